@@ -1,0 +1,256 @@
+package zspace
+
+// Collision is a proof that a projection is not injective: A and B are different
+// index points, and Cell lies in the boxes that both select.
+type Collision struct {
+	A, B Point
+	Cell Point
+}
+
+// FindCollision looks for two different points of index that select a common
+// cell. found comes with a Collision; decided without found says that there is
+// none. decided is false when the search used up its budget, a number of steps,
+// without an answer. The error is for an invalid map or index, or one whose
+// projection overflows.
+//
+// Two points a step d apart share a cell exactly when |row·d| < Shape in every
+// row. So the question is whether a box of steps holds a non-zero solution. Unit
+// steps are tried first. Then the bounds of each step are narrowed by each row;
+// that alone settles every map whose rows have at most one non-zero entry, and
+// mixed-radix rows such as [[12, 4, 1]]. What is left is searched by bisection.
+func (p ProjectionMap) FindCollision(index Range, budget int) (c Collision, found, decided bool, err error) {
+	if _, err := p.Apply(index); err != nil {
+		return Collision{}, false, false, err
+	}
+	s := newStepSearch(p, index)
+	if s == nil || len(s.dims) == 0 {
+		return Collision{}, false, true, nil
+	}
+	step, decided := s.run(budget)
+	if step == nil {
+		return Collision{}, false, decided, nil
+	}
+	c, err = p.collide(index, s.spread(step))
+	return c, err == nil, err == nil, err
+}
+
+// collide makes the witness for a step: the two points nearest to the start of
+// index that lie that far apart, and the first cell that they share.
+func (p ProjectionMap) collide(index Range, step Point) (Collision, error) {
+	a, b := index.Start.Clone(), index.Start.Clone()
+	for j, d := range step {
+		if d < 0 {
+			a[j] -= d
+		} else {
+			b[j] += d
+		}
+	}
+	boxA, err := p.ApplyPoint(a)
+	if err != nil {
+		return Collision{}, err
+	}
+	boxB, err := p.ApplyPoint(b)
+	if err != nil {
+		return Collision{}, err
+	}
+	shared, _ := boxA.Intersect(boxB)
+	return Collision{A: a, B: b, Cell: shared.Start}, nil
+}
+
+// stepSearch looks for a non-zero step d with |d[i]| ≤ reach[i] and
+// |rows[k]·d| ≤ slack[k]. Only index dimensions of extent over one take part.
+// Since the hull of the whole index fits in 64 bits, so does every sum here.
+type stepSearch struct {
+	rank   int // of the index
+	dims   []int
+	reach  Point
+	rows   Matrix
+	slack  Point
+	budget int
+}
+
+// newStepSearch returns nil when no two points can collide because one of them,
+// or every box, is missing.
+func newStepSearch(p ProjectionMap, index Range) *stepSearch {
+	if index.Empty() {
+		return nil
+	}
+	s := &stepSearch{rank: index.Rank(), slack: p.Shape.Clone()}
+	for k := range s.slack {
+		s.slack[k]--
+		if s.slack[k] < 0 {
+			return nil
+		}
+	}
+	for j := range index.Start {
+		if e := index.extent(j); e > 1 {
+			s.dims = append(s.dims, j)
+			s.reach = append(s.reach, e-1)
+		}
+	}
+	s.rows = make(Matrix, len(s.slack))
+	for k, row := range p.AffineMap.Projection {
+		s.rows[k] = permuted(row, s.dims)
+	}
+	return s
+}
+
+// spread writes a step as one over all index dimensions.
+func (s *stepSearch) spread(step Point) Point {
+	out := make(Point, s.rank)
+	for i, j := range s.dims {
+		out[j] = step[i]
+	}
+	return out
+}
+
+// run returns a step, or nil; decided is false when the budget ran out. A step
+// and its opposite are the same solution, so the first non-zero entry may be
+// taken to be positive.
+func (s *stepSearch) run(budget int) (step Point, decided bool) {
+	for i := range s.dims {
+		if step := s.unit(i); step != nil {
+			return step, true
+		}
+	}
+	s.budget = budget
+	for lead := range s.dims {
+		box := makeRange(len(s.dims)) // inclusive bounds, here only
+		for i := lead; i < len(s.dims); i++ {
+			box.Start[i], box.End[i] = -s.reach[i], s.reach[i]
+		}
+		box.Start[lead] = 1
+		if step := s.search(box); step != nil {
+			return step, true
+		}
+		if s.budget < 0 {
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// unit returns the unit step of dimension i if it solves every row.
+func (s *stepSearch) unit(i int) Point {
+	for k, row := range s.rows {
+		if magnitude(row[i]) > uint64(s.slack[k]) {
+			return nil
+		}
+	}
+	step := make(Point, len(s.dims))
+	step[i] = 1
+	return step
+}
+
+// search narrows the box of steps (bounds inclusive), and bisects it until it is
+// empty or a single step. It owns box.
+func (s *stepSearch) search(box Range) Point {
+	if !s.narrow(box) {
+		return nil
+	}
+	widest, width := 0, uint64(0) // a width may pass 63 bits
+	for i := range box.Start {
+		if w := uint64(box.End[i]) - uint64(box.Start[i]); w > width {
+			widest, width = i, w
+		}
+	}
+	if width == 0 {
+		return s.solved(box.Start)
+	}
+	if s.budget--; s.budget < 0 {
+		return nil
+	}
+	mid := box.Start[widest] + int64(width/2)
+	low, high := box.Clone(), box
+	low.End[widest], high.Start[widest] = mid, mid+1
+	if magnitude(mid+1) < magnitude(mid) {
+		low, high = high, low
+	}
+	if step := s.search(low); step != nil || s.budget < 0 {
+		return step
+	}
+	return s.search(high)
+}
+
+// solved returns step if it solves every row.
+func (s *stepSearch) solved(step Point) Point {
+	for k, row := range s.rows {
+		if v, ok := dot(0, row, step); !ok || magnitude(v) > uint64(s.slack[k]) {
+			return nil
+		}
+	}
+	return step
+}
+
+// narrow tightens the bounds by every row until nothing changes, or for a fixed
+// number of rounds; false when some row has no solution.
+func (s *stepSearch) narrow(box Range) bool {
+	for range 16 {
+		changed := false
+		for k, row := range s.rows {
+			c, ok := narrowRow(row, s.slack[k], box)
+			if !ok {
+				return false
+			}
+			changed = changed || c
+		}
+		if !changed {
+			break
+		}
+	}
+	return true
+}
+
+// narrowRow tightens the bounds (inclusive) so that each value of a dimension
+// leaves |row·d| ≤ slack possible for some values of the others.
+func narrowRow(row []int64, slack int64, box Range) (changed, ok bool) {
+	low, high := int64(0), int64(0) // of row·d over box
+	for i, a := range row {
+		l, h := scaled(a, box.Start[i], box.End[i])
+		low, high = low+l, high+h
+	}
+	if low > slack || high < -slack {
+		return false, false
+	}
+	for i, a := range row {
+		if a == 0 {
+			continue
+		}
+		l, h := scaled(a, box.Start[i], box.End[i])
+		// a·d[i] lies between these, whatever the others are.
+		least, most := -slack-(high-h), slack-(low-l)
+		if a < 0 {
+			a, least, most = -a, -most, -least
+		}
+		start, end := max(box.Start[i], ceilDiv(least, a)), min(box.End[i], floorDiv(most, a))
+		if start > end {
+			return false, false
+		}
+		if start == box.Start[i] && end == box.End[i] {
+			continue
+		}
+		changed = true
+		box.Start[i], box.End[i] = start, end
+		nl, nh := scaled(row[i], start, end)
+		low, high = low+nl-l, high+nh-h
+	}
+	return changed, true
+}
+
+// scaled is the least and greatest value of a·d for d between the bounds.
+func scaled(a, start, end int64) (low, high int64) {
+	if a < 0 {
+		start, end = end, start
+	}
+	return a * start, a * end
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && a < 0 {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -1,0 +1,108 @@
+package zspace
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"sort"
+)
+
+// byPairs is firstBad by comparing pairs of boxes: quadratic in the number of
+// parts in the worst case, whatever the number of dimensions. It fixes the cell
+// one dimension after the other, each time by bisection over the coordinates at
+// which anything changes.
+func (t *tiler) byPairs() bool {
+	region := t.everywhere()
+	if t.clean(region) {
+		return false
+	}
+	for level, d := range t.dims {
+		cuts := t.cuts(level)
+		n := sort.Search(len(cuts)-1, func(i int) bool {
+			region.End[level] = cuts[i+1]
+			return !t.clean(region)
+		})
+		region.Start[level], region.End[level] = cuts[n], cuts[n]+1
+		t.cell[d] = cuts[n]
+	}
+	return true
+}
+
+// everywhere is the least region, over t.dims, that contains all boxes.
+func (t *tiler) everywhere() Range {
+	region := makeRange(len(t.dims))
+	for level := range t.dims {
+		cuts := t.cuts(level)
+		region.Start[level], region.End[level] = cuts[0], cuts[len(cuts)-1]
+	}
+	return region
+}
+
+// cuts lists the coordinates at which a box starts or ends, ascending.
+func (t *tiler) cuts(level int) []int64 {
+	out := make([]int64, 0, 2*len(t.weight))
+	for b := range t.weight {
+		out = append(out, t.box(b).Start[level], t.box(b).End[level])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// box is box b in the dimensions that matter.
+func (t *tiler) box(b int) Range {
+	r := makeRange(len(t.dims))
+	for level := range t.dims {
+		at := 2 * (b*len(t.dims) + level)
+		r.Start[level], r.End[level] = t.coord[at], t.coord[at+1]
+	}
+	return r
+}
+
+// clean reports whether the parts hold every cell of region exactly as often as
+// whole does: clipped to region they do not overlap, lie in whole, and have its
+// volume together.
+func (t *tiler) clean(region Range) bool {
+	var parts []Range
+	whole, haveWhole := Range{}, false
+	for b, w := range t.weight {
+		r, ok := t.box(b).Intersect(region)
+		switch {
+		case !ok || r.Empty():
+		case w < 0:
+			whole, haveWhole = r, true
+		default:
+			parts = append(parts, r)
+		}
+	}
+	if !haveWhole {
+		return len(parts) == 0
+	}
+	volume := new(big.Int)
+	for _, r := range parts {
+		if !whole.Contains(r) {
+			return false
+		}
+		volume.Add(volume, r.BigSize())
+	}
+	return volume.Cmp(whole.BigSize()) == 0 && disjoint(parts)
+}
+
+// disjoint reports whether no two of the parts, which all have cells, share one.
+// It sorts them.
+func disjoint(parts []Range) bool {
+	if len(parts) > 0 && parts[0].Rank() == 0 {
+		return len(parts) == 1
+	}
+	slices.SortFunc(parts, func(a, b Range) int { return cmp.Compare(a.Start[0], b.Start[0]) })
+	for i, a := range parts {
+		for _, b := range parts[i+1:] {
+			if b.Start[0] >= a.End[0] {
+				break
+			}
+			if a.Overlaps(b) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package zspace_test
+
+import (
+	"testing"
+
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+func rng(t testing.TB, s string) zspace.Range {
+	t.Helper()
+	r, err := zspace.ParseRange(s)
+	if err != nil {
+		t.Fatalf("ParseRange(%q): %v", s, err)
+	}
+	return r
+}
+
+func proj(t testing.TB, s string) zspace.ProjectionMap {
+	t.Helper()
+	p, err := zspace.ParseProjectionMap(s)
+	if err != nil {
+		t.Fatalf("ParseProjectionMap(%q): %v", s, err)
+	}
+	return p
+}
+
+// The projections listed in the Loom specification's vectors.
+func TestProjectionVectors(t *testing.T) {
+	three := "(d0, d1) -> [d0 + 10, d1 + 20, d0 + d1 + 30] + [4, 4, 1]"
+	for _, c := range []struct{ m, index, want string }{
+		{three, "[5:6, 6:7]", "zr[15:19, 26:30, 41:42]"},
+		{three, "[5:7, 6:8]", "zr[15:20, 26:31, 41:44]"},
+		{"(d0) -> [-d0] + [2]", "[0:4]", "zr[-3:2]"},
+		{"(d0) -> [2*d0] + [3]", "[0:4]", "zr[0:9]"},
+		{"(d0, d1) -> [d0 - d1] + [1]", "[0:4, 0:3]", "zr[-2:4]"},
+		{"(d0, d1) -> [d0, 0] + [1, 5]", "[0:0, 0:3]", "zr[0:0, 0:5]"},
+		// a linear operation and one of its shards
+		{"(d0, d1) -> [d0 - 40, 20] + [1, 12]", "[0:100, 0:32]", "zr[-40:60, 20:32]"},
+		{"(d0, d1) -> [d0 - 40, 20] + [1, 12]", "[50:100, 16:32]", "zr[10:60, 20:32]"},
+		{"(d0, d1) -> [0, d1] + [12, 1]", "[50:100, 16:32]", "zr[0:12, 16:32]"},
+		{"(d0, d1) -> [d1] + [1]", "[50:100, 16:32]", "zr[16:32]"},
+		{"(d0, d1) -> [d0, d1] + [1, 1]", "[50:100, 16:32]", "zr[50:100, 16:32]"},
+		// relative matmul
+		{"(d0, d1) -> [d0 - 10, 4] + [1, 4]", "[0:3, 0:5]", "zr[-10:-7, 4:8]"},
+	} {
+		got, err := proj(t, c.m).Apply(rng(t, c.index))
+		if err != nil || got.String() != c.want {
+			t.Errorf("%s of %s = %v, %v; want %s", c.m, c.index, got, err, c.want)
+		}
+	}
+}
+
+// An empty index in the reading of the original: empty in every dimension.
+func TestApplyEmptyLoomVectors(t *testing.T) {
+	for _, c := range []struct{ m, index, loom, own string }{
+		{"(d0, d1) -> [d0 + 10, d1 + 20, d0 + d1 + 30] + [4, 4, 1]", "[5:5, 6:6]",
+			"zr[15:15, 26:26, 41:41]", "zr[15:15, 26:26, 41:41]"},
+		{"(d0, d1) -> [d0, d1] + [1, 1]", "[2:2, 3:7]", "zr[2:2, 3:3]", "zr[2:2, 3:7]"},
+	} {
+		p, r := proj(t, c.m), rng(t, c.index)
+		loom, err := p.ApplyEmptyLoom(r)
+		if err != nil || loom.String() != c.loom {
+			t.Errorf("ApplyEmptyLoom: %s of %s = %v, %v; want %s", c.m, c.index, loom, err, c.loom)
+		}
+		own, err := p.Apply(r)
+		if err != nil || own.String() != c.own {
+			t.Errorf("Apply: %s of %s = %v, %v; want %s", c.m, c.index, own, err, c.own)
+		}
+	}
+}
+
+func TestTilingWitnesses(t *testing.T) {
+	for _, c := range []struct {
+		whole string
+		parts []string
+		want  string
+	}{
+		{"[0:12]", []string{"[0:4]", "[3:7]", "[8:12]"}, "overlap: parts 0 and 1 share zr[3:4]"},
+		{"[0:12]", []string{"[0:4]", "[8:12]"}, "gap: no part covers zr[4:8]"},
+		{"[0:4]", []string{"[0:4]", "[4:6]"}, "outside: part 1 has zr[4:6] beyond the whole"},
+		{"[0:3, 0:3]", []string{"[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]", "[1:2, 1:2]"}, ""},
+		{"[0:3, 0:3]", []string{"[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]"}, "gap: no part covers zr[1:2, 1:2]"},
+		{"[]", []string{"[]", "[]"}, "overlap: parts 0 and 1 share zr[]"},
+		{"[]", []string{"[]"}, ""},
+		{"[]", nil, "gap: no part covers zr[]"},
+		{"[0:0]", []string{"[0:0]", "[0:0]"}, ""},
+		{"[0:0]", nil, ""},
+	} {
+		var parts []zspace.Range
+		for _, s := range c.parts {
+			parts = append(parts, rng(t, s))
+		}
+		fault, err := zspace.CheckTiling(rng(t, c.whole), parts)
+		got := ""
+		if fault != nil {
+			got = fault.String()
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s by %v: %q, %v; want %q", c.whole, c.parts, got, err, c.want)
+		}
+	}
+}
