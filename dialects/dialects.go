@@ -1,0 +1,20 @@
+// Package dialects lists what the three dialects define, for readers of graph files. Read next: dialects/tensorops.
+package dialects
+
+import (
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+)
+
+// Registry gives every node and tag kind of tapc's dialects.
+func Registry() *ir.Registry {
+	return &ir.Registry{
+		Nodes: []*ir.Kind{
+			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, application.ApplicationKind,
+			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
+		},
+		Tags: []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind},
+	}
+}

@@ -1,0 +1,153 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+func (l *Loop) fields(f ir.Fields) {
+	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &l.Name)
+	f.Int(ir.Field{Num: 2, Name: "start", Style: ir.Positional}, &l.Start)
+	f.Int(ir.Field{Num: 3, Name: "end", Style: ir.Positional}, &l.End)
+	f.List(ir.Field{Num: 4, Name: "levels"}, len(l.Levels), func(n int) { l.Levels = make([]Level, n) },
+		func(i int, f ir.Fields) {
+			ir.Enum(f, ir.Field{Num: 1, Name: "bind", Style: ir.Positional}, bindings, &l.Levels[i].Bind)
+			f.Int(ir.Field{Num: 2, Name: "tile", Style: ir.Positional}, &l.Levels[i].Tile)
+		})
+}
+
+func (o *Operand) fields(f ir.Fields) {
+	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &o.Name)
+	ir.Enum(f, ir.Field{Num: 2, Name: "mode", Style: ir.Positional}, modes, &o.Mode)
+	f.String(ir.Field{Num: 3, Name: "dtype", Style: ir.Positional}, &o.DType)
+	f.Ref(ir.Field{Num: 4, Name: "buffer", Style: ir.Positional}, &o.Buffer)
+	f.Affine(ir.Field{Num: 5, Name: "access", Style: ir.Positional}, &o.Access)
+}
+
+// Type is the element type, scalar.Invalid if unknown.
+func (o *Operand) Type() scalar.DType {
+	d, err := scalar.ParseDType(o.DType)
+	if err != nil {
+		return scalar.Invalid
+	}
+	return d
+}
+
+func (s *Statement) fields(f ir.Fields, k *Kernel, i int) {
+	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &s.Name)
+	f.Ints(ir.Field{Num: 2, Name: "over", Style: ir.Positional}, &s.Over)
+	f.Int(ir.Field{Num: 3, Name: "store", Style: ir.Positional}, &s.Store)
+	before := ""
+	if s.Value != nil {
+		before = s.Value.Format(k)
+	}
+	text := before
+	f.String(ir.Field{Num: 4, Name: "value", Style: ir.Positional}, &text)
+	if text == before {
+		return
+	}
+	value, err := scalar.Parse(text, scope{k, i})
+	if err != nil {
+		f.Fail(ir.Field{Name: "value"}, "an expression", err.Error())
+		return
+	}
+	s.Value = value
+}
+
+// OperandName gives the name of an operand in expressions.
+func (k *Kernel) OperandName(ref int) string {
+	return nameAt(len(k.Operands), ref, func() string { return k.Operands[ref].Name })
+}
+
+// LocalName gives the name of a statement in expressions.
+func (k *Kernel) LocalName(ref int) string {
+	return nameAt(len(k.Statements), ref, func() string { return k.Statements[ref].Name })
+}
+
+// LoopName gives the name of a loop in expressions.
+func (k *Kernel) LoopName(ref int) string {
+	return nameAt(len(k.Loops), ref, func() string { return k.Loops[ref].Name })
+}
+
+func nameAt(n, ref int, name func() string) string {
+	if ref < 0 || ref >= n {
+		return fmt.Sprintf("out_of_range_%d", ref)
+	}
+	return name()
+}
+
+// scope resolves the names in the value of statement number at.
+type scope struct {
+	k  *Kernel
+	at int
+}
+
+func (s scope) Lookup(name string) (*scalar.Expr, bool) {
+	for i := range s.k.Operands {
+		if s.k.Operands[i].Name == name {
+			return scalar.NewLoad(i, s.k.Operands[i].Type()), true
+		}
+	}
+	for i := range s.k.Statements[:s.at] {
+		if st := &s.k.Statements[i]; st.Name == name && st.Value != nil {
+			return scalar.NewLocal(i, st.Value.Type), true
+		}
+	}
+	if axes, ok := s.Axes(name); ok {
+		return scalar.NewLoop(axes[0]), true
+	}
+	return nil, false
+}
+
+func (s scope) Axes(name string) ([]int, bool) {
+	i := slices.IndexFunc(s.k.Loops, func(l Loop) bool { return l.Name == name })
+	return []int{i}, i >= 0
+}
+
+// Space is the box that the kernel's loops run over.
+func (k *Kernel) Space() zspace.Range {
+	r := zspace.Range{Start: make(zspace.Point, len(k.Loops)), End: make(zspace.Point, len(k.Loops))}
+	for i, l := range k.Loops {
+		r.Start[i], r.End[i] = l.Start, l.End
+	}
+	return r
+}
+
+// Parallel gives the loops that some stored statement runs over: those that no result is folded along.
+func (k *Kernel) Parallel() []int {
+	in := make([]bool, len(k.Loops))
+	for _, s := range k.Statements {
+		if s.Store >= 0 {
+			for _, l := range s.Over {
+				in[l] = true
+			}
+		}
+	}
+	var out []int
+	for i, p := range in {
+		if p {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Transfer copies a buffer into another of the same range and type, between devices.
+type Transfer struct {
+	From, To ir.NodeID
+	After    []ir.NodeID
+}
+
+// Kind is TransferKind.
+func (*Transfer) Kind() *ir.Kind { return TransferKind }
+
+// Fields names the two buffers and what must be done before.
+func (t *Transfer) Fields(f ir.Fields) {
+	f.Ref(ir.Field{Num: 1, Name: "from", Style: ir.Positional}, &t.From)
+	f.Ref(ir.Field{Num: 2, Name: "to", Style: ir.Arrow}, &t.To)
+	f.Refs(ir.Field{Num: 3, Name: "after", Optional: true}, &t.After)
+}

@@ -1,0 +1,212 @@
+// Package schedule is the Scheduled Kernels dialect: where, when, in which loops and on which bytes.
+//
+// It adds devices, buffers, kernels and transfers to the two dialects above. A kernel carries out one or more applications:
+// loops (each with its tiles and what each level is bound to), operands (affine views of buffers) and statements over them.
+// The dialect serves every target: a loop level can be bound to a vector, a thread, a GPU block or a lane, a buffer lives in
+// a memory space of a device, and data moves between devices only by transfers. It must not import passes or back ends. Read
+// next: passes/lower.
+package schedule
+
+import (
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+const nodeBase = "http://tensortapestry.org/schemas/tapc/2026-11/schedule.jsd#/nodes/"
+
+// The node kinds of the dialect.
+var (
+	DeviceKind   = &ir.Kind{URI: nodeBase + "Device", Keyword: "device", Num: 5, New: func() ir.Body { return new(Device) }}
+	BufferKind   = &ir.Kind{URI: nodeBase + "Buffer", Keyword: "buffer", Num: 6, New: func() ir.Body { return new(Buffer) }}
+	KernelKind   = &ir.Kind{URI: nodeBase + "Kernel", Keyword: "kernel", Num: 7, New: func() ir.Body { return new(Kernel) }}
+	TransferKind = &ir.Kind{URI: nodeBase + "Transfer", Keyword: "transfer", Num: 8, New: func() ir.Body { return new(Transfer) }}
+)
+
+// DeviceType is what a device is.
+type DeviceType uint8
+
+// The device types.
+const (
+	CPU DeviceType = iota
+	CUDA
+)
+
+var deviceTypes = []string{"cpu", "cuda"}
+
+// String gives the type's word.
+func (t DeviceType) String() string { return deviceTypes[t] }
+
+// Device is something that runs kernels and has memory. Memory is in bytes, 0 if not known.
+type Device struct {
+	Type   DeviceType
+	Number int64
+	Memory int64
+}
+
+// Kind is DeviceKind.
+func (*Device) Kind() *ir.Kind { return DeviceKind }
+
+// Fields names the device's facts.
+func (d *Device) Fields(f ir.Fields) {
+	ir.Enum(f, ir.Field{Num: 1, Name: "type", Style: ir.Positional}, deviceTypes, &d.Type)
+	f.Int(ir.Field{Num: 2, Name: "number", Style: ir.Positional}, &d.Number)
+	f.Int(ir.Field{Num: 3, Name: "memory", Optional: true}, &d.Memory)
+}
+
+// Space is the memory a buffer lives in.
+type Space uint8
+
+// The memory spaces: the caller's inputs and outputs, constants that travel with the program, and the program's one arena.
+const (
+	Input Space = iota
+	Output
+	Constant
+	Arena
+)
+
+var spaces = []string{"input", "output", "constant", "arena"}
+
+// String gives the space's word.
+func (s Space) String() string { return spaces[s] }
+
+// Buffer holds the elements of a box of a tensor. The element at coordinate c is at
+// Base + sum over dimensions of (c - Range.Start)·Strides elements; Align and Offset are bytes, Offset counts from the start
+// of the arena. First and Last are the numbers of the first and last step (see Order) that touch an arena buffer.
+type Buffer struct {
+	Tensor  ir.NodeID
+	Device  ir.NodeID
+	DType   string
+	Range   zspace.Range
+	Strides []int64
+	Space   Space
+	Align   int64
+	Offset  int64
+	Bytes   int64
+	First   int64
+	Last    int64
+}
+
+// Kind is BufferKind.
+func (*Buffer) Kind() *ir.Kind { return BufferKind }
+
+// Fields names the buffer's facts.
+func (b *Buffer) Fields(f ir.Fields) {
+	ir.Enum(f, ir.Field{Num: 1, Name: "space", Style: ir.Positional}, spaces, &b.Space)
+	f.String(ir.Field{Num: 2, Name: "dtype", Style: ir.Positional}, &b.DType)
+	f.Range(ir.Field{Num: 3, Name: "range", Style: ir.Positional}, &b.Range)
+	f.Ref(ir.Field{Num: 4, Name: "device"}, &b.Device)
+	f.Ref(ir.Field{Num: 5, Name: "tensor", Optional: true}, &b.Tensor)
+	f.Ints(ir.Field{Num: 6, Name: "strides"}, &b.Strides)
+	f.Int(ir.Field{Num: 7, Name: "align"}, &b.Align)
+	f.Int(ir.Field{Num: 8, Name: "bytes"}, &b.Bytes)
+	f.Int(ir.Field{Num: 9, Name: "offset", Optional: true}, &b.Offset)
+	f.Int(ir.Field{Num: 10, Name: "first", Optional: true}, &b.First)
+	f.Int(ir.Field{Num: 11, Name: "last", Optional: true}, &b.Last)
+}
+
+// Type is the element type, scalar.Invalid if unknown.
+func (b *Buffer) Type() scalar.DType {
+	d, err := scalar.ParseDType(b.DType)
+	if err != nil {
+		return scalar.Invalid
+	}
+	return d
+}
+
+// Binding is what carries out one level of a loop.
+type Binding uint8
+
+// The bindings.
+const (
+	Serial Binding = iota
+	Unrolled
+	Vector
+	Thread // threads of a CPU pool
+	Block  // blocks of a GPU grid
+	Warp   // warps of a GPU block
+	Lane   // threads of a GPU block
+)
+
+var bindings = []string{"serial", "unrolled", "vector", "thread", "block", "warp", "lane"}
+
+// String gives the binding's word.
+func (b Binding) String() string { return bindings[b] }
+
+// Level is one level of a tiled loop, from the outermost in: it steps by Tile; the next level covers that tile. The last
+// level has Tile 1.
+type Level struct {
+	Tile int64
+	Bind Binding
+}
+
+// Loop is one dimension of a kernel's iteration space, from Start to End.
+type Loop struct {
+	Name       string
+	Start, End int64
+	Levels     []Level
+}
+
+// Extent is the number of values the loop takes.
+func (l Loop) Extent() int64 { return l.End - l.Start }
+
+// Mode says what a kernel does to an operand.
+type Mode uint8
+
+// The modes.
+const (
+	Read Mode = iota
+	Write
+)
+
+var modes = []string{"read", "write"}
+
+// String gives the mode's word.
+func (m Mode) String() string { return modes[m] }
+
+// Operand is a view of a buffer: at a point of the loops it is the element at Access of that point, in the coordinates of the
+// buffer's range.
+type Operand struct {
+	Name   string
+	Buffer ir.NodeID
+	DType  string // of the buffer
+	Mode   Mode
+	Access zspace.AffineMap // one column for each loop of the kernel
+}
+
+// Statement computes one value at every point of the loops in Over (numbers of loops, ascending). Store is the operand it is
+// written to, or -1: then later statements use it as a local value.
+type Statement struct {
+	Name  string
+	Over  []int64
+	Store int64
+	Value *scalar.Expr
+}
+
+// Kernel carries out one or more applications on a device. Its steps may run once every node in After is done.
+type Kernel struct {
+	Name         string
+	Device       ir.NodeID
+	Applications []ir.NodeID
+	After        []ir.NodeID
+	Loops        []Loop
+	Operands     []Operand
+	Statements   []Statement
+}
+
+// Kind is KernelKind.
+func (*Kernel) Kind() *ir.Kind { return KernelKind }
+
+// Fields names the kernel's facts.
+func (k *Kernel) Fields(f ir.Fields) {
+	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &k.Name)
+	f.Ref(ir.Field{Num: 2, Name: "device"}, &k.Device)
+	f.Refs(ir.Field{Num: 3, Name: "applications"}, &k.Applications)
+	f.Refs(ir.Field{Num: 4, Name: "after", Optional: true}, &k.After)
+	f.List(ir.Field{Num: 5, Name: "loops", Optional: true}, len(k.Loops), func(n int) { k.Loops = make([]Loop, n) },
+		func(i int, f ir.Fields) { k.Loops[i].fields(f) })
+	f.List(ir.Field{Num: 6, Name: "operands", Optional: true}, len(k.Operands), func(n int) { k.Operands = make([]Operand, n) },
+		func(i int, f ir.Fields) { k.Operands[i].fields(f) })
+	f.List(ir.Field{Num: 7, Name: "statements", Optional: true}, len(k.Statements), func(n int) { k.Statements = make([]Statement, n) },
+		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
+}

@@ -1,0 +1,127 @@
+// Package scalar holds what tapc knows of single numbers: element types, exact values, operators and the scalar
+// expressions that kernel bodies are made of.
+//
+// It is the one place that says what an operator means on an element type; the reference evaluator runs these definitions
+// and every back end must agree with them. It imports nothing of tapc. Read next: package dialects/tensorops.
+package scalar
+
+import "fmt"
+
+// DType is the type of a tensor's elements.
+type DType uint8
+
+// The element types. The order is part of the executables' C interface (tapc_rt.h).
+const (
+	Invalid DType = iota
+	Bool
+	Int8
+	Int16
+	Int32
+	Int64
+	UInt8
+	UInt16
+	UInt32
+	UInt64
+	Float16
+	BFloat16
+	Float32
+	Float64
+	Float8E4M3
+	Float8E5M2
+	Complex64
+	Complex128
+	Int4
+	UInt4
+	numDTypes
+)
+
+type class uint8
+
+const (
+	classNone class = iota
+	classBool
+	classInt
+	classUInt
+	classFloat
+	classComplex
+)
+
+type dtypeInfo struct {
+	name  string
+	class class
+	bits  int
+}
+
+var dtypes = [numDTypes]dtypeInfo{
+	Invalid:    {"invalid", classNone, 0},
+	Bool:       {"boolean", classBool, 8},
+	Int8:       {"int8", classInt, 8},
+	Int16:      {"int16", classInt, 16},
+	Int32:      {"int32", classInt, 32},
+	Int64:      {"int64", classInt, 64},
+	UInt8:      {"uint8", classUInt, 8},
+	UInt16:     {"uint16", classUInt, 16},
+	UInt32:     {"uint32", classUInt, 32},
+	UInt64:     {"uint64", classUInt, 64},
+	Float16:    {"float16", classFloat, 16},
+	BFloat16:   {"bfloat16", classFloat, 16},
+	Float32:    {"float32", classFloat, 32},
+	Float64:    {"float64", classFloat, 64},
+	Float8E4M3: {"float8_e4m3", classFloat, 8},
+	Float8E5M2: {"float8_e5m2", classFloat, 8},
+	Complex64:  {"complex64", classComplex, 64},
+	Complex128: {"complex128", classComplex, 128},
+	Int4:       {"int4", classInt, 4},
+	UInt4:      {"uint4", classUInt, 4},
+}
+
+// DTypes gives every element type in order.
+func DTypes() []DType {
+	all := make([]DType, 0, numDTypes-1)
+	for d := Invalid + 1; d < numDTypes; d++ {
+		all = append(all, d)
+	}
+	return all
+}
+
+// String gives the type's name as graph files write it.
+func (d DType) String() string {
+	if d >= numDTypes {
+		return fmt.Sprintf("dtype(%d)", uint8(d))
+	}
+	return dtypes[d].name
+}
+
+// ParseDType finds an element type by its exact name.
+func ParseDType(s string) (DType, error) {
+	for d := Invalid + 1; d < numDTypes; d++ {
+		if dtypes[d].name == s {
+			return d, nil
+		}
+	}
+	return Invalid, fmt.Errorf("unknown dtype %q", s)
+}
+
+// Bits is the width of the type's numbers in bits; a boolean counts 8.
+func (d DType) Bits() int { return dtypes[d].bits }
+
+// Size is what one stored element takes, in bytes; 4-bit types take one byte each when not packed.
+func (d DType) Size() int { return (dtypes[d].bits + 7) / 8 }
+
+// IsBool says whether d is the boolean type.
+func (d DType) IsBool() bool { return d == Bool }
+
+// IsInt says whether d is a signed or unsigned integer type.
+func (d DType) IsInt() bool { return dtypes[d].class == classInt || dtypes[d].class == classUInt }
+
+// IsSigned says whether d is a signed integer type.
+func (d DType) IsSigned() bool { return dtypes[d].class == classInt }
+
+// IsFloat says whether d is a real floating point type.
+func (d DType) IsFloat() bool { return dtypes[d].class == classFloat }
+
+// IsComplex says whether d is a complex type.
+func (d DType) IsComplex() bool { return dtypes[d].class == classComplex }
+
+// IsNumeric says whether arithmetic is defined on d: every type but boolean.
+func (d DType) IsNumeric() bool { return d != Invalid && d != Bool }

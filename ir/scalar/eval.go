@@ -1,0 +1,121 @@
+package scalar
+
+// Env is what an expression is evaluated in.
+type Env interface {
+	// Load reads the element of operand ref at the present point.
+	Load(ref int) Value
+	// Local reads the value of statement ref at the present point.
+	Local(ref int) Value
+	// Loop gives the present value of a loop variable.
+	Loop(ref int) int64
+	// Over runs f for every point of the given loops, in row-major order, with the other loops as they are.
+	Over(loops []int, f func())
+}
+
+// Eval computes the expression at the present point of env. Reductions of float16, bfloat16, float8 and float32 accumulate in
+// float64 and round once at the end; a float64 sum is compensated (Neumaier), so the reference does not depend on an order.
+func (e *Expr) Eval(env Env) Value {
+	switch e.Op {
+	case Const:
+		return e.Value
+	case Load:
+		return env.Load(e.Ref)
+	case Local:
+		return env.Local(e.Ref)
+	case Loop:
+		return Value{DType: Int64, I: env.Loop(e.Ref)}
+	case Reduce:
+		return e.reduce(env)
+	case Where:
+		if e.Args[0].Eval(env).Bool() {
+			return e.Args[1].Eval(env)
+		}
+		return e.Args[2].Eval(env)
+	case Cast:
+		return Convert(e.Args[0].Eval(env), e.Type)
+	}
+	if len(e.Args) == 1 {
+		return applyUnary(e.Op, e.Args[0].Eval(env))
+	}
+	return applyBinary(e.Op, e.Args[0].Eval(env), e.Args[1].Eval(env))
+}
+
+func (e *Expr) reduce(env Env) Value {
+	body := e.Args[0]
+	d := e.Type
+	switch {
+	case e.Monoid == Add && (d.IsFloat() || d.IsComplex()):
+		var re, im neumaier
+		env.Over(e.Over, func() {
+			v := wide(body, env)
+			re.add(v.F)
+			im.add(v.Im)
+		})
+		return Value{DType: d, F: round(d, re.total()), Im: round(d, im.total())}
+	case e.Monoid == Mul && d.IsFloat():
+		p := 1.0
+		env.Over(e.Over, func() { p *= body.Eval(env).F })
+		return FloatValue(d, p)
+	}
+	acc := Identity(e.Monoid, d)
+	env.Over(e.Over, func() { acc = applyBinary(e.Monoid, acc, body.Eval(env)) })
+	return acc
+}
+
+// wide evaluates a summand; a product of narrow floats is kept exact, as a fused multiply-add does.
+func wide(body *Expr, env Env) Value {
+	if body.Op != Mul || !body.Type.IsFloat() || body.Type == Float64 {
+		return body.Eval(env)
+	}
+	return Value{DType: Float64, F: body.Args[0].Eval(env).F * body.Args[1].Eval(env).F}
+}
+
+// neumaier is a compensated sum. Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
+// Summen", ZAMM 54 (1974).
+type neumaier struct{ sum, comp float64 }
+
+func (n *neumaier) add(f float64) {
+	t := n.sum + f
+	switch {
+	case t-t != 0: // infinite or NaN: compensation has no meaning
+		n.comp = 0
+	case abs(n.sum) >= abs(f):
+		n.comp += (n.sum - t) + f
+	default:
+		n.comp += (f - t) + n.sum
+	}
+	n.sum = t
+}
+
+func (n *neumaier) total() float64 { return n.sum + n.comp }
+
+func abs(f float64) float64 {
+	if f < 0 {
+		return -f
+	}
+	return f
+}
+
+// Fold simplifies an expression whose constants are known: operators on constants are computed, and where with a constant
+// condition keeps one side. Values are unchanged for every input.
+func (e *Expr) Fold() *Expr { return e.Map(foldOne) }
+
+func foldOne(e *Expr) *Expr {
+	if e.Op == Where && e.Args[0].Op == Const {
+		if e.Args[0].Value.Bool() {
+			return e.Args[1]
+		}
+		return e.Args[2]
+	}
+	if e.Op <= Attr || e.Op == Reduce || e.untyped() {
+		return e
+	}
+	values := make([]Value, len(e.Args))
+	for i, a := range e.Args {
+		if a.Op != Const || a.untyped() {
+			return e
+		}
+		values[i] = a.Value
+	}
+	return NewConst(Apply(e.Op, e.Type, values...))
+}

@@ -1,0 +1,189 @@
+package scalar
+
+// Op is an operator of scalar expressions.
+type Op uint8
+
+// The operators. Leaves first, then unary, binary, comparison, logic, and the forms with a meaning of their own.
+const (
+	NoOp Op = iota
+	Const
+	Load  // element of operand Ref, at the access of that operand
+	Local // value of an earlier statement of the kernel, number Ref
+	Loop  // value of loop variable Ref, int64
+	Attr  // attribute of the kernel's declaration, by Name; gone after instantiation
+	Neg
+	Abs
+	Sign
+	Exp
+	Log
+	Sqrt
+	Rsqrt
+	Sin
+	Cos
+	Tanh
+	Erf
+	Floor
+	Ceil
+	Round // to nearest, ties to even
+	Trunc
+	Not    // logical on booleans, bitwise on integers
+	IsNaN  // floats
+	Add    //
+	Sub    //
+	Mul    //
+	Div    // IEEE on floats; integers truncate, x/0 = 0, MIN/-1 = MIN
+	Rem    // sign of the dividend; x rem 0 = 0
+	Mod    // sign of the divisor; x mod 0 = 0
+	Pow    //
+	Min    // NaN if either is NaN
+	Max    // NaN if either is NaN
+	And    // logical on booleans, bitwise on integers
+	Or     //
+	Xor    //
+	Shl    // shifts of the width or more give 0
+	Shr    // arithmetic on signed
+	Eq     //
+	Ne     //
+	Lt     //
+	Le     //
+	Gt     //
+	Ge     //
+	Where  // condition, then, else
+	Cast   // to Type; float to integer truncates and saturates, NaN gives 0
+	Reduce // Monoid over the loops Over of Args[0]
+	numOps
+)
+
+// opInfo describes an operator: its name in text, how many arguments it takes, its infix symbol and its binding strength.
+type opInfo struct {
+	name  string
+	arity int
+	infix string
+	prec  int
+	rule  typeRule
+}
+
+// typeRule says which element types an operator accepts and what it gives.
+type typeRule uint8
+
+const (
+	ruleNone    typeRule = iota
+	ruleNumeric          // numeric arguments of one type, the same type out
+	ruleReal             // integers or floats, not complex
+	ruleFloat            // floats or complex
+	ruleLogic            // booleans or integers
+	ruleInt              // integers
+	ruleOrder            // any but complex; boolean out
+	ruleEqual            // any; boolean out
+)
+
+var ops = [numOps]opInfo{
+	NoOp:   {name: "noop"},
+	Const:  {name: "const"},
+	Load:   {name: "load"},
+	Local:  {name: "local"},
+	Loop:   {name: "loop"},
+	Attr:   {name: "attr"},
+	Neg:    {name: "neg", arity: 1, rule: ruleNumeric},
+	Abs:    {name: "abs", arity: 1, rule: ruleReal},
+	Sign:   {name: "sign", arity: 1, rule: ruleReal},
+	Exp:    {name: "exp", arity: 1, rule: ruleFloat},
+	Log:    {name: "log", arity: 1, rule: ruleFloat},
+	Sqrt:   {name: "sqrt", arity: 1, rule: ruleFloat},
+	Rsqrt:  {name: "rsqrt", arity: 1, rule: ruleFloat},
+	Sin:    {name: "sin", arity: 1, rule: ruleFloat},
+	Cos:    {name: "cos", arity: 1, rule: ruleFloat},
+	Tanh:   {name: "tanh", arity: 1, rule: ruleFloat},
+	Erf:    {name: "erf", arity: 1, rule: ruleFloat},
+	Floor:  {name: "floor", arity: 1, rule: ruleFloat},
+	Ceil:   {name: "ceil", arity: 1, rule: ruleFloat},
+	Round:  {name: "round", arity: 1, rule: ruleFloat},
+	Trunc:  {name: "trunc", arity: 1, rule: ruleFloat},
+	Not:    {name: "not", arity: 1, rule: ruleLogic},
+	IsNaN:  {name: "isnan", arity: 1, rule: ruleEqual},
+	Add:    {name: "add", arity: 2, infix: "+", prec: 6, rule: ruleNumeric},
+	Sub:    {name: "sub", arity: 2, infix: "-", prec: 6, rule: ruleNumeric},
+	Mul:    {name: "mul", arity: 2, infix: "*", prec: 7, rule: ruleNumeric},
+	Div:    {name: "div", arity: 2, infix: "/", prec: 7, rule: ruleNumeric},
+	Rem:    {name: "rem", arity: 2, rule: ruleReal},
+	Mod:    {name: "mod", arity: 2, infix: "%", prec: 7, rule: ruleReal},
+	Pow:    {name: "pow", arity: 2, rule: ruleReal},
+	Min:    {name: "min", arity: 2, rule: ruleReal},
+	Max:    {name: "max", arity: 2, rule: ruleReal},
+	And:    {name: "and", arity: 2, infix: "&", prec: 3, rule: ruleLogic},
+	Or:     {name: "or", arity: 2, infix: "|", prec: 1, rule: ruleLogic},
+	Xor:    {name: "xor", arity: 2, infix: "^", prec: 2, rule: ruleLogic},
+	Shl:    {name: "shl", arity: 2, infix: "<<", prec: 5, rule: ruleInt},
+	Shr:    {name: "shr", arity: 2, infix: ">>", prec: 5, rule: ruleInt},
+	Eq:     {name: "eq", arity: 2, infix: "==", prec: 4, rule: ruleEqual},
+	Ne:     {name: "ne", arity: 2, infix: "!=", prec: 4, rule: ruleEqual},
+	Lt:     {name: "lt", arity: 2, infix: "<", prec: 4, rule: ruleOrder},
+	Le:     {name: "le", arity: 2, infix: "<=", prec: 4, rule: ruleOrder},
+	Gt:     {name: "gt", arity: 2, infix: ">", prec: 4, rule: ruleOrder},
+	Ge:     {name: "ge", arity: 2, infix: ">=", prec: 4, rule: ruleOrder},
+	Where:  {name: "where", arity: 3},
+	Cast:   {name: "cast", arity: 1},
+	Reduce: {name: "reduce", arity: 1},
+}
+
+// String gives the operator's name in expression text.
+func (o Op) String() string { return ops[o].name }
+
+// Arity is the number of arguments an operator takes.
+func (o Op) Arity() int { return ops[o].arity }
+
+var opByName, opByInfix = func() (map[string]Op, map[string]Op) {
+	names, infix := map[string]Op{}, map[string]Op{}
+	for o := Neg; o < numOps; o++ {
+		if o != Cast && o != Reduce {
+			names[ops[o].name] = o
+		}
+		if ops[o].infix != "" {
+			infix[ops[o].infix] = o
+		}
+	}
+	return names, infix
+}()
+
+// monoids are the operators that reduce, by the name of their reduction.
+var monoids = map[string]Op{"sum": Add, "prod": Mul, "min": Min, "max": Max, "all": And, "any": Or}
+
+// MonoidName gives the name of the reduction that folds with an operator, or "".
+func MonoidName(o Op) string {
+	switch o {
+	case Add:
+		return "sum"
+	case Mul:
+		return "prod"
+	case Min:
+		return "min"
+	case Max:
+		return "max"
+	case And:
+		return "all"
+	case Or:
+		return "any"
+	}
+	return ""
+}
+
+// result gives the type an operator gives on arguments of type d; ok is false where the operator is not defined.
+func (r typeRule) result(d DType) (DType, bool) {
+	switch r {
+	case ruleNumeric:
+		return d, d.IsNumeric()
+	case ruleReal:
+		return d, d.IsInt() || d.IsFloat()
+	case ruleFloat:
+		return d, d.IsFloat() || d.IsComplex()
+	case ruleLogic:
+		return d, d.IsBool() || d.IsInt()
+	case ruleInt:
+		return d, d.IsInt()
+	case ruleOrder:
+		return Bool, d != Invalid && !d.IsComplex()
+	case ruleEqual:
+		return Bool, d != Invalid
+	}
+	return Invalid, false
+}

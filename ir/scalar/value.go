@@ -1,0 +1,321 @@
+package scalar
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Value is one exact number of an element type. Integers and booleans live in I (unsigned ones as the same 64 bits), floats
+// in F already rounded to the type, complex numbers in F and Im.
+type Value struct {
+	DType DType
+	I     int64
+	F, Im float64
+}
+
+// IntValue makes an integer value, wrapped to the width of d.
+func IntValue(d DType, i int64) Value { return Value{DType: d, I: wrap(d, i)} }
+
+// FloatValue makes a float value, rounded to d with ties to even.
+func FloatValue(d DType, f float64) Value { return Value{DType: d, F: round(d, f)} }
+
+// BoolValue makes a boolean value.
+func BoolValue(b bool) Value {
+	if b {
+		return Value{DType: Bool, I: 1}
+	}
+	return Value{DType: Bool}
+}
+
+// Zero is the value 0 (or false) of a type.
+func Zero(d DType) Value { return Value{DType: d} }
+
+// Bool says whether the value is true (not zero).
+func (v Value) Bool() bool { return v.I != 0 }
+
+// Float gives the value's real part as a float64: exact for floats and for integers below 2^53.
+func (v Value) Float() float64 {
+	switch {
+	case v.DType.IsFloat() || v.DType.IsComplex():
+		return v.F
+	case dtypes[v.DType].class == classUInt:
+		return float64(uint64(v.I))
+	}
+	return float64(v.I)
+}
+
+// Same says whether two values are the same number of the same type; NaN is the same as NaN, and 0 differs from -0.
+func (v Value) Same(w Value) bool {
+	return v.DType == w.DType && v.I == w.I && sameFloat(v.F, w.F) && sameFloat(v.Im, w.Im)
+}
+
+func sameFloat(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || (math.IsNaN(a) && math.IsNaN(b))
+}
+
+// String gives the value as expression text: dtype(number), or true and false.
+func (v Value) String() string {
+	switch {
+	case v.DType == Bool:
+		return strconv.FormatBool(v.I != 0)
+	case v.DType.IsComplex():
+		return fmt.Sprintf("%s(%s, %s)", v.DType, floatText(v.F), floatText(v.Im))
+	}
+	return fmt.Sprintf("%s(%s)", v.DType, v.Number())
+}
+
+// Number gives the number alone, in the shortest decimal form that reads back to the same value.
+func (v Value) Number() string {
+	switch dtypes[v.DType].class {
+	case classFloat:
+		return floatText(v.F)
+	case classComplex:
+		return floatText(v.F) + "+" + floatText(v.Im) + "i"
+	case classUInt:
+		return strconv.FormatUint(uint64(v.I), 10)
+	case classBool:
+		return strconv.FormatBool(v.I != 0)
+	}
+	return strconv.FormatInt(v.I, 10)
+}
+
+func floatText(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// wrap reduces i to the width of an integer type, two's complement.
+func wrap(d DType, i int64) int64 {
+	n := dtypes[d].bits
+	switch dtypes[d].class {
+	case classBool:
+		if i != 0 {
+			return 1
+		}
+		return 0
+	case classInt:
+		return i << (64 - n) >> (64 - n)
+	case classUInt:
+		return int64(uint64(i) << (64 - n) >> (64 - n))
+	}
+	return i
+}
+
+// floatFormat is a binary floating point format of at most 16 bits.
+type floatFormat struct {
+	exp, mant int
+	finite    bool // no infinities: the top code is NaN alone (e4m3)
+}
+
+var smallFloats = map[DType]floatFormat{
+	Float16:    {5, 10, false},
+	BFloat16:   {8, 7, false},
+	Float8E4M3: {4, 3, true},
+	Float8E5M2: {5, 2, false},
+}
+
+// round rounds a float to the precision of d, ties to even, overflowing to infinity (to NaN in float8_e4m3).
+func round(d DType, f float64) float64 {
+	switch d {
+	case Float64, Complex128:
+		return f
+	case Float32, Complex64:
+		return float64(float32(f))
+	}
+	return smallFloats[d].decode(smallFloats[d].encode(f))
+}
+
+func (ff floatFormat) encode(f float64) uint16 {
+	sign := uint16(0)
+	if math.Signbit(f) {
+		sign = 1 << (ff.exp + ff.mant)
+	}
+	f = math.Abs(f)
+	top := uint16(1<<ff.exp-1) << ff.mant
+	switch {
+	case math.IsNaN(f) && ff.finite:
+		return sign | top | (1<<ff.mant - 1)
+	case math.IsNaN(f):
+		return sign | top | 1<<(ff.mant-1)
+	case f == 0:
+		return sign
+	}
+	bias := 1<<(ff.exp-1) - 1
+	_, e := math.Frexp(f) // f = m·2^e, m in [0.5, 1)
+	quantum := max(e-1, 1-bias) - ff.mant
+	units := math.RoundToEven(math.Ldexp(f, -quantum))
+	code := uint64(0)
+	if math.IsInf(f, 1) || units > math.MaxInt32 {
+		code = math.MaxInt32
+	} else {
+		code = uint64(units) + uint64(quantum+ff.mant+bias-1)<<ff.mant
+	}
+	limit := uint64(top)
+	if ff.finite {
+		limit = uint64(top) | (1<<ff.mant - 1)
+	}
+	if code >= limit {
+		return sign | uint16(limit)
+	}
+	return sign | uint16(code)
+}
+
+func (ff floatFormat) decode(code uint16) float64 {
+	bias := 1<<(ff.exp-1) - 1
+	mant := int(code) & (1<<ff.mant - 1)
+	exp := int(code) >> ff.mant & (1<<ff.exp - 1)
+	var f float64
+	switch {
+	case exp == 1<<ff.exp-1 && !ff.finite:
+		f = math.Inf(1)
+		if mant != 0 {
+			f = math.NaN()
+		}
+	case exp == 1<<ff.exp-1 && mant == 1<<ff.mant-1:
+		f = math.NaN()
+	case exp == 0:
+		f = math.Ldexp(float64(mant), 1-bias-ff.mant)
+	default:
+		f = math.Ldexp(float64(mant+1<<ff.mant), exp-bias-ff.mant)
+	}
+	if code>>(ff.exp+ff.mant)&1 == 1 {
+		f = -f
+	}
+	return f
+}
+
+// Decode reads one stored element of type d from little-endian bytes; b must hold at least d.Size() bytes.
+func Decode(d DType, b []byte) Value {
+	v := Value{DType: d}
+	switch d {
+	case Float32:
+		v.F = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	case Float64:
+		v.F = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	case Complex64:
+		v.F = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		v.Im = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4:])))
+	case Complex128:
+		v.F = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		v.Im = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+	case Float16, BFloat16:
+		v.F = smallFloats[d].decode(binary.LittleEndian.Uint16(b))
+	case Float8E4M3, Float8E5M2:
+		v.F = smallFloats[d].decode(uint16(b[0]))
+	default:
+		v.I = wrap(d, loadInt(b, d.Size()))
+	}
+	return v
+}
+
+func loadInt(b []byte, size int) int64 {
+	switch size {
+	case 1:
+		return int64(b[0])
+	case 2:
+		return int64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return int64(binary.LittleEndian.Uint32(b))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// Encode stores the value as little-endian bytes; b must hold at least v.DType.Size() bytes.
+func (v Value) Encode(b []byte) {
+	switch v.DType {
+	case Float32:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v.F)))
+	case Float64:
+		binary.LittleEndian.PutUint64(b, math.Float64bits(v.F))
+	case Complex64:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v.F)))
+		binary.LittleEndian.PutUint32(b[4:], math.Float32bits(float32(v.Im)))
+	case Complex128:
+		binary.LittleEndian.PutUint64(b, math.Float64bits(v.F))
+		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(v.Im))
+	case Float16, BFloat16:
+		binary.LittleEndian.PutUint16(b, smallFloats[v.DType].encode(v.F))
+	case Float8E4M3, Float8E5M2:
+		b[0] = byte(smallFloats[v.DType].encode(v.F))
+	default:
+		storeInt(b, v.DType.Size(), v.I)
+	}
+}
+
+func storeInt(b []byte, size int, i int64) {
+	switch size {
+	case 1:
+		b[0] = byte(i)
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(i))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(i))
+	default:
+		binary.LittleEndian.PutUint64(b, uint64(i))
+	}
+}
+
+// Lowest is the least value of a type: -inf for floats, the minimum for integers, false for booleans.
+func Lowest(d DType) Value {
+	switch dtypes[d].class {
+	case classFloat:
+		if smallFloats[d].finite {
+			return FloatValue(d, -448)
+		}
+		return FloatValue(d, math.Inf(-1))
+	case classInt:
+		return IntValue(d, -1<<(dtypes[d].bits-1))
+	}
+	return Zero(d)
+}
+
+// Highest is the greatest value of a type: +inf for floats, the maximum for integers, true for booleans.
+func Highest(d DType) Value {
+	switch dtypes[d].class {
+	case classFloat:
+		v := Lowest(d)
+		v.F = -v.F
+		return v
+	case classInt:
+		return IntValue(d, 1<<(dtypes[d].bits-1)-1)
+	case classUInt:
+		return IntValue(d, -1)
+	case classBool:
+		return BoolValue(true)
+	}
+	return Zero(d)
+}
+
+// Identity is the neutral element of a monoid operator on a type.
+func Identity(op Op, d DType) Value {
+	switch op {
+	case Mul:
+		return one(d)
+	case Min:
+		return Highest(d)
+	case Max:
+		return Lowest(d)
+	case And:
+		if d == Bool {
+			return BoolValue(true)
+		}
+		return IntValue(d, -1)
+	}
+	return Zero(d)
+}
+
+func one(d DType) Value {
+	if d.IsFloat() || d.IsComplex() {
+		return Value{DType: d, F: 1}
+	}
+	return Value{DType: d, I: 1}
+}

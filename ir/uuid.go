@@ -1,0 +1,67 @@
+package ir
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// UUID identifies a node or a graph in interchange files. Equality is by value, so letter case in a file does not matter.
+type UUID [16]byte
+
+// ParseUUID reads the 36-character form, 8-4-4-4-12 hex digits in any letter case. Any version and variant is accepted, the
+// nil UUID too; braces, "urn:uuid:" and shortened forms are errors.
+func ParseUUID(s string) (UUID, error) {
+	var u UUID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return u, fmt.Errorf("malformed UUID %q: expected 8-4-4-4-12 hex digits", clip(s))
+	}
+	at := 0
+	for _, part := range [...][2]int{{0, 8}, {9, 13}, {14, 18}, {19, 23}, {24, 36}} {
+		n, err := hex.Decode(u[at:], []byte(s[part[0]:part[1]]))
+		if err != nil {
+			return UUID{}, fmt.Errorf("malformed UUID %q: expected 8-4-4-4-12 hex digits", clip(s))
+		}
+		at += n
+	}
+	return u, nil
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}
+
+// AppendText appends the 36-character lower-case form.
+func (u UUID) AppendText(b []byte) ([]byte, error) {
+	b = hex.AppendEncode(b, u[0:4])
+	for _, part := range [...][2]int{{4, 6}, {6, 8}, {8, 10}, {10, 16}} {
+		b = append(b, '-')
+		b = hex.AppendEncode(b, u[part[0]:part[1]])
+	}
+	return b, nil
+}
+
+// String gives the 36-character lower-case form.
+func (u UUID) String() string {
+	b, _ := u.AppendText(make([]byte, 0, 36))
+	return string(b)
+}
+
+// DeriveUUID makes the UUID (version 8, RFC 9562) number n of a family: always the same for the same family, name and n.
+func DeriveUUID(family UUID, name string, n uint64) UUID {
+	h := sha256.New()
+	h.Write(family[:])
+	h.Write([]byte(name))
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], n)
+	h.Write(b[:])
+	var u UUID
+	copy(u[:], h.Sum(nil))
+	u[6] = u[6]&0x0f | 0x80
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
