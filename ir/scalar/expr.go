@@ -294,3 +294,12 @@ func (e *Expr) writeInfix(b *strings.Builder, n Namer, info opInfo, strength int
 	b.WriteString(" " + info.infix + " ")
 	e.Args[1].write(b, n, info.prec)
 }
+
+// NewNamed makes an operator node by the operator's name, such as "add".
+func NewNamed(name string, args ...*Expr) (*Expr, error) {
+	op, ok := opByName[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown operator %q", name)
+	}
+	return New(op, args...)
+}

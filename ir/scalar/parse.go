@@ -15,6 +15,12 @@ type Scope interface {
 	Axes(name string) ([]int, bool)
 }
 
+// Caller is a Scope with functions of its own, whose arguments are names.
+type Caller interface {
+	// Call gives what a function stands for; ok is false if the scope has no function of that name.
+	Call(name string, args []string) (e *Expr, ok bool, err error)
+}
+
 // maxDepth bounds how deep an expression's text may nest.
 const maxDepth = 200
 
@@ -177,6 +183,11 @@ func (p *parser) expect(tok string) error {
 
 // call reads what follows a name and an opening parenthesis: a cast, a reduction or an operator by name.
 func (p *parser) call(name string) (*Expr, error) {
+	if c, ok := p.scope.(Caller); ok {
+		if e, done, err := p.scopeCall(c, name); done {
+			return e, err
+		}
+	}
 	if d, err := ParseDType(name); err == nil {
 		return p.castCall(d)
 	}
@@ -194,6 +205,26 @@ func (p *parser) call(name string) (*Expr, error) {
 		return nil, err
 	}
 	return New(op, args...)
+}
+
+// scopeCall tries the call as one of the scope's own functions.
+func (p *parser) scopeCall(c Caller, name string) (e *Expr, done bool, err error) {
+	mark := *p
+	var args []string
+	for p.next(); p.tok != ")" && p.tok != ""; p.next() {
+		if p.tok != "," {
+			args = append(args, p.tok)
+		}
+	}
+	e, ok, err := c.Call(name, args)
+	if !ok {
+		*p = mark
+		return nil, false, nil
+	}
+	if err == nil {
+		err = p.expect(")")
+	}
+	return e, true, err
 }
 
 func (p *parser) args() ([]*Expr, error) {

@@ -1,0 +1,93 @@
+package kernels
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+//go:embed library/*.kernel
+var libraryFiles embed.FS
+
+// namespaces are the prefixes under which the built-in kernels go.
+var namespaces = []string{"op", "ops", "builtins", "tapc"}
+
+// Library is a set of kernels by name.
+type Library struct {
+	byName map[string]*Decl
+	names  []string
+}
+
+// Builtin gives the kernels that come with tapc. A fault in a declaration is an error of tapc itself and panics here; a test
+// reads them all.
+var Builtin = sync.OnceValue(func() *Library {
+	lib := &Library{byName: map[string]*Decl{}}
+	files, err := fs.Glob(libraryFiles, "library/*.kernel")
+	for _, f := range files {
+		var text []byte
+		if text, err = libraryFiles.ReadFile(f); err == nil {
+			err = lib.Load(f, string(text))
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+	return lib
+})
+
+// Load adds the kernels declared in a text. A name that is there already is an error.
+func (l *Library) Load(file, text string) error {
+	decls, err := Parse(file, text)
+	if err != nil {
+		return err
+	}
+	for _, d := range decls {
+		if old := l.byName[d.Name]; old != nil {
+			return fmt.Errorf("%s: kernel %s is declared already, at %s", d.Source, d.Name, old.Source)
+		}
+		l.byName[d.Name] = d
+		l.names = append(l.names, d.Name)
+	}
+	slices.Sort(l.names)
+	return nil
+}
+
+// Names gives the kernels' names in order.
+func (l *Library) Names() []string { return l.names }
+
+// Find finds a kernel by the name a graph uses: its own, under any of the namespaces op, ops, builtins and tapc.
+func (l *Library) Find(name string) (*Decl, bool) {
+	if space, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(namespaces, space) {
+		name = rest
+	}
+	d, ok := l.byName[name]
+	return d, ok
+}
+
+// TypeOf gives the element type of a tensor node, Invalid if it is none.
+type TypeOf func(ir.NodeID) scalar.DType
+
+// CallOf makes the call that ports and parameters amount to.
+func CallOf(params ir.Attrs, inputs, outputs ir.Ports, typeOf TypeOf) Call {
+	return Call{Params: params, Inputs: portSels(inputs, typeOf), Outputs: portSels(outputs, typeOf)}
+}
+
+func portSels(ports ir.Ports, typeOf TypeOf) []PortSel {
+	out := make([]PortSel, len(ports))
+	for i, p := range ports {
+		out[i] = PortSel{Name: p.Name, Sel: make([]Selected, len(p.Sel))}
+		for j, s := range p.Sel {
+			out[i].Sel[j] = Selected{s, typeOf(s.Tensor)}
+		}
+	}
+	return out
+}
