@@ -1,5 +1,10 @@
 package zspace
 
+import (
+	"math"
+	"slices"
+)
+
 // Collision is a proof that a projection is not injective: A and B are different
 // index points, and Cell lies in the boxes that both select.
 type Collision struct {
@@ -7,23 +12,30 @@ type Collision struct {
 	Cell Point
 }
 
+// SearchBudget is a budget for [ProjectionMap.FindCollision] that takes some
+// milliseconds at most for maps of a few dimensions.
+const SearchBudget = 1 << 16
+
 // FindCollision looks for two different points of index that select a common
 // cell. found comes with a Collision; decided without found says that there is
-// none. decided is false when the search used up its budget, a number of steps,
-// without an answer. The error is for an invalid map or index, or one whose
-// projection overflows.
+// none. decided is false when the search used up its budget, counted in looks at
+// a row, without an answer; a budget of 0 leaves only the criteria that need no
+// search. The error is for an invalid map or index, or one whose projection
+// overflows.
 //
 // Two points a step d apart share a cell exactly when |row·d| < Shape in every
 // row. So the question is whether a box of steps holds a non-zero solution. Unit
-// steps are tried first. Then the bounds of each step are narrowed by each row;
-// that alone settles every map whose rows have at most one non-zero entry, and
-// mixed-radix rows such as [[12, 4, 1]]. What is left is searched by bisection.
+// steps are tried first. Then the bounds of each step are narrowed by each row,
+// which settles every map whose rows have at most one non-zero entry, and
+// mixed-radix rows such as [[12, 4, 1]]. Linear algebra settles maps that have
+// an inverse where the shape is one, and narrows others. What is left is
+// searched by bisection.
 func (p ProjectionMap) FindCollision(index Range, budget int) (c Collision, found, decided bool, err error) {
 	if _, err := p.Apply(index); err != nil {
 		return Collision{}, false, false, err
 	}
 	s := newStepSearch(p, index)
-	if s == nil || len(s.dims) == 0 {
+	if s == nil {
 		return Collision{}, false, true, nil
 	}
 	step, decided := s.run(budget)
@@ -34,8 +46,9 @@ func (p ProjectionMap) FindCollision(index Range, budget int) (c Collision, foun
 	return c, err == nil, err == nil, err
 }
 
-// collide makes the witness for a step: the two points nearest to the start of
-// index that lie that far apart, and the first cell that they share.
+// collide makes the witness for a step or its opposite: the two points nearest
+// to the start of index that lie that far apart, and the first cell that they
+// share.
 func (p ProjectionMap) collide(index Range, step Point) (Collision, error) {
 	a, b := index.Start.Clone(), index.Start.Clone()
 	for j, d := range step {
@@ -44,6 +57,9 @@ func (p ProjectionMap) collide(index Range, step Point) (Collision, error) {
 		} else {
 			b[j] += d
 		}
+	}
+	if slices.Compare(a, b) > 0 {
+		a, b = b, a
 	}
 	boxA, err := p.ApplyPoint(a)
 	if err != nil {
@@ -82,17 +98,33 @@ func newStepSearch(p ProjectionMap, index Range) *stepSearch {
 			return nil
 		}
 	}
-	for j := range index.Start {
-		if e := index.extent(j); e > 1 {
-			s.dims = append(s.dims, j)
-			s.reach = append(s.reach, e-1)
-		}
-	}
 	s.rows = make(Matrix, len(s.slack))
 	for k, row := range p.AffineMap.Projection {
-		s.rows[k] = permuted(row, s.dims)
+		s.rows[k] = slices.Clone(row)
 	}
+	for j := range index.Start {
+		s.dims = append(s.dims, j)
+		s.reach = append(s.reach, max(index.extent(j), 1)-1)
+	}
+	s.dropFixed()
 	return s
+}
+
+// dropFixed takes out the dimensions in which no step is possible any more.
+func (s *stepSearch) dropFixed() {
+	var keep []int
+	for i, r := range s.reach {
+		if r > 0 {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == len(s.dims) {
+		return
+	}
+	s.dims, s.reach = permuted(s.dims, keep), permuted(s.reach, keep)
+	for k, row := range s.rows {
+		s.rows[k] = permuted(row, keep)
+	}
 }
 
 // spread writes a step as one over all index dimensions.
@@ -104,21 +136,34 @@ func (s *stepSearch) spread(step Point) Point {
 	return out
 }
 
-// run returns a step, or nil; decided is false when the budget ran out. A step
-// and its opposite are the same solution, so the first non-zero entry may be
-// taken to be positive.
+// run returns a step, or nil; decided is false when the budget ran out.
 func (s *stepSearch) run(budget int) (step Point, decided bool) {
 	for i := range s.dims {
 		if step := s.unit(i); step != nil {
 			return step, true
 		}
 	}
+	s.budget = math.MaxInt
+	box := s.steps(0)
+	s.narrow(box)
+	s.reach = box.End
+	s.dropFixed()
+	if len(s.dims) == 0 {
+		return nil, true
+	}
+	if step, decided := s.solve(); decided {
+		return step, true
+	}
+	s.dropFixed()
 	s.budget = budget
+	return s.searchAll()
+}
+
+// searchAll searches by the position of the first non-zero entry. A step and its
+// opposite are one solution, so that entry may be taken to be positive.
+func (s *stepSearch) searchAll() (step Point, decided bool) {
 	for lead := range s.dims {
-		box := makeRange(len(s.dims)) // inclusive bounds, here only
-		for i := lead; i < len(s.dims); i++ {
-			box.Start[i], box.End[i] = -s.reach[i], s.reach[i]
-		}
+		box := s.steps(lead)
 		box.Start[lead] = 1
 		if step := s.search(box); step != nil {
 			return step, true
@@ -128,6 +173,16 @@ func (s *stepSearch) run(budget int) (step Point, decided bool) {
 		}
 	}
 	return nil, true
+}
+
+// steps is the box of steps that are zero before lead. Here, and in the search,
+// the bounds of a box are inclusive.
+func (s *stepSearch) steps(lead int) Range {
+	box := makeRange(len(s.dims))
+	for i := lead; i < len(s.dims); i++ {
+		box.Start[i], box.End[i] = -s.reach[i], s.reach[i]
+	}
+	return box
 }
 
 // unit returns the unit step of dimension i if it solves every row.
@@ -142,10 +197,10 @@ func (s *stepSearch) unit(i int) Point {
 	return step
 }
 
-// search narrows the box of steps (bounds inclusive), and bisects it until it is
+// search narrows the box of steps, and bisects it until it is
 // empty or a single step. It owns box.
 func (s *stepSearch) search(box Range) Point {
-	if !s.narrow(box) {
+	if !s.narrow(box) || s.budget < 0 {
 		return nil
 	}
 	widest, width := 0, uint64(0) // a width may pass 63 bits
@@ -156,9 +211,6 @@ func (s *stepSearch) search(box Range) Point {
 	}
 	if width == 0 {
 		return s.solved(box.Start)
-	}
-	if s.budget--; s.budget < 0 {
-		return nil
 	}
 	mid := box.Start[widest] + int64(width/2)
 	low, high := box.Clone(), box
@@ -183,10 +235,11 @@ func (s *stepSearch) solved(step Point) Point {
 }
 
 // narrow tightens the bounds by every row until nothing changes, or for a fixed
-// number of rounds; false when some row has no solution.
+// number of rounds, which the budget pays; false when some row has no solution.
 func (s *stepSearch) narrow(box Range) bool {
-	for range 16 {
+	for range len(s.dims) + 8 {
 		changed := false
+		s.budget -= len(s.rows)
 		for k, row := range s.rows {
 			c, ok := narrowRow(row, s.slack[k], box)
 			if !ok {
@@ -194,14 +247,14 @@ func (s *stepSearch) narrow(box Range) bool {
 			}
 			changed = changed || c
 		}
-		if !changed {
+		if !changed || s.budget < 0 {
 			break
 		}
 	}
 	return true
 }
 
-// narrowRow tightens the bounds (inclusive) so that each value of a dimension
+// narrowRow tightens the bounds so that each value of a dimension
 // leaves |row·d| ≤ slack possible for some values of the others.
 func narrowRow(row []int64, slack int64, box Range) (changed, ok bool) {
 	low, high := int64(0), int64(0) // of row·d over box

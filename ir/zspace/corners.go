@@ -7,11 +7,10 @@ import (
 
 // tiler looks for the first cell, in row-major order, that the parts do not hold
 // exactly as often as whole does. It works on the boxes that have cells, whole
-// last with weight -1, and only on the dimensions in which they are not all
-// alike.
+// last with weight -1.
 type tiler struct {
-	dims   []int   // the dimensions that matter, ascending
-	coord  []int64 // per box: start and end in each of dims
+	rank   int
+	coord  []int64 // per box: start and end in each dimension
 	weight []int   // per box: +1 for a part, -1 for whole
 	cell   Point   // where the search stands; the answer in the end
 
@@ -32,51 +31,40 @@ type event struct {
 }
 
 func newTiler(whole Range, parts []Range) *tiler {
-	boxes := make([]Range, 0, len(parts)+1)
-	t := &tiler{cell: whole.Start.Clone()}
+	rank := whole.Rank()
+	t := &tiler{
+		rank:   rank,
+		coord:  make([]int64, 0, 2*rank*(len(parts)+1)),
+		cell:   make(Point, rank),
+		events: make([][]event, rank),
+		faces:  make([][]face, rank),
+	}
 	for _, r := range parts {
-		if !r.Empty() {
-			boxes = append(boxes, r)
-			t.weight = append(t.weight, 1)
-		}
+		t.add(r, 1)
 	}
-	if !whole.Empty() {
-		boxes = append(boxes, whole)
-		t.weight = append(t.weight, -1)
-	}
-	for d := range whole.Rank() {
-		if !alike(boxes, d) {
-			t.dims = append(t.dims, d)
-		} else if len(boxes) > 0 {
-			t.cell[d] = boxes[0].Start[d]
-		}
-	}
-	t.coord = make([]int64, 0, 2*len(boxes)*len(t.dims))
-	for _, r := range boxes {
-		for _, d := range t.dims {
-			t.coord = append(t.coord, r.Start[d], r.End[d])
-		}
-	}
-	t.events = make([][]event, len(t.dims))
-	t.faces = make([][]face, len(t.dims))
-	t.budget = len(boxes)*len(boxes)/64 + 1<<20
+	t.add(whole, -1)
+	t.budget = len(t.weight)*len(t.weight)/64 + 1<<20
 	return t
 }
 
-// alike reports whether all boxes have the same extent at the same place in d.
-func alike(boxes []Range, d int) bool {
-	for _, r := range boxes {
-		if r.Start[d] != boxes[0].Start[d] || r.End[d] != boxes[0].End[d] {
-			return false
-		}
+// add takes a box in unless it has no cells.
+func (t *tiler) add(r Range, weight int) {
+	if r.Empty() {
+		return
 	}
-	return true
+	t.weight = append(t.weight, weight)
+	for d := range t.rank {
+		t.coord = append(t.coord, r.Start[d], r.End[d])
+	}
 }
 
 // firstBad leaves the first bad cell in t.cell, or returns false if all is well.
-// Summing corners is quick unless there are many dimensions and few equal faces:
-// then its cost doubles with each dimension, and comparing pairs is cheaper.
+// Summing corners is quick unless there are many dimensions in which faces differ:
+// then its cost doubles with each, and comparing pairs is cheaper.
 func (t *tiler) firstBad() bool {
+	if len(t.weight) == 0 {
+		return false
+	}
 	all := make([]face, len(t.weight))
 	for b, w := range t.weight {
 		all[b] = face{box: b, weight: w}
@@ -91,12 +79,16 @@ func (t *tiler) firstBad() bool {
 // corners looks for the first corner with a sum that is not zero among the faces
 // given, in the dimensions from level on. It gives up when the budget is spent.
 func (t *tiler) corners(faces []face, level int) bool {
-	if level == len(t.dims) {
+	if level == t.rank {
 		sum := 0
 		for _, f := range faces {
 			sum += f.weight
 		}
 		return sum != 0
+	}
+	if start, ok := t.common(faces, level); ok {
+		t.cell[level] = start
+		return t.corners(faces, level+1)
 	}
 	t.budget -= 2 * len(faces)
 	if t.budget < 0 {
@@ -109,7 +101,7 @@ func (t *tiler) corners(faces []face, level int) bool {
 			n++
 		}
 		if rest := t.cancel(events[:n], level); len(rest) > 0 {
-			t.cell[t.dims[level]] = events[0].at
+			t.cell[level] = events[0].at
 			if t.corners(rest, level+1) || t.budget < 0 {
 				return t.budget >= 0
 			}
@@ -119,13 +111,27 @@ func (t *tiler) corners(faces []face, level int) bool {
 	return false
 }
 
+// common returns the start that all faces have in dimension level if they have
+// the end in common too: then the rest decides, and the first bad cell is there.
+func (t *tiler) common(faces []face, level int) (start int64, ok bool) {
+	n := 2 * t.rank
+	first := t.coord[faces[0].box*n+2*level:]
+	for _, f := range faces[1:] {
+		c := t.coord[f.box*n+2*level:]
+		if c[0] != first[0] || c[1] != first[1] {
+			return 0, false
+		}
+	}
+	return first[0], true
+}
+
 // sorted gives the two ends of every face in dimension level, by coordinate and
 // then so that equal faces of the dimensions beyond stand together.
 func (t *tiler) sorted(faces []face, level int) []event {
 	events := t.events[level][:0]
 	at := 2 * level
 	for _, f := range faces {
-		c := t.coord[f.box*2*len(t.dims):]
+		c := t.coord[f.box*2*t.rank:]
 		events = append(events,
 			event{c[at], f},
 			event{c[at+1], face{box: f.box, weight: -f.weight}})
@@ -142,7 +148,7 @@ func (t *tiler) sorted(faces []face, level int) []event {
 
 // beyond is the face of a box in the dimensions after level.
 func (t *tiler) beyond(box, level int) []int64 {
-	n := 2 * len(t.dims)
+	n := 2 * t.rank
 	return t.coord[box*n+2*level+2 : (box+1)*n]
 }
 

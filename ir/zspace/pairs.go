@@ -16,46 +16,48 @@ func (t *tiler) byPairs() bool {
 	if t.clean(region) {
 		return false
 	}
-	for level, d := range t.dims {
-		cuts := t.cuts(level)
+	for d := range t.rank {
+		cuts := t.cuts(d)
 		n := sort.Search(len(cuts)-1, func(i int) bool {
-			region.End[level] = cuts[i+1]
+			region.End[d] = cuts[i+1]
 			return !t.clean(region)
 		})
-		region.Start[level], region.End[level] = cuts[n], cuts[n]+1
+		region.Start[d], region.End[d] = cuts[n], cuts[n]+1
 		t.cell[d] = cuts[n]
 	}
 	return true
 }
 
-// everywhere is the least region, over t.dims, that contains all boxes.
+// everywhere is the least region that contains all boxes.
 func (t *tiler) everywhere() Range {
-	region := makeRange(len(t.dims))
-	for level := range t.dims {
-		cuts := t.cuts(level)
-		region.Start[level], region.End[level] = cuts[0], cuts[len(cuts)-1]
+	region := makeRange(t.rank)
+	for d := range t.rank {
+		cuts := t.cuts(d)
+		region.Start[d], region.End[d] = cuts[0], cuts[len(cuts)-1]
 	}
 	return region
 }
 
-// cuts lists the coordinates at which a box starts or ends, ascending.
-func (t *tiler) cuts(level int) []int64 {
+// cuts lists the coordinates at which a box starts or ends in d, ascending.
+func (t *tiler) cuts(d int) []int64 {
 	out := make([]int64, 0, 2*len(t.weight))
 	for b := range t.weight {
-		out = append(out, t.box(b).Start[level], t.box(b).End[level])
+		at := 2 * (b*t.rank + d)
+		out = append(out, t.coord[at], t.coord[at+1])
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// box is box b in the dimensions that matter.
-func (t *tiler) box(b int) Range {
-	r := makeRange(len(t.dims))
-	for level := range t.dims {
-		at := 2 * (b*len(t.dims) + level)
-		r.Start[level], r.End[level] = t.coord[at], t.coord[at+1]
+// clip is the part of box b in region; ok is false when it has no cells.
+func (t *tiler) clip(b int, region Range) (r Range, ok bool) {
+	r = makeRange(t.rank)
+	for d := range t.rank {
+		at := 2 * (b*t.rank + d)
+		r.Start[d] = max(t.coord[at], region.Start[d])
+		r.End[d] = min(t.coord[at+1], region.End[d])
 	}
-	return r
+	return r, !r.Empty()
 }
 
 // clean reports whether the parts hold every cell of region exactly as often as
@@ -65,9 +67,9 @@ func (t *tiler) clean(region Range) bool {
 	var parts []Range
 	whole, haveWhole := Range{}, false
 	for b, w := range t.weight {
-		r, ok := t.box(b).Intersect(region)
+		r, ok := t.clip(b, region)
 		switch {
-		case !ok || r.Empty():
+		case !ok:
 		case w < 0:
 			whole, haveWhole = r, true
 		default:

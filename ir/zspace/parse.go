@@ -174,6 +174,7 @@ func (p *scanner) affine(open, closing string) AffineMap {
 	cols := 0
 	p.expect("(")
 	for p.more(cols, ")") {
+		p.space()
 		if at := p.pos; p.dim(cols+1) != cols {
 			p.pos = at
 			p.fail("dimension d" + strconv.Itoa(cols))
@@ -197,11 +198,10 @@ func (p *scanner) affine(open, closing string) AffineMap {
 
 // dim takes a dimension name below limit and returns its number, or -1.
 func (p *scanner) dim(limit int) int {
-	at := p.pos
 	if !p.accept("d") {
 		return -1
 	}
-	at = p.pos
+	at := p.pos
 	v, ok := p.digits()
 	if !ok || v >= uint64(limit) || p.pos-at != len(strconv.FormatUint(v, 10)) {
 		return -1

@@ -68,35 +68,3 @@ func TestApplyEmptyLoomVectors(t *testing.T) {
 		}
 	}
 }
-
-func TestTilingWitnesses(t *testing.T) {
-	for _, c := range []struct {
-		whole string
-		parts []string
-		want  string
-	}{
-		{"[0:12]", []string{"[0:4]", "[3:7]", "[8:12]"}, "overlap: parts 0 and 1 share zr[3:4]"},
-		{"[0:12]", []string{"[0:4]", "[8:12]"}, "gap: no part covers zr[4:8]"},
-		{"[0:4]", []string{"[0:4]", "[4:6]"}, "outside: part 1 has zr[4:6] beyond the whole"},
-		{"[0:3, 0:3]", []string{"[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]", "[1:2, 1:2]"}, ""},
-		{"[0:3, 0:3]", []string{"[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]"}, "gap: no part covers zr[1:2, 1:2]"},
-		{"[]", []string{"[]", "[]"}, "overlap: parts 0 and 1 share zr[]"},
-		{"[]", []string{"[]"}, ""},
-		{"[]", nil, "gap: no part covers zr[]"},
-		{"[0:0]", []string{"[0:0]", "[0:0]"}, ""},
-		{"[0:0]", nil, ""},
-	} {
-		var parts []zspace.Range
-		for _, s := range c.parts {
-			parts = append(parts, rng(t, s))
-		}
-		fault, err := zspace.CheckTiling(rng(t, c.whole), parts)
-		got := ""
-		if fault != nil {
-			got = fault.String()
-		}
-		if err != nil || got != c.want {
-			t.Errorf("%s by %v: %q, %v; want %q", c.whole, c.parts, got, err, c.want)
-		}
-	}
-}
