@@ -76,7 +76,7 @@ func (a AffineMap) Hull(r Range) (lo, hi Point, err error) {
 		return nil, nil, err
 	}
 	if r.Empty() {
-		return nil, nil, emptyError("hull of", r)
+		return nil, nil, emptyError("hull of " + r.String())
 	}
 	lo, hi = make(Point, len(a.Offset)), make(Point, len(a.Offset))
 	for k := range a.Offset {

@@ -6,7 +6,8 @@ import (
 )
 
 // Collision is a proof that a projection is not injective: A and B are different
-// index points, and Cell lies in the boxes that both select.
+// index points, A before B in row-major order, and Cell is the first cell of
+// those that both select.
 type Collision struct {
 	A, B Point
 	Cell Point
@@ -74,15 +75,16 @@ func (p ProjectionMap) collide(index Range, step Point) (Collision, error) {
 }
 
 // stepSearch looks for a non-zero step d with |d[i]| ≤ reach[i] and
-// |rows[k]·d| ≤ slack[k]. Only index dimensions of extent over one take part.
+// |rows[k]·d| ≤ slack[k]. Only index dimensions in which a step is possible take
+// part.
 // Since the hull of the whole index fits in 64 bits, so does every sum here.
 type stepSearch struct {
-	rank   int // of the index
-	dims   []int
-	reach  Point
-	rows   Matrix
-	slack  Point
-	budget int
+	rank   int    // of the index
+	dims   []int  // the index dimensions that take part
+	reach  Point  // the longest step in each of them
+	rows   Matrix // one column for each of them
+	slack  Point  // Shape - 1
+	budget int    // looks at a row that are left
 }
 
 // newStepSearch returns nil when no two points can collide because one of them,

@@ -118,9 +118,4 @@ func overflow(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrOverflow)
 }
 
-func emptyError(what string, r Range) error {
-	if r.Start == nil {
-		return fmt.Errorf("%s: %w", what, ErrEmpty)
-	}
-	return fmt.Errorf("%s %v: %w", what, r, ErrEmpty)
-}
+func emptyError(what string) error { return fmt.Errorf("%s: %w", what, ErrEmpty) }

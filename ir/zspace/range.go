@@ -245,7 +245,7 @@ func (r Range) Product(o Range) Range {
 // range without dimensions. A range without cells has none: [ErrEmpty].
 func (r Range) InclusiveEnd() (Point, error) {
 	if r.Empty() {
-		return nil, emptyError("inclusive end of", r)
+		return nil, emptyError("inclusive end of " + r.String())
 	}
 	out := make(Point, r.Rank())
 	for i, e := range r.End {
@@ -259,7 +259,7 @@ func (r Range) InclusiveEnd() (Point, error) {
 // a box whose extent does not fit [ErrOverflow].
 func Bounding(rs ...Range) (Range, error) {
 	if len(rs) == 0 {
-		return Range{}, emptyError("bounding range of no ranges", Range{})
+		return Range{}, emptyError("ranges to bound")
 	}
 	box := rs[0].Clone()
 	for _, r := range rs[1:] {

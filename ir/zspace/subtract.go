@@ -7,11 +7,14 @@ import (
 
 // Subtract returns boxes that are disjoint, have cells, and together hold exactly
 // the cells of whole that are in no part; parts may overlap and may reach beyond
-// whole. At most limit boxes are returned, and complete is false when there is
-// more. Parts of another rank take nothing away. The order and the way in which
+// whole. Parts of another rank take nothing away. The order and the way in which
 // the rest is cut into boxes are fixed by the arguments.
+//
+// At most limit boxes are returned. complete is false when there is, or may be,
+// more: beyond the limit, or because the work passed some hundred looks at each
+// part, which takes many dimensions and parts that overlap at random.
 func Subtract(whole Range, parts []Range, limit int) (rest []Range, complete bool) {
-	s := subtractor{limit: limit}
+	s := subtractor{limit: limit, budget: 1<<24 + 256*len(parts)}
 	near := make([]Range, 0, len(parts))
 	for _, r := range parts {
 		if r.Overlaps(whole) {
@@ -26,14 +29,18 @@ func Subtract(whole Range, parts []Range, limit int) (rest []Range, complete boo
 }
 
 type subtractor struct {
-	rest  []Range
-	limit int
+	rest   []Range
+	limit  int
+	budget int // looks at a part that are left
 }
 
 // walk adds what the parts, which all overlap region, leave of it. It cuts region
 // along a face of a part until a piece is untouched or inside one part; false
-// when the limit was hit.
+// when a limit was hit.
 func (s *subtractor) walk(region Range, parts []Range) bool {
+	if s.budget -= len(parts); s.budget < 0 {
+		return false
+	}
 	if slices.ContainsFunc(parts, func(r Range) bool { return r.Contains(region) }) {
 		return true
 	}
