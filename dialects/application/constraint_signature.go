@@ -1,0 +1,107 @@
+package application
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+var applicationSignatureAgreement = check.Constraint{
+	ID: "ApplicationIPFSignatureAgreementConstraint",
+	Doc: "Every application of an operation with a signature has an index, which lies inside the operation's index, and each of its " +
+		"selections is exactly what that index selects through the operation's projection. There is a warning where the indexes " +
+		"of an operation's applications do not cover its index exactly once; whether that changes a value shows in the outputs. " +
+		"An index on an application of an operation without a signature has no effect.",
+	Requires: []string{"OperationIPFSignatureAgreementConstraint", "OperationApplicationAgreementConstraint"},
+	Codes: []check.Code{
+		{ID: "AS01", Meaning: "an application of an operation with a signature has no index"},
+		{ID: "AS02", Meaning: "an application's index has another number of dimensions than its operation's"},
+		{ID: "AS03", Meaning: "an application's index reaches beyond its operation's"},
+		{ID: "AS04", Meaning: "a projection does not fit the application's index: coordinates beyond 64 bits"},
+		{ID: "AS05", Meaning: "an application's selection is not what its index selects"},
+		{ID: "AS06", Meaning: "a warning: the indexes of an operation's applications overlap or leave a gap"},
+	},
+	Check: func(c *check.Context) {
+		for n := range c.Graph().Nodes() {
+			if _, ok := n.Body.(*tensorops.Operation); !ok || tensorops.SignatureOf(n) == nil {
+				continue
+			}
+			if !c.Go() {
+				return
+			}
+			checkIndexes(c, n)
+		}
+	},
+}
+
+// checkIndexes checks the indexes of the applications of one operation with a signature.
+func checkIndexes(c *check.Context, op *ir.Node) {
+	whole, sig := tensorops.IndexOf(op).Range, tensorops.SignatureOf(op)
+	apps := shardsOf(c).of(op.ID)
+	parts := make([]zspace.Range, 0, len(apps))
+	for _, app := range apps {
+		if !checkIndex(c, op, app, whole) {
+			continue
+		}
+		part := tensorops.IndexOf(app).Range
+		parts = append(parts, part)
+		for i, maps := range [...]ir.PortMaps{sig.Inputs, sig.Outputs} {
+			side(app.Body, i).All(func(port, entry int, s *ir.Selection) {
+				field := check.PortField(sides[i], side(app.Body, i)[port].Name, entry)
+				tensorops.CheckProjection(c, [2]string{"AS04", "AS05"}, app, field, maps[port].Maps[entry], part, s.Range)
+			})
+		}
+	}
+	if len(parts) == len(apps) {
+		warnPartition(c, op, apps, whole, parts)
+	}
+}
+
+// checkIndex checks that an application has an index inside its operation's.
+func checkIndex(c *check.Context, op, app *ir.Node, whole zspace.Range) bool {
+	g, field := c.Graph(), check.TagField(tensorops.IndexKind)
+	index := tensorops.IndexOf(app)
+	switch {
+	case index == nil:
+		c.Report(c.Error("AS01", app, "", "%s has no index, but %s has a signature", g.Name(app.ID), g.Name(op.ID)).
+			Want(fmt.Sprintf("an index tag inside %v", whole), "none").WithNote(c.At(op, ""), "the operation"))
+	case index.Range.Rank() != whole.Rank():
+		c.Report(c.Error("AS02", app, field, "the index of %s has the wrong number of dimensions", g.Name(app.ID)).
+			Want(fmt.Sprintf("%d, as %v has", whole.Rank(), whole), fmt.Sprintf("%d in %v", index.Range.Rank(), index.Range)).
+			WithNote(c.At(op, field), "the index of %s", g.Name(op.ID)))
+	case !whole.Contains(index.Range):
+		c.Report(c.Error("AS03", app, field, "the index of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
+			Want(fmt.Sprintf("a box inside %v", whole), check.Beyond(whole, index.Range)).
+			WithNote(c.At(op, field), "the index of %s", g.Name(op.ID)))
+	default:
+		return true
+	}
+	return false
+}
+
+func warnPartition(c *check.Context, op *ir.Node, apps []*ir.Node, whole zspace.Range, parts []zspace.Range) {
+	fault, err := zspace.CheckTiling(whole, parts)
+	if err != nil || fault == nil { // parts are valid boxes inside whole, so there is no error
+		return
+	}
+	d := c.Warning("AS06", op, check.TagField(tensorops.IndexKind), "the indexes of the applications of %s do not cover its index exactly once",
+		c.Graph().Name(op.ID)).Want(fmt.Sprintf("a tiling of %v", whole), faultText(c, fault, apps))
+	for _, i := range [...]int{fault.I, fault.J} {
+		if i >= 0 {
+			d = d.WithNote(c.At(apps[i], check.TagField(tensorops.IndexKind)), "%s has %v", c.Graph().Name(apps[i].ID), parts[i])
+		}
+	}
+	c.Report(d)
+}
+
+// faultText says a fault of a tiling with the names of the applications.
+func faultText(c *check.Context, f *zspace.TilingFault, apps []*ir.Node) string {
+	g := c.Graph()
+	if f.Kind == zspace.Overlap {
+		return fmt.Sprintf("an overlap: %s and %s share %v", g.Name(apps[f.I].ID), g.Name(apps[f.J].ID), f.Witness)
+	}
+	return fmt.Sprintf("a gap: no application has %v", f.Witness)
+}

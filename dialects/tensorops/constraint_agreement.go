@@ -1,0 +1,101 @@
+package tensorops
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+var tensorOperationAgreement = check.Constraint{
+	ID: "TensorOperationAgreementConstraint",
+	Doc: "Every selection of every operation names a tensor of the graph, has as many dimensions as it and lies inside its range; an " +
+		"empty selection may lie inside or on the border. Inputs may take any part of a tensor. Outputs are total: together with " +
+		"the next rule, a value is assigned once and whole. A tensor has at most one producer, counted by output entries.",
+	Requires: []string{"SchemaTypeConstraint"},
+	Codes: []check.Code{
+		{ID: "TO01", Meaning: "a selection names a node that does not exist"},
+		{ID: "TO02", Meaning: "a selection names a node that is not a tensor"},
+		{ID: "TO03", Meaning: "a selection has another number of dimensions than its tensor"},
+		{ID: "TO04", Meaning: "a selection reaches beyond its tensor"},
+		{ID: "TO05", Meaning: "an output selection leaves a part of its tensor unwritten"},
+		{ID: "TO06", Meaning: "a tensor is the output of two producers"},
+	},
+	Check: checkTensorOperationAgreement,
+}
+
+func checkTensorOperationAgreement(c *check.Context) {
+	g := c.Graph()
+	producers := make([]producer, g.Bound())
+	for n := range g.Nodes() {
+		op, ok := n.Body.(*Operation)
+		if !ok {
+			continue
+		}
+		if !c.Go() {
+			return
+		}
+		for side, name := range sides {
+			op.side(side).All(func(port, entry int, s *ir.Selection) {
+				field := check.PortField(name, op.side(side)[port].Name, entry)
+				if checkSelection(c, n, field, s) && side == 1 {
+					checkTotal(c, n, field, s)
+					checkSingle(c, n, field, s, producers)
+				}
+			})
+		}
+	}
+}
+
+// producer is the output entry that writes a tensor; a nil node is none yet.
+type producer struct {
+	node  *ir.Node
+	field string
+}
+
+// checkSelection checks that a selection is a box inside an existing tensor.
+func checkSelection(c *check.Context, n *ir.Node, field string, s *ir.Selection) bool {
+	t, ok := c.Ref("TO01", "TO02", n, field+"/tensorId", s.Tensor, TensorKind)
+	if !ok {
+		return false
+	}
+	tensor := t.Body.(*Tensor)
+	switch {
+	case s.Range.Rank() != tensor.Range.Rank():
+		c.Report(c.Error("TO03", n, field+"/range", "a selection of %s has the wrong number of dimensions", c.Graph().Name(t.ID)).
+			Want(fmt.Sprintf("%d, as %v has", tensor.Range.Rank(), tensor.Range), fmt.Sprintf("%d in %v", s.Range.Rank(), s.Range)).
+			WithNote(c.At(t, "/body/range"), "the tensor"))
+		return false
+	case !tensor.Range.Contains(s.Range):
+		c.Report(c.Error("TO04", n, field+"/range", "a selection reaches beyond %s", c.Graph().Name(t.ID)).
+			Want(fmt.Sprintf("a box inside %v", tensor.Range), check.Beyond(tensor.Range, s.Range)).
+			WithNote(c.At(t, "/body/range"), "the tensor"))
+		return false
+	}
+	return true
+}
+
+// checkTotal checks that an output selection leaves no cell of its tensor unwritten.
+func checkTotal(c *check.Context, n *ir.Node, field string, s *ir.Selection) {
+	tensor := TensorOf(c.Graph(), s.Tensor)
+	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range}, 1); len(rest) > 0 {
+		c.Report(c.Error("TO05", n, field+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
+			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range, rest[0])).
+			WithNote(c.At(c.Graph().Node(s.Tensor), "/body/range"), "the tensor").
+			WithHint("outputs are total; write a part by an operation on a tensor of its own"))
+	}
+}
+
+// checkSingle checks that no earlier output entry writes the tensor.
+func checkSingle(c *check.Context, n *ir.Node, field string, s *ir.Selection, producers []producer) {
+	first := &producers[s.Tensor]
+	if first.node == nil {
+		*first = producer{n, field}
+		return
+	}
+	g := c.Graph()
+	c.Report(c.Error("TO06", n, field, "%s is written twice", g.Name(s.Tensor)).
+		Want("one producer", fmt.Sprintf("%s and %s", g.Name(first.node.ID), g.Name(n.ID))).
+		WithNote(c.At(first.node, first.field), "the first producer is %s", g.Name(first.node.ID)))
+}

@@ -1,0 +1,91 @@
+package tensorops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+)
+
+var noTensorOperationCycles = check.Constraint{
+	ID: "NoTensorOperationCyclesConstraint",
+	Doc: "No tensor depends on itself. The graph of dependence has an edge from a tensor to every operation that selects any part of " +
+		"it, and from an operation to each of its outputs; which parts are selected does not matter. For every group of nodes " +
+		"that depend on each other one shortest cycle is reported, beginning at its earliest operation. In groups too large to " +
+		"search wholly, the cycle is the shortest of those found and is called short instead of shortest.",
+	Requires: []string{"TensorOperationAgreementConstraint"},
+	Codes:    []check.Code{{ID: "CY01", Meaning: "tensors and operations depend on themselves"}},
+	Check: func(c *check.Context) {
+		d := newDependence(c)
+		for _, group := range check.Cycles(c.Graph().Bound(), d.next) {
+			if !c.Go() {
+				return
+			}
+			reportCycle(c, group)
+		}
+	},
+}
+
+// dependence gives the edges from tensors to their consumers and from operations to their outputs.
+type dependence struct {
+	g     *ir.Graph
+	flow  *ir.Flow
+	spare []ir.NodeID
+}
+
+func newDependence(c *check.Context) *dependence {
+	return &dependence{g: c.Graph(), flow: c.Flow(OperationKind)}
+}
+
+// next gives the nodes that depend on a node directly. The result is good until the next call.
+func (d *dependence) next(id ir.NodeID) []ir.NodeID {
+	op := OperationOf(d.g, id)
+	if op == nil {
+		return d.flow.Consumers(id)
+	}
+	d.spare = d.spare[:0]
+	op.Outputs.All(func(_, _ int, s *ir.Selection) { d.spare = append(d.spare, s.Tensor) })
+	return d.spare
+}
+
+func reportCycle(c *check.Context, cycle check.Cycle) {
+	g := c.Graph()
+	nodes := fromOperation(g, cycle.Nodes)
+	word := "shortest"
+	if !cycle.Shortest {
+		word = "short"
+	}
+	d := c.Error("CY01", g.Node(nodes[0]), "", "%s depends on itself", g.Name(nodes[0])).
+		Want("no cycle", fmt.Sprintf("a %s cycle of %s: %s", word, check.Count(len(nodes), "node"), cycleText(g, nodes)))
+	for _, id := range nodes[1:min(len(nodes), maxShown)] {
+		d = d.WithNote(c.At(g.Node(id), ""), "through %s", g.Name(id))
+	}
+	c.Report(d)
+}
+
+// maxShown bounds how many nodes of a cycle are named.
+const maxShown = 12
+
+// fromOperation turns the cycle so that it begins at its earliest operation.
+func fromOperation(g *ir.Graph, cycle []ir.NodeID) []ir.NodeID {
+	first := -1
+	for i, id := range cycle {
+		if OperationOf(g, id) != nil && (first < 0 || id < cycle[first]) {
+			first = i
+		}
+	}
+	return slices.Concat(cycle[first:], cycle[:first])
+}
+
+func cycleText(g *ir.Graph, nodes []ir.NodeID) string {
+	var names []string
+	for _, id := range nodes[:min(len(nodes), maxShown)] {
+		names = append(names, g.Name(id))
+	}
+	if len(nodes) > maxShown {
+		names = append(names, "…")
+	}
+	return strings.Join(append(names, g.Name(nodes[0])), " -> ")
+}

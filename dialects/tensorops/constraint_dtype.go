@@ -1,0 +1,31 @@
+package tensorops
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/check"
+)
+
+var tensorDTypesAreValid = check.Constraint{
+	ID: "TensorDTypesAreValidConstraint",
+	Doc: "Every tensor, used or not, has an element type that the environment allows. The comparison is exact. By default these are " +
+		"boolean, the integers of 8 to 64 bits, the floating point types and the complex types.",
+	Requires: []string{"SchemaTypeConstraint"},
+	Codes:    []check.Code{{ID: "DT01", Meaning: "a tensor has an element type that is not allowed"}},
+	Check: func(c *check.Context) {
+		allowed := c.Environment().DTypes
+		for n := range c.Graph().Nodes() {
+			t, ok := n.Body.(*Tensor)
+			if !ok || slices.Contains(allowed, t.DType) {
+				continue
+			}
+			if !c.Go() {
+				return
+			}
+			c.Report(c.Error("DT01", n, "/body/dtype", "%s has an element type that is not allowed", c.Graph().Name(n.ID)).
+				Want("one of "+strings.Join(allowed, ", "), strconv.Quote(t.DType)))
+		}
+	},
+}

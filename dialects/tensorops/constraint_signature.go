@@ -1,0 +1,158 @@
+package tensorops
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+var operationSignatureAgreement = check.Constraint{
+	ID: "OperationIPFSignatureAgreementConstraint",
+	Doc: "Every operation with a signature has an index, its ports and the signature's are the same, with as many selections as " +
+		"projections in each, and every selection is exactly the hull of what the index selects through its projection. (For an " +
+		"index without cells, a range that is empty in every dimension, at the image of the index's start, is accepted too.) " +
+		"Output projections are injective: no two points of the index select the same cell. Where that could not be decided " +
+		"within a bound of steps there is a warning. An index without a signature has no effect.",
+	Requires: []string{"TensorOperationAgreementConstraint"},
+	Codes: []check.Code{
+		{ID: "OS01", Meaning: "an operation has a signature and no index"},
+		{ID: "OS02", Meaning: "the signature has other ports than the operation"},
+		{ID: "OS03", Meaning: "a port has another number of projections than selections"},
+		{ID: "OS04", Meaning: "a projection does not fit the index: another number of dimensions, or coordinates beyond 64 bits"},
+		{ID: "OS05", Meaning: "a selection is not what the index selects"},
+		{ID: "OS06", Meaning: "two points of the index write the same cell of an output"},
+		{ID: "OS07", Meaning: "a warning: whether two points of the index write the same cell could not be decided"},
+	},
+	Check: signatureCheck(collisionBudget),
+}
+
+// collisionBudget bounds the search for colliding points, in steps for each output projection.
+const collisionBudget = 20_000
+
+// signatureCheck gives the check with a budget for each search for colliding points.
+func signatureCheck(budget int) func(*check.Context) {
+	return func(c *check.Context) {
+		for n := range c.Graph().Nodes() {
+			if _, ok := n.Body.(*Operation); !ok || SignatureOf(n) == nil {
+				continue
+			}
+			if !c.Go() {
+				return
+			}
+			checkSignature(c, n, budget)
+		}
+	}
+}
+
+func checkSignature(c *check.Context, n *ir.Node, budget int) {
+	op, sig, index := n.Body.(*Operation), SignatureOf(n), IndexOf(n)
+	if index == nil {
+		c.Report(c.Error("OS01", n, check.TagField(SignatureKind), "%s has a signature and no index", c.Graph().Name(n.ID)).
+			Want("an index tag", "none"))
+		return
+	}
+	checkSignatureSide(c, n, 0, op.Inputs, sig.Inputs, index.Range)
+	if !checkSignatureSide(c, n, 1, op.Outputs, sig.Outputs, index.Range) {
+		return
+	}
+	op.Outputs.All(func(port, entry int, _ *ir.Selection) {
+		field := check.PortField("outputs", op.Outputs[port].Name, entry)
+		checkInjective(c, n, field, sig.Outputs[port].Maps[entry], index.Range, budget)
+	})
+}
+
+// checkSignatureSide compares one side of an operation with its signature.
+func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, maps ir.PortMaps, index zspace.Range) bool {
+	have, want := portNames(ports), mapNames(maps)
+	if !slices.Equal(have, want) {
+		c.Report(c.Error("OS02", n, "/body/"+sides[side], "%s and its signature have different %s", c.Graph().Name(n.ID), sides[side]).
+			Want(fmt.Sprintf("%q, as the signature has", want), fmt.Sprintf("%q", have)))
+		return false
+	}
+	agree := true
+	for i := range ports {
+		p, m := &ports[i], &maps[i]
+		if len(p.Sel) != len(m.Maps) {
+			c.Report(c.Error("OS03", n, "/body/"+sides[side]+"/"+p.Name, "%s and its signature differ in the length of %s %s",
+				c.Graph().Name(n.ID), sides[side], p.Name).
+				Want(check.Count(len(m.Maps), "selection")+", one for each projection", check.Count(len(p.Sel), "selection")))
+			agree = false
+			continue
+		}
+		for j := range p.Sel {
+			field := check.PortField(sides[side], p.Name, j)
+			agree = CheckProjection(c, [2]string{"OS04", "OS05"}, n, field, m.Maps[j], index, p.Sel[j].Range) && agree
+		}
+	}
+	return agree
+}
+
+// CheckProjection checks that a selection at a field of n is exactly what an index selects through a projection; codes are
+// those for a projection that does not fit the index and for a selection that differs.
+func CheckProjection(c *check.Context, codes [2]string, n *ir.Node, field string, m zspace.ProjectionMap, index, sel zspace.Range) bool {
+	want, err := m.Apply(index)
+	if err != nil {
+		c.Report(c.Error(codes[0], n, field, "a projection does not fit the index of %s", c.Graph().Name(n.ID)).
+			Want("a projection of "+check.Count(index.Rank(), "index dimension")+" whose image has 64-bit coordinates",
+				fmt.Sprintf("%v over %v: %v", m, index, err)))
+		return false
+	}
+	if want.Equal(sel) || index.Empty() && emptyImage(m, index, sel) {
+		return true
+	}
+	c.Report(c.Error(codes[1], n, field+"/range", "a selection of %s is not what its index selects", c.Graph().Name(n.ID)).
+		Want(fmt.Sprintf("%v, which %v selects through %v", want, index, m), difference(want, sel)))
+	return false
+}
+
+// emptyImage says whether a selection is Loom's own image of an index without cells.
+func emptyImage(m zspace.ProjectionMap, index, sel zspace.Range) bool {
+	want, err := m.ApplyEmptyLoom(index)
+	return err == nil && want.Equal(sel)
+}
+
+// difference says what was found instead of a box, with a part that is missing or too much.
+func difference(want, found zspace.Range) string {
+	if rest, _ := zspace.Subtract(want, []zspace.Range{found}, 1); len(rest) > 0 {
+		return fmt.Sprintf("%v, which lacks %v", found, rest[0])
+	}
+	if rest, _ := zspace.Subtract(found, []zspace.Range{want}, 1); len(rest) > 0 {
+		return fmt.Sprintf("%v, of which %v is too much", found, rest[0])
+	}
+	return found.String()
+}
+
+func checkInjective(c *check.Context, n *ir.Node, field string, m zspace.ProjectionMap, index zspace.Range, budget int) {
+	hit, found, decided, err := m.FindCollision(index, budget)
+	switch {
+	case err != nil: // Apply has succeeded, so this is about the witness only
+		c.Report(c.Warning("OS07", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
+			Want("a projection that can be searched", err.Error()))
+	case found:
+		c.Report(c.Error("OS06", n, field, "two points of the index of %s write the same cell", c.Graph().Name(n.ID)).
+			Want("every cell written from one point of the index",
+				fmt.Sprintf("cell %v written from %v and from %v through %v", hit.Cell, hit.A, hit.B, m)))
+	case !decided:
+		c.Report(c.Warning("OS07", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
+			Want("a proof", fmt.Sprintf("none within %d steps for %v over %v", budget, m, index)))
+	}
+}
+
+func portNames(p ir.Ports) []string {
+	names := make([]string, len(p))
+	for i := range p {
+		names[i] = p[i].Name
+	}
+	return names
+}
+
+func mapNames(p ir.PortMaps) []string {
+	names := make([]string, len(p))
+	for i := range p {
+		names[i] = p[i].Name
+	}
+	return names
+}

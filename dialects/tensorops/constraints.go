@@ -1,0 +1,56 @@
+package tensorops
+
+import (
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Environment gives the dialect's types and constraints. Tensors may have the given element types; without any, those of
+// DefaultDTypes.
+func Environment(dtypes ...string) *check.Environment {
+	if len(dtypes) == 0 {
+		dtypes = DefaultDTypes()
+	}
+	return &check.Environment{
+		Name:        "Operation Expression",
+		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind},
+		TagKinds:    []*ir.Kind{SignatureKind, IndexKind, IOSequencePointKind},
+		Constraints: Constraints(),
+		DTypes:      dtypes,
+	}
+}
+
+// Constraints gives the dialect's constraints in the order in which they are checked.
+func Constraints() []check.Constraint {
+	return []check.Constraint{
+		check.SchemaType,
+		tensorDTypesAreValid,
+		tensorOperationAgreement,
+		noTensorOperationCycles,
+		operationSignatureAgreement,
+	}
+}
+
+// DefaultDTypes gives the element types that tensors may have unless an environment says otherwise: boolean, integers of 8
+// to 64 bits, every real floating point type and the complex types.
+func DefaultDTypes() []string {
+	var names []string
+	for _, d := range scalar.DTypes() {
+		if !d.IsInt() || d.Bits() >= 8 {
+			names = append(names, d.String())
+		}
+	}
+	return names
+}
+
+// sides are the two sides of a ported node, in the order in which they are checked.
+var sides = [...]string{"inputs", "outputs"}
+
+// side gives one side of an operation.
+func (o *Operation) side(i int) ir.Ports {
+	if i == 0 {
+		return o.Inputs
+	}
+	return o.Outputs
+}
