@@ -177,10 +177,11 @@ func parseArgs(c Command) (*invocation, error) {
 
 // option applies one option and returns how many of the following arguments it used.
 func (inv *invocation) option(arg string, rest []string, program string) (used int, err error) {
-	name, value, attached := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+	bare := strings.TrimPrefix(arg[1:], "-")
+	name, value, attached := strings.Cut(bare, "=")
 	f := findFlag(name)
-	if f == nil && strings.HasPrefix(arg, "-D") {
-		f, name, value, attached = findFlag("D"), "D", arg[2:], true
+	if define, ok := strings.CutPrefix(bare, "D"); ok {
+		f, value, attached = findFlag("D"), define, define != ""
 	}
 	if f == nil {
 		return 0, fmt.Errorf("Unknown command line argument '%s'.  Try: '%s --help'", arg, program)
@@ -214,7 +215,7 @@ func (f *flag) wrap(err error) error {
 
 func findFlag(name string) *flag {
 	for i := range flags {
-		if flags[i].name == name && name != "D" {
+		if flags[i].name == name {
 			return &flags[i]
 		}
 	}

@@ -46,15 +46,14 @@ They can also be given in FILECHECK_OPTS, for example: FILECHECK_OPTS='-dump-inp
 
 Format:
 
-  L:     line L of the input; a space at its end stands for the newline
-  T:L    the only result of a directive of type T (check, next, same, not, dag, label, empty, count, eof) at line L
-         of the check file, or of the I-th --implicit-check-not where L is impI
-  T:L'N  its N-th result
-  ^~~    good match (with -v)
-  !~~    bad match: on the wrong line, of a CHECK-NOT, or (discarded, with -vv) of a CHECK-DAG over an earlier one
-  X~~    range searched without a match: an error, or (with -vv) a CHECK-NOT that is rightly absent
-  ?      what the pattern may have meant
-  ...    lines left out, one dot a line
-
-Colors: green success, red error, magenta possible match, cyan discarded match, cyan ground unmatched input.
+  - L:     line L of the input; a space at its end stands for the newline
+  - T:L    the only result of a directive of type T (check, next, same, not, dag, label, empty, count, eof) at line L
+           of the check file, or of the I-th --implicit-check-not where L is impI
+  - T:L'N  its N-th result
+  - ^~~    good match (with -v)
+  - !~~    bad match: on the wrong line, of a CHECK-NOT, or (discarded, with -vv) of a CHECK-DAG over an earlier one
+  - X~~    range searched without a match: an error, or (with -vv) a CHECK-NOT that is rightly absent
+  - ?      what the pattern may have meant
+  - ...    lines left out, one dot a line
+  - colors are green for success, red for errors, magenta for near misses, cyan for discarded matches and unmatched input
 `

@@ -73,6 +73,7 @@ type fileParser struct {
 	nots    []*pattern // from Options.ImplicitNots
 	used    map[string]bool
 	marked  map[int]bool // lines with a directive
+	end     span         // where the search for directives ended
 }
 
 // parseFile reads the directives of src. It reports what is wrong and returns false.
@@ -95,7 +96,7 @@ func parseFile(opts *Options, out *printer, src *source) (*program, bool) {
 		return nil, false
 	}
 	if len(f.pending) > 0 {
-		end := &pattern{directive: directive{kind: kindEOF, prefix: opts.Prefixes[0]}, at: src.all().at(len(src.text))}
+		end := &pattern{directive: directive{kind: kindEOF, prefix: opts.Prefixes[0]}, at: f.end}
 		f.prog.steps = append(f.prog.steps, &step{end, f.pending})
 	}
 	return f.prog, true
@@ -133,6 +134,7 @@ func (f *fileParser) directives(text span) bool {
 	for {
 		found, d, rest, ok := f.next(text)
 		if !ok {
+			f.end = found.to(0)
 			return true
 		}
 		if d.kind != kindComment {
