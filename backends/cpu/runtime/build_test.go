@@ -1,0 +1,189 @@
+package rt
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A toolchain is a compiler with flags; the library is compiled once for each.
+type toolchain struct {
+	cc    string
+	flags []string
+}
+
+var (
+	strict  = []string{"-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-g", "-pthread"}
+	address = append([]string{"-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, strict...)
+	thread  = append([]string{"-O1", "-fsanitize=thread"}, strict...)
+	plain   = append([]string{"-O2"}, strict...)
+)
+
+func (c toolchain) key() string { return c.cc + " " + strings.Join(c.flags, " ") }
+
+var (
+	scratch string // a directory for all that is built
+	mutex   sync.Mutex
+	built   = map[string]string{} // directories of compiled libraries and programs, by what they were built from
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "rt-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
+}
+
+// compilers are those of gcc and clang that this machine has. Without any the test is skipped.
+func compilers(t testing.TB) []string {
+	var found []string
+	for _, cc := range []string{"gcc", "clang"} {
+		if _, err := exec.LookPath(cc); err == nil {
+			found = append(found, cc)
+		}
+	}
+	if found == nil {
+		t.Skip("neither gcc nor clang is installed")
+	}
+	return found
+}
+
+// needs skips when a sanitizer's library is missing.
+func needs(t testing.TB, c toolchain) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "t.c")
+	if err := os.WriteFile(source, []byte("int main(void) { return 0; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{source, "-o", filepath.Join(dir, "t")}, c.flags...)
+	if out, err := exec.Command(c.cc, args...).CombinedOutput(); err != nil {
+		t.Skipf("%s does not build with these flags here: %s", c.key(), out)
+	}
+}
+
+func compile(cc string, args ...string) error {
+	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// library compiles the run-time library; it gives the directory with headers and objects.
+func library(t testing.TB, c toolchain) string {
+	t.Helper()
+	mutex.Lock()
+	defer mutex.Unlock()
+	if dir, ok := built[c.key()]; ok {
+		return dir
+	}
+	needs(t, c)
+	dir, err := os.MkdirTemp(scratch, "lib-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range Files() {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for _, name := range Sources(true) {
+		source := filepath.Join(dir, name)
+		group.Go(func() error {
+			return compile(c.cc, append([]string{"-c", source, "-o", strings.TrimSuffix(source, ".c") + ".o"}, c.flags...)...)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	built[c.key()] = dir
+	return dir
+}
+
+// build compiles a program of testdata with the library; executable: with its main function.
+func build(t testing.TB, c toolchain, source string, executable bool, defines ...string) string {
+	t.Helper()
+	lib := library(t, c)
+	mutex.Lock()
+	defer mutex.Unlock()
+	key := fmt.Sprint(c.key(), source, executable, defines)
+	if path, ok := built[key]; ok {
+		return path
+	}
+	path := filepath.Join(scratch, fmt.Sprintf("program-%d", len(built)))
+	args := append([]string{"-I", lib, filepath.Join("testdata", source), "-o", path}, c.flags...)
+	args = append(args, defines...)
+	for _, name := range Sources(true) {
+		if executable || name != Main {
+			args = append(args, filepath.Join(lib, strings.TrimSuffix(name, ".c")+".o"))
+		}
+	}
+	if err := compile(c.cc, args...); err != nil {
+		t.Fatal(err)
+	}
+	built[key] = path
+	return path
+}
+
+// result is what an executable did.
+type result struct {
+	status      int
+	out, errors string
+}
+
+// run starts a program in a directory.
+func run(t testing.TB, dir, program string, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	var out, errors bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errors
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errors.String()}
+}
+
+// succeed runs a program that must end well and say nothing on standard error.
+func succeed(t testing.TB, dir, program string, args ...string) string {
+	t.Helper()
+	r := run(t, dir, program, args...)
+	if r.status != 0 || r.errors != "" {
+		t.Fatalf("%v: status %d, standard error %q", args, r.status, r.errors)
+	}
+	return r.out
+}
+
+// fail runs a program that must end with a status and one line on standard error that contains a text.
+func fail(t testing.TB, dir, program string, status int, want string, args ...string) {
+	t.Helper()
+	r := run(t, dir, program, args...)
+	prefix := filepath.Base(program) + ": error: "
+	if r.status != status || !strings.HasPrefix(r.errors, prefix) || !strings.Contains(r.errors, want) ||
+		strings.Count(r.errors, "\n") != 1 || !strings.HasSuffix(r.errors, "\n") {
+		t.Errorf("%v:\ngot status %d, standard error %q\nwant status %d and one line %q...%q", args, r.status, r.errors, status, prefix, want)
+	}
+}
+
+// each runs a test with every compiler under the address and undefined-behaviour sanitizers.
+func each(t *testing.T, test func(t *testing.T, c toolchain)) {
+	for _, cc := range compilers(t) {
+		t.Run(cc, func(t *testing.T) { test(t, toolchain{cc, address}) })
+	}
+}
+
+// one is a single toolchain for what need not be tried with all.
+func one(t testing.TB, flags []string) toolchain { return toolchain{compilers(t)[0], flags} }

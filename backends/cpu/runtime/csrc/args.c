@@ -1,0 +1,207 @@
+// The command line: one table of flags.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum { MOST_RUNS = 10000000 };
+
+typedef struct flag {
+  const char *name;
+  int takes_value;
+  int (*apply)(tapc_options *options, const char *value, tapc_fault *fault);
+} flag;
+
+static const char *input_name(const void *program, size_t i) { return ((const tapc_program *)program)->inputs[i].name; }
+static const char *output_name(const void *program, size_t i) { return ((const tapc_program *)program)->outputs[i].name; }
+
+// A name that no input or output has. `given` is cut at its first "=".
+static int unknown(const tapc_program *program, int output, const char *given, tapc_fault *fault) {
+  char name[128], list[512] = "";
+  size_t n = (size_t)(output ? program->n_outputs : program->n_inputs), used = 0;
+  const char *(*candidate)(const void *, size_t) = output ? output_name : input_name;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
+  const char *near = tapc_nearest(name, candidate, program, n);
+  for (size_t i = 0; i < n && i < 12 && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", candidate(program, i));
+  if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
+  return tapc_fail(fault, TAPC_INPUT, "no %s is named \"%s\"%s%s%s (%s: %s)", output ? "output" : "input", name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", output ? "outputs" : "inputs",
+                   n ? list : "none");
+}
+
+// The tensor whose name and "=" begin the text, the longest such; -1 for none. *rest is what follows.
+static int match(const tapc_tensor *tensors, int n, const char *text, const char **rest) {
+  int best = -1;
+  size_t longest = 0;
+  for (int i = 0; i < n; i++) {
+    size_t length = strlen(tensors[i].name);
+    if (strncmp(text, tensors[i].name, length) || text[length] != '=' || (best >= 0 && length <= longest)) continue;
+    best = i;
+    longest = length;
+    *rest = text + length + 1;
+  }
+  return best;
+}
+
+static int apply_inputs(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)fault;
+  o->archives[o->n_archives++] = value; // as long as argv
+  return 0;
+}
+
+static int apply_input(tapc_options *o, const char *value, tapc_fault *fault) {
+  const char *file = NULL;
+  int i = match(o->program->inputs, o->program->n_inputs, value, &file);
+  if (i < 0 && strchr(value, '=') && access(value, F_OK)) return unknown(o->program, 0, value, fault);
+  if (i < 0) return apply_inputs(o, value, fault);
+  if (o->input_files[i]) return tapc_fail(fault, TAPC_USAGE, "--input %s is given twice", o->program->inputs[i].name);
+  if (!*file) return tapc_fail(fault, TAPC_USAGE, "--input %s: expected a file after \"=\"", o->program->inputs[i].name);
+  o->input_files[i] = file;
+  return 0;
+}
+
+static int check_ending(const char *name, const char *path, int many, tapc_fault *fault) {
+  tapc_format format;
+  if (tapc_format_of(path, &format) && !(many && format == TAPC_NPY)) return 0;
+  return tapc_fail(fault, TAPC_USAGE, "%s: expected a file name that ends in %s.npz or .safetensors, found \"%s\"", name,
+                   many ? "" : ".npy, ", path);
+}
+
+static int apply_output(tapc_options *o, const char *value, tapc_fault *fault) {
+  const char *file = NULL;
+  int i = match(o->program->outputs, o->program->n_outputs, value, &file);
+  if (i < 0 && !strchr(value, '='))
+    return tapc_fail(fault, TAPC_USAGE, "--output: expected NAME=FILE, found \"%s\"", value);
+  if (i < 0) return unknown(o->program, 1, value, fault);
+  if (o->output_files[i]) return tapc_fail(fault, TAPC_USAGE, "--output %s is given twice", o->program->outputs[i].name);
+  o->output_files[i] = file;
+  return check_ending("--output", file, 0, fault);
+}
+
+static int apply_outputs(tapc_options *o, const char *value, tapc_fault *fault) {
+  if (o->output_archive) return tapc_fail(fault, TAPC_USAGE, "--outputs is given twice");
+  o->output_archive = value;
+  return check_ending("--outputs", value, 1, fault);
+}
+
+// A whole number from least to most, in decimal.
+static int number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value, tapc_fault *fault) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= least && *value <= most) return 0;
+  return tapc_fail(fault, TAPC_USAGE, "%s: expected a whole number from %llu to %llu, found \"%s\"", name,
+                   (unsigned long long)least, (unsigned long long)most, text);
+}
+
+static int apply_random(tapc_options *o, const char *value, tapc_fault *fault) {
+  o->random = 1;
+  return number("--random", value, 0, UINT64_MAX, &o->seed, fault);
+}
+
+static int apply_threads(tapc_options *o, const char *value, tapc_fault *fault) {
+  uint64_t n = 0;
+  int status = number("--threads", value, 1, TAPC_MAX_THREADS, &n, fault);
+  o->threads = (int)n;
+  return status;
+}
+
+static int apply_bench(tapc_options *o, const char *value, tapc_fault *fault) {
+  uint64_t n = 0;
+  int status = number("--bench", value, 1, MOST_RUNS, &n, fault);
+  o->bench = (int64_t)n;
+  return status;
+}
+
+static int ask(tapc_options *o, tapc_action action) {
+  if (o->action == TAPC_RUN) o->action = action; // the first question wins
+  return 0;
+}
+
+static int apply_help(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)value, (void)fault;
+  return ask(o, TAPC_HELP);
+}
+
+static int apply_describe(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)value, (void)fault;
+  return ask(o, TAPC_DESCRIBE);
+}
+
+static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)value, (void)fault;
+  return ask(o, TAPC_VERSION_TEXT);
+}
+
+static const flag flags[] = {
+    {"--bench", 1, apply_bench},   {"--describe", 0, apply_describe}, {"--help", 0, apply_help},
+    {"--input", 1, apply_input},   {"--inputs", 1, apply_inputs},     {"--output", 1, apply_output},
+    {"--outputs", 1, apply_outputs}, {"--random", 1, apply_random},   {"--threads", 1, apply_threads},
+    {"--version", 0, apply_version}, {"-h", 0, apply_help},
+};
+enum { FLAGS = sizeof flags / sizeof flags[0] };
+
+static const char *flag_name(const void *from, size_t i) {
+  (void)from;
+  return flags[i].name;
+}
+
+static int bad_argument(const char *argument, tapc_fault *fault) {
+  char name[64];
+  if (argument[0] != '-')
+    return tapc_fail(fault, TAPC_USAGE, "unexpected argument \"%s\": inputs are given as --input NAME=FILE (see --help)", argument);
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
+  const char *near = tapc_nearest(name, flag_name, NULL, FLAGS);
+  return tapc_fail(fault, TAPC_USAGE, "no flag is named %s%s%s%s (see --help)", name, near ? "; did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+}
+
+// The argument at argv[*i], with its value from "=" or the next argument.
+static int take_argument(tapc_options *o, int argc, char **argv, int *i, tapc_fault *fault) {
+  const char *argument = argv[*i];
+  for (size_t f = 0; f < FLAGS; f++) {
+    size_t length = strlen(flags[f].name);
+    if (strncmp(argument, flags[f].name, length)) continue;
+    if (argument[length] == '=' && flags[f].takes_value) return flags[f].apply(o, argument + length + 1, fault);
+    if (argument[length] == '=') return tapc_fail(fault, TAPC_USAGE, "%s takes no value", flags[f].name);
+    if (argument[length]) continue;
+    if (!flags[f].takes_value) return flags[f].apply(o, NULL, fault);
+    if (*i + 1 == argc) return tapc_fail(fault, TAPC_USAGE, "%s: expected a value after it", flags[f].name);
+    return flags[f].apply(o, argv[++*i], fault);
+  }
+  return bad_argument(argument, fault);
+}
+
+// One file for two outputs would lose one.
+static int check_files(const tapc_options *o, tapc_fault *fault) {
+  for (int i = 0; i < o->program->n_outputs; i++) {
+    const char *file = o->output_files[i];
+    int twice = file && o->output_archive && !strcmp(file, o->output_archive);
+    for (int j = 0; file && j < i; j++) twice |= o->output_files[j] && !strcmp(file, o->output_files[j]);
+    if (twice) return tapc_fail(fault, TAPC_USAGE, "expected a file for each --output, found %s twice", file);
+  }
+  return 0;
+}
+
+int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, char **argv, tapc_fault *fault) {
+  memset(o, 0, sizeof *o);
+  o->program = program;
+  o->input_files = calloc((size_t)program->n_inputs + 1, sizeof *o->input_files);
+  o->output_files = calloc((size_t)program->n_outputs + 1, sizeof *o->output_files);
+  o->archives = calloc((size_t)argc + 1, sizeof *o->archives);
+  if (!o->input_files || !o->output_files || !o->archives) return tapc_no_memory(fault, 0, "the command line");
+  for (int i = 1; i < argc; i++) {
+    int status = take_argument(o, argc, argv, &i, fault);
+    if (status) return status;
+  }
+  return check_files(o, fault);
+}
+
+void tapc_options_free(tapc_options *o) {
+  free(o->input_files);
+  free(o->output_files);
+  free(o->archives);
+}

@@ -1,0 +1,58 @@
+// The text of --help.
+#include <string.h>
+
+#include "internal.h"
+
+static void print_tensor(FILE *to, const tapc_tensor *tensor, int width) {
+  char text[512];
+  fprintf(to, "  %-*s  %s %s", width, tensor->name, tapc_dtype_of(tensor->dtype)->name,
+          tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
+  if (!tapc_starts_at_zero(tensor)) fprintf(to, ", range %s", tapc_range_text(text, sizeof text, tensor));
+  fprintf(to, ", %zu bytes\n", tensor->bytes);
+}
+
+static void print_tensors(FILE *to, const char *title, const tapc_tensor *tensors, int n) {
+  int width = 0;
+  for (int i = 0; i < n; i++) {
+    int length = (int)strlen(tensors[i].name);
+    if (length > width && length <= 40) width = length;
+  }
+  fprintf(to, "\n%s:%s\n", title, n ? "" : " none");
+  for (int i = 0; i < n; i++) print_tensor(to, &tensors[i], width);
+}
+
+static const char flag_text[] =
+    "\nFlags:\n"
+    "  --input NAME=FILE    read an input from FILE.npy, or from FILE.npz or FILE.safetensors under its own name\n"
+    "  --input NAME=FILE:KEY  read it from FILE.npz or FILE.safetensors under another name\n"
+    "  --inputs FILE        read inputs by name from FILE.npz or FILE.safetensors (also --input FILE)\n"
+    "  --random SEED        fill each input that is not given: floats in [-1, 1), integers -8 to 7 or 0 to 15\n"
+    "  --output NAME=FILE   write an output to FILE.npy, FILE.npz or FILE.safetensors\n"
+    "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
+    "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
+    "  --threads N          use N threads (default: one per core)\n"
+    "  --describe           print the program's inputs, outputs and origin as JSON\n"
+    "  --version            print the version\n"
+    "  --help, -h           print this\n"
+    "\nA tensor's range says which points of the graph it holds; files hold the shape only.\n"
+    "Without --output, --outputs and --bench the outputs are printed.\n"
+    "Exit status: 0 done, 1 an input is at fault, 2 usage, 3 out of memory or an internal error.\n";
+
+static void print_example(FILE *to, const tapc_program *program, const char *self) {
+  fprintf(to, "\nExample:\n  %s", self);
+  for (int i = 0; i < program->n_inputs && i < 3; i++)
+    fprintf(to, " --input %s=%s.npy", program->inputs[i].name, program->inputs[i].name);
+  if (program->n_inputs > 3) fprintf(to, " --random 1");
+  if (program->n_outputs)
+    fprintf(to, " --output %s=%s.npy", program->outputs[0].name, program->outputs[0].name);
+  putc('\n', to);
+}
+
+void tapc_print_help(FILE *to, const tapc_program *program, const char *self) {
+  fprintf(to, "Usage: %s [FLAGS]\n", self);
+  if (program->doc && *program->doc) fprintf(to, "\n%s: %s\n", program->name, program->doc);
+  print_tensors(to, "Inputs", program->inputs, program->n_inputs);
+  print_tensors(to, "Outputs", program->outputs, program->n_outputs);
+  fputs(flag_text, to);
+  print_example(to, program, self);
+}

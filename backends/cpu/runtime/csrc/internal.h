@@ -1,0 +1,203 @@
+// What the files of the run-time library share. Not for generated code.
+//
+// main.c drives; args.c reads the command line; help.c prints the help; archive.c opens tensor files of three formats and
+// loads tensors from them (npy.c, zip.c + inflate.c, safetensors.c); sink.c writes them; print.c shows
+// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, cpus.c) and memory.
+#ifndef TAPC_INTERNAL_H
+#define TAPC_INTERNAL_H
+
+#include <stdio.h>
+
+#include "tapc_rt.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the run-time library is written for little-endian machines"
+#endif
+
+#define TAPC_MAX_RANK 64          // of a tensor in a file, as NumPy's
+#define TAPC_MAX_NPY_HEADER 65536 // bytes; a header is a dozen numbers
+#define TAPC_MAX_THREADS 1024
+
+// ---- fault.c: one line of error text and an exit status -------------------------------------------------------
+
+typedef struct tapc_fault {
+  int status;       // tapc_status
+  char where[512];  // what is being worked on: goes before the text; "" for nothing
+  char text[2048];  // one line, no control characters
+} tapc_fault;
+
+// Records a fault and returns status, so that `return tapc_fail(...)` both reports and leaves.
+int tapc_fail(tapc_fault *fault, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Sets what later faults are about.
+void tapc_about(tapc_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// A fault for memory that could not be had.
+int tapc_no_memory(tapc_fault *fault, uint64_t bytes, const char *what);
+// The candidate nearest to `name` by edit distance, or NULL when none is near.
+const char *tapc_nearest(const char *name, const char *(*candidate)(const void *, size_t), const void *from, size_t n);
+
+// ---- memory.c ------------------------------------------------------------------------------------------------
+
+// Memory for tensors: 64-byte aligned; from 2 MiB on aligned to and advised for huge pages. NULL when there is none.
+void *tapc_alloc(size_t bytes);
+void tapc_free(void *memory);
+
+// ---- dtype.c -------------------------------------------------------------------------------------------------
+
+typedef struct tapc_dtype_info {
+  const char *name;    // the compiler's name: "float32"
+  const char *descr;   // NumPy's: "<f4"; NULL when .npy cannot hold it
+  const char *tag;     // safetensors': "F32"; NULL when .safetensors cannot hold it
+  unsigned char size;  // bytes of an element
+  unsigned char unit;  // bytes of what byte order applies to
+  char kind;           // b, i, u, f or c
+  unsigned char digits; // decimal digits that tell any two values apart
+} tapc_dtype_info;
+
+const tapc_dtype_info *tapc_dtype_of(int dtype); // NULL when not a dtype
+int64_t tapc_load_int(int dtype, const void *element);   // kinds b and i
+uint64_t tapc_load_uint(int dtype, const void *element); // kind u
+double tapc_load_float(int dtype, const void *element);  // kind f, or a component of kind c
+
+// "[2, 3]" into text, cut with "..." when it does not fit; returns text.
+char *tapc_shape_text(char *text, size_t bytes, int rank, const int64_t *shape);
+// "[-40:-38, 20:23]" likewise.
+char *tapc_range_text(char *text, size_t bytes, const tapc_tensor *tensor);
+int tapc_starts_at_zero(const tapc_tensor *tensor);
+size_t tapc_count(const tapc_tensor *tensor); // number of elements
+
+// ---- Reading tensor files ------------------------------------------------------------------------------------
+
+typedef enum tapc_format { TAPC_NPY, TAPC_NPZ, TAPC_SAFETENSORS } tapc_format;
+
+// One tensor of a file.
+typedef struct tapc_entry {
+  char *name;
+  uint64_t at;     // npy, safetensors: offset of the bytes in the file; npz: of the local header
+  uint64_t stored; // bytes in the file
+  uint64_t bytes;  // bytes when unpacked
+  size_t text;     // safetensors: where the description begins in the header
+  uint32_t crc;
+  uint16_t method; // npz: 0 stored, 8 deflated
+} tapc_entry;
+
+// An open file and its table of contents, sorted by name (one entry named "" for .npy).
+typedef struct tapc_archive {
+  int fd;
+  tapc_format format;
+  uint64_t size;
+  uint64_t limit; // npz: where the central directory begins; nothing of an entry lies beyond
+  char *header;   // safetensors: the JSON text, header_bytes long and terminated
+  size_t header_bytes;
+  tapc_entry *entries;
+  size_t n, room;
+} tapc_archive;
+
+// Type and shape as a file states them.
+typedef struct tapc_layout {
+  int dtype;
+  int rank;
+  int64_t shape[TAPC_MAX_RANK];
+  int swap, fortran; // npy: big-endian; first index fastest
+  uint64_t data;     // bytes before the data
+  uint64_t bytes;    // of the data
+} tapc_layout;
+
+// archive.c
+int tapc_archive_open(tapc_archive *archive, const char *path, tapc_fault *fault);
+void tapc_archive_close(tapc_archive *archive);
+tapc_entry *tapc_archive_find(const tapc_archive *archive, const char *name);
+// Reads one tensor into memory of want->bytes, after checking that its dtype and shape are want's.
+int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
+                      tapc_fault *fault);
+int tapc_archive_add(tapc_archive *archive, const tapc_entry *entry, tapc_fault *fault); // takes over entry->name
+int tapc_archive_sort(tapc_archive *archive, tapc_fault *fault);                         // by name; refuses duplicates
+int tapc_read_at(int fd, void *memory, uint64_t bytes, uint64_t offset, tapc_fault *fault);
+// Sets layout->bytes; refuses shapes whose byte count overflows.
+int tapc_layout_measure(tapc_layout *layout, tapc_fault *fault);
+// npy.c
+int tapc_npy_head(const unsigned char *start, uint64_t total, uint64_t *head_bytes, tapc_fault *fault); // of 12 bytes
+int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *layout, tapc_fault *fault);
+size_t tapc_npy_write_head(char *head, size_t room, const tapc_tensor *tensor); // bytes; 0 when too small
+// zip.c
+int tapc_zip_list(tapc_archive *archive, tapc_fault *fault);
+int tapc_zip_locate(const tapc_archive *archive, const tapc_entry *entry, uint64_t *offset, tapc_fault *fault);
+uint32_t tapc_crc32(uint32_t crc, const void *data, size_t bytes); // start with 0
+// inflate.c: unpacks until the stream ends or `room` bytes are out. Returns how many, or -1 for a bad stream and -2 for no memory.
+// *ended tells whether the stream's end was reached.
+int64_t tapc_inflate(const unsigned char *source, size_t bytes, unsigned char *out, size_t room, int *ended);
+// safetensors.c
+int tapc_safetensors_list(tapc_archive *archive, tapc_fault *fault);
+int tapc_safetensors_layout(const tapc_archive *archive, const tapc_entry *entry, tapc_layout *layout, tapc_fault *fault);
+
+// ---- Writing tensor files (sink.c, pack.c) -------------------------------------------------------------------
+
+// Files being written: each beside its final place under another name until all are complete.
+typedef struct tapc_sink {
+  struct tapc_sink_file *files;
+  size_t n, room;
+} tapc_sink;
+
+// Creates the file that will become `path`. Its format follows from the ending of the path.
+int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault);
+// Writes n tensors to the file opened for path.
+int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n,
+                    tapc_fault *fault);
+// Moves every file to its place. On failure none is left behind.
+int tapc_sink_commit(tapc_sink *sink, tapc_fault *fault);
+// Removes what was not committed and frees the sink.
+void tapc_sink_close(tapc_sink *sink);
+// Whether the path ends as a tensor file does; *format is set if so.
+int tapc_format_of(const char *path, tapc_format *format);
+// pack.c: the bytes of one file; 0, or -1 with errno set
+int tapc_pack(FILE *to, tapc_format format, const tapc_tensor *const *tensors, void *const *data, size_t n);
+
+// ---- random.c, print.c, bench.c, pool.c, cpus.c, instance.c ---------------------------------------------------
+
+// Fills an input with values that depend on seed, name, dtype and position only. See random.c for the function.
+void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory);
+
+void tapc_print_tensor(FILE *to, const tapc_tensor *tensor, const void *data);
+
+// Runs the instance n times after a warm-up and prints the distribution of times.
+int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
+
+// Usable cores: one logical processor of each core that the process may run on. Writes up to room of them, returns
+// how many there are (at least 1).
+int tapc_cores(int *cpus, int room);
+int tapc_default_threads(void); // cores, or what the control group allows if less
+void tapc_pin(int cpu);         // the calling thread; does nothing when that is not allowed
+
+// pin: bind workers, and the caller, to a core each when all cores are asked for.
+tapc_pool *tapc_pool_new(int threads, int pin, tapc_fault *fault);
+void tapc_pool_free(tapc_pool *pool);
+void tapc_pool_begin(tapc_pool *pool); // a run begins: wake the workers and keep them awake
+void tapc_pool_end(tapc_pool *pool);   // it has ended: they may sleep
+
+tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int pin, tapc_fault *fault);
+int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);
+int tapc_instance_threads(const tapc_instance *instance);
+
+// ---- args.c, help.c ------------------------------------------------------------------------------------------
+
+typedef enum tapc_action { TAPC_RUN, TAPC_HELP, TAPC_DESCRIBE, TAPC_VERSION_TEXT } tapc_action;
+
+// What the command line asks for. The arrays have an element per input or output; NULL: not given.
+typedef struct tapc_options {
+  const tapc_program *program;
+  tapc_action action;
+  const char **input_files;
+  const char **archives; // files given without a name
+  size_t n_archives;
+  const char **output_files;
+  const char *output_archive;
+  uint64_t seed;
+  int random;
+  int threads;   // 0: not given
+  int64_t bench; // runs; 0: not given
+} tapc_options;
+
+int tapc_options_parse(tapc_options *options, const tapc_program *program, int argc, char **argv, tapc_fault *fault);
+void tapc_options_free(tapc_options *options);
+void tapc_print_help(FILE *to, const tapc_program *program, const char *self);
+
+#endif

@@ -1,0 +1,252 @@
+// The main function of every executable: read the inputs, run, write or print the outputs.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifndef TAPC_VERSION
+#define TAPC_VERSION "development"
+#endif
+
+// What a run holds; everything is released in one place.
+typedef struct session {
+  const tapc_program *program;
+  tapc_options options;
+  tapc_instance *instance;
+  void **in, **out;
+  unsigned char *given; // inputs that have been read
+  tapc_sink sink;
+  tapc_fault fault;
+} session;
+
+// ---- Inputs --------------------------------------------------------------------------------------------------
+
+static int load(session *s, int input, const tapc_archive *archive, const tapc_entry *entry) {
+  s->given[input] = 1;
+  return tapc_archive_load(archive, entry, &s->program->inputs[input], s->in[input], &s->fault);
+}
+
+static const char *entry_name(const void *archive, size_t i) { return ((const tapc_archive *)archive)->entries[i].name; }
+
+static int no_entry(session *s, const tapc_archive *archive, const char *key) {
+  const char *near = tapc_nearest(key, entry_name, archive, archive->n > 1000 ? 1000 : archive->n);
+  return tapc_fail(&s->fault, TAPC_INPUT, "expected an entry \"%s\", found none among %zu%s%s%s", key, archive->n,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+// Splits FILE:KEY when there is no file of the whole name. *path is allocated when it differs from the text.
+static int split_key(session *s, const char *text, char **path, const char **key) {
+  const char *colon = strrchr(text, ':');
+  *key = NULL;
+  *path = NULL;
+  if (!colon || !access(text, F_OK)) colon = text + strlen(text);
+  if (*colon) *key = colon + 1;
+  if (!(*path = strndup(text, (size_t)(colon - text)))) return tapc_no_memory(&s->fault, strlen(text), "a file name");
+  return 0;
+}
+
+static int load_named(session *s, int input) {
+  const tapc_tensor *tensor = &s->program->inputs[input];
+  char *path = NULL;
+  const char *key = NULL;
+  tapc_archive archive;
+  int status = split_key(s, s->options.input_files[input], &path, &key);
+  if (status) return status;
+  tapc_about(&s->fault, "input \"%s\": %s", tensor->name, s->options.input_files[input]);
+  status = tapc_archive_open(&archive, path, &s->fault);
+  free(path);
+  if (status) return status;
+  if (key && archive.format == TAPC_NPY) status = tapc_fail(&s->fault, TAPC_INPUT, "a .npy file has no entries to choose from");
+  const char *want = key ? key : tensor->name;
+  const tapc_entry *entry = tapc_archive_find(&archive, want);
+  if (!entry && !key && archive.n == 1) entry = archive.entries; // the only one it can be
+  if (!status) status = entry ? load(s, input, &archive, entry) : no_entry(s, &archive, want);
+  tapc_archive_close(&archive);
+  return status;
+}
+
+static int input_of(const tapc_program *program, const char *name) {
+  for (int i = 0; i < program->n_inputs; i++)
+    if (!strcmp(program->inputs[i].name, name)) return i;
+  return -1;
+}
+
+static const char *input_name(const void *program, size_t i) { return ((const tapc_program *)program)->inputs[i].name; }
+
+// One entry of an archive of all inputs. An input that has a file of its own, or came before, keeps that.
+static int load_entry(session *s, const char *path, const tapc_archive *archive, const tapc_entry *entry) {
+  int input = archive->format == TAPC_NPY ? 0 : input_of(s->program, entry->name);
+  if (input < 0) {
+    const char *near = tapc_nearest(entry->name, input_name, s->program, (size_t)s->program->n_inputs);
+    return tapc_fail(&s->fault, TAPC_INPUT, "no input is named \"%.200s\"%s%s%s (the program has %d)", entry->name,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", s->program->n_inputs);
+  }
+  if (s->given[input]) return 0;
+  tapc_about(&s->fault, "input \"%s\": %s", s->program->inputs[input].name, path);
+  int status = load(s, input, archive, entry);
+  tapc_about(&s->fault, "%s", path);
+  return status;
+}
+
+static int load_archive(session *s, const char *path) {
+  tapc_archive archive;
+  tapc_about(&s->fault, "%s", path);
+  int status = tapc_archive_open(&archive, path, &s->fault);
+  if (status) return status;
+  if (archive.format == TAPC_NPY && s->program->n_inputs != 1)
+    status = tapc_fail(&s->fault, TAPC_INPUT, "a .npy file holds one input without a name: expected NAME=%s, or an .npz or .safetensors file", path);
+  for (size_t i = 0; !status && i < archive.n; i++) status = load_entry(s, path, &archive, &archive.entries[i]);
+  tapc_archive_close(&archive);
+  return status;
+}
+
+static int missing(session *s, const tapc_tensor *tensor) {
+  char shape[512];
+  return tapc_fail(&s->fault, TAPC_INPUT, "input \"%s\" is missing: expected --input %s=FILE with %s %s, or --random SEED", tensor->name,
+                   tensor->name, tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(shape, sizeof shape, tensor->rank, tensor->shape));
+}
+
+static int load_inputs(session *s) {
+  const tapc_program *p = s->program;
+  int status = 0;
+  for (int i = 0; !status && i < p->n_inputs; i++)
+    if (s->options.input_files[i]) status = load_named(s, i);
+  for (size_t i = 0; !status && i < s->options.n_archives; i++) status = load_archive(s, s->options.archives[i]);
+  tapc_about(&s->fault, "%s", "");
+  for (int i = 0; !status && i < p->n_inputs; i++) {
+    if (s->given[i]) continue;
+    if (!s->options.random) return missing(s, &p->inputs[i]);
+    tapc_random(&p->inputs[i], s->options.seed, s->in[i]);
+  }
+  return status;
+}
+
+// ---- Outputs -------------------------------------------------------------------------------------------------
+
+static int open_outputs(session *s) {
+  int status = 0;
+  for (int i = 0; !status && i < s->program->n_outputs; i++)
+    if (s->options.output_files[i]) status = tapc_sink_open(&s->sink, s->options.output_files[i], &s->fault);
+  if (!status && s->options.output_archive) status = tapc_sink_open(&s->sink, s->options.output_archive, &s->fault);
+  return status;
+}
+
+// Refuses, before the run, a format that cannot hold the output's element type.
+static int check_holds(session *s, const tapc_tensor *tensor, const char *path) {
+  tapc_format format;
+  const tapc_dtype_info *info = tapc_dtype_of(tensor->dtype);
+  if (!path || !tapc_format_of(path, &format)) return 0;
+  if (format == TAPC_SAFETENSORS ? info->tag != NULL : info->descr != NULL) return 0;
+  return tapc_fail(&s->fault, TAPC_USAGE, "output \"%s\": %s cannot hold %s; expected a file name that ends in %s", tensor->name, path,
+                   info->name, info->tag ? ".safetensors" : ".npy or .npz");
+}
+
+static int check_outputs(session *s) {
+  int status = 0;
+  for (int i = 0; !status && i < s->program->n_outputs; i++) {
+    status = check_holds(s, &s->program->outputs[i], s->options.output_files[i]);
+    if (!status) status = check_holds(s, &s->program->outputs[i], s->options.output_archive);
+  }
+  return status;
+}
+
+static int write_archive(session *s) {
+  size_t n = (size_t)s->program->n_outputs;
+  const tapc_tensor **tensors = calloc(n + 1, sizeof *tensors);
+  if (!tensors) return tapc_no_memory(&s->fault, n * sizeof *tensors, "the output files");
+  for (size_t i = 0; i < n; i++) tensors[i] = &s->program->outputs[i];
+  int status = tapc_sink_write(&s->sink, s->options.output_archive, tensors, s->out, n, &s->fault);
+  free(tensors);
+  return status;
+}
+
+static int write_outputs(session *s) {
+  int status = 0;
+  for (int i = 0; !status && i < s->program->n_outputs; i++) {
+    const tapc_tensor *tensor = &s->program->outputs[i];
+    if (s->options.output_files[i]) status = tapc_sink_write(&s->sink, s->options.output_files[i], &tensor, &s->out[i], 1, &s->fault);
+  }
+  if (!status && s->options.output_archive) status = write_archive(s);
+  if (!status && s->sink.n == 0 && !s->options.bench)
+    for (int i = 0; i < s->program->n_outputs; i++) tapc_print_tensor(stdout, &s->program->outputs[i], s->out[i]);
+  return status ? status : tapc_sink_commit(&s->sink, &s->fault);
+}
+
+// ---- The whole -----------------------------------------------------------------------------------------------
+
+static void **make_buffers(session *s, const tapc_tensor *tensors, int n) {
+  void **buffers = calloc((size_t)n + 1, sizeof *buffers);
+  if (!buffers) tapc_no_memory(&s->fault, (uint64_t)n * sizeof *buffers, "buffers");
+  for (int i = 0; buffers && i < n; i++) {
+    if ((buffers[i] = tapc_alloc(tensors[i].bytes))) continue;
+    tapc_no_memory(&s->fault, tensors[i].bytes, tensors[i].name);
+    break; // the status says that it failed; release frees what is there
+  }
+  return buffers;
+}
+
+static void free_buffers(void **buffers, int n) {
+  for (int i = 0; buffers && i < n; i++) tapc_free(buffers[i]);
+  free(buffers);
+}
+
+static int prepare(session *s) {
+  const tapc_program *p = s->program;
+  if (!(s->given = calloc((size_t)p->n_inputs + 1, 1))) return tapc_no_memory(&s->fault, (uint64_t)p->n_inputs, "the inputs");
+  s->in = make_buffers(s, p->inputs, p->n_inputs);
+  if (!s->fault.status) s->out = make_buffers(s, p->outputs, p->n_outputs);
+  if (s->fault.status) return s->fault.status;
+  int status = check_outputs(s);
+  if (!status) status = load_inputs(s);
+  if (!status) status = open_outputs(s);
+  if (status) return status;
+  s->instance = tapc_instance_new(p, s->options.threads, 1, &s->fault);
+  return s->fault.status;
+}
+
+static int compute(session *s) {
+  const void *const *in = (const void *const *)s->in;
+  if (s->options.bench) return tapc_bench(stdout, s->instance, s->options.bench, in, s->out, &s->fault);
+  return tapc_instance_call(s->instance, in, s->out, &s->fault);
+}
+
+static int run(session *s) {
+  int status = prepare(s);
+  if (!status) status = compute(s);
+  if (!status) status = write_outputs(s);
+  tapc_sink_close(&s->sink);
+  tapc_instance_destroy(s->instance);
+  free_buffers(s->in, s->program->n_inputs);
+  free_buffers(s->out, s->program->n_outputs);
+  free(s->given);
+  return status;
+}
+
+static int act(session *s, const char *self) {
+  switch (s->options.action) {
+  case TAPC_HELP: tapc_print_help(stdout, s->program, self); return 0;
+  case TAPC_DESCRIBE: puts(s->program->describe ? s->program->describe : "{}"); return 0;
+  case TAPC_VERSION_TEXT: printf("%s, compiled by tapc %s\n", s->program->name, TAPC_VERSION); return 0;
+  default: return run(s);
+  }
+}
+
+int main(int argc, char **argv) {
+  session s = {.program = &tapc_main_program};
+  const char *self = argc > 0 && argv[0] && *argv[0] ? argv[0] : s.program->name, *slash = strrchr(self, '/');
+  if (slash && slash[1]) self = slash + 1;
+#ifdef SIGXFSZ
+  signal(SIGXFSZ, SIG_IGN); // a file size limit is then a write error like any other
+#endif
+  int status = tapc_options_parse(&s.options, s.program, argc, argv, &s.fault);
+  if (!status) status = act(&s, self);
+  tapc_options_free(&s.options);
+  if ((fflush(stdout) || ferror(stdout)) && !status)
+    status = tapc_fail(&s.fault, TAPC_INTERNAL, "cannot write to standard output: %s", strerror(errno));
+  if (status) fprintf(stderr, "%s: error: %s\n", self, s.fault.text);
+  return status;
+}

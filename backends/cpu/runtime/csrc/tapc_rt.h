@@ -1,0 +1,104 @@
+// The interface between a compiled tensor program and the run-time library that it is linked with.
+//
+// Generated code includes this header and nothing else, so it must stay free of heavy system headers.
+// Everything else (files, command line, random inputs, printing) is behind it; see internal.h.
+#ifndef TAPC_RT_H
+#define TAPC_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Element types, numbered as the compiler's scalar.DType. Storage is little-endian; booleans are bytes 0 or 1;
+// 4-bit integers take one byte each, sign- or zero-extended.
+enum tapc_dtype {
+  TAPC_BOOL = 1,
+  TAPC_I8, TAPC_I16, TAPC_I32, TAPC_I64,
+  TAPC_U8, TAPC_U16, TAPC_U32, TAPC_U64,
+  TAPC_F16, TAPC_BF16, TAPC_F32, TAPC_F64,
+  TAPC_F8E4M3, TAPC_F8E5M2,
+  TAPC_C64, TAPC_C128,
+  TAPC_I4, TAPC_U4,
+  TAPC_DTYPES // one past the last
+};
+
+// The exit statuses of an executable, and the results of tapc_instance_run.
+enum tapc_status { TAPC_OK = 0, TAPC_INPUT = 1, TAPC_USAGE = 2, TAPC_INTERNAL = 3 };
+
+// One input or output: a row-major contiguous buffer of the caller's. Element 0 of the buffer is the point `start`
+// of the graph's range; start may be NULL for all zeros. start and shape hold rank numbers (NULL when rank is 0).
+// bytes is the product of the shape times the element size.
+typedef struct tapc_tensor {
+  const char *name;
+  int dtype;
+  int rank;
+  const int64_t *start, *shape;
+  size_t bytes;
+} tapc_tensor;
+
+// ---- Threads -------------------------------------------------------------------------------------------------
+
+typedef struct tapc_pool tapc_pool;
+
+// A share of a parallel region: the indices begin..end-1, on worker number `worker` (0 <= worker < tapc_threads).
+typedef void (*tapc_task)(void *ctx, int64_t begin, int64_t end, int worker);
+
+// Runs task over 0..n-1 and returns when all of it is done. The indices are cut into min(n, threads) contiguous
+// shares whose sizes differ by one at most; share w runs on worker w, worker 0 being the caller, so the cut depends
+// on n and the number of threads only, never on timing. A task whose result for an index does not depend on
+// the share it is in therefore gives the same bytes for any number of threads. Runs inline, as one share, when there
+// is one thread (p may be NULL), when n is 1, and inside another region (on the worker that asks).
+void tapc_parallel(tapc_pool *p, int64_t n, tapc_task task, void *ctx);
+
+// Waits until every share of the region that it is called in has called it as often. All shares must do so.
+void tapc_barrier(tapc_pool *p);
+
+// The number of workers, the caller included; 1 for NULL. Scratch space of a task is indexed by worker below this.
+int tapc_threads(const tapc_pool *p);
+
+// ---- Programs ------------------------------------------------------------------------------------------------
+
+typedef struct tapc_program {
+  const char *name;
+  const char *describe; // complete JSON text, what --describe prints
+  const char *doc;      // one or more lines for --help; may be NULL
+  int n_inputs, n_outputs;
+  const tapc_tensor *inputs, *outputs;
+  size_t arena_bytes; // scratch memory that run needs: 64-byte aligned, contents undefined; NULL when 0
+  // Computes every output from every input, in the order of the tables. 0 is success; see also tapc_reject.
+  int (*run)(const struct tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);
+} tapc_program;
+
+// What an executable runs; generated code defines it. Libraries name their programs as they like.
+extern const tapc_program tapc_main_program;
+
+// For `return tapc_reject("...")` in run: the values of an input are at fault (an index out of bounds, say). The text
+// must live for ever. The run then ends with TAPC_INPUT and this text; any other non-zero result is TAPC_INTERNAL.
+int tapc_reject(const char *text);
+
+// ---- Library use ---------------------------------------------------------------------------------------------
+
+// A program made ready to run: its threads and its arena. All functions may be called from any thread; runs of one
+// instance wait for each other, runs of different instances do not.
+typedef struct tapc_instance tapc_instance;
+
+// Makes an instance with the given number of threads (0: one per usable core). NULL on failure, with one line of text in
+// error (cut to error_bytes, always terminated; error may be NULL when error_bytes is 0).
+tapc_instance *tapc_instance_create(const tapc_program *program, int threads, char *error, size_t error_bytes);
+
+// Runs once. inputs and outputs are the caller's buffers in the order of the program's tables, each of its tensor's
+// size, aligned for its element type, and not overlapping. Returns a tapc_status; on failure the outputs are undefined and error
+// holds one line of text, as above.
+int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
+                      size_t error_bytes);
+
+// Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
+void tapc_instance_destroy(tapc_instance *instance);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
