@@ -188,9 +188,15 @@ func floatBinary(op Op, a, b float64) float64 {
 	case Pow:
 		return math.Pow(a, b)
 	case Min:
-		return math.Min(a, b)
+		if a < b || a != a {
+			return a
+		}
+		return b
 	case Max:
-		return math.Max(a, b)
+		if a > b || a != a {
+			return a
+		}
+		return b
 	}
 	panic(fmt.Sprintf("scalar: %v is not defined on floats", op))
 }

@@ -35,8 +35,8 @@ const (
 	Rem    // sign of the dividend; x rem 0 = 0
 	Mod    // sign of the divisor; x mod 0 = 0
 	Pow    //
-	Min    // NaN if either is NaN
-	Max    // NaN if either is NaN
+	Min    // NaN if either is NaN; of two equal values the second
+	Max    // NaN if either is NaN; of two equal values the second
 	And    // logical on booleans, bitwise on integers
 	Or     //
 	Xor    //

@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// Options of Build.
+type Options struct {
+	Version string   // of tapc
+	CPU     string   // -march value: "native", "x86-64-v3", …; "baseline" is the compiler's default
+	Flags   []string // further compiler flags, behind the usual ones
+}
+
+// LoadConst gives the value of constant number i of a Source.
+type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
+
+// Build compiles and links a program. The executable appears at path complete or not at all.
+func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
+	lib, err := c.library(ctx, opt.Version)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "tapc-build-")
+	if err != nil {
+		return diag.Fault("a folder to build in: %v", err)
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "program.c")
+	if err := os.WriteFile(program, []byte(src.C), 0o644); err != nil {
+		return diag.Fault("%v", err)
+	}
+	args := append(Flags(opt.CPU), opt.Flags...)
+	args = append(args, "-I", lib, program)
+	if src.Bytes > 0 {
+		assembly, err := writeConstants(dir, src, load)
+		if err != nil {
+			return err
+		}
+		args = append(args, assembly)
+	}
+	for _, name := range rt.Sources(true) {
+		args = append(args, filepath.Join(lib, object(name)))
+	}
+	out, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
+	if err != nil {
+		return err
+	}
+	out.Close()
+	defer os.Remove(out.Name())
+	if err := c.run(ctx, append(args, "-lm", "-o", out.Name())...); err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), path)
+}
+
+// writeConstants writes the block of constants and the assembly that includes it, and gives the assembly's path.
+func writeConstants(dir string, src *Source, load LoadConst) (string, error) {
+	block := filepath.Join(dir, "constants.bin")
+	f, err := os.Create(block)
+	if err != nil {
+		return "", diag.Fault("%v", err)
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	at := int64(0)
+	for i, c := range src.Constants {
+		t, err := load(c)
+		if err != nil {
+			return "", err
+		}
+		if _, err := w.Write(make([]byte, src.Offsets[i]-at)); err != nil {
+			return "", diag.Fault("%v", err)
+		}
+		if _, err := w.Write(t.Data); err != nil {
+			return "", diag.Fault("%v", err)
+		}
+		at = src.Offsets[i] + int64(len(t.Data))
+	}
+	if _, err := w.Write(make([]byte, src.Bytes-at)); err != nil {
+		return "", diag.Fault("%v", err)
+	}
+	if err := w.Flush(); err != nil {
+		return "", diag.Fault("%v", err)
+	}
+	path := filepath.Join(dir, "constants.S")
+	text := fmt.Sprintf(".section .rodata\n.balign 64\n.globl tapc_constants\ntapc_constants:\n.incbin %q\n"+
+		".section .note.GNU-stack,\"\",%%progbits\n", block)
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}

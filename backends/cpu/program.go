@@ -1,0 +1,228 @@
+package cpu
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+)
+
+// main writes the tables of inputs and outputs, the function that runs the steps in order, and the program itself.
+func (e *emitter) main(out *strings.Builder) error {
+	if e.src.Bytes > 0 {
+		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
+	}
+	e.table(out, "inputs", e.program.Inputs)
+	e.table(out, "outputs", e.program.Outputs)
+	if err := e.run(out); err != nil {
+		return err
+	}
+	description, err := e.describe()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = %s,\n  .describe = %s,\n  .n_inputs = %d,\n  .n_outputs = %d,\n",
+		cString(e.name), cLongString(description), len(e.program.Inputs), len(e.program.Outputs))
+	for _, t := range []struct {
+		name string
+		n    int
+	}{{"inputs", len(e.program.Inputs)}, {"outputs", len(e.program.Outputs)}} {
+		if t.n > 0 {
+			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
+		}
+	}
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = run,\n};\n", e.src.Arena)
+	return nil
+}
+
+func cString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c < ' ' || c >= 0x7f || c == '?':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// cLongString writes a text as one literal a line, so that none is longer than compilers like.
+func cLongString(s string) string {
+	var lines []string
+	for _, l := range strings.SplitAfter(s, "\n") {
+		for ; len(l) > 400; l = l[400:] {
+			lines = append(lines, cString(l[:400]))
+		}
+		if l != "" {
+			lines = append(lines, cString(l))
+		}
+	}
+	return "\n    " + strings.Join(lines, "\n    ")
+}
+
+func (e *emitter) table(out *strings.Builder, name string, list []tensorops.Named) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "static const tapc_tensor %s[] = {\n", name)
+	for _, x := range list {
+		t := tensorops.TensorOf(e.g, x.Tensor)
+		size, _ := t.Range.Size()
+		fmt.Fprintf(out, "  {%s, %d, %d, ", cString(x.Name), int(t.Type()), t.Range.Rank())
+		if t.Range.Rank() == 0 {
+			out.WriteString("0, 0")
+		} else {
+			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", numbers(t.Range.Start), numbers(t.Range.Shape()))
+		}
+		fmt.Fprintf(out, ", %d},\n", size*int64(t.Type().Size()))
+	}
+	out.WriteString("};\n\n")
+}
+
+func numbers(list []int64) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = fmt.Sprintf("INT64_C(%d)", n)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (e *emitter) run(out *strings.Builder) error {
+	out.WriteString("static int run(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n" +
+		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n")
+	if len(e.order) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.order))
+	}
+	for slot, id := range e.order {
+		place, err := e.place(e.buffers[id])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, clip(e.g.Name(id)))
+	}
+	for i, id := range e.steps {
+		switch b := e.g.Node(id).Body.(type) {
+		case *schedule.Kernel:
+			fmt.Fprintf(out, "  k%d(b, pool);\n", i)
+		case *schedule.Transfer:
+			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
+		}
+	}
+	out.WriteString("  return 0;\n}\n\n")
+	return nil
+}
+
+// place gives the C expression of a buffer's address.
+func (e *emitter) place(b *schedule.Buffer) (string, error) {
+	find := func(list []tensorops.Named) (int, error) {
+		for i, x := range list {
+			if x.Tensor == b.Tensor {
+				return i, nil
+			}
+		}
+		return 0, fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
+	}
+	switch b.Space {
+	case schedule.Input:
+		i, err := find(e.program.Inputs)
+		return fmt.Sprintf("(void *)in[%d]", i), err
+	case schedule.Output:
+		i, err := find(e.program.Outputs)
+		return fmt.Sprintf("out[%d]", i), err
+	case schedule.Constant:
+		for i, c := range e.src.Constants {
+			if c.Tensor == b.Tensor {
+				return fmt.Sprintf("(void *)(tapc_constants + %d)", e.src.Offsets[i]), nil
+			}
+		}
+		return "", fmt.Errorf("cpu: %s is in the constant space and not a constant", e.g.Name(b.Tensor))
+	}
+	return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
+}
+
+type describedTensor struct {
+	Name  string  `json:"name"`
+	DType string  `json:"dtype"`
+	Range jsonBox `json:"range"`
+	Shape []int64 `json:"shape"`
+	Bytes int64   `json:"bytes"`
+}
+
+type jsonBox struct {
+	Start []int64 `json:"start"`
+	End   []int64 `json:"end"`
+}
+
+type describedKernel struct {
+	Name         string   `json:"name"`
+	Applications int      `json:"applications"`
+	Loops        []string `json:"loops"`
+}
+
+type description struct {
+	Program        string            `json:"program"`
+	Tapc           string            `json:"tapc"`
+	Target         string            `json:"target"`
+	Source         string            `json:"source,omitempty"`
+	Graph          string            `json:"graph"`
+	Inputs         []describedTensor `json:"inputs"`
+	Outputs        []describedTensor `json:"outputs"`
+	ArenaBytes     int64             `json:"arena_bytes"`
+	ConstantsBytes int64             `json:"constants_bytes"`
+	Kernels        []describedKernel `json:"kernels"`
+}
+
+// describe gives what --describe prints.
+func (e *emitter) describe() (string, error) {
+	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: baseName(e.g.File), Graph: e.g.GraphUUID().String(),
+		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.src.Arena,
+		ConstantsBytes: e.src.Bytes, Kernels: []describedKernel{}}
+	for _, id := range e.steps {
+		if k, ok := e.g.Node(id).Body.(*schedule.Kernel); ok {
+			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})
+		}
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	return string(text) + "\n", err
+}
+
+func loopTexts(k *schedule.Kernel) []string {
+	out := []string{}
+	for _, l := range k.Loops {
+		text := l.Name + " " + strconv.FormatInt(l.Start, 10) + ".." + strconv.FormatInt(l.End, 10)
+		for _, level := range l.Levels {
+			text += fmt.Sprintf(" %s:%d", level.Bind, level.Tile)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func (e *emitter) describeAll(list []tensorops.Named) []describedTensor {
+	out := []describedTensor{}
+	for _, x := range list {
+		t := tensorops.TensorOf(e.g, x.Tensor)
+		size, _ := t.Range.Size()
+		out = append(out, describedTensor{x.Name, t.DType, jsonBox{notNil(t.Range.Start), notNil(t.Range.End)}, notNil(t.Range.Shape()), size * int64(t.Type().Size())})
+	}
+	return out
+}
+
+func notNil(list []int64) []int64 {
+	if list == nil {
+		return []int64{}
+	}
+	return list
+}

@@ -1,0 +1,86 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// Ulps is the tolerance for floats: a value may differ from the reference by this many units in the last place of the
+// tensor's greatest finite magnitude. Sums taken in another order differ by that much; a wrong value differs by far more.
+const Ulps = 4
+
+// Difference is the first element in which two tensors differ.
+type Difference struct {
+	Name      string
+	Index     int64 // of the element, row-major
+	Want, Got scalar.Value
+	Shape     []int64
+}
+
+// Error names the tensor, the element and both values.
+func (d *Difference) Error() string {
+	if d.Index < 0 {
+		return fmt.Sprintf("%s: expected %v%v", d.Name, d.Want.DType, d.Shape)
+	}
+	return fmt.Sprintf("%s: element %v is %s, expected %s", d.Name, coordinates(d.Index, d.Shape), d.Got.Number(), d.Want.Number())
+}
+
+func coordinates(at int64, shape []int64) []int64 {
+	out := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		out[i] = at % shape[i]
+		at /= shape[i]
+	}
+	return out
+}
+
+// Compare tells whether a tensor has the values of the reference: integers and booleans exactly, floats within Ulps, NaN
+// where the reference has NaN, infinities the same. The error is a *Difference.
+func Compare(name string, want, got tensorfile.Tensor) error {
+	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) || len(want.Data) != len(got.Data) {
+		return &Difference{Name: name, Index: -1, Want: scalar.Zero(want.DType), Shape: want.Shape}
+	}
+	size := want.DType.Size()
+	n := len(want.Data) / size
+	scale := 0.0
+	for i := range n {
+		v := scalar.Decode(want.DType, want.Data[i*size:])
+		for _, f := range []float64{math.Abs(v.F), math.Abs(v.Im)} {
+			if !math.IsInf(f, 0) && f > scale {
+				scale = f
+			}
+		}
+	}
+	tolerance := Ulps * ulp(want.DType, scale)
+	for i := range n {
+		w, g := scalar.Decode(want.DType, want.Data[i*size:]), scalar.Decode(got.DType, got.Data[i*size:])
+		if w.I != g.I || !near(w.F, g.F, tolerance) || !near(w.Im, g.Im, tolerance) {
+			return &Difference{name, int64(i), w, g, want.Shape}
+		}
+	}
+	return nil
+}
+
+func near(w, g, tolerance float64) bool {
+	switch {
+	case math.IsNaN(w) || math.IsNaN(g):
+		return math.IsNaN(w) && math.IsNaN(g)
+	case math.IsInf(w, 0) || math.IsInf(g, 0):
+		return w == g
+	}
+	return math.Abs(w-g) <= tolerance
+}
+
+// ulp is the unit in the last place of a magnitude in a float type.
+func ulp(d scalar.DType, magnitude float64) float64 {
+	digits := map[scalar.DType]int{scalar.Float64: 52, scalar.Complex128: 52, scalar.Float32: 23, scalar.Complex64: 23,
+		scalar.Float16: 10, scalar.BFloat16: 7, scalar.Float8E4M3: 3, scalar.Float8E5M2: 2}[d]
+	if magnitude == 0 {
+		return 0
+	}
+	_, e := math.Frexp(magnitude)
+	return math.Ldexp(1, e-1-digits)
+}

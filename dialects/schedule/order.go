@@ -1,0 +1,67 @@
+package schedule
+
+import (
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// After gives the steps that must be done before a kernel or transfer, and whether the node is one.
+func After(n *ir.Node) ([]ir.NodeID, bool) {
+	switch b := n.Body.(type) {
+	case *Kernel:
+		return b.After, true
+	case *Transfer:
+		return b.After, true
+	}
+	return nil, false
+}
+
+// Order gives the kernels and transfers of a graph in an order that respects After: the graph's order where it does so
+// already. A cycle is an error.
+func Order(g *ir.Graph) ([]ir.NodeID, error) {
+	var order []ir.NodeID
+	state := make([]uint8, g.Bound()) // 0 new, 1 open, 2 done
+	for n := range g.Nodes() {
+		if _, ok := After(n); !ok || state[n.ID] == 2 {
+			continue
+		}
+		if err := visit(g, n.ID, state, &order); err != nil {
+			return nil, err
+		}
+	}
+	return order, nil
+}
+
+// visit appends what a step waits for, then the step, with a stack of its own so that long chains are no trouble.
+func visit(g *ir.Graph, root ir.NodeID, state []uint8, order *[]ir.NodeID) error {
+	type frame struct {
+		id   ir.NodeID
+		next int
+	}
+	stack := []frame{{id: root}}
+	state[root] = 1
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		after, _ := After(g.Node(top.id))
+		if top.next == len(after) {
+			state[top.id] = 2
+			*order = append(*order, top.id)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		dep := after[top.next]
+		top.next++
+		n := g.Node(dep)
+		if n == nil {
+			continue
+		}
+		switch state[dep] {
+		case 1:
+			return diag.Errorf("TAP0300", "ScheduleOrderConstraint", g.At(g.Node(top.id), ""), "%s waits for itself", g.Name(dep))
+		case 0:
+			state[dep] = 1
+			stack = append(stack, frame{id: dep})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package kernels
+
+import (
+	"errors"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// ConstraintID is the id under which misuse of a kernel is reported.
+const ConstraintID = "OperationKernelAgreementConstraint"
+
+// BindOperation applies the kernel that an operation names to the operation's selections. An error is a diagnostic with its
+// place in the user's file.
+func (l *Library) BindOperation(g *ir.Graph, id ir.NodeID) (*Instance, error) {
+	n, op := g.Node(id), tensorops.OperationOf(g, id)
+	decl, ok := l.Find(op.Kernel)
+	if !ok {
+		d := diag.Errorf("TAP0601", ConstraintID, g.At(n, "/body/kernel"), "%s uses a kernel that tapc does not know", g.Name(id))
+		d = d.Want("a kernel that tapc has", quote(op.Kernel))
+		if near := l.nearest(op.Kernel); near != "" {
+			d = d.WithHint("did you mean %q?", near)
+		}
+		return nil, d
+	}
+	in, err := decl.Bind(CallOf(op.Params, op.Inputs, op.Outputs, func(t ir.NodeID) scalar.DType {
+		if body := tensorops.TensorOf(g, t); body != nil {
+			return body.Type()
+		}
+		return scalar.Invalid
+	}))
+	var refused *BindError
+	if errors.As(err, &refused) {
+		return nil, diag.Errorf("TAP0602", ConstraintID, g.At(n, refused.Field), "%s: %s", g.Name(id), refused.Message).
+			Want(refused.Expected, refused.Found)
+	}
+	return in, err
+}
+
+// RestrictTo gives the box of dims that computes a shard with the given output ports; see Restrict.
+func (in *Instance) RestrictTo(outputs ir.Ports) (zspace.Range, error) {
+	var boxes []zspace.Range
+	for _, o := range in.Operands {
+		if !o.Decl.Out {
+			continue
+		}
+		var r zspace.Range
+		if p := outputs.Get(o.Port); p != nil && o.Entry < len(p.Sel) {
+			r = p.Sel[o.Entry].Range
+		}
+		boxes = append(boxes, r)
+	}
+	return in.Restrict(boxes)
+}
+
+// nearest finds the kernel whose name is closest to a misspelt one, or "".
+func (l *Library) nearest(name string) string {
+	best, bestDistance := "", 3
+	for _, n := range l.names {
+		if d := distance(n, name[slices.Index([]byte(name), ':')+1:]); d < bestDistance {
+			best, bestDistance = n, d
+		}
+	}
+	return best
+}
+
+// distance is the edit distance (Levenshtein) of two short words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,144 @@
+package tensorops
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Program is a graph seen from outside: what it takes, what it gives, and the constants it holds.
+type Program struct {
+	Inputs    []Named
+	Outputs   []Named
+	Constants []Const
+	Compute   []ir.NodeID // the operations that compute, without sources and sinks, in graph order
+}
+
+// Named is a tensor under the name it has outside.
+type Named struct {
+	Name   string
+	Tensor ir.NodeID
+}
+
+// Const is a tensor whose value is given by an operation: an inline value, or a tensor Key of a data file. File is as the
+// graph has it, relative to the graph's file.
+type Const struct {
+	Op, Tensor ir.NodeID
+	File, Key  string
+	Value      *ir.AttrValue
+}
+
+// base gives a kernel's name without its namespace.
+func base(kernel string) string {
+	if _, rest, ok := strings.Cut(kernel, ":"); ok {
+		return rest
+	}
+	return kernel
+}
+
+// IsSource says whether an operation brings a tensor into the graph: an import, or a constant.
+func (o *Operation) IsSource() bool {
+	return base(o.Kernel) == "import" || base(o.Kernel) == "constant"
+}
+
+// IsSink says whether an operation only takes a tensor out of the graph.
+func (o *Operation) IsSink() bool { return base(o.Kernel) == "export" }
+
+// ProgramOf finds a graph's inputs (tensors that nobody produces and somebody uses, and the results of imports), outputs
+// (tensors that nobody consumes, and what an operation with an IOSequencePoint observes) and constants, in graph order. Names
+// come from labels, made unique. A malformed constant is an error with its place.
+func ProgramOf(g *ir.Graph) (*Program, error) {
+	p := &Program{}
+	flow := ir.NewFlow(g, OperationKind)
+	observed, imported := map[ir.NodeID]bool{}, map[ir.NodeID]bool{}
+	consumed := map[ir.NodeID]bool{}
+	var bad diag.List
+	for _, id := range flow.Ops {
+		op := OperationOf(g, id)
+		switch {
+		case base(op.Kernel) == "constant":
+			bad = append(bad, p.addConst(g, id, op)...)
+		case op.IsSource():
+			markAll(op.Outputs, imported)
+		case op.IsSink():
+			markAll(op.Inputs, observed)
+		default:
+			p.Compute = append(p.Compute, id)
+			markAll(op.Inputs, consumed)
+			if g.Node(id).Tag(IOSequencePointKind) != nil {
+				markAll(op.Outputs, observed)
+			}
+		}
+	}
+	constant := map[ir.NodeID]bool{}
+	for _, c := range p.Constants {
+		constant[c.Tensor] = true
+	}
+	names := map[string]int{}
+	for n := range g.Nodes() {
+		if n.Body.Kind() != TensorKind {
+			continue
+		}
+		made := len(flow.Producers(n.ID)) > 0 && !imported[n.ID]
+		if !made && (consumed[n.ID] || observed[n.ID] || imported[n.ID]) {
+			p.Inputs = append(p.Inputs, Named{uniqueName(n, names), n.ID})
+		}
+		if observed[n.ID] || made && !consumed[n.ID] && !constant[n.ID] {
+			p.Outputs = append(p.Outputs, Named{uniqueName(n, names), n.ID})
+		}
+	}
+	return p, bad.Err()
+}
+
+func markAll(ports ir.Ports, in map[ir.NodeID]bool) {
+	ports.All(func(_, _ int, s *ir.Selection) { in[s.Tensor] = true })
+}
+
+// uniqueName gives a tensor the name it has on the command line: its label with odd characters replaced, or "t" and its
+// number; a name taken already gets a number behind it. A tensor that is input and output has one name on both sides.
+func uniqueName(n *ir.Node, taken map[string]int) string {
+	name := strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '=' || r == 0x7f || r == '/' {
+			return '_'
+		}
+		return r
+	}, n.Label)
+	if name == "" {
+		name = fmt.Sprintf("t%d", n.ID)
+	}
+	for try := name; ; try = fmt.Sprintf("%s_%d", name, taken[name]) {
+		if owner, ok := taken["\x00"+try]; !ok || owner == int(n.ID) {
+			taken["\x00"+try] = int(n.ID)
+			return try
+		}
+		taken[name]++
+	}
+}
+
+func (p *Program) addConst(g *ir.Graph, id ir.NodeID, op *Operation) diag.List {
+	n := g.Node(id)
+	bad := func(field, expected, found string) diag.List {
+		d := diag.Errorf("TAP0701", "ConstantOperationConstraint", g.At(n, field), "constant %s is malformed", g.Name(id))
+		return diag.List{d.Want(expected, found)}
+	}
+	result := op.Outputs.Get("result")
+	if len(op.Outputs) != 1 || result == nil || len(result.Sel) != 1 || len(op.Inputs) != 0 {
+		return bad("/body/outputs", `one output "result" and no inputs`, fmt.Sprintf("%d outputs, %d inputs", len(op.Outputs), len(op.Inputs)))
+	}
+	c := Const{Op: id, Tensor: result.Sel[0].Tensor}
+	file, hasFile := op.Params.Get("file")
+	key, hasKey := op.Params.Get("key")
+	value, hasValue := op.Params.Get("value")
+	switch {
+	case hasValue && !hasFile && !hasKey:
+		c.Value = &value
+	case hasFile && hasKey && !hasValue && file.Kind == ir.AttrString && key.Kind == ir.AttrString:
+		c.File, c.Key = file.Str, key.Str
+	default:
+		return bad("/body/params", `either "value" or the strings "file" and "key"`, fmt.Sprintf("%d parameters", len(op.Params)))
+	}
+	p.Constants = append(p.Constants, c)
+	return nil
+}

@@ -1,0 +1,238 @@
+// Package fuse is the pass that joins kernels: a kernel whose result only one other kernel reads, each element once, becomes
+// part of that kernel, and the buffer between them disappears.
+//
+// So Linear and ReLU become one kernel with the ReLU as its epilogue, and chains of elementwise kernels touch memory once.
+// Values do not change: every element is computed by the same expression. Read next: passes/tile.
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Run joins kernels until none can be joined, and gives how often it did.
+func Run(g *ir.Graph) (int, error) {
+	f := &fuser{g: g}
+	f.index()
+	joined := 0
+	steps, err := schedule.Order(g)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range steps {
+		k, ok := body[*schedule.Kernel](g, id)
+		if !ok {
+			continue
+		}
+		if consumer, operand, ok := f.consumer(id, k); ok {
+			f.join(id, consumer, operand)
+			joined++
+		}
+	}
+	f.dropBuffers()
+	return joined, nil
+}
+
+func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
+	if n := g.Node(id); n != nil {
+		b, ok = n.Body.(B)
+	}
+	return b, ok
+}
+
+type fuser struct {
+	g       *ir.Graph
+	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer
+	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
+}
+
+func (f *fuser) index() {
+	f.readers, f.moved = map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID]ir.NodeID{}
+	for n := range f.g.Nodes() {
+		switch b := n.Body.(type) {
+		case *schedule.Transfer:
+			f.readers[b.From] = append(f.readers[b.From], n.ID)
+		case *schedule.Kernel:
+			for _, o := range b.Operands {
+				if o.Mode == schedule.Read && !slices.Contains(f.readers[o.Buffer], n.ID) {
+					f.readers[o.Buffer] = append(f.readers[o.Buffer], n.ID)
+				}
+			}
+		}
+	}
+}
+
+// consumer finds the one kernel that a kernel can become part of, and the number of the operand it reads the result through.
+func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool) {
+	out := -1
+	for i, o := range k.Operands {
+		if o.Mode == schedule.Write {
+			if out >= 0 {
+				return 0, 0, false
+			}
+			out = i
+		}
+	}
+	buf, ok := body[*schedule.Buffer](f.g, k.Operands[out].Buffer)
+	if !ok || buf.Space != schedule.Arena {
+		return 0, 0, false
+	}
+	written, err := reach(k, out)
+	if err != nil {
+		return 0, 0, false
+	}
+	found, operand := ir.NoNode, -1
+	for _, r := range f.readers[k.Operands[out].Buffer] {
+		c, isKernel := body[*schedule.Kernel](f.g, r)
+		if !isKernel {
+			return 0, 0, false
+		}
+		for i, o := range c.Operands {
+			if o.Mode != schedule.Read || o.Buffer != k.Operands[out].Buffer {
+				continue
+			}
+			read, err := reach(c, i)
+			switch {
+			case err != nil:
+				return 0, 0, false
+			case !read.Overlaps(written):
+			case operand >= 0 || !read.Equal(written) || c.Device != k.Device:
+				return 0, 0, false
+			default:
+				found, operand = r, i
+			}
+		}
+	}
+	if operand < 0 {
+		return 0, 0, false
+	}
+	c, _ := body[*schedule.Kernel](f.g, found)
+	if !aligned(k, out, c, operand) || !f.waitsOnly(found, id) {
+		return 0, 0, false
+	}
+	return found, operand, true
+}
+
+// reach is the box of the buffer that an operand touches over all loops.
+func reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
+	a := k.Operands[operand].Access
+	shape := make(zspace.Point, a.Projection.Rows())
+	for i := range shape {
+		shape[i] = 1
+	}
+	return zspace.ProjectionMap{AffineMap: a, Shape: shape}.Apply(k.Space())
+}
+
+// waitsOnly says whether a kernel may start as early as another once they are joined: nothing else that it waits for waits
+// for that one.
+func (f *fuser) waitsOnly(consumer, producer ir.NodeID) bool {
+	after, _ := schedule.After(f.g.Node(consumer))
+	seen := map[ir.NodeID]bool{producer: true}
+	stack := slices.DeleteFunc(slices.Clone(after), func(id ir.NodeID) bool { return id == producer })
+	for len(stack) > 0 {
+		id := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if id == producer {
+			return false
+		}
+		if n := f.g.Node(id); n != nil && !seen[id] {
+			seen[id] = true
+			more, _ := schedule.After(n)
+			stack = append(stack, more...)
+		}
+	}
+	return true
+}
+
+// unit gives the loop that a row of an access follows, if it is one loop with factor 1; loops of one value do not count.
+func unit(row []int64, loops []schedule.Loop) (int, bool) {
+	at := -1
+	for j, a := range row {
+		switch {
+		case a == 0 || loops[j].Extent() == 1:
+		case a != 1 || at >= 0:
+			return 0, false
+		default:
+			at = j
+		}
+	}
+	return at, true
+}
+
+// aligned says whether the consumer reads each element of the result exactly once: coordinate by coordinate, one loop of the
+// producer's result is one loop of the consumer, and the consumer has no other loop of more than one value.
+func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
+	usedK, usedC := map[int]bool{}, map[int]bool{}
+	for i, row := range k.Operands[out].Access.Projection {
+		a, okA := unit(row, k.Loops)
+		b, okB := unit(c.Operands[in].Access.Projection[i], c.Loops)
+		if !okA || !okB || (a < 0) != (b < 0) {
+			return false
+		}
+		if a < 0 {
+			continue
+		}
+		if usedK[a] || usedC[b] || k.Loops[a].Extent() != c.Loops[b].Extent() {
+			return false
+		}
+		usedK[a], usedC[b] = true, true
+	}
+	for j, l := range c.Loops {
+		if l.Extent() != 1 && !usedC[j] {
+			return false
+		}
+	}
+	for _, s := range k.Statements {
+		if s.Store < 0 && !storedOver(k, s.Over) {
+			return false
+		}
+	}
+	return !usesLoopValue(k)
+}
+
+// storedOver says whether all the given loops are loops of the stored result.
+func storedOver(k *schedule.Kernel, over []int64) bool {
+	parallel := k.Parallel()
+	for _, l := range over {
+		if !slices.Contains(parallel, int(l)) {
+			return false
+		}
+	}
+	return true
+}
+
+// usesLoopValue says whether a kernel computes with the value of a loop variable, which joining would shift.
+func usesLoopValue(k *schedule.Kernel) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Loop
+			return !found
+		})
+	}
+	return found
+}
+
+// dropBuffers removes the arena buffers that nothing reads or writes any more.
+func (f *fuser) dropBuffers() {
+	used := map[ir.NodeID]bool{}
+	for n := range f.g.Nodes() {
+		switch b := n.Body.(type) {
+		case *schedule.Transfer:
+			used[b.From], used[b.To] = true, true
+		case *schedule.Kernel:
+			for _, o := range b.Operands {
+				used[o.Buffer] = true
+			}
+		}
+	}
+	for n := range f.g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && !used[n.ID] {
+			f.g.Remove(n.ID)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package fuse
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// joiner makes one kernel of a producer and its consumer.
+type joiner struct {
+	k, c     *schedule.Kernel
+	out, in  int
+	loopOf   []int   // the consumer's loop for each of the producer's loops
+	shift    []int64 // producer's loop = joined loop + shift
+	operand  [2][]int
+	joined   *schedule.Kernel
+	names    map[string]bool
+	producer int // number of the statement that holds the producer's result
+}
+
+// join makes the producer part of the consumer: the node of the consumer stays, with the joined kernel.
+func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
+	k, _ := body[*schedule.Kernel](f.g, producer)
+	c, _ := body[*schedule.Kernel](f.g, consumer)
+	j := &joiner{k: k, c: c, in: operand, names: map[string]bool{}}
+	j.out = slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
+	j.joined = &schedule.Kernel{Name: k.Name + "+" + c.Name, Device: c.Device,
+		Applications: append(slices.Clone(k.Applications), c.Applications...)}
+	j.loops()
+	j.operands()
+	j.statements()
+	n := f.g.Node(consumer)
+	j.joined.After = mergeAfter(k.After, c.After, producer)
+	n.Label = j.joined.Name
+	n.Body = j.joined
+	n.Origin = &ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)}
+	f.rewire(producer, consumer)
+	f.g.Remove(producer)
+}
+
+func origins(nodes ...*ir.Node) []ir.Pos {
+	var from []ir.Pos
+	for _, n := range nodes {
+		if n.Origin != nil {
+			from = append(from, n.Origin.From...)
+		} else {
+			from = append(from, n.Pos)
+		}
+	}
+	return from
+}
+
+func mergeAfter(a, b []ir.NodeID, without ir.NodeID) []ir.NodeID {
+	out := slices.Clone(a)
+	for _, id := range b {
+		if id != without && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// rewire makes everything that waited for the producer, or read what it reads, look at the joined kernel instead.
+func (f *fuser) rewire(producer, consumer ir.NodeID) {
+	for n := range f.g.Nodes() {
+		var after *[]ir.NodeID
+		switch b := n.Body.(type) {
+		case *schedule.Kernel:
+			after = &b.After
+		case *schedule.Transfer:
+			after = &b.After
+		default:
+			continue
+		}
+		if i := slices.Index(*after, producer); i >= 0 {
+			*after = slices.Delete(slices.Clone(*after), i, i+1)
+			if n.ID != consumer && !slices.Contains(*after, consumer) {
+				*after = append(*after, consumer)
+			}
+		}
+	}
+	for buffer, list := range f.readers {
+		if i := slices.Index(list, producer); i >= 0 {
+			list = slices.Delete(list, i, i+1)
+			if !slices.Contains(list, consumer) {
+				list = append(list, consumer)
+			}
+			f.readers[buffer] = list
+		}
+	}
+}
+
+func (j *joiner) name(base string) string {
+	try := base
+	for i := 1; j.names[try]; i++ {
+		try = fmt.Sprintf("%s_%d", base, i)
+	}
+	j.names[try] = true
+	return try
+}
+
+// loops keeps the consumer's loops first and adds the producer's that its result does not run along.
+func (j *joiner) loops() {
+	for _, l := range j.c.Loops {
+		l.Name = j.name(l.Name)
+		j.joined.Loops = append(j.joined.Loops, l)
+	}
+	j.loopOf = make([]int, len(j.k.Loops))
+	j.shift = make([]int64, len(j.k.Loops))
+	for i := range j.loopOf {
+		j.loopOf[i] = -1
+	}
+	write, read := j.k.Operands[j.out].Access, j.c.Operands[j.in].Access
+	for i, row := range write.Projection {
+		a, _ := unit(row, j.k.Loops)
+		b, _ := unit(read.Projection[i], j.c.Loops)
+		if a >= 0 {
+			j.loopOf[a] = b
+			j.shift[a] = j.k.Loops[a].Start - j.c.Loops[b].Start
+		}
+	}
+	for i, l := range j.k.Loops {
+		if j.loopOf[i] >= 0 {
+			continue
+		}
+		if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) {
+			j.shift[i] = l.Start // a single value: folded into offsets
+			continue
+		}
+		j.loopOf[i] = len(j.joined.Loops)
+		l.Name = j.name(l.Name)
+		j.joined.Loops = append(j.joined.Loops, l)
+	}
+}
+
+// access rewrites a producer's access in terms of the joined loops.
+func (j *joiner) access(a zspace.AffineMap) zspace.AffineMap {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
+	for i, row := range a.Projection {
+		out.Projection[i] = make([]int64, len(j.joined.Loops))
+		for l, factor := range row {
+			out.Offset[i] += factor * j.shift[l]
+			if j.loopOf[l] >= 0 {
+				out.Projection[i][j.loopOf[l]] += factor
+			}
+		}
+	}
+	return out
+}
+
+func (j *joiner) operands() {
+	add := func(o schedule.Operand) int {
+		for i, have := range j.joined.Operands {
+			if have.Buffer == o.Buffer && have.Mode == o.Mode && have.Access.Equal(o.Access) {
+				return i
+			}
+		}
+		o.Name = j.name(o.Name)
+		j.joined.Operands = append(j.joined.Operands, o)
+		return len(j.joined.Operands) - 1
+	}
+	for i, o := range j.k.Operands {
+		number := -1
+		if i != j.out {
+			o.Access = j.access(o.Access)
+			number = add(o)
+		}
+		j.operand[0] = append(j.operand[0], number)
+	}
+	for i, o := range j.c.Operands {
+		number := -1
+		if i != j.in {
+			o.Access = j.widen(o.Access)
+			number = add(o)
+		}
+		j.operand[1] = append(j.operand[1], number)
+	}
+}
+
+// widen adds columns of zeros for the loops that the producer brought.
+func (j *joiner) widen(a zspace.AffineMap) zspace.AffineMap {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
+	for i, row := range a.Projection {
+		out.Projection[i] = append(slices.Clone(row), make([]int64, len(j.joined.Loops)-len(row))...)
+	}
+	return out
+}
+
+func (j *joiner) statements() {
+	for i, s := range j.k.Statements {
+		if int(s.Store) == j.out {
+			j.producer = i
+			s.Store = -1
+		}
+		var over []int64
+		for _, l := range s.Over {
+			if to := j.loopOf[l]; to >= 0 {
+				over = append(over, int64(to))
+			}
+		}
+		slices.Sort(over)
+		s.Over = over
+		s.Name = j.name(s.Name)
+		s.Value = j.rename(s.Value, 0)
+		j.joined.Statements = append(j.joined.Statements, s)
+	}
+	base := len(j.k.Statements)
+	for _, s := range j.c.Statements {
+		if s.Store >= 0 {
+			s.Store = int64(j.operand[1][s.Store])
+		}
+		s.Name = j.name(s.Name)
+		s.Value = j.rename(s.Value, base)
+		j.joined.Statements = append(j.joined.Statements, s)
+	}
+}
+
+// rename rewrites the references of a value: of the producer (base 0) or of the consumer, whose statements come behind.
+func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
+	side := 0
+	if base > 0 {
+		side = 1
+	}
+	return e.Map(func(e *scalar.Expr) *scalar.Expr {
+		switch {
+		case e.Op == scalar.Load && side == 1 && e.Ref == j.in:
+			return scalar.NewLocal(j.producer, e.Type)
+		case e.Op == scalar.Load:
+			return scalar.NewLoad(j.operand[side][e.Ref], e.Type)
+		case e.Op == scalar.Local:
+			return scalar.NewLocal(e.Ref+base, e.Type)
+		case e.Op == scalar.Reduce && side == 0:
+			over := make([]int, len(e.Over))
+			for i, l := range e.Over {
+				over[i] = j.loopOf[l]
+			}
+			return scalar.NewReduce(e.Monoid, over, e.Args[0])
+		}
+		return e
+	})
+}

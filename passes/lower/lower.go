@@ -1,0 +1,346 @@
+// Package lower is the pass that takes an Application Expression to Scheduled Kernels: devices, a buffer for every tensor, a
+// kernel for every application, transfers where data changes devices, and the order between them.
+//
+// It decides nothing about speed but how loops are bound; passes/fuse joins kernels and passes/plan places buffers. Read
+// next: passes/fuse.
+package lower
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Options of the pass.
+type Options struct {
+	Target schedule.DeviceType // where kernels run; inputs and outputs are in the CPU's memory
+}
+
+// Align is the alignment of every buffer, in bytes: a cache line and a full vector register.
+const Align = 64
+
+// Run adds devices, buffers, kernels and transfers to the graph. Misused kernels and shards that can not be computed from
+// what they select are diagnostics.
+func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return err
+	}
+	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}}
+	l.host = g.Add(&schedule.Device{Type: schedule.CPU}, "cpu0").ID
+	l.compute = l.host
+	if opt.Target != schedule.CPU {
+		l.compute = g.Add(&schedule.Device{Type: opt.Target}, opt.Target.String()+"0").ID
+	}
+	return l.run(p)
+}
+
+// place is a tensor on a device.
+type place struct{ tensor, device ir.NodeID }
+
+// writer is a step that writes a box of a buffer.
+type writer struct {
+	step ir.NodeID
+	box  zspace.Range
+}
+
+type lowering struct {
+	g             *ir.Graph
+	lib           *kernels.Library
+	host, compute ir.NodeID
+	buffers       map[place]ir.NodeID
+	writers       map[ir.NodeID][]writer
+	spaces        map[ir.NodeID]schedule.Space
+	faults        diag.List
+}
+
+func (l *lowering) run(p *tensorops.Program) error {
+	l.spaces = map[ir.NodeID]schedule.Space{}
+	given := map[ir.NodeID]bool{}
+	for _, o := range p.Outputs {
+		l.spaces[o.Tensor] = schedule.Output
+	}
+	for _, c := range p.Constants {
+		l.spaces[c.Tensor] = schedule.Constant
+		given[c.Tensor] = true
+	}
+	for _, in := range p.Inputs {
+		l.spaces[in.Tensor] = schedule.Input
+		given[in.Tensor] = true
+		if _, err := l.buffer(in.Tensor, l.host); err != nil {
+			return err
+		}
+	}
+	apps := application.ByOperation(l.g)
+	flow := ir.NewFlow(l.g, tensorops.OperationKind)
+	for _, id := range flow.Order(l.g) {
+		if op := tensorops.OperationOf(l.g, id); op.IsSource() || op.IsSink() {
+			continue
+		}
+		if err := l.operation(id, apps[id]); err != nil {
+			return err
+		}
+	}
+	for _, o := range p.Outputs {
+		if err := l.output(o.Tensor, given[o.Tensor]); err != nil {
+			return err
+		}
+	}
+	if err := l.faults.Err(); err != nil {
+		return err
+	}
+	return l.placeAll()
+}
+
+// placeAll puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan,
+// which passes/plan makes small.
+func (l *lowering) placeAll() error {
+	steps, err := schedule.Order(l.g)
+	if err != nil {
+		return err
+	}
+	ends := map[ir.NodeID]int64{}
+	for n := range l.g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		if !ok || b.Space != schedule.Arena {
+			continue
+		}
+		b.Offset, b.Last = ends[b.Device], max(0, int64(len(steps))-1)
+		if b.Bytes > (1<<62)-b.Offset {
+			return diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(b.Tensor), "/body/range"), "%s: the program needs more memory than can be addressed", l.g.Name(b.Tensor))
+		}
+		ends[b.Device] += (b.Bytes + Align - 1) / Align * Align
+	}
+	return nil
+}
+
+// operation schedules every application of an operation.
+func (l *lowering) operation(id ir.NodeID, apps []ir.NodeID) error {
+	in, err := l.lib.BindOperation(l.g, id)
+	if err != nil {
+		l.faults = append(l.faults, diag.FromError(err)...)
+		return nil
+	}
+	for i, a := range apps {
+		name := l.kernelName(id, i, len(apps))
+		if err := l.application(in, name, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lowering) kernelName(op ir.NodeID, i, of int) string {
+	name := tensorops.OperationOf(l.g, op).Kernel
+	if label := l.g.Node(op).Label; label != "" {
+		name = label
+	}
+	if of > 1 {
+		return fmt.Sprintf("%s/%d", name, i)
+	}
+	return name
+}
+
+func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID) error {
+	app, node := application.ApplicationOf(l.g, a), l.g.Node(a)
+	box, err := in.RestrictTo(app.Outputs)
+	if err != nil {
+		l.faults = append(l.faults, diag.Errorf("TAP0803", "lower", l.g.At(node, "/body/outputs"), "%s: %v", l.g.Name(a), err))
+		return nil
+	}
+	k := &schedule.Kernel{Name: name, Device: l.compute, Applications: []ir.NodeID{a}}
+	for i, d := range in.Dims {
+		k.Loops = append(k.Loops, schedule.Loop{Name: d.Name, Start: box.Start[i], End: box.End[i], Levels: []schedule.Level{{Tile: 1}}})
+	}
+	after := idSet{}
+	for i := range in.Operands {
+		if err := l.operand(k, in, i, box, app, node, &after); err != nil {
+			return err
+		}
+	}
+	for _, s := range in.Statements {
+		k.Statements = append(k.Statements, statement(s))
+	}
+	uniqueNames(k)
+	k.After = after.list
+	n := l.g.Add(k, name)
+	n.Pos = node.Pos
+	n.Origin = &ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}}
+	return l.wrote(n.ID, k, in, box)
+}
+
+func statement(s kernels.Statement) schedule.Statement {
+	over := make([]int64, len(s.Over))
+	for i, d := range s.Over {
+		over[i] = int64(d)
+	}
+	return schedule.Statement{Name: s.Name, Over: over, Store: int64(s.Store), Value: s.Value}
+}
+
+// operand adds one operand to a kernel, after checking that the shard selects what the kernel reads.
+func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box zspace.Range, app *application.Application, node *ir.Node, after *idSet) error {
+	o := in.Operands[i]
+	mode, side, ports := schedule.Read, "inputs", app.Inputs
+	if o.Decl.Out {
+		mode, side, ports = schedule.Write, "outputs", app.Outputs
+	}
+	need, err := in.Reads(i, box)
+	if err != nil {
+		return err
+	}
+	if p := ports.Get(o.Port); !need.Empty() && (p == nil || o.Entry >= len(p.Sel) || !p.Sel[o.Entry].Range.Contains(need)) {
+		found := "nothing"
+		if p != nil && o.Entry < len(p.Sel) {
+			found = p.Sel[o.Entry].Range.String()
+		}
+		at := l.g.At(node, fmt.Sprintf("/body/%s/%s/%d", side, o.Port, o.Entry))
+		l.faults = append(l.faults, diag.Errorf("TAP0804", "lower", at, "%s does not select what kernel %s needs of %s",
+			l.g.Name(node.ID), in.Decl.Name, o.Port).Want(need.String(), found))
+	}
+	b, err := l.buffer(o.Sel.Tensor, l.compute)
+	if err != nil {
+		return err
+	}
+	if mode == schedule.Read {
+		if err := l.arrive(o.Sel.Tensor); err != nil {
+			return err
+		}
+		for _, w := range l.writers[b] {
+			if w.box.Overlaps(need) {
+				after.add(w.step)
+			}
+		}
+	}
+	k.Operands = append(k.Operands, schedule.Operand{Name: operandName(in, o), Buffer: b, DType: o.Type.String(), Mode: mode, Access: o.Access})
+	return nil
+}
+
+func operandName(in *kernels.Instance, o kernels.Operand) string {
+	if o.Decl.Variadic {
+		return fmt.Sprintf("%s%d", o.Decl.Name(), o.Entry)
+	}
+	return o.Decl.Name()
+}
+
+// wrote notes what a kernel writes.
+func (l *lowering) wrote(step ir.NodeID, k *schedule.Kernel, in *kernels.Instance, box zspace.Range) error {
+	for i, o := range k.Operands {
+		if o.Mode != schedule.Write {
+			continue
+		}
+		r, err := in.Reads(i, box)
+		if err != nil {
+			return err
+		}
+		l.writers[o.Buffer] = append(l.writers[o.Buffer], writer{step, r})
+	}
+	return nil
+}
+
+// buffer gives the buffer of a tensor on a device, making it at first use. What the caller or the program holds is in the
+// host's memory, except constants, which travel to the device that computes.
+func (l *lowering) buffer(tensor, device ir.NodeID) (ir.NodeID, error) {
+	if id, ok := l.buffers[place{tensor, device}]; ok {
+		return id, nil
+	}
+	t := tensorops.TensorOf(l.g, tensor)
+	space, special := l.spaces[tensor]
+	if !special || device != l.host && space != schedule.Constant {
+		space = schedule.Arena
+	}
+	size, err := t.Range.Size()
+	if err == nil && t.Type() != scalar.Invalid && size > (1<<62)/int64(t.Type().Size()) {
+		err = zspace.ErrOverflow
+	}
+	if err != nil {
+		return 0, diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
+	}
+	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: rowMajor(t.Range), Space: space,
+		Align: Align, Bytes: size * int64(t.Type().Size())}
+	n := l.g.Add(b, l.g.Node(tensor).Label)
+	n.Pos = l.g.Node(tensor).Pos
+	l.buffers[place{tensor, device}] = n.ID
+	return n.ID, nil
+}
+
+func rowMajor(r zspace.Range) []int64 {
+	strides := make([]int64, r.Rank())
+	n := int64(1)
+	for i := r.Rank() - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= max(1, r.End[i]-r.Start[i])
+	}
+	return strides
+}
+
+// arrive makes sure that a tensor the caller gives is on the computing device.
+func (l *lowering) arrive(tensor ir.NodeID) error {
+	if space, special := l.spaces[tensor]; l.host == l.compute || !special || space != schedule.Input {
+		return nil
+	}
+	to, err := l.buffer(tensor, l.compute)
+	if err != nil || len(l.writers[to]) > 0 {
+		return err
+	}
+	from, err := l.buffer(tensor, l.host)
+	if err == nil {
+		l.transfer(tensor, from, to)
+	}
+	return err
+}
+
+func (l *lowering) transfer(tensor, from, to ir.NodeID) {
+	t := &schedule.Transfer{From: from, To: to}
+	for _, w := range l.writers[from] {
+		t.After = append(t.After, w.step)
+	}
+	n := l.g.Add(t, l.g.Node(tensor).Label)
+	n.Pos = l.g.Node(tensor).Pos
+	l.writers[to] = append(l.writers[to], writer{n.ID, tensorops.TensorOf(l.g, tensor).Range})
+}
+
+// output brings a tensor to the caller's memory: from the computing device, or from an input or a constant that is observed
+// as it is.
+func (l *lowering) output(tensor ir.NodeID, given bool) error {
+	if !given && l.host == l.compute {
+		_, err := l.buffer(tensor, l.host)
+		return err
+	}
+	device := l.compute
+	if given && l.spaces[tensor] == schedule.Input {
+		device = l.host
+	}
+	from, err := l.buffer(tensor, device)
+	if err != nil {
+		return err
+	}
+	source := l.g.Node(from).Body.(*schedule.Buffer)
+	out := *source
+	out.Device, out.Space = l.host, schedule.Output
+	n := l.g.Add(&out, l.g.Node(tensor).Label)
+	l.transfer(tensor, from, n.ID)
+	return nil
+}
+
+// idSet is a set of nodes in the order they came.
+type idSet struct {
+	list []ir.NodeID
+	in   map[ir.NodeID]bool
+}
+
+func (s *idSet) add(id ir.NodeID) {
+	if s.in == nil {
+		s.in = map[ir.NodeID]bool{}
+	}
+	if !s.in[id] {
+		s.in[id] = true
+		s.list = append(s.list, id)
+	}
+}

@@ -1,0 +1,162 @@
+// Package shard is the pass that cuts operations into applications along their index space.
+//
+// A request names operations (by kernel or by label) and how many parts each index dimension is cut into. The operation's
+// signature, its own or the one derived from its kernel, projects each block to the boxes of the shard. Read next:
+// passes/lower.
+package shard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Request asks for the operations that Target names, a kernel name or a label, to be cut into a grid of Counts blocks.
+type Request struct {
+	Target string
+	Counts []int64
+}
+
+// maxShards bounds the applications that one request makes of one operation.
+const maxShards = 1 << 20
+
+// Parse reads "TARGET=2x2": the target, and for each index dimension the number of parts.
+func Parse(text string) (Request, error) {
+	at := strings.LastIndexByte(text, '=')
+	if at <= 0 {
+		return Request{}, diag.Usage("--shard %q: expected TARGET=COUNTxCOUNT…, such as op:linear=2x2", text)
+	}
+	r := Request{Target: text[:at]}
+	total := int64(1)
+	for _, part := range strings.Split(text[at+1:], "x") {
+		n, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || n < 1 {
+			return r, diag.Usage("--shard %q: %q is not a number of parts", text, part)
+		}
+		if total *= n; total > maxShards {
+			return r, diag.Usage("--shard %q: more than %d shards", text, maxShards)
+		}
+		r.Counts = append(r.Counts, n)
+	}
+	return r, nil
+}
+
+// Run cuts the operations that each request names, replacing applications they had, and gives the number of applications
+// made. A request that names nothing, or does not fit an operation's index, is an error.
+func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
+	apps := application.ByOperation(g)
+	made := 0
+	for _, r := range requests {
+		found := false
+		for n := range g.Nodes() {
+			op, ok := n.Body.(*tensorops.Operation)
+			if !ok || op.Kernel != r.Target && n.Label != r.Target {
+				continue
+			}
+			found = true
+			for _, a := range apps[n.ID] {
+				g.Remove(a)
+			}
+			cut, err := cutOperation(g, lib, n, r)
+			if err != nil {
+				return made, err
+			}
+			apps[n.ID] = cut
+			made += len(cut)
+		}
+		if !found {
+			return made, diag.Usage("--shard: no operation has the kernel or label %q", r.Target)
+		}
+	}
+	return made, nil
+}
+
+func cutOperation(g *ir.Graph, lib *kernels.Library, n *ir.Node, r Request) ([]ir.NodeID, error) {
+	if err := Sign(g, lib, n); err != nil {
+		return nil, err
+	}
+	index := tensorops.IndexOf(n).Range
+	if len(r.Counts) != index.Rank() {
+		return nil, diag.Errorf("TAP0801", "shard", g.At(n, ""), "--shard %s does not fit %s", r.Target, g.Name(n.ID)).
+			Want(fmt.Sprintf("%d counts, for the index %s", index.Rank(), index), fmt.Sprintf("%d counts", len(r.Counts)))
+	}
+	for i, c := range r.Counts {
+		if extent := index.End[i] - index.Start[i]; c > max(extent, 1) {
+			return nil, diag.Errorf("TAP0802", "shard", g.At(n, ""), "--shard %s cuts dimension %d of %s too finely", r.Target, i, g.Name(n.ID)).
+				Want(fmt.Sprintf("at most %d parts", max(extent, 1)), fmt.Sprint(c))
+		}
+	}
+	blocks, err := index.Grid(r.Counts)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]ir.NodeID, 0, len(blocks))
+	for _, b := range blocks {
+		a, err := Application(g, n, b)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids, nil
+}
+
+// Sign gives an operation the signature and index that its kernel derives, unless it has them.
+func Sign(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
+	if tensorops.SignatureOf(n) != nil && tensorops.IndexOf(n) != nil {
+		return nil
+	}
+	in, err := lib.BindOperation(g, n.ID)
+	if err != nil {
+		return err
+	}
+	inputs, outputs, err := in.Signature()
+	if err != nil {
+		return err
+	}
+	n.SetTag(&tensorops.Signature{Inputs: inputs, Outputs: outputs})
+	n.SetTag(&tensorops.Index{Range: in.Index()})
+	return nil
+}
+
+// Application adds the shard of a signed operation that covers a block of its index.
+func Application(g *ir.Graph, n *ir.Node, block zspace.Range) (*ir.Node, error) {
+	op, sig := n.Body.(*tensorops.Operation), tensorops.SignatureOf(n)
+	in, err := project(op.Inputs, sig.Inputs, block)
+	if err != nil {
+		return nil, err
+	}
+	out, err := project(op.Outputs, sig.Outputs, block)
+	if err != nil {
+		return nil, err
+	}
+	a := g.Add(&application.Application{Operation: n.ID, Inputs: in, Outputs: out}, "")
+	a.Pos = n.Pos
+	a.SetTag(&tensorops.Index{Range: block})
+	return a, nil
+}
+
+func project(ports ir.Ports, maps ir.PortMaps, block zspace.Range) (ir.Ports, error) {
+	cut := ports.Clone()
+	for i := range cut {
+		m := maps.Get(cut[i].Name)
+		for j := range cut[i].Sel {
+			if m == nil || j >= len(m.Maps) {
+				return nil, fmt.Errorf("port %s[%d] has no projection", cut[i].Name, j)
+			}
+			r, err := m.Maps[j].Apply(block)
+			if err != nil {
+				return nil, err
+			}
+			cut[i].Sel[j].Range = r
+		}
+	}
+	return cut, nil
+}

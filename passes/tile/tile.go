@@ -1,0 +1,124 @@
+// Package tile is the pass that decides how each loop of a kernel is cut and what carries it out: vectors, unrolled registers
+// and threads on a CPU; blocks and lanes on a GPU.
+//
+// Its choices change speed and never values: sums along a loop are always taken in the loop's order. Read next: passes/plan.
+package tile
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Sizes of tiles, in loop values.
+const (
+	VectorTile = 64  // values of the innermost loop that a CPU kernel computes together
+	RowTile    = 4   // rows that a folding CPU kernel keeps in registers beside them
+	LaneTile   = 256 // threads of a GPU block along the innermost loop
+	threadWork = 1 << 14
+)
+
+// Run binds the loops of every kernel.
+func Run(g *ir.Graph) {
+	for n := range g.Nodes() {
+		k, ok := n.Body.(*schedule.Kernel)
+		if !ok {
+			continue
+		}
+		for i := range k.Loops {
+			k.Loops[i].Levels = []schedule.Level{{Tile: 1, Bind: schedule.Serial}}
+		}
+		if d, ok := g.Node(k.Device).Body.(*schedule.Device); ok && d.Type == schedule.CUDA {
+			bindCUDA(k)
+		} else {
+			bindCPU(k)
+		}
+	}
+}
+
+// free gives the loops along which every result runs and nothing is folded: their order of execution does not matter.
+func free(k *schedule.Kernel) []int {
+	folded := make([]bool, len(k.Loops))
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Reduce {
+				for _, l := range e.Over {
+					folded[l] = true
+				}
+			}
+			return true
+		})
+	}
+	var out []int
+	for _, l := range k.Parallel() {
+		everywhere := true
+		for _, s := range k.Statements {
+			everywhere = everywhere && (s.Store < 0 || slices.Contains(s.Over, int64(l)))
+		}
+		if everywhere && !folded[l] {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func bindCPU(k *schedule.Kernel) {
+	loops := free(k)
+	if len(loops) == 0 {
+		return
+	}
+	folds := len(k.Loops) > len(loops)
+	inner := loops[len(loops)-1]
+	k.Loops[inner].Levels = twoLevels(k.Loops[inner], VectorTile, schedule.Vector)
+	if folds && len(loops) > 1 {
+		row := loops[len(loops)-2]
+		k.Loops[row].Levels = twoLevels(k.Loops[row], RowTile, schedule.Unrolled)
+	}
+	if work(k) < threadWork {
+		return
+	}
+	outer := widest(k, loops)
+	k.Loops[outer].Levels[0].Bind = schedule.Thread
+}
+
+// twoLevels cuts a loop into tiles of at most the given size, each carried out as bind says.
+func twoLevels(l schedule.Loop, size int64, bind schedule.Binding) []schedule.Level {
+	return []schedule.Level{{Tile: min(size, max(l.Extent(), 1)), Bind: schedule.Serial}, {Tile: 1, Bind: bind}}
+}
+
+// widest gives the loop whose outermost level has the most steps; the outermost of equals.
+func widest(k *schedule.Kernel, loops []int) int {
+	best, steps := loops[0], int64(0)
+	for _, l := range loops {
+		tile := k.Loops[l].Levels[0].Tile
+		if n := (k.Loops[l].Extent() + tile - 1) / tile; n > steps {
+			best, steps = l, n
+		}
+	}
+	return best
+}
+
+// work is about how many scalar operations a kernel does, saturating.
+func work(k *schedule.Kernel) int64 {
+	n := int64(1)
+	for _, l := range k.Loops {
+		if e := max(l.Extent(), 1); n > (1<<40)/e {
+			return 1 << 40
+		}
+		n *= max(l.Extent(), 1)
+	}
+	return n
+}
+
+func bindCUDA(k *schedule.Kernel) {
+	loops := free(k)
+	for i, l := range loops {
+		if i == len(loops)-1 {
+			k.Loops[l].Levels = []schedule.Level{{Tile: LaneTile, Bind: schedule.Block}, {Tile: 1, Bind: schedule.Lane}}
+		} else {
+			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: schedule.Block}}
+		}
+	}
+}
