@@ -34,7 +34,7 @@ type nest struct {
 	folded  int          // reductions written so far
 }
 
-const foldBlock = 256 // values that a float sum adds before it starts a new partial sum
+const foldBlock = 32 // values that a float sum adds before it starts a new partial sum
 
 func (n *nest) line(format string, args ...any) {
 	n.b.WriteString(strings.Repeat("  ", n.depth))
@@ -267,8 +267,8 @@ func (n *nest) accumulate(e *scalar.Expr, acc string) {
 	n.closeLanes()
 }
 
-// foldInner writes the innermost loop of a reduction. Long float sums are taken in blocks, so that their error grows with
-// the number of blocks and not of values.
+// foldInner writes the innermost loop of a reduction. Float sums are taken in blocks, and blocks of blocks, so that their
+// error grows with the logarithm of the number of values (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 func (n *nest) foldInner(e *scalar.Expr, acc, t string) {
 	l := e.Over[len(e.Over)-1]
 	loop := n.k.Loops[l]
@@ -278,15 +278,31 @@ func (n *nest) foldInner(e *scalar.Expr, acc, t string) {
 		n.close()
 		return
 	}
-	v := n.variable(l)
-	n.open("for (int64_t %s0 = %d; %s0 < %d; %s0 += %d) {", v, loop.Start, v, loop.End, v, foldBlock)
-	n.line("%s %sp[%d];", t, acc, n.laneCount())
-	n.setLanes(acc+"p", n.w.Const(scalar.Identity(e.Monoid, e.Type)))
-	n.open("for (int64_t %s = %s0; %s < %d && %s < %s0 + %d; %s++) {", v, v, v, loop.End, v, v, foldBlock, v)
-	n.accumulate(e, acc+"p")
-	n.close()
+	size := int64(foldBlock)
+	for size*foldBlock < loop.Extent() {
+		size *= foldBlock
+	}
+	n.foldBlocks(e, acc, t, size, fmt.Sprint(loop.Start), fmt.Sprint(loop.End))
+}
+
+// foldBlocks writes the loop from start to end in blocks of a size, each with a partial sum of its own, down to blocks that
+// are summed value by value.
+func (n *nest) foldBlocks(e *scalar.Expr, acc, t string, size int64, start, end string) {
+	v := n.variable(e.Over[len(e.Over)-1])
+	if size == 1 {
+		n.open("for (int64_t %s = %s; %s < %s; %s++) {", v, start, v, end, v)
+		n.accumulate(e, acc)
+		n.close()
+		return
+	}
+	block, part := fmt.Sprintf("%s_%d", v, size), acc+"p"
+	n.open("for (int64_t %s = %s; %s < %s; %s += %d) {", block, start, block, end, block, size)
+	n.line("const int64_t %se = %s + %d < %s ? %s + %d : %s;", block, block, size, end, block, size, end)
+	n.line("%s %s[%d];", t, part, n.laneCount())
+	n.setLanes(part, n.w.Const(scalar.Identity(e.Monoid, e.Type)))
+	n.foldBlocks(e, part, t, size/foldBlock, block, block+"e")
 	n.openLanes()
-	n.line("%s[%s] += %sp[%s];", acc, n.laneIndex(), acc, n.laneIndex())
+	n.line("%s[%s] += %s[%s];", acc, n.laneIndex(), part, n.laneIndex())
 	n.closeLanes()
 	n.close()
 }
