@@ -19,46 +19,50 @@ var operationApplicationAgreement = check.Constraint{
 		"may leave gaps inside, but they reach every border.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
-		{ID: "OA01", Meaning: "an application names an operation that does not exist"},
-		{ID: "OA02", Meaning: "an application names a node that is not an operation"},
-		{ID: "OA03", Meaning: "an operation has no application"},
-		{ID: "OA04", Meaning: "an application has other ports than its operation"},
-		{ID: "OA05", Meaning: "a port of an application has another number of selections than its operation's"},
-		{ID: "OA06", Meaning: "an application selects another tensor than its operation"},
-		{ID: "OA07", Meaning: "an application's selection has another number of dimensions than its operation's"},
-		{ID: "OA08", Meaning: "an application's selection reaches beyond its operation's"},
-		{ID: "OA09", Meaning: "the applications together do not reach the borders of their operation's selection"},
+		{ID: "TAP0201", Meaning: "an application names an operation that does not exist"},
+		{ID: "TAP0202", Meaning: "an application names a node that is not an operation"},
+		{ID: "TAP0203", Meaning: "an operation has no application"},
+		{ID: "TAP0204", Meaning: "an application has other ports than its operation"},
+		{ID: "TAP0205", Meaning: "a port of an application has another number of selections than its operation's"},
+		{ID: "TAP0206", Meaning: "an application selects another tensor than its operation"},
+		{ID: "TAP0207", Meaning: "an application's selection has another number of dimensions than its operation's"},
+		{ID: "TAP0208", Meaning: "an application's selection reaches beyond its operation's"},
+		{ID: "TAP0209", Meaning: "the applications together do not reach the borders of their operation's selection"},
 	},
-	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			if !c.Go() {
-				return
-			}
-			switch b := n.Body.(type) {
-			case *Application:
-				c.Ref("OA01", "OA02", n, "/body/operationId", b.Operation, tensorops.OperationKind)
-			case *tensorops.Operation:
-				checkShards(c, n)
-			}
-		}
-	},
+	Check: checkAgreement,
 }
 
-func checkShards(c *check.Context, op *ir.Node) {
+func checkAgreement(c *check.Context) {
+	orphans := false
+	for n := range c.Graph().Nodes() {
+		if a, ok := n.Body.(*Application); ok && c.Go() {
+			_, found := c.Ref("TAP0201", "TAP0202", n, "/body/operationId", a.Operation, tensorops.OperationKind)
+			orphans = orphans || !found
+		}
+	}
+	for n := range c.Graph().Nodes() {
+		if _, ok := n.Body.(*tensorops.Operation); ok && c.Go() {
+			checkShards(c, n, !orphans)
+		}
+	}
+}
+
+// checkShards checks the applications of one operation; whether they reach its borders only if asked, since an application
+// that names a wrong operation is missing elsewhere.
+func checkShards(c *check.Context, op *ir.Node, borders bool) {
 	apps := shardsOf(c).of(op.ID)
 	if len(apps) == 0 {
-		c.Report(c.Error("OA03", op, "", "%s has no application", c.Graph().Name(op.ID)).
+		c.Report(c.Error("TAP0203", op, "", "%s has no application", c.Graph().Name(op.ID)).
 			Want("at least one application", "none").
 			WithHint("an unsharded operation has one application that covers it all"))
 		return
 	}
-	agree := true
 	for _, app := range apps {
 		for i := range sides {
-			agree = checkPorts(c, op, app, i) && agree
+			borders = checkPorts(c, op, app, i) && borders
 		}
 	}
-	if agree {
+	if borders {
 		for i := range sides {
 			checkBorders(c, op, apps, i)
 		}
@@ -70,7 +74,7 @@ func checkPorts(c *check.Context, op, app *ir.Node, i int) bool {
 	g := c.Graph()
 	have, want := side(app.Body, i), side(op.Body, i)
 	if !slices.EqualFunc(have, want, func(a, b ir.Port) bool { return a.Name == b.Name }) {
-		c.Report(c.Error("OA04", app, "/body/"+sides[i], "%s and %s have different %s", g.Name(app.ID), g.Name(op.ID), sides[i]).
+		c.Report(c.Error("TAP0204", app, "/body/"+sides[i], "%s and %s have different %s", g.Name(app.ID), g.Name(op.ID), sides[i]).
 			Want(fmt.Sprintf("%q", portNames(want)), fmt.Sprintf("%q", portNames(have))).
 			WithNote(c.At(op, "/body/"+sides[i]), "the operation"))
 		return false
@@ -79,7 +83,7 @@ func checkPorts(c *check.Context, op, app *ir.Node, i int) bool {
 	for p := range have {
 		if len(have[p].Sel) != len(want[p].Sel) {
 			field := "/body/" + sides[i] + "/" + have[p].Name
-			c.Report(c.Error("OA05", app, field, "%s and %s differ in the length of %s %s", g.Name(app.ID), g.Name(op.ID), sides[i], have[p].Name).
+			c.Report(c.Error("TAP0205", app, field, "%s and %s differ in the length of %s %s", g.Name(app.ID), g.Name(op.ID), sides[i], have[p].Name).
 				Want(check.Count(len(want[p].Sel), "selection"), check.Count(len(have[p].Sel), "selection")).
 				WithNote(c.At(op, field), "the operation"))
 			agree = false
@@ -98,14 +102,14 @@ func checkEntry(c *check.Context, op, app *ir.Node, field string, have, want *ir
 	g := c.Graph()
 	switch {
 	case have.Tensor != want.Tensor:
-		c.Report(c.Error("OA06", app, field+"/tensorId", "%s selects another tensor than %s", g.Name(app.ID), g.Name(op.ID)).
+		c.Report(c.Error("TAP0206", app, field+"/tensorId", "%s selects another tensor than %s", g.Name(app.ID), g.Name(op.ID)).
 			Want(g.Name(want.Tensor), g.Name(have.Tensor)).WithNote(c.At(op, field+"/tensorId"), "the operation's selection"))
 	case have.Range.Rank() != want.Range.Rank():
-		c.Report(c.Error("OA07", app, field+"/range", "a selection of %s has the wrong number of dimensions", g.Name(app.ID)).
+		c.Report(c.Error("TAP0207", app, field+"/range", "a selection of %s has the wrong number of dimensions", g.Name(app.ID)).
 			Want(fmt.Sprintf("%d, as %v has", want.Range.Rank(), want.Range), fmt.Sprintf("%d in %v", have.Range.Rank(), have.Range)).
 			WithNote(c.At(op, field+"/range"), "the selection of %s", g.Name(op.ID)))
 	case !want.Range.Contains(have.Range):
-		c.Report(c.Error("OA08", app, field+"/range", "a selection of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
+		c.Report(c.Error("TAP0208", app, field+"/range", "a selection of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
 			Want(fmt.Sprintf("a box inside %v", want.Range), check.Beyond(want.Range, have.Range)).
 			WithNote(c.At(op, field+"/range"), "the selection of %s", g.Name(op.ID)))
 	default:
@@ -130,7 +134,7 @@ func checkBorders(c *check.Context, op *ir.Node, apps []*ir.Node, i int) {
 		if rest, _ := zspace.Subtract(whole.Range, []zspace.Range{bound}, 1); len(rest) > 0 {
 			found += fmt.Sprintf(", which leaves %v", rest[0])
 		}
-		c.Report(c.Error("OA09", op, field+"/range", "the applications of %s do not reach its borders", c.Graph().Name(op.ID)).
+		c.Report(c.Error("TAP0209", op, field+"/range", "the applications of %s do not reach its borders", c.Graph().Name(op.ID)).
 			Want(whole.Range.String(), found))
 	})
 }

@@ -17,8 +17,8 @@ var outputCoverageIsExact = check.Constraint{
 		"writes.",
 	Requires: []string{"OperationApplicationAgreementConstraint"},
 	Codes: []check.Code{
-		{ID: "CV01", Meaning: "two applications write the same cells of an output"},
-		{ID: "CV02", Meaning: "no application writes some cells of an output"},
+		{ID: "TAP0221", Meaning: "two applications write the same cells of an output"},
+		{ID: "TAP0222", Meaning: "no application writes some cells of an output"},
 	},
 	Check: func(c *check.Context) {
 		for n := range c.Graph().Nodes() {
@@ -51,9 +51,9 @@ func checkCoverage(c *check.Context, n *ir.Node, op *tensorops.Operation) {
 
 func reportCoverage(c *check.Context, n *ir.Node, field string, whole zspace.Range, apps []*ir.Node, parts []zspace.Range, f *zspace.TilingFault) {
 	g := c.Graph()
-	code, what := "CV02", "leave a part of it unwritten"
+	code, what := "TAP0222", "leave a part of it unwritten"
 	if f.Kind == zspace.Overlap {
-		code, what = "CV01", "write a part of it twice"
+		code, what = "TAP0221", "write a part of it twice"
 	}
 	d := c.Error(code, n, field+"/range", "the applications of %s %s", g.Name(n.ID), what).
 		Want(fmt.Sprintf("a tiling of %v", whole), faultText(c, f, apps))

@@ -17,12 +17,12 @@ var applicationSignatureAgreement = check.Constraint{
 		"An index on an application of an operation without a signature has no effect.",
 	Requires: []string{"OperationIPFSignatureAgreementConstraint", "OperationApplicationAgreementConstraint"},
 	Codes: []check.Code{
-		{ID: "AS01", Meaning: "an application of an operation with a signature has no index"},
-		{ID: "AS02", Meaning: "an application's index has another number of dimensions than its operation's"},
-		{ID: "AS03", Meaning: "an application's index reaches beyond its operation's"},
-		{ID: "AS04", Meaning: "a projection does not fit the application's index: coordinates beyond 64 bits"},
-		{ID: "AS05", Meaning: "an application's selection is not what its index selects"},
-		{ID: "AS06", Meaning: "a warning: the indexes of an operation's applications overlap or leave a gap"},
+		{ID: "TAP0211", Meaning: "an application of an operation with a signature has no index"},
+		{ID: "TAP0212", Meaning: "an application's index has another number of dimensions than its operation's"},
+		{ID: "TAP0213", Meaning: "an application's index reaches beyond its operation's"},
+		{ID: "TAP0214", Meaning: "a projection does not fit the application's index: coordinates beyond 64 bits"},
+		{ID: "TAP0215", Meaning: "an application's selection is not what its index selects"},
+		{ID: "TAP0216", Meaning: "a warning: the indexes of an operation's applications overlap or leave a gap"},
 	},
 	Check: func(c *check.Context) {
 		for n := range c.Graph().Nodes() {
@@ -51,7 +51,7 @@ func checkIndexes(c *check.Context, op *ir.Node) {
 		for i, maps := range [...]ir.PortMaps{sig.Inputs, sig.Outputs} {
 			side(app.Body, i).All(func(port, entry int, s *ir.Selection) {
 				field := check.PortField(sides[i], side(app.Body, i)[port].Name, entry)
-				tensorops.CheckProjection(c, [2]string{"AS04", "AS05"}, app, field, maps[port].Maps[entry], part, s.Range)
+				tensorops.CheckProjection(c, [2]string{"TAP0214", "TAP0215"}, app, field, maps[port].Maps[entry], part, s.Range)
 			})
 		}
 	}
@@ -66,14 +66,14 @@ func checkIndex(c *check.Context, op, app *ir.Node, whole zspace.Range) bool {
 	index := tensorops.IndexOf(app)
 	switch {
 	case index == nil:
-		c.Report(c.Error("AS01", app, "", "%s has no index, but %s has a signature", g.Name(app.ID), g.Name(op.ID)).
+		c.Report(c.Error("TAP0211", app, "", "%s has no index, but %s has a signature", g.Name(app.ID), g.Name(op.ID)).
 			Want(fmt.Sprintf("an index tag inside %v", whole), "none").WithNote(c.At(op, ""), "the operation"))
 	case index.Range.Rank() != whole.Rank():
-		c.Report(c.Error("AS02", app, field, "the index of %s has the wrong number of dimensions", g.Name(app.ID)).
+		c.Report(c.Error("TAP0212", app, field, "the index of %s has the wrong number of dimensions", g.Name(app.ID)).
 			Want(fmt.Sprintf("%d, as %v has", whole.Rank(), whole), fmt.Sprintf("%d in %v", index.Range.Rank(), index.Range)).
 			WithNote(c.At(op, field), "the index of %s", g.Name(op.ID)))
 	case !whole.Contains(index.Range):
-		c.Report(c.Error("AS03", app, field, "the index of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
+		c.Report(c.Error("TAP0213", app, field, "the index of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
 			Want(fmt.Sprintf("a box inside %v", whole), check.Beyond(whole, index.Range)).
 			WithNote(c.At(op, field), "the index of %s", g.Name(op.ID)))
 	default:
@@ -87,7 +87,7 @@ func warnPartition(c *check.Context, op *ir.Node, apps []*ir.Node, whole zspace.
 	if err != nil || fault == nil { // parts are valid boxes inside whole, so there is no error
 		return
 	}
-	d := c.Warning("AS06", op, check.TagField(tensorops.IndexKind), "the indexes of the applications of %s do not cover its index exactly once",
+	d := c.Warning("TAP0216", op, check.TagField(tensorops.IndexKind), "the indexes of the applications of %s do not cover its index exactly once",
 		c.Graph().Name(op.ID)).Want(fmt.Sprintf("a tiling of %v", whole), faultText(c, fault, apps))
 	for _, i := range [...]int{fault.I, fault.J} {
 		if i >= 0 {

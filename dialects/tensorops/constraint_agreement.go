@@ -15,12 +15,12 @@ var tensorOperationAgreement = check.Constraint{
 		"the next rule, a value is assigned once and whole. A tensor has at most one producer, counted by output entries.",
 	Requires: []string{"SchemaTypeConstraint"},
 	Codes: []check.Code{
-		{ID: "TO01", Meaning: "a selection names a node that does not exist"},
-		{ID: "TO02", Meaning: "a selection names a node that is not a tensor"},
-		{ID: "TO03", Meaning: "a selection has another number of dimensions than its tensor"},
-		{ID: "TO04", Meaning: "a selection reaches beyond its tensor"},
-		{ID: "TO05", Meaning: "an output selection leaves a part of its tensor unwritten"},
-		{ID: "TO06", Meaning: "a tensor is the output of two producers"},
+		{ID: "TAP0131", Meaning: "a selection names a node that does not exist"},
+		{ID: "TAP0132", Meaning: "a selection names a node that is not a tensor"},
+		{ID: "TAP0133", Meaning: "a selection has another number of dimensions than its tensor"},
+		{ID: "TAP0134", Meaning: "a selection reaches beyond its tensor"},
+		{ID: "TAP0135", Meaning: "an output selection leaves a part of its tensor unwritten"},
+		{ID: "TAP0136", Meaning: "a tensor is the output of two producers"},
 	},
 	Check: checkTensorOperationAgreement,
 }
@@ -56,19 +56,19 @@ type producer struct {
 
 // checkSelection checks that a selection is a box inside an existing tensor.
 func checkSelection(c *check.Context, n *ir.Node, field string, s *ir.Selection) bool {
-	t, ok := c.Ref("TO01", "TO02", n, field+"/tensorId", s.Tensor, TensorKind)
+	t, ok := c.Ref("TAP0131", "TAP0132", n, field+"/tensorId", s.Tensor, TensorKind)
 	if !ok {
 		return false
 	}
 	tensor := t.Body.(*Tensor)
 	switch {
 	case s.Range.Rank() != tensor.Range.Rank():
-		c.Report(c.Error("TO03", n, field+"/range", "a selection of %s has the wrong number of dimensions", c.Graph().Name(t.ID)).
+		c.Report(c.Error("TAP0133", n, field+"/range", "a selection of %s has the wrong number of dimensions", c.Graph().Name(t.ID)).
 			Want(fmt.Sprintf("%d, as %v has", tensor.Range.Rank(), tensor.Range), fmt.Sprintf("%d in %v", s.Range.Rank(), s.Range)).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
 		return false
 	case !tensor.Range.Contains(s.Range):
-		c.Report(c.Error("TO04", n, field+"/range", "a selection reaches beyond %s", c.Graph().Name(t.ID)).
+		c.Report(c.Error("TAP0134", n, field+"/range", "a selection reaches beyond %s", c.Graph().Name(t.ID)).
 			Want(fmt.Sprintf("a box inside %v", tensor.Range), check.Beyond(tensor.Range, s.Range)).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
 		return false
@@ -80,7 +80,7 @@ func checkSelection(c *check.Context, n *ir.Node, field string, s *ir.Selection)
 func checkTotal(c *check.Context, n *ir.Node, field string, s *ir.Selection) {
 	tensor := TensorOf(c.Graph(), s.Tensor)
 	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range}, 1); len(rest) > 0 {
-		c.Report(c.Error("TO05", n, field+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
+		c.Report(c.Error("TAP0135", n, field+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
 			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range, rest[0])).
 			WithNote(c.At(c.Graph().Node(s.Tensor), "/body/range"), "the tensor").
 			WithHint("outputs are total; write a part by an operation on a tensor of its own"))
@@ -95,7 +95,7 @@ func checkSingle(c *check.Context, n *ir.Node, field string, s *ir.Selection, pr
 		return
 	}
 	g := c.Graph()
-	c.Report(c.Error("TO06", n, field, "%s is written twice", g.Name(s.Tensor)).
+	c.Report(c.Error("TAP0136", n, field, "%s is written twice", g.Name(s.Tensor)).
 		Want("one producer", fmt.Sprintf("%s and %s", g.Name(first.node.ID), g.Name(n.ID))).
 		WithNote(c.At(first.node, first.field), "the first producer is %s", g.Name(first.node.ID)))
 }

@@ -25,39 +25,39 @@ func agreementCases() []Case {
 		Of("agreement: no such node", copies(func(b builder, x, y, op *ir.Node) {
 			u, _ := ir.ParseUUID("00000000-0000-4000-8000-00000000dead")
 			opOf(op).Inputs[0].Sel[0].Tensor = b.AddDangling(u)
-		}), []string{"TO01"}, []string{"a node of type tensor", "00000000-0000-4000-8000-00000000dead"}),
+		}), []string{"TAP0131"}, []string{"a node of type tensor", "00000000-0000-4000-8000-00000000dead"}),
 		Of("agreement: reference to nothing", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Outputs[0].Sel[0].Tensor = ir.NoNode
 			opOf(op).Inputs[0].Sel[0].Tensor = 1000
-		}), []string{"TO01", "TO01"}, nil),
+		}), []string{"TAP0131", "TAP0131"}, nil),
 		Of("agreement: a note instead of a tensor", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Tensor = b.Add(&Note{"hello"}, "n").ID
-		}), []string{"TO02"}, []string{"a node of type tensor", `note "n"`}),
+		}), []string{"TAP0132"}, []string{"a node of type tensor", `note "n"`}),
 		Of("agreement: wrong rank", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4]")
-		}), []string{"TO03"}, []string{"expected: 2, as zr[0:4, 0:3] has", "found:    1 in zr[0:4]"}),
+		}), []string{"TAP0133"}, []string{"expected: 2, as zr[0:4, 0:3] has", "found:    1 in zr[0:4]"}),
 		Of("agreement: rank 0 of a tensor with dimensions", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Range = Range("[]")
-		}), []string{"TO03"}, nil),
+		}), []string{"TAP0133"}, nil),
 		Of("agreement: out of bounds", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4, -1:3]")
-		}), []string{"TO04"}, []string{"a box inside zr[0:4, 0:3]", "zr[0:4, -1:3], of which zr[0:4, -1:0] lies outside"}),
+		}), []string{"TAP0134"}, []string{"a box inside zr[0:4, 0:3]", "zr[0:4, -1:3], of which zr[0:4, -1:0] lies outside"}),
 		Of("agreement near miss: beyond by one, all findings listed", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel = []ir.Selection{Sel(x, "[0:5, 0:3]"), Sel(x, "[0:4, 0:3]"), Sel(x, "[0:4, 0:4]")}
-		}), []string{"TO04", "TO04"}, []string{"zr[4:5, 0:3] lies outside", "zr[0:4, 3:4] lies outside"}),
+		}), []string{"TAP0134", "TAP0134"}, []string{"zr[4:5, 0:3] lies outside", "zr[0:4, 3:4] lies outside"}),
 		Of("agreement near miss: empty beyond the border", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[0:4]")
 			b.op("sink", ir.Ports{Port("x", Sel(x, "[5:5]"))}, nil)
-		}), []string{"TO04"}, []string{"zr[5:5], which is empty and lies outside"}),
+		}), []string{"TAP0134"}, []string{"zr[5:5], which is empty and lies outside"}),
 		Of("agreement: partial output", copies(func(b builder, x, y, op *ir.Node) {
 			y.Body.(*Tensor).Range = Range("[0:4, 0:4]")
-		}), []string{"TO05"}, []string{`unwritten`, "zr[0:4, 0:3], which leaves zr[0:4, 3:4]"}),
+		}), []string{"TAP0135"}, []string{`unwritten`, "zr[0:4, 0:3], which leaves zr[0:4, 3:4]"}),
 		Of("agreement: two producers", copies(func(b builder, x, y, op *ir.Node) {
 			b.op("again", nil, ir.Ports{Port("out", Sel(y, "[0:4, 0:3]"))})
-		}), []string{"TO06"}, []string{`tensor "y" is written twice`, `operation "copy" and operation "again"`}),
+		}), []string{"TAP0136"}, []string{`tensor "y" is written twice`, `operation "copy" and operation "again"`}),
 		Of("agreement near miss: one producer, two entries", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Outputs[0].Sel = append(opOf(op).Outputs[0].Sel, Sel(y, "[0:4, 0:3]"))
-		}), []string{"TO06"}, nil),
+		}), []string{"TAP0136"}, nil),
 	}
 }
 
@@ -71,12 +71,12 @@ func schemaCases() []Case {
 		Of("types: a foreign node and tag", graph(func(b builder) {
 			b.tensor("x", "int8", "[]").SetTag(foreignBody{foreign})
 			b.Add(foreignBody{foreign}, "f")
-		}), []string{"TR02", "TR01"}, []string{"Operation Expression", `"http://example.org/kind"`, "nodes/Tensor", "tags/IPFIndex"}),
+		}), []string{"TAP0102", "TAP0101"}, []string{"Operation Expression", `"http://example.org/kind"`, "nodes/Tensor", "tags/IPFIndex"}),
 		Of("types: no body", graph(func(b builder) {
 			b.Add(nil, "hollow")
 			n := b.tensor("x", "int8", "[]")
 			n.Tags = []ir.Body{nil}
-		}), []string{"TR03", "TR03"}, nil),
+		}), []string{"TAP0103", "TAP0103"}, nil),
 		Of("types near miss: any tag on any node", graph(func(b builder) {
 			n := b.tensor("x", "int8", "[]")
 			n.SetTag(index("[0:4]"))
@@ -87,19 +87,19 @@ func schemaCases() []Case {
 		Of("schema: two nodes, one id", edit(func(op *ir.Node) {}), nil, nil),
 		Of("schema: ids", copies(func(b builder, x, y, op *ir.Node) {
 			x.HasID, x.UUID, y.HasID, y.UUID = true, id, true, id
-		}), []string{"SC01"}, []string{id.String(), `the other is tensor "x"`}),
+		}), []string{"TAP0111"}, []string{id.String(), `the other is tensor "x"`}),
 		Of("schema near miss: same UUID field, not given", copies(func(b builder, x, y, op *ir.Node) {
 			x.HasID, x.UUID, y.UUID = true, id, id
 		}), nil, nil),
-		Of("schema: port name", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "x y" }), []string{"SC02"}, []string{`"x y"`}),
-		Of("schema: port name begins with a digit", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "0" }), []string{"SC02"}, nil),
+		Of("schema: port name", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "x y" }), []string{"TAP0112"}, []string{`"x y"`}),
+		Of("schema: port name begins with a digit", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "0" }), []string{"TAP0112"}, nil),
 		Of("schema near miss: port names with _ and digits", edit(func(op *ir.Node) {
 			opOf(op).Inputs[0].Name = "_x0"
 			SignatureOf(op).Inputs[0].Name = "_x0"
 		}), nil, nil),
 		Of("schema: parameter names", edit(func(op *ir.Node) {
 			opOf(op).Params = ir.Attrs{{Name: "a-b", Value: ir.IntAttr(1)}}
-		}), []string{"SC02"}, []string{`"a-b"`}),
+		}), []string{"TAP0112"}, []string{`"a-b"`}),
 		Of("schema near miss: any name inside a parameter", edit(func(op *ir.Node) {
 			opOf(op).Params = ir.Attrs{{Name: "a", Value: ir.AttrValue{Kind: ir.AttrMap,
 				Map: ir.Attrs{{Name: "b c", Value: ir.IntAttr(1)}}}}}
@@ -107,29 +107,29 @@ func schemaCases() []Case {
 		Of("schema: ports twice, unsorted", edit(func(op *ir.Node) {
 			sel := opOf(op).Inputs[0].Sel
 			opOf(op).Inputs = ir.Ports{{Name: "b", Sel: sel}, {Name: "b", Sel: sel}, {Name: "a", Sel: sel}}
-		}), []string{"SC03", "SC03"}, []string{`a name after "b"`}),
+		}), []string{"TAP0113", "TAP0113"}, []string{`a name after "b"`}),
 		Of("schema: tags unsorted", edit(func(op *ir.Node) {
 			op.Tags[0], op.Tags[1] = op.Tags[1], op.Tags[0]
-		}), []string{"SC03"}, nil),
-		Of("schema: a port without selections", edit(func(op *ir.Node) { opOf(op).Inputs[0].Sel = nil }), []string{"SC04"}, nil),
+		}), []string{"TAP0113"}, nil),
+		Of("schema: a port without selections", edit(func(op *ir.Node) { opOf(op).Inputs[0].Sel = nil }), []string{"TAP0114"}, nil),
 		Of("schema near miss: a port without projections", edit(func(op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps = nil
-		}), []string{"OS03"}, nil),
+		}), []string{"TAP0153"}, nil),
 		Of("schema: reversed range", edit(func(op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Range = zspace.Range{Start: zspace.Point{0, 5}, End: zspace.Point{10, 0}}
-		}), []string{"SC05"}, []string{"malformed range"}),
+		}), []string{"TAP0115"}, []string{"malformed range"}),
 		Of("schema: ends missing", edit(func(op *ir.Node) {
 			IndexOf(op).Range = zspace.Range{Start: zspace.Point{0, 5}}
-		}), []string{"SC05"}, nil),
+		}), []string{"TAP0115"}, nil),
 		Of("schema: ragged matrix", edit(func(op *ir.Node) {
 			SignatureOf(op).Outputs[0].Maps[0].AffineMap.Projection = zspace.Matrix{{1, 0}, {0}}
-		}), []string{"SC05"}, []string{"malformed projection"}),
+		}), []string{"TAP0115"}, []string{"malformed projection"}),
 		Of("schema: negative shape", edit(func(op *ir.Node) {
 			SignatureOf(op).Outputs[0].Maps[0].Shape = zspace.Point{1, -1}
-		}), []string{"SC05"}, nil),
+		}), []string{"TAP0115"}, nil),
 		Of("schema: parameter of no kind", edit(func(op *ir.Node) {
 			opOf(op).Params = ir.Attrs{{Name: "a", Value: ir.AttrValue{Kind: 77}}}
-		}), []string{"SC06"}, []string{"77"}),
+		}), []string{"TAP0116"}, []string{"77"}),
 	}
 }
 

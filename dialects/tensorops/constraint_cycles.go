@@ -16,7 +16,7 @@ var noTensorOperationCycles = check.Constraint{
 		"that depend on each other one shortest cycle is reported, beginning at its earliest operation. In groups too large to " +
 		"search wholly, the cycle is the shortest of those found and is called short instead of shortest.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
-	Codes:    []check.Code{{ID: "CY01", Meaning: "tensors and operations depend on themselves"}},
+	Codes:    []check.Code{{ID: "TAP0141", Meaning: "tensors and operations depend on themselves"}},
 	Check: func(c *check.Context) {
 		d := newDependence(c)
 		for _, group := range check.Cycles(c.Graph().Bound(), d.next) {
@@ -57,7 +57,7 @@ func reportCycle(c *check.Context, cycle check.Cycle) {
 	if !cycle.Shortest {
 		word = "short"
 	}
-	d := c.Error("CY01", g.Node(nodes[0]), "", "%s depends on itself", g.Name(nodes[0])).
+	d := c.Error("TAP0141", g.Node(nodes[0]), "", "%s depends on itself", g.Name(nodes[0])).
 		Want("no cycle", fmt.Sprintf("a %s cycle of %s: %s", word, check.Count(len(nodes), "node"), cycleText(g, nodes)))
 	for _, id := range nodes[1:min(len(nodes), maxShown)] {
 		d = d.WithNote(c.At(g.Node(id), ""), "through %s", g.Name(id))

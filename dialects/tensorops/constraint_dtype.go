@@ -13,7 +13,7 @@ var tensorDTypesAreValid = check.Constraint{
 	Doc: "Every tensor, used or not, has an element type that the environment allows. The comparison is exact. By default these are " +
 		"boolean, the integers of 8 to 64 bits, the floating point types and the complex types.",
 	Requires: []string{"SchemaTypeConstraint"},
-	Codes:    []check.Code{{ID: "DT01", Meaning: "a tensor has an element type that is not allowed"}},
+	Codes:    []check.Code{{ID: "TAP0121", Meaning: "a tensor has an element type that is not allowed"}},
 	Check: func(c *check.Context) {
 		allowed := c.Environment().DTypes
 		for n := range c.Graph().Nodes() {
@@ -24,7 +24,7 @@ var tensorDTypesAreValid = check.Constraint{
 			if !c.Go() {
 				return
 			}
-			c.Report(c.Error("DT01", n, "/body/dtype", "%s has an element type that is not allowed", c.Graph().Name(n.ID)).
+			c.Report(c.Error("TAP0121", n, "/body/dtype", "%s has an element type that is not allowed", c.Graph().Name(n.ID)).
 				Want("one of "+strings.Join(allowed, ", "), strconv.Quote(t.DType)))
 		}
 	},

@@ -18,13 +18,13 @@ var operationSignatureAgreement = check.Constraint{
 		"within a bound of steps there is a warning. An index without a signature has no effect.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
-		{ID: "OS01", Meaning: "an operation has a signature and no index"},
-		{ID: "OS02", Meaning: "the signature has other ports than the operation"},
-		{ID: "OS03", Meaning: "a port has another number of projections than selections"},
-		{ID: "OS04", Meaning: "a projection does not fit the index: another number of dimensions, or coordinates beyond 64 bits"},
-		{ID: "OS05", Meaning: "a selection is not what the index selects"},
-		{ID: "OS06", Meaning: "two points of the index write the same cell of an output"},
-		{ID: "OS07", Meaning: "a warning: whether two points of the index write the same cell could not be decided"},
+		{ID: "TAP0151", Meaning: "an operation has a signature and no index"},
+		{ID: "TAP0152", Meaning: "the signature has other ports than the operation"},
+		{ID: "TAP0153", Meaning: "a port has another number of projections than selections"},
+		{ID: "TAP0154", Meaning: "a projection does not fit the index: another number of dimensions, or coordinates beyond 64 bits"},
+		{ID: "TAP0155", Meaning: "a selection is not what the index selects"},
+		{ID: "TAP0156", Meaning: "two points of the index write the same cell of an output"},
+		{ID: "TAP0157", Meaning: "a warning: whether two points of the index write the same cell could not be decided"},
 	},
 	Check: signatureCheck(collisionBudget),
 }
@@ -50,7 +50,7 @@ func signatureCheck(budget int) func(*check.Context) {
 func checkSignature(c *check.Context, n *ir.Node, budget int) {
 	op, sig, index := n.Body.(*Operation), SignatureOf(n), IndexOf(n)
 	if index == nil {
-		c.Report(c.Error("OS01", n, check.TagField(SignatureKind), "%s has a signature and no index", c.Graph().Name(n.ID)).
+		c.Report(c.Error("TAP0151", n, check.TagField(SignatureKind), "%s has a signature and no index", c.Graph().Name(n.ID)).
 			Want("an index tag", "none"))
 		return
 	}
@@ -68,7 +68,7 @@ func checkSignature(c *check.Context, n *ir.Node, budget int) {
 func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, maps ir.PortMaps, index zspace.Range) bool {
 	have, want := portNames(ports), mapNames(maps)
 	if !slices.Equal(have, want) {
-		c.Report(c.Error("OS02", n, "/body/"+sides[side], "%s and its signature have different %s", c.Graph().Name(n.ID), sides[side]).
+		c.Report(c.Error("TAP0152", n, "/body/"+sides[side], "%s and its signature have different %s", c.Graph().Name(n.ID), sides[side]).
 			Want(fmt.Sprintf("%q, as the signature has", want), fmt.Sprintf("%q", have)))
 		return false
 	}
@@ -76,7 +76,7 @@ func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, 
 	for i := range ports {
 		p, m := &ports[i], &maps[i]
 		if len(p.Sel) != len(m.Maps) {
-			c.Report(c.Error("OS03", n, "/body/"+sides[side]+"/"+p.Name, "%s and its signature differ in the length of %s %s",
+			c.Report(c.Error("TAP0153", n, "/body/"+sides[side]+"/"+p.Name, "%s and its signature differ in the length of %s %s",
 				c.Graph().Name(n.ID), sides[side], p.Name).
 				Want(check.Count(len(m.Maps), "selection")+", one for each projection", check.Count(len(p.Sel), "selection")))
 			agree = false
@@ -84,7 +84,7 @@ func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, 
 		}
 		for j := range p.Sel {
 			field := check.PortField(sides[side], p.Name, j)
-			agree = CheckProjection(c, [2]string{"OS04", "OS05"}, n, field, m.Maps[j], index, p.Sel[j].Range) && agree
+			agree = CheckProjection(c, [2]string{"TAP0154", "TAP0155"}, n, field, m.Maps[j], index, p.Sel[j].Range) && agree
 		}
 	}
 	return agree
@@ -129,14 +129,14 @@ func checkInjective(c *check.Context, n *ir.Node, field string, m zspace.Project
 	hit, found, decided, err := m.FindCollision(index, budget)
 	switch {
 	case err != nil: // Apply has succeeded, so this is about the witness only
-		c.Report(c.Warning("OS07", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
+		c.Report(c.Warning("TAP0157", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
 			Want("a projection that can be searched", err.Error()))
 	case found:
-		c.Report(c.Error("OS06", n, field, "two points of the index of %s write the same cell", c.Graph().Name(n.ID)).
+		c.Report(c.Error("TAP0156", n, field, "two points of the index of %s write the same cell", c.Graph().Name(n.ID)).
 			Want("every cell written from one point of the index",
 				fmt.Sprintf("cell %v written from %v and from %v through %v", hit.Cell, hit.A, hit.B, m)))
 	case !decided:
-		c.Report(c.Warning("OS07", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
+		c.Report(c.Warning("TAP0157", n, field, "whether two points of the index of %s write the same cell is not known", c.Graph().Name(n.ID)).
 			Want("a proof", fmt.Sprintf("none within %d steps for %v over %v", budget, m, index)))
 	}
 }

@@ -52,39 +52,39 @@ func signatureCases() []Case {
 		}), nil, nil),
 		Of("signature accepted: empty batch, by dimension", writes("[0:0, 0:5]", "(d0) -> [d0, 0] + [1, 5]", "[0:0]"), nil, nil),
 		Of("signature accepted: empty batch, as Loom reads it", writes("[0:0, 0:0]", "(d0) -> [d0, 0] + [1, 5]", "[0:0]"), nil, nil),
-		Of("signature near miss: empty, and neither", writes("[0:0, 0:4]", "(d0) -> [d0, 0] + [1, 5]", "[0:0]"), []string{"OS05"}, nil),
+		Of("signature near miss: empty, and neither", writes("[0:0, 0:4]", "(d0) -> [d0, 0] + [1, 5]", "[0:0]"), []string{"TAP0155"}, nil),
 		Of("signature accepted: a scalar", writes("[]", "() -> [] + []", "[]"), nil, nil),
-		Of("signature without an index", edit(func(b builder, op *ir.Node) { op.DropTag(IndexKind) }), []string{"OS01"}, nil),
-		Of("signature: other ports", edit(func(b builder, op *ir.Node) { SignatureOf(op).Outputs[0].Name = "z" }), []string{"OS02"},
+		Of("signature without an index", edit(func(b builder, op *ir.Node) { op.DropTag(IndexKind) }), []string{"TAP0151"}, nil),
+		Of("signature: other ports", edit(func(b builder, op *ir.Node) { SignatureOf(op).Outputs[0].Name = "z" }), []string{"TAP0152"},
 			[]string{`["z"], as the signature has`, `["y"]`}),
 		Of("signature near miss: names that join alike", edit(func(b builder, op *ir.Node) {
 			opOf(op).Inputs = ir.Ports{{Name: "a", Sel: opOf(op).Inputs[0].Sel}, {Name: "b", Sel: opOf(op).Inputs[0].Sel}}
 			SignatureOf(op).Inputs[0].Name = "a, b"
-		}), []string{"OS02"}, nil),
+		}), []string{"TAP0152"}, nil),
 		Of("signature: fewer projections", edit(func(b builder, op *ir.Node) {
 			in := &opOf(op).Inputs[0]
 			in.Sel = append(in.Sel, in.Sel[0])
-		}), []string{"OS03"}, []string{"1 selection, one for each projection", "2 selections"}),
-		Of("signature: index of another rank", edit(func(b builder, op *ir.Node) { op.SetTag(index("[0:12]")) }), []string{"OS04", "OS04"}, nil),
+		}), []string{"TAP0153"}, []string{"1 selection, one for each projection", "2 selections"}),
+		Of("signature: index of another rank", edit(func(b builder, op *ir.Node) { op.SetTag(index("[0:12]")) }), []string{"TAP0154", "TAP0154"}, nil),
 		Of("signature: beyond 64 bits", edit(func(b builder, op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps[0].AffineMap.Offset[0] = math.MaxInt64
-		}), []string{"OS04"}, []string{"64 bits"}),
+		}), []string{"TAP0154"}, []string{"64 bits"}),
 		Of("signature: too little selected", edit(func(b builder, op *ir.Node) {
 			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4, 0:2]")
-		}), []string{"OS05"}, []string{"zr[0:4, 0:3], which zr[0:4, 0:3] selects through (d0, d1) -> [d0, d1] + [1, 1]", "which lacks zr[0:4, 2:3]"}),
+		}), []string{"TAP0155"}, []string{"zr[0:4, 0:3], which zr[0:4, 0:3] selects through (d0, d1) -> [d0, d1] + [1, 1]", "which lacks zr[0:4, 2:3]"}),
 		Of("signature near miss: too much read, by one row", edit(func(b builder, op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps[0] = Map("(d0, d1) -> [d0, 0] + [1, 2]")
-		}), []string{"OS05"}, []string{"of which zr[0:4, 2:3] is too much"}),
-		Of("signature: outputs that overlap", writes("[0:5]", "(d0) -> [d0] + [2]", "[0:4]"), []string{"OS06"},
+		}), []string{"TAP0155"}, []string{"of which zr[0:4, 2:3] is too much"}),
+		Of("signature: outputs that overlap", writes("[0:5]", "(d0) -> [d0] + [2]", "[0:4]"), []string{"TAP0156"},
 			[]string{"cell [1] written from [0] and from [1]"}),
-		Of("signature: an index dimension that no output has", writes("[0:4]", "(d0, d1) -> [d0] + [1]", "[0:4, 0:2]"), []string{"OS06"},
+		Of("signature: an index dimension that no output has", writes("[0:4]", "(d0, d1) -> [d0] + [1]", "[0:4, 0:2]"), []string{"TAP0156"},
 			[]string{"from [0, 0] and from [0, 1]"}),
 		Of("signature near miss: an index dimension of extent one", writes("[0:4]", "(d0, d1) -> [d0] + [1]", "[0:4, 5:6]"), nil, nil),
 		Of("signature near miss: stride equals shape", writes("[0:8]", "(d0) -> [2*d0] + [2]", "[0:4]"), nil, nil),
 		Of("signature near miss: a mixed radix", writes("[0:12]", "(d0, d1) -> [4*d0 + d1] + [1]", "[0:3, 0:4]"), nil, nil),
-		Of("signature: a mixed radix too small", writes("[0:11]", "(d0, d1) -> [4*d0 + d1] + [1]", "[0:2, 0:7]"), []string{"OS06"},
+		Of("signature: a mixed radix too small", writes("[0:11]", "(d0, d1) -> [4*d0 + d1] + [1]", "[0:2, 0:7]"), []string{"TAP0156"},
 			[]string{"cell [4]"}),
-		Of("signature: not decided", hardToDecide(), []string{"OS07"}, []string{"warning", "none within 100 steps"}),
+		Of("signature: not decided", hardToDecide(), []string{"TAP0157"}, []string{"warning", "none within 100 steps"}),
 		Of("signature: inputs may overlap", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[0:5]")
 			b.op("window", ir.Ports{Port("x", Sel(x, "[0:5]"))}, nil, index("[0:4]"),

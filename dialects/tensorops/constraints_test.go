@@ -74,7 +74,7 @@ func TestConstraints(t *testing.T) {
 
 func TestDTypesAreAParameter(t *testing.T) {
 	g := graph(func(b builder) { b.tensor("x", "int32", "[]"); b.tensor("m", "boolean", "[]") })
-	Expect(t, Environment("int32", "float32").Verify(context.Background(), g), []string{"DT01"},
+	Expect(t, Environment("int32", "float32").Verify(context.Background(), g), []string{"TAP0121"},
 		[]string{`one of int32, float32`, `found:    "boolean"`})
 }
 
@@ -86,8 +86,8 @@ func dtypeCases() []Case {
 				b.tensor(d, d, "[]")
 			}
 		}), nil, nil),
-		Of("dtype unknown", one("quaternion"), []string{"DT01"}, []string{`tensor "t"`, `found:    "quaternion"`, "boolean"}),
-		Of("dtype near miss: letter case", one("Float32"), []string{"DT01"}, nil),
-		Of("dtype near miss: 4 bits", one("int4"), []string{"DT01"}, nil),
+		Of("dtype unknown", one("quaternion"), []string{"TAP0121"}, []string{`tensor "t"`, `found:    "quaternion"`, "boolean"}),
+		Of("dtype near miss: letter case", one("Float32"), []string{"TAP0121"}, nil),
+		Of("dtype near miss: 4 bits", one("int4"), []string{"TAP0121"}, nil),
 	}
 }

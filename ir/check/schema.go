@@ -19,12 +19,12 @@ var SchemaType = Constraint{
 		"for each row and one extent, not negative, for each row. Readers refuse such files already; this holds graphs made by " +
 		"passes and plugins to the same.",
 	Codes: []Code{
-		{"SC01", "two nodes have the same id"},
-		{"SC02", "a name is not an identifier"},
-		{"SC03", "names or tags are there twice, or not sorted"},
-		{"SC04", "a port selects nothing"},
-		{"SC05", "a range, an affine map or a projection is malformed"},
-		{"SC06", "a field has a value that means nothing to its type"},
+		{"TAP0111", "two nodes have the same id"},
+		{"TAP0112", "a name is not an identifier"},
+		{"TAP0113", "names or tags are there twice, or not sorted"},
+		{"TAP0114", "a port selects nothing"},
+		{"TAP0115", "a range, an affine map or a projection is malformed"},
+		{"TAP0116", "a field has a value that means nothing to its type"},
 	},
 	Check: checkSchema,
 }
@@ -38,7 +38,7 @@ func checkSchema(c *Context) {
 		}
 		if n.HasID {
 			if other := ids[n.UUID]; other != nil {
-				c.Report(c.Error("SC01", n, "/id", "two nodes have the id %s", n.UUID).
+				c.Report(c.Error("TAP0111", n, "/id", "two nodes have the id %s", n.UUID).
 					WithNote(c.At(other, "/id"), "the other is %s", c.graph.Name(other.ID)))
 			}
 			ids[n.UUID] = n
@@ -60,7 +60,7 @@ func (v *schemaVisitor) tags(n *ir.Node) {
 	for i, t := range n.Tags {
 		v.path = append(v.path[:0], TagField(t.Kind()))
 		if i > 0 && n.Tags[i-1].Kind().URI >= t.Kind().URI {
-			v.report("SC03", "", "tags are not sorted by type, or one is there twice",
+			v.report("TAP0113", "", "tags are not sorted by type, or one is there twice",
 				"a type after "+kindName(n.Tags[i-1].Kind()), kindName(t.Kind()))
 		}
 		t.Fields(v)
@@ -83,7 +83,7 @@ func (v *schemaVisitor) String(ir.Field, *string)    {}
 func (v *schemaVisitor) Ref(ir.Field, *ir.NodeID)    {}
 func (v *schemaVisitor) Refs(ir.Field, *[]ir.NodeID) {}
 func (v *schemaVisitor) Fail(f ir.Field, e, s string) {
-	v.report("SC06", f.Name, f.Name+" means nothing", e, s)
+	v.report("TAP0116", f.Name, f.Name+" means nothing", e, s)
 }
 
 func (v *schemaVisitor) Range(f ir.Field, r *zspace.Range) {
@@ -96,7 +96,7 @@ func (v *schemaVisitor) Affine(f ir.Field, a *zspace.AffineMap) {
 
 func (v *schemaVisitor) valid(field, what string, err error) {
 	if err != nil {
-		v.report("SC05", field, "malformed "+what, "a valid "+what, err.Error())
+		v.report("TAP0115", field, "malformed "+what, "a valid "+what, err.Error())
 	}
 }
 
@@ -110,7 +110,7 @@ func (v *schemaVisitor) Attrs(f ir.Field, a *ir.Attrs) {
 // attr checks a parameter's value; the names inside maps are free.
 func (v *schemaVisitor) attr(field string, x ir.AttrValue) {
 	if x.Kind > ir.AttrMap {
-		v.report("SC06", field, "a parameter has no known kind", "a kind from 0 to "+strconv.Itoa(int(ir.AttrMap)),
+		v.report("TAP0116", field, "a parameter has no known kind", "a kind from 0 to "+strconv.Itoa(int(ir.AttrMap)),
 			strconv.Itoa(int(x.Kind)))
 	}
 	for i, item := range x.List {
@@ -127,7 +127,7 @@ func (v *schemaVisitor) Ports(f ir.Field, ports *ir.Ports) {
 	for i := range *ports {
 		p := &(*ports)[i]
 		if len(p.Sel) == 0 {
-			v.report("SC04", f.Name+"/"+escape(p.Name), "a port selects nothing", "at least one selection", "none")
+			v.report("TAP0114", f.Name+"/"+escape(p.Name), "a port selects nothing", "at least one selection", "none")
 		}
 		for j := range p.Sel {
 			if err := p.Sel[j].Range.Validate(); err != nil {
@@ -164,11 +164,11 @@ func (v *schemaVisitor) List(f ir.Field, length int, _ func(int), each func(int,
 func (v *schemaVisitor) names(field string, n int, name func(int) string, identifiers bool) {
 	for i := range n {
 		if identifiers && !IsIdentifier(name(i)) {
-			v.report("SC02", field+"/"+escape(name(i)), "a name is not an identifier",
+			v.report("TAP0112", field+"/"+escape(name(i)), "a name is not an identifier",
 				"a letter or _, then letters, digits or _", clip(name(i)))
 		}
 		if i > 0 && name(i-1) >= name(i) {
-			v.report("SC03", field+"/"+escape(name(i)), "names are not sorted, or one is there twice",
+			v.report("TAP0113", field+"/"+escape(name(i)), "names are not sorted, or one is there twice",
 				"a name after "+clip(name(i-1)), clip(name(i)))
 		}
 	}

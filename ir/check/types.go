@@ -15,9 +15,9 @@ var TypeRestriction = Constraint{
 	Doc: "Every node and every tag is of a type that the dialect knows. It is checked first in every dialect, so that no later " +
 		"constraint meets a body that it cannot read.",
 	Codes: []Code{
-		{"TR01", "a node has a type that the dialect does not have"},
-		{"TR02", "a tag has a type that the dialect does not have"},
-		{"TR03", "a node or a tag has no body"},
+		{"TAP0101", "a node has a type that the dialect does not have"},
+		{"TAP0102", "a tag has a type that the dialect does not have"},
+		{"TAP0103", "a node or a tag has no body"},
 	},
 	Check: checkTypes,
 }
@@ -29,9 +29,9 @@ func checkTypes(c *Context) {
 		}
 		switch {
 		case n.Body == nil:
-			c.Report(c.Error("TR03", n, "", "node #%d has no body", n.ID).Want("a body", "nothing"))
+			c.Report(c.Error("TAP0103", n, "", "node #%d has no body", n.ID).Want("a body", "nothing"))
 		case !slices.Contains(c.env.NodeKinds, n.Body.Kind()):
-			c.Report(c.Error("TR01", n, "/type", "%s has a type that the %s dialect does not have", c.graph.Name(n.ID), c.env.Name).
+			c.Report(c.Error("TAP0101", n, "/type", "%s has a type that the %s dialect does not have", c.graph.Name(n.ID), c.env.Name).
 				Want("one of "+kindNames(c.env.NodeKinds), kindName(n.Body.Kind())))
 		}
 		for i, t := range n.Tags {
@@ -43,9 +43,9 @@ func checkTypes(c *Context) {
 func checkTagType(c *Context, n *ir.Node, i int, t ir.Body) {
 	switch {
 	case t == nil:
-		c.Report(c.Error("TR03", n, "/tags", "tag %d has no body", i).Want("a body", "nothing"))
+		c.Report(c.Error("TAP0103", n, "/tags", "tag %d has no body", i).Want("a body", "nothing"))
 	case !slices.Contains(c.env.TagKinds, t.Kind()):
-		c.Report(c.Error("TR02", n, TagField(t.Kind()), "a tag has a type that the %s dialect does not have", c.env.Name).
+		c.Report(c.Error("TAP0102", n, TagField(t.Kind()), "a tag has a type that the %s dialect does not have", c.env.Name).
 			Want("one of "+kindNames(c.env.TagKinds), kindName(t.Kind())))
 	}
 }

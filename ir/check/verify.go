@@ -10,9 +10,9 @@ import (
 
 // The codes of findings about the verification itself.
 const (
-	CodeMore        = "CK01" // remark: there are more findings than are listed
-	CodeInterrupted = "CK02" // the verification was interrupted, so nothing is proved
-	CodeEnvironment = "CK03" // the environment itself is not valid
+	CodeMore        = "TAP0001" // remark: there are more findings than are listed
+	CodeInterrupted = "TAP0002" // the verification was interrupted, so nothing is proved
+	CodeEnvironment = "TAP0003" // the environment itself is not valid
 )
 
 // Verify checks a graph against the environment: the type policy first, then each constraint in order, but only while there
