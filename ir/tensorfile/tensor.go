@@ -4,7 +4,7 @@
 // Files are untrusted: every size in them is checked against the size of the file before anything is allocated, and whatever is
 // wrong is one error that says what was expected and what was found. Writing is deterministic, and a file appears complete or not at
 // all. The package imports ir/scalar only and knows nothing of graphs. The executables' C reader
-// (backends/cpu/runtime/csrc/archive.c) accepts and refuses the same files. Read next: package ir.
+// (backends/cpu/runtime/csrc/archive.c) accepts and refuses the same .npy and .safetensors files; of ZIP containers it knows fewer variants. Read next: package ir.
 package tensorfile
 
 import (

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +115,19 @@ func TestSingleFixtures(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", path, diff)
+		}
+	}
+}
+
+// What NumPy wrote and no dtype describes is refused by name.
+func TestRefusedFixtures(t *testing.T) {
+	for path, want := range map[string]string{
+		"bfloat16.npy": "raw records '<V2' have no element type",
+		"record.npy":   "expected a type string",
+		"text.npy":     `found "<U2"`,
+	} {
+		if _, err := Open(filepath.Join("testdata", path)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", path, err, want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 type toolchain struct {
 	cc    string
 	flags []string
+	lean  bool // only what a shared library needs
 }
 
 var (
@@ -27,7 +28,7 @@ var (
 	plain   = append([]string{"-O2"}, strict...)
 )
 
-func (c toolchain) key() string { return c.cc + " " + strings.Join(c.flags, " ") }
+func (c toolchain) key() string { return fmt.Sprint(c.cc, c.lean, c.flags) }
 
 var (
 	scratch string // a directory for all that is built
@@ -101,7 +102,7 @@ func library(t testing.TB, c toolchain) string {
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
-	for _, name := range Sources(true) {
+	for _, name := range Sources(!c.lean) {
 		source := filepath.Join(dir, name)
 		group.Go(func() error {
 			return compile(c.cc, append([]string{"-c", source, "-o", strings.TrimSuffix(source, ".c") + ".o"}, c.flags...)...)
@@ -127,7 +128,7 @@ func build(t testing.TB, c toolchain, source string, executable bool, defines ..
 	path := filepath.Join(scratch, fmt.Sprintf("program-%d", len(built)))
 	args := append([]string{"-I", lib, filepath.Join("testdata", source), "-o", path}, c.flags...)
 	args = append(args, defines...)
-	for _, name := range Sources(true) {
+	for _, name := range Sources(!c.lean) {
 		if executable || name != Main {
 			args = append(args, filepath.Join(lib, strings.TrimSuffix(name, ".c")+".o"))
 		}
@@ -181,9 +182,9 @@ func fail(t testing.TB, dir, program string, status int, want string, args ...st
 // each runs a test with every compiler under the address and undefined-behaviour sanitizers.
 func each(t *testing.T, test func(t *testing.T, c toolchain)) {
 	for _, cc := range compilers(t) {
-		t.Run(cc, func(t *testing.T) { test(t, toolchain{cc, address}) })
+		t.Run(cc, func(t *testing.T) { test(t, toolchain{cc: cc, flags: address}) })
 	}
 }
 
 // one is a single toolchain for what need not be tried with all.
-func one(t testing.TB, flags []string) toolchain { return toolchain{compilers(t)[0], flags} }
+func one(t testing.TB, flags []string) toolchain { return toolchain{cc: compilers(t)[0], flags: flags} }

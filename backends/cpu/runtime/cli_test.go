@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -331,6 +332,22 @@ func TestWriteFailures(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(filepath.Join(dir, "scores.npy")); string(data) != "before" {
 		t.Errorf("the file that was there: %q", data)
+	}
+}
+
+// A run that is killed leaves nothing.
+func TestKilled(t *testing.T) {
+	add, dir := build(t, one(t, plain), "add.c", true), t.TempDir()
+	cmd := exec.Command(add, "--random", "1", "--bench", "10000000", "--output", "c=c.npy")
+	cmd.Dir = dir
+	must(t, cmd.Start())
+	time.Sleep(50 * time.Millisecond)
+	must(t, cmd.Process.Kill())
+	if cmd.Wait() == nil {
+		t.Error("it ended before it was killed")
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

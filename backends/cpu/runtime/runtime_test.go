@@ -124,7 +124,7 @@ func TestPoolUnderThreadSanitizer(t *testing.T) {
 	for _, cc := range compilers(t) {
 		for _, variant := range []string{"-DTAPC_FUTEX", "-DTAPC_NO_FUTEX"} {
 			t.Run(cc+variant, func(t *testing.T) {
-				c := toolchain{cc, append([]string{variant}, thread...)}
+				c := toolchain{cc, append([]string{variant}, thread...), true}
 				if out := succeed(t, t.TempDir(), build(t, c, "pooltest.c", false)); out != "ok\n" {
 					t.Error(out)
 				}
@@ -145,7 +145,7 @@ func TestPoolUnderAddressSanitizer(t *testing.T) {
 func TestNoWarnings(t *testing.T) {
 	for _, cc := range compilers(t) {
 		for _, level := range []string{"-O0", "-O3"} {
-			library(t, toolchain{cc, append([]string{level}, strict...)})
+			library(t, toolchain{cc: cc, flags: append([]string{level}, strict...)})
 		}
 	}
 }

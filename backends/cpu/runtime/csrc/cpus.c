@@ -38,6 +38,12 @@ int tapc_cores(int *cpus, int room) {
   return n ? n : 1;
 }
 
+static int logical(void) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed)) return 1;
+  return CPU_COUNT(&allowed);
+}
+
 // Processors' worth of time that the control group grants (cgroup v2: "max 100000" or "QUOTA PERIOD"), rounded up.
 static int group_limit(void) {
   long long quota, period;
@@ -64,14 +70,19 @@ int tapc_cores(int *cpus, int room) {
   return n < 1 ? 1 : (int)n;
 }
 
+static int logical(void) { return tapc_cores(NULL, 0); }
+
 static int group_limit(void) { return TAPC_MAX_THREADS; }
 
 void tapc_pin(int cpu) { (void)cpu; }
 
 #endif
 
-int tapc_default_threads(void) {
-  int cores = tapc_cores(NULL, 0), limit = group_limit();
-  if (cores > limit) cores = limit;
-  return cores > TAPC_MAX_THREADS ? TAPC_MAX_THREADS : cores;
+static int limited(int threads) {
+  int limit = group_limit(); // at most TAPC_MAX_THREADS
+  return threads < limit ? threads : limit;
 }
+
+int tapc_default_threads(void) { return limited(tapc_cores(NULL, 0)); }
+
+int tapc_processors(void) { return limited(logical()); }

@@ -137,9 +137,9 @@ typedef struct tapc_sink {
   size_t n, room;
 } tapc_sink;
 
-// Creates the file that will become `path`. Its format follows from the ending of the path.
+// Announces a file, and makes sure that it can be created. Its format follows from the ending of the path.
 int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault);
-// Writes n tensors to the file opened for path.
+// Writes n tensors to the file announced as path (the same pointer).
 int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n,
                     tapc_fault *fault);
 // Moves every file to its place. On failure none is left behind.
@@ -165,6 +165,7 @@ int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *
 // how many there are (at least 1).
 int tapc_cores(int *cpus, int room);
 int tapc_default_threads(void); // cores, or what the control group allows if less
+int tapc_processors(void);      // threads that can run at once: logical processors, or what the control group allows if less
 void tapc_pin(int cpu);         // the calling thread; does nothing when that is not allowed
 
 // pin: bind workers, and the caller, to a core each when all cores are asked for.

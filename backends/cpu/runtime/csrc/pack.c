@@ -132,14 +132,16 @@ static int pack_npz(FILE *to, const tapc_tensor *const *tensors, void *const *da
 // ---- safetensors ---------------------------------------------------------------------------------------------
 
 static void put_json_string(FILE *to, const char *text) {
+  static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
   putc('"', to);
   for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\') putc('\\', to);
-    if (c < 0x20)
-      fprintf(to, "\\u%04x", c);
+    const char *simple = strchr(from, *text);
+    if (simple)
+      fprintf(to, "\\%c", into[simple - from]);
+    else if ((unsigned char)*text < 0x20)
+      fprintf(to, "\\u%04x", (unsigned)*text);
     else
-      putc(c, to);
+      putc(*text, to);
   }
   putc('"', to);
 }

@@ -2,7 +2,7 @@
 //
 // A spinning worker picks a region up in well under a microsecond; waking a sleeping one costs tens. So workers spin through
 // a whole run (tapc_pool_begin to _end) and for 50 us after each region outside one. Nothing on the path of a region
-// allocates or, while workers spin, enters the kernel. Where there are more threads than cores spinning only takes time from
+// allocates or, while workers spin, enters the kernel. Where there are more threads than processors spinning only takes time from
 // the thread that is waited for, and everybody sleeps at once.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -230,7 +230,7 @@ tapc_pool *tapc_pool_new(int threads, int pin, tapc_fault *fault) {
     return NULL;
   }
   p->threads = threads;
-  p->spin = threads <= tapc_default_threads();
+  p->spin = threads <= tapc_processors();
   place(p, pin ? cores : 0, cpus);
   if (start(p, fault)) {
     tapc_pool_free(p);

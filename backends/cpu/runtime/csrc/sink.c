@@ -55,6 +55,15 @@ static int create(tapc_sink_file *file, tapc_fault *fault) {
   return tapc_no_memory(fault, BUFSIZ, "writing a file");
 }
 
+// Removes what create made, unless it is in its place.
+static void discard(tapc_sink_file *file) {
+  if (file->to) fclose(file->to);
+  if (file->beside && !file->placed) unlink(file->beside);
+  free(file->beside);
+  file->to = NULL;
+  file->beside = NULL;
+}
+
 int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault) {
   if (sink->n == sink->room) {
     size_t room = sink->room ? sink->room * 2 : 8;
@@ -69,7 +78,9 @@ int tapc_sink_open(tapc_sink *sink, const char *path, tapc_fault *fault) {
   if (!tapc_format_of(path, &file->format))
     return tapc_fail(fault, TAPC_USAGE, "expected a file name that ends in .npy, .npz or .safetensors, found \"%s\"", path);
   sink->n++;
-  return create(file, fault);
+  int status = create(file, fault);
+  discard(file); // it could be made; made again when there is something to write, it is not left behind by a kill during the run
+  return status;
 }
 
 int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const *tensors, void *const *data, size_t n,
@@ -77,6 +88,7 @@ int tapc_sink_write(tapc_sink *sink, const char *path, const tapc_tensor *const 
   for (size_t i = 0; i < sink->n; i++) {
     tapc_sink_file *file = &sink->files[i];
     if (file->path != path) continue;
+    if (create(file, fault)) return fault->status;
     int failed = tapc_pack(file->to, file->format, tensors, data, n), error = errno;
     if (fclose(file->to) && !failed) {
       failed = -1;
@@ -103,12 +115,7 @@ int tapc_sink_commit(tapc_sink *sink, tapc_fault *fault) {
 }
 
 void tapc_sink_close(tapc_sink *sink) {
-  for (size_t i = 0; i < sink->n; i++) {
-    tapc_sink_file *file = &sink->files[i];
-    if (file->to) fclose(file->to);
-    if (file->beside && !file->placed) unlink(file->beside);
-    free(file->beside);
-  }
+  for (size_t i = 0; i < sink->n; i++) discard(&sink->files[i]);
   free(sink->files);
   memset(sink, 0, sizeof *sink);
 }
