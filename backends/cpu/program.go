@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 )
@@ -110,7 +111,7 @@ func (e *emitter) run(out *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, clip(e.g.Name(id)))
+		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, cnest.Clip(e.g.Name(id)))
 	}
 	for i, id := range e.steps {
 		switch b := e.g.Node(id).Body.(type) {
@@ -186,7 +187,7 @@ type description struct {
 
 // describe gives what --describe prints.
 func (e *emitter) describe() (string, error) {
-	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: baseName(e.g.File), Graph: e.g.GraphUUID().String(),
+	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: cnest.BaseName(e.g.File), Graph: e.g.GraphUUID().String(),
 		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.src.Arena,
 		ConstantsBytes: e.src.Bytes, Kernels: []describedKernel{}}
 	for _, id := range e.steps {

@@ -1,0 +1,126 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+)
+
+// kernel writes the C code of one kernel: a function for one tile of the free loops, and the loops over tiles.
+type kernel struct {
+	*cnest.Nest
+	number int
+	slots  map[ir.NodeID]int // of each buffer in the table b
+	typeOf func(i int) string
+	thread int // the loop shared between threads, or -1
+}
+
+// newKernel reads the loops' levels.
+func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
+	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), number: number, slots: e.slots, thread: -1,
+		typeOf: func(i int) string { return e.w.Type(k.Operands[i].Type()) }}
+	for _, l := range n.Free {
+		levels := k.Loops[l].Levels
+		if len(levels) > 1 {
+			n.Lanes = append(n.Lanes, cnest.Lane{Loop: l, Tile: levels[0].Tile})
+		}
+		if levels[0].Bind == schedule.Thread {
+			n.thread = l
+		}
+	}
+	return n
+}
+
+// tileFunction writes the function that computes one tile: what stands inside all free loops.
+func (n *kernel) tileFunction() {
+	params := ""
+	for _, l := range n.Free {
+		params += ", int64_t " + cnest.Variable(l)
+	}
+	for _, x := range n.Lanes {
+		params += fmt.Sprintf(", int n%d", x.Loop)
+	}
+	n.Open("TAPC_FN void k%d_tile(void *const *b%s) {", n.number, params)
+	for i, o := range n.Kernel.Operands {
+		constant := ""
+		if o.Mode == schedule.Read {
+			constant = "const "
+		}
+		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.typeOf(i), i, n.slots[o.Buffer], o.Name)
+		n.Line("(void)p%d;", i)
+	}
+	n.Statements()
+	n.Close()
+}
+
+// driver writes the loops over tiles, shared between threads where the schedule says so.
+func (n *kernel) driver() {
+	order := slices.Clone(n.Free)
+	if n.thread < 0 {
+		n.Open("static void k%d(void *const *b, tapc_pool *pool) {", n.number)
+		n.Line("(void)pool;")
+		n.tileLoops(order)
+		n.Close()
+		return
+	}
+	order = append([]int{n.thread}, slices.DeleteFunc(order, func(l int) bool { return l == n.thread })...)
+	loop := n.Kernel.Loops[n.thread]
+	tile := loop.Levels[0].Tile
+	n.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
+	n.Line("void *const *b = ctx;")
+	n.Line("(void)worker;")
+	v := cnest.Variable(n.thread)
+	n.Open("for (int64_t c%s = begin; c%s < end; c%s++) {", v, v, v)
+	n.Line("const int64_t %s = INT64_C(%d) + c%s * %d;", v, loop.Start, v, tile)
+	n.tileLoops(order[1:])
+	n.Close()
+	n.Close()
+	n.Open("static void k%d(void *const *b, tapc_pool *pool) {", n.number)
+	n.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", (loop.Extent()+tile-1)/tile, n.number)
+	n.Close()
+}
+
+// tileLoops writes the serial loops over tiles and the call inside them.
+func (n *kernel) tileLoops(loops []int) {
+	for _, l := range loops {
+		v, loop := cnest.Variable(l), n.Kernel.Loops[l]
+		n.Open("for (int64_t %s = %d; %s < %d; %s += %d) {", v, loop.Start, v, loop.End, v, loop.Levels[0].Tile)
+	}
+	n.call()
+	for range loops {
+		n.Close()
+	}
+}
+
+// call writes the call of the tile: with constant sizes for whole tiles, so that the compiler keeps them in registers.
+func (n *kernel) call() {
+	args, ragged := "b", ""
+	for _, l := range n.Free {
+		args += ", " + cnest.Variable(l)
+	}
+	full, part := args, args
+	for _, x := range n.Lanes {
+		loop := n.Kernel.Loops[x.Loop]
+		full += fmt.Sprintf(", %d", x.Tile)
+		if loop.Extent()%x.Tile == 0 {
+			part += fmt.Sprintf(", %d", x.Tile)
+			continue
+		}
+		v := cnest.Variable(x.Loop)
+		n.Line("const int n%d = (int)(%d - %s < %d ? %d - %s : %d);", x.Loop, loop.End, v, x.Tile, loop.End, v, x.Tile)
+		part += fmt.Sprintf(", n%d", x.Loop)
+		if ragged != "" {
+			ragged += " && "
+		}
+		ragged += fmt.Sprintf("n%d == %d", x.Loop, x.Tile)
+	}
+	if ragged == "" {
+		n.Line("k%d_tile(%s);", n.number, full)
+		return
+	}
+	n.Line("if (%s) k%d_tile(%s);", ragged, n.number, full)
+	n.Line("else k%d_tile(%s);", n.number, part)
+}
