@@ -1,0 +1,131 @@
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cuda/emu"
+	"tensortapestry.org/tapc/backends/cuda/toolchain"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// TestConformance runs the emitted kernels on the CPU through the emulation, with the order of threads permuted.
+func TestConformance(t *testing.T) { conformance.Run(t, schedule.CUDA, execute) }
+
+// TestCompiles compiles the kernels of every case with the real CUDA compiler.
+func TestCompiles(t *testing.T) {
+	nvcc := toolchain.ForTest(t)
+	conformance.Each(t, schedule.CUDA, func(t *testing.T, g *ir.Graph) {
+		src, err := Emit(g, "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := nvcc.CompileCubin(context.Background(), src.CUDA, "sm_90", toolchain.Options{}); err != nil {
+			t.Fatalf("%v\n%s", err, src.CUDA)
+		}
+	})
+}
+
+func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	t.Helper()
+	if _, err := emu.HostCompiler(); err != nil {
+		t.Skip(err)
+	}
+	src, err := Emit(g, "test", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := emu.Compile(context.Background(), src.CUDA, emu.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src.CUDA)
+	}
+	defer program.Close()
+	r := &emulation{t: t, g: g, program: program, data: map[ir.NodeID][]byte{}}
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.allocate(p, in)
+	for _, s := range src.Steps {
+		r.step(s)
+	}
+	out := map[string]tensorfile.Tensor{}
+	for _, o := range p.Outputs {
+		body := tensorops.TensorOf(g, o.Tensor)
+		for n := range g.Nodes() {
+			if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Output && b.Tensor == o.Tensor {
+				out[o.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: r.data[n.ID]}
+			}
+		}
+	}
+	return out
+}
+
+// emulation plays the host: buffers in memory, copies, launches. Arena buffers share one piece of memory as planned.
+type emulation struct {
+	t       *testing.T
+	g       *ir.Graph
+	program *emu.Program
+	data    map[ir.NodeID][]byte
+	arena   []byte
+}
+
+func (r *emulation) allocate(p *tensorops.Program, in map[string]tensorfile.Tensor) {
+	for n := range r.g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		if !ok {
+			continue
+		}
+		if b.Space == schedule.Arena && b.Offset+b.Bytes > int64(len(r.arena)) {
+			r.arena = make([]byte, b.Offset+b.Bytes)
+		}
+	}
+	for n := range r.g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		switch {
+		case !ok:
+		case b.Space == schedule.Arena:
+			r.data[n.ID] = r.arena[b.Offset : b.Offset+b.Bytes : b.Offset+b.Bytes]
+		default:
+			r.data[n.ID] = make([]byte, b.Bytes)
+			for _, x := range p.Inputs {
+				if x.Tensor == b.Tensor && b.Space == schedule.Input {
+					copy(r.data[n.ID], in[x.Name].Data)
+				}
+			}
+		}
+	}
+}
+
+func (r *emulation) step(s Step) {
+	if s.Kernel == "" {
+		copy(r.data[s.To], r.data[s.From])
+		return
+	}
+	if s.Grid == 0 {
+		return
+	}
+	var buffers []emu.Buffer
+	var args []plan.Arg
+	for i, id := range s.Buffers {
+		name := fmt.Sprintf("b%d", i)
+		buffers = append(buffers, emu.Buffer{Name: name, Data: append([]byte(nil), r.data[id]...)})
+		args = append(args, plan.Arg{Kind: plan.KindBuffer, Buffer: name})
+	}
+	launch := plan.Launch{Kernel: s.Kernel, Grid: plan.Dim{s.Grid, 1, 1}, Block: plan.Dim{s.Block, 1, 1}, Args: args}
+	if _, err := r.program.Run(context.Background(), buffers, []plan.Launch{launch}, emu.Settings{Seed: 7}); err != nil {
+		r.t.Fatal(err)
+	}
+	k := r.g.Node(s.ScheduledNode).Body.(*schedule.Kernel)
+	for i, o := range k.Operands {
+		if o.Mode == schedule.Write {
+			copy(r.data[s.Buffers[i]], buffers[i].Data)
+		}
+	}
+}
