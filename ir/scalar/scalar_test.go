@@ -1,0 +1,212 @@
+package scalar
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestDTypeNames(t *testing.T) {
+	for _, d := range DTypes() {
+		got, err := ParseDType(d.String())
+		if err != nil || got != d {
+			t.Errorf("%v: %v %v", d, got, err)
+		}
+	}
+	if _, err := ParseDType("Float32"); err == nil {
+		t.Error("names are exact")
+	}
+}
+
+// Every code of the small float formats reads back as itself, but for the payload of NaN.
+func TestSmallFloats(t *testing.T) {
+	for d, ff := range smallFloats {
+		for code := range 1 << (1 + ff.exp + ff.mant) {
+			v := ff.decode(uint16(code))
+			if back := ff.encode(v); back != uint16(code) && !math.IsNaN(v) {
+				t.Fatalf("%v: code %#x is %v, which is code %#x", d, code, v, back)
+			}
+		}
+	}
+}
+
+// Rounding is to the nearest value, with ties to the even code; checked against neighbours.
+func TestRoundingIsNearest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom([]DType{Float16, BFloat16, Float8E4M3, Float8E5M2}).Draw(t, "dtype")
+		ff := smallFloats[d]
+		code := uint16(rapid.IntRange(0, 1<<(ff.exp+ff.mant)-2).Draw(t, "code"))
+		lo, hi := ff.decode(code), ff.decode(code+1)
+		if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(hi, 0) {
+			return
+		}
+		part := rapid.Float64Range(0, 1).Draw(t, "part")
+		x := lo + (hi-lo)*part
+		want := code
+		if mid := lo + (hi-lo)/2; x > mid || x == mid && code%2 == 1 {
+			want = code + 1
+		}
+		if got := ff.encode(x); got != want {
+			t.Fatalf("%v: %v between %v and %v is code %#x, want %#x", d, x, lo, hi, got, want)
+		}
+	})
+}
+
+func TestStoredForm(t *testing.T) {
+	values := []Value{IntValue(Int8, -1), IntValue(UInt8, 200), IntValue(Int16, -30000), IntValue(UInt64, -1), IntValue(Int4, -8),
+		FloatValue(Float16, 1.5), FloatValue(Float32, math.Pi), FloatValue(Float64, math.Copysign(0, -1)), BoolValue(true),
+		{DType: Complex64, F: 1, Im: -2}, {DType: Complex128, F: 1, Im: -2}}
+	for _, v := range values {
+		b := make([]byte, v.DType.Size())
+		v.Encode(b)
+		if got := Decode(v.DType, b); !got.Same(v) {
+			t.Errorf("%v reads back as %v", v, got)
+		}
+	}
+}
+
+func TestOperators(t *testing.T) {
+	i8, i32, u8, f32 := Int8, Int32, UInt8, Float32
+	cases := []struct {
+		op         Op
+		a, b, want Value
+	}{
+		{Add, IntValue(i8, 127), IntValue(i8, 1), IntValue(i8, -128)},
+		{Mul, IntValue(i32, 1<<30), IntValue(i32, 4), IntValue(i32, 0)},
+		{Div, IntValue(i32, -7), IntValue(i32, 2), IntValue(i32, -3)},
+		{Div, IntValue(i32, 7), IntValue(i32, 0), IntValue(i32, 0)},
+		{Div, IntValue(i8, -128), IntValue(i8, -1), IntValue(i8, -128)},
+		{Rem, IntValue(i32, -7), IntValue(i32, 2), IntValue(i32, -1)},
+		{Mod, IntValue(i32, -7), IntValue(i32, 2), IntValue(i32, 1)},
+		{Mod, FloatValue(f32, -7), FloatValue(f32, 2), FloatValue(f32, 1)},
+		{Pow, IntValue(i32, 3), IntValue(i32, 4), IntValue(i32, 81)},
+		{Pow, IntValue(i32, 2), IntValue(i32, -1), IntValue(i32, 0)},
+		{Shl, IntValue(i8, 1), IntValue(i8, 8), IntValue(i8, 0)},
+		{Shr, IntValue(i8, -128), IntValue(i8, 100), IntValue(i8, -1)},
+		{Shr, IntValue(u8, 128), IntValue(u8, 7), IntValue(u8, 1)},
+		{Max, FloatValue(f32, math.NaN()), FloatValue(f32, 1), FloatValue(f32, math.NaN())},
+		{Max, FloatValue(f32, 1), FloatValue(f32, math.NaN()), FloatValue(f32, math.NaN())},
+		{Lt, IntValue(u8, 200), IntValue(u8, 100), BoolValue(false)},
+		{Lt, FloatValue(f32, math.NaN()), FloatValue(f32, 1), BoolValue(false)},
+		{Ne, FloatValue(f32, math.NaN()), FloatValue(f32, math.NaN()), BoolValue(true)},
+	}
+	for _, c := range cases {
+		if got := Apply(c.op, Invalid, c.a, c.b); !got.Same(c.want) {
+			t.Errorf("%v %v %v = %v, want %v", c.a, c.op, c.b, got, c.want)
+		}
+	}
+}
+
+func TestConvert(t *testing.T) {
+	cases := []struct{ v, want Value }{
+		{FloatValue(Float32, 300), IntValue(Int8, 127)},
+		{FloatValue(Float32, -1.9), IntValue(Int8, -1)},
+		{FloatValue(Float64, math.NaN()), IntValue(Int64, 0)},
+		{FloatValue(Float64, -5), IntValue(UInt32, 0)},
+		{FloatValue(Float64, 1e30), IntValue(Int64, math.MaxInt64)},
+		{IntValue(Int32, 300), IntValue(UInt8, 44)},
+		{IntValue(Int32, 2), BoolValue(true)},
+		{IntValue(UInt64, -1), FloatValue(Float64, 1<<64)},
+		{IntValue(Int64, 1<<24+1), FloatValue(Float32, 1<<24)},
+	}
+	for _, c := range cases {
+		if got := Convert(c.v, c.want.DType); !got.Same(c.want) {
+			t.Errorf("%v to %v = %v, want %v", c.v, c.want.DType, got, c.want)
+		}
+	}
+}
+
+type testScope struct{}
+
+func (testScope) Lookup(name string) (*Expr, bool) {
+	switch name {
+	case "x", "y":
+		return NewLoad(int(name[0]-'x'), Float32), true
+	case "n":
+		return NewLoad(2, Int64), true
+	case "k", "j":
+		return NewLoop(int('k' - name[0])), true
+	}
+	return nil, false
+}
+
+func (testScope) Axes(name string) ([]int, bool) {
+	i := slices.Index([]string{"k", "j"}, name)
+	return []int{i}, i >= 0
+}
+func (testScope) OperandName(ref int) string { return []string{"x", "y", "n"}[ref] }
+func (testScope) LocalName(int) string       { return "local" }
+func (testScope) LoopName(ref int) string    { return []string{"k", "j"}[ref] }
+
+func TestParse(t *testing.T) {
+	cases := map[string]string{
+		"x + y * 2":                       "x + y * float32(2)",
+		"(x + y) * x - -1":                "(x + y) * x - float32(-1)",
+		"sum(k) x * y + x":                "sum(k) (x * y) + x",
+		"(sum(k) x) * y":                  "(sum(k) (x)) * y",
+		"max(x, y)":                       "max(x, y)",
+		"max(k) x":                        "max(k) (x)",
+		"sum(k, j) (x + y)":               "sum(k, j) (x + y)",
+		"where(x < 0, 0, x)":              "where(x < float32(0), float32(0), x)",
+		"int64(x) + n % 3":                "int64(x) + n % int64(3)",
+		"int64(-9223372036854775808) + n": "int64(-9223372036854775808) + n",
+		"float32(inf) * x":                "float32(inf) * x",
+		"neg(x) / rsqrt(y)":               "neg(x) / rsqrt(y)",
+		"x - (y - x)":                     "x - (y - x)",
+	}
+	for text, want := range cases {
+		e, err := Parse(text, testScope{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := e.Format(testScope{}); got != want {
+			t.Errorf("%s: printed %s, want %s", text, got, want)
+		}
+		back, err := Parse(e.Format(testScope{}), testScope{})
+		if err != nil || !back.Equal(e) {
+			t.Errorf("%s: reads back as %v, %v", text, back, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	cases := map[string]string{
+		"":                             "expected an expression",
+		"x +":                          "column 4: expected an expression, found the end",
+		"x y":                          `unexpected "y"`,
+		"x + n":                        "add mixes float32 and int64",
+		"foo(x)":                       `unknown function "foo"`,
+		"z":                            `unknown name "z"`,
+		"exp(n)":                       "exp is not defined on int64",
+		"max(x)":                       "takes 2 arguments",
+		"1.5 + n":                      "1.5 is not a value of int64",
+		"(x":                           `expected ")"`,
+		strings.Repeat("(", 300) + "x": "nested deeper",
+	}
+	for text, want := range cases {
+		if _, err := Parse(text, testScope{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := Parse(s, testScope{})
+		if err != nil || e.Type == Invalid {
+			return
+		}
+		text := e.Format(testScope{})
+		back, err := Parse(text, testScope{})
+		if err != nil || !back.Equal(e) {
+			t.Fatalf("%q printed as %q reads back as %v, %v", s, text, back, err)
+		}
+	})
+}

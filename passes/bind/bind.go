@@ -1,0 +1,56 @@
+// Package bind is the pass that gives inputs constant values: every input that has the name of a tensor in a data file
+// becomes a constant that travels inside the program. Read next: passes/shard.
+package bind
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// Run binds the inputs of a graph to the tensors of a file, by name, and gives their number. A tensor of the file that no
+// input has the name of is left alone; a dtype or shape that differs is an error, and so is a file that fits no input.
+func Run(g *ir.Graph, path string) (int, error) {
+	f, err := tensorfile.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return 0, err
+	}
+	flow := ir.NewFlow(g, tensorops.OperationKind)
+	bound := 0
+	var faults diag.List
+	for _, in := range p.Inputs {
+		info, err := f.Info(in.Name)
+		if err != nil {
+			continue
+		}
+		n, t := g.Node(in.Tensor), tensorops.TensorOf(g, in.Tensor)
+		if shape := t.Range.Shape(); info.DType != t.Type() || !shape.Equal(info.Shape) {
+			faults = append(faults, diag.Errorf("TAP0806", "bind", g.At(n, "/body"), "%s does not fit the tensor of that name in %s", g.Name(n.ID), path).
+				Want(fmt.Sprintf("%s%v", t.DType, shape), fmt.Sprintf("%v%v", info.DType, info.Shape)))
+			continue
+		}
+		for _, source := range flow.Producers(in.Tensor) {
+			g.Remove(source) // an import
+		}
+		op := g.Add(&tensorops.Operation{Kernel: "op:constant",
+			Params:  ir.Attrs{{Name: "file", Value: ir.StringAttr(path)}, {Name: "key", Value: ir.StringAttr(in.Name)}},
+			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{{Tensor: in.Tensor, Range: t.Range}}}}}, "bind:"+in.Name)
+		op.Pos = n.Pos
+		bound++
+	}
+	if err := faults.Err(); err != nil {
+		return bound, err
+	}
+	if bound == 0 {
+		return 0, diag.Usage("--bind %s: no input of the graph has the name of one of its tensors", path)
+	}
+	return bound, nil
+}
