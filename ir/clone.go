@@ -31,18 +31,6 @@ func EqualBody(a, b Body) bool {
 	return slices.EqualFunc(ra.values, rb.values, func(x, y fieldValue) bool { return x.equal(y) })
 }
 
-// References gives every node that a body refers to, in field order, ports included.
-func References(b Body) []NodeID {
-	var rec recording
-	b.Fields(&rec)
-	var ids []NodeID
-	for _, v := range rec.values {
-		ids = append(ids, v.refs...)
-		v.ports.All(func(_, _ int, s *Selection) { ids = append(ids, s.Tensor) })
-	}
-	return ids
-}
-
 // fieldValue holds the value of any one field.
 type fieldValue struct {
 	num   int64
