@@ -82,7 +82,7 @@ func run(opts Options, checks Text, load func() (Text, error), commandLine strin
 }
 
 func execute(opts *Options, p *printer, checks Text, load func() (Text, error), commandLine string) int {
-	if !validPrefixes(opts, p) {
+	if !validDefines(opts.Defines, p) || !validPrefixes(opts, p) {
 		return StatusError
 	}
 	prog, ok := parseFile(opts, p, newSource(checks.Name, canonical(checks.Data, opts.Rules.StrictSpace)))

@@ -5,11 +5,8 @@ import (
 	"strings"
 )
 
-// define sets the variables of Options.Defines. It reports what is wrong and returns false.
-func define(defs []string, vars *scope, out *printer) bool {
-	if len(defs) == 0 {
-		return true
-	}
+// validDefines checks that definitions have a name and a value. It reports those that do not and returns false.
+func validDefines(defs []string, out *printer) bool {
 	good := true
 	for _, def := range defs {
 		switch strings.IndexByte(def, '=') {
@@ -21,9 +18,12 @@ func define(defs []string, vars *scope, out *printer) bool {
 			good = false
 		}
 	}
-	if !good {
-		return false
-	}
+	return good
+}
+
+// define sets the variables of valid definitions. It reports what is wrong and returns false.
+func define(defs []string, vars *scope, out *printer) bool {
+	good := true
 	spans := defineSpans(defs)
 	for i, text := range spans {
 		for _, bad := range defineOne(text, strings.HasPrefix(defs[i], "#"), vars) {
@@ -32,6 +32,7 @@ func define(defs []string, vars *scope, out *printer) bool {
 				out.plain("%s", bad.text)
 				continue
 			}
+			bad.spaced = true
 			out.problem(bad)
 		}
 	}

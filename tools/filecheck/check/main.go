@@ -55,6 +55,22 @@ func Main(c Command) int {
 	return report.Status
 }
 
+// Invocation is what a command line asks for. "-" is standard input; CheckFile is empty if there is nothing to check.
+type Invocation struct {
+	Options   Options
+	CheckFile string
+	InputFile string
+}
+
+// Inspect parses a command line as Main would, without running it.
+func Inspect(c Command) (Invocation, error) {
+	inv, err := parseArgs(c)
+	if err != nil {
+		return Invocation{}, err
+	}
+	return Invocation{inv.opts, inv.checkFile, inv.inputFile}, nil
+}
+
 // invocation is a parsed command line.
 type invocation struct {
 	opts      Options

@@ -79,6 +79,9 @@ func (m *matcher) step(s *step, region span) (end int, ok bool) {
 	return end, true
 }
 
+// maxRepeats is how many times a COUNT reports the same empty match.
+const maxRepeats = 1000
+
 // occurrences finds s.count matches in region from an offset on. It returns the start of the first and the end of
 // the last one.
 func (m *matcher) occurrences(s *step, region span, from int) (pos, end int, ok bool) {
@@ -94,8 +97,8 @@ func (m *matcher) occurrences(s *step, region span, from int) (pos, end int, ok 
 		if i == 1 {
 			pos = end + found.pos
 		}
-		if found.end == 0 && i > 1 {
-			break // an empty match where the last one ended: all the others are the same
+		if found.end == 0 && i > maxRepeats {
+			break // an empty match: all the others are the same
 		}
 		end += found.end
 	}

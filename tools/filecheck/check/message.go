@@ -149,19 +149,34 @@ func quoted(text string) string {
 	return out.String()
 }
 
-// problem is an error with a place in the check file.
+// problem is an error with a place in the check file. LLVM writes an empty line after those of variables and
+// expressions.
 type problem struct {
-	at   span
-	text string
+	at     span
+	text   string
+	spaced bool
 }
 
 func (e *problem) Error() string { return e.text }
 
 func problemf(at span, format string, args ...any) *problem {
-	return &problem{at, fmt.Sprintf(format, args...)}
+	return &problem{at: at, text: fmt.Sprintf(format, args...)}
 }
 
-func (p *printer) problem(e *problem) { p.message(e.at, sevError, e.text) }
+// spaced marks problems as those that an empty line follows.
+func spaced(bad ...*problem) []*problem {
+	for _, b := range bad {
+		b.spaced = true
+	}
+	return bad
+}
+
+func (p *printer) problem(e *problem) {
+	p.message(e.at, sevError, e.text)
+	if e.spaced {
+		p.w.WriteString("\n")
+	}
+}
 
 // sortedUnique returns a sorted copy of names without repeats.
 func sortedUnique(names []string) []string {

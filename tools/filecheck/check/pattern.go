@@ -65,14 +65,15 @@ func parsePattern(opts *Options, vars *scope, d directive, text span, line int) 
 
 func (p *pattern) add(text string) { p.parts = append(p.parts, part{text: text}) }
 
-// usesVariables tells whether the pattern defines or uses a variable.
+// usesVariables tells whether the pattern uses a variable or defines one other than a number: LLVM lets labels define
+// numbers.
 func (p *pattern) usesVariables() bool {
 	for _, part := range p.parts {
 		if part.hole != nil {
 			return true
 		}
 	}
-	return len(p.strings)+len(p.numbers) > 0
+	return len(p.strings) > 0
 }
 
 // example returns the text that near misses are measured against.
@@ -216,7 +217,7 @@ func (b *patternBuilder) stringBlock(body span) []*problem {
 	}
 	name, rest, bad := parseName(body)
 	if bad != nil {
-		return []*problem{bad}
+		return spaced(bad)
 	}
 	pseudo := name.has("@")
 	if colon < 0 {
@@ -270,7 +271,7 @@ func (b *patternBuilder) defineString(name, expr span) []*problem {
 func (b *patternBuilder) numericBlock(expr span, legacy bool) []*problem {
 	block, bad := parseNumBlock(b.vars, b.line, legacy, expr)
 	if bad != nil {
-		return bad
+		return spaced(bad...)
 	}
 	if block.def != nil {
 		b.groups++

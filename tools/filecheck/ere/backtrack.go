@@ -2,10 +2,13 @@ package ere
 
 import "slices"
 
-// Limits of one backtracking match: instructions executed and states remembered.
+// Limits of one backtracking match: instructions executed (and more for each byte of text), states remembered at all,
+// and states kept from one start to the next.
 const (
-	maxTries  = 1 << 24
-	maxStates = 1 << 20
+	baseTries    = 1 << 24
+	triesPerByte = 64
+	maxStates    = 1 << 20
+	keptStates   = 1 << 12
 )
 
 // frame is what is left to try: continue at pc and pos, or (pc < 0) restore slot to pos.
@@ -31,11 +34,12 @@ type tracker struct {
 	seen  map[state]struct{}
 	ids   map[string]int32 // captures of the used groups to a number
 	id    int32            // the number of the present captures; -1 if not computed
-	tries int
+	tries int              // left
 }
 
 func (re *Regexp) backtrack(text string) ([]int, error) {
-	t := &tracker{re: re, text: text, seen: map[state]struct{}{}, ids: map[string]int32{}}
+	t := &tracker{re: re, text: text, tries: baseTries + triesPerByte*len(text)}
+	t.caps = make([]int, 2*re.groups+2)
 	for pos := 0; pos <= len(text); pos++ {
 		if pos = re.skip(text, pos); pos < 0 {
 			return nil, nil
@@ -52,7 +56,9 @@ func (re *Regexp) backtrack(text string) ([]int, error) {
 
 // from searches every way to match at start and keeps the first of the longest.
 func (t *tracker) from(start int) error {
-	t.caps = make([]int, 2*t.re.groups+2)
+	if t.seen == nil || len(t.seen) > keptStates {
+		t.seen, t.ids = map[state]struct{}{}, map[string]int32{}
+	}
 	for i := range t.caps {
 		t.caps[i] = -1
 	}
@@ -75,7 +81,7 @@ func (t *tracker) from(start int) error {
 // run follows one path until it fails or matches, leaving the alternatives on the stack.
 func (t *tracker) run(pc, pos int) error {
 	for {
-		if t.tries++; t.tries > maxTries {
+		if t.tries--; t.tries < 0 {
 			return ErrBudget
 		}
 		in := &t.re.prog[pc]

@@ -110,7 +110,7 @@ func number(variable string) int {
 func parseArgs(args []string, errors io.Writer) (*settings, error) {
 	c := &command{}
 	f := c.flags(errors)
-	args = append(strings.Fields(os.Getenv("LIT_OPTS")), args...)
+	args = separate(append(strings.Fields(os.Getenv("LIT_OPTS")), args...))
 	for len(args) > 0 { // paths and options may be mixed
 		if err := f.Parse(args); err != nil {
 			return nil, err
@@ -124,6 +124,29 @@ func parseArgs(args []string, errors io.Writer) (*settings, error) {
 		return nil, err
 	}
 	return &c.settings, nil
+}
+
+var (
+	attachedWorkers = regexp.MustCompile(`^-j([0-9]+)$`)
+	joinedSwitches  = regexp.MustCompile(`^-[vasq]{2,}$`)
+)
+
+// separate takes apart the short forms "-j4" and "-sv".
+func separate(args []string) []string {
+	var out []string
+	for _, arg := range args {
+		switch m := attachedWorkers.FindStringSubmatch(arg); {
+		case m != nil:
+			out = append(out, "-j", m[1])
+		case joinedSwitches.MatchString(arg):
+			for _, c := range arg[1:] {
+				out = append(out, "-"+string(c))
+			}
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
 }
 
 func (c *command) finish() error {

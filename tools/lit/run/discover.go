@@ -38,6 +38,12 @@ const sniff = 8 << 10
 // which must contain path.
 func Discover(root, path string, cfg Config) ([]Test, error) {
 	cfg.Excludes = append(slices.Clone(cfg.Excludes), "Inputs", "Output")
+	var err error
+	for _, p := range []*string{&root, &path, &cfg.OutDir} {
+		if *p, err = filepath.Abs(*p); err != nil {
+			return nil, err
+		}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -65,8 +71,7 @@ type discovery struct {
 	tests []Test
 }
 
-// above applies the configurations of the directories from root down to the parent of dir (its own is for walk, which
-// file does not call), and of dir itself.
+// above applies the configurations of the directories from root down to dir.
 func (d *discovery) above(dir string, cfg *Config, local dirConfig) (*Config, dirConfig, error) {
 	rel, err := filepath.Rel(d.root, dir)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -35,7 +35,7 @@ type execution struct {
 	script   *script
 	features map[string]bool
 	out      strings.Builder
-	captured map[string]string // with Rewrite: what filecheck was given, by prefix
+	captured map[string]blessing // while blessing: what filecheck was given, by prefix
 }
 
 func (e *execution) result() Result {

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 )
@@ -16,19 +15,12 @@ func Suite(t *testing.T, dir string, cfg Config) {
 	if cfg.OutDir == "" {
 		cfg.OutDir = t.TempDir()
 	}
-	root, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cfg.OutDir, err = filepath.Abs(cfg.OutDir); err != nil {
-		t.Fatal(err)
-	}
-	tests, err := Discover(root, root, cfg)
+	tests, err := Discover(dir, dir, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(tests) == 0 {
-		t.Fatalf("no tests in %s", root)
+		t.Fatalf("no tests in %s", dir)
 	}
 	filter, err := regexp.Compile(os.Getenv("LIT_FILTER"))
 	if err != nil {
