@@ -1,0 +1,2 @@
+// Stands for CUDA's cooperative_groups.h: what it declares is part of tapc_emu_cuda.h.
+#include "tapc_emu_cuda.h"
