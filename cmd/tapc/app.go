@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// app is one run of tapc: its streams, the files it has read and what it has found.
+type app struct {
+	stdin   io.Reader
+	stdout  *output
+	stderr  io.Writer
+	args    []string
+	started bool              // a command's own code has begun, so errors are not the command line's
+	format  string            // of diagnostics
+	held    diag.List         // diagnostics that are written at the end
+	sources map[string]source // files that were read, for excerpts
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, format: "text", sources: map[string]source{}}
+}
+
+// Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.
+const (
+	exitInterrupted = 130
+	exitTerminated  = 143
+)
+
+// main runs the command line and gives the exit status.
+func (a *app) main(args []string) int {
+	ctx, stop := signalContext()
+	defer stop()
+	a.args = args
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if !a.started && err != nil {
+		err = usageError(err)
+	}
+	if cause := signalOf(ctx); cause != nil {
+		err = cause
+	}
+	if flushErr := a.stdout.finish(); err == nil && flushErr != nil {
+		err = diag.Fault("standard output: %w", flushErr)
+	}
+	return a.finish(err)
+}
+
+// finish reports an error and everything held back, and gives the exit status.
+func (a *app) finish(err error) int {
+	status := statusOf(err)
+	var done errReported
+	if err != nil && !errors.As(err, &done) {
+		a.report(diag.FromError(err))
+	}
+	if flushErr := a.flush(); flushErr != nil && status == diag.ExitOK {
+		return diag.ExitInternal
+	}
+	return status
+}
+
+func statusOf(err error) int {
+	var s signalError
+	if errors.As(err, &s) {
+		return s.status
+	}
+	return diag.ExitStatus(err)
+}
+
+// usageError marks an error of the command line.
+func usageError(err error) error {
+	var s *diag.StatusError
+	if errors.As(err, &s) {
+		return err
+	}
+	return &diag.StatusError{Status: diag.ExitUsage, Err: err}
+}
+
+// signalError is how a run ends that a signal cut short.
+type signalError struct {
+	what   string
+	status int
+}
+
+func (s signalError) Error() string { return s.what + "; nothing was written" }
+
+// signalContext gives a context that SIGINT and SIGTERM end. A second signal kills the process.
+func signalContext() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s, ok := <-signals
+		if !ok {
+			return
+		}
+		signal.Stop(signals)
+		e := signalError{"interrupted", exitInterrupted}
+		if s == syscall.SIGTERM {
+			e = signalError{"terminated", exitTerminated}
+		}
+		cancel(e)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// signalOf gives the signal that ended a context, or nil.
+func signalOf(ctx context.Context) error {
+	var s signalError
+	if errors.As(context.Cause(ctx), &s) {
+		return s
+	}
+	return nil
+}
+
+// command completes a command: errors of run count as errors of its work, not of the command line.
+func (a *app) command(c *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		return run(cmd.Context(), args)
+	}
+	c.DisableFlagsInUseLine = true
+	return c
+}
+
+// needFiles says how many files a command takes; more than one if most is 0.
+func needFiles(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return diag.Usage("%s needs a file (%q is standard input); see %s --help", cmd.CommandPath(), stdName, cmd.CommandPath())
+		case most > 0 && len(args) > most:
+			return diag.Usage("%s takes %d file, not also %q", cmd.CommandPath(), most, args[most])
+		}
+		return nil
+	}
+}
+
+// output is a buffered stream that remembers its first error.
+type output struct{ *bufio.Writer }
+
+func newOutput(w io.Writer) *output { return &output{bufio.NewWriterSize(w, 1<<16)} }
+
+func (o *output) finish() error { return o.Flush() }
+
+// printf writes to standard output; an error shows at the end of the run.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// form is one way to write a graph down. A form that is only written has no read.
+type form struct {
+	name     string
+	doc      string
+	suffixes []string // of file names
+	binary   bool
+	starts   func(text []byte) bool // whether a text is of this form, told by its beginning
+	read     func(text []byte, file string, reg *ir.Registry) (*ir.Graph, error)
+	write    func(w io.Writer, g *ir.Graph) error
+}
+
+// source is a file that was read.
+type source struct {
+	form *form
+	text []byte
+}
+
+// formNames lists the forms that can be written or, if read is set, read.
+func formNames(read bool) []string {
+	var names []string
+	for _, f := range forms {
+		if !read || f.read != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+func formNamed(name string) *form {
+	for i := range forms {
+		if forms[i].name == name {
+			return &forms[i]
+		}
+	}
+	return nil
+}
+
+// formOfName gives the form that a file name's suffix stands for, or nil.
+func formOfName(name string) *form {
+	for i := range forms {
+		for _, s := range forms[i].suffixes {
+			if strings.HasSuffix(name, s) {
+				return &forms[i]
+			}
+		}
+	}
+	return nil
+}
+
+// detect gives the form of a file's content: what its name says or, without a known suffix, what it begins with.
+func detect(name string, text []byte) (*form, error) {
+	f := formOfName(name)
+	if f != nil && f.read != nil {
+		return f, nil
+	}
+	if f != nil {
+		return nil, fmt.Errorf("%s: %s is a form that tapc only writes", name, f.name)
+	}
+	for i := range forms {
+		if forms[i].read != nil && forms[i].starts(text) {
+			return &forms[i], nil
+		}
+	}
+	return nil, fmt.Errorf("%s: neither its name nor its content tell which form of a graph it is: expected one of %s",
+		name, strings.Join(formNames(true), ", "))
+}
+
+// load reads a graph file in any form; "-" is standard input. The text is kept for the excerpts of diagnostics, whose
+// locations name the file as the graph's File does. Errors are reported as they are: a diag.List or a plain error.
+func (a *app) load(name string) (*ir.Graph, error) { return a.loadAs(name, "") }
+
+// loadAs reads a graph file in a form that is named, or found out if it is "".
+func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
+	text, file, err := a.readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	f := formNamed(formName)
+	if f == nil {
+		if f, err = detect(file, text); err != nil {
+			return nil, err
+		}
+	}
+	a.sources[file] = source{f, text}
+	return f.read(text, file, dialects.Registry())
+}
+
+// readFile reads a whole file and gives the name that messages use.
+func (a *app) readFile(name string) (text []byte, file string, err error) {
+	if name == stdName {
+		text, err = io.ReadAll(a.stdin)
+		if err != nil {
+			return nil, "", diag.Fault("standard input: %w", err)
+		}
+		return text, "<stdin>", nil
+	}
+	text, err = os.ReadFile(name)
+	if err != nil {
+		return nil, "", err
+	}
+	return text, name, nil
+}
+
+// dirOf gives the directory that names of data files in a graph are relative to.
+func dirOf(g *ir.Graph) string {
+	if g.File == "" || g.File == "<stdin>" {
+		return "."
+	}
+	return filepath.Dir(g.File)
+}
+
+// store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others).
+func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph) error {
+	f := formNamed(formName)
+	if f == nil {
+		f = formOfName(name)
+	}
+	if f == nil {
+		f = formNamed(defaultForm)
+	}
+	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g) })
+}
+
+// firstByte gives the first byte that is not white space, 0 if there is none.
+func firstByte(text []byte) byte {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if len(text) == 0 {
+		return 0
+	}
+	return text[0]
+}

@@ -1,0 +1,11 @@
+// Command tapc compiles tensor graph files to executables.
+//
+// This package is the composition root: table.go is the only place that lists the dialects, passes, front ends and back ends.
+// Each command is a file of its own; what they share is in app.go (running a command, exit status), forms.go (the forms of a
+// graph file), output.go (files that are whole or not there) and report.go (diagnostics). No other package may import it.
+// Read next: table.go, then docs/cli.md.
+package main
+
+import "os"
+
+func main() { os.Exit(newApp(os.Stdin, os.Stdout, os.Stderr).main(os.Args[1:])) }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+const rootHelp = `tapc compiles tensor graph files to executables.
+
+A graph comes in as Loom JSON (.loom.json), as text (.tap) or as protobuf (.tapb);
+it is verified, lowered by passes through the Operation Expression, Application
+Expression and Scheduled Kernels dialects, and goes out as a native program or in
+any of the forms.
+
+Files are named on the command line; "-" is standard input or output. A file that
+is written appears whole, under its name, or not at all.
+
+Exit status: 0 done; 1 the input is at fault; 2 the command line is; 3 tapc, a
+plugin or the machine is; 130 interrupted (Ctrl-C), 143 terminated.`
+
+const rootExample = `  tapc verify model.loom.json
+  tapc translate --to=tap model.loom.json
+  tapc opt --passes='simplify,verify' --timing model.tap -o better.tap
+  tapc kernels matmul`
+
+// root makes the command line.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{Use: "tapc", Short: "Compile tensor graph files to executables", Long: rootHelp, Example: rootExample,
+		SilenceErrors: true, SilenceUsage: true, Version: versionText(), Args: a.unknownCommand}
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.started = true
+		return cmd.Help()
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(a.flagError)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.PersistentFlags().StringVar(&a.format, "diagnostics", "text", "form of diagnostics on standard error: text, json or sarif")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOf("--diagnostics", a.format, diagnosticForms) }
+	complete(root, "diagnostics", diagnosticForms)
+	root.AddCommand(a.commands()...)
+	return root
+}
+
+// unknownCommand says what is wrong with words after tapc that name no command.
+func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return unknown("command", args[0], names)
+}
+
+// unknown makes the usage error for a word that is not one of the names.
+func unknown(what, word string, names []string) error {
+	slices.Sort(names)
+	if near, ok := pipeline.Nearest(word, names); ok {
+		return diag.Usage("unknown %s %q: did you mean %q?", what, word, near)
+	}
+	return diag.Usage("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))
+}
+
+// oneOf checks the value of a flag that is one of a few words.
+func oneOf(flag, word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return unknown("value of "+flag, word, slices.Clone(words))
+}
+
+// flagError turns an error of the flags into one that helps.
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") {
+		return a.unknownCommand(cmd, a.args) // its flags are not known either
+	}
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return diag.Usage("%w; see %s --help", err, cmd.CommandPath())
+	}
+	if missing.GetSpecifiedShortnames() != "" {
+		return diag.Usage("unknown flag -%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := pipeline.Nearest(missing.GetSpecifiedName(), names); ok {
+		return diag.Usage("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+	}
+	return diag.Usage("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
+}
+
+// complete offers words for a flag to the shell.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // a flag that does not exist: a fault of this program that any test shows
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+const verifyHelp = `Verify graph files against the constraints of a dialect.
+
+All files are verified. Nothing is printed for a valid graph; for any other, every
+finding of the first constraint that it breaks. The exit status is 1 if any file
+is not valid. Warnings do not change it.
+
+--dialect is one of
+  auto         the first dialect that knows every node's type (the default)
+  tensorops    Operation Expression
+  application  Application Expression
+  schedule     Scheduled Kernels`
+
+func (a *app) verifyCommand() *cobra.Command {
+	c := &cobra.Command{Use: "verify [--dialect=NAME] FILE...", Short: "Verify graph files against a dialect's constraints",
+		Long: verifyHelp, Args: needFiles(1, 0),
+		Example: "  tapc verify model.loom.json\n  tapc verify --dialect=application --diagnostics=sarif a.tap b.tap"}
+	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
+	from := c.Flags().String("from", "", "form of the files, if neither name nor content tell: "+wordList(formNames(true)))
+	names := append([]string{"auto"}, pipeline.StageWords()...)
+	complete(c, "dialect", names)
+	complete(c, "from", formNames(true))
+	return a.command(c, func(ctx context.Context, files []string) error {
+		if err := oneOf("--dialect", *dialect, names); err != nil {
+			return err
+		}
+		if err := formFlag("--from", *from, true); err != nil {
+			return err
+		}
+		return a.verify(ctx, files, *from, *dialect)
+	})
+}
+
+func (a *app) verify(ctx context.Context, files []string, from, dialect string) error {
+	var failed error
+	for _, name := range files {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		g, err := a.loadAs(name, from)
+		if err != nil {
+			failed = a.fail(failed, err)
+			continue
+		}
+		stage, ok := pipeline.StageNamed(dialect)
+		if !ok {
+			stage = pipeline.StageOf(g)
+		}
+		found := stage.Environment().Verify(ctx, g)
+		a.report(found)
+		if found.HasErrors() {
+			failed = a.fail(failed, errReported{})
+		}
+	}
+	return failed
+}
+
+// errReported is the error of input whose diagnostics are written already.
+type errReported struct{}
+
+func (errReported) Error() string { return "the input is at fault" }
+
+// fail reports one of several errors and gives the one that decides the exit status: the first of the worst.
+func (a *app) fail(before, err error) error {
+	if _, done := err.(errReported); !done {
+		a.report(diag.FromError(err))
+	}
+	err = &diag.StatusError{Status: diag.ExitStatus(err), Err: errReported{}}
+	if before != nil && diag.ExitStatus(before) >= diag.ExitStatus(err) {
+		return before
+	}
+	return err
+}

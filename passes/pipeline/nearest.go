@@ -1,0 +1,42 @@
+package pipeline
+
+// Nearest finds the name that a mistyped word most likely stands for: the first of those with the least edit distance
+// (insertions, deletions, substitutions, swaps of neighbours), if that is at most a third of the word's length and one more.
+func Nearest(word string, names []string) (string, bool) {
+	best, at := len(word)/3+2, -1
+	for i, n := range names {
+		if d := distance(word, n, best); d < best {
+			best, at = d, i
+		}
+	}
+	if at < 0 || best >= len(word) {
+		return "", false
+	}
+	return names[at], true
+}
+
+// distance is the restricted Damerau-Levenshtein distance, or limit if it is not less.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		now[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			now[j] = min(last[j]+1, now[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				now[j] = min(now[j], before[j-2]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return min(last[len(b)], limit)
+}
