@@ -1,0 +1,297 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// condition is a guard; valueExpr is a value in a guard or of a parameter, false where it has none.
+type (
+	condition func(*Site) bool
+	valueExpr func(*Site) (ir.AttrValue, bool)
+)
+
+// selOf gives a variable's selection: a bound one, or the result of the matched operation.
+type selOf func(*Site) ir.Selection
+
+// guard reads CONDITION {or CONDITION}; "and" binds stronger, "not" strongest.
+func (p *parser) guard() (condition, error) {
+	return p.joined("or", func() (condition, error) { return p.joined("and", p.factor) })
+}
+
+// joined reads conditions that a word joins.
+func (p *parser) joined(word string, part func() (condition, error)) (condition, error) {
+	c, err := part()
+	if err != nil || p.peek().text != word {
+		return c, err
+	}
+	all := []condition{c}
+	for p.accept(word) {
+		if c, err = part(); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	stop := word == "or"
+	return func(s *Site) bool {
+		for _, c := range all {
+			if c(s) == stop {
+				return stop
+			}
+		}
+		return !stop
+	}, nil
+}
+
+func (p *parser) factor() (condition, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.nest-- }()
+	switch {
+	case p.accept("not"):
+		c, err := p.factor()
+		return func(s *Site) bool { return !c(s) }, err
+	case p.accept("("):
+		c, err := p.guard()
+		if err != nil {
+			return nil, err
+		}
+		return c, p.expect(")")
+	}
+	if f, ok := predicates[p.peek().text]; ok {
+		p.next()
+		args, err := p.selections(f.args)
+		return func(s *Site) bool { return f.holds(s, args) }, err
+	}
+	return p.comparison()
+}
+
+func (p *parser) comparison() (condition, error) {
+	a, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	op := p.next().text
+	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, op) {
+		return nil, fmt.Errorf("expected a comparison, found %q", op)
+	}
+	b, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	return func(s *Site) bool {
+		x, ok := a(s)
+		y, ok2 := b(s)
+		return ok && ok2 && compareValues(op, x, y)
+	}, nil
+}
+
+func compareValues(op string, x, y ir.AttrValue) bool {
+	switch op {
+	case "=":
+		return x.Equal(y)
+	case "!=":
+		return !x.Equal(y)
+	}
+	if x.Kind != ir.AttrInt || y.Kind != ir.AttrInt {
+		return false
+	}
+	switch op {
+	case "<":
+		return x.Int < y.Int
+	case "<=":
+		return x.Int <= y.Int
+	case ">":
+		return x.Int > y.Int
+	}
+	return x.Int >= y.Int
+}
+
+// selections reads (NAME, …), n of them; "result" is the matched operation's result.
+func (p *parser) selections(n int) ([]selOf, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var out []selOf
+	for i := range n {
+		if i > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		name, err := p.want(tokName, "a name")
+		if err != nil {
+			return nil, err
+		}
+		if name == "result" {
+			out = append(out, func(s *Site) ir.Selection { return s.state.result })
+			continue
+		}
+		slot, err := p.names.find(name, selectionVar)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, func(s *Site) ir.Selection { return s.state.slots[slot].sel })
+	}
+	return out, p.expect(")")
+}
+
+// value reads a literal, a parameter's variable or a function of values.
+func (p *parser) value() (valueExpr, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.nest-- }()
+	t := p.peek()
+	if t.kind != tokName || t.text == "true" || t.text == "false" {
+		v, err := p.literal()
+		return func(*Site) (ir.AttrValue, bool) { return v, true }, err
+	}
+	p.next()
+	if f, ok := facts[t.text]; ok {
+		args, err := p.selections(f.args)
+		return func(s *Site) (ir.AttrValue, bool) { return f.value(s, args), true }, err
+	}
+	if f, ok := functions[t.text]; ok {
+		return p.function(f)
+	}
+	slot, err := p.names.find(t.text, attributeVar)
+	return func(s *Site) (ir.AttrValue, bool) { return s.state.slots[slot].attr, true }, err
+}
+
+func (p *parser) function(f function) (valueExpr, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var args []valueExpr
+	for i := range f.args {
+		if i > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		a, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, a)
+	}
+	return func(s *Site) (ir.AttrValue, bool) {
+		values := make([]ir.AttrValue, len(args))
+		for i, a := range args {
+			var ok bool
+			if values[i], ok = a(s); !ok {
+				return ir.AttrValue{}, false
+			}
+		}
+		return f.value(values)
+	}, p.expect(")")
+}
+
+// predicate is a condition on selections.
+type predicate struct {
+	args  int
+	doc   string
+	holds func(s *Site, args []selOf) bool
+}
+
+// ofType is a predicate on an element type.
+func ofType(doc string, is func(scalar.DType) bool) predicate {
+	return predicate{1, doc, func(s *Site, args []selOf) bool { return is(s.Type(args[0](s))) }}
+}
+
+// predicates are the conditions of the language by name.
+var predicates = map[string]predicate{
+	"boolean": ofType("its elements are booleans", scalar.DType.IsBool),
+	"integer": ofType("its elements are integers", scalar.DType.IsInt),
+	"float":   ofType("its elements are real floats", scalar.DType.IsFloat),
+	"real":    ofType("its elements are integers or real floats", func(d scalar.DType) bool { return d.IsInt() || d.IsFloat() }),
+	"once": {1, "the matched use is its only one, and it is not observed", func(s *Site, args []selOf) bool {
+		return s.Once(args[0](s).Tensor)
+	}},
+	"through": {3, "a cast from the first's type to the second's and on to the third's gives what one from first to third gives",
+		func(s *Site, args []selOf) bool {
+			return CastThrough(s.Type(args[0](s)), s.Type(args[1](s)), s.Type(args[2](s)))
+		}},
+}
+
+// fact is a value that selections have.
+type fact struct {
+	args  int
+	doc   string
+	value func(s *Site, args []selOf) ir.AttrValue
+}
+
+// facts are the values of selections by name.
+var facts = map[string]fact{
+	"dtype": {1, "the element type's name", func(s *Site, args []selOf) ir.AttrValue {
+		return ir.StringAttr(s.Tensor(args[0](s).Tensor).DType)
+	}},
+	"shape": {1, "the list of extents", func(s *Site, args []selOf) ir.AttrValue {
+		return ir.IntsAttr(args[0](s).Range.Shape()...)
+	}},
+	"rank": {1, "the number of dimensions", func(s *Site, args []selOf) ir.AttrValue {
+		return ir.IntAttr(int64(args[0](s).Range.Rank()))
+	}},
+	"last": {1, "the extent of the last dimension, -1 without dimensions", func(s *Site, args []selOf) ir.AttrValue {
+		r := args[0](s).Range
+		if r.Rank() == 0 {
+			return ir.IntAttr(-1)
+		}
+		return ir.IntAttr(r.Shape()[r.Rank()-1])
+	}},
+}
+
+// function computes a value from values.
+type function struct {
+	args  int
+	doc   string
+	value func(args []ir.AttrValue) (ir.AttrValue, bool)
+}
+
+// functions are the functions of the language by name.
+var functions = map[string]function{
+	"compose": {2, "the permutation that is p and then q: dimension i of the result is dimension p[q[i]] of the tensor",
+		func(args []ir.AttrValue) (ir.AttrValue, bool) {
+			p, ok := permOf(args[0])
+			q, ok2 := permOf(args[1])
+			if !ok || !ok2 || len(p) != len(q) {
+				return ir.AttrValue{}, false
+			}
+			for i, x := range q {
+				q[i] = p[x]
+			}
+			return ir.IntsAttr(q...), true
+		}},
+	"unmoved": {1, "true if the permutation p leaves every dimension where it is",
+		func(args []ir.AttrValue) (ir.AttrValue, bool) {
+			p, ok := permOf(args[0])
+			for i, x := range p {
+				if int(x) != i {
+					return ir.BoolAttr(false), ok
+				}
+			}
+			return ir.BoolAttr(true), ok
+		}},
+}
+
+// permOf reads a permutation; negative entries count from the end.
+func permOf(v ir.AttrValue) ([]int64, bool) {
+	p, ok := v.Ints()
+	seen := make([]bool, len(p))
+	for i, x := range p {
+		if x < 0 {
+			x += int64(len(p))
+		}
+		if x < 0 || x >= int64(len(p)) || seen[x] {
+			return nil, false
+		}
+		seen[x] = true
+		p[i] = x
+	}
+	return p, ok
+}

@@ -1,0 +1,144 @@
+package rewrite_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+func TestParseErrors(t *testing.T) {
+	cases := []struct{ text, want string }{
+		{`rule`, `1: expected the rule's name, found the end of the file`},
+		{`rule a relu(x) => x`, `expected ":", found "relu"`},
+		{`rule a: rely(x) => x because ""`, `unknown kernel "rely"`},
+		{`rule a: relu(x => x`, `expected "," or ")", found "=>"`},
+		{`rule a: relu(x, y) => x because ""`, `kernel relu has fewer inputs`},
+		{`rule a: relu(z: x) => x because ""`, `kernel relu has no input "z"`},
+		{`rule a: relu(x) => y because ""`, `"y" is not bound by the pattern`},
+		{`rule a: relu(x) => x`, `expected "because", found the end of the file`},
+		{`rule a: relu(x) => x because x`, `expected the identity in quotes, found "x"`},
+		{`rule a: add(xs...) => xs because ""`, `"xs" is a sequence; expected a value`},
+		{`rule a: add(xs..., xs...) => 0 because ""`, `"xs" is bound twice`},
+		{`rule a: sub(x, 0) | sub(0, y) => x because ""`, `alternatives bind different names`},
+		{`rule a: relu(x) => relu(neg(x)) because ""`, `an inner value needs a type`},
+		{`rule a: relu(x) => relu(x) like x because ""`, `takes no "like"`},
+		{`rule a: permute(x){order: p} => x because ""`, `kernel permute has no parameter "order"`},
+		{`rule a: permute(x){perm: p} => permute(x){perm: turn(p)} because ""`, `"turn" is not bound`},
+		{`rule a: relu(x) => x if big(x) because ""`, `"big" is not bound`},
+		{`rule a: relu(x) => x if rank(x) because ""`, `expected a comparison, found "because"`},
+		{`rule a: relu(x) => x if rank(y) = 1 because ""`, `"y" is not bound`},
+		{`rule a: relu(x) => x because "` + "\n\"", `does not end on its line`},
+		{`rule a: relu($) => x`, `unexpected character "$"`},
+		{"\n\nrule a: relu(1.2.3)", `3: "1.2.3" is not a number`},
+		{`rule a: "onnx:Gemm"(x) => x because ""`, `need names: PORT: VALUE`},
+		{`rule a: relu(x) => x because "" rule a: relu(x) => x because ""`, `rule a is there twice`},
+		{`rule a: ` + strings.Repeat("relu(", 100) + "x", `nested deeper than 50`},
+		{`rule a: relu(x) => x if ` + strings.Repeat("(", 100), `nested deeper than 50`},
+	}
+	for _, c := range cases {
+		_, err := rewrite.Parse("f.rules", c.text, kernels.Builtin())
+		if err == nil || !strings.HasPrefix(err.Error(), "f.rules:") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestTextReadsBack(t *testing.T) {
+	for _, text := range []string{
+		`add(xs..., -0, ys...) => add(xs..., ys...) if float(result)`,
+		`permute(permute(x){perm: p}){perm: q} => permute(x){perm: compose(p, q)}`,
+		`relu(y@linear(x, A, b?){activation: "none"}) => linear(x, A, b?){activation: "relu"} if once(y) and not (rank(x) < 2 or rank(x) != rank(y))`,
+		`sub(broadcast(a), b) | sub(a, broadcast(b)) => sub(a, b)`,
+		`sum(x){dims: d, ..others} => sum(x){..others, dims: d} if integer(x)`,
+		`"onnx/17:Gemm"(A: a, B: b) => "tapc:matmul"(a, b)`,
+		`exp(relu(x)) => exp(add(neg(x) like x, 1.5e-3 like x) like x)`,
+	} {
+		r := rules(t, "rule a: "+text+` because "it is"`)[0]
+		if r.Text != text {
+			t.Errorf("got  %s\nwant %s", r.Text, text)
+		}
+	}
+}
+
+func TestForeignKernels(t *testing.T) {
+	b := graph(t, "m = onnx/17:Relu(x)\n y = exp(m)")
+	rs := rules(t, `rule import-relu must: "onnx/17:Relu"(a: x) => "tapc:relu"(x) because "it is max(x, 0)"`)
+	s := run(t, b, rs, rewrite.Options{Verify: true})
+	if s.Applied != 1 || rs[0].Class != rewrite.Semantic {
+		t.Errorf("%+v", s)
+	}
+	want(t, b, "m = tapc:relu(x)\n y = exp(m)")
+}
+
+func TestGuards(t *testing.T) {
+	for guard, holds := range map[string]bool{
+		`float(x)`: true, `integer(x)`: false, `real(x) and boolean(x)`: false, `boolean(x) or float(result)`: true,
+		`not float(x)`: false, `not (integer(x) or boolean(x))`: true, `dtype(x) = dtype(result)`: true, `dtype(x) = "int8"`: false,
+		`rank(x) = 1`: true, `rank(x) >= 1 and rank(x) <= 1`: true, `rank(x) < 1`: false, `rank(x) > 0`: true, `last(x) != 4`: false,
+		`shape(x) = shape(result)`: true, `once(m)`: true, `once(x)`: false, `shape(x) < 3`: false,
+		`integer(x) and float(x) or float(x)`: true, `through(x, m, result)`: true,
+	} {
+		b := graph(t, "m = relu(x)\n n = neg(m)\n y = exp(n)\n z = neg(x)")
+		s := run(t, b, rules(t, "rule a: neg(m@relu(x)) => exp(x) if "+guard+` because "a lie"`), rewrite.Options{})
+		if s.Applied == 1 != holds {
+			t.Errorf("%s: %d applications", guard, s.Applied)
+		}
+	}
+}
+
+// TestCastThrough compares with conversion itself: all values of small types, many of large ones.
+func TestCastThrough(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	claims, possible := 0, 0
+	for _, a := range scalar.DTypes() {
+		values := valuesOf(a, rnd)
+		for _, b := range scalar.DTypes() {
+			for _, c := range scalar.DTypes() {
+				same := true
+				for _, v := range values {
+					if w := scalar.Convert(scalar.Convert(v, b), c); !w.Same(scalar.Convert(v, c)) {
+						if same = false; rewrite.CastThrough(a, b, c) {
+							t.Fatalf("%v as %v as %v is %v, but directly %v", v, b, c, w, scalar.Convert(v, c))
+						}
+						break
+					}
+				}
+				if rewrite.CastThrough(a, b, c) {
+					claims++
+				}
+				if same && !a.IsComplex() && !b.IsComplex() && !c.IsComplex() {
+					possible++
+				}
+			}
+		}
+	}
+	if claims < possible/2 {
+		t.Errorf("%d of about %d chains are taken", claims, possible)
+	}
+}
+
+func valuesOf(d scalar.DType, rnd *rand.Rand) []scalar.Value {
+	var out []scalar.Value
+	n := 1 << 16
+	if d.Size() > 2 {
+		n = 600
+	}
+	for i := range n {
+		var b [16]byte
+		for k := range b {
+			b[k] = byte(rnd.Uint32())
+		}
+		if d.Size() <= 2 {
+			b[0], b[1] = byte(i), byte(i>>8)
+		}
+		out = append(out, scalar.Decode(d, b[:]))
+		if d.Size() == 1 && i == 255 {
+			break
+		}
+	}
+	return append(out, scalar.Zero(d), scalar.Lowest(d), scalar.Highest(d))
+}

@@ -1,0 +1,230 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Site is an operation that a rule looks at. It is only valid during Match, and a rule must not change what it reaches from
+// it.
+type Site struct {
+	Graph *ir.Graph
+	Node  *ir.Node
+	Op    *tensorops.Operation
+
+	kernel *kernel
+	driver *driver
+	state  state // of the text rule that is being matched
+}
+
+// Def is the operation that computes a box of a tensor, with the boxes of its own inputs that this takes.
+type Def struct {
+	Node   *ir.Node
+	Op     *tensorops.Operation
+	Kernel string // without namespace
+	Inputs ir.Ports
+}
+
+// Kernel is the site's kernel name without namespace.
+func (s *Site) Kernel() string { return s.kernel.name }
+
+// Decl is the declaration of the site's kernel, nil if the library has none.
+func (s *Site) Decl() *kernels.Decl { return s.kernel.decl }
+
+// Library is the library of kernels in use.
+func (s *Site) Library() *kernels.Library { return s.driver.opt.Library }
+
+// Tensor gives the body of a tensor that the site reaches.
+func (s *Site) Tensor(id ir.NodeID) *tensorops.Tensor { return tensorops.TensorOf(s.Graph, id) }
+
+// Type is the element type of a selection.
+func (s *Site) Type(sel ir.Selection) scalar.DType { return s.Tensor(sel.Tensor).Type() }
+
+// Result gives the site's only output; ok is false if it has another number of them.
+func (s *Site) Result() (sel ir.Selection, ok bool) { return onlyOutput(s.Op) }
+
+func onlyOutput(op *tensorops.Operation) (ir.Selection, bool) {
+	if len(op.Outputs) != 1 || len(op.Outputs[0].Sel) != 1 {
+		return ir.Selection{}, false
+	}
+	return op.Outputs[0].Sel[0], true
+}
+
+// Def finds the operation that computes a selection. It is false where there is none, where the operation has an effect or
+// several outputs, and where no boxes of its inputs give exactly the selection.
+func (s *Site) Def(sel ir.Selection) (Def, bool) {
+	d, ok := s.producer(sel)
+	if ok {
+		d.Inputs, ok = s.driver.restrict(d, sel)
+	}
+	return d, ok
+}
+
+// producer is Def with the inputs as they are, for the whole tensor.
+func (s *Site) producer(sel ir.Selection) (Def, bool) {
+	id := s.driver.index.producer[sel.Tensor]
+	op := tensorops.OperationOf(s.Graph, id)
+	if op == nil || s.driver.index.is(id, pinned) {
+		return Def{}, false
+	}
+	out, ok := onlyOutput(op)
+	if !ok || !out.Range.Equal(tensorops.TensorOf(s.Graph, out.Tensor).Range) {
+		return Def{}, false
+	}
+	return Def{Node: s.Graph.Node(id), Op: op, Kernel: s.driver.kernelOf(op.Kernel).name, Inputs: op.Inputs}, true
+}
+
+// Once says whether the site's single use of a tensor is all there is: nobody else consumes it and it is not observed.
+func (s *Site) Once(t ir.NodeID) bool {
+	return s.driver.index.live[t] == 1 && !s.driver.index.is(t, observed|pinned)
+}
+
+// Bind applies the site's kernel to its operation.
+func (s *Site) Bind() (*kernels.Instance, error) {
+	return s.driver.bind(s.Op.Kernel, s.Op.Params, s.Op.Inputs, s.Op.Outputs)
+}
+
+// restrict gives the boxes of a definition's inputs that compute a box of its result.
+func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
+	out, _ := onlyOutput(def.Op)
+	if sel.Range.Equal(out.Range) {
+		return def.Op.Inputs, true
+	}
+	if sel.Range.Empty() || len(def.Op.Inputs) == 0 {
+		return def.Op.Inputs, len(def.Op.Inputs) == 0
+	}
+	if d.kernelOf(def.Op.Kernel).pointwise {
+		return restrictPointwise(def.Op.Inputs, out.Range, sel.Range)
+	}
+	return d.restrictBound(def, sel.Range)
+}
+
+// isPointwise says whether every operand of a kernel is indexed by the same group of dimensions, as it is or broadcast, and
+// its body never names that group: then a box of the result is the kernel applied to the same box of the operands.
+func isPointwise(d *kernels.Decl) bool {
+	group := ""
+	for _, o := range d.Operands {
+		if len(o.Index) != 1 || o.Index[0].Group == "" || o.Index[0].Use > kernels.Broadcast || o.Out && o.Index[0].Use != kernels.Plain {
+			return false
+		}
+		if group != "" && o.Index[0].Group != group {
+			return false
+		}
+		group = o.Index[0].Group
+	}
+	for _, a := range d.Attrs {
+		if a.Of != "" {
+			return false
+		}
+	}
+	for _, l := range d.Lets {
+		words := strings.FieldsFunc(l.Text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if slices.Contains(words, group) {
+			return false
+		}
+	}
+	return group != "" && len(d.Lets) > 0
+}
+
+// restrictPointwise cuts the inputs of a pointwise kernel as its result is cut: right-aligned, sizes of 1 as they are.
+func restrictPointwise(in ir.Ports, whole, part zspace.Range) (ir.Ports, bool) {
+	cut := in.Clone()
+	ok := true
+	cut.All(func(_, _ int, s *ir.Selection) {
+		shift := whole.Rank() - s.Range.Rank()
+		if shift < 0 {
+			ok = false
+			return
+		}
+		r := s.Range.Clone()
+		for i := range r.Start {
+			j := i + shift
+			if r.End[i]-r.Start[i] == 1 && whole.End[j]-whole.Start[j] != 1 {
+				continue
+			}
+			start := s.Range.Start[i]
+			r.Start[i] = start + (part.Start[j] - whole.Start[j])
+			r.End[i] = start + (part.End[j] - whole.Start[j])
+		}
+		s.Range = r
+	})
+	return cut, ok
+}
+
+// restrictBound asks the kernel's declaration which boxes of the inputs a part of the result needs, and checks that the
+// kernel applied to those boxes computes that part: the same accesses, moved, and a body that does not depend on place.
+func (d *driver) restrictBound(def Def, part zspace.Range) (ir.Ports, bool) {
+	whole, err := d.bind(def.Op.Kernel, def.Op.Params, def.Op.Inputs, def.Op.Outputs)
+	if err != nil {
+		return nil, false
+	}
+	box, err := whole.Restrict([]zspace.Range{part})
+	if err != nil {
+		return nil, false
+	}
+	in, out := def.Op.Inputs.Clone(), def.Op.Outputs.Clone()
+	for i, o := range whole.Operands {
+		r, err := whole.Reads(i, box)
+		if err != nil || !o.Sel.Range.Contains(r) {
+			return nil, false
+		}
+		side := in
+		if o.Decl.Out {
+			side = out
+		}
+		side.Get(o.Port).Sel[o.Entry].Range = r
+	}
+	cut, err := d.bind(def.Op.Kernel, def.Op.Params, in, out)
+	if err != nil || !out[0].Sel[0].Range.Equal(part) || !isPart(whole, cut, box) {
+		return nil, false
+	}
+	return in, true
+}
+
+// isPart says whether an instance computes what another computes on a box of its dims.
+func isPart(whole, part *kernels.Instance, box zspace.Range) bool {
+	if len(whole.Dims) != len(part.Dims) || len(whole.Operands) != len(part.Operands) {
+		return false
+	}
+	for i, dim := range part.Dims {
+		if dim.Extent != box.End[i]-box.Start[i] {
+			return false
+		}
+	}
+	for i, o := range part.Operands {
+		w := whole.Operands[i].Access
+		moved, err := w.Apply(box.Start)
+		if err != nil || !moved.Equal(o.Access.Offset) || !w.Projection.Equal(o.Access.Projection) {
+			return false
+		}
+	}
+	placed := false
+	for _, s := range whole.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			placed = placed || e.Op == scalar.Loop
+			return true
+		})
+	}
+	return !placed
+}
+
+// bind applies a kernel to ports.
+func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.Instance, error) {
+	decl := d.kernelOf(name).decl
+	if decl == nil {
+		return nil, errNoKernel
+	}
+	return decl.Bind(kernels.CallOf(params, in, out, func(t ir.NodeID) scalar.DType {
+		if body := tensorops.TensorOf(d.index.g, t); body != nil {
+			return body.Type()
+		}
+		return scalar.Invalid
+	}))
+}

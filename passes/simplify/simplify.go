@@ -1,0 +1,32 @@
+// Package simplify holds the passes that make an Operation Expression smaller without a change of any observed value:
+// simplify (algebra, composition of selectors, constant folding, epilogues), cse (equal operations become one) and dce
+// (what nobody needs goes).
+//
+// All three are rules of package rewrite, most of them text in rules/. They also accept an Application Expression, where
+// they remove operations with their shards but make no new ones. This package must not import the pass runner or a back end.
+// Read next: rules/algebra.rules; docs/rewrites.md lists every rule.
+package simplify
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// Run simplifies a graph in place with the built-in rules and, after them, those given. The result observes the same values;
+// see rewrite.Run for what stays.
+func Run(ctx context.Context, g *ir.Graph, more []rewrite.Rule, opt rewrite.Options) (rewrite.Stats, error) {
+	return rewrite.Run(ctx, g, append(Rules(), more...), opt)
+}
+
+// CSE makes operations with the same kernel, parameters and inputs one, producers first, so that copies of whole
+// subexpressions become one in one go. Tensors that are observed keep their own operation.
+func CSE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, error) {
+	return rewrite.Run(ctx, g, []rewrite.Rule{cseRule(g)}, opt)
+}
+
+// DCE removes operations and tensors that no observed value needs; see rewrite.RemoveDead.
+func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, error) {
+	return rewrite.RemoveDead(ctx, g, "dce", opt)
+}
