@@ -10,10 +10,12 @@ import (
 
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
@@ -31,7 +33,7 @@ func Each(t *testing.T, device schedule.DeviceType, f func(t *testing.T, g *ir.G
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			schedules(t, c.graph, device, c.shards...)
+			suite{t, c.graph, nil}.schedules(device, c.shards...)
 			f(t, c.graph)
 		})
 	}
@@ -42,7 +44,7 @@ func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			in, want := schedules(t, c.graph, device, c.shards...)
+			in, want := suite{t, c.graph, nil}.schedules(device, c.shards...)
 			if n := kernelCount(c.graph); n != c.kernels {
 				t.Errorf("%d kernels, want %d", n, c.kernels)
 			}
@@ -51,31 +53,57 @@ func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 	}
 }
 
-// inputs gives the random inputs of a program with seed 1.
-func inputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
+// Graph takes one graph through the passes, runs it on a back end and compares all values with the reference evaluator's.
+func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants reference.Constants, execute Execute) {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, want := suite{t, g, constants}.schedules(device)
+	compareAll(t, "executed", want, execute(t, g, in))
+}
+
+// suite is one graph on its way.
+type suite struct {
+	*testing.T
+	g         *ir.Graph
+	constants reference.Constants
+}
+
+// inputs gives the random inputs of the program with seed 1.
+func (s suite) inputs() map[string]tensorfile.Tensor {
+	s.Helper()
+	p, err := tensorops.ProgramOf(s.g)
+	s.check(err)
 	out := map[string]tensorfile.Tensor{}
 	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(g, x.Tensor)
+		body := tensorops.TensorOf(s.g, x.Tensor)
 		n, _ := body.Range.Size()
 		out[x.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: rt.Random(body.Type(), 1, x.Name, n)}
 	}
 	return out
 }
 
-func evaluate(t *testing.T, what string, g *ir.Graph, in, want map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-	t.Helper()
-	ev := reference.Evaluator{Library: kernels.Builtin()}
-	got, err := ev.Evaluate(context.Background(), g, in)
+func (s suite) check(err error) {
+	s.Helper()
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		s.Fatal(err)
 	}
-	compareAll(t, what, want, got)
+}
+
+func (s suite) evaluate(what string, in, want map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	s.Helper()
+	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: s.constants}
+	got, err := ev.Evaluate(context.Background(), s.g, in)
+	if err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+	compareAll(s.T, what, want, got)
 	return got
+}
+
+func (s suite) verify(what string, e *check.Environment) {
+	s.Helper()
+	if list := e.Verify(context.Background(), s.g); list.HasErrors() {
+		s.Fatalf("after %s the graph breaks constraints of %s:\n%v", what, e.Name, list)
+	}
 }
 
 func compareAll(t *testing.T, what string, want, got map[string]tensorfile.Tensor) {
@@ -87,38 +115,37 @@ func compareAll(t *testing.T, what string, want, got map[string]tensorfile.Tenso
 	}
 }
 
-// schedules takes a graph through the passes, comparing the values after each with the reference.
-func schedules(t *testing.T, g *ir.Graph, device schedule.DeviceType, shards ...string) (in, want map[string]tensorfile.Tensor) {
-	t.Helper()
-	in = inputs(t, g)
-	want = evaluate(t, "operations", g, in, nil)
+// schedules takes the graph through the passes, verifying it and comparing its values with the reference after each.
+func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want map[string]tensorfile.Tensor) {
+	s.Helper()
+	in = s.inputs()
+	want = s.evaluate("operations", in, nil)
 	lib := kernels.Builtin()
 	var requests []shard.Request
-	for _, s := range shards {
-		r, err := shard.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, text := range shards {
+		r, err := shard.Parse(text)
+		s.check(err)
 		requests = append(requests, r)
 	}
-	if _, err := shard.Run(g, lib, requests); err != nil {
-		t.Fatal(err)
+	_, err := shard.Run(s.g, lib, requests)
+	s.check(err)
+	apply.Run(s.g)
+	s.verify("apply", application.Environment())
+	s.evaluate("applications", in, want)
+	steps := []struct {
+		name string
+		run  func() error
+	}{
+		{"lower", func() error { return lower.Run(s.g, lib, lower.Options{Target: device}) }},
+		{"fuse", func() error { _, err := fuse.Run(s.g); return err }},
+		{"tile", func() error { tile.Run(s.g); return nil }},
+		{"plan", func() error { _, err := plan.Run(s.g); return err }},
 	}
-	apply.Run(g)
-	evaluate(t, "applications", g, in, want)
-	if err := lower.Run(g, lib, lower.Options{Target: device}); err != nil {
-		t.Fatal(err)
+	for _, step := range steps {
+		s.check(step.run())
+		s.verify(step.name, schedule.Environment())
+		s.evaluate(step.name, in, want)
 	}
-	evaluate(t, "lower", g, in, want)
-	if _, err := fuse.Run(g); err != nil {
-		t.Fatal(err)
-	}
-	evaluate(t, "fuse", g, in, want)
-	tile.Run(g)
-	if _, err := plan.Run(g); err != nil {
-		t.Fatal(err)
-	}
-	evaluate(t, "plan", g, in, want)
 	return in, want
 }
 

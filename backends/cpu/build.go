@@ -59,6 +59,9 @@ func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path 
 	if err := c.run(ctx, append(args, "-lm", "-o", out.Name())...); err != nil {
 		return err
 	}
+	if err := os.Chmod(out.Name(), 0o755); err != nil {
+		return diag.Fault("%v", err)
+	}
 	return os.Rename(out.Name(), path)
 }
 

@@ -8,16 +8,24 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-func TestConformance(t *testing.T) { conformance.Run(t, schedule.CPU, execute) }
+func TestConformance(t *testing.T) { conformance.Run(t, schedule.CPU, executeWith(nil)) }
 
-// execute builds a scheduled graph with every warning an error and with sanitizers, and runs it.
-func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+// executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
+func executeWith(load reference.Constants) conformance.Execute {
+	return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+		t.Helper()
+		return execute(t, g, in, func(c tensorops.Const) (tensorfile.Tensor, error) { return load(c, tensorops.TensorOf(g, c.Tensor)) })
+	}
+}
+
+func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load LoadConst) map[string]tensorfile.Tensor {
 	t.Helper()
 	cc, err := FindCompiler()
 	if err != nil {
@@ -29,7 +37,7 @@ func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[str
 	}
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "program")
-	err = cc.Build(context.Background(), src, nil, exe, Options{Version: "test", CPU: "native",
+	err = cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "native",
 		Flags: []string{"-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src.C)

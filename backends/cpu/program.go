@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -172,31 +173,61 @@ type describedKernel struct {
 	Loops        []string `json:"loops"`
 }
 
+// description is what --describe prints.
 type description struct {
-	Program        string            `json:"program"`
-	Tapc           string            `json:"tapc"`
-	Target         string            `json:"target"`
-	Source         string            `json:"source,omitempty"`
-	Graph          string            `json:"graph"`
-	Inputs         []describedTensor `json:"inputs"`
-	Outputs        []describedTensor `json:"outputs"`
-	ArenaBytes     int64             `json:"arena_bytes"`
-	ConstantsBytes int64             `json:"constants_bytes"`
-	Kernels        []describedKernel `json:"kernels"`
+	Program, Tapc, Target, Source, Graph string
+	ArenaBytes, ConstantsBytes           int64
+	Inputs, Outputs                      []describedTensor
+	Kernels                              []describedKernel
 }
 
 // describe gives what --describe prints.
 func (e *emitter) describe() (string, error) {
 	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: cnest.BaseName(e.g.File), Graph: e.g.GraphUUID().String(),
 		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.src.Arena,
-		ConstantsBytes: e.src.Bytes, Kernels: []describedKernel{}}
+		ConstantsBytes: e.src.Bytes}
 	for _, id := range e.steps {
 		if k, ok := e.g.Node(id).Body.(*schedule.Kernel); ok {
 			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})
 		}
 	}
-	text, err := json.MarshalIndent(d, "", "  ")
-	return string(text) + "\n", err
+	return indented(d)
+}
+
+// indented writes a description with a line for every tensor and kernel.
+func indented(d description) (string, error) {
+	var b strings.Builder
+	field := func(name string, v any) error {
+		text, err := json.Marshal(v)
+		if b.Len() == 0 {
+			b.WriteString("{\n")
+		} else {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(&b, "  %q: %s", name, text)
+		return err
+	}
+	list := func(name string, n int, item func(i int) any) error {
+		fmt.Fprintf(&b, ",\n  %q: [", name)
+		for i := range n {
+			text, err := json.Marshal(item(i))
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "\n    %s", text)
+		}
+		b.WriteString("\n  ]")
+		return nil
+	}
+	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("target", d.Target), field("source", d.Source),
+		field("graph", d.Graph), field("arena_bytes", d.ArenaBytes), field("constants_bytes", d.ConstantsBytes),
+		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
+		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
+		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))
+	return b.String() + "\n}\n", err
 }
 
 func loopTexts(k *schedule.Kernel) []string {

@@ -17,5 +17,5 @@ const defaultForm = "loom"
 
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{a.verifyCommand(), a.translateCommand(), a.versionCommand()}
+	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.versionCommand()}
 }

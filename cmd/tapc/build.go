@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// release is the version that programs carry.
+const release = "0.1.0"
+
+const buildHelp = `Compile a graph file to an executable.
+
+The program needs neither tapc nor Go; PROGRAM --help says what it takes. Constants
+that the graph names in data files beside it, or that --bind names, travel inside.
+
+--emit stops earlier and writes what there is then, to -o or standard output:
+  operations    the verified Operation Expression
+  applications  the Application Expression, after sharding
+  schedule      the Scheduled Kernels
+  c             the C program (--target=cpu)
+  cuda          the CUDA kernels (--target=cuda)
+Without a C compiler, build says what to install and ends with exit status 3.`
+
+var emits = []string{"exe", "operations", "applications", "schedule", "c", "cuda"}
+
+func (a *app) buildCommand() *cobra.Command {
+	c := &cobra.Command{Use: "build FILE -o PROGRAM", Short: "Compile a graph file to an executable", Long: buildHelp, Args: needFiles(1, 1),
+		Example: "  tapc build model.loom.json -o model\n  tapc build model.tap --shard 'op:linear=2x2' -o model\n" +
+			"  tapc build model.loom.json --target=cuda --emit=cuda -o model.cu"}
+	f := addCompileFlags(c)
+	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
+	emit := c.Flags().String("emit", "exe", "what to write: exe, operations, applications, schedule, c or cuda")
+	c.Flags().StringVar(&f.target, "target", "cpu", "what the program runs on: cpu or cuda")
+	complete(c, "emit", emits)
+	complete(c, "target", targets)
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if err := oneOf("--emit", *emit, emits); err != nil {
+			return err
+		}
+		if err := oneOf("--target", f.target, targets); err != nil {
+			return err
+		}
+		return a.build(ctx, args[0], *out, *emit, f)
+	})
+}
+
+func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags) error {
+	switch {
+	case emit == "exe" && out == "":
+		return diag.Usage("build needs -o PROGRAM")
+	case emit == "exe" && f.target == "cuda":
+		return diag.Usage("--target=cuda gives kernels so far, not programs: use --emit=cuda")
+	case emit == "c" && f.target != "cpu" || emit == "cuda" && f.target != "cuda":
+		return diag.Usage("--emit=%s does not go with --target=%s", emit, f.target)
+	}
+	if out == "" {
+		out = stdName
+	}
+	var cc *cpu.Compiler
+	if emit == "exe" {
+		var err error
+		if cc, err = cpu.FindCompiler(); err != nil {
+			return err
+		}
+	}
+	c, err := a.compile(file, f)
+	if err != nil {
+		return err
+	}
+	defer c.loader.Close()
+	if err := a.lowerTo(ctx, c, lastStage(emit)); err != nil {
+		return err
+	}
+	switch emit {
+	case "exe":
+		return a.executable(ctx, c, programName(file), out, cc)
+	case "c", "cuda":
+		text, err := sourceText(c, programName(file))
+		if err != nil {
+			return err
+		}
+		return a.writeFile(ctx, out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	}
+	return a.store(ctx, out, "", c.g)
+}
+
+// lastStage gives the stage that an output is written at.
+func lastStage(emit string) pipeline.Stage {
+	switch emit {
+	case "operations":
+		return pipeline.OperationExpression
+	case "applications":
+		return pipeline.ApplicationExpression
+	}
+	return pipeline.ScheduledKernels
+}

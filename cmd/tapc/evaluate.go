@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// evaluate computes the outputs with the reference evaluator.
+func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
+	if r.given("bench") {
+		return diag.Usage("--bench needs a C compiler: the reference evaluator's speed means nothing")
+	}
+	p, err := tensorops.ProgramOf(c.g)
+	if err != nil {
+		return err
+	}
+	targets, err := outputFiles(p, r.outputs)
+	if err != nil {
+		return err
+	}
+	in, err := c.inputs(p, r)
+	if err != nil {
+		return err
+	}
+	ev := reference.Evaluator{Library: c.lib, Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(x) }}
+	out, err := ev.Evaluate(ctx, c.g, in)
+	if err != nil {
+		return err
+	}
+	for _, o := range p.Outputs {
+		if path, ok := targets[o.Name]; ok {
+			if err := tensorfile.WriteNPY(path, out[o.Name]); err != nil {
+				return err
+			}
+		} else if len(targets) == 0 {
+			a.printTensor(o.Name, out[o.Name])
+		}
+	}
+	return nil
+}
+
+func outputFiles(p *tensorops.Program, flags []string) (map[string]string, error) {
+	targets := map[string]string{}
+	for _, text := range flags {
+		name, path, ok := strings.Cut(text, "=")
+		if !ok || path == "" {
+			return nil, diag.Usage("--output %q: expected NAME=FILE.npy", text)
+		}
+		if !slices.ContainsFunc(p.Outputs, func(o tensorops.Named) bool { return o.Name == name }) {
+			return nil, unknown("output", name, names(p.Outputs))
+		}
+		targets[name] = path
+	}
+	return targets, nil
+}
+
+func names(list []tensorops.Named) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = x.Name
+	}
+	return out
+}
+
+// inputs reads the inputs from the files of the command line, and makes the others at random where that is asked for.
+func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tensorfile.Tensor, error) {
+	in := map[string]tensorfile.Tensor{}
+	for _, text := range r.inputs {
+		name, path, ok := strings.Cut(text, "=")
+		if !ok {
+			name, path = "", text
+		}
+		if name != "" && !slices.ContainsFunc(p.Inputs, func(x tensorops.Named) bool { return x.Name == name }) {
+			return nil, unknown("input", name, names(p.Inputs))
+		}
+		if err := readInputs(in, p, name, path); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range p.Inputs {
+		if _, ok := in[x.Name]; ok {
+			continue
+		}
+		if !r.given("random") {
+			return nil, fmt.Errorf("input %q is not given: use --input %s=FILE.npy or --random SEED", x.Name, x.Name)
+		}
+		t := tensorops.TensorOf(c.g, x.Tensor)
+		n, err := t.Range.Size()
+		if err != nil {
+			return nil, err
+		}
+		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), uint64(r.random), x.Name, n)}
+	}
+	return in, nil
+}
+
+// readInputs reads one named input from a file or, with no name, every input that the file has.
+func readInputs(in map[string]tensorfile.Tensor, p *tensorops.Program, name, path string) error {
+	path, key, hasKey := cutKey(path)
+	f, err := tensorfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if name == "" && len(p.Inputs) == 1 && len(f.Tensors()) == 1 {
+		name, key, hasKey = p.Inputs[0].Name, f.Tensors()[0].Name, true
+	}
+	for _, x := range p.Inputs {
+		if name != "" && x.Name != name {
+			continue
+		}
+		from := x.Name
+		if hasKey {
+			from = key
+		} else if name != "" && len(f.Tensors()) == 1 {
+			from = f.Tensors()[0].Name
+		}
+		if name == "" {
+			if _, err := f.Info(from); err != nil {
+				continue
+			}
+		}
+		if in[x.Name], err = f.Load(from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutKey splits FILE.npz:KEY.
+func cutKey(path string) (file, key string, ok bool) {
+	for _, suffix := range []string{".npz:", ".safetensors:"} {
+		if i := strings.LastIndex(path, suffix); i >= 0 {
+			return path[:i+len(suffix)-1], path[i+len(suffix):], true
+		}
+	}
+	return path, "", false
+}
+
+// printTensor shows a tensor on standard output: all of it when small, else its first elements.
+func (a *app) printTensor(name string, t tensorfile.Tensor) {
+	const all = 64
+	size := t.DType.Size()
+	n := len(t.Data) / size
+	words := make([]string, 0, min(n, all))
+	for i := range min(n, all) {
+		words = append(words, scalar.Decode(t.DType, t.Data[i*size:]).Number())
+	}
+	text := strings.Join(words, ", ")
+	if n > all {
+		text += ", … " + strconv.Itoa(n-all) + " more"
+	}
+	a.printf("%s: %v%v\n  %s\n", name, t.DType, t.Shape, text)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+const runHelp = `Compile a graph file and run it, in one step.
+
+Inputs come from .npy, .npz or .safetensors files, or at random; outputs go to files
+or, without --output, to the terminal. Without a C compiler on the machine the
+reference evaluator computes the values, slowly, and a line on standard error says so.`
+
+// runFlags are the flags that go on to the program.
+type runFlags struct {
+	inputs  []string
+	outputs []string
+	random  int64
+	bench   int
+	threads int
+	given   func(flag string) bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	c := &cobra.Command{Use: "run FILE --input NAME=FILE.npy --output NAME=FILE.npy", Short: "Compile a graph file and run it", Long: runHelp,
+		Args:    needFiles(1, 1),
+		Example: "  tapc run model.loom.json --input x=x.npy --output y=y.npy\n  tapc run model.loom.json --random 1"}
+	f := addCompileFlags(c)
+	f.target = "cpu"
+	r := &runFlags{given: c.Flags().Changed}
+	c.Flags().StringArrayVar(&r.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
+	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE.npy (repeatable)")
+	c.Flags().Int64Var(&r.random, "random", 0, "fill inputs that are not given at random, from this seed")
+	c.Flags().IntVar(&r.bench, "bench", 0, "run this many times and print the times")
+	c.Flags().IntVar(&r.threads, "threads", 0, "threads to run on (default: all cores)")
+	reference := c.Flags().Bool("reference", false, "compute with the reference evaluator")
+	return a.command(c, func(ctx context.Context, args []string) error { return a.run(ctx, args[0], f, r, *reference) })
+}
+
+func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags, reference bool) error {
+	cc, err := cpu.FindCompiler()
+	if errors.Is(err, cpu.ErrNoCompiler) && !reference {
+		fmt.Fprintf(a.stderr, "tapc: no C compiler on this machine: computing with the reference evaluator\n")
+	}
+	c, err := a.compile(file, f)
+	if err != nil {
+		return err
+	}
+	defer c.loader.Close()
+	if err := a.lowerTo(ctx, c, pipeline.ScheduledKernels); err != nil {
+		return err
+	}
+	if cc == nil || reference {
+		return a.evaluate(ctx, c, r)
+	}
+	dir, remove, err := temporary()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	program := filepath.Join(dir, programName(file))
+	if err := a.executable(ctx, c, programName(file), program, cc); err != nil {
+		return err
+	}
+	return a.execute(ctx, program, r.args())
+}
+
+// args gives the program's command line.
+func (r *runFlags) args() []string {
+	var args []string
+	for _, x := range r.inputs {
+		args = append(args, "--input", x)
+	}
+	for _, x := range r.outputs {
+		args = append(args, "--output", x)
+	}
+	if r.given("random") {
+		args = append(args, "--random", strconv.FormatInt(r.random, 10))
+	}
+	if r.given("bench") {
+		args = append(args, "--bench", strconv.Itoa(r.bench))
+	}
+	if r.given("threads") {
+		args = append(args, "--threads", strconv.Itoa(r.threads))
+	}
+	return args
+}
+
+// execute runs a program with tapc's own streams; its exit status becomes tapc's.
+func (a *app) execute(ctx context.Context, program string, args []string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return &diag.StatusError{Status: exit.ExitCode(), Err: errReported{}}
+	case err != nil:
+		return diag.Fault("the program: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package layers holds the table of who may import whom in tapc, and the check of it.
+//
+// A package imports only packages on lower levels, or packages of its own level that stand before it. Read next:
+// ARCHITECTURE.md.
+package layers
+
+import "strings"
+
+// Rule gives a package, or with "/..." a folder of packages, its level. Within a level, Order says who stands before whom:
+// a package may import those of its level with a smaller Order.
+type Rule struct {
+	Pattern string
+	Level   int
+	Order   int
+}
+
+// Table is the import table, most special patterns first.
+var Table = []Rule{
+	{"ir/diag", 0, 0},
+	{"ir/zspace", 0, 0},
+	{"ir/scalar", 0, 0},
+	{"ir", 1, 0},
+	{"ir/tensorfile", 1, 1},
+	{"ir/check", 1, 2},
+	{"ir/irtest", 6, 0}, // only tests import it
+	{"ir/...", 2, 0},
+	{"dialects/tensorops", 3, 0},
+	{"dialects/tensorops/kernels", 3, 1},
+	{"dialects/application", 3, 2},
+	{"dialects/schedule", 3, 3},
+	{"dialects", 3, 4},
+	{"passes/rewrite", 4, 0},
+	{"passes/pipeline", 4, 1},
+	{"passes/...", 4, 2},
+	{"frontends/amanda", 4, 2},
+	{"frontends/...", 4, 3},
+	{"backends/cexpr", 4, 4},
+	{"backends/cnest", 4, 5},
+	{"backends/constants", 4, 4},
+	{"backends/reference", 4, 4},
+	{"backends/cpu/runtime", 4, 4},
+	{"backends/cuda/toolchain", 4, 4},
+	{"backends/cuda/emu", 4, 5},
+	{"backends/cpu", 4, 6},
+	{"backends/cuda", 4, 6},
+	{"backends/conformance", 6, 0}, // only tests import it
+	{"internal/...", 1, 0},
+	{"plugins/proto", 5, 0},
+	{"plugins", 5, 1},
+	{"plugins/host", 5, 2},
+	{"plugins/...", 5, 3},
+	{"cmd/...", 6, 1},
+	{"tools/...", 6, 1},
+	{"lit-tests", 6, 2},
+}
+
+// Find gives the rule of a package, named by its path inside the module.
+func Find(pkg string) (Rule, bool) {
+	for _, r := range Table {
+		folder, all := strings.CutSuffix(r.Pattern, "/...")
+		if pkg == r.Pattern || all && strings.HasPrefix(pkg, folder+"/") {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// May says whether a package may import another.
+func May(from, to Rule) bool {
+	if from.Level != to.Level {
+		return to.Level < from.Level
+	}
+	return to.Order < from.Order || from.Pattern == to.Pattern
+}
