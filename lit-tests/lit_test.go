@@ -1,0 +1,101 @@
+// Package lit_test runs the regression tests of this directory as Go tests: it builds the commands that they use and hands
+// every file with a RUN line to package tools/lit/run.
+//
+// The directories mirror the module's. LIT_FILTER (a regular expression over names) selects tests; LIT_REWRITE=1 regenerates
+// the CHECK lines of tests that have a BLESS line. Read next: docs/lit.md.
+package lit_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tensortapestry.org/tapc/tools/lit/run"
+	"tensortapestry.org/tapc/tools/lit/shell"
+)
+
+// commands are the programs for RUN lines, by package.
+var commands = []string{"./cmd/tapc", "./tools/filecheck"}
+
+func TestLit(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(t, root)
+	bin := t.TempDir()
+	build := exec.Command("go", append([]string{"build", "-o", bin + string(os.PathSeparator)}, commands...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build, err, out)
+	}
+	run.Suite(t, ".", run.Config{
+		Tools:    map[string]shell.Tool{"status": {Run: status}},
+		Excludes: []string{"lit_test.go", "README.md"},
+		Env:      []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")},
+		Substitutions: []run.Substitution{
+			{From: "%{examples}", To: filepath.Join(root, "examples")},
+			{From: "%{root}", To: root},
+		},
+		Timeout: 2 * time.Minute,
+		Rewrite: os.Getenv("LIT_REWRITE") == "1",
+	})
+}
+
+// watch looks at every source file, so that the go command, which remembers what a test looked at, runs this test again after
+// a change to a command that it only builds.
+func watch(t *testing.T, root string) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // files that vanish meanwhile are none of this test's business
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		os.Stat(path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// status is the command "status N COMMAND ARGUMENT...", which succeeds if the command ends with exit status N.
+func status(ctx context.Context, p *shell.Process) int {
+	if len(p.Args) < 2 {
+		fmt.Fprintln(p.Stderr, "status: needs a number and a command")
+		return 2
+	}
+	cmd := exec.CommandContext(ctx, p.Args[1], p.Args[2:]...)
+	if path, ok := lookPath(p.Args[1], p.Getenv("PATH")); ok {
+		cmd.Path, cmd.Err = path, nil
+	}
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, []string{"PATH=" + p.Getenv("PATH")}, p.Stdin, p.Stdout, p.Stderr
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		fmt.Fprintln(p.Stderr, "status:", err)
+		return 2
+	}
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != p.Args[0] {
+		fmt.Fprintf(p.Stderr, "status: %s ended with %s, expected %s\n", p.Args[1], got, p.Args[0])
+		return 1
+	}
+	return 0
+}
+
+// lookPath finds a program in the directories of a PATH.
+func lookPath(name, path string) (string, bool) {
+	for _, dir := range filepath.SplitList(path) {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return filepath.Join(dir, name), true
+		}
+	}
+	return "", false
+}
