@@ -136,13 +136,17 @@ func (e *execution) anyTrue(exprs []string) (bool, error) {
 
 // attempts runs the script until it passes or its retries are used up.
 func (e *execution) attempts() Code {
+	retries := 0
+	if e.script.retries != nil {
+		retries = *e.script.retries
+	}
 	for try := 0; ; try++ {
 		code := e.attempt()
 		switch {
 		case code == Pass && try > 0:
 			fmt.Fprintf(&e.out, "passed at attempt %d\n", try+1)
 			return FlakyPass
-		case code != Fail || try == e.script.retries:
+		case code != Fail || try == retries:
 			return code
 		}
 		fmt.Fprintf(&e.out, "attempt %d failed, trying again\n", try+1)
@@ -186,6 +190,9 @@ func (e *execution) attempt() Code {
 		if err != nil {
 			fmt.Fprintf(&e.out, "line %d: %s\n", l.line, err)
 			return Unresolved
+		}
+		if line == "" {
+			continue // all of it was a condition that does not hold
 		}
 		if code := e.command(ctx, session, l.line, line); code != Pass {
 			return code

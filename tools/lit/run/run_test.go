@@ -84,6 +84,8 @@ func TestOutcomes(t *testing.T) {
 		{"define twice", "DEFINE: %{x} = a\nDEFINE: %{x} = b\nRUN: true\n", Unresolved, "already defined"},
 		{"redefine first", "REDEFINE: %{x} = a\nRUN: true\n", Unresolved, "not defined"},
 		{"bad define", "DEFINE: x = a\nRUN: true\n", Unresolved, "needs %{name}"},
+		{"nothing left", "RUN: %if red %{false%}\nRUN: true\n", Pass, ""},
+		{"retries twice", "ALLOW_RETRIES: 1\nALLOW_RETRIES: 2\nRUN: true\n", Unresolved, "more than one"},
 		{"json", `{"//": "RUN: show \"a b\" c | count 2", "k": 1}` + "\n", Pass, ""},
 		{"filecheck", "RUN: show one two | filecheck %s\nCHECK: one\nCHECK-NEXT: two\n", Pass, ""},
 		{"filecheck fails", "RUN: show one | FileCheck %s\nCHECK: two\n", Fail, "check:2 "},

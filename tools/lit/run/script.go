@@ -15,7 +15,7 @@ type script struct {
 	xfail       []string     // boolean expressions
 	requires    []string
 	unsupported []string
-	retries     int
+	retries     *int // nil if not given
 	bless       []blessMark
 }
 
@@ -125,7 +125,10 @@ func (s *script) add(word, value string, line int, continues bool) error {
 		if err != nil || n < 0 || n > 100 {
 			return fmt.Errorf("ALLOW_RETRIES needs a number from 0 to 100, found %q", strings.TrimSpace(value))
 		}
-		s.retries = n
+		if s.retries != nil {
+			return errors.New("more than one ALLOW_RETRIES")
+		}
+		s.retries = &n
 		return nil
 	}
 }

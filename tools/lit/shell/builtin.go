@@ -198,11 +198,20 @@ func (p *Process) open(name string) (io.ReadCloser, error) {
 	return os.Open(within(p.Dir, name))
 }
 
-// cat joins files.
+// cat joins files. With -v it shows bytes that do not print as ^X and M-X.
 func cat(_ context.Context, p *Process) int {
-	_, files, ok := p.options("u")
+	for i, arg := range p.Args {
+		if arg == "--show-nonprinting" {
+			p.Args[i] = "-v"
+		}
+	}
+	letters, files, ok := p.options("uv")
 	if !ok {
 		return 1
+	}
+	out := p.Stdout
+	if strings.Contains(letters, "v") {
+		out = visible{out}
 	}
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -212,13 +221,36 @@ func cat(_ context.Context, p *Process) int {
 		if err != nil {
 			return p.fail("%s", err)
 		}
-		_, err = io.Copy(p.Stdout, f)
+		_, err = io.Copy(out, f)
 		f.Close()
 		if err != nil {
 			return p.fail("%s: %s", name, err)
 		}
 	}
 	return 0
+}
+
+// visible writes bytes in the notation of cat -v.
+type visible struct{ w io.Writer }
+
+func (v visible) Write(text []byte) (int, error) {
+	var out bytes.Buffer
+	for _, c := range text {
+		if c >= 0x80 {
+			out.WriteString("M-")
+			c -= 0x80
+		} else if c == '\n' || c == '\t' {
+			out.WriteByte(c)
+			continue
+		}
+		if c < ' ' || c == 0x7f {
+			out.WriteByte('^')
+			c ^= 0x40
+		}
+		out.WriteByte(c)
+	}
+	_, err := v.w.Write(out.Bytes())
+	return len(text), err
 }
 
 // count succeeds if the input has as many lines as its argument says.

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 )
 
 // mkdir supports -p.
@@ -134,127 +131,4 @@ func copyFile(from, to string, perm fs.FileMode) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
-}
-
-// diffCommand compares two files, or with -r two directories. It supports -u, -w, -b, -q, -r, -a and
-// --strip-trailing-cr.
-func diffCommand(_ context.Context, p *Process) int {
-	strip := false
-	var args []string
-	for _, a := range p.Args {
-		if a == "--strip-trailing-cr" {
-			strip = true
-			continue
-		}
-		args = append(args, a)
-	}
-	p.Args = args
-	letters, names, ok := p.options("uwbqra")
-	if !ok {
-		return 2
-	}
-	if len(names) != 2 {
-		p.fail("needs two files")
-		return 2
-	}
-	d := differ{p: p, letters: letters, strip: strip}
-	if strings.Contains(letters, "r") {
-		return d.trees(names[0], names[1])
-	}
-	return d.files(names[0], names[1])
-}
-
-type differ struct {
-	p       *Process
-	letters string
-	strip   bool
-}
-
-func (d differ) files(a, b string) int {
-	old, err := d.read(a)
-	if err == nil {
-		var now []byte
-		if now, err = d.read(b); err == nil {
-			return d.compare(a, old, b, now)
-		}
-	}
-	d.p.fail("%s", err)
-	return 2
-}
-
-func (d differ) compare(a string, old []byte, b string, now []byte) int {
-	if bytes.Equal(old, now) {
-		return 0
-	}
-	if strings.Contains(d.letters, "q") {
-		fmt.Fprintf(d.p.Stdout, "Files %s and %s differ\n", a, b)
-		return 1
-	}
-	d.p.Stdout.Write(diff.Diff(a, old, b, now))
-	return 1
-}
-
-// read reads a file and drops the differences that are to be ignored.
-func (d differ) read(name string) ([]byte, error) {
-	f, err := d.p.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil || !d.strip && !strings.ContainsAny(d.letters, "wb") {
-		return data, err
-	}
-	var out bytes.Buffer
-	for line := range bytes.Lines(data) {
-		body, ended := bytes.CutSuffix(line, []byte{'\n'})
-		switch {
-		case strings.Contains(d.letters, "w"):
-			body = bytes.Join(bytes.Fields(body), nil)
-		case strings.Contains(d.letters, "b"):
-			fields := bytes.Fields(body)
-			if len(body) > 0 && (body[0] == ' ' || body[0] == '\t') {
-				out.WriteByte(' ')
-			}
-			body = bytes.Join(fields, []byte{' '})
-		case d.strip:
-			body = bytes.TrimSuffix(body, []byte{'\r'})
-		}
-		out.Write(body)
-		if ended {
-			out.WriteByte('\n')
-		}
-	}
-	return out.Bytes(), nil
-}
-
-// trees compares the files of two directories.
-func (d differ) trees(a, b string) int {
-	names := map[string]int{}
-	for i, dir := range []string{a, b} {
-		err := fs.WalkDir(os.DirFS(within(d.p.Dir, dir)), ".", func(path string, e fs.DirEntry, err error) error {
-			if err == nil && !e.IsDir() {
-				names[path] |= 1 << i
-			}
-			return err
-		})
-		if err != nil {
-			d.p.fail("%s", err)
-			return 2
-		}
-	}
-	status := 0
-	for _, name := range sortedNames(names) {
-		switch names[name] {
-		case 1:
-			fmt.Fprintf(d.p.Stdout, "Only in %s: %s\n", a, name)
-			status = 1
-		case 2:
-			fmt.Fprintf(d.p.Stdout, "Only in %s: %s\n", b, name)
-			status = 1
-		default:
-			status = max(status, d.files(filepath.Join(a, name), filepath.Join(b, name)))
-		}
-	}
-	return status
 }

@@ -92,6 +92,11 @@ func TestRun(t *testing.T) {
 		{"mkdir d && cp x.txt d && cp -r d e && touch e/z && diff -r d e", 1, "Only in e: z\n"},
 		{"echo 'CHECK: a' > c ; echo a | FileCheck c", 0, ""},
 		{"echo 'CHECK: b' > c ; echo a | not filecheck c", 0, ""},
+		{"mkdir d e && touch d/z && mkdir e/z && diff -r d e", 1, "File d/z is a file while file e/z is a directory\n"},
+		{"mkdir -p d e/z && diff -r d e", 1, "Only in e: z\n"},
+		{"echo bar1 > f && echo bar2 | diff -I 'bar.' f -", 0, ""},
+		{"echo -e 'x\r' | diff --strip-trailing-cr -U 2 x.txt -", 0, ""},
+		{"echo -e '\x01\xe9\x7f' | cat -v", 0, "^AM-i^?\n"},
 		{"split-file parts p && cat p/one p/sub/two", 0, "1\n2\n"},
 		{"split-file --leading-lines parts p && count 3 < p/one", 0, ""},
 		{"split-file x.txt p", 1, ""},
@@ -154,11 +159,11 @@ func TestFaults(t *testing.T) {
 
 func TestSplitRefusesToLeaveItsDirectory(t *testing.T) {
 	for _, name := range []string{"../x", "/x", " x", ""} {
-		if _, err := split([]byte("#--- "+name+"\n"), false); err == nil {
+		if _, err := split("f", []byte("#--- "+name+"\n"), false); err == nil {
 			t.Errorf("part %q was accepted", name)
 		}
 	}
-	if _, err := split([]byte("#--- a\n#--- a\n"), false); err == nil {
+	if _, err := split("f", []byte("#--- a\n#--- a\n"), false); err == nil {
 		t.Error("a repeated part was accepted")
 	}
 }
