@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,8 @@ func checkSchema(c *Context) {
 			}
 			ids[n.UUID] = n
 		}
-		v.node, v.path = n, append(v.path[:0], "/body")
-		n.Body.Fields(v)
+		v.node = n
+		v.visit("/body", n.Body)
 		v.tags(n)
 	}
 }
@@ -58,13 +59,25 @@ type schemaVisitor struct {
 
 func (v *schemaVisitor) tags(n *ir.Node) {
 	for i, t := range n.Tags {
-		v.path = append(v.path[:0], TagField(t.Kind()))
 		if i > 0 && n.Tags[i-1].Kind().URI >= t.Kind().URI {
+			v.path = append(v.path[:0], TagField(t.Kind()))
 			v.report("TAP0113", "", "tags are not sorted by type, or one is there twice",
 				"a type after "+kindName(n.Tags[i-1].Kind()), kindName(t.Kind()))
 		}
-		t.Fields(v)
+		v.visit(TagField(t.Kind()), t)
 	}
+}
+
+// visit reads the fields of a body. A body whose fields can not even be read, such as a value with a missing part, is a
+// finding and not a fault: it may come from a pass of somebody else.
+func (v *schemaVisitor) visit(at string, b ir.Body) {
+	defer func() {
+		if r := recover(); r != nil {
+			v.report("TAP0116", "", "its fields can not be read", "complete fields", fmt.Sprint(r))
+		}
+	}()
+	v.path = append(v.path[:0], at)
+	b.Fields(v)
 }
 
 // report adds a finding at a field of the struct that is visited, or at the struct itself for "".

@@ -1,0 +1,117 @@
+package schedule
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+var kernelApplicationAgreement = check.Constraint{
+	ID: "KernelApplicationAgreementConstraint",
+	Doc: "Every application is scheduled exactly once: one kernel carries it out. Applications of sources and sinks need no kernel, as " +
+		"what they bring in or take out is held by buffers: every tensor that the program gives (one that a sink or a sequence point " +
+		"observes, or that nothing consumes) is held wholly by output buffers. A kernel carries out at least one application.",
+	Requires: []string{"ScheduleReferenceConstraint", "BufferLayoutConstraint", "OperationApplicationAgreementConstraint"},
+	Codes: []check.Code{
+		{ID: "TAP0331", Meaning: "a kernel carries out no application"},
+		{ID: "TAP0332", Meaning: "an application is carried out by no kernel"},
+		{ID: "TAP0333", Meaning: "an application is carried out twice"},
+		{ID: "TAP0334", Meaning: "a tensor that the program gives is not held by output buffers"},
+	},
+	Check: func(c *check.Context) {
+		checkScheduledOnce(c)
+		checkResultsHeld(c)
+	},
+}
+
+// kernelsOf gives the kernel that carries out each application, by node id; NoNode for none.
+func kernelsOf(c *check.Context) []ir.NodeID {
+	return check.Cached(c, "schedule.kernels", func() []ir.NodeID {
+		of := make([]ir.NodeID, c.Graph().Bound())
+		for i := range of {
+			of[i] = ir.NoNode
+		}
+		for n := range c.Graph().Nodes() {
+			if k, ok := n.Body.(*Kernel); ok {
+				for _, a := range k.Applications {
+					of[a] = n.ID
+				}
+			}
+		}
+		return of
+	})
+}
+
+func checkScheduledOnce(c *check.Context) {
+	g := c.Graph()
+	first := make([]*ir.Node, g.Bound())
+	for n := range g.Nodes() {
+		k, ok := n.Body.(*Kernel)
+		if !ok || !c.Go() {
+			continue
+		}
+		if len(k.Applications) == 0 {
+			c.Report(c.Error("TAP0331", n, "/body/applications", "%s carries out no application", g.Name(n.ID)).
+				Want("at least one application", "none"))
+		}
+		for i, a := range k.Applications {
+			if first[a] == nil {
+				first[a] = n
+				continue
+			}
+			c.Report(c.Error("TAP0333", n, fmt.Sprint("/body/applications/", i), "%s is carried out twice", g.Name(a)).
+				Want("one kernel", fmt.Sprintf("%s and %s", g.Name(first[a].ID), g.Name(n.ID))).
+				WithNote(c.At(first[a], "/body/applications"), "the first kernel is %s", g.Name(first[a].ID)))
+		}
+	}
+	for n := range g.Nodes() {
+		a, ok := n.Body.(*application.Application)
+		if !ok || first[n.ID] != nil || !c.Go() {
+			continue
+		}
+		if op := tensorops.OperationOf(g, a.Operation); !op.IsSource() && !op.IsSink() {
+			c.Report(c.Error("TAP0332", n, "", "%s is carried out by no kernel", g.Name(n.ID)).
+				Want("one kernel", "none").WithNote(c.At(g.Node(a.Operation), ""), "it is a shard of %s", g.Name(a.Operation)))
+		}
+	}
+}
+
+// buffersOf gives the buffers that hold a part of each tensor, in graph order.
+func buffersOf(c *check.Context) map[ir.NodeID][]*ir.Node {
+	return check.Cached(c, "schedule.buffers", func() map[ir.NodeID][]*ir.Node {
+		of := map[ir.NodeID][]*ir.Node{}
+		for n := range c.Graph().Nodes() {
+			if b, ok := n.Body.(*Buffer); ok && b.Tensor != ir.NoNode {
+				of[b.Tensor] = append(of[b.Tensor], n)
+			}
+		}
+		return of
+	})
+}
+
+// checkResultsHeld checks that output buffers hold every tensor that the program gives.
+func checkResultsHeld(c *check.Context) {
+	g := c.Graph()
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return // a malformed constant; it is reported when constants are loaded
+	}
+	for _, out := range p.Outputs {
+		var held []zspace.Range
+		for _, n := range buffersOf(c)[out.Tensor] {
+			if b := n.Body.(*Buffer); b.Space == Output {
+				held = append(held, b.Range)
+			}
+		}
+		n := g.Node(out.Tensor)
+		whole := tensorops.TensorOf(g, out.Tensor).Range
+		if rest, _ := zspace.Subtract(whole, held, 1); len(rest) > 0 && c.Go() {
+			c.Report(c.Error("TAP0334", n, "/body/range", "%s is a result of the program, but no output buffer holds all of it", g.Name(n.ID)).
+				Want(fmt.Sprintf("output buffers that hold %v", whole), fmt.Sprintf("none for %v", rest[0])))
+		}
+	}
+}

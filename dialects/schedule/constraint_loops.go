@@ -1,0 +1,112 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+)
+
+var kernelLoops = check.Constraint{
+	ID: "KernelLoopConstraint",
+	Doc: "Every loop of a kernel ends at or after its start and has at least one level. Tiles are positive, none is larger than the one " +
+		"around it, and the last is 1, so that the levels visit every value of the loop once. Loops are bound to what the kernel's " +
+		"device has: threads of a CPU; blocks, warps and lanes of a GPU. A loop bound to threads or blocks is one that every stored " +
+		"statement runs along, or else they would all write the same cell.",
+	Requires: []string{"ScheduleReferenceConstraint"},
+	Codes: []check.Code{
+		{ID: "TAP0341", Meaning: "a loop ends before its start, or its extent is beyond 64 bits"},
+		{ID: "TAP0342", Meaning: "a loop has no levels, or its last tile is not 1"},
+		{ID: "TAP0343", Meaning: "a tile is not positive, or larger than the one around it"},
+		{ID: "TAP0344", Meaning: "a loop is bound to something that the device does not have"},
+		{ID: "TAP0345", Meaning: "a loop bound to threads or blocks is not one of a stored statement"},
+	},
+	Check: func(c *check.Context) {
+		for n := range c.Graph().Nodes() {
+			k, ok := n.Body.(*Kernel)
+			if !ok {
+				continue
+			}
+			if !c.Go() {
+				return
+			}
+			for i := range k.Loops {
+				checkLoop(c, n, k, i)
+			}
+		}
+	},
+}
+
+func checkLoop(c *check.Context, n *ir.Node, k *Kernel, i int) {
+	l := &k.Loops[i]
+	field, name := fmt.Sprint("/body/loops/", i), c.Graph().Name(n.ID)
+	if l.End < l.Start || l.Extent() < 0 {
+		c.Report(c.Error("TAP0341", n, field, "loop %s of %s is no range", l.Name, name).
+			Want("a start not beyond its end, and an extent of at most 64 bits", fmt.Sprintf("%d to %d", l.Start, l.End)))
+	}
+	if len(l.Levels) == 0 || l.Levels[len(l.Levels)-1].Tile != 1 {
+		c.Report(c.Error("TAP0342", n, field+"/levels", "the levels of loop %s of %s do not visit every value", l.Name, name).
+			Want("levels whose last tile is 1", tilesText(l)))
+	}
+	for j, level := range l.Levels {
+		if level.Tile < 1 || j > 0 && level.Tile > l.Levels[j-1].Tile {
+			c.Report(c.Error("TAP0343", n, fmt.Sprint(field, "/levels/", j), "tile %d of loop %s of %s is out of order", j, l.Name, name).
+				Want("positive tiles, none larger than the one around it", tilesText(l)))
+			break
+		}
+	}
+	checkBindings(c, n, k, i)
+}
+
+func tilesText(l *Loop) string {
+	tiles := make([]int64, len(l.Levels))
+	for i, level := range l.Levels {
+		tiles[i] = level.Tile
+	}
+	return fmt.Sprintf("tiles %v", tiles)
+}
+
+func checkBindings(c *check.Context, n *ir.Node, k *Kernel, i int) {
+	l, device := &k.Loops[i], deviceOf(c, k.Device)
+	for j, level := range l.Levels {
+		field := fmt.Sprintf("/body/loops/%d/levels/%d", i, j)
+		needs, bound := CPU, true
+		switch level.Bind {
+		case Thread:
+		case Block, Warp, Lane:
+			needs = CUDA
+		default:
+			bound = false
+		}
+		if bound && device.Type != needs {
+			c.Report(c.Error("TAP0344", n, field, "loop %s of %s is bound to what its device does not have", l.Name, c.Graph().Name(n.ID)).
+				Want(fmt.Sprintf("a binding of a %s device", device.Type), level.Bind.String()).
+				WithNote(c.At(c.Graph().Node(k.Device), ""), "the device"))
+		}
+		if level.Bind == Thread || level.Bind == Block {
+			checkParallel(c, n, k, i, field)
+		}
+	}
+}
+
+// checkParallel checks that every stored statement runs along a loop that many threads share.
+func checkParallel(c *check.Context, n *ir.Node, k *Kernel, i int, field string) {
+	for s := range k.Statements {
+		st := &k.Statements[s]
+		if st.Store < 0 || slices.Contains(st.Over, int64(i)) || k.Loops[i].Extent() <= 1 {
+			continue
+		}
+		c.Report(c.Error("TAP0345", n, field, "loop %s of %s is shared out, but a stored statement does not run along it", k.Loops[i].Name, c.Graph().Name(n.ID)).
+			Want("stored statements over "+k.Loops[i].Name, fmt.Sprintf("statement %s over %s", st.Name, loopNames(k, st.Over))))
+	}
+}
+
+// loopNames lists loops by name for messages.
+func loopNames(k *Kernel, loops []int64) string {
+	names := make([]string, len(loops))
+	for i, l := range loops {
+		names[i] = k.LoopName(int(l))
+	}
+	return fmt.Sprint(names)
+}

@@ -1,0 +1,69 @@
+package schedule
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+)
+
+var transferAgreement = check.Constraint{
+	ID: "TransferConstraint",
+	Doc: "Data changes devices by transfers only: every operand of a kernel is a view of a buffer on the kernel's device. A transfer goes " +
+		"from one buffer to another of the same tensor, range and element type.",
+	Requires: []string{"OperandAgreementConstraint"},
+	Codes: []check.Code{
+		{ID: "TAP0381", Meaning: "a kernel uses a buffer on another device"},
+		{ID: "TAP0382", Meaning: "a transfer joins buffers of different tensors, ranges or element types"},
+		{ID: "TAP0383", Meaning: "a transfer goes from a buffer to itself"},
+	},
+	Check: func(c *check.Context) {
+		for n := range c.Graph().Nodes() {
+			if !c.Go() {
+				return
+			}
+			switch b := n.Body.(type) {
+			case *Kernel:
+				checkDevices(c, n, b)
+			case *Transfer:
+				checkTransfer(c, n, b)
+			}
+		}
+	},
+}
+
+func checkDevices(c *check.Context, n *ir.Node, k *Kernel) {
+	g := c.Graph()
+	for i := range k.Operands {
+		o := &k.Operands[i]
+		if b := bufferOf(c, o.Buffer); b.Device != k.Device {
+			c.Report(c.Error("TAP0381", n, fmt.Sprint("/body/operands/", i, "/buffer"), "operand %s of %s is on another device", o.Name, g.Name(n.ID)).
+				Want("a buffer on "+g.Name(k.Device), fmt.Sprintf("%s on %s", g.Name(o.Buffer), g.Name(b.Device))).
+				WithNote(c.At(g.Node(o.Buffer), "/body/device"), "the buffer").
+				WithHint("bring the data there by a transfer"))
+		}
+	}
+}
+
+func checkTransfer(c *check.Context, n *ir.Node, t *Transfer) {
+	g, from, to := c.Graph(), bufferOf(c, t.From), bufferOf(c, t.To)
+	if t.From == t.To {
+		c.Report(c.Error("TAP0383", n, "/body/to", "%s goes from a buffer to itself", g.Name(n.ID)).
+			Want("another buffer", g.Name(t.To)))
+		return
+	}
+	differ := func(what, expected, found string) {
+		c.Report(c.Error("TAP0382", n, "/body/to", "%s joins buffers of different %ss", g.Name(n.ID), what).
+			Want(expected, found).
+			WithNote(c.At(g.Node(t.From), ""), "from %s", g.Name(t.From)).WithNote(c.At(g.Node(t.To), ""), "to %s", g.Name(t.To)))
+	}
+	if from.Tensor != to.Tensor {
+		differ("tensor", g.Name(from.Tensor), g.Name(to.Tensor))
+	}
+	if !from.Range.Equal(to.Range) {
+		differ("range", from.Range.String(), to.Range.String())
+	}
+	if from.DType != to.DType {
+		differ("element type", from.DType, to.DType)
+	}
+}

@@ -1,0 +1,318 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// use is one place in a kernel that reads or writes an operand. The kernel's statements have been checked.
+type use struct {
+	operand   int
+	statement int
+	write     bool
+	loops     zspace.Range // the points at which it happens; loops that do not run stand at one value
+	never     bool         // it does not happen at any point
+	hull      zspace.Range // the least box around the cells that it touches, if it happens
+	err       error        // the hull has no 64-bit coordinates
+}
+
+// same says whether two reads of a statement touch the same cells at the same points.
+func (u use) same(v use) bool {
+	return u.operand == v.operand && u.never == v.never && (u.err == nil) == (v.err == nil) && u.loops.Equal(v.loops) && u.hull.Equal(v.hull)
+}
+
+// usesOf lists the uses of a kernel: statement by statement, reads in the order of the value, each once, then the
+// write.
+func usesOf(k *Kernel) []use {
+	var all []use
+	for i := range k.Statements {
+		st := &k.Statements[i]
+		w := &useWalk{k: k, at: i, over: st.Over}
+		w.walk(st.Value)
+		all = append(all, w.found...)
+		if st.Store >= 0 {
+			all = append(all, newUse(k, int(st.Store), i, true, running(k, st.Over, nil), nil))
+		}
+	}
+	return all
+}
+
+// running is the box of the kernel's loops in which the given loops run; every other loop stands at one value.
+func running(k *Kernel, over []int64, folded []int) zspace.Range {
+	space := k.Space()
+	box := zspace.Range{Start: space.Start.Clone(), End: space.Start}
+	for i := range box.End {
+		if box.End[i] == math.MaxInt64 { // a loop without values, of no effect
+			box.Start[i]--
+		} else {
+			box.End[i]++
+		}
+	}
+	set := func(l int) { box.Start[l], box.End[l] = k.Loops[l].Start, k.Loops[l].End }
+	for _, l := range over {
+		set(int(l))
+	}
+	for _, l := range folded {
+		set(l)
+	}
+	return box
+}
+
+// newUse finds the cells that an operand touches over some loops, under conditions on them. The hull is exact for conditions
+// on one loop, and for those on the same sum of loops as a coordinate of the access; it is never too small.
+func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, when []condition) use {
+	u := use{operand: operand, statement: statement, write: write}
+	for _, c := range when {
+		loops = c.narrow(loops)
+	}
+	u.loops = loops
+	if u.never = loops.Empty(); u.never {
+		return u
+	}
+	access := k.Operands[operand].Access
+	lo, hi, err := access.Hull(loops)
+	if err != nil {
+		u.err = err
+		return u
+	}
+	for i := range lo {
+		for _, c := range when {
+			lo[i], hi[i] = c.clip(access.Projection[i], access.Offset[i], lo[i], hi[i])
+		}
+		u.never = u.never || lo[i] > hi[i]
+		if hi[i] == math.MaxInt64 {
+			u.err = zspace.ErrOverflow
+			return u
+		}
+		hi[i]++
+	}
+	u.hull = zspace.Range{Start: lo, End: hi}
+	if !u.never {
+		u.err = u.hull.Validate()
+	}
+	return u
+}
+
+// useWalk finds the reads of a value, with the loops that run and the conditions that hold at each.
+type useWalk struct {
+	k      *Kernel
+	at     int
+	over   []int64
+	folded []int
+	when   []condition
+	found  []use
+}
+
+func (w *useWalk) walk(e *scalar.Expr) {
+	switch e.Op {
+	case scalar.Load:
+		u := newUse(w.k, e.Ref, w.at, false, running(w.k, w.over, w.folded), w.when)
+		if !slices.ContainsFunc(w.found, u.same) {
+			w.found = append(w.found, u)
+		}
+	case scalar.Reduce:
+		before := len(w.folded)
+		w.folded = append(w.folded, e.Over...)
+		w.walk(e.Args[0])
+		w.folded = w.folded[:before]
+	case scalar.Where: // only the side that is chosen is computed
+		w.walk(e.Args[0])
+		for side, holds := range [...]bool{true, false} {
+			before := len(w.when)
+			w.when = assume(w.when, w.k, e.Args[0], holds)
+			w.walk(e.Args[1+side])
+			w.when = w.when[:before]
+		}
+	default:
+		for _, a := range e.Args {
+			w.walk(a)
+		}
+	}
+}
+
+// condition says that a sum of loops lies between two bounds, inclusive.
+type condition struct {
+	row    []int64
+	lo, hi int64
+}
+
+// assume adds what is known when a boolean value holds, or does not: comparisons of affine sums of loops, and their
+// conjunctions. Anything else adds nothing.
+func assume(when []condition, k *Kernel, e *scalar.Expr, holds bool) []condition {
+	switch e.Op {
+	case scalar.Local:
+		return assume(when, k, k.Statements[e.Ref].Value, holds)
+	case scalar.Not:
+		return assume(when, k, e.Args[0], !holds)
+	case scalar.And, scalar.Or:
+		if (e.Op == scalar.And) == holds {
+			when = assume(when, k, e.Args[0], holds)
+			when = assume(when, k, e.Args[1], holds)
+		}
+		return when
+	case scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge, scalar.Eq, scalar.Ne:
+		return compare(when, k, e, holds)
+	}
+	return when
+}
+
+// compare adds a comparison of two affine sums, turned into bounds on their difference.
+func compare(when []condition, k *Kernel, e *scalar.Expr, holds bool) []condition {
+	a, okA := affine(k, e.Args[0])
+	b, okB := affine(k, e.Args[1])
+	if !okA || !okB {
+		return when
+	}
+	d, ok := combine(k, a, b, -1)
+	if !ok || d.off == math.MinInt64 || !slices.ContainsFunc(d.row, notZero) {
+		return when
+	}
+	op := e.Op
+	if !holds {
+		op = map[scalar.Op]scalar.Op{scalar.Lt: scalar.Ge, scalar.Le: scalar.Gt, scalar.Gt: scalar.Le, scalar.Ge: scalar.Lt,
+			scalar.Eq: scalar.Ne, scalar.Ne: scalar.Eq}[op]
+	}
+	c := condition{row: d.row, lo: math.MinInt64, hi: math.MaxInt64}
+	switch zero := -d.off; op { // row·loops op zero
+	case scalar.Eq:
+		c.lo, c.hi = zero, zero
+	case scalar.Le:
+		c.hi = zero
+	case scalar.Ge:
+		c.lo = zero
+	case scalar.Lt:
+		c.hi = zero - 1
+	case scalar.Gt:
+		c.lo = zero + 1
+	default:
+		return when
+	}
+	return append(when, c)
+}
+
+// sum is an affine sum of loops: row·loops + off.
+type sum struct {
+	row []int64
+	off int64
+}
+
+// affine reads a value as an affine sum of loops, if it is one whose every part stays within 64 bits over all loops.
+func affine(k *Kernel, e *scalar.Expr) (sum, bool) {
+	if e.Type != scalar.Int64 {
+		return sum{}, false
+	}
+	switch e.Op {
+	case scalar.Const:
+		return sum{make([]int64, len(k.Loops)), e.Value.I}, true
+	case scalar.Loop:
+		s := sum{row: make([]int64, len(k.Loops))}
+		s.row[e.Ref] = 1
+		return s, true
+	case scalar.Local:
+		return affine(k, k.Statements[e.Ref].Value)
+	case scalar.Add, scalar.Sub, scalar.Mul:
+		a, okA := affine(k, e.Args[0])
+		b, okB := affine(k, e.Args[1])
+		switch {
+		case !okA || !okB:
+			return sum{}, false
+		case e.Op == scalar.Add:
+			return combine(k, a, b, 1)
+		case e.Op == scalar.Sub:
+			return combine(k, a, b, -1)
+		case !slices.ContainsFunc(a.row, notZero):
+			return combine(k, sum{make([]int64, len(k.Loops)), 0}, b, a.off)
+		case !slices.ContainsFunc(b.row, notZero):
+			return combine(k, sum{make([]int64, len(k.Loops)), 0}, a, b.off)
+		}
+	}
+	return sum{}, false
+}
+
+func notZero(x int64) bool { return x != 0 }
+
+// combine gives a + factor·b, if that stays within a quarter of 64 bits over all loops.
+func combine(k *Kernel, a, b sum, factor int64) (sum, bool) {
+	out := sum{row: make([]int64, len(a.row))}
+	const limit = 1 << 60
+	bound := math.Abs(float64(a.off)) + math.Abs(float64(factor))*math.Abs(float64(b.off))
+	for i := range out.row {
+		most := math.Max(math.Abs(float64(k.Loops[i].Start)), math.Abs(float64(k.Loops[i].End)))
+		bound += (math.Abs(float64(a.row[i])) + math.Abs(float64(factor))*math.Abs(float64(b.row[i]))) * math.Max(1, most)
+	}
+	if bound > limit {
+		return sum{}, false
+	}
+	out.off = a.off + factor*b.off
+	for i := range out.row {
+		out.row[i] = a.row[i] + factor*b.row[i]
+	}
+	return out, true
+}
+
+// narrow cuts a box of loops to the values that a condition on one loop leaves.
+func (c condition) narrow(loops zspace.Range) zspace.Range {
+	at := -1
+	for i, x := range c.row {
+		if x != 0 && at >= 0 {
+			return loops
+		}
+		if x != 0 {
+			at = i
+		}
+	}
+	lo, hi, factor := c.lo, c.hi, c.row[at]
+	if factor < 0 {
+		lo, hi, factor = negated(hi), negated(lo), -factor
+	}
+	out := loops.Clone()
+	if lo != math.MinInt64 {
+		out.Start[at] = max(out.Start[at], -floorDiv(-lo, factor))
+	}
+	if hi != math.MaxInt64 {
+		out.End[at] = min(out.End[at], floorDiv(hi, factor)+1)
+	}
+	out.Start[at] = min(out.Start[at], out.End[at])
+	return out
+}
+
+// negated turns a bound round; the infinite ones stay infinite.
+func negated(x int64) int64 {
+	switch x {
+	case math.MinInt64:
+		return math.MaxInt64
+	case math.MaxInt64:
+		return math.MinInt64
+	}
+	return -x
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// clip cuts the values that a coordinate row·loops + off takes, if the condition is on the same sum or on its negative.
+func (c condition) clip(row []int64, off, lo, hi int64) (int64, int64) {
+	from, to := c.lo, c.hi
+	switch {
+	case slices.Equal(row, c.row):
+	case slices.EqualFunc(row, c.row, func(a, b int64) bool { return a == -b }):
+		from, to = negated(to), negated(from)
+	default:
+		return lo, hi
+	}
+	if v := from + off; from != math.MinInt64 && (v > from) == (off > 0) {
+		lo = max(lo, v)
+	}
+	if v := to + off; to != math.MaxInt64 && (v < to) == (off < 0) {
+		hi = min(hi, v)
+	}
+	return lo, hi
+}
