@@ -39,14 +39,27 @@ func TestLit(t *testing.T) {
 	run.Suite(t, ".", run.Config{
 		Tools:    map[string]shell.Tool{"status": {Run: status}},
 		Excludes: []string{"lit_test.go", "README.md"},
-		Env:      []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")},
+		Env:      []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "XDG_CACHE_HOME=" + os.Getenv("XDG_CACHE_HOME")},
 		Substitutions: []run.Substitution{
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
 		},
-		Timeout: 2 * time.Minute,
-		Rewrite: os.Getenv("LIT_REWRITE") == "1",
+		Features: features(),
+		Timeout:  2 * time.Minute,
+		Rewrite:  os.Getenv("LIT_REWRITE") == "1",
 	})
+}
+
+// features are what REQUIRES lines may ask for: the programs of this machine.
+func features() []string {
+	var found []string
+	for _, cc := range []string{"cc", "gcc", "clang"} {
+		if _, err := exec.LookPath(cc); err == nil {
+			found = append(found, "cc")
+			break
+		}
+	}
+	return found
 }
 
 // watch looks at every source file, so that the go command, which remembers what a test looked at, runs this test again after

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/runtime"
@@ -147,18 +147,24 @@ func cutKey(path string) (file, key string, ok bool) {
 	return path, "", false
 }
 
-// printTensor shows a tensor on standard output: all of it when small, else its first elements.
+// printTensor shows a tensor on standard output as programs do: all of it when small, else its ends and its distribution.
 func (a *app) printTensor(name string, t tensorfile.Tensor) {
-	const all = 64
-	size := t.DType.Size()
-	n := len(t.Data) / size
-	words := make([]string, 0, min(n, all))
-	for i := range min(n, all) {
-		words = append(words, scalar.Decode(t.DType, t.Data[i*size:]).Number())
+	const all, ends = 64, 3
+	n := len(t.Data) / t.DType.Size()
+	value := func(i int) scalar.Value { return scalar.Decode(t.DType, t.Data[i*t.DType.Size():]) }
+	var words []string
+	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
+	for i := range n {
+		if v := value(i); n <= all || i < ends || i >= n-ends {
+			words = append(words, v.Number())
+		} else if i == ends {
+			words = append(words, "...")
+		}
+		f := value(i).Float()
+		lo, hi, sum = math.Min(lo, f), math.Max(hi, f), sum+f
 	}
-	text := strings.Join(words, ", ")
+	a.printf("%s: %v, shape %s\n  %s\n", name, t.DType, strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ", "), strings.Join(words, ", "))
 	if n > all {
-		text += ", … " + strconv.Itoa(n-all) + " more"
+		a.printf("  min %.6g, max %.6g, mean %.6g\n", lo, hi, sum/float64(n))
 	}
-	a.printf("%s: %v%v\n  %s\n", name, t.DType, t.Shape, text)
 }

@@ -70,6 +70,9 @@ func (v Value) String() string {
 func (v Value) Number() string {
 	switch dtypes[v.DType].class {
 	case classFloat:
+		if v.DType == Float32 {
+			return shortFloat(v.F, 32)
+		}
 		return floatText(v.F)
 	case classComplex:
 		return floatText(v.F) + "+" + floatText(v.Im) + "i"
@@ -81,7 +84,9 @@ func (v Value) Number() string {
 	return strconv.FormatInt(v.I, 10)
 }
 
-func floatText(f float64) string {
+func floatText(f float64) string { return shortFloat(f, 64) }
+
+func shortFloat(f float64, bits int) string {
 	switch {
 	case math.IsNaN(f):
 		return "nan"
@@ -90,7 +95,7 @@ func floatText(f float64) string {
 	case math.IsInf(f, -1):
 		return "-inf"
 	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	return strconv.FormatFloat(f, 'g', -1, bits)
 }
 
 // wrap reduces i to the width of an integer type, two's complement.
