@@ -10,23 +10,37 @@ func References(b Body) []NodeID {
 }
 
 // EachReference calls f with every reference of a body, in field order, ports included; f may change it in place.
-func EachReference(b Body, f func(ref *NodeID)) { b.Fields(references(f)) }
+func EachReference(b Body, f func(ref *NodeID)) { b.Fields(references{ref: f}) }
 
-// references is both a reader and a writer: it leaves every field but references as it is.
-type references func(ref *NodeID)
+// EachSelection calls f with every selection of a body's ports, in field order; f may change it in place.
+func EachSelection(b Body, f func(s *Selection)) { b.Fields(references{selection: f}) }
 
-func (r references) Ref(_ Field, v *NodeID) { r(v) }
+// references is both a reader and a writer: it leaves every field but references as it is. One of the functions is nil.
+type references struct {
+	ref       func(*NodeID)
+	selection func(*Selection)
+}
 
-func (r references) Refs(_ Field, v *[]NodeID) {
-	for i := range *v {
-		r(&(*v)[i])
+func (r references) Ref(_ Field, v *NodeID) {
+	if r.ref != nil {
+		r.ref(v)
 	}
 }
 
-func (r references) Ports(_ Field, v *Ports) {
+func (r references) Refs(f Field, v *[]NodeID) {
+	for i := range *v {
+		r.Ref(f, &(*v)[i])
+	}
+}
+
+func (r references) Ports(f Field, v *Ports) {
 	for i := range *v {
 		for j := range (*v)[i].Sel {
-			r(&(*v)[i].Sel[j].Tensor)
+			if s := &(*v)[i].Sel[j]; r.selection != nil {
+				r.selection(s)
+			} else {
+				r.ref(&s.Tensor)
+			}
 		}
 	}
 }

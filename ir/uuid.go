@@ -25,17 +25,12 @@ func UUIDFromText[T string | []byte](s T) (u UUID, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return UUID{}, false
 	}
-	at := 0
-	for i := 0; i < 36; i += 2 {
-		if s[i] == '-' {
-			i++
-		}
-		high, low := hexDigits[s[i]], hexDigits[s[i+1]]
+	for i, at := range [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+		high, low := hexDigits[s[at]], hexDigits[s[at+1]]
 		if high|low > 15 {
 			return UUID{}, false
 		}
-		u[at] = high<<4 | low
-		at++
+		u[i] = high<<4 | low
 	}
 	return u, true
 }

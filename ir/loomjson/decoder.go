@@ -1,6 +1,7 @@
 package loomjson
 
 import (
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir"
@@ -21,7 +22,9 @@ type decoder struct {
 	waiting  []ir.NodeID // nodes with references to nodes not met when they were read
 	stash    []member
 	readers  []*reader
-	pool     pool
+	pool     ir.Intern
+	start    []int64 // scratch
+	stop     []int64 // scratch
 }
 
 // owner is the node, or the envelope, that is being read.
@@ -202,7 +205,7 @@ func (o *object) close(known ...string) {
 		m := &d.stash[i]
 		switch {
 		case m.passed || d.broken:
-		case contains(known, m.key):
+		case slices.Contains(known, m.key):
 			d.report(m.at, codeRepeated, ir.StageParse, "a key is there twice", "each key once", quote(m.key))
 		default:
 			d.schema(m.at, codeUnknown, "an unknown field", expectNames(known), quote(m.key))

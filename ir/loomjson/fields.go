@@ -117,8 +117,8 @@ func (r *reader) Ints(f ir.Field, v *[]int64) {
 	if !r.find(f) {
 		return
 	}
-	out, ok := r.d.integers(r.d.pool.start[:0])
-	r.d.pool.start = out
+	out, ok := r.d.integers(r.d.start[:0])
+	r.d.start = out
 	if ok {
 		*v = append([]int64(nil), out...)
 	}

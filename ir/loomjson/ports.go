@@ -22,9 +22,7 @@ func (d *decoder) portList() ir.Ports {
 		out = append(out, ir.Port{Name: name, Sel: d.selections()})
 	}
 	out = sortNamed(d, out, at, func(p *ir.Port) string { return p.Name })
-	kept := carve(&d.pool.ports, len(out))
-	copy(kept, out)
-	return kept
+	return d.pool.Ports(out)
 }
 
 func (d *decoder) selections() []ir.Selection {
@@ -41,9 +39,7 @@ func (d *decoder) selections() []ir.Selection {
 	if len(out) == 0 && !d.broken {
 		d.schema(at, codeEmptyPort, "a port selects nothing", "at least one selection", "an empty array")
 	}
-	kept := carve(&d.pool.selections, len(out))
-	copy(kept, out)
-	return kept
+	return d.pool.Selections(out)
 }
 
 func (d *decoder) selection() ir.Selection {

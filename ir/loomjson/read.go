@@ -15,7 +15,6 @@ func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
 	guess := min(len(data)/256, 1<<20)
 	d.ids = make(map[ir.UUID]ir.NodeID, guess)
 	d.wanted = map[ir.UUID]ir.NodeID{}
-	d.pool.names = map[string]string{}
 	d.graph.Grow(guess)
 	d.document()
 	if d.broken && d.code != "" {

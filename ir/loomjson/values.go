@@ -29,7 +29,7 @@ func (d *decoder) name() (string, bool) {
 		d.wrongType("a string")
 		return "", false
 	}
-	return d.pool.name(d.text()), !d.broken
+	return d.pool.Name(d.text()), !d.broken
 }
 
 // integer reads an integer; one with a fraction or an exponent is refused, as is one beyond 64 bits.
@@ -121,9 +121,9 @@ func (d *decoder) box() zspace.Range {
 	if !d.object(&o, `a range, {"start": […], "end": […]}`) {
 		return zspace.Range{}
 	}
-	start, ok1 := o.integers("start", d.pool.start[:0])
-	end, ok2 := o.integers("end", d.pool.end[:0])
-	d.pool.start, d.pool.end = start, end
+	start, ok1 := o.integers("start", d.start[:0])
+	end, ok2 := o.integers("end", d.stop[:0])
+	d.start, d.stop = start, end
 	o.close("start", "end")
 	if !ok1 || !ok2 || d.broken {
 		return zspace.Range{}
@@ -132,7 +132,7 @@ func (d *decoder) box() zspace.Range {
 		d.value(o.at, "range", err)
 		return zspace.Range{}
 	}
-	return d.pool.box(start, end)
+	return d.pool.Range(start, end)
 }
 
 // integers reads a member that is an array of integers.
@@ -155,8 +155,8 @@ func (d *decoder) affine() zspace.AffineMap {
 		return zspace.AffineMap{}
 	}
 	m, ok1 := o.matrix("projection")
-	offset, ok2 := o.integers("offset", d.pool.start[:0])
-	d.pool.start = offset
+	offset, ok2 := o.integers("offset", d.start[:0])
+	d.start = offset
 	o.close("projection", "offset")
 	if !ok1 || !ok2 || d.broken {
 		return zspace.AffineMap{}
@@ -164,7 +164,7 @@ func (d *decoder) affine() zspace.AffineMap {
 	if len(m) == 1 && len(m[0]) == 0 && len(offset) == 0 {
 		m = zspace.Matrix{} // [[]] is how Loom writes a matrix without rows
 	}
-	a := zspace.AffineMap{Projection: m, Offset: d.pool.vector(offset)}
+	a := zspace.AffineMap{Projection: m, Offset: d.pool.Vector(offset)}
 	if err := a.Validate(); err != nil {
 		d.value(o.at, "affine map", err)
 		return zspace.AffineMap{}
@@ -186,10 +186,10 @@ func (o *object) matrix(name string) (zspace.Matrix, bool) {
 	}
 	m, good := zspace.Matrix{}, true
 	for n := 0; d.more(n, ']'); n++ {
-		row, ok := d.integers(d.pool.start[:0])
-		d.pool.start = row
+		row, ok := d.integers(d.start[:0])
+		d.start = row
 		good = good && ok
-		m = append(m, d.pool.vector(row))
+		m = append(m, d.pool.Vector(row))
 	}
 	return m, good && !d.broken
 }
@@ -208,13 +208,13 @@ func (d *decoder) projection() zspace.ProjectionMap {
 	} else if !d.broken {
 		o.missing("affineMap")
 	}
-	shape, ok := o.integers("shape", d.pool.start[:0])
-	d.pool.start = shape
+	shape, ok := o.integers("shape", d.start[:0])
+	d.start = shape
 	o.close("affineMap", "shape")
 	if !ok || d.broken || len(d.problems) > before {
 		return zspace.ProjectionMap{}
 	}
-	p.Shape = d.pool.vector(shape)
+	p.Shape = d.pool.Vector(shape)
 	if err := p.Validate(); err != nil {
 		d.value(o.at, "projection", err)
 	}
@@ -225,7 +225,7 @@ func (d *decoder) projection() zspace.ProjectionMap {
 func (d *decoder) attr() ir.AttrValue {
 	switch c := d.peek(); {
 	case c == '"':
-		return ir.StringAttr(d.pool.name(d.text()))
+		return ir.StringAttr(d.pool.Name(d.text()))
 	case c == '{':
 		return ir.AttrValue{Kind: ir.AttrMap, Map: d.attrs(false)}
 	case c == '[':
@@ -300,7 +300,7 @@ func (d *decoder) memberName(identifier bool) string {
 	if identifier && !d.broken && !isIdentifier(key) {
 		d.schema(at, codeName, "a name is not an identifier", "a letter or _, then letters, digits or _", quote(string(key)))
 	}
-	return d.pool.name(key)
+	return d.pool.Name(key)
 }
 
 // sortNamed sorts a map's entries by name and reports those that are there twice; at holds where each stands.

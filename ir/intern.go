@@ -1,0 +1,91 @@
+package ir
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Intern is what a reader of a form keeps small graphs with: it shares names and ranges that many nodes have in common, which
+// is safe as neither is ever changed in place, and cuts small slices from larger ones. The zero Intern is ready. Its own size
+// is bounded.
+type Intern struct {
+	names      map[string]string
+	ranges     [1 << internBits]zspace.Range
+	ints       []int64
+	selections []Selection
+	ports      []Port
+}
+
+const (
+	internBits  = 10
+	internNames = 1 << 14
+	internChunk = 256
+)
+
+// Name gives a text as a string, mostly the same one for the same text; it does not keep text.
+func (p *Intern) Name(text []byte) string {
+	if s, ok := p.names[string(text)]; ok {
+		return s
+	}
+	s := string(text)
+	if p.names == nil {
+		p.names = map[string]string{}
+	}
+	if len(p.names) < internNames {
+		p.names[s] = s
+	}
+	return s
+}
+
+// Range gives a range with these bounds, of the same length, mostly the same one for the same bounds; it does not keep the
+// slices.
+func (p *Intern) Range(start, end []int64) zspace.Range {
+	h := uint64(len(start))
+	for i := range start {
+		h = (h ^ uint64(start[i])) * 0x9e3779b97f4a7c15
+		h = (h ^ h>>29 ^ uint64(end[i])) * 0xbf58476d1ce4e5b9
+	}
+	slot := &p.ranges[h>>(64-internBits)]
+	if slot.Start == nil || !slices.Equal(slot.Start, start) || !slices.Equal(slot.End, end) {
+		*slot = zspace.Range{Start: p.Vector(start), End: p.Vector(end)}
+	}
+	return *slot
+}
+
+// Vector copies integers; the result is never nil.
+func (p *Intern) Vector(v []int64) []int64 {
+	if len(v) == 0 {
+		return []int64{}
+	}
+	out := carve(&p.ints, len(v))
+	copy(out, v)
+	return out
+}
+
+// Selections copies selections.
+func (p *Intern) Selections(v []Selection) []Selection {
+	out := carve(&p.selections, len(v))
+	copy(out, v)
+	return out
+}
+
+// Ports copies a list of ports, sharing their selections.
+func (p *Intern) Ports(v []Port) Ports {
+	out := carve(&p.ports, len(v))
+	copy(out, v)
+	return out
+}
+
+// carve gives n items from a reserve that is renewed when used up.
+func carve[T any](reserve *[]T, n int) []T {
+	if n > internChunk/4 {
+		return make([]T, n)
+	}
+	if len(*reserve) < n {
+		*reserve = make([]T, internChunk)
+	}
+	out := (*reserve)[:n:n]
+	*reserve = (*reserve)[n:]
+	return out
+}
