@@ -165,7 +165,8 @@ func (o Options) arguments() []string {
 		args = append(args, "-ffp-contract=off")
 	}
 	if o.Shared {
-		args = append(args, "-shared", "-fPIC", "-DTAPC_EMU_SHARED")
+		// Hidden, because the linker would let all loaded libraries share one state.
+		args = append(args, "-shared", "-fPIC", "-fvisibility=hidden", "-DTAPC_EMU_SHARED")
 	}
 	switch o.Check {
 	case Address:

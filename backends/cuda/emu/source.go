@@ -51,6 +51,7 @@ type translation struct {
 	tokens  []token
 	kernels []kernel
 	edits   []edit
+	held    int // shared variables so far
 }
 
 // edit replaces a part of the text.
@@ -185,7 +186,8 @@ func (t *translation) sharedVariable(i int) error {
 	}
 	var held strings.Builder
 	for _, j := range names {
-		fmt.Fprintf(&held, " const ::tapc_emu::Held tapc_emu_held%d(&%s, sizeof %s);", j, t.at(j), t.at(j))
+		t.held++
+		fmt.Fprintf(&held, " const ::tapc_emu::Held tapc_emu_held%d(&%s, sizeof %s);", t.held, t.at(j), t.at(j))
 	}
 	after := t.tokens[end].end
 	t.edits = append(t.edits, edit{after, after, held.String()})

@@ -109,15 +109,22 @@ func (p *Plan) Write(path string) error {
 	return WriteFile(path, append(text, '\n'))
 }
 
-// WriteFile writes data under a temporary name in path's folder and then renames it, so that path
-// never holds a part of it.
+// WriteFile is Create for data that are in memory.
 func WriteFile(path string, data []byte) error {
+	return Create(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Create lets write fill a file of a temporary name in path's folder and then renames it, so that path
+// never holds a part of it.
+func Create(path string, write func(w io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

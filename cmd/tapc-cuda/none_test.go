@@ -1,0 +1,26 @@
+//go:build !cuda
+
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/internal/cudashim/plan"
+)
+
+func TestBuiltWithoutCUDA(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.json")
+	p := &plan.Plan{Version: plan.Version, Buffers: []plan.Buffer{}, Launches: []plan.Launch{}}
+	if err := p.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"devices"}, {"run", path}} {
+		var stdout, stderr bytes.Buffer
+		if status := run(args, &stdout, &stderr); status != exitDevice || !strings.Contains(stderr.String(), "tools/cuda/build.sh") {
+			t.Errorf("%q: exit status %d, %q, expected %d and how to build it", args, status, stderr.String(), exitDevice)
+		}
+	}
+}
