@@ -54,10 +54,7 @@ func (s Stage) Environment() *check.Environment {
 	case ApplicationExpression:
 		return application.Environment()
 	}
-	e := application.Environment()
-	e.Name = s.String()
-	e.NodeKinds = append(e.NodeKinds, schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind)
-	return e
+	return schedule.Environment()
 }
 
 // StageOf tells the stage of a graph: the first whose node kinds include all of the graph's. A graph with kinds of no dialect

@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// Context is what a pass works with. It is used by one goroutine.
+type Context struct {
+	Graph *ir.Graph    // may be changed and may be replaced
+	Stage Stage        // what the graph is
+	Dir   string       // directory that names of data files in the graph are relative to
+	Log   *slog.Logger // for people who ask what a pass does; never nil
+
+	pass   *Pass
+	values map[string]value
+	fuel   *rewrite.Fuel // nil is any number
+	run    *run
+}
+
+// value gives the value of a declared option. Asking for another is a fault of the pass.
+func (c *Context) value(name string, types ...OptionType) value {
+	if o := c.pass.option(name); o == nil || !slices.Contains(types, o.Type) {
+		panic("pass " + c.pass.Name + " does not declare an option " + name + " of this type")
+	}
+	return c.values[name]
+}
+
+// Int gives the value of an option of type Int.
+func (c *Context) Int(name string) int64 { return c.value(name, Int).int }
+
+// Bool gives the value of an option of type Bool.
+func (c *Context) Bool(name string) bool { return c.value(name, Bool).int != 0 }
+
+// Text gives the value of an option of type String or Path.
+func (c *Context) Text(name string) string { return c.value(name, String, Path).text }
+
+// Float gives the value of an option of type Float.
+func (c *Context) Float(name string) float64 { return c.value(name, Float).num }
+
+// Count adds to a counter of the pass.
+func (c *Context) Count(counter string, n int) {
+	c.run.result.Stats.add(c.pass.Name, counter, n)
+}
+
+// Remark tells the user something that is not an error; severity Error becomes Warning.
+func (c *Context) Remark(d diag.Diagnostic) {
+	d.Severity = max(d.Severity, diag.Warning)
+	if c.run.Report != nil {
+		c.run.Report(d)
+	}
+}
+
+// Disabled says whether the user turned a rule off.
+func (c *Context) Disabled(rule string) bool { return slices.Contains(c.run.Disable, rule) }
+
+// Take asks whether one change by a rule may happen at a node, and counts it: false if the rule is disabled or the fuel is
+// used up. Passes built on package rewrite use Rewrites instead.
+func (c *Context) Take(rule string, node ir.NodeID) bool {
+	if c.Disabled(rule) || !c.fuel.Take() {
+		return false
+	}
+	c.applied(rule, node)
+	return true
+}
+
+// Rewrites gives the options for the rewrite driver: fuel, disabled rules and the count of what happens.
+func (c *Context) Rewrites() rewrite.Options {
+	return rewrite.Options{Fuel: c.fuel, Disable: c.run.Disable,
+		Trace: func(x rewrite.Change) { c.applied(x.Rule, x.Root) }}
+}
+
+// applied notes one change, just before or after it happens. That it used fuel is counted at the end of the pass.
+func (c *Context) applied(rule string, node ir.NodeID) {
+	c.run.result.Last = Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node)}
+	c.Count(rule, 1)
+}
+
+// Verify verifies the graph against the constraints of its stage. A graph that an earlier pass made is that pass's fault.
+func (c *Context) Verify(ctx context.Context) error {
+	return c.run.verify(ctx, c.Graph, c.Stage, c.run.changed)
+}

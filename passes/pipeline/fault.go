@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/text"
+)
+
+// passFault is what a pass did that no pass may do.
+type passFault struct {
+	by    string // name of the pass
+	what  string
+	found diag.List
+	stack []byte
+}
+
+// Error says what the pass did.
+func (f *passFault) Error() string { return f.what }
+
+// blame gives the error for a fault that shows at a step. The graph before the step repeats it only if the step is guilty.
+func (r *run) blame(s *Step, before *ir.Graph, fuelLeft int, f *passFault) error {
+	if f.by == s.Pass.Name {
+		r.result.Graph = before
+		return r.reproduce(s, before, fuelLeft, f)
+	}
+	head := diag.Errorf("", "", diag.Location{}, "pass %s or one before it %s; this is a fault of tapc or a plugin, not of the graph", f.by, f.what).
+		WithHint("verification after each pass finds the guilty one and writes a file that repeats it")
+	return &diag.StatusError{Status: diag.ExitInternal, Err: append(diag.List{head}, f.found...)}
+}
+
+// reproduce writes a file that repeats the fault, and gives the error that tells of both.
+func (r *run) reproduce(s *Step, before *ir.Graph, fuelLeft int, f *passFault) error {
+	owner := "tapc"
+	if s.Pass.Plugin != "" {
+		owner = "plugin " + s.Pass.Plugin
+	}
+	head := diag.Errorf("", "", diag.Location{}, "pass %s %s; this is a fault of %s, not of the graph", s.Pass.Name, f.what, owner)
+	switch name, err := r.writeReproducer(s, before, fuelLeft, f); {
+	case err != nil:
+		head = head.WithNote(diag.Location{}, "no reproducer could be written: %v", err)
+	case name != "":
+		head = head.WithNote(diag.Location{File: name}, "the graph before the pass and the command that repeats this").
+			WithHint("tapc replay %s", quote(name))
+	case f.stack != nil:
+		head = head.WithNote(diag.Location{}, "%s", f.stack)
+	}
+	return &diag.StatusError{Status: diag.ExitInternal, Err: append(diag.List{head}, f.found...)}
+}
+
+// replayLead begins the line of a reproducer that says which arguments of tapc repeat it, as a JSON list.
+const replayLead = "// replay: "
+
+// writeReproducer gives the name of the file, or "" if none is wanted.
+func (r *run) writeReproducer(s *Step, before *ir.Graph, fuelLeft int, f *passFault) (string, error) {
+	if r.Reproducers == "" || r.Files == nil || before == nil {
+		return "", nil
+	}
+	name := filepath.Join(r.Reproducers, "tapc-reproducer-"+s.Pass.Name+".tap")
+	args := r.arguments(s, fuelLeft)
+	line, err := json.Marshal(args)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// pass %s %s\n", s.Pass.Name, strings.ReplaceAll(f.what, "\n", " "))
+	fmt.Fprintf(&b, "// command: tapc")
+	for _, arg := range args {
+		b.WriteString(" " + quote(arg))
+	}
+	fmt.Fprintf(&b, " %s\n%s%s\n", quote(name), replayLead, line)
+	for _, d := range f.found {
+		b.WriteString(comment(d.Error()))
+	}
+	b.WriteString(comment(string(f.stack)))
+	if err := text.Write(&b, before, text.Options{IDs: true, Provenance: true, GraphOrder: true}); err != nil {
+		return "", err
+	}
+	return name, r.Files(name, b.Bytes())
+}
+
+// comment writes a text as lines of comment.
+func comment(text string) string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return ""
+	}
+	return "// " + strings.ReplaceAll(text, "\n", "\n// ") + "\n"
+}
+
+// arguments gives the arguments of tapc that run one step as this run does.
+func (r *run) arguments(s *Step, fuelLeft int) []string {
+	args := []string{"opt", "--passes=" + s.String()}
+	if fuelLeft >= 0 {
+		args = append(args, "--fuel="+strconv.Itoa(fuelLeft))
+	}
+	for _, name := range r.Disable {
+		args = append(args, "--disable="+name)
+	}
+	if r.NoVerify {
+		args = append(args, "--verify-each=false")
+	}
+	if r.Values != nil {
+		args = append(args, "--check-values", "--seed="+strconv.FormatUint(r.Values.Seed, 10))
+	}
+	if r.Dir != "" && r.Dir != "." {
+		args = append(args, "--data-dir="+r.Dir)
+	}
+	return args
+}
+
+// ReplayArguments gives the arguments of tapc that a reproducer's head names; ok is false if the text has none.
+func ReplayArguments(text []byte) (args []string, ok bool) {
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("//")) {
+			return nil, false
+		}
+		if list, found := bytes.CutPrefix(line, []byte(replayLead)); found {
+			return args, json.Unmarshal(list, &args) == nil && len(args) > 0
+		}
+	}
+	return nil, false
+}
+
+// quote writes a word for a shell.
+func quote(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isSafe(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func isSafe(r rune) bool {
+	return r < 128 && isAlnum(byte(r)) || strings.ContainsRune("-_./=,:@%+", r)
+}

@@ -1,0 +1,310 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// Runner runs pipelines. The zero value verifies the graph before the first pass and after each, and does nothing else; the
+// fields add to that.
+type Runner struct {
+	NoVerify    bool                  // verify neither the input nor after each pass
+	Disable     []string              // names of passes that are left out, and of rules that stay off
+	Fuel        *int                  // rewrites that may happen in all; nil is any number
+	Dir         string                // directory that names of data files in the graph are relative to
+	Print       Printing              // what is shown of the graph on its way
+	DumpDir     string                // directory for the graph before the first pass and after each, in numbered files; "" is none
+	Values      *Values               // value check after each pass; nil is none
+	Reproducers string                // directory for a file that repeats a fault of a pass; "" writes none
+	Files       FileWriter            // how files are written; nil writes none
+	Report      func(diag.Diagnostic) // takes remarks and warnings; nil drops them
+	Log         *slog.Logger          // takes what passes say of their work; nil drops it
+	Now         func() time.Time      // the clock of timings; nil is the system's
+}
+
+// FileWriter writes a file whole or not at all, making directories that are missing.
+type FileWriter func(name string, data []byte) error
+
+// Values is how the values of a graph are checked after each pass. Equal evaluates both graphs on the inputs that a seed
+// stands for and gives the observed values that differ, empty if none do.
+type Values struct {
+	Equal func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List
+	Seed  uint64
+}
+
+// Result is what came of a run, also of one that failed: then Graph is as the last good step left it or, if that is not
+// known, nil.
+type Result struct {
+	Graph   *ir.Graph
+	Stage   Stage
+	Applied int         // rewrites that happened
+	Last    Application // the last of them
+	Stats   Stats
+	Timing  *Span
+}
+
+// Application is one rewrite that happened.
+type Application struct {
+	Pass, Rule, Node string
+}
+
+// Run takes a graph through a pipeline. The graph may be changed and belongs to the runner. An error is a problem of the
+// input (exit status 1), of the pipeline (2) or of a pass (3, see diag.ExitStatus).
+func (r *Runner) Run(ctx context.Context, p Pipeline, g *ir.Graph) (*Result, error) {
+	run := &run{Runner: r, result: &Result{Graph: g, Stage: StageOf(g)}}
+	run.start()
+	err := run.all(ctx, p)
+	run.spans.close(run.result.Graph)
+	run.result.Timing = run.spans.root
+	return run.result, err
+}
+
+// run is one run of a runner.
+type run struct {
+	*Runner
+	result  *Result
+	spans   spans
+	fuel    *rewrite.Fuel
+	envs    [stages]*check.Environment
+	changed string // the last pass that ran; "" before the first
+	steps   int    // passes that have run
+}
+
+func (r *run) start() {
+	now := r.Now
+	if now == nil {
+		now = time.Now
+	}
+	r.spans.begin(now, r.result.Graph)
+	if r.Fuel != nil {
+		r.fuel = &rewrite.Fuel{Left: *r.Fuel}
+	}
+	r.result.Stats = Stats{}
+}
+
+func (r *run) all(ctx context.Context, p Pipeline) error {
+	if err := r.checkStages(p.Steps); err != nil {
+		return err
+	}
+	if err := r.dump("input"); err != nil {
+		return err
+	}
+	if !r.NoVerify {
+		r.spans.open("verify", verifyWork, r.result.Graph)
+		err := r.verify(ctx, r.result.Graph, r.result.Stage, "")
+		r.spans.close(r.result.Graph)
+		if err != nil {
+			return err
+		}
+	}
+	return r.each(ctx, p.Steps)
+}
+
+// checkStages goes through the pipeline without a graph.
+func (r *run) checkStages(steps []Step) error {
+	_, err := r.stageAfter(steps, r.result.Stage)
+	return err
+}
+
+func (r *run) stageAfter(steps []Step, s Stage) (Stage, error) {
+	var err error
+	for i := range steps {
+		x := &steps[i]
+		switch {
+		case x.Pass == nil:
+			for round := 0; round < min(x.Max, 2) && err == nil; round++ {
+				s, err = r.stageAfter(x.Group, s)
+			}
+		case slices.Contains(r.Disable, x.Pass.Name):
+		case !x.Pass.takes(s):
+			err = r.misplaced(x, s)
+		default:
+			s = x.Pass.after(s)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (r *run) misplaced(x *Step, s Stage) error {
+	takes := x.Pass.Needs.String()
+	if x.Pass.latest() > x.Pass.Needs {
+		takes += " to " + x.Pass.latest().String()
+	}
+	return &diag.StatusError{Status: diag.ExitUsage, Err: diag.Errorf("", "", x.At, "pass %s can not stand here", x.Pass.Name).
+		Want("a graph of "+takes, s.String())}
+}
+
+func (r *run) each(ctx context.Context, steps []Step) error {
+	for i := range steps {
+		var err error
+		switch s := &steps[i]; {
+		case context.Cause(ctx) != nil:
+			err = context.Cause(ctx)
+		case s.Pass == nil:
+			err = r.group(ctx, s)
+		case !slices.Contains(r.Disable, s.Pass.Name):
+			err = r.step(ctx, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group runs steps again and again until they change nothing.
+func (r *run) group(ctx context.Context, s *Step) error {
+	r.spans.open(groupName, groupWork, r.result.Graph)
+	defer func() { r.spans.close(r.result.Graph) }()
+	before, err := r.fingerprint()
+	for round := 0; round < s.Max && err == nil; round++ {
+		if err = r.each(ctx, s.Group); err != nil {
+			return err
+		}
+		after, failed := r.fingerprint()
+		if err = failed; after == before {
+			return err
+		}
+		before = after
+	}
+	return err
+}
+
+// step runs one pass and everything around it.
+func (r *run) step(ctx context.Context, s *Step) error {
+	r.steps++
+	r.spans.open(s.Pass.Name, passWork, r.result.Graph)
+	defer func() { r.spans.close(r.result.Graph) }()
+	if err := r.printBefore(s); err != nil {
+		return err
+	}
+	var before *ir.Graph
+	if r.keeps(s) {
+		before = r.result.Graph.Clone()
+	}
+	fuelLeft := r.fuelLeft()
+	err := r.execute(ctx, s)
+	if err == nil {
+		err = r.checkStep(ctx, s, before)
+	}
+	var fault *passFault
+	switch {
+	case errors.As(err, &fault):
+		return r.blame(s, before, fuelLeft, fault)
+	case err != nil:
+		return err
+	}
+	if err := r.printAfter(s, before); err != nil {
+		return err
+	}
+	return r.dump(s.Pass.Name)
+}
+
+// keeps says whether the graph before a pass is needed after it.
+func (r *run) keeps(s *Step) bool {
+	return r.Reproducers != "" && r.Files != nil || r.Values != nil || r.Print.shows(r.Print.Changes, s.Pass.Name)
+}
+
+// execute calls the pass. A panic becomes a passFault.
+func (r *run) execute(ctx context.Context, s *Step) (err error) {
+	values, err := s.Pass.values(s.Settings)
+	if err != nil {
+		return &diag.StatusError{Status: diag.ExitUsage, Err: err}
+	}
+	c := &Context{Graph: r.result.Graph, Stage: r.result.Stage, Dir: r.Dir, Log: r.Log, pass: s.Pass, values: values, run: r}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.fuel = r.stepFuel(c)
+	full := c.fuel.Left
+	defer func() {
+		if p := recover(); p != nil {
+			err = &passFault{by: s.Pass.Name, what: fmt.Sprintf("panicked: %v", p), stack: debug.Stack()}
+		}
+		r.burn(full - c.fuel.Left)
+	}()
+	if err := s.Pass.Run(ctx, c); err != nil {
+		return r.passError(ctx, s, err)
+	}
+	if c.Graph == nil {
+		return &passFault{by: s.Pass.Name, what: "left no graph"}
+	}
+	r.result.Graph, r.result.Stage = c.Graph, s.Pass.after(r.result.Stage)
+	if s.Pass.Name != verifyName {
+		r.changed = s.Pass.Name
+	}
+	return nil
+}
+
+// passError gives the error of a run for that of a pass: diagnostics as they are, others with the pass's name.
+func (r *run) passError(ctx context.Context, s *Step, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if list := diag.FromError(err); len(list) != 1 || list[0].Location != (diag.Location{}) || list[0].Code != "" {
+		return err
+	}
+	return fmt.Errorf("pass %s: %w", s.Pass.Name, err)
+}
+
+// checkStep verifies the graph that a pass left and compares its values with those before.
+func (r *run) checkStep(ctx context.Context, s *Step, before *ir.Graph) error {
+	if !r.NoVerify {
+		r.spans.open("verify", verifyWork, r.result.Graph)
+		err := r.verify(ctx, r.result.Graph, r.result.Stage, s.Pass.Name)
+		r.spans.close(r.result.Graph)
+		if err != nil {
+			return err
+		}
+	}
+	if r.Values == nil {
+		return nil
+	}
+	r.spans.open("check-values", valuesWork, r.result.Graph)
+	found := r.Values.Equal(ctx, before, r.result.Graph, r.Values.Seed)
+	r.spans.close(r.result.Graph)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if found.HasErrors() {
+		return &passFault{by: s.Pass.Name, what: "changed a value that is observed", found: found}
+	}
+	return nil
+}
+
+// verify gives the findings of a stage's environment as an error: that of the pass which made the graph or, if there is none,
+// of the input. Warnings are reported, but only those of the input.
+func (r *run) verify(ctx context.Context, g *ir.Graph, s Stage, by string) error {
+	if r.envs[s] == nil {
+		r.envs[s] = s.Environment()
+	}
+	found := r.envs[s].Verify(ctx, g)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	switch {
+	case found.HasErrors() && by != "":
+		return &passFault{by: by, what: "broke " + found[len(found)-1].Constraint, found: found}
+	case found.HasErrors():
+		return found
+	}
+	if r.Report != nil && by == "" {
+		for _, d := range found {
+			r.Report(d)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tensortapestry.org/tapc/ir"
+)
+
+// work is what a span of time was spent on.
+type work string
+
+const (
+	wholeWork  work = "pipeline"
+	groupWork  work = "group"
+	passWork   work = "pass"
+	verifyWork work = "verify"
+	valuesWork work = "values"
+)
+
+// Span is a time that was spent, with what it consists of. Nodes are those of the graph before and after.
+type Span struct {
+	Name     string        `json:"name"`
+	Work     work          `json:"work"` // pipeline, group, pass, verify or values
+	Start    time.Duration `json:"start_ns"`
+	Time     time.Duration `json:"time_ns"`
+	Nodes    [2]int        `json:"nodes"`
+	Children []*Span       `json:"children,omitempty"`
+}
+
+// spans records a tree of spans.
+type spans struct {
+	now   func() time.Time
+	begun time.Time
+	root  *Span
+	path  []*Span
+}
+
+func (s *spans) begin(now func() time.Time, g *ir.Graph) {
+	s.now, s.begun = now, now()
+	s.root = &Span{Name: string(wholeWork), Work: wholeWork, Nodes: [2]int{g.Len()}}
+	s.path = []*Span{s.root}
+}
+
+func (s *spans) open(name string, w work, g *ir.Graph) {
+	x := &Span{Name: name, Work: w, Start: s.now().Sub(s.begun), Nodes: [2]int{g.Len()}}
+	top := s.path[len(s.path)-1]
+	top.Children = append(top.Children, x)
+	s.path = append(s.path, x)
+}
+
+// close ends the innermost span; g may be nil if the graph was lost.
+func (s *spans) close(g *ir.Graph) {
+	x := s.path[len(s.path)-1]
+	s.path = s.path[:len(s.path)-1]
+	x.Time = s.now().Sub(s.begun) - x.Start
+	if g != nil {
+		x.Nodes[1] = g.Len()
+	}
+}
+
+// WriteTiming writes the times as a tree for people: seconds, share of the whole, name, nodes before and after.
+func (s *Span) WriteTiming(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("timing:\n   seconds  share  nodes\n")
+	s.writeLine(&b, s.Time, 0)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s *Span) writeLine(b *strings.Builder, whole time.Duration, depth int) {
+	share := 100.0
+	if whole > 0 {
+		share = 100 * float64(s.Time) / float64(whole)
+	}
+	nodes := fmt.Sprint(s.Nodes[1])
+	if s.Nodes[0] != s.Nodes[1] {
+		nodes = fmt.Sprintf("%d -> %d", s.Nodes[0], s.Nodes[1])
+	}
+	fmt.Fprintf(b, "%10.6f %5.1f%%  %s%s: %s\n", s.Time.Seconds(), share, strings.Repeat("  ", depth), s.Name, nodes)
+	for _, c := range s.Children {
+		c.writeLine(b, whole, depth+1)
+	}
+}
+
+// WriteJSON writes the times as one JSON object, in nanoseconds.
+func (s *Span) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(s)
+}
+
+// event is a complete event ("X") of the trace event format that Chrome and Perfetto read; times are in microseconds.
+type event struct {
+	Name string         `json:"name"`
+	Cat  string         `json:"cat"`
+	Ph   string         `json:"ph"`
+	TS   float64        `json:"ts"`
+	Dur  float64        `json:"dur"`
+	PID  int            `json:"pid"`
+	TID  int            `json:"tid"`
+	Args map[string]int `json:"args"`
+}
+
+// WriteTrace writes the times as a trace for chrome://tracing or Perfetto.
+func (s *Span) WriteTrace(w io.Writer) error {
+	trace := struct {
+		Events []event `json:"traceEvents"`
+		Unit   string  `json:"displayTimeUnit"`
+	}{Unit: "ms"}
+	s.events(&trace.Events)
+	return json.NewEncoder(w).Encode(trace)
+}
+
+func (s *Span) events(to *[]event) {
+	*to = append(*to, event{Name: s.Name, Cat: string(s.Work), Ph: "X", TS: float64(s.Start) / 1e3, Dur: float64(s.Time) / 1e3,
+		PID: 1, TID: 1, Args: map[string]int{"nodes_before": s.Nodes[0], "nodes_after": s.Nodes[1]}})
+	for _, c := range s.Children {
+		c.events(to)
+	}
+}
