@@ -6,16 +6,21 @@ package conformance
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/constants"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
@@ -58,6 +63,31 @@ func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants refe
 	t.Helper()
 	in, want := suite{t, g, constants}.schedules(device)
 	compareAll(t, "executed", want, execute(t, g, in))
+}
+
+// Examples takes the example graphs of the project (root is its folder) through the passes, runs them on a back end and
+// compares all values with the reference evaluator's.
+func Examples(t *testing.T, root string, device schedule.DeviceType, execute func(load reference.Constants) Execute) {
+	files, err := filepath.Glob(filepath.Join(root, "examples", "*.loom.json"))
+	if err != nil || len(files) < 5 {
+		t.Fatalf("found %d examples: %v", len(files), err)
+	}
+	for _, f := range append(files, filepath.Join(root, "examples", "classifier", "classifier.loom.json")) {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := loomjson.Read(data, f, dialects.Registry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := constants.Loader{Dir: filepath.Dir(f)}
+			defer load.Close()
+			Graph(t, g, device, load.Load, execute(load.Load))
+		})
+	}
 }
 
 // suite is one graph on its way.

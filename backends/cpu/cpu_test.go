@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -15,33 +14,54 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-func TestConformance(t *testing.T) { conformance.Run(t, schedule.CPU, executeWith(nil)) }
-
-// executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
-func executeWith(load reference.Constants) conformance.Execute {
-	return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-		t.Helper()
-		return execute(t, g, in, func(c tensorops.Const) (tensorfile.Tensor, error) { return load(c, tensorops.TensorOf(g, c.Tensor)) })
-	}
-}
-
-func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load LoadConst) map[string]tensorfile.Tensor {
-	t.Helper()
+func TestConformance(t *testing.T) {
 	cc, err := FindCompiler()
 	if err != nil {
 		t.Skip(err)
 	}
-	src, err := Emit(g, "test", "test")
-	if err != nil {
-		t.Fatal(err)
+	conformance.Run(t, schedule.CPU, executeWith(cc)(nil))
+}
+
+func TestExamples(t *testing.T) {
+	for _, name := range []string{"gcc", "clang"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("CC", name)
+			cc, err := FindCompiler()
+			if err != nil {
+				t.Skip(err)
+			}
+			conformance.Examples(t, "../..", schedule.CPU, executeWith(cc))
+		})
 	}
+}
+
+// executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
+func executeWith(cc *Compiler) func(load reference.Constants) conformance.Execute {
+	return func(load reference.Constants) conformance.Execute {
+		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			t.Helper()
+			src, err := Emit(g, "test", "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			exe := filepath.Join(t.TempDir(), "program")
+			err = cc.Build(context.Background(), src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+				return load(c, tensorops.TensorOf(g, c.Tensor))
+			}, exe, Options{Version: "test", CPU: "native", Flags: strict})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, src.C)
+			}
+			return execute(t, exe, g, in)
+		}
+	}
+}
+
+var strict = []string{"-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+
+// execute runs a program on files.
+func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	t.Helper()
 	dir := t.TempDir()
-	exe := filepath.Join(dir, "program")
-	err = cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "native",
-		Flags: []string{"-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, src.C)
-	}
 	args := []string{"--threads", "2"}
 	for name, x := range in {
 		path := filepath.Join(dir, "in-"+name+".npy")
@@ -71,9 +91,6 @@ func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load Lo
 		if got[name], err = f.Load(f.Tensors()[0].Name); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if os.Getenv("TAPC_KEEP_C") != "" {
-		t.Log(src.C)
 	}
 	return got
 }

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cuda/emu"
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/cudashim/plan"
@@ -18,21 +19,29 @@ import (
 // TestConformance runs the emitted kernels on the CPU through the emulation, with the order of threads permuted.
 func TestConformance(t *testing.T) { conformance.Run(t, schedule.CUDA, execute) }
 
-// TestCompiles compiles the kernels of every case with the real CUDA compiler.
-func TestCompiles(t *testing.T) {
+// TestExamples does the same with the example graphs, and compiles their kernels with the real CUDA compiler.
+func TestExamples(t *testing.T) {
 	nvcc := toolchain.ForTest(t)
-	conformance.Each(t, schedule.CUDA, func(t *testing.T, g *ir.Graph) {
-		src, err := Emit(g, "test", "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := nvcc.CompileCubin(context.Background(), src.CUDA, "sm_90", toolchain.Options{}); err != nil {
-			t.Fatalf("%v\n%s", err, src.CUDA)
+	conformance.Examples(t, "../..", schedule.CUDA, func(load reference.Constants) conformance.Execute {
+		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			src, err := Emit(g, "test", "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := nvcc.CompileCubin(context.Background(), src.CUDA, "sm_90", toolchain.Options{}); err != nil {
+				t.Fatalf("%v\n%s", err, src.CUDA)
+			}
+			return executeWith(t, g, in, load)
 		}
 	})
 }
 
 func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	t.Helper()
+	return executeWith(t, g, in, nil)
+}
+
+func executeWith(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load reference.Constants) map[string]tensorfile.Tensor {
 	t.Helper()
 	if _, err := emu.HostCompiler(); err != nil {
 		t.Skip(err)
@@ -51,7 +60,7 @@ func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.allocate(p, in)
+	r.allocate(p, in, load)
 	for _, s := range src.Steps {
 		r.step(s)
 	}
@@ -76,7 +85,7 @@ type emulation struct {
 	arena   []byte
 }
 
-func (r *emulation) allocate(p *tensorops.Program, in map[string]tensorfile.Tensor) {
+func (r *emulation) allocate(p *tensorops.Program, in map[string]tensorfile.Tensor, load reference.Constants) {
 	for n := range r.g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
 		if !ok {
@@ -97,6 +106,15 @@ func (r *emulation) allocate(p *tensorops.Program, in map[string]tensorfile.Tens
 			for _, x := range p.Inputs {
 				if x.Tensor == b.Tensor && b.Space == schedule.Input {
 					copy(r.data[n.ID], in[x.Name].Data)
+				}
+			}
+			for _, c := range p.Constants {
+				if c.Tensor == b.Tensor && b.Space == schedule.Constant {
+					x, err := load(c, tensorops.TensorOf(r.g, c.Tensor))
+					if err != nil {
+						r.t.Fatal(err)
+					}
+					r.data[n.ID] = x.Data
 				}
 			}
 		}
