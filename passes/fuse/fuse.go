@@ -16,13 +16,16 @@ import (
 
 // Run joins kernels until none can be joined, and gives how often it did.
 func Run(g *ir.Graph) (int, error) {
-	f := &fuser{g: g}
-	f.index()
-	joined := 0
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return 0, err
 	}
+	f := &fuser{g: g, at: map[ir.NodeID]int{}}
+	for i, id := range steps {
+		f.at[id] = i
+	}
+	f.index()
+	joined := 0
 	for _, id := range steps {
 		k, ok := body[*schedule.Kernel](g, id)
 		if !ok {
@@ -33,6 +36,7 @@ func Run(g *ir.Graph) (int, error) {
 			joined++
 		}
 	}
+	f.mendOrder()
 	f.dropBuffers()
 	return joined, nil
 }
@@ -46,8 +50,44 @@ func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
 
 type fuser struct {
 	g       *ir.Graph
+	at      map[ir.NodeID]int         // position of each step before fusion
 	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
+}
+
+// now gives the kernel that a step is part of by now.
+func (f *fuser) now(id ir.NodeID) ir.NodeID {
+	for {
+		to, ok := f.moved[id]
+		if !ok {
+			return id
+		}
+		id = to
+	}
+}
+
+// mendOrder makes every step that waits for a kernel wait for what the kernel became part of.
+func (f *fuser) mendOrder() {
+	for n := range f.g.Nodes() {
+		switch b := n.Body.(type) {
+		case *schedule.Kernel:
+			b.After = f.mended(n.ID, b.After)
+		case *schedule.Transfer:
+			b.After = f.mended(n.ID, b.After)
+		}
+	}
+}
+
+func (f *fuser) mended(self ir.NodeID, after []ir.NodeID) []ir.NodeID {
+	out := after[:0:0]
+	seen := map[ir.NodeID]bool{self: true}
+	for _, id := range after {
+		if id = f.now(id); !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 func (f *fuser) index() {
@@ -128,21 +168,24 @@ func reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
 }
 
 // waitsOnly says whether a kernel may start as early as another once they are joined: nothing else that it waits for waits
-// for that one.
+// for that one. Steps that stand before the producer cannot, which bounds the search.
 func (f *fuser) waitsOnly(consumer, producer ir.NodeID) bool {
 	after, _ := schedule.After(f.g.Node(consumer))
-	seen := map[ir.NodeID]bool{producer: true}
-	stack := slices.DeleteFunc(slices.Clone(after), func(id ir.NodeID) bool { return id == producer })
+	seen := map[ir.NodeID]bool{}
+	stack := slices.Clone(after)
 	for len(stack) > 0 {
-		id := stack[len(stack)-1]
+		id := f.now(stack[len(stack)-1])
 		stack = stack[:len(stack)-1]
-		if id == producer {
-			return false
+		if id == producer || seen[id] || f.at[id] < f.at[producer] {
+			continue
 		}
-		if n := f.g.Node(id); n != nil && !seen[id] {
-			seen[id] = true
-			more, _ := schedule.After(n)
-			stack = append(stack, more...)
+		seen[id] = true
+		more, _ := schedule.After(f.g.Node(id))
+		for _, dep := range more {
+			if f.now(dep) == producer {
+				return false
+			}
+			stack = append(stack, dep)
 		}
 	}
 	return true

@@ -38,7 +38,7 @@ func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 	n.Label = j.joined.Name
 	n.Body = j.joined
 	n.Origin = &ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)}
-	f.rewire(producer, consumer)
+	f.rewire(producer, consumer, k)
 	f.g.Remove(producer)
 }
 
@@ -64,33 +64,20 @@ func mergeAfter(a, b []ir.NodeID, without ir.NodeID) []ir.NodeID {
 	return out
 }
 
-// rewire makes everything that waited for the producer, or read what it reads, look at the joined kernel instead.
-func (f *fuser) rewire(producer, consumer ir.NodeID) {
-	for n := range f.g.Nodes() {
-		var after *[]ir.NodeID
-		switch b := n.Body.(type) {
-		case *schedule.Kernel:
-			after = &b.After
-		case *schedule.Transfer:
-			after = &b.After
-		default:
+// rewire notes that the producer is part of the consumer, which now reads what the producer read.
+func (f *fuser) rewire(producer, consumer ir.NodeID, k *schedule.Kernel) {
+	f.moved[producer] = consumer
+	for _, o := range k.Operands {
+		list := f.readers[o.Buffer]
+		i := slices.Index(list, producer)
+		if i < 0 {
 			continue
 		}
-		if i := slices.Index(*after, producer); i >= 0 {
-			*after = slices.Delete(slices.Clone(*after), i, i+1)
-			if n.ID != consumer && !slices.Contains(*after, consumer) {
-				*after = append(*after, consumer)
-			}
+		list = slices.Delete(list, i, i+1)
+		if !slices.Contains(list, consumer) {
+			list = append(list, consumer)
 		}
-	}
-	for buffer, list := range f.readers {
-		if i := slices.Index(list, producer); i >= 0 {
-			list = slices.Delete(list, i, i+1)
-			if !slices.Contains(list, consumer) {
-				list = append(list, consumer)
-			}
-			f.readers[buffer] = list
-		}
+		f.readers[o.Buffer] = list
 	}
 }
 
