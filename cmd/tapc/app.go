@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func (a *app) main(args []string) int {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	err := execute(ctx, root)
 	if !a.started && err != nil {
 		err = usageError(err)
 	}
@@ -58,6 +59,16 @@ func (a *app) main(args []string) int {
 		err = diag.Fault("standard output: %w", flushErr)
 	}
 	return a.finish(err)
+}
+
+// execute runs the command line. A panic, which nothing in the input may cause, becomes a fault with its stack.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.Fault("internal error: %v; please report it with the input and what follows\n%s", p, debug.Stack())
+		}
+	}()
+	return root.ExecuteContext(ctx)
 }
 
 // finish reports an error and everything held back, and gives the exit status.

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/text"
 )
 
 // form is one way to write a graph down. A form that is only written has no read.
@@ -20,9 +21,9 @@ type form struct {
 	doc      string
 	suffixes []string // of file names
 	binary   bool
-	starts   func(text []byte) bool // whether a text is of this form, told by its beginning
-	read     func(text []byte, file string, reg *ir.Registry) (*ir.Graph, error)
-	write    func(w io.Writer, g *ir.Graph) error
+	starts   func(data []byte) bool // whether a text is of this form, told by its beginning
+	read     func(data []byte, file string, reg *ir.Registry) (*ir.Graph, error)
+	write    func(w io.Writer, g *ir.Graph, o text.Options) error
 }
 
 // source is a file that was read.
@@ -64,7 +65,7 @@ func formOfName(name string) *form {
 }
 
 // detect gives the form of a file's content: what its name says or, without a known suffix, what it begins with.
-func detect(name string, text []byte) (*form, error) {
+func detect(name string, data []byte) (*form, error) {
 	f := formOfName(name)
 	if f != nil && f.read != nil {
 		return f, nil
@@ -73,7 +74,7 @@ func detect(name string, text []byte) (*form, error) {
 		return nil, fmt.Errorf("%s: %s is a form that tapc only writes", name, f.name)
 	}
 	for i := range forms {
-		if forms[i].read != nil && forms[i].starts(text) {
+		if forms[i].read != nil && forms[i].starts(data) {
 			return &forms[i], nil
 		}
 	}
@@ -87,34 +88,34 @@ func (a *app) load(name string) (*ir.Graph, error) { return a.loadAs(name, "") }
 
 // loadAs reads a graph file in a form that is named, or found out if it is "".
 func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
-	text, file, err := a.readFile(name)
+	data, file, err := a.readFile(name)
 	if err != nil {
 		return nil, err
 	}
 	f := formNamed(formName)
 	if f == nil {
-		if f, err = detect(file, text); err != nil {
+		if f, err = detect(file, data); err != nil {
 			return nil, err
 		}
 	}
-	a.sources[file] = source{f, text}
-	return f.read(text, file, dialects.Registry())
+	a.sources[file] = source{f, data}
+	return f.read(data, file, dialects.Registry())
 }
 
 // readFile reads a whole file and gives the name that messages use.
-func (a *app) readFile(name string) (text []byte, file string, err error) {
+func (a *app) readFile(name string) (data []byte, file string, err error) {
 	if name == stdName {
-		text, err = io.ReadAll(a.stdin)
+		data, err = io.ReadAll(a.stdin)
 		if err != nil {
 			return nil, "", diag.Fault("standard input: %w", err)
 		}
-		return text, "<stdin>", nil
+		return data, "<stdin>", nil
 	}
-	text, err = os.ReadFile(name)
+	data, err = os.ReadFile(name)
 	if err != nil {
 		return nil, "", err
 	}
-	return text, name, nil
+	return data, name, nil
 }
 
 // dirOf gives the directory that names of data files in a graph are relative to.
@@ -127,6 +128,10 @@ func dirOf(g *ir.Graph) string {
 
 // store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others).
 func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph) error {
+	return a.storeWith(ctx, name, formName, g, text.Options{})
+}
+
+func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph, o text.Options) error {
 	f := formNamed(formName)
 	if f == nil {
 		f = formOfName(name)
@@ -134,14 +139,25 @@ func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph) err
 	if f == nil {
 		f = formNamed(defaultForm)
 	}
-	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g) })
+	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g, o) })
 }
 
-// firstByte gives the first byte that is not white space, 0 if there is none.
-func firstByte(text []byte) byte {
-	text = bytes.TrimLeft(text, " \t\r\n")
-	if len(text) == 0 {
-		return 0
+// beginsWith says whether a text begins with a word, behind white space.
+func beginsWith(data []byte, word string) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte(word))
+}
+
+// isText says whether a text begins as text.Write begins it, behind white space and comments.
+func isText(data []byte) bool {
+	for {
+		data = bytes.TrimLeft(data, " \t\r\n")
+		if !bytes.HasPrefix(data, []byte("//")) {
+			return bytes.HasPrefix(data, []byte("tapc "))
+		}
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			return false
+		}
+		data = data[end:]
 	}
-	return text[0]
 }

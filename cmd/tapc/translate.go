@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,38 +11,31 @@ import (
 const translateHelp = `Write a graph in another form.
 
 Reading checks the form of the file, not the constraints of a dialect (see verify).
-Every form but dot can be read back and gives the same graph.`
+What a form writes, it also reads, dot excepted, and the graph is the same; text is
+exact about ids and order only with --with=ids,order.
+
+` + withHelp
 
 func (a *app) translateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "translate --to=FORM [-o FILE] [FILE]", Short: "Write a graph in another form",
-		Args: needFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap"}
+		Args: needFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap\n" +
+			"  tapc translate --to=tap --with=ids,order - < model.loom.json"}
 	c.Long = translateHelp + "\n\nForms:\n" + formTable()
-	to := c.Flags().String("to", "", "form of the output: "+wordList(formNames(false))+"; default: that of the output's name")
-	from := c.Flags().String("from", "", "form of the input, if neither name nor content tell: "+wordList(formNames(true)))
-	out := c.Flags().StringP("output", "o", stdName, `file to write; "-" is standard output`)
-	complete(c, "to", formNames(false))
-	complete(c, "from", formNames(true))
+	from := addFromFlag(c)
+	out := addOutputFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := formFlag("--from", *from, true); err != nil {
 			return err
 		}
-		if err := formFlag("--to", *to, false); err != nil {
+		if err := out.check(); err != nil {
 			return err
 		}
 		g, err := a.loadAs(fileArg(args), *from)
 		if err != nil {
 			return err
 		}
-		return a.store(ctx, *out, *to, g)
+		return out.write(ctx, a, g)
 	})
-}
-
-// formFlag checks the name of a form; "" stands for the one that is found out.
-func formFlag(flag, name string, read bool) error {
-	if name == "" {
-		return nil
-	}
-	return oneOf(flag, name, formNames(read))
 }
 
 // fileArg gives the only argument; none is standard input.
@@ -53,15 +47,15 @@ func fileArg(args []string) string {
 }
 
 func formTable() string {
-	var b strings.Builder
+	var lines []string
 	for _, f := range forms {
-		b.WriteString("  " + f.name + strings.Repeat(" ", 6-len(f.name)) + f.doc)
+		line := fmt.Sprintf("  %-5s %s", f.name, f.doc)
 		if len(f.suffixes) > 0 {
-			b.WriteString(" (" + strings.Join(f.suffixes, ", ") + ")")
+			line += " (" + strings.Join(f.suffixes, ", ") + ")"
 		}
-		b.WriteString("\n")
+		lines = append(lines, line)
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.Join(lines, "\n")
 }
 
 // wordList writes words for a sentence.

@@ -26,10 +26,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: verifyHelp, Args: needFiles(1, 0),
 		Example: "  tapc verify model.loom.json\n  tapc verify --dialect=application --diagnostics=sarif a.tap b.tap"}
 	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
-	from := c.Flags().String("from", "", "form of the files, if neither name nor content tell: "+wordList(formNames(true)))
+	from := addFromFlag(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
 	complete(c, "dialect", names)
-	complete(c, "from", formNames(true))
 	return a.command(c, func(ctx context.Context, files []string) error {
 		if err := oneOf("--dialect", *dialect, names); err != nil {
 			return err
