@@ -1,0 +1,20 @@
+package tile
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Pass is the row of the pass table.
+func Pass() pipeline.Pass {
+	return pipeline.Pass{
+		Name: "tile", Doc: "Cut loops into tiles and bind them to vectors, threads, blocks and lanes.",
+		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
+		After: []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
+		Run: func(_ context.Context, p *pipeline.Context) error {
+			Run(p.Graph)
+			return nil
+		},
+	}
+}
