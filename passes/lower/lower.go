@@ -264,10 +264,25 @@ func (l *lowering) buffer(tensor, device ir.NodeID) (ir.NodeID, error) {
 	}
 	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: rowMajor(t.Range), Space: space,
 		Align: Align, Bytes: size * int64(t.Type().Size())}
-	n := l.g.Add(b, l.g.Node(tensor).Label)
+	n := l.g.Add(b, bufferLabel(l.g.Node(tensor).Label, space, device == l.host))
 	n.Pos = l.g.Node(tensor).Pos
 	l.buffers[place{tensor, device}] = n.ID
 	return n.ID, nil
+}
+
+// bufferLabel names a buffer after its tensor.
+func bufferLabel(tensor string, space schedule.Space, host bool) string {
+	if !host && space == schedule.Arena {
+		return suffixed(tensor, ".device")
+	}
+	return suffixed(tensor, "."+space.String())
+}
+
+func suffixed(label, suffix string) string {
+	if label == "" {
+		return ""
+	}
+	return label + suffix
 }
 
 func rowMajor(r zspace.Range) []int64 {
@@ -301,7 +316,7 @@ func (l *lowering) transfer(tensor, from, to ir.NodeID) {
 	for _, w := range l.writers[from] {
 		t.After = append(t.After, w.step)
 	}
-	n := l.g.Add(t, l.g.Node(tensor).Label)
+	n := l.g.Add(t, suffixed(l.g.Node(tensor).Label, ".copy"))
 	n.Pos = l.g.Node(tensor).Pos
 	l.writers[to] = append(l.writers[to], writer{n.ID, tensorops.TensorOf(l.g, tensor).Range})
 }
@@ -324,7 +339,7 @@ func (l *lowering) output(tensor ir.NodeID, given bool) error {
 	source := l.g.Node(from).Body.(*schedule.Buffer)
 	out := *source
 	out.Device, out.Space = l.host, schedule.Output
-	n := l.g.Add(&out, l.g.Node(tensor).Label)
+	n := l.g.Add(&out, bufferLabel(l.g.Node(tensor).Label, schedule.Output, true))
 	l.transfer(tensor, from, n.ID)
 	return nil
 }
