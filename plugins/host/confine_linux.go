@@ -1,0 +1,247 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// confineThread bounds the process that this thread starts next. What the kernel can not do is left out and told; what it
+// should do and refuses is an error.
+func confineThread(o *order) (Confinement, error) {
+	var c Confinement
+	if err := setLimits(o.Limits); err != nil {
+		return c, err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return c, err
+	}
+	abi, err := landlock(o)
+	if err != nil {
+		return c, err
+	}
+	c.Landlock = abi
+	if o.Access.Network {
+		c.Network = true
+		return c, nil
+	}
+	c.Network, err = denyNetwork()
+	return c, err
+}
+
+// memorySlack is how much more a process may map than it may have resident: run-time systems map ahead of use.
+const memorySlack = 512 << 20
+
+// setLimits sets the resource limits of this process, which the plugin inherits.
+func setLimits(l Limits) error {
+	cpu := uint64(max(l.CPU/time.Second, 1))
+	for _, x := range []struct {
+		which int
+		soft  uint64
+		hard  uint64
+	}{
+		{unix.RLIMIT_DATA, uint64(l.Memory) + memorySlack, uint64(l.Memory) + memorySlack},
+		{unix.RLIMIT_CPU, cpu, cpu + 1},
+		{unix.RLIMIT_FSIZE, uint64(l.FileSize), uint64(l.FileSize)},
+		{unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files)},
+		{unix.RLIMIT_CORE, 0, 0},
+	} {
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(x.which, &old); err != nil {
+			return err
+		}
+		hard := min(x.hard, old.Max)
+		if err := syscall.Setrlimit(x.which, &syscall.Rlimit{Cur: min(x.soft, hard), Max: hard}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rights of Landlock, by what they let a process do.
+const (
+	rightRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	rightExecute = unix.LANDLOCK_ACCESS_FS_EXECUTE
+	rightWrite   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	rightMake    = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
+		unix.LANDLOCK_ACCESS_FS_REFER
+	rightAll  = rightRead | rightExecute | rightWrite | rightMake | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	rightFile = unix.LANDLOCK_ACCESS_FS_READ_FILE | rightExecute | rightWrite | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // of things that are no directories
+)
+
+// grant is a right over a file or everything below a directory.
+type grant struct {
+	path   string
+	rights uint64
+}
+
+// systemGrants are what every program needs: the system's libraries and data, and the devices that are no devices. The
+// process information in /proc is not among them.
+var systemGrants = []grant{
+	{"/usr", rightRead}, {"/lib", rightRead | rightExecute}, {"/lib64", rightRead | rightExecute},
+	{"/usr/lib", rightRead | rightExecute}, {"/usr/lib64", rightRead | rightExecute}, {"/usr/local/lib", rightRead | rightExecute},
+	{"/bin", rightRead}, {"/sbin", rightRead}, {"/etc/ld.so.cache", rightRead}, {"/etc/alternatives", rightRead},
+	{"/etc/localtime", rightRead}, {"/dev/null", rightRead | rightWrite}, {"/dev/zero", rightRead}, {"/dev/full", rightRead | rightWrite},
+	{"/dev/urandom", rightRead}, {"/dev/random", rightRead},
+}
+
+// executeGrants are what Access.Execute adds.
+var executeGrants = []grant{{"/usr", rightRead | rightExecute}, {"/bin", rightRead | rightExecute}, {"/sbin", rightRead | rightExecute}}
+
+func (o *order) grants() []grant {
+	list := append([]grant{{o.Dir, rightAll &^ rightExecute}}, systemGrants...)
+	for _, p := range o.Access.Read {
+		list = append(list, grant{p, rightRead})
+	}
+	for _, p := range o.Access.Write {
+		list = append(list, grant{p, rightRead | rightWrite | rightMake})
+	}
+	for _, p := range o.Runnable {
+		list = append(list, grant{p, rightRead | rightExecute})
+	}
+	if o.Access.Execute {
+		list = append(list, executeGrants...)
+	}
+	return list
+}
+
+// rulesetAttr is struct landlock_ruleset_attr.
+type rulesetAttr struct{ fs, net, scoped uint64 }
+
+// landlock confines this thread to the files of an order, and gives the version of the interface that did it; 0 is none.
+func landlock(o *order) (int, error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, nil
+	}
+	handled := rulesetAttr{fs: handledRights(int(abi))}
+	size := unsafe.Sizeof(handled.fs)
+	if abi >= 4 {
+		size *= 2
+		if !o.Access.Network {
+			handled.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		}
+	}
+	if abi >= 6 {
+		size = unsafe.Sizeof(handled)
+		handled.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&handled)), size, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	defer unix.Close(int(ruleset))
+	if err := addRule(int(ruleset), exeFD, (rightRead|rightExecute)&handled.fs); err != nil {
+		return 0, err
+	}
+	for _, g := range o.grants() {
+		if err := addPath(int(ruleset), g, handled.fs); err != nil {
+			return 0, &os.PathError{Op: "landlock", Path: g.path, Err: err}
+		}
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
+		return 0, errno
+	}
+	return int(abi), nil
+}
+
+// handledRights gives the rights that a version of the interface knows.
+func handledRights(abi int) uint64 {
+	rights := uint64(rightAll)
+	for _, x := range []struct {
+		since int
+		right uint64
+	}{{2, unix.LANDLOCK_ACCESS_FS_REFER}, {3, unix.LANDLOCK_ACCESS_FS_TRUNCATE}, {5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV}} {
+		if abi < x.since {
+			rights &^= x.right
+		}
+	}
+	return rights
+}
+
+// addPath adds a grant; a path that is not there grants nothing.
+func addPath(ruleset int, g grant, handled uint64) error {
+	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return addRule(ruleset, fd, g.rights&handled)
+}
+
+// addRule grants rights over what a descriptor stands for.
+func addRule(ruleset, fd int, rights uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= rightFile
+	}
+	var rule [12]byte // struct landlock_path_beneath_attr, which is packed
+	binary.NativeEndian.PutUint64(rule[0:], rights)
+	binary.NativeEndian.PutUint32(rule[8:], uint32(fd))
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// auditArch is the name that the kernel's filters have for this architecture; 0 if none is known here.
+var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64}[runtime.GOARCH]
+
+// Offsets in struct seccomp_data.
+const (
+	offsetNumber = 0
+	offsetArch   = 4
+	offsetArg0   = 16 // its low half; all the architectures above are little-endian
+)
+
+// denyNetwork makes sockets of every family but Unix's unknown to this thread and what it starts. Landlock alone knows only
+// TCP. The system call interfaces that a filter can not see through are closed too.
+func denyNetwork() (bool, error) {
+	if auditArch == 0 {
+		return false, nil
+	}
+	ld := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	jump := func(test uint16, k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: yes, Jf: no, K: k}
+	}
+	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+	const foreignABI = 0x40000000 // the x32 interface of amd64
+	program := []unix.SockFilter{
+		ld(offsetArch),
+		jump(unix.BPF_JEQ, auditArch, 0, 7), // else: no such system call
+		ld(offsetNumber),
+		jump(unix.BPF_JGE, foreignABI, 5, 0),
+		jump(unix.BPF_JEQ, unix.SYS_IO_URING_SETUP, 4, 0),
+		jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 2),
+		ld(offsetArg0),
+		jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 2),
+		give(unix.SECCOMP_RET_ALLOW),
+		give(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)),
+		give(unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)),
+	}
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return false, nil // a kernel without filters
+	}
+	return err == nil, err
+}

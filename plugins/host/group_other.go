@@ -1,0 +1,18 @@
+//go:build !unix
+
+package host
+
+import (
+	"os"
+	"os/exec"
+)
+
+// group does nothing where there are no process groups.
+func group(*exec.Cmd) {}
+
+// killGroup kills the process alone.
+func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+func outcomeOf(p *os.ProcessState) outcome {
+	return outcome{Exited: p.Exited(), Code: p.ExitCode(), CPU: p.UserTime() + p.SystemTime()}
+}

@@ -1,0 +1,189 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	gorunner "github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"tensortapestry.org/tapc/plugins"
+	"tensortapestry.org/tapc/plugins/proto"
+	"tensortapestry.org/tapc/plugins/stream"
+)
+
+// Plugin is a plugin that runs. It may be used by several goroutines. After a fault it is stopped; so it is after a run that
+// was cancelled, as nobody can know whether the plugin has stopped working.
+type Plugin struct {
+	Description *Description
+
+	path   string
+	name   string // for messages: its own name once it is known
+	dir    string // its temporary directory
+	head   []byte // of the file
+	digest string
+	limits Limits
+	access Access
+	log    *slog.Logger
+	opts   Options
+
+	child   *child
+	tail    *tail
+	client  *goplugin.Client
+	service proto.PluginClient
+	flooded atomic.Bool
+	closing sync.Once
+}
+
+// searchPath is where a plugin's interpreter is looked for.
+const searchPath = "/usr/local/bin:/usr/bin:/bin"
+
+// Start runs the program at path and asks it what it provides. The caller must call Close. An error is a *Fault, or the
+// context's; then nothing runs any more and nothing is left behind.
+func Start(ctx context.Context, path string, opts Options) (*Plugin, error) {
+	p := &Plugin{path: path, name: filepath.Base(path), digest: opts.Digest, limits: opts.Limits.orDefault(), access: opts.Access,
+		log: opts.Log, opts: opts}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		p.path = abs
+	}
+	exe, err := p.openPlugin()
+	if err != nil {
+		return nil, err
+	}
+	defer exe.Close()
+	if p.dir, err = temporary(); err != nil {
+		return nil, p.fault(CannotStart, "", err.Error())
+	}
+	if err := p.connect(ctx, exe); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// maxSocketDir bounds the length of a directory for sockets: their paths may have 108 bytes.
+const maxSocketDir = 60
+
+// temporary makes a plugin's directory.
+func temporary() (string, error) {
+	base := os.TempDir()
+	if len(base) > maxSocketDir {
+		base = "/tmp"
+	}
+	dir, err := os.MkdirTemp(base, "tapc-plugin-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// connect starts the process, and calls it for the first time.
+func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, p.limits.Start)
+	defer cancel()
+	var failure error
+	unwatch := func() bool { return true }
+	defer func() { unwatch() }()
+	p.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  plugins.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{plugins.ProtocolMajor: {plugins.Service: caller{}}},
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (gorunner.Runner, error) {
+			var r *attached
+			if r, failure = p.launch(ctx, p.environment(cmd.Env), exe); failure != nil {
+				return nil, failure
+			}
+			unwatch = context.AfterFunc(ctx, p.child.stop) // from here on nothing else ends a call that hangs
+			return r, nil
+		},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		StartTimeout:     p.limits.Start,
+		SyncStdout:       io.Discard,
+		SyncStderr:       io.Discard,
+		Logger:           hclog.NewNullLogger(),
+		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(stream.MaxMessage)),
+			grpc.WithInitialWindowSize(4 << 20), grpc.WithInitialConnWindowSize(8 << 20)},
+	})
+	protocol, err := p.client.Client()
+	if failure != nil {
+		return failure
+	}
+	if err == nil {
+		var raw any
+		if raw, err = protocol.Dispense(plugins.Service); err == nil {
+			p.service = raw.(proto.PluginClient)
+			return p.describe(ctx)
+		}
+	}
+	return p.explain(ctx, "", err)
+}
+
+// environment gives the plugin's variables: what the handshake library says and a few harmless ones, nothing of tapc's own.
+func (p *Plugin) environment(handshake []string) []string {
+	return append([]string{"PATH=" + searchPath, "HOME=" + p.dir, "TMPDIR=" + p.dir, "LANG=C.UTF-8", "TAPC_PLUGIN_PATH=" + p.path,
+		"GOMEMLIMIT=" + strconv.FormatInt(p.limits.Memory/10*9, 10)}, handshake...)
+}
+
+// caller is the service as the handshake library sees it.
+type caller struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+// GRPCServer is the plugin's side, which is not here.
+func (caller) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("this is a host, not a plugin")
+}
+
+// GRPCClient gives the service.
+func (caller) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return proto.NewPluginClient(conn), nil
+}
+
+// Path is the plugin's file.
+func (p *Plugin) Path() string { return p.path }
+
+// Confinement says what keeps the plugin in bounds.
+func (p *Plugin) Confinement() Confinement { return p.child.confine }
+
+// Close asks the plugin to end, makes it end if it does not within its grace, and removes what it left. It may be called
+// again.
+func (p *Plugin) Close() error {
+	var err error
+	p.closing.Do(func() {
+		if p.child != nil {
+			timer := time.AfterFunc(p.limits.Grace, p.child.stop)
+			p.client.Kill()
+			timer.Stop()
+			p.child.stop()
+			<-p.child.done
+		}
+		err = os.RemoveAll(p.dir)
+	})
+	return err
+}
+
+// fault makes a fault of this plugin with the last lines that it wrote.
+func (p *Plugin) fault(kind Kind, part, detail string) *Fault {
+	f := &Fault{Kind: kind, Plugin: fmt.Sprintf("%s (%s)", p.name, p.path), Part: part, Detail: detail}
+	if p.tail != nil {
+		f.Stderr = p.tail.last()
+	}
+	return f
+}

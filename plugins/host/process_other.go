@@ -1,0 +1,8 @@
+//go:build !linux
+
+package host
+
+// Supervise does nothing on this system: plugins run without a supervisor.
+func Supervise() {}
+
+func start(s *spec) (*child, error) { return startDirect(s) }

@@ -1,0 +1,220 @@
+package host
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervise does a supervisor's work and ends the process.
+func supervise() {
+	// What is inherited by the plugin (Landlock, the filter of system calls, the signal at the parent's death) belongs to a
+	// thread: this one, which starts the plugin and stays. The others stay free, for they must look into /proc and kill.
+	runtime.LockOSThread()
+	s := &supervisor{out: json.NewEncoder(os.NewFile(statusFD, "status"))}
+	unix.CloseOnExec(statusFD)
+	unix.CloseOnExec(controlFD)
+	control := bufio.NewReader(os.NewFile(controlFD, "control"))
+	line, err := control.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s.order)
+	}
+	if err != nil {
+		s.refuse(fmt.Errorf("the supervisor got no order: %w", err))
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		s.refuse(err)
+	}
+	confine, err := confineThread(&s.order)
+	if err != nil {
+		s.refuse(fmt.Errorf("confinement: %w", err))
+	}
+	if s.pid, err = s.exec(); err != nil {
+		s.refuse(err)
+	}
+	confine.Supervised = true
+	s.out.Encode(state{Confine: confine})
+	go func() {
+		io.Copy(io.Discard, control) // ends when tapc closes it or dies
+		s.kill("")
+	}()
+	go s.watch()
+	end := s.reap()
+	s.out.Encode(state{End: &end})
+	os.Exit(0)
+}
+
+type supervisor struct {
+	order   order
+	out     *json.Encoder
+	pid     int
+	killing atomic.Bool
+	reason  atomic.Pointer[string]
+}
+
+// refuse reports that the plugin does not run, and ends the process.
+func (s *supervisor) refuse(err error) {
+	e := state{Error: err.Error()}
+	if errno, ok := err.(syscall.Errno); ok {
+		e.Errno = int(errno)
+	}
+	s.out.Encode(e)
+	os.Exit(0)
+}
+
+// exec starts the plugin from the descriptor that tapc opened, so that what runs is what was checked. The descriptor stays
+// open in the plugin, for the interpreter of a script reads it from there.
+func (s *supervisor) exec() (int, error) {
+	return syscall.ForkExec("/proc/self/fd/3", []string{s.order.Path}, &syscall.ProcAttr{
+		Dir: s.order.Dir, Env: s.order.Env, Files: []uintptr{0, 1, 2, exeFD},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+}
+
+// reap waits for everything that descends from this process, and tells how the plugin ended.
+func (s *supervisor) reap() outcome {
+	end := outcome{}
+	for {
+		var ws syscall.WaitStatus
+		var use syscall.Rusage
+		pid, err := syscall.Wait4(-1, &ws, 0, &use)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil: // ECHILD: nothing is left
+			if r := s.reason.Load(); r != nil {
+				end.Reason = *r
+			}
+			return end
+		case pid == s.pid:
+			end.Exited, end.Code = ws.Exited(), max(ws.ExitStatus(), 0)
+			if ws.Signaled() {
+				end.Signal = int(ws.Signal())
+			}
+			end.RSS = use.Maxrss << 10
+			end.CPU = time.Duration(use.Utime.Nano() + use.Stime.Nano())
+			go s.kill("")
+		}
+	}
+}
+
+// kill kills everything that descends from this process, again and again until it ends. Once is enough for what is there, but
+// a process that was starting another leaves that one to this process.
+func (s *supervisor) kill(reason string) {
+	if reason != "" {
+		s.reason.CompareAndSwap(nil, &reason)
+	}
+	if !s.killing.CompareAndSwap(false, true) {
+		return
+	}
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		syscall.Kill(-s.pid, syscall.SIGKILL)
+		for _, p := range processes() {
+			if p.parent == os.Getpid() {
+				syscall.Kill(p.pid, syscall.SIGKILL)
+			}
+		}
+		time.Sleep(wait)
+	}
+}
+
+// The supervisor's looks at what the plugin uses: often at the plugin, and every treeTurn-th time at all that descends from it.
+const (
+	lookInterval = 100 * time.Millisecond
+	treeTurn     = 5
+)
+
+// watch kills everything when limits are passed.
+func (s *supervisor) watch() {
+	page := int64(os.Getpagesize())
+	for turn := 0; ; turn++ {
+		time.Sleep(lookInterval)
+		use := resident(s.pid) * page
+		if turn%treeTurn == 0 {
+			pids := tree(os.Getpid(), processes())
+			use = 0
+			for _, p := range pids {
+				use += resident(p) * page
+			}
+			if len(pids) > s.order.Limits.Processes {
+				s.kill("processes")
+			}
+		}
+		if use > s.order.Limits.Memory {
+			s.kill("memory")
+		}
+	}
+}
+
+// process is one entry of /proc.
+type process struct{ pid, parent int }
+
+// processes lists the processes of the system.
+func processes() []process {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var list []process
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent …; the name may hold anything, so the last parenthesis counts
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(fields) > 1 {
+			parent, _ := strconv.Atoi(fields[1])
+			list = append(list, process{pid, parent})
+		}
+	}
+	return list
+}
+
+// tree gives everything that descends from a process.
+func tree(root int, list []process) []int {
+	children := map[int][]int{}
+	for _, p := range list {
+		children[p.parent] = append(children[p.parent], p.pid)
+	}
+	all := []int{}
+	for next := children[root]; len(next) > 0; {
+		all = append(all, next...)
+		var deeper []int
+		for _, p := range next {
+			deeper = append(deeper, children[p]...)
+		}
+		next = deeper
+	}
+	return all
+}
+
+// resident gives the resident pages of a process, 0 if it is gone.
+func resident(pid int) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[1], 10, 64)
+	return n
+}
