@@ -14,7 +14,7 @@ func RemoveDead(ctx context.Context, g *ir.Graph, rule string, opt Options) (Sta
 	if err != nil {
 		return Stats{}, err
 	}
-	if len(d.kernelOf("").rules) == 0 {
+	if len(d.kernels.find("").rules) == 0 {
 		return d.stats(), nil // disabled
 	}
 	live := d.index.needed()

@@ -21,24 +21,17 @@ type driver struct {
 	removed int
 	empty   bool // out of fuel
 	index   *index
-	kernels map[string]*kernel
+	kernels *kernelTable
 	work    worklist
 	cycle   trail
-}
-
-// kernel is what the driver knows of a kernel name.
-type kernel struct {
-	name      string        // without namespace, if the library has it
-	decl      *kernels.Decl // nil for one that the library does not have
-	pointwise bool
-	rules     []int
 }
 
 func newDriver(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (*driver, error) {
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
-	ix, err := newIndex(g, opt.Outputs)
+	table := newKernelTable(rules, opt)
+	ix, err := newIndex(g, table, opt.Outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -49,30 +42,10 @@ func newDriver(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (*dr
 	if opt.Limit == 0 {
 		opt.Limit = 100*len(ix.ops) + 10000
 	}
-	d := &driver{ctx: ctx, opt: opt, rules: rules, hits: make([]int, len(rules)), index: ix, kernels: map[string]*kernel{}}
+	d := &driver{ctx: ctx, opt: opt, rules: rules, hits: make([]int, len(rules)), index: ix, kernels: table}
 	d.work.start(order, g.Bound())
 	d.cycle.start(g.Bound(), opt.Limit)
 	return d, nil
-}
-
-// kernelOf finds what is known of the kernel that an operation names.
-func (d *driver) kernelOf(name string) *kernel {
-	if k := d.kernels[name]; k != nil {
-		return k
-	}
-	k := &kernel{name: name}
-	if decl, ok := d.opt.Library.Find(name); ok {
-		k.decl, k.name, k.pointwise = decl, decl.Name, isPointwise(decl)
-	} else if isConstant(&tensorops.Operation{Kernel: name}) {
-		k.name = "constant"
-	}
-	for i, r := range d.rules {
-		if (len(r.Roots) == 0 || slices.Contains(r.Roots, k.name)) && !slices.Contains(d.opt.Disable, r.Name) {
-			k.rules = append(k.rules, i)
-		}
-	}
-	d.kernels[name] = k
-	return k
 }
 
 func (d *driver) run() error {
@@ -89,7 +62,7 @@ func (d *driver) run() error {
 		if body == nil || d.index.is(op, pinned) {
 			continue
 		}
-		site.Node, site.Op, site.kernel = d.index.g.Node(op), body, d.kernelOf(body.Kernel)
+		site.Node, site.Op, site.kernel = d.index.g.Node(op), body, d.index.kernelOf(op)
 		if err := d.rewrite(&site); err != nil {
 			return err
 		}
@@ -98,8 +71,12 @@ func (d *driver) run() error {
 
 // rewrite applies the first rule that fits a site.
 func (d *driver) rewrite(s *Site) error {
-	for _, i := range s.kernel.rules {
-		r := &d.rules[i]
+	producers := d.index.producers(s.Op)
+	for _, at := range s.kernel.rules {
+		i, r := at.rule, &d.rules[at.rule]
+		if at.needs&^producers != 0 {
+			continue
+		}
 		result, ok := r.Match(s)
 		if !ok {
 			continue
@@ -122,11 +99,10 @@ func (d *driver) rewrite(s *Site) error {
 			}
 		}
 		d.hits[i]++
-		root := s.Node.ID
-		d.carryOut(s, r, &result, p)
 		if d.opt.Trace != nil {
-			d.opt.Trace(Change{r.Name, root})
+			d.opt.Trace(Change{r.Name, s.Node.ID})
 		}
+		d.carryOut(s, r, &result, p)
 		return nil
 	}
 	return nil

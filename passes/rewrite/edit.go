@@ -94,6 +94,7 @@ func (e *edit) note(op *Op, n *ir.Node) {
 		e.made = map[*Op]*ir.Node{}
 	}
 	e.made[op] = n
+	e.index.kernel[n.ID] = e.kernels.number(op.Kernel)
 	e.fresh = append(e.fresh, n)
 	for _, p := range n.Body.(*tensorops.Operation).Inputs {
 		for i := range p.Sel {

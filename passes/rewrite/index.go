@@ -39,33 +39,33 @@ type index struct {
 	g        *ir.Graph
 	marks    []mark
 	producer []ir.NodeID
+	kernel   []int32 // of an operation, in kernels.list
 	live     []int32 // input selections of the tensor
 	head     []int32 // list of consumers, -1 is its end
 	tail     []int32
 	edges    []edge
 	ops      []ir.NodeID               // in graph order when the index was built
 	apps     map[ir.NodeID][]ir.NodeID // by operation
+	effects  []ir.NodeID               // operations that the driver leaves alone
 	multi    bool                      // some operation has several outputs
+	sorted   bool                      // ops have producers before consumers
+	kernels  *kernelTable
 }
 
 // newIndex indexes a graph. A selection of what is not a tensor is an error: constraints come before rewrites.
-func newIndex(g *ir.Graph, outputs []string) (*index, error) {
-	n := g.Bound()
-	ix := &index{g: g, apps: map[ir.NodeID][]ir.NodeID{}}
-	ix.grow(n)
+func newIndex(g *ir.Graph, kernels *kernelTable, outputs []string) (*index, error) {
+	ix := &index{g: g, kernels: kernels, apps: map[ir.NodeID][]ir.NodeID{}, sorted: true}
+	ix.grow(g.Bound())
+	ix.edges = make([]edge, 0, g.Len())
+	ix.ops = make([]ir.NodeID, 0, g.Len()/2)
 	for node := range g.Nodes() {
-		switch node.Body.(type) {
-		case *tensorops.Tensor:
-			ix.marks[node.ID] |= isTensor
-		case *tensorops.Operation:
-			ix.marks[node.ID] |= isOperation
-			ix.ops = append(ix.ops, node.ID)
+		if !ix.addNode(node) {
+			return nil, fmt.Errorf("%s selects what is not there", g.Name(node.ID))
 		}
 	}
-	ix.edges = make([]edge, 0, 2*len(ix.ops))
-	for node := range g.Nodes() {
-		if err := ix.addNode(node); err != nil {
-			return nil, err
+	for t := range ix.marks {
+		if ix.marks[t]&isTensor == 0 && (ix.live[t] > 0 || ix.producer[t] != noProducer) {
+			return nil, fmt.Errorf("%s is selected by an operation, but is not a tensor", g.Name(ir.NodeID(t)))
 		}
 	}
 	ix.observe(outputs)
@@ -77,6 +77,7 @@ func (ix *index) grow(n int) {
 	for len(ix.marks) < n {
 		more := n - len(ix.marks)
 		ix.marks = append(ix.marks, make([]mark, more)...)
+		ix.kernel = append(ix.kernel, make([]int32, more)...)
 		ix.live = append(ix.live, make([]int32, more)...)
 		ix.producer = fill(ix.producer, more, noProducer)
 		ix.head = fill(ix.head, more, -1)
@@ -92,15 +93,19 @@ func fill[T any](s []T, more int, v T) []T {
 	return s
 }
 
-func (ix *index) addNode(n *ir.Node) error {
+// addNode adds a node; false means that it selects a tensor that can not be.
+func (ix *index) addNode(n *ir.Node) bool {
+	ok := true
 	switch b := n.Body.(type) {
+	case *tensorops.Tensor:
+		ix.marks[n.ID] |= isTensor
 	case *tensorops.Operation:
-		if err := ix.addOperation(n, b); err != nil {
-			return err
-		}
+		ix.marks[n.ID] |= isOperation
+		ix.ops = append(ix.ops, n.ID)
+		ok = ix.addOperation(n, b)
 	case *application.Application:
 		ix.apps[b.Operation] = append(ix.apps[b.Operation], n.ID)
-	case *tensorops.Tensor, *tensorops.Note:
+	case *tensorops.Note:
 	default:
 		ix.pin(ir.References(b))
 	}
@@ -111,7 +116,7 @@ func (ix *index) addNode(n *ir.Node) error {
 			ix.pin(ir.References(t))
 		}
 	}
-	return nil
+	return ok
 }
 
 func (ix *index) pin(ids []ir.NodeID) {
@@ -122,30 +127,37 @@ func (ix *index) pin(ids []ir.NodeID) {
 	}
 }
 
-func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) error {
+func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) bool {
+	ix.kernel[n.ID] = ix.kernels.number(op.Kernel)
 	for _, p := range op.Inputs {
-		for _, s := range p.Sel {
-			if !ix.is(s.Tensor, isTensor) {
-				return fmt.Errorf("%s: input %q selects %s, which is not a tensor", ix.g.Name(n.ID), p.Name, ix.g.Name(s.Tensor))
+		for i := range p.Sel {
+			t := p.Sel[i].Tensor
+			if t < 0 || int(t) >= len(ix.marks) {
+				return false
 			}
-			ix.addUse(n.ID, s.Tensor)
+			ix.addUse(n.ID, t)
 		}
 	}
 	outputs := 0
 	for _, p := range op.Outputs {
-		for _, s := range p.Sel {
-			if !ix.is(s.Tensor, isTensor) {
-				return fmt.Errorf("%s: output %q selects %s, which is not a tensor", ix.g.Name(n.ID), p.Name, ix.g.Name(s.Tensor))
+		for i := range p.Sel {
+			t := p.Sel[i].Tensor
+			if t < 0 || int(t) >= len(ix.marks) {
+				return false
 			}
 			outputs++
-			ix.addProducer(n.ID, s.Tensor)
+			ix.addProducer(n.ID, t)
 		}
 	}
 	ix.multi = ix.multi || outputs > 1
-	if isEffect(n, op) || outputs == 0 {
+	effect := ix.kernelOf(n.ID).isEffect(n)
+	if effect {
+		ix.effects = append(ix.effects, n.ID)
+	}
+	if outputs == 0 || effect {
 		ix.marks[n.ID] |= pinned
 	}
-	return nil
+	return true
 }
 
 func (ix *index) addProducer(op, t ir.NodeID) {
@@ -153,28 +165,26 @@ func (ix *index) addProducer(op, t ir.NodeID) {
 		op = twoProducer
 	}
 	ix.producer[t] = op
+	ix.sorted = ix.sorted && ix.live[t] == 0
 }
 
 // observe marks the tensors whose values are observed.
 func (ix *index) observe(outputs []string) {
-	for _, id := range ix.ops {
-		n, op := ix.g.Node(id), tensorops.OperationOf(ix.g, id)
-		if !isEffect(n, op) {
-			continue
-		}
+	for _, id := range ix.effects {
+		op := tensorops.OperationOf(ix.g, id)
 		observe := func(_, _ int, s *ir.Selection) { ix.marks[s.Tensor] |= observed }
 		op.Inputs.All(observe)
 		op.Outputs.All(observe)
 	}
-	for n := range ix.g.Nodes() {
-		if !ix.is(n.ID, isTensor) || ix.producer[n.ID] == noProducer || ix.live[n.ID] > 0 {
+	for t := range ix.marks {
+		if ix.marks[t]&isTensor == 0 || ix.producer[t] == noProducer || ix.live[t] > 0 {
 			continue
 		}
-		p := tensorops.OperationOf(ix.g, ix.producer[n.ID])
-		if p != nil && p.IsSource() || len(outputs) > 0 && !slices.Contains(outputs, n.Label) {
+		p := ix.producer[t]
+		if p >= 0 && ix.kernelOf(p).constant || len(outputs) > 0 && !slices.Contains(outputs, ix.g.Node(ir.NodeID(t)).Label) {
 			continue
 		}
-		ix.marks[n.ID] |= observed | unused
+		ix.marks[t] |= observed | unused
 	}
 	ix.observeLabelled(outputs)
 }

@@ -253,8 +253,9 @@ func (s *Site) Splat(sel ir.Selection) (scalar.Value, bool) {
 // Inline gives the inline value of the constant that produces a selection's tensor: a number, a boolean, or nested lists of
 // them in row-major order for the whole tensor.
 func (s *Site) Inline(sel ir.Selection) (ir.AttrValue, bool) {
-	op := tensorops.OperationOf(s.Graph, s.driver.index.producer[sel.Tensor])
-	if op == nil || len(op.Inputs) > 0 || s.driver.kernelOf(op.Kernel).name != "constant" || len(op.Params) != 1 {
+	p := s.driver.index.producer[sel.Tensor]
+	op := tensorops.OperationOf(s.Graph, p)
+	if op == nil || len(op.Inputs) > 0 || !s.driver.index.kernelOf(p).constant || len(op.Params) != 1 {
 		return ir.AttrValue{}, false
 	}
 	return op.Params.Get("value")

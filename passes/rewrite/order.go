@@ -10,7 +10,7 @@ import (
 // order gives the operations with producers before consumers; where that leaves a choice, as in the graph. A graph that is
 // in such an order already is left in it. A cycle is an error.
 func (ix *index) order() ([]ir.NodeID, error) {
-	if ix.ordered() {
+	if ix.sorted {
 		return append(make([]ir.NodeID, 0, len(ix.ops)+len(ix.ops)/8), ix.ops...), nil
 	}
 	s := sorter{ix: ix, state: make([]uint8, len(ix.marks))}
@@ -20,25 +20,6 @@ func (ix *index) order() ([]ir.NodeID, error) {
 		}
 	}
 	return s.out, nil
-}
-
-// ordered says whether every tensor that an operation selects is produced earlier in the graph, if it is produced.
-func (ix *index) ordered() bool {
-	last := ir.NodeID(-1)
-	for _, id := range ix.ops {
-		if id < last {
-			return false
-		}
-		last = id
-		for _, p := range tensorops.OperationOf(ix.g, id).Inputs {
-			for i := range p.Sel {
-				if ix.producer[p.Sel[i].Tensor] >= id || ix.producer[p.Sel[i].Tensor] == twoProducer {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }
 
 // The states of an operation while sorting.

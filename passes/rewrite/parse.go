@@ -118,7 +118,8 @@ func (p *parser) rule() (Rule, error) {
 	if r.Because, err = p.want(tokString, "the identity in quotes"); err != nil {
 		return r, fmt.Errorf("rule %s: %w", r.Name, err)
 	}
-	for _, alt := range c.patterns {
+	for i, alt := range c.patterns {
+		r.Needs = common(r.Needs, alt.needs(), i == 0)
 		r.Roots = append(r.Roots, alt.kernel)
 		r.Depth = max(r.Depth, alt.depth())
 	}

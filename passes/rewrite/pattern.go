@@ -123,6 +123,29 @@ func (p *pattern) depth() int {
 	return d + 1
 }
 
+// needs gives the kernels that a match finds among the producers of the inputs.
+func (p *pattern) needs() []string {
+	var names []string
+	for _, port := range p.ports {
+		for _, it := range port.items {
+			if it.sub != nil {
+				names = append(names, it.sub.kernel)
+			} else if it.number != nil {
+				names = append(names, "constant")
+			}
+		}
+	}
+	return names
+}
+
+// common gives the names in both lists, or the second one if it is the first to come.
+func common(a, b []string, first bool) []string {
+	if first {
+		return b
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(n string) bool { return !slices.Contains(b, n) })
+}
+
 // pattern reads [NAME@]KERNEL(ARGS){ATTRS}.
 func (p *parser) pattern() (*pattern, error) {
 	if err := p.deeper(); err != nil {

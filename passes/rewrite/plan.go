@@ -54,7 +54,7 @@ func (d *driver) planOutput(s *Site, out ir.Selection, o *Operand) (action, bool
 	}
 	if o.New != nil {
 		to := &o.New.Outputs[o.Out]
-		constant := d.kernelOf(o.New.Kernel).name == "constant"
+		constant := d.kernels.find(o.New.Kernel).constant
 		return become, len(ix.apps[s.Node.ID]) == 0 && to.DType == t.DType && sameShape(to.Range, t.Range) &&
 			!(constant && ix.is(out.Tensor, unused))
 	}
@@ -80,7 +80,7 @@ func (d *driver) canRename(s *Site, out, x ir.Selection) bool {
 	if op == nil || p == s.Node.ID || ix.is(p, pinned) || ix.is(x.Tensor, observed|pinned) {
 		return false
 	}
-	if ix.is(out.Tensor, unused) && isConstant(op) {
+	if ix.is(out.Tensor, unused) && ix.kernelOf(p).constant {
 		return false
 	}
 	total := false
@@ -269,7 +269,7 @@ func (d *driver) verifyOp(op *Op) error {
 	for i := range op.Outputs {
 		call.Outputs = append(call.Outputs, kernels.PortSel{Name: op.Outputs[i].Port, Sel: []kernels.Selected{selected(&op.Outputs[i])}})
 	}
-	k := d.kernelOf(op.Kernel)
+	k := d.kernels.find(op.Kernel)
 	if k.decl == nil {
 		return nil
 	}

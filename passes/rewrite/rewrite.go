@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -38,6 +37,7 @@ type Rule struct {
 	Text    string   // pattern, result and guard as written, or a sentence for a rule written in Go
 	Because string   // the identity it rests on
 	Source  string   // file and line, or "Go"
+	Needs   []string // kernels that all must be among the producers of the operation's inputs for Match to be asked
 	Depth   int      // how many operations deep Match looks; 0 is 2: the operation and its producers
 	Match   func(*Site) (Result, bool)
 
@@ -105,7 +105,7 @@ type Options struct {
 	Outputs []string     // labels of the only tensors that are observed besides those of sinks; none: every unused result is
 	Limit   int          // applications after which a run is said not to end; 0 is 100 for each operation and 10000
 	Verify  bool         // bind every operation that a rule makes to its kernel; a misfit is an error that names the rule
-	Trace   func(Change) // called for every application, if not nil
+	Trace   func(Change) // called before every application, if not nil
 }
 
 // Change is one application of a rule, for traces.
@@ -171,14 +171,4 @@ func Run(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (Stats, er
 	}
 	err = d.run()
 	return d.stats(), err
-}
-
-// isEffect says whether an operation is one that the driver leaves alone: it has an effect outside the graph, brings a
-// tensor in, or takes one out.
-func isEffect(n *ir.Node, op *tensorops.Operation) bool {
-	return n.Tag(tensorops.IOSequencePointKind) != nil || op.IsSink() || op.IsSource() && !isConstant(op)
-}
-
-func isConstant(op *tensorops.Operation) bool {
-	return strings.HasSuffix(op.Kernel, "constant") && op.IsSource()
 }

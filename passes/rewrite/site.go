@@ -78,7 +78,7 @@ func (s *Site) producer(sel ir.Selection) (Def, bool) {
 	if !ok || !out.Range.Equal(tensorops.TensorOf(s.Graph, out.Tensor).Range) {
 		return Def{}, false
 	}
-	return Def{Node: s.Graph.Node(id), Op: op, Kernel: s.driver.kernelOf(op.Kernel).name, Inputs: op.Inputs}, true
+	return Def{Node: s.Graph.Node(id), Op: op, Kernel: s.driver.index.kernelOf(id).name, Inputs: op.Inputs}, true
 }
 
 // Once says whether the site's single use of a tensor is all there is: nobody else consumes it and it is not observed.
@@ -100,7 +100,7 @@ func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
 	if sel.Range.Empty() || len(def.Op.Inputs) == 0 {
 		return def.Op.Inputs, len(def.Op.Inputs) == 0
 	}
-	if d.kernelOf(def.Op.Kernel).pointwise {
+	if d.index.kernelOf(def.Node.ID).pointwise {
 		return restrictPointwise(def.Op.Inputs, out.Range, sel.Range)
 	}
 	return d.restrictBound(def, sel.Range)
@@ -217,7 +217,7 @@ func isPart(whole, part *kernels.Instance, box zspace.Range) bool {
 
 // bind applies a kernel to ports.
 func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.Instance, error) {
-	decl := d.kernelOf(name).decl
+	decl := d.kernels.find(name).decl
 	if decl == nil {
 		return nil, errNoKernel
 	}

@@ -16,7 +16,7 @@ const maxCells = 256
 
 // constantFold computes operations on inline constants.
 var constantFold = rewrite.Rule{
-	Name: "constant-fold", Source: "Go",
+	Name: "constant-fold", Source: "Go", Needs: []string{"constant"},
 	Text:    "An operation without reductions whose inputs are all inline constants becomes an inline constant, if it has one value for all elements or at most 256 elements.",
 	Because: "the body is computed by the same scalar operations as the reference evaluator's",
 	Match:   foldConstant,
