@@ -33,6 +33,13 @@ import (
 //go:embed include
 var headers embed.FS
 
+// Device is a CUDA text to stand before kernels that use tensor cores or asynchronous copies: functions
+// tapc_mma_..., tapc_ldmatrix_..., tapc_cp_async_... over inline PTX. Under the emulation it is empty
+// and the header has them, with the same meaning. Texts may also include it as "tapc_device.cuh".
+//
+//go:embed device/tapc_device.cuh
+var Device string
+
 // Check is a tool of the compiler that watches the kernels while they run. Programs with one are
 // several times slower.
 type Check int
@@ -130,7 +137,7 @@ func (p *Program) build(ctx context.Context, compiler, unit string, opts Options
 	if err := os.WriteFile(filepath.Join(p.dir, "unit.cpp"), []byte(unit), 0o666); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, compiler, opts.arguments()...)
+	cmd := exec.CommandContext(ctx, compiler, opts.arguments(compiler)...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	var printed bytes.Buffer
@@ -150,7 +157,7 @@ func (p *Program) build(ctx context.Context, compiler, unit string, opts Options
 
 // arguments: strict aliasing is off because kernels read floats as float4; wrapping is defined because
 // the device's is; alignment traps because the device faults.
-func (o Options) arguments() []string {
+func (o Options) arguments(compiler string) []string {
 	optimize := o.Optimize
 	if optimize == "" {
 		optimize = "-O1"
@@ -176,7 +183,11 @@ func (o Options) arguments() []string {
 	case Race:
 		args = append(args, "-fwrapv", "-fsanitize=thread")
 	default:
-		args = append(args, "-fwrapv", "-fsanitize=alignment", "-fsanitize-undefined-trap-on-error")
+		trap := "-fsanitize-undefined-trap-on-error"
+		if isClang(compiler) {
+			trap = "-fsanitize-trap=alignment"
+		}
+		args = append(args, "-fwrapv", "-fsanitize=alignment", trap)
 	}
 	for _, d := range o.Defines {
 		args = append(args, "-D"+d)
@@ -184,8 +195,16 @@ func (o Options) arguments() []string {
 	return args
 }
 
-// writeHeaders puts the emulation's headers into dir/include.
+func isClang(compiler string) bool { return strings.Contains(filepath.Base(compiler), "clang") }
+
+// writeHeaders puts the emulation's headers, and Device, into dir/include.
 func writeHeaders(dir string) error {
+	if err := os.Mkdir(filepath.Join(dir, "include"), 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "include", "tapc_device.cuh"), []byte(Device), 0o666); err != nil {
+		return err
+	}
 	return fs.WalkDir(headers, "include", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

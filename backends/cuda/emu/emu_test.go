@@ -43,6 +43,9 @@ func program(t *testing.T, file string, opts Options) *Program {
 	if _, err := HostCompiler(); err != nil {
 		t.Skip(err)
 	}
+	if testing.Short() && opts.Check != None {
+		t.Skip("programs with sanitizers are slow to build")
+	}
 	key := file + opts.Check.String()
 	for _, d := range opts.Defines {
 		key += " " + d
@@ -211,11 +214,16 @@ func TestSoftmax(t *testing.T) {
 // Every text that the emulation is tested on is CUDA: the real compiler takes it too.
 func TestRealCompilerAgrees(t *testing.T) {
 	tc := toolchain.ForTest(t)
+	device, err := filepath.Abs("device")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for file, kernels := range map[string][]string{
 		"saxpy.cu": {"saxpy"}, "matmul.cu": {"matmul"}, "reduce.cu": {"reduce"}, "softmax.cu": {"softmax"},
 		"handoff.cu": {"handoff", "votes"}, "types.cu": {"types", "halves", "math"}, "wrong.cu": {"exits_early", "recursion"},
+		"tensor.cu": {"product_bf16", "product_f16", "product_tf32", "partial_copy"},
 	} {
-		_, info, err := tc.CompileCubin(t.Context(), source(t, file), "sm_90", toolchain.Options{})
+		_, info, err := tc.CompileCubin(t.Context(), source(t, file), "sm_90", toolchain.Options{IncludeDirs: []string{device}})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

@@ -161,3 +161,14 @@ func TestLaunchBounds(t *testing.T) {
 		t.Errorf("error %v, expected the launch bounds", err)
 	}
 }
+
+// Machines without the hand-made switch use ucontext.
+func TestPortableFibers(t *testing.T) {
+	p := program(t, "handoff.cu", Options{Defines: []string{"TAPC_EMU_UCONTEXT"}})
+	buffers := []Buffer{{"x", make([]byte, 4*64*12)}}
+	run(t, p, 1, buffers, launch("votes", 1, 64, 0, plan.At("x", 0)))
+	got := Values[uint32](buffers[0].Data)
+	if diff := cmp.Diff(wantVotes(63), got[63*12:]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

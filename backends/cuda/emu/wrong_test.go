@@ -148,6 +148,9 @@ func TestChecksAcceptRightKernels(t *testing.T) {
 }
 
 func TestRacesAreFoundWhereBarrierIsForgotten(t *testing.T) {
+	if compiler, err := HostCompiler(); err == nil && isClang(compiler) {
+		t.Skip("clang's runtime forgets accesses that gcc's remembers")
+	}
 	p := program(t, "matmul.cu", Options{Check: Race, Defines: []string{"FORGET_BARRIER"}})
 	x := make([]byte, 4*64*64)
 	_, err := p.Run(t.Context(), []Buffer{{"x", x}, {"w", x}, {"z", make([]byte, len(x))}}, []plan.Launch{{

@@ -22,6 +22,7 @@
 #include "tapc_emu/math.h"
 #include "tapc_emu/half.h"
 #include "tapc_emu/atomic.h"
+#include "tapc_emu/tensor.h"
 #include "tapc_emu/launch.h"
 #include "tapc_emu/qualifiers.h"
 

@@ -199,10 +199,13 @@ inline int barrier(int vote, const char* what, int line) {
   return state.votes_result;
 }
 
-void lane_exits(Thread& t);  // warp.h
+void lane_exits(Thread& t);             // warp.h
+void finish_copies();                   // tensor.h: of the current thread
+void forget_copies(const Thread& t);    // tensor.h
 
 TAPC_EMU_RAW inline void exit_thread() {
   Thread& me = *state.current;
+  finish_copies();
   me.exited = true;
   state.live--;
   lane_exits(me);
@@ -284,6 +287,7 @@ TAPC_EMU_RAW inline void start_threads() {
   for (Warp& w : state.warps) w.exited = w.waiting = 0;
   for (unsigned i = 0; i < state.count; i++) {
     state.threads[i].exited = false;
+    forget_copies(state.threads[i]);
     prepare(state.threads[i].fiber, thread_main);
     make_ready(state.threads[i]);
   }

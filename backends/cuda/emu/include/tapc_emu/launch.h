@@ -83,7 +83,7 @@ inline bool run_grid() {
   if (state.settings.seed != 0) {
     at = next_random() % blocks;
     stride = next_random() % blocks | 1;
-    while (std::__gcd(stride, blocks) != 1) stride++;
+    while (std::gcd(stride, blocks) != 1) stride++;
   }
   for (unsigned long long done = 0; done < blocks; done++) {
     const uint3 index{static_cast<unsigned>(at % g.x), static_cast<unsigned>(at / g.x % g.y),

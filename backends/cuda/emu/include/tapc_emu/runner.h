@@ -237,7 +237,9 @@ inline const char* access_of(void* context) {
 
 inline void on_signal(int number, siginfo_t* info, void* context) {
   std::string text = state.kernel[0] == 0 ? "outside any kernel" : place();
-  if (number == SIGSEGV || number == SIGBUS) {
+  if (number == SIGSEGV && info->si_addr == nullptr && info->si_code > 0x7f) {
+    text += ": a vector access is not aligned to its size, or an address is far out of range";  // the kernel knows no more
+  } else if (number == SIGSEGV || number == SIGBUS) {
     text += format(": invalid %s at ", access_of(context)) + describe_address(static_cast<char*>(info->si_addr));
   } else if (number == SIGILL) {
     text += ": trap: a vector access is not aligned to its size";
