@@ -36,15 +36,15 @@ func wrapRule(text string) string {
 func LanguageTables() string {
 	var b strings.Builder
 	b.WriteString("Conditions on values:\n\n")
-	list(&b, predicates, func(p predicate) (int, string) { return p.args, "holds if " + p.doc })
+	list(&b, "xyz", predicates, func(p predicate) (int, string) { return p.args, "holds if " + p.doc })
 	b.WriteString("\nFacts of values, to compare:\n\n")
-	list(&b, facts, func(f fact) (int, string) { return f.args, f.doc })
+	list(&b, "xyz", facts, func(f fact) (int, string) { return f.args, f.doc })
 	b.WriteString("\nFunctions of parameters:\n\n")
-	list(&b, functions, func(f function) (int, string) { return f.args, f.doc })
+	list(&b, "pqr", functions, func(f function) (int, string) { return f.args, f.doc })
 	return b.String()
 }
 
-func list[T any](b *strings.Builder, table map[string]T, of func(T) (args int, doc string)) {
+func list[T any](b *strings.Builder, letters string, table map[string]T, of func(T) (args int, doc string)) {
 	var names []string
 	for name := range table {
 		names = append(names, name)
@@ -52,6 +52,6 @@ func list[T any](b *strings.Builder, table map[string]T, of func(T) (args int, d
 	slices.Sort(names)
 	for _, name := range names {
 		n, doc := of(table[name])
-		fmt.Fprintf(b, "- `%s(%s)`: %s.\n", name, strings.Join(strings.Split("xyzuvw"[:n], ""), ", "), doc)
+		fmt.Fprintf(b, "- `%s(%s)`: %s.\n", name, strings.Join(strings.Split(letters[:n], ""), ", "), doc)
 	}
 }

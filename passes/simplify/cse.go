@@ -9,9 +9,9 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
-// cseRule gives the rule cse for one run over a graph. It keeps a table of the operations seen. An entry may have changed
+// CSERule gives the rule cse for one run over a graph. It keeps a table of the operations seen. An entry may have changed
 // since, so equality is always decided by the operations as they are.
-func cseRule(g *ir.Graph) rewrite.Rule {
+func CSERule(g *ir.Graph) rewrite.Rule {
 	t := &table{g: g, slots: make([]slot, 64)}
 	return rewrite.Rule{
 		Name: "cse", Source: "Go", Depth: 2,

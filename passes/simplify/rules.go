@@ -10,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
+//go:generate go test -run TestPage -update .
+
 //go:embed rules/*.rules
 var ruleFiles embed.FS
 

@@ -3,7 +3,8 @@
 // (what nobody needs goes).
 //
 // All three are rules of package rewrite, most of them text in rules/. They also accept an Application Expression, where
-// they remove operations with their shards but make no new ones. This package must not import the pass runner or a back end.
+// they remove operations with their shards but make no new ones. Pass rows are in pass.go. This package must not import a
+// back end.
 // Read next: rules/algebra.rules; docs/rewrites.md lists every rule.
 package simplify
 
@@ -23,7 +24,7 @@ func Run(ctx context.Context, g *ir.Graph, more []rewrite.Rule, opt rewrite.Opti
 // CSE makes operations with the same kernel, parameters and inputs one, producers first, so that copies of whole
 // subexpressions become one in one go. Tensors that are observed keep their own operation.
 func CSE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, error) {
-	return rewrite.Run(ctx, g, []rewrite.Rule{cseRule(g)}, opt)
+	return rewrite.Run(ctx, g, []rewrite.Rule{CSERule(g)}, opt)
 }
 
 // DCE removes operations and tensors that no observed value needs; see rewrite.RemoveDead.

@@ -1,0 +1,108 @@
+package simplify_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify"
+)
+
+// constants is a graph of one operation on two constants, and a consumer of its result.
+func constants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
+	g := ir.New()
+	tensor := func(label string, shape ...int64) ir.Selection {
+		r, err := zspace.MustShape(shape...).Translate(zspace.Point{-3, 7})
+		if err != nil {
+			panic(err)
+		}
+		return ir.Selection{Tensor: g.Add(&tensorops.Tensor{DType: d.String(), Range: r}, label).ID, Range: r}
+	}
+	op := func(kernel string, params ir.Attrs, in ir.Ports, out ir.Selection) {
+		g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
+	}
+	constant := func() ir.Selection {
+		c := tensor("", 3, 2)
+		value, ok := rewrite.InlineOf(randomValue(rnd, d))
+		if rnd.IntN(2) == 0 {
+			value = ir.AttrValue{Kind: ir.AttrList}
+			for range 6 {
+				v, ok2 := rewrite.InlineOf(randomValue(rnd, d))
+				value.List, ok = append(value.List, v), ok && ok2
+			}
+		}
+		if !ok {
+			value = ir.IntAttr(1)
+		}
+		op("op:constant", ir.Attrs{{Name: "value", Value: value}}, nil, c)
+		if rnd.IntN(2) == 0 { // the first two rows
+			c.Range = c.Range.Clone()
+			c.Range.End[0]--
+		}
+		return c
+	}
+	a, b := constant(), constant()
+	b.Range.Start, b.Range.End = a.Range.Start, a.Range.End
+	shape := a.Range.Shape()
+	params, in := ir.Attrs(nil), ir.Ports{{Name: "tensor", Sel: []ir.Selection{a}}}
+	switch kernel {
+	case "sub", "div":
+		in = ir.Ports{{Name: "a", Sel: []ir.Selection{a}}, {Name: "b", Sel: []ir.Selection{b}}}
+	case "add", "mul", "max", "min":
+		in = ir.Ports{{Name: "tensors", Sel: []ir.Selection{a, b}}}
+	case "permute":
+		params, shape = ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, []int64{shape[1], shape[0]}
+	case "sum":
+		params = ir.Attrs{{Name: "dims", Value: ir.IntsAttr()}}
+	}
+	mid, y := tensor("", shape...), tensor("y", shape...)
+	op("op:"+kernel, params, in, mid)
+	op("op:broadcast", nil, ir.Ports{{Name: "tensor", Sel: []ir.Selection{mid}}}, y)
+	return g
+}
+
+func TestConstantFold(t *testing.T) {
+	fold := simplify.Rules()[0]
+	fired := map[string]int{}
+	for seed := range uint64(4000) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		types := []scalar.DType{scalar.Float32, scalar.Int32, scalar.UInt8, scalar.BFloat16, scalar.Float64}
+		kernel := []string{"add", "mul", "max", "min", "sub", "div", "neg", "relu", "cast", "permute", "broadcast", "sum"}[rnd.IntN(12)]
+		g := constants(rnd, types[rnd.IntN(len(types))], kernel)
+		before := g.Clone()
+		s, err := rewrite.Run(context.Background(), g, []rewrite.Rule{fold}, rewrite.Options{Verify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fired[kernel] += s.Applied
+		if err := sameValues(evaluate(t, before, nil), evaluate(t, g, nil)); err != nil {
+			t.Fatalf("%v\nbefore\n%s\nafter\n%s", err, dump(before), dump(g))
+		}
+	}
+	for _, kernel := range []string{"add", "mul", "max", "min", "sub", "div", "neg", "relu", "cast", "permute", "broadcast"} {
+		if fired[kernel] < 20 {
+			t.Errorf("%s: folded %d times", kernel, fired[kernel])
+		}
+	}
+	if fired["sum"] > 0 {
+		t.Errorf("a reduction was folded")
+	}
+}
+
+// TestConstantOutput checks that an output of the program never becomes a constant, which is no output.
+func TestConstantOutput(t *testing.T) {
+	g := constants(rand.New(rand.NewPCG(1, 1)), scalar.Int32, "neg")
+	if _, err := simplify.Run(context.Background(), g, nil, rewrite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tensorops.ProgramOf(g)
+	if err != nil || len(p.Outputs) != 1 || p.Outputs[0].Name != "y" || !strings.Contains(dump(g), "op:broadcast") {
+		t.Errorf("%+v %v\n%s", p, err, dump(g))
+	}
+}

@@ -1,0 +1,106 @@
+package simplify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// Passes gives the rows of the pass table for simplify, cse and dce, with the kernels that graphs may use.
+func Passes(lib *kernels.Library) []pipeline.Pass {
+	row := func(p pipeline.Pass, run func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error)) pipeline.Pass {
+		p.Upto = pipeline.ApplicationExpression
+		p.Options = append([]pipeline.Option{pipeline.FuelOption}, p.Options...)
+		p.Run = func(ctx context.Context, c *pipeline.Context) error {
+			o := c.Rewrites()
+			o.Library = lib
+			return report(c)(run(ctx, c, o))
+		}
+		return p
+	}
+	return []pipeline.Pass{
+		row(pipeline.Pass{Name: "simplify", Doc: "Simplify by algebra, composition of selectors and constant folding.", Rules: ruleNames,
+			Options: []pipeline.Option{{Name: "rules", Doc: "a file with more rules, tried after the built-in ones", Type: pipeline.Path}}},
+			func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error) {
+				more, err := Load(p.Text("rules"), lib)
+				if err != nil {
+					return rewrite.Stats{}, err
+				}
+				return Run(ctx, p.Graph, more, o)
+			}),
+		row(pipeline.Pass{Name: "cse", Doc: "Make equal operations one.", Rules: func() []string { return []string{"cse"} }},
+			func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error) {
+				return CSE(ctx, p.Graph, o)
+			}),
+		row(pipeline.Pass{Name: "dce", Doc: "Remove what no observed value needs.", Rules: func() []string { return []string{"dce"} },
+			Options: []pipeline.Option{{Name: "outputs", Doc: "labels of the only tensors that are observed, with commas; every unused result if empty", Type: pipeline.String}}},
+			func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error) {
+				if text := p.Text("outputs"); text != "" {
+					o.Outputs = strings.Split(text, ",")
+				}
+				return DCE(ctx, p.Graph, o)
+			}),
+	}
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, r := range Rules() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// report counts what a run did. Rules that do not come to an end are a fault of the rules, not of the graph.
+func report(p *pipeline.Context) func(rewrite.Stats, error) error {
+	return func(s rewrite.Stats, err error) error {
+		p.Count("operations removed", s.Removed)
+		p.Count("matches refused", s.Refused)
+		var cycle *rewrite.CycleError
+		if errors.As(err, &cycle) {
+			return diag.Fault("%w", err)
+		}
+		return err
+	}
+}
+
+// maxRuleFile bounds a file of rules.
+const maxRuleFile = 1 << 20
+
+// Load reads a file of rules; "" is none. A rule with the name of a built-in one is an error.
+func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
+	if file == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxRuleFile {
+		return nil, fmt.Errorf("%s: expected at most %d bytes of rules, found %d", file, maxRuleFile, info.Size())
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		for _, b := range Rules() {
+			if r.Name == b.Name {
+				return nil, fmt.Errorf("%s: a built-in rule has the name %s already", r.Source, r.Name)
+			}
+		}
+	}
+	return rules, nil
+}
