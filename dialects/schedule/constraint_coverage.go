@@ -19,7 +19,7 @@ var kernelLoopCoverage = check.Constraint{
 		"twice to a buffer, and a box is stored whole or not at all. A box that is not stored is a value inside kernels: every kernel " +
 		"that carries out a consumer is the same kernel, or reads the tensor from elsewhere, or reads all that the application reads " +
 		"and computes it again; and there is a consumer.",
-	Requires: []string{"OperandViewContainmentConstraint", "KernelApplicationAgreementConstraint"},
+	Requires: []string{"OperandViewContainmentConstraint", "KernelApplicationAgreementConstraint", "ApplicationOutputRangeCoverageIsExactConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0371", Meaning: "a kernel stores cells that are no output of its applications"},
 		{ID: "TAP0372", Meaning: "a kernel stores a cell of a buffer twice"},

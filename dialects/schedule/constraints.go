@@ -14,6 +14,8 @@ func Environment(dtypes ...string) *check.Environment {
 	return e.With(Constraints()...)
 }
 
+//go:generate go test -run TestConstraintsDocument -update .
+
 // Constraints gives the constraints that this dialect adds, in the order in which they are checked.
 func Constraints() []check.Constraint {
 	return []check.Constraint{

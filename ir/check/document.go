@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,9 +13,14 @@ func Document(envs ...*Environment) []byte {
 	var b bytes.Buffer
 	b.WriteString(documentHead)
 	seen := map[string]bool{}
-	for _, e := range envs {
-		fmt.Fprintf(&b, "\n## The %s dialect\n\n", e.Name)
-		fmt.Fprintf(&b, "Constraints, in the order in which they are checked: %s.\n", constraintLinks(e.All()))
+	for i, e := range envs {
+		fmt.Fprintf(&b, "\n## The %s dialect\n\nConstraints, in the order in which they are checked: ", e.Name)
+		own := e.All()
+		if i > 0 && begins(own, envs[i-1].All()) {
+			fmt.Fprintf(&b, "those of the %s dialect, then ", envs[i-1].Name)
+			own = own[len(envs[i-1].All()):]
+		}
+		fmt.Fprintf(&b, "%s.\n", constraintLinks(own))
 		for _, k := range e.All() {
 			if !seen[k.ID] {
 				seen[k.ID] = true
@@ -27,6 +33,11 @@ func Document(envs ...*Environment) []byte {
 	fmt.Fprintf(&b, "| `%s` | the verification was interrupted, so nothing is proved |\n", CodeInterrupted)
 	fmt.Fprintf(&b, "| `%s` | the environment itself is not valid: a fault of its author, not of the graph |\n", CodeEnvironment)
 	return b.Bytes()
+}
+
+// begins says whether a list of constraints begins with another.
+func begins(all, first []Constraint) bool {
+	return len(first) <= len(all) && slices.EqualFunc(all[:len(first)], first, func(a, b Constraint) bool { return a.ID == b.ID })
 }
 
 const documentHead = `# Constraints

@@ -1,0 +1,369 @@
+package schedule
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// drawLoops draws a box of up to three loops, each of up to five values.
+func drawLoops(t *rapid.T) zspace.Range {
+	var r zspace.Range
+	for range rapid.IntRange(1, 3).Draw(t, "loops") {
+		at := rapid.Int64Range(-3, 3).Draw(t, "at")
+		r.Start, r.End = append(r.Start, at), append(r.End, at+rapid.Int64Range(1, 5).Draw(t, "extent"))
+	}
+	return r
+}
+
+// drawAccess draws an access of a rank over some loops.
+func drawAccess(t *rapid.T, rank, loops int) zspace.AffineMap {
+	var a zspace.AffineMap
+	for range rank {
+		row := rapid.SliceOfN(rapid.Int64Range(-3, 4), loops, loops).Draw(t, "row")
+		a.Projection = append(a.Projection, row)
+		a.Offset = append(a.Offset, rapid.Int64Range(-4, 4).Draw(t, "offset"))
+	}
+	return a
+}
+
+// drawRead draws the image of a read, and the cells that it has.
+func drawRead(t *rapid.T, rank int) (image, map[string]bool) {
+	loops := drawLoops(t)
+	k := &Kernel{Operands: []Operand{{Access: drawAccess(t, rank, loops.Rank())}}}
+	for i := range loops.Start {
+		k.Loops = append(k.Loops, Loop{Start: loops.Start[i], End: loops.End[i]})
+	}
+	u := newUse(k, 0, 0, false, loops, nil)
+	if u.err != nil || u.never {
+		t.Fatalf("%v: %v", loops, u.err)
+	}
+	return imageOf(k, u), cellsOf(k.Operands[0].Access, loops)
+}
+
+func cellsOf(a zspace.AffineMap, loops zspace.Range) map[string]bool {
+	cells := map[string]bool{}
+	for p := range loops.Points() {
+		cell, err := a.Apply(p)
+		if err != nil {
+			panic(err)
+		}
+		cells[cell.String()] = true
+	}
+	return cells
+}
+
+func TestImagesMeetWhereCellsDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(0, 2).Draw(t, "rank")
+		a, inA := drawRead(t, rank)
+		b, inB := drawRead(t, rank)
+		cell, found, decided := a.meet(b)
+		if !decided {
+			t.Fatalf("not decided: %+v and %+v", a, b)
+		}
+		shared := false
+		for c := range inA {
+			shared = shared || inB[c]
+		}
+		if found != shared || found && (!inA[cell.String()] || !inB[cell.String()]) {
+			t.Fatalf("meet says %v, %v; they share a cell: %v", cell, found, shared)
+		}
+	})
+}
+
+func TestImagesAreWhatAccessesReach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, cells := drawRead(t, rapid.IntRange(0, 2).Draw(t, "rank"))
+		inside := 0
+		for p := range m.hull.Points() {
+			switch in := cells[p.String()]; {
+			case in:
+				inside++
+			case m.dense:
+				t.Fatalf("a dense image lacks %v", p)
+			}
+			if m.holds(p) != cells[p.String()] {
+				t.Fatalf("holds(%v) is %v", p, m.holds(p))
+			}
+		}
+		if inside != len(cells) {
+			t.Fatalf("the hull %v has %d of %d cells", m.hull, inside, len(cells))
+		}
+	})
+}
+
+func TestCoverAgreesWithCounting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		box := drawLoops(t)
+		var images []image
+		written := map[string]bool{}
+		for range rapid.IntRange(0, 4).Draw(t, "writers") {
+			loops := drawLoops(t)
+			k := &Kernel{Operands: []Operand{{Access: drawAccess(t, box.Rank(), loops.Rank())}}}
+			cells := cellsOf(k.Operands[0].Access, loops)
+			n, _ := loops.Size()
+			fresh := len(cells) == int(n)
+			for c := range cells {
+				fresh = fresh && !written[c]
+			}
+			if !fresh { // writers are injective and share no cells
+				continue
+			}
+			for c := range cells {
+				written[c] = true
+			}
+			images = append(images, imageOf(k, use{write: true, loops: loops, hull: hullOf(t, k, loops)}))
+		}
+		all := true
+		for p := range box.Points() {
+			all = all && written[p.String()]
+		}
+		v, rest := cover(box, images)
+		if v == undecided || (v == covered) != all {
+			t.Fatalf("cover says %v, %v; covered: %v", v, rest, all)
+		}
+		if v == uncovered && rest.Rank() == box.Rank() {
+			for p := range rest.Points() {
+				if written[p.String()] || !box.ContainsPoint(p) {
+					t.Fatalf("the witness %v has %v", rest, p)
+				}
+			}
+		}
+	})
+}
+
+func hullOf(t *rapid.T, k *Kernel, loops zspace.Range) zspace.Range {
+	hull, err := cellMap(k.Operands[0].Access).Apply(loops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hull
+}
+
+func TestBoxIndexFindsAllOverlaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(0, 3).Draw(t, "rank")
+		draw := func(what string) zspace.Range {
+			r := zspace.MustShape()
+			for range rank {
+				at := rapid.Int64Range(-9, 9).Draw(t, what)
+				r.Start, r.End = append(r.Start, at), append(r.End, at+rapid.Int64Range(0, 6).Draw(t, "extent"))
+			}
+			return r
+		}
+		boxes := make([]zspace.Range, rapid.IntRange(0, 60).Draw(t, "boxes"))
+		for i := range boxes {
+			boxes[i] = draw("box")
+		}
+		q := draw("query")
+		var want []int
+		for i, r := range boxes {
+			if r.Overlaps(q) {
+				want = append(want, i)
+			}
+		}
+		if got := newBoxIndex(boxes).query(q); !slices.Equal(got, want) {
+			t.Fatalf("query(%v) = %v, want %v", q, got, want)
+		}
+	})
+}
+
+// loads records the cells that a value loads at the points where it is computed.
+type loads struct {
+	k     *Kernel
+	point zspace.Point
+	cells map[string]bool
+}
+
+func (l *loads) Load(ref int) scalar.Value {
+	cell, err := l.k.Operands[ref].Access.Apply(l.point)
+	if err != nil {
+		panic(err)
+	}
+	l.cells[cell.String()] = true
+	return scalar.FloatValue(scalar.Float32, 1)
+}
+
+func (l *loads) Local(ref int) scalar.Value { return l.k.Statements[ref].Value.Eval(l) }
+func (l *loads) Loop(ref int) int64         { return l.point[ref] }
+func (l *loads) Over(over []int, f func()) {
+	if len(over) == 0 {
+		f()
+		return
+	}
+	for x := l.k.Loops[over[0]].Start; x < l.k.Loops[over[0]].End; x++ {
+		l.point[over[0]] = x
+		l.Over(over[1:], f)
+	}
+}
+
+// drawCondition draws a boolean value over two loops.
+func drawCondition(t *rapid.T, depth int) *scalar.Expr {
+	if depth > 0 {
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			return must(scalar.And, drawCondition(t, depth-1), drawCondition(t, depth-1))
+		case 1:
+			return must(scalar.Or, drawCondition(t, depth-1), drawCondition(t, depth-1))
+		case 2:
+			return must(scalar.Not, drawCondition(t, depth-1))
+		}
+	}
+	op := rapid.SampledFrom([]scalar.Op{scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge, scalar.Eq, scalar.Ne}).Draw(t, "op")
+	return must(op, drawSum(t), drawSum(t))
+}
+
+// drawSum draws an affine sum of two loops.
+func drawSum(t *rapid.T) *scalar.Expr {
+	number := func(what string) *scalar.Expr {
+		return scalar.NewConst(scalar.IntValue(scalar.Int64, rapid.Int64Range(-3, 5).Draw(t, what)))
+	}
+	i := must(scalar.Mul, number("factor"), scalar.NewLoop(0))
+	j := must(scalar.Mul, scalar.NewLoop(1), number("factor"))
+	return must(scalar.Sub, must(scalar.Add, i, number("constant")), j)
+}
+
+func TestGuardedReadsStayInTheirHull(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := &Kernel{Loops: []Loop{loop("i", 5), loop("j", 4)}, Operands: []Operand{
+			{Name: "A", DType: "float32", Access: drawAccess(t, 1, 2)}, {Name: "B", DType: "float32", Access: drawAccess(t, 1, 2)}}}
+		value := must(scalar.Where, drawCondition(t, 2), scalar.NewLoad(0, scalar.Float32), scalar.NewLoad(1, scalar.Float32))
+		k.Statements = []Statement{{Over: []int64{0}, Store: -1, Value: scalar.NewReduce(scalar.Add, []int{1}, value)}}
+		for o := range k.Operands {
+			l := &loads{k: k, point: zspace.Point{0, 0}, cells: map[string]bool{}}
+			only := value.Map(func(e *scalar.Expr) *scalar.Expr {
+				if e.Op == scalar.Load && e.Ref != o {
+					return scalar.NewConst(scalar.FloatValue(scalar.Float32, 0))
+				}
+				return e
+			})
+			l.Over([]int{0, 1}, func() { only.Eval(l) })
+			checkHull(t, usesOf(k), o, l.cells)
+		}
+	})
+}
+
+// checkHull checks that the cells that are really loaded lie in the hull of the operand's use.
+func checkHull(t *rapid.T, uses []use, operand int, cells map[string]bool) {
+	for _, u := range uses {
+		if u.operand != operand {
+			continue
+		}
+		if u.never && len(cells) > 0 {
+			t.Fatalf("a use that never happens loads %v", cells)
+		}
+		inside := 0
+		if !u.never {
+			for p := range u.hull.Points() {
+				if cells[p.String()] {
+					inside++
+				}
+			}
+		}
+		if inside != len(cells) {
+			t.Fatalf("hull %v has %d of %v", u.hull, inside, cells)
+		}
+	}
+}
+
+func TestUnorderedAgreesWithReachability(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "steps")
+		s := &steps{after: make([][]int32, n), source: make([]int32, n)}
+		before := make([][]bool, n)
+		for b := range n {
+			before[b] = make([]bool, n)
+			for a := range b {
+				if rapid.IntRange(0, 5).Draw(t, "edge") > 0 {
+					continue
+				}
+				s.after[b] = append(s.after[b], int32(a))
+				before[b][a] = true
+				for c := range a {
+					before[b][c] = before[b][c] || before[a][c]
+				}
+			}
+		}
+		var pairs []pair
+		var want []int
+		for range rapid.IntRange(0, 40).Draw(t, "pairs") {
+			p := pair{int32(rapid.IntRange(0, n-1).Draw(t, "a")), int32(rapid.IntRange(0, n-1).Draw(t, "b"))}
+			if !before[p.b][p.a] {
+				want = append(want, len(pairs))
+			}
+			pairs = append(pairs, p)
+		}
+		if got := unorderedIn(s, pairs); !slices.Equal(got, want) {
+			t.Fatalf("%v: got %v, want %v", pairs, got, want)
+		}
+	})
+}
+
+// unorderedIn asks for pairs inside a verification, as its context is needed.
+func unorderedIn(s *steps, pairs []pair) (got []int) {
+	ask := check.Constraint{ID: "ask", Doc: "d", Codes: []check.Code{{ID: "A", Meaning: "m"}},
+		Check: func(c *check.Context) { got = s.unordered(c, pairs) }}
+	env := &check.Environment{Constraints: []check.Constraint{ask}}
+	env.Verify(context.Background(), ir.New())
+	return got
+}
+
+func TestUnorderedInManyBlocks(t *testing.T) {
+	const n, broken = 3*sourceBlock + 7, 2*sourceBlock + 3
+	s := &steps{after: make([][]int32, n), source: make([]int32, n)}
+	var pairs []pair
+	for b := int32(1); b < n; b++ {
+		if b != broken {
+			s.after[b] = []int32{b - 1}
+		}
+		if b > 1 {
+			pairs = append(pairs, pair{b - 2, b})
+		}
+	}
+	pairs = append(pairs, pair{0, broken - 1}, pair{0, broken}, pair{broken, n - 1})
+	var want []int
+	for i, p := range pairs {
+		if p.a < broken && p.b >= broken {
+			want = append(want, i)
+		}
+	}
+	if got := unorderedIn(s, pairs); !slices.Equal(got, want) || len(got) != 3 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestArenaKnowsWhoHadTheBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var lives []*life
+		for range rapid.IntRange(1, 25).Draw(t, "lives") {
+			lives = append(lives, &life{b: &Buffer{Offset: rapid.Int64Range(0, 30).Draw(t, "offset"), Bytes: rapid.Int64Range(1, 12).Draw(t, "bytes")}})
+		}
+		a := newArena(lives)
+		owner := make([]int32, 64)
+		for i := range owner {
+			owner[i] = none
+		}
+		for i, l := range lives {
+			var want []int32
+			for at := l.b.Offset; at < l.b.Offset+l.b.Bytes; at++ {
+				if owner[at] != none {
+					want = append(want, owner[at])
+				}
+				owner[at] = int32(i)
+			}
+			slices.Sort(want)
+			want = slices.Compact(want)
+			if got := a.take(int32(i)); !slices.Equal(got, want) {
+				t.Fatalf("life %d takes bytes from %v, want %v", i, got, want)
+			}
+		}
+	})
+}
