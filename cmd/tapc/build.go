@@ -33,7 +33,7 @@ func (a *app) buildCommand() *cobra.Command {
 	c := &cobra.Command{Use: "build FILE -o PROGRAM", Short: "Compile a graph file to an executable", Long: buildHelp, Args: needFiles(1, 1),
 		Example: "  tapc build model.loom.json -o model\n  tapc build model.tap --shard 'op:linear=2x2' -o model\n" +
 			"  tapc build model.loom.json --target=cuda --emit=cuda -o model.cu"}
-	f := addCompileFlags(c)
+	f := a.addCompileFlags(c)
 	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
 	emit := c.Flags().String("emit", "exe", "what to write: exe, operations, applications, schedule, c or cuda")
 	c.Flags().StringVar(&f.target, "target", "cpu", "what the program runs on: cpu or cuda")
@@ -69,19 +69,16 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 			return err
 		}
 	}
-	c, err := a.compile(file, f)
+	c, err := a.compile(ctx, file, f, lastStage(emit))
 	if err != nil {
 		return err
 	}
 	defer c.loader.Close()
-	if err := a.lowerTo(ctx, c, lastStage(emit)); err != nil {
-		return err
-	}
 	switch emit {
 	case "exe":
-		return a.executable(ctx, c, programName(file), out, cc)
+		return c.executable(ctx, programName(file), out, cc)
 	case "c", "cuda":
-		text, err := sourceText(c, programName(file))
+		text, err := c.sourceText(programName(file))
 		if err != nil {
 			return err
 		}

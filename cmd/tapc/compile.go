@@ -13,133 +13,96 @@ import (
 	"tensortapestry.org/tapc/backends/cuda"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/bind"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/shard"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // compileFlags are the flags that build and run share.
 type compileFlags struct {
-	shards []string
-	binds  []string
-	target string
-	cpu    string
+	*pipelineFlags
+	shards   []string
+	binds    []string
+	first    string
+	optimize int
+	leveled  func() bool // the level was asked for
+	target   string
+	cpu      string
 }
 
 var targets = []string{"cpu", "cuda"}
 
-func addCompileFlags(c *cobra.Command) *compileFlags {
-	f := &compileFlags{}
+func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
+	f := &compileFlags{target: "cpu"}
 	c.Flags().StringArrayVar(&f.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=2x2 (repeatable)")
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
+	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
+	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
+	f.leveled = func() bool { return c.Flags().Changed("optimize") }
 	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), or baseline")
+	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
 
-// compilation is one graph on its way to a program.
+// pipeline gives the text of the passes that take a graph to a stage. Sharding comes before apply, which covers what has no
+// shards; the rows of the table have the other order constraints.
+func (f *compileFlags) pipeline(last pipeline.Stage) string {
+	var steps []string
+	pass := func(name, option, value string) {
+		steps = append(steps, name+"{"+pipeline.Setting{Name: option, Value: value}.String()+"}")
+	}
+	for _, file := range f.binds {
+		pass("bind", "file", file)
+	}
+	if f.first != "" {
+		steps = append(steps, f.first)
+	}
+	if f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) { // what --shard names must still be there
+		steps = append(steps, "fix(simplify,cse,dce)")
+	}
+	if last >= pipeline.ApplicationExpression {
+		for _, at := range f.shards {
+			pass("shard", "at", at)
+		}
+		steps = append(steps, "apply")
+	}
+	if last >= pipeline.ScheduledKernels {
+		pass("lower", "target", f.target)
+		steps = append(steps, "fuse", "tile", "plan")
+	}
+	return strings.Join(steps, ",")
+}
+
+// compilation is a graph that was compiled to a stage.
 type compilation struct {
 	g      *ir.Graph
-	lib    *kernels.Library
 	flags  *compileFlags
-	device schedule.DeviceType
 	loader *constants.Loader
 }
 
-func (a *app) compile(file string, f *compileFlags) (*compilation, error) {
+// compile reads a graph and takes it to a stage.
+func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
+	if f.optimize < 0 || f.optimize > 1 {
+		return nil, diag.Usage("-O%d: expected 0 or 1", f.optimize)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	p, err := a.parsePasses(f.pipeline(last))
+	if err != nil {
+		return nil, err
+	}
 	g, err := a.load(file)
 	if err != nil {
 		return nil, err
 	}
-	c := &compilation{g: g, lib: kernels.Builtin(), flags: f, loader: &constants.Loader{Dir: dirOf(g), Allowed: f.binds}}
-	if f.target == "cuda" {
-		c.device = schedule.CUDA
+	dir := dirOf(g)
+	result, err := f.runPasses(ctx, p, g)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
-}
-
-// step is one pass of a compilation.
-type step struct {
-	name  string
-	gives pipeline.Stage
-	run   func(c *compilation) error
-}
-
-// steps lists the passes in order. Sharding comes before apply, which covers what has no shards; lower needs every operation
-// applied; fuse works on what lower made; tile binds the loops that fuse left; plan places the buffers that are left.
-var steps = []step{
-	{"bind", pipeline.OperationExpression, func(c *compilation) error {
-		for _, file := range c.flags.binds {
-			if _, err := bind.Run(c.g, file); err != nil {
-				return err
-			}
-		}
-		return nil
-	}},
-	{"shard", pipeline.ApplicationExpression, func(c *compilation) error {
-		var requests []shard.Request
-		for _, text := range c.flags.shards {
-			r, err := shard.Parse(text)
-			if err != nil {
-				return err
-			}
-			requests = append(requests, r)
-		}
-		if _, err := shard.Run(c.g, c.lib, requests); err != nil {
-			return err
-		}
-		apply.Run(c.g)
-		return nil
-	}},
-	{"lower", pipeline.ScheduledKernels, func(c *compilation) error { return lower.Run(c.g, c.lib, lower.Options{Target: c.device}) }},
-	{"fuse", pipeline.ScheduledKernels, func(c *compilation) error { _, err := fuse.Run(c.g); return err }},
-	{"tile", pipeline.ScheduledKernels, func(c *compilation) error { tile.Run(c.g); return nil }},
-	{"plan", pipeline.ScheduledKernels, func(c *compilation) error { _, err := plan.Run(c.g); return err }},
-}
-
-// lowerTo verifies the graph, runs the passes up to a stage and verifies after each.
-func (a *app) lowerTo(ctx context.Context, c *compilation, last pipeline.Stage) error {
-	stage := pipeline.StageOf(c.g)
-	if err := a.verified(ctx, c.g, stage, ""); err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if s.gives > last {
-			return nil
-		}
-		if err := s.run(c); err != nil {
-			return err
-		}
-		stage = max(stage, s.gives)
-		if err := a.verified(ctx, c.g, stage, s.name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// verified checks the graph; what a pass broke is tapc's fault.
-func (a *app) verified(ctx context.Context, g *ir.Graph, stage pipeline.Stage, pass string) error {
-	found := stage.Environment().Verify(ctx, g)
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	a.report(found)
-	switch {
-	case !found.HasErrors():
-		return nil
-	case pass != "":
-		return diag.Fault("pass %s left a graph that is no valid %s", pass, stage)
-	}
-	return errReported{}
+	return &compilation{g: result.Graph, flags: f, loader: &constants.Loader{Dir: dir, Allowed: f.binds}}, nil
 }
 
 // loadConst gives the value of a constant.
@@ -157,14 +120,14 @@ func programName(file string) string {
 	for _, suffix := range []string{".json", ".loom", ".tap", ".tapb"} {
 		name = strings.TrimSuffix(name, suffix)
 	}
-	if name == "" || name == "-" || name == "." {
+	if name == "" || name == stdName || name == "." {
 		return "program"
 	}
 	return name
 }
 
 // executable builds the program at a path.
-func (a *app) executable(ctx context.Context, c *compilation, name, path string, cc *cpu.Compiler) error {
+func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu.Compiler) error {
 	src, err := cpu.Emit(c.g, name, release)
 	if err != nil {
 		return err
@@ -178,8 +141,8 @@ func (a *app) executable(ctx context.Context, c *compilation, name, path string,
 }
 
 // sourceText emits the program as source text.
-func sourceText(c *compilation, name string) (string, error) {
-	if c.device == schedule.CUDA {
+func (c *compilation) sourceText(name string) (string, error) {
+	if c.flags.target == schedule.CUDA.String() {
 		src, err := cuda.Emit(c.g, name, release)
 		if err != nil {
 			return "", err

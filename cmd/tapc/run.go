@@ -36,8 +36,7 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{Use: "run FILE --input NAME=FILE.npy --output NAME=FILE.npy", Short: "Compile a graph file and run it", Long: runHelp,
 		Args:    needFiles(1, 1),
 		Example: "  tapc run model.loom.json --input x=x.npy --output y=y.npy\n  tapc run model.loom.json --random 1"}
-	f := addCompileFlags(c)
-	f.target = "cpu"
+	f := a.addCompileFlags(c)
 	r := &runFlags{given: c.Flags().Changed}
 	c.Flags().StringArrayVar(&r.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
 	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE.npy (repeatable)")
@@ -53,14 +52,11 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if errors.Is(err, cpu.ErrNoCompiler) && !reference {
 		fmt.Fprintf(a.stderr, "tapc: no C compiler on this machine: computing with the reference evaluator\n")
 	}
-	c, err := a.compile(file, f)
+	c, err := a.compile(ctx, file, f, pipeline.ScheduledKernels)
 	if err != nil {
 		return err
 	}
 	defer c.loader.Close()
-	if err := a.lowerTo(ctx, c, pipeline.ScheduledKernels); err != nil {
-		return err
-	}
 	if cc == nil || reference {
 		return a.evaluate(ctx, c, r)
 	}
@@ -70,7 +66,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	}
 	defer remove()
 	program := filepath.Join(dir, programName(file))
-	if err := a.executable(ctx, c, programName(file), program, cc); err != nil {
+	if err := c.executable(ctx, programName(file), program, cc); err != nil {
 		return err
 	}
 	return a.execute(ctx, program, r.args())

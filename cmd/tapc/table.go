@@ -1,13 +1,27 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/bind"
+	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/shard"
+	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // forms lists the forms of a graph file, in the order in which content is tried.
@@ -21,7 +35,56 @@ var forms = []form{
 // defaultForm is the form of output whose name does not tell another.
 const defaultForm = "tap"
 
+// passes lists the passes in the order of a compilation. A pass's order constraints are in its row.
+func passes() *pipeline.Table {
+	lib := kernels.Builtin()
+	return &pipeline.Table{Passes: []pipeline.Pass{
+		rewrites("simplify", "Simplify by algebra, composition of selectors and constant folding.", simplify.Rules, simplifyAll),
+		rewrites("cse", "Make equal operations one.", nil, simplify.CSE),
+		rewrites("dce", "Remove what no observed value needs.", nil, simplify.DCE),
+		bind.Pass(),
+		shard.Pass(lib),
+		apply.Pass(),
+		lower.Pass(lib),
+		fuse.Pass(),
+		tile.Pass(),
+		plan.Pass(),
+		pipeline.Verify(),
+	}}
+}
+
+func simplifyAll(ctx context.Context, g *ir.Graph, o rewrite.Options) (rewrite.Stats, error) {
+	return simplify.Run(ctx, g, nil, o)
+}
+
+// rewrites makes the row of a pass that is a run of the rewrite driver. Without rules, it has one of its own name.
+func rewrites(name, doc string, rules func() []rewrite.Rule,
+	run func(context.Context, *ir.Graph, rewrite.Options) (rewrite.Stats, error)) pipeline.Pass {
+	return pipeline.Pass{Name: name, Doc: doc, Upto: pipeline.ApplicationExpression, Options: []pipeline.Option{pipeline.FuelOption},
+		Rules: func() []string {
+			if rules == nil {
+				return []string{name}
+			}
+			var names []string
+			for _, r := range rules() {
+				names = append(names, r.Name)
+			}
+			return names
+		},
+		Run: func(ctx context.Context, p *pipeline.Context) error {
+			stats, err := run(ctx, p.Graph, p.Rewrites())
+			p.Count("operations removed", stats.Removed)
+			p.Count("matches refused", stats.Refused)
+			var cycle *rewrite.CycleError
+			if errors.As(err, &cycle) {
+				return diag.Fault("%w", err) // the rules' fault
+			}
+			return err
+		}}
+}
+
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.versionCommand()}
+	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.optCommand(), a.replayCommand(),
+		a.reduceCommand(), a.kernelsCommand(), a.versionCommand()}
 }

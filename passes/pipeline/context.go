@@ -43,9 +43,11 @@ func (c *Context) Text(name string) string { return c.value(name, String, Path).
 // Float gives the value of an option of type Float.
 func (c *Context) Float(name string) float64 { return c.value(name, Float).num }
 
-// Count adds to a counter of the pass.
+// Count adds to a counter of the pass. Counters that stay 0 are not shown.
 func (c *Context) Count(counter string, n int) {
-	c.run.result.Stats.add(c.pass.Name, counter, n)
+	if n != 0 {
+		c.run.result.Stats.add(c.pass.Name, counter, n)
+	}
 }
 
 // Remark tells the user something that is not an error; severity Error becomes Warning.

@@ -169,12 +169,12 @@ func (r *run) each(ctx context.Context, steps []Step) error {
 func (r *run) group(ctx context.Context, s *Step) error {
 	r.spans.open(groupName, groupWork, r.result.Graph)
 	defer func() { r.spans.close(r.result.Graph) }()
-	before, err := r.fingerprint()
+	before, err := r.fingerprint(r.result.Graph)
 	for round := 0; round < s.Max && err == nil; round++ {
 		if err = r.each(ctx, s.Group); err != nil {
 			return err
 		}
-		after, failed := r.fingerprint()
+		after, failed := r.fingerprint(r.result.Graph)
 		if err = failed; after == before {
 			return err
 		}
@@ -273,6 +273,18 @@ func (r *run) checkStep(ctx context.Context, s *Step, before *ir.Graph) error {
 	if r.Values == nil {
 		return nil
 	}
+	return r.checkValues(ctx, s, before)
+}
+
+// checkValues compares the values of a graph that a pass changed with those before.
+func (r *run) checkValues(ctx context.Context, s *Step, before *ir.Graph) error {
+	old, err := r.fingerprint(before)
+	if err != nil {
+		return err
+	}
+	if now, err := r.fingerprint(r.result.Graph); err != nil || now == old {
+		return err
+	}
 	r.spans.open("check-values", valuesWork, r.result.Graph)
 	found := r.Values.Equal(ctx, before, r.result.Graph, r.Values.Seed)
 	r.spans.close(r.result.Graph)
@@ -282,6 +294,7 @@ func (r *run) checkStep(ctx context.Context, s *Step, before *ir.Graph) error {
 	if found.HasErrors() {
 		return &passFault{by: s.Pass.Name, what: "changed a value that is observed", found: found}
 	}
+	r.warn(found)
 	return nil
 }
 
@@ -301,10 +314,17 @@ func (r *run) verify(ctx context.Context, g *ir.Graph, s Stage, by string) error
 	case found.HasErrors():
 		return found
 	}
-	if r.Report != nil && by == "" {
-		for _, d := range found {
+	if by == "" {
+		r.warn(found)
+	}
+	return nil
+}
+
+// warn reports what is no error.
+func (r *run) warn(found diag.List) {
+	for _, d := range found {
+		if r.Report != nil {
 			r.Report(d)
 		}
 	}
-	return nil
 }

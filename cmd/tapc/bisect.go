@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// bisection looks for the rewrite that turns a good result of a pipeline into a bad one.
+type bisection struct {
+	flags *pipelineFlags
+	p     pipeline.Pipeline
+	g     *ir.Graph
+	judge *judge
+}
+
+// bisect prints the first rewrite with which the command fails (or the pipeline itself) and without which it does not.
+func (a *app) bisect(ctx context.Context, f *pipelineFlags, p pipeline.Pipeline, g *ir.Graph, command string) error {
+	j, remove, err := a.newJudge(command)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	quiet := *f
+	quiet.print, quiet.report, quiet.dumpDir, quiet.reproducers = printFlags{}, reportFlags{}, "", ""
+	b := &bisection{flags: &quiet, p: p, g: g, judge: j}
+	all, last, err := b.good(ctx, f.fuel)
+	switch {
+	case err != nil:
+		return err
+	case all:
+		return fmt.Errorf("nothing to find: the command succeeds after all %d rewrites", last.Applied)
+	}
+	none, _, err := b.good(ctx, 0)
+	switch {
+	case err != nil:
+		return err
+	case !none:
+		return fmt.Errorf("nothing to find: the command fails without any rewrite")
+	}
+	return b.search(ctx, last.Applied)
+}
+
+// search halves the distance between a number of rewrites that is good, 0, and one that is bad.
+func (b *bisection) search(ctx context.Context, bad int) error {
+	most, good := bad, 0
+	var found *pipeline.Result
+	for good+1 < bad || found == nil {
+		n := (good + bad + 1) / 2
+		if good+1 == bad {
+			n = bad // to know which rewrite it is
+		}
+		ok, result, err := b.good(ctx, n)
+		if err != nil {
+			return err
+		}
+		if ok {
+			good = n
+		} else {
+			bad, found = n, result
+		}
+		if good >= bad {
+			return fmt.Errorf("the command does not always say the same: it failed with %d rewrites, and now it does not", bad)
+		}
+	}
+	x := found.Last
+	b.flags.app.printf("rewrite %d of %d: rule %s of pass %s at %s (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n",
+		bad, most, x.Rule, x.Pass, x.Node, b.judge.runs, good, bad)
+	return nil
+}
+
+// good says whether the result with so much fuel is good. A fault of a pass is bad.
+func (b *bisection) good(ctx context.Context, fuel int) (bool, *pipeline.Result, error) {
+	b.flags.fuel = fuel
+	result, err := b.flags.runPasses(ctx, b.p, b.g.Clone())
+	if cause := context.Cause(ctx); cause != nil {
+		return false, nil, cause
+	}
+	if err != nil {
+		if diag.ExitStatus(err) != diag.ExitInternal {
+			return false, nil, err
+		}
+		b.judge.runs++
+		return false, result, nil
+	}
+	ok, err := b.judge.good(ctx, result.Graph)
+	return ok, result, err
+}

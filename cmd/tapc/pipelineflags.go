@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// pipelineFlags are the flags of commands that run passes.
+type pipelineFlags struct {
+	app         *app
+	print       printFlags
+	report      reportFlags
+	noVerify    bool
+	values      bool
+	seed        uint64
+	disable     []string
+	fuel        int
+	dumpDir     string
+	reproducers string
+	dataDir     string
+}
+
+// printFlags say when the graph is shown.
+type printFlags struct{ before, after, change []string }
+
+// reportFlags say what is told of a run.
+type reportFlags struct {
+	timing, trace  string
+	stats, verbose bool
+}
+
+// allPasses is the value of the flags that choose passes when they are given alone.
+const allPasses = "all"
+
+// addPipelineFlags adds the flags to a command; see runner and runPasses for their use.
+func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
+	f := &pipelineFlags{app: a}
+	fs := c.Flags()
+	fs.BoolVar(&f.noVerify, "no-verify", false, "do not verify the graph before the first pass and after each")
+	fs.BoolVar(&f.values, "check-values", false, "evaluate the graph before and after each pass on random inputs, and compare")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random inputs")
+	fs.StringSliceVar(&f.disable, "disable", nil, "leave out a pass, or turn off a rule, by name (repeatable)")
+	fs.IntVar(&f.fuel, "fuel", -1, "stop rewriting after this many applications of rules; negative is never")
+	fs.StringVar(&f.dumpDir, "dump-dir", "", "write the graph before the first pass and after each to numbered .tap files in this directory")
+	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
+	fs.StringVar(&f.dataDir, "data-dir", "", "directory that data files in the graph are relative to; default: the graph's")
+	f.print.add(c)
+	f.report.add(c)
+	for _, flag := range []string{"print-ir-before", "print-ir-after", "print-ir-after-change", "disable"} {
+		complete(c, flag, passes().Names())
+	}
+	return f
+}
+
+func (p *printFlags) add(c *cobra.Command) {
+	for _, x := range []struct {
+		name, doc string
+		to        *[]string
+	}{
+		{"print-ir-before", "show the graph before each pass, or before those named", &p.before},
+		{"print-ir-after", "show the graph after each pass, or after those named", &p.after},
+		{"print-ir-after-change", "show what each pass changes, or those named, as a diff", &p.change},
+	} {
+		c.Flags().StringSliceVar(x.to, x.name, nil, x.doc)
+		c.Flags().Lookup(x.name).NoOptDefVal = allPasses
+	}
+}
+
+func (r *reportFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&r.timing, "timing", "", "show the time of each pass, as text or json")
+	c.Flags().Lookup("timing").NoOptDefVal = "text"
+	c.Flags().StringVar(&r.trace, "trace", "", "write the times to a file for chrome://tracing or Perfetto")
+	c.Flags().BoolVar(&r.stats, "stats", false, "show the counters of the passes: rules applied and the like")
+	c.Flags().BoolVarP(&r.verbose, "verbose", "v", false, "show what passes say of their work")
+	complete(c, "timing", []string{"text", "json"})
+}
+
+// check finds what is wrong with the flags, before any work.
+func (f *pipelineFlags) check() error {
+	t := passes()
+	if f.report.timing != "" {
+		if err := oneOf("--timing", f.report.timing, []string{"text", "json"}); err != nil {
+			return err
+		}
+	}
+	for flag, list := range map[string][]string{"--print-ir-before": f.print.before, "--print-ir-after": f.print.after, "--print-ir-after-change": f.print.change} {
+		for _, name := range list {
+			if name != allPasses && t.Find(name) == nil {
+				return unknown("pass in "+flag, name, t.Names())
+			}
+		}
+	}
+	known := append(t.Names(), t.Rules()...)
+	for _, name := range f.disable {
+		if !slices.Contains(known, name) {
+			return unknown("pass or rule in --disable", name, known)
+		}
+	}
+	return nil
+}
+
+// runner makes the runner that the flags describe, for graphs whose data files are in dir.
+func (f *pipelineFlags) runner(ctx context.Context, dir string) *pipeline.Runner {
+	if f.dataDir != "" {
+		dir = f.dataDir
+	}
+	r := &pipeline.Runner{NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir, Reproducers: f.reproducers,
+		Print:  pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
+		Files:  func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
+		Report: func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
+	if f.fuel >= 0 {
+		r.Fuel = &f.fuel
+	}
+	if f.values {
+		r.Values = &pipeline.Values{Equal: equalValues(dir), Seed: f.seed}
+	}
+	if f.report.verbose {
+		r.Log = slog.New(slog.NewTextHandler(f.app.stderr, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
+	}
+	return r
+}
+
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+func choice(names []string) pipeline.Choice {
+	return pipeline.Choice{All: slices.Contains(names, allPasses), Names: names}
+}
+
+// parsePasses reads a pipeline of the table's passes; its text is kept for excerpts.
+func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
+	a.sources[pipeline.SourceName] = source{&form{}, []byte(text)}
+	return pipeline.ParsePipeline(text, passes())
+}
+
+// runPasses takes a graph through a pipeline as the flags say, and shows the times and counters that they ask for, also of a
+// run that failed.
+func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
+	result, err := f.runner(ctx, dirOf(g)).Run(ctx, p, g)
+	if told := f.report.tell(ctx, f.app, result); err == nil {
+		err = told
+	}
+	return result, err
+}
+
+// tell shows times and counters.
+func (r *reportFlags) tell(ctx context.Context, a *app, result *pipeline.Result) error {
+	var b strings.Builder
+	switch r.timing {
+	case "text":
+		result.Timing.WriteTiming(&b)
+	case "json":
+		result.Timing.WriteJSON(&b)
+	}
+	if r.stats {
+		result.Stats.Write(&b)
+	}
+	if _, err := io.WriteString(a.stderr, b.String()); err != nil {
+		return diag.Fault("standard error: %w", err)
+	}
+	if r.trace == "" {
+		return nil
+	}
+	return a.writeFile(ctx, r.trace, result.Timing.WriteTrace)
+}
+
+// writeData writes a file whole or not at all, and the directories that it needs.
+func (a *app) writeData(ctx context.Context, name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return diag.Fault("%w", err)
+	}
+	return a.writeFile(ctx, name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}

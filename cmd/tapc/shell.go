@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/text"
+)
+
+// judge is a shell command of the user's that looks at graphs: exit status 0 is good, any other bad.
+type judge struct {
+	app     *app
+	command string
+	file    string // where each graph is written
+	runs    int
+}
+
+// newJudge makes a judge with a temporary file; close removes it.
+func (a *app) newJudge(command string) (j *judge, remove func(), err error) {
+	if strings.TrimSpace(command) == "" {
+		return nil, nil, diag.Usage("the command is empty; {} in it stands for the graph's file")
+	}
+	dir, remove, err := temporary()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap")}, remove, nil
+}
+
+// The exit statuses of a shell for a command that could not run.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// good runs the command on a graph.
+func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
+	j.runs++
+	if err := j.app.storeWith(ctx, j.file, "tap", g, text.Options{IDs: true, GraphOrder: true}); err != nil {
+		return false, err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", j.shellText())
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Run()
+	if cause := context.Cause(ctx); cause != nil {
+		return false, cause
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.As(err, &exit):
+		return false, diag.Fault("%w", err)
+	case exit.ExitCode() == exitNotFound || exit.ExitCode() == exitNotExecutable:
+		return false, diag.Usage("the command can not run: %s", strings.TrimSpace(said.String()))
+	}
+	return false, nil
+}
+
+// shellText puts the file's name into the command.
+func (j *judge) shellText() string {
+	name := "'" + strings.ReplaceAll(j.file, "'", `'\''`) + "'"
+	if strings.Contains(j.command, "{}") {
+		return strings.ReplaceAll(j.command, "{}", name)
+	}
+	return j.command + " " + name
+}
