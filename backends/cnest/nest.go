@@ -27,7 +27,7 @@ type Lane struct {
 type Nest struct {
 	Kernel  *schedule.Kernel
 	Buffers map[ir.NodeID]*schedule.Buffer // of every operand
-	Free    []int                          // loops that the caller runs, see FreeLoops
+	Free    []int                          // loops that the caller runs, see schedule.Kernel
 	Lanes   []Lane                         // those of them of which a tile is computed together
 	*Text
 	w      *cexpr.Writer
@@ -38,7 +38,7 @@ type Nest struct {
 
 // New makes the writer of a kernel, which appends to text.
 func New(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text) *Nest {
-	n := &Nest{Kernel: k, Buffers: buffers, Free: FreeLoops(k), Text: text, w: w, accs: map[*scalar.Expr]string{}, inline: map[int]bool{}}
+	n := &Nest{Kernel: k, Buffers: buffers, Free: k.Free(), Text: text, w: w, accs: map[*scalar.Expr]string{}, inline: map[int]bool{}}
 	for i, s := range k.Statements {
 		if s.Store < 0 && !n.allFree(s.Over) {
 			n.inline[i] = true
@@ -56,32 +56,6 @@ func (n *Nest) allFree(over []int64) bool {
 		}
 	}
 	return true
-}
-
-// FreeLoops gives the loops that every stored result runs along and nothing is folded along.
-func FreeLoops(k *schedule.Kernel) []int {
-	folded := make([]bool, len(k.Loops))
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce {
-				for _, l := range e.Over {
-					folded[l] = true
-				}
-			}
-			return true
-		})
-	}
-	var out []int
-	for l := range k.Loops {
-		all := !folded[l]
-		for _, s := range k.Statements {
-			all = all && (s.Store < 0 || slices.Contains(s.Over, int64(l)))
-		}
-		if all {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // Variable gives a loop's C variable.

@@ -136,6 +136,33 @@ func (k *Kernel) Parallel() []int {
 	return out
 }
 
+// Free gives the loops that every stored result runs along and that nothing is folded along: their order of execution does
+// not matter.
+func (k *Kernel) Free() []int {
+	folded := make([]bool, len(k.Loops))
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Reduce {
+				for _, l := range e.Over {
+					folded[l] = true
+				}
+			}
+			return true
+		})
+	}
+	var out []int
+	for l := range k.Loops {
+		all := !folded[l]
+		for _, s := range k.Statements {
+			all = all && (s.Store < 0 || slices.Contains(s.Over, int64(l)))
+		}
+		if all {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // Transfer copies a buffer into another of the same range and type, between devices.
 type Transfer struct {
 	From, To ir.NodeID

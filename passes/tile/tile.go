@@ -5,11 +5,8 @@
 package tile
 
 import (
-	"slices"
-
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Sizes of tiles, in loop values.
@@ -38,34 +35,8 @@ func Run(g *ir.Graph) {
 	}
 }
 
-// free gives the loops along which every result runs and nothing is folded: their order of execution does not matter.
-func free(k *schedule.Kernel) []int {
-	folded := make([]bool, len(k.Loops))
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce {
-				for _, l := range e.Over {
-					folded[l] = true
-				}
-			}
-			return true
-		})
-	}
-	var out []int
-	for _, l := range k.Parallel() {
-		everywhere := true
-		for _, s := range k.Statements {
-			everywhere = everywhere && (s.Store < 0 || slices.Contains(s.Over, int64(l)))
-		}
-		if everywhere && !folded[l] {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 func bindCPU(k *schedule.Kernel) {
-	loops := free(k)
+	loops := k.Free()
 	if len(loops) == 0 {
 		return
 	}
@@ -113,7 +84,7 @@ func work(k *schedule.Kernel) int64 {
 }
 
 func bindCUDA(k *schedule.Kernel) {
-	loops := free(k)
+	loops := k.Free()
 	for i, l := range loops {
 		if i == len(loops)-1 {
 			k.Loops[l].Levels = []schedule.Level{{Tile: LaneTile, Bind: schedule.Block}, {Tile: 1, Bind: schedule.Lane}}
