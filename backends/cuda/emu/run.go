@@ -1,7 +1,6 @@
 package emu
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -32,19 +31,22 @@ type Buffer struct {
 
 // Result is what a run printed and took.
 type Result struct {
-	Stdout       string    // what the kernels printed
+	Stdout       string    // what the kernels printed, at most 1 MiB of it
 	Milliseconds []float64 // of each launch, in order; of the emulation, not of any GPU
 }
 
 // RunError is a mistake that a kernel made, or a launch that does not fit it.
 type RunError struct {
 	Message string // what the emulation, or a sanitizer, says of it
+	Cause   error  // the context's error, if the run was stopped by it
 }
 
 func (e *RunError) Error() string { return e.Message }
+func (e *RunError) Unwrap() error { return e.Cause }
 
 // Run performs the launches on buffers in memory, one after the other. Errors that a kernel or a
-// launch is to blame for are *RunError.
+// launch is to blame for are *RunError. A kernel that never ends is stopped by ctx; the error then says
+// which thread was running.
 func (p *Program) Run(ctx context.Context, buffers []Buffer, launches []plan.Launch, s Settings) (Result, error) {
 	dir, err := os.MkdirTemp(p.dir, "run-")
 	if err != nil {
@@ -175,7 +177,7 @@ func (p *Program) execute(ctx context.Context, work string) (stdout string, err 
 	case err == nil:
 		return stdout, nil
 	case ctx.Err() != nil:
-		return stdout, &RunError{Message: fmt.Sprintf("%v: %s", ctx.Err(), strings.TrimSpace(message))}
+		return stdout, &RunError{Message: fmt.Sprintf("%v: %s", ctx.Err(), strings.TrimSpace(message)), Cause: ctx.Err()}
 	case errors.As(err, &exit) && message != "":
 		return stdout, &RunError{Message: strings.TrimSpace(strings.ReplaceAll(message, p.dir+"/", ""))}
 	}
@@ -186,7 +188,7 @@ func (p *Program) start(ctx context.Context, work, name string, args ...string) 
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS="+sanitizers, "TSAN_OPTIONS="+sanitizers, "UBSAN_OPTIONS="+sanitizers)
-	var out, problems bytes.Buffer
+	var out, problems bounded
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	// A program that is stopped says which thread was running.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -194,6 +196,18 @@ func (p *Program) start(ctx context.Context, work, name string, args ...string) 
 	err = cmd.Run()
 	return out.String(), problems.String(), err
 }
+
+// bounded keeps the first part of what a program prints: a kernel may print without end.
+type bounded struct{ kept []byte }
+
+const maxPrinted = 1 << 20
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(maxPrinted-len(b.kept), len(p))]...)
+	return len(p), nil
+}
+
+func (b *bounded) String() string { return string(b.kept) }
 
 func readTimes(path string) ([]float64, error) {
 	text, err := os.ReadFile(path)

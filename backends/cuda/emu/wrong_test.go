@@ -93,7 +93,7 @@ func TestEndlessKernelIsStopped(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := p.Run(ctx, []Buffer{{"x", make([]byte, 4)}}, []plan.Launch{launch("spins_for_ever", 1, 1, 0, plan.At("x", 0))}, Settings{})
-	if err == nil || !strings.Contains(err.Error(), "deadline exceeded") || !strings.Contains(err.Error(), "kernel spins_for_ever, block (0,0,0)") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "kernel spins_for_ever, block (0,0,0)") {
 		t.Errorf("error %v, expected the deadline and the thread", err)
 	}
 }
@@ -127,6 +127,20 @@ func TestRaceCheck(t *testing.T) {
 	got, _ = runWrong(t, opts, Settings{}, make([]float32, 64), launch("blocks_collide", 2, 64, 0, plan.At("x", 0)))
 	if !strings.Contains(got, "data race") || !strings.Contains(got, "block (1,0,0) thread (0,0,0)") {
 		t.Errorf("two blocks that write one place: %q, expected a data race", got)
+	}
+}
+
+func TestPrinting(t *testing.T) {
+	p := program(t, "wrong.cu", Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	r, err := p.Run(ctx, []Buffer{{"x", make([]byte, 4)}}, []plan.Launch{launch("prints", 1, 2, 0, plan.At("x", 0), plan.I32(3))}, Settings{})
+	if want := "thread 0: 0\nthread 0: 1\nthread 0: 2\nthread 1: 0\nthread 1: 1\nthread 1: 2\n"; err != nil || r.Stdout != want {
+		t.Errorf("printed %q (error %v), expected %q", r.Stdout, err, want)
+	}
+	r, err = p.Run(ctx, []Buffer{{"x", make([]byte, 4)}}, []plan.Launch{launch("prints", 1, 1, 0, plan.At("x", 0), plan.I32(math.MaxInt32))}, Settings{})
+	if len(r.Stdout) != maxPrinted || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a kernel that prints without end: %d bytes kept, error %v", len(r.Stdout), err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Kernels that each do one thing wrong.
+#include <stdio.h>  // Kernels that each do one thing wrong.
 extern "C" __global__ void exits_early(float* x, int n) {
   __shared__ float s[128];
   if (threadIdx.x >= n) return;
@@ -59,4 +59,7 @@ extern "C" __global__ void recursion(int* x) {
     }
   };
   x[0] = Deep::down(1000000);
+}
+extern "C" __global__ void prints(const float* x, int n) {
+  for (int i = 0; i < n; i++) printf("thread %d: %d\n", (int)threadIdx.x, i);
 }
