@@ -47,49 +47,48 @@ type step struct {
 	value *scalar.Expr
 }
 
-// nest is a set of statements over a box of loops. It is the environment that scalar expressions are evaluated in.
+// nest is a set of statements over a box of loops. It runs code that compile made: functions without arguments that read the
+// elements that the cursors stand at.
 type nest struct {
-	ctx    context.Context
-	box    zspace.Range
-	views  []view
-	steps  []step
-	point  []int64
-	locals []local
-	fault  error
+	ctx     context.Context
+	box     zspace.Range
+	views   []view
+	steps   []step
+	point   []int64
+	cursors []int64  // element of each view, then of each step's local values, at the present point
+	moves   [][]move // by loop: what changes with it
+	locals  []values // by step
+	stores  int64
+	fault   error
 }
 
-// local holds a statement's values over its loops.
-type local struct {
-	values []scalar.Value
-	steps  []int64
-	base   int64
+// move is what a cursor goes by when a loop advances by one.
+type move struct {
+	cursor int
+	by     int64
+}
+
+// values are numbers of one class of types: integers and booleans, floats or complex numbers.
+type values struct {
+	i []int64
+	f []float64
+	c []complex128
 }
 
 // run carries out every statement at every point of its loops, in order.
 func (n *nest) run() error {
-	n.point = append([]int64(nil), n.box.Start...)
-	n.locals = make([]local, len(n.steps))
+	if err := n.start(); err != nil {
+		return err
+	}
 	for i, s := range n.steps {
 		if err := n.ctx.Err(); err != nil {
 			return err
 		}
 		if s.store < 0 {
-			l, err := n.newLocal(s.over)
-			if err != nil {
-				return err
-			}
-			n.locals[i] = l
+			n.over(s.over, n.hold(i, s.value))
+		} else {
+			n.over(s.over, n.storing(s.store, s.value))
 		}
-		n.Over(s.over, func() {
-			v := s.value.Eval(n)
-			if s.store < 0 {
-				n.locals[i].values[n.at(n.locals[i].base, n.locals[i].steps)] = v
-				return
-			}
-			if b := n.element(s.store); b != nil {
-				v.Encode(b)
-			}
-		})
 		if n.fault != nil {
 			return n.fault
 		}
@@ -97,74 +96,136 @@ func (n *nest) run() error {
 	return nil
 }
 
+// start puts every loop at its first value, makes room for local values and sets the cursors.
+func (n *nest) start() error {
+	n.point = append([]int64(nil), n.box.Start...)
+	n.cursors = make([]int64, len(n.views)+len(n.steps))
+	n.moves = make([][]move, len(n.point))
+	n.locals = make([]values, len(n.steps))
+	n.fault = nil
+	for i, v := range n.views {
+		n.cursors[i] = v.base
+		for loop, by := range v.steps {
+			n.cursors[i] += by * n.point[loop]
+			n.follow(loop, i, by)
+		}
+	}
+	for i, s := range n.steps {
+		if s.store >= 0 {
+			continue
+		}
+		if err := n.makeLocal(i, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *nest) follow(loop, cursor int, by int64) {
+	if by != 0 {
+		n.moves[loop] = append(n.moves[loop], move{cursor, by})
+	}
+}
+
 // maxLocal bounds the values that a local statement may hold at once.
 const maxLocal = 1 << 26
 
-func (n *nest) newLocal(over []int) (local, error) {
-	l := local{steps: make([]int64, n.box.Rank())}
+func (n *nest) makeLocal(i int, s step) error {
 	size := int64(1)
-	for k := len(over) - 1; k >= 0; k-- {
-		d := over[k]
-		l.steps[d] = size
-		l.base -= size * n.box.Start[d]
-		if size *= n.box.End[d] - n.box.Start[d]; size > maxLocal {
-			return l, fmt.Errorf("the reference evaluator would hold more than %d local values", maxLocal)
+	for k := len(s.over) - 1; k >= 0; k-- {
+		loop := s.over[k]
+		n.follow(loop, len(n.views)+i, size)
+		if size *= n.box.End[loop] - n.box.Start[loop]; size > maxLocal {
+			return fmt.Errorf("the reference evaluator would hold more than %d local values", maxLocal)
 		}
 	}
-	l.values = make([]scalar.Value, size)
-	return l, nil
-}
-
-func (n *nest) at(base int64, steps []int64) int64 {
-	for j, s := range steps {
-		base += s * n.point[j]
+	switch d := s.value.Type; {
+	case d.IsFloat():
+		n.locals[i].f = make([]float64, size)
+	case d.IsComplex():
+		n.locals[i].c = make([]complex128, size)
+	default:
+		n.locals[i].i = make([]int64, size)
 	}
-	return base
+	return nil
 }
 
-// element gives the bytes of an operand's element at the present point; an access outside the array is a fault.
-func (n *nest) element(ref int) []byte {
-	v := &n.views[ref]
-	size := int64(v.typ.Size())
-	at := n.at(v.base, v.steps) * size
-	if at < 0 || at+size > int64(len(v.data)) {
-		if n.fault == nil {
-			n.fault = fmt.Errorf("operand %d: access at byte %d of %d, at loops %v", ref, at, len(v.data), n.point)
-		}
-		return nil
+// set moves a loop to a value.
+func (n *nest) set(loop int, x int64) {
+	d := x - n.point[loop]
+	n.point[loop] = x
+	for _, m := range n.moves[loop] {
+		n.cursors[m.cursor] += d * m.by
 	}
-	return v.data[at : at+size]
 }
 
-// Load reads an operand at the present point.
-func (n *nest) Load(ref int) scalar.Value {
-	b := n.element(ref)
-	if b == nil {
-		return scalar.Zero(n.views[ref].typ)
-	}
-	return scalar.Decode(n.views[ref].typ, b)
-}
-
-// Local reads a statement's value at the present point.
-func (n *nest) Local(ref int) scalar.Value {
-	l := &n.locals[ref]
-	return l.values[n.at(l.base, l.steps)]
-}
-
-// Loop gives a loop variable.
-func (n *nest) Loop(ref int) int64 { return n.point[ref] }
-
-// Over runs f over the box of some loops in row-major order and puts them back as they were.
-func (n *nest) Over(loops []int, f func()) {
+// over runs f over the box of some loops in row-major order and puts them back as they were.
+func (n *nest) over(loops []int, f func()) {
 	if len(loops) == 0 {
 		f()
 		return
 	}
-	d := loops[0]
-	old := n.point[d]
-	for x := n.box.Start[d]; x < n.box.End[d] && n.fault == nil; x++ {
-		n.point[d] = x
-		n.Over(loops[1:], f)
+	loop, rest := loops[0], loops[1:]
+	end, old := n.box.End[loop], n.point[loop]
+	x := n.box.Start[loop]
+	if x >= end {
+		return
 	}
-	n.point[d] = old
+	n.set(loop, x)
+	for n.fault == nil {
+		if len(rest) == 0 {
+			f()
+		} else {
+			n.over(rest, f)
+		}
+		if x++; x >= end {
+			break
+		}
+		n.point[loop] = x
+		for _, m := range n.moves[loop] {
+			n.cursors[m.cursor] += m.by
+		}
+	}
+	n.set(loop, old)
+}
+
+// element gives the number of the element that a view stands at; one outside the array is a fault, and counts as number 0.
+func (n *nest) element(ref int) (at int64, ok bool) {
+	v := &n.views[ref]
+	at = n.cursors[ref]
+	if at >= 0 && at < int64(len(v.data)/v.typ.Size()) {
+		return at, true
+	}
+	if n.fault == nil {
+		n.fault = fmt.Errorf("operand %d: access to element %d of %d, at loops %v", ref, at, len(v.data)/v.typ.Size(), n.point)
+	}
+	return 0, false
+}
+
+// hold gives the function that computes a local value at the present point.
+func (n *nest) hold(i int, e *scalar.Expr) func() {
+	c, cursor, l := n.compile(e), len(n.views)+i, n.locals[i]
+	switch {
+	case c.f != nil:
+		return func() { l.f[n.cursors[cursor]] = c.f() }
+	case c.c != nil:
+		return func() { l.c[n.cursors[cursor]] = c.c() }
+	}
+	return func() { l.i[n.cursors[cursor]] = c.i() }
+}
+
+// storing gives the function that computes and stores an element of an operand. It looks now and then whether the run is
+// cancelled.
+func (n *nest) storing(ref int, e *scalar.Expr) func() {
+	value, v := n.compile(e).value(e.Type), &n.views[ref]
+	size := int64(v.typ.Size())
+	return func() {
+		x := value()
+		if at, ok := n.element(ref); ok {
+			x.Encode(v.data[at*size : (at+1)*size])
+		}
+		if n.stores++; n.stores%4096 == 0 && n.fault == nil {
+			n.fault = n.ctx.Err()
+		}
+	}
 }

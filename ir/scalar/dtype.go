@@ -125,3 +125,40 @@ func (d DType) IsComplex() bool { return dtypes[d].class == classComplex }
 
 // IsNumeric says whether arithmetic is defined on d: every type but boolean.
 func (d DType) IsNumeric() bool { return d != Invalid && d != Bool }
+
+// Part is the type of the parts of a complex type; any other type is its own.
+func (d DType) Part() DType {
+	switch d {
+	case Complex64:
+		return Float32
+	case Complex128:
+		return Float64
+	}
+	return d
+}
+
+// Pair is the complex type whose parts have the type d; ok is false if there is none.
+func (d DType) Pair() (pair DType, ok bool) {
+	switch d {
+	case Float32:
+		return Complex64, true
+	case Float64:
+		return Complex128, true
+	}
+	return Invalid, false
+}
+
+// Wide is the type that sums and compositions over elements of type d are computed in: float32 for narrower floats, else d.
+func (d DType) Wide() DType {
+	if d.IsFloat() && d.Bits() < 32 {
+		return Float32
+	}
+	return d
+}
+
+// Format describes a float type of at most 16 bits: the bits of exponent and stored mantissa, and whether the top code is NaN
+// and there are no infinities. ok is false for any other type.
+func (d DType) Format() (exponent, mantissa int, finite, ok bool) {
+	ff, ok := smallFloats[d]
+	return ff.exp, ff.mant, ff.finite, ok
+}

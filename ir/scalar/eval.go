@@ -44,14 +44,16 @@ func (e *Expr) reduce(env Env) Value {
 	body := e.Args[0]
 	d := e.Type
 	switch {
+	case e.Monoid == At:
+		return e.at(env)
 	case e.Monoid == Add && (d.IsFloat() || d.IsComplex()):
-		var re, im neumaier
+		var re, im Sum
 		env.Over(e.Over, func() {
 			v := wide(body, env)
-			re.add(v.F)
-			im.add(v.Im)
+			re.Add(v.F)
+			im.Add(v.Im)
 		})
-		return Value{DType: d, F: round(d, re.total()), Im: round(d, im.total())}
+		return Value{DType: d, F: round(d, re.Total()), Im: round(d, im.Total())}
 	case e.Monoid == Mul && d.IsFloat():
 		p := 1.0
 		env.Over(e.Over, func() { p *= body.Eval(env).F })
@@ -62,6 +64,17 @@ func (e *Expr) reduce(env Env) Value {
 	return acc
 }
 
+// at goes through the loop until it stands at the index.
+func (e *Expr) at(env Env) Value {
+	index, v := e.Args[1].Eval(env).I, Zero(e.Type)
+	env.Over(e.Over, func() {
+		if env.Loop(e.Over[0]) == index {
+			v = e.Args[0].Eval(env)
+		}
+	})
+	return v
+}
+
 // wide evaluates a summand; a product of narrow floats is kept exact, as a fused multiply-add does.
 func wide(body *Expr, env Env) Value {
 	if body.Op != Mul || !body.Type.IsFloat() || body.Type == Float64 {
@@ -70,24 +83,26 @@ func wide(body *Expr, env Env) Value {
 	return Value{DType: Float64, F: body.Args[0].Eval(env).F * body.Args[1].Eval(env).F}
 }
 
-// neumaier is a compensated sum. Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
+// Sum is a compensated sum of reals. Source: A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
 // Summen", ZAMM 54 (1974).
-type neumaier struct{ sum, comp float64 }
+type Sum struct{ sum, comp float64 }
 
-func (n *neumaier) add(f float64) {
-	t := n.sum + f
+// Add adds a term.
+func (s *Sum) Add(f float64) {
+	t := s.sum + f
 	switch {
 	case t-t != 0: // infinite or NaN: compensation has no meaning
-		n.comp = 0
-	case abs(n.sum) >= abs(f):
-		n.comp += (n.sum - t) + f
+		s.comp = 0
+	case abs(s.sum) >= abs(f):
+		s.comp += (s.sum - t) + f
 	default:
-		n.comp += (f - t) + n.sum
+		s.comp += (f - t) + s.sum
 	}
-	n.sum = t
+	s.sum = t
 }
 
-func (n *neumaier) total() float64 { return n.sum + n.comp }
+// Total gives the sum of the terms so far.
+func (s *Sum) Total() float64 { return s.sum + s.comp }
 
 func abs(f float64) float64 {
 	if f < 0 {
@@ -107,7 +122,7 @@ func foldOne(e *Expr) *Expr {
 		}
 		return e.Args[2]
 	}
-	if e.Op <= Attr || e.Op == Reduce || e.untyped() {
+	if e.Op <= Attr || e.Op == Reduce || e.Op == At || e.untyped() {
 		return e
 	}
 	values := make([]Value, len(e.Args))

@@ -11,12 +11,12 @@ import (
 type Expr struct {
 	Op     Op
 	Type   DType   // result type; Invalid until inferred
-	Args   []*Expr // Op.Arity() of them
+	Args   []*Expr // Op.Arity() of them; a Reduce with the monoid At has the index as its second
 	Ref    int     // Load: operand; Local: statement; Loop: loop
 	Name   string  // Attr: the attribute's name
 	Value  Value   // Const; a Value of type Invalid is an untyped literal held in F
 	Monoid Op      // Reduce: the operator that folds
-	Over   []int   // Reduce: the loops folded over, ascending
+	Over   []int   // Reduce: the loops folded over, ascending; one for the monoid At
 }
 
 // NewConst makes a constant.
@@ -49,6 +49,23 @@ func NewReduce(monoid Op, over []int, body *Expr) *Expr {
 	sorted := slices.Clone(over)
 	slices.Sort(sorted)
 	return &Expr{Op: Reduce, Type: body.Type, Monoid: monoid, Over: sorted, Args: []*Expr{body}}
+}
+
+// NewAt makes the value of body where the loop stands at index, an int64: zero where that is outside the loop. It is a Reduce
+// with the monoid At, because like a sum it has one value for all of the loop.
+func NewAt(loop int, index, body *Expr) *Expr {
+	return &Expr{Op: Reduce, Type: body.Type, Monoid: At, Over: []int{loop}, Args: []*Expr{body, index}}
+}
+
+// IsAt says whether e is an At.
+func (e *Expr) IsAt() bool { return e.Op == Reduce && e.Monoid == At }
+
+// WithOver gives a reduction over other loops, in the same order.
+func (e *Expr) WithOver(over []int) *Expr {
+	c := *e
+	c.Over = slices.Clone(over)
+	slices.Sort(c.Over)
+	return &c
 }
 
 // Equal says whether two expressions are the same tree.
@@ -96,8 +113,12 @@ func (e *Expr) Map(f func(*Expr) *Expr) *Expr {
 
 // infer types a node whose arguments are typed, adapting untyped literals to their siblings.
 func infer(e *Expr) (*Expr, error) {
-	if len(e.Args) != e.Op.Arity() {
-		return nil, fmt.Errorf("%v takes %d arguments, not %d", e.Op, e.Op.Arity(), len(e.Args))
+	arity := e.Op.Arity()
+	if e.IsAt() {
+		arity = 2
+	}
+	if len(e.Args) != arity {
+		return nil, fmt.Errorf("%v takes %d arguments, not %d", e.Op, arity, len(e.Args))
 	}
 	switch e.Op {
 	case Cast:
@@ -106,6 +127,9 @@ func infer(e *Expr) (*Expr, error) {
 		}
 		return e, nil
 	case Reduce:
+		if e.IsAt() {
+			return inferAt(e)
+		}
 		e.Type = e.Args[0].Type
 		if _, ok := ops[e.Monoid].rule.result(e.Type); !ok {
 			return nil, fmt.Errorf("%s is not defined on %v", MonoidName(e.Monoid), e.Type)
@@ -123,6 +147,14 @@ func infer(e *Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d == Invalid && e.Op >= Eq && e.Op <= Ge { // literals compare as the numbers that they are
+		for i, a := range args {
+			if args[i], err = adapt(a, Float64); err != nil {
+				return nil, err
+			}
+		}
+		d = Float64
+	}
 	if d == Invalid { // nothing but literals: decided further up
 		e.Type = Invalid
 		return e, nil
@@ -136,6 +168,17 @@ func infer(e *Expr) (*Expr, error) {
 		e.Type = t
 	}
 	return e, nil
+}
+
+func inferAt(e *Expr) (*Expr, error) {
+	index, err := e.Args[1].WithType(Int64)
+	if err != nil {
+		return nil, fmt.Errorf("the index of at: %w", err)
+	}
+	if e.Args[0].untyped() {
+		return nil, fmt.Errorf("at of a literal")
+	}
+	return &Expr{Op: Reduce, Type: e.Args[0].Type, Monoid: At, Over: e.Over, Args: []*Expr{e.Args[0], index}}, nil
 }
 
 // unify finds the one type of the arguments and writes it into the untyped literals among them.
@@ -254,6 +297,14 @@ func (e *Expr) write(b *strings.Builder, n Namer, strength int) {
 	info := ops[e.Op]
 	if info.infix != "" {
 		e.writeInfix(b, n, info, strength)
+		return
+	}
+	if e.IsAt() {
+		b.WriteString("at(" + n.LoopName(e.Over[0]) + ", ")
+		e.Args[1].write(b, n, 0)
+		b.WriteString(", ")
+		e.Args[0].write(b, n, 0)
+		b.WriteByte(')')
 		return
 	}
 	switch e.Op {

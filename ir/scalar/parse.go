@@ -21,6 +21,17 @@ type Caller interface {
 	Call(name string, args []string) (e *Expr, ok bool, err error)
 }
 
+// Typer is a Scope with names of types, which cast like the dtypes' own names.
+type Typer interface {
+	TypeNamed(name string) (DType, bool)
+}
+
+// Grouper is a Scope in which one name may stand for several loops, a group: at(group, index, body) then has an index for each.
+type Grouper interface {
+	// Element gives the scope of the index of loop number i of a group: there, names of groups stand for their loop number i.
+	Element(group string, i int) Scope
+}
+
 // maxDepth bounds how deep an expression's text may nest.
 const maxDepth = 200
 
@@ -188,8 +199,16 @@ func (p *parser) call(name string) (*Expr, error) {
 			return e, err
 		}
 	}
+	if t, ok := p.scope.(Typer); ok {
+		if d, ok := t.TypeNamed(name); ok {
+			return p.castCall(d)
+		}
+	}
 	if d, err := ParseDType(name); err == nil {
 		return p.castCall(d)
+	}
+	if name == "at" {
+		return p.atCall()
 	}
 	if monoid, ok := monoids[name]; ok {
 		if e, done, err := p.reduction(monoid); done {
@@ -259,7 +278,53 @@ func (p *parser) castCall(d DType) (*Expr, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("%v takes 1 argument, not %d", d, len(args))
 	}
+	if !args[0].untyped() {
+		return NewCast(d, args[0]), nil
+	}
 	return infer(&Expr{Op: Cast, Type: d, Args: args})
+}
+
+// atCall reads "(loop, index, body)" after "at". For a group of loops the index is read once for each of them.
+func (p *parser) atCall() (*Expr, error) {
+	p.next() // "("
+	name := p.tok
+	loops, ok := p.scope.Axes(name)
+	g, grouped := p.scope.(Grouper)
+	if !ok || len(loops) != 1 && !grouped {
+		return nil, fmt.Errorf("at takes a loop, not %q", name)
+	}
+	p.next()
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	mark, outer := *p, p.scope
+	index := make([]*Expr, len(loops))
+	for i := range max(1, len(loops)) {
+		*p = mark
+		if grouped {
+			p.scope = g.Element(name, i)
+		}
+		e, err := p.expr(0)
+		if p.scope = outer; err != nil {
+			return nil, err
+		}
+		if i < len(loops) {
+			index[i] = e
+		}
+	}
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	body, err := p.expr(0)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(loops) - 1; i >= 0; i-- {
+		if body, err = infer(NewAt(loops[i], index[i], body)); err != nil {
+			return nil, err
+		}
+	}
+	return body, p.expect(")")
 }
 
 // exactLiteral reads dtype(integer) without going through float64, so that 64-bit values keep every bit.

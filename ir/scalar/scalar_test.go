@@ -55,6 +55,26 @@ func TestRoundingIsNearest(t *testing.T) {
 	})
 }
 
+// Rounding without codes agrees with rounding through them, for values of every size.
+func TestRoundingAgreesWithCodes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom([]DType{Float16, BFloat16, Float8E4M3, Float8E5M2}).Draw(t, "dtype")
+		ff := smallFloats[d]
+		x := rapid.Float64().Draw(t, "x")
+		if rapid.Bool().Draw(t, "near the format") {
+			x = math.Ldexp(rapid.Float64Range(-2, 2).Draw(t, "mantissa"), rapid.IntRange(-160, 130).Draw(t, "exponent"))
+		}
+		if rapid.Bool().Draw(t, "a tie") {
+			code := uint16(rapid.IntRange(0, 1<<(ff.exp+ff.mant)-2).Draw(t, "code"))
+			x = (ff.decode(code) + ff.decode(code+1)) / 2
+		}
+		want := ff.decode(ff.encode(x))
+		if got := Rounding(d)(x); !sameFloat(got, want) {
+			t.Fatalf("%v: %v rounds to %v, want %v", d, x, got, want)
+		}
+	})
+}
+
 func TestStoredForm(t *testing.T) {
 	values := []Value{IntValue(Int8, -1), IntValue(UInt8, 200), IntValue(Int16, -30000), IntValue(UInt64, -1), IntValue(Int4, -8),
 		FloatValue(Float16, 1.5), FloatValue(Float32, math.Pi), FloatValue(Float64, math.Copysign(0, -1)), BoolValue(true),
@@ -96,6 +116,77 @@ func TestOperators(t *testing.T) {
 	for _, c := range cases {
 		if got := Apply(c.op, Invalid, c.a, c.b); !got.Same(c.want) {
 			t.Errorf("%v %v %v = %v, want %v", c.a, c.op, c.b, got, c.want)
+		}
+	}
+}
+
+func TestUnaryOperators(t *testing.T) {
+	c := func(re, im float64) Value { return Value{DType: Complex64, F: re, Im: im} }
+	f := func(x float64) Value { return FloatValue(Float32, x) }
+	inf, nan := math.Inf(1), math.NaN()
+	cases := []struct {
+		op      Op
+		a, want Value
+	}{
+		{Abs, IntValue(Int8, -128), IntValue(Int8, -128)},
+		{Abs, IntValue(UInt8, 200), IntValue(UInt8, 200)},
+		{Sign, IntValue(UInt64, -1), IntValue(UInt64, 1)},
+		{Sign, IntValue(Int16, -300), IntValue(Int16, -1)},
+		{Sign, f(math.Copysign(0, -1)), f(math.Copysign(0, -1))},
+		{Not, IntValue(UInt4, 5), IntValue(UInt4, 10)},
+		{Not, BoolValue(true), BoolValue(false)},
+		{Popcount, IntValue(Int8, -1), IntValue(Int8, 8)},
+		{Popcount, IntValue(UInt64, -1), IntValue(UInt64, 64)},
+		{Clz, IntValue(Int16, 1), IntValue(Int16, 15)},
+		{Clz, IntValue(Int32, 0), IntValue(Int32, 32)},
+		{Clz, IntValue(Int8, -1), IntValue(Int8, 0)},
+		{IsInf, f(-inf), BoolValue(true)},
+		{IsInf, c(0, inf), BoolValue(true)},
+		{IsInf, f(nan), BoolValue(false)},
+		{IsNaN, c(0, nan), BoolValue(true)},
+		{IsNaN, IntValue(Int8, 3), BoolValue(false)},
+		{Round, f(2.5), f(2)},
+		{Expm1, f(1e-10), f(1e-10)},
+		{Log2, f(8), f(3)},
+		{Cbrt, f(-27), f(-3)},
+		{Rsqrt, f(0.25), f(2)},
+		{Abs, c(3, -4), f(5)},
+		{Real, c(3, -4), f(3)},
+		{Imag, c(3, -4), f(-4)},
+		{Conj, c(3, -4), c(3, 4)},
+		{Sqrt, c(-4, 0), c(0, 2)},
+		{Exp, c(0, 0), c(1, 0)},
+		{Tanh, c(100, 1), c(1, 0)},
+	}
+	for _, x := range cases {
+		if got := Apply(x.op, Invalid, x.a); !got.Same(x.want) {
+			t.Errorf("%v of %v = %v, want %v", x.op, x.a, got, x.want)
+		}
+	}
+	got := Apply(Div, Invalid, c(1, 2), c(3, -4))
+	if want := c(float64(float32(-0.2)), float64(float32(0.4))); !got.Same(want) {
+		t.Errorf("(1+2i) / (3-4i) = %v, want %v", got, want)
+	}
+	if got := Apply(Complex, Invalid, f(1), f(2)); !got.Same(c(1, 2)) {
+		t.Errorf("complex(1, 2) = %v", got)
+	}
+}
+
+// Every operator is defined on every type that its rule admits, and gives a value of the type that New infers.
+func TestOperatorsAreTotal(t *testing.T) {
+	for op := Neg; op < Where; op++ {
+		for _, d := range DTypes() {
+			args := []*Expr{NewConst(one(d)), NewConst(one(d))}[:op.Arity()]
+			if d == Bool {
+				args = []*Expr{NewConst(BoolValue(true)), NewConst(BoolValue(true))}[:op.Arity()]
+			}
+			e, err := New(op, args...)
+			if err != nil {
+				continue
+			}
+			if v := e.Fold(); v.Op != Const || v.Type != e.Type || v.Value.DType != e.Type {
+				t.Errorf("%v on %v: %v, want a value of %v", op, d, v.Value, e.Type)
+			}
 		}
 	}
 }
@@ -156,6 +247,10 @@ func TestParse(t *testing.T) {
 		"float32(inf) * x":                "float32(inf) * x",
 		"neg(x) / rsqrt(y)":               "neg(x) / rsqrt(y)",
 		"x - (y - x)":                     "x - (y - x)",
+		"at(k, n - 1, x * y) + x":         "at(k, n - int64(1), x * y) + x",
+		"at(k, 2, sum(j) x)":              "at(k, int64(2), sum(j) (x))",
+		"float32(x) + y":                  "x + y",
+		"where(2 > 1, x, y)":              "where(float64(2) > float64(1), x, y)",
 	}
 	for text, want := range cases {
 		e, err := Parse(text, testScope{})
@@ -183,6 +278,10 @@ func TestParseErrors(t *testing.T) {
 		"z":                            `unknown name "z"`,
 		"exp(n)":                       "exp is not defined on int64",
 		"max(x)":                       "takes 2 arguments",
+		"at(x, 1, y)":                  `at takes a loop, not "x"`,
+		"at(k, x, y)":                  "the index of at: expected int64, found float32",
+		"at(k, 1)":                     `expected ","`,
+		"erf(complex64(1, 2))":         "erf is not defined on complex64",
 		"1.5 + n":                      "1.5 is not a value of int64",
 		"(x":                           `expected ")"`,
 		strings.Repeat("(", 300) + "x": "nested deeper",
@@ -195,7 +294,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)"} {
+	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)", "at(k, n, x)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -115,89 +115,6 @@ func wrap(d DType, i int64) int64 {
 	return i
 }
 
-// floatFormat is a binary floating point format of at most 16 bits.
-type floatFormat struct {
-	exp, mant int
-	finite    bool // no infinities: the top code is NaN alone (e4m3)
-}
-
-var smallFloats = map[DType]floatFormat{
-	Float16:    {5, 10, false},
-	BFloat16:   {8, 7, false},
-	Float8E4M3: {4, 3, true},
-	Float8E5M2: {5, 2, false},
-}
-
-// round rounds a float to the precision of d, ties to even, overflowing to infinity (to NaN in float8_e4m3).
-func round(d DType, f float64) float64 {
-	switch d {
-	case Float64, Complex128:
-		return f
-	case Float32, Complex64:
-		return float64(float32(f))
-	}
-	return smallFloats[d].decode(smallFloats[d].encode(f))
-}
-
-func (ff floatFormat) encode(f float64) uint16 {
-	sign := uint16(0)
-	if math.Signbit(f) {
-		sign = 1 << (ff.exp + ff.mant)
-	}
-	f = math.Abs(f)
-	top := uint16(1<<ff.exp-1) << ff.mant
-	switch {
-	case math.IsNaN(f) && ff.finite:
-		return sign | top | (1<<ff.mant - 1)
-	case math.IsNaN(f):
-		return sign | top | 1<<(ff.mant-1)
-	case f == 0:
-		return sign
-	}
-	bias := 1<<(ff.exp-1) - 1
-	_, e := math.Frexp(f) // f = m·2^e, m in [0.5, 1)
-	quantum := max(e-1, 1-bias) - ff.mant
-	units := math.RoundToEven(math.Ldexp(f, -quantum))
-	code := uint64(0)
-	if math.IsInf(f, 1) || units > math.MaxInt32 {
-		code = math.MaxInt32
-	} else {
-		code = uint64(units) + uint64(quantum+ff.mant+bias-1)<<ff.mant
-	}
-	limit := uint64(top)
-	if ff.finite {
-		limit = uint64(top) | (1<<ff.mant - 1)
-	}
-	if code >= limit {
-		return sign | uint16(limit)
-	}
-	return sign | uint16(code)
-}
-
-func (ff floatFormat) decode(code uint16) float64 {
-	bias := 1<<(ff.exp-1) - 1
-	mant := int(code) & (1<<ff.mant - 1)
-	exp := int(code) >> ff.mant & (1<<ff.exp - 1)
-	var f float64
-	switch {
-	case exp == 1<<ff.exp-1 && !ff.finite:
-		f = math.Inf(1)
-		if mant != 0 {
-			f = math.NaN()
-		}
-	case exp == 1<<ff.exp-1 && mant == 1<<ff.mant-1:
-		f = math.NaN()
-	case exp == 0:
-		f = math.Ldexp(float64(mant), 1-bias-ff.mant)
-	default:
-		f = math.Ldexp(float64(mant+1<<ff.mant), exp-bias-ff.mant)
-	}
-	if code>>(ff.exp+ff.mant)&1 == 1 {
-		f = -f
-	}
-	return f
-}
-
 // Decode reads one stored element of type d from little-endian bytes; b must hold at least d.Size() bytes.
 func Decode(d DType, b []byte) Value {
 	v := Value{DType: d}
@@ -213,9 +130,9 @@ func Decode(d DType, b []byte) Value {
 		v.F = math.Float64frombits(binary.LittleEndian.Uint64(b))
 		v.Im = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 	case Float16, BFloat16:
-		v.F = smallFloats[d].decode(binary.LittleEndian.Uint16(b))
+		v.F = NarrowValues(d)[binary.LittleEndian.Uint16(b)]
 	case Float8E4M3, Float8E5M2:
-		v.F = smallFloats[d].decode(uint16(b[0]))
+		v.F = NarrowValues(d)[b[0]]
 	default:
 		v.I = wrap(d, loadInt(b, d.Size()))
 	}
