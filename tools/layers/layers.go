@@ -22,7 +22,8 @@ var Table = []Rule{
 	{"ir", 1, 0},
 	{"ir/tensorfile", 1, 1},
 	{"ir/check", 1, 2},
-	{"ir/irtest", 6, 0}, // only tests import it
+	{"ir/irtest", 6, 0},   // only tests import it
+	{"ir/wire/gen", 6, 0}, // a program
 	{"ir/...", 2, 0},
 	{"dialects/tensorops", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},
@@ -46,9 +47,11 @@ var Table = []Rule{
 	{"backends/conformance", 6, 0}, // only tests import it
 	{"internal/...", 1, 0},
 	{"plugins/proto", 5, 0},
-	{"plugins", 5, 1},
-	{"plugins/host", 5, 2},
-	{"plugins/...", 5, 3},
+	{"plugins/proto/gen", 6, 1},
+	{"plugins/stream", 5, 1},
+	{"plugins", 5, 2},
+	{"plugins/host", 5, 3},
+	{"plugins/...", 5, 4},
 	{"cmd/...", 6, 1},
 	{"tools/...", 6, 1},
 	{"lit-tests", 6, 2},
