@@ -1,8 +1,8 @@
 // Command gengraph writes a large generated graph to standard output:
 //
-//	gengraph -shape chain -ops 100000 -format loom > big.loom.json
+//	gengraph -shape chain -ops 100000 -format tap > big.tap
 //
-// The same options always give the same bytes. Formats: loom (Loom JSON), mlir (the same operations as an MLIR module).
+// The same options always give the same bytes. Formats: tap (text), loom (Loom JSON), mlir (the same operations as an MLIR module).
 package main
 
 import (
@@ -28,7 +28,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("gengraph", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	shape := fs.String("shape", string(gen.Chain), "chain, wide (chains of 1000 side by side) or sharded (a chain cut into shards)")
-	format := fs.String("format", "loom", "loom or mlir")
+	format := fs.String("format", "tap", "tap, loom or mlir")
 	fs.IntVar(&o.Ops, "ops", 1000, "number of operations")
 	fs.IntVar(&o.Shards, "shards", 4, "shards of each operation, for sharded")
 	fs.Int64Var(&o.Extent, "extent", 16, "extent of both dimensions of every tensor")

@@ -57,15 +57,17 @@ type Sink interface {
 	End() error
 }
 
-// NewSink makes the sink that writes a format to w: loom or mlir.
+// NewSink makes the sink that writes a format to w: tap, loom or mlir.
 func NewSink(format string, w io.Writer) (Sink, error) {
 	switch format {
+	case "tap":
+		return NewTap(w), nil
 	case "loom":
 		return NewLoom(w), nil
 	case "mlir":
 		return NewMLIR(w), nil
 	}
-	return nil, fmt.Errorf("expected the format loom or mlir, found %q", format)
+	return nil, fmt.Errorf("expected the format tap, loom or mlir, found %q", format)
 }
 
 // random is a linear congruential generator (the constants of the C standard's example, with 31 bits).
