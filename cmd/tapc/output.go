@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -33,7 +34,7 @@ func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) 
 	case err == nil:
 		mode = info.Mode().Perm()
 	case !errors.Is(err, fs.ErrNotExist):
-		return &diag.StatusError{Status: diag.ExitInternal, Err: err}
+		return outputError(err)
 	}
 	return replaceFile(ctx, name, mode, write)
 }
@@ -41,16 +42,28 @@ func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) 
 func writeDirectly(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return &diag.StatusError{Status: diag.ExitInternal, Err: err}
+		return outputError(err)
 	}
 	return errors.Join(fill(f, write), f.Close())
+}
+
+// outputError says whose fault it is that a file can not be written: the command line's if the name can not be one, else the
+// machine's.
+func outputError(err error) error {
+	status := diag.ExitInternal
+	for _, e := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, e) {
+			status = diag.ExitUsage
+		}
+	}
+	return &diag.StatusError{Status: status, Err: err}
 }
 
 // replaceFile writes beside the file and renames.
 func replaceFile(ctx context.Context, name string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := createBeside(name, mode)
 	if err != nil {
-		return &diag.StatusError{Status: diag.ExitInternal, Err: err}
+		return outputError(err)
 	}
 	err = fill(f, write)
 	if closeErr := f.Close(); err == nil && closeErr != nil {

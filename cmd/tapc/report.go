@@ -16,7 +16,7 @@ func (a *app) report(list diag.List) {
 		return
 	}
 	list = a.refine(list)
-	if a.format != "text" {
+	if a.format == "json" || a.format == "sarif" {
 		a.held = append(a.held, list...)
 		return
 	}

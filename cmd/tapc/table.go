@@ -86,5 +86,5 @@ func rewrites(name, doc string, rules func() []rewrite.Rule,
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.optCommand(), a.replayCommand(),
-		a.reduceCommand(), a.kernelsCommand(), a.versionCommand()}
+		a.reduceCommand(), a.kernelsCommand(), a.versionCommand(), a.docsCommand()}
 }

@@ -25,7 +25,7 @@ func versionText() string {
 
 func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "Print the version of tapc", Args: cobra.NoArgs,
-		Long:    "Print the version of tapc, its revision if known, and the Go version and platform that it was built with.",
+		Long:    "Print the version of tapc, its revision if known, and the Go version and platform that it\nwas built with.",
 		Example: "  tapc version"}
 	return a.command(c, func(context.Context, []string) error {
 		a.printf("%s\n", versionText())

@@ -103,7 +103,7 @@ func (r *run) arguments(s *Step, fuelLeft int) []string {
 		args = append(args, "--disable="+name)
 	}
 	if r.NoVerify {
-		args = append(args, "--verify-each=false")
+		args = append(args, "--no-verify")
 	}
 	if r.Values != nil {
 		args = append(args, "--check-values", "--seed="+strconv.FormatUint(r.Values.Seed, 10))

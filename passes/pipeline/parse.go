@@ -58,8 +58,11 @@ func (s *Step) String() string {
 
 // ParsePipeline reads a pipeline: names of passes separated by commas, each with settings in braces, such as
 // "simplify{fuel=10},fix(cse,dce){max=4}". A setting without a value means true. Values with spaces, commas, parentheses or
-// braces stand in double quotes. An error is one of usage, with a diagnostic at its column.
+// braces stand in double quotes. A blank text is the pipeline that does nothing. An error is one of usage, with a diagnostic at its column.
 func ParsePipeline(text string, t *Table) (Pipeline, error) {
+	if strings.TrimSpace(text) == "" {
+		return Pipeline{}, nil
+	}
 	p := &parser{text: text, table: t}
 	steps := p.steps(0)
 	if p.err == nil && p.pos < len(text) {

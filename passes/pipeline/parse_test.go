@@ -12,6 +12,8 @@ import (
 
 func TestParseAndPrint(t *testing.T) {
 	for text, want := range map[string]string{
+		"":                                  "",
+		" \n":                               "",
 		"upper":                             "upper",
 		" upper , shorten\n,verify ":        "upper,shorten,verify",
 		"append{loud}":                      "append{loud=true}",
@@ -38,7 +40,7 @@ func TestParseErrors(t *testing.T) {
 		col  int
 		want string
 	}{
-		{"", 1, 1, "expected the name of a pass"},
+		{" ,", 1, 2, "expected the name of a pass"},
 		{"upper,", 1, 7, "expected the name of a pass"},
 		{"upper shorten", 1, 7, "expected a comma"},
 		{"upper,\n shrten", 2, 2, `did you mean "shorten"?`},

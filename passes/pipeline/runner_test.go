@@ -116,7 +116,7 @@ func TestAPanicIsThePassesFault(t *testing.T) {
 	if !strings.Contains(text, "// \ttensortapestry.org/tapc/passes/pipeline") && !strings.Contains(text, "fake_test.go") {
 		t.Errorf("no stack in\n%s", text)
 	}
-	if args, _ := ReplayArguments([]byte(text)); !slices.Contains(args, "--verify-each=false") {
+	if args, _ := ReplayArguments([]byte(text)); !slices.Contains(args, "--no-verify") {
 		t.Errorf("replay with %q", args)
 	}
 	_, err = run1(t, &Runner{}, "panic", notes("a"))
