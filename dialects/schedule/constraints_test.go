@@ -119,6 +119,10 @@ func TestConstraints(t *testing.T) {
 
 func referenceCases() []Case {
 	return []Case{
+		Of("schema: words that do not exist", edited(func(p *program) {
+			buf(p.by).Space, p.cpu.Body.(*Device).Type, p.first().Operands[0].Mode = 9, 9, 9
+			p.first().Loops[0].Levels[0].Bind = 99
+		}), []string{"TAP0116", "TAP0116", "TAP0116", "TAP0116"}, []string{`one of "cpu", "cuda"`, `"serial"`}),
 		Of("references: nothing where something is needed", edited(func(p *program) {
 			buf(p.bx).Device = ir.NoNode
 			p.first().Device = 4000

@@ -112,6 +112,26 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
+func TestWarningsDoNotHideErrors(t *testing.T) {
+	late := finding("e", nil, diag.Warning)
+	late.Check = func(c *Context) {
+		for n := range c.Graph().Nodes() {
+			if !c.Go() {
+				return
+			}
+			d := c.Warning("E", n, "", "w")
+			if int(n.ID) == c.Graph().Len()-1 {
+				d.Severity = diag.Error
+			}
+			c.Report(d)
+		}
+	}
+	got := env(late).Verify(context.Background(), notes(5*MaxFindings))
+	if !got.HasErrors() || len(got) != MaxFindings+2 {
+		t.Errorf("%d findings, errors: %v", len(got), got.HasErrors())
+	}
+}
+
 func TestInterruptedIsNotValid(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("too slow"))

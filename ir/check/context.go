@@ -9,22 +9,22 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// MaxFindings bounds how many findings one constraint lists.
+// MaxFindings bounds how many errors one constraint lists, and how many other findings.
 const MaxFindings = 1000
 
 // Context is what a constraint's check works with: the graph, indexes of it that are built once for all constraints, and
 // where to report. It is used by one goroutine.
 type Context struct {
-	ctx     context.Context
-	env     *Environment
-	graph   *ir.Graph
-	id      string // of the constraint that runs
-	found   diag.List
-	dropped int
-	errors  bool
-	turns   int
-	flows   map[*ir.Kind]*ir.Flow
-	cache   map[string]any
+	ctx    context.Context
+	env    *Environment
+	graph  *ir.Graph
+	id     string // of the constraint that runs
+	found  diag.List
+	errors int // of the constraint that runs; the rest are other findings
+	others int
+	turns  int
+	flows  map[*ir.Kind]*ir.Flow
+	cache  map[string]any
 }
 
 func newContext(ctx context.Context, e *Environment, g *ir.Graph) *Context {
@@ -58,11 +58,11 @@ func Cached[T any](c *Context, key string, build func() T) T {
 	return v
 }
 
-// Go says whether the check should go on to the next node: false once the findings are full or the caller has given up. It
-// is cheap enough to ask for every node.
+// Go says whether the check should go on to the next node: false once there are more errors than are listed, or the caller
+// has given up. It is cheap enough to ask for every node.
 func (c *Context) Go() bool {
 	c.turns++
-	return c.dropped == 0 && (c.turns%1024 != 0 || c.ctx.Err() == nil)
+	return c.errors <= MaxFindings && (c.turns%1024 != 0 || c.ctx.Err() == nil)
 }
 
 // Error makes an error of the present constraint at a node; field is the JSON pointer inside the node, or "".
@@ -87,12 +87,13 @@ func (c *Context) At(n *ir.Node, field string) diag.Location {
 
 // Report adds a finding. Beyond MaxFindings it is only counted.
 func (c *Context) Report(d diag.Diagnostic) {
-	c.errors = c.errors || d.Severity == diag.Error
-	if len(c.found) >= MaxFindings {
-		c.dropped++
-		return
+	count := &c.others
+	if d.Severity == diag.Error {
+		count = &c.errors
 	}
-	c.found = append(c.found, d)
+	if *count++; *count <= MaxFindings {
+		c.found = append(c.found, d)
+	}
 }
 
 // PortField is the JSON pointer of an entry of a node's port; side is "inputs" or "outputs".
