@@ -40,16 +40,21 @@ type index struct {
 	marks    []mark
 	producer []ir.NodeID
 	kernel   []int32 // of an operation, in kernels.list
-	live     []int32 // input selections of the tensor
-	head     []int32 // list of consumers, -1 is its end
-	tail     []int32
-	edges    []edge
-	ops      []ir.NodeID               // in graph order when the index was built
-	apps     map[ir.NodeID][]ir.NodeID // by operation
-	effects  []ir.NodeID               // operations that the driver leaves alone
-	multi    bool                      // some operation has several outputs
-	sorted   bool                      // ops have producers before consumers
-	kernels  *kernelTable
+	lists
+	ops     []ir.NodeID               // in graph order when the index was built
+	apps    map[ir.NodeID][]ir.NodeID // by operation
+	effects []ir.NodeID               // operations that the driver leaves alone
+	multi   bool                      // some operation has several outputs
+	sorted  bool                      // ops have producers before consumers
+	kernels *kernelTable
+}
+
+// lists are the consumers of each tensor, as linked lists.
+type lists struct {
+	live  []int32 // input selections of the tensor
+	head  []int32 // first edge, -1 for none
+	tail  []int32 // last edge
+	edges []edge
 }
 
 // newIndex indexes a graph. A selection of what is not a tensor is an error: constraints come before rewrites.

@@ -250,8 +250,8 @@ func (s *Site) Splat(sel ir.Selection) (scalar.Value, bool) {
 	return Inline(v, s.Type(sel))
 }
 
-// Inline gives the inline value of the constant that produces a selection's tensor: a number, a boolean, or nested lists of
-// them in row-major order for the whole tensor.
+// Inline gives the inline value of the constant that produces a selection's tensor: a number, a boolean, or lists of
+// them nested as the tensor's shape.
 func (s *Site) Inline(sel ir.Selection) (ir.AttrValue, bool) {
 	p := s.driver.index.producer[sel.Tensor]
 	op := tensorops.OperationOf(s.Graph, p)

@@ -202,10 +202,14 @@ func (s *Site) constant(number float64, dtype string, r zspace.Range) (Operand, 
 		return Operand{}, false
 	}
 	a, ok := InlineOf(v)
-	return s.Constant(a, dtype, r), ok
+	size, err := r.Size()
+	return s.Constant(a, dtype, r), ok && err == nil && size <= MaxConstant
 }
 
-// Constant makes an operation for a constant with an inline value.
+// MaxConstant bounds the elements of a constant that a rule makes, for a constant is data of the program.
+const MaxConstant = 1 << 16
+
+// Constant makes an operation for a constant with an inline value: one for every element, or lists nested as the shape.
 func (s *Site) Constant(value ir.AttrValue, dtype string, r zspace.Range) Operand {
 	return Operand{New: &Op{Kernel: s.Name("constant"), Params: ir.Attrs{{Name: "value", Value: value}},
 		Outputs: []Output{{Port: "result", DType: dtype, Range: r}}}}

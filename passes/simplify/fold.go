@@ -17,7 +17,7 @@ const maxCells = 256
 // constantFold computes operations on inline constants.
 var constantFold = rewrite.Rule{
 	Name: "constant-fold", Source: "Go", Needs: []string{"constant"},
-	Text:    "An operation without reductions whose inputs are all inline constants becomes an inline constant, if it has one value for all elements or at most 256 elements.",
+	Text:    "An operation without reductions whose inputs are all inline constants becomes an inline constant: if it has one value for all elements and is no larger than its inputs or 65536 elements, or has at most 256 elements.",
 	Because: "the body is computed by the same scalar operations as the reference evaluator's",
 	Match:   foldConstant,
 }
@@ -32,7 +32,7 @@ func foldConstant(s *rewrite.Site) (rewrite.Result, bool) {
 		return rewrite.Result{}, false
 	}
 	f := folder{in: in, operands: make([]cells, len(in.Operands)), values: make([]scalar.Value, len(in.Statements))}
-	splat := true
+	splat, largest := true, int64(rewrite.MaxConstant)
 	for i, o := range in.Operands {
 		if o.Decl.Out {
 			continue
@@ -42,10 +42,11 @@ func foldConstant(s *rewrite.Site) (rewrite.Result, bool) {
 			return rewrite.Result{}, false
 		}
 		splat = splat && len(c.list) == 1
+		largest = max(largest, c.size)
 		f.operands[i] = c
 	}
 	value, ok := f.all(splat, out.Range)
-	if !ok {
+	if size, err := out.Range.Size(); !ok || err != nil || size > largest {
 		return rewrite.Result{}, false
 	}
 	t := s.Tensor(out.Tensor)
@@ -100,6 +101,7 @@ func placeless(in *kernels.Instance) bool {
 type cells struct {
 	list []scalar.Value
 	box  zspace.Range
+	size int64
 }
 
 // cellsOf reads the constant that produces a selection's tensor.
@@ -107,28 +109,30 @@ func cellsOf(s *rewrite.Site, sel ir.Selection) (cells, bool) {
 	v, _ := s.Inline(sel)
 	t := s.Tensor(sel.Tensor)
 	c := cells{box: t.Range}
+	var err error
+	if c.size, err = t.Range.Size(); err != nil || c.size == 0 {
+		return c, false
+	}
 	if v.Kind != ir.AttrList {
 		x, ok := rewrite.Inline(v, t.Type())
 		c.list = []scalar.Value{x}
 		return c, ok
 	}
-	size, err := t.Range.Size()
-	if err != nil || size > maxCells {
-		return c, false
-	}
-	ok := c.flatten(v, t.Type(), 0)
-	return c, ok && int64(len(c.list)) == size
+	return c, c.size <= maxCells && c.flatten(v, t.Type(), t.Range.Shape())
 }
 
-// flatten appends the elements of nested lists.
-func (c *cells) flatten(v ir.AttrValue, d scalar.DType, depth int) bool {
-	if v.Kind != ir.AttrList {
+// flatten appends the elements of lists that are nested as a shape.
+func (c *cells) flatten(v ir.AttrValue, d scalar.DType, shape []int64) bool {
+	if len(shape) == 0 {
 		x, ok := rewrite.Inline(v, d)
 		c.list = append(c.list, x)
-		return ok && len(c.list) <= maxCells
+		return ok
+	}
+	if v.Kind != ir.AttrList || int64(len(v.List)) != shape[0] {
+		return false
 	}
 	for _, x := range v.List {
-		if depth > c.box.Rank() || !c.flatten(x, d, depth+1) {
+		if !c.flatten(x, d, shape[1:]) {
 			return false
 		}
 	}
@@ -162,11 +166,10 @@ func (f *folder) all(splat bool, out zspace.Range) (ir.AttrValue, bool) {
 		return rewrite.InlineOf(f.one())
 	}
 	size, err := out.Size()
-	if err != nil || size > maxCells {
+	if err != nil || size == 0 || size > maxCells {
 		return ir.AttrValue{}, false
 	}
 	store := slices.IndexFunc(f.in.Operands, func(o kernels.Operand) bool { return o.Decl.Out })
-	list := ir.AttrValue{Kind: ir.AttrList, List: make([]ir.AttrValue, 0, size)}
 	values := map[string]scalar.Value{}
 	for p := range f.in.Box().Points() {
 		f.point = p
@@ -176,14 +179,27 @@ func (f *folder) all(splat bool, out zspace.Range) (ir.AttrValue, bool) {
 		}
 		values[at.String()] = f.one()
 	}
+	var list []ir.AttrValue
 	for p := range out.Points() {
 		v, ok := rewrite.InlineOf(values[p.String()])
 		if !ok {
 			return ir.AttrValue{}, false
 		}
-		list.List = append(list.List, v)
+		list = append(list, v)
 	}
-	return list, true
+	return nested(list, out.Shape()), true
+}
+
+// nested gives elements in row-major order as lists nested as a shape.
+func nested(list []ir.AttrValue, shape []int64) ir.AttrValue {
+	if len(shape) == 0 {
+		return list[0]
+	}
+	v := ir.AttrValue{Kind: ir.AttrList}
+	for part := range slices.Chunk(list, len(list)/int(shape[0])) {
+		v.List = append(v.List, nested(part, shape[1:]))
+	}
+	return v
 }
 
 // one computes every statement at the present point and gives the value that is stored.

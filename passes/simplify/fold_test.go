@@ -14,8 +14,8 @@ import (
 	"tensortapestry.org/tapc/passes/simplify"
 )
 
-// constants is a graph of one operation on two constants, and a consumer of its result.
-func constants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
+// onConstants is a graph of one operation on two constants, and a consumer of its result.
+func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 	g := ir.New()
 	tensor := func(label string, shape ...int64) ir.Selection {
 		r, err := zspace.MustShape(shape...).Translate(zspace.Point{-3, 7})
@@ -32,9 +32,13 @@ func constants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 		value, ok := rewrite.InlineOf(randomValue(rnd, d))
 		if rnd.IntN(2) == 0 {
 			value = ir.AttrValue{Kind: ir.AttrList}
-			for range 6 {
-				v, ok2 := rewrite.InlineOf(randomValue(rnd, d))
-				value.List, ok = append(value.List, v), ok && ok2
+			for range 3 {
+				row := ir.AttrValue{Kind: ir.AttrList}
+				for range 2 {
+					v, ok2 := rewrite.InlineOf(randomValue(rnd, d))
+					row.List, ok = append(row.List, v), ok && ok2
+				}
+				value.List = append(value.List, row)
 			}
 		}
 		if !ok {
@@ -74,7 +78,7 @@ func TestConstantFold(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		types := []scalar.DType{scalar.Float32, scalar.Int32, scalar.UInt8, scalar.BFloat16, scalar.Float64}
 		kernel := []string{"add", "mul", "max", "min", "sub", "div", "neg", "relu", "cast", "permute", "broadcast", "sum"}[rnd.IntN(12)]
-		g := constants(rnd, types[rnd.IntN(len(types))], kernel)
+		g := onConstants(rnd, types[rnd.IntN(len(types))], kernel)
 		before := g.Clone()
 		s, err := rewrite.Run(context.Background(), g, []rewrite.Rule{fold}, rewrite.Options{Verify: true})
 		if err != nil {
@@ -95,9 +99,31 @@ func TestConstantFold(t *testing.T) {
 	}
 }
 
+// TestLargeConstant checks that a broadcast of a small constant is not made data of the program.
+func TestLargeConstant(t *testing.T) {
+	for extent, folds := range map[int64]int{256: 1, 257: 0} {
+		g := ir.New()
+		sel := func(label string, r zspace.Range) []ir.Selection {
+			return []ir.Selection{{Tensor: g.Add(&tensorops.Tensor{DType: "float32", Range: r}, label).ID, Range: r}}
+		}
+		c, b, y := sel("", zspace.MustShape(1)), sel("", zspace.MustShape(256, extent)), sel("y", zspace.MustShape(256, extent))
+		for _, op := range []*tensorops.Operation{
+			{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: ir.IntAttr(2)}}, Outputs: ir.Ports{{Name: "result", Sel: c}}},
+			{Kernel: "op:broadcast", Inputs: ir.Ports{{Name: "tensor", Sel: c}}, Outputs: ir.Ports{{Name: "result", Sel: b}}},
+			{Kernel: "op:exp", Inputs: ir.Ports{{Name: "tensor", Sel: b}}, Outputs: ir.Ports{{Name: "result", Sel: y}}},
+		} {
+			g.Add(op, "")
+		}
+		s, err := simplify.Run(context.Background(), g, nil, rewrite.Options{Verify: true})
+		if err != nil || s.Of("constant-fold") != folds {
+			t.Errorf("extent %d: %+v %v", extent, s, err)
+		}
+	}
+}
+
 // TestConstantOutput checks that an output of the program never becomes a constant, which is no output.
 func TestConstantOutput(t *testing.T) {
-	g := constants(rand.New(rand.NewPCG(1, 1)), scalar.Int32, "neg")
+	g := onConstants(rand.New(rand.NewPCG(1, 1)), scalar.Int32, "neg")
 	if _, err := simplify.Run(context.Background(), g, nil, rewrite.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
 )
 
@@ -102,6 +105,7 @@ func TestPrograms(t *testing.T) {
 			sign(t, g)
 		}
 		if seed%3 == 0 {
+			shardSome(t, g, rnd)
 			apply.Run(g)
 			env = application.Environment()
 		}
@@ -125,6 +129,18 @@ func TestPrograms(t *testing.T) {
 	}
 	if applied < 1000 {
 		t.Errorf("only %d applications: the programs test too little", applied)
+	}
+}
+
+// shardSome cuts the operations of some kernels into shards.
+func shardSome(t *testing.T, g *ir.Graph, rnd *rand.Rand) {
+	t.Helper()
+	for _, kernel := range []string{"op:add", "op:sub", "op:relu", "op:neg", "op:permute", "op:broadcast"} {
+		grid := [][]int64{{1, 2}, {2, 1}, {2, 2}}[rnd.IntN(3)]
+		_, err := shard.Run(g, kernels.Builtin(), []shard.Request{{Target: kernel, Counts: grid}})
+		if err != nil && !strings.Contains(err.Error(), kernel) {
+			t.Fatal(err)
+		}
 	}
 }
 

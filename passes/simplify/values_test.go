@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -16,7 +17,6 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
-	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // specials are numbers that break wrong identities.
@@ -68,22 +68,8 @@ func fill(t *tensorops.Tensor, next func() scalar.Value) tensorfile.Tensor {
 	return tensorfile.Tensor{DType: d, Shape: t.Range.Shape(), Data: data}
 }
 
-// inlineConstant evaluates constants of tests: one value, or a list of them.
 func inlineConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
-	list := c.Value.List
-	if c.Value.Kind != ir.AttrList {
-		list = []ir.AttrValue{*c.Value}
-	}
-	i := 0
-	var bad error
-	out := fill(t, func() scalar.Value {
-		v, ok := rewrite.Inline(list[i%len(list)], t.Type())
-		if i++; !ok {
-			bad = fmt.Errorf("%v is not a value of %s", list, t.DType)
-		}
-		return v
-	})
-	return out, bad
+	return constants.Inline(*c.Value, t)
 }
 
 func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
