@@ -117,9 +117,10 @@ func addZipEntry(archive *zip.Writer, name string, t Tensor) error {
 	}
 	size := uint64(len(header)) + uint64(len(t.Data))
 	// Sizes and checksum are known, so no data descriptor is needed; midnight of 1980-01-01 is ZIP's first moment.
-	//lint:ignore SA1019 CreateRaw writes ModifiedDate as it is and ignores Modified
 	entry, err := archive.CreateRaw(&zip.FileHeader{
-		Name: name + ".npy", Method: zip.Store, Flags: 1 << 11, CreatorVersion: 20, ReaderVersion: 20, ModifiedDate: 1<<5 | 1,
+		Name: name + ".npy", Method: zip.Store, Flags: 1 << 11, CreatorVersion: 20, ReaderVersion: 20,
+		//lint:ignore SA1019 CreateRaw writes ModifiedDate as it is and ignores Modified
+		ModifiedDate: 1<<5 | 1,
 		CRC32: crc32.Update(crc32.ChecksumIEEE(header), crc32.IEEETable, t.Data), CompressedSize64: size, UncompressedSize64: size,
 	})
 	if err != nil {
