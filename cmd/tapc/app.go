@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -26,10 +27,12 @@ type app struct {
 	format  string            // of diagnostics
 	held    diag.List         // diagnostics that are written at the end
 	sources map[string]source // files that were read, for excerpts
+	dirs    map[*ir.Graph]string
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, format: "text", sources: map[string]source{}}
+	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, format: "text", sources: map[string]source{},
+		dirs: map[*ir.Graph]string{}}
 }
 
 // Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.

@@ -97,7 +97,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if err != nil {
 		return nil, err
 	}
-	dir := dirOf(g)
+	dir := a.dirOf(g)
 	result, err := f.runPasses(ctx, p, g)
 	if err != nil {
 		return nil, err

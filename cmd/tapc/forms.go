@@ -12,7 +12,10 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/dot"
+	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/ir/wire"
 )
 
 // form is one way to write a graph down. A form that is only written has no read.
@@ -23,7 +26,13 @@ type form struct {
 	binary   bool
 	starts   func(data []byte) bool // whether a text is of this form, told by its beginning
 	read     func(data []byte, file string, reg *ir.Registry) (*ir.Graph, error)
-	write    func(w io.Writer, g *ir.Graph, o text.Options) error
+	write    func(w io.Writer, g *ir.Graph, o shown) error
+}
+
+// shown says what the forms for people show.
+type shown struct {
+	text text.Options
+	dot  dot.Options
 }
 
 // source is a file that was read.
@@ -99,7 +108,11 @@ func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
 		}
 	}
 	a.sources[file] = source{f, data}
-	return f.read(data, file, dialects.Registry())
+	g, err := f.read(data, file, dialects.Registry())
+	if err == nil {
+		a.dirs[g] = filepath.Dir(name)
+	}
+	return g, err
 }
 
 // readFile reads a whole file and gives the name that messages use.
@@ -118,20 +131,20 @@ func (a *app) readFile(name string) (data []byte, file string, err error) {
 	return data, name, nil
 }
 
-// dirOf gives the directory that names of data files in a graph are relative to.
-func dirOf(g *ir.Graph) string {
-	if g.File == "" || g.File == "<stdin>" {
-		return "."
+// dirOf gives the directory that names of data files in a graph are relative to: that of the file it was read from.
+func (a *app) dirOf(g *ir.Graph) string {
+	if dir, ok := a.dirs[g]; ok {
+		return dir
 	}
-	return filepath.Dir(g.File)
+	return "."
 }
 
 // store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others).
 func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph) error {
-	return a.storeWith(ctx, name, formName, g, text.Options{})
+	return a.storeWith(ctx, name, formName, g, shown{})
 }
 
-func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph, o text.Options) error {
+func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph, o shown) error {
 	f := formNamed(formName)
 	if f == nil {
 		f = formOfName(name)
@@ -142,9 +155,9 @@ func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph,
 	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g, o) })
 }
 
-// beginsWith says whether a text begins with a word, behind white space.
-func beginsWith(data []byte, word string) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte(word))
+// isJSON says whether a text begins as an object does.
+func isJSON(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 }
 
 // isText says whether a text begins as text.Write begins it, behind white space and comments.
@@ -161,3 +174,29 @@ func isText(data []byte) bool {
 		data = data[end:]
 	}
 }
+
+// isWire says whether data begins as wire.Marshal begins it: with the field for the version.
+func isWire(data []byte) bool { return bytes.HasPrefix(data, []byte{0x08, wire.Version}) }
+
+// readWire reads the protobuf form. Positions in the graph are those of the file that it was made from.
+func readWire(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
+	g, err := wire.Unmarshal(data, reg, wire.Limits{})
+	if err != nil {
+		return nil, diag.Errorf("", ir.StageParse, diag.Location{File: file}, "%v", err)
+	}
+	return g, nil
+}
+
+func writeWire(w io.Writer, g *ir.Graph, _ shown) error {
+	data, err := wire.Marshal(g)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+func writeText(w io.Writer, g *ir.Graph, o shown) error { return text.Write(w, g, o.text) }
+
+func writeLoom(w io.Writer, g *ir.Graph, _ shown) error { return loomjson.Write(w, g) }
+
+func writeDot(w io.Writer, g *ir.Graph, o shown) error { return dot.Write(w, g, o.dot) }

@@ -2,76 +2,107 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/text"
 )
 
-// textExtras are what text can hold beside the nodes' meaning, by the words of --with.
-var textExtras = []struct {
+// word is a word of a flag that says what a form for people shows.
+type word struct {
 	word string
-	set  func(*text.Options)
-}{
-	{"ids", func(o *text.Options) { o.IDs = true }},
-	{"places", func(o *text.Options) { o.Positions = true }},
-	{"origins", func(o *text.Options) { o.Provenance = true }},
-	{"order", func(o *text.Options) { o.GraphOrder = true }},
+	set  func(*shown)
+}
+
+// textWords are the words of --with.
+var textWords = []word{
+	{"ids", func(o *shown) { o.text.IDs = true }},
+	{"places", func(o *shown) { o.text.Positions = true }},
+	{"origins", func(o *shown) { o.text.Provenance = true }},
+	{"order", func(o *shown) { o.text.GraphOrder = true }},
+}
+
+// dotWords are the words of --dot.
+var dotWords = []word{
+	{"no-ids", func(o *shown) { o.dot.NoIDs = true }},
+	{"no-tags", func(o *shown) { o.dot.NoTags = true }},
+	{"no-operations", func(o *shown) { o.dot.HideOperations = true }},
+	{"no-shards", func(o *shown) { o.dot.HideShards = true }},
+	{"curves", func(o *shown) { o.dot.Curves = true }},
 }
 
 const withHelp = `The text form leaves out what people seldom need; --with=WORD,… adds it:
   ids      the ids of the graph and its nodes
   places   where each node stands in the file that it was read from
   origins  which rewrite made a node, and from which places
-  order    nodes in the graph's own order, not in reading order`
+  order    nodes in the graph's own order, not in reading order
+A drawing (dot) shows everything; --dot=WORD,… leaves out or changes:
+  no-ids, no-tags, no-shards
+  no-operations  operations that have shards
+  curves         edges are curves, not straight with right angles`
 
 // outputFlags are the flags of commands that write a graph.
 type outputFlags struct {
-	file, to string
-	with     []string
+	file, to  string
+	with, dot []string
 }
 
 func addOutputFlags(c *cobra.Command) *outputFlags {
 	f := &outputFlags{}
 	c.Flags().StringVarP(&f.file, "output", "o", stdName, `file to write; "-" is standard output`)
 	c.Flags().StringVar(&f.to, "to", "", "form of the output: "+wordList(formNames(false))+"; default: that of the output's name, else "+defaultForm)
-	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+wordList(extraWords()))
+	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+wordList(wordsOf(textWords)))
+	c.Flags().StringSliceVar(&f.dot, "dot", nil, "how a drawing is made: "+wordList(wordsOf(dotWords)))
 	complete(c, "to", formNames(false))
-	complete(c, "with", extraWords())
+	complete(c, "with", wordsOf(textWords))
+	complete(c, "dot", wordsOf(dotWords))
 	return f
 }
 
-func extraWords() []string {
+func wordsOf(list []word) []string {
 	var words []string
-	for _, x := range textExtras {
+	for _, x := range list {
 		words = append(words, x.word)
 	}
 	return words
 }
 
-// check finds what is wrong with the flags, before any work.
-func (f *outputFlags) check() error {
+// shown gives what the flags say, or what is wrong with them.
+func (f *outputFlags) shown() (shown, error) {
+	var o shown
 	if err := formFlag("--to", f.to, false); err != nil {
-		return err
+		return o, err
 	}
-	for _, w := range f.with {
-		if err := oneOf("--with", w, extraWords()); err != nil {
-			return err
+	err := setAll(&o, "--with", f.with, textWords)
+	if err == nil {
+		err = setAll(&o, "--dot", f.dot, dotWords)
+	}
+	return o, err
+}
+
+func setAll(o *shown, flag string, given []string, words []word) error {
+	for _, w := range given {
+		i := slices.IndexFunc(words, func(x word) bool { return x.word == w })
+		if i < 0 {
+			return oneOf(flag, w, wordsOf(words))
 		}
+		words[i].set(o)
 	}
 	return nil
 }
 
+// check finds what is wrong with the flags, before any work.
+func (f *outputFlags) check() error {
+	_, err := f.shown()
+	return err
+}
+
 // write stores a graph as the flags say.
 func (f *outputFlags) write(ctx context.Context, a *app, g *ir.Graph) error {
-	var o text.Options
-	for _, w := range f.with {
-		for _, x := range textExtras {
-			if x.word == w {
-				x.set(&o)
-			}
-		}
+	o, err := f.shown()
+	if err != nil {
+		return err
 	}
 	return a.storeWith(ctx, f.file, f.to, g, o)
 }

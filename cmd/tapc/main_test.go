@@ -130,6 +130,27 @@ func TestStandardInputAndOutput(t *testing.T) {
 	}
 }
 
+func TestFormsKeepTheGraph(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		_, want, _ := tapc(t, "", "translate", "--to=loom", file)
+		for _, path := range [][]string{{"tap"}, {"wire"}, {"wire", "tap", "loom", "wire"}} {
+			status, text, stderr := tapc(t, "", "translate", "--to="+path[0], "--with=ids,order,places", file)
+			for _, to := range append(path[1:], "loom") {
+				if status == 0 {
+					status, text, stderr = tapc(t, text, "translate", "--to="+to, "--with=ids,order,places", "-")
+				}
+			}
+			if diff := cmp.Diff(want, text); status != 0 || diff != "" || want == "" {
+				t.Errorf("%s by way of %v: %d %s %s", file, path, status, diff, stderr)
+			}
+		}
+	}
+}
+
 func TestPlacesAreThoseOfFields(t *testing.T) {
 	data, err := os.ReadFile(example)
 	if err != nil {
@@ -263,7 +284,7 @@ func interrupt(t *testing.T, s os.Signal, dir string, args ...string) (status in
 func TestSignals(t *testing.T) {
 	for s, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
-		status, stderr := interrupt(t, s, dir, "reduce", "--test", "touch $STARTED; exec sleep 60", "-o", filepath.Join(dir, "out.tap"), example)
+		status, stderr := interrupt(t, s, dir, "reduce", "--test", "touch $STARTED; exec sleep 60 # {}", "-o", filepath.Join(dir, "out.tap"), example)
 		if status != want || !strings.HasSuffix(stderr, "; nothing was written\n") {
 			t.Errorf("%v: status %d, want %d: %s", s, status, want, stderr)
 		}

@@ -151,7 +151,7 @@ func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 // runPasses takes a graph through a pipeline as the flags say, and shows the times and counters that they ask for, also of a
 // run that failed.
 func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
-	result, err := f.runner(ctx, dirOf(g)).Run(ctx, p, g)
+	result, err := f.runner(ctx, f.app.dirOf(g)).Run(ctx, p, g)
 	if told := f.report.tell(ctx, f.app, result); err == nil {
 		err = told
 	}

@@ -44,7 +44,7 @@ const (
 // good runs the command on a graph.
 func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	j.runs++
-	if err := j.app.storeWith(ctx, j.file, "tap", g, text.Options{IDs: true, GraphOrder: true}); err != nil {
+	if err := j.app.storeWith(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", j.shellText())

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -26,10 +25,11 @@ import (
 
 // forms lists the forms of a graph file, in the order in which content is tried.
 var forms = []form{
-	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: isText, read: text.Read, write: text.Write},
-	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"},
-		starts: func(data []byte) bool { return beginsWith(data, "{") }, read: loomjson.Read,
-		write: func(w io.Writer, g *ir.Graph, _ text.Options) error { return loomjson.Write(w, g) }},
+	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: isText, read: text.Read, write: writeText},
+	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: isJSON, read: loomjson.Read, write: writeLoom},
+	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: isWire, read: readWire,
+		write: writeWire},
+	{name: "dot", doc: "a drawing for Graphviz; only written", suffixes: []string{".dot", ".gv"}, write: writeDot},
 }
 
 // defaultForm is the form of output whose name does not tell another.
