@@ -65,8 +65,6 @@ func rows(edit func(b builder, op, first, second *ir.Node)) *ir.Graph {
 
 func appOf(n *ir.Node) *Application { return n.Body.(*Application) }
 
-func opOf(n *ir.Node) *tensorops.Operation { return n.Body.(*tensorops.Operation) }
-
 // tiles is an operation that writes y, and applications that write the given parts of it.
 func tiles(whole string, parts ...string) *ir.Graph {
 	return graph(func(b builder) {

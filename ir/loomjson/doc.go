@@ -7,25 +7,25 @@
 package loomjson
 
 // Codes of the findings of this package. Those of the value stage are in package ir, and the codes of the constraints that a
-// document can break before it is a graph (TR01, TR02, SC01, SC02, SC04) are those of package ir/check.
+// document can break before it is a graph (TAP0101, TAP0102, TAP0111, TAP0112, TAP0114) are those of package ir/check.
 const (
-	codeSyntax   = "LJ01" // parse: not JSON
-	codeTrailing = "LJ02" // parse: text after the document
-	codeRepeated = "LJ03" // parse: a key is there twice in one object
-	codeDeep     = "LJ04" // parse: nested too deep
-	codeEnvelope = "LJ05" // parse: a field of the document or of a node is unknown, missing or of the wrong type
-	codeID       = "LJ06" // parse: a malformed id of the document or of a node
-	codeUnknown  = "LJ10" // SchemaTypeConstraint: unknown field in a body or a tag
-	codeMissing  = "LJ11" // SchemaTypeConstraint: a field of a body or a tag is missing
-	codeType     = "LJ12" // SchemaTypeConstraint: a field of a body or a tag has the wrong type
-	codeRef      = "LJ13" // SchemaTypeConstraint: a reference is not a UUID
-	codeMore     = "LJ99" // remark: there are more problems than are listed
+	codeSyntax   = "TAP1001" // parse: not JSON
+	codeTrailing = "TAP1002" // parse: text after the document
+	codeRepeated = "TAP1003" // parse: a key is there twice in one object
+	codeDeep     = "TAP1004" // parse: nested too deep
+	codeEnvelope = "TAP1005" // parse: a field of the document or of a node is unknown, missing or of the wrong type
+	codeID       = "TAP1006" // parse: a malformed id of the document or of a node
+	codeUnknown  = "TAP1010" // SchemaTypeConstraint: unknown field in a body or a tag
+	codeMissing  = "TAP1011" // SchemaTypeConstraint: a field of a body or a tag is missing
+	codeType     = "TAP1012" // SchemaTypeConstraint: a field of a body or a tag has the wrong type
+	codeRef      = "TAP1013" // SchemaTypeConstraint: a reference is not a UUID
+	codeMore     = "TAP1099" // remark: there are more problems than are listed
 
-	codeNodeType    = "TR01" // TypeRestrictionConstraint
-	codeTagType     = "TR02" // TypeRestrictionConstraint
-	codeDuplicateID = "SC01" // SchemaTypeConstraint
-	codeName        = "SC02" // SchemaTypeConstraint
-	codeEmptyPort   = "SC04" // SchemaTypeConstraint
+	codeNodeType    = "TAP0101" // TypeRestrictionConstraint
+	codeTagType     = "TAP0102" // TypeRestrictionConstraint
+	codeDuplicateID = "TAP0111" // SchemaTypeConstraint
+	codeName        = "TAP0112" // SchemaTypeConstraint
+	codeEmptyPort   = "TAP0114" // SchemaTypeConstraint
 
 	schemaConstraint = "SchemaTypeConstraint"
 	typeConstraint   = "TypeRestrictionConstraint"

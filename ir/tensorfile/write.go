@@ -121,7 +121,7 @@ func addZipEntry(archive *zip.Writer, name string, t Tensor) error {
 		Name: name + ".npy", Method: zip.Store, Flags: 1 << 11, CreatorVersion: 20, ReaderVersion: 20,
 		//lint:ignore SA1019 CreateRaw writes ModifiedDate as it is and ignores Modified
 		ModifiedDate: 1<<5 | 1,
-		CRC32: crc32.Update(crc32.ChecksumIEEE(header), crc32.IEEETable, t.Data), CompressedSize64: size, UncompressedSize64: size,
+		CRC32:        crc32.Update(crc32.ChecksumIEEE(header), crc32.IEEETable, t.Data), CompressedSize64: size, UncompressedSize64: size,
 	})
 	if err != nil {
 		return err

@@ -10,22 +10,22 @@ package text
 const Version = 1
 
 // Codes of the findings of this package. Those of the value stage are in package ir, and those of the constraints that a text
-// can break before it is a graph (TR01, TR02, SC01, SC02, SC04) are those of package ir/check.
+// can break before it is a graph (TAP0101, TAP0102, TAP0111, TAP0112, TAP0114) are those of package ir/check.
 const (
-	codeSyntax   = "TX01" // parse: something else than expected
-	codeVersion  = "TX02" // parse: no header, or one of another version
-	codeName     = "TX03" // parse: a name is given to two nodes
-	codeUnknown  = "TX04" // parse: a name that no node has
-	codeField    = "TX05" // parse: a field in braces is unknown, missing or there twice
-	codeRange    = "TX06" // parse: a selection without a range, of what has no range of its own
-	codeRepeated = "TX07" // parse: a name is there twice in one list of ports, parameters or maps, or a tag on one node
-	codeDeep     = "TX08" // parse: nested too deep
-	codeMore     = "TX99" // remark: there are more problems than are listed
+	codeSyntax   = "TAP1101" // parse: something else than expected
+	codeVersion  = "TAP1102" // parse: no header, or one of another version
+	codeName     = "TAP1103" // parse: a name is given to two nodes
+	codeUnknown  = "TAP1104" // parse: a name that no node has
+	codeField    = "TAP1105" // parse: a field in braces is unknown, missing or there twice
+	codeRange    = "TAP1106" // parse: a selection without a range, of what has no range of its own
+	codeRepeated = "TAP1107" // parse: a name is there twice in one list of ports, parameters or maps, or a tag on one node
+	codeDeep     = "TAP1108" // parse: nested too deep
+	codeMore     = "TAP1199" // remark: there are more problems than are listed
 
-	codeNodeType    = "TR01" // TypeRestrictionConstraint
-	codeDuplicateID = "SC01" // SchemaTypeConstraint
-	codeIdentifier  = "SC02" // SchemaTypeConstraint
-	codeEmptyPort   = "SC04" // SchemaTypeConstraint
+	codeNodeType    = "TAP0101" // TypeRestrictionConstraint
+	codeDuplicateID = "TAP0111" // SchemaTypeConstraint
+	codeIdentifier  = "TAP0112" // SchemaTypeConstraint
+	codeEmptyPort   = "TAP0114" // SchemaTypeConstraint
 
 	schemaConstraint = "SchemaTypeConstraint"
 	typeConstraint   = "TypeRestrictionConstraint"
