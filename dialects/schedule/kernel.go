@@ -51,6 +51,9 @@ func (s *Statement) fields(f ir.Fields, k *Kernel, i int) {
 		return
 	}
 	value, err := scalar.Parse(text, scope{k, i})
+	if err == nil && value.Type == scalar.Invalid {
+		err = fmt.Errorf("%q, whose type is not known; write it as dtype(%s)", text, text)
+	}
 	if err != nil {
 		f.Fail(ir.Field{Name: "value"}, "an expression", err.Error())
 		return
