@@ -57,6 +57,9 @@ func (m *maker) shape(rank int) []int64 {
 	s := make([]int64, rank)
 	for i := range s {
 		s[i] = 1 + int64(m.rnd.IntN(3))
+		if m.chance(0.02) {
+			s[i] = 0
+		}
 	}
 	return s
 }
