@@ -37,6 +37,20 @@ func WriteSafetensors(path string, tensors map[string]Tensor) error {
 }
 
 // writeFile makes a file appear complete or not at all: it is written beside its place and renamed.
+// NPY gives the bytes of a .npy file of a tensor.
+func NPY(t Tensor) ([]byte, error) {
+	var b bytes.Buffer
+	err := encodeNPY(&b, t)
+	return b.Bytes(), err
+}
+
+// Safetensors gives the bytes of a .safetensors file of tensors.
+func Safetensors(tensors map[string]Tensor) ([]byte, error) {
+	var b bytes.Buffer
+	err := encodeSafetensors(&b, tensors)
+	return b.Bytes(), err
+}
+
 func writeFile(path string, encode func(io.Writer) error) error {
 	file, err := createBeside(path)
 	if err != nil {

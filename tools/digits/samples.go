@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/tools/digits/glyph"
 	"tensortapestry.org/tapc/tools/digits/mlp"
-	"tensortapestry.org/tapc/tools/examples/npy"
 )
 
 // names of the test images, by digit.
@@ -21,7 +24,7 @@ func samples(files map[string][]byte, net *mlp.Net, seed uint64) error {
 		if p[digit] < 0.8 {
 			return fmt.Errorf("the test image of %s gets probability %.3f, want at least 0.8", name, p[digit])
 		}
-		data, err := npy.Render([]int{1, glyph.Pixels}, img[:])
+		data, err := tensorfile.NPY(tensor(img[:], 1, glyph.Pixels))
 		if err != nil {
 			return err
 		}
@@ -31,4 +34,13 @@ func samples(files map[string][]byte, net *mlp.Net, seed uint64) error {
 	var err error
 	files["digits.png"], err = picture(images, 5)
 	return err
+}
+
+// tensor makes a float32 tensor of values.
+func tensor(values []float32, shape ...int64) tensorfile.Tensor {
+	t := tensorfile.Tensor{DType: scalar.Float32, Shape: shape}
+	for _, v := range values {
+		t.Data = binary.LittleEndian.AppendUint32(t.Data, math.Float32bits(v))
+	}
+	return t
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"math"
 
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/tools/digits/glyph"
 	"tensortapestry.org/tapc/tools/digits/mlp"
-	"tensortapestry.org/tapc/tools/digits/safetensors"
 )
 
 // Streams of images, so that no image is in two of them.
@@ -95,10 +95,10 @@ func evaluate(net *mlp.Net, stream uint64, count int) (share, top float64) {
 
 // weights renders the net as W1, b1, W2, b2, W3, b3; W has shape [in, out].
 func weights(net *mlp.Net) ([]byte, error) {
-	tensors := map[string]safetensors.Tensor{}
+	tensors := map[string]tensorfile.Tensor{}
 	for i, l := range net.Layers {
-		tensors[fmt.Sprintf("W%d", i+1)] = safetensors.Tensor{Shape: []int{l.In, l.Out}, Data: l.W}
-		tensors[fmt.Sprintf("b%d", i+1)] = safetensors.Tensor{Shape: []int{l.Out}, Data: l.B}
+		tensors[fmt.Sprintf("W%d", i+1)] = tensor(l.W, int64(l.In), int64(l.Out))
+		tensors[fmt.Sprintf("b%d", i+1)] = tensor(l.B, int64(l.Out))
 	}
-	return safetensors.Render(tensors)
+	return tensorfile.Safetensors(tensors)
 }

@@ -1,6 +1,11 @@
 package main
 
-import "tensortapestry.org/tapc/tools/examples/npy"
+import (
+	"encoding/binary"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
 
 // inputs renders the input arrays, by path in the examples directory. All values
 // and all results that the examples compute from them are exact in float32.
@@ -25,21 +30,37 @@ func inputs() (map[string][]byte, error) {
 	for j := range row {
 		row[j] = quarter(3*j, 7)
 	}
-	data, e := npy.Render([]int{32}, row)
+	data, e := array([]int64{32}, row)
 	put("b", data, e)
 	return out, err
 }
 
 // grid renders a matrix from its cells' formula.
-func grid[T npy.Cell](put func(string, []byte, error), name string, rows, cols int, cell func(i, j int) T) {
+func grid[T int32 | float32 | bool](put func(string, []byte, error), name string, rows, cols int, cell func(i, j int) T) {
 	cells := make([]T, 0, rows*cols)
 	for i := range rows {
 		for j := range cols {
 			cells = append(cells, cell(i, j))
 		}
 	}
-	data, err := npy.Render([]int{rows, cols}, cells)
+	data, err := array([]int64{int64(rows), int64(cols)}, cells)
 	put(name, data, err)
+}
+
+// array renders a .npy file.
+func array[T int32 | float32 | bool](shape []int64, cells []T) ([]byte, error) {
+	t := tensorfile.Tensor{DType: scalar.Float32, Shape: shape}
+	switch any(cells).(type) {
+	case []int32:
+		t.DType = scalar.Int32
+	case []bool:
+		t.DType = scalar.Bool
+	}
+	var err error
+	if t.Data, err = binary.Append(nil, binary.LittleEndian, cells); err != nil {
+		return nil, err
+	}
+	return tensorfile.NPY(t)
 }
 
 func indicator(b bool) float32 {

@@ -6,7 +6,7 @@
 // The same source writes the same bytes; a test compares them with the files
 // that are checked in. operation-expression.loom.json and
 // application-expression.loom.json are the dialect documents' own text and are
-// not written here. Imports only the standard library and its own packages.
+// not written here.
 // Read next: graphs.go, inputs.go.
 package main
 
@@ -56,7 +56,7 @@ func files() (map[string][]byte, error) {
 		return nil, err
 	}
 	for name, build := range graphs {
-		if out[name], err = build(); err != nil {
+		if out[name], err = build(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
