@@ -2,7 +2,7 @@
 //
 // A Rule is a small named value. It looks at one operation and says what may stand in its place; the driver decides whether
 // that is legal, edits the graph and its index of uses, removes what became dead, and keeps tags, shards and provenance
-// right. Most rules are text (package language in docs/rewrites.md, read by Parse); a rule that text can not say is a Go
+// right. Most rules are text (the language of docs/rewrites.md, read by Parse); a rule that text can not say is a Go
 // function. This package must not import the pass runner or a form of the IR. Read next: driver.go, then passes/simplify.
 package rewrite
 
