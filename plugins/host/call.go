@@ -19,11 +19,17 @@ import (
 	"tensortapestry.org/tapc/plugins/stream"
 )
 
-// errRunLimit ends a run that takes longer than it may.
-var errRunLimit = errors.New("the time for one run is over")
+// The causes with which tapc ends calls by itself.
+var (
+	errRunLimit   = errors.New("the time for one run is over")
+	errStartLimit = errors.New("the time to start is over")
+)
 
 // crashPatience is how long the end of a process may lag behind the end of its connection.
 const crashPatience = 2 * time.Second
+
+// clockSlack is by how much a plugin may be earlier in saying that a deadline has passed.
+const clockSlack = 200 * time.Millisecond
 
 // garbage is an answer that breaks the protocol.
 type garbage struct{ what string }
@@ -33,9 +39,21 @@ func (g garbage) Error() string { return g.what }
 // explain turns an error of a call into the fault that explains it best, or into the context's error if that was why. The
 // plugin is stopped.
 func (p *Plugin) explain(ctx context.Context, part string, err error) error {
-	if context.Cause(ctx) == errRunLimit {
-		p.child.stop()
+	if code := status.Code(err); code == codes.Canceled || code == codes.DeadlineExceeded {
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < clockSlack { // the plugin saw the end a little earlier
+			<-ctx.Done()
+		}
+	}
+	switch cause := context.Cause(ctx); {
+	case p.flooded.Load() || cause == nil:
+	case cause == errRunLimit:
+		p.stop()
 		return p.fault(TimedOut, part, fmt.Sprintf("it was stopped after %v", p.limits.Run))
+	case cause == errStartLimit:
+		p.stop()
+		return p.fault(NoAnswer, part, fmt.Sprintf("it printed a handshake, and did not answer its first call within %v", p.limits.Start))
+	default:
+		return cause
 	}
 	if status.Code(err) == codes.Unavailable { // most likely its process ended
 		select {
@@ -46,21 +64,18 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	if fault := p.explainEnd(part); fault != nil {
 		return fault
 	}
-	if ctx.Err() != nil {
-		p.child.stop()
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return p.fault(NoAnswer, part, "it did not answer its first call")
-		}
-		return context.Cause(ctx)
-	}
-	p.child.stop()
+	p.stop()
 	return p.explainError(part, err)
 }
 
-// explainEnd gives the fault of a process that has ended, or nil if it runs.
+// explainEnd gives the fault of a process that has ended by itself or for a limit; nil if it runs, or was stopped for a fault
+// that shows elsewhere.
 func (p *Plugin) explainEnd(part string) *Fault {
 	if p.flooded.Load() {
 		return p.fault(Flooded, part, fmt.Sprintf("more than %d bytes to standard error", p.limits.Stderr))
+	}
+	if p.stopped.Load() {
+		return nil
 	}
 	select {
 	case <-p.child.done:

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confineThread bounds the process that this thread starts next. What the kernel can not do is left out and told; what it
-// should do and refuses is an error.
-func confineThread(o *order) (Confinement, error) {
+// confine bounds this thread, and the program that the process becomes when this thread says so. What the kernel can not do
+// is left out and told; what it should do and refuses is an error.
+func confine(o *order) (Confinement, error) {
 	var c Confinement
 	if err := setLimits(o.Limits); err != nil {
 		return c, err
@@ -140,7 +140,7 @@ func landlock(o *order) (int, error) {
 		return 0, errno
 	}
 	defer unix.Close(int(ruleset))
-	if err := addRule(int(ruleset), exeFD, (rightRead|rightExecute)&handled.fs); err != nil {
+	if err := addRule(int(ruleset), launchExeFD, (rightRead|rightExecute)&handled.fs); err != nil {
 		return 0, err
 	}
 	for _, g := range o.grants() {

@@ -3,6 +3,8 @@ package host
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -66,22 +68,20 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 	answer := make(chan shaken, 1)
 	impatient := make(chan struct{})
 	go func() { answer <- await(out, func() { close(impatient) }) }()
-	limit := time.NewTimer(p.limits.Start)
-	defer limit.Stop()
 	var stray <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
-			c.stop()
+			p.stop()
+			if context.Cause(ctx) == errStartLimit {
+				return "", p.fault(NoAnswer, "", fmt.Sprintf("within %v", p.limits.Start))
+			}
 			return "", context.Cause(ctx)
-		case <-limit.C:
-			c.stop()
-			return "", p.fault(NoAnswer, "", fmt.Sprintf("within %v", p.limits.Start))
 		case <-impatient:
 			impatient = nil
 			stray = time.After(strayPatience)
 		case <-stray:
-			c.stop()
+			p.stop()
 			stray = nil
 		case s := <-answer:
 			return p.judge(c, s)
@@ -93,18 +93,18 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 func (p *Plugin) judge(c *child, s shaken) (string, error) {
 	switch {
 	case s.line != "" && s.stray != "":
-		c.stop()
+		p.stop()
 		f := p.fault(PrintedFirst, "", fmt.Sprintf("%q", clean(s.stray, 80)))
 		f.Hint = "print to standard error; standard output belongs to the handshake"
 		return "", f
 	case s.line != "":
 		if f := p.agree(s.line); f != nil {
-			c.stop()
+			p.stop()
 			return "", f
 		}
 		return s.line, nil
 	case s.stray != "":
-		c.stop()
+		p.stop()
 		return "", p.fault(NotAPlugin, "", fmt.Sprintf("it printed %q in place of a handshake", clean(s.stray, 80)))
 	}
 	return "", p.endedEarly(c)
@@ -115,13 +115,18 @@ func (p *Plugin) endedEarly(c *child) error {
 	select {
 	case <-c.done:
 	case <-time.After(strayPatience):
-		c.stop()
+		p.stop()
 		return p.fault(NotAPlugin, "", "it closed its standard output and went on")
+	}
+	fault := p.explainEnd("")
+	if fault == nil || fault.Kind != Crashed {
+		return fault
 	}
 	if c.end.Exited && c.end.Code == 0 {
 		return p.fault(NotAPlugin, "", "it ended without serving")
 	}
-	return p.fault(CrashedAtStart, "", c.end.String())
+	fault.Kind = CrashedAtStart
+	return fault
 }
 
 // agree checks versions, transport and address of a handshake.
@@ -147,8 +152,12 @@ func (p *Plugin) agree(line string) *Fault {
 	if inside, err := filepath.Rel(p.dir, part[4]); part[3] != "unix" || err != nil || !filepath.IsLocal(inside) {
 		return p.fault(Garbage, "", "its address is not a socket in its temporary directory")
 	}
-	if part[6] == "" {
-		f := p.fault(Garbage, "", "it serves without a certificate")
+	der, err := base64.RawStdEncoding.DecodeString(part[6])
+	if err == nil {
+		_, err = x509.ParseCertificate(der)
+	}
+	if err != nil {
+		f := p.fault(Garbage, "", "it serves without a certificate that can be read")
 		f.Hint = "answer PLUGIN_CLIENT_CERT with a certificate in the sixth field of the handshake"
 		return f
 	}

@@ -43,7 +43,8 @@ type Plugin struct {
 	tail    *tail
 	client  *goplugin.Client
 	service proto.PluginClient
-	flooded atomic.Bool
+	flooded atomic.Bool // it wrote too much to standard error
+	stopped atomic.Bool // tapc stopped it
 	closing sync.Once
 }
 
@@ -94,7 +95,7 @@ func temporary() (string, error) {
 
 // connect starts the process, and calls it for the first time.
 func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
-	ctx, cancel := context.WithTimeout(ctx, p.limits.Start)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.Start, errStartLimit)
 	defer cancel()
 	var failure error
 	unwatch := func() bool { return true }
@@ -107,7 +108,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 			if r, failure = p.launch(ctx, p.environment(cmd.Env), exe); failure != nil {
 				return nil, failure
 			}
-			unwatch = context.AfterFunc(ctx, p.child.stop) // from here on nothing else ends a call that hangs
+			unwatch = context.AfterFunc(ctx, p.stop) // from here on nothing else ends a call that hangs
 			return r, nil
 		},
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
@@ -168,15 +169,21 @@ func (p *Plugin) Close() error {
 	var err error
 	p.closing.Do(func() {
 		if p.child != nil {
-			timer := time.AfterFunc(p.limits.Grace, p.child.stop)
+			timer := time.AfterFunc(p.limits.Grace, p.stop)
 			p.client.Kill()
 			timer.Stop()
-			p.child.stop()
+			p.stop()
 			<-p.child.done
 		}
 		err = os.RemoveAll(p.dir)
 	})
 	return err
+}
+
+// stop ends the plugin by force, for a reason of tapc's.
+func (p *Plugin) stop() {
+	p.stopped.Store(true)
+	p.child.stop()
 }
 
 // fault makes a fault of this plugin with the last lines that it wrote.

@@ -2,15 +2,26 @@ package host_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/tile"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -19,6 +30,10 @@ var built string
 
 func TestMain(m *testing.M) {
 	host.Supervise()
+	if path := os.Getenv(asHost); path != "" {
+		runAsHost(path)
+		return
+	}
 	os.Exit(run(m))
 }
 
@@ -29,7 +44,41 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	built = dir
-	return m.Run()
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		panic(err)
+	}
+	os.Setenv("TMPDIR", tmp)
+	code := m.Run()
+	if left := leftovers(tmp); code == 0 && len(left) > 0 {
+		fmt.Println("FAIL: left behind:", left)
+		return 1
+	}
+	return code
+}
+
+// leftovers gives what the tests left: files in the temporary directory, and children of this process, zombies too.
+func leftovers(tmp string) []string {
+	var left []string
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		left = nil
+		entries, _ := os.ReadDir(tmp)
+		for _, e := range entries {
+			left = append(left, e.Name())
+		}
+		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+		for _, f := range stats {
+			text, _ := os.ReadFile(f)
+			fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+			if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+				left = append(left, strings.TrimSpace(string(text)))
+			}
+		}
+		if len(left) == 0 {
+			break
+		}
+	}
+	return left
 }
 
 // linearRelu builds the example plugin once.
@@ -37,7 +86,7 @@ var linearRelu = sync.OnceValues(func() (string, error) { return build("../examp
 
 func build(pkg string) (string, error) {
 	path := filepath.Join(built, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, pkg)
 	cmd.Stderr = os.Stderr
 	return path, cmd.Run()
 }
@@ -95,5 +144,36 @@ func TestRunPass(t *testing.T) {
 	again, err := p.RunPass(context.Background(), "linear-relu", nil, a.Graph)
 	if err != nil || !again.Unchanged || again.Graph != a.Graph {
 		t.Errorf("the second run gives %+v, %v", again, err)
+	}
+}
+
+// running gives the processes of a program: those whose command line names it.
+func running(path string) []string {
+	var pids []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && strings.HasPrefix(string(text), path+"\x00") {
+			pids = append(pids, filepath.Base(filepath.Dir(f)))
+		}
+	}
+	return pids
+}
+
+func textLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// schedule takes a graph with applications to Scheduled Kernels.
+func schedule(t testing.TB, g *ir.Graph) {
+	t.Helper()
+	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	tile.Run(g)
+	if _, err := plan.Run(g); err != nil {
+		t.Fatal(err)
+	}
+	if found := pipeline.ScheduledKernels.Environment().Verify(context.Background(), g); found.HasErrors() {
+		t.Fatal(found)
 	}
 }

@@ -13,8 +13,12 @@ import (
 // A plugin's process tree on Linux: tapc → supervisor → plugin → whatever it starts. The supervisor is tapc's own program,
 // run again under supervisorName. It is the reaper of all that descends from it, so nothing escapes by starting processes
 // and ending. It kills everything when the plugin ends, when a limit is passed, or when the control pipe from tapc ends,
-// which it does however tapc dies. The plugin dies with the supervisor (PR_SET_PDEATHSIG).
-const supervisorName = "tapc-plugin-supervisor"
+// which it does however tapc dies. The plugin's process begins as tapc's own program too, under launcherName: that confines
+// itself and then becomes the plugin. It dies with the supervisor (PR_SET_PDEATHSIG), to which it can not send signals.
+const (
+	supervisorName = "tapc-plugin-supervisor"
+	launcherName   = "tapc-plugin-launcher"
+)
 
 // supervisable says that this program's main function calls Supervise.
 var supervisable atomic.Bool
@@ -24,6 +28,13 @@ const (
 	controlFD = 3 + iota
 	statusFD
 	exeFD
+)
+
+// Descriptors of a launcher besides the standard three, which are the plugin's. The plugin keeps the first.
+const (
+	launchExeFD = 3 + iota
+	launchReportFD
+	launchOrderFD
 )
 
 // order is what a supervisor reads first from its control pipe.
@@ -44,12 +55,15 @@ type state struct {
 	End     *outcome    `json:",omitempty"`
 }
 
-// Supervise is the first thing that the main function of a program with plugins does. In a supervisor process it does the
-// supervisor's work and does not return; elsewhere it makes it known that this program can be run as one, and returns at
-// once. A program that does not call it runs plugins without a supervisor.
+// Supervise is the first thing that the main function of a program with plugins does. In a supervisor's or launcher's process
+// it does that one's work and does not return; elsewhere it makes it known that this program can be run as one, and returns
+// at once. A program that does not call it runs plugins without a supervisor.
 func Supervise() {
 	if len(os.Args) == 1 && os.Args[0] == supervisorName {
 		supervise()
+	}
+	if len(os.Args) == 1 && os.Args[0] == launcherName {
+		launch()
 	}
 	supervisable.Store(true)
 }
@@ -62,32 +76,22 @@ func start(s *spec) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(theirs[:])
-	control, controlIn, err := os.Pipe()
-	if err != nil {
-		c.closePipes()
-		return nil, err
-	}
-	defer control.Close()
-	statusOut, statusIn, err := os.Pipe()
-	if err != nil {
-		c.closePipes()
-		controlIn.Close()
-		return nil, err
-	}
-	defer statusIn.Close()
-	p, err := os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{
-		Files: []*os.File{theirs[0], theirs[1], theirs[2], control, statusIn, s.exe},
-		Env:   []string{},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
-	})
-	if err != nil {
-		c.closePipes()
-		closeAll([]*os.File{controlIn, statusOut})
-		return nil, err
-	}
-	w := &watch{child: c, process: p, control: controlIn, status: json.NewDecoder(statusOut), pipe: statusOut}
+	w := &watch{child: c}
 	c.stop = w.stop
+	control, err := w.pipes()
+	if err == nil {
+		files := append(append([]*os.File{}, theirs[:]...), append(control, s.exe)...)
+		w.process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{
+			Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		})
+	}
+	closeAll(theirs[:])
+	closeAll(control)
+	if err != nil {
+		c.closePipes()
+		closeAll([]*os.File{w.control, w.pipe})
+		return nil, err
+	}
 	return c, w.begin(s)
 }
 
@@ -99,6 +103,21 @@ type watch struct {
 	status  *json.Decoder
 	pipe    *os.File
 	once    sync.Once
+}
+
+// pipes makes the control and the status pipe, and gives the supervisor's ends.
+func (w *watch) pipes() (theirs []*os.File, err error) {
+	control, controlIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	statusOut, statusIn, err := os.Pipe()
+	if err != nil {
+		closeAll([]*os.File{control, controlIn})
+		return nil, err
+	}
+	w.control, w.pipe, w.status = controlIn, statusOut, json.NewDecoder(statusOut)
+	return []*os.File{control, statusIn}, nil
 }
 
 // begin gives the supervisor its order and waits until the plugin is started.

@@ -74,7 +74,7 @@ func (r *attached) Wait(context.Context) error {
 
 // Kill ends the process and all that it started.
 func (r *attached) Kill(context.Context) error {
-	r.child.stop()
+	r.plugin.stop()
 	<-r.child.done
 	return nil
 }

@@ -18,32 +18,27 @@ import (
 
 // supervise does a supervisor's work and ends the process.
 func supervise() {
-	// What is inherited by the plugin (Landlock, the filter of system calls, the signal at the parent's death) belongs to a
-	// thread: this one, which starts the plugin and stays. The others stay free, for they must look into /proc and kill.
-	runtime.LockOSThread()
+	runtime.LockOSThread() // the plugin dies with the thread that starts it, so that one must stay
 	s := &supervisor{out: json.NewEncoder(os.NewFile(statusFD, "status"))}
-	unix.CloseOnExec(statusFD)
-	unix.CloseOnExec(controlFD)
+	for _, fd := range []int{controlFD, statusFD, exeFD} {
+		unix.CloseOnExec(fd)
+	}
 	control := bufio.NewReader(os.NewFile(controlFD, "control"))
 	line, err := control.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &s.order)
 	}
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
 	if err != nil {
-		s.refuse(fmt.Errorf("the supervisor got no order: %w", err))
+		s.refuse(state{Error: fmt.Sprintf("the supervisor can not work: %v", err)})
 	}
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		s.refuse(err)
+	first := s.start(line)
+	if first.Error != "" {
+		s.refuse(first)
 	}
-	confine, err := confineThread(&s.order)
-	if err != nil {
-		s.refuse(fmt.Errorf("confinement: %w", err))
-	}
-	if s.pid, err = s.exec(); err != nil {
-		s.refuse(err)
-	}
-	confine.Supervised = true
-	s.out.Encode(state{Confine: confine})
+	s.out.Encode(first)
 	go func() {
 		io.Copy(io.Discard, control) // ends when tapc closes it or dies
 		s.kill("")
@@ -63,22 +58,54 @@ type supervisor struct {
 }
 
 // refuse reports that the plugin does not run, and ends the process.
-func (s *supervisor) refuse(err error) {
-	e := state{Error: err.Error()}
-	if errno, ok := err.(syscall.Errno); ok {
-		e.Errno = int(errno)
-	}
+func (s *supervisor) refuse(e state) {
 	s.out.Encode(e)
 	os.Exit(0)
 }
 
-// exec starts the plugin from the descriptor that tapc opened, so that what runs is what was checked. The descriptor stays
-// open in the plugin, for the interpreter of a script reads it from there.
-func (s *supervisor) exec() (int, error) {
-	return syscall.ForkExec("/proc/self/fd/3", []string{s.order.Path}, &syscall.ProcAttr{
-		Dir: s.order.Dir, Env: s.order.Env, Files: []uintptr{0, 1, 2, exeFD},
+// start starts the plugin, by way of a launcher that gets the order, and gives what tapc is to know of it.
+func (s *supervisor) start(order []byte) (first state) {
+	fail := func(err error) state { return state{Error: err.Error()} }
+	orderOut, orderIn, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	reportOut, reportIn, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	s.pid, err = syscall.ForkExec("/proc/self/exe", []string{launcherName}, &syscall.ProcAttr{
+		Env: []string{}, Files: []uintptr{0, 1, 2, exeFD, reportIn.Fd(), orderOut.Fd()},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
+	if err != nil {
+		return fail(err)
+	}
+	closeAll([]*os.File{reportIn, orderOut})
+	if err := closeStandard(); err != nil {
+		return fail(err)
+	}
+	orderIn.Write(order) // if the launcher is gone, the report says so
+	orderIn.Close()
+	reports := json.NewDecoder(reportOut)
+	if err := reports.Decode(&first); err != nil {
+		return fail(fmt.Errorf("the launcher ended before its work was done: %w", err))
+	}
+	var failure state
+	if reports.Decode(&failure) == nil { // the pipe closes when the launcher has become the plugin
+		return failure
+	}
+	first.Confine.Supervised = true
+	return first
+}
+
+// closeStandard lets go of the plugin's three pipes, so that their ends show when the plugin closes them.
+func closeStandard() error {
+	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	for fd := 0; fd < 3 && err == nil; fd++ {
+		err = unix.Dup3(null, fd, unix.O_CLOEXEC)
+	}
+	return err
 }
 
 // reap waits for everything that descends from this process, and tells how the plugin ended.

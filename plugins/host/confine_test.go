@@ -1,0 +1,130 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins/host"
+)
+
+// try runs the pass of a misbehaving program and gives its error.
+func try(t *testing.T, name, at string, access host.Access) error {
+	t.Helper()
+	p := open(t, misbehaving(t, name), host.Options{Limits: limits(nil), Access: access})
+	if gaps := p.Confinement().Gaps(); len(gaps) > 0 {
+		t.Skipf("this system does not confine plugins: %s", strings.Join(gaps, "; "))
+	}
+	_, err := p.RunPass(context.Background(), "pass", []pipeline.Setting{{Name: "at", Value: at}}, load(t, "linear-relu.loom.json"))
+	return err
+}
+
+func denied(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("expected a denial, found %v", err)
+	}
+}
+
+func allowed(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConfinement(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := host.Access{Read: []string{filepath.Dir(secret)}}
+	t.Run("reading", func(t *testing.T) { t.Parallel(); denied(t, try(t, "reads-file", secret, host.Access{})) })
+	t.Run("reading granted", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "reads-file", secret, dir)) })
+	t.Run("writing", func(t *testing.T) { t.Parallel(); denied(t, try(t, "writes", secret, dir)) })
+	t.Run("writing granted", func(t *testing.T) {
+		t.Parallel()
+		allowed(t, try(t, "writes", filepath.Join(filepath.Dir(secret), "new"), host.Access{Write: dir.Read}))
+	})
+	t.Run("other processes", func(t *testing.T) { t.Parallel(); denied(t, try(t, "reads-file", "/proc/1/environ", host.Access{})) })
+	t.Run("own directory", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "writes", "file", host.Access{})) })
+	t.Run("network", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "network", "", host.Access{})) })
+	t.Run("network granted", func(t *testing.T) {
+		t.Parallel()
+		if err := try(t, "network", "", host.Access{Network: true}); err == nil || !strings.Contains(err.Error(), "a UDP socket could be made") {
+			t.Errorf("the network is denied though it was granted: %v", err)
+		}
+	})
+	t.Run("signals", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "signals", "", host.Access{})) })
+	t.Run("programs", func(t *testing.T) {
+		t.Parallel()
+		denied(t, try(t, "executes", "/usr/bin/env", host.Access{}))
+		allowed(t, try(t, "executes", "/usr/bin/env", host.Access{Execute: true}))
+	})
+}
+
+func TestEnvironmentIsClean(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+	p := open(t, misbehaving(t, "environment"), host.Options{Limits: limits(nil)})
+	_, err := p.RunPass(context.Background(), "pass", nil, load(t, "linear-relu.loom.json"))
+	if err == nil || !strings.Contains(err.Error(), "TAPC_PLUGIN=") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the environment is not clean: %v", err)
+	}
+}
+
+// asHost makes this test program a host that runs a plugin until it is killed.
+const asHost = "TAPC_HOST_TEST_PLUGIN"
+
+// runAsHost starts the plugin that a variable names and a pass that never ends.
+func runAsHost(path string) {
+	p, err := host.Start(context.Background(), path, host.Options{})
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return
+	}
+	os.Stdout.WriteString("started\n")
+	p.RunPass(context.Background(), "pass", nil, load(&testing.B{}, "linear-relu.loom.json"))
+}
+
+// TestHostIsKilled kills tapc in the middle of a pass of a plugin that has children of its own, and looks for what is left.
+func TestHostIsKilled(t *testing.T) {
+	for _, name := range []string{"deaf", "forks-and-waits", "stopped"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := misbehaving(t, name)
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), asHost+"="+path)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line := make([]byte, 100)
+			n, _ := out.Read(line)
+			if !bytes.HasPrefix(line[:n], []byte("started")) {
+				t.Errorf("the host says %s", line[:n])
+			}
+			for deadline := time.Now().Add(10 * time.Second); name == "forks-and-waits" && len(running(path)) < 2 && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if len(running(path)) == 0 {
+				t.Error("the plugin does not run")
+			}
+			cmd.Process.Signal(syscall.SIGKILL)
+			cmd.Wait()
+			gone(t, path)
+			if dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "tapc-plugin-*", name)); len(dirs) > 0 {
+				t.Errorf("left behind: %v", dirs)
+			}
+		})
+	}
+}
