@@ -15,6 +15,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/plugins/host"
 )
 
 // app is one run of tapc: its streams, the files it has read and what it has found.
@@ -27,12 +28,13 @@ type app struct {
 	format  string            // of diagnostics
 	held    diag.List         // diagnostics that are written at the end
 	sources map[string]source // files that were read, for excerpts
-	dirs    map[*ir.Graph]string
+	origins map[*ir.Graph]origin
+	plugins []*host.Plugin // that run
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, format: "text", sources: map[string]source{},
-		dirs: map[*ir.Graph]string{}}
+		origins: map[*ir.Graph]origin{}}
 }
 
 // Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.
@@ -45,6 +47,7 @@ const (
 func (a *app) main(args []string) int {
 	ctx, stop := signalContext()
 	defer stop()
+	defer a.stopPlugins()
 	a.args = args
 	root := a.root()
 	root.SetArgs(args)

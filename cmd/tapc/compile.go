@@ -86,7 +86,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if f.optimize < 0 || f.optimize > 1 {
 		return nil, diag.Usage("-O%d: expected 0 or 1", f.optimize)
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(ctx); err != nil {
 		return nil, err
 	}
 	p, err := a.parsePasses(f.pipeline(last))

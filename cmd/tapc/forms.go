@@ -41,6 +41,12 @@ type source struct {
 	text []byte
 }
 
+// origin is where a graph came from: its file's directory, and how to read it once more.
+type origin struct {
+	dir   string
+	again func() (*ir.Graph, error)
+}
+
 // formNames lists the forms that can be written or, if read is set, read.
 func formNames(read bool) []string {
 	var names []string
@@ -110,7 +116,7 @@ func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
 	a.sources[file] = source{f, data}
 	g, err := f.read(data, file, dialects.Registry())
 	if err == nil {
-		a.dirs[g] = filepath.Dir(name)
+		a.origins[g] = origin{filepath.Dir(name), func() (*ir.Graph, error) { return f.read(data, file, dialects.Registry()) }}
 	}
 	return g, err
 }
@@ -133,8 +139,8 @@ func (a *app) readFile(name string) (data []byte, file string, err error) {
 
 // dirOf gives the directory that names of data files in a graph are relative to: that of the file it was read from.
 func (a *app) dirOf(g *ir.Graph) string {
-	if dir, ok := a.dirs[g]; ok {
-		return dir
+	if o, ok := a.origins[g]; ok {
+		return o.dir
 	}
 	return "."
 }

@@ -46,10 +46,13 @@ func (a *app) optCommand() *cobra.Command {
 	f := a.addPipelineFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *list {
-			a.printf("%s", passList())
+			if err := a.startPlugins(ctx, f.plugins); err != nil {
+				return err
+			}
+			a.printf("%s", a.passList())
 			return nil
 		}
-		if err := firstError(formFlag("--from", *from, true), out.check(), f.check()); err != nil {
+		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx)); err != nil {
 			return err
 		}
 		if *text == "" {
@@ -84,9 +87,9 @@ func firstError(errs ...error) error {
 }
 
 // passList describes the passes of the table.
-func passList() string {
+func (a *app) passList() string {
 	var b strings.Builder
-	t := passes()
+	t := a.table()
 	for i := range t.Passes {
 		p := &t.Passes[i]
 		fmt.Fprintf(&b, "%s\n  %s\n  takes: %s\n", p.Name, strings.ReplaceAll(p.Doc, "\n", "\n  "), stagesText(p))

@@ -29,6 +29,7 @@ type pipelineFlags struct {
 	dumpDir     string
 	reproducers string
 	dataDir     string
+	plugins     []string
 }
 
 // printFlags say when the graph is shown.
@@ -55,6 +56,7 @@ func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
 	fs.StringVar(&f.dumpDir, "dump-dir", "", "write the graph before the first pass and after each to numbered .tap files in this directory")
 	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
 	fs.StringVar(&f.dataDir, "data-dir", "", "directory that data files in the graph are relative to; default: the graph's")
+	fs.StringArrayVar(&f.plugins, "plugin", nil, "start the plugin at this path; its passes can be used in --passes (repeatable)")
 	f.print.add(c)
 	f.report.add(c)
 	for _, flag := range []string{"print-ir-before", "print-ir-after", "print-ir-after-change", "disable"} {
@@ -86,9 +88,12 @@ func (r *reportFlags) add(c *cobra.Command) {
 	complete(c, "timing", []string{"text", "json"})
 }
 
-// check finds what is wrong with the flags, before any work.
-func (f *pipelineFlags) check() error {
-	t := passes()
+// check starts the plugins and finds what is wrong with the flags, before any other work.
+func (f *pipelineFlags) check(ctx context.Context) error {
+	if err := f.app.startPlugins(ctx, f.plugins); err != nil {
+		return err
+	}
+	t := f.app.table()
 	if f.report.timing != "" {
 		if err := oneOf("--timing", f.report.timing, []string{"text", "json"}); err != nil {
 			return err
@@ -110,20 +115,22 @@ func (f *pipelineFlags) check() error {
 	return nil
 }
 
-// runner makes the runner that the flags describe, for graphs whose data files are in dir.
-func (f *pipelineFlags) runner(ctx context.Context, dir string) *pipeline.Runner {
+// runner makes the runner that the flags describe, for a graph as it was loaded.
+func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) *pipeline.Runner {
+	dir := f.app.dirOf(g)
 	if f.dataDir != "" {
 		dir = f.dataDir
 	}
-	r := &pipeline.Runner{NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir, Reproducers: f.reproducers,
-		Print:  pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
-		Files:  func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
-		Report: func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
+	r := &pipeline.Runner{NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir,
+		Reproducers: pipeline.Reproducers{Dir: f.reproducers, Input: f.app.origins[g].again},
+		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
+		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
+		Report:      func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
 	if f.fuel >= 0 {
 		r.Fuel = &f.fuel
 	}
 	if f.values {
-		r.Values = &pipeline.Values{Equal: equalValues(dir), Seed: f.seed}
+		r.Values = &pipeline.Values{Equal: equalValues(dir, p.Paths()), Seed: f.seed}
 	}
 	if f.report.verbose {
 		r.Log = slog.New(slog.NewTextHandler(f.app.stderr, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
@@ -145,13 +152,13 @@ func choice(names []string) pipeline.Choice {
 // parsePasses reads a pipeline of the table's passes; its text is kept for excerpts.
 func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 	a.sources[pipeline.SourceName] = source{&form{}, []byte(text)}
-	return pipeline.ParsePipeline(text, passes())
+	return pipeline.ParsePipeline(text, a.table())
 }
 
 // runPasses takes a graph through a pipeline as the flags say, and shows the times and counters that they ask for, also of a
 // run that failed.
 func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
-	result, err := f.runner(ctx, f.app.dirOf(g)).Run(ctx, p, g)
+	result, err := f.runner(ctx, p, g).Run(ctx, p, g)
 	if told := f.report.tell(ctx, f.app, result); err == nil {
 		err = told
 	}

@@ -41,7 +41,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(a.flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.PersistentFlags().StringVar(&a.format, "diagnostics", "text", "form of diagnostics on standard error: text, json or sarif")
+	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOf("--diagnostics", a.format, diagnosticForms) }
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
