@@ -91,14 +91,23 @@ type Graph struct {
 	nodes    []*Node
 	live     int
 	dangling []UUID // references to nodes that are not there, by NodeID -2, -3, …
+	reserve  []Node // room for the next nodes
 }
+
+// nodeChunk is how many nodes are made at once in a large graph.
+const nodeChunk = 64
 
 // New makes an empty graph.
 func New() *Graph { return &Graph{} }
 
 // Add puts a new node with a body into the graph and returns it.
 func (g *Graph) Add(body Body, label string) *Node {
-	n := &Node{ID: NodeID(len(g.nodes)), Body: body, Label: label}
+	if len(g.reserve) == 0 {
+		g.reserve = make([]Node, min(nodeChunk, len(g.nodes)+1))
+	}
+	n := &g.reserve[0]
+	g.reserve = g.reserve[1:]
+	n.ID, n.Body, n.Label = NodeID(len(g.nodes)), body, label
 	g.nodes = append(g.nodes, n)
 	g.live++
 	return n
@@ -202,6 +211,7 @@ func (g *Graph) At(n *Node, field string) diag.Location {
 // Clone copies the graph: nodes, labels and tags are new, bodies and tags are copied field by field.
 func (g *Graph) Clone() *Graph {
 	c := *g
+	c.reserve = nil
 	c.nodes = make([]*Node, len(g.nodes))
 	c.dangling = slices.Clone(g.dangling)
 	for i, n := range g.nodes {

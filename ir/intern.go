@@ -2,6 +2,7 @@ package ir
 
 import (
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -15,13 +16,30 @@ type Intern struct {
 	ints       []int64
 	selections []Selection
 	ports      []Port
+	texts      *strings.Builder
 }
 
 const (
 	internBits  = 10
 	internNames = 1 << 14
 	internChunk = 256
+	internTexts = 1 << 12
 )
+
+// Text gives a text that is not likely to come again, such as a label, as a string; it does not keep text.
+func (p *Intern) Text(text []byte) string {
+	n := len(text)
+	if n == 0 || n > internTexts/8 {
+		return string(text)
+	}
+	if p.texts == nil || p.texts.Cap()-p.texts.Len() < n {
+		p.texts = &strings.Builder{}
+		p.texts.Grow(internTexts)
+	}
+	p.texts.Write(text)
+	all := p.texts.String() // stays as it is: the builder never outgrows its room
+	return all[len(all)-n:]
+}
 
 // Name gives a text as a string, mostly the same one for the same text; it does not keep text.
 func (p *Intern) Name(text []byte) string {

@@ -3,7 +3,6 @@ package ir
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -25,7 +24,7 @@ func UUIDFromText[T string | []byte](s T) (u UUID, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return UUID{}, false
 	}
-	for i, at := range [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+	for i, at := range places {
 		high, low := hexDigits[s[at]], hexDigits[s[at+1]]
 		if high|low > 15 {
 			return UUID{}, false
@@ -55,13 +54,17 @@ func clip(s string) string {
 
 // AppendText appends the 36-character lower-case form.
 func (u UUID) AppendText(b []byte) ([]byte, error) {
-	b = hex.AppendEncode(b, u[0:4])
-	for _, part := range [...][2]int{{4, 6}, {6, 8}, {8, 10}, {10, 16}} {
-		b = append(b, '-')
-		b = hex.AppendEncode(b, u[part[0]:part[1]])
+	const digits = "0123456789abcdef"
+	var text [36]byte
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	for i, at := range places {
+		text[at], text[at+1] = digits[u[i]>>4], digits[u[i]&15]
 	}
-	return b, nil
+	return append(b, text[:]...), nil
 }
+
+// places are where the bytes of a UUID stand in its text.
+var places = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
 
 // String gives the 36-character lower-case form.
 func (u UUID) String() string {

@@ -23,15 +23,16 @@ type decoder struct {
 	stash    []member
 	readers  []*reader
 	pool     ir.Intern
-	start    []int64 // scratch
-	stop     []int64 // scratch
+	start    []int64   // scratch
+	stop     []int64   // scratch
+	ports    []ir.Port // scratch
+	places   []int     // scratch, of the ports
 }
 
 // owner is the node, or the envelope, that is being read.
 type owner struct {
-	name    string // of the node, for messages
-	inBody  bool   // in a body or a tag, where the schema judges
-	pending bool   // refers to nodes not met yet
+	inBody  bool // in a body or a tag, where the schema judges
+	pending bool // refers to nodes not met yet
 }
 
 // problem is a finding whose line, column and pointer are still to be worked out from its offset.
@@ -53,7 +54,7 @@ func (d *decoder) report(at int, code, constraint, message, expected, found stri
 		return
 	}
 	d.problems = append(d.problems, problem{at, diag.Diagnostic{Code: code, Constraint: constraint, Message: message,
-		Expected: expected, Found: found, Location: diag.Location{Node: d.owner.name}}})
+		Expected: expected, Found: found}})
 }
 
 // schema reports a breach of a schema, under the envelope's code outside bodies and tags.

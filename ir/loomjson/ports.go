@@ -11,9 +11,7 @@ func (d *decoder) portList() ir.Ports {
 		d.wrongType("an object of ports")
 		return nil
 	}
-	var ports [8]ir.Port
-	var places [8]int
-	out, at := ports[:0], places[:0]
+	out, at := d.ports[:0], d.places[:0]
 	d.open()
 	for n := 0; d.more(n, '}'); n++ {
 		d.peek()
@@ -21,6 +19,7 @@ func (d *decoder) portList() ir.Ports {
 		name := d.memberName(true)
 		out = append(out, ir.Port{Name: name, Sel: d.selections()})
 	}
+	d.ports, d.places = out, at
 	out = sortNamed(d, out, at, func(p *ir.Port) string { return p.Name })
 	return d.pool.Ports(out)
 }

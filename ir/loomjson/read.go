@@ -12,14 +12,13 @@ import (
 func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
 	d := &decoder{scanner: scanner{data: data}, file: file, graph: ir.New(), nodes: byURI(reg.Nodes), tags: byURI(reg.Tags)}
 	d.graph.File = file
-	guess := min(len(data)/256, 1<<20)
+	guess := min(len(data)/512, 1<<20)
 	d.ids = make(map[ir.UUID]ir.NodeID, guess)
 	d.wanted = map[ir.UUID]ir.NodeID{}
 	d.graph.Grow(guess)
 	d.document()
 	if d.broken && d.code != "" {
 		d.broken = false
-		d.owner.name = ""
 		d.report(d.brokenAt, d.code, "parse", "this is not JSON", d.expected, d.found)
 	}
 	if len(d.problems) > 0 {
@@ -156,7 +155,7 @@ func (d *decoder) node(pos ir.Pos) {
 			kind = d.nodeType()
 		case 2:
 			if !d.word("null") {
-				n.Label, _ = d.name()
+				n.Label = d.label()
 			}
 		case 3:
 			if body = d.pos; m[1] {
@@ -176,9 +175,8 @@ func (d *decoder) node(pos ir.Pos) {
 		}
 	}
 	d.missingIn(&m, at)
-	d.owner.name = nodeName(kind, &n)
 	for i := first; i < len(d.problems); i++ {
-		d.problems[i].d.Location.Node = d.owner.name
+		d.problems[i].d.Location.Node = nodeName(kind, &n)
 	}
 	if n.Body != nil {
 		d.add(&n)
@@ -278,6 +276,15 @@ func (d *decoder) add(n *ir.Node) {
 	}
 }
 
+// label reads a label.
+func (d *decoder) label() string {
+	if d.peek() != '"' {
+		d.wrongType("a string or null")
+		return ""
+	}
+	return d.pool.Text(d.text())
+}
+
 // nodeName names a node in messages, before it is in a graph.
 func nodeName(kind *ir.Kind, n *ir.Node) string {
 	what := "node"
@@ -312,11 +319,12 @@ func (d *decoder) resolve() {
 			*ref = ids[unresolved-*ref]
 		}
 	}
+	fields := ir.ReferenceFields(settle)
 	for _, id := range d.waiting {
 		n := d.graph.Node(id)
-		ir.EachReference(n.Body, settle)
+		n.Body.Fields(fields)
 		for _, t := range n.Tags {
-			ir.EachReference(t, settle)
+			t.Fields(fields)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package loomjson
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -19,25 +21,23 @@ import (
 // for positions and provenance. The error is the writer's, or names a parameter that is not a number or a text that is not
 // UTF-8.
 func Write(w io.Writer, g *ir.Graph) error {
-	e := &encoder{w: w, graph: g, ids: make([]ir.UUID, g.Bound())}
-	nodes := make([]*ir.Node, 0, g.Len())
+	e := &encoder{w: w, graph: g, uris: map[*ir.Kind][]byte{}, ids: make([]ir.UUID, g.Bound())}
+	nodes := make([]keyed, 0, g.Len())
 	for n := range g.Nodes() {
-		e.ids[n.ID] = g.UUIDOf(n)
-		nodes = append(nodes, n)
+		u := g.UUIDOf(n)
+		e.ids[n.ID] = u
+		nodes = append(nodes, keyed{binary.BigEndian.Uint64(u[:8]), binary.BigEndian.Uint64(u[8:]), n})
 	}
-	slices.SortStableFunc(nodes, func(a, b *ir.Node) int {
-		x, y := &e.ids[a.ID], &e.ids[b.ID]
-		return bytes.Compare(x[:], y[:])
-	})
+	slices.SortFunc(nodes, keyed.compare)
 	e.buf = append(e.buf, "{\n  \"id\": "...)
 	e.uuid(g.GraphUUID())
 	e.buf = append(e.buf, ",\n  \"nodes\": ["...)
 	e.depth = 2
-	for i, n := range nodes {
+	for i, k := range nodes {
 		e.next(i == 0)
-		e.node(n)
+		e.node(k.node)
 		if e.err != nil {
-			return fmt.Errorf("%s: %w", g.Name(n.ID), e.err)
+			return fmt.Errorf("%s: %w", g.Name(k.node.ID), e.err)
 		}
 		if len(e.buf) > 1<<16 {
 			if _, err := w.Write(e.buf); err != nil {
@@ -54,11 +54,22 @@ func Write(w io.Writer, g *ir.Graph) error {
 	return err
 }
 
+// keyed is a node with its id as two numbers, to sort by.
+type keyed struct {
+	high, low uint64
+	node      *ir.Node
+}
+
+func (k keyed) compare(l keyed) int {
+	return cmp.Or(cmp.Compare(k.high, l.high), cmp.Compare(k.low, l.low), cmp.Compare(k.node.ID, l.node.ID))
+}
+
 // encoder is the ir.Fields that writes a body. It stands inside an object at depth levels of indent.
 type encoder struct {
 	w     io.Writer
 	graph *ir.Graph
 	ids   []ir.UUID
+	uris  map[*ir.Kind][]byte
 	buf   []byte
 	depth int
 	any   bool // the object has a member already
@@ -94,7 +105,7 @@ func (e *encoder) key(name string) {
 	e.next(!e.any)
 	e.any = true
 	e.str(name)
-	e.buf = append(e.buf, ": "...)
+	e.buf = append(e.buf, ':', ' ')
 }
 
 // open and shut write an object around the members that are written between them; outer is what open gave.
@@ -125,25 +136,37 @@ const hexDigits = "0123456789abcdef"
 // str writes a string with the fewest escapes.
 func (e *encoder) str(s string) {
 	e.buf = append(e.buf, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
+	i := 0
+	for i < len(s) && plain[s[i]] {
+		i++
+	}
+	e.buf = append(e.buf, s[:i]...)
+	if i < len(s) {
+		e.richString(s[i:])
+	}
+	e.buf = append(e.buf, '"')
+}
+
+// richString writes a part of a string that needs care.
+func (e *encoder) richString(s string) {
+	for i := 0; i < len(s); {
 		c := s[i]
-		if plain[c] {
-			continue
-		}
-		if c >= utf8.RuneSelf {
+		switch {
+		case plain[c]:
+			e.buf = append(e.buf, c)
+			i++
+		case c < utf8.RuneSelf:
+			e.escaped(c)
+			i++
+		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
 			if r == utf8.RuneError && n <= 1 && e.err == nil {
 				e.err = fmt.Errorf("%q is not UTF-8", s)
 			}
-			i += n - 1
-			continue
+			e.buf = append(e.buf, s[i:i+n]...)
+			i += n
 		}
-		e.buf = append(e.buf, s[from:i]...)
-		from = i + 1
-		e.escaped(c)
 	}
-	e.buf = append(append(e.buf, s[from:]...), '"')
 }
 
 func (e *encoder) escaped(c byte) {
@@ -178,7 +201,7 @@ func (e *encoder) node(n *ir.Node) {
 	e.key("id")
 	e.uuid(e.ids[n.ID])
 	e.key("type")
-	e.str(n.Body.Kind().URI)
+	e.buf = append(e.buf, e.uri(n.Body.Kind())...)
 	if n.Label != "" {
 		e.key("label")
 		e.str(n.Label)
@@ -189,12 +212,26 @@ func (e *encoder) node(n *ir.Node) {
 		e.key("tags")
 		tags := e.open()
 		for _, t := range n.Tags {
-			e.key(t.Kind().URI)
+			e.next(!e.any)
+			e.any = true
+			e.buf = append(append(e.buf, e.uri(t.Kind())...), ": "...)
 			e.body(t)
 		}
 		e.shut(tags)
 	}
 	e.shut(outer)
+}
+
+// uri gives the type URI of a kind as a string of JSON.
+func (e *encoder) uri(k *ir.Kind) []byte {
+	text := e.uris[k]
+	if text == nil {
+		mark := len(e.buf)
+		e.str(k.URI)
+		text = slices.Clone(e.buf[mark:])
+		e.buf, e.uris[k] = e.buf[:mark], text
+	}
+	return text
 }
 
 // body writes a body or a tag: an object, which field opens, or the value of the one field without a name.

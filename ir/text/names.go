@@ -13,16 +13,16 @@ func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 	names := make([]string, g.Bound())
 	used := make([]bool, g.Bound())
 	taken := make(map[string]int, len(order)) // labels by how many nodes have them, then every name
-	note := func(ref *ir.NodeID) {
+	note := ir.ReferenceFields(func(ref *ir.NodeID) {
 		if *ref >= 0 && int(*ref) < len(used) {
 			used[*ref] = true
 		}
-	}
+	})
 	for _, n := range order {
 		if n.Label != "" {
 			taken[n.Label]++
 		}
-		eachReference(n, note)
+		visit(n, note)
 	}
 	number := 0
 	for _, n := range order {
@@ -42,11 +42,11 @@ func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 	return names
 }
 
-// eachReference visits the references of a node's body and tags.
-func eachReference(n *ir.Node, f func(*ir.NodeID)) {
-	ir.EachReference(n.Body, f)
+// visit visits a node's body and tags.
+func visit(n *ir.Node, f ir.Fields) {
+	n.Body.Fields(f)
 	for _, t := range n.Tags {
-		ir.EachReference(t, f)
+		t.Fields(f)
 	}
 }
 

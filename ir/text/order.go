@@ -12,6 +12,7 @@ import (
 func readingOrder(g *ir.Graph) []*ir.Node {
 	t := &tarjan{g: g, producers: producersOf(g), index: make([]int32, g.Bound()), low: make([]int32, g.Bound()),
 		order: make([]*ir.Node, 0, g.Len())}
+	t.references = ir.ReferenceFields(func(ref *ir.NodeID) { t.need(*ref) })
 	for n := range g.Nodes() {
 		if t.index[n.ID] == 0 {
 			t.walk(n.ID)
@@ -30,6 +31,9 @@ type tarjan struct {
 	frames    []frame
 	needs     []ir.NodeID // of the nodes on frames, one after the other
 	order     []*ir.Node
+	of        ir.NodeID // whose needs are listed
+
+	references ir.Fields // lists them
 }
 
 const done = 1<<31 - 1
@@ -96,19 +100,22 @@ func (t *tarjan) emit(id ir.NodeID) {
 
 // addNeeds lists what comes before a node: the producers of its inputs, and what it refers to.
 func (t *tarjan) addNeeds(n *ir.Node) {
+	t.of = n.ID
 	if p, ok := n.Body.(ir.Ported); ok {
 		in, _ := p.Ports()
-		in.All(func(_, _ int, s *ir.Selection) {
-			for _, p := range t.producers.of(s.Tensor) {
-				t.need(n, p)
+		for i := range *in {
+			for j := range (*in)[i].Sel {
+				for _, p := range t.producers.of((*in)[i].Sel[j].Tensor) {
+					t.need(p)
+				}
 			}
-		})
+		}
 	}
-	eachReference(n, func(ref *ir.NodeID) { t.need(n, *ref) })
+	visit(n, t.references)
 }
 
-func (t *tarjan) need(n *ir.Node, id ir.NodeID) {
-	if t.g.Node(id) != nil && id != n.ID {
+func (t *tarjan) need(id ir.NodeID) {
+	if t.g.Node(id) != nil && id != t.of && t.index[id] != done {
 		t.needs = append(t.needs, id)
 	}
 }

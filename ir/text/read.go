@@ -14,7 +14,7 @@ import (
 // one for each node whose form is wrong) in the order of the text. The graph holds no reference to data.
 func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
 	d := &decoder{parser: parser{data: data, file: file}, graph: ir.New(), reg: reg,
-		names: map[string]ir.NodeID{}, wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{},
+		names: make(map[string]ir.NodeID, min(len(data)/96, 1<<20)), wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{},
 		maps: map[string]zspace.ProjectionMap{}}
 	d.graph.File = file
 	d.graph.Grow(min(len(data)/128, 1<<20))
@@ -45,6 +45,7 @@ type decoder struct {
 	graph   *ir.Graph
 	reg     *ir.Registry
 	names   map[string]ir.NodeID
+	named   []naming
 	wanted  map[string]wanted // names referred to before their node
 	ids     map[ir.UUID]ir.NodeID
 	waiting []waiting
@@ -56,6 +57,8 @@ type decoder struct {
 // scratch holds what is read before its size is known.
 type scratch struct {
 	start, end []int64
+	portList   []ir.Port
+	places     []int // of the ports
 	readers    []*reader
 	pending    bool // the node refers to names not met yet, or leaves out the range of a node not met yet
 }
@@ -158,7 +161,7 @@ func (d *decoder) head() (name, label string) {
 		label = d.quoted()
 	}
 	d.expect('=')
-	d.node = "%" + name
+	d.node = name
 	return name, label
 }
 
@@ -170,7 +173,7 @@ func (d *decoder) refName() string {
 		return ""
 	}
 	d.pos += n
-	return d.intern.Name(d.data[d.pos-n : d.pos])
+	return d.intern.Text(d.data[d.pos-n : d.pos])
 }
 
 // nodeKind reads the keyword of a node.
@@ -205,14 +208,22 @@ func keywords(kinds []*ir.Kind) string {
 
 // name gives a name to a node.
 func (d *decoder) name(name string, id ir.NodeID, at int) {
-	if other, taken := d.names[name]; taken {
-		d.report(at, codeName, ir.StageParse, "a name is given twice", "a name of its own", quote("%"+name))
-		if last := &d.findings[len(d.findings)-1]; last.Code == codeName && d.graph.Node(other) != nil {
-			*last = last.WithNote(d.graph.At(d.graph.Node(other), ""), "the other node")
-		}
+	before := len(d.names)
+	if d.names[name] = id; len(d.names) > before { // one look into the table, not two
+		d.named = append(d.named, naming{name, id})
 		return
 	}
-	d.names[name] = id
+	d.report(at, codeName, ir.StageParse, "a name is given twice", "a name of its own", quote("%"+name))
+	first := slices.IndexFunc(d.named, func(n naming) bool { return n.name == name })
+	if last := &d.findings[len(d.findings)-1]; last.Code == codeName && first >= 0 {
+		*last = last.WithNote(d.graph.At(d.graph.Node(d.named[first].id), ""), "the other node")
+	}
+}
+
+// naming is a name and the first node that was given it.
+type naming struct {
+	name string
+	id   ir.NodeID
 }
 
 // claim lets a node that could not be read be referred to without another finding.
@@ -286,6 +297,10 @@ func (d *decoder) tag(n *ir.Node, kind *ir.Kind, at int) {
 	}
 	tag := kind.New()
 	d.read(0, tag.Fields)
+	if last := len(n.Tags) - 1; last < 0 || n.Tags[last].Kind().URI < kind.URI {
+		n.Tags = append(n.Tags, tag)
+		return
+	}
 	n.SetTag(tag)
 }
 
@@ -334,13 +349,14 @@ func (d *decoder) settle() {
 		}
 		ids[unresolved-w.id] = id
 	}
+	fields := ir.ReferenceFields(func(ref *ir.NodeID) {
+		if *ref <= unresolved {
+			*ref = ids[unresolved-*ref]
+		}
+	})
 	for _, w := range d.waiting {
 		n := d.graph.Node(w.id)
-		eachReference(n, func(ref *ir.NodeID) {
-			if *ref <= unresolved {
-				*ref = ids[unresolved-*ref]
-			}
-		})
+		visit(n, fields)
 		fill := func(s *ir.Selection) { d.fill(s, w.at) }
 		ir.EachSelection(n.Body, fill)
 		for _, t := range n.Tags {

@@ -18,7 +18,7 @@ type parser struct {
 	bad      bool
 	full     bool // the findings are full
 	file     string
-	node     string // the node that is read, for messages
+	node     string // name of the node that is read
 	findings diag.List
 	line     int // of lineAt
 	lineAt   int // an offset at the start of a line, up to which lines are counted
@@ -36,7 +36,10 @@ func (p *parser) report(at int, code, constraint, message, expected, found strin
 			Message: "there are more problems; the rest of the text was not read"}
 	}
 	line, col := p.place(at)
-	d.Location = diag.Location{File: p.file, Line: line, Column: col, Node: p.node}
+	d.Location = diag.Location{File: p.file, Line: line, Column: col}
+	if p.node != "" {
+		d.Location.Node = "%" + p.node
+	}
 	p.findings = append(p.findings, d)
 }
 

@@ -267,15 +267,14 @@ func (d *decoder) wordAttr() ir.AttrValue {
 
 // ports reads ports in parentheses, each with one selection or a bracketed list.
 func (d *decoder) ports() ir.Ports {
-	var few [8]ir.Port
-	var at [8]int
-	out, places := few[:0], at[:0]
+	out, places := d.portList[:0], d.places[:0]
 	d.expect('(')
 	for n := 0; d.more(n, ')'); n++ {
 		name, place := d.key(true)
 		out = append(out, ir.Port{Name: name, Sel: d.selections()})
 		places = append(places, place)
 	}
+	d.portList, d.places = out, places
 	return d.intern.Ports(sortNamed(d, out, places, func(p *ir.Port) string { return p.Name }))
 }
 

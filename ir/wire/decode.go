@@ -181,6 +181,7 @@ type decoder struct {
 	readers []*reader
 	start   []int64 // scratch
 	end     []int64
+	ports   []ir.Port
 }
 
 // fail records the first error of a node.
@@ -260,7 +261,7 @@ func (d *decoder) readNode(b []byte, limits Limits) {
 	}
 	if m.find(nodeLabel) {
 		text, ok := m.text()
-		if n.Label = d.intern.Name(text); !ok {
+		if n.Label = d.intern.Text(text); !ok {
 			d.fail("malformed label")
 		}
 	}

@@ -283,8 +283,7 @@ func (d *decoder) manyValue(m *message, depth int) ir.AttrValue {
 }
 
 func (r *reader) Ports(f ir.Field, v *ir.Ports) {
-	var few [8]ir.Port
-	out := few[:0]
+	out := r.d.ports[:0]
 	for r.find(f) {
 		b, ok := r.m.bytes()
 		var m message
@@ -294,6 +293,7 @@ func (r *reader) Ports(f ir.Field, v *ir.Ports) {
 		}
 		out = append(out, r.d.port(&m))
 	}
+	r.d.ports = out
 	*v = r.d.intern.Ports(sorted(r.d, out, func(p *ir.Port) string { return p.Name }))
 }
 

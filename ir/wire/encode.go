@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -100,7 +101,7 @@ func (w *Writer) node() {
 	body := e.open(nodeBody + protowire.Number(n.Body.Kind().Num))
 	n.Body.Fields(e)
 	e.shut(body)
-	for _, t := range n.Tags {
+	for _, t := range byNumber(n.Tags) {
 		tag := e.open(nodeTag + protowire.Number(t.Kind().Num))
 		t.Fields(e)
 		e.shut(tag)
@@ -109,6 +110,15 @@ func (w *Writer) node() {
 	if e.err != nil {
 		e.err = fmt.Errorf("%s: %w", e.graph.Name(n.ID), e.err)
 	}
+}
+
+// byNumber gives the tags in the order of their kinds' numbers.
+func byNumber(tags []ir.Body) []ir.Body {
+	compare := func(a, b ir.Body) int { return cmp.Compare(a.Kind().Num, b.Kind().Num) }
+	if !slices.IsSortedFunc(tags, compare) {
+		tags = slices.SortedFunc(slices.Values(tags), compare)
+	}
+	return tags
 }
 
 // encoder is the ir.Fields that writes a body's message.
