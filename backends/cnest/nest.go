@@ -32,30 +32,68 @@ type Nest struct {
 	*Text
 	w      *cexpr.Writer
 	accs   map[*scalar.Expr]string
-	folded int          // reductions written so far
-	inline map[int]bool // statements that are written where they are used
+	folded int    // reductions written so far
+	inLane bool   // the lanes' loops are open: what is declared now is for one lane
+	kinds  []kind // of the statements
 }
+
+// kind is how the value of a statement that is not stored is kept.
+type kind uint8
+
+const (
+	perLane kind = iota // a variable for each lane
+	inline              // written where it is used
+	array               // a variable for each value of its loops that are not free, and each lane
+)
 
 // New makes the writer of a kernel, which appends to text.
 func New(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text) *Nest {
-	n := &Nest{Kernel: k, Buffers: buffers, Free: k.Free(), Text: text, w: w, accs: map[*scalar.Expr]string{}, inline: map[int]bool{}}
-	for i, s := range k.Statements {
-		if s.Store < 0 && !n.allFree(s.Over) {
-			n.inline[i] = true
-		}
-	}
+	n := &Nest{Kernel: k, Buffers: buffers, Free: k.Free(), Text: text, w: w, accs: map[*scalar.Expr]string{}}
+	n.kinds = make([]kind, len(k.Statements))
 	return n
 }
 
-const foldBlock = 32 // values that a float sum adds before it starts a new partial sum
+// maxArray bounds the bytes of a local value that is kept for every point of its loops.
+const maxArray = 16 << 10
 
-func (n *Nest) allFree(over []int64) bool {
-	for _, l := range over {
-		if !slices.Contains(n.Free, int(l)) {
-			return false
+// choose finds how the local values are kept: those over free loops in variables; others in arrays, if computing them again
+// and again costs more and they are small.
+func (n *Nest) choose() {
+	for i, s := range n.Kernel.Statements {
+		extra := n.extra(s.Over)
+		if s.Store >= 0 || len(extra) == 0 {
+			continue
+		}
+		n.kinds[i] = inline
+		bytes := n.laneCount() * int64(s.Value.Type.Wide().Size())
+		for _, l := range extra {
+			bytes = min(bytes, 1<<40/max(1, n.Kernel.Loops[l].Extent())) * n.Kernel.Loops[l].Extent()
+		}
+		if bytes <= maxArray && n.costly(s.Value) {
+			n.kinds[i] = array
 		}
 	}
-	return true
+}
+
+// costly says whether a value is more than a few operations: it folds, or calls a function of the C library.
+func (n *Nest) costly(e *scalar.Expr) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Reduce || e.Op >= scalar.Exp && e.Op <= scalar.Erfc || e.Op == scalar.Pow
+		return !found
+	})
+	return found
+}
+
+// extra gives those of some loops that are not free, ascending.
+func (n *Nest) extra(over []int64) []int {
+	var out []int
+	for _, l := range over {
+		if !slices.Contains(n.Free, int(l)) {
+			out = append(out, int(l))
+		}
+	}
+	return out
 }
 
 // Variable gives a loop's C variable.
@@ -63,8 +101,9 @@ func Variable(loop int) string { return fmt.Sprintf("i%d", loop) }
 
 // Statements writes every statement at one point, or tile, of the free loops.
 func (n *Nest) Statements() {
+	n.choose()
 	for i, s := range n.Kernel.Statements {
-		if !n.inline[i] {
+		if n.kinds[i] != inline {
 			n.statement(i, s)
 		}
 	}
@@ -73,25 +112,35 @@ func (n *Nest) Statements() {
 // statement writes one statement: its folds first, then its value in every lane.
 func (n *Nest) statement(i int, s schedule.Statement) {
 	n.Line("// %s = %s", s.Name, Clip(s.Value.Format(n.Kernel)))
-	extra := slices.DeleteFunc(slices.Clone(s.Over), func(l int64) bool { return slices.Contains(n.Free, int(l)) })
+	extra := n.extra(s.Over)
 	if s.Store < 0 {
-		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount())
+		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(extra))
 	}
 	for _, l := range extra {
-		n.forLoop(int(l))
+		n.forLoop(l)
 	}
 	n.folds(s.Value)
 	n.openLanes()
 	value := n.w.Expr(s.Value, n)
 	if s.Store < 0 {
-		n.Line("v%d[%s] = %s;", i, n.laneIndex(), value)
+		n.Line("%s = %s;", n.Local(i), value)
 	} else {
-		n.Line("p%d[%s] = %s;", s.Store, n.address(int(s.Store)), value)
+		d := n.Kernel.Operands[s.Store].Type()
+		n.Line("p%d[%s] = %s;", s.Store, n.address(int(s.Store)), n.w.Store(d, value))
 	}
 	n.closeLanes()
 	for range extra {
 		n.Close()
 	}
+}
+
+// points is the number of points of some loops, at least 1 so that it can be the length of an array.
+func (n *Nest) points(loops []int) int64 {
+	count := int64(1)
+	for _, l := range loops {
+		count *= n.Kernel.Loops[l].Extent()
+	}
+	return max(1, count)
 }
 
 // Clip makes a text fit for a comment of one line.
@@ -131,102 +180,23 @@ func (n *Nest) laneIndex() string {
 	return text
 }
 
+// openLanes begins the loops over lanes, closeLanes ends them; inside them both do nothing.
 func (n *Nest) openLanes() {
+	if n.inLane {
+		return
+	}
 	for _, x := range n.Lanes {
 		n.Open("for (int u%d = 0; u%d < n%d; u%d++) {", x.Loop, x.Loop, x.Loop, x.Loop)
 	}
 }
 
 func (n *Nest) closeLanes() {
+	if n.inLane {
+		return
+	}
 	for range n.Lanes {
 		n.Close()
 	}
-}
-
-// folds writes the loops of every reduction in an expression, innermost first, and notes the variables of their results.
-func (n *Nest) folds(e *scalar.Expr) {
-	if e.Op == scalar.Local && n.inline[e.Ref] {
-		n.folds(n.Kernel.Statements[e.Ref].Value)
-		return
-	}
-	if e.Op != scalar.Reduce {
-		for _, a := range e.Args {
-			n.folds(a)
-		}
-		return
-	}
-	name := fmt.Sprintf("a%d", n.folded)
-	n.folded++
-	n.accs[e] = name
-	t := n.w.Type(e.Type)
-	n.Line("%s %s[%d];", t, name, n.laneCount())
-	n.setLanes(name, n.w.Const(scalar.Identity(e.Monoid, e.Type)))
-	for _, l := range e.Over[:max(0, len(e.Over)-1)] {
-		n.forLoop(l)
-	}
-	if len(e.Over) > 0 {
-		n.foldInner(e, name, t)
-	} else {
-		n.accumulate(e, name)
-	}
-	for range e.Over[:max(0, len(e.Over)-1)] {
-		n.Close()
-	}
-}
-
-func (n *Nest) setLanes(name, value string) {
-	n.openLanes()
-	n.Line("%s[%s] = %s;", name, n.laneIndex(), value)
-	n.closeLanes()
-}
-
-// accumulate folds the value at the present point into an accumulator.
-func (n *Nest) accumulate(e *scalar.Expr, acc string) {
-	n.folds(e.Args[0])
-	n.openLanes()
-	at := acc + "[" + n.laneIndex() + "]"
-	n.Line("%s = %s;", at, n.w.Apply(e.Monoid, e.Type, e.Type, at, n.w.Expr(e.Args[0], n)))
-	n.closeLanes()
-}
-
-// foldInner writes the innermost loop of a reduction. Float sums are taken in blocks, and blocks of blocks, so that their
-// error grows with the logarithm of the number of values (N. Higham, "The Accuracy of Floating Point Summation", 1993).
-func (n *Nest) foldInner(e *scalar.Expr, acc, t string) {
-	l := e.Over[len(e.Over)-1]
-	loop := n.Kernel.Loops[l]
-	if e.Monoid != scalar.Add || !e.Type.IsFloat() || loop.Extent() <= foldBlock {
-		n.forLoop(l)
-		n.accumulate(e, acc)
-		n.Close()
-		return
-	}
-	size := int64(foldBlock)
-	for size*foldBlock < loop.Extent() {
-		size *= foldBlock
-	}
-	n.foldBlocks(e, acc, t, size, fmt.Sprint(loop.Start), fmt.Sprint(loop.End))
-}
-
-// foldBlocks writes the loop from start to end in blocks of a size, each with a partial sum of its own, down to blocks that
-// are summed value by value.
-func (n *Nest) foldBlocks(e *scalar.Expr, acc, t string, size int64, start, end string) {
-	v := Variable(e.Over[len(e.Over)-1])
-	if size == 1 {
-		n.Open("for (int64_t %s = %s; %s < %s; %s++) {", v, start, v, end, v)
-		n.accumulate(e, acc)
-		n.Close()
-		return
-	}
-	block, part := fmt.Sprintf("%s_%d", v, size), acc+"p"
-	n.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", block, start, block, end, block, size)
-	n.Line("const int64_t %se = %s + %d < %s ? %s + %d : %s;", block, block, size, end, block, size, end)
-	n.Line("%s %s[%d];", t, part, n.laneCount())
-	n.setLanes(part, n.w.Const(scalar.Identity(e.Monoid, e.Type)))
-	n.foldBlocks(e, part, t, size/foldBlock, block, block+"e")
-	n.openLanes()
-	n.Line("%s[%s] += %s[%s];", acc, n.laneIndex(), part, n.laneIndex())
-	n.closeLanes()
-	n.Close()
 }
 
 // address writes the number of the element that an operand is at, at the present point.
@@ -254,14 +224,28 @@ func (n *Nest) address(operand int) string {
 }
 
 // Load writes a read of an operand.
-func (n *Nest) Load(ref int) string { return fmt.Sprintf("p%d[%s]", ref, n.address(ref)) }
+func (n *Nest) Load(ref int) string {
+	return n.w.Load(n.Kernel.Operands[ref].Type(), fmt.Sprintf("p%d[%s]", ref, n.address(ref)))
+}
 
 // Local writes the value of an earlier statement.
 func (n *Nest) Local(ref int) string {
-	if n.inline[ref] {
-		return n.w.Expr(n.Kernel.Statements[ref].Value, n)
+	s := n.Kernel.Statements[ref]
+	if n.kinds[ref] == inline {
+		return n.w.Expr(s.Value, n)
 	}
-	return fmt.Sprintf("v%d[%s]", ref, n.laneIndex())
+	at := ""
+	for _, l := range n.extra(s.Over) {
+		loop := n.Kernel.Loops[l]
+		if at != "" {
+			at = fmt.Sprintf("(%s) * %d + ", at, loop.Extent())
+		}
+		at += fmt.Sprintf("%s - %d", Variable(l), loop.Start)
+	}
+	if at == "" {
+		return fmt.Sprintf("v%d[%s]", ref, n.laneIndex())
+	}
+	return fmt.Sprintf("v%d[(%s) * %d + %s]", ref, at, n.laneCount(), n.laneIndex())
 }
 
 // Loop writes the present value of a loop variable.
@@ -274,5 +258,8 @@ func (n *Nest) Loop(ref int) string {
 	return Variable(ref)
 }
 
-// Reduce gives the variable that holds a reduction's result.
-func (n *Nest) Reduce(e *scalar.Expr) string { return n.accs[e] + "[" + n.laneIndex() + "]" }
+// Chosen gives the variable of a choice that folds has written.
+func (n *Nest) Chosen(e *scalar.Expr) string { return n.accs[e] }
+
+// Reduce gives the value of a reduction that folds has written.
+func (n *Nest) Reduce(e *scalar.Expr) string { return n.w.Folded(e, n.accs[e]) }

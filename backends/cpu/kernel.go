@@ -21,7 +21,7 @@ type kernel struct {
 // newKernel reads the loops' levels.
 func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
 	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), number: number, slots: e.slots, thread: -1,
-		typeOf: func(i int) string { return e.w.Type(k.Operands[i].Type()) }}
+		typeOf: func(i int) string { return e.w.Stored(k.Operands[i].Type()) }}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels
 		if len(levels) > 1 {

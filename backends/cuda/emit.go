@@ -117,7 +117,7 @@ func (e *emitter) kernel(name string, id ir.NodeID, k *schedule.Kernel) (string,
 		if o.Mode == schedule.Read {
 			constant = "const "
 		}
-		params[i] = fmt.Sprintf("%s%s *__restrict__ p%d", constant, e.w.Type(o.Type()), i)
+		params[i] = fmt.Sprintf("%s%s *__restrict__ p%d", constant, e.w.Stored(o.Type()), i)
 		step.Buffers = append(step.Buffers, o.Buffer)
 	}
 	n.Open("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {", step.Block, name, strings.Join(params, ", "))

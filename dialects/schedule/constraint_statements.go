@@ -209,8 +209,15 @@ func (s *statementCheck) local(e *scalar.Expr) bool {
 }
 
 func (s *statementCheck) reduce(e *scalar.Expr) bool {
-	if len(e.Args) != 1 || scalar.MonoidName(e.Monoid) == "" {
-		s.value("TAP0354", "one argument and an operator that folds", fmt.Sprintf("%d arguments", len(e.Args)), "a reduction is malformed")
+	wanted := 1
+	if e.Monoid == scalar.At {
+		wanted = 2
+	}
+	if len(e.Args) != wanted || scalar.MonoidName(e.Monoid) == "" || wanted == 2 && len(e.Over) != 1 {
+		s.value("TAP0354", "one argument and an operator that folds, or at with one loop", fmt.Sprintf("%d arguments", len(e.Args)), "a reduction is malformed")
+		return false
+	}
+	if wanted == 2 && !s.index(e.Args[1]) {
 		return false
 	}
 	before := len(s.runs)
@@ -228,6 +235,18 @@ func (s *statementCheck) reduce(e *scalar.Expr) bool {
 		s.runs = append(s.runs, l)
 	}
 	return s.expr(e.Args[0]) && s.inferred(e)
+}
+
+// index checks the index of an at, which is computed outside its loop.
+func (s *statementCheck) index(e *scalar.Expr) bool {
+	if !s.expr(e) {
+		return false
+	}
+	if e.Type != scalar.Int64 {
+		s.value("TAP0355", scalar.Int64.String(), e.Type.String(), "the index of at has the wrong type")
+		return false
+	}
+	return true
 }
 
 func (s *statementCheck) operator(e *scalar.Expr) bool {
@@ -249,6 +268,9 @@ func (s *statementCheck) inferred(e *scalar.Expr) bool {
 	}
 	var again *scalar.Expr
 	var err error
+	if e.IsAt() {
+		return s.typed(e, e.Args[0].Type)
+	}
 	if e.Op == scalar.Reduce {
 		again = scalar.NewReduce(e.Monoid, e.Over, e.Args[0])
 		_, err = scalar.New(e.Monoid, e.Args[0], e.Args[0])

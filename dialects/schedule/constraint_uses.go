@@ -114,6 +114,9 @@ func (w *useWalk) walk(e *scalar.Expr) {
 			w.found = append(w.found, u)
 		}
 	case scalar.Reduce:
+		if e.IsAt() {
+			w.walk(e.Args[1])
+		}
 		before := len(w.folded)
 		w.folded = append(w.folded, e.Over...)
 		w.walk(e.Args[0])

@@ -44,7 +44,7 @@ var float2 = map[Op]func(a, b float64) float64{
 	Div:      func(a, b float64) float64 { return a / b },
 	Rem:      math.Mod,
 	Mod:      floorMod,
-	Pow:      math.Pow,
+	Pow:      pow,
 	Atan2:    math.Atan2,
 	Copysign: math.Copysign,
 	Min:      floatMin,

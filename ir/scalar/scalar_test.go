@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +170,31 @@ func TestUnaryOperators(t *testing.T) {
 	}
 	if got := Apply(Complex, Invalid, f(1), f(2)); !got.Same(c(1, 2)) {
 		t.Errorf("complex(1, 2) = %v", got)
+	}
+}
+
+// Powers are compared with exact ones of small integers, and with themselves taken apart.
+func TestPow(t *testing.T) {
+	for base := 2; base < 40; base++ {
+		exact := new(big.Int).SetInt64(1)
+		for e := 1; e < 180; e++ {
+			exact.Mul(exact, big.NewInt(int64(base)))
+			want, _ := new(big.Float).SetInt(exact).Float64()
+			if got := pow(float64(base), float64(e)); math.Abs(got-want) > want*0x1p-52 {
+				t.Fatalf("%d to the %d is %v, want %v", base, e, got, want)
+			}
+			if got := pow(float64(base), -float64(e)); math.Abs(got*want-1) > 0x1p-51 {
+				t.Fatalf("%d to the -%d is %v, want 1/%v", base, e, got, want)
+			}
+		}
+	}
+	for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 2.5, -2.5, 1e-300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324} {
+		for _, y := range []float64{0, 1, -1, 2, 3, 0.5, -0.5, 1e20, -1e20, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), 4} {
+			got, want := pow(x, y), math.Pow(x, y)
+			if !sameFloat(got, want) && !(math.Abs(got-want) <= math.Abs(want)*1e-14) {
+				t.Errorf("%v to the %v is %v, want %v", x, y, got, want)
+			}
+		}
 	}
 }
 

@@ -114,7 +114,7 @@ func (j *joiner) loops() {
 		if j.loopOf[i] >= 0 {
 			continue
 		}
-		if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) {
+		if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) && !folds(j.k, i) {
 			j.shift[i] = l.Start // a single value: folded into offsets
 			continue
 		}
@@ -122,6 +122,18 @@ func (j *joiner) loops() {
 		l.Name = j.name(l.Name)
 		j.joined.Loops = append(j.joined.Loops, l)
 	}
+}
+
+// folds says whether a kernel folds along a loop.
+func folds(k *schedule.Kernel, loop int) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Reduce && slices.Contains(e.Over, loop)
+			return !found
+		})
+	}
+	return found
 }
 
 // access rewrites a producer's access in terms of the joined loops.
@@ -225,7 +237,7 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 			for i, l := range e.Over {
 				over[i] = j.loopOf[l]
 			}
-			return scalar.NewReduce(e.Monoid, over, e.Args[0])
+			return e.WithOver(over)
 		}
 		return e
 	})
