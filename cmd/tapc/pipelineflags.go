@@ -126,6 +126,9 @@ func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.G
 		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
 		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
 		Report:      func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
+	for _, path := range f.plugins {
+		r.Reproducers.Flags = append(r.Reproducers.Flags, "--plugin="+path)
+	}
 	if f.fuel >= 0 {
 		r.Fuel = &f.fuel
 	}

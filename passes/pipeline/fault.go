@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -25,14 +27,36 @@ type passFault struct {
 func (f *passFault) Error() string { return f.what }
 
 // blame gives the error for a fault that shows at a step. The graph before the step repeats it only if the step is guilty.
-func (r *run) blame(s *Step, before *ir.Graph, fuelLeft int, f *passFault) error {
+func (r *run) blame(ctx context.Context, s *Step, before *ir.Graph, fuelLeft int, f *passFault) error {
 	if f.by == s.Pass.Name {
+		if before == nil && r.reproduces() {
+			before = r.again(ctx)
+		}
 		r.result.Graph = before
 		return r.reproduce(s, before, fuelLeft, f)
 	}
 	head := diag.Errorf("", "", diag.Location{}, "pass %s or one before it %s; this is a fault of tapc or a plugin, not of the graph", f.by, f.what).
 		WithHint("verification after each pass finds the guilty one and writes a file that repeats it")
 	return &diag.StatusError{Status: diag.ExitInternal, Err: append(diag.List{head}, f.found...)}
+}
+
+// errReached ends a run before a certain pass.
+var errReached = errors.New("reached")
+
+// again gives the graph before the present pass by running those before it once more on the input, which costs nothing as
+// long as nothing fails. It is nil if the passes do not do the same again.
+func (r *run) again(ctx context.Context) *ir.Graph {
+	input, err := r.input()
+	if err != nil {
+		return nil
+	}
+	quiet := &Runner{NoVerify: true, Disable: r.Disable, Fuel: r.Fuel, Dir: r.Dir}
+	x := newRun(quiet, Pipeline{r.steps}, input)
+	x.until = r.count
+	if err := x.each(ctx, r.steps); !errors.Is(err, errReached) {
+		return nil
+	}
+	return x.result.Graph
 }
 
 // reproduce writes a file that repeats the fault, and gives the error that tells of both.
@@ -59,10 +83,13 @@ const replayLead = "// replay: "
 
 // writeReproducer gives the name of the file, or "" if none is wanted.
 func (r *run) writeReproducer(s *Step, before *ir.Graph, fuelLeft int, f *passFault) (string, error) {
-	if r.Reproducers == "" || r.Files == nil || before == nil {
+	if !r.reproduces() {
 		return "", nil
 	}
-	name := filepath.Join(r.Reproducers, "tapc-reproducer-"+s.Pass.Name+".tap")
+	if before == nil {
+		return "", errors.New("the passes before it did not give the same graph again")
+	}
+	name := filepath.Join(r.Reproducers.Dir, "tapc-reproducer-"+s.Pass.Name+".tap")
 	args := r.arguments(s, fuelLeft)
 	line, err := json.Marshal(args)
 	if err != nil {
@@ -111,7 +138,7 @@ func (r *run) arguments(s *Step, fuelLeft int) []string {
 	if r.Dir != "" && r.Dir != "." {
 		args = append(args, "--data-dir="+r.Dir)
 	}
-	return args
+	return append(args, r.Reproducers.Flags...)
 }
 
 // ReplayArguments gives the arguments of tapc that a reproducer's head names; ok is false if the text has none.

@@ -92,11 +92,3 @@ func (p *Pass) option(name string) *Option {
 	}
 	return nil
 }
-
-func (p *Pass) optionNames() []string {
-	names := make([]string, len(p.Options))
-	for i := range p.Options {
-		names[i] = p.Options[i].Name
-	}
-	return names
-}

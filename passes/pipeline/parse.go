@@ -33,6 +33,19 @@ type Step struct {
 // String writes the pipeline so that it reads back the same.
 func (p Pipeline) String() string { return stepsText(p.Steps) }
 
+// Paths gives the values of all options of type Path, in order: the files that the passes may read.
+func (p Pipeline) Paths() []string {
+	var paths []string
+	eachPass(p.Steps, func(s *Step) {
+		for _, x := range s.Settings {
+			if o := s.Pass.option(x.Name); o != nil && o.Type == Path {
+				paths = append(paths, x.Value)
+			}
+		}
+	})
+	return paths
+}
+
 func stepsText(steps []Step) string {
 	parts := make([]string, len(steps))
 	for i := range steps {

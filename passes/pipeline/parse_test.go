@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/ir/diag"
@@ -72,6 +73,13 @@ func TestParseErrors(t *testing.T) {
 		if d.Location.Line != k.line || d.Location.Column != k.col || !strings.Contains(d.Message, k.want) {
 			t.Errorf("%q: got %v, want %d:%d: %s", k.text, err, k.line, k.col, k.want)
 		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	got := parsed(t, "append{file=a,text=b},fix(upper,append{file=c})").Paths()
+	if diff := cmp.Diff([]string{"a", "c"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

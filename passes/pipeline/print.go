@@ -51,7 +51,7 @@ func (r *run) print(when string, s *Step, g *ir.Graph) error {
 	if err != nil {
 		return r.unprintable(err)
 	}
-	_, err = fmt.Fprintf(r.Print.To, "// ----- %s %s (step %d) -----\n%s", when, s, r.steps, body)
+	_, err = fmt.Fprintf(r.Print.To, "// ----- %s %s (step %d) -----\n%s", when, s, r.count, body)
 	return err
 }
 
@@ -80,10 +80,10 @@ func (r *run) printChange(s *Step, before *ir.Graph) error {
 		return r.unprintable(err)
 	}
 	if old == now {
-		_, err = fmt.Fprintf(r.Print.To, "// ----- %s (step %d) changed nothing -----\n", s, r.steps)
+		_, err = fmt.Fprintf(r.Print.To, "// ----- %s (step %d) changed nothing -----\n", s, r.count)
 		return err
 	}
-	_, err = fmt.Fprintf(r.Print.To, "// ----- change by %s (step %d) -----\n%s", s, r.steps, unifiedDiff(old, now))
+	_, err = fmt.Fprintf(r.Print.To, "// ----- change by %s (step %d) -----\n%s", s, r.count, unifiedDiff(old, now))
 	return err
 }
 
@@ -96,7 +96,7 @@ func (r *run) dump(name string) error {
 	if err != nil {
 		return r.unprintable(err)
 	}
-	return r.Files(filepath.Join(r.DumpDir, fmt.Sprintf("%03d-%s.tap", r.steps, name)), []byte(body))
+	return r.Files(filepath.Join(r.DumpDir, fmt.Sprintf("%03d-%s.tap", r.count, name)), []byte(body))
 }
 
 // fingerprint gives equal bytes for equal graphs, and different ones for graphs that differ in anything that is written down.

@@ -25,11 +25,20 @@ type Runner struct {
 	Print       Printing              // what is shown of the graph on its way
 	DumpDir     string                // directory for the graph before the first pass and after each, in numbered files; "" is none
 	Values      *Values               // value check after each pass; nil is none
-	Reproducers string                // directory for a file that repeats a fault of a pass; "" writes none
+	Reproducers Reproducers           // files that repeat the faults of passes
 	Files       FileWriter            // how files are written; nil writes none
 	Report      func(diag.Diagnostic) // takes remarks and warnings; nil drops them
 	Log         *slog.Logger          // takes what passes say of their work; nil drops it
 	Now         func() time.Time      // the clock of timings; nil is the system's
+}
+
+// Reproducers says how to write a file that repeats the fault of a pass. Input gives the graph that the runner was given once
+// more, unchanged; without it the runner keeps a copy. Flags are flags of "tapc opt" that the passes need besides those that
+// stand for the runner's own fields.
+type Reproducers struct {
+	Dir   string // "" writes none
+	Input func() (*ir.Graph, error)
+	Flags []string
 }
 
 // FileWriter writes a file whole or not at all, making directories that are missing.
@@ -61,9 +70,12 @@ type Application struct {
 // Run takes a graph through a pipeline. The graph may be changed and belongs to the runner. An error is a problem of the
 // input (exit status 1), of the pipeline (2) or of a pass (3, see diag.ExitStatus).
 func (r *Runner) Run(ctx context.Context, p Pipeline, g *ir.Graph) (*Result, error) {
-	run := &run{Runner: r, result: &Result{Graph: g, Stage: StageOf(g)}}
-	run.start()
-	err := run.all(ctx, p)
+	run := newRun(r, p, g)
+	if run.input = r.Reproducers.Input; run.input == nil && r.reproduces() {
+		kept := g.Clone()
+		run.input = func() (*ir.Graph, error) { return kept, nil }
+	}
+	err := run.all(ctx)
 	run.spans.close(run.result.Graph)
 	run.result.Timing = run.spans.root
 	return run.result, err
@@ -72,28 +84,35 @@ func (r *Runner) Run(ctx context.Context, p Pipeline, g *ir.Graph) (*Result, err
 // run is one run of a runner.
 type run struct {
 	*Runner
+	steps   []Step
+	input   func() (*ir.Graph, error) // the graph as it was given
 	result  *Result
 	spans   spans
 	fuel    *rewrite.Fuel
 	envs    [stages]*check.Environment
 	changed string // the last pass that ran; "" before the first
-	steps   int    // passes that have run
+	count   int    // passes that have begun
+	until   int    // the pass, counted from 1, before which to stop; 0 is none
 }
 
-func (r *run) start() {
+// reproduces says whether faults are written down.
+func (r *Runner) reproduces() bool { return r.Reproducers.Dir != "" && r.Files != nil }
+
+func newRun(r *Runner, p Pipeline, g *ir.Graph) *run {
 	now := r.Now
 	if now == nil {
 		now = time.Now
 	}
-	r.spans.begin(now, r.result.Graph)
+	x := &run{Runner: r, steps: p.Steps, result: &Result{Graph: g, Stage: StageOf(g), Stats: Stats{}}}
+	x.spans.begin(now, g)
 	if r.Fuel != nil {
-		r.fuel = &rewrite.Fuel{Left: *r.Fuel}
+		x.fuel = &rewrite.Fuel{Left: *r.Fuel}
 	}
-	r.result.Stats = Stats{}
+	return x
 }
 
-func (r *run) all(ctx context.Context, p Pipeline) error {
-	if err := r.checkStages(p.Steps); err != nil {
+func (r *run) all(ctx context.Context) error {
+	if _, err := r.stageAfter(r.steps, r.result.Stage); err != nil {
 		return err
 	}
 	if err := r.dump("input"); err != nil {
@@ -107,15 +126,10 @@ func (r *run) all(ctx context.Context, p Pipeline) error {
 			return err
 		}
 	}
-	return r.each(ctx, p.Steps)
+	return r.each(ctx, r.steps)
 }
 
-// checkStages goes through the pipeline without a graph.
-func (r *run) checkStages(steps []Step) error {
-	_, err := r.stageAfter(steps, r.result.Stage)
-	return err
-}
-
+// stageAfter goes through steps without a graph, and checks that every pass takes what it finds.
 func (r *run) stageAfter(steps []Step, s Stage) (Stage, error) {
 	var err error
 	for i := range steps {
@@ -185,7 +199,9 @@ func (r *run) group(ctx context.Context, s *Step) error {
 
 // step runs one pass and everything around it.
 func (r *run) step(ctx context.Context, s *Step) error {
-	r.steps++
+	if r.count++; r.count == r.until {
+		return errReached
+	}
 	r.spans.open(s.Pass.Name, passWork, r.result.Graph)
 	defer func() { r.spans.close(r.result.Graph) }()
 	if err := r.printBefore(s); err != nil {
@@ -203,7 +219,7 @@ func (r *run) step(ctx context.Context, s *Step) error {
 	var fault *passFault
 	switch {
 	case errors.As(err, &fault):
-		return r.blame(s, before, fuelLeft, fault)
+		return r.blame(ctx, s, before, fuelLeft, fault)
 	case err != nil:
 		return err
 	}
@@ -215,7 +231,7 @@ func (r *run) step(ctx context.Context, s *Step) error {
 
 // keeps says whether the graph before a pass is needed after it.
 func (r *run) keeps(s *Step) bool {
-	return r.Reproducers != "" && r.Files != nil || r.Values != nil || r.Print.shows(r.Print.Changes, s.Pass.Name)
+	return r.Values != nil || r.Print.shows(r.Print.Changes, s.Pass.Name)
 }
 
 // execute calls the pass. A panic becomes a passFault.

@@ -82,7 +82,7 @@ func faultOf(t *testing.T, err error) diag.List {
 func TestABrokenGraphIsThePassesFault(t *testing.T) {
 	out := files{}
 	fuel := 5
-	r := &Runner{Reproducers: "dir", Files: out.write, Fuel: &fuel, Disable: []string{"x y"}, Dir: "data"}
+	r := &Runner{Reproducers: Reproducers{Dir: "dir", Flags: []string{"--plugin=evil"}}, Files: out.write, Fuel: &fuel, Disable: []string{"x y"}, Dir: "data"}
 	got, err := run1(t, r, "upper,break,upper", notes("a"))
 	list := faultOf(t, err)
 	want := "pass break broke TensorDTypesAreValidConstraint; this is a fault of plugin evil, not of the graph"
@@ -94,10 +94,10 @@ func TestABrokenGraphIsThePassesFault(t *testing.T) {
 	}
 	text := out["dir/tapc-reproducer-break.tap"]
 	args, ok := ReplayArguments([]byte(text))
-	if diff := cmp.Diff([]string{"opt", "--passes=break", "--fuel=4", "--disable=x y", "--data-dir=data"}, args); !ok || diff != "" {
+	if diff := cmp.Diff([]string{"opt", "--passes=break", "--fuel=4", "--disable=x y", "--data-dir=data", "--plugin=evil"}, args); !ok || diff != "" {
 		t.Errorf("%v %s\n%s", ok, diff, text)
 	}
-	for _, part := range []string{"// command: tapc opt --passes=break --fuel=4 '--disable=x y' --data-dir=data dir/tapc-reproducer-break.tap\n",
+	for _, part := range []string{"// command: tapc opt --passes=break --fuel=4 '--disable=x y' --data-dir=data --plugin=evil dir/tapc-reproducer-break.tap\n",
 		"TensorDTypesAreValidConstraint", "\n%n0 = note A"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing in\n%s", part, text)
@@ -105,9 +105,41 @@ func TestABrokenGraphIsThePassesFault(t *testing.T) {
 	}
 }
 
+func TestTheGraphBeforeAFaultIsFoundAgain(t *testing.T) {
+	for _, values := range []*Values{nil, {Equal: func(context.Context, *ir.Graph, *ir.Graph, uint64) diag.List { return nil }}} {
+		out := files{}
+		fuel := 6
+		again := func() (*ir.Graph, error) { return notes("abc", "de"), nil }
+		got, err := run1(t, &Runner{Reproducers: Reproducers{Dir: ".", Input: again}, Files: out.write, Fuel: &fuel, Values: values},
+			"append{text=wxyz},fix(shorten){max=2},upper{fuel=3},panic", notes("abc", "de"))
+		faultOf(t, err)
+		if messages(got.Graph) != "A d wx" || got.Applied != 6 {
+			t.Errorf("%q, %d applied", messages(got.Graph), got.Applied)
+		}
+		if text := out["tapc-reproducer-panic.tap"]; !strings.Contains(text, "= note A\n") || !strings.Contains(text, "note wx\n") {
+			t.Errorf("the reproducer is\n%s", text)
+		}
+	}
+	runs := 0
+	unsteady := &Table{Passes: []Pass{{Name: "once", Doc: "Work once.", Run: func(_ context.Context, c *Context) error {
+		if runs++; runs > 1 {
+			return errors.New("again?")
+		}
+		return nil
+	}}, *fakes().Find("panic")}}
+	p, err := ParsePipeline("once,panic", unsteady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&Runner{Reproducers: Reproducers{Dir: "."}, Files: files{}.write}).Run(context.Background(), p, notes("a"))
+	if list := faultOf(t, err); got.Graph != nil || !strings.Contains(list[0].Notes[0].Message, "did not give the same graph again") {
+		t.Errorf("%v %v", got.Graph, list)
+	}
+}
+
 func TestAPanicIsThePassesFault(t *testing.T) {
 	out := files{}
-	_, err := run1(t, &Runner{Reproducers: ".", Files: out.write, NoVerify: true}, "upper,panic", notes("a"))
+	_, err := run1(t, &Runner{Reproducers: Reproducers{Dir: "."}, Files: out.write, NoVerify: true}, "upper,panic", notes("a"))
 	list := faultOf(t, err)
 	if !strings.HasPrefix(list[0].Message, "pass panic panicked: ouch; this is a fault of tapc") || list[0].Hint != "tapc replay tapc-reproducer-panic.tap" {
 		t.Errorf("got %v", list)
