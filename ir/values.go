@@ -16,12 +16,12 @@ const (
 
 // Codes of the value stage, the same in every form of the IR.
 const (
-	CodeLengths  = "TAP1201" // start and end, or a matrix and its offset and shape, do not have the same length
-	CodeReversed = "TAP1202" // a range starts beyond its end
-	CodeTooLarge = "TAP1203" // a number does not fit in 64 bits
-	CodeRagged   = "TAP1204" // the rows of a matrix differ in length
-	CodeNegative = "TAP1205" // an extent is negative
-	CodeMeaning  = "TAP1206" // a word or an expression that means nothing where it stands
+	CodeLengths  = "TAP2201" // start and end, or a matrix and its offset and shape, do not have the same length
+	CodeReversed = "TAP2202" // a range starts beyond its end
+	CodeTooLarge = "TAP2203" // a number does not fit in 64 bits
+	CodeRagged   = "TAP2204" // the rows of a matrix differ in length
+	CodeNegative = "TAP2205" // an extent is negative
+	CodeMeaning  = "TAP2206" // a word or an expression that means nothing where it stands
 )
 
 // ValueProblem turns an error about a range or a map into what a diagnostic of the value stage needs: its code, and what was

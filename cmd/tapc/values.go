@@ -16,7 +16,7 @@ import (
 )
 
 // valuesCode is the code of a value that a pass changed.
-const valuesCode = "TAP0801"
+const valuesCode = "TAP0502"
 
 // equalValues evaluates two graphs on the same random inputs with the reference evaluator and gives the outputs that differ.
 // What can not be evaluated, and graphs that take different inputs, are warnings. Data files lie in dir, or are allowed.

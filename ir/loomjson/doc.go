@@ -9,17 +9,17 @@ package loomjson
 // Codes of the findings of this package. Those of the value stage are in package ir, and the codes of the constraints that a
 // document can break before it is a graph (TAP0101, TAP0102, TAP0111, TAP0112, TAP0114) are those of package ir/check.
 const (
-	codeSyntax   = "TAP1001" // parse: not JSON
-	codeTrailing = "TAP1002" // parse: text after the document
-	codeRepeated = "TAP1003" // parse: a key is there twice in one object
-	codeDeep     = "TAP1004" // parse: nested too deep
-	codeEnvelope = "TAP1005" // parse: a field of the document or of a node is unknown, missing or of the wrong type
-	codeID       = "TAP1006" // parse: a malformed id of the document or of a node
-	codeUnknown  = "TAP1010" // SchemaTypeConstraint: unknown field in a body or a tag
-	codeMissing  = "TAP1011" // SchemaTypeConstraint: a field of a body or a tag is missing
-	codeType     = "TAP1012" // SchemaTypeConstraint: a field of a body or a tag has the wrong type
-	codeRef      = "TAP1013" // SchemaTypeConstraint: a reference is not a UUID
-	codeMore     = "TAP1099" // remark: there are more problems than are listed
+	codeSyntax   = "TAP2001" // parse: not JSON
+	codeTrailing = "TAP2002" // parse: text after the document
+	codeRepeated = "TAP2003" // parse: a key is there twice in one object
+	codeDeep     = "TAP2004" // parse: nested too deep
+	codeEnvelope = "TAP2005" // parse: a field of the document or of a node is unknown, missing or of the wrong type
+	codeID       = "TAP2006" // parse: a malformed id of the document or of a node
+	codeUnknown  = "TAP2010" // SchemaTypeConstraint: unknown field in a body or a tag
+	codeMissing  = "TAP2011" // SchemaTypeConstraint: a field of a body or a tag is missing
+	codeType     = "TAP2012" // SchemaTypeConstraint: a field of a body or a tag has the wrong type
+	codeRef      = "TAP2013" // SchemaTypeConstraint: a reference is not a UUID
+	codeMore     = "TAP2099" // remark: there are more problems than are listed
 
 	codeNodeType    = "TAP0101" // TypeRestrictionConstraint
 	codeTagType     = "TAP0102" // TypeRestrictionConstraint

@@ -12,15 +12,15 @@ const Version = 1
 // Codes of the findings of this package. Those of the value stage are in package ir, and those of the constraints that a text
 // can break before it is a graph (TAP0101, TAP0102, TAP0111, TAP0112, TAP0114) are those of package ir/check.
 const (
-	codeSyntax   = "TAP1101" // parse: something else than expected
-	codeVersion  = "TAP1102" // parse: no header, or one of another version
-	codeName     = "TAP1103" // parse: a name is given to two nodes
-	codeUnknown  = "TAP1104" // parse: a name that no node has
-	codeField    = "TAP1105" // parse: a field in braces is unknown, missing or there twice
-	codeRange    = "TAP1106" // parse: a selection without a range, of what has no range of its own
-	codeRepeated = "TAP1107" // parse: a name is there twice in one list of ports, parameters or maps, or a tag on one node
-	codeDeep     = "TAP1108" // parse: nested too deep
-	codeMore     = "TAP1199" // remark: there are more problems than are listed
+	codeSyntax   = "TAP2101" // parse: something else than expected
+	codeVersion  = "TAP2102" // parse: no header, or one of another version
+	codeName     = "TAP2103" // parse: a name is given to two nodes
+	codeUnknown  = "TAP2104" // parse: a name that no node has
+	codeField    = "TAP2105" // parse: a field in braces is unknown, missing or there twice
+	codeRange    = "TAP2106" // parse: a selection without a range, of what has no range of its own
+	codeRepeated = "TAP2107" // parse: a name is there twice in one list of ports, parameters or maps, or a tag on one node
+	codeDeep     = "TAP2108" // parse: nested too deep
+	codeMore     = "TAP2199" // remark: there are more problems than are listed
 
 	codeNodeType    = "TAP0101" // TypeRestrictionConstraint
 	codeDuplicateID = "TAP0111" // SchemaTypeConstraint
