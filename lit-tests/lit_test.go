@@ -22,7 +22,7 @@ import (
 )
 
 // commands are the programs for RUN lines, by package.
-var commands = []string{"./cmd/tapc", "./tools/filecheck"}
+var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu"}
 
 func TestLit(t *testing.T) {
 	root, err := filepath.Abs("..")
@@ -41,6 +41,7 @@ func TestLit(t *testing.T) {
 		Excludes: []string{"lit_test.go", "README.md"},
 		Env:      []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "XDG_CACHE_HOME=" + os.Getenv("XDG_CACHE_HOME")},
 		Substitutions: []run.Substitution{
+			{From: "%{bin}", To: bin},
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins/host"
 )
@@ -16,6 +17,9 @@ func (a *app) startPlugins(ctx context.Context, paths []string) error {
 			return err
 		}
 		a.plugins = append(a.plugins, p)
+	}
+	if err := a.table().Validate(); err != nil {
+		return diag.Fault("the passes of the plugins do not go with tapc's: %v", err)
 	}
 	return nil
 }
