@@ -12,7 +12,7 @@ import (
 func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 	names := make([]string, g.Bound())
 	used := make([]bool, g.Bound())
-	taken := make(map[string]int, len(order)) // labels by how many nodes have them, then every name
+	labels := make(map[string]int, len(order)) // how many nodes have each
 	note := ir.ReferenceFields(func(ref *ir.NodeID) {
 		if *ref >= 0 && int(*ref) < len(used) {
 			used[*ref] = true
@@ -20,7 +20,7 @@ func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 	})
 	for _, n := range order {
 		if n.Label != "" {
-			taken[n.Label]++
+			labels[n.Label]++
 		}
 		visit(n, note)
 	}
@@ -30,13 +30,14 @@ func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 		case n.Label == "" && used[n.ID]:
 			names[n.ID] = strconv.Itoa(number)
 			number++
-		case n.Label != "" && taken[n.Label] == 1 && isWord(n.Label):
+		case n.Label != "" && labels[n.Label] == 1 && isWord(n.Label):
 			names[n.ID] = n.Label
 		}
 	}
+	free := &namer{labels: labels, taken: map[string]bool{}, next: map[string]int{}}
 	for _, n := range order {
 		if n.Label != "" && names[n.ID] == "" {
-			names[n.ID] = freeName(wordFrom(n.Label), taken)
+			names[n.ID] = free.name(wordFrom(n.Label))
 		}
 	}
 	return names
@@ -50,14 +51,20 @@ func visit(n *ir.Node, f ir.Fields) {
 	}
 }
 
-// freeName gives the word, or the word with the lowest number behind it that makes it nobody's.
-func freeName(word string, taken map[string]int) string {
+// namer makes names that are nobody's.
+type namer struct {
+	labels map[string]int // a label of one node is its name
+	taken  map[string]bool
+	next   map[string]int // number to try next behind a word
+}
+
+// name gives the word, or the word with the lowest number behind it that is free.
+func (f *namer) name(word string) string {
 	name := word
-	for taken[name] > 0 {
-		k := taken["\x00"+word] + 2
-		taken["\x00"+word]++
-		name = word + "_" + strconv.Itoa(k)
+	for f.taken[name] || f.labels[name] == 1 {
+		f.next[word] = max(f.next[word], 1) + 1
+		name = word + "_" + strconv.Itoa(f.next[word])
 	}
-	taken[name] = 1
+	f.taken[name] = true
 	return name
 }

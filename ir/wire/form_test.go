@@ -100,7 +100,7 @@ func chunks(t failer, g *ir.Graph) [][]byte {
 }
 
 func TestChunks(t *testing.T) {
-	g := irtest.Chain(30_000)
+	g := irtest.Chain(8_000)
 	g.Add(&tensorops.Note{Message: strings.Repeat("x", 3*wire.MaxChunk)}, "large")
 	g.Add(&tensorops.Note{Message: "y"}, "small")
 	all := chunks(t, g)
@@ -117,11 +117,12 @@ func TestChunks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := irtest.DiffAll(g, h); diff != "" {
-		t.Error(diff)
-	}
-	if whole := marshal(t, g); !bytes.Equal(whole, bytes.Join(all, nil)) {
+	whole := marshal(t, g)
+	if !bytes.Equal(whole, bytes.Join(all, nil)) {
 		t.Error("the chunks, joined, are not the whole graph")
+	}
+	if !bytes.Equal(whole, marshal(t, h)) {
+		t.Error("the chunks give another graph")
 	}
 }
 
@@ -131,7 +132,7 @@ func TestCutsAnywhere(t *testing.T) {
 		g := irtest.Random(t, irtest.Schedule)
 		r := wire.NewReader(dialects.Registry(), wire.Limits{})
 		for rest := marshal(t, g); len(rest) > 0; {
-			n := rapid.IntRange(1, min(len(rest), 40)).Draw(t, "cut")
+			n := rapid.IntRange(1, min(len(rest), 300)).Draw(t, "cut")
 			if err := r.Feed(rest[:n]); err != nil {
 				t.Fatal(err)
 			}
