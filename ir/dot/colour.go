@@ -63,26 +63,32 @@ func (p *picture) neighbours() map[ir.NodeID][]ir.NodeID {
 			near[a], near[b] = append(near[a], b), append(near[b], a)
 		}
 	}
-	users := map[ir.NodeID][]ir.NodeID{}
+	writers := map[ir.NodeID][]ir.NodeID{}
+	for _, it := range p.nodes {
+		if it.role == operation {
+			it.out.All(func(_, _ int, s *ir.Selection) { writers[s.Tensor] = append(writers[s.Tensor], it.node.ID) })
+		}
+	}
 	for _, it := range p.nodes {
 		if it.role != operation {
 			continue
 		}
 		var tensors []ir.NodeID
-		for _, ports := range []ir.Ports{it.in, it.out} {
-			ports.All(func(_, _ int, s *ir.Selection) {
+		for _, side := range sidesOf(it) {
+			side.ports.All(func(_, _ int, s *ir.Selection) {
 				if p.item(s.Tensor) == nil {
 					return
 				}
 				for _, t := range tensors {
 					join(t, s.Tensor)
 				}
-				for _, u := range users[s.Tensor] {
-					join(u, it.node.ID)
+				if side.in {
+					for _, w := range writers[s.Tensor] {
+						join(w, it.node.ID)
+					}
 				}
 				join(it.node.ID, s.Tensor)
 				tensors = append(tensors, s.Tensor)
-				users[s.Tensor] = append(users[s.Tensor], it.node.ID)
 			})
 		}
 	}

@@ -20,13 +20,17 @@ type decoder struct {
 	owner    owner
 	problems []problem
 	waiting  []ir.NodeID // nodes with references to nodes not met when they were read
-	stash    []member
-	readers  []*reader
 	pool     ir.Intern
-	start    []int64   // scratch
-	stop     []int64   // scratch
-	ports    []ir.Port // scratch
-	places   []int     // scratch, of the ports
+	scratch
+}
+
+// scratch holds what is read before its size is known or before it is asked for, and the readers of bodies by depth.
+type scratch struct {
+	stash       []member
+	readers     []*reader
+	start, stop []int64
+	ports       []ir.Port
+	places      []int // of the ports
 }
 
 // owner is the node, or the envelope, that is being read.

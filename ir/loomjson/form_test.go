@@ -3,6 +3,7 @@ package loomjson_test
 import (
 	"bytes"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -49,6 +50,13 @@ func FuzzRead(f *testing.F) {
 		if len(c.text) < 2000 {
 			f.Add([]byte(c.text))
 		}
+	}
+	for _, file := range documents(f) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
 	f.Add(write(f, irtest.Chain(3)))
 	reg := dialects.Registry()

@@ -13,7 +13,7 @@ type scanner struct {
 	data     []byte
 	pos      int
 	depth    int
-	scratch  []byte // of the last string with escapes
+	unquoted []byte // the last string with escapes
 	broken   bool
 	brokenAt int
 	code     string
@@ -134,11 +134,11 @@ var plain = func() (t [256]bool) {
 
 // richText goes on where text met a byte that needs care: it decodes escapes and checks UTF-8.
 func (s *scanner) richText(start, i int) []byte {
-	out := append(s.scratch[:0], s.data[start:i]...)
+	out := append(s.unquoted[:0], s.data[start:i]...)
 	for i < len(s.data) {
 		switch c := s.data[i]; {
 		case c == '"':
-			s.pos, s.scratch = i+1, out
+			s.pos, s.unquoted = i+1, out
 			return out
 		case c < 0x20:
 			s.fail(i, "a string without control characters (write \\u00XX)", "control character "+strconv.QuoteRune(rune(c)))

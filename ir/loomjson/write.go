@@ -21,7 +21,7 @@ import (
 // for positions and provenance. The error is the writer's, or names a parameter that is not a number or a text that is not
 // UTF-8.
 func Write(w io.Writer, g *ir.Graph) error {
-	e := &encoder{w: w, graph: g, uris: map[*ir.Kind][]byte{}, ids: make([]ir.UUID, g.Bound())}
+	e := &encoder{graph: g, uris: map[*ir.Kind][]byte{}, ids: make([]ir.UUID, g.Bound())}
 	nodes := make([]keyed, 0, g.Len())
 	for n := range g.Nodes() {
 		u := g.UUIDOf(n)
@@ -66,7 +66,6 @@ func (k keyed) compare(l keyed) int {
 
 // encoder is the ir.Fields that writes a body. It stands inside an object at depth levels of indent.
 type encoder struct {
-	w     io.Writer
 	graph *ir.Graph
 	ids   []ir.UUID
 	uris  map[*ir.Kind][]byte

@@ -10,9 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/irtest"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 var everything = text.Options{IDs: true, Positions: true, Provenance: true, GraphOrder: true}
@@ -159,3 +162,19 @@ func BenchmarkRead100k(b *testing.B)  { benchmarkRead(b, 100_000) }
 func BenchmarkWrite1k(b *testing.B)   { benchmarkWrite(b, 1_000) }
 func BenchmarkWrite10k(b *testing.B)  { benchmarkWrite(b, 10_000) }
 func BenchmarkWrite100k(b *testing.B) { benchmarkWrite(b, 100_000) }
+
+// Many shards write one tensor and many read it: the time must be linear in their number.
+func BenchmarkWriteShards(b *testing.B) {
+	g, box := ir.New(), zspace.MustShape(4)
+	x := g.Add(&tensorops.Tensor{DType: "int32", Range: box}, "x").ID
+	one := ir.Ports{{Name: "x", Sel: []ir.Selection{{Tensor: x, Range: box}}}}
+	for range 50_000 {
+		g.Add(&application.Application{Operation: ir.NoNode, Inputs: one}, "")
+		g.Add(&application.Application{Operation: ir.NoNode, Outputs: one}, "")
+	}
+	for b.Loop() {
+		if err := text.Write(io.Discard, g, text.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

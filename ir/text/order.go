@@ -8,11 +8,16 @@ import (
 
 // readingOrder sorts the nodes so that a reader meets a thing before its use: what a node refers to, and who produces its
 // inputs, come before it; nodes on a cycle keep the graph's order among themselves. Otherwise the order is the graph's. It is
-// the components of Tarjan's algorithm, which come out in this order; ordering the result again changes nothing.
+// the components of Tarjan's algorithm, which come out in this order; ordering the result again changes nothing. The time is
+// linear: who reads a tensor needs one vertex that stands for "all who write it", rather than each of them.
 func readingOrder(g *ir.Graph) []*ir.Node {
-	t := &tarjan{g: g, producers: producersOf(g), index: make([]int32, g.Bound()), low: make([]int32, g.Bound()),
-		order: make([]*ir.Node, 0, g.Len())}
-	t.references = ir.ReferenceFields(func(ref *ir.NodeID) { t.need(*ref) })
+	t := &tarjan{g: g, bound: ir.NodeID(g.Bound()), producers: producersOf(g), order: make([]*ir.Node, 0, g.Len())}
+	t.index, t.low = make([]int32, 2*t.bound), make([]int32, 2*t.bound)
+	t.references = ir.ReferenceFields(func(ref *ir.NodeID) {
+		if t.g.Node(*ref) != nil {
+			t.need(*ref)
+		}
+	})
 	for n := range g.Nodes() {
 		if t.index[n.ID] == 0 {
 			t.walk(n.ID)
@@ -21,8 +26,10 @@ func readingOrder(g *ir.Graph) []*ir.Node {
 	return t.order
 }
 
+// tarjan walks over the nodes, and over a vertex bound+t for each tensor t that needs the tensor's producers.
 type tarjan struct {
 	g         *ir.Graph
+	bound     ir.NodeID
 	producers producers
 	index     []int32 // 0 before the visit; then the number of the visit, done when the component is out
 	low       []int32
@@ -77,7 +84,7 @@ func (t *tarjan) enter(id ir.NodeID) {
 	t.index[id], t.low[id] = t.visits, t.visits
 	t.stack = append(t.stack, id)
 	base := len(t.needs)
-	t.addNeeds(t.g.Node(id))
+	t.addNeeds(id)
 	t.frames = append(t.frames, frame{id, base, base})
 }
 
@@ -93,20 +100,29 @@ func (t *tarjan) emit(id ir.NodeID) {
 	}
 	for _, c := range component {
 		t.index[c] = done
-		t.order = append(t.order, t.g.Node(c))
+		if c < t.bound {
+			t.order = append(t.order, t.g.Node(c))
+		}
 	}
 	t.stack = t.stack[:from]
 }
 
 // addNeeds lists what comes before a node: the producers of its inputs, and what it refers to.
-func (t *tarjan) addNeeds(n *ir.Node) {
-	t.of = n.ID
+func (t *tarjan) addNeeds(id ir.NodeID) {
+	t.of = id
+	if id >= t.bound {
+		for _, p := range t.producers.of(id - t.bound) {
+			t.need(p)
+		}
+		return
+	}
+	n := t.g.Node(id)
 	if p, ok := n.Body.(ir.Ported); ok {
 		in, _ := p.Ports()
 		for i := range *in {
 			for j := range (*in)[i].Sel {
-				for _, p := range t.producers.of((*in)[i].Sel[j].Tensor) {
-					t.need(p)
+				if tensor := (*in)[i].Sel[j].Tensor; t.g.Node(tensor) != nil {
+					t.need(t.bound + tensor)
 				}
 			}
 		}
@@ -115,7 +131,7 @@ func (t *tarjan) addNeeds(n *ir.Node) {
 }
 
 func (t *tarjan) need(id ir.NodeID) {
-	if t.g.Node(id) != nil && id != t.of && t.index[id] != done {
+	if id != t.of && t.index[id] != done {
 		t.needs = append(t.needs, id)
 	}
 }

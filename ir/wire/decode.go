@@ -178,10 +178,14 @@ type decoder struct {
 	node    int    // for messages
 	field   string // for messages
 	err     error
-	readers []*reader
-	start   []int64 // scratch
-	end     []int64
-	ports   []ir.Port
+	scratch
+}
+
+// scratch holds what is read before its size is known, and the readers of bodies by depth.
+type scratch struct {
+	readers    []*reader
+	start, end []int64
+	ports      []ir.Port
 }
 
 // fail records the first error of a node.
