@@ -45,6 +45,7 @@ func supervise() {
 	}()
 	go s.watch()
 	end := s.reap()
+	os.RemoveAll(s.order.Dir) // tapc does so too, if it can still do anything
 	s.out.Encode(state{End: &end})
 	os.Exit(0)
 }

@@ -1,0 +1,277 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins"
+)
+
+// LockName is the name of the file that says which plugins a project uses.
+const LockName = "tapc.lock"
+
+// lockVersion is the version of the file's form.
+const lockVersion = 1
+
+// Lock is the content of a lock file: the plugins of a project or a user, sorted by name, none twice.
+type Lock struct {
+	Version int      `json:"version"`
+	Plugins []Locked `json:"plugins"`
+}
+
+// Locked is a plugin as it was installed: what it provides, what it may use, and the digest of its file for each system that
+// it was installed on. It holds all that is needed to list its passes without starting it.
+type Locked struct {
+	Name     string            `json:"name"`
+	Version  string            `json:"version"`
+	Doc      string            `json:"doc,omitempty"`
+	Protocol string            `json:"protocol"` // major.minor
+	SDK      string            `json:"sdk,omitempty"`
+	SHA256   map[string]string `json:"sha256"` // by GOOS/GOARCH
+	Access   Access            `json:"access"`
+	Passes   []lockedPass      `json:"passes,omitempty"`
+	Kernels  []plugins.Text    `json:"kernels,omitempty"`
+	Rules    []plugins.Text    `json:"rules,omitempty"`
+	Backends []lockedBackend   `json:"backends,omitempty"`
+}
+
+type lockedPass struct {
+	Name    string         `json:"name"`
+	Doc     string         `json:"doc"`
+	Needs   string         `json:"needs"`
+	Upto    string         `json:"upto"`
+	Gives   string         `json:"gives"`
+	Options []lockedOption `json:"options,omitempty"`
+}
+
+type lockedBackend struct {
+	Name    string         `json:"name"`
+	Doc     string         `json:"doc,omitempty"`
+	Options []lockedOption `json:"options,omitempty"`
+}
+
+type lockedOption struct {
+	Name    string `json:"name"`
+	Doc     string `json:"doc"`
+	Type    string `json:"type"`
+	Default string `json:"default,omitempty"`
+}
+
+// System is this machine's system as lock files name it.
+func System() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// ReadLock reads a lock file; one that is not there is empty.
+func ReadLock(path string) (*Lock, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Lock{Version: lockVersion}, nil
+	}
+	l := &Lock{}
+	if err == nil {
+		err = decodeStrict(text, l)
+	}
+	if err == nil && l.Version != lockVersion {
+		err = fmt.Errorf("its form has version %d, and this tapc reads %d", l.Version, lockVersion)
+	}
+	for i := range l.Plugins {
+		if err == nil {
+			err = l.Plugins[i].check()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, strip(err))
+	}
+	return l, nil
+}
+
+// strip takes a file's name off an error that is told with it.
+func strip(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func (l *Locked) check() error {
+	if !nameForm.MatchString(l.Name) || !versionForm.MatchString(l.Version) {
+		return fmt.Errorf("plugin %q, version %q: malformed", clean(l.Name, 60), clean(l.Version, 60))
+	}
+	for system, digest := range l.SHA256 {
+		if len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "" {
+			return fmt.Errorf("plugin %s: malformed SHA-256 for %s", l.Name, clean(system, 40))
+		}
+	}
+	_, err := l.Description()
+	return err
+}
+
+// Write writes the lock file, whole or not at all.
+func (l *Lock) Write(path string) error {
+	slices.SortFunc(l.Plugins, func(a, b Locked) int { return cmp.Compare(a.Name, b.Name) })
+	text, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, append(text, '\n'))
+}
+
+// writeWhole writes beside a file and renames.
+func writeWhole(path string, data []byte) error {
+	f, err := createNew(filepath.Dir(path), 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// createNew makes a hidden file in a directory, with permissions less the umask.
+func createNew(dir string, mode os.FileMode) (*os.File, error) {
+	for i := 0; ; i++ {
+		name := filepath.Join(dir, fmt.Sprintf(".new-%d-%d", os.Getpid(), i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) || i == maxNew {
+			return f, err
+		}
+	}
+}
+
+// maxNew bounds the search for a free name.
+const maxNew = 1000
+
+// Find gives the plugin of a name, or nil.
+func (l *Lock) Find(name string) *Locked {
+	for i := range l.Plugins {
+		if l.Plugins[i].Name == name {
+			return &l.Plugins[i]
+		}
+	}
+	return nil
+}
+
+// Holds says whether some plugin has a digest for this system.
+func (l *Lock) Holds(digest string) *Locked {
+	for i := range l.Plugins {
+		if l.Plugins[i].SHA256[System()] == digest {
+			return &l.Plugins[i]
+		}
+	}
+	return nil
+}
+
+// put adds a plugin or replaces the one of its name. Digests for other systems stay if the version is the same.
+func (l *Lock) put(p Locked) {
+	old := l.Find(p.Name)
+	if old == nil {
+		l.Plugins = append(l.Plugins, p)
+		return
+	}
+	if old.Version == p.Version {
+		for system, digest := range old.SHA256 {
+			if system != System() {
+				p.SHA256[system] = digest
+			}
+		}
+	}
+	*old = p
+}
+
+// lockedOf gives what a lock file says of a plugin that was started.
+func lockedOf(d *Description, digest string, access Access) Locked {
+	l := Locked{Name: d.Name, Version: d.Version, Doc: d.Doc, SDK: d.SDK, SHA256: map[string]string{System(): digest}, Access: access,
+		Protocol: fmt.Sprintf("%d.%d", plugins.ProtocolMajor, d.Minor), Kernels: d.Kernels, Rules: d.Rules}
+	for _, p := range d.Passes {
+		l.Passes = append(l.Passes, lockedPass{p.Name, p.Doc, p.Needs.Word(), p.Upto.Word(), p.Gives.Word(), lockedOptions(p.Options)})
+	}
+	for _, b := range d.Backends {
+		l.Backends = append(l.Backends, lockedBackend{b.Name, b.Doc, lockedOptions(b.Options)})
+	}
+	return l
+}
+
+func lockedOptions(list []pipeline.Option) []lockedOption {
+	var out []lockedOption
+	for _, o := range list {
+		out = append(out, lockedOption{o.Name, o.Doc, o.Type.String(), o.Default})
+	}
+	return out
+}
+
+// Description gives what the plugin provides, as the lock file has it.
+func (l *Locked) Description() (*Description, error) {
+	d := &Description{Name: l.Name, Version: l.Version, Doc: l.Doc, SDK: l.SDK, Kernels: l.Kernels, Rules: l.Rules}
+	fmt.Sscanf(l.Protocol, "1.%d", &d.Minor)
+	r := reading{seen: map[string]bool{}}
+	for _, x := range l.Passes {
+		r.name("pass", x.Name, x.Doc)
+		p := pipeline.Pass{Name: x.Name, Doc: x.Doc, Plugin: l.Name, Options: r.unlock(x.Name, x.Options)}
+		p.Needs = r.stage(x.Name, x.Needs, pipeline.OperationExpression)
+		p.Upto = r.stage(x.Name, x.Upto, p.Needs)
+		p.Gives = r.stage(x.Name, x.Gives, p.Needs)
+		d.Passes = append(d.Passes, p)
+	}
+	for _, x := range l.Rules {
+		r.name("pass", x.Name, x.Doc)
+	}
+	for _, x := range l.Backends {
+		r.name("back end", x.Name, "-")
+		d.Backends = append(d.Backends, Backend{x.Name, x.Doc, r.unlock(x.Name, x.Options)})
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", l.Name, r.err)
+	}
+	return d, nil
+}
+
+func (r *reading) unlock(of string, list []lockedOption) []pipeline.Option {
+	var out []pipeline.Option
+	for _, x := range list {
+		r.name("option of "+of, x.Name, x.Doc)
+		o := pipeline.Option{Name: x.Name, Doc: x.Doc, Default: x.Default}
+		for _, t := range optionTypes {
+			if t.String() == x.Type {
+				o.Type = t
+			}
+		}
+		if o.Type.String() != x.Type {
+			r.say("%s: option %s has the unknown type %q", of, x.Name, clean(x.Type, 40))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// compareLocked gives the name of the first field in which two entries differ, or "".
+func compareLocked(a, b *Locked) string {
+	for _, x := range []struct {
+		name string
+		a, b any
+	}{{"version", a.Version, b.Version}, {"protocol", a.Protocol, b.Protocol}, {"passes", a.Passes, b.Passes},
+		{"kernels", a.Kernels, b.Kernels}, {"rules", a.Rules, b.Rules}, {"back ends", a.Backends, b.Backends}} {
+		ta, _ := json.Marshal(x.a)
+		tb, _ := json.Marshal(x.b)
+		if string(ta) != string(tb) {
+			return x.name
+		}
+	}
+	return ""
+}
