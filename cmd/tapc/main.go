@@ -6,6 +6,13 @@
 // Read next: table.go, then docs/cli.md.
 package main
 
-import "os"
+import (
+	"os"
 
-func main() { os.Exit(newApp(os.Stdin, os.Stdout, os.Stderr).main(os.Args[1:])) }
+	"tensortapestry.org/tapc/plugins/host"
+)
+
+func main() {
+	host.Supervise() // does not return in a process that watches a plugin
+	os.Exit(newApp(os.Stdin, os.Stdout, os.Stderr).main(os.Args[1:]))
+}

@@ -19,12 +19,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/plugins/host"
 )
 
 // asTapc is the variable that turns the test program into tapc, for tests that need a process.
 const asTapc = "TAPC_TEST_AS_TAPC"
 
 func TestMain(m *testing.M) {
+	host.Supervise()
 	if os.Getenv(asTapc) != "" {
 		main()
 	}

@@ -79,6 +79,9 @@ func fakes() *Table {
 				return nil
 			}},
 		{Name: "break", Doc: "Leave an invalid graph.", Run: break1, Plugin: "evil"},
+		{Name: "crash", Doc: "Crash elsewhere.", Plugin: "evil", Run: func(context.Context, *Context) error {
+			return &diag.StatusError{Status: diag.ExitInternal, Err: diag.Diagnostic{Code: "P1", Message: "plugin evil, pass crash: it is gone"}}
+		}},
 		{Name: "panic", Doc: "Panic.", Run: func(context.Context, *Context) error { panic("ouch") }},
 		{Name: "refuse", Doc: "Give an error.", Run: func(context.Context, *Context) error { return fmt.Errorf("no") }},
 		{Name: "complain", Doc: "Give a diagnostic.", Run: func(_ context.Context, c *Context) error {

@@ -78,6 +78,22 @@ func (r *run) reproduce(s *Step, before *ir.Graph, fuelLeft int, f *passFault) e
 	return &diag.StatusError{Status: diag.ExitInternal, Err: append(diag.List{head}, f.found...)}
 }
 
+// blamePlugin adds the file that repeats it to a plugin's fault, which says itself what happened. The graph is as it was before
+// the pass: a plugin has a copy.
+func (r *run) blamePlugin(s *Step, fuelLeft int, err error) error {
+	list := diag.FromError(err)
+	switch name, failed := r.writeReproducer(s, r.result.Graph, fuelLeft, &passFault{what: "failed", found: list}); {
+	case failed != nil:
+		list[0] = list[0].WithNote(diag.Location{}, "no reproducer could be written: %v", failed)
+	case name != "":
+		list[0] = list[0].WithNote(diag.Location{File: name}, "the graph before the pass and the command that repeats this")
+		if list[0].Hint == "" {
+			list[0] = list[0].WithHint("tapc replay %s", quote(name))
+		}
+	}
+	return &diag.StatusError{Status: diag.ExitInternal, Err: list}
+}
+
 // replayLead begins the line of a reproducer that says which arguments of tapc repeat it, as a JSON list.
 const replayLead = "// replay: "
 

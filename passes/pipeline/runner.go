@@ -220,6 +220,8 @@ func (r *run) step(ctx context.Context, s *Step) error {
 	switch {
 	case errors.As(err, &fault):
 		return r.blame(ctx, s, before, fuelLeft, fault)
+	case s.Pass.Plugin != "" && diag.ExitStatus(err) == diag.ExitInternal:
+		return r.blamePlugin(s, fuelLeft, err)
 	case err != nil:
 		return err
 	}

@@ -105,6 +105,25 @@ func TestABrokenGraphIsThePassesFault(t *testing.T) {
 	}
 }
 
+func TestAPluginSaysItselfWhatItsFaultIs(t *testing.T) {
+	out := files{}
+	got, err := run1(t, &Runner{Reproducers: Reproducers{Dir: "dir", Flags: []string{"--plugin=evil"}}, Files: out.write}, "upper,crash,upper", notes("a"))
+	list := faultOf(t, err)
+	if len(list) != 1 || list[0].Code != "P1" || len(list[0].Notes) != 1 || list[0].Notes[0].Location.File != "dir/tapc-reproducer-crash.tap" {
+		t.Errorf("got %+v", list)
+	}
+	if messages(got.Graph) != "A" {
+		t.Errorf("the graph is %q", messages(got.Graph))
+	}
+	text := out["dir/tapc-reproducer-crash.tap"]
+	if args, ok := ReplayArguments([]byte(text)); !ok || !slices.Equal(args, []string{"opt", "--passes=crash", "--plugin=evil"}) {
+		t.Errorf("%v %v\n%s", args, ok, text)
+	}
+	if !strings.Contains(text, "plugin evil, pass crash: it is gone") || !strings.Contains(text, "note A") {
+		t.Errorf("the file is\n%s", text)
+	}
+}
+
 func TestTheGraphBeforeAFaultIsFoundAgain(t *testing.T) {
 	for _, values := range []*Values{nil, {Equal: func(context.Context, *ir.Graph, *ir.Graph, uint64) diag.List { return nil }}} {
 		out := files{}
