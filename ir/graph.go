@@ -129,6 +129,9 @@ func (g *Graph) Remove(id NodeID) {
 	}
 }
 
+// Skip leaves out the next n numbers: no node will have them, as if their nodes had been added and removed.
+func (g *Graph) Skip(n int) { g.nodes = append(g.nodes, make([]*Node, n)...) }
+
 // Len is the number of nodes.
 func (g *Graph) Len() int { return g.live }
 

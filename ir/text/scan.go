@@ -20,8 +20,9 @@ type parser struct {
 	file     string
 	node     string // name of the node that is read
 	findings diag.List
-	line     int // of lineAt
-	lineAt   int // an offset at the start of a line, up to which lines are counted
+	lines    int // ends of lines before counted
+	lineAt   int // start of the line of counted
+	counted  int // offset up to which lines are counted
 }
 
 // report adds a finding at an offset.
@@ -45,18 +46,16 @@ func (p *parser) report(at int, code, constraint, message, expected, found strin
 
 // place gives the line and the column of an offset. It is quick when offsets grow.
 func (p *parser) place(at int) (line, col int) {
-	if at < p.lineAt {
-		p.line, p.lineAt = 0, 0
+	if at < p.counted {
+		p.lines, p.lineAt, p.counted = 0, 0, 0
 	}
-	if p.line == 0 {
-		p.line = 1
-	}
-	between := p.data[p.lineAt:at]
+	between := p.data[p.counted:at]
 	if n := bytes.Count(between, newline); n > 0 {
-		p.line += n
-		p.lineAt += bytes.LastIndexByte(between, '\n') + 1
+		p.lines += n
+		p.lineAt = p.counted + bytes.LastIndexByte(between, '\n') + 1
 	}
-	return p.line, at - p.lineAt + 1
+	p.counted = at
+	return p.lines + 1, at - p.lineAt + 1
 }
 
 var newline = []byte{'\n'}
