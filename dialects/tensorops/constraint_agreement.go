@@ -27,7 +27,7 @@ var tensorOperationAgreement = check.Constraint{
 
 func checkTensorOperationAgreement(c *check.Context) {
 	g := c.Graph()
-	producers := make([]producer, g.Bound())
+	producers := make([]entry, g.Bound())
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*Operation)
 		if !ok {
@@ -36,51 +36,59 @@ func checkTensorOperationAgreement(c *check.Context) {
 		if !c.Go() {
 			return
 		}
-		for side, name := range sides {
-			op.side(side).All(func(port, entry int, s *ir.Selection) {
-				field := check.PortField(name, op.side(side)[port].Name, entry)
-				if checkSelection(c, n, field, s) && side == 1 {
-					checkTotal(c, n, field, s)
-					checkSingle(c, n, field, s, producers)
+		for side := range sides {
+			op.side(side).All(func(port, i int, s *ir.Selection) {
+				e := entry{n, int32(port), int32(i)}
+				if checkSelection(c, e, side, s) && side == outputSide {
+					checkTotal(c, e, s)
+					checkSingle(c, e, s, producers)
 				}
 			})
 		}
 	}
 }
 
-// producer is the output entry that writes a tensor; a nil node is none yet.
-type producer struct {
-	node  *ir.Node
-	field string
+// entry is one selection of an operation; a nil node is none.
+type entry struct {
+	node    *ir.Node
+	port, i int32
+}
+
+// field is the entry's JSON pointer, which is made for findings only.
+func (e entry) field(side int) string {
+	return check.PortField(sides[side], e.node.Body.(*Operation).side(side)[e.port].Name, int(e.i))
 }
 
 // checkSelection checks that a selection is a box inside an existing tensor.
-func checkSelection(c *check.Context, n *ir.Node, field string, s *ir.Selection) bool {
-	t, ok := c.Ref("TAP0131", "TAP0132", n, field+"/tensorId", s.Tensor, TensorKind)
-	if !ok {
-		return false
+func checkSelection(c *check.Context, e entry, side int, s *ir.Selection) bool {
+	tensor := TensorOf(c.Graph(), s.Tensor)
+	if tensor != nil && tensor.Range.Contains(s.Range) {
+		return true
 	}
-	tensor := t.Body.(*Tensor)
+	n, field := e.node, e.field(side)
+	t, ok := c.Ref("TAP0131", "TAP0132", n, field+"/tensorId", s.Tensor, TensorKind)
 	switch {
+	case !ok:
 	case s.Range.Rank() != tensor.Range.Rank():
 		c.Report(c.Error("TAP0133", n, field+"/range", "a selection of %s has the wrong number of dimensions", c.Graph().Name(t.ID)).
 			Want(fmt.Sprintf("%d, as %v has", tensor.Range.Rank(), tensor.Range), fmt.Sprintf("%d in %v", s.Range.Rank(), s.Range)).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
-		return false
-	case !tensor.Range.Contains(s.Range):
+	default:
 		c.Report(c.Error("TAP0134", n, field+"/range", "a selection reaches beyond %s", c.Graph().Name(t.ID)).
 			Want(fmt.Sprintf("a box inside %v", tensor.Range), check.Beyond(tensor.Range, s.Range)).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
-		return false
 	}
-	return true
+	return false
 }
 
 // checkTotal checks that an output selection leaves no cell of its tensor unwritten.
-func checkTotal(c *check.Context, n *ir.Node, field string, s *ir.Selection) {
+func checkTotal(c *check.Context, e entry, s *ir.Selection) {
 	tensor := TensorOf(c.Graph(), s.Tensor)
+	if s.Range.Contains(tensor.Range) {
+		return
+	}
 	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range}, 1); len(rest) > 0 {
-		c.Report(c.Error("TAP0135", n, field+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
+		c.Report(c.Error("TAP0135", e.node, e.field(outputSide)+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
 			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range, rest[0])).
 			WithNote(c.At(c.Graph().Node(s.Tensor), "/body/range"), "the tensor").
 			WithHint("outputs are total; write a part by an operation on a tensor of its own"))
@@ -88,14 +96,14 @@ func checkTotal(c *check.Context, n *ir.Node, field string, s *ir.Selection) {
 }
 
 // checkSingle checks that no earlier output entry writes the tensor.
-func checkSingle(c *check.Context, n *ir.Node, field string, s *ir.Selection, producers []producer) {
+func checkSingle(c *check.Context, e entry, s *ir.Selection, producers []entry) {
 	first := &producers[s.Tensor]
 	if first.node == nil {
-		*first = producer{n, field}
+		*first = e
 		return
 	}
-	g := c.Graph()
-	c.Report(c.Error("TAP0136", n, field, "%s is written twice", g.Name(s.Tensor)).
+	g, n := c.Graph(), e.node
+	c.Report(c.Error("TAP0136", n, e.field(outputSide), "%s is written twice", g.Name(s.Tensor)).
 		Want("one producer", fmt.Sprintf("%s and %s", g.Name(first.node.ID), g.Name(n.ID))).
-		WithNote(c.At(first.node, first.field), "the first producer is %s", g.Name(first.node.ID)))
+		WithNote(c.At(first.node, first.field(outputSide)), "the first producer is %s", g.Name(first.node.ID)))
 }

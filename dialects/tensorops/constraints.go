@@ -47,6 +47,9 @@ func DefaultDTypes() []string {
 // sides are the two sides of a ported node, in the order in which they are checked.
 var sides = [...]string{"inputs", "outputs"}
 
+// outputSide is the number of the outputs among the sides.
+const outputSide = 1
+
 // side gives one side of an operation.
 func (o *Operation) side(i int) ir.Ports {
 	if i == 0 {
