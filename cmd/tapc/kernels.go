@@ -103,7 +103,7 @@ func operandLine(o *kernels.OperandDecl) string {
 	}
 	items := make([]string, len(o.Index))
 	for i, x := range o.Index {
-		items[i] = itemText(x)
+		items[i] = x.String()
 	}
 	text += ": " + o.Type + " [" + strings.Join(items, ", ") + "]"
 	if o.Optional {
@@ -113,39 +113,6 @@ func operandLine(o *kernels.OperandDecl) string {
 		text += ", also called " + wordList(o.Names[1:])
 	}
 	return text
-}
-
-// itemText writes an item of an index string as declarations do.
-func itemText(x kernels.IndexItem) string {
-	if x.Group != "" {
-		return "*" + x.Group + [...]string{"", " broadcast", " drop " + x.Attr, " permute " + x.Attr}[x.Use]
-	}
-	var b strings.Builder
-	for i, t := range x.Terms {
-		factor := t.Factor
-		switch {
-		case i > 0 && factor < 0:
-			b.WriteString(" - ")
-			factor = -factor
-		case i > 0:
-			b.WriteString(" + ")
-		}
-		b.WriteString(termText(factor, t.Dim, t.Attr))
-	}
-	return b.String()
-}
-
-func termText(factor int64, names ...string) string {
-	names = slices.DeleteFunc(names, func(s string) bool { return s == "" })
-	switch {
-	case len(names) == 0:
-		return fmt.Sprint(factor)
-	case factor == 1:
-		return strings.Join(names, "*")
-	case factor == -1:
-		return "-" + strings.Join(names, "*")
-	}
-	return fmt.Sprintf("%d*%s", factor, strings.Join(names, "*"))
 }
 
 func attrLine(at *kernels.AttrDecl) string {

@@ -5,7 +5,10 @@
 // and every back end must agree with them. It imports nothing of tapc. Read next: package dialects/tensorops.
 package scalar
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // DType is the type of a tensor's elements.
 type DType uint8
@@ -161,4 +164,20 @@ func (d DType) Wide() DType {
 func (d DType) Format() (exponent, mantissa int, finite, ok bool) {
 	ff, ok := smallFloats[d]
 	return ff.exp, ff.mant, ff.finite, ok
+}
+
+// MaxFinite is the greatest finite value of a float type.
+func (d DType) MaxFinite() float64 {
+	switch d {
+	case Float32:
+		return math.MaxFloat32
+	case Float64:
+		return math.MaxFloat64
+	}
+	ff := smallFloats[d]
+	top := uint16(1<<ff.exp-1) << ff.mant
+	if ff.finite {
+		return ff.decode(top | (1<<ff.mant - 2))
+	}
+	return ff.decode(top - 1)
 }

@@ -220,6 +220,9 @@ func adapt(e *Expr, d DType) (*Expr, error) {
 		}
 		return NewConst(v), nil
 	}
+	if e.Op == Attr {
+		return &Expr{Op: Attr, Type: d, Name: e.Name}, nil
+	}
 	c := *e
 	c.Args = slices.Clone(e.Args)
 	for i, a := range c.Args {

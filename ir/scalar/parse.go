@@ -390,3 +390,10 @@ func (p *parser) reduction(monoid Op) (e *Expr, done bool, err error) {
 	e, err = infer(NewReduce(monoid, over, body))
 	return e, true, err
 }
+
+// IsFunction says whether a name followed by "(" is an operator, a reduction or at.
+func IsFunction(name string) bool {
+	_, isOp := opByName[name]
+	_, isMonoid := monoids[name]
+	return isOp || isMonoid || name == "at"
+}

@@ -179,8 +179,10 @@ func (c *caller) bindType(o *kernels.OperandDecl, d scalar.DType) bool {
 
 func (c *caller) bindItem(x kernels.IndexItem, shape []int64) bool {
 	switch {
-	case x.Group == "" && len(x.Terms) == 1:
-		c.sizes[x.Terms[0].Dim] = shape
+	case x.At != "":
+		return false
+	case x.Group == "":
+		c.sizes[x.Dim] = shape
 	case x.Use == kernels.Permute:
 		perm := c.rnd.Perm(len(shape))
 		if c.chance(0.3) {
@@ -344,7 +346,7 @@ func (c *caller) operand(o *kernels.OperandDecl) ([]int64, scalar.DType, bool) {
 	for _, x := range o.Index {
 		name := x.Group
 		if x.Group == "" {
-			name = x.Terms[0].Dim
+			name = x.Dim
 		}
 		sizes, known := c.sizes[name]
 		if !known {

@@ -1,41 +1,92 @@
 package kernels
 
 import (
-	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// bindBody reads the statements with the operands, attributes and types of this call, and finds the dims each runs over.
+// bindBody reads the statements with the operands, attributes and types of this call. A statement for an output that the call
+// leaves out is not there; one for a variadic output is there once for each selection.
 func (b *binder) bindBody() error {
 	for _, l := range b.decl.Lets {
-		e, err := scalar.Parse(l.Text, bodyScope{b})
-		if b.missing != nil {
-			return b.missing
-		}
-		if err != nil {
-			return refuse("/body", "a body that is defined for these types", err.Error(), "kernel %s, %s", b.decl.Name, l.Name)
-		}
-		e = e.Fold()
-		s := Statement{Name: l.Name, Store: b.outputNamed(l.Name), Value: e}
-		if s.Store >= 0 {
-			if s.Value, err = e.WithType(b.in.Operands[s.Store].Type); err != nil {
-				return refuse("/body", "the type of the output", err.Error(), "kernel %s, %s", b.decl.Name, l.Name)
+		i, isOperand := b.decl.operand(l.Name)
+		if !isOperand || !b.decl.Operands[i].Out {
+			if err := b.let(l, -1); err != nil {
+				return err
 			}
-			s.Over = b.dimsOf(s.Store)
-		} else {
-			s.Over = b.free(e)
+			continue
 		}
-		b.in.Statements = append(b.in.Statements, s)
+		for j, n := 0, len(b.in.Operands); j < n; j++ {
+			if o := &b.in.Operands[j]; o.Decl == &b.decl.Operands[i] {
+				b.entry = o.Entry
+				if err := b.let(l, j); err != nil {
+					return err
+				}
+			}
+		}
 	}
-	b.markIndex()
 	return nil
 }
 
-func (b *binder) outputNamed(name string) int {
-	return slices.IndexFunc(b.in.Operands, func(o Operand) bool { return o.Decl.Out && o.Decl.Name() == name })
+// let reads one statement, stored to an operand or not.
+func (b *binder) let(l Let, store int) error {
+	e, err := scalar.Parse(l.Text, bodyScope{b, -1})
+	if b.missing != nil {
+		return b.missing
+	}
+	if err == nil && store >= 0 {
+		e, err = e.WithType(b.in.Operands[store].Type)
+	}
+	if err != nil {
+		return refuse("/body", "a body that is defined for these types", err.Error(), "kernel %s, %s", b.decl.Name, l.Name)
+	}
+	e = b.settle(e)
+	if e.Type == scalar.Invalid {
+		b.literals[l.Name] = e
+		return nil
+	}
+	name := ""
+	e.Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Attr {
+			name = e.Name
+		}
+		return true
+	})
+	if name != "" {
+		return refuse("/body/params", quote(name), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
+	}
+	s := Statement{Name: l.Name, Store: store, Value: e}
+	if store >= 0 {
+		s.Over = b.dimsOf(store)
+		if b.in.Operands[store].Decl.Variadic {
+			s.Name = identifier(eachName(l.Name, b.entry))
+		}
+	} else {
+		s.Over = b.free(e)
+	}
+	b.in.Statements = append(b.in.Statements, s)
+	return nil
+}
+
+// settle simplifies an expression: constants are folded, conditions on dims that hold everywhere or nowhere are decided, and
+// reads at computed places become plain accesses where they can.
+func (b *binder) settle(e *scalar.Expr) *scalar.Expr {
+	return e.Fold().Map(func(e *scalar.Expr) *scalar.Expr {
+		switch {
+		case e.IsAt():
+			return b.direct(e)
+		case e.Op == scalar.Where:
+			if v, ok := b.decided(e.Args[0]); ok {
+				return e.Args[2-v]
+			}
+		case e.Type == scalar.Int64 && e.Op >= scalar.Neg && e.Op < scalar.Cast:
+			if s, ok := b.affine(e); ok {
+				return s.expr()
+			}
+		}
+		return e
+	}).Fold()
 }
 
 // dimsOf gives the dims that an operand's index string runs along, ascending.
@@ -75,14 +126,18 @@ func (b *binder) free(e *scalar.Expr) []int {
 		mark(b.in.Statements[e.Ref].Over)
 	case scalar.Loop:
 		in[e.Ref] = true
-	}
-	for _, a := range e.Args {
-		mark(b.free(a))
-	}
-	if e.Op == scalar.Reduce {
+	case scalar.Reduce:
+		mark(b.free(e.Args[0]))
 		for _, d := range e.Over {
 			in[d] = false
 		}
+		if e.IsAt() {
+			mark(b.free(e.Args[1]))
+		}
+		return trueAt(in)
+	}
+	for _, a := range e.Args {
+		mark(b.free(a))
 	}
 	return trueAt(in)
 }
@@ -113,136 +168,13 @@ func (b *binder) markIndex() {
 	}
 }
 
-// bodyScope resolves the names in a body for one call.
-type bodyScope struct{ *binder }
-
-// Lookup finds an earlier statement, an operand, an attribute or a dimension.
-func (s bodyScope) Lookup(name string) (*scalar.Expr, bool) {
-	for i, st := range s.in.Statements {
-		if st.Name == name {
-			return scalar.NewLocal(i, st.Value.Type), true
+// variadic gives the numbers of the operands that are the selections of a declared one.
+func (b *binder) variadic(name string) []int {
+	var list []int
+	for i, o := range b.in.Operands {
+		if !o.View && slices.Contains(o.Decl.Names, name) {
+			list = append(list, i)
 		}
 	}
-	if i, ok := s.decl.operand(name); ok {
-		return s.load(&s.decl.Operands[i])
-	}
-	if a, ok := s.decl.attr(name); ok {
-		return s.attr(a)
-	}
-	if dims, ok := s.dims[name]; ok && len(dims) == 1 {
-		return scalar.NewLoop(dims[0]), true
-	}
-	return nil, false
-}
-
-// load reads an operand. One that is not given reads as zero: the body asks given() before it uses it, and that branch folds
-// away.
-func (s bodyScope) load(o *OperandDecl) (*scalar.Expr, bool) {
-	i := slices.IndexFunc(s.in.Operands, func(x Operand) bool { return x.Decl == o })
-	if i >= 0 {
-		return scalar.NewLoad(i, s.in.Operands[i].Type), !o.Variadic
-	}
-	t, ok := s.types[o.Type]
-	if !ok {
-		t, _ = scalar.ParseDType(o.Type)
-	}
-	return scalar.NewConst(scalar.Zero(t)), true
-}
-
-func (s bodyScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
-	v, given := s.attrs[a.Name]
-	switch {
-	case a.Type == BoolAttr:
-		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
-	case a.Type != NumberAttr && a.Type != IntAttr:
-		return nil, false
-	case !given && s.allGiven():
-		s.missing = refuse("/body/params", quote(a.Name), "no such parameter", "kernel %s misses a parameter", s.decl.Name)
-	}
-	f, _ := v.Number()
-	return &scalar.Expr{Op: scalar.Const, Value: scalar.Value{F: f}}, true
-}
-
-// allGiven says whether every optional operand is there: an attribute without a default is then needed.
-func (s bodyScope) allGiven() bool {
-	for i := range s.decl.Operands {
-		o := &s.decl.Operands[i]
-		if o.Optional && !slices.ContainsFunc(s.in.Operands, func(x Operand) bool { return x.Decl == o }) {
-			return false
-		}
-	}
-	return true
-}
-
-// Axes gives the dims of a dimension, of a group or of an axes attribute.
-func (s bodyScope) Axes(name string) ([]int, bool) {
-	if a, ok := s.decl.attr(name); ok && a.Type == AxesAttr {
-		var dims []int
-		for _, i := range s.axes(name) {
-			dims = append(dims, s.dims[a.Of][i])
-		}
-		return dims, true
-	}
-	dims, ok := s.dims[name]
-	return dims, ok
-}
-
-// Call resolves given(operand), is(attribute, word) and fold(operator, operand) and convert(operand, like).
-func (s bodyScope) Call(name string, args []string) (*scalar.Expr, bool, error) {
-	switch {
-	case name == "given" && len(args) == 1:
-		i, ok := s.decl.operand(args[0])
-		if !ok {
-			return nil, true, fmt.Errorf("given: unknown operand %q", args[0])
-		}
-		o := &s.decl.Operands[i]
-		found := slices.ContainsFunc(s.in.Operands, func(x Operand) bool { return x.Decl == o })
-		return scalar.NewConst(scalar.BoolValue(found)), true, nil
-	case name == "is" && len(args) == 2:
-		v, ok := s.attrs[args[0]]
-		if !ok {
-			return nil, true, fmt.Errorf("is: unknown attribute %q", args[0])
-		}
-		return scalar.NewConst(scalar.BoolValue(v.Kind == ir.AttrString && v.Str == args[1])), true, nil
-	case name == "convert" && len(args) == 2:
-		e, err := s.convert(args[0], args[1])
-		return e, true, err
-	case name == "fold" && len(args) == 2:
-		e, err := s.fold(args[0], args[1])
-		return e, true, err
-	}
-	return nil, false, nil
-}
-
-// convert casts an operand to the type of another.
-func (s bodyScope) convert(from, like string) (*scalar.Expr, error) {
-	e, ok := s.Lookup(from)
-	i, ok2 := s.decl.operand(like)
-	if !ok || !ok2 {
-		return nil, fmt.Errorf("convert: unknown operand %q or %q", from, like)
-	}
-	return scalar.NewCast(s.types[s.decl.Operands[i].Type], e), nil
-}
-
-// fold joins the selections of a variadic operand, first to last.
-func (s bodyScope) fold(op, operand string) (*scalar.Expr, error) {
-	var acc *scalar.Expr
-	for i, o := range s.in.Operands {
-		if !slices.Contains(o.Decl.Names, operand) {
-			continue
-		}
-		e := scalar.NewLoad(i, o.Type)
-		if acc == nil {
-			acc = e
-			continue
-		}
-		var err error
-		if acc, err = scalar.NewNamed(op, acc, e); err != nil {
-			return nil, err
-		}
-	}
-	if acc == nil {
-		return nil, fmt.Errorf("fold: no selections of %q", operand)
-	}
-	return acc, nil
+	return list
 }

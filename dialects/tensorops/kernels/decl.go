@@ -2,12 +2,11 @@
 //
 // A kernel is declared once, in one file of library/: named operands with index strings, attributes, types and a scalar
 // body. From that, this package derives the shape rule, the iteration space, the polyhedral signature, the checks of an
-// operation and the statements that the reference evaluator runs and every back end compiles. It must not import a back end
-// or a pass. Read next: bind.go.
+// operation, its cost, its page of documentation and the statements that the reference evaluator runs and every back end
+// compiles. It must not import a back end or a pass. Read next: parse.go for the language, bind.go for what is derived.
 package kernels
 
 import (
-	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -21,7 +20,11 @@ type Decl struct {
 	Operands []OperandDecl
 	Types    []TypeVar
 	Attrs    []AttrDecl
+	Sizes    []Let // how large a dimension or group is
 	Lets     []Let // in order; one named after an output operand is what is stored there
+	Cost     string
+	Cases    []Case
+	Opaque   string // why an operand's signature is wider than what is read; "" if it is not
 }
 
 // OperandDecl is a named input or output. Its first name is the one tapc uses; graphs may use any.
@@ -32,6 +35,8 @@ type OperandDecl struct {
 	Variadic bool   // one or more selections
 	Type     string // a type variable or an element type
 	Index    []IndexItem
+	Else     string // what is read outside the operand; "" is 0
+	Line     int
 }
 
 // Name is the operand's first name.
@@ -40,62 +45,86 @@ func (o *OperandDecl) Name() string { return o.Names[0] }
 // GroupUse says how an index string uses a group of dimensions.
 type GroupUse uint8
 
-// The uses of a group: as it is; right-aligned with sizes 1 stretched; without the dimensions an attribute lists; in the
-// order an attribute gives.
+// The uses of a group: as it is; right-aligned with sizes 1 stretched; without the dimensions an attribute lists; with those
+// alone; in the order an attribute gives.
 const (
 	Plain GroupUse = iota
 	Broadcast
 	Drop
 	Permute
+	Keep
 )
 
-// IndexItem is one entry of an index string: either a group such as *batch, or a sum of terms such as oh*stride + kh - pad.
+var groupUses = []string{"", "broadcast", "drop", "permute", "keep"}
+
+// IndexItem is one entry of an index string: a dimension, or a group of dimensions such as *batch. With At, Dim or Group is
+// the operand's own and At says which coordinate is read (or written): an expression of other dimensions, such as
+// oh*stride + kh - pad, and for a group one that holds for each of its dimensions.
 type IndexItem struct {
+	Dim   string
 	Group string
 	Use   GroupUse
-	Attr  string // of Drop and Permute
-	Terms []Term
+	Attr  string // of Drop, Keep and Permute
+	Each  bool   // every selection of a variadic operand has a Dim of its own
+	At    string
 }
 
-// bare gives the dimension that the item is, if it is nothing but that.
-func (x IndexItem) bare() (string, bool) {
-	if len(x.Terms) == 1 && x.Terms[0].Dim != "" && x.Terms[0].Attr == "" && x.Terms[0].Factor == 1 {
-		return x.Terms[0].Dim, true
-	}
-	return "", false
-}
+// name is the dimension or group that the item is about.
+func (x IndexItem) name() string { return x.Dim + x.Group }
 
-// Term is Factor · Attr · Dim, each left out when it is "" (Factor is then all).
-type Term struct {
-	Factor int64
-	Attr   string
-	Dim    string
-}
-
-// TypeVar is a type variable with the element types it may stand for.
+// TypeVar is a type variable with the element types it may stand for: those of a class, or the one that a function gives for
+// the variable Of.
 type TypeVar struct {
 	Name  string
 	Class string
+	Of    string
 }
 
 // classes are the names for sets of element types.
 var classes = map[string]func(scalar.DType) bool{
-	"any":     func(d scalar.DType) bool { return d != scalar.Invalid },
-	"numeric": scalar.DType.IsNumeric,
-	"real":    func(d scalar.DType) bool { return d.IsInt() || d.IsFloat() },
-	"float":   func(d scalar.DType) bool { return d.IsFloat() || d.IsComplex() },
-	"integer": scalar.DType.IsInt,
-	"logic":   func(d scalar.DType) bool { return d.IsBool() || d.IsInt() },
-	"boolean": scalar.DType.IsBool,
+	"any":      func(d scalar.DType) bool { return d != scalar.Invalid },
+	"numeric":  scalar.DType.IsNumeric,
+	"real":     func(d scalar.DType) bool { return d.IsInt() || d.IsFloat() },
+	"float":    func(d scalar.DType) bool { return d.IsFloat() || d.IsComplex() },
+	"fraction": scalar.DType.IsFloat,
+	"complex":  scalar.DType.IsComplex,
+	"part":     func(d scalar.DType) bool { return d == scalar.Float32 || d == scalar.Float64 },
+	"integer":  scalar.DType.IsInt,
+	"logic":    func(d scalar.DType) bool { return d.IsBool() || d.IsInt() },
+	"boolean":  scalar.DType.IsBool,
+	"index":    func(d scalar.DType) bool { return d == scalar.Int32 || d == scalar.Int64 },
 }
 
-// Allows says whether the variable may stand for an element type.
-func (v TypeVar) Allows(d scalar.DType) bool { return classes[v.Class](d) }
+// typeFunctions are the functions from one type variable to another, such as W: wide(T).
+var typeFunctions = map[string]func(scalar.DType) scalar.DType{
+	"wide":    scalar.DType.Wide,
+	"part":    scalar.DType.Part,
+	"pair":    func(d scalar.DType) scalar.DType { p, _ := d.Pair(); return p },
+	"product": product,
+}
+
+// product is the type that sums of products are kept in where nothing else is asked for: 32 bits for narrower integers.
+func product(d scalar.DType) scalar.DType {
+	switch {
+	case d.IsInt() && d.Bits() < 32:
+		return scalar.Int32
+	}
+	return d
+}
+
+// Allows says whether the variable may stand for an element type, as far as its class tells.
+func (v TypeVar) Allows(d scalar.DType) bool {
+	if v.Of != "" {
+		return d != scalar.Invalid
+	}
+	return classes[v.Class](d)
+}
 
 // AttrType is the type of a kernel's attribute.
 type AttrType uint8
 
-// The attribute types. Axes lists dimensions of a group (negative counts from the end), Perm orders them.
+// The attribute types. Axes lists dimensions of a group (negative counts from the end), Perm orders them, Ints has a number
+// for each, Axis is the position where one group ends and another begins, DType is an element type, Text any string.
 const (
 	NumberAttr AttrType = iota
 	IntAttr
@@ -103,27 +132,36 @@ const (
 	WordAttr
 	AxesAttr
 	PermAttr
+	IntsAttr
+	AxisAttr
+	DTypeAttr
+	TextAttr
 )
 
-var attrTypes = []string{"number", "int", "bool", "word", "axes", "perm"}
+var attrTypes = []string{"number", "int", "bool", "word", "axes", "perm", "ints", "axis", "dtype", "text"}
 
 // String gives the type's word in declarations.
 func (t AttrType) String() string { return attrTypes[t] }
 
-// AttrDecl is a declared attribute. Of is the group of Axes and Perm; Words are the choices of Word. Without a default the
-// attribute is required wherever the body, as it applies, uses it.
+// AttrDecl is a declared attribute. Of is the group of Axes, Perm and Ints, the first group of Axis or the type variable of
+// DType; Then is Axis's second group; Words are the choices of Word. Numbers are at least Least and at most Most where those
+// are not nil. Without a default the attribute is required wherever the body, as it applies, uses it; a default may be the
+// name of another attribute.
 type AttrDecl struct {
-	Name       string
-	Type       AttrType
-	Of         string
-	Words      []string
-	Default    string
-	HasDefault bool
+	Name        string
+	Type        AttrType
+	Of, Then    string
+	Words       []string
+	Least, Most *int64
+	Default     string
+	HasDefault  bool
+	Line        int
 }
 
-// Let is one statement of a body: a name and the text of its value.
+// Let is one statement of a body or one size: a name and the text of its value.
 type Let struct {
 	Name, Text string
+	Line       int
 }
 
 func (d *Decl) operand(port string) (int, bool) {
@@ -145,28 +183,4 @@ func (d *Decl) typeVar(name string) (TypeVar, bool) {
 		return TypeVar{}, false
 	}
 	return d.Types[i], true
-}
-
-// check looks for what is wrong in a declaration by itself: names used and not declared, operands without dimensions bound.
-func (d *Decl) check() error {
-	for _, o := range d.Operands {
-		if _, ok := d.typeVar(o.Type); !ok {
-			if _, err := scalar.ParseDType(o.Type); err != nil {
-				return fmt.Errorf("operand %s: %q is neither a type variable nor a dtype", o.Name(), o.Type)
-			}
-		}
-		for _, x := range o.Index {
-			if x.Attr == "" {
-				continue
-			}
-			if a, ok := d.attr(x.Attr); !ok || a.Of != x.Group {
-				return fmt.Errorf("operand %s: %q is not an attribute of group %s", o.Name(), x.Attr, x.Group)
-			}
-		}
-		stored := slices.ContainsFunc(d.Lets, func(l Let) bool { return l.Name == o.Name() })
-		if o.Out != stored {
-			return fmt.Errorf("operand %s: stored is %v, but it is an output is %v", o.Name(), stored, o.Out)
-		}
-	}
-	return nil
 }

@@ -1,7 +1,9 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -25,7 +27,9 @@ type Dim struct {
 	Index  bool
 }
 
-// Operand is one selection of an instance. Access maps a point of all the Dims to a coordinate of the tensor.
+// Operand is one selection of an instance. Access maps a point of all the Dims to a coordinate of the tensor, which may lie
+// outside the selection only where the body does not read it. A selection that the body reads in several ways is there once
+// for each: all but the first are views.
 type Operand struct {
 	Decl   *OperandDecl
 	Entry  int    // which selection of the port
@@ -33,6 +37,7 @@ type Operand struct {
 	Sel    ir.Selection
 	Type   scalar.DType
 	Access zspace.AffineMap
+	View   bool
 }
 
 // Statement computes Value at every point of the dims in Over; Store is the operand it is written to, or -1 for a local value.
@@ -64,73 +69,6 @@ func (in *Instance) Box() zspace.Range {
 	return r
 }
 
-// Signature derives the polyhedral signature: for each operand, the map from a point of the index space to the box of the
-// tensor that the point reads or writes. An error is an overflow.
-func (in *Instance) Signature() (inputs, outputs ir.PortMaps, err error) {
-	for _, o := range in.Operands {
-		m, err := in.projection(o)
-		if err != nil {
-			return nil, nil, err
-		}
-		side := &inputs
-		if o.Decl.Out {
-			side = &outputs
-		}
-		if p := side.Get(o.Port); p != nil {
-			p.Maps = append(p.Maps, m)
-		} else {
-			*side = append(*side, ir.NamedMaps{Name: o.Port, Maps: []zspace.ProjectionMap{m}})
-		}
-	}
-	sortMaps(inputs)
-	sortMaps(outputs)
-	return inputs, outputs, nil
-}
-
-func sortMaps(p ir.PortMaps) {
-	for i := 1; i < len(p); i++ {
-		for j := i; j > 0 && p[j].Name < p[j-1].Name; j-- {
-			p[j], p[j-1] = p[j-1], p[j]
-		}
-	}
-}
-
-// projection splits an operand's access into the part along index dims and the box that the other dims span.
-func (in *Instance) projection(o Operand) (zspace.ProjectionMap, error) {
-	k := o.Access.Projection.Rows()
-	m := zspace.AffineMap{Projection: make(zspace.Matrix, k)}
-	lo := zspace.Range{Start: make(zspace.Point, len(in.Dims)), End: make(zspace.Point, len(in.Dims))}
-	for j, d := range in.Dims {
-		lo.End[j] = d.Extent
-		if d.Index {
-			lo.End[j] = 1
-			for i := range k {
-				m.Projection[i] = append(m.Projection[i], o.Access.Projection[i][j])
-			}
-		}
-	}
-	for i := range m.Projection {
-		if m.Projection[i] == nil {
-			m.Projection[i] = []int64{}
-		}
-	}
-	box := zspace.ProjectionMap{AffineMap: o.Access, Shape: ones(k)}
-	span, err := box.Apply(lo)
-	if err != nil {
-		return zspace.ProjectionMap{}, err
-	}
-	m.Offset = span.Start
-	return zspace.ProjectionMap{AffineMap: m, Shape: span.Shape()}, nil
-}
-
-func ones(k int) zspace.Point {
-	p := make(zspace.Point, k)
-	for i := range p {
-		p[i] = 1
-	}
-	return p
-}
-
 // Restrict gives the box of all dims that computes the given boxes of the output operands, in operand order. Every output
 // box must be the product of a range along each of its dims; dims that are not index dims must be whole.
 func (in *Instance) Restrict(outputs []zspace.Range) (zspace.Range, error) {
@@ -153,16 +91,42 @@ func (in *Instance) Restrict(outputs []zspace.Range) (zspace.Range, error) {
 
 func (in *Instance) restrictTo(box *zspace.Range, o Operand, out zspace.Range) error {
 	for i, row := range o.Access.Projection {
-		for j, a := range row {
-			if a == 0 {
-				continue
-			}
-			start, end := out.Start[i]-o.Access.Offset[i], out.End[i]-o.Access.Offset[i]
-			if !in.Dims[j].Index && (start != 0 || end != in.Dims[j].Extent) {
-				return fmt.Errorf("output %s[%d] is cut along %s, which %s can not be sharded along", o.Port, o.Entry, in.Dims[j].Name, in.Decl.Name)
-			}
-			box.Start[j], box.End[j] = start, end
+		start, end := out.Start[i]-o.Access.Offset[i], out.End[i]-o.Access.Offset[i]
+		if err := in.restrictRow(box, o, row, start, end); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// restrictRow cuts the dims of one coordinate so that it goes from start to end: the dims are its digits, the one with the
+// greatest factor first. A cut is a range of the first digit, or one value of it and a cut of the rest.
+func (in *Instance) restrictRow(box *zspace.Range, o Operand, row []int64, start, end int64) error {
+	var digits []int
+	for j, a := range row {
+		if a != 0 {
+			digits = append(digits, j)
+		}
+	}
+	slices.SortStableFunc(digits, func(j, k int) int { return cmp.Compare(row[k], row[j]) })
+	for i, j := range digits {
+		a, d := row[j], in.Dims[j]
+		lo, hi := start/a, (end+a-1)/a
+		whole := start%a == 0 && end%a == 0
+		switch {
+		case end <= start:
+			lo, hi = 0, 0
+		case !whole && hi-lo > 1 || i == len(digits)-1 && !whole:
+			return fmt.Errorf("output %s[%d] is cut along %s into a part that is no box of the index", o.Port, o.Entry, d.Name)
+		}
+		if !d.Index && (lo != 0 || hi != d.Extent) {
+			return fmt.Errorf("output %s[%d] is cut along %s, which %s can not be sharded along", o.Port, o.Entry, d.Name, in.Decl.Name)
+		}
+		box.Start[j], box.End[j] = lo, hi
+		if whole {
+			return nil // the other digits go through all their values
+		}
+		start, end = start-lo*a, end-lo*a
 	}
 	return nil
 }
@@ -170,5 +134,17 @@ func (in *Instance) restrictTo(box *zspace.Range, o Operand, out zspace.Range) e
 // Reads gives the box of an operand that the instance reads or writes when its dims are restricted to box.
 func (in *Instance) Reads(operand int, box zspace.Range) (zspace.Range, error) {
 	o := in.Operands[operand]
-	return zspace.ProjectionMap{AffineMap: o.Access, Shape: ones(o.Access.Projection.Rows())}.Apply(box)
+	r, err := zspace.ProjectionMap{AffineMap: o.Access, Shape: ones(o.Access.Projection.Rows())}.Apply(box)
+	if err != nil || o.Decl.Out {
+		return r, err
+	}
+	return clipTo(r, o.Sel.Range), nil
+}
+
+func ones(k int) zspace.Point {
+	p := make(zspace.Point, k)
+	for i := range p {
+		p[i] = 1
+	}
+	return p
 }

@@ -3,8 +3,9 @@ package kernels
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Parse reads kernel declarations. A declaration starts with "kernel NAME"; every further line is one clause, indented:
@@ -12,14 +13,25 @@ import (
 //	kernel linear
 //	  doc   The product of x with A, plus b.
 //	  in    x | X: T [*batch, i]
+//	  in    A: T [i, o]
 //	  in    b?: T [o]
 //	  out   result: T [*batch, o]
 //	  types T: numeric
 //	  attr  activation: word(none, relu) = none
 //	  let   y = sum(i) x * A
-//	  let   result = y
+//	  let   result = where(given(b), y + b, y)
+//	  case  x = [[1, 2]]; A = [[1], [1]] -> result = [[3]]
 //
-// Lines that start with # are comments. An error names the file and the line.
+// An index string has one entry for each dimension of the operand: a name (names that are the same have the same extent), a
+// group such as *batch that stands for any number of dimensions (then perhaps "broadcast", "drop ATTR", "keep ATTR" or
+// "permute ATTR"), or NAME = EXPRESSION where the coordinate is computed from other dimensions: the operand's own extent has
+// the name then, and for a group *NAME the expression holds for each of its dimensions. What lies outside the operand reads
+// as 0, or as what "else EXPRESSION" says behind the index string. A name with "..." is a dimension of its own for every
+// selection of a variadic operand.
+//
+// The clause "size NAME = EXPRESSION" says how large a dimension is that no operand gives, or must be; "cost" how many
+// operations the kernel does, where counting the body's is wrong; "opaque" why the signature says too much. Lines that start
+// with # are comments. An error names the file and the line, what was expected and what was found.
 func Parse(file, text string) ([]*Decl, error) {
 	var decls []*Decl
 	for i, line := range strings.Split(text, "\n") {
@@ -32,62 +44,83 @@ func Parse(file, text string) ([]*Decl, error) {
 		switch {
 		case word == "kernel":
 			if !isName(rest) {
-				err = fmt.Errorf("kernel name %q is not a name", rest)
+				err = fmt.Errorf("expected a kernel's name, found %q", rest)
 			}
 			decls = append(decls, &Decl{Name: rest, Source: fmt.Sprintf("%s:%d", file, i+1)})
 		case len(decls) == 0:
 			err = fmt.Errorf("expected \"kernel NAME\", found %q", word)
 		default:
-			err = decls[len(decls)-1].clause(word, rest)
+			err = decls[len(decls)-1].clause(i+1, word, rest)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 	}
 	for _, d := range decls {
-		if err := d.check(); err != nil {
-			return nil, fmt.Errorf("%s: kernel %s: %w", d.Source, d.Name, err)
+		if line, err := d.check(); err != nil {
+			at := d.Source
+			if line > 0 {
+				at = fmt.Sprintf("%s:%d", file, line)
+			}
+			return nil, fmt.Errorf("%s: kernel %s: %w", at, d.Name, err)
 		}
 	}
 	return decls, nil
 }
 
-func (d *Decl) clause(word, rest string) (err error) {
+var clauseWords = "doc, in, out, types, attr, size, let, cost, opaque, case"
+
+func (d *Decl) clause(line int, word, rest string) (err error) {
 	switch word {
 	case "doc":
 		d.Doc = strings.TrimSpace(d.Doc + " " + rest)
+	case "opaque":
+		d.Opaque = strings.TrimSpace(d.Opaque + " " + rest)
+	case "cost":
+		d.Cost = rest
 	case "in", "out":
 		var o OperandDecl
 		if o, err = parseOperand(rest); err == nil {
-			o.Out = word == "out"
+			o.Out, o.Line = word == "out", line
 			d.Operands = append(d.Operands, o)
 		}
 	case "types":
-		name, class, _ := strings.Cut(rest, ":")
-		v := TypeVar{strings.TrimSpace(name), strings.TrimSpace(class)}
-		if classes[v.Class] == nil {
-			return fmt.Errorf("unknown type class %q", v.Class)
+		var v TypeVar
+		if v, err = parseType(rest); err == nil {
+			d.Types = append(d.Types, v)
 		}
-		d.Types = append(d.Types, v)
 	case "attr":
 		var a AttrDecl
 		if a, err = parseAttr(rest); err == nil {
+			a.Line = line
 			d.Attrs = append(d.Attrs, a)
 		}
-	case "let":
+	case "let", "size":
 		name, value, ok := strings.Cut(rest, "=")
 		if name = strings.TrimSpace(name); !ok || !isName(name) {
-			return fmt.Errorf("expected \"let NAME = EXPRESSION\"")
+			return fmt.Errorf("expected \"%s NAME = EXPRESSION\", found %q", word, rest)
 		}
-		d.Lets = append(d.Lets, Let{name, strings.TrimSpace(value)})
+		l := Let{name, strings.TrimSpace(value), line}
+		if word == "size" {
+			d.Sizes = append(d.Sizes, l)
+		} else {
+			d.Lets = append(d.Lets, l)
+		}
+	case "case":
+		var c Case
+		if c, err = parseCase(rest); err == nil {
+			c.Line = line
+			d.Cases = append(d.Cases, c)
+		}
 	default:
-		return fmt.Errorf("unknown clause %q", word)
+		return fmt.Errorf("expected a clause (%s), found %q", clauseWords, word)
 	}
 	return err
 }
 
 func isName(s string) bool {
-	for i, c := range s {
+	for i := range len(s) {
+		c := s[i]
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
 			return false
@@ -96,30 +129,64 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// parseOperand reads "x | X: T [*batch, i]", with "?" after the names of an optional operand and "..." after a variadic one.
+// parseType reads "T: numeric" or "W: wide(T)".
+func parseType(s string) (TypeVar, error) {
+	name, class, ok := strings.Cut(s, ":")
+	v := TypeVar{Name: strings.TrimSpace(name), Class: strings.TrimSpace(class)}
+	if !ok || !isName(v.Name) {
+		return v, fmt.Errorf("expected NAME: CLASS, found %q", s)
+	}
+	if f, of, ok := strings.Cut(v.Class, "("); ok && strings.HasSuffix(of, ")") {
+		v.Class, v.Of = f, strings.TrimSpace(strings.TrimSuffix(of, ")"))
+		if typeFunctions[f] == nil {
+			return v, fmt.Errorf("expected a function of types (%s), found %q", keys(typeFunctions), f)
+		}
+		return v, nil
+	}
+	if classes[v.Class] == nil {
+		return v, fmt.Errorf("expected a class of types (%s), found %q", keys(classes), v.Class)
+	}
+	return v, nil
+}
+
+func keys[V any](m map[string]V) string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// parseOperand reads "x | X: T [*batch, i] else 1", with "?" after the names of an optional operand and "..." after a
+// variadic one.
 func parseOperand(s string) (OperandDecl, error) {
 	var o OperandDecl
 	names, rest, ok := strings.Cut(s, ":")
-	typ, index, ok2 := strings.Cut(rest, "[")
-	if !ok || !ok2 || !strings.HasSuffix(index, "]") {
+	typ, rest, ok2 := strings.Cut(rest, "[")
+	end := closing(rest)
+	if !ok || !ok2 || end < 0 {
 		return o, fmt.Errorf("expected NAME: TYPE [INDEX], found %q", s)
+	}
+	index, after := rest[:end], strings.TrimSpace(rest[end+1:])
+	if after != "" {
+		fill, ok := strings.CutPrefix(after, "else ")
+		if o.Else = strings.TrimSpace(fill); !ok || o.Else == "" {
+			return o, fmt.Errorf("expected \"else EXPRESSION\" behind the index string, found %q", after)
+		}
 	}
 	names = strings.TrimSpace(names)
 	names, o.Optional = strings.CutSuffix(names, "?")
 	names, o.Variadic = strings.CutSuffix(names, "...")
 	for _, n := range strings.Split(names, "|") {
-		if n = strings.TrimSpace(n); !isName(n) {
-			return o, fmt.Errorf("operand name %q is not a name", n)
+		if n = strings.TrimSpace(n); !isName(n) || slices.Contains(o.Names, n) {
+			return o, fmt.Errorf("expected names of the operand, each once, found %q", n)
 		}
 		o.Names = append(o.Names, n)
 	}
 	o.Type = strings.TrimSpace(typ)
-	index = strings.TrimSpace(strings.TrimSuffix(index, "]"))
-	if index == "" {
-		return o, nil
-	}
-	for _, item := range strings.Split(index, ",") {
-		x, err := parseIndexItem(strings.TrimSpace(item))
+	for _, item := range splitTop(index, ',') {
+		x, err := parseIndexItem(item)
 		if err != nil {
 			return o, err
 		}
@@ -128,90 +195,131 @@ func parseOperand(s string) (OperandDecl, error) {
 	return o, nil
 }
 
+// closing finds the bracket that closes one before s, or -1.
+func closing(s string) int {
+	depth := 1
+	for i := range len(s) {
+		switch s[i] {
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// splitTop cuts a text at a separator outside all brackets; the parts are trimmed. No text has no parts.
+func splitTop(s string, at byte) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	var parts []string
+	depth, start := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '(' || s[i] == '[':
+			depth++
+		case s[i] == ')' || s[i] == ']':
+			depth--
+		case s[i] == at && depth == 0:
+			parts = append(parts, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(parts, strings.TrimSpace(s[start:]))
+}
+
+// parseIndexItem reads one entry of an index string.
 func parseIndexItem(s string) (IndexItem, error) {
+	own, at, computed := cutEqual(s)
+	if computed {
+		x, err := parseIndexItem(own)
+		if err == nil && (x.Use != Plain || x.Each) {
+			err = fmt.Errorf("index entry %q: expected NAME = EXPRESSION or *NAME = EXPRESSION", s)
+		}
+		x.At = at
+		return x, err
+	}
 	group, ok := strings.CutPrefix(s, "*")
 	if !ok {
-		terms, err := parseTerms(s)
-		return IndexItem{Terms: terms}, err
+		name, each := strings.CutSuffix(s, "...")
+		if !isName(name) {
+			return IndexItem{}, fmt.Errorf("index entry %q: expected a dimension, a *group or NAME = EXPRESSION", s)
+		}
+		return IndexItem{Dim: name, Each: each}, nil
 	}
 	words := strings.Fields(group)
 	x := IndexItem{}
-	switch {
-	case len(words) == 1:
-	case len(words) == 2 && words[1] == "broadcast":
-		x.Use = Broadcast
-	case len(words) == 3 && words[1] == "drop":
-		x.Use, x.Attr = Drop, words[2]
-	case len(words) == 3 && words[1] == "permute":
-		x.Use, x.Attr = Permute, words[2]
-	default:
-		return x, fmt.Errorf("index item %q: expected *GROUP, broadcast, drop ATTR or permute ATTR", s)
+	if len(words) > 1 {
+		x.Use = GroupUse(max(0, slices.Index(groupUses, words[1])))
 	}
-	x.Group = words[0]
+	if want := map[GroupUse]int{Plain: 1, Broadcast: 2}[x.Use]; len(words) != want && (want > 0 || len(words) != 3) || !isName(words[0]) {
+		return x, fmt.Errorf("index entry %q: expected *GROUP, then perhaps broadcast, drop ATTR, keep ATTR or permute ATTR", s)
+	}
+	if x.Group = words[0]; len(words) == 3 {
+		x.Attr = words[2]
+	}
 	return x, nil
 }
 
-// parseTerms reads a sum of products of whole numbers, attribute names and one dimension; the last name of a product with
-// two names is the attribute.
-func parseTerms(s string) ([]Term, error) {
-	var terms []Term
-	s = strings.ReplaceAll(s, "-", "+-")
-	for _, part := range strings.Split(s, "+") {
-		part = strings.TrimSpace(part)
-		if part == "" {
-			continue
-		}
-		t := Term{Factor: 1}
-		if rest, minus := strings.CutPrefix(part, "-"); minus {
-			t.Factor, part = -1, strings.TrimSpace(rest)
-		}
-		for _, f := range strings.Split(part, "*") {
-			f = strings.TrimSpace(f)
-			n, err := strconv.ParseInt(f, 10, 32)
-			switch {
-			case err == nil:
-				t.Factor *= n
-			case !isName(f):
-				return nil, fmt.Errorf("index item %q: %q is neither a name nor a number", s, f)
-			case t.Dim == "":
-				t.Dim = f
-			case t.Attr == "":
-				t.Attr = f
-			default:
-				return nil, fmt.Errorf("index item %q is not affine", s)
-			}
-		}
-		terms = append(terms, t)
+// cutEqual cuts "NAME = EXPRESSION" at the sign, which is not part of ==, <=, >= or !=.
+func cutEqual(s string) (name, expression string, ok bool) {
+	i := strings.IndexByte(s, '=')
+	if i <= 0 || strings.IndexByte("<>!=", s[i-1]) >= 0 || i+1 < len(s) && s[i+1] == '=' {
+		return s, "", false
 	}
-	if len(terms) == 0 {
-		return nil, fmt.Errorf("empty index item")
-	}
-	return terms, nil
+	return strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+1:]), true
 }
 
-// parseAttr reads "activation: word(none, relu) = none".
-func parseAttr(s string) (AttrDecl, error) {
-	var a AttrDecl
-	name, rest, ok := strings.Cut(s, ":")
-	if a.Name = strings.TrimSpace(name); !ok || !isName(a.Name) {
-		return a, fmt.Errorf("expected NAME: TYPE, found %q", s)
-	}
-	rest, a.Default, a.HasDefault = strings.Cut(rest, "=")
-	a.Default = strings.TrimSpace(a.Default)
-	typ, args, _ := strings.Cut(strings.TrimSpace(rest), "(")
-	i := slices.Index(attrTypes, typ)
-	if i < 0 {
-		return a, fmt.Errorf("unknown attribute type %q", typ)
-	}
-	a.Type = AttrType(i)
-	args = strings.TrimSuffix(args, ")")
-	switch a.Type {
-	case AxesAttr, PermAttr:
-		a.Of = args
-	case WordAttr:
-		for _, w := range strings.Split(args, ",") {
-			a.Words = append(a.Words, strings.TrimSpace(w))
+// word is a name in an expression's text; call says that "(" follows it.
+type word struct {
+	name string
+	call bool
+	args []string // the names directly behind the "(", up to ")"
+}
+
+// wordsOf gives the names in an expression's text, in order.
+func wordsOf(text string) []word {
+	var list []word
+	for i := 0; i < len(text); {
+		n := i
+		for n < len(text) && wordByte(text[n]) {
+			n++
+		}
+		if n == i {
+			i++
+			continue
+		}
+		w := word{name: text[i:n]}
+		rest := strings.TrimLeft(text[n:], " ")
+		i = n
+		if w.call = strings.HasPrefix(rest, "("); w.call {
+			inner, _, _ := strings.Cut(rest[1:], ")")
+			for _, a := range strings.Split(inner, ",") {
+				w.args = append(w.args, strings.TrimSpace(a))
+			}
+		}
+		if isName(w.name) {
+			list = append(list, w)
 		}
 	}
-	return a, nil
+	return list
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// known are the words of the expression language that stand for themselves.
+var known = []string{"true", "false", "inf", "nan"}
+
+// functions are the functions of bodies beyond operators, casts and reductions.
+var functions = []string{"given", "is", "fold", "convert", "size", "count", "linear", "stride", "lowest", "highest", "saturate", "offset", "total", "chain"}
+
+func isFunction(name string) bool {
+	_, dtypeErr := scalar.ParseDType(name)
+	return slices.Contains(functions, name) || scalar.IsFunction(name) || dtypeErr == nil
 }

@@ -1,0 +1,271 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// check looks for what is wrong in a declaration by itself: names used and not declared or declared twice, types that do not
+// exist, outputs that nothing stores. It gives the line, 0 for the declaration as a whole.
+func (d *Decl) check() (line int, err error) {
+	if d.Doc == "" {
+		return 0, fmt.Errorf("expected a clause doc, found none")
+	}
+	if err := d.checkTypes(); err != nil {
+		return 0, err
+	}
+	for i := range d.Operands {
+		if err := d.checkOperand(&d.Operands[i]); err != nil {
+			return d.Operands[i].Line, fmt.Errorf("operand %s: %w", d.Operands[i].Name(), err)
+		}
+	}
+	for i := range d.Attrs {
+		if err := d.checkAttr(&d.Attrs[i]); err != nil {
+			return d.Attrs[i].Line, fmt.Errorf("attribute %s: %w", d.Attrs[i].Name, err)
+		}
+	}
+	if line, err := d.checkNames(); err != nil {
+		return line, err
+	}
+	if line, err := d.checkTexts(); err != nil {
+		return line, err
+	}
+	for _, o := range d.Operands {
+		if stored := slices.ContainsFunc(d.Lets, func(l Let) bool { return l.Name == o.Name() }); o.Out && !stored {
+			return o.Line, fmt.Errorf("output %s: expected a clause \"let %s = …\", found none", o.Name(), o.Name())
+		}
+	}
+	return d.checkCases()
+}
+
+func (d *Decl) checkTypes() error {
+	for i, v := range d.Types {
+		if slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == v.Name }) {
+			return fmt.Errorf("type variable %s is declared twice", v.Name)
+		}
+		if v.Of == "" {
+			continue
+		}
+		if !slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == v.Of }) {
+			return fmt.Errorf("type variable %s: expected an earlier type variable in %s(…), found %q", v.Name, v.Class, v.Of)
+		}
+	}
+	return nil
+}
+
+func (d *Decl) checkOperand(o *OperandDecl) error {
+	if _, ok := d.typeVar(o.Type); !ok {
+		if _, err := scalar.ParseDType(o.Type); err != nil {
+			return fmt.Errorf("expected a type variable or a dtype, found %q", o.Type)
+		}
+	}
+	if o.Out && (o.Else != "" || slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Use == Broadcast })) {
+		return fmt.Errorf("an output is neither broadcast nor has it an else")
+	}
+	for _, x := range o.Index {
+		if x.Each && !o.Variadic {
+			return fmt.Errorf("%s... needs a variadic operand", x.Dim)
+		}
+		if x.Attr == "" {
+			continue
+		}
+		want := AxesAttr
+		if x.Use == Permute {
+			want = PermAttr
+		}
+		if a, ok := d.attr(x.Attr); !ok || a.Of != x.Group || a.Type != want {
+			return fmt.Errorf("expected an attribute of type %s(%s), found %q", want, x.Group, x.Attr)
+		}
+	}
+	return nil
+}
+
+func (d *Decl) checkAttr(a *AttrDecl) error {
+	switch a.Type {
+	case AxesAttr, PermAttr, IntsAttr:
+		if !d.isGroup(a.Of) {
+			return fmt.Errorf("expected a group of dimensions, found %q", a.Of)
+		}
+	case AxisAttr:
+		if !d.isGroup(a.Of) || !d.isGroup(a.Then) {
+			return fmt.Errorf("expected two groups of dimensions, found %q and %q", a.Of, a.Then)
+		}
+	case DTypeAttr:
+		if _, ok := d.typeVar(a.Of); !ok {
+			return fmt.Errorf("expected a type variable, found %q", a.Of)
+		}
+	}
+	if !a.HasDefault {
+		return nil
+	}
+	if other, ok := d.attr(a.Default); ok && other != a && other.Type == a.Type {
+		return nil
+	}
+	if _, err := (&binder{decl: d}).rawAttr(a, a.fallback()); err != nil {
+		return fmt.Errorf("the default %q: %w", a.Default, err)
+	}
+	return nil
+}
+
+// isGroup says whether a name stands for any number of dimensions.
+func (d *Decl) isGroup(name string) bool {
+	for _, o := range d.Operands {
+		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Group == name }) {
+			return true
+		}
+	}
+	for _, a := range d.Attrs {
+		if a.Type == IntsAttr && a.Of == name && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isDim says whether a name stands for dimensions: in an index string, by a size or by an attribute.
+func (d *Decl) isDim(name string) bool {
+	for _, o := range d.Operands {
+		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.name() == name }) {
+			return true
+		}
+	}
+	return d.isGroup(name) || slices.ContainsFunc(d.Sizes, func(l Let) bool { return l.Name == name })
+}
+
+// checkNames makes sure that one name means one thing.
+func (d *Decl) checkNames() (int, error) {
+	seen := map[string]string{}
+	add := func(name, what string) error {
+		if old, ok := seen[name]; ok && (old != what || what != "a dimension") {
+			return fmt.Errorf("%q is %s and %s", name, old, what)
+		}
+		if isFunction(name) && what != "a local value" || slices.Contains(known, name) {
+			return fmt.Errorf("%q is a word of the language", name)
+		}
+		seen[name] = what
+		return nil
+	}
+	for _, o := range d.Operands {
+		for i, n := range o.Names {
+			if i > 0 && seen[n] != "an operand" { // a further name stands in graphs only
+				continue
+			}
+			if old, ok := seen[n]; ok {
+				return o.Line, fmt.Errorf("%q is %s and an operand", n, old)
+			}
+			seen[n] = "an operand"
+		}
+	}
+	for _, a := range d.Attrs {
+		if err := add(a.Name, "an attribute"); err != nil {
+			return a.Line, err
+		}
+	}
+	for _, o := range d.Operands {
+		for _, x := range o.Index {
+			if err := add(x.name(), "a dimension"); err != nil {
+				return o.Line, err
+			}
+		}
+	}
+	for _, l := range d.Sizes {
+		if err := add(l.Name, "a dimension"); err != nil {
+			return l.Line, err
+		}
+	}
+	for _, l := range d.Lets {
+		if i, ok := d.operand(l.Name); ok && d.Operands[i].Out && d.Operands[i].Name() == l.Name {
+			if seen[l.Name] == "a stored output" {
+				return l.Line, fmt.Errorf("output %s is stored twice", l.Name)
+			}
+			seen[l.Name] = "a stored output"
+			continue
+		}
+		if err := add(l.Name, "a local value"); err != nil {
+			return l.Line, err
+		}
+	}
+	return 0, nil
+}
+
+// checkTexts makes sure that every name in an expression is declared.
+func (d *Decl) checkTexts() (int, error) {
+	for i := range d.Operands {
+		o := &d.Operands[i]
+		for _, x := range o.Index {
+			if err := d.checkText(x.At, 0); err != nil {
+				return o.Line, err
+			}
+		}
+		if err := d.checkText(o.Else, 0); err != nil {
+			return o.Line, err
+		}
+	}
+	for _, l := range d.Sizes {
+		if err := d.checkText(l.Text, 0); err != nil {
+			return l.Line, err
+		}
+	}
+	for i, l := range d.Lets {
+		if err := d.checkText(l.Text, i); err != nil {
+			return l.Line, err
+		}
+	}
+	return 0, d.checkText(d.Cost, len(d.Lets))
+}
+
+// checkText checks the names of a text that may use the first lets.
+func (d *Decl) checkText(text string, lets int) error {
+	skip := 0
+	for _, w := range wordsOf(text) {
+		if skip > 0 { // the word of is(ATTR, WORD)
+			skip--
+			continue
+		}
+		_, isType := d.typeVar(w.name)
+		switch {
+		case w.call && w.name == "is":
+			a, ok := d.attr(first(w.args))
+			if !ok || a.Type != WordAttr || len(w.args) != 2 || !slices.Contains(a.Words, w.args[1]) {
+				return fmt.Errorf("expected is(ATTRIBUTE, WORD) with a word of the attribute, found is(%s)", join(w.args))
+			}
+			skip = 2
+		case w.call && w.name == "fold":
+			skip = 1 // the operator
+		case w.call && !isType && !isFunction(w.name):
+			return fmt.Errorf("expected a function, found %q", w.name)
+		case !w.call && !d.isValue(w.name, lets):
+			return fmt.Errorf("expected a name that is declared, found %q", w.name)
+		}
+	}
+	return nil
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+func join(list []string) string {
+	text := ""
+	for i, s := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += s
+	}
+	return text
+}
+
+// isValue says whether a name may stand alone in an expression that may use the first lets.
+func (d *Decl) isValue(name string, lets int) bool {
+	i, isOperand := d.operand(name)
+	_, isAttr := d.attr(name)
+	_, isType := d.typeVar(name)
+	return isAttr || isType || isOperand && d.Operands[i].Name() == name || d.isDim(name) || slices.Contains(known, name) ||
+		slices.ContainsFunc(d.Lets[:lets], func(l Let) bool { return l.Name == name })
+}

@@ -1,0 +1,208 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// bindDims numbers the dims: those of the outputs first, in order of appearance, then those of the inputs, then those that
+// only size clauses name.
+func (b *binder) bindDims() error {
+	for _, out := range []bool{true, false} {
+		for i := range b.in.Operands {
+			o := &b.in.Operands[i]
+			if o.Decl.Out != out {
+				continue
+			}
+			for _, x := range o.Decl.Index {
+				if err := b.numberItem(o, x); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, l := range b.decl.Sizes {
+		b.number(l.Name, IndexItem{Dim: l.Name})
+	}
+	return nil
+}
+
+// numberItem numbers the dims of an index entry. Those of an output's computed entry are the ones in its expression.
+func (b *binder) numberItem(o *Operand, x IndexItem) error {
+	if o.Decl.Out && x.At != "" {
+		for _, w := range wordsOf(x.At) {
+			if !w.call && b.decl.isDim(w.name) {
+				b.number(w.name, IndexItem{Dim: w.name})
+			}
+		}
+		return nil
+	}
+	name := x.name()
+	if x.Each {
+		name = eachName(name, o.Entry)
+	}
+	if _, ok := b.sizes[name]; !ok {
+		return refuse("/body", "an operand that gives it", "none", "kernel %s: the extent of %s is not known", b.decl.Name, name)
+	}
+	b.number(name, x)
+	return nil
+}
+
+func (b *binder) number(name string, x IndexItem) {
+	sizes, ok := b.sizes[name]
+	if _, done := b.dims[name]; done || !ok {
+		return
+	}
+	order := make([]int, len(sizes))
+	for i := range order {
+		order[i] = i
+	}
+	if x.Use == Permute {
+		order = b.axes(x.Attr)
+	}
+	b.dims[name] = make([]int, len(sizes))
+	for _, i := range order {
+		label := name
+		if b.decl.isGroup(name) {
+			label = fmt.Sprintf("%s%d", name, i)
+		}
+		b.dims[name][i] = len(b.in.Dims)
+		b.in.Dims = append(b.in.Dims, Dim{Name: identifier(label), Extent: sizes[i]})
+	}
+}
+
+// identifier makes a dimension's name one that the expression language has.
+func identifier(name string) string {
+	out := []byte(name)
+	for i, c := range out {
+		if c == '.' {
+			out[i] = '_'
+		}
+	}
+	return string(out)
+}
+
+// bindAccess derives each operand's map from dims to tensor coordinates. An operand with computed entries has its own dims
+// there, which the body's loads replace.
+func (b *binder) bindAccess() error {
+	for i := range b.in.Operands {
+		if err := b.accessOf(&b.in.Operands[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *binder) accessOf(o *Operand) error {
+	widths, err := b.split(o)
+	if err != nil {
+		return err
+	}
+	o.Access = zspace.AffineMap{Projection: make(zspace.Matrix, 0, o.Sel.Range.Rank()), Offset: o.Sel.Range.Start.Clone()}
+	for i, x := range o.Decl.Index {
+		switch {
+		case o.Decl.Out && x.At != "":
+			err = b.computedRows(o, x, widths[i])
+		case x.Group == "":
+			name := x.Dim
+			if x.Each {
+				name = eachName(name, o.Entry)
+			}
+			o.Access.Projection = append(o.Access.Projection, b.row(b.dims[name][0]))
+		default:
+			err = b.groupRows(o, x, widths[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row has a 1 for one dim, or nothing for -1.
+func (b *binder) row(dim int) []int64 {
+	row := make([]int64, len(b.in.Dims))
+	if dim >= 0 {
+		row[dim] = 1
+	}
+	return row
+}
+
+func (b *binder) groupRows(o *Operand, x IndexItem, width int) error {
+	dims := b.dims[x.Group]
+	rows := &o.Access.Projection
+	shape := o.Sel.Range.Shape()
+	switch x.Use {
+	case Broadcast:
+		for _, dim := range dims[len(dims)-width:] {
+			if shape[len(*rows)] == 1 {
+				dim = -1
+			}
+			*rows = append(*rows, b.row(dim))
+		}
+		return nil
+	case Permute:
+		dims = pick(dims, b.axes(x.Attr))
+	case Keep:
+		dims = pick(dims, b.axes(x.Attr))
+	case Drop:
+		dims = b.dropped(x)
+	}
+	if len(dims) != width {
+		return refuse(o.where(), fmt.Sprintf("rank %d", len(o.Decl.Index)-1+len(dims)), fmt.Sprintf("rank %d", len(shape)), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
+	}
+	for _, dim := range dims {
+		*rows = append(*rows, b.row(dim))
+	}
+	return nil
+}
+
+func pick(list, at []int) []int {
+	out := make([]int, len(at))
+	for i, j := range at {
+		out[i] = list[j]
+	}
+	return out
+}
+
+// dropped gives the dims of a group without the axes of an attribute; -1 stands for a dropped one that is kept with size 1.
+func (b *binder) dropped(x IndexItem) []int {
+	axes := b.axes(x.Attr)
+	keep := b.attrs["keepdims"].Int != 0
+	var dims []int
+	for i, dim := range b.dims[x.Group] {
+		switch {
+		case !slices.Contains(axes, i):
+			dims = append(dims, dim)
+		case keep:
+			dims = append(dims, -1)
+		}
+	}
+	return dims
+}
+
+// computedRows derives the rows of an output's computed entry, which must be affine.
+func (b *binder) computedRows(o *Operand, x IndexItem, width int) error {
+	if x.Group == "" {
+		width = 1
+	}
+	for i := range width {
+		e, err := scalar.Parse(x.At, bodyScope{b, i})
+		if err == nil {
+			e, err = e.WithType(scalar.Int64)
+		}
+		if err != nil {
+			return refuse("/body", "an affine expression of dimensions", err.Error(), "kernel %s, %s", b.decl.Name, o.Decl.Name())
+		}
+		sum, ok := b.affine(e.Fold())
+		if !ok {
+			return refuse("/body", "an affine expression of dimensions", x.At, "kernel %s, %s", b.decl.Name, o.Decl.Name())
+		}
+		o.Access.Offset[len(o.Access.Projection)] += sum.off
+		o.Access.Projection = append(o.Access.Projection, sum.row)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+)
+
+// bindRanks finds how many dimensions each group has: from operands of which every other entry is known, from lists of
+// numbers, from the position where one group ends, and from groups that one expression takes dimension by dimension.
+func (b *binder) bindRanks() error {
+	for changed := true; changed; {
+		n := len(b.ranks)
+		for i := range b.in.Operands {
+			b.rankOfOperand(&b.in.Operands[i])
+		}
+		for i := range b.decl.Attrs {
+			b.rankOfAttr(&b.decl.Attrs[i])
+		}
+		for _, o := range b.decl.Operands {
+			for _, x := range o.Index {
+				if x.Group != "" && x.At != "" {
+					b.sameRank(append(b.decl.groupsIn(x.At), x.Group))
+				}
+			}
+		}
+		for _, l := range b.decl.Sizes {
+			if b.decl.isGroup(l.Name) {
+				b.sameRank(append(b.decl.groupsIn(l.Text), l.Name))
+			}
+		}
+		changed = len(b.ranks) > n
+	}
+	for i := range b.in.Operands {
+		if _, err := b.split(&b.in.Operands[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// width gives how many dimensions an entry of an index string takes; ok is false if that is not known. A broadcast entry
+// takes what the others leave.
+func (b *binder) width(x IndexItem) (n int, ok bool) {
+	if x.Group == "" {
+		return 1, true
+	}
+	n, ok = b.ranks[x.Group]
+	switch x.Use {
+	case Broadcast:
+		return 0, false
+	case Drop:
+		if b.attrs["keepdims"].Int != 0 {
+			return n, ok
+		}
+		m, known := b.axesCount(x.Attr)
+		return n - m, ok && known
+	case Keep:
+		return b.axesCount(x.Attr)
+	}
+	return n, ok
+}
+
+// axesCount gives how many dimensions an attribute lists.
+func (b *binder) axesCount(attr string) (int, bool) {
+	v, given := b.attrs[attr]
+	switch {
+	case !given:
+		return 0, false
+	case v.Kind == ir.AttrString:
+		a, _ := b.decl.attr(attr)
+		n, ok := b.ranks[a.Of]
+		return n, ok
+	case v.Kind == ir.AttrInt:
+		return 1, true
+	}
+	return len(v.List), true
+}
+
+// rest gives how many dimensions of an operand are left for the one entry whose width is not known, and its position; -1 if
+// there is none or more than one.
+func (b *binder) rest(o *Operand) (n, at int) {
+	n, at = o.Sel.Range.Rank(), -1
+	for i, x := range o.Decl.Index {
+		w, ok := b.width(x)
+		switch {
+		case ok:
+			n -= w
+		case at >= 0:
+			return 0, -1
+		default:
+			at = i
+		}
+	}
+	return n, at
+}
+
+func (b *binder) rankOfOperand(o *Operand) {
+	n, at := b.rest(o)
+	if at < 0 || n < 0 {
+		return
+	}
+	switch x := o.Decl.Index[at]; x.Use {
+	case Plain, Permute:
+		b.ranks[x.Group] = n
+	case Drop:
+		if m, ok := b.axesCount(x.Attr); ok {
+			b.ranks[x.Group] = n + m
+		}
+	}
+}
+
+func (b *binder) rankOfAttr(a *AttrDecl) {
+	v, given := b.attrs[a.Name]
+	_, known := b.ranks[a.Of]
+	switch {
+	case !given:
+	case a.Type == IntsAttr && !known && v.Kind == ir.AttrList:
+		b.ranks[a.Of] = len(v.List)
+	case a.Type == AxisAttr && v.Int >= 0 && !known:
+		b.ranks[a.Of] = int(v.Int)
+	case a.Type == AxisAttr && v.Int < 0:
+		if between, ok := b.decl.between(a.Of, a.Then); ok {
+			if _, known := b.ranks[a.Then]; !known && -int(v.Int) >= between {
+				b.ranks[a.Then] = -int(v.Int) - between
+			}
+		}
+	}
+}
+
+// between gives how many single dimensions stand behind a group and before, or behind, another.
+func (d *Decl) between(group, then string) (int, bool) {
+	for _, o := range d.Operands {
+		at := slices.IndexFunc(o.Index, func(x IndexItem) bool { return x.Group == group })
+		end := slices.IndexFunc(o.Index, func(x IndexItem) bool { return x.Group == then })
+		if at < 0 || end < 0 {
+			continue
+		}
+		n := 0
+		for _, x := range o.Index[at+1:] {
+			if x.Group == "" {
+				n++
+			}
+		}
+		return n, true
+	}
+	return 0, false
+}
+
+// sameRank gives groups the rank that one of them has.
+func (b *binder) sameRank(groups []string) {
+	for _, g := range groups {
+		n, ok := b.ranks[g]
+		if !ok {
+			continue
+		}
+		for _, h := range groups {
+			if _, known := b.ranks[h]; !known {
+				b.ranks[h] = n
+			}
+		}
+		return
+	}
+}
+
+// groupsIn gives the groups that an expression takes dimension by dimension; linear and count take them as a whole.
+func (d *Decl) groupsIn(text string) []string {
+	var groups []string
+	skip := 0
+	for _, w := range wordsOf(text) {
+		switch {
+		case skip > 0:
+			skip--
+		case w.call && (w.name == "linear" || w.name == "count"):
+			skip = len(w.args)
+		case !w.call && d.isGroup(w.name):
+			groups = append(groups, w.name)
+		case !w.call:
+			if a, ok := d.attr(w.name); ok && a.Type == IntsAttr {
+				groups = append(groups, a.Of)
+			}
+		}
+	}
+	return groups
+}
+
+// split gives, for each index entry, how many of the operand's dimensions it takes.
+func (b *binder) split(o *Operand) ([]int, error) {
+	rest, at := b.rest(o)
+	widths := make([]int, len(o.Decl.Index))
+	for i, x := range o.Decl.Index {
+		widths[i], _ = b.width(x)
+		if widths[i] < 0 {
+			rest = -1
+		}
+	}
+	if at >= 0 {
+		widths[at] = rest
+	}
+	unsolved := at < 0 && slices.ContainsFunc(o.Decl.Index, func(x IndexItem) bool { _, ok := b.width(x); return !ok })
+	if rest < 0 || rest > 0 && at < 0 || unsolved {
+		return nil, refuse(o.where(), o.Decl.indexText()+b.ranksText(o.Decl), "rank "+fmt.Sprint(o.Sel.Range.Rank()), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
+	}
+	return widths, nil
+}
+
+// ranksText tells the ranks of an index string's groups, where they are known.
+func (b *binder) ranksText(o *OperandDecl) string {
+	text := ""
+	for _, x := range o.Index {
+		if n, ok := b.ranks[x.Group]; ok && x.Group != "" && x.Use != Broadcast {
+			text += fmt.Sprintf(", with %d for *%s", n, x.Group)
+		}
+	}
+	return text
+}

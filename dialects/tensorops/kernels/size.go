@@ -1,0 +1,321 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// bindSizes finds the extent of every dimension and the shape of every group: from what operands have as it is, from the size
+// clauses, by broadcasting. What is known twice must agree.
+func (b *binder) bindSizes() error {
+	for i := range b.in.Operands {
+		if err := b.sizePlain(&b.in.Operands[i]); err != nil {
+			return err
+		}
+	}
+	if err := b.sizeClauses(); err != nil {
+		return err
+	}
+	if err := b.sizeBroadcasts(); err != nil {
+		return err
+	}
+	return b.sizeClauses()
+}
+
+// parts cuts an operand's shape into those of its index entries.
+func (b *binder) parts(o *Operand) ([][]int64, error) {
+	widths, err := b.split(o)
+	if err != nil {
+		return nil, err
+	}
+	shape, at := o.Sel.Range.Shape(), 0
+	parts := make([][]int64, len(widths))
+	for i, n := range widths {
+		parts[i] = shape[at : at+n]
+		at += n
+	}
+	return parts, nil
+}
+
+// eachName is the name of the own dimension that selection number entry of a variadic operand has.
+func eachName(dim string, entry int) string { return fmt.Sprintf("%s.%d", dim, entry) }
+
+func (b *binder) sizePlain(o *Operand) error {
+	parts, err := b.parts(o)
+	if err != nil {
+		return err
+	}
+	for i, x := range o.Decl.Index {
+		name, part := x.name(), parts[i]
+		switch {
+		case x.Each:
+			name = eachName(x.Dim, o.Entry)
+		case x.Use == Permute:
+			if part, err = b.unpermute(x, part); err != nil {
+				return err
+			}
+		case x.Use != Plain:
+			continue
+		}
+		if known, ok := b.sizes[name]; !ok {
+			b.sizes[name] = slices.Clone(part)
+		} else if !slices.Equal(known, part) {
+			return refuse(o.where(), fmt.Sprintf("%s = %v", name, known), fmt.Sprint(part), "kernel %s, %s: shapes do not agree", b.decl.Name, o.Decl.Name())
+		}
+	}
+	return nil
+}
+
+// unpermute gives the shape of a group from the one in a permuted entry.
+func (b *binder) unpermute(x IndexItem, part []int64) ([]int64, error) {
+	perm := b.axes(x.Attr)
+	if len(perm) != len(part) {
+		return nil, refuse("/body/params", quote(x.Attr), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
+	}
+	out := make([]int64, len(part))
+	for i, p := range perm {
+		out[p] = part[i]
+	}
+	return out, nil
+}
+
+// sizeBroadcasts finds the shapes of groups that only broadcast entries give, and checks every such entry.
+func (b *binder) sizeBroadcasts() error {
+	for i := range b.in.Operands {
+		o := &b.in.Operands[i]
+		parts, err := b.parts(o)
+		if err != nil {
+			return err
+		}
+		for j, x := range o.Decl.Index {
+			if x.Use != Broadcast {
+				continue
+			}
+			if err := b.sizeBroadcast(o, x.Group, parts[j]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *binder) sizeBroadcast(o *Operand, group string, part []int64) error {
+	whole, ok := b.sizes[group]
+	if !ok {
+		whole = b.stretched(group)
+		if whole == nil {
+			return refuse(o.where(), "shapes that broadcast to each other", fmt.Sprint(part), "kernel %s, %s: shapes do not agree", b.decl.Name, o.Decl.Name())
+		}
+		b.sizes[group], b.ranks[group] = whole, len(whole)
+	}
+	if !broadcasts(part, whole) {
+		return refuse(o.where(), fmt.Sprintf("a shape that broadcasts to %v", whole), fmt.Sprint(part), "kernel %s, %s: shapes do not agree", b.decl.Name, o.Decl.Name())
+	}
+	return nil
+}
+
+// stretched gives the least shape that every broadcast entry of a group stretches to, or nil.
+func (b *binder) stretched(group string) []int64 {
+	whole := []int64{}
+	for i := range b.in.Operands {
+		o := &b.in.Operands[i]
+		parts, _ := b.parts(o)
+		for j, x := range o.Decl.Index {
+			if x.Use != Broadcast || x.Group != group {
+				continue
+			}
+			part := parts[j]
+			for len(whole) < len(part) {
+				whole = slices.Insert(whole, 0, 1)
+			}
+			for k, n := range part {
+				w := &whole[len(whole)-len(part)+k]
+				switch {
+				case *w == 1:
+					*w = n
+				case n != 1 && n != *w:
+					return nil
+				}
+			}
+		}
+	}
+	return whole
+}
+
+// broadcasts says whether a shape stretches to another by NumPy's rule: right-aligned, each size equal or 1.
+func broadcasts(part, whole []int64) bool {
+	if len(part) > len(whole) {
+		return false
+	}
+	for i, n := range part {
+		if w := whole[len(whole)-len(part)+i]; n != w && n != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxSize bounds what a size clause may give.
+const maxSize = 1 << 48
+
+// sizeClauses evaluates the size clauses whose names are all known, until nothing new comes out.
+func (b *binder) sizeClauses() error {
+	for changed := true; changed; {
+		changed = false
+		for _, l := range b.decl.Sizes {
+			got, ok, err := b.sizeClause(l)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			known, have := b.sizes[l.Name]
+			switch {
+			case !have:
+				b.sizes[l.Name] = got
+				changed = true
+			case !slices.Equal(known, got):
+				return refuse("/body", fmt.Sprintf("%s = %v, which is %s", l.Name, got, l.Text), fmt.Sprint(known), "kernel %s: shapes do not agree", b.decl.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// sizeClause evaluates one size clause; ok is false if a name in it is not known.
+func (b *binder) sizeClause(l Let) (sizes []int64, ok bool, err error) {
+	n := 1
+	group := b.decl.isGroup(l.Name)
+	if group {
+		if n, ok = b.ranks[l.Name]; !ok {
+			return nil, false, nil
+		}
+	}
+	sizes = make([]int64, n)
+	for i := range sizes {
+		s := &sizeScope{b, i, false}
+		e, err := scalar.Parse(l.Text, s)
+		if s.unknown {
+			return nil, false, nil
+		}
+		if err == nil {
+			e, err = e.WithType(scalar.Int64)
+		}
+		if err != nil {
+			return nil, false, refuse("/body", "a size", err.Error(), "kernel %s, size %s", b.decl.Name, l.Name)
+		}
+		e = e.Fold()
+		if e.Op != scalar.Const || e.Value.I < 0 || e.Value.I > maxSize {
+			return nil, false, refuse("/body", fmt.Sprintf("%s = %s of at least 0 and at most 2^48", l.Name, l.Text), e.Value.Number(), "kernel %s: a size is out of range", b.decl.Name)
+		}
+		sizes[i] = e.Value.I
+	}
+	return sizes, true, nil
+}
+
+// sizeScope resolves the names in a size clause, for dimension number at of its group.
+type sizeScope struct {
+	b       *binder
+	at      int
+	unknown bool
+}
+
+func number(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
+
+// Lookup gives sizes and parameters.
+func (s *sizeScope) Lookup(name string) (*scalar.Expr, bool) {
+	if a, ok := s.b.decl.attr(name); ok {
+		return s.attr(a)
+	}
+	n, ok := s.size(name)
+	return number(n), ok
+}
+
+func (s *sizeScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
+	v, given := s.b.attrs[a.Name]
+	list, isList := v.Ints()
+	switch {
+	case !given:
+		s.unknown = true
+	case a.Type == BoolAttr:
+		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
+	case isList && s.at < len(list):
+		return number(list[s.at]), true
+	case a.Type != IntAttr:
+		return nil, false
+	}
+	return number(v.Int), true
+}
+
+func (s *sizeScope) size(name string) (int64, bool) {
+	list, ok := s.b.sizes[name]
+	switch {
+	case !s.b.decl.isDim(name):
+		return 0, false
+	case !ok:
+		s.unknown = true
+		return 1, true
+	case len(list) == 0:
+		return 1, true
+	}
+	return list[min(s.at, len(list)-1)], true
+}
+
+// Axes gives nothing: sizes do not fold.
+func (s *sizeScope) Axes(string) ([]int, bool) { return nil, false }
+
+// Call resolves size(NAME), count(NAME), total(NAME) over the own dimensions of a variadic operand, and is(ATTR, WORD).
+func (s *sizeScope) Call(name string, args []string) (*scalar.Expr, bool, error) {
+	switch {
+	case name == "is" && len(args) == 2:
+		return scalar.NewConst(scalar.BoolValue(s.b.attrs[args[0]].Str == args[1])), true, nil
+	case name == "size" && len(args) == 1:
+		n, ok := s.size(args[0])
+		if !ok {
+			return nil, true, fmt.Errorf("size: unknown dimension %q", args[0])
+		}
+		return number(n), true, nil
+	case name == "count" && len(args) == 1:
+		n, known, err := s.b.count(args[0])
+		s.unknown = s.unknown || !known
+		return number(n), true, err
+	case name == "total" && len(args) == 1:
+		n := int64(0)
+		for i := 0; ; i++ {
+			list, ok := s.b.sizes[eachName(args[0], i)]
+			if !ok {
+				s.unknown = s.unknown || i == 0
+				return number(n), true, nil
+			}
+			n += list[0]
+		}
+	}
+	return nil, false, nil
+}
+
+// count gives the number of points of a dimension, a group or the dimensions that an attribute lists, saturating.
+func (b *binder) count(name string) (n int64, known bool, err error) {
+	list, ok := b.sizes[name]
+	if a, isAttr := b.decl.attr(name); isAttr && a.Type == AxesAttr {
+		if list, ok = b.sizes[a.Of]; ok {
+			var part []int64
+			for _, i := range b.axes(name) {
+				part = append(part, list[i])
+			}
+			list = part
+		}
+	} else if !b.decl.isDim(name) {
+		return 0, false, fmt.Errorf("count: unknown dimension %q", name)
+	}
+	n = 1
+	for _, x := range list {
+		if x > 0 && n > maxSize/x {
+			return maxSize, ok, nil
+		}
+		n *= x
+	}
+	return n, ok, nil
+}
