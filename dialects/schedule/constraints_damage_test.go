@@ -42,7 +42,7 @@ func (d *damage) numbers(old []int64) []int64 {
 			out[i] = d.number(out[i])
 		}
 	}
-	if d.hit() && d.hit() {
+	if first := d.hit(); d.hit() && first {
 		out = append(out, 1)
 	}
 	return out

@@ -161,7 +161,7 @@ func TestCachedBuildsOnce(t *testing.T) {
 				t.Errorf("got %d", got)
 			}
 		}
-		if c.Flow(noteKind) != c.Flow(noteKind) {
+		if first := c.Flow(noteKind); c.Flow(noteKind) != first {
 			t.Error("the flow index is built twice")
 		}
 	}}

@@ -58,10 +58,10 @@ func Random(t *rapid.T, dialect Dialect) *ir.Graph {
 }
 
 type random struct {
-	t                        *rapid.T
-	g                        *ir.Graph
-	tensors, ops, apps, rest []ir.NodeID
-	ids                      map[ir.UUID]bool
+	t                  *rapid.T
+	g                  *ir.Graph
+	tensors, ops, apps []ir.NodeID
+	ids                map[ir.UUID]bool
 }
 
 func (r *random) flip(label string) bool { return rapid.Bool().Draw(r.t, label) }

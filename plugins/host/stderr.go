@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"bufio"
 	"encoding/json"
 	"io"
@@ -79,7 +80,7 @@ func (t *tail) record(line []byte) string {
 	}
 	if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &entry) == nil && entry.Message != "" {
 		text = clean(entry.Message, keptLineLen)
-		t.log.Log(nil, levels[entry.Level], text)
+		t.log.Log(context.Background(), levels[entry.Level], text)
 		return text
 	}
 	t.log.Debug(text, "from", "stderr")
