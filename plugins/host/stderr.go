@@ -1,8 +1,8 @@
 package host
 
 import (
-	"context"
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
