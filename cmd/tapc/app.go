@@ -15,7 +15,6 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/plugins/host"
 )
 
 // app is one run of tapc: its streams, the files it has read and what it has found.
@@ -29,7 +28,7 @@ type app struct {
 	held    diag.List         // diagnostics that are written at the end
 	sources map[string]source // files that were read, for excerpts
 	origins map[*ir.Graph]origin
-	plugins []*host.Plugin // that run
+	plugins pluginSet
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
@@ -47,7 +46,7 @@ const (
 func (a *app) main(args []string) int {
 	ctx, stop := signalContext()
 	defer stop()
-	defer a.stopPlugins()
+	defer a.plugins.stop()
 	a.args = args
 	root := a.root()
 	root.SetArgs(args)

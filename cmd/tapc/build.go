@@ -36,6 +36,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f := a.addCompileFlags(c)
 	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
 	emit := c.Flags().String("emit", "exe", "what to write: exe, operations, applications, schedule, c or cuda")
+	c.Flags().StringVar(&f.backend, "backend", "", "let this back end of a plugin write its files into the directory -o")
 	c.Flags().StringVar(&f.target, "target", "cpu", "what the program runs on: cpu or cuda")
 	complete(c, "emit", emits)
 	complete(c, "target", targets)
@@ -54,7 +55,9 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	switch {
 	case emit == "exe" && out == "":
 		return diag.Usage("build needs -o PROGRAM")
-	case emit == "exe" && f.target == "cuda":
+	case f.backend != "" && (emit != "exe" || out == stdName):
+		return diag.Usage("--backend writes files into the directory -o, and does not go with --emit")
+	case emit == "exe" && f.target == "cuda" && f.backend == "":
 		return diag.Usage("--target=cuda gives kernels so far, not programs: use --emit=cuda")
 	case emit == "c" && f.target != "cpu" || emit == "cuda" && f.target != "cuda":
 		return diag.Usage("--emit=%s does not go with --target=%s", emit, f.target)
@@ -63,7 +66,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		out = stdName
 	}
 	var cc *cpu.Compiler
-	if emit == "exe" {
+	if emit == "exe" && f.backend == "" {
 		var err error
 		if cc, err = cpu.FindCompiler(); err != nil {
 			return err
@@ -74,6 +77,9 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		return err
 	}
 	defer c.loader.Close()
+	if f.backend != "" {
+		return a.buildWith(ctx, c, f.backend, programName(file), out)
+	}
 	switch emit {
 	case "exe":
 		return c.executable(ctx, programName(file), out, cc)

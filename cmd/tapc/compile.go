@@ -28,6 +28,7 @@ type compileFlags struct {
 	optimize int
 	leveled  func() bool // the level was asked for
 	target   string
+	backend  string // of a plugin; "" is tapc's own for the target
 	cpu      string
 }
 

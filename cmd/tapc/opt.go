@@ -46,7 +46,7 @@ func (a *app) optCommand() *cobra.Command {
 	f := a.addPipelineFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *list {
-			if err := a.startPlugins(ctx, f.plugins); err != nil {
+			if err := a.startPlugins(ctx, &f.plugins, f.log()); err != nil {
 				return err
 			}
 			a.printf("%s", a.passList())
@@ -89,7 +89,7 @@ func firstError(errs ...error) error {
 // passList describes the passes of the table.
 func (a *app) passList() string {
 	var b strings.Builder
-	t := a.table()
+	t := a.plugins.table()
 	for i := range t.Passes {
 		p := &t.Passes[i]
 		fmt.Fprintf(&b, "%s\n  %s\n  takes: %s\n", p.Name, strings.ReplaceAll(p.Doc, "\n", "\n  "), stagesText(p))

@@ -29,7 +29,7 @@ type pipelineFlags struct {
 	dumpDir     string
 	reproducers string
 	dataDir     string
-	plugins     []string
+	plugins     pluginFlags
 }
 
 // printFlags say when the graph is shown.
@@ -56,7 +56,7 @@ func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
 	fs.StringVar(&f.dumpDir, "dump-dir", "", "write the graph before the first pass and after each to numbered .tap files in this directory")
 	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
 	fs.StringVar(&f.dataDir, "data-dir", "", "directory that data files in the graph are relative to; default: the graph's")
-	fs.StringArrayVar(&f.plugins, "plugin", nil, "start the plugin at this path; its passes can be used in --passes (repeatable)")
+	f.plugins.add(fs)
 	f.print.add(c)
 	f.report.add(c)
 	for _, flag := range []string{"print-ir-before", "print-ir-after", "print-ir-after-change", "disable"} {
@@ -90,10 +90,10 @@ func (r *reportFlags) add(c *cobra.Command) {
 
 // check starts the plugins and finds what is wrong with the flags, before any other work.
 func (f *pipelineFlags) check(ctx context.Context) error {
-	if err := f.app.startPlugins(ctx, f.plugins); err != nil {
+	if err := f.app.startPlugins(ctx, &f.plugins, f.log()); err != nil {
 		return err
 	}
-	t := f.app.table()
+	t := f.app.plugins.table()
 	if f.report.timing != "" {
 		if err := oneOf("--timing", f.report.timing, []string{"text", "json"}); err != nil {
 			return err
@@ -126,19 +126,23 @@ func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.G
 		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
 		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
 		Report:      func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
-	for _, path := range f.plugins {
-		r.Reproducers.Flags = append(r.Reproducers.Flags, "--plugin="+path)
-	}
+	r.Reproducers.Flags = append(r.Reproducers.Flags, f.plugins.arguments()...)
 	if f.fuel >= 0 {
 		r.Fuel = &f.fuel
 	}
 	if f.values {
-		r.Values = &pipeline.Values{Equal: equalValues(dir, p.Paths()), Seed: f.seed}
+		r.Values = &pipeline.Values{Equal: equalValues(f.app.plugins.library(), dir, p.Paths()), Seed: f.seed}
 	}
-	if f.report.verbose {
-		r.Log = slog.New(slog.NewTextHandler(f.app.stderr, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
-	}
+	r.Log = f.log()
 	return r
+}
+
+// log gives where passes tell of their work; nil is nowhere.
+func (f *pipelineFlags) log() *slog.Logger {
+	if !f.report.verbose {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(f.app.stderr, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
 }
 
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
@@ -155,7 +159,7 @@ func choice(names []string) pipeline.Choice {
 // parsePasses reads a pipeline of the table's passes; its text is kept for excerpts.
 func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 	a.sources[pipeline.SourceName] = source{&form{}, []byte(text)}
-	return pipeline.ParsePipeline(text, a.table())
+	return pipeline.ParsePipeline(text, a.plugins.table())
 }
 
 // runPasses takes a graph through a pipeline as the flags say, and shows the times and counters that they ask for, also of a

@@ -36,12 +36,14 @@ var forms = []form{
 const defaultForm = "tap"
 
 // passes lists the passes in the order of a compilation. A pass's order constraints are in its row.
-func passes() *pipeline.Table {
-	lib := kernels.Builtin()
+func passes() *pipeline.Table { return passesOver(kernels.Builtin()) }
+
+// passesOver lists the passes for graphs that use the kernels of a library.
+func passesOver(lib *kernels.Library) *pipeline.Table {
 	return &pipeline.Table{Passes: []pipeline.Pass{
-		rewrites("simplify", "Simplify by algebra, composition of selectors and constant folding.", simplify.Rules, simplifyAll),
-		rewrites("cse", "Make equal operations one.", nil, simplify.CSE),
-		rewrites("dce", "Remove what no observed value needs.", nil, simplify.DCE),
+		rewrites(lib, "simplify", "Simplify by algebra, composition of selectors and constant folding.", simplify.Rules, simplifyAll),
+		rewrites(lib, "cse", "Make equal operations one.", nil, simplify.CSE),
+		rewrites(lib, "dce", "Remove what no observed value needs.", nil, simplify.DCE),
 		bind.Pass(),
 		shard.Pass(lib),
 		apply.Pass(),
@@ -58,7 +60,7 @@ func simplifyAll(ctx context.Context, g *ir.Graph, o rewrite.Options) (rewrite.S
 }
 
 // rewrites makes the row of a pass that is a run of the rewrite driver. Without rules, it has one of its own name.
-func rewrites(name, doc string, rules func() []rewrite.Rule,
+func rewrites(lib *kernels.Library, name, doc string, rules func() []rewrite.Rule,
 	run func(context.Context, *ir.Graph, rewrite.Options) (rewrite.Stats, error)) pipeline.Pass {
 	return pipeline.Pass{Name: name, Doc: doc, Upto: pipeline.ApplicationExpression, Options: []pipeline.Option{pipeline.FuelOption},
 		Rules: func() []string {
@@ -72,7 +74,9 @@ func rewrites(name, doc string, rules func() []rewrite.Rule,
 			return names
 		},
 		Run: func(ctx context.Context, p *pipeline.Context) error {
-			stats, err := run(ctx, p.Graph, p.Rewrites())
+			opt := p.Rewrites()
+			opt.Library = lib
+			stats, err := run(ctx, p.Graph, opt)
 			p.Count("operations removed", stats.Removed)
 			p.Count("matches refused", stats.Refused)
 			var cycle *rewrite.CycleError

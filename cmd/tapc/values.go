@@ -20,15 +20,15 @@ const valuesCode = "TAP0502"
 
 // equalValues evaluates two graphs on the same random inputs with the reference evaluator and gives the outputs that differ.
 // What can not be evaluated, and graphs that take different inputs, are warnings. Data files lie in dir, or are allowed.
-func equalValues(dir string, allowed []string) func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
+func equalValues(lib *kernels.Library, dir string, allowed []string) func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
 	return func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
 		loader := &constants.Loader{Dir: dir, Allowed: allowed}
 		defer loader.Close()
-		want, in, err := evaluateRandom(ctx, before, loader, seed)
+		want, in, err := evaluateRandom(ctx, lib, before, loader, seed)
 		if err != nil {
 			return unchecked(before, "the graph before it can not be evaluated: "+err.Error())
 		}
-		got, now, err := evaluateRandom(ctx, after, loader, seed)
+		got, now, err := evaluateRandom(ctx, lib, after, loader, seed)
 		if err != nil {
 			return unchecked(after, "the graph after it can not be evaluated: "+err.Error())
 		}
@@ -45,7 +45,7 @@ func unchecked(g *ir.Graph, why string) diag.List {
 }
 
 // evaluateRandom gives the outputs of a graph on random inputs, and the names of the inputs.
-func evaluateRandom(ctx context.Context, g *ir.Graph, loader *constants.Loader, seed uint64) (map[string]tensorfile.Tensor, []string, error) {
+func evaluateRandom(ctx context.Context, lib *kernels.Library, g *ir.Graph, loader *constants.Loader, seed uint64) (map[string]tensorfile.Tensor, []string, error) {
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +59,7 @@ func evaluateRandom(ctx context.Context, g *ir.Graph, loader *constants.Loader, 
 		}
 		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), seed, x.Name, n)}
 	}
-	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: loader.Load}
+	ev := reference.Evaluator{Library: lib, Constants: loader.Load}
 	out, err := ev.Evaluate(ctx, g, in)
 	slices.Sort(inputs)
 	return out, inputs, err

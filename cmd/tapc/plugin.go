@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins/host"
+)
+
+// pluginFlags are the flags of commands that use plugins.
+type pluginFlags struct {
+	paths   []string
+	locked  bool
+	timeout time.Duration
+	memory  int64
+}
+
+func (f *pluginFlags) add(fs *pflag.FlagSet) {
+	d := host.DefaultLimits()
+	fs.StringArrayVar(&f.paths, "plugin", nil, "use the plugin at this path besides those that are installed (repeatable)")
+	fs.BoolVar(&f.locked, "locked", false, "use no plugin whose file is not the one in tapc.lock")
+	fs.DurationVar(&f.timeout, "plugin-timeout", d.Run, "time that a pass or back end of a plugin may take")
+	fs.Int64Var(&f.memory, "plugin-memory", d.Memory>>20, "memory that a plugin may use, in MiB")
+}
+
+// arguments gives the flags again, for a file that repeats a fault.
+func (f *pluginFlags) arguments() []string {
+	var args []string
+	for _, path := range f.paths {
+		args = append(args, "--plugin="+path)
+	}
+	d := host.DefaultLimits()
+	if f.timeout != d.Run {
+		args = append(args, "--plugin-timeout="+f.timeout.String())
+	}
+	if f.memory != d.Memory>>20 {
+		args = append(args, fmt.Sprintf("--plugin-memory=%d", f.memory))
+	}
+	return args
+}
+
+// pluginSet is what the plugins of a run provide.
+type pluginSet struct {
+	lib      *kernels.Library // tapc's kernels and theirs
+	rows     []pipeline.Pass
+	backends []pluginBackend
+	running  []*host.Plugin
+	mu       sync.Mutex // of running
+}
+
+// pluginBackend is a back end with the way to its plugin.
+type pluginBackend struct {
+	host.Backend
+	plugin string
+	open   host.Opener
+}
+
+// startPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
+// last counts. Those of the command line are started to ask them; those that are installed, when they are used.
+func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger) error {
+	if f.timeout <= 0 || f.memory < 64 {
+		return diag.Usage("--plugin-timeout and --plugin-memory: expected more than 0, and 64 MiB or more")
+	}
+	opts := host.Options{Version: release, Log: log, Limits: host.Limits{Run: f.timeout, Memory: f.memory << 20}}
+	if log != nil {
+		opts.Progress = func(plugin, part string, done, total uint64, text string) {
+			log.Debug("progress", "plugin", plugin, "part", part, "done", done, "total", total, "of", text)
+		}
+	}
+	found, err := installed(opts)
+	if err != nil {
+		return err
+	}
+	for _, path := range f.paths {
+		s, err := a.development(ctx, path, f.locked, found, opts)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(old usable) bool { return old.about.Name == s.about.Name })
+		found = append(found, *s)
+	}
+	return a.plugins.provide(found)
+}
+
+// usable is a plugin that can be used: what it provides and how to get it running.
+type usable struct {
+	about *host.Description
+	open  func(context.Context) (*host.Plugin, error)
+	from  string // of the lock file; "" for one that runs already
+}
+
+// places gives where plugins are installed, the user's place first.
+func places() ([]host.Place, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, diag.Fault("%w", err)
+	}
+	list := []host.Place{host.ProjectPlace(dir)}
+	if user, err := host.UserPlace(); err == nil {
+		list = slices.Insert(list, 0, user)
+	}
+	return list, nil
+}
+
+// installed gives the plugins of the lock files.
+func installed(opts host.Options) ([]usable, error) {
+	all, err := places()
+	if err != nil {
+		return nil, err
+	}
+	var found []usable
+	for _, place := range all {
+		lock, err := host.ReadLock(place.Lock)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lock.Plugins {
+			l := &lock.Plugins[i]
+			about, err := l.Description()
+			if err != nil {
+				return nil, err
+			}
+			found = slices.DeleteFunc(found, func(old usable) bool { return old.about.Name == l.Name })
+			open := func(ctx context.Context) (*host.Plugin, error) { return place.Open(ctx, l, opts) }
+			found = append(found, usable{about, open, place.Lock})
+		}
+	}
+	return found, nil
+}
+
+// development starts a plugin of the command line. If it stands for one that is installed, it says so.
+func (a *app) development(ctx context.Context, path string, locked bool, found []usable, opts host.Options) (*usable, error) {
+	same, err := lockedAs(path)
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case locked && same == nil:
+		return nil, &host.Fault{Kind: host.WrongDigest, Plugin: path, Detail: "no lock file has its digest", Hint: "tapc plugin install " + path}
+	case same != nil:
+		opts.Digest, opts.Access = same.SHA256[host.System()], same.Access
+	default:
+		if opts.Access, err = host.ReadManifest(path); err != nil {
+			return nil, err
+		}
+	}
+	p, err := host.Start(ctx, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	a.plugins.keep(p)
+	if i := slices.IndexFunc(found, func(old usable) bool { return old.about.Name == p.Description.Name }); i >= 0 && same == nil {
+		d := diag.Diagnostic{Severity: diag.Remark, Message: fmt.Sprintf("plugin %s: %s is used in place of version %s, which %s has (development override)",
+			p.Description.Name, path, found[i].about.Version, found[i].from)}
+		for _, line := range opts.Access.Lines() {
+			d = d.WithNote(diag.Location{}, "it may %s, as its manifest asks", line)
+		}
+		a.report(diag.List{d})
+	}
+	return &usable{about: p.Description, open: func(context.Context) (*host.Plugin, error) { return p, nil }}, nil
+}
+
+// lockedAs gives the entry of a lock file that has a file's digest, or nil.
+func lockedAs(path string) (*host.Locked, error) {
+	digest, err := host.Digest(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := places()
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range all {
+		lock, err := host.ReadLock(place.Lock)
+		if err != nil {
+			return nil, err
+		}
+		if l := lock.Holds(digest); l != nil {
+			return l, nil
+		}
+	}
+	return nil, nil
+}
+
+// provide makes the rows, kernels and back ends of plugins.
+func (s *pluginSet) provide(found []usable) error {
+	s.lib, s.rows, s.backends = kernels.Builtin(), nil, nil
+	for _, x := range found {
+		var err error
+		if s.lib, err = host.Library(x.about, s.lib); err != nil {
+			return err
+		}
+	}
+	for _, x := range found {
+		open := s.once(x.open)
+		rows, err := host.Rows(x.about, open, s.lib)
+		if err != nil {
+			return err
+		}
+		s.rows = append(s.rows, rows...)
+		for _, b := range x.about.Backends {
+			s.backends = append(s.backends, pluginBackend{b, x.about.Name, open})
+		}
+	}
+	if err := s.table().Validate(); err != nil {
+		return diag.Fault("the passes of the plugins do not go with tapc's: %v", err)
+	}
+	return nil
+}
+
+// once makes an opener that starts a plugin when it is first called, and keeps it for the end of the run.
+func (s *pluginSet) once(open func(context.Context) (*host.Plugin, error)) host.Opener {
+	var mu sync.Mutex
+	var p *host.Plugin
+	return func(ctx context.Context) (*host.Plugin, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p != nil {
+			return p, nil
+		}
+		started, err := open(ctx)
+		if err == nil {
+			p = started
+			s.keep(p)
+		}
+		return started, err
+	}
+}
+
+// keep notes a plugin that runs.
+func (s *pluginSet) keep(p *host.Plugin) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.running, p) {
+		s.running = append(s.running, p)
+	}
+}
+
+// stop ends the plugins that run.
+func (s *pluginSet) stop() {
+	for _, p := range s.running {
+		p.Close() // an error is about a temporary directory that could not be removed
+	}
+	s.running = nil
+}
+
+// library gives tapc's kernels and those of the plugins.
+func (s *pluginSet) library() *kernels.Library {
+	if s.lib == nil {
+		return kernels.Builtin()
+	}
+	return s.lib
+}
+
+// table is the pass table with the rows of the plugins.
+func (s *pluginSet) table() *pipeline.Table {
+	t := passesOver(s.library())
+	t.Passes = append(t.Passes, s.rows...)
+	return t
+}
