@@ -1,9 +1,7 @@
 package cpu
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -67,35 +65,9 @@ func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path 
 
 // writeConstants writes the block of constants and the assembly that includes it, and gives the assembly's path.
 func writeConstants(dir string, src *Source, load LoadConst) (string, error) {
-	block := filepath.Join(dir, "constants.bin")
-	f, err := os.Create(block)
-	if err != nil {
-		return "", diag.Fault("%v", err)
+	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")
+	if err := src.block.writeFile(file, load); err != nil {
+		return "", err
 	}
-	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
-	at := int64(0)
-	for i, c := range src.Constants {
-		t, err := load(c)
-		if err != nil {
-			return "", err
-		}
-		if _, err := w.Write(make([]byte, src.Offsets[i]-at)); err != nil {
-			return "", diag.Fault("%v", err)
-		}
-		if _, err := w.Write(t.Data); err != nil {
-			return "", diag.Fault("%v", err)
-		}
-		at = src.Offsets[i] + int64(len(t.Data))
-	}
-	if _, err := w.Write(make([]byte, src.Bytes-at)); err != nil {
-		return "", diag.Fault("%v", err)
-	}
-	if err := w.Flush(); err != nil {
-		return "", diag.Fault("%v", err)
-	}
-	path := filepath.Join(dir, "constants.S")
-	text := fmt.Sprintf(".section .rodata\n.balign 64\n.globl tapc_constants\ntapc_constants:\n.incbin %q\n"+
-		".section .note.GNU-stack,\"\",%%progbits\n", block)
-	return path, os.WriteFile(path, []byte(text), 0o644)
+	return path, src.block.assembly(path, file)
 }

@@ -15,17 +15,18 @@ type kernel struct {
 	number int
 	slots  map[ir.NodeID]int // of each buffer in the table b
 	typeOf func(i int) string
+	raw    func(buffer ir.NodeID)
 	thread int // the loop shared between threads, or -1
 }
 
 // newKernel reads the loops' levels.
 func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
-	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), number: number, slots: e.slots, thread: -1,
+	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), number: number, slots: e.slots, raw: e.raw, thread: -1,
 		typeOf: func(i int) string { return e.w.Stored(k.Operands[i].Type()) }}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels
 		if len(levels) > 1 {
-			n.Lanes = append(n.Lanes, cnest.Lane{Loop: l, Tile: levels[0].Tile})
+			n.Lanes = append(n.Lanes, cnest.Lane{Loop: l, Tile: innerTile(k.Loops[l])})
 		}
 		if levels[0].Bind == schedule.Thread {
 			n.thread = l
@@ -33,6 +34,9 @@ func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
 	}
 	return n
 }
+
+// innerTile is the tile of a loop that code is written for: the innermost of more than one value.
+func innerTile(l schedule.Loop) int64 { return l.Levels[max(0, len(l.Levels)-2)].Tile }
 
 // tileFunction writes the function that computes one tile: what stands inside all free loops.
 func (n *kernel) tileFunction() {
@@ -48,6 +52,7 @@ func (n *kernel) tileFunction() {
 		constant := ""
 		if o.Mode == schedule.Read {
 			constant = "const "
+			n.raw(o.Buffer)
 		}
 		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.typeOf(i), i, n.slots[o.Buffer], o.Name)
 		n.Line("(void)p%d;", i)
@@ -68,7 +73,7 @@ func (n *kernel) driver() {
 	}
 	order = append([]int{n.thread}, slices.DeleteFunc(order, func(l int) bool { return l == n.thread })...)
 	loop := n.Kernel.Loops[n.thread]
-	tile := loop.Levels[0].Tile
+	tile := innerTile(loop)
 	n.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
 	n.Line("void *const *b = ctx;")
 	n.Line("(void)worker;")
@@ -87,7 +92,7 @@ func (n *kernel) driver() {
 func (n *kernel) tileLoops(loops []int) {
 	for _, l := range loops {
 		v, loop := cnest.Variable(l), n.Kernel.Loops[l]
-		n.Open("for (int64_t %s = %d; %s < %d; %s += %d) {", v, loop.Start, v, loop.End, v, loop.Levels[0].Tile)
+		n.Open("for (int64_t %s = %d; %s < %d; %s += %d) {", v, loop.Start, v, loop.End, v, innerTile(loop))
 	}
 	n.call()
 	for range loops {

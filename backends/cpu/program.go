@@ -14,7 +14,12 @@ import (
 
 // main writes the tables of inputs and outputs, the function that runs the steps in order, and the program itself.
 func (e *emitter) main(out *strings.Builder) error {
-	if e.src.Bytes > 0 {
+	for _, id := range e.steps {
+		if t, ok := e.g.Node(id).Body.(*schedule.Transfer); ok {
+			e.raw(t.From)
+		}
+	}
+	if e.block.bytes > 0 {
 		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
 	}
 	e.table(out, "inputs", e.program.Inputs)
@@ -36,7 +41,7 @@ func (e *emitter) main(out *strings.Builder) error {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = run,\n};\n", e.src.Arena)
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = run,\n};\n", e.arenaBytes())
 	return nil
 }
 
@@ -104,15 +109,20 @@ func numbers(list []int64) string {
 func (e *emitter) run(out *strings.Builder) error {
 	out.WriteString("static int run(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n" +
 		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n")
-	if len(e.order) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.order))
+	if len(e.places) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
 	}
-	for slot, id := range e.order {
-		place, err := e.place(e.buffers[id])
-		if err != nil {
-			return err
+	for slot, place := range e.places {
+		what := "panels, or scratch memory"
+		if slot < len(e.order) {
+			id := e.order[slot]
+			what = cnest.Clip(e.g.Name(id))
+			var err error
+			if place, err = e.place(slot, e.buffers[id]); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, cnest.Clip(e.g.Name(id)))
+		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
 	}
 	for i, id := range e.steps {
 		switch b := e.g.Node(id).Body.(type) {
@@ -127,7 +137,7 @@ func (e *emitter) run(out *strings.Builder) error {
 }
 
 // place gives the C expression of a buffer's address.
-func (e *emitter) place(b *schedule.Buffer) (string, error) {
+func (e *emitter) place(slot int, b *schedule.Buffer) (string, error) {
 	find := func(list []tensorops.Named) (int, error) {
 		for i, x := range list {
 			if x.Tensor == b.Tensor {
@@ -144,12 +154,10 @@ func (e *emitter) place(b *schedule.Buffer) (string, error) {
 		i, err := find(e.program.Outputs)
 		return fmt.Sprintf("out[%d]", i), err
 	case schedule.Constant:
-		for i, c := range e.src.Constants {
-			if c.Tensor == b.Tensor {
-				return fmt.Sprintf("(void *)(tapc_constants + %d)", e.src.Offsets[i]), nil
-			}
+		if e.places[slot] == "" {
+			return "0", nil // nothing reads it as it is
 		}
-		return "", fmt.Errorf("cpu: %s is in the constant space and not a constant", e.g.Name(b.Tensor))
+		return e.places[slot], nil
 	}
 	return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
 }
@@ -184,8 +192,8 @@ type description struct {
 // describe gives what --describe prints.
 func (e *emitter) describe() (string, error) {
 	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: cnest.BaseName(e.g.File), Graph: e.g.GraphUUID().String(),
-		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.src.Arena,
-		ConstantsBytes: e.src.Bytes}
+		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.arenaBytes(),
+		ConstantsBytes: e.block.bytes}
 	for _, id := range e.steps {
 		if k, ok := e.g.Node(id).Body.(*schedule.Kernel); ok {
 			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})

@@ -17,22 +17,38 @@ const (
 	threadWork = 1 << 14
 )
 
-// Run binds the loops of every kernel.
+// Run binds the loops of every kernel, for the default target where it runs on a CPU.
 func Run(g *ir.Graph) {
+	buffers := Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
 		if !ok {
 			continue
 		}
-		for i := range k.Loops {
-			k.Loops[i].Levels = []schedule.Level{{Tile: 1, Bind: schedule.Serial}}
-		}
 		if d, ok := g.Node(k.Device).Body.(*schedule.Device); ok && d.Type == schedule.CUDA {
+			clear(k)
 			bindCUDA(k)
 		} else {
-			bindCPU(k)
+			Default.Bind(k, buffers)
 		}
 	}
+}
+
+// clear makes every loop serial.
+func clear(k *schedule.Kernel) {
+	for i := range k.Loops {
+		k.Loops[i].Levels = []schedule.Level{{Tile: 1, Bind: schedule.Serial}}
+	}
+}
+
+// Bind binds the loops of a kernel that runs on a CPU.
+func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
+	clear(k)
+	if c, ok := FindContraction(k, buffers); ok {
+		t.bindContraction(k, c)
+		return
+	}
+	bindCPU(k)
 }
 
 func bindCPU(k *schedule.Kernel) {

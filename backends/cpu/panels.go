@@ -1,0 +1,112 @@
+package cpu
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// stride is one dimension of an array: how many values, and how far apart in elements.
+type stride struct{ extent, step int64 }
+
+// panelLayout says how panels are made from the elements of an array: for each group, panels of panelBytes of columns; in each,
+// for every point of the fold in row-major order, the elements of the panel's columns; zeros where there are no columns.
+type panelLayout struct {
+	size    int   // bytes of an element
+	base    int64 // first element
+	groups  []stride
+	fold    []stride
+	columns int64
+	step    int64 // from column to column
+}
+
+// equal says whether two layouts are the same.
+func (l panelLayout) equal(m panelLayout) bool {
+	return l.size == m.size && l.base == m.base && l.columns == m.columns && l.step == m.step &&
+		slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
+}
+
+func extents(list []stride) int64 {
+	n := int64(1)
+	for _, s := range list {
+		n *= s.extent
+	}
+	return n
+}
+
+// bytes is the size of all panels.
+func (l panelLayout) bytes() int64 {
+	width := panelBytes / int64(l.size)
+	return extents(l.groups) * ((l.columns + width - 1) / width) * extents(l.fold) * panelBytes
+}
+
+// offsets gives the element offsets of the points of some dimensions, in row-major order.
+func offsets(list []stride) []int64 {
+	out := []int64{0}
+	for _, s := range list {
+		next := make([]int64, 0, int64(len(out))*s.extent)
+		for _, at := range out {
+			for i := range s.extent {
+				next = append(next, at+i*s.step)
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// pack writes the panels of an array's bytes.
+func (l panelLayout) pack(w io.Writer, data []byte) error {
+	width, size := panelBytes/int64(l.size), int64(l.size)
+	fold := offsets(l.fold)
+	panel := make([]byte, int64(len(fold))*panelBytes)
+	for _, group := range offsets(l.groups) {
+		for column := int64(0); column < l.columns; column += width {
+			live := min(width, l.columns-column)
+			first := (l.base + group + column*l.step) * size
+			if err := l.inside(first, fold, live, data); err != nil {
+				return err
+			}
+			if live < width {
+				clear(panel)
+			}
+			for x := range live {
+				l.packColumn(panel[x*size:], data, first+x*l.step*size, fold, x, live)
+				if l.step == 1 {
+					break // the first call has copied all columns
+				}
+			}
+			if _, err := w.Write(panel); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packColumn copies one column, or all live ones if they are neighbours.
+func (l panelLayout) packColumn(to, data []byte, first int64, fold []int64, x, live int64) {
+	size, n := int64(l.size), int64(l.size)
+	if l.step == 1 {
+		n *= live
+	}
+	for k, at := range fold {
+		from := first + at*size
+		copy(to[int64(k)*panelBytes:int64(k)*panelBytes+n], data[from:from+n])
+	}
+}
+
+// inside checks that a panel's elements are in the array.
+func (l panelLayout) inside(first int64, fold []int64, live int64, data []byte) error {
+	size := int64(l.size)
+	lo, hi := int64(0), int64(0)
+	for _, at := range fold {
+		lo, hi = min(lo, at), max(hi, at)
+	}
+	across := (live - 1) * l.step
+	lo, hi = lo+min(0, across), hi+max(0, across)
+	if len(fold) > 0 && (first+lo*size < 0 || first+(hi+1)*size > int64(len(data))) {
+		return fmt.Errorf("cpu: panels reach outside their constant of %d bytes", len(data))
+	}
+	return nil
+}

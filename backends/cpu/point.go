@@ -1,0 +1,220 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// axis is a dimension that code runs along: its C variable, from 0, is at the present place.
+type axis struct {
+	tile.Dim
+	variable string
+}
+
+// point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.
+type point struct {
+	v      *vectors
+	k      *schedule.Kernel
+	views  []tile.View
+	axes   []axis
+	along  int // the axis that lanes follow, or -1
+	n      int
+	count  string // text of the number of live lanes
+	locals map[int]value
+	sums   map[*scalar.Expr]value
+}
+
+// start is the number of the element that a view is at where all loops start.
+func start(k *schedule.Kernel, v tile.View) int64 {
+	at := v.Base
+	for l, s := range v.Steps {
+		at += s * k.Loops[l].Start
+	}
+	return at
+}
+
+// offset writes the number of the element that a view is at, the axis of the lanes at its first lane. Axes in skip do not
+// count.
+func (p *point) offset(v tile.View, skip ...int) string {
+	return offsetText(start(p.k, v), p.axes, v, skip...)
+}
+
+func offsetText(base int64, axes []axis, v tile.View, skip ...int) string {
+	var b strings.Builder
+	for i, a := range axes {
+		s := a.Step(v)
+		if s == 0 || a.Extent == 1 || contains(skip, i) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(" + ")
+		}
+		if s == 1 {
+			b.WriteString(a.variable)
+		} else {
+			fmt.Fprintf(&b, "%s * %s", a.variable, number(s))
+		}
+	}
+	if base != 0 || b.Len() == 0 {
+		if b.Len() > 0 {
+			b.WriteString(" + ")
+		}
+		b.WriteString(number(base))
+	}
+	return b.String()
+}
+
+func contains(list []int, x int) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// number writes a constant that is multiplied with or added to 64-bit numbers.
+func number(n int64) string {
+	switch {
+	case n > 1<<31-1 || n < -1<<31:
+		return fmt.Sprintf("INT64_C(%d)", n)
+	case n < 0:
+		return fmt.Sprintf("(%d)", n)
+	}
+	return fmt.Sprint(n)
+}
+
+// load reads an operand.
+func (p *point) load(ref int) value {
+	d, view := p.k.Operands[ref].Type(), p.views[ref]
+	at := p.offset(view)
+	step := int64(0)
+	if p.along >= 0 {
+		step = p.axes[p.along].Step(view)
+	}
+	x := value{typ: d}
+	switch step {
+	case 0:
+		x.text, x.uniform = fmt.Sprintf("p%d[%s]", ref, at), true
+		return x
+	case 1:
+		x.text = p.v.load(d, p.n, fmt.Sprintf("p%d + %s", ref, at), p.count)
+	default:
+		x.text = p.v.gather(d, p.n, fmt.Sprintf("p%d + %s", ref, at), number(step), p.count)
+	}
+	if d == scalar.Bool {
+		return p.v.truth(x.text, p.n)
+	}
+	return x
+}
+
+// store writes a value to an operand.
+func (p *point) store(ref int, x value) string {
+	d, view := p.k.Operands[ref].Type(), p.views[ref]
+	at := fmt.Sprintf("p%d + %s", ref, p.offset(view))
+	step := int64(0)
+	if p.along >= 0 {
+		step = p.axes[p.along].Step(view)
+	}
+	if step == 0 {
+		return fmt.Sprintf("p%d[%s] = %s", ref, p.offset(view), x.text)
+	}
+	x = p.v.splat(x, p.n)
+	if d == scalar.Bool {
+		x.text = p.v.bytes(x, p.n)
+	}
+	if step == 1 {
+		return p.v.store(d, p.n, at, x.text, p.count)
+	}
+	return p.v.scatter(d, p.n, at, number(step), x.text, p.count)
+}
+
+// local gives the value of an earlier statement.
+func (p *point) local(ref int) value { return p.locals[ref] }
+
+// loop gives the value of a loop variable, which is an axis of its own or has one value.
+func (p *point) loop(ref int) value {
+	first := p.k.Loops[ref].Start
+	for i, a := range p.axes {
+		if a.Inner() != ref {
+			continue
+		}
+		text := fmt.Sprintf("(%s + %s)", a.variable, number(first))
+		if i == p.along {
+			return p.v.count(text, p.n)
+		}
+		return value{text: text, typ: scalar.Int64, uniform: true}
+	}
+	return value{text: fmt.Sprintf("INT64_C(%d)", first), typ: scalar.Int64, uniform: true}
+}
+
+func (p *point) reduce(e *scalar.Expr) value { return p.sums[e] }
+
+// name declares a variable of a value and gives it.
+func (p *point) name(t *cnest.Text, variable string, x value) value {
+	c := p.v.w.Type(x.typ)
+	if !x.uniform {
+		c = p.v.typ(x.typ, p.n)
+		if x.typ == scalar.Bool {
+			c = p.v.maskType(x.mask, p.n)
+		}
+	}
+	t.Line("const %s %s = %s;", c, variable, x.text)
+	x.text = variable
+	return x
+}
+
+// statements writes some statements at the present place.
+func (p *point) statements(t *cnest.Text, list []int) {
+	for _, i := range list {
+		s := p.k.Statements[i]
+		t.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(p.k)))
+		x := p.v.expr(s.Value, p.n, p)
+		if s.Store >= 0 {
+			t.Line("%s;", p.store(int(s.Store), x))
+		} else {
+			p.locals[i] = p.name(t, fmt.Sprintf("v%d", i), x)
+		}
+	}
+}
+
+// vectorKernel says whether all that a kernel computes can be written with vectors: of types that there are vectors of, and
+// reading only elements that exist wherever its loops stand, since lanes that a choice does not pick are read too.
+func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
+	for _, s := range k.Statements {
+		if !canVectorize(s.Value) {
+			return false
+		}
+	}
+	space := k.Space()
+	for _, o := range k.Operands {
+		lo, hi, err := o.Access.Hull(space)
+		if err != nil {
+			return false
+		}
+		for d, r := 0, buffers[o.Buffer].Range; d < len(lo); d++ {
+			if lo[d] < r.Start[d] || hi[d] >= r.End[d] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pointers declares the pointers of some operands.
+func pointers(t *cnest.Text, e *emitter, k *schedule.Kernel, operands []int) {
+	for _, i := range operands {
+		o, constant := k.Operands[i], ""
+		if o.Mode == schedule.Read {
+			constant = "const "
+			e.raw(o.Buffer)
+		}
+		t.Line("%s%s *restrict p%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), i, e.slots[o.Buffer], o.Name)
+	}
+}

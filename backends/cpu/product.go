@@ -1,0 +1,423 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// panelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every
+// target, so that a packed constant serves them all.
+const panelBytes = 64
+
+// maxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
+const maxPacked = 32 << 20
+
+// product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
+// that the innermost loop reads it in order; its left operand is read where it stands.
+//
+// The sums of a tile of rows and columns stay in registers. The function of a tile multiplies and adds; the function finish
+// carries out the kernel's statements on a vector of sums.
+type product struct {
+	*cnest.Text
+	e      *emitter
+	k      *schedule.Kernel
+	c      *tile.Contraction
+	number int
+	d      scalar.DType // of the sums
+	n      int          // lanes of a vector
+	cut    cut
+	panel  int64 // columns of a panel
+	length int64 // of the fold
+	batch  []axis
+	outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
+	inner  int64 // extents of the rest of the batch
+	form   rightForm
+	slot   int // of the panels
+}
+
+// rightForm is where the right operand is read.
+type rightForm uint8
+
+const (
+	direct   rightForm = iota // where it stands
+	packed                    // from panels that the program packs when it runs
+	prepared                  // from panels that were packed when it was built
+)
+
+// cut holds what the schedule says of rows and columns.
+type cut struct {
+	rows, cols         int64 // of a piece: what a thread computes at a time
+	tileRows, tileCols int64 // of a register tile
+	block              int64 // products in a partial sum, of the innermost dimension of the fold
+	thread             bool
+}
+
+// readCut reads the levels of a contraction, if they are of the form that passes/tile gives them.
+func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
+	x := cut{rows: 1, tileRows: 1}
+	if l := c.Row.Inner(); l >= 0 {
+		levels := k.Loops[l].Levels
+		if len(levels) != 3 || levels[2].Bind != schedule.Unrolled || levels[0].Tile%levels[1].Tile != 0 {
+			return x, false
+		}
+		x.rows, x.tileRows = levels[0].Tile, levels[1].Tile
+		x.thread = levels[0].Bind == schedule.Thread
+	}
+	levels := k.Loops[c.Col.Inner()].Levels
+	if len(levels) != 4 || levels[3].Bind != schedule.Vector || levels[2].Tile != lanes || levels[1].Tile%lanes != 0 ||
+		levels[0].Tile%levels[1].Tile != 0 {
+		return x, false
+	}
+	x.cols, x.tileCols = levels[0].Tile, levels[1].Tile
+	x.thread = x.thread || levels[0].Bind == schedule.Thread
+	if x.tileRows > 64 || x.tileCols > 32*lanes {
+		return x, false
+	}
+	if n := len(c.Fold); n > 0 {
+		x.block = c.Fold[n-1].Extent
+		if levels := k.Loops[c.Fold[n-1].Inner()].Levels; len(levels) == 2 {
+			x.block = min(x.block, levels[0].Tile)
+		}
+	}
+	return x, true
+}
+
+// newProduct prepares a contraction; nil if the kernel is none, or not scheduled as one.
+func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
+	c, ok := tile.FindContraction(k, e.buffers)
+	if !ok || !vectorKernel(k, e.buffers) {
+		return nil
+	}
+	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
+		length: 1, outer: 1, inner: 1}
+	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {
+		return nil
+	}
+	p.panel = panelBytes / int64(p.d.Size())
+	if p.cut.tileCols%p.panel != 0 && p.panel%p.cut.tileCols != 0 {
+		return nil
+	}
+	for _, d := range c.Fold {
+		p.length *= d.Extent
+	}
+	p.sortBatch()
+	p.chooseForm()
+	return p
+}
+
+// sortBatch puts the dimensions that the right operand follows first, and names all.
+func (p *product) sortBatch() {
+	right := p.c.Views[p.c.Right]
+	for _, follows := range []bool{true, false} {
+		for _, d := range p.c.Batch {
+			if (d.Step(right) != 0) != follows {
+				continue
+			}
+			p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
+			if follows {
+				p.outer *= d.Extent
+			} else {
+				p.inner *= d.Extent
+			}
+		}
+	}
+}
+
+// chooseForm packs the right operand if it is used often enough to pay, or does not stand in columns.
+func (p *product) chooseForm() {
+	buffer := p.k.Operands[p.c.Right].Buffer
+	switch {
+	case p.e.buffers[buffer].Space == schedule.Constant:
+		p.form = prepared
+		p.slot = p.e.panels(buffer, p.layout())
+	case p.c.Col.Step(p.c.Views[p.c.Right]) == 1 && p.c.Row.Extent*p.inner < 4*p.cut.tileRows:
+		p.form = direct
+	default:
+		p.form = packed
+		groups, columns := p.chunk()
+		p.slot = p.e.needScratch(groups * p.panelsOf(columns) * p.length * panelBytes)
+	}
+}
+
+func (p *product) panelsOf(columns int64) int64 { return (columns + p.panel - 1) / p.panel }
+
+// chunk gives how many groups of panels, and how many columns of each, are packed at once.
+func (p *product) chunk() (groups, columns int64) {
+	columns = p.c.Col.Extent
+	one := p.length * panelBytes // bytes of a panel
+	if whole := p.panelsOf(columns) * one; whole <= maxPacked {
+		return max(1, min(p.outer, maxPacked/max(1, whole))), columns
+	}
+	step := max(p.panel, p.cut.tileCols)
+	return 1, min(columns, max(1, maxPacked/one*p.panel/step)*step)
+}
+
+// layout says how the panels of the right operand are made from its elements.
+func (p *product) layout() panelLayout {
+	v := p.c.Views[p.c.Right]
+	l := panelLayout{size: p.d.Size(), base: start(p.k, v), columns: p.c.Col.Extent, step: p.c.Col.Step(v)}
+	for _, a := range p.batch {
+		if s := a.Step(v); s != 0 {
+			l.groups = append(l.groups, stride{a.Extent, s})
+		}
+	}
+	for _, d := range p.c.Fold {
+		l.fold = append(l.fold, stride{d.Extent, d.Step(v)})
+	}
+	return l
+}
+
+// write writes the whole kernel.
+func (p *product) write() string {
+	for _, line := range cnest.About(p.e.g, p.k) {
+		p.Line("// %s", line)
+	}
+	p.finish()
+	rows, cols := p.cut.tileRows, p.cut.tileCols
+	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
+		for _, c := range []int64{cols, p.c.Col.Extent % cols} {
+			if r > 0 && c > 0 && r <= p.c.Row.Extent && c <= p.c.Col.Extent {
+				p.tileFunction(r, c)
+			}
+		}
+	}
+	if p.form == packed {
+		p.packTask()
+	}
+	p.task()
+	p.run()
+	return p.String()
+}
+
+// places gives the axes of the kernel's results.
+func (p *product) places() []axis {
+	return append(slices.Clone(p.batch), axis{p.c.Row, "i"}, axis{p.c.Col, "j"})
+}
+
+// coordinates lists the batch variables as parameters or arguments.
+func (p *product) coordinates(prefix string) string {
+	text := ""
+	for _, a := range p.batch {
+		text += ", " + prefix + a.variable
+	}
+	return text
+}
+
+// finish writes the function of the kernel's statements on a vector of sums.
+func (p *product) finish() {
+	v := p.e.v
+	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]value{},
+		sums: map[*scalar.Expr]value{p.c.Sum: {text: "sum", typ: p.d}}}
+	at.along = len(at.axes) - 1
+	p.Line("")
+	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.typ(p.d, p.n))
+	used := []int{}
+	for i, o := range p.k.Operands {
+		if o.Mode == schedule.Write || p.finishReads(i) {
+			used = append(used, i)
+		}
+	}
+	pointers(p.Text, p.e, p.k, used)
+	p.Line("%s(void)i, (void)j, (void)n;", p.voids())
+	all := make([]int, len(p.k.Statements))
+	for i := range all {
+		all[i] = i
+	}
+	at.statements(p.Text, all)
+	p.Close()
+}
+
+// finishReads says whether an operand is read outside the sum.
+func (p *product) finishReads(operand int) bool {
+	found := false
+	for _, s := range p.k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Load && e.Ref == operand
+			return e != p.c.Sum
+		})
+	}
+	return found
+}
+
+// voids marks batch variables as used.
+func (p *product) voids() string {
+	text := ""
+	for _, a := range p.batch {
+		text += "(void)" + a.variable + ", "
+	}
+	return text
+}
+
+// task writes what a thread does: some pieces of the results.
+func (p *product) task() {
+	c := p.cut
+	p.Line("")
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
+	p.Line("const tapc_part *part = ctx;")
+	p.Line("void *const *b = part->b;")
+	p.Line("(void)worker;")
+	p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slots[p.k.Operands[p.c.Left].Buffer], p.k.Operands[p.c.Left].Name)
+	p.e.raw(p.k.Operands[p.c.Left].Buffer)
+	if p.form == direct {
+		p.e.raw(p.k.Operands[p.c.Right].Buffer)
+		p.slot = p.e.slots[p.k.Operands[p.c.Right].Buffer]
+	}
+	p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
+	across := (c.cols + p.c.Col.Extent - 1) / c.cols
+	if p.form == packed {
+		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)
+	} else {
+		p.Line("enum { across = %d, last = %d };", (p.c.Col.Extent+c.cols-1)/c.cols, p.c.Col.Extent)
+	}
+	_ = across
+	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	p.Line("int64_t rest = piece;")
+	p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
+	p.Line("rest /= across;")
+	down := (p.c.Row.Extent + c.rows - 1) / c.rows
+	p.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", down, c.rows, c.rows, p.c.Row.Extent, c.rows, p.c.Row.Extent)
+	p.Line("rest /= %d;", down)
+	for i := len(p.batch) - 1; i >= 0; i-- {
+		a := p.batch[i]
+		if i == 0 {
+			first := ""
+			if p.outer > 1 {
+				first = "part->group + "
+			}
+			p.Line("const int64_t %s = %srest;", a.variable, first)
+			continue
+		}
+		if p.isLastOuter(i) {
+			p.Line("rest += part->group;")
+		}
+		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		p.Line("rest /= %d;", a.Extent)
+	}
+	p.tiles()
+	p.Close()
+	p.Close()
+}
+
+// isLastOuter says whether batch axis i is the innermost of several that the right operand follows: groups of panels count
+// from there.
+func (p *product) isLastOuter(i int) bool {
+	v := p.c.Views[p.c.Right]
+	return p.batch[i].Step(v) != 0 && (i+1 == len(p.batch) || p.batch[i+1].Step(v) == 0)
+}
+
+// tiles writes the loops over the tiles of a piece.
+func (p *product) tiles() {
+	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
+	rows, cols := p.cut.tileRows, p.cut.tileCols
+	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+	if p.form == direct {
+		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right))
+	} else {
+		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), p.panelOffset())
+	}
+	p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
+	p.Line("const %s *a = left + %s;", p.e.w.Stored(p.d), offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left))
+	p.calls()
+	p.Close()
+	p.Close()
+}
+
+// panelOffset writes the number of the element of the panels that a tile starts at.
+func (p *product) panelOffset() string {
+	group, v := "", p.c.Views[p.c.Right]
+	for _, a := range p.batch {
+		switch {
+		case a.Step(v) == 0:
+		case group == "":
+			group = a.variable
+		default:
+			group = fmt.Sprintf("(%s) * %d + %s", group, a.Extent, a.variable)
+		}
+	}
+	column, panels := "j", fmt.Sprint(p.panelsOf(p.c.Col.Extent))
+	if p.form == packed {
+		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.panel-1, p.panel)
+		if group != "" {
+			group += " - part->group"
+		}
+	}
+	panel := fmt.Sprintf("%s / %d", column, p.panel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
+	}
+	text := fmt.Sprintf("%s * %s", panel, number(p.length*p.panel))
+	if p.cut.tileCols < p.panel {
+		text += fmt.Sprintf(" + %s %% %d", column, p.panel)
+	}
+	return text
+}
+
+// calls writes the call of the tile's function: whole tiles, and those at the edges.
+func (p *product) calls() {
+	rows, cols := p.cut.tileRows, p.cut.tileCols
+	rowRest, colRest := p.c.Row.Extent%rows, p.c.Col.Extent%cols
+	call := func(r, c int64) string {
+		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j);", p.number, r, c, p.coordinates(""))
+	}
+	byRows := func(c int64) {
+		switch {
+		case rowRest == 0:
+			p.Line("%s", call(rows, c))
+		case p.c.Row.Extent < rows:
+			p.Line("%s", call(rowRest, c))
+		default:
+			p.Line("if (i + %d <= %d) %s", rows, p.c.Row.Extent, call(rows, c))
+			p.Line("else %s", call(rowRest, c))
+		}
+	}
+	switch {
+	case colRest == 0:
+		byRows(cols)
+	case p.c.Col.Extent < cols:
+		byRows(colRest)
+	default:
+		p.Open("if (j + %d <= %d) {", cols, p.c.Col.Extent)
+		byRows(cols)
+		p.Close()
+		p.Open("else {")
+		byRows(colRest)
+		p.Close()
+	}
+}
+
+// run writes the function that carries out the kernel.
+func (p *product) run() {
+	p.Line("")
+	p.Open("static void k%d(void *const *b, tapc_pool *pool) {", p.number)
+	p.Line("(void)pool;")
+	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
+	if p.form != packed {
+		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)
+		p.parallel(fmt.Sprint(p.outer*pieces*((p.c.Col.Extent+p.cut.cols-1)/p.cut.cols)), "task")
+		p.Close()
+		return
+	}
+	groups, columns := p.chunk()
+	p.Open("for (int64_t g = 0; g < %d; g += %d) {", p.outer, groups)
+	p.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", p.outer, groups, p.outer, groups)
+	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.c.Col.Extent, columns)
+	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.c.Col.Extent, columns, p.c.Col.Extent, columns)
+	p.parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.panel-1, p.panel), "pack")
+	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task")
+	p.Close()
+	p.Close()
+	p.Close()
+}
+
+func (p *product) parallel(n, function string) {
+	if p.cut.thread {
+		p.Line("tapc_parallel(pool, %s, k%d_%s, &part);", n, p.number, function)
+	} else {
+		p.Line("k%d_%s(&part, 0, %s, 0);", p.number, function, n)
+	}
+}

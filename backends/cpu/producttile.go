@@ -1,0 +1,232 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// tileFunction writes the function that computes a tile of rows by cols: every sum has a variable of its own, and the loop
+// over the fold is written out for all of them.
+func (p *product) tileFunction(rows, cols int64) {
+	vectors := (cols + int64(p.n) - 1) / int64(p.n)
+	stored := p.e.w.Stored(p.d)
+	p.Line("")
+	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
+	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j) {",
+		p.number, rows, cols, stored, stored, p.coordinates("int64_t "))
+	t := p.e.v.typ(p.vectorType(), p.n)
+	p.Line("%s s[%d];", t, rows*vectors)
+	p.folds(rows, cols, vectors)
+	p.finishTile(rows, cols, vectors)
+	p.Close()
+}
+
+// vectorType is the type that sums are computed in: integers wrap as unsigned numbers do.
+func (p *product) vectorType() scalar.DType {
+	if p.d.IsInt() {
+		return unsignedOf(p.d)
+	}
+	return p.d
+}
+
+// folds writes the loops of the sum.
+func (p *product) folds(rows, cols, vectors int64) {
+	fold := p.c.Fold
+	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
+	blocks := int64(1)
+	length := int64(1)
+	if len(fold) > 0 {
+		length = fold[len(fold)-1].Extent
+		blocks = (length + p.cut.block - 1) / p.cut.block * (p.length / length)
+	}
+	if blocks > 1 {
+		p.Line("int first = 1; // block of products")
+	}
+	depth := 0
+	a, w := "a", "w"
+	for x, d := range fold[:max(0, len(fold)-1)] {
+		depth++
+		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
+		a += fmt.Sprintf(" + f%d * %s", x, number(d.Step(left)))
+		if p.form == direct {
+			w += fmt.Sprintf(" + f%d * %s", x, number(d.Step(right)))
+		}
+	}
+	if depth > 0 {
+		p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
+		if p.form == direct {
+			p.Line("const %s *wk = %s;", p.e.w.Stored(p.d), w)
+		}
+	}
+	names := [2]string{"a", "w"}
+	if depth > 0 {
+		names[0] = "ak"
+		if p.form == direct {
+			names[1] = "wk"
+		}
+	}
+	p.blocks(rows, cols, vectors, length, blocks, names)
+	for range depth {
+		p.Close()
+	}
+}
+
+// blocks writes the innermost dimension of the fold, in blocks that each have a partial sum.
+func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]string) {
+	count := fmt.Sprint(length)
+	cutUp := p.cut.block < length
+	if cutUp {
+		p.Open("for (int64_t k0 = 0; k0 < %d; k0 += %d) {", length, p.cut.block)
+		count = "kn"
+		if length%p.cut.block == 0 {
+			count = fmt.Sprint(p.cut.block)
+		} else {
+			p.Line("const int64_t kn = %d - k0 < %d ? %d - k0 : %d;", length, p.cut.block, length, p.cut.block)
+		}
+	}
+	t := p.e.v.typ(p.vectorType(), p.n)
+	for r := range rows {
+		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
+	}
+	p.multiply(rows, cols, vectors, count, names)
+	p.keep(rows, vectors, blocks > 1)
+	if cutUp {
+		p.Close()
+	}
+}
+
+func list(n int64, item func(i int64) string) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = item(int64(i))
+	}
+	return strings.Join(words, ", ")
+}
+
+// multiply writes the loop that adds products to the sums in registers.
+func (p *product) multiply(rows, cols, vectors int64, count string, names [2]string) {
+	a, w := names[0], names[1]
+	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
+	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
+	step := p.panel
+	leftStep := int64(0)
+	if n := len(p.c.Fold); n > 0 {
+		leftStep = p.c.Fold[n-1].Step(left)
+		if p.form == direct {
+			step = p.c.Fold[n-1].Step(right)
+		}
+	}
+	if rows*vectors <= 32 {
+		p.Line("#pragma GCC unroll %d", max(1, min(4, 32/(rows*vectors))))
+	}
+	p.Open("for (int64_t k = 0; k < %s; k++) {", count)
+	p.Line("const %s %s;", vector, list(vectors, func(x int64) string {
+		at := p.columnOffset(x, w)
+		if p.form == direct && x == vectors-1 && cols%int64(p.n) != 0 {
+			return fmt.Sprintf("w%d = %s", x, p.cast(p.e.v.load(p.d, p.n, at, fmt.Sprint(cols%int64(p.n)))))
+		}
+		unaligned := ""
+		if p.form == direct {
+			unaligned = "u"
+		}
+		return fmt.Sprintf("w%d = *(const %s%s *)(%s)", x, vector, unaligned, at)
+	}))
+	if p.streams() {
+		for x := int64(0); x < vectors; x += max(1, p.panel/int64(p.n)) {
+			p.Line("__builtin_prefetch(%s + %d);", p.columnOffset(x, w), 16*step)
+		}
+	}
+	for r := range rows {
+		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*p.c.Row.Step(left)))
+		var b strings.Builder
+		for x := range vectors {
+			if x > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprintf(&b, "c%d_%d += a%d * w%d;", r, x, r, x)
+		}
+		p.Line("%s", b.String())
+	}
+	p.Line("%s += %s, %s += %s;", a, number(leftStep), w, number(step))
+	p.Close()
+}
+
+// element is the C type of one number in the computation.
+func (p *product) element() string { return p.e.w.Type(p.vectorType()) }
+
+// cast makes a vector of the operand's type one of the type that sums are computed in.
+func (p *product) cast(vector string) string {
+	if p.vectorType() == p.d {
+		return vector
+	}
+	return fmt.Sprintf("(%s)%s", p.e.v.typ(p.vectorType(), p.n), vector)
+}
+
+// streams says whether the right operand is used so few times that reading it takes the time.
+func (p *product) streams() bool {
+	return p.form != direct && p.c.Row.Extent <= 2*p.cut.tileRows && p.length*p.c.Col.Extent*int64(p.d.Size()) > 1<<19
+}
+
+// columnOffset writes the address of vector x of the columns.
+func (p *product) columnOffset(x int64, w string) string {
+	at := x * int64(p.n)
+	if p.form != direct {
+		at = at/p.panel*p.panel*p.length + at%p.panel
+	}
+	if at == 0 {
+		return w
+	}
+	return fmt.Sprintf("%s + %s", w, number(at))
+}
+
+// keep adds the sums of a block to those of the blocks before it.
+func (p *product) keep(rows, vectors int64, several bool) {
+	each := func(operator string) {
+		for r := range rows {
+			var b strings.Builder
+			for x := range vectors {
+				if x > 0 {
+					b.WriteByte(' ')
+				}
+				fmt.Fprintf(&b, "s[%d] %s c%d_%d;", r*vectors+x, operator, r, x)
+			}
+			p.Line("%s", b.String())
+		}
+	}
+	if !several {
+		each("=")
+		return
+	}
+	p.Open("if (first) {")
+	each("=")
+	p.Close()
+	p.Open("else {")
+	each("+=")
+	p.Close()
+	p.Line("first = 0;")
+}
+
+// finishTile calls finish for every vector of sums.
+func (p *product) finishTile(rows, cols, vectors int64) {
+	signed := ""
+	if p.vectorType() != p.d {
+		signed = "(" + p.e.v.typ(p.d, p.n) + ")"
+	}
+	call := func(vector, count string) {
+		p.Line("k%d_finish(b%s, i + r, j + %s, %ss[r * %d + %s], %s);", p.number, p.coordinates(""),
+			strings.ReplaceAll("V * N", "V * N", vector+" * "+fmt.Sprint(p.n)), signed, vectors, vector, count)
+	}
+	whole, rest := cols/int64(p.n), cols%int64(p.n)
+	p.Open("for (int r = 0; r < %d; r++) {", rows)
+	if whole > 0 {
+		p.Open("for (int x = 0; x < %d; x++) {", whole)
+		call("x", fmt.Sprint(p.n))
+		p.Close()
+	}
+	if rest > 0 {
+		call(fmt.Sprint(whole), fmt.Sprint(rest))
+	}
+	p.Close()
+}

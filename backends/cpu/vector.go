@@ -1,0 +1,169 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// vectors writes C code that computes with vectors: the vector types of GCC and Clang, which they have for every processor.
+// A vector's name says what it holds: tapc_f32x16 is 16 float32. Truth is a vector of integers, -1 for true.
+type vectors struct {
+	w     *cexpr.Writer
+	texts map[string]string // definitions, by name
+	order []string          // in which they were asked for: each needs only earlier ones
+}
+
+func newVectors(w *cexpr.Writer) *vectors { return &vectors{w: w, texts: map[string]string{}} }
+
+// prelude gives the definitions of what was used.
+func (v *vectors) prelude() string {
+	var b strings.Builder
+	for _, name := range v.order {
+		b.WriteString(v.texts[name])
+	}
+	return b.String()
+}
+
+// define adds a definition once, by name, and gives the name.
+func (v *vectors) define(name string, text func() string) string {
+	if _, ok := v.texts[name]; !ok {
+		v.texts[name] = "" // what text itself needs comes before it in the order
+		t := text()
+		v.texts[name] = t
+		v.order = append(v.order, name)
+	}
+	return name
+}
+
+// elementName is a short name of an element type: f32, i8, u64.
+func elementName(d scalar.DType) string {
+	switch {
+	case d == scalar.Bool:
+		return "u8"
+	case d.IsFloat():
+		return fmt.Sprintf("f%d", d.Bits())
+	case d.IsSigned():
+		return fmt.Sprintf("i%d", d.Bits())
+	}
+	return fmt.Sprintf("u%d", d.Bits())
+}
+
+// vectorizable says whether there are vectors of an element type: of the numbers that C computes with as they are.
+func vectorizable(d scalar.DType) bool {
+	switch d {
+	case scalar.Bool, scalar.Float32, scalar.Float64, scalar.Int8, scalar.Int16, scalar.Int32, scalar.Int64,
+		scalar.UInt8, scalar.UInt16, scalar.UInt32, scalar.UInt64:
+		return true
+	}
+	return false
+}
+
+// typ names the vector type of n values. With the suffix u it is the same in memory, at any address.
+func (v *vectors) typ(d scalar.DType, n int) string {
+	name := fmt.Sprintf("tapc_%sx%d", elementName(d), n)
+	return v.define(name, func() string {
+		element, bytes := cexpr.CType(d), n*d.Size()
+		return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d)));\n"+
+			"typedef %s %su __attribute__((vector_size(%d), aligned(%d), may_alias));\n", element, name, bytes, element, name, bytes, d.Size())
+	})
+}
+
+// unsignedOf gives the unsigned type of the same width, signedOf the signed one.
+func unsignedOf(d scalar.DType) scalar.DType { return integerOf(d.Size(), false) }
+func signedOf(d scalar.DType) scalar.DType   { return integerOf(d.Size(), true) }
+
+func integerOf(size int, signed bool) scalar.DType {
+	list := map[int][2]scalar.DType{1: {scalar.UInt8, scalar.Int8}, 2: {scalar.UInt16, scalar.Int16}, 4: {scalar.UInt32, scalar.Int32},
+		8: {scalar.UInt64, scalar.Int64}}
+	if signed {
+		return list[size][1]
+	}
+	return list[size][0]
+}
+
+// value is the text of something computed: a vector of lanes, or one number for all of them.
+type value struct {
+	text    string
+	typ     scalar.DType
+	uniform bool
+	number  bool // a constant that is not NaN
+	mask    int  // bytes of a lane of a truth vector; a uniform truth is 0 or 1
+}
+
+// load reads n live values at an address; count is the text of how many of them are there, n itself for all.
+func (v *vectors) load(d scalar.DType, n int, address, count string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_load_%sx%d", elementName(d), n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_load_%sx%d(const %s *p, int n) {\n  if (n == %d) return *(const %su *)p;\n"+
+			"  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t, elementName(d), n, cexpr.CType(d), n, t, t)
+	})
+	return fmt.Sprintf("%s(%s, %s)", name, address, count)
+}
+
+// store writes the live values of a vector.
+func (v *vectors) store(d scalar.DType, n int, address, vector, count string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_store_%sx%d", elementName(d), n), func() string {
+		return fmt.Sprintf("TAPC_FN void tapc_store_%sx%d(%s *p, %s v, int n) {\n  if (n == %d) *(%su *)p = v;\n"+
+			"  else __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n", elementName(d), n, cexpr.CType(d), t, n, t)
+	})
+	return fmt.Sprintf("%s(%s, %s, %s)", name, address, vector, count)
+}
+
+// gather reads n live values that stand step elements apart.
+func (v *vectors) gather(d scalar.DType, n int, address, step, count string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_gather_%sx%d", elementName(d), n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_gather_%sx%d(const %s *p, int64_t step, int n) {\n  %s v = {0};\n"+
+			"  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n", t, elementName(d), n, cexpr.CType(d), t)
+	})
+	return fmt.Sprintf("%s(%s, %s, %s)", name, address, step, count)
+}
+
+// scatter writes the live values of a vector step elements apart.
+func (v *vectors) scatter(d scalar.DType, n int, address, step, vector, count string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_scatter_%sx%d", elementName(d), n), func() string {
+		return fmt.Sprintf("TAPC_FN void tapc_scatter_%sx%d(%s *p, int64_t step, %s v, int n) {\n"+
+			"  for (int i = 0; i < n; i++) p[i * step] = v[i];\n}\n", elementName(d), n, cexpr.CType(d), t)
+	})
+	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, address, step, vector, count)
+}
+
+// splat makes a vector of a uniform value; a vector stays as it is.
+func (v *vectors) splat(x value, n int) value {
+	if !x.uniform {
+		return x
+	}
+	d, mask := x.typ, 0
+	if d == scalar.Bool {
+		d, mask = scalar.Int8, 1
+	}
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_splat_%sx%d", elementName(d), n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_splat_%sx%d(%s x) { return (%s){%s}; }\n", t, elementName(d), n, cexpr.CType(d), t,
+			strings.Join(slices.Repeat([]string{"x"}, n), ", "))
+	})
+	text := x.text
+	if mask > 0 {
+		text = fmt.Sprintf("(int8_t)-(%s)", text)
+	}
+	return value{text: fmt.Sprintf("%s(%s)", name, text), typ: x.typ, mask: mask}
+}
+
+// count makes the vector start, start + 1, start + 2 and so on of a loop's values.
+func (v *vectors) count(start string, n int) value {
+	t := v.typ(scalar.Int64, n)
+	lanes := make([]string, n)
+	for i := range lanes {
+		lanes[i] = fmt.Sprint(i)
+	}
+	name := v.define(fmt.Sprintf("tapc_count_x%d", n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_count_x%d(int64_t x) { return x + (%s){%s}; }\n", t, n, t, strings.Join(lanes, ", "))
+	})
+	return value{text: fmt.Sprintf("%s(%s)", name, start), typ: scalar.Int64}
+}

@@ -1,0 +1,286 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// leaves gives the values of an expression's leaves.
+type leaves interface {
+	load(ref int) value
+	local(ref int) value
+	loop(ref int) value
+	reduce(e *scalar.Expr) value
+}
+
+// canVectorize says whether an expression, reductions aside, has only types that there are vectors of.
+func canVectorize(e *scalar.Expr) bool {
+	good := true
+	e.Walk(func(e *scalar.Expr) bool {
+		good = good && vectorizable(e.Type)
+		return good
+	})
+	return good
+}
+
+// expr writes an expression on n lanes. What is the same in all lanes is computed once.
+func (v *vectors) expr(e *scalar.Expr, n int, l leaves) value {
+	switch e.Op {
+	case scalar.Const:
+		return value{text: v.w.Const(e.Value), typ: e.Type, uniform: true, number: e.Value.F == e.Value.F}
+	case scalar.Load:
+		return l.load(e.Ref)
+	case scalar.Local:
+		return l.local(e.Ref)
+	case scalar.Loop:
+		return l.loop(e.Ref)
+	case scalar.Reduce:
+		return l.reduce(e)
+	}
+	args, uniform := make([]value, len(e.Args)), true
+	for i, a := range e.Args {
+		args[i] = v.expr(a, n, l)
+		uniform = uniform && args[i].uniform
+	}
+	return v.apply(e.Op, e.Type, n, args, uniform)
+}
+
+// apply writes an operator on values.
+func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, uniform bool) value {
+	if uniform {
+		texts := make([]string, len(args))
+		for i, a := range args {
+			texts[i] = a.text
+		}
+		return value{text: v.w.Apply(op, to, args[0].typ, texts...), typ: to, uniform: true}
+	}
+	if op == scalar.Max || op == scalar.Min {
+		if x, ok := v.clamp(op, n, args); ok {
+			return x
+		}
+	}
+	for i := range args {
+		args[i] = v.splat(args[i], n)
+	}
+	switch {
+	case op == scalar.Where:
+		return v.choose(n, args[0], args[1], args[2])
+	case op == scalar.Cast:
+		return v.cast(to, n, args[0])
+	case op >= scalar.Eq && op <= scalar.Ge:
+		return v.compare(op, n, args[0], args[1])
+	case args[0].typ == scalar.Bool:
+		return v.logic(op, n, args)
+	}
+	if x, ok := v.arithmetic(op, n, args); ok {
+		return x
+	}
+	return v.lanewise(op, to, n, args)
+}
+
+// maskType is the type of truth vectors with lanes of a size.
+func (v *vectors) maskType(size, n int) string { return v.typ(integerOf(size, true), n) }
+
+// mask gives a truth vector lanes of a size.
+func (v *vectors) mask(x value, size, n int) string {
+	if x.mask == size {
+		return x.text
+	}
+	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x.text, v.maskType(size, n))
+}
+
+// choose picks lanes by a truth vector, bit by bit.
+func (v *vectors) choose(n int, c, a, b value) value {
+	if a.typ == scalar.Bool {
+		size := max(a.mask, b.mask)
+		t := v.maskType(size, n)
+		return value{text: v.pick(t, t, v.mask(c, size, n), v.mask(a, size, n), v.mask(b, size, n)), typ: a.typ, mask: size}
+	}
+	size := a.typ.Size()
+	return value{text: v.pick(v.typ(a.typ, n), v.maskType(size, n), v.mask(c, size, n), a.text, b.text), typ: a.typ}
+}
+
+func (v *vectors) pick(t, mask, c, a, b string) string {
+	name := v.define("tapc_pick_"+strings.TrimPrefix(t, "tapc_"), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_pick_%s(%s c, %s a, %s b) { return (%s)((c & (%s)a) | (~c & (%s)b)); }\n",
+			t, strings.TrimPrefix(t, "tapc_"), mask, t, t, t, mask, mask)
+	})
+	return fmt.Sprintf("%s(%s, %s, %s)", name, c, a, b)
+}
+
+// compare gives a truth vector.
+func (v *vectors) compare(op scalar.Op, n int, a, b value) value {
+	if a.typ == scalar.Bool {
+		size := max(a.mask, b.mask)
+		u := v.typ(integerOf(size, false), n) // as unsigned numbers, true is the greater
+		text := fmt.Sprintf("((%s)%s %s (%s)%s)", u, v.mask(a, size, n), cComparison[op], u, v.mask(b, size, n))
+		return value{text: text, typ: scalar.Bool, mask: size}
+	}
+	size := a.typ.Size()
+	return value{text: fmt.Sprintf("((%s)(%s %s %s))", v.maskType(size, n), a.text, cComparison[op], b.text), typ: scalar.Bool, mask: size}
+}
+
+var cComparison = map[scalar.Op]string{scalar.Eq: "==", scalar.Ne: "!=", scalar.Lt: "<", scalar.Le: "<=", scalar.Gt: ">", scalar.Ge: ">="}
+
+var cInfix = map[scalar.Op]string{scalar.Add: "+", scalar.Sub: "-", scalar.Mul: "*", scalar.Div: "/",
+	scalar.And: "&", scalar.Or: "|", scalar.Xor: "^"}
+
+// logic writes an operator on truth vectors.
+func (v *vectors) logic(op scalar.Op, n int, args []value) value {
+	size := args[0].mask
+	for _, a := range args {
+		size = max(size, a.mask)
+	}
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = v.mask(a, size, n)
+	}
+	var text string
+	switch op {
+	case scalar.Not:
+		text = "(~" + texts[0] + ")"
+	case scalar.And, scalar.Or, scalar.Xor:
+		text = fmt.Sprintf("(%s %s %s)", texts[0], cInfix[op], texts[1])
+	case scalar.Min: // true is -1
+		text = fmt.Sprintf("(%s & %s)", texts[0], texts[1])
+	case scalar.Max:
+		text = fmt.Sprintf("(%s | %s)", texts[0], texts[1])
+	default:
+		return v.lanewise(op, scalar.Bool, n, args)
+	}
+	return value{text: text, typ: scalar.Bool, mask: size}
+}
+
+// arithmetic writes what an infix operator does.
+func (v *vectors) arithmetic(op scalar.Op, n int, args []value) (value, bool) {
+	d := args[0].typ
+	t := v.typ(d, n)
+	infix, ok := cInfix[op]
+	switch {
+	case d.IsFloat():
+		switch op {
+		case scalar.Add, scalar.Sub, scalar.Mul, scalar.Div:
+			return value{text: fmt.Sprintf("(%s %s %s)", args[0].text, infix, args[1].text), typ: d}, true
+		case scalar.Neg:
+			return value{text: "(-" + args[0].text + ")", typ: d}, true
+		case scalar.Abs:
+			m := v.maskType(d.Size(), n)
+			return value{text: fmt.Sprintf("((%s)((%s)%s & ~(%s)-(%s){0}))", t, m, args[0].text, m, t), typ: d}, true
+		case scalar.IsNaN:
+			return v.compare(scalar.Ne, n, args[0], args[0]), true
+		case scalar.Min, scalar.Max:
+			return v.extreme(op, n, args[0], args[1]), true
+		}
+		return v.function(op, n, args)
+	case op == scalar.Min || op == scalar.Max:
+		c := v.compare(map[scalar.Op]scalar.Op{scalar.Min: scalar.Lt, scalar.Max: scalar.Gt}[op], n, args[0], args[1])
+		return v.choose(n, c, args[0], args[1]), true
+	case op == scalar.And || op == scalar.Or || op == scalar.Xor:
+		return value{text: fmt.Sprintf("(%s %s %s)", args[0].text, infix, args[1].text), typ: d}, true
+	case op == scalar.Not:
+		return value{text: "(~" + args[0].text + ")", typ: d}, true
+	case ok && op != scalar.Div: // unsigned, as they wrap
+		u := v.typ(unsignedOf(d), n)
+		return value{text: fmt.Sprintf("((%s)((%s)%s %s (%s)%s))", t, u, args[0].text, infix, u, args[1].text), typ: d}, true
+	case op == scalar.Neg:
+		u := v.typ(unsignedOf(d), n)
+		return value{text: fmt.Sprintf("((%s)-(%s)%s)", t, u, args[0].text), typ: d}, true
+	}
+	return value{}, false
+}
+
+// extreme is the least or greatest of two floats: NaN if either is NaN, and of equal values the second.
+func (v *vectors) extreme(op scalar.Op, n int, a, b value) value {
+	t, m := v.typ(a.typ, n), v.maskType(a.typ.Size(), n)
+	sign := "<"
+	if op == scalar.Max {
+		sign = ">"
+	}
+	name := v.define(fmt.Sprintf("tapc_%v_%sx%d", op, elementName(a.typ), n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_%v_%sx%d(%s a, %s b) { return %s; }\n", t, op, elementName(a.typ), n, t, t,
+			v.pick(t, m, fmt.Sprintf("(%s)((a %s b) | (a != a))", m, sign), "a", "b"))
+	})
+	return value{text: fmt.Sprintf("%s(%s, %s)", name, a.text, b.text), typ: a.typ}
+}
+
+// clamp is extreme with a constant on one side, which is not NaN: one comparison does.
+func (v *vectors) clamp(op scalar.Op, n int, args []value) (value, bool) {
+	x, bound := args[0], args[1]
+	if !x.typ.IsFloat() || x.uniform || !bound.number {
+		return value{}, false
+	}
+	t, m := v.typ(x.typ, n), v.maskType(x.typ.Size(), n)
+	word, sign := "floor", "<="
+	if op == scalar.Min {
+		word, sign = "ceiling", ">="
+	}
+	name := v.define(fmt.Sprintf("tapc_%s_%sx%d", word, elementName(x.typ), n), func() string {
+		return fmt.Sprintf("TAPC_FN %s tapc_%s_%sx%d(%s a, %s b) { return %s; } // b is a number\n", t, word, elementName(x.typ), n, t, t,
+			v.pick(t, m, fmt.Sprintf("(%s)(a %s b)", m, sign), "b", "a"))
+	})
+	return value{text: fmt.Sprintf("%s(%s, %s)", name, x.text, v.splat(bound, n).text), typ: x.typ}, true
+}
+
+// cast converts; what C does not define is left to lanewise.
+func (v *vectors) cast(to scalar.DType, n int, a value) value {
+	from := a.typ
+	switch {
+	case to == from:
+		return a
+	case to == scalar.Bool:
+		zero := value{text: fmt.Sprintf("(%s){0}", v.typ(from, n)), typ: from}
+		return v.compare(scalar.Ne, n, a, zero)
+	case from == scalar.Bool:
+		m := v.maskType(a.mask, n)
+		return value{text: fmt.Sprintf("__builtin_convertvector((%s)-%s, %s)", m, a.text, v.typ(to, n)), typ: to}
+	case to.IsInt() && from.IsFloat():
+		return v.lanewise(scalar.Cast, to, n, []value{a})
+	}
+	return value{text: fmt.Sprintf("__builtin_convertvector(%s, %s)", a.text, v.typ(to, n)), typ: to}
+}
+
+// lanewise applies the scalar operator lane by lane.
+func (v *vectors) lanewise(op scalar.Op, to scalar.DType, n int, args []value) value {
+	var name, params strings.Builder
+	fmt.Fprintf(&name, "tapc_%v_%sx%d", op, elementName(to), n)
+	texts, lane := make([]string, len(args)), make([]string, len(args))
+	for i, a := range args {
+		t, letter := v.typ(a.typ, n), string(rune('a'+i))
+		lane[i] = letter + "[i]"
+		if a.typ == scalar.Bool {
+			t = v.maskType(a.mask, n)
+			lane[i] = "(uint8_t)-" + lane[i]
+			fmt.Fprintf(&name, "_m%d", a.mask)
+		} else {
+			name.WriteString("_" + elementName(a.typ))
+		}
+		if i > 0 {
+			params.WriteString(", ")
+		}
+		params.WriteString(t + " " + letter)
+		texts[i] = a.text
+	}
+	out := value{typ: to}
+	t, sign := v.typ(to, n), ""
+	if to == scalar.Bool {
+		out.mask = args[0].typ.Size()
+		t, sign = v.maskType(out.mask, n), "-"
+	}
+	v.define(name.String(), func() string {
+		return fmt.Sprintf("TAPC_FN %s %s(%s) {\n  %s r;\n  for (int i = 0; i < %d; i++) r[i] = %s%s;\n  return r;\n}\n",
+			t, name.String(), params.String(), t, n, sign, v.w.Apply(op, to, args[0].typ, lane...))
+	})
+	out.text = fmt.Sprintf("%s(%s)", name.String(), strings.Join(texts, ", "))
+	return out
+}
+
+// truth makes a truth vector of loaded booleans, and back: bytes 0 or 1.
+func (v *vectors) truth(bytes string, n int) value {
+	return value{text: fmt.Sprintf("((%s)(%s != 0))", v.maskType(1, n), bytes), typ: scalar.Bool, mask: 1}
+}
+
+func (v *vectors) bytes(x value, n int) string {
+	return fmt.Sprintf("((%s)-%s)", v.typ(scalar.UInt8, n), v.mask(x, 1, n))
+}

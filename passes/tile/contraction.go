@@ -1,0 +1,241 @@
+package tile
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Contraction is a kernel that sums products of two operands and goes on with the sums cell by cell: a matrix product in its
+// many shapes, with what was fused behind it. Every statement runs along the same loops, the free ones.
+//
+// A free loop that only the left operand follows is a row; one that only the right operand follows is a column; the others
+// are the batch. The results of consecutive columns of the last column dimension are neighbours in memory.
+type Contraction struct {
+	Statement int          // that holds the sum
+	Sum       *scalar.Expr // the reduction itself
+	Left      int          // operand that follows the rows
+	Right     int          // operand that follows the columns
+	Batch     []Dim        // outermost first
+	Row, Col  Dim          // of extent 1 and without loops if there is none
+	Fold      []Dim        // what is summed over, outermost first
+	Views     []View       // of all operands
+}
+
+// Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
+type Dim struct {
+	Loops  []int
+	Extent int64
+}
+
+// Inner is the loop whose steps are the dimension's, and which holds its levels; -1 without loops.
+func (d Dim) Inner() int {
+	if len(d.Loops) == 0 {
+		return -1
+	}
+	return d.Loops[len(d.Loops)-1]
+}
+
+// Step is how far a view moves from one value of the dimension to the next, in elements.
+func (d Dim) Step(v View) int64 {
+	if len(d.Loops) == 0 {
+		return 0
+	}
+	return v.Steps[d.Inner()]
+}
+
+// FindContraction recognises a contraction.
+func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
+	c := &Contraction{}
+	if !c.findSum(k) || !sameLoops(k) || !summable(c.Sum.Type) {
+		return nil, false
+	}
+	body := c.Sum.Args[0]
+	if body.Op != scalar.Mul || body.Args[0].Op != scalar.Load || body.Args[1].Op != scalar.Load {
+		return nil, false
+	}
+	c.Views = Views(k, buffers)
+	free := k.Statements[c.Statement].Over
+	if len(free)+len(c.Sum.Over) < countWide(k) || !c.roles(k, free, body.Args[0].Ref, body.Args[1].Ref) {
+		return nil, false
+	}
+	return c, true
+}
+
+// countWide is how many loops have more than one value.
+func countWide(k *schedule.Kernel) int {
+	n := 0
+	for _, l := range k.Loops {
+		if l.Extent() != 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// findSum looks for the one reduction of a kernel, a sum.
+func (c *Contraction) findSum(k *schedule.Kernel) bool {
+	for i, s := range k.Statements {
+		good := true
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op != scalar.Reduce {
+				return true
+			}
+			if e.Monoid != scalar.Add || c.Sum != nil && c.Sum != e {
+				good = false
+			}
+			c.Statement, c.Sum = i, e
+			return false
+		})
+		if !good {
+			return false
+		}
+	}
+	return c.Sum != nil
+}
+
+// sameLoops says whether all statements run along the same loops, loops of one value aside.
+func sameLoops(k *schedule.Kernel) bool {
+	wide := func(over []int64) []int64 {
+		return slices.DeleteFunc(slices.Clone(over), func(l int64) bool { return k.Loops[l].Extent() == 1 })
+	}
+	for _, s := range k.Statements[1:] {
+		if !slices.Equal(wide(s.Over), wide(k.Statements[0].Over)) {
+			return false
+		}
+	}
+	return true
+}
+
+// summable are the types that contractions are written for.
+func summable(d scalar.DType) bool {
+	switch d {
+	case scalar.Float32, scalar.Float64, scalar.Int32, scalar.Int64, scalar.UInt32, scalar.UInt64:
+		return true
+	}
+	return false
+}
+
+// roles sorts the loops into rows, columns, batch and fold.
+func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
+	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
+	if out < 0 {
+		return false
+	}
+	store := c.Views[k.Statements[out].Store]
+	col := c.column(k, free, store, a, b)
+	if col < 0 {
+		return false
+	}
+	c.Left, c.Right = a, b
+	if c.Views[b].Steps[col] == 0 {
+		c.Left, c.Right = b, a
+	}
+	var rows, cols, batch, fold []int
+	for _, l := range byStep(k, free, store) {
+		left, right := c.Views[c.Left].Steps[l] != 0, c.Views[c.Right].Steps[l] != 0
+		switch {
+		case k.Loops[l].Extent() == 1:
+		case left && !right:
+			rows = append(rows, l)
+		case right && !left:
+			cols = append(cols, l)
+		default:
+			batch = append(batch, l)
+		}
+	}
+	over := make([]int64, len(c.Sum.Over))
+	for i, l := range c.Sum.Over {
+		over[i] = int64(l)
+	}
+	for _, l := range byStep(k, over, c.Views[c.Left]) {
+		if k.Loops[l].Extent() != 1 {
+			fold = append(fold, l)
+		}
+	}
+	c.Batch = c.merge(k, batch)
+	c.Fold = c.merge(k, fold)
+	c.Row, c.Batch = last(c.merge(k, rows), c.Batch)
+	c.Col, c.Batch = last(c.merge(k, cols), c.Batch)
+	return c.Col.Inner() == col
+}
+
+// last splits the innermost dimension off; the others join the batch.
+func last(dims, batch []Dim) (Dim, []Dim) {
+	if len(dims) == 0 {
+		return Dim{Extent: 1}, batch
+	}
+	return dims[len(dims)-1], append(batch, dims[:len(dims)-1]...)
+}
+
+// column gives the free loop along which results are neighbours and one operand stands still, or -1.
+func (c *Contraction) column(k *schedule.Kernel, free []int64, store View, a, b int) int {
+	for _, l := range free {
+		if k.Loops[l].Extent() > 1 && store.Steps[l] == 1 {
+			if (c.Views[a].Steps[l] == 0) == (c.Views[b].Steps[l] == 0) {
+				return -1
+			}
+			return int(l)
+		}
+	}
+	return -1
+}
+
+// byStep sorts loops so that those along which a view takes long steps come first.
+func byStep(k *schedule.Kernel, loops []int64, v View) []int {
+	out := make([]int, len(loops))
+	for i, l := range loops {
+		out[i] = int(l)
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		switch x, y := abs(v.Steps[a]), abs(v.Steps[b]); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+func abs(x int64) int64 { return max(x, -x) }
+
+// merge makes one dimension of loops that follow each other evenly in every view and whose values nothing computes with.
+func (c *Contraction) merge(k *schedule.Kernel, loops []int) []Dim {
+	var out []Dim
+	for _, l := range loops {
+		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), l) {
+			out[n-1] = Dim{append(out[n-1].Loops, l), out[n-1].Extent * k.Loops[l].Extent()}
+			continue
+		}
+		out = append(out, Dim{[]int{l}, k.Loops[l].Extent()})
+	}
+	return out
+}
+
+func (c *Contraction) even(k *schedule.Kernel, outer, inner int) bool {
+	if usesLoop(k, outer) || usesLoop(k, inner) {
+		return false
+	}
+	for _, v := range c.Views {
+		if v.Steps[outer] != v.Steps[inner]*k.Loops[inner].Extent() {
+			return false
+		}
+	}
+	return true
+}
+
+// usesLoop says whether some value is computed from the value of a loop.
+func usesLoop(k *schedule.Kernel, loop int) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Loop && e.Ref == loop
+			return !found
+		})
+	}
+	return found
+}

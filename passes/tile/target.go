@@ -1,0 +1,14 @@
+package tile
+
+// Target is what the pass knows of the processor that kernels are cut for.
+type Target struct {
+	Vector    int64 // bytes of a vector register
+	Registers int64 // vector registers
+	L2        int64 // bytes of the second cache of one core
+}
+
+// Default is the target of a pass that is told nothing else: a processor with AVX-512.
+var Default = Target{Vector: 64, Registers: 32, L2: 1 << 20}
+
+// lanes is how many values of a size fit a vector.
+func (t Target) lanes(size int) int64 { return max(1, t.Vector/int64(size)) }
