@@ -22,12 +22,16 @@ type Named struct {
 	Tensor ir.NodeID
 }
 
-// Const is a tensor whose value is given by an operation: an inline value, or a tensor Key of a data file. File is as the
+// Const is a tensor whose value is given by an operation: an inline value, a tensor Key of a data file, or, with Raw, the
+// tensor's own dense little-endian bytes: those of a file from Offset on or, without a file, Bytes in base64. File is as the
 // graph has it, relative to the graph's file.
 type Const struct {
 	Op, Tensor ir.NodeID
 	File, Key  string
 	Value      *ir.AttrValue
+	Raw        bool
+	Offset     int64
+	Bytes      string
 }
 
 // base gives a kernel's name without its namespace.
@@ -131,13 +135,19 @@ func (p *Program) addConst(g *ir.Graph, id ir.NodeID, op *Operation) diag.List {
 	file, hasFile := op.Params.Get("file")
 	key, hasKey := op.Params.Get("key")
 	value, hasValue := op.Params.Get("value")
+	offset, hasOffset := op.Params.Get("offset")
+	raw, hasRaw := op.Params.Get("bytes")
 	switch {
+	case hasRaw && len(op.Params) == 1 && raw.Kind == ir.AttrString:
+		c.Raw, c.Bytes = true, raw.Str
+	case hasOffset && hasFile && len(op.Params) == 2 && file.Kind == ir.AttrString && offset.Kind == ir.AttrInt && offset.Int >= 0:
+		c.Raw, c.File, c.Offset = true, file.Str, offset.Int
 	case hasValue && !hasFile && !hasKey:
 		c.Value = &value
 	case hasFile && hasKey && !hasValue && file.Kind == ir.AttrString && key.Kind == ir.AttrString:
 		c.File, c.Key = file.Str, key.Str
 	default:
-		return bad("/body/params", `either "value" or the strings "file" and "key"`, fmt.Sprintf("%d parameters", len(op.Params)))
+		return bad("/body/params", `"value", the strings "file" and "key", the string "file" and an "offset", or "bytes"`, fmt.Sprintf("%d parameters", len(op.Params)))
 	}
 	p.Constants = append(p.Constants, c)
 	return nil

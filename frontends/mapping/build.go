@@ -1,0 +1,286 @@
+package mapping
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// graphInputs gives every input of the program its type; all that is not known is reported at once.
+func (m *mapper) graphInputs(fg *Graph, r *Region) ([]*Tensor, error) {
+	var list []*Tensor
+	var bad diag.List
+	for _, p := range fg.Inputs {
+		if fg.Consts[p.Name] != nil {
+			continue // a default of older models
+		}
+		if d := m.opt.Bind[p.Name]; d != nil {
+			t, err := m.constant(d)
+			if err != nil {
+				return nil, err
+			}
+			t.Label = p.Name
+			r.values[p.Name] = tensorValue(t)
+			continue
+		}
+		shape, err := m.sizes(p)
+		if err != nil {
+			bad = append(bad, diag.Errorf(CodeInput, "mapping", diag.Location{File: fg.File, Node: p.Name}, "input %q %v", p.Name, err))
+			continue
+		}
+		t := &Tensor{DType: p.DType, Shape: shape, Label: p.Name, id: ir.NoNode}
+		r.values[p.Name] = tensorValue(t)
+		list = append(list, t)
+	}
+	return list, bad.Err()
+}
+
+// sizes binds the symbolic sizes of an input.
+func (m *mapper) sizes(p Port) ([]int64, error) {
+	switch {
+	case p.Reason != "":
+		return nil, fmt.Errorf("%s", p.Reason)
+	case p.DType == scalar.Invalid:
+		return nil, fmt.Errorf("has no element type")
+	case !p.Ranked:
+		return nil, fmt.Errorf("has no shape, which tapc must know when compiling")
+	}
+	shape := make([]int64, len(p.Shape))
+	var missing []string
+	for i, s := range p.Shape {
+		shape[i] = s.Value
+		place := fmt.Sprintf("%s:%d", p.Name, i)
+		if n, ok := m.opt.Dims[s.Name]; ok && s.Name != "" {
+			shape[i] = n
+		} else if n, ok := m.opt.Dims[place]; ok {
+			shape[i] = n
+		} else if s.Name != "" {
+			missing = append(missing, "--dim "+s.Name+"=N")
+			continue
+		} else if s.Value < 0 {
+			missing = append(missing, "--dim "+place+"=N")
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("has sizes that must be given: %s", strings.Join(missing, " "))
+	}
+	if elements(shape) < 0 {
+		return nil, fmt.Errorf("of shape %s is larger than any memory", describeShape(shape))
+	}
+	return shape, nil
+}
+
+// outputs gives the values of a graph's outputs, in order.
+func (r *Region) outputs() ([]Value, error) {
+	out := make([]Value, len(r.graph.Outputs))
+	for i, p := range r.graph.Outputs {
+		v, ok, err := r.find(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, r.fault("output %q is not there: no operation gives it", p.Name)
+		}
+		if p.Reason != "" && r.outer == nil && len(r.m.report.Unmapped) == 0 {
+			return nil, r.fault("output %q %s", p.Name, p.Reason)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// builder makes the graph of what the outputs need.
+type builder struct {
+	m *mapper
+	g *ir.Graph
+}
+
+func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph, error) {
+	b := &builder{m: m, g: ir.New()}
+	b.g.File = fg.File
+	finals, err := m.finals(fg, outputs)
+	if err != nil {
+		return nil, err
+	}
+	live, used := m.live(finals)
+	for _, t := range inputs {
+		if _, err := b.tensor(t); err != nil {
+			return nil, err
+		}
+		if !used[t] {
+			b.add(&node{kernel: "op:import", out: []portTensors{{"result", []*Tensor{t}}}})
+		}
+	}
+	for _, n := range m.nodes {
+		if live[n] {
+			if err := b.add(n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, t := range finals {
+		if used[t] {
+			if err := b.add(&node{kernel: "op:export", in: []portTensors{{"tensor", []*Tensor{t}}}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.g, nil
+}
+
+// finals gives each output a tensor of its own with its name: an input, a constant or a value that is an output already is
+// copied.
+func (m *mapper) finals(fg *Graph, outputs []Value) ([]*Tensor, error) {
+	taken := map[*Tensor]bool{}
+	finals := make([]*Tensor, len(outputs))
+	for i, v := range outputs {
+		name := fg.Outputs[i].Name
+		if v.Kind != TensorKind {
+			return nil, diag.Errorf(CodeInput, "mapping", diag.Location{File: fg.File, Node: name}, "output %q is %v, not a tensor", name, v.Kind)
+		}
+		t := v.Tensor
+		if t.from == nil || taken[t] {
+			m.rule = "output"
+			n := &node{kernel: "op:cast", rule: "output", in: []portTensors{{"tensor", []*Tensor{t}}}}
+			c := &Tensor{DType: t.DType, Shape: t.Shape, from: n, id: ir.NoNode}
+			n.out = []portTensors{{"result", []*Tensor{c}}}
+			m.nodes = append(m.nodes, n)
+			t = c
+		}
+		taken[t] = true
+		t.Label = name
+		finals[i] = t
+	}
+	return finals, nil
+}
+
+// live finds the operations that the outputs need, and the tensors that live operations take.
+func (m *mapper) live(finals []*Tensor) (map[*node]bool, map[*Tensor]bool) {
+	live, used := map[*node]bool{}, map[*Tensor]bool{}
+	for _, t := range finals {
+		live[t.from] = true
+	}
+	for _, n := range slices.Backward(m.nodes) {
+		if !live[n] {
+			continue
+		}
+		for _, p := range n.in {
+			for _, t := range p.tensors {
+				used[t] = true
+				if t.from != nil {
+					live[t.from] = true
+				}
+			}
+		}
+	}
+	return live, used
+}
+
+func (b *builder) add(n *node) error {
+	op := &tensorops.Operation{Kernel: n.kernel, Params: n.params}
+	var err error
+	if op.Inputs, err = b.ports(n.in); err != nil {
+		return err
+	}
+	if op.Outputs, err = b.ports(n.out); err != nil {
+		return err
+	}
+	made := b.g.Add(op, "")
+	made.Pos = n.pos
+	if n.rule != "" {
+		made.Origin = &ir.Origin{Rule: n.rule}
+		if n.pos != (ir.Pos{}) {
+			made.Origin.From = []ir.Pos{n.pos}
+		}
+	}
+	return nil
+}
+
+func (b *builder) ports(list []portTensors) (ir.Ports, error) {
+	out := make(ir.Ports, len(list))
+	for i, p := range list {
+		out[i].Name = p.port
+		for _, t := range p.tensors {
+			sel, err := b.tensor(t)
+			if err != nil {
+				return nil, err
+			}
+			out[i].Sel = append(out[i].Sel, sel)
+		}
+	}
+	slices.SortFunc(out, func(a, c ir.Port) int { return strings.Compare(a.Name, c.Name) })
+	return out, nil
+}
+
+// tensor gives the node of a tensor, made when it is first needed, with the operation of a constant.
+func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
+	if t.id != ir.NoNode {
+		r := b.g.Node(t.id).Body.(*tensorops.Tensor).Range
+		return ir.Selection{Tensor: t.id, Range: r}, nil
+	}
+	sel, err := addTensor(b.g, t, t.Label)
+	if err != nil {
+		return sel, err
+	}
+	t.id = sel.Tensor
+	if t.Data == nil {
+		return sel, nil
+	}
+	params, err := constantParams(t.Data)
+	if err != nil {
+		return sel, err
+	}
+	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{sel}}}}, "")
+	return sel, nil
+}
+
+// maxListed bounds the elements of a constant that is written as lists of numbers.
+const maxListed = 256
+
+// constantParams says where a constant's value is: in a file, or in the graph as numbers or, when there are many, as bytes.
+func constantParams(d *Data) (ir.Attrs, error) {
+	if d.File != "" && d.Len() > maxListed {
+		return ir.Attrs{{Name: "file", Value: ir.StringAttr(d.File)}, {Name: "offset", Value: ir.IntAttr(d.Offset)}}, nil
+	}
+	raw, err := d.bytes()
+	if err != nil {
+		return nil, err
+	}
+	if d.Len() <= maxListed {
+		if v, ok := listed(d.DType, d.Shape, raw); ok {
+			return ir.Attrs{{Name: "value", Value: v}}, nil
+		}
+	}
+	return ir.Attrs{{Name: "bytes", Value: ir.StringAttr(base64.StdEncoding.EncodeToString(raw))}}, nil
+}
+
+// listed writes elements as lists nested as the shape; ok is false for numbers that the forms of a graph can not write.
+func listed(d scalar.DType, shape []int64, raw []byte) (ir.AttrValue, bool) {
+	if len(shape) == 0 {
+		v := scalar.Decode(d, raw)
+		switch {
+		case d.IsBool():
+			return ir.BoolAttr(v.I != 0), true
+		case d.IsInt():
+			return ir.IntAttr(v.I), d != scalar.UInt64 || v.I >= 0
+		}
+		return ir.FloatAttr(v.F), d.IsFloat() && !math.IsNaN(v.F) && !math.IsInf(v.F, 0)
+	}
+	out := ir.AttrValue{Kind: ir.AttrList, List: []ir.AttrValue{}}
+	step := int(elements(shape[1:])) * d.Size()
+	for i := range int(shape[0]) {
+		v, ok := listed(d, shape[1:], raw[i*step:])
+		if !ok {
+			return out, false
+		}
+		out.List = append(out.List, v)
+	}
+	return out, true
+}

@@ -1,0 +1,269 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Tensor is a value of the program that is made: a type, and the bytes when they are known when compiling.
+type Tensor struct {
+	DType scalar.DType
+	Shape []int64
+	Data  *Data  // nil for one that is computed
+	Label string // name in the model
+	from  *node  // what computes it; nil for inputs and constants
+	id    ir.NodeID
+}
+
+func (t *Tensor) title() string {
+	if t.Label != "" {
+		return fmt.Sprintf("%q", t.Label)
+	}
+	return "a value"
+}
+
+// node is one operation of the program that is made.
+type node struct {
+	kernel  string
+	params  ir.Attrs
+	in, out []portTensors
+	rule    string
+	pos     ir.Pos
+}
+
+type portTensors struct {
+	port    string
+	tensors []*Tensor
+}
+
+type portArg struct {
+	port  string
+	value Value
+}
+
+// call is a kernel call of a rule.
+type call struct {
+	kernel string
+	args   []portArg
+	attrs  []Attr
+}
+
+// apply calls a kernel with inputs by position.
+func (m *mapper) apply(kernel string, attrs []Attr, args ...Value) (Value, error) {
+	c := call{kernel: kernel, attrs: attrs}
+	for _, a := range args {
+		c.args = append(c.args, portArg{"", a})
+	}
+	return m.call(c)
+}
+
+// call makes an operation and gives its result, or the list of its results. The parameters dtype, shape and
+// results, where the kernel has none of these names, say what the result is and how many there are.
+func (m *mapper) call(c call) (Value, error) {
+	decl, ok := m.opt.Library.Find(c.kernel)
+	if !ok {
+		return Value{}, refuse("tapc has no kernel %s yet", c.kernel)
+	}
+	n := &node{kernel: "op:" + c.kernel, rule: m.rule, pos: m.pos}
+	if err := m.inputs(n, decl, c.args); err != nil {
+		return Value{}, err
+	}
+	var dtype scalar.DType
+	var shape []int64
+	results := 1
+	for _, a := range c.attrs {
+		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name })
+		var err error
+		switch {
+		case a.Name == "dtype" && !declared:
+			dtype, err = typeOf(a.Value)
+		case a.Name == "results" && !declared:
+			results = int(min(max(a.Value.Int, 1), 1<<16))
+		case a.Name == "shape" && !declared:
+			if shape, ok = a.Value.ints(); !ok {
+				err = fmt.Errorf("kernel %s: shape: expected a list of sizes", c.kernel)
+			}
+		default:
+			var v ir.AttrValue
+			if v, err = attrValue(a.Value); err == nil {
+				n.params = n.params.With(a.Name, v)
+			}
+		}
+		if err != nil {
+			return Value{}, err
+		}
+	}
+	return m.finish(n, decl, dtype, shape, results)
+}
+
+// finish finds the types of the results and computes them when all inputs are known and small.
+func (m *mapper) finish(n *node, decl *kernels.Decl, dtype scalar.DType, shape []int64, results int) (Value, error) {
+	outs, err := infer(decl, n, dtype, shape, results)
+	if err != nil {
+		return Value{}, err
+	}
+	var values []Value
+	for _, p := range outs {
+		ts := portTensors{port: p.Name}
+		for _, s := range p.Sel {
+			if size := elements(s.Sel.Range.Shape()); size < 0 || size > 1<<50 {
+				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(s.Sel.Range.Shape()))
+			}
+			t := &Tensor{DType: s.Type, Shape: s.Sel.Range.Shape(), from: n, id: ir.NoNode}
+			ts.tensors = append(ts.tensors, t)
+			values = append(values, tensorValue(t))
+		}
+		n.out = append(n.out, ts)
+	}
+	if m.foldable(n) {
+		if err := m.fold(n); err != nil {
+			return Value{}, err
+		}
+	} else {
+		m.nodes = append(m.nodes, n)
+	}
+	if len(values) == 1 && results == 1 {
+		return values[0], nil
+	}
+	return Value{Kind: List, List: values}, nil
+}
+
+// inputs puts arguments on ports: named ones, and the others in the order of the declaration, a list on a variadic port. A
+// number becomes a constant of the type of the first tensor.
+func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
+	var like *Tensor
+	for _, a := range args {
+		if like == nil {
+			like = firstTensor(a.value)
+		}
+	}
+	place := 0
+	for _, a := range args {
+		port := a.port
+		if port == "" {
+			for place < len(decl.Operands) && decl.Operands[place].Out {
+				place++
+			}
+			if place == len(decl.Operands) {
+				return fmt.Errorf("kernel %s takes fewer inputs", decl.Name)
+			}
+			port = decl.Operands[place].Name()
+			if !decl.Operands[place].Variadic || a.value.Kind == List {
+				place++
+			}
+		}
+		ts, err := m.tensors(a.value, like)
+		if err != nil {
+			return fmt.Errorf("kernel %s, %s: %w", decl.Name, port, err)
+		}
+		if len(ts) == 0 {
+			continue
+		}
+		if i := slices.IndexFunc(n.in, func(p portTensors) bool { return p.port == port }); i >= 0 {
+			n.in[i].tensors = append(n.in[i].tensors, ts...)
+		} else {
+			n.in = append(n.in, portTensors{port, ts})
+		}
+	}
+	slices.SortFunc(n.in, func(a, b portTensors) int { return strings.Compare(a.port, b.port) })
+	return nil
+}
+
+func firstTensor(v Value) *Tensor {
+	if v.Kind == List {
+		for _, x := range v.List {
+			if t := firstTensor(x); t != nil {
+				return t
+			}
+		}
+	}
+	return v.Tensor
+}
+
+func (m *mapper) tensors(v Value, like *Tensor) ([]*Tensor, error) {
+	switch v.Kind {
+	case None:
+		return nil, nil
+	case TensorKind:
+		return []*Tensor{v.Tensor}, nil
+	case List:
+		var out []*Tensor
+		for _, x := range v.List {
+			ts, err := m.tensors(x, like)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, ts...)
+		}
+		return out, nil
+	case Int, Float, Bool:
+		if like == nil {
+			break
+		}
+		x, err := literal(like.DType, v)
+		if err != nil {
+			return nil, err
+		}
+		d := &Data{DType: like.DType, Shape: []int64{}, Bytes: make([]byte, like.DType.Size())}
+		x.Encode(d.Bytes)
+		t, err := m.constant(d)
+		return []*Tensor{t}, err
+	}
+	return nil, fmt.Errorf("expected a tensor, found %v", v.Kind)
+}
+
+// attrValue turns a value of the rule language into a kernel's parameter.
+func attrValue(v Value) (ir.AttrValue, error) {
+	switch v.Kind {
+	case Bool:
+		return ir.BoolAttr(v.Int != 0), nil
+	case Int:
+		return ir.IntAttr(v.Int), nil
+	case Float:
+		return ir.FloatAttr(v.Float), nil
+	case String:
+		return ir.StringAttr(v.Str), nil
+	case List:
+		out := ir.AttrValue{Kind: ir.AttrList, List: make([]ir.AttrValue, len(v.List))}
+		for i, x := range v.List {
+			var err error
+			if out.List[i], err = attrValue(x); err != nil {
+				return out, err
+			}
+		}
+		return out, nil
+	}
+	return ir.AttrValue{}, fmt.Errorf("%v can not be a kernel's parameter", v.Kind)
+}
+
+// ports gives one side of a node as a kernel call has it.
+func ports(list []portTensors) ([]kernels.PortSel, error) {
+	out := make([]kernels.PortSel, len(list))
+	for i, p := range list {
+		out[i].Name = p.port
+		for _, t := range p.tensors {
+			r, err := zspace.FromShape(t.Shape...)
+			if err != nil {
+				return nil, err
+			}
+			out[i].Sel = append(out[i].Sel, kernels.Selected{Sel: ir.Selection{Tensor: ir.NoNode, Range: r}, Type: t.DType})
+		}
+	}
+	return out, nil
+}
+
+// bindError turns a kernel's refusal into one of the rule.
+func bindError(err error) error {
+	var b *kernels.BindError
+	if errors.As(err, &b) {
+		return &Refusal{b.Error()}
+	}
+	return err
+}

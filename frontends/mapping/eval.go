@@ -1,0 +1,341 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Refusal says why an operation can not be mapped, in words for a user.
+type Refusal struct{ Reason string }
+
+// Error gives the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+// env is what the names in an expression stand for.
+type env struct {
+	vars  map[string]Value
+	m     *mapper // nil where only literals are allowed
+	steps *int
+}
+
+// maxSteps bounds the work of one rule, for lists may be as long as a model says.
+const maxSteps = 1 << 20
+
+func (e *env) child() *env {
+	c := &env{vars: make(map[string]Value, len(e.vars)), m: e.m, steps: e.steps}
+	for k, v := range e.vars {
+		c.vars[k] = v
+	}
+	return c
+}
+
+func (e *env) eval(x *expr) (Value, error) {
+	if e.steps != nil {
+		if *e.steps++; *e.steps > maxSteps {
+			return Value{}, refuse("it takes more than %d steps to map", maxSteps)
+		}
+	}
+	switch x.kind {
+	case exprLit:
+		return x.lit, nil
+	case exprName:
+		return e.vars[x.text], nil
+	case exprIf:
+		c, err := e.truth(x.args[0])
+		if err != nil {
+			return Value{}, err
+		}
+		if c {
+			return e.eval(x.args[1])
+		}
+		return e.eval(x.args[2])
+	case exprUnary, exprBinary:
+		return e.operator(x)
+	case exprList:
+		l, err := e.all(x.args)
+		return Value{Kind: List, List: l}, err
+	case exprFor:
+		return e.each(x)
+	case exprIndex, exprSlice:
+		return e.part(x)
+	case exprDef:
+		args, err := e.all(x.args)
+		if err != nil {
+			return Value{}, err
+		}
+		inner := &env{vars: map[string]Value{}, m: e.m, steps: e.steps}
+		for i, p := range x.def.params {
+			inner.vars[p] = args[i]
+		}
+		return inner.eval(x.def.body)
+	}
+	if e.m == nil {
+		return Value{}, errors.New("expected a literal")
+	}
+	if x.kind == exprKernel {
+		return e.kernel(x)
+	}
+	args, err := e.all(x.args)
+	if err != nil {
+		return Value{}, err
+	}
+	v, err := functions[x.text].call(e, args)
+	if err != nil && !isRefusal(err) {
+		err = fmt.Errorf("%s: %w", x.text, err)
+	}
+	return v, err
+}
+
+func isRefusal(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r)
+}
+
+func (e *env) all(xs []*expr) ([]Value, error) {
+	out := make([]Value, len(xs))
+	for i, x := range xs {
+		var err error
+		if out[i], err = e.eval(x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (e *env) truth(x *expr) (bool, error) {
+	v, err := e.eval(x)
+	if err == nil && v.Kind != Bool {
+		err = fmt.Errorf("expected a truth value, found %v", v.Kind)
+	}
+	return v.Int != 0, err
+}
+
+func (e *env) each(x *expr) (Value, error) {
+	over, err := e.eval(x.args[1])
+	if err != nil {
+		return Value{}, err
+	}
+	if over.Kind != List {
+		return Value{}, fmt.Errorf("for: expected a list, found %v", over.Kind)
+	}
+	inner := e.child()
+	out := Value{Kind: List, List: []Value{}}
+	for _, v := range over.List {
+		inner.vars[x.text] = v
+		if x.args[2] != nil {
+			ok, err := inner.truth(x.args[2])
+			if err != nil {
+				return Value{}, err
+			}
+			if !ok {
+				continue
+			}
+		}
+		y, err := inner.eval(x.args[0])
+		if err != nil {
+			return Value{}, err
+		}
+		out.List = append(out.List, y)
+	}
+	return out, nil
+}
+
+// part gives an element or a slice of a list; negative positions count from the end, those of a slice are clamped.
+func (e *env) part(x *expr) (Value, error) {
+	list, err := e.eval(x.args[0])
+	if err != nil {
+		return Value{}, err
+	}
+	if list.Kind != List {
+		return Value{}, fmt.Errorf("expected a list before \"[\", found %v", list.Kind)
+	}
+	n := int64(len(list.List))
+	bound := [2]int64{0, n}
+	for i, a := range x.args[1:] {
+		if a == nil {
+			continue
+		}
+		v, err := e.eval(a)
+		if err != nil {
+			return Value{}, err
+		}
+		if v.Kind != Int {
+			return Value{}, fmt.Errorf("expected an integer between \"[\" and \"]\", found %v", v.Kind)
+		}
+		if bound[i] = v.Int; v.Int < 0 {
+			bound[i] += n
+		}
+	}
+	if x.kind == exprIndex {
+		if bound[0] < 0 || bound[0] >= n {
+			return Value{}, refuse("element %d of a list of %d is asked for", bound[0], n)
+		}
+		return list.List[bound[0]], nil
+	}
+	from, to := max(0, min(n, bound[0])), max(0, min(n, bound[1]))
+	return Value{Kind: List, List: list.List[from:max(from, to)]}, nil
+}
+
+func (e *env) operator(x *expr) (Value, error) {
+	if x.text == "and" || x.text == "or" {
+		a, err := e.truth(x.args[0])
+		if err != nil || a == (x.text == "or") {
+			return BoolValue(a), err
+		}
+		b, err := e.truth(x.args[1])
+		return BoolValue(b), err
+	}
+	args, err := e.all(x.args)
+	if err != nil {
+		return Value{}, err
+	}
+	if len(args) == 1 {
+		return e.unary(x.text, args[0])
+	}
+	a, b := args[0], args[1]
+	if a.Kind == TensorKind || b.Kind == TensorKind {
+		if name, ok := tensorOps[x.text]; ok && e.m != nil {
+			return e.m.apply(name, nil, a, b)
+		}
+	}
+	switch x.text {
+	case "==":
+		return BoolValue(a.equal(b)), nil
+	case "!=":
+		return BoolValue(!a.equal(b)), nil
+	case "in":
+		for _, v := range b.List {
+			if v.equal(a) {
+				return BoolValue(true), nil
+			}
+		}
+		return BoolValue(false), nil
+	case "+":
+		if a.Kind == List && b.Kind == List {
+			return Value{Kind: List, List: append(append(make([]Value, 0, len(a.List)+len(b.List)), a.List...), b.List...)}, nil
+		}
+		if a.Kind == String && b.Kind == String {
+			return StringValue(a.Str + b.Str), nil
+		}
+	}
+	return arithmetic(x.text, a, b)
+}
+
+var tensorOps = map[string]string{"+": "add", "-": "sub", "*": "mul", "/": "div"}
+
+func (e *env) unary(op string, v Value) (Value, error) {
+	switch {
+	case op == "not" && v.Kind == Bool:
+		return BoolValue(v.Int == 0), nil
+	case op == "-" && v.Kind == Int && v.Int != math.MinInt64:
+		return IntValue(-v.Int), nil
+	case op == "-" && v.Kind == Float:
+		return FloatValue(-v.Float), nil
+	case op == "-" && v.Kind == TensorKind && e.m != nil:
+		return e.m.apply("neg", nil, v)
+	}
+	return Value{}, fmt.Errorf("%s of %v", op, v.Kind)
+}
+
+// arithmetic computes with numbers. Integers that overflow, and divisions by zero, refuse; "/" gives a number with a fraction.
+func arithmetic(op string, a, b Value) (Value, error) {
+	x, okA := a.number()
+	y, okB := b.number()
+	if !okA || !okB {
+		return Value{}, fmt.Errorf("%v %s %v", a.Kind, op, b.Kind)
+	}
+	switch op {
+	case "<":
+		return BoolValue(x < y), nil
+	case "<=":
+		return BoolValue(x <= y), nil
+	case ">":
+		return BoolValue(x > y), nil
+	case ">=":
+		return BoolValue(x >= y), nil
+	case "/":
+		return FloatValue(x / y), nil
+	}
+	if a.Kind == Int && b.Kind == Int {
+		return integer(op, a.Int, b.Int)
+	}
+	switch op {
+	case "+":
+		return FloatValue(x + y), nil
+	case "-":
+		return FloatValue(x - y), nil
+	case "*":
+		return FloatValue(x * y), nil
+	case "//":
+		return FloatValue(math.Floor(x / y)), nil
+	}
+	return Value{}, fmt.Errorf("%v %s %v", a.Kind, op, b.Kind)
+}
+
+func integer(op string, a, b int64) (Value, error) {
+	overflow := refuse("%d %s %d does not fit 64 bits", a, op, b)
+	switch op {
+	case "+":
+		if c := a + b; (c > a) == (b > 0) {
+			return IntValue(c), nil
+		}
+	case "-":
+		if c := a - b; (c < a) == (b > 0) {
+			return IntValue(c), nil
+		}
+	case "*":
+		if c := a * b; a == 0 || c/a == b && !(a == -1 && b == math.MinInt64) {
+			return IntValue(c), nil
+		}
+	case "//", "%":
+		if b == 0 {
+			return Value{}, refuse("%d %s 0", a, op)
+		}
+		if b == -1 {
+			if op == "%" {
+				return IntValue(0), nil
+			}
+			return integer("-", 0, a)
+		}
+		q, r := a/b, a%b
+		if r != 0 && (r < 0) != (b < 0) {
+			q, r = q-1, r+b
+		}
+		if op == "%" {
+			return IntValue(r), nil
+		}
+		return IntValue(q), nil
+	}
+	return Value{}, overflow
+}
+
+// kernel emits an operation.
+func (e *env) kernel(x *expr) (Value, error) {
+	args, err := e.all(x.args)
+	if err != nil {
+		return Value{}, err
+	}
+	c := call{kernel: x.text}
+	for i, v := range args {
+		c.args = append(c.args, portArg{x.ports[i], v})
+	}
+	for _, a := range x.attrs {
+		v, err := e.eval(a.value)
+		if err != nil {
+			return Value{}, err
+		}
+		if v.Kind != None {
+			c.attrs = append(c.attrs, Attr{a.name, v})
+		}
+	}
+	return e.m.call(c)
+}
+
+// describeShape writes a shape for messages.
+func describeShape(shape []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+}

@@ -1,0 +1,87 @@
+package mapping
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// foldLimit bounds the elements of what is computed when compiling, on either side of an operation.
+const foldLimit = 1 << 14
+
+// foldable says whether a node is computed now: all inputs are known, nothing is large.
+func (m *mapper) foldable(n *node) bool {
+	for _, side := range [][]portTensors{n.in, n.out} {
+		for _, p := range side {
+			for _, t := range p.tensors {
+				if t.from == nil && t.Data == nil || t.from != nil && t.from != n && t.Data == nil || elements(t.Shape) > foldLimit {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// fold computes a node by the reference evaluator, so that a constant is what the program would compute.
+func (m *mapper) fold(n *node) error {
+	g := ir.New()
+	inputs := map[string]tensorfile.Tensor{}
+	op := &tensorops.Operation{Kernel: n.kernel, Params: n.params}
+	for _, p := range n.in {
+		port := ir.Port{Name: p.port}
+		for _, t := range p.tensors {
+			label := fmt.Sprintf("i%d", g.Len())
+			sel, err := addTensor(g, t, label)
+			if err != nil {
+				return err
+			}
+			b, err := t.Data.bytes()
+			if err != nil {
+				return err
+			}
+			inputs[label] = tensorfile.Tensor{DType: t.DType, Shape: t.Shape, Data: b}
+			port.Sel = append(port.Sel, sel)
+		}
+		op.Inputs = append(op.Inputs, port)
+	}
+	byLabel := map[string]*Tensor{}
+	for _, p := range n.out {
+		port := ir.Port{Name: p.port}
+		for _, t := range p.tensors {
+			label := fmt.Sprintf("o%d", g.Len())
+			sel, err := addTensor(g, t, label)
+			if err != nil {
+				return err
+			}
+			byLabel[label] = t
+			port.Sel = append(port.Sel, sel)
+		}
+		op.Outputs = append(op.Outputs, port)
+	}
+	g.Add(op, "")
+	ev := reference.Evaluator{Library: m.opt.Library}
+	out, err := ev.Evaluate(m.ctx, g, inputs)
+	if err != nil {
+		return fmt.Errorf("computing %s when compiling: %w", n.kernel, err)
+	}
+	for label, t := range byLabel {
+		t.Data = &Data{DType: t.DType, Shape: t.Shape, Bytes: out[label].Data}
+		t.from = nil
+	}
+	return nil
+}
+
+// addTensor adds a tensor node and selects all of it.
+func addTensor(g *ir.Graph, t *Tensor, label string) (ir.Selection, error) {
+	r, err := zspace.FromShape(t.Shape...)
+	if err != nil {
+		return ir.Selection{}, err
+	}
+	id := g.Add(&tensorops.Tensor{DType: t.DType.String(), Range: r}, label).ID
+	return ir.Selection{Tensor: id, Range: r}, nil
+}

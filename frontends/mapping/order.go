@@ -1,0 +1,165 @@
+package mapping
+
+import (
+	"container/heap"
+	"sort"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// order sorts a region's operations, producers first, in the order of the file where there is a choice. Two producers of a
+// value and a cycle are errors.
+func (r *Region) order() ([]*Op, error) {
+	ops := r.graph.Ops
+	producer := map[string]int{}
+	for i, op := range ops {
+		for _, o := range op.Out {
+			if o == "" {
+				continue
+			}
+			if _, dup := producer[o]; dup {
+				return nil, r.fault("value %q has two producers", o)
+			}
+			producer[o] = i
+		}
+	}
+	for _, p := range r.graph.Inputs {
+		if _, dup := producer[p.Name]; dup {
+			return nil, r.fault("input %q is also the result of an operation", p.Name)
+		}
+	}
+	users := make([][]int, len(ops))
+	wait := make([]int, len(ops))
+	for i, op := range ops {
+		seen := map[int]bool{}
+		for _, name := range op.needs() {
+			if p, ok := producer[name]; ok && !seen[p] {
+				seen[p] = true
+				users[p] = append(users[p], i)
+				wait[i]++
+			}
+		}
+	}
+	var ready intHeap
+	for i := range ops {
+		if wait[i] == 0 {
+			heap.Push(&ready, i)
+		}
+	}
+	out := make([]*Op, 0, len(ops))
+	for len(ready) > 0 {
+		i := heap.Pop(&ready).(int)
+		out = append(out, ops[i])
+		for _, u := range users[i] {
+			if wait[u]--; wait[u] == 0 {
+				heap.Push(&ready, u)
+			}
+		}
+	}
+	if len(out) < len(ops) {
+		return nil, r.fault("operations wait for each other in a cycle: %s", strings.Join(cycle(ops, wait, producer), " → "))
+	}
+	return out, nil
+}
+
+func (r *Region) fault(format string, args ...any) error {
+	return diag.Errorf(CodeGraph, "foreign-graph", diag.Location{File: r.m.report.File, Node: r.inside}, format, args...)
+}
+
+// needs lists the values that an operation takes, those that graphs in its attributes take from outside included.
+func (o *Op) needs() []string {
+	list := append([]string(nil), o.In...)
+	for _, a := range o.Attrs {
+		if a.Value.Graph != nil {
+			list = append(list, a.Value.Graph.captures()...)
+		}
+		for _, v := range a.Value.List {
+			if v.Graph != nil {
+				list = append(list, v.Graph.captures()...)
+			}
+		}
+	}
+	return list
+}
+
+// captures lists the values that a graph takes from outside, sorted.
+func (g *Graph) captures() []string {
+	own := map[string]bool{"": true}
+	for _, p := range g.Inputs {
+		own[p.Name] = true
+	}
+	for name := range g.Consts {
+		own[name] = true
+	}
+	for _, op := range g.Ops {
+		for _, o := range op.Out {
+			own[o] = true
+		}
+	}
+	free := map[string]bool{}
+	note := func(name string) {
+		if !own[name] {
+			free[name] = true
+		}
+	}
+	for _, op := range g.Ops {
+		for _, name := range op.needs() {
+			note(name)
+		}
+	}
+	for _, p := range g.Outputs {
+		note(p.Name)
+	}
+	var out []string
+	for name := range free {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// cycle names the operations of one cycle among those that still wait.
+func cycle(ops []*Op, wait []int, producer map[string]int) []string {
+	at := 0
+	for wait[at] == 0 {
+		at++
+	}
+	place := map[int]int{}
+	var path []int
+	for {
+		if start, ok := place[at]; ok {
+			path = path[start:]
+			break
+		}
+		place[at] = len(path)
+		path = append(path, at)
+		for _, name := range ops[at].needs() {
+			if p, ok := producer[name]; ok && wait[p] > 0 {
+				at = p
+				break
+			}
+		}
+	}
+	var names []string
+	for i := len(path) - 1; i >= 0; i-- {
+		names = append(names, ops[path[i]].Title())
+	}
+	if len(names) > 12 {
+		names = append(names[:12], "…")
+	}
+	return append(names, names[0])
+}
+
+type intHeap []int
+
+func (h intHeap) Len() int           { return len(h) }
+func (h intHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h intHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *intHeap) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *intHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,138 @@
+package mapping
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Codes of the front ends' diagnostics.
+const (
+	CodeGraph    = "TAP1401" // a foreign graph that is not well formed: a cycle, two producers, a value that is not there
+	CodeUnmapped = "TAP1402" // an operation that no rule maps
+	CodeInput    = "TAP1403" // an input or output whose type or size is not known, or that is no tensor
+)
+
+// Report says what became of each operation.
+type Report struct {
+	File     string
+	Versions map[string]int64
+	Total    int
+	Blocked  int // operations that wait for one that could not be mapped
+	Mapped   []Mapped
+	Unmapped []Unmapped
+
+	mapped map[[2]string]int
+}
+
+// Mapped counts operations that one rule mapped. Op carries the version of the vocabulary.
+type Mapped struct {
+	Op, Rule string
+	Count    int
+}
+
+// Unmapped counts operations that could not be mapped for one reason. Cause is graph, no-rule, guard or unsupported; Nodes are the first
+// few, by name.
+type Unmapped struct {
+	Op, Cause, Reason string
+	Count             int
+	Nodes             []string
+}
+
+func newReport(g *Graph) *Report {
+	return &Report{File: g.File, Versions: g.Versions, mapped: map[[2]string]int{}}
+}
+
+func (r *Region) opVersion(op *Op) string {
+	name := op.Type
+	if op.Domain != "" {
+		name = op.Domain + ":" + name
+	}
+	return fmt.Sprintf("%s@%d", name, r.version(op.Domain))
+}
+
+func (p *Report) ok(r *Region, op *Op, by string) {
+	p.Total++
+	key := [2]string{r.opVersion(op), by}
+	if p.mapped[key]++; p.mapped[key] == 1 {
+		p.Mapped = append(p.Mapped, Mapped{Op: key[0], Rule: by})
+	}
+	for i := range p.Mapped {
+		if p.Mapped[i].Op == key[0] && p.Mapped[i].Rule == by {
+			p.Mapped[i].Count++
+		}
+	}
+}
+
+// maxNodes bounds the operations that an entry of the report names.
+const maxNodes = 3
+
+func (p *Report) fail(r *Region, op *Op, cause, reason string) {
+	p.Total++
+	name := op.Name
+	if name == "" && len(op.Out) > 0 {
+		name = op.Out[0]
+	}
+	at := r.opVersion(op)
+	i := slices.IndexFunc(p.Unmapped, func(u Unmapped) bool { return u.Op == at && u.Cause == cause && u.Reason == reason })
+	if i < 0 {
+		i = len(p.Unmapped)
+		p.Unmapped = append(p.Unmapped, Unmapped{Op: at, Cause: cause, Reason: reason})
+	}
+	u := &p.Unmapped[i]
+	if u.Count++; len(u.Nodes) < maxNodes && name != "" {
+		u.Nodes = append(u.Nodes, name)
+	}
+}
+
+// err gives an error for everything that was not mapped, a diagnostic for each operation and reason.
+func (p *Report) err() error {
+	var list diag.List
+	for _, u := range p.Unmapped {
+		times := ""
+		if u.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", u.Count)
+		}
+		at := diag.Location{File: p.File}
+		if len(u.Nodes) > 0 {
+			at.Node = u.Nodes[0]
+		}
+		list = append(list, diag.Errorf(CodeUnmapped, "mapping", at, "%s can not be mapped%s: %s", u.Op, times, u.Reason))
+	}
+	return list.Err()
+}
+
+// Write prints the report: a table of what was mapped by which rule, and of what was not and why.
+func (p *Report) Write(w io.Writer) error {
+	done := 0
+	for _, m := range p.Mapped {
+		done += m.Count
+	}
+	all := p.Total + p.Blocked
+	var b strings.Builder
+	share := 100.0
+	if all > 0 {
+		share = 100 * float64(done) / float64(all)
+	}
+	fmt.Fprintf(&b, "%s: %d of %d operations mapped (%.1f %%)\n", p.File, done, all, share)
+	mapped := slices.Clone(p.Mapped)
+	slices.SortFunc(mapped, func(x, y Mapped) int { return cmp.Or(cmp.Compare(x.Op, y.Op), cmp.Compare(x.Rule, y.Rule)) })
+	for _, m := range mapped {
+		fmt.Fprintf(&b, "  %6d  %-32s %s\n", m.Count, m.Op, m.Rule)
+	}
+	if len(p.Unmapped) > 0 {
+		b.WriteString("not mapped:\n")
+	}
+	for _, u := range p.Unmapped {
+		fmt.Fprintf(&b, "  %6d  %-32s %s: %s [%s]\n", u.Count, u.Op, u.Cause, u.Reason, strings.Join(u.Nodes, ", "))
+	}
+	if p.Blocked > 0 {
+		fmt.Fprintf(&b, "  %6d  operations wait for those\n", p.Blocked)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,366 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Table is a file of rules from one namespace to tapc's kernels.
+type Table struct {
+	Name      string
+	Namespace string
+	Rules     []*Rule
+	Kernels   []string // that the rules call, sorted
+	defs      map[string]*def
+}
+
+// Rule says what stands for one foreign operation.
+type Rule struct {
+	Name, Table string
+	Domain, Op  string
+	From, To    int64 // versions of the vocabulary; To is -1 without an end
+	Line        int
+	In          []Param
+	Out         []string
+	Attrs       []AttrParam
+	Refuses     string // why the operation is never mapped; "" for a rule that maps
+	clauses     []clause
+}
+
+// Param is an input of a rule.
+type Param struct {
+	Name     string
+	Optional bool
+	Variadic bool
+}
+
+// AttrParam is an attribute that a rule reads, with its default; or one that it leaves out on purpose.
+type AttrParam struct {
+	Name    string
+	Default *Value
+	Ignored bool
+}
+
+// clause is "let names = expr" or, without names, "need expr, reason".
+type clause struct {
+	names  []string
+	value  *expr
+	reason string
+}
+
+// def is a function of a table.
+type def struct {
+	name   string
+	params []string
+	body   *expr
+}
+
+// Parse reads a table. Names that a rule uses must be bound; functions may only use functions defined before them, so every
+// rule ends. What is called and is no function is a kernel.
+func Parse(file, text string) (*Table, error) {
+	tokens, err := lex(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	p := &parser{tokens: tokens, table: &Table{defs: map[string]*def{}}}
+	if err := p.file(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, p.peek().line, err)
+	}
+	slices.Sort(p.table.Kernels)
+	p.table.Kernels = slices.Compact(p.table.Kernels)
+	return p.table, nil
+}
+
+type parser struct {
+	tokens []token
+	at     int
+	depth  int
+	table  *Table
+	scope  []string
+}
+
+func (p *parser) peek() token { return p.tokens[p.at] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.at]
+	if t.kind != tokEnd {
+		p.at++
+	}
+	return t
+}
+
+func (p *parser) is(text string) bool {
+	t := p.peek()
+	return t.text == text && (t.kind == tokName || t.kind == tokSymbol)
+}
+
+func (p *parser) accept(text string) bool {
+	if p.is(text) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(text string) error {
+	if !p.accept(text) {
+		return fmt.Errorf("expected %q, found %v", text, p.peek())
+	}
+	return nil
+}
+
+func (p *parser) name() (string, error) {
+	t := p.peek()
+	if t.kind != tokName || keywords[t.text] {
+		return "", fmt.Errorf("expected a name, found %v", t)
+	}
+	p.at++
+	return t.text, nil
+}
+
+var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
+	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "table": true}
+
+func (p *parser) file() error {
+	if err := p.expect("table"); err != nil {
+		return err
+	}
+	var err error
+	if p.table.Name, err = p.name(); err != nil {
+		return err
+	}
+	if err = p.expect(":"); err != nil {
+		return err
+	}
+	if p.table.Namespace, err = p.name(); err != nil {
+		return err
+	}
+	for err == nil {
+		switch {
+		case p.accept("def"):
+			err = p.def()
+		case p.accept("rule"):
+			err = p.rule()
+		case p.peek().kind == tokEnd:
+			return nil
+		default:
+			err = fmt.Errorf("expected rule or def, found %v", p.peek())
+		}
+	}
+	return err
+}
+
+func (p *parser) def() error {
+	d := &def{}
+	var err error
+	if d.name, err = p.name(); err != nil {
+		return err
+	}
+	if p.table.defs[d.name] != nil || functions[d.name].call != nil {
+		return fmt.Errorf("%s is defined already", d.name)
+	}
+	if d.params, err = p.nameList(); err != nil {
+		return err
+	}
+	if err = p.expect("="); err != nil {
+		return err
+	}
+	p.scope = slices.Clone(d.params)
+	if d.body, err = p.expr(); err == nil {
+		p.table.defs[d.name] = d
+	}
+	return err
+}
+
+func (p *parser) nameList() ([]string, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var out []string
+	for !p.accept(")") {
+		n, err := p.name()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+		if !p.accept(",") && !p.is(")") {
+			return nil, fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
+		}
+	}
+	return out, nil
+}
+
+// rule reads "rule Op 7..12 (a, b?, rest...) -> (y)" and its clauses, or "rule Op refuse "reason"".
+func (p *parser) rule() error {
+	r := &Rule{Table: p.table.Name, From: 0, To: -1, Line: p.peek().line}
+	t := p.next()
+	if t.kind != tokName && t.kind != tokString {
+		return fmt.Errorf("expected an operation's name, found %v", t)
+	}
+	r.Domain, r.Op = splitType(t.text)
+	r.Name = p.table.Name + "." + t.text
+	if err := p.versions(r); err != nil {
+		return err
+	}
+	if p.accept("refuse") {
+		reason := p.next()
+		if reason.kind != tokString {
+			return fmt.Errorf("expected a reason, found %v", reason)
+		}
+		r.Refuses = reason.text
+		p.table.Rules = append(p.table.Rules, r)
+		return nil
+	}
+	if err := p.ruleHead(r); err != nil {
+		return err
+	}
+	p.scope = nil
+	for _, in := range r.In {
+		p.scope = append(p.scope, in.Name)
+	}
+	p.scope = append(p.scope, "opset")
+	for {
+		more, err := p.clause(r)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	p.table.Rules = append(p.table.Rules, r)
+	return r.check()
+}
+
+// splitType splits "domain:Type".
+func splitType(s string) (domain, op string) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == ':' {
+			return s[:i], s[i+1:]
+		}
+	}
+	return "", s
+}
+
+func (p *parser) versions(r *Rule) error {
+	if p.peek().kind != tokNumber {
+		return nil
+	}
+	var err error
+	if r.From, err = strconv.ParseInt(p.next().text, 10, 32); err != nil {
+		return err
+	}
+	r.Name += fmt.Sprintf("@%d", r.From)
+	if err = p.expect(".."); err != nil || p.peek().kind != tokNumber {
+		return err
+	}
+	r.To, err = strconv.ParseInt(p.next().text, 10, 32)
+	return err
+}
+
+func (p *parser) ruleHead(r *Rule) error {
+	if err := p.expect("("); err != nil {
+		return err
+	}
+	for !p.accept(")") {
+		n, err := p.name()
+		if err != nil {
+			return err
+		}
+		in := Param{Name: n}
+		in.Optional = p.accept("?")
+		in.Variadic = p.accept("...")
+		r.In = append(r.In, in)
+		if !p.accept(",") && !p.is(")") {
+			return fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
+		}
+	}
+	if err := p.expect("->"); err != nil {
+		return err
+	}
+	var err error
+	r.Out, err = p.nameList()
+	return err
+}
+
+func (p *parser) clause(r *Rule) (bool, error) {
+	switch {
+	case p.accept("attrs"):
+		return true, p.attrs(r, false)
+	case p.accept("ignore"):
+		return true, p.attrs(r, true)
+	case p.accept("need"):
+		c := clause{}
+		var err error
+		if c.value, err = p.expr(); err != nil {
+			return false, err
+		}
+		if err = p.expect(","); err != nil {
+			return false, err
+		}
+		t := p.next()
+		if t.kind != tokString {
+			return false, fmt.Errorf("expected a reason, found %v", t)
+		}
+		c.reason = t.text
+		r.clauses = append(r.clauses, c)
+		return true, nil
+	case p.accept("let"):
+		c := clause{}
+		var err error
+		if p.is("(") {
+			c.names, err = p.nameList()
+		} else {
+			c.names = make([]string, 1)
+			c.names[0], err = p.name()
+		}
+		if err == nil {
+			err = p.expect("=")
+		}
+		if err == nil {
+			c.value, err = p.expr()
+		}
+		p.scope = append(p.scope, c.names...)
+		r.clauses = append(r.clauses, c)
+		return true, err
+	}
+	return false, nil
+}
+
+func (p *parser) attrs(r *Rule, ignored bool) error {
+	for {
+		n, err := p.name()
+		if err != nil {
+			return err
+		}
+		a := AttrParam{Name: n, Ignored: ignored}
+		if p.accept("=") {
+			e, err := p.expr()
+			if err != nil {
+				return err
+			}
+			v, err := (&env{}).eval(e)
+			if err != nil {
+				return err
+			}
+			a.Default = &v
+		}
+		r.Attrs = append(r.Attrs, a)
+		p.scope = append(p.scope, n)
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+// check looks for outputs that no clause gives. Trailing ones may be left out: a model that uses them is refused.
+func (r *Rule) check() error {
+	for i, o := range r.Out {
+		given := slices.ContainsFunc(r.clauses, func(c clause) bool { return slices.Contains(c.names, o) })
+		if !given && i == 0 {
+			return fmt.Errorf("rule %s gives no %s", r.Name, o)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package onnx
+
+import (
+	"context"
+	"maps"
+
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/ir"
+)
+
+// Options are what an import is given besides the model.
+type Options struct {
+	Dims   map[string]int64         // sizes of symbolic dimensions
+	Bind   map[string]*mapping.Data // inputs that become constants
+	Tables []*mapping.Table         // rules of the user, tried first
+}
+
+// Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
+// graph itself is not sound.
+func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Report, error) {
+	natives := map[string]mapping.Native{}
+	maps.Copy(natives, control)
+	return mapping.Map(ctx, m.Graph, mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
+		Natives: natives, Bodies: m.Function})
+}
