@@ -12,7 +12,13 @@ import (
 func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 	names := make([]string, g.Bound())
 	used := make([]bool, g.Bound())
-	labels := make(map[string]int, len(order)) // how many nodes have each
+	labelled := 0
+	for _, n := range order {
+		if n.Label != "" {
+			labelled++
+		}
+	}
+	labels := make(map[string]int, labelled) // how many nodes have each
 	note := ir.ReferenceFields(func(ref *ir.NodeID) {
 		if *ref >= 0 && int(*ref) < len(used) {
 			used[*ref] = true

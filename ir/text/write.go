@@ -26,8 +26,10 @@ type Options struct {
 // that is not UTF-8) is an error that names the node; w then has at most the nodes before it.
 func Write(w io.Writer, g *ir.Graph, o Options) error {
 	e := &encoder{graph: g, options: o}
-	order := slices.Collect(g.Nodes())
-	if !o.GraphOrder {
+	var order []*ir.Node
+	if o.GraphOrder {
+		order = slices.AppendSeq(make([]*ir.Node, 0, g.Len()), g.Nodes())
+	} else {
 		order = readingOrder(g)
 	}
 	e.names = nameNodes(g, order)
