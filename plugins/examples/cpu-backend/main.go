@@ -18,24 +18,24 @@ func main() {
 		Doc:     "The CPU back end of tapc, in a process of its own.",
 		Backends: []plugins.Backend{{
 			Name: "c",
-			Doc:  "A C11 program, and the layout of its block of constants.",
+			Doc:  "A C11 program, and what it needs.",
 			Emit: emit,
 		}},
 	})
 }
 
-// layout says what the program expects in its block of constants.
-type layout struct {
+// needs says what the program needs besides its code.
+type needs struct {
 	Arena     int64      `json:"arena_bytes"`
 	Bytes     int64      `json:"constants_bytes"`
 	Constants []constant `json:"constants"`
 }
 
 type constant struct {
-	Offset int64  `json:"offset"`
 	Tensor string `json:"tensor"`
 	File   string `json:"file,omitempty"` // with Key, unless the value stands in the graph
 	Key    string `json:"key,omitempty"`
+	Packed bool   `json:"packed,omitempty"` // in panels, as a contraction reads it
 }
 
 func emit(_ context.Context, e *plugins.Emission) error {
@@ -46,13 +46,13 @@ func emit(_ context.Context, e *plugins.Emission) error {
 	if err := e.File("program.c", false, []byte(src.C)); err != nil {
 		return err
 	}
-	l := layout{Arena: src.Arena, Bytes: src.Bytes, Constants: []constant{}}
-	for i, c := range src.Constants {
-		l.Constants = append(l.Constants, constant{src.Offsets[i], e.Graph.Node(c.Tensor).Label, c.File, c.Key})
+	n := needs{Arena: src.Arena, Bytes: src.Bytes, Constants: []constant{}}
+	for _, c := range src.Constants {
+		n.Constants = append(n.Constants, constant{e.Graph.Node(c.Tensor).Label, c.File, c.Key})
 	}
-	text, err := json.MarshalIndent(l, "", "  ")
+	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
 		return err
 	}
-	return e.File("layout.json", false, append(text, '\n'))
+	return e.File("needs.json", false, append(text, '\n'))
 }
