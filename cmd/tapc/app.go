@@ -27,6 +27,7 @@ type app struct {
 	format  string            // of diagnostics
 	held    diag.List         // diagnostics that are written at the end
 	sources map[string]source // files that were read, for excerpts
+	tuned   bool              // garbage is collected as memory.go says
 	origins map[*ir.Graph]origin
 	plugins pluginSet
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,7 +37,7 @@ type shown struct {
 // source is a file that was read.
 type source struct {
 	form *form
-	text []byte
+	text *content
 }
 
 // origin is where a graph came from: its file's directory, and how to read it once more.
@@ -103,38 +102,43 @@ func (a *app) load(name string) (*ir.Graph, error) { return a.loadAs(name, "") }
 
 // loadAs reads a graph file in a form that is named, or found out if it is "".
 func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
-	data, file, err := a.readFile(name)
+	text, file, err := a.readFile(name)
 	if err != nil {
 		return nil, err
 	}
 	f := formNamed(formName)
 	if f == nil {
-		if f, err = detect(file, data); err != nil {
+		if f, err = detect(file, text.data); err != nil {
 			return nil, err
 		}
 	}
-	a.sources[file] = source{f, data}
-	g, err := f.read(data, file, dialects.Registry())
+	a.sources[file] = source{f, text}
+	read := func() (*ir.Graph, error) {
+		data, err := text.bytes()
+		if err != nil {
+			return nil, err
+		}
+		return f.read(data, file, dialects.Registry())
+	}
+	g, err := read()
 	if err == nil {
-		a.origins[g] = origin{filepath.Dir(name), func() (*ir.Graph, error) { return f.read(data, file, dialects.Registry()) }}
+		a.origins[g] = origin{filepath.Dir(name), read}
+		a.graphRead(text)
 	}
 	return g, err
 }
 
 // readFile reads a whole file and gives the name that messages use.
-func (a *app) readFile(name string) (data []byte, file string, err error) {
+func (a *app) readFile(name string) (text *content, file string, err error) {
 	if name == stdName {
-		data, err = io.ReadAll(a.stdin)
+		data, err := io.ReadAll(a.stdin)
 		if err != nil {
 			return nil, "", diag.Fault("standard input: %w", err)
 		}
-		return data, "<stdin>", nil
+		return &content{data: data}, "<stdin>", nil
 	}
-	data, err = os.ReadFile(name)
-	if err != nil {
-		return nil, "", err
-	}
-	return data, name, nil
+	text, err = readContent(name)
+	return text, name, err
 }
 
 // dirOf gives the directory that names of data files in a graph are relative to: that of the file it was read from.

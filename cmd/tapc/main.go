@@ -14,5 +14,7 @@ import (
 
 func main() {
 	host.Supervise() // does not return in a process that watches a plugin
-	os.Exit(newApp(os.Stdin, os.Stdout, os.Stderr).main(os.Args[1:]))
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	a.tuned = collectWhileReading()
+	os.Exit(a.main(os.Args[1:]))
 }

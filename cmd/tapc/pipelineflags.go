@@ -158,7 +158,7 @@ func choice(names []string) pipeline.Choice {
 
 // parsePasses reads a pipeline of the table's passes; its text is kept for excerpts.
 func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
-	a.sources[pipeline.SourceName] = source{&form{}, []byte(text)}
+	a.sources[pipeline.SourceName] = source{&form{}, &content{data: []byte(text)}}
 	return pipeline.ParsePipeline(text, a.plugins.table())
 }
 

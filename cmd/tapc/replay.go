@@ -21,11 +21,11 @@ func (a *app) replayCommand() *cobra.Command {
 		Example: "  tapc replay tapc-reproducer-simplify.tap\n  tapc replay tapc-reproducer-simplify.tap --print-ir-after-change"}
 	c.Flags().SetInterspersed(false)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		data, _, err := a.readFile(args[0])
+		text, _, err := a.readFile(args[0])
 		if err != nil {
 			return err
 		}
-		again, ok := pipeline.ReplayArguments(data)
+		again, ok := pipeline.ReplayArguments(text.data)
 		if !ok {
 			return fmt.Errorf("%s is no reproducer: expected a line \"// replay: [...]\" at its head", args[0])
 		}

@@ -44,7 +44,11 @@ func (a *app) flush() error {
 // source gives the text of a file that was read.
 func (a *app) source(file string) ([]byte, bool) {
 	s, ok := a.sources[file]
-	return s.text, ok && !s.form.binary
+	if !ok || s.form.binary {
+		return nil, false
+	}
+	text, err := s.text.bytes()
+	return text, err == nil
 }
 
 // refineBudget bounds the bytes that are scanned to find the lines of pointers.
@@ -67,11 +71,15 @@ func (a *app) refine(list diag.List) diag.List {
 
 func (a *app) refineLocation(at diag.Location, budget *int) diag.Location {
 	s, ok := a.sources[at.File]
-	if !ok || at.Pointer == "" || s.form.name != "loom" || *budget < len(s.text) {
+	if !ok || at.Pointer == "" || s.form.name != "loom" {
 		return at
 	}
-	*budget -= len(s.text)
-	if line, col, ok := loomjson.Locate(s.text, at.Pointer); ok {
+	text, err := s.text.bytes()
+	if err != nil || *budget < len(text) {
+		return at
+	}
+	*budget -= len(text)
+	if line, col, ok := loomjson.Locate(text, at.Pointer); ok {
 		at.Line, at.Column = line, col
 	}
 	return at

@@ -27,7 +27,7 @@ var tensorOperationAgreement = check.Constraint{
 
 func checkTensorOperationAgreement(c *check.Context) {
 	g := c.Graph()
-	producers := make([]entry, g.Bound())
+	producers := make([]ir.NodeID, g.Bound()) // 0 is none; else one more than the operation's number
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*Operation)
 		if !ok {
@@ -48,7 +48,7 @@ func checkTensorOperationAgreement(c *check.Context) {
 	}
 }
 
-// entry is one selection of an operation; a nil node is none.
+// entry is one selection of an operation.
 type entry struct {
 	node    *ir.Node
 	port, i int32
@@ -96,14 +96,26 @@ func checkTotal(c *check.Context, e entry, s *ir.Selection) {
 }
 
 // checkSingle checks that no earlier output entry writes the tensor.
-func checkSingle(c *check.Context, e entry, s *ir.Selection, producers []entry) {
-	first := &producers[s.Tensor]
-	if first.node == nil {
-		*first = e
+func checkSingle(c *check.Context, e entry, s *ir.Selection, producers []ir.NodeID) {
+	made := &producers[s.Tensor]
+	if *made == 0 {
+		*made = e.node.ID + 1
 		return
 	}
 	g, n := c.Graph(), e.node
+	first := firstOutput(g, *made-1, s.Tensor)
 	c.Report(c.Error("TAP0136", n, e.field(outputSide), "%s is written twice", g.Name(s.Tensor)).
 		Want("one producer", fmt.Sprintf("%s and %s", g.Name(first.node.ID), g.Name(n.ID))).
 		WithNote(c.At(first.node, first.field(outputSide)), "the first producer is %s", g.Name(first.node.ID)))
+}
+
+// firstOutput gives the first output entry of an operation that writes a tensor, within its range.
+func firstOutput(g *ir.Graph, op, tensor ir.NodeID) entry {
+	first := entry{}
+	OperationOf(g, op).Outputs.All(func(port, i int, s *ir.Selection) {
+		if first.node == nil && s.Tensor == tensor && TensorOf(g, tensor).Range.Contains(s.Range) {
+			first = entry{g.Node(op), int32(port), int32(i)}
+		}
+	})
+	return first
 }
