@@ -30,6 +30,7 @@ type app struct {
 	tuned   bool              // garbage is collected as memory.go says
 	origins map[*ir.Graph]origin
 	plugins pluginSet
+	imports importFlags
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {

@@ -40,6 +40,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
+	a.addImportFlags(c)
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
 	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), or baseline")
 	f.pipelineFlags = a.addPipelineFlags(c)

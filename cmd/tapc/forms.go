@@ -17,7 +17,13 @@ import (
 	"tensortapestry.org/tapc/ir/wire"
 )
 
-// form is one way to write a graph down. A form that is only written has no read.
+// importer reads a graph in a foreign vocabulary and maps it to tapc's kernels.
+type importer func(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error)
+
+// readable says whether files of the form can be read.
+func (f *form) readable() bool { return f.read != nil || f.imports != nil }
+
+// form is one way to write a graph down. A form that is only written has no read, and one that is only read no write.
 type form struct {
 	name     string
 	doc      string
@@ -25,6 +31,7 @@ type form struct {
 	binary   bool
 	starts   func(data []byte) bool // whether a text is of this form, told by its beginning
 	read     func(data []byte, file string, reg *ir.Registry) (*ir.Graph, error)
+	imports  importer // of a foreign form, which has this and no read
 	write    func(w io.Writer, g *ir.Graph, o shown) error
 }
 
@@ -50,7 +57,7 @@ type origin struct {
 func formNames(read bool) []string {
 	var names []string
 	for _, f := range forms {
-		if !read || f.read != nil {
+		if read && f.readable() || !read && f.write != nil {
 			names = append(names, f.name)
 		}
 	}
@@ -81,14 +88,14 @@ func formOfName(name string) *form {
 // detect gives the form of a file's content: what its name says or, without a known suffix, what it begins with.
 func detect(name string, data []byte) (*form, error) {
 	f := formOfName(name)
-	if f != nil && f.read != nil {
+	if f != nil && f.readable() {
 		return f, nil
 	}
 	if f != nil {
 		return nil, fmt.Errorf("%s: %s is a form that tapc only writes", name, f.name)
 	}
 	for i := range forms {
-		if forms[i].read != nil && forms[i].starts(data) {
+		if forms[i].readable() && forms[i].starts(data) {
 			return &forms[i], nil
 		}
 	}
@@ -117,6 +124,9 @@ func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
 		data, err := text.bytes()
 		if err != nil {
 			return nil, err
+		}
+		if f.imports != nil {
+			return f.imports(context.Background(), a, data, file)
 		}
 		return f.read(data, file, dialects.Registry())
 	}
@@ -161,6 +171,9 @@ func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph,
 	}
 	if f == nil {
 		f = formNamed(defaultForm)
+	}
+	if f.write == nil {
+		return diag.Usage("%s: %s is a form that tapc only reads", name, f.name)
 	}
 	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g, o) })
 }

@@ -22,6 +22,7 @@ func (a *app) translateCommand() *cobra.Command {
 			"  tapc translate --to=tap --with=ids,order - < model.loom.json"}
 	c.Long = translateHelp + "\n\nForms:\n" + formTable()
 	from := addFromFlag(c)
+	a.addImportFlags(c)
 	out := addOutputFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := formFlag("--from", *from, true); err != nil {

@@ -57,6 +57,7 @@ var functions = map[string]function{
 	"typed":           {1, 1, typed},
 	"split_letters":   {1, 1, letters},
 	"index":           {2, 2, indexOf},
+	"outputs":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(e.m.results)), nil }},
 	"used":            {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used[a[0].Str]), nil }},
 }
 

@@ -32,16 +32,17 @@ type Function struct {
 
 // mapper is one run.
 type mapper struct {
-	ctx    context.Context
-	opt    Options
-	rules  map[string][]*Rule
-	nodes  []*node
-	rule   string
-	pos    ir.Pos
-	used   map[string]bool // output parameters of the rule that are used in the model
-	report *Report
-	depth  int
-	steps  int
+	ctx     context.Context
+	opt     Options
+	rules   map[string][]*Rule
+	nodes   []*node
+	rule    string
+	pos     ir.Pos
+	used    map[string]bool // output parameters of the rule that are used in the model
+	results int             // outputs of the operation
+	report  *Report
+	depth   int
+	steps   int
 }
 
 // Map makes an Operation Expression of a foreign graph. The report says what was mapped by which rule, and everything that was
@@ -321,7 +322,7 @@ func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64
 	if err := bindAttrs(rule, e, r, op); err != nil {
 		return nil, err
 	}
-	m.used = map[string]bool{}
+	m.used, m.results = map[string]bool{}, len(op.Out)
 	for i, o := range rule.Out {
 		m.used[o] = i < len(op.Out) && op.Out[i] != ""
 	}

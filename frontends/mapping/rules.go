@@ -21,7 +21,7 @@ var Builtin = sync.OnceValue(func() []*Table {
 		var text []byte
 		var t *Table
 		if text, err = ruleFiles.ReadFile(name); err == nil {
-			t, err = Parse(name, string(text))
+			t, err = ParseWith(name, string(text), out)
 		}
 		if err != nil {
 			panic(err)
@@ -30,6 +30,9 @@ var Builtin = sync.OnceValue(func() []*Table {
 	}
 	return out
 })
+
+// Parse reads a table, which may use the functions of the built-in ones of its namespace.
+func Parse(file, text string) (*Table, error) { return ParseWith(file, text, Builtin()) }
 
 // TablesFor gives the tables from a namespace: those of the user first, so that their rules are tried before the built-in ones.
 func TablesFor(namespace string, user []*Table) []*Table {

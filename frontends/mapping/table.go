@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -56,14 +57,14 @@ type def struct {
 	body   *expr
 }
 
-// Parse reads a table. Names that a rule uses must be bound; functions may only use functions defined before them, so every
-// rule ends. What is called and is no function is a kernel.
-func Parse(file, text string) (*Table, error) {
+// ParseWith reads a table, which may use the functions of earlier ones of its namespace. Names that a rule uses must be bound;
+// functions may only use functions defined before them, so every rule ends. What is called and is no function is a kernel.
+func ParseWith(file, text string, earlier []*Table) (*Table, error) {
 	tokens, err := lex(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	p := &parser{tokens: tokens, table: &Table{defs: map[string]*def{}}}
+	p := &parser{tokens: tokens, earlier: earlier, table: &Table{defs: map[string]*def{}}}
 	if err := p.file(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", file, p.peek().line, err)
 	}
@@ -73,11 +74,12 @@ func Parse(file, text string) (*Table, error) {
 }
 
 type parser struct {
-	tokens []token
-	at     int
-	depth  int
-	table  *Table
-	scope  []string
+	tokens  []token
+	at      int
+	depth   int
+	table   *Table
+	earlier []*Table
+	scope   []string
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -135,6 +137,11 @@ func (p *parser) file() error {
 	}
 	if p.table.Namespace, err = p.name(); err != nil {
 		return err
+	}
+	for _, t := range p.earlier {
+		if t.Namespace == p.table.Namespace {
+			maps.Copy(p.table.defs, t.defs)
+		}
 	}
 	for err == nil {
 		switch {

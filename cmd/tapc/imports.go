@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// importFlags say how a foreign graph is mapped.
+type importFlags struct {
+	dims    []string
+	known   []string
+	rules   []string
+	analyze bool
+}
+
+func (a *app) addImportFlags(c *cobra.Command) {
+	f := &a.imports
+	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8, or INPUT:0=8 for one without a name (repeatable)")
+	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE (repeatable)")
+	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
+	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
+}
+
+// options reads the flags.
+func (f *importFlags) options() (onnx.Options, error) {
+	o := onnx.Options{Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
+	for _, text := range f.dims {
+		i := strings.LastIndexByte(text, '=')
+		if i < 1 {
+			return o, diag.Usage("--dim %q: expected NAME=SIZE", text)
+		}
+		n, err := strconv.ParseInt(text[i+1:], 10, 64)
+		if err != nil || n < 0 {
+			return o, diag.Usage("--dim %q: expected a size of at least 0", text)
+		}
+		o.Dims[text[:i]] = n
+	}
+	for _, text := range f.known {
+		name, path, ok := strings.Cut(text, "=")
+		if !ok {
+			return o, diag.Usage("--known %q: expected NAME=FILE", text)
+		}
+		t, err := readTensor(path)
+		if err != nil {
+			return o, err
+		}
+		o.Bind[name] = &mapping.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
+	}
+	for _, file := range f.rules {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return o, err
+		}
+		t, err := mapping.Parse(file, string(text))
+		if err != nil {
+			return o, err
+		}
+		o.Tables = append(o.Tables, t)
+	}
+	return o, nil
+}
+
+// readTensor reads a file with one tensor, .pb as ONNX has it included.
+func readTensor(path string) (tensorfile.Tensor, error) {
+	if strings.HasSuffix(path, ".pb") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return tensorfile.Tensor{}, err
+		}
+		_, t, err := onnx.ReadTensor(data)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return t, err
+	}
+	f, err := tensorfile.Open(path)
+	if err != nil {
+		return tensorfile.Tensor{}, err
+	}
+	defer f.Close()
+	if n := len(f.Tensors()); n != 1 {
+		return tensorfile.Tensor{}, fmt.Errorf("%s: expected one tensor, found %d", path, n)
+	}
+	return f.Load(f.Tensors()[0].Name)
+}
+
+// isONNX says whether data begins as a model does: with the version of its IR, and not as tapc's own protobuf form.
+func isONNX(data []byte) bool {
+	return len(data) > 2 && data[0] == 0x08 && data[1] > 1 && data[1] < 0x40 && !isWire(data) && bytes.IndexByte([]byte{0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42}, data[2]) >= 0
+}
+
+// importONNX reads and maps a model. With --analyze it prints the report and ends.
+func importONNX(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error) {
+	o, err := a.imports.options()
+	if err != nil {
+		return nil, err
+	}
+	m, err := onnx.Read(data, file)
+	if err != nil {
+		return nil, err
+	}
+	g, report, err := onnx.Import(ctx, m, o)
+	if a.imports.analyze && report.Total > 0 {
+		if werr := report.Write(a.stdout); werr != nil {
+			return nil, werr
+		}
+		return nil, errReportedOr(err)
+	}
+	return g, err
+}
+
+// errReportedOr ends a run whose report is its result: with status 0, or 1 when something is not mapped.
+func errReportedOr(err error) error {
+	status := diag.ExitOK
+	if err != nil {
+		status = diag.ExitStatus(err)
+	}
+	return &diag.StatusError{Status: status, Err: errReported{}}
+}
