@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -11,19 +13,48 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// Options of Build.
+// Options of Build and its kin.
 type Options struct {
 	Version string   // of tapc
-	CPU     string   // -march value: "native", "x86-64-v3", …; "baseline" is the compiler's default
+	CPU     string   // processors to write code for, see Compiler.Targets
 	Flags   []string // further compiler flags, behind the usual ones
 }
 
-// LoadConst gives the value of constant number i of a Source.
+// LoadConst gives the value of a constant.
 type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
 
 // Build compiles and links a program. The executable appears at path complete or not at all.
 func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
-	lib, err := c.library(ctx, opt.Version)
+	return c.build(ctx, src, load, path, opt, executable)
+}
+
+// BuildLibrary compiles a program to a shared library for C and what can call C, and writes its header beside it: path with
+// .h for its suffix. Both appear complete or not at all. What the library exports begins with the name in the header.
+func (c *Compiler) BuildLibrary(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
+	return c.build(ctx, src, load, path, opt, sharedLibrary)
+}
+
+// BuildObject is BuildLibrary, but gives an object file to link into another program, which needs -pthread -lm.
+func (c *Compiler) BuildObject(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
+	return c.build(ctx, src, load, path, opt, objectFile)
+}
+
+// product is what is built.
+type artifact uint8
+
+const (
+	executable artifact = iota
+	sharedLibrary
+	objectFile
+)
+
+// build compiles the parts of a program and links them.
+func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path string, opt Options, what artifact) error {
+	targets, err := c.Targets(ctx, opt.CPU)
+	if err != nil {
+		return err
+	}
+	parts, err := src.program.parts(targets, what)
 	if err != nil {
 		return err
 	}
@@ -32,42 +63,141 @@ func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path 
 		return diag.Fault("a folder to build in: %v", err)
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "program.c")
-	if err := os.WriteFile(program, []byte(src.C), 0o644); err != nil {
-		return diag.Fault("%v", err)
+	objects, err := c.objects(ctx, dir, parts, src, load, opt, what)
+	if err != nil {
+		return err
 	}
-	args := append(Flags(opt.CPU), opt.Flags...)
-	args = append(args, "-I", lib, program)
-	if src.Bytes > 0 {
-		assembly, err := writeConstants(dir, src, load)
-		if err != nil {
-			return err
-		}
-		args = append(args, assembly)
+	if err := c.link(ctx, objects, path, opt, what); err != nil || what == executable {
+		return err
 	}
-	for _, name := range rt.Sources(true) {
-		args = append(args, filepath.Join(lib, object(name)))
-	}
+	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
+	return writeBeside(header, []byte(src.program.header()), 0o644)
+}
+
+// link makes one file of objects.
+func (c *Compiler) link(ctx context.Context, objects []string, path string, opt Options, what artifact) error {
 	out, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
 	if err != nil {
 		return err
 	}
 	out.Close()
 	defer os.Remove(out.Name())
-	if err := c.run(ctx, append(args, "-lm", "-o", out.Name())...); err != nil {
+	var args []string
+	mode := os.FileMode(0o755)
+	switch what {
+	case executable:
+		args = append(objects, "-pthread", "-lm")
+	case sharedLibrary:
+		args = append([]string{"-shared", "-Wl,-Bsymbolic"}, append(objects, "-pthread", "-lm")...)
+	case objectFile:
+		args = append([]string{"-r", "-nostdlib"}, objects...)
+		mode = 0o644
+	}
+	args = append(args, opt.Flags...)
+	if err := c.run(ctx, append(args, "-o", out.Name())...); err != nil {
 		return err
 	}
-	if err := os.Chmod(out.Name(), 0o755); err != nil {
+	if err := os.Chmod(out.Name(), mode); err != nil {
 		return diag.Fault("%v", err)
 	}
 	return os.Rename(out.Name(), path)
 }
 
-// writeConstants writes the block of constants and the assembly that includes it, and gives the assembly's path.
-func writeConstants(dir string, src *Source, load LoadConst) (string, error) {
+// writeBeside writes a file beside its place and moves it there.
+func writeBeside(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err != nil {
+		return diag.Fault("%v", err)
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// constants writes the block of constants and the assembly that includes it, and gives the assembly's path.
+func constants(dir string, src *Source, load LoadConst) (string, error) {
 	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")
-	if err := src.block.writeFile(file, load); err != nil {
+	if err := src.program.block.writeFile(file, load); err != nil {
 		return "", err
 	}
-	return path, src.block.assembly(path, file)
+	return path, src.program.block.assembly(path, file)
+}
+
+// runtimeSources names the sources of the run-time library that an artifact needs.
+func runtimeSources(what artifact) []string { return rt.Sources(what == executable) }
+
+// part is a file of C.
+type part struct {
+	name  string
+	text  string
+	flags []string
+}
+
+// parts writes a program as files that compile on their own: the kernels of every version, and the program.
+func (p *program) parts(targets []Target, what artifact) ([]part, error) {
+	var out []part
+	for i, t := range targets {
+		prefix := fmt.Sprintf("tapc_v%d_", i)
+		e, err := p.emit(t, prefix)
+		if err != nil {
+			return nil, err
+		}
+		files, err := e.files(fmt.Sprintf("kernels%d", i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, files...)
+	}
+	var main strings.Builder
+	fmt.Fprintf(&main, header, p.name, p.version, "")
+	p.dispatch(&main, targets)
+	if err := p.main(&main, "run"); err != nil {
+		return nil, err
+	}
+	if what != executable {
+		main.WriteString(p.exports())
+	}
+	return append(out, part{"program", main.String(), nil}), nil
+}
+
+// partBytes is how much text one file of kernels holds at most, if it holds more than one kernel.
+const partBytes = 48 << 10
+
+// files writes the kernels of one target, and the function that runs them, in files of a size that compile side by side.
+func (e *emitter) files(name string) ([]part, error) {
+	var declarations strings.Builder
+	for i, id := range e.steps {
+		if isKernel(e.g, id) {
+			fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.prefix, i)
+		}
+	}
+	top := fmt.Sprintf(header, e.name+" for "+e.target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
+		e.prelude() + declarations.String() + "\n"
+	var out []part
+	var text strings.Builder
+	flush := func() {
+		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), e.target.Flags})
+		text.Reset()
+	}
+	for _, k := range e.kernels {
+		if text.Len() > 0 && text.Len()+len(k) > partBytes {
+			flush()
+		}
+		text.WriteString(k + "\n")
+	}
+	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.prefix)
+	if err := e.run(&text, "", e.prefix+"run"); err != nil {
+		return nil, err
+	}
+	flush()
+	return out, nil
 }

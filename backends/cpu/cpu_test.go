@@ -37,6 +37,11 @@ func TestExamples(t *testing.T) {
 
 // executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
 func executeWith(cc *Compiler) func(load reference.Constants) conformance.Execute {
+	return executeFor(cc, "native", strict)
+}
+
+// executeFor is executeWith for a processor, with other flags.
+func executeFor(cc *Compiler, cpu string, flags []string) func(load reference.Constants) conformance.Execute {
 	return func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
@@ -47,7 +52,7 @@ func executeWith(cc *Compiler) func(load reference.Constants) conformance.Execut
 			exe := filepath.Join(t.TempDir(), "program")
 			err = cc.Build(context.Background(), src, func(c tensorops.Const) (tensorfile.Tensor, error) {
 				return load(c, tensorops.TensorOf(g, c.Tensor))
-			}, exe, Options{Version: "test", CPU: "native", Flags: strict})
+			}, exe, Options{Version: "test", CPU: cpu, Flags: flags})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, src.C)
 			}

@@ -15,15 +15,16 @@ import (
 
 // Source is an emitted program.
 type Source struct {
-	C         string            // program.c, complete but for tapc_rt.h
+	C         string            // the program in one file, for one target, complete but for tapc_rt.h
 	Constants []tensorops.Const // whose values Build asks for
-	Bytes     int64             // size of the block of constants
+	Pieces    []Piece           // what the block of constants is made of
+	Bytes     int64             // size of the block of constants, which the program knows as tapc_constants
 	Arena     int64             // bytes of scratch memory
-	block     *block
+	program   *program
 }
 
 const header = `// %s
-// Written by tapc %s. It needs tapc_rt.h and the run-time library, and nothing else.
+// Written by tapc %s. It needs tapc_rt.h and the run-time library, and nothing else.%s
 #include <math.h>
 #include <stdint.h>
 
@@ -35,95 +36,135 @@ const header = `// %s
 #define TAPC_NAN __builtin_nan("")
 #define TAPC_NANF __builtin_nanf("")
 
-// A part of a contraction: its right operand from a group of panels and a column on.
-typedef struct tapc_part {
-  void *const *b;
-  int64_t group, column, columns;
-} tapc_part;
-
 `
 
-// Emit writes the program of a scheduled graph as C11. It is a pure function of the graph, the name and the version.
+// Emit writes the program of a scheduled graph as C11, for the processors that passes/tile cuts loops for if it is told nothing
+// else. It is a pure function of the graph, the name and the version.
 func Emit(g *ir.Graph, name, version string) (*Source, error) {
-	e := &emitter{g: g, name: name, version: version, target: Target{Target: tile.Default}, buffers: tile.Buffers(g),
-		slots: map[ir.NodeID]int{}, w: cexpr.NewWriter()}
-	e.v = newVectors(e.w)
+	return EmitFor(g, name, version, Scheduled)
+}
+
+// EmitFor is Emit for a target. Kernels that are cut as passes/tile cuts them by default are cut for the target; others stay
+// as they are.
+func EmitFor(g *ir.Graph, name, version string, t Target) (*Source, error) {
+	p, err := newProgram(g, name, version)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.single(t)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{C: c, Constants: p.Constants, Pieces: p.block.pieces, Bytes: p.block.bytes, Arena: p.arenaBytes(), program: p}, nil
+}
+
+// program is what all versions of a program share.
+type program struct {
+	*tensorops.Program
+	g       *ir.Graph
+	name    string
+	version string
+	steps   []ir.NodeID
+	order   []ir.NodeID // buffers, by slot
+	buffers map[ir.NodeID]*schedule.Buffer
+	slots   map[ir.NodeID]int
+	block   *block
+	arena   int64 // bytes that the plan needs
+	scratch int64 // bytes behind them that kernels need while they run
+}
+
+func newProgram(g *ir.Graph, name, version string) (*program, error) {
+	p := &program{g: g, name: name, version: version, buffers: tile.Buffers(g), slots: map[ir.NodeID]int{}}
 	var err error
-	if e.program, err = tensorops.ProgramOf(g); err != nil {
+	if p.Program, err = tensorops.ProgramOf(g); err != nil {
 		return nil, err
 	}
-	if e.steps, err = schedule.Order(g); err != nil {
+	if p.steps, err = schedule.Order(g); err != nil {
 		return nil, err
 	}
-	e.block = newBlock(e.program.Constants)
+	p.block = newBlock(p.Constants)
 	for n := range g.Nodes() {
 		if b, ok := n.Body.(*schedule.Buffer); ok {
-			e.slots[n.ID] = len(e.order)
-			e.order = append(e.order, n.ID)
+			p.slots[n.ID] = len(p.order)
+			p.order = append(p.order, n.ID)
 			if b.Space == schedule.Arena {
-				e.arena = max(e.arena, b.Offset+b.Bytes)
+				p.arena = max(p.arena, b.Offset+b.Bytes)
 			}
 		}
 	}
-	e.places = make([]string, len(e.order))
-	return e.emit()
+	return p, nil
 }
 
-func (e *emitter) emit() (*Source, error) {
-	var kernels strings.Builder
-	for i, id := range e.steps {
-		if k, ok := e.g.Node(id).Body.(*schedule.Kernel); ok {
-			if err := e.kernel(&kernels, i, e.g.Node(id), k); err != nil {
-				return nil, err
-			}
-		}
+// scratchAt is where kernels have their scratch memory in the arena.
+func (p *program) scratchAt() int64 { return roundUp(p.arena, 4096) }
+
+func (p *program) arenaBytes() int64 {
+	if p.scratch == 0 {
+		return p.arena
 	}
-	var program strings.Builder
-	if err := e.main(&program); err != nil {
-		return nil, err
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, header, e.name, e.version)
-	for _, prelude := range []string{e.w.Prelude(), e.v.prelude()} {
-		if prelude != "" {
-			out.WriteString(prelude + "\n")
-		}
-	}
-	out.WriteString(kernels.String())
-	out.WriteString(program.String())
-	return &Source{C: out.String(), Constants: e.program.Constants, Bytes: e.block.bytes, Arena: e.arenaBytes(), block: e.block}, nil
+	return p.scratchAt() + p.scratch
 }
 
+// emitter writes the kernels for one target.
 type emitter struct {
-	g           *ir.Graph
-	name        string
-	version     string
+	*program
 	target      Target
-	program     *tensorops.Program
-	steps       []ir.NodeID
-	order       []ir.NodeID // buffers, by slot
-	places      []string    // where panels and scratch are, by slot behind the buffers'
-	buffers     map[ir.NodeID]*schedule.Buffer
-	slots       map[ir.NodeID]int
+	linkage     string   // of the functions that carry out kernels
+	prefix      string   // of their names
+	places      []string // what b holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	scratchSlot int
 	w           *cexpr.Writer
 	v           *vectors
-	block       *block
-	arena       int64 // bytes that the plan needs
-	scratch     int64 // bytes behind them that kernels need while they run
-	scratchSlot int
+	kernels     []string // the text of each
+}
+
+// emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
+func (p *program) emit(t Target, prefix string) (*emitter, error) {
+	e := &emitter{program: p, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(p.order)), w: cexpr.NewWriter()}
+	if prefix != "" {
+		e.linkage = ""
+	}
+	e.v = newVectors(e.w)
+	for i, id := range p.steps {
+		switch b := p.g.Node(id).Body.(type) {
+		case *schedule.Kernel:
+			if err := e.kernel(i, p.g.Node(id), e.cut(b)); err != nil {
+				return nil, err
+			}
+		case *schedule.Transfer:
+			e.raw(b.From)
+		}
+	}
+	return e, nil
+}
+
+// cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
+func (e *emitter) cut(k *schedule.Kernel) *schedule.Kernel {
+	if e.target.Target == tile.Default {
+		return k
+	}
+	other := ir.CloneBody(k).(*schedule.Kernel)
+	tile.Default.Bind(other, e.buffers)
+	for i := range k.Loops {
+		if fmt.Sprint(k.Loops[i].Levels) != fmt.Sprint(other.Loops[i].Levels) {
+			return k
+		}
+	}
+	e.target.Bind(other, e.buffers)
+	return other
 }
 
 // raw says that a buffer is read as it is, which places constants in the program.
 func (e *emitter) raw(buffer ir.NodeID) {
 	b := e.buffers[buffer]
 	if c, ok := e.block.of[b.Tensor]; ok && b.Space == schedule.Constant {
-		e.places[e.slots[buffer]] = e.constant(e.block.place(c, b.Bytes, nil))
+		e.places[e.slots[buffer]] = constantPlace(e.block.place(c, b.Bytes, nil))
 	}
 }
 
 // panels places a constant in panels and gives the slot of its address.
 func (e *emitter) panels(buffer ir.NodeID, layout panelLayout) int {
-	place := e.constant(e.block.place(e.block.of[e.buffers[buffer].Tensor], layout.bytes(), &layout))
+	place := constantPlace(e.block.place(e.block.of[e.buffers[buffer].Tensor], layout.bytes(), &layout))
 	for i := len(e.order); i < len(e.places); i++ {
 		if e.places[i] == place {
 			return i
@@ -133,46 +174,120 @@ func (e *emitter) panels(buffer ir.NodeID, layout panelLayout) int {
 	return len(e.places) - 1
 }
 
-func (e *emitter) constant(offset int64) string {
+func constantPlace(offset int64) string {
 	return fmt.Sprintf("(void *)(tapc_constants + %d)", offset)
 }
 
 // needScratch makes sure of some bytes that one kernel at a time can use, and gives the slot of their address.
 func (e *emitter) needScratch(bytes int64) int {
-	if e.scratch == 0 {
+	if e.scratchSlot == 0 {
 		e.scratchSlot = len(e.places)
-		e.places = append(e.places, fmt.Sprintf("(char *)arena + %d", roundUp(e.arena, 4096)))
+		e.places = append(e.places, fmt.Sprintf("(char *)arena + %d", e.scratchAt()))
 	}
 	e.scratch = max(e.scratch, bytes)
 	return e.scratchSlot
 }
 
-func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
-
-func (e *emitter) arenaBytes() int64 {
-	if e.scratch == 0 {
-		return e.arena
-	}
-	return roundUp(e.arena, 4096) + e.scratch
-}
-
 // kernel writes one kernel: as a contraction if it is one, else as loops over its statements.
-func (e *emitter) kernel(out *strings.Builder, number int, node *ir.Node, k *schedule.Kernel) error {
+func (e *emitter) kernel(number int, node *ir.Node, k *schedule.Kernel) error {
 	var text string
 	if p := newProduct(e, number, k); p != nil {
 		text = p.write()
 	} else {
-		n := newKernel(k, number, e)
-		for _, line := range cnest.About(e.g, k) {
-			n.Line("// %s", line)
-		}
-		n.tileFunction()
-		n.driver()
-		text = n.String()
+		text = newKernel(k, number, e).write()
 	}
 	if err := e.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
-	out.WriteString(text + "\n")
+	e.kernels = append(e.kernels, text)
 	return nil
+}
+
+// prelude gives the definitions that kernels use.
+func (e *emitter) prelude() string {
+	var out strings.Builder
+	out.WriteString(partType)
+	for _, text := range []string{e.w.Prelude(), e.v.prelude()} {
+		if text != "" {
+			out.WriteString(text + "\n")
+		}
+	}
+	return out.String()
+}
+
+const partType = `// A part of a contraction: its right operand from a group of panels and a column on.
+typedef struct tapc_part {
+  void *const *b;
+  int64_t group, column, columns;
+} tapc_part;
+
+`
+
+// open writes the first line of the function that carries out a kernel.
+func (e *emitter) open(t *cnest.Text, number int) {
+	t.Open("%svoid %sk%d(void *const *b, tapc_pool *pool) {", e.linkage, e.prefix, number)
+	t.Line("(void)b, (void)pool;")
+}
+
+// run writes the function that runs the steps in order.
+func (e *emitter) run(out *strings.Builder, linkage, name string) error {
+	if e.block.bytes > 0 {
+		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
+	}
+	fmt.Fprintf(out, "%sint %s(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n"+
+		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n", linkage, name)
+	if len(e.places) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
+	}
+	for slot, place := range e.places {
+		what := "panels, or scratch memory"
+		if slot < len(e.order) {
+			id := e.order[slot]
+			what = cnest.Clip(e.g.Name(id))
+			var err error
+			if place, err = e.place(slot, e.buffers[id]); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
+	}
+	for i, id := range e.steps {
+		switch b := e.g.Node(id).Body.(type) {
+		case *schedule.Kernel:
+			fmt.Fprintf(out, "  %sk%d(b, pool);\n", e.prefix, i)
+		case *schedule.Transfer:
+			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
+		}
+	}
+	out.WriteString("  return 0;\n}\n\n")
+	return nil
+}
+
+// place gives the C expression of a buffer's address.
+func (e *emitter) place(slot int, b *schedule.Buffer) (string, error) {
+	find := func(list []tensorops.Named) (int, error) {
+		for i, x := range list {
+			if x.Tensor == b.Tensor {
+				return i, nil
+			}
+		}
+		return 0, fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
+	}
+	switch b.Space {
+	case schedule.Input:
+		i, err := find(e.Inputs)
+		return fmt.Sprintf("(void *)in[%d]", i), err
+	case schedule.Output:
+		i, err := find(e.Outputs)
+		return fmt.Sprintf("out[%d]", i), err
+	case schedule.Constant:
+		if _, ok := e.block.of[b.Tensor]; !ok {
+			return "", fmt.Errorf("cpu: %s is in the constant space and not a constant", e.g.Name(b.Tensor))
+		}
+		if e.places[slot] == "" {
+			return "0", nil // nothing reads it as it is
+		}
+		return e.places[slot], nil
+	}
+	return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
 }

@@ -6,23 +6,19 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/ir"
 )
 
 // kernel writes the C code of one kernel: a function for one tile of the free loops, and the loops over tiles.
 type kernel struct {
 	*cnest.Nest
+	e      *emitter
 	number int
-	slots  map[ir.NodeID]int // of each buffer in the table b
-	typeOf func(i int) string
-	raw    func(buffer ir.NodeID)
 	thread int // the loop shared between threads, or -1
 }
 
 // newKernel reads the loops' levels.
 func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
-	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), number: number, slots: e.slots, raw: e.raw, thread: -1,
-		typeOf: func(i int) string { return e.w.Stored(k.Operands[i].Type()) }}
+	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), e: e, number: number, thread: -1}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels
 		if len(levels) > 1 {
@@ -33,6 +29,16 @@ func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
 		}
 	}
 	return n
+}
+
+// write writes the whole kernel.
+func (n *kernel) write() string {
+	for _, line := range cnest.About(n.e.g, n.Kernel) {
+		n.Line("// %s", line)
+	}
+	n.tileFunction()
+	n.driver()
+	return n.String()
 }
 
 // innerTile is the tile of a loop that code is written for: the innermost of more than one value.
@@ -52,9 +58,9 @@ func (n *kernel) tileFunction() {
 		constant := ""
 		if o.Mode == schedule.Read {
 			constant = "const "
-			n.raw(o.Buffer)
+			n.e.raw(o.Buffer)
 		}
-		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.typeOf(i), i, n.slots[o.Buffer], o.Name)
+		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.w.Stored(o.Type()), i, n.e.slots[o.Buffer], o.Name)
 		n.Line("(void)p%d;", i)
 	}
 	n.Statements()
@@ -65,8 +71,7 @@ func (n *kernel) tileFunction() {
 func (n *kernel) driver() {
 	order := slices.Clone(n.Free)
 	if n.thread < 0 {
-		n.Open("static void k%d(void *const *b, tapc_pool *pool) {", n.number)
-		n.Line("(void)pool;")
+		n.e.open(n.Text, n.number)
 		n.tileLoops(order)
 		n.Close()
 		return
@@ -83,7 +88,7 @@ func (n *kernel) driver() {
 	n.tileLoops(order[1:])
 	n.Close()
 	n.Close()
-	n.Open("static void k%d(void *const *b, tapc_pool *pool) {", n.number)
+	n.e.open(n.Text, n.number)
 	n.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", (loop.Extent()+tile-1)/tile, n.number)
 	n.Close()
 }

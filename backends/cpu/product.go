@@ -393,8 +393,7 @@ func (p *product) calls() {
 // run writes the function that carries out the kernel.
 func (p *product) run() {
 	p.Line("")
-	p.Open("static void k%d(void *const *b, tapc_pool *pool) {", p.number)
-	p.Line("(void)pool;")
+	p.e.open(p.Text, p.number)
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)

@@ -12,36 +12,48 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 )
 
-// main writes the tables of inputs and outputs, the function that runs the steps in order, and the program itself.
-func (e *emitter) main(out *strings.Builder) error {
-	for _, id := range e.steps {
-		if t, ok := e.g.Node(id).Body.(*schedule.Transfer); ok {
-			e.raw(t.From)
-		}
+// single writes the whole program for one target in one file.
+func (p *program) single(t Target) (string, error) {
+	e, err := p.emit(t, "")
+	if err != nil {
+		return "", err
 	}
-	if e.block.bytes > 0 {
-		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
+	var out strings.Builder
+	flags := ""
+	if len(t.Flags) > 0 {
+		flags = "\n// Compile it with " + strings.Join(t.Flags, " ")
 	}
-	e.table(out, "inputs", e.program.Inputs)
-	e.table(out, "outputs", e.program.Outputs)
-	if err := e.run(out); err != nil {
-		return err
+	fmt.Fprintf(&out, header, p.name, p.version, flags)
+	out.WriteString(e.prelude())
+	for _, k := range e.kernels {
+		out.WriteString(k + "\n")
 	}
-	description, err := e.describe()
+	if err := e.run(&out, "static ", "run"); err != nil {
+		return "", err
+	}
+	err = p.main(&out, "run")
+	return out.String(), err
+}
+
+// main writes the tables of inputs and outputs, and the program's description.
+func (p *program) main(out *strings.Builder, run string) error {
+	p.table(out, "inputs", p.Inputs)
+	p.table(out, "outputs", p.Outputs)
+	description, err := p.describe()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = %s,\n  .describe = %s,\n  .n_inputs = %d,\n  .n_outputs = %d,\n",
-		cString(e.name), cLongString(description), len(e.program.Inputs), len(e.program.Outputs))
+		cString(p.name), cLongString(description), len(p.Inputs), len(p.Outputs))
 	for _, t := range []struct {
 		name string
 		n    int
-	}{{"inputs", len(e.program.Inputs)}, {"outputs", len(e.program.Outputs)}} {
+	}{{"inputs", len(p.Inputs)}, {"outputs", len(p.Outputs)}} {
 		if t.n > 0 {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = run,\n};\n", e.arenaBytes())
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), run)
 	return nil
 }
 
@@ -79,13 +91,13 @@ func cLongString(s string) string {
 	return "\n    " + strings.Join(lines, "\n    ")
 }
 
-func (e *emitter) table(out *strings.Builder, name string, list []tensorops.Named) {
+func (p *program) table(out *strings.Builder, name string, list []tensorops.Named) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(out, "static const tapc_tensor %s[] = {\n", name)
 	for _, x := range list {
-		t := tensorops.TensorOf(e.g, x.Tensor)
+		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
 		fmt.Fprintf(out, "  {%s, %d, %d, ", cString(x.Name), int(t.Type()), t.Range.Rank())
 		if t.Range.Rank() == 0 {
@@ -104,62 +116,6 @@ func numbers(list []int64) string {
 		words[i] = fmt.Sprintf("INT64_C(%d)", n)
 	}
 	return strings.Join(words, ", ")
-}
-
-func (e *emitter) run(out *strings.Builder) error {
-	out.WriteString("static int run(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n" +
-		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n")
-	if len(e.places) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
-	}
-	for slot, place := range e.places {
-		what := "panels, or scratch memory"
-		if slot < len(e.order) {
-			id := e.order[slot]
-			what = cnest.Clip(e.g.Name(id))
-			var err error
-			if place, err = e.place(slot, e.buffers[id]); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
-	}
-	for i, id := range e.steps {
-		switch b := e.g.Node(id).Body.(type) {
-		case *schedule.Kernel:
-			fmt.Fprintf(out, "  k%d(b, pool);\n", i)
-		case *schedule.Transfer:
-			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
-		}
-	}
-	out.WriteString("  return 0;\n}\n\n")
-	return nil
-}
-
-// place gives the C expression of a buffer's address.
-func (e *emitter) place(slot int, b *schedule.Buffer) (string, error) {
-	find := func(list []tensorops.Named) (int, error) {
-		for i, x := range list {
-			if x.Tensor == b.Tensor {
-				return i, nil
-			}
-		}
-		return 0, fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
-	}
-	switch b.Space {
-	case schedule.Input:
-		i, err := find(e.program.Inputs)
-		return fmt.Sprintf("(void *)in[%d]", i), err
-	case schedule.Output:
-		i, err := find(e.program.Outputs)
-		return fmt.Sprintf("out[%d]", i), err
-	case schedule.Constant:
-		if e.places[slot] == "" {
-			return "0", nil // nothing reads it as it is
-		}
-		return e.places[slot], nil
-	}
-	return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
 }
 
 type describedTensor struct {
@@ -190,12 +146,12 @@ type description struct {
 }
 
 // describe gives what --describe prints.
-func (e *emitter) describe() (string, error) {
-	d := description{Program: e.name, Tapc: e.version, Target: "c", Source: cnest.BaseName(e.g.File), Graph: e.g.GraphUUID().String(),
-		Inputs: e.describeAll(e.program.Inputs), Outputs: e.describeAll(e.program.Outputs), ArenaBytes: e.arenaBytes(),
-		ConstantsBytes: e.block.bytes}
-	for _, id := range e.steps {
-		if k, ok := e.g.Node(id).Body.(*schedule.Kernel); ok {
+func (p *program) describe() (string, error) {
+	d := description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
+		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), ArenaBytes: p.arenaBytes(),
+		ConstantsBytes: p.block.bytes}
+	for _, id := range p.steps {
+		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})
 		}
 	}
@@ -250,10 +206,10 @@ func loopTexts(k *schedule.Kernel) []string {
 	return out
 }
 
-func (e *emitter) describeAll(list []tensorops.Named) []describedTensor {
+func (p *program) describeAll(list []tensorops.Named) []describedTensor {
 	out := []describedTensor{}
 	for _, x := range list {
-		t := tensorops.TensorOf(e.g, x.Tensor)
+		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
 		out = append(out, describedTensor{x.Name, t.DType, jsonBox{notNil(t.Range.Start), notNil(t.Range.End)}, notNil(t.Range.Shape()), size * int64(t.Type().Size())})
 	}

@@ -35,6 +35,7 @@ type constant struct {
 	Tensor string `json:"tensor"`
 	File   string `json:"file,omitempty"` // with Key, unless the value stands in the graph
 	Key    string `json:"key,omitempty"`
+	Offset int64  `json:"offset"`           // in the block of constants
 	Packed bool   `json:"packed,omitempty"` // in panels, as a contraction reads it
 }
 
@@ -47,8 +48,9 @@ func emit(_ context.Context, e *plugins.Emission) error {
 		return err
 	}
 	n := needs{Arena: src.Arena, Bytes: src.Bytes, Constants: []constant{}}
-	for _, c := range src.Constants {
-		n.Constants = append(n.Constants, constant{e.Graph.Node(c.Tensor).Label, c.File, c.Key})
+	for _, x := range src.Pieces {
+		c := src.Constants[x.Constant]
+		n.Constants = append(n.Constants, constant{e.Graph.Node(c.Tensor).Label, c.File, c.Key, x.Offset, x.Packed()})
 	}
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {

@@ -1,0 +1,44 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+)
+
+func isKernel(g *ir.Graph, id ir.NodeID) bool {
+	_, ok := g.Node(id).Body.(*schedule.Kernel)
+	return ok
+}
+
+const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
+
+// dispatch writes the function run, which chooses among a program's versions: the first that the processor has the features
+// for, or the one that the environment variable TAPC_CPU names, if the processor can run it.
+func (p *program) dispatch(out *strings.Builder, targets []Target) {
+	for i, t := range targets {
+		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", i, runParameters, t.Name)
+	}
+	if len(targets) > 1 {
+		out.WriteString("\nextern char *getenv(const char *name);\n\n" +
+			"// Whether the version is the one that TAPC_CPU names, or none is named.\n" +
+			"static int wanted(const char *version) {\n  const char *name = getenv(\"TAPC_CPU\");\n" +
+			"  return !name || !__builtin_strcmp(name, version);\n}\n")
+	}
+	fmt.Fprintf(out, "\nstatic int run(%s) {\n", runParameters)
+	for i, t := range targets {
+		var tests []string
+		for _, f := range t.Features {
+			tests = append(tests, fmt.Sprintf("__builtin_cpu_supports(%q)", f))
+		}
+		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", i)
+		if i+1 == len(targets) {
+			fmt.Fprintf(out, "  %s\n", call)
+		} else {
+			fmt.Fprintf(out, "  if (%s && wanted(%q))\n    %s\n", strings.Join(tests, " && "), t.Name, call)
+		}
+	}
+	out.WriteString("}\n\n")
+}

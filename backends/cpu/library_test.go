@@ -1,0 +1,122 @@
+package cpu
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// TestVersions runs every case on the versions of a portable program that this machine can run.
+func TestVersions(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	targets, err := cc.Targets(context.Background(), Portable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets[1:] {
+		t.Run(target.Name, func(t *testing.T) {
+			conformance.Run(t, schedule.CPU, executeFor(cc, target.Name, []string{"-Wall", "-Wextra", "-Werror"})(nil))
+		})
+	}
+}
+
+func TestTargets(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct{ names, want string }{
+		{"x86-64-v3", "x86-64-v3"}, {"x86-64-v4,x86-64", "x86-64-v4 x86-64"}, {"baseline", "x86-64"},
+		{"portable", "x86-64-v4 x86-64-v3 x86-64"}, {"haswell", "haswell"},
+	} {
+		got, err := cc.Targets(context.Background(), c.names)
+		if err != nil {
+			t.Skip(err) // another processor, or a compiler that does not know it
+		}
+		var names []string
+		for _, x := range got {
+			names = append(names, x.Name)
+		}
+		if strings.Join(names, " ") != c.want {
+			t.Errorf("%s: got %v, want %s", c.names, names, c.want)
+		}
+	}
+	for _, bad := range []string{"nonsense", "x86-64,x86-64-v3", "haswell,x86-64"} {
+		if _, err := cc.Targets(context.Background(), bad); err == nil {
+			t.Errorf("--cpu=%s is accepted", bad)
+		}
+	}
+}
+
+const user = `#include <stdio.h>
+#include "small.h"
+int main(void) {
+  float in[12], out[12];
+  const void *inputs[] = {in};
+  void *outputs[] = {out};
+  char error[200];
+  for (int i = 0; i < 12; i++) in[i] = (float)(i - 6);
+  tapc_instance *x = small_create(2, error, sizeof error);
+  if (!x) return puts(error), 1;
+  if (small_run(x, inputs, outputs, error, sizeof error)) return puts(error), 1;
+  small_destroy(x);
+  for (int i = 0; i < 12; i++) printf("%g ", out[i]);
+  puts(small_describe()[0] == '{' ? "described" : "");
+  return 0;
+}
+`
+
+// TestLibrary links a C program with a shared library and with an object file.
+func TestLibrary(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	g := scheduled(t, "%x = tensor float32 [0:12]\n%y = tensor float32 [0:12]\n%r = operation op:relu (tensor: %x) -> (result: %y)\n")
+	src, err := Emit(g, "small", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(tensorops.Const) (tensorfile.Tensor, error) { return tensorfile.Tensor{}, nil }
+	builds := map[string]func(context.Context, *Source, LoadConst, string, Options) error{
+		"libsmall.so": cc.BuildLibrary, "small.o": cc.BuildObject}
+	for file, build := range builds {
+		t.Run(file, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := build(context.Background(), src, load, filepath.Join(dir, file), Options{Version: "test"}); err != nil {
+				t.Fatal(err)
+			}
+			header := strings.TrimSuffix(file, filepath.Ext(file)) + ".h"
+			if err := os.Rename(filepath.Join(dir, header), filepath.Join(dir, "small.h")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "user.c"), []byte(user), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			exe := filepath.Join(dir, "user")
+			args := []string{"-std=c11", "-Wall", "-Wextra", "-Werror", filepath.Join(dir, "user.c"), filepath.Join(dir, file), "-pthread", "-lm", "-o", exe}
+			if out, err := exec.Command(cc.Path, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			out, err := exec.Command(exe).CombinedOutput()
+			if want := "0 0 0 0 0 0 0 1 2 3 4 5 described\n"; err != nil || string(out) != want {
+				t.Errorf("%v: got %q, want %q", err, out, want)
+			}
+			symbols, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(dir, file)).Output()
+			if err == nil && file == "libsmall.so" && strings.Count(string(symbols), "\n") != 4 {
+				t.Errorf("the library exports\n%s", symbols)
+			}
+		})
+	}
+}
