@@ -45,6 +45,7 @@ type Plugin struct {
 	service proto.PluginClient
 	flooded atomic.Bool // it wrote too much to standard error
 	stopped atomic.Bool // tapc stopped it
+	forced  atomic.Bool // it did not end when it was asked to
 	closing sync.Once
 }
 
@@ -169,7 +170,10 @@ func (p *Plugin) Close() error {
 	var err error
 	p.closing.Do(func() {
 		if p.child != nil {
-			timer := time.AfterFunc(p.limits.Grace, p.stop)
+			timer := time.AfterFunc(p.limits.Grace, func() {
+				p.forced.Store(true)
+				p.stop()
+			})
 			p.client.Kill()
 			timer.Stop()
 			p.stop()
@@ -178,6 +182,21 @@ func (p *Plugin) Close() error {
 		err = os.RemoveAll(p.dir)
 	})
 	return err
+}
+
+// Forced says, after Close, whether the plugin had to be killed because it did not end within its grace.
+func (p *Plugin) Forced() bool { return p.forced.Load() }
+
+// Abandon ends the plugin's standard input, as the death of tapc does, and says whether the plugin ends by itself within a
+// time. It is for tests of plugins; nothing but Close may be called afterwards.
+func (p *Plugin) Abandon(patience time.Duration) bool {
+	p.child.stdin.Close()
+	select {
+	case <-p.child.done:
+		return true
+	case <-time.After(patience):
+		return false
+	}
 }
 
 // stop ends the plugin by force, for a reason of tapc's.

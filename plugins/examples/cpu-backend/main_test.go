@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -18,19 +17,16 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/plugintest"
 )
 
-func TestMain(m *testing.M) {
-	host.Supervise()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { plugintest.Main(m) }
 
 func TestSameBytes(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "cpu-backend")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := plugintest.Build(t, ".")
+	t.Run("conformance", func(t *testing.T) { plugintest.RunProgram(t, conformance.Subject{Path: program}) })
 	p, err := host.Start(context.Background(), program, host.Options{Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)

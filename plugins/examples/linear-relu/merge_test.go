@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
@@ -162,15 +161,5 @@ func TestNearMisses(t *testing.T) {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestDescription(t *testing.T) {
-	p := plugin()
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(p.Doc, ".") {
-		t.Error("the text is not a sentence")
 	}
 }

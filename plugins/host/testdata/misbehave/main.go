@@ -23,6 +23,9 @@ func main() {
 	}
 	if f := raws[name]; f != nil {
 		serveRaw(f)
+		if name == "stays" { // it was asked to end
+			select {}
+		}
 		return
 	}
 	plugins.Serve(plugins.Plugin{Name: "misbehave", Version: "1.0.0", Passes: []plugins.Pass{well(name)}})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -144,6 +145,10 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 		k.After = nil
 		return done
 	}),
+	"random": func(_ context.Context, p *plugins.Context) error {
+		p.Graph.Add(&tensorops.Note{Message: rand.Text()}, "")
+		return nil
+	},
 	"drops-output": func(_ context.Context, p *plugins.Context) error {
 		for n := range p.Graph.Nodes() {
 			if o, ok := n.Body.(*tensorops.Operation); ok && o.Kernel == "op:relu" {
