@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // one for each node whose form is wrong) in the order of the text. The graph holds no reference to data.
 func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
 	d := &decoder{parser: parser{data: data, file: file}, graph: ir.New(), reg: reg,
-		names: make(map[string]ir.NodeID, min(len(data)/96, 1<<20)), wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{},
+		names: make(map[string]ir.NodeID, min(len(data)/96, 1<<20)), named: make([]naming, 0, min(len(data)/96, 1<<20)), wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{},
 		maps: map[string]zspace.ProjectionMap{}}
 	d.graph.File = file
 	d.graph.Grow(min(len(data)/128, 1<<20))
@@ -60,6 +61,7 @@ type scratch struct {
 	portList   []ir.Port
 	places     []int // of the ports
 	readers    []*reader
+	nameStart  int  // of the node's own name
 	pending    bool // the node refers to names not met yet, or leaves out the range of a node not met yet
 }
 
@@ -153,6 +155,7 @@ func (d *decoder) head() (name, label string) {
 		return "", ""
 	}
 	d.pos++
+	d.nameStart = d.pos
 	name = d.refName()
 	if classes[(name + "0")[0]] == letter {
 		label = name
@@ -210,20 +213,25 @@ func keywords(kinds []*ir.Kind) string {
 func (d *decoder) name(name string, id ir.NodeID, at int) {
 	before := len(d.names)
 	if d.names[name] = id; len(d.names) > before { // one look into the table, not two
-		d.named = append(d.named, naming{name, id})
+		if start := d.nameStart; start <= math.MaxUint32 {
+			d.named = append(d.named, naming{uint32(start), id})
+		}
 		return
 	}
 	d.report(at, codeName, ir.StageParse, "a name is given twice", "a name of its own", quote("%"+name))
-	first := slices.IndexFunc(d.named, func(n naming) bool { return n.name == name })
+	first := slices.IndexFunc(d.named, func(n naming) bool {
+		text := d.data[n.start:]
+		return wordLength(text, letter|digit) == len(name) && string(text[:len(name)]) == name
+	})
 	if last := &d.findings[len(d.findings)-1]; last.Code == codeName && first >= 0 {
 		*last = last.WithNote(d.graph.At(d.graph.Node(d.named[first].id), ""), "the other node")
 	}
 }
 
-// naming is a name and the first node that was given it.
+// naming is where a name stands in the text, and the first node that was given it.
 type naming struct {
-	name string
-	id   ir.NodeID
+	start uint32
+	id    ir.NodeID
 }
 
 // claim lets a node that could not be read be referred to without another finding.
