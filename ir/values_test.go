@@ -92,7 +92,7 @@ func TestIntern(t *testing.T) {
 	if s := p.Range([]int64{1, 2}, []int64{3, 4}); &s.Start[0] != &r.Start[0] {
 		t.Error("equal ranges are not shared")
 	}
-	if v = append(v, 5); p.Vector([]int64{7})[0] != 7 {
+	if w := append(v, 5); p.Vector([]int64{7})[0] != 7 || w[2] != 5 {
 		t.Error("a vector grew into another")
 	}
 	var texts []string

@@ -36,7 +36,6 @@ func cacheFolder() (string, error) {
 
 // unit is one file to compile, with all that decides about its object.
 type unit struct {
-	path  string // of the source; "" while it is not written
 	name  string
 	text  string
 	key   string // more that the text depends on, such as the headers that it includes

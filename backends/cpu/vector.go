@@ -72,9 +72,8 @@ func (v *vectors) typ(d scalar.DType, n int) string {
 	})
 }
 
-// unsignedOf gives the unsigned type of the same width, signedOf the signed one.
+// unsignedOf gives the unsigned type of the same width.
 func unsignedOf(d scalar.DType) scalar.DType { return integerOf(d.Size(), false) }
-func signedOf(d scalar.DType) scalar.DType   { return integerOf(d.Size(), true) }
 
 func integerOf(size int, signed bool) scalar.DType {
 	list := map[int][2]scalar.DType{1: {scalar.UInt8, scalar.Int8}, 2: {scalar.UInt16, scalar.Int16}, 4: {scalar.UInt32, scalar.Int32},

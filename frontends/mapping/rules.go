@@ -16,6 +16,9 @@ var ruleFiles embed.FS
 // all.
 var Builtin = sync.OnceValue(func() []*Table {
 	names, err := fs.Glob(ruleFiles, "rules/*.map")
+	if err != nil {
+		panic(err)
+	}
 	var out []*Table
 	for _, name := range names {
 		var text []byte
