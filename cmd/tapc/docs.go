@@ -56,12 +56,18 @@ func cliDocument(root *cobra.Command) []byte {
 	}
 	b.WriteString("\nFlags of every command:\n\n")
 	flagTable(&b, root.PersistentFlags())
-	for _, c := range root.Commands() {
+	commandSections(&b, root)
+	return b.Bytes()
+}
+
+// commandSections describes the commands below one, each before those below it.
+func commandSections(b *bytes.Buffer, of *cobra.Command) {
+	for _, c := range of.Commands() {
 		if isDocumented(c) {
-			commandSection(&b, c)
+			commandSection(b, c)
+			commandSections(b, c)
 		}
 	}
-	return b.Bytes()
 }
 
 func isDocumented(c *cobra.Command) bool {
@@ -69,7 +75,7 @@ func isDocumented(c *cobra.Command) bool {
 }
 
 func commandSection(b *bytes.Buffer, c *cobra.Command) {
-	fmt.Fprintf(b, "\n## tapc %s\n\n```text\n%s\n\nUsage: tapc %s\n```\n\n```sh\n%s\n```\n", c.Name(), c.Long, c.Use, dedent(c.Example))
+	fmt.Fprintf(b, "\n## %s\n\n```text\n%s\n\nUsage: %s\n```\n\n```sh\n%s\n```\n", c.CommandPath(), c.Long, c.UseLine(), dedent(c.Example))
 	if c.LocalFlags().HasAvailableFlags() {
 		b.WriteString("\n")
 		flagTable(b, c.LocalFlags())

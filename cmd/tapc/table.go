@@ -91,5 +91,5 @@ func rewrites(lib *kernels.Library, name, doc string, rules func() []rewrite.Rul
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.optCommand(), a.replayCommand(),
-		a.reduceCommand(), a.kernelsCommand(), a.versionCommand(), a.docsCommand()}
+		a.reduceCommand(), a.kernelsCommand(), a.pluginCommand(), a.versionCommand(), a.docsCommand()}
 }

@@ -245,3 +245,13 @@ func denyNetwork() (bool, error) {
 	}
 	return err == nil, err
 }
+
+// Available says how this system can confine plugins.
+func Available() Confinement {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		abi = 0
+	}
+	_, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	return Confinement{Supervised: supervisable.Load(), Landlock: int(abi), Network: err == nil && auditArch != 0}
+}

@@ -275,3 +275,21 @@ func compareLocked(a, b *Locked) string {
 	}
 	return ""
 }
+
+// Parts says in plain words what the plugin provides, a line for each thing.
+func (l *Locked) Parts() []string {
+	var out []string
+	for _, p := range l.Passes {
+		out = append(out, "pass "+p.Name+": "+p.Doc)
+	}
+	for _, t := range l.Rules {
+		out = append(out, "rules "+t.Name+": "+t.Doc)
+	}
+	for _, t := range l.Kernels {
+		out = append(out, "kernels "+t.Name+": "+t.Doc)
+	}
+	for _, b := range l.Backends {
+		out = append(out, "back end "+b.Name+": "+b.Doc)
+	}
+	return out
+}

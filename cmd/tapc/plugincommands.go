@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/plugins/conformance"
+	"tensortapestry.org/tapc/plugins/host"
+)
+
+const pluginHelp = `Make, install, check and remove plugins.
+
+A plugin is a program that gives tapc more passes, rewrite rules, kernels or back
+ends. It runs in a process of its own, confined, and nothing that it gives back is
+used before it is verified. docs/plugins.md says how to write one.
+
+The plugins of a project are in its tapc.lock, with the digest of each file; those
+of the user, in the user's configuration directory. --plugin PATH uses one that is
+not installed.`
+
+func (a *app) pluginCommand() *cobra.Command {
+	c := &cobra.Command{Use: "plugin COMMAND", Short: "Make, install, check and remove plugins", Long: pluginHelp,
+		Example: "  tapc plugin new my-pass\n  tapc plugin install ./my-pass\n  tapc plugin list", Args: a.unknownCommand}
+	c.AddCommand(a.pluginNewCommand(), a.pluginListCommand(), a.pluginInstallCommand(), a.pluginVerifyCommand(), a.pluginTestCommand(),
+		a.pluginRemoveCommand())
+	return a.command(c, func(context.Context, []string) error { return c.Help() })
+}
+
+// placeFlag adds --user and gives the place that the command line means.
+func placeFlag(c *cobra.Command) func() (host.Place, error) {
+	user := c.Flags().Bool("user", false, "for the user, not for the project")
+	return func() (host.Place, error) {
+		if *user {
+			return host.UserPlace()
+		}
+		dir, err := os.Getwd()
+		if err != nil {
+			return host.Place{}, diag.Fault("%w", err)
+		}
+		return host.ProjectPlace(dir), nil
+	}
+}
+
+func (a *app) pluginListCommand() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List the plugins and what they may do", Args: cobra.NoArgs, Example: "  tapc plugin list",
+		Long: "List the plugins of the user and the project: what they provide, what they may\nuse, whether their files are those that were installed, and how this system\nconfines them. No plugin is started."}
+	return a.command(c, func(context.Context, []string) error {
+		all, err := places()
+		if err != nil {
+			return err
+		}
+		for _, place := range all {
+			if err := a.listPlace(place); err != nil {
+				return err
+			}
+		}
+		a.printf("confinement on this system: %s\n", confinementText(host.Available()))
+		return nil
+	})
+}
+
+func (a *app) listPlace(place host.Place) error {
+	lock, err := host.ReadLock(place.Lock)
+	if err != nil {
+		return err
+	}
+	a.printf("%s: %s\n", place.Kind, place.Lock)
+	if len(lock.Plugins) == 0 {
+		a.printf("  no plugins\n")
+	}
+	for i := range lock.Plugins {
+		l := &lock.Plugins[i]
+		a.printf("  %s %s, protocol %s: %s\n", l.Name, l.Version, l.Protocol, fileState(place, l))
+		a.printPlugin(l)
+	}
+	for _, name := range place.Strangers(lock) {
+		a.printf("  %s: not in the lock file, so it is never run\n", place.File(name))
+	}
+	return nil
+}
+
+// fileState says whether the file of an installed plugin is the one that was locked.
+func fileState(place host.Place, l *host.Locked) string {
+	want := l.SHA256[host.System()]
+	got, err := host.Digest(place.File(l.Name))
+	switch {
+	case want == "":
+		return "not installed for " + host.System()
+	case errors.Is(err, os.ErrNotExist):
+		return "its file is missing"
+	case err != nil:
+		return err.Error()
+	case got != want:
+		return "its file was changed, so it is never run"
+	}
+	return "ok"
+}
+
+// printPlugin says what an installed plugin provides and may use.
+func (a *app) printPlugin(l *host.Locked) {
+	for _, part := range l.Parts() {
+		a.printf("    %s\n", part)
+	}
+	for _, line := range l.Access.Lines() {
+		a.printf("    may %s\n", line)
+	}
+}
+
+func confinementText(c host.Confinement) string {
+	gaps := c.Gaps()
+	if len(gaps) == 0 {
+		return fmt.Sprintf("full (supervisor, Landlock %d, filter of system calls)", c.Landlock)
+	}
+	return "not full\n  " + strings.Join(gaps, "\n  ")
+}
+
+func (a *app) pluginInstallCommand() *cobra.Command {
+	c := &cobra.Command{Use: "install PATH", Short: "Install a plugin and lock it", Args: cobra.ExactArgs(1),
+		Example: "  tapc plugin install ./my-pass\n  tapc plugin install --user --grant ./my-pass",
+		Long:    "Copy a plugin to the project (or, with --user, the user's configuration), ask it\nwhat it provides, and write that to tapc.lock with the digest of its file.\n\nA plugin that asks in its manifest (PATH" + host.ManifestSuffix + ") to read files, to write\nthem, to use the network or to start programs is installed only with --grant."}
+	place := placeFlag(c)
+	grant := c.Flags().Bool("grant", false, "let the plugin use what its manifest asks for")
+	return a.command(c, func(ctx context.Context, args []string) error {
+		where, err := place()
+		if err != nil {
+			return err
+		}
+		l, err := where.Install(ctx, args[0], *grant, host.Options{Version: release})
+		if errors.Is(err, host.ErrNotGranted) {
+			return a.notGranted(args[0])
+		}
+		if err != nil {
+			return err
+		}
+		a.printf("installed %s %s for the %s: %s\n", l.Name, l.Version, where.Kind, where.Lock)
+		a.printPlugin(l)
+		return nil
+	})
+}
+
+// notGranted says what a plugin asks for.
+func (a *app) notGranted(path string) error {
+	access, err := host.ReadManifest(path)
+	if err != nil {
+		return err
+	}
+	d := diag.Diagnostic{Message: fmt.Sprintf("plugin %s asks for more than a plugin may", path), Hint: "if you trust it with that, install it with --grant"}
+	for _, line := range access.Lines() {
+		d = d.WithNote(diag.Location{}, "it asks to %s", line)
+	}
+	return &diag.StatusError{Status: diag.ExitUsage, Err: d}
+}
+
+func (a *app) pluginVerifyCommand() *cobra.Command {
+	c := &cobra.Command{Use: "verify [NAME...]", Short: "Check that plugins are what was installed", Example: "  tapc plugin verify",
+		Long: "Check the plugins of the lock files, or those named: that their files are the ones\nthat were locked, that they start, and that they say of themselves what the lock\nfile says. The exit status is 3 if one is not as it was."}
+	return a.command(c, func(ctx context.Context, names []string) error {
+		all, err := places()
+		if err != nil {
+			return err
+		}
+		var failed error
+		var known []string
+		for _, place := range all {
+			lock, err := host.ReadLock(place.Lock)
+			if err != nil {
+				return err
+			}
+			for i := range lock.Plugins {
+				l := &lock.Plugins[i]
+				known = append(known, l.Name)
+				if len(names) > 0 && !slices.Contains(names, l.Name) {
+					continue
+				}
+				if err := place.Verify(ctx, l, host.Options{Version: release}); err != nil {
+					failed = a.fail(failed, err)
+					continue
+				}
+				a.printf("%s %s (%s): ok\n", l.Name, l.Version, place.Kind)
+			}
+		}
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				return unknown("plugin", name, known)
+			}
+		}
+		return failed
+	})
+}
+
+func (a *app) pluginTestCommand() *cobra.Command {
+	c := &cobra.Command{Use: "test PATH", Short: "Run the conformance kit over a plugin", Args: cobra.ExactArgs(1), Example: "  tapc plugin test ./my-pass",
+		Long: "Run the checks that every plugin must pass, in any language: that it starts, says\nthe same of itself every time, leaves valid graphs with the values they had, gives\nthe same bytes every time, stops when told to, and leaves nothing behind.\nThe exit status is 3 if a check fails."}
+	verbose := c.Flags().BoolP("verbose", "v", false, "show what the checks say of their work")
+	return a.command(c, func(ctx context.Context, args []string) error {
+		access, err := host.ReadManifest(args[0])
+		if err != nil {
+			return err
+		}
+		s := &conformance.Subject{Path: args[0], Access: access}
+		failed := 0
+		for i, check := range conformance.Checks() {
+			r := a.check(ctx, check, s)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			a.printf("%-4s %-12s %s\n", map[bool]string{true: "ok", false: "FAIL"}[len(r.errors) == 0], check.Name, check.Doc)
+			for _, line := range r.lines(*verbose) {
+				a.printf("     %s\n", strings.ReplaceAll(line, "\n", "\n     "))
+			}
+			if len(r.errors) > 0 {
+				if failed++; i == 0 {
+					break // it does not start
+				}
+			}
+		}
+		if failed > 0 {
+			return diag.Fault("plugin %s: %d of %d checks failed", args[0], failed, len(conformance.Checks()))
+		}
+		return nil
+	})
+}
+
+func (a *app) check(ctx context.Context, c conformance.Check, s *conformance.Subject) *findings {
+	ctx, cancel := context.WithTimeout(ctx, conformance.Duration)
+	defer cancel()
+	r := &findings{}
+	c.Run(ctx, s, r)
+	return r
+}
+
+func (a *app) pluginRemoveCommand() *cobra.Command {
+	c := &cobra.Command{Use: "remove NAME", Short: "Remove an installed plugin", Args: cobra.ExactArgs(1), Example: "  tapc plugin remove my-pass",
+		Long: "Remove a plugin from the project (or, with --user, from the user's configuration)\nand from its lock file."}
+	place := placeFlag(c)
+	return a.command(c, func(_ context.Context, args []string) error {
+		where, err := place()
+		if err != nil {
+			return err
+		}
+		lock, err := host.ReadLock(where.Lock)
+		if err != nil {
+			return err
+		}
+		if lock.Find(args[0]) == nil {
+			var names []string
+			for _, l := range lock.Plugins {
+				names = append(names, l.Name)
+			}
+			return unknown("plugin", args[0], names)
+		}
+		return where.Remove(args[0])
+	})
+}
