@@ -136,44 +136,75 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, dtype scalar.DType, shape [
 }
 
 // inputs puts arguments on ports: named ones, and the others in the order of the declaration, a list on a variadic port. A
-// number becomes a constant of the type of the first tensor.
+// number becomes a constant of the type of the first tensor that must have the same type, or of the first of all.
 func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
-	var like *Tensor
-	for _, a := range args {
-		if like == nil {
-			like = firstTensor(a.value)
+	operands, err := place(decl, args)
+	if err != nil {
+		return err
+	}
+	var any *Tensor
+	like := map[string]*Tensor{}
+	for i, a := range args {
+		t := firstTensor(a.value)
+		if t == nil {
+			continue
+		}
+		if any == nil {
+			any = t
+		}
+		if like[operands[i].Type] == nil {
+			like[operands[i].Type] = t
 		}
 	}
-	place := 0
-	for _, a := range args {
-		port := a.port
-		if port == "" {
-			for place < len(decl.Operands) && decl.Operands[place].Out {
-				place++
-			}
-			if place == len(decl.Operands) {
-				return fmt.Errorf("kernel %s takes fewer inputs", decl.Name)
-			}
-			port = decl.Operands[place].Name()
-			if !decl.Operands[place].Variadic || a.value.Kind == List {
-				place++
-			}
+	for i, a := range args {
+		o := operands[i]
+		t := like[o.Type]
+		if t == nil {
+			t = any
 		}
-		ts, err := m.tensors(a.value, like)
+		ts, err := m.tensors(a.value, t)
 		if err != nil {
-			return fmt.Errorf("kernel %s, %s: %w", decl.Name, port, err)
+			return fmt.Errorf("kernel %s, %s: %w", decl.Name, o.Name(), err)
 		}
 		if len(ts) == 0 {
 			continue
 		}
-		if i := slices.IndexFunc(n.in, func(p portTensors) bool { return p.port == port }); i >= 0 {
+		if i := slices.IndexFunc(n.in, func(p portTensors) bool { return p.port == o.Name() }); i >= 0 {
 			n.in[i].tensors = append(n.in[i].tensors, ts...)
 		} else {
-			n.in = append(n.in, portTensors{port, ts})
+			n.in = append(n.in, portTensors{o.Name(), ts})
 		}
 	}
 	slices.SortFunc(n.in, func(a, b portTensors) int { return strings.Compare(a.port, b.port) })
 	return nil
+}
+
+// place finds the operand of each argument.
+func place(decl *kernels.Decl, args []portArg) ([]*kernels.OperandDecl, error) {
+	out := make([]*kernels.OperandDecl, len(args))
+	at := 0
+	for i, a := range args {
+		for k := range decl.Operands {
+			if o := &decl.Operands[k]; a.port != "" && !o.Out && slices.Contains(o.Names, a.port) {
+				out[i] = o
+			}
+		}
+		if a.port == "" {
+			for at < len(decl.Operands) && decl.Operands[at].Out {
+				at++
+			}
+			if at < len(decl.Operands) {
+				out[i] = &decl.Operands[at]
+				if !out[i].Variadic || a.value.Kind == List {
+					at++
+				}
+			}
+		}
+		if out[i] == nil {
+			return nil, fmt.Errorf("kernel %s has no input %q", decl.Name, a.port)
+		}
+	}
+	return out, nil
 }
 
 func firstTensor(v Value) *Tensor {

@@ -4,15 +4,17 @@ import (
 	"context"
 	"maps"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir"
 )
 
 // Options are what an import is given besides the model.
 type Options struct {
-	Dims   map[string]int64         // sizes of symbolic dimensions
-	Bind   map[string]*mapping.Data // inputs that become constants
-	Tables []*mapping.Table         // rules of the user, tried first
+	Dims    map[string]int64         // sizes of symbolic dimensions
+	Bind    map[string]*mapping.Data // inputs that become constants
+	Tables  []*mapping.Table         // rules of the user, tried first
+	Library *kernels.Library         // nil for the built-in kernels
 }
 
 // Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
@@ -21,5 +23,5 @@ func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Repor
 	natives := map[string]mapping.Native{}
 	maps.Copy(natives, control)
 	return mapping.Map(ctx, m.Graph, mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Natives: natives, Bodies: m.Function})
+		Library: o.Library, Natives: natives, Bodies: m.Function})
 }

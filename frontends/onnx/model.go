@@ -72,7 +72,7 @@ func Read(data []byte, file string) (*Model, error) {
 			err = d.function(m, f)
 		}
 	}
-	var done *diag.Diagnostic
+	var done diag.Diagnostic
 	if err != nil && !errors.As(err, &done) {
 		err = fault(file, "not a sound ONNX model: %v", err)
 	}

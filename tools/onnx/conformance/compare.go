@@ -1,0 +1,39 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// Close says whether every element of got is within atol + rtol·|want| of want, and NaN and infinities are where they are in
+// want; integers and booleans must be equal.
+func Close(want, got tensorfile.Tensor, rtol, atol float64) error {
+	if want.DType != got.DType || !slices.Equal(want.Shape, got.Shape) {
+		return fmt.Errorf("expected %v%v, found %v%v", want.DType, want.Shape, got.DType, got.Shape)
+	}
+	size := want.DType.Size()
+	if len(want.Data) != len(got.Data) {
+		return fmt.Errorf("expected %d bytes, found %d", len(want.Data), len(got.Data))
+	}
+	for i := 0; i < len(want.Data); i += size {
+		w, g := scalar.Decode(want.DType, want.Data[i:]), scalar.Decode(got.DType, got.Data[i:])
+		if w.I != g.I || !near(w.F, g.F, rtol, atol) || !near(w.Im, g.Im, rtol, atol) {
+			return fmt.Errorf("element %d of %d is %s, expected %s", i/size, len(want.Data)/size, g.Number(), w.Number())
+		}
+	}
+	return nil
+}
+
+func near(w, g, rtol, atol float64) bool {
+	switch {
+	case math.IsNaN(w) || math.IsNaN(g):
+		return math.IsNaN(w) && math.IsNaN(g)
+	case math.IsInf(w, 0) || math.IsInf(g, 0):
+		return w == g
+	}
+	return math.Abs(w-g) <= atol+rtol*math.Abs(w)
+}
