@@ -38,7 +38,7 @@ func Each(t *testing.T, device schedule.DeviceType, f func(t *testing.T, g *ir.G
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			suite{t, c.graph, nil}.schedules(device, c.shards...)
+			suite{T: t, g: c.graph}.schedules(device, c.shards...)
 			f(t, c.graph)
 		})
 	}
@@ -49,7 +49,7 @@ func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			in, want := suite{t, c.graph, nil}.schedules(device, c.shards...)
+			in, want := suite{T: t, g: c.graph}.schedules(device, c.shards...)
 			if n := kernelCount(c.graph); n != c.kernels {
 				t.Errorf("%d kernels, want %d", n, c.kernels)
 			}
@@ -61,7 +61,7 @@ func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 // Graph takes one graph through the passes, runs it on a back end and compares all values with the reference evaluator's.
 func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants reference.Constants, execute Execute) {
 	t.Helper()
-	in, want := suite{t, g, constants}.schedules(device)
+	in, want := suite{T: t, g: g, constants: constants}.schedules(device)
 	compareAll(t, "executed", want, execute(t, g, in))
 }
 
@@ -95,11 +95,15 @@ type suite struct {
 	*testing.T
 	g         *ir.Graph
 	constants reference.Constants
+	given     map[string]tensorfile.Tensor // inputs that are not random
 }
 
-// inputs gives the random inputs of the program with seed 1.
+// inputs gives the inputs of the program: those that are given, and random ones with seed 1.
 func (s suite) inputs() map[string]tensorfile.Tensor {
 	s.Helper()
+	if s.given != nil {
+		return s.given
+	}
 	p, err := tensorops.ProgramOf(s.g)
 	s.check(err)
 	out := map[string]tensorfile.Tensor{}

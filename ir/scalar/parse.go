@@ -210,6 +210,9 @@ func (p *parser) call(name string) (*Expr, error) {
 	if name == "at" {
 		return p.atCall()
 	}
+	if op, ok := elementwise[name]; ok {
+		return p.elementwise(op)
+	}
 	if monoid, ok := monoids[name]; ok {
 		if e, done, err := p.reduction(monoid); done {
 			return e, err
@@ -289,28 +292,16 @@ func (p *parser) atCall() (*Expr, error) {
 	p.next() // "("
 	name := p.tok
 	loops, ok := p.scope.Axes(name)
-	g, grouped := p.scope.(Grouper)
-	if !ok || len(loops) != 1 && !grouped {
+	if _, grouped := p.scope.(Grouper); !ok || len(loops) != 1 && !grouped {
 		return nil, fmt.Errorf("at takes a loop, not %q", name)
 	}
 	p.next()
 	if err := p.expect(","); err != nil {
 		return nil, err
 	}
-	mark, outer := *p, p.scope
-	index := make([]*Expr, len(loops))
-	for i := range max(1, len(loops)) {
-		*p = mark
-		if grouped {
-			p.scope = g.Element(name, i)
-		}
-		e, err := p.expr(0)
-		if p.scope = outer; err != nil {
-			return nil, err
-		}
-		if i < len(loops) {
-			index[i] = e
-		}
+	index, err := p.elements(name, loops)
+	if err != nil {
+		return nil, err
 	}
 	if err := p.expect(","); err != nil {
 		return nil, err
@@ -391,9 +382,63 @@ func (p *parser) reduction(monoid Op) (e *Expr, done bool, err error) {
 	return e, true, err
 }
 
+// elements reads an expression once for each of a group's loops; if there are none, it is read all the same.
+func (p *parser) elements(group string, loops []int) ([]*Expr, error) {
+	g, grouped := p.scope.(Grouper)
+	mark, outer := *p, p.scope
+	list := make([]*Expr, len(loops))
+	for i := range max(1, len(loops)) {
+		*p = mark
+		if grouped {
+			p.scope = g.Element(group, i)
+		}
+		e, err := p.expr(0)
+		if p.scope = outer; err != nil {
+			return nil, err
+		}
+		if i < len(loops) {
+			list[i] = e
+		}
+	}
+	return list, nil
+}
+
+// elementwise are the functions that join what an expression gives for each loop of a group: every(group, condition),
+// added(group, term) and multiplied(group, factor).
+var elementwise = map[string]Op{"every": And, "added": Add, "multiplied": Mul}
+
+func (p *parser) elementwise(op Op) (*Expr, error) {
+	p.next() // "("
+	name := p.tok
+	loops, ok := p.scope.Axes(name)
+	if _, grouped := p.scope.(Grouper); !ok || !grouped {
+		return nil, fmt.Errorf("expected a group of loops, found %q", name)
+	}
+	p.next()
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	list, err := p.elements(name, loops)
+	if err != nil {
+		return nil, err
+	}
+	e := map[Op]*Expr{And: NewConst(BoolValue(true)), Add: untypedLiteral(0), Mul: untypedLiteral(1)}[op]
+	for i, x := range list {
+		if i == 0 {
+			e = x
+		} else if e, err = New(op, e, x); err != nil {
+			return nil, err
+		}
+	}
+	return e, p.expect(")")
+}
+
 // IsFunction says whether a name followed by "(" is an operator, a reduction or at.
 func IsFunction(name string) bool {
 	_, isOp := opByName[name]
 	_, isMonoid := monoids[name]
-	return isOp || isMonoid || name == "at"
+	return isOp || isMonoid || elementwise[name] != NoOp || name == "at"
 }
+
+// IsElementwise says whether a function joins what an expression gives for each loop of a group.
+func IsElementwise(name string) bool { return elementwise[name] != NoOp || name == "at" }

@@ -62,9 +62,9 @@ func (b *binder) affineOp(op scalar.Op, x, y sum) (sum, bool) {
 		}
 		return b.combine(zero, x, y.off, y.constant())
 	case scalar.Div:
-		q, _, ok := b.divide(x, y)
+		q, r, ok := b.divide(x, y)
 		lo, _ := b.hull(x)
-		return q, ok && lo >= 0
+		return q, ok && (lo >= 0 || r.off == 0 && r.constant())
 	case scalar.Mod:
 		_, r, ok := b.divide(x, y)
 		return r, ok

@@ -157,7 +157,7 @@ func (b *binder) placeAttrs() error {
 	for i := range b.decl.Attrs {
 		a := &b.decl.Attrs[i]
 		v, given := b.attrs[a.Name]
-		if !given || a.Type != AxesAttr && a.Type != PermAttr && a.Type != IntsAttr {
+		if !given || a.Type != AxesAttr && a.Type != PermAttr && a.Type != IntsAttr || a.Of == "" {
 			continue
 		}
 		rank, ok := b.ranks[a.Of]

@@ -72,7 +72,7 @@ func (d *Decl) Bind(c Call) (*Instance, error) {
 }
 
 func (d *Decl) binder() *binder {
-	return &binder{decl: d, in: &Instance{Decl: d}, sizes: map[string][]int64{}, ranks: map[string]int{}, dims: map[string][]int{},
+	return &binder{decl: d, in: &Instance{Decl: d, cost: -1}, sizes: map[string][]int64{}, ranks: map[string]int{}, dims: map[string][]int{},
 		types: map[string]scalar.DType{}, attrs: map[string]ir.AttrValue{}, literals: map[string]*scalar.Expr{}}
 }
 
@@ -87,8 +87,9 @@ type binder struct {
 	attrs    map[string]ir.AttrValue
 	literals map[string]*scalar.Expr // local values that are numbers without a type
 
-	missing error // a parameter that the body turned out to need
-	entry   int   // the selection of a variadic output that is computed now
+	missing error          // a parameter that the body turned out to need
+	entry   int            // the selection of a variadic operand that is read or computed now
+	outputs map[string]int // how many selections a call says that an output has, by its first name
 }
 
 func (b *binder) bindPorts(ports []PortSel, out bool) error {
@@ -230,6 +231,13 @@ func (x IndexItem) String() string {
 	text := x.name()
 	if x.Group != "" {
 		text = "*" + text
+	}
+	if len(x.To) > 0 {
+		to := make([]string, len(x.To))
+		for i, y := range x.To {
+			to[i] = y.String()
+		}
+		text = "(" + strings.Join(to, ", ") + ")"
 	}
 	for _, more := range []string{groupUses[x.Use], x.Attr} {
 		if more != "" {

@@ -10,7 +10,7 @@ import (
 // leaves out is not there; one for a variadic output is there once for each selection.
 func (b *binder) bindBody() error {
 	for _, l := range b.decl.Lets {
-		i, isOperand := b.decl.operand(l.Name)
+		i, isOperand := b.decl.named(l.Name)
 		if !isOperand || !b.decl.Operands[i].Out {
 			if err := b.let(l, -1); err != nil {
 				return err
@@ -42,7 +42,7 @@ func (b *binder) let(l Let, store int) error {
 		return refuse("/body", "a body that is defined for these types", err.Error(), "kernel %s, %s", b.decl.Name, l.Name)
 	}
 	e = b.settle(e)
-	if e.Type == scalar.Invalid {
+	if store < 0 && (e.Type == scalar.Invalid || e.Op == scalar.Const) {
 		b.literals[l.Name] = e
 		return nil
 	}
@@ -58,7 +58,7 @@ func (b *binder) let(l Let, store int) error {
 	}
 	s := Statement{Name: l.Name, Store: store, Value: e}
 	if store >= 0 {
-		s.Over = b.dimsOf(store)
+		s.Over = b.storedDims(store)
 		if b.in.Operands[store].Decl.Variadic {
 			s.Name = identifier(eachName(l.Name, b.entry))
 		}
@@ -80,6 +80,8 @@ func (b *binder) settle(e *scalar.Expr) *scalar.Expr {
 			if v, ok := b.decided(e.Args[0]); ok {
 				return e.Args[2-v]
 			}
+		case e.Type == scalar.Bool && (e.Op == scalar.And || e.Op == scalar.Or):
+			return b.simpler(e)
 		case e.Type == scalar.Int64 && e.Op >= scalar.Neg && e.Op < scalar.Cast:
 			if s, ok := b.affine(e); ok {
 				return s.expr()
@@ -89,12 +91,46 @@ func (b *binder) settle(e *scalar.Expr) *scalar.Expr {
 	}).Fold()
 }
 
+// simpler drops the side of a conjunction or disjunction that is the same everywhere and decides nothing.
+func (b *binder) simpler(e *scalar.Expr) *scalar.Expr {
+	if v, ok := b.decided(e); ok {
+		return scalar.NewConst(scalar.BoolValue(v != 0))
+	}
+	for i, a := range e.Args {
+		if _, ok := b.decided(a); ok {
+			return e.Args[1-i]
+		}
+	}
+	return e
+}
+
 // dimsOf gives the dims that an operand's index string runs along, ascending.
 func (b *binder) dimsOf(operand int) []int {
 	in := make([]bool, len(b.in.Dims))
 	for _, row := range b.in.Operands[operand].Access.Projection {
 		for j, a := range row {
 			in[j] = in[j] || a != 0
+		}
+	}
+	return trueAt(in)
+}
+
+// storedDims gives the dims that an output runs along: also those of computed entries that have one value, or none.
+func (b *binder) storedDims(operand int) []int {
+	in := make([]bool, len(b.in.Dims))
+	for _, d := range b.dimsOf(operand) {
+		in[d] = true
+	}
+	for _, x := range b.in.Operands[operand].Decl.Index {
+		if x.At == "" {
+			continue
+		}
+		for _, w := range wordsOf(x.At) {
+			if dims, ok := b.dims[w.name]; ok && !w.call {
+				for _, d := range dims {
+					in[d] = true
+				}
+			}
 		}
 	}
 	return trueAt(in)
@@ -142,7 +178,8 @@ func (b *binder) free(e *scalar.Expr) []int {
 	return trueAt(in)
 }
 
-// markIndex finds the index dims: along them every output runs and nothing is folded.
+// markIndex finds the index dims: along them every output runs and nothing is folded, and a range of them is a box of every
+// output. So of several dims that one coordinate of an output is computed from, only the one with the greatest factor counts.
 func (b *binder) markIndex() {
 	outputs := 0
 	runs := make([]int, len(b.in.Dims))
@@ -165,6 +202,46 @@ func (b *binder) markIndex() {
 	}
 	for i := range b.in.Dims {
 		b.in.Dims[i].Index = runs[i] == outputs && !folded[i]
+	}
+	for i := range b.in.Operands {
+		if o := &b.in.Operands[i]; o.Decl.Out {
+			for k, row := range o.Access.Projection {
+				b.markDigits(row, o.Sel.Range.Start[k] == o.Sel.Range.End[k])
+			}
+		}
+	}
+	for _, s := range b.in.Statements { // beside a dim of no values, a dim may have no factor
+		if s.Store < 0 {
+			continue
+		}
+		for _, d := range s.Over {
+			if b.in.Dims[d].Extent > 1 && !slices.Contains(b.dimsOf(s.Store), d) {
+				b.in.Dims[d].Index = false
+			}
+		}
+	}
+}
+
+// markDigits keeps the most significant of the dims that a coordinate is computed from as an index dim; none if the output is
+// empty there and it has several.
+func (b *binder) markDigits(row []int64, empty bool) {
+	first, several := -1, false
+	for j, a := range row {
+		switch {
+		case a == 0:
+		case first < 0:
+			first = j
+		default:
+			several = true
+			if a > row[first] {
+				first = j
+			}
+		}
+	}
+	for j, a := range row {
+		if a != 0 && several && (j != first || empty) {
+			b.in.Dims[j].Index = false
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ func (d *Decl) check() (line int, err error) {
 	if err := d.checkTypes(); err != nil {
 		return 0, err
 	}
+	if line, err := d.putTerms(); err != nil {
+		return line, err
+	}
 	for i := range d.Operands {
 		if err := d.checkOperand(&d.Operands[i]); err != nil {
 			return d.Operands[i].Line, fmt.Errorf("operand %s: %w", d.Operands[i].Name(), err)
@@ -65,6 +68,11 @@ func (d *Decl) checkOperand(o *OperandDecl) error {
 		return fmt.Errorf("an output is neither broadcast nor has it an else")
 	}
 	for _, x := range o.Index {
+		for _, y := range x.To {
+			if !d.isDim(y.name()) {
+				return fmt.Errorf("expected a dimension that is declared, found %q", y.name())
+			}
+		}
 		if x.Each && !o.Variadic {
 			return fmt.Errorf("%s... needs a variadic operand", x.Dim)
 		}
@@ -85,7 +93,7 @@ func (d *Decl) checkOperand(o *OperandDecl) error {
 func (d *Decl) checkAttr(a *AttrDecl) error {
 	switch a.Type {
 	case AxesAttr, PermAttr, IntsAttr:
-		if !d.isGroup(a.Of) {
+		if !d.isGroup(a.Of) && (a.Type != IntsAttr || a.Of != "") {
 			return fmt.Errorf("expected a group of dimensions, found %q", a.Of)
 		}
 	case AxisAttr:
@@ -116,12 +124,8 @@ func (d *Decl) isGroup(name string) bool {
 			return true
 		}
 	}
-	for _, a := range d.Attrs {
-		if a.Type == IntsAttr && a.Of == name && name != "" {
-			return true
-		}
-	}
-	return false
+	return name != "" && (slices.ContainsFunc(d.Attrs, func(a AttrDecl) bool { return a.Type == IntsAttr && a.Of == name }) ||
+		slices.ContainsFunc(d.Sizes, func(l Let) bool { return l.Group && l.Name == name }))
 }
 
 // isDim says whether a name stands for dimensions: in an index string, by a size or by an attribute.
@@ -165,6 +169,9 @@ func (d *Decl) checkNames() (int, error) {
 	}
 	for _, o := range d.Operands {
 		for _, x := range o.Index {
+			if len(x.To) > 0 {
+				continue
+			}
 			if err := add(x.name(), "a dimension"); err != nil {
 				return o.Line, err
 			}
@@ -176,7 +183,7 @@ func (d *Decl) checkNames() (int, error) {
 		}
 	}
 	for _, l := range d.Lets {
-		if i, ok := d.operand(l.Name); ok && d.Operands[i].Out && d.Operands[i].Name() == l.Name {
+		if i, ok := d.named(l.Name); ok && d.Operands[i].Out {
 			if seen[l.Name] == "a stored output" {
 				return l.Line, fmt.Errorf("output %s is stored twice", l.Name)
 			}
@@ -203,7 +210,7 @@ func (d *Decl) checkTexts() (int, error) {
 			return o.Line, err
 		}
 	}
-	for _, l := range d.Sizes {
+	for _, l := range append(slices.Clone(d.Sizes), d.Needs...) {
 		if err := d.checkText(l.Text, 0); err != nil {
 			return l.Line, err
 		}
@@ -263,9 +270,10 @@ func join(list []string) string {
 
 // isValue says whether a name may stand alone in an expression that may use the first lets.
 func (d *Decl) isValue(name string, lets int) bool {
-	i, isOperand := d.operand(name)
+	i, isOperand := d.named(name)
 	_, isAttr := d.attr(name)
 	_, isType := d.typeVar(name)
-	return isAttr || isType || isOperand && d.Operands[i].Name() == name || d.isDim(name) || slices.Contains(known, name) ||
+	_, dtypeErr := scalar.ParseDType(name)
+	return isAttr || isType || dtypeErr == nil || isOperand && !d.Operands[i].Out || d.isDim(name) || slices.Contains(known, name) ||
 		slices.ContainsFunc(d.Lets[:lets], func(l Let) bool { return l.Name == name })
 }

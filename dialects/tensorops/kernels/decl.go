@@ -21,6 +21,8 @@ type Decl struct {
 	Types    []TypeVar
 	Attrs    []AttrDecl
 	Sizes    []Let // how large a dimension or group is
+	Needs    []Let // conditions on sizes and attributes
+	Terms    []Let // names for expressions, put in where the name stands
 	Lets     []Let // in order; one named after an output operand is what is stored there
 	Cost     string
 	Cases    []Case
@@ -64,8 +66,9 @@ type IndexItem struct {
 	Dim   string
 	Group string
 	Use   GroupUse
-	Attr  string // of Drop, Keep and Permute
-	Each  bool   // every selection of a variadic operand has a Dim of its own
+	Attr  string      // of Drop, Keep and Permute
+	To    []IndexItem // what a broadcast entry without a Group stretches to
+	Each  bool        // every selection of a variadic operand has a Dim of its own
 	At    string
 }
 
@@ -93,6 +96,11 @@ var classes = map[string]func(scalar.DType) bool{
 	"logic":    func(d scalar.DType) bool { return d.IsBool() || d.IsInt() },
 	"boolean":  scalar.DType.IsBool,
 	"index":    func(d scalar.DType) bool { return d == scalar.Int32 || d == scalar.Int64 },
+	"ordered":  func(d scalar.DType) bool { return d != scalar.Invalid && !d.IsComplex() },
+	"byte":     func(d scalar.DType) bool { return d.IsInt() && d.Bits() <= 8 },
+	"narrow": func(d scalar.DType) bool {
+		return d.IsInt() && d.Bits() <= 16 || d == scalar.Int32 || d.IsFloat() && d.Bits() == 8
+	},
 }
 
 // typeFunctions are the functions from one type variable to another, such as W: wide(T).
@@ -124,7 +132,7 @@ func (v TypeVar) Allows(d scalar.DType) bool {
 type AttrType uint8
 
 // The attribute types. Axes lists dimensions of a group (negative counts from the end), Perm orders them, Ints has a number
-// for each, Axis is the position where one group ends and another begins, DType is an element type, Text any string.
+// for each (or is a list of any length, without Of), Axis is the position where one group ends and another begins, DType is an element type, Text any string.
 const (
 	NumberAttr AttrType = iota
 	IntAttr
@@ -158,14 +166,24 @@ type AttrDecl struct {
 	Line        int
 }
 
-// Let is one statement of a body or one size: a name and the text of its value.
+// Let is one statement of a body or one size: a name and the text of its value. A size with Each holds for the own dimension
+// of every selection; one with Group declares a group.
 type Let struct {
 	Name, Text string
 	Line       int
+	Each       bool
+	Group      bool
 }
 
+// operand finds the operand that a graph calls by a name.
 func (d *Decl) operand(port string) (int, bool) {
 	i := slices.IndexFunc(d.Operands, func(o OperandDecl) bool { return slices.Contains(o.Names, port) })
+	return i, i >= 0
+}
+
+// named finds the operand with a first name, which bodies use.
+func (d *Decl) named(name string) (int, bool) {
+	i := slices.IndexFunc(d.Operands, func(o OperandDecl) bool { return o.Name() == name })
 	return i, i >= 0
 }
 

@@ -25,9 +25,22 @@ func (b *binder) bindDims() error {
 		}
 	}
 	for _, l := range b.decl.Sizes {
+		if _, ok := b.sizes[l.Name]; !ok && !l.Each {
+			return b.noSize(l)
+		}
 		b.number(l.Name, IndexItem{Dim: l.Name})
 	}
 	return nil
+}
+
+// noSize says why a size is not known: because of a parameter that is not given, or of another size.
+func (b *binder) noSize(l Let) error {
+	for _, w := range wordsOf(l.Text) {
+		if _, given := b.attrs[w.name]; b.isAttr(w.name) && !given {
+			return refuse("/body/params", quote(w.name), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
+		}
+	}
+	return refuse("/body", "what gives "+l.Name+" = "+l.Text, "nothing", "kernel %s: the extent of %s is not known", b.decl.Name, l.Name)
 }
 
 // numberItem numbers the dims of an index entry. Those of an output's computed entry are the ones in its expression.
@@ -43,6 +56,9 @@ func (b *binder) numberItem(o *Operand, x IndexItem) error {
 	name := x.name()
 	if x.Each {
 		name = eachName(name, o.Entry)
+	}
+	if len(x.To) > 0 {
+		return nil
 	}
 	if _, ok := b.sizes[name]; !ok {
 		return refuse("/body", "an operand that gives it", "none", "kernel %s: the extent of %s is not known", b.decl.Name, name)
@@ -106,7 +122,7 @@ func (b *binder) accessOf(o *Operand) error {
 		switch {
 		case o.Decl.Out && x.At != "":
 			err = b.computedRows(o, x, widths[i])
-		case x.Group == "":
+		case x.Group == "" && len(x.To) == 0:
 			name := x.Dim
 			if x.Each {
 				name = eachName(name, o.Entry)
@@ -133,6 +149,9 @@ func (b *binder) row(dim int) []int64 {
 
 func (b *binder) groupRows(o *Operand, x IndexItem, width int) error {
 	dims := b.dims[x.Group]
+	for _, y := range x.To {
+		dims = append(dims, b.dims[y.name()]...)
+	}
 	rows := &o.Access.Projection
 	shape := o.Sel.Range.Shape()
 	switch x.Use {

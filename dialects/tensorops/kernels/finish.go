@@ -16,7 +16,29 @@ func (b *binder) finish() error {
 	b.dropOperands()
 	b.dropDims()
 	b.markIndex()
+	if err := b.costClause(); err != nil {
+		return err
+	}
 	return b.checkOutputs()
+}
+
+// costClause evaluates the cost that the declaration gives, if it does.
+func (b *binder) costClause() error {
+	if b.decl.Cost == "" {
+		return nil
+	}
+	s := &sizeScope{b, 0, false}
+	e, err := scalar.Parse(b.decl.Cost, s)
+	if err == nil {
+		e, err = e.WithType(scalar.Int64)
+	}
+	if err != nil || s.unknown {
+		return refuse("/body", "a number of operations", b.decl.Cost, "kernel %s, cost", b.decl.Name)
+	}
+	if e = e.Fold(); e.Op == scalar.Const {
+		b.in.cost = max(0, e.Value.I)
+	}
+	return nil
 }
 
 // hoistFolds gives every fold along a dim that runs where the fold stands a statement of its own before: its value is the

@@ -9,6 +9,12 @@ import (
 // nothing decides is scalar.Invalid. The error is a *BindError.
 func (d *Decl) Infer(c Call) (shapes [][]int64, types []scalar.DType, err error) {
 	b := d.binder()
+	b.outputs = map[string]int{}
+	for i := range d.Operands {
+		if o := &d.Operands[i]; o.Out {
+			b.outputs[o.Name()] = b.entries(o, c)
+		}
+	}
 	steps := []func() error{
 		func() error { return b.bindPorts(c.Inputs, false) },
 		func() error { return b.bindAttrs(c.Params) },

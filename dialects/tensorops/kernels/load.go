@@ -23,10 +23,20 @@ func (b *binder) read(operand int, fill *scalar.Expr) (*scalar.Expr, error) {
 			}
 		}
 	}
+	places, err := b.places(&o)
+	if err != nil {
+		return nil, err
+	}
+	return b.readAt(operand, places, fill), nil
+}
+
+// places gives the indices of an operand's computed entries.
+func (b *binder) places(o *Operand) ([]place, error) {
 	var places []place
-	entry := b.entry
-	defer func() { b.entry = entry }()
-	b.entry = o.Entry
+	if o.Decl.Variadic && !o.Decl.Out {
+		defer func(entry int) { b.entry = entry }(b.entry)
+		b.entry = o.Entry
+	}
 	for _, x := range o.Decl.Index {
 		if x.At == "" {
 			continue
@@ -46,7 +56,7 @@ func (b *binder) read(operand int, fill *scalar.Expr) (*scalar.Expr, error) {
 			places = append(places, place{dim, b.settle(index)})
 		}
 	}
-	return b.readAt(operand, places, fill), nil
+	return places, nil
 }
 
 // place says that a dim stands at an index.

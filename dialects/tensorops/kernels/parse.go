@@ -24,13 +24,14 @@ import (
 //
 // An index string has one entry for each dimension of the operand: a name (names that are the same have the same extent), a
 // group such as *batch that stands for any number of dimensions (then perhaps "broadcast", "drop ATTR", "keep ATTR" or
-// "permute ATTR"), or NAME = EXPRESSION where the coordinate is computed from other dimensions: the operand's own extent has
+// "permute ATTR"), "(m, *n) broadcast" for what stretches to several, or NAME = EXPRESSION where the coordinate is computed from other dimensions: the operand's own extent has
 // the name then, and for a group *NAME the expression holds for each of its dimensions. What lies outside the operand reads
 // as 0, or as what "else EXPRESSION" says behind the index string. A name with "..." is a dimension of its own for every
 // selection of a variadic operand.
 //
-// The clause "size NAME = EXPRESSION" says how large a dimension is that no operand gives, or must be; "cost" how many
-// operations the kernel does, where counting the body's is wrong; "opaque" why the signature says too much. Lines that start
+// The clause "size NAME = EXPRESSION" says how large a dimension is that no operand gives, or must be; "need CONDITION" what
+// sizes and parameters must fulfil; "term NAME = EXPRESSION" a name for an expression that stands wherever the name does; "cost" how many operations the kernel does, where counting the body's is wrong; "opaque"
+// why the signature says too much. Lines that start
 // with # are comments. An error names the file and the line, what was expected and what was found.
 func Parse(file, text string) ([]*Decl, error) {
 	var decls []*Decl
@@ -68,7 +69,7 @@ func Parse(file, text string) ([]*Decl, error) {
 	return decls, nil
 }
 
-var clauseWords = "doc, in, out, types, attr, size, let, cost, opaque, case"
+const clauseWords = "doc, in, out, types, attr, size, need, term, let, cost, opaque, case"
 
 func (d *Decl) clause(line int, word, rest string) (err error) {
 	switch word {
@@ -95,17 +96,10 @@ func (d *Decl) clause(line int, word, rest string) (err error) {
 			a.Line = line
 			d.Attrs = append(d.Attrs, a)
 		}
-	case "let", "size":
-		name, value, ok := strings.Cut(rest, "=")
-		if name = strings.TrimSpace(name); !ok || !isName(name) {
-			return fmt.Errorf("expected \"%s NAME = EXPRESSION\", found %q", word, rest)
-		}
-		l := Let{name, strings.TrimSpace(value), line}
-		if word == "size" {
-			d.Sizes = append(d.Sizes, l)
-		} else {
-			d.Lets = append(d.Lets, l)
-		}
+	case "let", "size", "term":
+		err = d.addLet(line, word, rest)
+	case "need":
+		d.Needs = append(d.Needs, Let{Text: rest, Line: line})
 	case "case":
 		var c Case
 		if c, err = parseCase(rest); err == nil {
@@ -116,6 +110,27 @@ func (d *Decl) clause(line int, word, rest string) (err error) {
 		return fmt.Errorf("expected a clause (%s), found %q", clauseWords, word)
 	}
 	return err
+}
+
+func (d *Decl) addLet(line int, word, rest string) error {
+	name, value, ok := cutEqual(rest)
+	l := Let{Name: name, Text: value, Line: line}
+	if word == "size" {
+		l.Name, l.Group = strings.CutPrefix(name, "*")
+		l.Name, l.Each = strings.CutSuffix(l.Name, "...")
+	}
+	if !ok || !isName(l.Name) || value == "" {
+		return fmt.Errorf("expected \"%s NAME = EXPRESSION\", found %q", word, rest)
+	}
+	switch word {
+	case "size":
+		d.Sizes = append(d.Sizes, l)
+	case "term":
+		d.Terms = append(d.Terms, l)
+	default:
+		d.Lets = append(d.Lets, l)
+	}
+	return nil
 }
 
 func isName(s string) bool {
@@ -237,11 +252,14 @@ func parseIndexItem(s string) (IndexItem, error) {
 	own, at, computed := cutEqual(s)
 	if computed {
 		x, err := parseIndexItem(own)
-		if err == nil && (x.Use != Plain || x.Each) {
+		if err == nil && x.Use != Plain {
 			err = fmt.Errorf("index entry %q: expected NAME = EXPRESSION or *NAME = EXPRESSION", s)
 		}
 		x.At = at
 		return x, err
+	}
+	if list, ok := strings.CutPrefix(s, "("); ok {
+		return parseBroadcastTo(s, list)
 	}
 	group, ok := strings.CutPrefix(s, "*")
 	if !ok {
@@ -261,6 +279,23 @@ func parseIndexItem(s string) (IndexItem, error) {
 	}
 	if x.Group = words[0]; len(words) == 3 {
 		x.Attr = words[2]
+	}
+	return x, nil
+}
+
+// parseBroadcastTo reads "(m, *n) broadcast".
+func parseBroadcastTo(s, list string) (IndexItem, error) {
+	x := IndexItem{Use: Broadcast}
+	list, ok := strings.CutSuffix(strings.TrimSpace(strings.TrimSuffix(list, "broadcast")), ")")
+	for _, part := range splitTop(list, ',') {
+		y, err := parseIndexItem(part)
+		if err != nil || y.Use != Plain || y.At != "" || y.Each {
+			ok = false
+		}
+		x.To = append(x.To, y)
+	}
+	if !ok || len(x.To) == 0 || !strings.HasSuffix(s, "broadcast") {
+		return x, fmt.Errorf("index entry %q: expected (DIMENSION, …) broadcast", s)
 	}
 	return x, nil
 }
@@ -317,7 +352,8 @@ func wordByte(c byte) bool {
 var known = []string{"true", "false", "inf", "nan"}
 
 // functions are the functions of bodies beyond operators, casts and reductions.
-var functions = []string{"given", "is", "fold", "convert", "size", "count", "linear", "stride", "lowest", "highest", "saturate", "offset", "total", "chain"}
+var functions = []string{"given", "is", "fold", "size", "count", "linear", "stride", "lowest", "highest", "saturate", "offset", "total",
+	"chain", "choose", "inside", "element", "entries", "among", "width"}
 
 func isFunction(name string) bool {
 	_, dtypeErr := scalar.ParseDType(name)

@@ -45,6 +45,8 @@ func (a *AttrDecl) arguments(args []string) error {
 			return fmt.Errorf("expected the words of %s in word(…)", a.Name)
 		}
 		return nil
+	case a.Type == IntsAttr && len(args) == 0:
+		return nil
 	case len(args) != want:
 		return fmt.Errorf("expected %d names in %s(…), found %d", want, a.Type, len(args))
 	}

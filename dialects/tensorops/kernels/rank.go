@@ -5,11 +5,15 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // bindRanks finds how many dimensions each group has: from operands of which every other entry is known, from lists of
 // numbers, from the position where one group ends, and from groups that one expression takes dimension by dimension.
 func (b *binder) bindRanks() error {
+	if err := b.indexAttrs(); err != nil {
+		return err
+	}
 	for changed := true; changed; {
 		n := len(b.ranks)
 		for i := range b.in.Operands {
@@ -40,16 +44,29 @@ func (b *binder) bindRanks() error {
 	return nil
 }
 
+// indexAttrs makes sure that the attributes in index strings are given.
+func (b *binder) indexAttrs() error {
+	for _, o := range b.decl.Operands {
+		for _, x := range o.Index {
+			if _, given := b.attrs[x.Attr]; x.Attr != "" && !given {
+				return refuse("/body/params", quote(x.Attr), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
+			}
+		}
+	}
+	return nil
+}
+
 // width gives how many dimensions an entry of an index string takes; ok is false if that is not known. A broadcast entry
 // takes what the others leave.
 func (b *binder) width(x IndexItem) (n int, ok bool) {
+	if x.Use == Broadcast {
+		return 0, false
+	}
 	if x.Group == "" {
 		return 1, true
 	}
 	n, ok = b.ranks[x.Group]
 	switch x.Use {
-	case Broadcast:
-		return 0, false
 	case Drop:
 		if b.attrs["keepdims"].Int != 0 {
 			return n, ok
@@ -116,7 +133,7 @@ func (b *binder) rankOfAttr(a *AttrDecl) {
 	_, known := b.ranks[a.Of]
 	switch {
 	case !given:
-	case a.Type == IntsAttr && !known && v.Kind == ir.AttrList:
+	case a.Type == IntsAttr && !known && v.Kind == ir.AttrList && a.Of != "":
 		b.ranks[a.Of] = len(v.List)
 	case a.Type == AxisAttr && v.Int >= 0 && !known:
 		b.ranks[a.Of] = int(v.Int)
@@ -129,12 +146,11 @@ func (b *binder) rankOfAttr(a *AttrDecl) {
 	}
 }
 
-// between gives how many single dimensions stand behind a group and before, or behind, another.
-func (d *Decl) between(group, then string) (int, bool) {
+// between gives how many single dimensions stand behind a group and before, or behind, another, in the operand that has most.
+func (d *Decl) between(group, then string) (most int, ok bool) {
 	for _, o := range d.Operands {
 		at := slices.IndexFunc(o.Index, func(x IndexItem) bool { return x.Group == group })
-		end := slices.IndexFunc(o.Index, func(x IndexItem) bool { return x.Group == then })
-		if at < 0 || end < 0 {
+		if at < 0 || !slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Group == then }) {
 			continue
 		}
 		n := 0
@@ -143,9 +159,9 @@ func (d *Decl) between(group, then string) (int, bool) {
 				n++
 			}
 		}
-		return n, true
+		most, ok = max(most, n), true
 	}
-	return 0, false
+	return most, ok
 }
 
 // sameRank gives groups the rank that one of them has.
@@ -174,10 +190,12 @@ func (d *Decl) groupsIn(text string) []string {
 			skip--
 		case w.call && (w.name == "linear" || w.name == "count"):
 			skip = len(w.args)
+		case w.call && scalar.IsElementwise(w.name): // its dimensions are its own
+			return groups
 		case !w.call && d.isGroup(w.name):
 			groups = append(groups, w.name)
 		case !w.call:
-			if a, ok := d.attr(w.name); ok && a.Type == IntsAttr {
+			if a, ok := d.attr(w.name); ok && a.Type == IntsAttr && a.Of != "" {
 				groups = append(groups, a.Of)
 			}
 		}

@@ -16,7 +16,12 @@ type bodyScope struct {
 }
 
 // Element gives the scope for dimension number i of a group.
-func (s bodyScope) Element(_ string, i int) scalar.Scope { return bodyScope{s.binder, i} }
+func (s bodyScope) Element(group string, i int) scalar.Scope {
+	if s.decl.isDim(group) && !s.decl.isGroup(group) {
+		return s
+	}
+	return bodyScope{s.binder, i}
+}
 
 // TypeNamed finds a type variable.
 func (s bodyScope) TypeNamed(name string) (scalar.DType, bool) {
@@ -34,7 +39,7 @@ func (s bodyScope) Lookup(name string) (*scalar.Expr, bool) {
 			return scalar.NewLocal(i, st.Value.Type), true
 		}
 	}
-	if i, ok := s.decl.operand(name); ok {
+	if i, ok := s.decl.named(name); ok {
 		return s.load(&s.decl.Operands[i])
 	}
 	if a, ok := s.decl.attr(name); ok {
@@ -133,7 +138,6 @@ var bodyFunctions = map[string]struct {
 }{
 	"given":    {1, bodyScope.given},
 	"is":       {2, bodyScope.is},
-	"convert":  {2, bodyScope.convert},
 	"fold":     {2, bodyScope.fold},
 	"size":     {1, bodyScope.sizeOf},
 	"count":    {1, bodyScope.countOf},
@@ -144,10 +148,18 @@ var bodyFunctions = map[string]struct {
 	"saturate": {2, bodyScope.saturate},
 	"offset":   {1, bodyScope.offset},
 	"chain":    {1, bodyScope.chain},
+	"choose":   {2, bodyScope.choose},
+	"inside":   {1, bodyScope.inside},
+	"among":    {1, bodyScope.among},
+	"width":    {1, bodyScope.width},
+	"element":  {0, func(s bodyScope, _ []string) (*scalar.Expr, error) { return literal(float64(max(0, s.at))), nil }},
+	"entries": {1, func(s bodyScope, args []string) (*scalar.Expr, error) {
+		return literal(float64(len(s.variadic(args[0])))), nil
+	}},
 }
 
 func (s bodyScope) given(args []string) (*scalar.Expr, error) {
-	i, ok := s.decl.operand(args[0])
+	i, ok := s.decl.named(args[0])
 	if !ok {
 		if a, isAttr := s.decl.attr(args[0]); isAttr {
 			_, found := s.attrs[a.Name]
@@ -168,22 +180,12 @@ func (s bodyScope) is(args []string) (*scalar.Expr, error) {
 	return scalar.NewConst(scalar.BoolValue(v.Kind == ir.AttrString && v.Str == args[1])), nil
 }
 
-// convert casts an operand to the type of another.
-func (s bodyScope) convert(args []string) (*scalar.Expr, error) {
-	e, ok := s.Lookup(args[0])
-	d, ok2 := s.typeOf(args[1])
-	if !ok || !ok2 {
-		return nil, fmt.Errorf("convert: unknown operand %q or %q", args[0], args[1])
-	}
-	return scalar.NewCast(d, e), nil
-}
-
 // typeOf gives the element type of an operand or the one that a type variable stands for.
 func (s bodyScope) typeOf(name string) (scalar.DType, bool) {
 	if d, ok := s.types[name]; ok {
 		return d, true
 	}
-	if i, ok := s.decl.operand(name); ok {
+	if i, ok := s.decl.named(name); ok {
 		name = s.decl.Operands[i].Type
 		if d, ok := s.types[name]; ok {
 			return d, true
@@ -229,6 +231,64 @@ func (s bodyScope) chain(args []string) (*scalar.Expr, error) {
 	return acc, nil
 }
 
+// choose gives the value of the selection of a variadic operand whose number a dimension has.
+func (s bodyScope) choose(args []string) (*scalar.Expr, error) {
+	dim, ok := s.dims[args[1]]
+	list := s.variadic(args[0])
+	if !ok || len(dim) != 1 || len(list) == 0 {
+		return nil, fmt.Errorf("choose: expected a variadic operand and a dimension, found %q and %q", args[0], args[1])
+	}
+	var acc *scalar.Expr
+	for n, i := range slices.Backward(list) {
+		e, err := s.read(i, nil)
+		if err != nil {
+			return nil, err
+		}
+		if acc == nil {
+			acc = e
+		} else {
+			acc = must(scalar.Where, must(scalar.Eq, scalar.NewLoop(dim[0]), number(int64(n))), e, acc)
+		}
+	}
+	return acc, nil
+}
+
+// inside says whether the coordinates at which an operand is read lie inside it.
+func (s bodyScope) inside(args []string) (*scalar.Expr, error) {
+	list := s.variadic(args[0])
+	if len(list) == 0 {
+		return nil, fmt.Errorf("inside: unknown operand %q", args[0])
+	}
+	places, err := s.places(&s.in.Operands[list[0]])
+	if err != nil {
+		return nil, err
+	}
+	all := scalar.NewConst(scalar.BoolValue(true))
+	for _, p := range places {
+		for _, g := range (*binder).inside(s.binder, p.index, s.in.Dims[p.dim].Extent) {
+			all = must(scalar.And, all, g)
+		}
+	}
+	return s.settle(all), nil
+}
+
+// among says whether the present dimension is one that an axes attribute lists.
+func (s bodyScope) among(args []string) (*scalar.Expr, error) {
+	a, ok := s.decl.attr(args[0])
+	if !ok || a.Type != AxesAttr || s.at < 0 {
+		return nil, fmt.Errorf("among: expected an axes attribute, in an expression for each dimension, found %q", args[0])
+	}
+	return scalar.NewConst(scalar.BoolValue(slices.Contains(s.axes(args[0]), s.at))), nil
+}
+
+func (s bodyScope) width(args []string) (*scalar.Expr, error) {
+	d, ok := s.typeOf(args[0])
+	if !ok {
+		return nil, fmt.Errorf("width: unknown type %q", args[0])
+	}
+	return literal(float64(d.Bits())), nil
+}
+
 func (s bodyScope) sizeOf(args []string) (*scalar.Expr, error) {
 	list, ok := s.sizes[args[0]]
 	if !ok {
@@ -237,10 +297,10 @@ func (s bodyScope) sizeOf(args []string) (*scalar.Expr, error) {
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("size: unknown dimension %q", args[0])
-	case !s.decl.isGroup(args[0]):
-		return literal(float64(list[0])), nil
 	case len(list) == 0:
 		return literal(1), nil
+	case !s.decl.isGroup(args[0]):
+		return literal(float64(list[0])), nil
 	case s.at < 0 || s.at >= len(list):
 		return nil, fmt.Errorf("size: %s is a group; use count", args[0])
 	}
@@ -257,7 +317,7 @@ func (s bodyScope) countOf(args []string) (*scalar.Expr, error) {
 
 // linear is the row-major number of the present point of a group.
 func (s bodyScope) linear(args []string) (*scalar.Expr, error) {
-	dims, ok := s.dims[args[0]]
+	dims, ok := s.Axes(args[0])
 	if !ok {
 		return nil, fmt.Errorf("linear: unknown dimension %q", args[0])
 	}

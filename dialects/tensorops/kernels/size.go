@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -21,7 +22,10 @@ func (b *binder) bindSizes() error {
 	if err := b.sizeBroadcasts(); err != nil {
 		return err
 	}
-	return b.sizeClauses()
+	if err := b.sizeClauses(); err != nil {
+		return err
+	}
+	return b.checkNeeds()
 }
 
 // parts cuts an operand's shape into those of its index entries.
@@ -53,9 +57,7 @@ func (b *binder) sizePlain(o *Operand) error {
 		case x.Each:
 			name = eachName(x.Dim, o.Entry)
 		case x.Use == Permute:
-			if part, err = b.unpermute(x, part); err != nil {
-				return err
-			}
+			part = b.unpermute(x, part)
 		case x.Use != Plain:
 			continue
 		}
@@ -69,16 +71,12 @@ func (b *binder) sizePlain(o *Operand) error {
 }
 
 // unpermute gives the shape of a group from the one in a permuted entry.
-func (b *binder) unpermute(x IndexItem, part []int64) ([]int64, error) {
-	perm := b.axes(x.Attr)
-	if len(perm) != len(part) {
-		return nil, refuse("/body/params", quote(x.Attr), "no such parameter", "kernel %s misses a parameter", b.decl.Name)
-	}
+func (b *binder) unpermute(x IndexItem, part []int64) []int64 {
 	out := make([]int64, len(part))
-	for i, p := range perm {
+	for i, p := range b.axes(x.Attr) {
 		out[p] = part[i]
 	}
-	return out, nil
+	return out
 }
 
 // sizeBroadcasts finds the shapes of groups that only broadcast entries give, and checks every such entry.
@@ -90,10 +88,13 @@ func (b *binder) sizeBroadcasts() error {
 			return err
 		}
 		for j, x := range o.Decl.Index {
-			if x.Use != Broadcast {
-				continue
+			switch x.Use {
+			case Broadcast:
+				err = b.sizeBroadcast(o, x, parts[j])
+			case Drop:
+				b.sizeDrop(x, parts[j])
 			}
-			if err := b.sizeBroadcast(o, x.Group, parts[j]); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -101,9 +102,37 @@ func (b *binder) sizeBroadcasts() error {
 	return nil
 }
 
-func (b *binder) sizeBroadcast(o *Operand, group string, part []int64) error {
+// sizeDrop finds the shape of a group of which only a part is known: the dimensions left out have the size 1.
+func (b *binder) sizeDrop(x IndexItem, part []int64) {
+	n, ok := b.ranks[x.Group]
+	if _, known := b.sizes[x.Group]; known || !ok {
+		return
+	}
+	axes := b.axes(x.Attr)
+	var whole []int64
+	for i := range n {
+		if slices.Contains(axes, i) {
+			whole = append(whole, 1)
+			if len(part) == n {
+				part = part[1:]
+			}
+		} else {
+			whole, part = append(whole, part[0]), part[1:]
+		}
+	}
+	b.sizes[x.Group] = whole
+}
+
+func (b *binder) sizeBroadcast(o *Operand, x IndexItem, part []int64) error {
+	group := x.Group
 	whole, ok := b.sizes[group]
-	if !ok {
+	switch {
+	case len(x.To) > 0:
+		whole = nil
+		for _, y := range x.To {
+			whole = append(whole, b.sizes[y.name()]...)
+		}
+	case !ok:
 		whole = b.stretched(group)
 		if whole == nil {
 			return refuse(o.where(), "shapes that broadcast to each other", fmt.Sprint(part), "kernel %s, %s: shapes do not agree", b.decl.Name, o.Decl.Name())
@@ -165,28 +194,102 @@ func (b *binder) sizeClauses() error {
 	for changed := true; changed; {
 		changed = false
 		for _, l := range b.decl.Sizes {
-			got, ok, err := b.sizeClause(l)
+			more, err := b.applySize(l)
 			if err != nil {
 				return err
 			}
-			if !ok {
-				continue
+			changed = changed || more
+		}
+	}
+	return nil
+}
+
+// applySize evaluates a size clause and checks or notes what it gives; more says that something new is known.
+func (b *binder) applySize(l Let) (more bool, err error) {
+	if l.Each {
+		for i := range b.each(l.Name) {
+			if more, err = b.applyOne(l, eachName(l.Name, i), i); err != nil {
+				return false, err
 			}
-			known, have := b.sizes[l.Name]
-			switch {
-			case !have:
-				b.sizes[l.Name] = got
-				changed = true
-			case !slices.Equal(known, got):
-				return refuse("/body", fmt.Sprintf("%s = %v, which is %s", l.Name, got, l.Text), fmt.Sprint(known), "kernel %s: shapes do not agree", b.decl.Name)
+		}
+		return more, nil
+	}
+	return b.applyOne(l, l.Name, 0)
+}
+
+func (b *binder) applyOne(l Let, name string, entry int) (more bool, err error) {
+	got, ok, err := b.sizeClause(l, entry)
+	if err != nil || !ok {
+		return false, err
+	}
+	known, have := b.sizes[name]
+	if have && !slices.Equal(known, got) {
+		return false, refuse("/body", fmt.Sprintf("%s = %v, which is %s", name, got, l.Text), fmt.Sprint(known), "kernel %s: shapes do not agree", b.decl.Name)
+	}
+	b.sizes[name] = got
+	return !have, nil
+}
+
+// each gives how many selections the variadic operand has whose own dimension has a name.
+func (b *binder) each(dim string) int {
+	for i := range b.decl.Operands {
+		o := &b.decl.Operands[i]
+		if slices.ContainsFunc(o.Index, func(x IndexItem) bool { return x.Each && x.Dim == dim }) {
+			return max(len(b.variadic(o.Name())), b.outputs[o.Name()])
+		}
+	}
+	return 0
+}
+
+// checkNeeds evaluates the conditions that sizes and parameters must fulfil, for each dimension of the groups in them.
+func (b *binder) checkNeeds() error {
+	for _, l := range b.decl.Needs {
+		n := 1
+		if groups := b.decl.groupsIn(l.Text); len(groups) > 0 {
+			n = b.ranks[groups[0]]
+		}
+		for i := range n {
+			if err := b.checkNeed(l, i); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+func (b *binder) checkNeed(l Let, at int) error {
+	s := &sizeScope{b, at, false}
+	e, err := scalar.Parse(l.Text, s)
+	switch {
+	case s.unknown:
+		return nil
+	case err == nil:
+		e = e.Fold()
+	}
+	if err != nil || e.Type != scalar.Bool || e.Op != scalar.Const {
+		return refuse("/body", "a condition", l.Text, "kernel %s, need", b.decl.Name)
+	}
+	if !e.Value.Bool() {
+		return refuse("/body", l.Text, b.valuesOf(l.Text), "kernel %s: sizes and parameters do not fit", b.decl.Name)
+	}
+	return nil
+}
+
+// valuesOf tells the sizes and numbers that the names in a text stand for.
+func (b *binder) valuesOf(text string) string {
+	var parts []string
+	for _, w := range wordsOf(text) {
+		if list, ok := b.sizes[w.name]; ok && !w.call {
+			parts = append(parts, fmt.Sprintf("%s = %v", w.name, list))
+		} else if v, ok := b.attrs[w.name]; ok && !w.call {
+			parts = append(parts, w.name+" = "+describe(v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // sizeClause evaluates one size clause; ok is false if a name in it is not known.
-func (b *binder) sizeClause(l Let) (sizes []int64, ok bool, err error) {
+func (b *binder) sizeClause(l Let, entry int) (sizes []int64, ok bool, err error) {
 	n := 1
 	group := b.decl.isGroup(l.Name)
 	if group {
@@ -196,7 +299,7 @@ func (b *binder) sizeClause(l Let) (sizes []int64, ok bool, err error) {
 	}
 	sizes = make([]int64, n)
 	for i := range sizes {
-		s := &sizeScope{b, i, false}
+		s := &sizeScope{b, i + entry, false}
 		e, err := scalar.Parse(l.Text, s)
 		if s.unknown {
 			return nil, false, nil
@@ -244,7 +347,7 @@ func (s *sizeScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
 		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
 	case isList && s.at < len(list):
 		return number(list[s.at]), true
-	case a.Type != IntAttr:
+	case a.Type != IntAttr && a.Type != AxisAttr:
 		return nil, false
 	}
 	return number(v.Int), true
@@ -282,6 +385,11 @@ func (s *sizeScope) Call(name string, args []string) (*scalar.Expr, bool, error)
 		n, known, err := s.b.count(args[0])
 		s.unknown = s.unknown || !known
 		return number(n), true, err
+	case name == "entries" && len(args) == 1:
+		return number(int64(len(s.b.variadic(args[0])))), true, nil
+	case name == "given" && len(args) == 1:
+		_, ok := s.b.attrs[args[0]]
+		return scalar.NewConst(scalar.BoolValue(ok || len(s.b.variadic(args[0])) > 0)), true, nil
 	case name == "total" && len(args) == 1:
 		n := int64(0)
 		for i := 0; ; i++ {

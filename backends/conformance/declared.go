@@ -1,0 +1,227 @@
+package conformance
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Declared runs every kernel of the library on a back end: the cases of its declaration, and random calls of several element
+// types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
+// every time; with TAPC_CONFORMANCE=full there are many more of them.
+func Declared(t *testing.T, device schedule.DeviceType, execute Execute) {
+	for i, b := range batches(t) {
+		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
+			t.Parallel()
+			in, want := suite{T: t, g: b.g, given: b.inputs}.schedules(device, b.shards...)
+			compareAll(t, "the case in the declaration", b.want, want)
+			compareAll(t, "executed", want, execute(t, b.g, in))
+		})
+	}
+}
+
+// batch is a graph of unconnected operations, with the values of its inputs and those outputs that a declaration states.
+type batch struct {
+	builder
+	rnd          *rand.Rand
+	inputs, want map[string]tensorfile.Tensor
+	shards       []string
+	count        int
+}
+
+// batchSize is the number of operations in a graph.
+const batchSize = 40
+
+func batches(t *testing.T) []*batch {
+	full := os.Getenv("TAPC_CONFORMANCE") == "full"
+	var all []*batch
+	next := func() *batch {
+		if len(all) == 0 || all[len(all)-1].count == batchSize {
+			all = append(all, &batch{builder: builder{ir.New()}, rnd: rand.New(rand.NewPCG(7, uint64(len(all)))),
+				inputs: map[string]tensorfile.Tensor{}, want: map[string]tensorfile.Tensor{}})
+		}
+		b := all[len(all)-1]
+		b.count++
+		return b
+	}
+	for i, name := range kernels.Builtin().Names() {
+		d, _ := kernels.Builtin().Find(name)
+		for j, c := range d.Cases {
+			x, err := d.Example(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next().add(fmt.Sprintf("%s_case%d", name, j), d, x.Call, x.Inputs, x.Outputs)
+		}
+		for _, typ := range typesOf(d, i, full) {
+			h := fnv.New64a()
+			fmt.Fprint(h, name, typ)
+			rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
+			for j := range 1 + map[bool]int{true: 5}[full] {
+				c, err := d.Sample(rnd, typ)
+				if err != nil {
+					t.Fatalf("%s of %v: %v", name, typ, err)
+				}
+				if c != nil {
+					next().add(fmt.Sprintf("%s_%v_%d", name, typ, j), d, *c, nil, nil)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// typesOf chooses element types for a kernel: all of them, or float32 and two others that take turns from kernel to kernel.
+func typesOf(d *kernels.Decl, turn int, full bool) []scalar.DType {
+	all := d.SampleTypes()
+	if full || len(all) <= 3 {
+		return all
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), func(t scalar.DType) bool { return t == scalar.Float32 })
+	chosen := []scalar.DType{rest[2*turn%len(rest)], rest[(2*turn+1)%len(rest)]}
+	if len(rest) < len(all) {
+		chosen = append(chosen, scalar.Float32)
+	}
+	return chosen
+}
+
+// add puts an operation into the batch, on tensors of its own. Inputs without data are random, selections may be a part of
+// their tensor and start anywhere, and some operations are cut into shards.
+func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][]byte) {
+	n := 0
+	op := &tensorops.Operation{Kernel: "tapc:" + d.Name, Params: c.Params}
+	for _, p := range c.Inputs {
+		port := ir.Port{Name: p.Name}
+		for j, s := range p.Sel {
+			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
+			var bytes []byte
+			if data != nil {
+				bytes = data[n]
+			}
+			port.Sel = append(port.Sel, b.input(label, s, bytes))
+			n++
+		}
+		op.Inputs = append(op.Inputs, port)
+	}
+	n = 0
+	for _, p := range c.Outputs {
+		port := ir.Port{Name: p.Name}
+		for j, s := range p.Sel {
+			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
+			r := b.moved(s.Sel.Range)
+			port.Sel = append(port.Sel, ir.Selection{Tensor: b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, Range: r})
+			if want != nil {
+				b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: want[n]}
+			}
+			n++
+		}
+		op.Outputs = append(op.Outputs, port)
+	}
+	byName := func(x, y ir.Port) int { return strings.Compare(x.Name, y.Name) }
+	slices.SortFunc(op.Inputs, byName)
+	slices.SortFunc(op.Outputs, byName)
+	b.g.Add(op, name)
+	b.shard(name, d, c)
+}
+
+// moved gives a box of the same shape somewhere else.
+func (b *batch) moved(r zspace.Range) zspace.Range {
+	out := r.Clone()
+	for i := range out.Start {
+		by := int64(b.rnd.IntN(9) - 4)
+		out.Start[i], out.End[i] = out.Start[i]+by, out.End[i]+by
+	}
+	return out
+}
+
+// input adds an input tensor of which a selection is the whole or a part.
+func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selection {
+	sel := b.moved(s.Sel.Range)
+	whole := sel.Clone()
+	for i := range whole.Start {
+		if data == nil && b.rnd.IntN(4) == 0 {
+			whole.Start[i] -= int64(b.rnd.IntN(3))
+			whole.End[i] += int64(b.rnd.IntN(3))
+		}
+	}
+	size, _ := whole.Size()
+	if data == nil {
+		data = b.values(s.Type, int(size))
+	}
+	b.inputs[label] = tensorfile.Tensor{DType: s.Type, Shape: whole.Shape(), Data: data}
+	id := b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: whole}, label).ID
+	return ir.Selection{Tensor: id, Range: sel}
+}
+
+// values makes elements: small ones, and in one tensor of four some that are special.
+func (b *batch) values(d scalar.DType, n int) []byte {
+	special := b.rnd.IntN(4) == 0
+	out := make([]byte, n*d.Size())
+	for i := range n {
+		v := b.value(d)
+		if special && b.rnd.IntN(4) == 0 {
+			v = b.special(d)
+		}
+		v.Encode(out[i*d.Size():])
+	}
+	return out
+}
+
+func (b *batch) value(d scalar.DType) scalar.Value {
+	switch {
+	case d.IsFloat():
+		return scalar.FloatValue(d, b.rnd.Float64()*4-2)
+	case d.IsComplex():
+		return scalar.Value{DType: d, F: scalar.FloatValue(d.Part(), b.rnd.Float64()*4-2).F, Im: scalar.FloatValue(d.Part(), b.rnd.Float64()*4-2).F}
+	case d == scalar.Bool:
+		return scalar.BoolValue(b.rnd.IntN(2) == 0)
+	case d.IsSigned():
+		return scalar.IntValue(d, int64(b.rnd.IntN(13)-4))
+	}
+	return scalar.IntValue(d, int64(b.rnd.IntN(9)))
+}
+
+func (b *batch) special(d scalar.DType) scalar.Value {
+	switch {
+	case d.IsFloat():
+		list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 8, -8, 0.5, 1e-6}
+		return scalar.FloatValue(d, list[b.rnd.IntN(len(list))])
+	case d.IsInt():
+		list := []scalar.Value{scalar.Lowest(d), scalar.Highest(d), scalar.Zero(d), scalar.IntValue(d, -1), scalar.IntValue(d, int64(d.Bits()))}
+		return list[b.rnd.IntN(len(list))]
+	}
+	return b.value(d)
+}
+
+// shard asks for some operations to be cut along their index.
+func (b *batch) shard(name string, d *kernels.Decl, c kernels.Call) {
+	in, err := d.Bind(c)
+	if err != nil || b.rnd.IntN(3) > 0 {
+		return
+	}
+	counts, cut := "", false
+	for _, n := range in.Index().Shape() {
+		parts := int64(1)
+		if n > 1 {
+			parts = min(n, 1+int64(b.rnd.IntN(3)))
+		}
+		cut = cut || parts > 1
+		counts += fmt.Sprintf("x%d", parts)
+	}
+	if cut {
+		b.shards = append(b.shards, name+"="+counts[1:])
+	}
+}

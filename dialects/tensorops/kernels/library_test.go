@@ -1,0 +1,43 @@
+package kernels
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Every kernel of the library has calls for every element type that it admits, and what it infers it binds.
+func TestSamples(t *testing.T) {
+	for _, name := range Builtin().Names() {
+		d, _ := Builtin().Find(name)
+		for _, typ := range d.SampleTypes() {
+			rnd := rand.New(rand.NewPCG(1, uint64(typ)))
+			for range 5 {
+				c, err := d.Sample(rnd, typ)
+				if err != nil {
+					t.Errorf("%s of %v: %v", name, typ, err)
+				}
+				if c == nil && !d.hasText() {
+					t.Errorf("%s has no sample of %v", name, typ)
+				}
+			}
+		}
+	}
+}
+
+func (d *Decl) hasText() bool {
+	for _, a := range d.Attrs {
+		if a.Type == TextAttr {
+			return true
+		}
+	}
+	return false
+}
+
+// Every kernel has a case, so that its page shows one.
+func TestCases(t *testing.T) {
+	for _, name := range Builtin().Names() {
+		if d, _ := Builtin().Find(name); len(d.Cases) == 0 {
+			t.Errorf("%s has no case", name)
+		}
+	}
+}

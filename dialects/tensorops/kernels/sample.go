@@ -1,0 +1,337 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Sample makes a random call of the kernel that binds, for tests: the first type variable stands for t, if it may; shapes are
+// small and awkward (0, 1, primes), optional operands and parameters are there or not, selections start at 0. It is nil if no
+// try came to anything, as for a kernel whose parameters are texts. Same source, same call. An error is a fault of the
+// declaration: shapes and types that are inferred, and then refused.
+func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+	for range 400 {
+		if c, err := d.try(rnd, t); c != nil || err != nil {
+			return c, err
+		}
+	}
+	return nil, nil
+}
+
+// SampleTypes gives the element types that the kernel's first type variable may stand for; one, scalar.Invalid, if it has none.
+func (d *Decl) SampleTypes() []scalar.DType {
+	if len(d.Types) == 0 {
+		return []scalar.DType{scalar.Invalid}
+	}
+	var out []scalar.DType
+	for _, t := range scalar.DTypes() {
+		if d.Types[0].Allows(t) && t.Bits() >= 8 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// maxSampleWork bounds the points of a sample's iteration space.
+const maxSampleWork = 60_000
+
+type sampler struct {
+	*binder
+	rnd  *rand.Rand
+	call Call
+}
+
+func (s *sampler) chance(p float64) bool { return s.rnd.Float64() < p }
+
+// try makes one call; a nil one came to nothing.
+func (d *Decl) try(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+	s := &sampler{binder: d.binder(), rnd: rnd}
+	if !s.chooseTypes(t) || !s.chooseRanks() || !s.chooseAttrs() || s.deriveTypes() != nil || s.bindAttrs(s.call.Params) != nil ||
+		s.placeAttrs() != nil || !s.chooseSizes() {
+		return nil, nil
+	}
+	for i := range d.Operands {
+		if o := &d.Operands[i]; !o.Out {
+			s.input(o)
+		}
+	}
+	if !s.infer() {
+		return nil, nil
+	}
+	in, err := d.Bind(s.call)
+	switch {
+	case err != nil && (strings.Contains(err.Error(), "misses a parameter") || strings.Contains(err.Error(), "is not a value of")):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w; the call is %+v", err, s.call)
+	case in.Work() > maxSampleWork:
+		return nil, nil
+	}
+	return &s.call, nil
+}
+
+// infer adds the outputs.
+func (s *sampler) infer() bool {
+	shapes, types, err := s.decl.Infer(s.call)
+	if err != nil {
+		return false
+	}
+	n := 0
+	for i := range s.decl.Operands {
+		o := &s.decl.Operands[i]
+		if !o.Out {
+			continue
+		}
+		if types[n] == scalar.Invalid {
+			types[n] = s.types[o.Type]
+		}
+		if !o.Optional || s.chance(0.7) {
+			s.call.Outputs = append(s.call.Outputs, PortSel{o.Name(), []Selected{selected(shapes[n], types[n])}})
+		}
+		n++
+	}
+	return true
+}
+
+func selected(shape []int64, t scalar.DType) Selected {
+	return Selected{ir.Selection{Tensor: ir.NoNode, Range: zspace.MustShape(shape...)}, t}
+}
+
+func (s *sampler) chooseTypes(t scalar.DType) bool {
+	for i, v := range s.decl.Types {
+		if v.Of != "" {
+			continue
+		}
+		if i > 0 || t == scalar.Invalid {
+			all := scalar.DTypes()
+			for t = scalar.Invalid; !v.Allows(t) || t.Bits() < 8; {
+				t = all[s.rnd.IntN(len(all))]
+			}
+		}
+		if !v.Allows(t) {
+			return false
+		}
+		s.types[v.Name] = t
+	}
+	return true
+}
+
+// chooseRanks gives every group a rank of at most 3, small ones most often.
+func (s *sampler) chooseRanks() bool {
+	for _, o := range s.decl.Operands {
+		for _, x := range o.Index {
+			if x.Group == "" {
+				continue
+			}
+			same := append(s.decl.groupsIn(x.At), x.Group)
+			s.sameRank(same)
+			if _, ok := s.ranks[x.Group]; !ok {
+				s.ranks[x.Group] = []int{0, 1, 1, 2, 2, 2, 3}[s.rnd.IntN(7)]
+			}
+			if x.At != "" {
+				s.ranks[x.Group] = max(1, s.ranks[x.Group])
+				s.sameRank(same)
+			}
+		}
+	}
+	for _, a := range s.decl.Attrs {
+		if a.Type == IntsAttr {
+			if _, ok := s.ranks[a.Of]; !ok {
+				s.ranks[a.Of] = 1 + s.rnd.IntN(2)
+			}
+		}
+	}
+	for _, l := range s.decl.Sizes {
+		if s.decl.isGroup(l.Name) {
+			s.sameRank(append(s.decl.groupsIn(l.Text), l.Name))
+		}
+	}
+	return true
+}
+
+func (s *sampler) chooseAttrs() bool {
+	for i := range s.decl.Attrs {
+		a := &s.decl.Attrs[i]
+		if a.HasDefault && a.Type != DTypeAttr && s.chance(0.35) {
+			continue
+		}
+		if !a.HasDefault && a.Type != DTypeAttr && s.chance(0.1) {
+			continue
+		}
+		v, ok := s.attrValue(a)
+		if !ok {
+			return false
+		}
+		s.call.Params = s.call.Params.With(a.Name, v)
+	}
+	return true
+}
+
+func (s *sampler) attrValue(a *AttrDecl) (ir.AttrValue, bool) {
+	switch a.Type {
+	case NumberAttr:
+		f := float64(s.rnd.IntN(4))
+		if s.fractions() {
+			f = []float64{-1.5, 0, 0.25, 0.5, 1, 2, 3}[s.rnd.IntN(7)]
+		}
+		return ir.FloatAttr(f), a.within(f)
+	case IntAttr:
+		return ir.IntAttr(s.within(a)), true
+	case BoolAttr:
+		return ir.BoolAttr(s.chance(0.5)), true
+	case WordAttr:
+		return ir.StringAttr(a.Words[s.rnd.IntN(len(a.Words))]), true
+	case IntsAttr:
+		if s.chance(0.3) {
+			return ir.IntAttr(s.within(a)), true
+		}
+		list := make([]int64, s.ranks[a.Of])
+		for i := range list {
+			list[i] = s.within(a)
+		}
+		return ir.IntsAttr(list...), true
+	case AxesAttr:
+		var list []int64
+		for i := range s.ranks[a.Of] {
+			if s.chance(0.5) {
+				list = append(list, int64(i)-int64(s.rnd.IntN(2)*s.ranks[a.Of]))
+			}
+		}
+		return ir.IntsAttr(list...), true
+	case PermAttr:
+		var list []int64
+		for _, p := range s.rnd.Perm(s.ranks[a.Of]) {
+			list = append(list, int64(p))
+		}
+		return ir.IntsAttr(list...), true
+	case AxisAttr:
+		if n, ok := s.decl.between(a.Of, a.Then); ok && s.chance(0.4) {
+			return ir.IntAttr(int64(-s.ranks[a.Then] - n)), s.ranks[a.Then]+n > 0
+		}
+		return ir.IntAttr(int64(s.ranks[a.Of])), true
+	case DTypeAttr:
+		return ir.StringAttr(s.types[a.Of].String()), true
+	}
+	return ir.AttrValue{}, false
+}
+
+// fractions says whether every type variable stands for a type that has fractions.
+func (s *sampler) fractions() bool {
+	for _, t := range s.types {
+		if !t.IsFloat() && !t.IsComplex() {
+			return false
+		}
+	}
+	return true
+}
+
+// within draws an integer inside an attribute's limits, near the least.
+func (s *sampler) within(a *AttrDecl) int64 {
+	least := int64(-2)
+	if a.Least != nil {
+		least = *a.Least
+	}
+	n := least + int64(s.rnd.IntN(4))
+	if a.Most != nil {
+		n = min(n, *a.Most)
+	}
+	return n
+}
+
+// chooseSizes gives every dimension an extent: what a size clause says, or a random one.
+func (s *sampler) chooseSizes() bool {
+	small := []int64{1, 2, 2, 3, 3, 4, 5, 7, 7, 13, 17, 31}
+	zero := s.chance(0.08)
+	for _, o := range s.decl.Operands {
+		for _, x := range o.Index {
+			n, ok := 1, len(x.To) == 0
+			if x.Group != "" {
+				n, ok = s.ranks[x.Group]
+			}
+			if s.sizeClauses() != nil {
+				return false
+			}
+			if _, known := s.sizes[x.name()]; known || !ok || x.Each {
+				continue
+			}
+			list := make([]int64, n)
+			for i := range list {
+				list[i] = small[s.rnd.IntN(len(small))]
+				if zero && s.chance(0.3) {
+					list[i] = 0
+				} else if s.chance(0.04) {
+					list[i] = 67
+				}
+			}
+			if !o.Out {
+				s.sizes[x.name()] = list
+			} else if x.At == "" {
+				s.sizes[x.name()] = list
+			}
+		}
+	}
+	return true
+}
+
+// input adds a port for an operand, unless it is optional and not chosen.
+func (s *sampler) input(o *OperandDecl) {
+	if o.Optional && s.chance(0.4) {
+		return
+	}
+	n := 1
+	if o.Variadic {
+		n = 1 + s.rnd.IntN(3)
+	}
+	t, ok := s.types[o.Type]
+	if !ok {
+		t, _ = scalar.ParseDType(o.Type)
+	}
+	p := PortSel{Name: o.Names[s.rnd.IntN(len(o.Names))]}
+	for range n {
+		p.Sel = append(p.Sel, selected(s.shape(o), t))
+	}
+	s.call.Inputs = append(s.call.Inputs, p)
+}
+
+func (s *sampler) shape(o *OperandDecl) []int64 {
+	shape := []int64{}
+	for _, x := range o.Index {
+		sizes := s.sizes[x.name()]
+		for _, y := range x.To {
+			sizes = append(sizes, s.sizes[y.name()]...)
+		}
+		switch {
+		case x.Each:
+			shape = append(shape, int64(s.rnd.IntN(5)))
+			continue
+		case x.Use == Keep:
+			for _, i := range s.axes(x.Attr) {
+				shape = append(shape, sizes[i])
+			}
+			continue
+		case x.Use == Drop:
+			shape = append(shape, s.kept(x, sizes)...)
+			continue
+		case x.Use == Broadcast && s.chance(0.4):
+			sizes = s.narrow(sizes)
+		}
+		shape = append(shape, sizes...)
+	}
+	return shape
+}
+
+// narrow gives a shape that broadcasts to another.
+func (s *sampler) narrow(sizes []int64) []int64 {
+	out := append([]int64{}, sizes[s.rnd.IntN(len(sizes)+1):]...)
+	for i := range out {
+		if s.chance(0.3) {
+			out[i] = 1
+		}
+	}
+	return out
+}
