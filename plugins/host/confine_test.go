@@ -125,3 +125,23 @@ func TestHostIsKilled(t *testing.T) {
 		})
 	}
 }
+
+// unsupervised makes this test program one whose main function does not call Supervise.
+const unsupervised = "TAPC_HOST_TEST_UNSUPERVISED"
+
+// TestWithoutSupervisor runs part of the tests again as systems other than Linux must: without a supervisor.
+func TestWithoutSupervisor(t *testing.T) {
+	if os.Getenv(unsupervised) != "" {
+		p := open(t, misbehaving(t, "good"), host.Options{Limits: limits(nil)})
+		if p.Confinement().Supervised || len(p.Confinement().Gaps()) != 3 {
+			t.Errorf("the confinement is %+v", p.Confinement())
+		}
+		return
+	}
+	t.Parallel()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^(TestWithoutSupervisor|TestRunPass|TestCancel|TestReports|TestFaultsAtStart)$")
+	cmd.Env = append(os.Environ(), unsupervised+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -98,6 +98,10 @@ func temporary() (string, error) {
 func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.Start, errStartLimit)
 	defer cancel()
+	secure, own, err := certificate()
+	if err != nil {
+		return p.fault(CannotStart, "", err.Error())
+	}
 	var failure error
 	unwatch := func() bool { return true }
 	defer func() { unwatch() }()
@@ -106,7 +110,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 		VersionedPlugins: map[int]goplugin.PluginSet{plugins.ProtocolMajor: {plugins.Service: caller{}}},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (gorunner.Runner, error) {
 			var r *attached
-			if r, failure = p.launch(ctx, p.environment(cmd.Env), exe); failure != nil {
+			if r, failure = p.launch(ctx, p.environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+own)), exe); failure != nil {
 				return nil, failure
 			}
 			unwatch = context.AfterFunc(ctx, p.stop) // from here on nothing else ends a call that hangs
@@ -114,7 +118,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 		},
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         true,
+		TLSConfig:        secure, // the plugin's certificate comes with the handshake
 		SkipHostEnv:      true,
 		StartTimeout:     p.limits.Start,
 		SyncStdout:       io.Discard,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,23 +33,44 @@ func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File) (*attac
 		p.flooded.Store(true)
 		c.stop()
 	})
+	drained := &drain{r: c.stdout, done: make(chan struct{})}
 	go func() {
 		<-c.done
 		c.stdin.Close()
-		select {
-		case <-p.tail.done:
-		case <-time.After(drainTime):
+		patience, stop := context.WithTimeout(context.Background(), drainTime)
+		defer stop()
+		for _, done := range []chan struct{}{drained.done, p.tail.done} {
+			select {
+			case <-done:
+			case <-patience.Done(): // a stranger holds the pipe
+			}
 		}
 		c.stdout.Close()
 		c.stderr.Close()
 	}()
-	out := bufio.NewReaderSize(c.stdout, maxLineLen)
+	out := bufio.NewReaderSize(drained, maxLineLen)
 	line, err := p.shake(ctx, c, out)
 	if err != nil {
 		return nil, err
 	}
 	go io.Copy(io.Discard, out)
 	return &attached{plugin: p, child: c, stdout: io.NopCloser(strings.NewReader(line + "\n"))}, nil
+}
+
+// drain notes the end of a stream, so that nobody closes it before all of it was read.
+type drain struct {
+	r    io.Reader
+	done chan struct{}
+	once sync.Once
+}
+
+// Read reads, and notes the end.
+func (d *drain) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err != nil {
+		d.once.Do(func() { close(d.done) })
+	}
+	return n, err
 }
 
 // Start does nothing: the process runs already.

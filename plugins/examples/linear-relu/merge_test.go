@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/irtest"
 	"tensortapestry.org/tapc/ir/loomjson"
+	"tensortapestry.org/tapc/plugins/conformance"
 )
 
 const example = "../../../examples/linear-relu.loom.json"
@@ -159,6 +161,23 @@ func TestNearMisses(t *testing.T) {
 			}
 			if diff := irtest.DiffAll(before, g); diff != "" || !out.Unchanged {
 				t.Errorf("changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// BenchmarkInProcess is the pass without a process of its own, at the sizes of the benchmarks in package plugins.
+func BenchmarkInProcess(b *testing.B) {
+	for _, n := range []int{1_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			g := conformance.Large(n / 2)
+			for b.Loop() {
+				b.StopTimer()
+				copied := g.Clone() // the pass changes it
+				b.StartTimer()
+				if out, err := plugin().Passes[0].Call(context.Background(), copied); err != nil || out.Unchanged {
+					b.Fatal(out, err)
+				}
 			}
 		})
 	}

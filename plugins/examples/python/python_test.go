@@ -1,0 +1,170 @@
+// Package python_test builds the plugin that is written in Python and holds it to the same kit as those in Go.
+package python_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/irtest"
+	"tensortapestry.org/tapc/plugins/conformance"
+	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/plugintest"
+)
+
+func TestMain(m *testing.M) { plugintest.Main(m) }
+
+// packages are what the plugin needs of Python.
+var packages = []string{"grpcio==1.85.1", "grpcio-tools==1.85.1", "cryptography==50.0.2"}
+
+// require is the variable that makes a missing Python a failure.
+const require = "TAPC_REQUIRE_PYTHON"
+
+// missing skips the test, unless Python was demanded.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(require) == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format+" (set "+require+"=1 to make this a failure)", args...)
+}
+
+// environment gives a virtual environment with the packages, from the cache of this machine or made now.
+func environment(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		missing(t, "there is no python3: %v", err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		missing(t, "there is no cache directory: %v", err)
+	}
+	venv := filepath.Join(cache, "tapc", "plugin-python-1")
+	if _, err := os.Stat(filepath.Join(venv, "ready")); err == nil {
+		return venv
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for _, args := range [][]string{
+		{python, "-m", "venv", "--clear", venv},
+		append([]string{filepath.Join(venv, "bin", "pip"), "-q", "--disable-pip-version-check", "install"}, packages...),
+	} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			missing(t, "Python's packages can not be installed: %v\n%s", err, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(venv, "ready"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return venv
+}
+
+// build makes the plugin: the messages of the protocol, a script that runs under the environment's Python, and its manifest.
+func build(t *testing.T) (string, host.Access) {
+	t.Helper()
+	venv := environment(t)
+	dir := t.TempDir()
+	python := filepath.Join(venv, "bin", "python")
+	protoc := exec.Command(python, "-m", "grpc_tools.protoc", "-I../../proto", "-I../../../ir/wire", "--python_out="+dir,
+		"--grpc_python_out="+dir, "plugin.proto", "tapc.proto")
+	if out, err := protoc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"tapcplugin.py", "linear_relu.py"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := fmt.Sprintf("#!%s -B\nimport os, runpy, sys\ndirectory = os.path.dirname(os.environ['TAPC_PLUGIN_PATH'])\n"+
+		"sys.path.insert(0, directory)\nrunpy.run_path(os.path.join(directory, 'linear_relu.py'), run_name='__main__')\n", python)
+	path := filepath.Join(dir, "python-linear-relu")
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	base, err := exec.Command(python, "-c", "import sys; print(sys.base_prefix, end='')").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := json.Marshal(host.Access{Read: []string{dir, venv, string(base)}}) // where this Python keeps its library
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+host.ManifestSuffix, manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	access, err := host.ReadManifest(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, access
+}
+
+func TestPython(t *testing.T) {
+	path, access := build(t)
+	t.Run("conformance", func(t *testing.T) {
+		plugintest.RunProgram(t, conformance.Subject{Path: path, Access: access, Large: 3000})
+	})
+	t.Run("as in Go", func(t *testing.T) { compare(t, path, access) })
+}
+
+// compare holds the plugin's graphs against those of the same pass in Go, but for provenance, which the Go one adds.
+func compare(t *testing.T, path string, access host.Access) {
+	ctx := context.Background()
+	python, err := host.Start(ctx, path, host.Options{Access: access})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer python.Close()
+	inGo, err := host.Start(ctx, plugintest.Build(t, "../linear-relu"), host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inGo.Close()
+	all, err := conformance.Corpus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := 0
+	for _, g := range append(all, conformance.Large(300)) {
+		want, err := inGo.RunPass(ctx, "linear-relu", nil, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := python.RunPass(ctx, "python-linear-relu", nil, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := irtest.Diff(want.Graph, got.Graph); diff != "" {
+			t.Errorf("%s (-Go +Python):\n%s", g.File, diff)
+		}
+		if !got.Unchanged {
+			merged++
+		}
+		sane(t, got.Graph)
+	}
+	if merged < 2 {
+		t.Errorf("only %d graphs were changed: nothing is compared", merged)
+	}
+}
+
+func sane(t *testing.T, g *ir.Graph) {
+	t.Helper()
+	if found := tensorops.Environment().Verify(context.Background(), g); found.HasErrors() {
+		var b bytes.Buffer
+		fmt.Fprintln(&b, found)
+		t.Error(b.String())
+	}
+}
