@@ -27,15 +27,72 @@ type Pos struct {
 
 // Node is one node of a graph. A node belongs to one graph; its ID never changes. A reference that names no node of the
 // file is kept in the graph's dangling list, so that it can be reported and written back.
+//
+// What few nodes have is kept aside, so that large graphs stay small: see UUID, Tags and Origin.
 type Node struct {
-	ID     NodeID
-	UUID   UUID
-	HasID  bool // UUID was given; otherwise one is derived when a form needs it
-	Label  string
-	Body   Body
-	Tags   []Body // sorted by kind URI, no kind twice
-	Pos    Pos
-	Origin *Origin
+	ID    NodeID
+	Pos   Pos
+	Label string
+	Body  Body
+	aside *aside
+}
+
+// aside is what only some nodes have.
+type aside struct {
+	uuid   UUID
+	hasID  bool
+	tags   []Body
+	origin *Origin
+}
+
+// UUID gives the id that the node was given; without one, a form that needs it takes Graph.UUIDOf.
+func (n *Node) UUID() (id UUID, given bool) {
+	if n.aside == nil {
+		return UUID{}, false
+	}
+	return n.aside.uuid, n.aside.hasID
+}
+
+// SetUUID gives the node an id.
+func (n *Node) SetUUID(id UUID) {
+	n.more().uuid, n.aside.hasID = id, true
+}
+
+// Tags gives the node's tags, sorted by kind URI, no kind twice. The caller does not change the list.
+func (n *Node) Tags() []Body {
+	if n.aside == nil {
+		return nil
+	}
+	return n.aside.tags
+}
+
+// SetTags replaces all tags by a list that is sorted by kind URI, no kind twice.
+func (n *Node) SetTags(tags []Body) {
+	if n.aside != nil || len(tags) > 0 {
+		n.more().tags = tags
+	}
+}
+
+// Origin says where a node that a rewrite made came from; it is nil for a node that was read.
+func (n *Node) Origin() *Origin {
+	if n.aside == nil {
+		return nil
+	}
+	return n.aside.origin
+}
+
+// SetOrigin says where the node came from.
+func (n *Node) SetOrigin(o *Origin) {
+	if n.aside != nil || o != nil {
+		n.more().origin = o
+	}
+}
+
+func (n *Node) more() *aside {
+	if n.aside == nil {
+		n.aside = &aside{}
+	}
+	return n.aside
 }
 
 // Origin says which rewrite made a node, and from which places of the source.
@@ -46,7 +103,7 @@ type Origin struct {
 
 // Tag gives the node's tag of a kind, or nil.
 func (n *Node) Tag(k *Kind) Body {
-	for _, t := range n.Tags {
+	for _, t := range n.Tags() {
 		if t.Kind() == k {
 			return t
 		}
@@ -56,21 +113,21 @@ func (n *Node) Tag(k *Kind) Body {
 
 // SetTag adds a tag or replaces the one of the same kind.
 func (n *Node) SetTag(t Body) {
-	i, found := slices.BinarySearchFunc(n.Tags, t.Kind().URI, func(a Body, uri string) int {
+	i, found := slices.BinarySearchFunc(n.Tags(), t.Kind().URI, func(a Body, uri string) int {
 		return compareStrings(a.Kind().URI, uri)
 	})
-	tags := slices.Clone(n.Tags)
+	tags := slices.Clone(n.Tags())
 	if found {
 		tags[i] = t
 	} else {
 		tags = slices.Insert(tags, i, t)
 	}
-	n.Tags = tags
+	n.SetTags(tags)
 }
 
 // DropTag removes the tag of a kind, if there is one.
 func (n *Node) DropTag(k *Kind) {
-	n.Tags = slices.DeleteFunc(slices.Clone(n.Tags), func(t Body) bool { return t.Kind() == k })
+	n.SetTags(slices.DeleteFunc(slices.Clone(n.Tags()), func(t Body) bool { return t.Kind() == k }))
 }
 
 func compareStrings(a, b string) int {
@@ -111,6 +168,14 @@ func (g *Graph) Add(body Body, label string) *Node {
 	g.nodes = append(g.nodes, n)
 	g.live++
 	return n
+}
+
+// Adopt puts a node that was made outside of the graph into it and returns the graph's own; the other is not used again.
+func (g *Graph) Adopt(n Node) *Node {
+	added := g.Add(n.Body, n.Label)
+	n.ID = added.ID
+	*added = n
+	return added
 }
 
 // Node gives the node with an id, or nil if there is none.
@@ -170,8 +235,8 @@ func (g *Graph) Dangling(id NodeID) (UUID, bool) {
 // UUIDOf gives a node's UUID: its own or, for a node made by tapc, one derived from the graph's id, the node's number and
 // label. Derived ids are stable as long as the graph's id and order are.
 func (g *Graph) UUIDOf(n *Node) UUID {
-	if n.HasID {
-		return n.UUID
+	if id, given := n.UUID(); given {
+		return id
 	}
 	return DeriveUUID(g.ID, n.Label, uint64(n.ID))
 }
@@ -187,16 +252,17 @@ func (g *Graph) GraphUUID() UUID {
 // Name gives a readable name of a node for messages: its label in quotes with its kind, or its number.
 func (g *Graph) Name(id NodeID) string {
 	n := g.Node(id)
-	switch {
-	case n == nil:
+	if n == nil {
 		if u, ok := g.Dangling(id); ok {
 			return u.String()
 		}
 		return "nothing"
-	case n.Label != "":
+	}
+	if n.Label != "" {
 		return fmt.Sprintf("%s %q", n.Body.Kind().Keyword, clip(n.Label))
-	case n.HasID:
-		return fmt.Sprintf("%s %s", n.Body.Kind().Keyword, n.UUID)
+	}
+	if u, given := n.UUID(); given {
+		return fmt.Sprintf("%s %s", n.Body.Kind().Keyword, u)
 	}
 	return fmt.Sprintf("%s #%d", n.Body.Kind().Keyword, n.ID)
 }
@@ -223,11 +289,20 @@ func (g *Graph) Clone() *Graph {
 		}
 		m := *n
 		m.Body = CloneBody(n.Body)
-		m.Tags = make([]Body, len(n.Tags))
-		for j, t := range n.Tags {
-			m.Tags[j] = CloneBody(t)
+		if n.aside != nil {
+			m.aside = n.aside.clone()
 		}
 		c.nodes[i] = &m
 	}
 	return &c
+}
+
+// clone copies what is aside; tags are copied field by field, an origin is never changed and is shared.
+func (a *aside) clone() *aside {
+	b := *a
+	b.tags = make([]Body, len(a.tags))
+	for i, t := range a.tags {
+		b.tags[i] = CloneBody(t)
+	}
+	return &b
 }

@@ -60,8 +60,8 @@ func (c *content) bytes() ([]byte, error) {
 // While passes work on a large graph, most of the memory is the graph, so they come when garbage is a part of it.
 const (
 	readingPercent = 500
-	workingPercent = 20
-	workingRoom    = 16 << 20 // bytes of garbage that are always allowed
+	workingPercent = 10
+	workingRoom    = 8 << 20 // bytes of garbage that are always allowed
 )
 
 // collectWhileReading sets the collector for reading unless the environment sets it, and says whether it did.

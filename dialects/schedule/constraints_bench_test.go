@@ -87,7 +87,7 @@ func layers(n, first, second int64) *program {
 			if a, ok := t.(*application.Application); ok {
 				a.Operation = start
 			}
-			p.Add(t, "").Tags = x.Tags
+			p.Add(t, "").SetTags(x.Tags())
 		}
 	}
 	var written []zspace.Range

@@ -122,7 +122,7 @@ func TestDamagedSchedulesAreReported(t *testing.T) {
 		d.odds = 40 + d.rng.IntN(p.Bound()*20)
 		for n := range p.Nodes() {
 			n.Body.Fields(d)
-			for _, tag := range n.Tags {
+			for _, tag := range n.Tags() {
 				tag.Fields(d)
 			}
 		}

@@ -1,6 +1,8 @@
 package tensorops
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/ir"
 	. "tensortapestry.org/tapc/ir/check/checktest"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -75,7 +77,7 @@ func schemaCases() []Case {
 		Of("types: no body", graph(func(b builder) {
 			b.Add(nil, "hollow")
 			n := b.tensor("x", "int8", "[]")
-			n.Tags = []ir.Body{nil}
+			n.SetTags([]ir.Body{nil})
 		}), []string{"TAP0103", "TAP0103"}, nil),
 		Of("types near miss: any tag on any node", graph(func(b builder) {
 			n := b.tensor("x", "int8", "[]")
@@ -86,10 +88,14 @@ func schemaCases() []Case {
 		}), nil, nil),
 		Of("schema: two nodes, one id", edit(func(op *ir.Node) {}), nil, nil),
 		Of("schema: ids", copies(func(b builder, x, y, op *ir.Node) {
-			x.HasID, x.UUID, y.HasID, y.UUID = true, id, true, id
+			x.SetUUID(id)
+			y.SetUUID(id)
 		}), []string{"TAP0111"}, []string{id.String(), `the other is tensor "x"`}),
-		Of("schema near miss: same UUID field, not given", copies(func(b builder, x, y, op *ir.Node) {
-			x.HasID, x.UUID, y.UUID = true, id, id
+		Of("schema near miss: an id that differs in its last bit", copies(func(b builder, x, y, op *ir.Node) {
+			x.SetUUID(id)
+			near := id
+			near[15] ^= 1
+			y.SetUUID(near)
 		}), nil, nil),
 		Of("schema: port name", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "x y" }), []string{"TAP0112"}, []string{`"x y"`}),
 		Of("schema: port name begins with a digit", edit(func(op *ir.Node) { opOf(op).Inputs[0].Name = "0" }), []string{"TAP0112"}, nil),
@@ -109,7 +115,7 @@ func schemaCases() []Case {
 			opOf(op).Inputs = ir.Ports{{Name: "b", Sel: sel}, {Name: "b", Sel: sel}, {Name: "a", Sel: sel}}
 		}), []string{"TAP0113", "TAP0113"}, []string{`a name after "b"`}),
 		Of("schema: tags unsorted", edit(func(op *ir.Node) {
-			op.Tags[0], op.Tags[1] = op.Tags[1], op.Tags[0]
+			slices.Reverse(op.Tags())
 		}), []string{"TAP0113"}, nil),
 		Of("schema: a port without selections", edit(func(op *ir.Node) { opOf(op).Inputs[0].Sel = nil }), []string{"TAP0114"}, nil),
 		Of("schema near miss: a port without projections", edit(func(op *ir.Node) {

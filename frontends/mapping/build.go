@@ -195,10 +195,11 @@ func (b *builder) add(n *node) error {
 	made := b.g.Add(op, "")
 	made.Pos = n.pos
 	if n.rule != "" {
-		made.Origin = &ir.Origin{Rule: n.rule}
+		origin := &ir.Origin{Rule: n.rule}
 		if n.pos != (ir.Pos{}) {
-			made.Origin.From = []ir.Pos{n.pos}
+			origin.From = []ir.Pos{n.pos}
 		}
+		made.SetOrigin(origin)
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func checkSchema(c *Context) {
 		if !c.Go() {
 			return
 		}
-		if n.HasID {
-			if other := ids[n.UUID]; other != nil {
-				c.Report(c.Error("TAP0111", n, "/id", "two nodes have the id %s", n.UUID).
+		if id, given := n.UUID(); given {
+			if other := ids[id]; other != nil {
+				c.Report(c.Error("TAP0111", n, "/id", "two nodes have the id %s", id).
 					WithNote(c.At(other, "/id"), "the other is %s", c.graph.Name(other.ID)))
 			}
-			ids[n.UUID] = n
+			ids[id] = n
 		}
 		v.node = n
 		v.visit("/body", n.Body)
@@ -58,11 +58,12 @@ type schemaVisitor struct {
 }
 
 func (v *schemaVisitor) tags(n *ir.Node) {
-	for i, t := range n.Tags {
-		if i > 0 && n.Tags[i-1].Kind().URI >= t.Kind().URI {
+	tags := n.Tags()
+	for i, t := range tags {
+		if i > 0 && tags[i-1].Kind().URI >= t.Kind().URI {
 			v.path = append(v.path[:0], TagField(t.Kind()))
 			v.report("TAP0113", "", "tags are not sorted by type, or one is there twice",
-				"a type after "+kindName(n.Tags[i-1].Kind()), kindName(t.Kind()))
+				"a type after "+kindName(tags[i-1].Kind()), kindName(t.Kind()))
 		}
 		v.visit(TagField(t.Kind()), t)
 	}

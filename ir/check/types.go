@@ -34,7 +34,7 @@ func checkTypes(c *Context) {
 			c.Report(c.Error("TAP0101", n, "/type", "%s has a type that the %s dialect does not have", c.graph.Name(n.ID), c.env.Name).
 				Want("one of "+kindNames(c.env.NodeKinds), kindName(n.Body.Kind())))
 		}
-		for i, t := range n.Tags {
+		for i, t := range n.Tags() {
 			checkTagType(c, n, i, t)
 		}
 	}

@@ -94,7 +94,7 @@ func TestAnyGraph(t *testing.T) {
 		g := irtest.Random(t, irtest.Schedule)
 		last, curved = draw(t, g, dot.Options{}), draw(t, g, dot.Options{Curves: true})
 		for n := range g.Nodes() {
-			n.UUID, n.HasID = g.UUIDOf(n), true
+			n.SetUUID(g.UUIDOf(n))
 		}
 		var b bytes.Buffer
 		if err := loomjson.Write(&b, g); err != nil {

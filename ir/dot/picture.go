@@ -183,7 +183,7 @@ func (p *picture) operationTitle(it *item) string {
 
 // sequencePoint names what an operation with an effect outside the graph is; "" for others.
 func (p *picture) sequencePoint(it *item) string {
-	for _, t := range it.node.Tags {
+	for _, t := range it.node.Tags() {
 		if !strings.HasSuffix(t.Kind().URI, "/IOSequencePoint") {
 			continue
 		}
@@ -396,7 +396,7 @@ func (p *picture) tags(it *item) {
 	if p.options.NoTags {
 		return
 	}
-	for _, tag := range it.node.Tags {
+	for _, tag := range it.node.Tags() {
 		uri := tag.Kind().URI
 		t := newTable()
 		t.wide("<b>" + html(uri[strings.LastIndexAny(uri, "/#")+1:]) + "</b>")

@@ -60,12 +60,13 @@ func recordOf(g *ir.Graph, all bool) *graphRecord {
 	}
 	for n := range g.Nodes() {
 		m := &nodeRecord{Kind: n.Body.Kind().URI, Label: n.Label, Fields: fieldsOf(g, n.Body)}
-		for _, t := range n.Tags {
+		for _, t := range n.Tags() {
 			m.Tags = append(m.Tags, tagRecord{t.Kind().URI, fieldsOf(g, t)})
 		}
 		key := g.UUIDOf(n).String()
 		if all {
-			m.Given, m.Pos, m.Origin = n.HasID, n.Pos, n.Origin
+			_, m.Given = n.UUID()
+			m.Pos, m.Origin = n.Pos, n.Origin()
 			r.Order = append(r.Order, key)
 		}
 		r.Nodes[key] = m

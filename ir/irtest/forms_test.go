@@ -57,7 +57,7 @@ func TestAnyFormToAnyForm(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				g := irtest.Random(t, irtest.Dialect(dialect))
 				for n := range g.Nodes() {
-					n.UUID, n.HasID = g.UUIDOf(n), true
+					n.SetUUID(g.UUIDOf(n))
 				}
 				g.ID, g.HasID = g.GraphUUID(), true
 				h, whole := g, true
@@ -85,8 +85,8 @@ func TestAnyFormToAnyForm(t *testing.T) {
 func TestDiffSees(t *testing.T) {
 	for name, change := range map[string]func(g *ir.Graph, n *ir.Node){
 		"label":  func(_ *ir.Graph, n *ir.Node) { n.Label += "x" },
-		"id":     func(_ *ir.Graph, n *ir.Node) { n.UUID[3]++ },
-		"tag":    func(_ *ir.Graph, n *ir.Node) { n.Tags = nil },
+		"id":     func(_ *ir.Graph, n *ir.Node) { n.SetUUID(ir.UUID{3}) },
+		"tag":    func(_ *ir.Graph, n *ir.Node) { n.SetTags(nil) },
 		"gone":   func(g *ir.Graph, n *ir.Node) { g.Remove(n.ID) },
 		"graph":  func(g *ir.Graph, _ *ir.Node) { g.ID[0]++ },
 		"tensor": func(_ *ir.Graph, n *ir.Node) { ir.EachReference(n.Body, func(r *ir.NodeID) { *r = 0 }) },

@@ -85,7 +85,7 @@ func (r *random) uuid() ir.UUID {
 func (r *random) add(body ir.Body) ir.NodeID {
 	n := r.g.Add(body, r.label())
 	if r.flip("id") {
-		n.UUID, n.HasID = r.uuid(), true
+		n.SetUUID(r.uuid())
 	}
 	if r.flip("index") {
 		n.SetTag(&tensorops.Index{Range: r.box()})
@@ -100,10 +100,11 @@ func (r *random) add(body ir.Body) ir.NodeID {
 		n.Pos = r.pos()
 	}
 	if r.flip("origin") {
-		n.Origin = &ir.Origin{Rule: r.word()}
+		o := &ir.Origin{Rule: r.word()}
 		for range r.upTo(2) {
-			n.Origin.From = append(n.Origin.From, r.pos())
+			o.From = append(o.From, r.pos())
 		}
+		n.SetOrigin(o)
 	}
 	return n.ID
 }

@@ -16,7 +16,7 @@ func Chain(n int) *ir.Graph {
 	g.ID, g.HasID = ir.DeriveUUID(ir.UUID{}, "chain", uint64(n)), true
 	named := func(body ir.Body, label string) *ir.Node {
 		node := g.Add(body, label)
-		node.UUID, node.HasID = ir.DeriveUUID(g.ID, label, uint64(node.ID)), true
+		node.SetUUID(ir.DeriveUUID(g.ID, label, uint64(node.ID)))
 		return node
 	}
 	box := func(i int) zspace.Range { return zspace.MustShape(int64(1+i%50), 64) }

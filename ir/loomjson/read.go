@@ -164,7 +164,7 @@ func (d *decoder) node(pos ir.Pos) {
 				d.skip()
 			}
 		case 4:
-			n.Tags = d.tagList()
+			n.SetTags(d.tagList())
 		}
 	}
 	if resume, depth := d.pos, d.depth; n.Body == nil && kind != nil && body >= 0 && !d.broken {
@@ -194,12 +194,16 @@ func (d *decoder) missingIn(m *members, at int) {
 
 func (d *decoder) nodeID(n *ir.Node) {
 	at := d.pos
-	n.UUID, n.HasID = d.id("the node's id")
-	other, taken := d.ids[n.UUID]
-	if !taken || !n.HasID {
+	id, given := d.id("the node's id")
+	if !given {
 		return
 	}
-	d.report(at, codeDuplicateID, schemaConstraint, "two nodes have the same id", "an id of its own", n.UUID.String())
+	n.SetUUID(id)
+	other, taken := d.ids[id]
+	if !taken {
+		return
+	}
+	d.report(at, codeDuplicateID, schemaConstraint, "two nodes have the same id", "an id of its own", id.String())
 	if last := &d.problems[len(d.problems)-1].d; last.Code == codeDuplicateID {
 		*last = last.WithNote(d.graph.At(d.graph.Node(other), "/id"), "the other is %s", d.graph.Name(other))
 	}
@@ -264,11 +268,10 @@ func (d *decoder) tagList() []ir.Body {
 
 // add puts a node into the graph and notes whether it waits for others.
 func (d *decoder) add(n *ir.Node) {
-	added := d.graph.Add(n.Body, n.Label)
-	added.UUID, added.HasID, added.Tags, added.Pos = n.UUID, n.HasID, n.Tags, n.Pos
-	if n.HasID {
-		if _, taken := d.ids[n.UUID]; !taken {
-			d.ids[n.UUID] = added.ID
+	added := d.graph.Adopt(*n)
+	if id, given := n.UUID(); given {
+		if _, taken := d.ids[id]; !taken {
+			d.ids[id] = added.ID
 		}
 	}
 	if d.owner.pending {
@@ -291,11 +294,11 @@ func nodeName(kind *ir.Kind, n *ir.Node) string {
 	if kind != nil {
 		what = kind.Keyword
 	}
-	switch {
-	case n.Label != "":
+	if n.Label != "" {
 		return what + " " + quote(n.Label)
-	case n.HasID:
-		return what + " " + n.UUID.String()
+	}
+	if id, given := n.UUID(); given {
+		return what + " " + id.String()
 	}
 	return what
 }
@@ -323,7 +326,7 @@ func (d *decoder) resolve() {
 	for _, id := range d.waiting {
 		n := d.graph.Node(id)
 		n.Body.Fields(fields)
-		for _, t := range n.Tags {
+		for _, t := range n.Tags() {
 			t.Fields(fields)
 		}
 	}

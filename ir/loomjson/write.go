@@ -207,10 +207,10 @@ func (e *encoder) node(n *ir.Node) {
 	}
 	e.key("body")
 	e.body(n.Body)
-	if len(n.Tags) > 0 {
+	if len(n.Tags()) > 0 {
 		e.key("tags")
 		tags := e.open()
-		for _, t := range n.Tags {
+		for _, t := range n.Tags() {
 			e.next(!e.any)
 			e.any = true
 			e.buf = append(append(e.buf, e.uri(t.Kind())...), ": "...)

@@ -49,7 +49,7 @@ var dialectNames = []string{"operations", "applications", "schedule"}
 // giveIDs makes a graph whose every id is given, as the derived ids depend on numbers that gaps change.
 func giveIDs(g *ir.Graph) {
 	for n := range g.Nodes() {
-		n.UUID, n.HasID = g.UUIDOf(n), true
+		n.SetUUID(g.UUIDOf(n))
 	}
 	g.ID, g.HasID = g.GraphUUID(), true
 }

@@ -52,7 +52,7 @@ func nameNodes(g *ir.Graph, order []*ir.Node) []string {
 // visit visits a node's body and tags.
 func visit(n *ir.Node, f ir.Fields) {
 	n.Body.Fields(f)
-	for _, t := range n.Tags {
+	for _, t := range n.Tags() {
 		t.Fields(f)
 	}
 }

@@ -296,7 +296,7 @@ func (d *decoder) nodeID(n *ir.Node, at int) {
 		}
 	}
 	d.ids[u] = n.ID
-	n.UUID, n.HasID = u, true
+	n.SetUUID(u)
 }
 
 func (d *decoder) tag(n *ir.Node, kind *ir.Kind, at int) {
@@ -305,8 +305,8 @@ func (d *decoder) tag(n *ir.Node, kind *ir.Kind, at int) {
 	}
 	tag := kind.New()
 	d.read(0, tag.Fields)
-	if last := len(n.Tags) - 1; last < 0 || n.Tags[last].Kind().URI < kind.URI {
-		n.Tags = append(n.Tags, tag)
+	if tags := n.Tags(); len(tags) == 0 || tags[len(tags)-1].Kind().URI < kind.URI {
+		n.SetTags(append(tags, tag))
 		return
 	}
 	n.SetTag(tag)
@@ -337,12 +337,13 @@ func (d *decoder) origin(n *ir.Node) {
 		d.failHere("the name of a rule in quotes")
 		return
 	}
-	n.Origin = &ir.Origin{Rule: d.quoted()}
+	o := &ir.Origin{Rule: d.quoted()}
+	n.SetOrigin(o)
 	if !d.take('[') {
 		return
 	}
 	for k := 0; d.more(k, ']'); k++ {
-		n.Origin.From = append(n.Origin.From, d.docPos())
+		o.From = append(o.From, d.docPos())
 	}
 }
 
@@ -367,7 +368,7 @@ func (d *decoder) settle() {
 		visit(n, fields)
 		fill := func(s *ir.Selection) { d.fill(s, w.at) }
 		ir.EachSelection(n.Body, fill)
-		for _, t := range n.Tags {
+		for _, t := range n.Tags() {
 			ir.EachSelection(t, fill)
 		}
 	}

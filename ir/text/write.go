@@ -99,18 +99,18 @@ func (e *encoder) node(n *ir.Node) {
 		e.put(" = ")
 	}
 	e.body(n.Body)
-	if e.options.IDs && n.HasID {
-		e.id(n.UUID)
+	if id, given := n.UUID(); given && e.options.IDs {
+		e.id(id)
 	}
 	if e.options.Positions && n.Pos != (ir.Pos{}) {
 		e.put(" " + wordPlace)
 		e.pos(n.Pos, '(')
 		e.put(")")
 	}
-	if e.options.Provenance && n.Origin != nil {
-		e.origin(n.Origin)
+	if o := n.Origin(); o != nil && e.options.Provenance {
+		e.origin(o)
 	}
-	for _, t := range n.Tags {
+	for _, t := range n.Tags() {
 		e.put("\n    ")
 		e.body(t)
 	}

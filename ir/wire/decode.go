@@ -259,7 +259,8 @@ func (d *decoder) readNode(b []byte, limits Limits) {
 	n := d.graph.Add(nil, "")
 	d.node = int(n.ID)
 	if m.find(nodeID) {
-		if n.UUID, n.HasID = m.uuid(); !n.HasID {
+		id, ok := m.uuid()
+		if n.SetUUID(id); !ok {
 			d.fail("malformed id")
 		}
 	}
@@ -273,7 +274,7 @@ func (d *decoder) readNode(b []byte, limits Limits) {
 		n.Pos = d.pos(&m)
 	}
 	if m.find(nodeOrigin) {
-		n.Origin = d.origin(&m)
+		n.SetOrigin(d.origin(&m))
 	}
 	for m.num != 0 && d.err == nil {
 		d.readPart(&m, n)
@@ -387,7 +388,7 @@ func (d *decoder) checkReferences() error {
 			}
 		}
 		ir.EachReference(n.Body, check)
-		for _, t := range n.Tags {
+		for _, t := range n.Tags() {
 			ir.EachReference(t, check)
 		}
 	}

@@ -88,20 +88,20 @@ func (w *Writer) node() {
 	at := e.open(graphNodes)
 	e.varint(nodeGap, uint64(w.gap))
 	w.gap = 0
-	if n.HasID {
-		e.bytes(nodeID, n.UUID[:])
+	if id, given := n.UUID(); given {
+		e.bytes(nodeID, id[:])
 	}
 	e.str(nodeLabel, n.Label)
 	if n.Pos != (ir.Pos{}) {
 		e.pos(nodePos, n.Pos)
 	}
-	if n.Origin != nil {
-		e.origin(n.Origin)
+	if o := n.Origin(); o != nil {
+		e.origin(o)
 	}
 	body := e.open(nodeBody + protowire.Number(n.Body.Kind().Num))
 	n.Body.Fields(e)
 	e.shut(body)
-	for _, t := range byNumber(n.Tags) {
+	for _, t := range byNumber(n.Tags()) {
 		tag := e.open(nodeTag + protowire.Number(t.Kind().Num))
 		t.Fields(e)
 		e.shut(tag)

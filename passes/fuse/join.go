@@ -37,7 +37,7 @@ func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 	j.joined.After = mergeAfter(k.After, c.After, producer)
 	n.Label = j.joined.Name
 	n.Body = j.joined
-	n.Origin = &ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)}
+	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
 	f.rewire(producer, consumer, k)
 	f.g.Remove(producer)
 }
@@ -45,8 +45,8 @@ func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 func origins(nodes ...*ir.Node) []ir.Pos {
 	var from []ir.Pos
 	for _, n := range nodes {
-		if n.Origin != nil {
-			from = append(from, n.Origin.From...)
+		if o := n.Origin(); o != nil {
+			from = append(from, o.From...)
 		} else {
 			from = append(from, n.Pos)
 		}

@@ -172,7 +172,7 @@ func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID) e
 	k.After = after.list
 	n := l.g.Add(k, name)
 	n.Pos = node.Pos
-	n.Origin = &ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}}
+	n.SetOrigin(&ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}})
 	return l.wrote(n.ID, k, in, box)
 }
 

@@ -170,11 +170,11 @@ func TestOrigin(t *testing.T) {
 			continue
 		}
 		var lines []int32
-		for _, p := range n.Origin.From {
+		for _, p := range n.Origin().From {
 			lines = append(lines, p.Line)
 		}
-		if n.Origin.Rule != "relu-relu" || !slices.Equal(lines, []int32{3, 2, 1}) || n.Pos.Line != 3 {
-			t.Errorf("%+v at %v", n.Origin, n.Pos)
+		if n.Origin().Rule != "relu-relu" || !slices.Equal(lines, []int32{3, 2, 1}) || n.Pos.Line != 3 {
+			t.Errorf("%+v at %v", n.Origin(), n.Pos)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (e *edit) become(o Operand, out ir.Selection, first bool) {
 		body.Outputs = insertPort(body.Outputs, ir.Port{Name: port, Sel: []ir.Selection{out}})
 	}
 	e.index.producer[out.Tensor] = n.ID
-	n.Origin = e.origin
+	n.SetOrigin(e.origin)
 }
 
 func (e *edit) g() *ir.Graph { return e.index.g }
@@ -164,7 +164,8 @@ func output(body *tensorops.Operation, op *Op, i int) ir.Selection {
 // add puts a node that the rule makes into the graph and the index.
 func (e *edit) add(body ir.Body, label string) *ir.Node {
 	n := e.g().Add(body, label)
-	n.Pos, n.Origin = e.root.Pos, e.origin
+	n.Pos = e.root.Pos
+	n.SetOrigin(e.origin)
 	e.index.grow(e.g().Bound())
 	if body.Kind() == tensorops.OperationKind {
 		e.index.marks[n.ID] = isOperation
@@ -305,8 +306,8 @@ func (d *driver) originOf(r *Rule, root *ir.Node, more []ir.NodeID) *ir.Origin {
 	o := &ir.Origin{Rule: r.Name}
 	add := func(n *ir.Node) {
 		from := []ir.Pos{n.Pos}
-		if n.Origin != nil {
-			from = n.Origin.From
+		if earlier := n.Origin(); earlier != nil {
+			from = earlier.From
 		}
 		for _, p := range from {
 			if p != (ir.Pos{}) && len(o.From) < maxFrom && !slices.Contains(o.From, p) {

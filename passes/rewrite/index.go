@@ -114,7 +114,7 @@ func (ix *index) addNode(n *ir.Node) bool {
 	default:
 		ix.pin(ir.References(b))
 	}
-	for _, t := range n.Tags {
+	for _, t := range n.Tags() {
 		switch t.(type) {
 		case *tensorops.Signature, *tensorops.Index, *tensorops.IOSequencePoint:
 		default:

@@ -91,7 +91,7 @@ func dropMap(s *tensorops.Signature, x item) {
 func tags(g *ir.Graph) []item {
 	var out []item
 	for n := range g.Nodes() {
-		for i := len(n.Tags) - 1; i >= 0; i-- {
+		for i := len(n.Tags()) - 1; i >= 0; i-- {
 			out = append(out, item{node: n.ID, a: i})
 		}
 	}
@@ -101,8 +101,8 @@ func tags(g *ir.Graph) []item {
 func dropTags(g *ir.Graph, items []item) int {
 	done := 0
 	for _, x := range items {
-		if n := g.Node(x.node); n != nil && x.a < len(n.Tags) {
-			n.DropTag(n.Tags[x.a].Kind())
+		if n := g.Node(x.node); n != nil && x.a < len(n.Tags()) {
+			n.DropTag(n.Tags()[x.a].Kind())
 			done++
 		}
 	}
@@ -186,7 +186,7 @@ func shorten(g *ir.Graph, items []item) int {
 
 func visitRanges(n *ir.Node, l *lengths) {
 	n.Body.Fields(l)
-	for _, t := range n.Tags {
+	for _, t := range n.Tags() {
 		t.Fields(l)
 	}
 }

@@ -103,7 +103,7 @@ func (m *merger) apply(x pair) error {
 	op.Params = op.Params.With("activation", ir.StringAttr("relu"))
 	op.Outputs = op.Outputs.Clone()
 	op.Outputs[0].Sel[0] = x.result
-	x.linear.Origin = &ir.Origin{Rule: "linear-relu", From: []ir.Pos{x.linear.Pos, x.relu.Pos}}
+	x.linear.SetOrigin(&ir.Origin{Rule: "linear-relu", From: []ir.Pos{x.linear.Pos, x.relu.Pos}})
 	m.g.Remove(x.relu.ID)
 	m.g.Remove(x.between)
 	if tensorops.SignatureOf(x.linear) == nil {

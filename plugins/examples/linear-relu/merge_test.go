@@ -66,8 +66,8 @@ func TestMerges(t *testing.T) {
 	if g.Node(before) != nil || g.Len() != 5 {
 		t.Errorf("y is still there, or %d nodes are left and not 5", g.Len())
 	}
-	if n := find(t, g, "linear"); n.Origin == nil || len(n.Origin.From) != 2 {
-		t.Errorf("provenance is %+v", n.Origin)
+	if n := find(t, g, "linear"); n.Origin() == nil || len(n.Origin().From) != 2 {
+		t.Errorf("provenance is %+v", n.Origin())
 	}
 	verify(t, g)
 }

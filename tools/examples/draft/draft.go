@@ -45,7 +45,7 @@ func (g *Graph) id(label string) ir.UUID {
 }
 
 func (g *Graph) identify(n *ir.Node, label string) *ir.Node {
-	n.UUID, n.HasID = g.id(label), true
+	n.SetUUID(g.id(label))
 	return n
 }
 
