@@ -3,6 +3,7 @@ package mapping
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -98,24 +99,29 @@ func (r *Region) outputs() ([]Value, error) {
 
 // builder makes the graph of what the outputs need.
 type builder struct {
-	m *mapper
-	g *ir.Graph
+	m    *mapper
+	g    *ir.Graph
+	used map[*Tensor]bool // by an operation, or as an output
 }
 
 func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph, error) {
-	b := &builder{m: m, g: ir.New()}
+	b := &builder{m: m, g: ir.New(), used: map[*Tensor]bool{}}
 	b.g.File = fg.File
 	finals, err := m.finals(fg, outputs)
 	if err != nil {
 		return nil, err
 	}
 	live, used := m.live(finals)
+	maps.Copy(b.used, used)
+	for _, t := range finals {
+		b.used[t] = true
+	}
 	for _, t := range inputs {
 		if _, err := b.tensor(t); err != nil {
 			return nil, err
 		}
 		if !used[t] {
-			b.add(&node{kernel: "op:import", out: []portTensors{{"result", []*Tensor{t}}}})
+			b.add(&node{kernel: "op:import", out: []portTensors{{port: "result", tensors: []*Tensor{t}}}})
 		}
 	}
 	for _, n := range m.nodes {
@@ -127,7 +133,7 @@ func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph,
 	}
 	for _, t := range finals {
 		if used[t] {
-			if err := b.add(&node{kernel: "op:export", in: []portTensors{{"tensor", []*Tensor{t}}}}); err != nil {
+			if err := b.add(&node{kernel: "op:export", in: []portTensors{{port: "tensor", tensors: []*Tensor{t}}}}); err != nil {
 				return nil, err
 			}
 		}
@@ -148,9 +154,9 @@ func (m *mapper) finals(fg *Graph, outputs []Value) ([]*Tensor, error) {
 		t := v.Tensor
 		if t.from == nil || taken[t] {
 			m.rule = "output"
-			n := &node{kernel: "op:cast", rule: "output", in: []portTensors{{"tensor", []*Tensor{t}}}}
+			n := &node{kernel: "op:copy", rule: "output", in: []portTensors{{port: "tensor", tensors: []*Tensor{t}}}}
 			c := &Tensor{DType: t.DType, Shape: t.Shape, from: n, id: ir.NoNode}
-			n.out = []portTensors{{"result", []*Tensor{c}}}
+			n.out = []portTensors{{port: "result", tensors: []*Tensor{c}}}
 			m.nodes = append(m.nodes, n)
 			t = c
 		}
@@ -189,7 +195,8 @@ func (b *builder) add(n *node) error {
 	if op.Inputs, err = b.ports(n.in); err != nil {
 		return err
 	}
-	if op.Outputs, err = b.ports(n.out); err != nil {
+	out := slices.DeleteFunc(slices.Clone(n.out), func(p portTensors) bool { return p.optional && !slices.ContainsFunc(p.tensors, b.isUsed) })
+	if op.Outputs, err = b.ports(out); err != nil {
 		return err
 	}
 	made := b.g.Add(op, "")
@@ -203,6 +210,8 @@ func (b *builder) add(n *node) error {
 	}
 	return nil
 }
+
+func (b *builder) isUsed(t *Tensor) bool { return b.used[t] }
 
 func (b *builder) ports(list []portTensors) (ir.Ports, error) {
 	out := make(ir.Ports, len(list))

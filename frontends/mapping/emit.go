@@ -39,8 +39,9 @@ type node struct {
 }
 
 type portTensors struct {
-	port    string
-	tensors []*Tensor
+	port     string
+	tensors  []*Tensor
+	optional bool // an output that is left out where nothing takes it
 }
 
 type portArg struct {
@@ -64,8 +65,10 @@ func (m *mapper) apply(kernel string, attrs []Attr, args ...Value) (Value, error
 	return m.call(c)
 }
 
-// call makes an operation and gives its result, or the list of its results. The parameters dtype, shape and
-// results, where the kernel has none of these names, say what the result is and how many there are.
+// resultsParam is the parameter of a call that says how many results a variadic output has.
+const resultsParam = "results"
+
+// call makes an operation and gives its result, or the list of its results.
 func (m *mapper) call(c call) (Value, error) {
 	decl, ok := m.opt.Library.Find(c.kernel)
 	if !ok {
@@ -75,43 +78,30 @@ func (m *mapper) call(c call) (Value, error) {
 	if err := m.inputs(n, decl, c.args); err != nil {
 		return Value{}, err
 	}
-	var dtype scalar.DType
-	var shape []int64
 	results := 1
 	for _, a := range c.attrs {
-		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name })
-		var err error
-		switch {
-		case a.Name == "dtype" && !declared:
-			dtype, err = typeOf(a.Value)
-		case a.Name == "results" && !declared:
+		if a.Name == resultsParam {
 			results = int(min(max(a.Value.Int, 1), 1<<16))
-		case a.Name == "shape" && !declared:
-			if shape, ok = a.Value.ints(); !ok {
-				err = fmt.Errorf("kernel %s: shape: expected a list of sizes", c.kernel)
-			}
-		default:
-			var v ir.AttrValue
-			if v, err = attrValue(a.Value); err == nil {
-				n.params = n.params.With(a.Name, v)
-			}
+			continue
 		}
+		v, err := attrValue(a.Value)
 		if err != nil {
-			return Value{}, err
+			return Value{}, fmt.Errorf("kernel %s, %s: %w", c.kernel, a.Name, err)
 		}
+		n.params = n.params.With(a.Name, v)
 	}
-	return m.finish(n, decl, dtype, shape, results)
+	return m.finish(n, decl, results)
 }
 
 // finish finds the types of the results and computes them when all inputs are known and small.
-func (m *mapper) finish(n *node, decl *kernels.Decl, dtype scalar.DType, shape []int64, results int) (Value, error) {
-	outs, err := infer(decl, n, dtype, shape, results)
+func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error) {
+	outs, err := infer(decl, n, results)
 	if err != nil {
 		return Value{}, err
 	}
 	var values []Value
 	for _, p := range outs {
-		ts := portTensors{port: p.Name}
+		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Optional && o.Name() == p.Name })}
 		for _, s := range p.Sel {
 			if size := elements(s.Sel.Range.Shape()); size < 0 || size > 1<<50 {
 				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(s.Sel.Range.Shape()))
@@ -129,7 +119,7 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, dtype scalar.DType, shape [
 	} else {
 		m.nodes = append(m.nodes, n)
 	}
-	if len(values) == 1 && results == 1 {
+	if len(values) == 1 && results == 1 && !slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic }) {
 		return values[0], nil
 	}
 	return Value{Kind: List, List: values}, nil
@@ -172,7 +162,7 @@ func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
 		if i := slices.IndexFunc(n.in, func(p portTensors) bool { return p.port == o.Name() }); i >= 0 {
 			n.in[i].tensors = append(n.in[i].tensors, ts...)
 		} else {
-			n.in = append(n.in, portTensors{o.Name(), ts})
+			n.in = append(n.in, portTensors{port: o.Name(), tensors: ts})
 		}
 	}
 	slices.SortFunc(n.in, func(a, b portTensors) int { return strings.Compare(a.port, b.port) })

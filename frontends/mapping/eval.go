@@ -18,6 +18,8 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 // env is what the names in an expression stand for.
 type env struct {
 	vars  map[string]Value
+	lets  map[string]*clause // of the rule, computed when they are first needed
+	root  *env               // that holds lets; nil for one without
 	m     *mapper // nil where only literals are allowed
 	steps *int
 }
@@ -26,7 +28,7 @@ type env struct {
 const maxSteps = 1 << 20
 
 func (e *env) child() *env {
-	c := &env{vars: make(map[string]Value, len(e.vars)), m: e.m, steps: e.steps}
+	c := &env{vars: make(map[string]Value, len(e.vars)), root: e.root, m: e.m, steps: e.steps}
 	for k, v := range e.vars {
 		c.vars[k] = v
 	}
@@ -43,7 +45,7 @@ func (e *env) eval(x *expr) (Value, error) {
 	case exprLit:
 		return x.lit, nil
 	case exprName:
-		return e.vars[x.text], nil
+		return e.name(x.text)
 	case exprIf:
 		c, err := e.truth(x.args[0])
 		if err != nil {
@@ -60,6 +62,8 @@ func (e *env) eval(x *expr) (Value, error) {
 		return Value{Kind: List, List: l}, err
 	case exprFor:
 		return e.each(x)
+	case exprFold:
+		return e.fold(x)
 	case exprIndex, exprSlice:
 		return e.part(x)
 	case exprDef:
@@ -88,6 +92,41 @@ func (e *env) eval(x *expr) (Value, error) {
 		err = fmt.Errorf("%s: %w", x.text, err)
 	}
 	return v, err
+}
+
+// name gives what a name stands for. A let is computed when it is first needed, so that what no output needs costs nothing.
+func (e *env) name(name string) (Value, error) {
+	if v, ok := e.vars[name]; ok || e.root == nil {
+		return v, nil
+	}
+	root := e.root
+	if c := root.lets[name]; c != nil {
+		if _, done := root.vars[name]; !done {
+			if err := root.let(c); err != nil {
+				return Value{}, err
+			}
+		}
+	}
+	return root.vars[name], nil
+}
+
+// fold computes "fold acc = first for name in list do next".
+func (e *env) fold(x *expr) (Value, error) {
+	parts, err := e.all(x.args[:2])
+	if err != nil {
+		return Value{}, err
+	}
+	if parts[1].Kind != List {
+		return Value{}, fmt.Errorf("fold: expected a list, found %v", parts[1].Kind)
+	}
+	inner, acc := e.child(), parts[0]
+	for _, v := range parts[1].List {
+		inner.vars[x.ports[0]], inner.vars[x.text] = acc, v
+		if acc, err = inner.eval(x.args[2]); err != nil {
+			return Value{}, err
+		}
+	}
+	return acc, nil
 }
 
 func isRefusal(err error) bool {
@@ -225,12 +264,16 @@ func (e *env) operator(x *expr) (Value, error) {
 	return arithmetic(x.text, a, b)
 }
 
-var tensorOps = map[string]string{"+": "add", "-": "sub", "*": "mul", "/": "div"}
+// tensorOps are the kernels that operators between tensors stand for. == and != compare identities and never make an operation.
+var tensorOps = map[string]string{"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floor_div", "%": "mod",
+	"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 func (e *env) unary(op string, v Value) (Value, error) {
 	switch {
 	case op == "not" && v.Kind == Bool:
 		return BoolValue(v.Int == 0), nil
+	case op == "not" && v.Kind == TensorKind && e.m != nil:
+		return e.m.apply("not", nil, v)
 	case op == "-" && v.Kind == Int && v.Int != math.MinInt64:
 		return IntValue(-v.Int), nil
 	case op == "-" && v.Kind == Float:

@@ -16,7 +16,8 @@ const (
 	exprBinary
 	exprUnary
 	exprList
-	exprFor // [body for name in list if cond]
+	exprFor  // [body for name in list if cond]
+	exprFold // fold acc = init for name in list do body
 	exprIndex
 	exprSlice
 	exprCall   // of a built-in function
@@ -49,6 +50,9 @@ func (p *parser) expr() (*expr, error) {
 		return nil, fmt.Errorf("nested deeper than %d", maxNest)
 	}
 	defer func() { p.depth-- }()
+	if p.accept("fold") {
+		return p.fold()
+	}
 	if !p.accept("if") {
 		return p.binary(0)
 	}
@@ -66,6 +70,41 @@ func (p *parser) expr() (*expr, error) {
 		}
 	}
 	return e, nil
+}
+
+// fold reads the rest of "fold ACC = FIRST for NAME in LIST do NEXT": NEXT is computed for every entry, with ACC standing for
+// the result so far.
+func (p *parser) fold() (*expr, error) {
+	e := &expr{kind: exprFold, args: make([]*expr, 3), ports: make([]string, 1), line: p.peek().line}
+	var err error
+	if e.ports[0], err = p.name(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("="); err != nil {
+		return nil, err
+	}
+	if e.args[0], err = p.expr(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("for"); err != nil {
+		return nil, err
+	}
+	if e.text, err = p.name(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("in"); err != nil {
+		return nil, err
+	}
+	if e.args[1], err = p.expr(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("do"); err != nil {
+		return nil, err
+	}
+	defer func(n int) { p.scope = p.scope[:n] }(len(p.scope))
+	p.scope = append(p.scope, e.ports[0], e.text)
+	e.args[2], err = p.expr()
+	return e, err
 }
 
 // levels are the infix operators by rising strength.
@@ -185,6 +224,7 @@ func (p *parser) list(line int) (*expr, error) {
 	if p.accept("]") {
 		return &expr{kind: exprList, line: line}, nil
 	}
+	defer func(n int) { p.scope = p.scope[:n] }(len(p.scope))
 	if name, ok := p.forName(); ok {
 		p.scope = append(p.scope, name)
 	}
@@ -258,7 +298,7 @@ func (p *parser) call(t token) (*expr, error) {
 		e.kind, e.def = exprDef, p.table.defs[t.text]
 	default:
 		e.kind = exprKernel
-		p.table.Kernels = append(p.table.Kernels, t.text)
+		p.table.calls = append(p.table.calls, e)
 	}
 	p.next()
 	for !p.accept(")") {

@@ -38,7 +38,7 @@ var functions = map[string]function{
 	"data":            {1, 1, dataTensor},
 	"len":             {1, 1, length},
 	"range":           {1, 3, rangeList},
-	"repeat":          {2, 2, repeatList},
+	"times":           {2, 2, repeatList},
 	"least":           {1, 9, extremum(func(x, y float64) bool { return x < y })},
 	"greatest":        {1, 9, extremum(func(x, y float64) bool { return x > y })},
 	"product":         {1, 1, product},
@@ -55,8 +55,9 @@ var functions = map[string]function{
 	"broadcast_shape": {1, 9, broadcastShapes},
 	"refuse":          {1, 1, func(_ *env, a []Value) (Value, error) { return Value{}, refuse("%s", a[0].Str) }},
 	"typed":           {1, 1, typed},
-	"split_letters":   {1, 1, letters},
+	"einsum_labels":   {2, 2, einsumLabels},
 	"index":           {2, 2, indexOf},
+	"last_index":      {2, 2, lastIndexOf},
 	"outputs":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(e.m.results)), nil }},
 	"used":            {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used[a[0].Str]), nil }},
 }
@@ -392,6 +393,9 @@ func toInt(_ *env, a []Value) (Value, error) {
 }
 
 func toFloat(_ *env, a []Value) (Value, error) {
+	if a[0].Kind == Bool {
+		return FloatValue(float64(a[0].Int)), nil
+	}
 	f, ok := a[0].number()
 	if !ok {
 		return Value{}, fmt.Errorf("expected a number, found %v", a[0].Kind)
@@ -453,18 +457,17 @@ func broadcast(a, b []int64) ([]int64, bool) {
 	return out, true
 }
 
-// letters splits a string into its bytes, without spaces.
-func letters(_ *env, a []Value) (Value, error) {
-	out := Value{Kind: List, List: []Value{}}
-	for _, c := range a[0].Str {
-		if c != ' ' {
-			out.List = append(out.List, StringValue(string(c)))
-		}
-	}
-	return out, nil
-}
-
 // indexOf gives the first position of a value in a list, -1 if it is not there.
 func indexOf(_ *env, a []Value) (Value, error) {
 	return IntValue(int64(slices.IndexFunc(a[0].List, a[1].equal))), nil
+}
+
+// lastIndexOf gives the last position of a value in a list, -1 if it is not there.
+func lastIndexOf(_ *env, a []Value) (Value, error) {
+	for i, v := range slices.Backward(a[0].List) {
+		if a[1].equal(v) {
+			return IntValue(int64(i)), nil
+		}
+	}
+	return IntValue(-1), nil
 }

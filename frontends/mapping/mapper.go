@@ -315,7 +315,8 @@ func (m *mapper) hopeless(r *Region, op *Op) (cause, reason string) {
 // apply1 runs one rule on one operation.
 func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64) ([]Value, error) {
 	m.steps = 0
-	e := &env{vars: map[string]Value{"opset": IntValue(version)}, m: m, steps: &m.steps}
+	e := &env{vars: map[string]Value{"opset": IntValue(version)}, lets: map[string]*clause{}, m: m, steps: &m.steps}
+	e.root = e
 	if err := bindInputs(rule, e, in); err != nil {
 		return nil, err
 	}
@@ -326,26 +327,42 @@ func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64
 	for i, o := range rule.Out {
 		m.used[o] = i < len(op.Out) && op.Out[i] != ""
 	}
-	for _, c := range rule.clauses {
-		if err := e.clause(c); err != nil {
-			return nil, err
+	for i := range rule.clauses {
+		c := &rule.clauses[i]
+		for _, name := range c.names {
+			e.lets[name] = c
+		}
+		if len(c.names) == 0 {
+			if err := e.need(c); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return rule.results(e, op)
 }
 
-func (e *env) clause(c clause) error {
+func (e *env) need(c *clause) error {
 	v, err := e.eval(c.value)
 	switch {
 	case err != nil:
 		return err
-	case len(c.names) == 0 && v.Kind != Bool:
+	case v.Kind != Bool:
 		return fmt.Errorf("need: expected a truth value, found %v", v.Kind)
-	case len(c.names) == 0 && v.Int == 0:
+	case v.Int == 0:
 		return &Refusal{c.reason}
+	}
+	return nil
+}
+
+// let binds the names of a clause.
+func (e *env) let(c *clause) error {
+	v, err := e.eval(c.value)
+	switch {
+	case err != nil:
+		return err
 	case len(c.names) == 1:
 		e.vars[c.names[0]] = v
-	case len(c.names) > 1:
+	default:
 		if v.Kind != List || len(v.List) < len(c.names) {
 			return fmt.Errorf("expected %d values, found %v", len(c.names), v.Kind)
 		}
@@ -430,7 +447,10 @@ func (rule *Rule) results(e *env, op *Op) ([]Value, error) {
 		if i >= len(rule.Out) {
 			return nil, refuse("output %d is not supported", i)
 		}
-		v := e.vars[rule.Out[i]]
+		v, err := e.name(rule.Out[i])
+		if err != nil {
+			return nil, err
+		}
 		if v.Kind == List && i == len(rule.Out)-1 && len(op.Out) >= len(rule.Out) { // the last one takes the rest
 			for j, x := range v.List {
 				if i+j < len(out) {

@@ -12,7 +12,8 @@ type Table struct {
 	Name      string
 	Namespace string
 	Rules     []*Rule
-	Kernels   []string // that the rules call, sorted
+	file      string
+	calls     []*expr // of kernels
 	defs      map[string]*def
 }
 
@@ -64,12 +65,10 @@ func ParseWith(file, text string, earlier []*Table) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	p := &parser{tokens: tokens, earlier: earlier, table: &Table{defs: map[string]*def{}}}
+	p := &parser{tokens: tokens, earlier: earlier, table: &Table{file: file, defs: map[string]*def{}}}
 	if err := p.file(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", file, p.peek().line, err)
 	}
-	slices.Sort(p.table.Kernels)
-	p.table.Kernels = slices.Compact(p.table.Kernels)
 	return p.table, nil
 }
 
@@ -122,7 +121,7 @@ func (p *parser) name() (string, error) {
 }
 
 var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
-	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "table": true}
+	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "do": true, "table": true}
 
 func (p *parser) file() error {
 	if err := p.expect("table"); err != nil {
@@ -259,8 +258,12 @@ func (p *parser) versions(r *Rule) error {
 		return err
 	}
 	r.Name += fmt.Sprintf("@%d", r.From)
-	if err = p.expect(".."); err != nil || p.peek().kind != tokNumber {
-		return err
+	if !p.accept("..") {
+		r.To = r.From
+		return nil
+	}
+	if p.peek().kind != tokNumber {
+		return nil
 	}
 	r.To, err = strconv.ParseInt(p.next().text, 10, 32)
 	return err
@@ -321,6 +324,11 @@ func (p *parser) clause(r *Rule) (bool, error) {
 		} else {
 			c.names = make([]string, 1)
 			c.names[0], err = p.name()
+		}
+		for _, name := range c.names {
+			if err == nil && slices.Contains(p.scope, name) {
+				err = fmt.Errorf("%s is bound already", name)
+			}
 		}
 		if err == nil {
 			err = p.expect("=")

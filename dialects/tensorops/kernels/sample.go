@@ -95,7 +95,7 @@ func (s *sampler) infer() bool {
 		}
 		n++
 	}
-	return true
+	return len(s.call.Outputs) > 0
 }
 
 func selected(shape []int64, t scalar.DType) Selected {

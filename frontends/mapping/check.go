@@ -1,0 +1,53 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+)
+
+// Check holds every kernel call of a table to a library: that the kernel is there, and the ports and parameters that are
+// named. All that is wrong is reported, each with its line.
+func (t *Table) Check(lib *kernels.Library) error {
+	var all []error
+	for _, c := range t.calls {
+		if err := checkCall(c, lib); err != nil {
+			all = append(all, fmt.Errorf("%s:%d: %w", t.file, c.line, err))
+		}
+	}
+	for _, r := range t.Rules {
+		if r.To >= 0 && r.To < r.From {
+			all = append(all, fmt.Errorf("%s:%d: rule %s: expected a version of at least %d behind \"..\", found %d", t.file, r.Line, r.Name, r.From, r.To))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func checkCall(c *expr, lib *kernels.Library) error {
+	decl, ok := lib.Find(c.text)
+	if !ok {
+		return fmt.Errorf("%s is neither a function nor a kernel", c.text)
+	}
+	args := make([]portArg, len(c.args))
+	for i := range args {
+		args[i] = portArg{port: c.ports[i], value: Value{Kind: List}}
+	}
+	if _, err := place(decl, args); err != nil {
+		return err
+	}
+	variadic := slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic })
+	seen := map[string]bool{}
+	for _, a := range c.attrs {
+		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.name })
+		if !declared && !(a.name == resultsParam && variadic) {
+			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.name)
+		}
+		if seen[a.name] {
+			return fmt.Errorf("kernel %s: parameter %s is given twice", decl.Name, a.name)
+		}
+		seen[a.name] = true
+	}
+	return nil
+}
