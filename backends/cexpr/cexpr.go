@@ -320,8 +320,8 @@ func (w *Writer) boolean(op scalar.Op, a []string) string {
 	switch op {
 	case scalar.Not:
 		return "(!" + a[0] + ")"
-	case scalar.And, scalar.Or, scalar.Xor:
-		return "(" + a[0] + " " + infix[op] + " " + a[1] + ")"
+	case scalar.And, scalar.Or, scalar.Xor: // a number: compilers take & of two truths for a mistyped &&
+		return "((int)" + a[0] + " " + infix[op] + " " + a[1] + ")"
 	case scalar.IsNaN, scalar.IsInf:
 		return "0"
 	}

@@ -80,6 +80,9 @@ func (n *Nest) at(e *scalar.Expr) {
 	loop := n.Kernel.Loops[e.Over[0]]
 	n.inEachLane(func() {
 		n.Line("%s = %s;", acc, n.w.Const(scalar.Zero(e.Type)))
+		if loop.Extent() == 0 {
+			return
+		}
 		v := Variable(e.Over[0])
 		n.Line("const int64_t %s = %s;", v, n.w.Expr(e.Args[1], n))
 		n.Open("if (%s >= %d && %s < %d) {", v, loop.Start, v, loop.End)

@@ -199,18 +199,40 @@ func (n *Nest) closeLanes() {
 	}
 }
 
-// address writes the number of the element that an operand is at, at the present point.
-func (n *Nest) address(operand int) string {
+// Uses says whether the code of the statements names a loop's variable.
+func (n *Nest) Uses(loop int) bool {
+	for i := range n.Kernel.Operands {
+		if _, steps := n.steps(i); steps[loop] != 0 {
+			return true
+		}
+	}
+	named := false
+	for _, s := range n.Kernel.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			named = named || e.Op == scalar.Loop && e.Ref == loop
+			return !named
+		})
+	}
+	return named
+}
+
+// steps gives the number of the element that an operand is at where all loop variables are 0, and how far each loop moves it.
+func (n *Nest) steps(operand int) (base int64, steps []int64) {
 	o := n.Kernel.Operands[operand]
 	buf := n.Buffers[o.Buffer]
-	base := int64(0)
-	steps := make([]int64, len(n.Kernel.Loops))
+	steps = make([]int64, len(n.Kernel.Loops))
 	for d, stride := range buf.Strides {
 		base += (o.Access.Offset[d] - buf.Range.Start[d]) * stride
 		for l, f := range o.Access.Projection[d] {
 			steps[l] += f * stride
 		}
 	}
+	return base, steps
+}
+
+// address writes the number of the element that an operand is at, at the present point.
+func (n *Nest) address(operand int) string {
+	base, steps := n.steps(operand)
 	text := ""
 	for l, s := range steps {
 		if s != 0 {

@@ -21,9 +21,13 @@ import (
 
 // Declared runs every kernel of the library on a back end: the cases of its declaration, and random calls of several element
 // types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
-// every time; with TAPC_CONFORMANCE=full there are many more of them.
-func Declared(t *testing.T, device schedule.DeviceType, execute Execute) {
+// every time; with TAPC_CONFORMANCE=full there are many more of them. A back end that is slow to build for runs every
+// stride-th graph, and all of them when there are many.
+func Declared(t *testing.T, device schedule.DeviceType, stride int, execute Execute) {
 	for i, b := range batches(t) {
+		if i%stride != 0 && !full() {
+			continue
+		}
 		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
 			t.Parallel()
 			in, want := suite{T: t, g: b.g, given: b.inputs}.schedules(device, b.shards...)
@@ -45,8 +49,10 @@ type batch struct {
 // batchSize is the number of operations in a graph.
 const batchSize = 40
 
+// full says whether all element types are asked for.
+func full() bool { return os.Getenv("TAPC_CONFORMANCE") == "full" }
+
 func batches(t *testing.T) []*batch {
-	full := os.Getenv("TAPC_CONFORMANCE") == "full"
 	var all []*batch
 	next := func() *batch {
 		if len(all) == 0 || all[len(all)-1].count == batchSize {
@@ -66,11 +72,11 @@ func batches(t *testing.T) []*batch {
 			}
 			next().add(fmt.Sprintf("%s_case%d", name, j), d, x.Call, x.Inputs, x.Outputs)
 		}
-		for _, typ := range typesOf(d, i, full) {
+		for _, typ := range typesOf(d, i) {
 			h := fnv.New64a()
 			fmt.Fprint(h, name, typ)
 			rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
-			for j := range 1 + map[bool]int{true: 5}[full] {
+			for j := range 1 + map[bool]int{true: 5}[full()] {
 				c, err := d.Sample(rnd, typ)
 				if err != nil {
 					t.Fatalf("%s of %v: %v", name, typ, err)
@@ -85,9 +91,9 @@ func batches(t *testing.T) []*batch {
 }
 
 // typesOf chooses element types for a kernel: all of them, or float32 and two others that take turns from kernel to kernel.
-func typesOf(d *kernels.Decl, turn int, full bool) []scalar.DType {
+func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 	all := d.SampleTypes()
-	if full || len(all) <= 3 {
+	if full() || len(all) <= 3 {
 		return all
 	}
 	rest := slices.DeleteFunc(slices.Clone(all), func(t scalar.DType) bool { return t == scalar.Float32 })

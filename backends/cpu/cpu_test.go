@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -69,8 +70,14 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 	dir := t.TempDir()
 	args := []string{"--threads", "2"}
 	for name, x := range in {
-		path := filepath.Join(dir, "in-"+name+".npy")
-		if err := tensorfile.WriteNPY(path, x); err != nil {
+		path := filepath.Join(dir, "in-"+name+suffix(x.DType))
+		write := tensorfile.WriteNPY
+		if suffix(x.DType) != ".npy" {
+			write = func(path string, x tensorfile.Tensor) error {
+				return tensorfile.WriteSafetensors(path, map[string]tensorfile.Tensor{name: x})
+			}
+		}
+		if err := write(path, x); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, "--input", name+"="+path)
@@ -79,17 +86,17 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 	if err != nil {
 		t.Fatal(err)
 	}
+	files := map[string]string{}
 	for _, o := range program.Outputs {
-		name := o.Name
-		args = append(args, "--output", name+"="+filepath.Join(dir, "out-"+name+".npy"))
+		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(tensorops.TensorOf(g, o.Tensor).Type()))
+		args = append(args, "--output", o.Name+"="+files[o.Name])
 	}
 	if out, err := exec.Command(exe, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got := map[string]tensorfile.Tensor{}
-	for _, o := range program.Outputs {
-		name := o.Name
-		f, err := tensorfile.Open(filepath.Join(dir, "out-"+name+".npy"))
+	for name, path := range files {
+		f, err := tensorfile.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,4 +105,12 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 		}
 	}
 	return got
+}
+
+// suffix is the ending of a file that holds a tensor of an element type: NumPy has no floats of 8 bits.
+func suffix(d scalar.DType) string {
+	if d == scalar.BFloat16 || d.IsFloat() && d.Bits() == 8 {
+		return ".safetensors"
+	}
+	return ".npy"
 }

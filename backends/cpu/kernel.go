@@ -63,6 +63,11 @@ func (n *kernel) tileFunction() {
 		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.w.Stored(o.Type()), i, n.e.slots[o.Buffer], o.Name)
 		n.Line("(void)p%d;", i)
 	}
+	for _, l := range n.Free {
+		if !n.Uses(l) {
+			n.Line("(void)%s;", cnest.Variable(l))
+		}
+	}
 	n.Statements()
 	n.Close()
 }

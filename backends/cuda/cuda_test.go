@@ -133,7 +133,9 @@ func (r *emulation) step(s Step) {
 	var args []plan.Arg
 	for i, id := range s.Buffers {
 		name := fmt.Sprintf("b%d", i)
-		buffers = append(buffers, emu.Buffer{Name: name, Data: append([]byte(nil), r.data[id]...)})
+		data := make([]byte, max(1, len(r.data[id]))) // an empty buffer has an address too
+		copy(data, r.data[id])
+		buffers = append(buffers, emu.Buffer{Name: name, Data: data})
 		args = append(args, plan.Arg{Kind: plan.KindBuffer, Buffer: name})
 	}
 	launch := plan.Launch{Kernel: s.Kernel, Grid: plan.Dim{s.Grid, 1, 1}, Block: plan.Dim{s.Block, 1, 1}, Args: args}

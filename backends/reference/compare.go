@@ -40,6 +40,11 @@ func coordinates(at int64, shape []int64) []int64 {
 // Compare tells whether a tensor has the values of the reference: integers and booleans exactly, floats within Ulps, NaN
 // where the reference has NaN, infinities the same. The error is a *Difference.
 func Compare(name string, want, got tensorfile.Tensor) error {
+	return CompareWithin(name, want, got, Ulps)
+}
+
+// CompareWithin is Compare with another number of units instead of Ulps.
+func CompareWithin(name string, want, got tensorfile.Tensor, ulps float64) error {
 	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) || len(want.Data) != len(got.Data) {
 		return &Difference{Name: name, Index: -1, Want: scalar.Zero(want.DType), Shape: want.Shape}
 	}
@@ -54,7 +59,7 @@ func Compare(name string, want, got tensorfile.Tensor) error {
 			}
 		}
 	}
-	tolerance := Ulps * ulp(want.DType, scale)
+	tolerance := ulps * ulp(want.DType, scale)
 	for i := range n {
 		w, g := scalar.Decode(want.DType, want.Data[i*size:]), scalar.Decode(got.DType, got.Data[i*size:])
 		if w.I != g.I || !near(w.F, g.F, tolerance) || !near(w.Im, g.Im, tolerance) {

@@ -1,5 +1,7 @@
 package scalar
 
+import "math"
+
 // Env is what an expression is evaluated in.
 type Env interface {
 	// Load reads the element of operand ref at the present point.
@@ -111,8 +113,9 @@ func abs(f float64) float64 {
 	return f
 }
 
-// Fold simplifies an expression whose constants are known: operators on constants are computed, and where with a constant
-// condition keeps one side. Values are unchanged for every input.
+// Fold simplifies an expression whose constants are known: operators on constants are computed, where with a constant
+// condition keeps one side, and comparisons that hold for all numbers of a type, or for none, are decided. Values are
+// unchanged for every input.
 func (e *Expr) Fold() *Expr { return e.Map(foldOne) }
 
 func foldOne(e *Expr) *Expr {
@@ -128,9 +131,54 @@ func foldOne(e *Expr) *Expr {
 	values := make([]Value, len(e.Args))
 	for i, a := range e.Args {
 		if a.Op != Const || a.untyped() {
-			return e
+			return foldOrder(e)
 		}
 		values[i] = a.Value
 	}
 	return NewConst(Apply(e.Op, e.Type, values...))
+}
+
+// foldOrder decides a comparison whose sides can have no numbers in common, such as an unsigned number and a negative one.
+func foldOrder(e *Expr) *Expr {
+	if e.Op < Lt || e.Op > Ge || !e.Args[0].Type.IsInt() {
+		return e
+	}
+	a, b := hullOf(e.Args[0]), hullOf(e.Args[1])
+	truth := func(holds bool) *Expr { return NewConst(BoolValue(holds)) }
+	switch {
+	case a.most < b.least:
+		return truth(e.Op == Lt || e.Op == Le)
+	case a.least > b.most:
+		return truth(e.Op == Gt || e.Op == Ge)
+	case a.most <= b.least && (e.Op == Le || e.Op == Gt):
+		return truth(e.Op == Le)
+	case a.least >= b.most && (e.Op == Ge || e.Op == Lt):
+		return truth(e.Op == Ge)
+	}
+	return e
+}
+
+// hull bounds the values of an integer expression; those of uint64 are counted from -2^63.
+type hull struct{ least, most int64 }
+
+func hullOf(e *Expr) hull {
+	place := func(v Value) int64 {
+		if v.DType == UInt64 {
+			return v.I + math.MinInt64
+		}
+		return v.I
+	}
+	switch e.Op {
+	case Const:
+		return hull{place(e.Value), place(e.Value)}
+	case Cast:
+		if from := e.Args[0].Type; from == Bool || from.IsInt() && from != UInt64 {
+			in := hullOf(e.Args[0])
+			least, most := IntValue(e.Type, in.least), IntValue(e.Type, in.most)
+			if least.I == in.least && most.I == in.most && (in.least >= 0 || e.Type.IsSigned()) {
+				return hull{place(least), place(most)}
+			}
+		}
+	}
+	return hull{place(Lowest(e.Type)), place(Highest(e.Type))}
 }

@@ -217,6 +217,57 @@ func TestOperatorsAreTotal(t *testing.T) {
 	}
 }
 
+// A comparison that Fold decides holds, or fails, for every pair of numbers.
+func TestFoldOfComparisons(t *testing.T) {
+	decided := 0
+	for _, d := range DTypes() {
+		for _, from := range DTypes() {
+			if !d.IsInt() || !(from.IsInt() || from == Bool) {
+				continue
+			}
+			numbers := []Value{Lowest(from), Zero(from), IntValue(from, 1), IntValue(from, 7), Highest(from)}
+			left := NewCast(d, NewLoad(0, from))
+			for _, bound := range []Value{Lowest(d), Zero(d), IntValue(d, -1), IntValue(d, 1), IntValue(d, 7), IntValue(d, 128), IntValue(d, 255), Highest(d)} {
+				for op := Lt; op <= Ge; op++ {
+					for _, swap := range []bool{false, true} {
+						compare := func(x *Expr) *Expr {
+							args := []*Expr{x, NewConst(bound)}
+							if swap {
+								slices.Reverse(args)
+							}
+							e, err := New(op, args...)
+							if err != nil {
+								t.Fatal(err)
+							}
+							return e.Fold()
+						}
+						e := compare(left)
+						if e.Op != Const {
+							continue
+						}
+						decided++
+						for _, x := range numbers {
+							if from == Bool {
+								x = BoolValue(x.I != 0)
+							}
+							if got := compare(NewConst(Convert(x, d))); !got.Value.Same(e.Value) {
+								t.Fatalf("%v of %v as %v and %v (swapped: %v) is decided as %v, found %v for %v", op, from, d, bound, swap, e.Value, got.Value, x)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if decided < 1000 {
+		t.Errorf("%d comparisons are decided, expected many more", decided)
+	}
+	open, err := New(Lt, NewLoad(0, Int8), NewConst(IntValue(Int8, 0)))
+	if e := open.Fold(); err != nil || e.Op == Const {
+		t.Errorf("a comparison of a signed number with 0 is decided: %v, %v", e, err)
+	}
+}
+
 func TestConvert(t *testing.T) {
 	cases := []struct{ v, want Value }{
 		{FloatValue(Float32, 300), IntValue(Int8, 127)},
