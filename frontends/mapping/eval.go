@@ -20,7 +20,7 @@ type env struct {
 	vars  map[string]Value
 	lets  map[string]*clause // of the rule, computed when they are first needed
 	root  *env               // that holds lets; nil for one without
-	m     *mapper // nil where only literals are allowed
+	m     *mapper            // nil where only literals are allowed
 	steps *int
 }
 
@@ -62,6 +62,14 @@ func (e *env) eval(x *expr) (Value, error) {
 		return Value{Kind: List, List: l}, err
 	case exprFor:
 		return e.each(x)
+	case exprWith:
+		v, err := e.eval(x.args[0])
+		if err != nil {
+			return Value{}, err
+		}
+		inner := e.child()
+		inner.vars[x.text] = v
+		return inner.eval(x.args[1])
 	case exprFold:
 		return e.fold(x)
 	case exprIndex, exprSlice:

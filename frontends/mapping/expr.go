@@ -17,6 +17,7 @@ const (
 	exprUnary
 	exprList
 	exprFor  // [body for name in list if cond]
+	exprWith // with name = value do body
 	exprFold // fold acc = init for name in list do body
 	exprIndex
 	exprSlice
@@ -53,6 +54,9 @@ func (p *parser) expr() (*expr, error) {
 	if p.accept("fold") {
 		return p.fold()
 	}
+	if p.accept("with") {
+		return p.with()
+	}
 	if !p.accept("if") {
 		return p.binary(0)
 	}
@@ -70,6 +74,28 @@ func (p *parser) expr() (*expr, error) {
 		}
 	}
 	return e, nil
+}
+
+// with reads the rest of "with NAME = VALUE do BODY".
+func (p *parser) with() (*expr, error) {
+	e := &expr{kind: exprWith, args: make([]*expr, 2), line: p.peek().line}
+	var err error
+	if e.text, err = p.name(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("="); err != nil {
+		return nil, err
+	}
+	if e.args[0], err = p.expr(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("do"); err != nil {
+		return nil, err
+	}
+	defer func(n int) { p.scope = p.scope[:n] }(len(p.scope))
+	p.scope = append(p.scope, e.text)
+	e.args[1], err = p.expr()
+	return e, err
 }
 
 // fold reads the rest of "fold ACC = FIRST for NAME in LIST do NEXT": NEXT is computed for every entry, with ACC standing for

@@ -139,7 +139,7 @@ func collect(r *mapping.Region, op *mapping.Op, carried []mapping.Value, scans [
 		if k < len(axes) {
 			axis = axes[k]
 		}
-		v, err := r.Eval("stack", mapping.ListValue(list...), mapping.IntValue(axis))
+		v, err := r.Eval("stacked", mapping.ListValue(list...), mapping.IntValue(axis))
 		if err != nil {
 			return nil, err
 		}

@@ -197,11 +197,17 @@ func importWith(ctx context.Context, lib *kernels.Library, m *onnx.Model, in map
 			return g, Pass, nil
 		}
 		last = err
-		if broken || try == 0 && !strings.Contains(err.Error(), "known when compiling") {
+		if broken || try == 0 && !needsValues(err) {
 			break
 		}
 	}
 	return nil, Refused, last
+}
+
+// needsValues says whether an import that fails may succeed when it knows the values of inputs.
+func needsValues(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "known when compiling") || strings.Contains(text, "depends on data")
 }
 
 // bindNames binds named sizes to those that the inputs have.
