@@ -17,6 +17,12 @@ const panelBytes = 64
 // maxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
 const maxPacked = 32 << 20
 
+// maxShares is how many threads can pack pieces of their own at a time.
+const maxShares = 64
+
+// maxSums bounds the unfinished sums of a piece, which are on the stack, in bytes.
+const maxSums = 128 << 10
+
 // product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
 //
@@ -37,7 +43,8 @@ type product struct {
 	outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
 	inner  int64 // extents of the rest of the batch
 	form   rightForm
-	slot   int // of the panels
+	slot   int   // of the panels
+	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
 }
 
 // rightForm is where the right operand is read.
@@ -45,21 +52,22 @@ type rightForm uint8
 
 const (
 	direct   rightForm = iota // where it stands
-	packed                    // from panels that the program packs when it runs
-	prepared                  // from panels that were packed when it was built
+	packed                    // from panels that the program packs before it multiplies
+	local                     // from panels that a thread packs before each piece, as no other piece needs them
+	prepared                  // from panels that were packed when the program was built
 )
 
 // cut holds what the schedule says of rows and columns.
 type cut struct {
 	rows, cols         int64 // of a piece: what a thread computes at a time
 	tileRows, tileCols int64 // of a register tile
-	block              int64 // products in a partial sum, of the innermost dimension of the fold
+	fold, block        int64 // values of the innermost dimension of the fold at once, and in a partial sum
 	thread             bool
 }
 
 // readCut reads the levels of a contraction, if they are of the form that passes/tile gives them.
 func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
-	x := cut{rows: 1, tileRows: 1}
+	x := cut{rows: 1, tileRows: 1, fold: 1, block: 1}
 	if l := c.Row.Inner(); l >= 0 {
 		levels := k.Loops[l].Levels
 		if len(levels) != 3 || levels[2].Bind != schedule.Unrolled || levels[0].Tile%levels[1].Tile != 0 {
@@ -79,9 +87,13 @@ func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
 		return x, false
 	}
 	if n := len(c.Fold); n > 0 {
-		x.block = c.Fold[n-1].Extent
-		if levels := k.Loops[c.Fold[n-1].Inner()].Levels; len(levels) == 2 {
-			x.block = min(x.block, levels[0].Tile)
+		levels, extent := k.Loops[c.Fold[n-1].Inner()].Levels, c.Fold[n-1].Extent
+		if len(levels) != 3 || len(c.Fold) > 1 && levels[0].Tile < extent {
+			return x, false
+		}
+		x.fold, x.block = min(extent, levels[0].Tile), min(extent, levels[1].Tile)
+		if x.fold < extent && x.rows*x.cols*int64(c.Sum.Type.Size()) > maxSums {
+			return x, false
 		}
 	}
 	return x, true
@@ -135,14 +147,26 @@ func (p *product) chooseForm() {
 	case p.e.buffers[buffer].Space == schedule.Constant:
 		p.form = prepared
 		p.slot = p.e.panels(buffer, p.layout())
-	case p.c.Col.Step(p.c.Views[p.c.Right]) == 1 && p.c.Row.Extent*p.inner < 4*p.cut.tileRows:
+	case p.c.Direct:
 		p.form = direct
+	case p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
+		p.form = local
+		p.shares = min(maxShares, p.outer*p.pieces())
+		p.slot = p.e.needScratch(p.shares * p.share())
 	default:
 		p.form = packed
 		groups, columns := p.chunk()
 		p.slot = p.e.needScratch(groups * p.panelsOf(columns) * p.length * panelBytes)
 	}
 }
+
+// pieces is how many pieces there are for one place of the batch.
+func (p *product) pieces() int64 {
+	return (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * ((p.c.Col.Extent + p.cut.cols - 1) / p.cut.cols)
+}
+
+// share is the bytes of the panels of one piece.
+func (p *product) share() int64 { return p.panelsOf(p.cut.cols) * p.length * panelBytes }
 
 func (p *product) panelsOf(columns int64) int64 { return (columns + p.panel - 1) / p.panel }
 
@@ -185,6 +209,9 @@ func (p *product) write() string {
 				p.tileFunction(r, c)
 			}
 		}
+	}
+	if p.form == packed || p.form == local {
+		p.panelFunction()
 	}
 	if p.form == packed {
 		p.packTask()
@@ -267,15 +294,24 @@ func (p *product) task() {
 		p.e.raw(p.k.Operands[p.c.Right].Buffer)
 		p.slot = p.e.slots[p.k.Operands[p.c.Right].Buffer]
 	}
-	p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
-	across := (c.cols + p.c.Col.Extent - 1) / c.cols
+	if p.form != local {
+		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
+	}
+	if p.split() {
+		p.Line("%s open[%d]; // unfinished sums", p.e.v.typ(p.vectorType(), p.n), c.rows*c.cols/int64(p.n))
+	}
 	if p.form == packed {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)
 	} else {
 		p.Line("enum { across = %d, last = %d };", (p.c.Col.Extent+c.cols-1)/c.cols, p.c.Col.Extent)
 	}
-	_ = across
-	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	if p.form == local {
+		all := p.outer * p.pieces()
+		p.Line("%s *panels = (%s *)b[%d] + begin * %s;", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.slot, number(p.share()/int64(p.d.Size())))
+		p.Open("for (int64_t piece = begin * %d / %d; piece < end * %d / %d; piece++) {", all, p.shares, all, p.shares)
+	} else {
+		p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	}
 	p.Line("int64_t rest = piece;")
 	p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
 	p.Line("rest /= across;")
@@ -298,6 +334,10 @@ func (p *product) task() {
 		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
+	if p.form == local {
+		p.Line("const %s *right = panels;", p.e.w.Stored(p.d))
+		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j, panels + (j - j0) * %s);", p.panel, p.number, p.coordinates(""), number(p.length))
+	}
 	p.tiles()
 	p.Close()
 	p.Close()
@@ -310,26 +350,62 @@ func (p *product) isLastOuter(i int) bool {
 	return p.batch[i].Step(v) != 0 && (i+1 == len(p.batch) || p.batch[i+1].Step(v) == 0)
 }
 
+// split says whether the fold runs in several parts, with the unfinished sums of a piece in memory between them.
+func (p *product) split() bool { return p.cut.fold < p.innerFold() }
+
+func (p *product) innerFold() int64 {
+	if n := len(p.c.Fold); n > 0 {
+		return p.c.Fold[n-1].Extent
+	}
+	return 1
+}
+
 // tiles writes the loops over the tiles of a piece.
 func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
-	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+	leftAt := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left)
+	rightAt := p.panelOffset()
 	if p.form == direct {
-		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right))
-	} else {
-		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), p.panelOffset())
+		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
 	}
+	if p.split() {
+		last := p.c.Fold[len(p.c.Fold)-1]
+		step := p.panel
+		if p.form == direct {
+			step = last.Step(right)
+		}
+		leftAt += fmt.Sprintf(" + f * %s", number(last.Step(left)))
+		rightAt += fmt.Sprintf(" + f * %s", number(step))
+		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.cut.fold)
+		if last.Extent%p.cut.fold == 0 {
+			p.Line("const int64_t fn = %d;", p.cut.fold)
+		} else {
+			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.cut.fold, last.Extent, p.cut.fold)
+		}
+	}
+	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+	p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
 	p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-	p.Line("const %s *a = left + %s;", p.e.w.Stored(p.d), offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left))
+	p.Line("const %s *a = left + %s;", p.e.w.Stored(p.d), leftAt)
 	p.calls()
 	p.Close()
 	p.Close()
+	if p.split() {
+		p.Close()
+	}
 }
 
 // panelOffset writes the number of the element of the panels that a tile starts at.
 func (p *product) panelOffset() string {
 	group, v := "", p.c.Views[p.c.Right]
+	if p.form == local {
+		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.length*p.panel))
+		if p.cut.tileCols < p.panel {
+			text += fmt.Sprintf(" + (j - j0) %% %d", p.panel)
+		}
+		return text
+	}
 	for _, a := range p.batch {
 		switch {
 		case a.Step(v) == 0:
@@ -362,7 +438,11 @@ func (p *product) calls() {
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	rowRest, colRest := p.c.Row.Extent%rows, p.c.Col.Extent%cols
 	call := func(r, c int64) string {
-		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j);", p.number, r, c, p.coordinates(""))
+		more := ""
+		if p.split() {
+			more = fmt.Sprintf(", f, fn, open + ((i - i0) * %d + j - j0) / %d", p.cut.cols, p.n)
+		}
+		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.number, r, c, p.coordinates(""), more)
 	}
 	byRows := func(c int64) {
 		switch {
@@ -397,7 +477,11 @@ func (p *product) run() {
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)
-		p.parallel(fmt.Sprint(p.outer*pieces*((p.c.Col.Extent+p.cut.cols-1)/p.cut.cols)), "task")
+		n := p.outer * pieces * ((p.c.Col.Extent + p.cut.cols - 1) / p.cut.cols)
+		if p.form == local {
+			n = p.shares
+		}
+		p.parallel(fmt.Sprint(n), "task")
 		p.Close()
 		return
 	}

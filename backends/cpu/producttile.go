@@ -14,12 +14,36 @@ func (p *product) tileFunction(rows, cols int64) {
 	stored := p.e.w.Stored(p.d)
 	p.Line("")
 	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
-	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j) {",
-		p.number, rows, cols, stored, stored, p.coordinates("int64_t "))
 	t := p.e.v.typ(p.vectorType(), p.n)
+	more := ""
+	if p.split() {
+		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
+	}
+	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
+		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
 	p.Line("%s s[%d];", t, rows*vectors)
 	p.folds(rows, cols, vectors)
+	if p.split() {
+		p.unfinished(rows, vectors)
+	}
 	p.finishTile(rows, cols, vectors)
+	p.Close()
+}
+
+// unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last.
+func (p *product) unfinished(rows, vectors int64) {
+	across := p.cut.cols / int64(p.n)
+	each := func(format string) {
+		p.Open("for (int r = 0; r < %d; r++) {", rows)
+		p.Line("for (int x = 0; x < %d; x++) "+format, vectors, vectors, across)
+		p.Close()
+	}
+	p.Open("if (f > 0) {")
+	each("s[r * %d + x] += open[r * %d + x];")
+	p.Close()
+	p.Open("if (f + fn < %d) {", p.innerFold())
+	each("{ const int at = r * %d + x; open[r * %d + x] = s[at]; }")
+	p.Line("return;")
 	p.Close()
 }
 
@@ -38,8 +62,8 @@ func (p *product) folds(rows, cols, vectors int64) {
 	blocks := int64(1)
 	length := int64(1)
 	if len(fold) > 0 {
-		length = fold[len(fold)-1].Extent
-		blocks = (length + p.cut.block - 1) / p.cut.block * (p.length / length)
+		length = p.cut.fold
+		blocks = (length + p.cut.block - 1) / p.cut.block * (p.length / fold[len(fold)-1].Extent)
 	}
 	if blocks > 1 {
 		p.Line("int first = 1; // block of products")
@@ -76,14 +100,18 @@ func (p *product) folds(rows, cols, vectors int64) {
 // blocks writes the innermost dimension of the fold, in blocks that each have a partial sum.
 func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]string) {
 	count := fmt.Sprint(length)
+	fixed := !p.split() || p.innerFold()%length == 0
+	if !fixed {
+		count = "fn"
+	}
 	cutUp := p.cut.block < length
 	if cutUp {
-		p.Open("for (int64_t k0 = 0; k0 < %d; k0 += %d) {", length, p.cut.block)
-		count = "kn"
-		if length%p.cut.block == 0 {
+		p.Open("for (int64_t k0 = 0; k0 < %s; k0 += %d) {", count, p.cut.block)
+		if fixed && length%p.cut.block == 0 {
 			count = fmt.Sprint(p.cut.block)
 		} else {
-			p.Line("const int64_t kn = %d - k0 < %d ? %d - k0 : %d;", length, p.cut.block, length, p.cut.block)
+			p.Line("const int64_t kn = %s - k0 < %d ? %s - k0 : %d;", count, p.cut.block, count, p.cut.block)
+			count = "kn"
 		}
 	}
 	t := p.e.v.typ(p.vectorType(), p.n)

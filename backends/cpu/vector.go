@@ -166,3 +166,52 @@ func (v *vectors) count(start string, n int) value {
 	})
 	return value{text: fmt.Sprintf("%s(%s)", name, start), typ: scalar.Int64}
 }
+
+// turn copies a square of n by n elements turned on its diagonal: the rows that stand step apart at from become the columns of
+// rows that stand apart elements apart at to, both of them vectors.
+func (v *vectors) turn(d scalar.DType, n int, from, step, to, apart string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_turn_%sx%d", elementName(d), n), func() string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "TAPC_FN void tapc_turn_%sx%d(const %s *from, int64_t step, %s *to, int64_t apart) {\n",
+			elementName(d), n, cexpr.CType(d), cexpr.CType(d))
+		rows := make([]string, n)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("r0_%d", i)
+			fmt.Fprintf(&b, "  const %s %s = *(const %su *)(from + %d * step);\n", t, rows[i], t, i)
+		}
+		for half, stage := 1, 1; half < n; half, stage = half*2, stage+1 { // exchange blocks of half by half across the diagonal
+			next := make([]string, n)
+			for i := range n {
+				if i&half != 0 {
+					continue
+				}
+				lo, hi := blends(n, half)
+				next[i], next[i|half] = fmt.Sprintf("r%d_%d", stage, i), fmt.Sprintf("r%d_%d", stage, i|half)
+				fmt.Fprintf(&b, "  const %s %s = __builtin_shufflevector(%s, %s, %s);\n", t, next[i], rows[i], rows[i|half], lo)
+				fmt.Fprintf(&b, "  const %s %s = __builtin_shufflevector(%s, %s, %s);\n", t, next[i|half], rows[i], rows[i|half], hi)
+			}
+			rows = next
+		}
+		for i, r := range rows {
+			fmt.Fprintf(&b, "  *(%su *)(to + %d * apart) = %s;\n", t, i, r)
+		}
+		b.WriteString("}\n")
+		return b.String()
+	})
+	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, from, step, to, apart)
+}
+
+// blends gives the lanes that two rows exchange: those where the bit half is set in one for those where it is not in the other.
+func blends(n, half int) (lo, hi string) {
+	a, b := make([]string, n), make([]string, n)
+	for i := range n {
+		a[i], b[i] = fmt.Sprint(i), fmt.Sprint(n+i)
+		if i&half != 0 {
+			a[i] = fmt.Sprint(n + i - half)
+		} else {
+			b[i] = fmt.Sprint(i + half)
+		}
+	}
+	return strings.Join(a, ", "), strings.Join(b, ", ")
+}

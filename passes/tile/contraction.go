@@ -22,6 +22,7 @@ type Contraction struct {
 	Row, Col  Dim          // of extent 1 and without loops if there is none
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands
+	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
 }
 
 // Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
@@ -61,7 +62,23 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 	if len(free)+len(c.Sum.Over) < countWide(k) || !c.roles(k, free, body.Args[0].Ref, body.Args[1].Ref) {
 		return nil, false
 	}
+	c.Direct = buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
+		c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true
+}
+
+// directUses is how often each element of a right operand must be used for a copy to pay.
+const directUses = 24
+
+// uses is how often each element of the right operand is used.
+func (c *Contraction) uses() int64 {
+	n := c.Row.Extent
+	for _, d := range c.Batch {
+		if d.Step(c.Views[c.Right]) == 0 {
+			n *= d.Extent
+		}
+	}
+	return n
 }
 
 // countWide is how many loops have more than one value.

@@ -9,14 +9,22 @@ const (
 	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 	SumBlock = 64
 
-	maxRows     = 14      // of a register tile: beyond, its code gets long and nothing faster
-	maxVectors  = 8       // of a register tile
-	cells       = 64      // pieces that a large product is cut into for threads
-	productWork = 1 << 16 // multiply-adds from which threads pay, and of the smallest piece
+	maxRows     = 12       // of a register tile: beyond, rows that lie a page apart push each other out of the first cache
+	maxVectors  = 8        // of a register tile
+	pieces      = 32       // that a large product is cut into at least, for threads to share
+	productWork = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
+	maxFold     = 1536     // values of a fold that run at once: a few rows of the left operand must stay in a cache
+	foldBlock   = 1024     // about how many run at once if there are more
+	streamRows  = 32       // rows of a right operand that are read side by side when it is read once,
+	streamCols  = 512      // and columns
+	maxSums     = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
 type RegisterTile struct{ Rows, Vectors int64 }
+
+// reuse grows with how often a tile uses what it loads.
+func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows + t.Vectors) }
 
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
 // multiply-adds and two loads in a cycle and has results after four.
@@ -24,12 +32,12 @@ func (t Target) registerTile(rows, cols, lanes int64) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
 	for v := int64(1); v <= maxVectors; v++ {
 		for r := int64(1); r <= maxRows && r <= rows; r++ {
-			if r*v+v+t.spare() > t.Registers {
+			if r*v+v+spare > t.Registers {
 				break
 			}
-			c := tileCycles(rows, cols, r, v, lanes)
-			if c < least || c == least && r*v > best.Rows*best.Vectors {
-				best, least = RegisterTile{r, v}, c
+			c, x := tileCycles(rows, cols, r, v, lanes), RegisterTile{r, v}
+			if c < least || c == least && x.reuse() > best.reuse() {
+				best, least = x, c
 			}
 		}
 		if v*lanes >= cols {
@@ -39,13 +47,9 @@ func (t Target) registerTile(rows, cols, lanes int64) RegisterTile {
 	return best
 }
 
-// spare is how many registers a step needs beside sums and columns: AVX-512 multiplies by a number in memory.
-func (t Target) spare() int64 {
-	if t.Vector >= 64 {
-		return 0
-	}
-	return 2
-}
+// spare is how many registers a step needs beside sums and columns: for a number of the left operand, and for compilers to move
+// things about.
+const spare = 2
 
 // tileCycles is about the time of one step of the fold over all tiles, in half cycles.
 func tileCycles(rows, cols, r, v, lanes int64) int64 {
@@ -62,22 +66,8 @@ func tileCycles(rows, cols, r, v, lanes int64) int64 {
 
 // bindContraction cuts a contraction: register tiles, pieces whose left operand stays in the second cache, threads.
 func (t Target) bindContraction(k *schedule.Kernel, c *Contraction) {
-	size := c.Sum.Type.Size()
-	lanes := t.lanes(size)
-	reg := t.registerTile(c.Row.Extent, c.Col.Extent, lanes)
-	width := reg.Vectors * lanes
-	length, batch := int64(1), int64(1)
-	for _, d := range c.Fold {
-		length *= d.Extent
-	}
-	for _, d := range c.Batch {
-		batch *= d.Extent
-	}
-	rows := roundDown(t.L2/2/(length*int64(size)), reg.Rows)
-	rows = min(rows, roundUp(c.Row.Extent, reg.Rows))
-	cols := roundUp(c.Col.Extent, width)
-	work := saturatingProduct(length, c.Row.Extent, c.Col.Extent, batch)
-	rows, cols = shrink(rows, cols, reg.Rows, width, length, max(work/cells, productWork))
+	p := t.plan(c)
+	work := saturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch)
 	bind := schedule.Serial
 	if work >= productWork {
 		bind = schedule.Thread
@@ -87,30 +77,106 @@ func (t Target) bindContraction(k *schedule.Kernel, c *Contraction) {
 			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
 		}
 	}
-	c.Row.bind(k, bind, rows, reg.Rows, 1)
-	c.Col.bind(k, bind, cols, width, lanes)
-	if n := len(c.Fold); n > 0 && c.Sum.Type.IsFloat() && c.Fold[n-1].Extent > SumBlock*3/2 {
+	c.Row.bind(k, bind, p.rows, p.tile.Rows, 1)
+	c.Col.bind(k, bind, p.cols, p.tile.Vectors*p.lanes, p.lanes)
+	if n := len(c.Fold); n > 0 {
 		l := c.Fold[n-1].Inner()
-		k.Loops[l].Levels = []schedule.Level{{Tile: SumBlock}, {Tile: 1}}
+		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: p.block}, {Tile: 1}}
 	}
 }
 
-// shrink makes pieces smaller until they do no more than some work: first fewer columns, but some tiles of both, as
-// neighbouring tiles share what they read.
-func shrink(rows, cols, tileRows, width, length, work int64) (int64, int64) {
-	for saturatingProduct(length, rows, cols) > work {
-		switch {
-		case cols > 4*width:
-			cols = roundUp(cols/2, width)
-		case rows > 4*tileRows:
-			rows = roundUp(rows/2, tileRows)
-		case cols > width:
-			cols = roundUp(cols/2, width)
-		default:
-			return rows, cols
+// productPlan is how a contraction is cut.
+type productPlan struct {
+	lanes         int64
+	tile          RegisterTile
+	rows, cols    int64 // of a piece
+	fold          int64 // values of the innermost fold that run at once
+	block         int64 // products in a partial sum
+	length, batch int64 // extents of fold and batch
+}
+
+// plan chooses the sizes of a contraction.
+func (t Target) plan(c *Contraction) productPlan {
+	size := int64(c.Sum.Type.Size())
+	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: 1}
+	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes)
+	width := p.tile.Vectors * p.lanes
+	for _, d := range c.Fold {
+		p.length *= d.Extent
+	}
+	for _, d := range c.Batch {
+		p.batch *= d.Extent
+	}
+	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
+	p.cols = roundUp(c.Col.Extent, width)
+	if n := len(c.Fold); n > 0 {
+		p.fold = c.Fold[n-1].Extent
+		p.block = p.fold
+		if c.Sum.Type.IsFloat() && p.block > SumBlock*3/2 {
+			p.block = SumBlock
 		}
 	}
-	return rows, cols
+	if len(c.Fold) == 1 {
+		p.cutFold(c, size)
+	}
+	if across := roundDown(t.L2/2/(max(1, p.length/c.innerFold()*p.fold)*size), p.tile.Rows); across < p.rows {
+		p.rows = even(c.Row.Extent, across, p.tile.Rows)
+	}
+	least := width
+	if p.fold == streamRows {
+		least = roundUp(streamCols, width)
+	}
+	p.shrink(c, least)
+	for p.fold < c.innerFold() && p.rows*p.cols*size > maxSums && p.cols > width {
+		p.cols = roundUp(p.cols/2, width)
+	}
+	return p
+}
+
+func (c *Contraction) innerFold() int64 {
+	if n := len(c.Fold); n > 0 {
+		return c.Fold[n-1].Extent
+	}
+	return 1
+}
+
+// cutFold cuts a long fold. A right operand that is read once where it stands is read in order: some rows of it at once.
+func (p *productPlan) cutFold(c *Contraction, size int64) {
+	switch {
+	case c.Direct && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
+		p.fold, p.block = streamRows, streamRows
+	case p.length > maxFold:
+		p.fold = even(p.length, foldBlock, SumBlock)
+	}
+}
+
+// even gives the size of about equal pieces, none greater than most, that an extent is cut into: a multiple of a number.
+func even(extent, most, of int64) int64 {
+	most = roundDown(most, of)
+	pieces := (extent + most - 1) / most
+	return min(roundUp((extent+pieces-1)/pieces, of), most)
+}
+
+// shrink makes pieces smaller until there are enough of them: first fewer columns, as neighbouring pieces share the rows.
+func (p *productPlan) shrink(c *Contraction, least int64) {
+	count := func() int64 {
+		return p.batch * ((c.Row.Extent + p.rows - 1) / p.rows) * ((c.Col.Extent + p.cols - 1) / p.cols)
+	}
+	for count() < pieces {
+		rows, cols := p.rows, p.cols
+		switch {
+		case cols > least:
+			cols = roundUp(cols/2, least)
+		case rows > 4*p.tile.Rows:
+			rows = even(c.Row.Extent, rows/2, p.tile.Rows)
+		default:
+			return
+		}
+		if saturatingProduct(p.length, rows, cols) < productWork {
+			return
+		}
+		p.rows, p.cols = rows, cols
+	}
 }
 
 // bind sets the levels of a dimension: pieces, register tiles in them, and the values of a tile, which are rows, or the

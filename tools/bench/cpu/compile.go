@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/bind"
+	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/tile"
+
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// compile builds a library from a graph in the text form, with the passes that tapc build runs.
+func compile(ctx context.Context, s settings) error {
+	file, data := s.args[0], ""
+	if len(s.args) > 1 {
+		data = s.args[1]
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	g, err := text.Read(source, file, dialects.Registry())
+	if err != nil {
+		return err
+	}
+	if data != "" {
+		if _, err := bind.Run(g, data); err != nil {
+			return err
+		}
+	}
+	if err := schedule(ctx, g); err != nil {
+		return err
+	}
+	cc, err := cpu.FindCompiler()
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	src, err := cpu.Emit(g, name, "bench")
+	if err != nil {
+		return err
+	}
+	if os.Getenv("TAPC_SHOW") != "" {
+		fmt.Fprintln(os.Stderr, src.C)
+	}
+	loader := &constants.Loader{Dir: filepath.Dir(file), Allowed: []string{data}}
+	defer loader.Close()
+	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
+		return loader.Load(c, tensorops.TensorOf(g, c.Tensor))
+	}
+	return cc.BuildLibrary(ctx, src, load, s.compile, cpu.Options{Version: "bench", CPU: s.cpu})
+}
+
+// schedule takes a graph from the Operation Expression to Scheduled Kernels.
+func schedule(ctx context.Context, g *ir.Graph) error {
+	if _, err := simplify.Run(ctx, g, nil, rewrite.Options{}); err != nil {
+		return err
+	}
+	apply.Run(g)
+	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
+		return err
+	}
+	if _, err := fuse.Run(g); err != nil {
+		return err
+	}
+	tile.Run(g)
+	_, err := plan.Run(g)
+	return err
+}

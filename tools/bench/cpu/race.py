@@ -1,0 +1,308 @@
+"""Race tapc's libraries against the frameworks.
+
+  race.py COMPILER THREADS SECONDS CPU [CASE ...]
+
+Every candidate works on buffers of its own and is called in turn; a round times each of them once, after an untimed call. With
+one thread the time is the processor's, which other work on the machine disturbs less; else it is the clock's.
+The table gives, for each case and candidate, the best and the median time and the median over the rounds of its time divided
+by tapc's in the same round. tapc's results are compared with NumPy's in float64."""
+import ctypes, os, statistics, subprocess, sys, time
+
+COMPILER, THREADS, SECONDS, CPU = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+CHOSEN = sys.argv[5:]
+cpus = sorted(os.sched_getaffinity(0))
+os.sched_setaffinity(0, cpus[:THREADS])  # frameworks take as many threads as they see processors
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=" + ("true" if THREADS > 1 else "false")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy as np
+
+
+def optional(name):
+    if name in os.environ.get("SKIP", "").split(","):
+        return None
+    try:
+        return __import__(name)
+    except Exception:
+        return None
+
+
+torch, ort, onnx, ov, jax = map(optional, ("torch", "onnxruntime", "onnx", "openvino", "jax"))
+if torch:
+    torch.set_num_threads(THREADS)
+    torch.set_grad_enabled(False)
+rng = np.random.default_rng(1)
+now = time.process_time if THREADS == 1 else time.perf_counter
+
+
+def normal(*shape):
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+class Tapc:
+    """A library that tapc has built: called with arrays of its own."""
+
+    def __init__(self, name, graph, inputs, outputs, weights=None):
+        path = os.path.abspath(name)
+        with open(path + ".tap", "w") as f:
+            f.write("tapc 1\n" + graph)
+        args = [COMPILER, "-cpu", CPU, "-compile", path + ".so", path + ".tap"]
+        if weights:
+            np.savez(path + ".npz", **weights)
+            args.append(path + ".npz")
+        begin = time.perf_counter()
+        subprocess.run(args, check=True)
+        self.seconds = time.perf_counter() - begin
+        lib = ctypes.CDLL(path + ".so")
+        symbol = "".join(c if c.isalnum() else "_" for c in name)
+        symbol = "p" + symbol if symbol[0].isdigit() else symbol
+        create = getattr(lib, symbol + "_create")
+        create.restype = ctypes.c_void_p
+        error = ctypes.create_string_buffer(500)
+        self.instance = ctypes.c_void_p(create(THREADS, error, 500))
+        assert self.instance, error.value
+        self.run = getattr(lib, symbol + "_run")
+        self.inputs, self.outputs = [np.ascontiguousarray(x) for x in inputs], outputs
+        self.a = (ctypes.c_void_p * max(1, len(inputs)))(*[x.ctypes.data for x in self.inputs])
+        self.b = (ctypes.c_void_p * len(outputs))(*[x.ctypes.data for x in outputs])
+
+    def __call__(self):
+        if self.run(self.instance, self.a, self.b, None, ctypes.c_size_t(0)):
+            raise SystemExit("tapc's program failed")
+
+
+class Onnx:
+    """A model of ONNX operators, run by ONNX Runtime and by OpenVINO."""
+
+    def __init__(self, nodes, inputs, outputs, weights, opset=20):
+        h = onnx.helper
+        self.inputs, self.shapes = inputs, outputs
+        info = lambda d: [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, s) for k, s in d.items()]
+        graph = h.make_graph([h.make_node(*n[:3], **(n[3] if len(n) > 3 else {})) for n in nodes], "g",
+                             info({k: v.shape for k, v in inputs.items()}), info(outputs),
+                             [onnx.numpy_helper.from_array(v, k) for k, v in weights.items()])
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)])
+        model.ir_version = 10
+        self.bytes = model.SerializeToString()
+
+    def onnxruntime(self):
+        o = ort.SessionOptions()
+        o.intra_op_num_threads, o.inter_op_num_threads = THREADS, 1
+        session = ort.InferenceSession(self.bytes, o, providers=["CPUExecutionProvider"])
+        binding = session.io_binding()
+        for k, v in self.inputs.items():
+            binding.bind_cpu_input(k, v)
+        results = {k: np.empty(s, np.float32) for k, s in self.shapes.items()}
+        for k, v in results.items():
+            binding.bind_output(k, "cpu", 0, np.float32, v.shape, v.ctypes.data)
+        return lambda keep=(self, results): session.run_with_iobinding(binding)
+
+    def openvino(self):
+        core = ov.Core()
+        model = core.read_model(self.bytes)
+        compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": THREADS, "PERFORMANCE_HINT": "LATENCY",
+                                                     "INFERENCE_PRECISION_HINT": "f32"})
+        request = compiled.create_infer_request()
+        for k, v in self.inputs.items():
+            request.set_tensor(k, ov.Tensor(v, shared_memory=True))
+        return lambda keep=(self, compiled): request.infer()
+
+    def candidates(self):
+        out = {}
+        if ort:
+            out["onnxruntime"] = self.onnxruntime()
+        if ov:
+            out["openvino"] = self.openvino()
+        return out
+
+
+def torched(function, *arrays):
+    """PyTorch as written and through torch.compile."""
+    if not torch:
+        return {}
+    tensors = [torch.from_numpy(a.copy()) for a in arrays]
+    out = {"torch": lambda: function(*tensors)}
+    if "compile" not in os.environ.get("SKIP", ""):
+        import torch._inductor.config as config
+        config.freezing = True
+        compiled = torch.compile(function)
+        try:
+            compiled(*tensors)
+            out["torch.compile"] = lambda: compiled(*tensors)
+        except Exception as e:
+            print("  torch.compile:", str(e).splitlines()[0], file=sys.stderr)
+    return out
+
+
+def jaxed(function, *arrays):
+    if not jax:
+        return {}
+    compiled, values = jax.jit(function), [jax.device_put(a) for a in arrays]
+    return {"xla": lambda: compiled(*values).block_until_ready()}
+
+
+def close(got, want, tolerance):
+    worst = float(np.max(np.abs(got - want)) / max(1e-30, float(np.max(np.abs(want)))))
+    if not worst <= tolerance:
+        raise SystemExit(f"tapc's result is off by {worst:.3g} of its greatest value")
+
+
+# ---- Cases ---------------------------------------------------------------------------------------------------------
+
+CASES = {}
+
+
+def case(name):
+    def add(f):
+        CASES[name] = f
+        return f
+    return add
+
+
+def tensor(name, *shape):
+    return f"%{name} = tensor float32 [{', '.join(f'0:{n}' for n in shape)}]\n"
+
+
+def gemm(m, n, k, constant):
+    x, w, z = normal(m, k), normal(k, n), np.empty((m, n), np.float32)
+    graph = tensor("x", m, k) + tensor("w", k, n) + tensor("z", m, n) + "%mm = operation op:matmul (X: %x, Y: %w) -> (Z: %z)\n"
+    name = f"gemm_{m}x{n}x{k}_{'const' if constant else 'input'}"
+    t = Tapc(name, graph, [x] if constant else [x, w], [z], {"w": w} if constant else None)
+    t()
+    rows = slice(0, min(m, 64))
+    close(z[rows], x[rows].astype(np.float64) @ w, 1e-6)
+    out = {"tapc": t}
+    y = np.empty((m, n), np.float32)
+    out["numpy"] = lambda: np.matmul(x, w, out=y)
+    if torch:
+        a, b = torch.from_numpy(x.copy()), torch.from_numpy(w.copy())
+        if constant:
+            layer = torch.nn.Linear(k, n, bias=False)
+            layer.weight = torch.nn.Parameter(b.t().contiguous(), requires_grad=False)
+            out.update(torched(lambda v: layer(v), x))
+        else:
+            r = torch.empty(m, n)
+            out["torch"] = lambda: torch.mm(a, b, out=r)
+    if onnx:
+        ins = {"x": x} if constant else {"x": x, "w": w}
+        out.update(Onnx([("MatMul", ["x", "w"], ["z"])], ins, {"z": (m, n)}, {"w": w} if constant else {}).candidates())
+    if jax:
+        out.update(jaxed((lambda v: v @ w) if constant else (lambda v, u: v @ u), *([x] if constant else [x, w])))
+    return out, {"flops": 2.0 * m * n * k}
+
+
+for shape in ("256x256x256", "512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", "8x4096x4096", "128x3072x768", "128x768x3072"):
+    for constant in (True, False):
+        case(f"gemm_{shape}_{'const' if constant else 'input'}")(lambda s=shape, c=constant: gemm(*map(int, s.split("x")), c))
+
+
+def mlp(batch):
+    sizes = [784, 512, 512, 10]
+    x, z = normal(batch, 784), np.empty((batch, 10), np.float32)
+    weights, graph, nodes, at = {}, tensor("x", batch, 784), [], "x"
+    for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+        weights[f"w{i}"], weights[f"b{i}"] = normal(k, n) / np.float32(k) ** np.float32(0.5), normal(n)
+        to = f"h{i}" if i < 2 else "z"
+        graph += tensor(f"w{i}", k, n) + tensor(f"b{i}", n) + tensor(to, batch, n)
+        act = ' {activation: "relu"}' if i < 2 else ""
+        graph += f"%l{i} = operation op:linear{act} (A: %w{i}, b: %b{i}, x: %{at}) -> (result: %{to})\n"
+        nodes.append(("Gemm", [at, f"w{i}", f"b{i}"], [f"g{i}" if i < 2 else "z"]))
+        if i < 2:
+            nodes.append(("Relu", [f"g{i}"], [to]))
+        at = to
+    t = Tapc(f"mlp_b{batch}", graph, [x], [z], weights)
+    t()
+    h = x.astype(np.float64)
+    for i in range(3):
+        h = h @ weights[f"w{i}"] + weights[f"b{i}"]
+        h = np.maximum(h, 0) if i < 2 else h
+    close(z, h, 1e-6)
+    out = {"tapc": t}
+    if torch:
+        layers = []
+        for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+            layer = torch.nn.Linear(k, n)
+            layer.weight = torch.nn.Parameter(torch.from_numpy(weights[f"w{i}"].T.copy()), requires_grad=False)
+            layer.bias = torch.nn.Parameter(torch.from_numpy(weights[f"b{i}"].copy()), requires_grad=False)
+            layers += [layer, torch.nn.ReLU()] if i < 2 else [layer]
+        net = torch.nn.Sequential(*layers).eval()
+        out.update(torched(lambda v: net(v), x))
+    if onnx:
+        out.update(Onnx(nodes, {"x": x}, {"z": (batch, 10)}, weights).candidates())
+    w = weights
+
+    def f(v):
+        for i in range(3):
+            v = v @ w[f"w{i}"] + w[f"b{i}"]
+            v = jax.numpy.maximum(v, 0) if i < 2 else v
+        return v
+    out.update(jaxed(f, x))
+    return out, {"flops": 2.0 * batch * (784 * 512 + 512 * 512 + 512 * 10)}
+
+
+for b in (1, 256):
+    case(f"mlp_b{b}")(lambda b=b: mlp(b))
+
+
+# ---- The race ------------------------------------------------------------------------------------------------------
+
+def pace(candidates):
+    """How many calls of each candidate make a sample of some milliseconds."""
+    inner = {}
+    for k, f in candidates.items():
+        for _ in range(3):
+            f()
+        begin = now()
+        f()
+        inner[k] = max(1, int(0.004 / max(now() - begin, 1e-7)))
+    return inner
+
+
+def place():
+    """The caller on the first processor, every other thread on the others: left alone, a thread that wakes up often lands on the
+    processor of one that spins and waits for it."""
+    if THREADS < 2:
+        return
+    for t in map(int, os.listdir("/proc/self/task")):
+        try:
+            os.sched_setaffinity(t, {cpus[0]} if t == os.getpid() else set(cpus[1:THREADS]))
+        except ProcessLookupError:
+            pass
+
+
+def run(name, candidates, about):
+    inner, times = pace(candidates), {k: [] for k in candidates}
+    place()
+    end, order = time.time() + SECONDS, list(candidates)
+    while time.time() < end or len(times[order[0]]) < 7:
+        for k in order:
+            f = candidates[k]
+            f()
+            begin = now()
+            for _ in range(inner[k]):
+                f()
+            times[k].append((now() - begin) / inner[k])
+            time.sleep(0.004)  # threads that spin after their work go to sleep
+        order = order[1:] + order[:1]
+    report(name, times, about)
+
+
+def report(name, times, about):
+    ours = times["tapc"]
+    peers = {k: v for k, v in times.items() if k != "tapc"}
+    best = min(peers, key=lambda k: min(peers[k])) if peers else None
+    print(f"\n{name}, {THREADS} thread{'s' * (THREADS > 1)}, {len(ours)} rounds")
+    for k in sorted(times, key=lambda k: min(times[k])):
+        b, m = min(times[k]), statistics.median(times[k])
+        line = f"  {k:16s} best {b * 1e3:9.4f} ms  median {m * 1e3:9.4f} ms"
+        if k != "tapc":
+            line += f"  tapc/this: best {min(ours) / b:5.2f}  median {statistics.median(o / t for o, t in zip(ours, times[k])):5.2f}"
+        for what, unit in (("flops", "GF/s"), ("bytes", "GB/s")):
+            if what in about:
+                line += f"  {about[what] / b * 1e-9:7.1f} {unit}"
+        print(line + ("  <- best peer" if k == best else ""))
+    sys.stdout.flush()
+
+
+for name, make in CASES.items():
+    if not CHOSEN or any(name.startswith(c) for c in CHOSEN):
+        run(name, *make())
