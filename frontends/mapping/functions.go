@@ -56,6 +56,7 @@ var functions = map[string]function{
 	"refuse":          {1, 1, func(_ *env, a []Value) (Value, error) { return Value{}, refuse("%s", a[0].Str) }},
 	"typed":           {1, 1, typed},
 	"einsum_labels":   {2, 2, einsumLabels},
+	"resize_taps":     {11, 11, resizeTaps},
 	"index":           {2, 2, indexOf},
 	"last_index":      {2, 2, lastIndexOf},
 	"outputs":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(e.m.results)), nil }},

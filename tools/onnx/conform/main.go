@@ -2,7 +2,8 @@
 //
 //	go run ./tools/onnx/conform -report report.txt DIR…
 //
-// Every DIR is searched for folders of a model.onnx with test_data_set_N. The exit status is 1 if anything was wrong.
+// Every DIR is searched for folders of a model.onnx with test_data_set_N, and is a folder of light models if it has NAME.onnx with
+// NAME_output_0.pb. The exit status is 1 if anything was wrong.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/tools/onnx/conformance"
 )
@@ -28,6 +30,8 @@ func main() {
 	timeout := flag.Duration("timeout", 30*time.Second, "for one test")
 	jobs := flag.Int("jobs", 2, "tests at once")
 	verbose := flag.Bool("v", false, "print every wrong test")
+	compiled := flag.Bool("cpu", false, "build and run a program for each test instead of evaluating it")
+	flags := flag.String("cflags", "", "flags for the C compiler, separated by spaces, with -cpu")
 	kernelFile := flag.String("kernels", "", "file of kernels besides the built-in ones")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
@@ -40,6 +44,11 @@ func main() {
 		if err != nil {
 			fail(err)
 		}
+		light, err := conformance.FindLight(root)
+		if err != nil {
+			fail(err)
+		}
+		found = append(found, light...)
 		for _, d := range found {
 			if pattern.MatchString(filepath.Base(d)) {
 				dirs = append(dirs, d)
@@ -50,7 +59,15 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	results := runAll(dirs, *jobs, conformance.Options{Timeout: *timeout, Library: lib})
+	o := conformance.Options{Timeout: *timeout, Library: lib}
+	if *compiled {
+		cc, err := cpu.FindCompiler()
+		if err != nil {
+			fail(err)
+		}
+		o.Run = conformance.Compiled(cc, lib, strings.Fields(*flags))
+	}
+	results := runAll(dirs, *jobs, o)
 	text := conformance.Table(results)
 	fmt.Print(text)
 	bad := 0

@@ -80,7 +80,7 @@ func Find(root string) ([]string, error) {
 	return out, err
 }
 
-// Test runs the test in a folder.
+// Test runs the test in a folder, or a light model.
 func Test(ctx context.Context, dir string, o Options) (r Result) {
 	r.Name = filepath.Base(dir)
 	start := time.Now()
@@ -103,6 +103,12 @@ func Test(ctx context.Context, dir string, o Options) (r Result) {
 			r.Status = Slow
 		}
 	}()
+	if strings.HasSuffix(dir, ".onnx") {
+		if err := r.lightTest(ctx, dir, o); err != nil {
+			r.fail(err)
+		}
+		return r
+	}
 	file := filepath.Join(dir, "model.onnx")
 	data, err := os.ReadFile(file)
 	if err != nil {

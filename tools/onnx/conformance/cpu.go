@@ -1,0 +1,116 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// Compiled builds a program of the graph, as tapc build does, and runs it.
+func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
+	return func(ctx context.Context, g *ir.Graph, loader *constants.Loader, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
+		if err := schedules(ctx, g, lib); err != nil {
+			return nil, err
+		}
+		src, err := cpu.Emit(g, "test", "test")
+		if err != nil {
+			return nil, err
+		}
+		dir, err := os.MkdirTemp("", "conform-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		exe := filepath.Join(dir, "program")
+		err = cc.Build(ctx, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+			return loader.Load(c, tensorops.TensorOf(g, c.Tensor))
+		}, exe, cpu.Options{Version: "test", CPU: "native", Flags: flags})
+		if err != nil {
+			return nil, err
+		}
+		return execute(ctx, exe, dir, g, in)
+	}
+}
+
+// schedules takes a graph through the passes of a compilation.
+func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
+	steps := []func() error{
+		func() error { _, err := simplify.Run(ctx, g, nil, rewrite.Options{Library: lib}); return err },
+		func() error { _, err := simplify.CSE(ctx, g, rewrite.Options{Library: lib}); return err },
+		func() error { _, err := simplify.DCE(ctx, g, rewrite.Options{Library: lib}); return err },
+		func() error { apply.Run(g); return nil },
+		func() error { return lower.Run(g, lib, lower.Options{Target: schedule.CPU}) },
+		func() error { _, err := fuse.Run(g); return err },
+		func() error { tile.Run(g); return nil },
+		func() error { _, err := plan.Run(g); return err },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execute runs a program on files in a folder. Inputs that the program does not take, because no output needs them, stay out.
+func execute(ctx context.Context, exe, dir string, g *ir.Graph, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
+	program, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]tensorfile.Tensor{}
+	for name, t := range in {
+		given[outside(name)] = t
+	}
+	input, output := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")
+	var args []string
+	taken := map[string]tensorfile.Tensor{}
+	for _, x := range program.Inputs {
+		if t, ok := given[x.Name]; ok {
+			taken[x.Name] = t
+		}
+	}
+	if len(taken) > 0 {
+		if err := tensorfile.WriteSafetensors(input, taken); err != nil {
+			return nil, err
+		}
+		args = append(args, "--input", input)
+	}
+	for i, o := range program.Outputs {
+		args = append(args, "--output", fmt.Sprintf("%s=%s.%d.safetensors", o.Name, output, i))
+	}
+	if text, err := exec.CommandContext(ctx, exe, args...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("the program: %w: %s", err, strings.TrimSpace(string(text)))
+	}
+	got := map[string]tensorfile.Tensor{}
+	for i, o := range program.Outputs {
+		f, err := tensorfile.Open(fmt.Sprintf("%s.%d.safetensors", output, i))
+		if err != nil {
+			return nil, err
+		}
+		got[o.Name], err = f.Load(f.Tensors()[0].Name)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return got, nil
+}
