@@ -26,6 +26,10 @@ import (
 // forms lists the forms of a graph file, in the order in which content is tried.
 var forms = []form{
 	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: isText, read: text.Read, write: writeText},
+	{name: "amanda", doc: "Amanda graph in YAML", suffixes: []string{".amanda.yaml", ".yaml", ".yml"},
+		starts: isAmanda, imports: importAmanda, write: writeAmanda},
+	{name: "amanda-json", doc: "Amanda graph in JSON", suffixes: []string{".amanda.json"}, starts: isAmanda, imports: importAmanda,
+		write: writeAmandaJSON},
 	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: isJSON, read: loomjson.Read, write: writeLoom},
 	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: isWire, read: readWire,
 		write: writeWire},
@@ -91,5 +95,5 @@ func rewrites(lib *kernels.Library, name, doc string, rules func() []rewrite.Rul
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{a.buildCommand(), a.runCommand(), a.verifyCommand(), a.translateCommand(), a.optCommand(), a.replayCommand(),
-		a.reduceCommand(), a.kernelsCommand(), a.pluginCommand(), a.versionCommand(), a.docsCommand()}
+		a.reduceCommand(), a.kernelsCommand(), a.namespaceCommand(), a.pluginCommand(), a.versionCommand(), a.docsCommand()}
 }

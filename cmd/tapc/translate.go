@@ -14,6 +14,9 @@ Reading checks the form of the file, not the constraints of a dialect (see verif
 What a form writes, it also reads, dot excepted, and the graph is the same; text is
 exact about ids and order only with --with=ids,order.
 
+A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
+kernels, except into the Amanda forms: these keep its vocabulary.
+
 ` + withHelp
 
 func (a *app) translateCommand() *cobra.Command {
@@ -29,6 +32,9 @@ func (a *app) translateCommand() *cobra.Command {
 			return err
 		}
 		if err := out.check(); err != nil {
+			return err
+		}
+		if done, err := a.translateForeign(ctx, fileArg(args), *from, out); done || err != nil {
 			return err
 		}
 		g, err := a.loadAs(fileArg(args), *from)
@@ -50,7 +56,7 @@ func fileArg(args []string) string {
 func formTable() string {
 	var lines []string
 	for _, f := range forms {
-		line := fmt.Sprintf("  %-5s %s", f.name, f.doc)
+		line := fmt.Sprintf("  %-11s %s", f.name, f.doc)
 		if len(f.suffixes) > 0 {
 			line += " (" + strings.Join(f.suffixes, ", ") + ")"
 		}

@@ -20,8 +20,9 @@ type Options struct {
 // Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
 // graph itself is not sound.
 func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Report, error) {
-	natives := map[string]mapping.Native{}
-	maps.Copy(natives, control)
 	return mapping.Map(ctx, m.Graph, mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: natives, Bodies: m.Function})
+		Library: o.Library, Natives: Natives(), Bodies: m.Function})
 }
+
+// Natives are the operators that rules can not say, by domain and type: control flow.
+func Natives() map[string]mapping.Native { return maps.Clone(control) }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// amandaStart is how a file of an Amanda graph begins, behind comments: YAML with one of three keys, or JSON with one.
+var amandaStart = regexp.MustCompile(`^(?:\s|#[^\n]*\n|---\s)*(?:\{\s*"(?:graph|subgraph|op)"|(?:graph|subgraph|op)):`)
+
+func isAmanda(data []byte) bool { return amandaStart.Match(data[:min(len(data), 1<<12)]) }
+
+// readAmanda reads an Amanda graph and holds it to its invariants.
+func readAmanda(data []byte, file string) (*amanda.Graph, error) {
+	g, err := amanda.Read(data, file)
+	if err != nil {
+		return nil, err
+	}
+	return g, amanda.Check(g).Err()
+}
+
+// own says whether a graph is in a vocabulary of tapc's own kernels, which needs no mapping.
+func own(g *amanda.Graph) bool {
+	ns, err := namespace.Find(g.Namespace)
+	return err == nil && (ns.Name == "loom" || ns.String() == namespace.Own)
+}
+
+// importAmanda reads an Amanda graph and, unless it is in the namespace of tapc's kernels, maps it.
+func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error) {
+	ag, err := readAmanda(data, file)
+	if err != nil {
+		return nil, err
+	}
+	if own(ag) {
+		return amanda.ToIR(ag, kernels.Builtin())
+	}
+	o, err := a.imports.options()
+	if err != nil {
+		return nil, err
+	}
+	fg, err := amanda.Lower(ag, filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	if err := namespace.Check(fg, isOutput).Err(); err != nil && !a.imports.analyze {
+		return nil, err
+	}
+	natives := map[string]mapping.Native{"tapc:" + amanda.Output: renamed}
+	if fg.Namespace == "onnx" {
+		maps.Copy(natives, onnx.Natives())
+	}
+	g, report, err := mapping.Map(ctx, fg, mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables), Dims: o.Dims, Bind: o.Bind,
+		Library: o.Library, Natives: natives})
+	if a.imports.analyze && report.Total > 0 {
+		if werr := report.Write(a.stdout); werr != nil {
+			return nil, werr
+		}
+		return nil, errReportedOr(err)
+	}
+	return g, err
+}
+
+func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
+
+// renamed gives a value another name.
+func renamed(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	v, err := r.Value(op.In[0])
+	return []mapping.Value{v}, err
+}
+
+// foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
+func foreignAmanda(data []byte, file string) (*amanda.Graph, error) {
+	if isAmanda(data) {
+		return readAmanda(data, file)
+	}
+	m, err := onnx.Read(data, file)
+	if err != nil {
+		return nil, err
+	}
+	return amanda.Lift(m.Graph)
+}
+
+func writeAmanda(w io.Writer, g *ir.Graph, _ shown) error {
+	ag, err := amanda.FromIR(g)
+	if err != nil {
+		return err
+	}
+	return amanda.Write(w, ag)
+}
+
+func writeAmandaJSON(w io.Writer, g *ir.Graph, _ shown) error {
+	ag, err := amanda.FromIR(g)
+	if err != nil {
+		return err
+	}
+	return amanda.WriteJSON(w, ag)
+}
+
+// translateForeign writes a foreign graph as an Amanda graph in its own vocabulary. It gives false if input or output is something else.
+func (a *app) translateForeign(ctx context.Context, name, from string, out *outputFlags) (bool, error) {
+	to := formNamed(out.to)
+	if to == nil && out.file != stdName {
+		to = formOfName(out.file)
+	}
+	if to == nil || !strings.HasPrefix(to.name, "amanda") {
+		return false, nil
+	}
+	text, file, err := a.readFile(name)
+	if err != nil {
+		return true, err
+	}
+	f := formNamed(from)
+	if f == nil {
+		if f, err = detect(file, text.data); err != nil {
+			return true, err
+		}
+	}
+	a.sources[file] = source{f, text}
+	if f.imports == nil {
+		if name == stdName {
+			a.stdin = bytes.NewReader(text.data) // for the reader of the form
+		}
+		return false, nil
+	}
+	data, err := text.bytes()
+	if err != nil {
+		return true, err
+	}
+	g, err := foreignAmanda(data, file)
+	if err != nil {
+		return true, err
+	}
+	if dir := filepath.Dir(name); out.file != stdName && filepath.Dir(out.file) != dir && refersToFiles(g.Ops) {
+		return true, diag.Usage("-o %s: the graph names data files relative to %s, so it must be written there", out.file, dir)
+	}
+	return true, a.writeFile(ctx, out.file, func(w io.Writer) error {
+		if to.name == "amanda-json" {
+			return amanda.WriteJSON(w, g)
+		}
+		return amanda.Write(w, g)
+	})
+}
+
+// refersToFiles says whether constants of a graph lie in files beside it.
+func refersToFiles(ops []*amanda.Op) bool {
+	for _, o := range ops {
+		if _, ok := o.Attrs.Get("file"); ok || refersToFiles(o.Ops) {
+			return true
+		}
+	}
+	return false
+}

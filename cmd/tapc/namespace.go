@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+const namespaceHelp = `Look up the vocabularies that graphs are written in.
+
+A namespace is a dictionary at a version: onnx/17, onnx/ai.onnx.ml/3,
+tensorflow/1.13.1, loom/2024-01, tapc/tensorops/1. Without a version it is the
+newest. A dictionary says which operators there are, with their ports,
+attributes, defaults and element types, since which version they are as they are
+and, where they have one, the body that defines them.`
+
+func (a *app) namespaceCommand() *cobra.Command {
+	c := &cobra.Command{Use: "namespace", Short: "List, show and compare the vocabularies of graphs", Long: namespaceHelp, Args: needCommand,
+		Example: "  tapc namespace show onnx/17 Gemm\n  tapc namespace diff onnx/12 onnx/13\n  tapc namespace check model.onnx"}
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.started = true
+		return cmd.Help()
+	}
+	c.AddCommand(a.namespaceListCommand(), a.namespaceShowCommand(), a.namespaceDiffCommand(), a.namespaceCheckCommand())
+	return c
+}
+
+// needCommand refuses words that are no command.
+func needCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return unknown("command", args[0], names)
+}
+
+// jsonFlag adds the flag for an answer in JSON.
+func jsonFlag(c *cobra.Command) *bool { return c.Flags().Bool("json", false, "answer in JSON") }
+
+func (a *app) printJSON(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		a.printf("%s\n", b)
+	}
+	return err
+}
+
+func findNamespace(name string) (namespace.Namespace, error) {
+	n, err := namespace.Find(name)
+	if err != nil {
+		err = diag.Usage("%w", err)
+	}
+	return n, err
+}
+
+func (a *app) namespaceListCommand() *cobra.Command {
+	c := &cobra.Command{Use: "list [--json]", Short: "List the dictionaries, their versions and how many operators they have", Args: cobra.NoArgs,
+		Example: "  tapc namespace list"}
+	asJSON := jsonFlag(c)
+	return a.command(c, func(context.Context, []string) error {
+		type row struct {
+			Name     string `json:"name"`
+			Versions string `json:"versions"`
+			Newest   int    `json:"operators"`
+			Source   string `json:"source,omitempty"`
+		}
+		var rows []row
+		for _, d := range namespace.All() {
+			newest := namespace.Namespace{Dictionary: d, Version: d.Last}
+			rows = append(rows, row{d.Name, d.Range(), len(newest.Ops()), d.Source})
+		}
+		if *asJSON {
+			return a.printJSON(rows)
+		}
+		for _, r := range rows {
+			a.printf("%-32s %5d operators, versions %s\n", r.Name, r.Newest, r.Versions)
+		}
+		return nil
+	})
+}
+
+func (a *app) namespaceShowCommand() *cobra.Command {
+	c := &cobra.Command{Use: "show NAMESPACE [OPERATOR...]", Short: "Show a namespace's operators, or some of them at every version that changed them",
+		Args: cobra.MinimumNArgs(1), Example: "  tapc namespace show tensorflow/1.13.1\n  tapc namespace show onnx/17 Gemm Relu"}
+	c.Long = "Show a namespace's operators in the form of dictionaries, one a line, or those that are\nnamed with their history: the line that holds at the namespace's version has a mark."
+	asJSON := jsonFlag(c)
+	return a.command(c, func(_ context.Context, args []string) error {
+		n, err := findNamespace(args[0])
+		if err != nil {
+			return err
+		}
+		if len(args) == 1 && *asJSON {
+			return a.printJSON(n.Ops())
+		}
+		if len(args) == 1 {
+			a.printf("# %v\n", n)
+			if n.Source != "" {
+				a.printf("# from %s\n", n.Source)
+			}
+			for _, o := range n.Ops() {
+				a.printf("%v\n", o)
+			}
+			return nil
+		}
+		var all []*namespace.Op
+		for _, name := range args[1:] {
+			history := n.History(name)
+			if history == nil {
+				var names []string
+				for _, o := range n.Ops() {
+					names = append(names, o.Name)
+				}
+				return unknown("operator of "+n.String(), name, names)
+			}
+			all = append(all, history...)
+			for _, o := range history {
+				if !*asJSON {
+					a.printOp(n, o)
+				}
+			}
+		}
+		if *asJSON {
+			return a.printJSON(all)
+		}
+		return nil
+	})
+}
+
+// printOp prints an operator, marked if it is the one that a namespace has.
+func (a *app) printOp(n namespace.Namespace, o *namespace.Op) {
+	mark := " "
+	if n.Op(o.Name) == o {
+		mark = ">"
+	}
+	a.printf("%s %s\n", mark, strings.ReplaceAll(o.String(), "\n", "\n  "))
+}
+
+func (a *app) namespaceDiffCommand() *cobra.Command {
+	c := &cobra.Command{Use: "diff NAMESPACE NAMESPACE", Short: "Show what the second namespace has that the first has not, or otherwise",
+		Args: cobra.ExactArgs(2), Example: "  tapc namespace diff onnx/12 onnx/13"}
+	asJSON := jsonFlag(c)
+	return a.command(c, func(_ context.Context, args []string) error {
+		var sides [2]namespace.Namespace
+		for i, name := range args {
+			var err error
+			if sides[i], err = findNamespace(name); err != nil {
+				return err
+			}
+		}
+		changes := namespace.Diff(sides[0], sides[1])
+		if *asJSON {
+			if changes == nil {
+				changes = []namespace.Change{}
+			}
+			return a.printJSON(changes)
+		}
+		signs := map[string]string{"added": "+", "removed": "-", "changed": "~"}
+		count := map[string]int{}
+		for _, x := range changes {
+			count[x.What]++
+			a.printf("%s %s\n", signs[x.What], x.Op)
+			for _, how := range x.How {
+				a.printf("    %s\n", how)
+			}
+		}
+		a.printf("%v to %v: %d added, %d removed, %d changed\n", sides[0], sides[1], count["added"], count["removed"], count["changed"])
+		return nil
+	})
+}
+
+func (a *app) namespaceCheckCommand() *cobra.Command {
+	c := &cobra.Command{Use: "check FILE...", Short: "Hold ONNX models and Amanda graphs to the dictionaries of their namespaces", Args: needFiles(1, 0),
+		Example: "  tapc namespace check model.onnx"}
+	c.Long = "Hold graphs to the dictionaries of their namespaces: every operator is there at its\nversion, with as many ports, with the attributes and of the element types that it has."
+	return a.command(c, func(_ context.Context, args []string) error {
+		var list diag.List
+		for _, name := range args {
+			text, file, err := a.readFile(name)
+			if err != nil {
+				return err
+			}
+			data, err := text.bytes()
+			if err != nil {
+				return err
+			}
+			f, err := detect(file, text.data)
+			if err != nil {
+				return err
+			}
+			a.sources[file] = source{f, text}
+			found, n, err := checkNamespace(data, file)
+			if err != nil {
+				return err
+			}
+			list = append(list, found...)
+			if !found.HasErrors() {
+				a.report(found) // warnings
+			}
+			if !found.HasErrors() {
+				a.printf("%s: %d operators, as their namespaces have them\n", name, n)
+			}
+		}
+		return list.Err()
+	})
+}
+
+// checkNamespace checks one file, and says how many operators it has.
+func checkNamespace(data []byte, file string) (diag.List, int, error) {
+	if !isAmanda(data) {
+		m, err := onnx.Read(data, file)
+		if err != nil {
+			return nil, 0, err
+		}
+		return namespace.Check(m.Graph, func(domain, op string) bool { return m.Function(domain, op) != nil }), len(m.Graph.Ops), nil
+	}
+	g, err := readAmanda(data, file)
+	if err != nil {
+		return nil, 0, err
+	}
+	fg, err := amanda.Lower(g, filepath.Dir(file))
+	if err != nil {
+		return nil, 0, err
+	}
+	return namespace.Check(fg, isOutput), len(fg.Ops), nil
+}

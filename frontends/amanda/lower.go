@@ -1,0 +1,442 @@
+package amanda
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// level is a scope on its way into a flat graph: who feeds each input, and the scope around.
+type level struct {
+	scope
+	parent   *level
+	index    int // of the subgraph in the scope around
+	children map[int]*level
+	feeds    map[end]end
+}
+
+// spot names an output port of an op in a scope.
+type spot struct {
+	l        *level
+	op, port int
+}
+
+// flattener makes a flat graph of values by name.
+type flattener struct {
+	g      *Graph
+	ns     *namespace.Namespace
+	dir    string
+	out    *mapping.Graph
+	names  map[spot]string
+	taken  map[string]bool
+	inputs map[spot]bool       // inputs of the graph that are there already
+	ports  map[string]ir.Attrs // what is said about each input
+	made   map[*mapping.Op]*flat
+	bad    diag.List
+}
+
+// flat is what a flat operation comes from: its op, and the port of each input and output.
+type flat struct {
+	op      *Op
+	in, out []int
+}
+
+// Lower makes a flat foreign graph: subgraphs are taken apart, and values get the names of the ops (and ports) that give them; the
+// names inside of a file's only subgraph need none of its own. What nothing feeds is an input; outputs are the
+// ports of the only subgraph or else those of ops of which nothing is consumed. Ports are put in the order that the dictionary has
+// them in. Data that attributes name lies in files in dir. Control edges order ops with effects, and kernels have none. The graph
+// must have passed Check.
+func Lower(g *Graph, dir string) (*mapping.Graph, error) {
+	f, err := flatten(g, dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.out, nil
+}
+
+func flatten(g *Graph, dir string) (*flattener, error) {
+	ns, err := namespace.Find(g.Namespace)
+	if err != nil {
+		at := diag.Location{File: g.File, Line: g.Line, Column: g.Column}
+		return nil, diag.Errorf(CodeForm, "namespace", at, "the graph's namespace: %v", err)
+	}
+	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
+	framework, _, _ := strings.Cut(ns.Name, "/")
+	f.out = &mapping.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{"": ns.Version}, Consts: map[string]*mapping.Data{}}
+	f.versions()
+	path := ""
+	top := f.level(newScope(g.Ops, g.Edges, nil, path), nil, 0)
+	if only := top.only(); only != nil {
+		f.out.Name = only.Name
+		f.claim(top, only)
+	}
+	f.flatten(top)
+	f.outputs(top)
+	return f, f.bad.Err()
+}
+
+// claim gives values that are outputs of the graph the names of those, before any other value can have them. An output whose value has
+// a name already, as an input or as another output, only keeps its name free.
+func (f *flattener) claim(top *level, only *Op) {
+	for k := range only.Outputs {
+		name := portName(only.Outputs, k)
+		at, ok := f.origin(top, end{0, k})
+		if _, named := f.names[at]; ok && !named && at.op != selfOp && !f.taken[name] {
+			f.names[at] = name
+		}
+		f.taken[name] = true
+	}
+}
+
+// only gives the op of a graph that is one subgraph and nothing else.
+func (l *level) only() *Op {
+	if len(l.ops) == 1 && l.ops[0].Sub {
+		return l.ops[0]
+	}
+	return nil
+}
+
+// versions reads the versions of the other domains, an attribute of the graph.
+func (f *flattener) versions() {
+	v, _ := f.g.Attrs.Get(domainVersions)
+	for _, a := range v.Map {
+		f.out.Versions[a.Name] = a.Value.Int
+	}
+}
+
+// domainVersions is the graph's attribute with the versions of domains other than the namespace's own.
+const domainVersions = "opset_import"
+
+func (f *flattener) fault(at Place, format string, args ...any) {
+	f.bad = append(f.bad, diag.Errorf(CodePorts, constraint, diag.Location{File: f.g.File, Line: at.Line, Column: at.Column}, format, args...))
+}
+
+func (f *flattener) level(s scope, parent *level, index int) *level {
+	l := &level{scope: s, parent: parent, index: index, children: map[int]*level{}, feeds: map[end]end{}}
+	c := &checker{}
+	for _, e := range s.edges {
+		from, okFrom := c.find(s, e, e.From, true)
+		to, okTo := c.find(s, e, e.To, false)
+		if okFrom && okTo && to.port != Control {
+			l.feeds[to] = from
+		}
+	}
+	for i, o := range s.ops {
+		if !o.Sub {
+			continue
+		}
+		path := s.path + o.path(i) + "/"
+		if parent == nil && l.only() != nil {
+			path = ""
+		}
+		l.children[i] = f.level(newScope(o.Ops, o.Edges, o, path), l, i)
+	}
+	return l
+}
+
+// path names an op inside its scope.
+func (o *Op) path(index int) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return fmt.Sprintf("%s_%d", o.Type, index)
+}
+
+func (f *flattener) flatten(l *level) {
+	for i, o := range l.ops {
+		domain, typ := f.splitType(o.Type)
+		formal := f.formal(domain, typ)
+		switch {
+		case o.Sub:
+			f.flatten(l.children[i])
+			continue
+		case formal != nil && formal.Is("source"):
+			f.source(l, i, o)
+			continue
+		case o.Type == initializer:
+			f.initializer(l, i, o)
+			continue
+		}
+		op := &mapping.Op{Name: l.scope.path + o.path(i), Domain: domain, Type: typ, Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
+		from := &flat{op: o, in: inOrder(o.Inputs), out: inOrder(o.Outputs)}
+		if formal != nil {
+			from.in = f.arrange(o, i, "input", formal.In, o.Inputs)
+			from.out = f.arrange(o, i, "output", formal.Out, o.Outputs)
+		}
+		for _, k := range from.in {
+			op.In = append(op.In, f.value(l, i, k))
+		}
+		for _, k := range from.out {
+			name := ""
+			if k >= 0 {
+				name = f.result(l, i, k)
+			}
+			op.Out = append(op.Out, name)
+		}
+		for _, a := range o.Attrs {
+			if a.Name != "name" && a.Name != "type" {
+				op.Attrs = append(op.Attrs, mapping.Attr{Name: a.Name, Value: f.attribute(o, formal, a)})
+			}
+		}
+		f.made[op] = from
+		f.out.Ops = append(f.out.Ops, op)
+	}
+}
+
+// splitType splits the domain from an op's type, in a namespace that has domains.
+func (f *flattener) splitType(t string) (domain, typ string) {
+	if i := strings.LastIndexByte(t, ':'); i >= 0 && f.ns.Name == "onnx" {
+		return t[:i], t[i+1:]
+	}
+	return "", t
+}
+
+func (f *flattener) formal(domain, typ string) *namespace.Op {
+	if domain == "" {
+		return f.ns.Op(typ)
+	}
+	if ns, ok := namespace.Domain(f.out.Namespace, domain, f.out.Versions[domain]); ok {
+		return ns.Op(typ)
+	}
+	return nil
+}
+
+func inOrder(ports []Port) []int {
+	out := make([]int, len(ports))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// arrange puts ports in the order of the dictionary: by name, or by position for those without one (or with their number as a name).
+// The ports of a variadic one are named NAME/0, NAME/1 and so on. A port that is left out is -1.
+func (f *flattener) arrange(o *Op, index int, side string, formal []namespace.Port, ports []Port) []int {
+	var out []int
+	used := make([]bool, len(ports))
+	for _, want := range formal {
+		found := false
+		for k, p := range ports {
+			unnamed := p.Name == "" || p.Name == strconv.Itoa(k)
+			if used[k] || !(unnamed && k >= len(out)) && !names(want, p.Name) {
+				continue
+			}
+			out, used[k], found = append(out, k), true, true
+			if !want.Variadic {
+				break
+			}
+		}
+		if !found && !want.Variadic {
+			out = append(out, -1)
+		}
+	}
+	for k, p := range ports {
+		if !used[k] {
+			var list []string
+			for _, want := range formal {
+				list = append(list, want.String())
+			}
+			f.fault(p.Place, "op %s (%s) has no %s port %q: its %ss are (%s)", o.title(index), o.Type, side, p.Name, side, strings.Join(list, ", "))
+		}
+	}
+	for len(out) > 0 && out[len(out)-1] < 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// names says whether a port's name is that of a formal port.
+func names(formal namespace.Port, name string) bool {
+	for _, n := range append([]string{formal.Name}, formal.Aliases...) {
+		if name == n || formal.Variadic && strings.HasPrefix(name, n+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// value gives the name of what comes in at an input port, "" for none. What comes from nowhere is an input of the graph.
+func (f *flattener) value(l *level, op, port int) string {
+	if port < 0 {
+		return ""
+	}
+	from, ok := l.feeds[end{op, port}]
+	if ok {
+		return f.from(l, from)
+	}
+	p := l.ops[op].Inputs[port]
+	if optional(p) {
+		return ""
+	}
+	return f.input(spot{l, op, -2 - port}, l.scope.path+l.ops[op].path(op)+":"+portName(l.ops[op].Inputs, port), p, l.ops[op])
+}
+
+// from names the value that an edge brings, "" if it comes from nowhere.
+func (f *flattener) from(l *level, from end) string {
+	at, ok := f.origin(l, from)
+	switch {
+	case !ok:
+		return ""
+	case at.op == selfOp:
+		p := at.l.self.Inputs[at.port]
+		return f.input(at, at.l.scope.path+portName(at.l.self.Inputs, at.port), p, at.l.self)
+	}
+	return f.result(at.l, at.op, at.port)
+}
+
+// origin follows edges through the borders of subgraphs to the op that gives a value, or to an input of a subgraph that nothing feeds.
+func (f *flattener) origin(l *level, from end) (spot, bool) {
+	for {
+		if from.op != selfOp {
+			child := l.children[from.op]
+			if child == nil {
+				return spot{l, from.op, from.port}, true
+			}
+			inner, ok := child.feeds[end{selfOp, from.port}]
+			if !ok {
+				return spot{}, false // an output that is optional and comes from nowhere
+			}
+			l, from = child, inner
+			continue
+		}
+		outer, ok := l.parent.feeds[end{l.index, from.port}]
+		if !ok {
+			return spot{l, selfOp, from.port}, true
+		}
+		l, from = l.parent, outer
+	}
+}
+
+func portName(list []Port, i int) string {
+	if list[i].Name != "" {
+		return list[i].Name
+	}
+	return fmt.Sprint(i)
+}
+
+// result names an output of an op: by the op, and by the port too where it has several.
+func (f *flattener) result(l *level, op, port int) string {
+	o := l.ops[op]
+	name := l.scope.path + o.path(op)
+	if len(o.Outputs) > 1 {
+		name += ":" + portName(o.Outputs, port)
+	}
+	if v, ok := o.Outputs[port].Attrs.Get(valueName); ok && v.Str != "" {
+		name = v.Str
+	}
+	return f.named(spot{l, op, port}, name)
+}
+
+// named gives a value a name that no other has.
+func (f *flattener) named(at spot, name string) string {
+	if old, ok := f.names[at]; ok {
+		return old
+	}
+	try := name
+	for n := 2; f.taken[try]; n++ {
+		try = fmt.Sprintf("%s_%d", name, n)
+	}
+	f.taken[try], f.names[at] = true, try
+	return try
+}
+
+// input adds an input of the graph, once.
+func (f *flattener) input(at spot, name string, p Port, owner *Op) string {
+	name = f.named(at, name)
+	if f.inputs[at] {
+		return name
+	}
+	f.inputs[at] = true
+	dtype, _ := p.Attrs.Get("dtype")
+	if by, ok := p.Attrs.Get("type_attr"); ok && dtype.Str == "" {
+		dtype, _ = owner.Attrs.Get(by.Str)
+	}
+	shape, _ := p.Attrs.Get("shape")
+	f.port(name, dtype, shape)
+	f.ports[name] = p.Attrs
+	return name
+}
+
+func (f *flattener) port(name string, dtype, shape ir.AttrValue) {
+	in := mapping.Port{Name: name, DType: namespace.DType(dtype.Str)}
+	in.Shape, in.Ranked = sizes(shape)
+	if in.DType == scalar.Invalid && dtype.Str != "" {
+		in.Reason = fmt.Sprintf("has the element type %s, which tapc does not have", dtype.Str)
+	}
+	f.out.Inputs = append(f.out.Inputs, in)
+}
+
+// source adds an op that brings a value in from outside as an input of the graph.
+func (f *flattener) source(l *level, i int, o *Op) {
+	if len(o.Outputs) == 0 {
+		return
+	}
+	name := f.result(l, i, 0)
+	dtype, _ := o.Attrs.Get("dtype")
+	shape, _ := o.Attrs.Get("shape")
+	f.port(name, dtype, shape)
+	f.ports[name] = o.Attrs
+}
+
+// sizes reads a list of sizes; a negative one, null or a name is to be bound later.
+func sizes(v ir.AttrValue) ([]mapping.Size, bool) {
+	if v.Kind != ir.AttrList {
+		return nil, false
+	}
+	out := []mapping.Size{}
+	for _, x := range v.List {
+		switch {
+		case x.Kind == ir.AttrInt && x.Int >= 0:
+			out = append(out, mapping.Size{Value: x.Int})
+		case x.Kind == ir.AttrString:
+			out = append(out, mapping.Size{Value: -1, Name: x.Str})
+		default:
+			out = append(out, mapping.Size{Value: -1})
+		}
+	}
+	return out, true
+}
+
+// Output is the type, in the domain tapc, of operations that give a value the name of an output.
+const Output = "Output"
+
+// outputs adds the graph's outputs: the ports of its only subgraph under their own names, or else what nothing consumes of ops
+// of which nothing at all is consumed.
+func (f *flattener) outputs(top *level) {
+	if o := top.only(); o != nil {
+		for k := range o.Outputs {
+			if name := f.from(top, end{0, k}); name != "" {
+				port := portName(o.Outputs, k)
+				f.out.Outputs = append(f.out.Outputs, mapping.Port{Name: port})
+				if name == port {
+					continue
+				}
+				f.out.Ops = append(f.out.Ops, &mapping.Op{Domain: "tapc", Type: Output, In: []string{name}, Out: []string{port},
+					Pos: ir.Pos{Line: int32(o.Outputs[k].Line), Col: int32(o.Outputs[k].Column)}})
+			}
+		}
+		return
+	}
+	used := map[int]bool{}
+	for _, from := range top.feeds {
+		used[from.op] = true
+	}
+	for i, o := range top.ops {
+		formal := f.formal(f.splitType(o.Type))
+		if used[i] || o.Type == initializer || formal != nil && formal.Is("source") {
+			continue
+		}
+		for k := range o.Outputs {
+			if name := f.from(top, end{i, k}); name != "" && !slices.ContainsFunc(f.out.Outputs, func(p mapping.Port) bool { return p.Name == name }) {
+				f.out.Outputs = append(f.out.Outputs, mapping.Port{Name: name})
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package namespace
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+)
+
+//go:embed dict/*.ns
+var files embed.FS
+
+// All gives every dictionary, by name. A fault in one is an error of tapc itself and panics; a test reads them all.
+var All = sync.OnceValue(func() []*Dictionary {
+	names, err := fs.Glob(files, "dict/*.ns")
+	if err != nil {
+		panic(err)
+	}
+	out := []*Dictionary{fromKernels(kernels.Builtin())}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		d, err := Parse(name, string(text))
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b *Dictionary) int { return strings.Compare(a.Name, b.Name) })
+	return out
+})
+
+// Own is the namespace of tapc's kernels.
+const Own = "tapc/tensorops/1"
+
+// Find gives a namespace by its name: a dictionary and a version, such as onnx/17 or tensorflow/1.13.1, or a dictionary alone for the
+// newest. The prefix amanda/ may stand before it.
+func Find(name string) (Namespace, error) {
+	name = strings.TrimPrefix(name, "amanda/")
+	if d := dictionary(name); d != nil {
+		return Namespace{d, d.Last}, nil
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		if d := dictionary(name[:i]); d != nil {
+			if v, ok := d.number(name[i+1:]); ok {
+				return Namespace{d, v}, nil
+			}
+			return Namespace{}, fmt.Errorf("%s has no version %s: it has %s", d.Name, name[i+1:], d.Range())
+		}
+	}
+	var names []string
+	for _, d := range All() {
+		names = append(names, d.Name)
+	}
+	return Namespace{}, fmt.Errorf("there is no dictionary of %s: expected one of %s", name, strings.Join(names, ", "))
+}
+
+func dictionary(name string) *Dictionary {
+	for _, d := range All() {
+		if d.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// Domain gives the namespace of a domain of a framework at a version: onnx and "ai.onnx.ml" give onnx/ai.onnx.ml. The default domain is "".
+// ok is false when there is no dictionary, or no such version in it.
+func Domain(framework, domain string, version int64) (Namespace, bool) {
+	if domain != "" {
+		framework += "/" + domain
+	}
+	d := dictionary(framework)
+	if d == nil || version < d.First || version > d.Last {
+		return Namespace{}, false
+	}
+	return Namespace{d, version}, true
+}
+
+// number gives the number of a version by its name.
+func (d *Dictionary) number(name string) (int64, bool) {
+	if d.Releases != nil {
+		i := slices.Index(d.Releases, name)
+		return int64(i), i >= 0
+	}
+	n, err := strconv.ParseInt(name, 10, 32)
+	return n, err == nil && n >= d.First && n <= d.Last
+}
+
+// label gives the name of a version by its number.
+func (d *Dictionary) label(version int64) string {
+	if d.Releases != nil {
+		return d.Releases[version]
+	}
+	return strconv.FormatInt(version, 10)
+}
+
+// Range names the versions that the dictionary has.
+func (d *Dictionary) Range() string {
+	switch {
+	case d.Releases != nil:
+		return strings.Join(d.Releases, ", ")
+	case d.First == d.Last:
+		return d.label(d.Last)
+	}
+	return d.label(d.First) + " to " + d.label(d.Last)
+}
+
+// Size is how many operators the dictionary has, those that are not there any more included.
+func (d *Dictionary) Size() int { return len(d.ops) }
