@@ -59,6 +59,7 @@ var functions = map[string]function{
 	"resize_taps":     {11, 11, resizeTaps},
 	"index":           {2, 2, indexOf},
 	"last_index":      {2, 2, lastIndexOf},
+	"ordinal":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(e.m.ordinal()), nil }},
 	"outputs":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(e.m.results)), nil }},
 	"used":            {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used[a[0].Str]), nil }},
 }
@@ -471,4 +472,10 @@ func lastIndexOf(_ *env, a []Value) (Value, error) {
 		}
 	}
 	return IntValue(-1), nil
+}
+
+// ordinal gives another number each time, the same ones in every run.
+func (m *mapper) ordinal() int64 {
+	m.ordinals++
+	return m.ordinals
 }

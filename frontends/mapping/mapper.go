@@ -43,6 +43,8 @@ type mapper struct {
 	report  *Report
 	depth   int
 	steps   int
+
+	ordinals int64 // given out so far
 }
 
 // Map makes an Operation Expression of a foreign graph. The report says what was mapped by which rule, and everything that was

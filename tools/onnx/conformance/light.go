@@ -79,6 +79,5 @@ func (r *Result) lightTest(ctx context.Context, file string, o Options) error {
 	if len(m.Graph.Outputs) == 0 {
 		return errors.New("the model has no output")
 	}
-	r.Status = status
-	return compare(filepath.Dir(file), map[string]tensorfile.Tensor{m.Graph.Outputs[0].Name: want}, got)
+	return r.judge(filepath.Dir(file), m, status, map[string]tensorfile.Tensor{m.Graph.Outputs[0].Name: want}, got)
 }

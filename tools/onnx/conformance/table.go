@@ -18,7 +18,7 @@ func Table(results []Result) string {
 		}
 	}
 	var b strings.Builder
-	for _, s := range []Status{Pass, Bound, Refused, Slow, Wrong, Crash} {
+	for _, s := range []Status{Pass, Bound, Drawn, Near, Refused, Slow, Wrong, Crash} {
 		fmt.Fprintf(&b, "%-20s %5d\n", s, count[s])
 	}
 	type row struct {
