@@ -12,7 +12,7 @@ import (
 // is bounded.
 type Intern struct {
 	names      map[string]string
-	ranges     [1 << internBits]zspace.Range
+	boxes      [1 << internBits]*zspace.Range
 	ints       []int64
 	selections []Selection
 	ports      []Port
@@ -58,15 +58,25 @@ func (p *Intern) Name(text []byte) string {
 
 // Range gives a range with these bounds, of the same length, mostly the same one for the same bounds; it does not keep the
 // slices.
-func (p *Intern) Range(start, end []int64) zspace.Range {
+func (p *Intern) Range(start, end []int64) zspace.Range { return *p.box(start, end) }
+
+// Select gives the selection of a box of a tensor, mostly with the same box in memory for the same bounds.
+func (p *Intern) Select(tensor NodeID, box zspace.Range) Selection {
+	if len(box.Start) != len(box.End) {
+		return Select(tensor, box)
+	}
+	return Selection{tensor, p.box(box.Start, box.End)}
+}
+
+func (p *Intern) box(start, end []int64) *zspace.Range {
 	h := uint64(len(start))
 	for i := range start {
 		h = (h ^ uint64(start[i])) * 0x9e3779b97f4a7c15
 		h = (h ^ h>>29 ^ uint64(end[i])) * 0xbf58476d1ce4e5b9
 	}
-	slot := &p.ranges[h>>(64-internBits)]
-	if slot.Start == nil || !slices.Equal(slot.Start, start) || !slices.Equal(slot.End, end) {
-		*slot = zspace.Range{Start: p.Vector(start), End: p.Vector(end)}
+	slot := &p.boxes[h>>(64-internBits)]
+	if *slot == nil || !slices.Equal((*slot).Start, start) || !slices.Equal((*slot).End, end) {
+		*slot = &zspace.Range{Start: p.Vector(start), End: p.Vector(end)}
 	}
 	return *slot
 }

@@ -1,19 +1,37 @@
 package ir
 
 import (
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Selection is a box of a tensor.
+// Selection is a box of a tensor. Copies share the box, which is never changed in place.
 type Selection struct {
 	Tensor NodeID
-	Range  zspace.Range
+	box    *zspace.Range // nil is the zero Range
 }
 
+// Select gives the selection of a box of a tensor.
+func Select(tensor NodeID, box zspace.Range) Selection { return Selection{tensor, &box} }
+
+// Range gives the box that is selected, in coordinates of the tensor.
+func (s Selection) Range() zspace.Range {
+	if s.box == nil {
+		return zspace.Range{}
+	}
+	return *s.box
+}
+
+// SetRange selects another box of the same tensor.
+func (s *Selection) SetRange(box zspace.Range) { s.box = &box }
+
+// String writes the tensor's number and the box.
+func (s Selection) String() string { return fmt.Sprintf("#%d%v", s.Tensor, s.Range()) }
+
 // Equal says whether two selections pick the same box of the same tensor.
-func (s Selection) Equal(t Selection) bool { return s.Tensor == t.Tensor && s.Range.Equal(t.Range) }
+func (s Selection) Equal(t Selection) bool { return s.Tensor == t.Tensor && s.Range().Equal(t.Range()) }
 
 // Port is a named input or output with its ordered selections; variadic ports hold more than one.
 type Port struct {

@@ -127,8 +127,8 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 		port := ir.Port{Name: p.Name}
 		for j, s := range p.Sel {
 			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
-			r := b.moved(s.Sel.Range)
-			port.Sel = append(port.Sel, ir.Selection{Tensor: b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, Range: r})
+			r := b.moved(s.Sel.Range())
+			port.Sel = append(port.Sel, ir.Select(b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r))
 			if want != nil {
 				b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: want[n]}
 			}
@@ -155,7 +155,7 @@ func (b *batch) moved(r zspace.Range) zspace.Range {
 
 // input adds an input tensor of which a selection is the whole or a part.
 func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selection {
-	sel := b.moved(s.Sel.Range)
+	sel := b.moved(s.Sel.Range())
 	whole := sel.Clone()
 	for i := range whole.Start {
 		if data == nil && b.rnd.IntN(4) == 0 {
@@ -169,7 +169,7 @@ func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selectio
 	}
 	b.inputs[label] = tensorfile.Tensor{DType: s.Type, Shape: whole.Shape(), Data: data}
 	id := b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: whole}, label).ID
-	return ir.Selection{Tensor: id, Range: sel}
+	return ir.Select(id, sel)
 }
 
 // values makes elements: small ones, and in one tensor of four some that are special.

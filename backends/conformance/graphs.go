@@ -14,7 +14,7 @@ func (b builder) tensor(name, dtype, box string) ir.Selection {
 	if err != nil {
 		panic(err)
 	}
-	return ir.Selection{Tensor: b.g.Add(&tensorops.Tensor{DType: dtype, Range: r}, name).ID, Range: r}
+	return ir.Select(b.g.Add(&tensorops.Tensor{DType: dtype, Range: r}, name).ID, r)
 }
 
 func (b builder) op(kernel string, params ir.Attrs, in ir.Ports, out ir.Selection, port string) {

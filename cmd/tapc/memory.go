@@ -60,7 +60,7 @@ func (c *content) bytes() ([]byte, error) {
 // While passes work on a large graph, most of the memory is the graph, so they come when garbage is a part of it.
 const (
 	readingPercent = 500
-	workingPercent = 10
+	workingPercent = 20
 	workingRoom    = 8 << 20 // bytes of garbage that are always allowed
 )
 

@@ -104,13 +104,13 @@ func checkEntry(c *check.Context, op, app *ir.Node, field string, have, want *ir
 	case have.Tensor != want.Tensor:
 		c.Report(c.Error("TAP0206", app, field+"/tensorId", "%s selects another tensor than %s", g.Name(app.ID), g.Name(op.ID)).
 			Want(g.Name(want.Tensor), g.Name(have.Tensor)).WithNote(c.At(op, field+"/tensorId"), "the operation's selection"))
-	case have.Range.Rank() != want.Range.Rank():
+	case have.Range().Rank() != want.Range().Rank():
 		c.Report(c.Error("TAP0207", app, field+"/range", "a selection of %s has the wrong number of dimensions", g.Name(app.ID)).
-			Want(fmt.Sprintf("%d, as %v has", want.Range.Rank(), want.Range), fmt.Sprintf("%d in %v", have.Range.Rank(), have.Range)).
+			Want(fmt.Sprintf("%d, as %v has", want.Range().Rank(), want.Range()), fmt.Sprintf("%d in %v", have.Range().Rank(), have.Range())).
 			WithNote(c.At(op, field+"/range"), "the selection of %s", g.Name(op.ID)))
-	case !want.Range.Contains(have.Range):
+	case !want.Range().Contains(have.Range()):
 		c.Report(c.Error("TAP0208", app, field+"/range", "a selection of %s reaches beyond that of %s", g.Name(app.ID), g.Name(op.ID)).
-			Want(fmt.Sprintf("a box inside %v", want.Range), check.Beyond(want.Range, have.Range)).
+			Want(fmt.Sprintf("a box inside %v", want.Range()), check.Beyond(want.Range(), have.Range())).
 			WithNote(c.At(op, field+"/range"), "the selection of %s", g.Name(op.ID)))
 	default:
 		return true
@@ -123,19 +123,19 @@ func checkBorders(c *check.Context, op *ir.Node, apps []*ir.Node, i int) {
 	parts := make([]zspace.Range, len(apps))
 	side(op.Body, i).All(func(port, entry int, whole *ir.Selection) {
 		for k, app := range apps {
-			parts[k] = side(app.Body, i)[port].Sel[entry].Range
+			parts[k] = side(app.Body, i)[port].Sel[entry].Range()
 		}
 		bound, err := zspace.Bounding(parts...)
-		if err != nil || bound.Equal(whole.Range) { // parts lie inside whole, so there is no error
+		if err != nil || bound.Equal(whole.Range()) { // parts lie inside whole, so there is no error
 			return
 		}
 		field := check.PortField(sides[i], side(op.Body, i)[port].Name, entry)
 		found := fmt.Sprintf("%v around %s", bound, check.Count(len(apps), "application"))
-		if rest, _ := zspace.Subtract(whole.Range, []zspace.Range{bound}, 1); len(rest) > 0 {
+		if rest, _ := zspace.Subtract(whole.Range(), []zspace.Range{bound}, 1); len(rest) > 0 {
 			found += fmt.Sprintf(", which leaves %v", rest[0])
 		}
 		c.Report(c.Error("TAP0209", op, field+"/range", "the applications of %s do not reach its borders", c.Graph().Name(op.ID)).
-			Want(whole.Range.String(), found))
+			Want(whole.Range().String(), found))
 	})
 }
 

@@ -51,7 +51,7 @@ func checkIndexes(c *check.Context, op *ir.Node) {
 		for i, maps := range [...]ir.PortMaps{sig.Inputs, sig.Outputs} {
 			side(app.Body, i).All(func(port, entry int, s *ir.Selection) {
 				field := check.PortField(sides[i], side(app.Body, i)[port].Name, entry)
-				tensorops.CheckProjection(c, [2]string{"TAP0214", "TAP0215"}, app, field, maps[port].Maps[entry], part, s.Range)
+				tensorops.CheckProjection(c, [2]string{"TAP0214", "TAP0215"}, app, field, maps[port].Maps[entry], part, s.Range())
 			})
 		}
 	}

@@ -112,7 +112,7 @@ func agreementCases() []Case {
 			appOf(first).Inputs[0].Sel[0].Tensor = b.tensor("other", "[0:10, 0:5]").ID
 		}), []string{"TAP0206"}, []string{`tensor "x"`, `tensor "other"`}),
 		Of("agreement: another rank", edit(func(op, first, second *ir.Node) {
-			appOf(first).Inputs[0].Sel[0].Range = Range("[0:5]")
+			appOf(first).Inputs[0].Sel[0].SetRange(Range("[0:5]"))
 		}), []string{"TAP0207"}, []string{"2, as zr[0:10, 0:5] has", "1 in zr[0:5]"}),
 		Of("agreement: another rank where the operation has none", graph(func(b builder) {
 			y := b.tensor("y", "[]")
@@ -120,7 +120,7 @@ func agreementCases() []Case {
 			b.app("a", op, nil, ir.Ports{Port("y", Sel(y, "[0:1]"))})
 		}), []string{"TAP0207"}, nil),
 		Of("agreement: beyond the operation", edit(func(op, first, second *ir.Node) {
-			appOf(second).Inputs[0].Sel[0].Range = Range("[5:12, 0:5]")
+			appOf(second).Inputs[0].Sel[0].SetRange(Range("[5:12, 0:5]"))
 		}), []string{"TAP0208"}, []string{"a box inside zr[0:10, 0:5]", "of which zr[10:12, 0:5] lies outside"}),
 		Of("agreement: beyond the operation, inside the tensor", graph(func(b builder) {
 			x := b.tensor("x", "[0:10]")
@@ -169,7 +169,7 @@ func signatureCases() []Case {
 			b.app("b", op, nil, ir.Ports{Port("y", Sel(y, "[0:0]"))}, index("[0:0, 0:2]"))
 		}), []string{"TAP0214"}, []string{`application "a"`, "64 bits"}),
 		Of("signature: another selection", edit(func(op, first, second *ir.Node) {
-			appOf(first).Inputs[0].Sel[0].Range = Range("[0:5, 0:4]")
+			appOf(first).Inputs[0].Sel[0].SetRange(Range("[0:5, 0:4]"))
 		}), []string{"TAP0215"}, []string{`application "first"`, "which zr[0:5] selects", "which lacks zr[0:5, 4:5]"}),
 		Of("signature near miss: the other shard's index, and all findings", edit(func(op, first, second *ir.Node) {
 			first.SetTag(index("[5:10]"))

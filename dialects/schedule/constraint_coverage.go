@@ -81,14 +81,14 @@ func (s *storeCheck) run() {
 	for _, id := range s.k.Applications {
 		app := application.ApplicationOf(g, id)
 		app.Outputs.All(func(_, _ int, sel *ir.Selection) {
-			if n := s.of(sel.Tensor); !sel.Range.Empty() {
-				n.boxes, n.apps = append(n.boxes, sel.Range), append(n.apps, g.Node(id))
+			if n := s.of(sel.Tensor); !sel.Range().Empty() {
+				n.boxes, n.apps = append(n.boxes, sel.Range()), append(n.apps, g.Node(id))
 			}
 		})
 		if tensorops.OperationOf(g, app.Operation).IsSink() {
 			app.Inputs.All(func(_, _ int, sel *ir.Selection) {
 				n := s.of(sel.Tensor)
-				n.taken = append(n.taken, sel.Range)
+				n.taken = append(n.taken, sel.Range())
 			})
 		}
 	}
@@ -282,7 +282,7 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 func takes(a *application.Application, t ir.NodeID, box zspace.Range) bool {
 	found := false
 	a.Inputs.All(func(_, _ int, sel *ir.Selection) {
-		found = found || sel.Tensor == t && sel.Range.Overlaps(box)
+		found = found || sel.Tensor == t && sel.Range().Overlaps(box)
 	})
 	return found
 }
@@ -303,7 +303,7 @@ func (s *storeCheck) computable(a *application.Application, known map[ir.NodeID]
 	all := true
 	a.Inputs.All(func(_, _ int, sel *ir.Selection) {
 		answer, asked := known[sel.Tensor]
-		if !asked && all && !sel.Range.Empty() {
+		if !asked && all && !sel.Range().Empty() {
 			known[sel.Tensor] = false
 			makers := s.c.Flow(application.ApplicationKind).Producers(sel.Tensor)
 			answer = len(makers) > 0 && !slices.ContainsFunc(makers, func(id ir.NodeID) bool {
@@ -312,7 +312,7 @@ func (s *storeCheck) computable(a *application.Application, known map[ir.NodeID]
 			})
 			known[sel.Tensor] = answer
 		}
-		all = all && (answer || sel.Range.Empty())
+		all = all && (answer || sel.Range().Empty())
 	})
 	return all
 }

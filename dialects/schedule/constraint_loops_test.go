@@ -245,7 +245,7 @@ func hardStores() *ir.Graph {
 		tensorBody(p.z).Range = Range("[0:1000000]")
 		app := application.ApplicationOf(p.Graph, p.second().Applications[0])
 		for _, ports := range []ir.Ports{app.Outputs, tensorops.OperationOf(p.Graph, app.Operation).Outputs} {
-			ports[0].Sel[0].Range = Range("[0:1000000]")
+			ports[0].Sel[0].SetRange(Range("[0:1000000]"))
 		}
 		k := p.second()
 		k.Loops[0].End = 500000

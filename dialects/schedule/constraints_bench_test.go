@@ -30,7 +30,7 @@ func square(n, parts int64) *program {
 	whole := zspace.MustShape(n, n)
 	p.x, p.y = p.tensor("x", whole.Text()), p.tensor("y", whole.Text())
 	ports := func(name string, t *ir.Node, r zspace.Range) ir.Ports {
-		return ir.Ports{{Name: name, Sel: []ir.Selection{{Tensor: t.ID, Range: r}}}}
+		return ir.Ports{{Name: name, Sel: []ir.Selection{ir.Select(t.ID, r)}}}
 	}
 	identity := func(name string) ir.PortMaps {
 		a := zspace.AffineMap{Projection: zspace.Identity(2), Offset: zspace.Point{0, 0}}
@@ -64,8 +64,8 @@ func BenchmarkChain(b *testing.B) {
 	for range 500_000 {
 		after := g.Add(&tensorops.Tensor{DType: "float32", Range: box}, "")
 		g.Add(&tensorops.Operation{Kernel: "test:copy",
-			Inputs:  ir.Ports{{Name: "x", Sel: []ir.Selection{{Tensor: before.ID, Range: box}}}},
-			Outputs: ir.Ports{{Name: "y", Sel: []ir.Selection{{Tensor: after.ID, Range: box}}}}}, "")
+			Inputs:  ir.Ports{{Name: "x", Sel: []ir.Selection{ir.Select(before.ID, box)}}},
+			Outputs: ir.Ports{{Name: "y", Sel: []ir.Selection{ir.Select(after.ID, box)}}}}, "")
 		before = after
 	}
 	verifyMust(b, tensorops.Environment(), g)
@@ -96,10 +96,10 @@ func layers(n, first, second int64) *program {
 		a, ok := x.Body.(*application.Application)
 		switch {
 		case ok && x.ID < start:
-			written = append(written, a.Outputs[0].Sel[0].Range)
-			steps = append(steps, p.Add(copyKernel(cpu, x, p.bx, p.by, a.Outputs[0].Sel[0].Range), "").ID)
+			written = append(written, a.Outputs[0].Sel[0].Range())
+			steps = append(steps, p.Add(copyKernel(cpu, x, p.bx, p.by, a.Outputs[0].Sel[0].Range()), "").ID)
 		case ok:
-			k := copyKernel(cpu, x, p.by, p.bz, a.Outputs[0].Sel[0].Range)
+			k := copyKernel(cpu, x, p.by, p.bz, a.Outputs[0].Sel[0].Range())
 			p.k2 = p.Add(k, "")
 		}
 	}
@@ -163,5 +163,5 @@ func BenchmarkChainOfKernels(b *testing.B) {
 var box34 = zspace.MustShape(4, 3)
 
 func sel(name string, t *ir.Node) ir.Port {
-	return ir.Port{Name: name, Sel: []ir.Selection{{Tensor: t.ID, Range: box34}}}
+	return ir.Port{Name: name, Sel: []ir.Selection{ir.Select(t.ID, box34)}}
 }

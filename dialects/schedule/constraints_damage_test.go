@@ -92,7 +92,9 @@ func (d *damage) Ports(f ir.Field, v *ir.Ports) {
 		for j := range (*v)[i].Sel {
 			s := &(*v)[i].Sel[j]
 			d.Ref(f, &s.Tensor)
-			d.Range(f, &s.Range)
+			box := s.Range()
+			d.Range(f, &box)
+			s.SetRange(box)
 		}
 	}
 }

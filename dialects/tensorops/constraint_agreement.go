@@ -62,20 +62,20 @@ func (e entry) field(side int) string {
 // checkSelection checks that a selection is a box inside an existing tensor.
 func checkSelection(c *check.Context, e entry, side int, s *ir.Selection) bool {
 	tensor := TensorOf(c.Graph(), s.Tensor)
-	if tensor != nil && tensor.Range.Contains(s.Range) {
+	if tensor != nil && tensor.Range.Contains(s.Range()) {
 		return true
 	}
 	n, field := e.node, e.field(side)
 	t, ok := c.Ref("TAP0131", "TAP0132", n, field+"/tensorId", s.Tensor, TensorKind)
 	switch {
 	case !ok:
-	case s.Range.Rank() != tensor.Range.Rank():
+	case s.Range().Rank() != tensor.Range.Rank():
 		c.Report(c.Error("TAP0133", n, field+"/range", "a selection of %s has the wrong number of dimensions", c.Graph().Name(t.ID)).
-			Want(fmt.Sprintf("%d, as %v has", tensor.Range.Rank(), tensor.Range), fmt.Sprintf("%d in %v", s.Range.Rank(), s.Range)).
+			Want(fmt.Sprintf("%d, as %v has", tensor.Range.Rank(), tensor.Range), fmt.Sprintf("%d in %v", s.Range().Rank(), s.Range())).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
 	default:
 		c.Report(c.Error("TAP0134", n, field+"/range", "a selection reaches beyond %s", c.Graph().Name(t.ID)).
-			Want(fmt.Sprintf("a box inside %v", tensor.Range), check.Beyond(tensor.Range, s.Range)).
+			Want(fmt.Sprintf("a box inside %v", tensor.Range), check.Beyond(tensor.Range, s.Range())).
 			WithNote(c.At(t, "/body/range"), "the tensor"))
 	}
 	return false
@@ -84,12 +84,12 @@ func checkSelection(c *check.Context, e entry, side int, s *ir.Selection) bool {
 // checkTotal checks that an output selection leaves no cell of its tensor unwritten.
 func checkTotal(c *check.Context, e entry, s *ir.Selection) {
 	tensor := TensorOf(c.Graph(), s.Tensor)
-	if s.Range.Contains(tensor.Range) {
+	if s.Range().Contains(tensor.Range) {
 		return
 	}
-	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range}, 1); len(rest) > 0 {
+	if rest, _ := zspace.Subtract(tensor.Range, []zspace.Range{s.Range()}, 1); len(rest) > 0 {
 		c.Report(c.Error("TAP0135", e.node, e.field(outputSide)+"/range", "an output leaves a part of %s unwritten", c.Graph().Name(s.Tensor)).
-			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range, rest[0])).
+			Want(tensor.Range.String(), fmt.Sprintf("%v, which leaves %v", s.Range(), rest[0])).
 			WithNote(c.At(c.Graph().Node(s.Tensor), "/body/range"), "the tensor").
 			WithHint("outputs are total; write a part by an operation on a tensor of its own"))
 	}
@@ -113,7 +113,7 @@ func checkSingle(c *check.Context, e entry, s *ir.Selection, producers []ir.Node
 func firstOutput(g *ir.Graph, op, tensor ir.NodeID) entry {
 	first := entry{}
 	OperationOf(g, op).Outputs.All(func(port, i int, s *ir.Selection) {
-		if first.node == nil && s.Tensor == tensor && TensorOf(g, tensor).Range.Contains(s.Range) {
+		if first.node == nil && s.Tensor == tensor && TensorOf(g, tensor).Range.Contains(s.Range()) {
 			first = entry{g.Node(op), int32(port), int32(i)}
 		}
 	})

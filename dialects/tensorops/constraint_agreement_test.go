@@ -36,13 +36,13 @@ func agreementCases() []Case {
 			opOf(op).Inputs[0].Sel[0].Tensor = b.Add(&Note{"hello"}, "n").ID
 		}), []string{"TAP0132"}, []string{"a node of type tensor", `note "n"`}),
 		Of("agreement: wrong rank", copies(func(b builder, x, y, op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4]")
+			opOf(op).Inputs[0].Sel[0].SetRange(Range("[0:4]"))
 		}), []string{"TAP0133"}, []string{"expected: 2, as zr[0:4, 0:3] has", "found:    1 in zr[0:4]"}),
 		Of("agreement: rank 0 of a tensor with dimensions", copies(func(b builder, x, y, op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].Range = Range("[]")
+			opOf(op).Inputs[0].Sel[0].SetRange(Range("[]"))
 		}), []string{"TAP0133"}, nil),
 		Of("agreement: out of bounds", copies(func(b builder, x, y, op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4, -1:3]")
+			opOf(op).Inputs[0].Sel[0].SetRange(Range("[0:4, -1:3]"))
 		}), []string{"TAP0134"}, []string{"a box inside zr[0:4, 0:3]", "zr[0:4, -1:3], of which zr[0:4, -1:0] lies outside"}),
 		Of("agreement near miss: beyond by one, all findings listed", copies(func(b builder, x, y, op *ir.Node) {
 			opOf(op).Inputs[0].Sel = []ir.Selection{Sel(x, "[0:5, 0:3]"), Sel(x, "[0:4, 0:3]"), Sel(x, "[0:4, 0:4]")}
@@ -122,7 +122,7 @@ func schemaCases() []Case {
 			SignatureOf(op).Inputs[0].Maps = nil
 		}), []string{"TAP0153"}, nil),
 		Of("schema: reversed range", edit(func(op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].Range = zspace.Range{Start: zspace.Point{0, 5}, End: zspace.Point{10, 0}}
+			opOf(op).Inputs[0].Sel[0].SetRange(zspace.Range{Start: zspace.Point{0, 5}, End: zspace.Point{10, 0}})
 		}), []string{"TAP0115"}, []string{"malformed range"}),
 		Of("schema: ends missing", edit(func(op *ir.Node) {
 			IndexOf(op).Range = zspace.Range{Start: zspace.Point{0, 5}}

@@ -84,7 +84,7 @@ func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, 
 		}
 		for j := range p.Sel {
 			field := check.PortField(sides[side], p.Name, j)
-			agree = CheckProjection(c, [2]string{"TAP0154", "TAP0155"}, n, field, m.Maps[j], index, p.Sel[j].Range) && agree
+			agree = CheckProjection(c, [2]string{"TAP0154", "TAP0155"}, n, field, m.Maps[j], index, p.Sel[j].Range()) && agree
 		}
 	}
 	return agree

@@ -70,7 +70,7 @@ func signatureCases() []Case {
 			SignatureOf(op).Inputs[0].Maps[0].AffineMap.Offset[0] = math.MaxInt64
 		}), []string{"TAP0154"}, []string{"64 bits"}),
 		Of("signature: too little selected", edit(func(b builder, op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].Range = Range("[0:4, 0:2]")
+			opOf(op).Inputs[0].Sel[0].SetRange(Range("[0:4, 0:2]"))
 		}), []string{"TAP0155"}, []string{"zr[0:4, 0:3], which zr[0:4, 0:3] selects through (d0, d1) -> [d0, d1] + [1, 1]", "which lacks zr[0:4, 2:3]"}),
 		Of("signature near miss: too much read, by one row", edit(func(b builder, op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps[0] = Map("(d0, d1) -> [d0, 0] + [1, 2]")

@@ -84,14 +84,14 @@ func (l *lifter) operation(g *ir.Graph, n *ir.Node, o *tensorops.Operation, key 
 	}
 	o.Inputs.All(func(i, k int, s *ir.Selection) {
 		x := Port{Name: portOf(o.Inputs, i, k)}
-		if t := tensorops.TensorOf(g, s.Tensor); t != nil && !s.Range.Equal(t.Range) {
-			x.Attrs = x.Attrs.With(boxAttr, boxOf(s.Range))
+		if t := tensorops.TensorOf(g, s.Tensor); t != nil && !s.Range().Equal(t.Range) {
+			x.Attrs = x.Attrs.With(boxAttr, boxOf(s.Range()))
 		}
 		op.Inputs = append(op.Inputs, x)
 	})
 	o.Outputs.All(func(i, k int, s *ir.Selection) {
 		t := tensorops.TensorOf(g, s.Tensor)
-		if t == nil || !s.Range.Equal(t.Range) {
+		if t == nil || !s.Range().Equal(t.Range) {
 			l.fault(op.Name, "%s writes a part of a tensor, which an output port can not", o.Kernel)
 			return
 		}
@@ -180,7 +180,7 @@ func (b *raiser) input(p mapping.Port) {
 
 func (b *raiser) all(name string) []ir.Selection {
 	id := b.tensors[name]
-	return []ir.Selection{{Tensor: id, Range: tensorops.TensorOf(b.g, id).Range}}
+	return []ir.Selection{ir.Select(id, tensorops.TensorOf(b.g, id).Range)}
 }
 
 func (b *raiser) add(kernel string, in, out ir.Ports, params ir.Attrs, pos ir.Pos) {
@@ -221,7 +221,7 @@ func (b *raiser) operation(op *mapping.Op) {
 				b.fault(op, "port %s: %v", port.Name, err)
 				return
 			}
-			sel[0].Range = r
+			sel[0].SetRange(r)
 		}
 		in = put(in, port.Name, sel)
 	}

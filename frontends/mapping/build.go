@@ -233,7 +233,7 @@ func (b *builder) ports(list []portTensors) (ir.Ports, error) {
 func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
 	if t.id != ir.NoNode {
 		r := b.g.Node(t.id).Body.(*tensorops.Tensor).Range
-		return ir.Selection{Tensor: t.id, Range: r}, nil
+		return ir.Select(t.id, r), nil
 	}
 	sel, err := addTensor(b.g, t, t.Label)
 	if err != nil {

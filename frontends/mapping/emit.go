@@ -103,10 +103,10 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error)
 	for _, p := range outs {
 		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Optional && o.Name() == p.Name })}
 		for _, s := range p.Sel {
-			if size := elements(s.Sel.Range.Shape()); size < 0 || size > 1<<50 {
-				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(s.Sel.Range.Shape()))
+			if size := elements(s.Sel.Range().Shape()); size < 0 || size > 1<<50 {
+				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(s.Sel.Range().Shape()))
 			}
-			t := &Tensor{DType: s.Type, Shape: s.Sel.Range.Shape(), from: n, id: ir.NoNode}
+			t := &Tensor{DType: s.Type, Shape: s.Sel.Range().Shape(), from: n, id: ir.NoNode}
 			ts.tensors = append(ts.tensors, t)
 			values = append(values, tensorValue(t))
 		}
@@ -274,7 +274,7 @@ func ports(list []portTensors) ([]kernels.PortSel, error) {
 			if err != nil {
 				return nil, err
 			}
-			out[i].Sel = append(out[i].Sel, kernels.Selected{Sel: ir.Selection{Tensor: ir.NoNode, Range: r}, Type: t.DType})
+			out[i].Sel = append(out[i].Sel, kernels.Selected{Sel: ir.Select(ir.NoNode, r), Type: t.DType})
 		}
 	}
 	return out, nil

@@ -83,5 +83,5 @@ func addTensor(g *ir.Graph, t *Tensor, label string) (ir.Selection, error) {
 		return ir.Selection{}, err
 	}
 	id := g.Add(&tensorops.Tensor{DType: t.DType.String(), Range: r}, label).ID
-	return ir.Selection{Tensor: id, Range: r}, nil
+	return ir.Select(id, r), nil
 }

@@ -39,7 +39,7 @@ func infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) 
 			if err != nil {
 				return nil, refuse("kernel %s: %v", decl.Name, err)
 			}
-			p.Sel = append(p.Sel, kernels.Selected{Sel: ir.Selection{Tensor: ir.NoNode, Range: r}, Type: types[at]})
+			p.Sel = append(p.Sel, kernels.Selected{Sel: ir.Select(ir.NoNode, r), Type: types[at]})
 			at++
 		}
 		c.Outputs = append(c.Outputs, p)

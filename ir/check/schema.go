@@ -144,7 +144,7 @@ func (v *schemaVisitor) Ports(f ir.Field, ports *ir.Ports) {
 			v.report("TAP0114", f.Name+"/"+escape(p.Name), "a port selects nothing", "at least one selection", "none")
 		}
 		for j := range p.Sel {
-			if err := p.Sel[j].Range.Validate(); err != nil {
+			if err := p.Sel[j].Range().Validate(); err != nil {
 				v.valid(f.Name+"/"+escape(p.Name)+"/"+strconv.Itoa(j)+"/range", "range", err)
 			}
 		}

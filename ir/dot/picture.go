@@ -227,7 +227,7 @@ func sidesOf(it *item) []side {
 func (p *picture) portTable(ports ir.Ports) tree {
 	var t tree
 	ports.All(func(port, entry int, s *ir.Selection) {
-		t.members = append(t.members, member{entryName(ports, port, entry), leaf(p.alias(s.Tensor) + " " + s.Range.Text())})
+		t.members = append(t.members, member{entryName(ports, port, entry), leaf(p.alias(s.Tensor) + " " + s.Range().Text())})
 	})
 	return t
 }
@@ -307,11 +307,11 @@ func (p *picture) selection(id, name string, of *item, s *ir.Selection) {
 	whole := false
 	if of != nil {
 		body, ok := of.node.Body.(interface{ FullRange() zspace.Range })
-		whole = ok && body.FullRange().Equal(s.Range)
+		whole = ok && body.FullRange().Equal(s.Range())
 	}
 	if !whole {
-		t.row("range", leaf(s.Range.Text()))
-		t.row("shape", leaf(s.Range.ShapeString()))
+		t.row("range", leaf(s.Range().Text()))
+		t.row("shape", leaf(s.Range().ShapeString()))
 	}
 	p.vertex(id, attributes{}.set("shape", "box").set("style", "filled").set("fillcolor", selectionColour(of)).
 		set("margin", "0.05").html("label", t.String()))
@@ -368,7 +368,7 @@ func (p *picture) fusions() {
 		for _, s := range p.shardsOf(op) {
 			for _, side := range sidesOf(s) {
 				side.ports.All(func(port, entry int, sel *ir.Selection) {
-					what := fmt.Sprint(sel.Tensor, sel.Range)
+					what := fmt.Sprint(sel.Tensor, sel.Range())
 					b := boxes[what]
 					if b == nil {
 						b = &box{}

@@ -125,7 +125,7 @@ func (r *recorder) Ports(f ir.Field, v *ir.Ports) {
 	var all []selection
 	for _, p := range *v {
 		for _, s := range p.Sel {
-			all = append(all, selection{p.Name, r.key(s.Tensor), s.Range})
+			all = append(all, selection{p.Name, r.key(s.Tensor), s.Range()})
 		}
 	}
 	r.put(f, all)

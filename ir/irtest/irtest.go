@@ -198,9 +198,9 @@ func (r *random) ports() ir.Ports {
 }
 
 func (r *random) selection() ir.Selection {
-	s := ir.Selection{Tensor: r.ref(r.tensors), Range: r.box()}
+	s := ir.Select(r.ref(r.tensors), r.box())
 	if t := tensorops.TensorOf(r.g, s.Tensor); t != nil && r.flip("whole") {
-		s.Range = t.Range
+		s.SetRange(t.Range)
 	}
 	return s
 }

@@ -54,7 +54,7 @@ func (d *decoder) selection() ir.Selection {
 		o.missing("tensorId")
 	}
 	if o.find("range") {
-		s.Range = d.box()
+		s = d.pool.Select(s.Tensor, d.box())
 		o.done()
 	} else if !d.broken {
 		o.missing("range")

@@ -91,7 +91,7 @@ func (e *encoder) Ports(f ir.Field, v *ir.Ports) {
 			e.key("tensorId")
 			e.ref(p.Sel[j].Tensor)
 			e.key("range")
-			e.box(p.Sel[j].Range)
+			e.box(p.Sel[j].Range())
 			e.shut(sel)
 		})
 	}

@@ -376,12 +376,12 @@ func (d *decoder) settle() {
 
 // fill gives a selection without a range the range of what it selects.
 func (d *decoder) fill(s *ir.Selection, at int) {
-	if !isWhole(s.Range) || s.Tensor == lost {
+	if !isWhole(s.Range()) || s.Tensor == lost {
 		return
 	}
 	if target := d.graph.Node(s.Tensor); target != nil {
 		if body, ok := target.Body.(fullRanger); ok {
-			s.Range = body.FullRange()
+			*s = d.intern.Select(s.Tensor, body.FullRange())
 			return
 		}
 	}

@@ -74,23 +74,20 @@ func (d *decoder) box() zspace.Range {
 
 // selection reads a reference and a box, which may be left out where the node has a range of its own.
 func (d *decoder) selection() ir.Selection {
-	s := ir.Selection{Tensor: d.ref()}
+	tensor := d.ref()
 	if d.bad {
-		return s
+		return ir.Selection{Tensor: tensor}
 	}
 	if d.pos < len(d.data) && d.data[d.pos] == '[' {
-		s.Range = d.box()
-		return s
+		return d.intern.Select(tensor, d.box())
 	}
-	if n := d.graph.Node(s.Tensor); n != nil {
+	if n := d.graph.Node(tensor); n != nil {
 		if body, ok := n.Body.(fullRanger); ok {
-			s.Range = body.FullRange()
-			return s
+			return d.intern.Select(tensor, body.FullRange())
 		}
 	}
 	d.pending = true
-	s.Range = whole
-	return s
+	return ir.Select(tensor, whole)
 }
 
 // affine reads a map such as (d0, d1) -> (d0 + 1).

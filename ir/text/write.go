@@ -214,11 +214,11 @@ func (e *encoder) box(r zspace.Range) {
 func (e *encoder) selection(s ir.Selection) {
 	e.ref(s.Tensor)
 	if n := e.graph.Node(s.Tensor); n != nil {
-		if whole, ok := n.Body.(fullRanger); ok && whole.FullRange().Equal(s.Range) {
+		if whole, ok := n.Body.(fullRanger); ok && whole.FullRange().Equal(s.Range()) {
 			return
 		}
 	}
-	e.box(s.Range)
+	e.box(s.Range())
 }
 
 // fullRanger is a body with a range of its own, which a selection without a range takes.

@@ -319,15 +319,14 @@ func (d *decoder) port(m *message) ir.Port {
 			d.fail("a malformed selection")
 			return p
 		}
-		s := ir.Selection{Tensor: ir.NoNode}
+		tensor := ir.NoNode
 		for in.find(selectionTensor) {
 			x, ok := in.varint()
-			if s.Tensor = d.ref(protowire.DecodeZigZag(x)); !ok {
+			if tensor = d.ref(protowire.DecodeZigZag(x)); !ok {
 				d.fail("a malformed selection")
 			}
 		}
-		s.Range = d.box(&in, selectionStart)
-		out = append(out, s)
+		out = append(out, d.intern.Select(tensor, d.box(&in, selectionStart)))
 	}
 	p.Sel = d.intern.Selections(out)
 	return p

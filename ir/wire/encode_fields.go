@@ -64,8 +64,8 @@ func (e *encoder) Ports(f ir.Field, v *ir.Ports) {
 			s := &p.Sel[j]
 			sel := e.open(named2)
 			e.varint(selectionTensor, protowire.EncodeZigZag(e.refNumber(s.Tensor)))
-			e.packed(selectionStart, s.Range.Start)
-			e.packed(selectionEnd, s.Range.End)
+			e.packed(selectionStart, s.Range().Start)
+			e.packed(selectionEnd, s.Range().End)
 			e.shut(sel)
 		}
 		e.shut(at)

@@ -195,10 +195,10 @@ func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box 
 	if err != nil {
 		return err
 	}
-	if p := ports.Get(o.Port); !need.Empty() && (p == nil || o.Entry >= len(p.Sel) || !p.Sel[o.Entry].Range.Contains(need)) {
+	if p := ports.Get(o.Port); !need.Empty() && (p == nil || o.Entry >= len(p.Sel) || !p.Sel[o.Entry].Range().Contains(need)) {
 		found := "nothing"
 		if p != nil && o.Entry < len(p.Sel) {
-			found = p.Sel[o.Entry].Range.String()
+			found = p.Sel[o.Entry].Range().String()
 		}
 		at := l.g.At(node, fmt.Sprintf("/body/%s/%s/%d", side, o.Port, o.Entry))
 		l.faults = append(l.faults, diag.Errorf("TAP0804", "lower", at, "%s does not select what kernel %s needs of %s",

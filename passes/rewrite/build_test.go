@@ -71,7 +71,7 @@ func (b *builder) sel(name string) ir.Selection {
 		id = b.g.Add(&tensorops.Tensor{DType: "float32", Range: zspace.MustShape(4)}, name).ID
 		b.ids[name] = id
 	}
-	return ir.Selection{Tensor: id, Range: zspace.MustShape(4)}
+	return ir.Select(id, zspace.MustShape(4))
 }
 
 // text writes the operations of a graph in the builder's form, producers in graph order.

@@ -227,7 +227,9 @@ func TestSeveralOutputs(t *testing.T) {
 func TestSharedResult(t *testing.T) {
 	split := rewrite.Rule{Name: "split", Roots: []string{"pair"}, Match: func(s *rewrite.Site) (rewrite.Result, bool) {
 		in := s.Op.Inputs[0].Sel[0]
-		out := func(port string) rewrite.Output { return rewrite.Output{Port: port, DType: "float32", Range: in.Range} }
+		out := func(port string) rewrite.Output {
+			return rewrite.Output{Port: port, DType: "float32", Range: in.Range()}
+		}
 		inner := &rewrite.Op{Kernel: "neg", Inputs: []rewrite.Input{{Port: "tensor", Args: []rewrite.Operand{{Sel: in}}}},
 			Outputs: []rewrite.Output{out("result")}}
 		two := &rewrite.Op{Kernel: "two", Inputs: []rewrite.Input{{Port: "a", Args: []rewrite.Operand{{New: inner}}}},
@@ -285,7 +287,7 @@ func TestVerifyNamesTheRule(t *testing.T) {
 	b := graph(t, "y = exp(x)")
 	bad := rewrite.Rule{Name: "bad", Roots: []string{"exp"}, Match: func(s *rewrite.Site) (rewrite.Result, bool) {
 		out, _ := s.Result()
-		return rewrite.One(rewrite.Operand{New: &rewrite.Op{Kernel: "relu", Outputs: []rewrite.Output{{Port: "result", DType: "float32", Range: out.Range}}}}), true
+		return rewrite.One(rewrite.Operand{New: &rewrite.Op{Kernel: "relu", Outputs: []rewrite.Output{{Port: "result", DType: "float32", Range: out.Range()}}}}), true
 	}}
 	_, err := rewrite.Run(context.Background(), b.g, []rewrite.Rule{bad}, rewrite.Options{Verify: true})
 	if err == nil || !strings.Contains(err.Error(), "rule bad") || !strings.Contains(err.Error(), "misses a port") {

@@ -138,7 +138,7 @@ func (e *edit) build(op *Op, out int) ir.Selection {
 			t := e.add(&tensorops.Tensor{DType: o.DType, Range: o.Range}, "")
 			e.index.marks[t.ID] = isTensor
 			e.index.producer[t.ID] = n.ID
-			sel := ir.Selection{Tensor: t.ID, Range: o.Range}
+			sel := ir.Select(t.ID, o.Range)
 			if p := body.Outputs.Get(o.Port); p != nil {
 				p.Sel = append(p.Sel, sel)
 			} else {
@@ -184,7 +184,7 @@ func (e *edit) forward(t, x ir.Selection) {
 }
 
 func (e *edit) repoint(t, x ir.Selection) {
-	delta, _ := x.Range.Start.Sub(t.Range.Start)
+	delta, _ := x.Range().Start.Sub(t.Range().Start)
 	e.index.consumers(t.Tensor, func(c ir.NodeID) {
 		e.move(e.g().Node(c), t.Tensor, x.Tensor, delta)
 		e.wake(c, e.depth-1)
@@ -196,7 +196,7 @@ func (e *edit) rename(t, x ir.Selection) {
 	e.repoint(x, t)
 	p := e.index.producer[x.Tensor]
 	n := e.g().Node(p)
-	delta, _ := t.Range.Start.Sub(x.Range.Start)
+	delta, _ := t.Range().Start.Sub(x.Range().Start)
 	op := n.Body.(*tensorops.Operation)
 	moved := moveSelections(op.Outputs, x.Tensor, t.Tensor, delta)
 	e.moveSignature(n, moved, true, delta)
@@ -235,7 +235,7 @@ func moveSelections(ports ir.Ports, from, to ir.NodeID, delta zspace.Point) []en
 		}
 		s.Tensor = to
 		if !still {
-			s.Range = shifted(s.Range, delta)
+			s.SetRange(shifted(s.Range(), delta))
 		}
 		moved = append(moved, entry{port, i})
 	})

@@ -232,13 +232,13 @@ var facts = map[string]fact{
 		return ir.StringAttr(s.Tensor(args[0](s).Tensor).DType)
 	}},
 	"shape": {1, "the list of extents", func(s *Site, args []selOf) ir.AttrValue {
-		return ir.IntsAttr(args[0](s).Range.Shape()...)
+		return ir.IntsAttr(args[0](s).Range().Shape()...)
 	}},
 	"rank": {1, "the number of dimensions", func(s *Site, args []selOf) ir.AttrValue {
-		return ir.IntAttr(int64(args[0](s).Range.Rank()))
+		return ir.IntAttr(int64(args[0](s).Range().Rank()))
 	}},
 	"last": {1, "the extent of the last dimension, -1 without dimensions", func(s *Site, args []selOf) ir.AttrValue {
-		r := args[0](s).Range
+		r := args[0](s).Range()
 		if r.Rank() == 0 {
 			return ir.IntAttr(-1)
 		}

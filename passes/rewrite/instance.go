@@ -77,13 +77,13 @@ func (m *maker) tensor(shape []int64, d scalar.DType, label string, part bool) i
 		}
 	}
 	n := m.g.Add(&tensorops.Tensor{DType: d.String(), Range: whole}, label)
-	return ir.Selection{Tensor: n.ID, Range: box}
+	return ir.Select(n.ID, box)
 }
 
 // use adds a consumer of part of a tensor.
 func (m *maker) use(sel ir.Selection) {
 	t := tensorops.TensorOf(m.g, sel.Tensor)
-	out := m.tensor(sel.Range.Shape(), t.Type(), "use"+strconv.Itoa(m.g.Bound()), false)
+	out := m.tensor(sel.Range().Shape(), t.Type(), "use"+strconv.Itoa(m.g.Bound()), false)
 	m.g.Add(&tensorops.Operation{Kernel: "op:broadcast", Inputs: ir.Ports{{Name: "tensor", Sel: []ir.Selection{sel}}},
 		Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
 }
@@ -95,9 +95,9 @@ func (m *maker) operation(p *pattern, shape []int64, d scalar.DType) (ir.Selecti
 	}
 	inner := len(m.middle) > 0 || p.as >= 0
 	sel := m.tensor(shape, d, "", inner)
-	out := ir.Selection{Tensor: sel.Tensor, Range: tensorops.TensorOf(m.g, sel.Tensor).Range}
+	out := ir.Select(sel.Tensor, tensorops.TensorOf(m.g, sel.Tensor).Range)
 	c := caller{maker: m, p: p, sizes: map[string][]int64{}, types: map[string]scalar.DType{}, params: ir.Attrs{}}
-	if !c.bindOutput(out.Range.Shape(), d) {
+	if !c.bindOutput(out.Range().Shape(), d) {
 		return sel, false
 	}
 	m.middle = append(m.middle, sel)
@@ -319,7 +319,7 @@ func (c *caller) value(it item, shape []int64, d scalar.DType) (ir.Selection, bo
 		}
 		a, ok := InlineOf(v)
 		sel := c.tensor(shape, d, "", true)
-		out := ir.Selection{Tensor: sel.Tensor, Range: tensorops.TensorOf(c.g, sel.Tensor).Range}
+		out := ir.Select(sel.Tensor, tensorops.TensorOf(c.g, sel.Tensor).Range)
 		c.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: a}},
 			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
 		return sel, ok
@@ -331,7 +331,7 @@ func (c *caller) value(it item, shape []int64, d scalar.DType) (ir.Selection, bo
 		return sel, true
 	}
 	sel := c.bound[it.slot].sel
-	return sel, slices.Equal(sel.Range.Shape(), shape) && tensorops.TensorOf(c.g, sel.Tensor).Type() == d
+	return sel, slices.Equal(sel.Range().Shape(), shape) && tensorops.TensorOf(c.g, sel.Tensor).Type() == d
 }
 
 // operand chooses the shape and type of an input.

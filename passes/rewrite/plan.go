@@ -49,7 +49,7 @@ func (d *driver) plan(s *Site, r *Result) (plan, bool) {
 func (d *driver) planOutput(s *Site, out ir.Selection, o *Operand) (action, bool) {
 	ix := d.index
 	t := tensorops.TensorOf(ix.g, out.Tensor)
-	if ix.is(out.Tensor, pinned) || !out.Range.Equal(t.Range) || ix.producer[out.Tensor] != s.Node.ID {
+	if ix.is(out.Tensor, pinned) || !out.Range().Equal(t.Range) || ix.producer[out.Tensor] != s.Node.ID {
 		return 0, false
 	}
 	if o.New != nil {
@@ -59,10 +59,10 @@ func (d *driver) planOutput(s *Site, out ir.Selection, o *Operand) (action, bool
 			!(constant && ix.is(out.Tensor, unused))
 	}
 	x := tensorops.TensorOf(ix.g, o.Sel.Tensor)
-	if x == nil || o.Sel.Tensor == out.Tensor || x.DType != t.DType || !sameShape(o.Sel.Range, t.Range) || !x.Range.Contains(o.Sel.Range) {
+	if x == nil || o.Sel.Tensor == out.Tensor || x.DType != t.DType || !sameShape(o.Sel.Range(), t.Range) || !x.Range.Contains(o.Sel.Range()) {
 		return 0, false
 	}
-	if _, err := o.Sel.Range.Start.Sub(t.Range.Start); err != nil {
+	if _, err := o.Sel.Range().Start.Sub(t.Range.Start); err != nil {
 		return 0, false
 	}
 	if ix.is(out.Tensor, observed) {
@@ -85,9 +85,9 @@ func (d *driver) canRename(s *Site, out, x ir.Selection) bool {
 	}
 	total := false
 	op.Outputs.All(func(_, _ int, w *ir.Selection) {
-		total = total || w.Tensor == x.Tensor && w.Range.Equal(x.Range)
+		total = total || w.Tensor == x.Tensor && w.Range().Equal(x.Range())
 	})
-	return total && tensorops.TensorOf(ix.g, x.Tensor).Range.Equal(x.Range)
+	return total && tensorops.TensorOf(ix.g, x.Tensor).Range.Equal(x.Range())
 }
 
 func sameShape(a, b zspace.Range) bool {
@@ -279,5 +279,5 @@ func (d *driver) verifyOp(op *Op) error {
 
 func selected(o *Output) kernels.Selected {
 	t, _ := scalar.ParseDType(o.DType)
-	return kernels.Selected{Sel: ir.Selection{Tensor: ir.NoNode, Range: o.Range}, Type: t}
+	return kernels.Selected{Sel: ir.Select(ir.NoNode, o.Range), Type: t}
 }

@@ -184,7 +184,7 @@ func (e *resultExpr) build(s *Site) (Operand, bool) {
 			return Operand{}, false
 		}
 		x := s.Tensor(b.sel.Tensor)
-		return Operand{Sel: b.sel}, x.DType == t.DType && sameShape(b.sel.Range, t.Range)
+		return Operand{Sel: b.sel}, x.DType == t.DType && sameShape(b.sel.Range(), t.Range)
 	case e.number != nil:
 		return s.constant(*e.number, t.DType, t.Range)
 	}
@@ -288,7 +288,7 @@ func (e *resultExpr) arg(s *Site, in *Input) bool {
 	}
 	b := &s.state.slots[like]
 	dtype := s.Tensor(b.sel.Tensor).DType
-	r, err := zspace.FromShape(b.sel.Range.Shape()...)
+	r, err := zspace.FromShape(b.sel.Range().Shape()...)
 	if err != nil {
 		return false
 	}

@@ -75,7 +75,7 @@ func (s *Site) producer(sel ir.Selection) (Def, bool) {
 		return Def{}, false
 	}
 	out, ok := onlyOutput(op)
-	if !ok || !out.Range.Equal(tensorops.TensorOf(s.Graph, out.Tensor).Range) {
+	if !ok || !out.Range().Equal(tensorops.TensorOf(s.Graph, out.Tensor).Range) {
 		return Def{}, false
 	}
 	return Def{Node: s.Graph.Node(id), Op: op, Kernel: s.driver.index.kernelOf(id).name, Inputs: op.Inputs}, true
@@ -94,16 +94,16 @@ func (s *Site) Bind() (*kernels.Instance, error) {
 // restrict gives the boxes of a definition's inputs that compute a box of its result.
 func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
 	out, _ := onlyOutput(def.Op)
-	if sel.Range.Equal(out.Range) {
+	if sel.Range().Equal(out.Range()) {
 		return def.Op.Inputs, true
 	}
-	if sel.Range.Empty() || len(def.Op.Inputs) == 0 {
+	if sel.Range().Empty() || len(def.Op.Inputs) == 0 {
 		return def.Op.Inputs, len(def.Op.Inputs) == 0
 	}
 	if d.index.kernelOf(def.Node.ID).pointwise {
-		return restrictPointwise(def.Op.Inputs, out.Range, sel.Range)
+		return restrictPointwise(def.Op.Inputs, out.Range(), sel.Range())
 	}
-	return d.restrictBound(def, sel.Range)
+	return d.restrictBound(def, sel.Range())
 }
 
 // isPointwise says whether every operand of a kernel is indexed by the same group of dimensions, as it is or broadcast, and
@@ -138,22 +138,22 @@ func restrictPointwise(in ir.Ports, whole, part zspace.Range) (ir.Ports, bool) {
 	cut := in.Clone()
 	ok := true
 	cut.All(func(_, _ int, s *ir.Selection) {
-		shift := whole.Rank() - s.Range.Rank()
+		shift := whole.Rank() - s.Range().Rank()
 		if shift < 0 {
 			ok = false
 			return
 		}
-		r := s.Range.Clone()
+		r := s.Range().Clone()
 		for i := range r.Start {
 			j := i + shift
 			if r.End[i]-r.Start[i] == 1 && whole.End[j]-whole.Start[j] != 1 {
 				continue
 			}
-			start := s.Range.Start[i]
+			start := s.Range().Start[i]
 			r.Start[i] = start + (part.Start[j] - whole.Start[j])
 			r.End[i] = start + (part.End[j] - whole.Start[j])
 		}
-		s.Range = r
+		s.SetRange(r)
 	})
 	return cut, ok
 }
@@ -172,17 +172,17 @@ func (d *driver) restrictBound(def Def, part zspace.Range) (ir.Ports, bool) {
 	in, out := def.Op.Inputs.Clone(), def.Op.Outputs.Clone()
 	for i, o := range whole.Operands {
 		r, err := whole.Reads(i, box)
-		if err != nil || !o.Sel.Range.Contains(r) {
+		if err != nil || !o.Sel.Range().Contains(r) {
 			return nil, false
 		}
 		side := in
 		if o.Decl.Out {
 			side = out
 		}
-		side.Get(o.Port).Sel[o.Entry].Range = r
+		side.Get(o.Port).Sel[o.Entry].SetRange(r)
 	}
 	cut, err := d.bind(def.Op.Kernel, def.Op.Params, in, out)
-	if err != nil || !out[0].Sel[0].Range.Equal(part) || !isPart(whole, cut, box) {
+	if err != nil || !out[0].Sel[0].Range().Equal(part) || !isPart(whole, cut, box) {
 		return nil, false
 	}
 	return in, true

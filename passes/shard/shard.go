@@ -155,7 +155,7 @@ func project(ports ir.Ports, maps ir.PortMaps, block zspace.Range) (ir.Ports, er
 			if err != nil {
 				return nil, err
 			}
-			cut[i].Sel[j].Range = r
+			cut[i].Sel[j].SetRange(r)
 		}
 	}
 	return cut, nil

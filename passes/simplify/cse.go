@@ -125,7 +125,7 @@ func (t *table) hash(kernel string, op *tensorops.Operation) uint64 {
 		h.add(uint64(len(p.Sel)))
 		for i := range p.Sel {
 			h.add(uint64(p.Sel[i].Tensor))
-			h.point(p.Sel[i].Range.Start)
+			h.point(p.Sel[i].Range().Start)
 		}
 	}
 	return uint64(h)

@@ -45,8 +45,8 @@ func foldConstant(s *rewrite.Site) (rewrite.Result, bool) {
 		largest = max(largest, c.size)
 		f.operands[i] = c
 	}
-	value, ok := f.all(splat, out.Range)
-	if size, err := out.Range.Size(); !ok || err != nil || size > largest {
+	value, ok := f.all(splat, out.Range())
+	if size, err := out.Range().Size(); !ok || err != nil || size > largest {
 		return rewrite.Result{}, false
 	}
 	t := s.Tensor(out.Tensor)
@@ -71,7 +71,7 @@ func allInline(s *rewrite.Site) bool {
 func sources(s *rewrite.Site) []ir.NodeID {
 	var ids []ir.NodeID
 	s.Op.Inputs.All(func(_, _ int, sel *ir.Selection) {
-		if d, ok := s.Def(ir.Selection{Tensor: sel.Tensor, Range: s.Tensor(sel.Tensor).Range}); ok {
+		if d, ok := s.Def(ir.Select(sel.Tensor, s.Tensor(sel.Tensor).Range)); ok {
 			ids = append(ids, d.Node.ID)
 		}
 	})
@@ -83,7 +83,7 @@ func sources(s *rewrite.Site) []ir.NodeID {
 func placeless(in *kernels.Instance) bool {
 	for i, o := range in.Operands {
 		r, err := in.Reads(i, in.Box())
-		if err != nil || r.Empty() || !o.Sel.Range.Contains(r) {
+		if err != nil || r.Empty() || !o.Sel.Range().Contains(r) {
 			return false
 		}
 	}

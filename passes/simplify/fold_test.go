@@ -22,7 +22,7 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 		if err != nil {
 			panic(err)
 		}
-		return ir.Selection{Tensor: g.Add(&tensorops.Tensor{DType: d.String(), Range: r}, label).ID, Range: r}
+		return ir.Select(g.Add(&tensorops.Tensor{DType: d.String(), Range: r}, label).ID, r)
 	}
 	op := func(kernel string, params ir.Attrs, in ir.Ports, out ir.Selection) {
 		g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
@@ -46,14 +46,15 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 		}
 		op("op:constant", ir.Attrs{{Name: "value", Value: value}}, nil, c)
 		if rnd.IntN(2) == 0 { // the first two rows
-			c.Range = c.Range.Clone()
-			c.Range.End[0]--
+			part := c.Range().Clone()
+			part.End[0]--
+			c.SetRange(part)
 		}
 		return c
 	}
 	a, b := constant(), constant()
-	b.Range.Start, b.Range.End = a.Range.Start, a.Range.End
-	shape := a.Range.Shape()
+	b.SetRange(a.Range())
+	shape := a.Range().Shape()
 	params, in := ir.Attrs(nil), ir.Ports{{Name: "tensor", Sel: []ir.Selection{a}}}
 	switch kernel {
 	case "sub", "div":
@@ -104,7 +105,7 @@ func TestLargeConstant(t *testing.T) {
 	for extent, folds := range map[int64]int{256: 1, 257: 0} {
 		g := ir.New()
 		sel := func(label string, r zspace.Range) []ir.Selection {
-			return []ir.Selection{{Tensor: g.Add(&tensorops.Tensor{DType: "float32", Range: r}, label).ID, Range: r}}
+			return []ir.Selection{ir.Select(g.Add(&tensorops.Tensor{DType: "float32", Range: r}, label).ID, r)}
 		}
 		c, b, y := sel("", zspace.MustShape(1)), sel("", zspace.MustShape(256, extent)), sel("y", zspace.MustShape(256, extent))
 		for _, op := range []*tensorops.Operation{

@@ -60,12 +60,12 @@ func (p *program) tensor(shape []int64, label string) ir.NodeID {
 // pick gives a box of 2 by 3 of a tensor.
 func (p *program) pick() ir.Selection {
 	id := p.pool[max(0, len(p.pool)-1-p.rnd.IntN(min(len(p.pool), 6)))]
-	return ir.Selection{Tensor: id, Range: tensorops.TensorOf(p.g, id).Range}
+	return ir.Select(id, tensorops.TensorOf(p.g, id).Range)
 }
 
 func (p *program) add(kernel string, params ir.Attrs, port string, out ir.NodeID, in ...ir.Selection) *ir.Node {
 	op := &tensorops.Operation{Kernel: "op:" + kernel, Params: params,
-		Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{{Tensor: out, Range: tensorops.TensorOf(p.g, out).Range}}}}}
+		Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(out, tensorops.TensorOf(p.g, out).Range)}}}}
 	if port != "" {
 		op.Inputs = ir.Ports{{Name: port, Sel: in}}
 	}
@@ -87,7 +87,7 @@ func (p *program) step() {
 		mid := p.tensor([]int64{3, 2}, "")
 		p.add(kernel, ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, "tensor", mid, p.pick())
 		p.pool = p.pool[:len(p.pool)-1]
-		p.add(kernel, ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, "tensor", out, ir.Selection{Tensor: mid, Range: tensorops.TensorOf(p.g, mid).Range})
+		p.add(kernel, ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, "tensor", out, ir.Select(mid, tensorops.TensorOf(p.g, mid).Range))
 	default:
 		p.add(kernel, nil, "tensor", out, p.pick())
 	}

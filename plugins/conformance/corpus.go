@@ -94,7 +94,7 @@ func Large(n int) *ir.Graph {
 	g.Grow(2*n + n/chain + 2)
 	square := zspace.MustShape(4, 4)
 	tensor := func(label string) ir.Selection {
-		return ir.Selection{Tensor: g.Add(&tensorops.Tensor{DType: "float32", Range: square}, label).ID, Range: square}
+		return ir.Select(g.Add(&tensorops.Tensor{DType: "float32", Range: square}, label).ID, square)
 	}
 	weight := tensor("A")
 	var last ir.Selection

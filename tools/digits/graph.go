@@ -22,7 +22,7 @@ func classifier() ([]byte, error) {
 
 // layer adds the n-th layer after x and returns its output, which is the ReLU's except for the last.
 func layer(g *draft.Graph, n int, x ir.Selection, width int) ir.Selection {
-	w := constant(g, fmt.Sprintf("W%d", n), fmt.Sprintf("[0:%d, 0:%d]", x.Range.Shape()[1], width))
+	w := constant(g, fmt.Sprintf("W%d", n), fmt.Sprintf("[0:%d, 0:%d]", x.Range().Shape()[1], width))
 	b := constant(g, fmt.Sprintf("b%d", n), fmt.Sprintf("[0:%d]", width))
 	row := fmt.Sprintf("[0:1, 0:%d]", width)
 	label := fmt.Sprintf("z%d", n)
@@ -49,9 +49,9 @@ func constant(g *draft.Graph, key, box string) ir.Selection {
 
 // softmax adds probabilities = exp(logits) / sum(exp(logits)).
 func softmax(g *draft.Graph, logits ir.Selection) {
-	e := g.Tensor("exponentials", "float32", logits.Range.Text())
+	e := g.Tensor("exponentials", "float32", logits.Range().Text())
 	s := g.Tensor("total", "float32", "[0:1, 0:1]")
-	p := g.Tensor("probabilities", "float32", logits.Range.Text())
+	p := g.Tensor("probabilities", "float32", logits.Range().Text())
 	g.Operation("exp", "op:exp", nil, map[string]ir.Selection{"tensor": logits}, "result", e, false)
 	dims := ir.Attrs{}.With("dims", ir.IntsAttr(1)).With("keepdims", ir.BoolAttr(true))
 	g.Operation("sum", "op:sum", dims, map[string]ir.Selection{"tensor": e}, "result", s, false)

@@ -202,7 +202,7 @@ type lengths struct {
 func (l *lengths) Range(_ ir.Field, r *zspace.Range) { *r = l.shortened(*r) }
 
 func (l *lengths) Ports(_ ir.Field, p *ir.Ports) {
-	p.All(func(_, _ int, s *ir.Selection) { s.Range = l.shortened(s.Range) })
+	p.All(func(_, _ int, s *ir.Selection) { s.SetRange(l.shortened(s.Range())) })
 }
 
 func (l *lengths) PortMaps(_ ir.Field, p *ir.PortMaps) {

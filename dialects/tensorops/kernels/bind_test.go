@@ -16,7 +16,7 @@ func port(name string, d scalar.DType, ranges ...string) PortSel {
 		if err != nil {
 			panic(err)
 		}
-		p.Sel = append(p.Sel, Selected{ir.Selection{Range: r}, d})
+		p.Sel = append(p.Sel, Selected{ir.Select(0, r), d})
 	}
 	return p
 }

@@ -206,7 +206,7 @@ func (b *binder) markIndex() {
 	for i := range b.in.Operands {
 		if o := &b.in.Operands[i]; o.Decl.Out {
 			for k, row := range o.Access.Projection {
-				b.markDigits(row, o.Sel.Range.Start[k] == o.Sel.Range.End[k])
+				b.markDigits(row, o.Sel.Range().Start[k] == o.Sel.Range().End[k])
 			}
 		}
 	}

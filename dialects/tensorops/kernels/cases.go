@@ -163,7 +163,7 @@ func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string
 			if err != nil {
 				return err
 			}
-			p.Sel = append(p.Sel, Selected{ir.Selection{Tensor: ir.NoNode, Range: zspace.MustShape(shape...)}, t})
+			p.Sel = append(p.Sel, Selected{ir.Select(ir.NoNode, zspace.MustShape(shape...)), t})
 			all = append(all, data)
 		}
 		if out {

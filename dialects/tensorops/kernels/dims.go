@@ -117,7 +117,7 @@ func (b *binder) accessOf(o *Operand) error {
 	if err != nil {
 		return err
 	}
-	o.Access = zspace.AffineMap{Projection: make(zspace.Matrix, 0, o.Sel.Range.Rank()), Offset: o.Sel.Range.Start.Clone()}
+	o.Access = zspace.AffineMap{Projection: make(zspace.Matrix, 0, o.Sel.Range().Rank()), Offset: o.Sel.Range().Start.Clone()}
 	for i, x := range o.Decl.Index {
 		switch {
 		case o.Decl.Out && x.At != "":
@@ -153,7 +153,7 @@ func (b *binder) groupRows(o *Operand, x IndexItem, width int) error {
 		dims = append(dims, b.dims[y.name()]...)
 	}
 	rows := &o.Access.Projection
-	shape := o.Sel.Range.Shape()
+	shape := o.Sel.Range().Shape()
 	switch x.Use {
 	case Broadcast:
 		for _, dim := range dims[len(dims)-width:] {

@@ -322,8 +322,8 @@ func (b *binder) checkOutputs() error {
 		if err != nil {
 			return err
 		}
-		if !box.Empty() && (!box.Equal(o.Sel.Range) || size != points) || box.Empty() != o.Sel.Range.Empty() {
-			return refuse(o.where(), box.String(), o.Sel.Range.String(), "kernel %s, %s: the output's box is not what the kernel computes", b.decl.Name, o.Decl.Name())
+		if !box.Empty() && (!box.Equal(o.Sel.Range()) || size != points) || box.Empty() != o.Sel.Range().Empty() {
+			return refuse(o.where(), box.String(), o.Sel.Range().String(), "kernel %s, %s: the output's box is not what the kernel computes", b.decl.Name, o.Decl.Name())
 		}
 	}
 	return nil

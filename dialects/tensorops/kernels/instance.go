@@ -139,7 +139,7 @@ func (in *Instance) Reads(operand int, box zspace.Range) (zspace.Range, error) {
 	if err != nil || o.Decl.Out {
 		return r, err
 	}
-	return clipTo(r, o.Sel.Range), nil
+	return clipTo(r, o.Sel.Range()), nil
 }
 
 func ones(k int) zspace.Point {

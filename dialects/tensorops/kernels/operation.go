@@ -50,7 +50,7 @@ func (in *Instance) RestrictTo(outputs ir.Ports) (zspace.Range, error) {
 		}
 		var r zspace.Range
 		if p := outputs.Get(o.Port); p != nil && o.Entry < len(p.Sel) {
-			r = p.Sel[o.Entry].Range
+			r = p.Sel[o.Entry].Range()
 		}
 		boxes = append(boxes, r)
 	}

@@ -98,7 +98,7 @@ func (b *binder) axesCount(attr string) (int, bool) {
 // rest gives how many dimensions of an operand are left for the one entry whose width is not known, and its position; -1 if
 // there is none or more than one.
 func (b *binder) rest(o *Operand) (n, at int) {
-	n, at = o.Sel.Range.Rank(), -1
+	n, at = o.Sel.Range().Rank(), -1
 	for i, x := range o.Decl.Index {
 		w, ok := b.width(x)
 		switch {
@@ -218,7 +218,7 @@ func (b *binder) split(o *Operand) ([]int, error) {
 	}
 	unsolved := at < 0 && slices.ContainsFunc(o.Decl.Index, func(x IndexItem) bool { _, ok := b.width(x); return !ok })
 	if rest < 0 || rest > 0 && at < 0 || unsolved {
-		return nil, refuse(o.where(), o.Decl.indexText()+b.ranksText(o.Decl), "rank "+fmt.Sprint(o.Sel.Range.Rank()), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
+		return nil, refuse(o.where(), o.Decl.indexText()+b.ranksText(o.Decl), "rank "+fmt.Sprint(o.Sel.Range().Rank()), "kernel %s, %s: wrong rank", b.decl.Name, o.Decl.Name())
 	}
 	return widths, nil
 }

@@ -99,7 +99,7 @@ func (s *sampler) infer() bool {
 }
 
 func selected(shape []int64, t scalar.DType) Selected {
-	return Selected{ir.Selection{Tensor: ir.NoNode, Range: zspace.MustShape(shape...)}, t}
+	return Selected{ir.Select(ir.NoNode, zspace.MustShape(shape...)), t}
 }
 
 func (s *sampler) chooseTypes(t scalar.DType) bool {

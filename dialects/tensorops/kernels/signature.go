@@ -47,7 +47,7 @@ type span struct {
 // projection joins the spans of an operand and of its views.
 func (in *Instance) projection(operand int) (zspace.ProjectionMap, error) {
 	o := in.Operands[operand]
-	rank := o.Sel.Range.Rank()
+	rank := o.Sel.Range().Rank()
 	m := zspace.ProjectionMap{AffineMap: zspace.AffineMap{Projection: make(zspace.Matrix, rank), Offset: make(zspace.Point, rank)},
 		Shape: make(zspace.Point, rank)}
 	for k := range rank {
@@ -63,7 +63,7 @@ func (in *Instance) projection(operand int) (zspace.ProjectionMap, error) {
 // along gives the row, start and end of the projection along dimension k of an operand's tensor.
 func (in *Instance) along(operand, k int) (row []int64, start, end int64, err error) {
 	o := in.Operands[operand]
-	from, to := o.Sel.Range.Start[k], o.Sel.Range.End[k]
+	from, to := o.Sel.Range().Start[k], o.Sel.Range().End[k]
 	all := make([]int64, in.Index().Rank())
 	var s span
 	for i, v := range in.Operands {

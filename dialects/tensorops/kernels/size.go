@@ -34,7 +34,7 @@ func (b *binder) parts(o *Operand) ([][]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, at := o.Sel.Range.Shape(), 0
+	shape, at := o.Sel.Range().Shape(), 0
 	parts := make([][]int64, len(widths))
 	for i, n := range widths {
 		parts[i] = shape[at : at+n]

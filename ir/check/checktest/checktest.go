@@ -112,5 +112,5 @@ func Port(name string, sel ...ir.Selection) ir.Port { return ir.Port{Name: name,
 
 // Sel makes a selection.
 func Sel(tensor *ir.Node, box string) ir.Selection {
-	return ir.Selection{Tensor: tensor.ID, Range: Range(box)}
+	return ir.Select(tensor.ID, Range(box))
 }

@@ -68,7 +68,7 @@ func (m *merger) match(id ir.NodeID) (x pair, ok bool) {
 	switch {
 	case whole == nil || m.held[from.Tensor] || len(producers) != 1 || len(m.flow.Consumers(from.Tensor)) != 1:
 		return x, false // somebody else reads or writes it
-	case !from.Range.Equal(whole.Range):
+	case !from.Range().Equal(whole.Range):
 		return x, false // relu reads a part
 	case whole.Type() != tensorops.TensorOf(m.g, x.result.Tensor).Type():
 		return x, false
@@ -82,7 +82,7 @@ func (m *merger) match(id ir.NodeID) (x pair, ok bool) {
 		return x, false
 	}
 	out, ok := only(linear.Outputs)
-	return x, ok && out.Range.Equal(whole.Range)
+	return x, ok && out.Range().Equal(whole.Range)
 }
 
 // operation gives an operation of a kernel that may be changed: nothing but operations refers to it, and it has no effect

@@ -96,7 +96,7 @@ func TestMovedResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	relu := find(t, g, "relu")
-	relu.Body.(*tensorops.Operation).Outputs[0].Sel[0].Range = z.Range
+	relu.Body.(*tensorops.Operation).Outputs[0].Sel[0].SetRange(z.Range)
 	call, err := kernels.Builtin().BindOperation(g, relu.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -122,13 +122,12 @@ func TestNearMisses(t *testing.T) {
 			y := find(t, g, "y")
 			r := tensorops.TensorOf(g, y.ID).Range
 			w := g.Add(&tensorops.Tensor{DType: "float32", Range: r}, "w")
-			g.Add(&tensorops.Operation{Kernel: "op:neg", Inputs: ir.NewPorts(map[string]ir.Selection{"tensor": {Tensor: y.ID, Range: r}}),
-				Outputs: ir.NewPorts(map[string]ir.Selection{"result": {Tensor: w.ID, Range: r}})}, "neg")
+			g.Add(&tensorops.Operation{Kernel: "op:neg", Inputs: ir.NewPorts(map[string]ir.Selection{"tensor": ir.Select(y.ID, r)}),
+				Outputs: ir.NewPorts(map[string]ir.Selection{"result": ir.Select(w.ID, r)})}, "neg")
 		},
 		"exported": func(t *testing.T, g *ir.Graph) {
 			y := find(t, g, "y")
-			g.Add(&tensorops.Operation{Kernel: "op:export", Inputs: ir.NewPorts(map[string]ir.Selection{"tensor": {Tensor: y.ID,
-				Range: tensorops.TensorOf(g, y.ID).Range}})}, "export")
+			g.Add(&tensorops.Operation{Kernel: "op:export", Inputs: ir.NewPorts(map[string]ir.Selection{"tensor": ir.Select(y.ID, tensorops.TensorOf(g, y.ID).Range)})}, "export")
 		},
 		"observed": func(t *testing.T, g *ir.Graph) { find(t, g, "linear").SetTag(&tensorops.IOSequencePoint{}) },
 		"relu is observed": func(t *testing.T, g *ir.Graph) {
@@ -139,9 +138,10 @@ func TestNearMisses(t *testing.T) {
 			relu.DropTag(tensorops.SignatureKind)
 			relu.DropTag(tensorops.IndexKind)
 			op := relu.Body.(*tensorops.Operation)
-			half := op.Inputs[0].Sel[0].Range.Clone()
+			half := op.Inputs[0].Sel[0].Range().Clone()
 			half.End[0] /= 2
-			op.Inputs[0].Sel[0].Range, op.Outputs[0].Sel[0].Range = half, half
+			op.Inputs[0].Sel[0].SetRange(half)
+			op.Outputs[0].Sel[0].SetRange(half)
 			tensorops.TensorOf(g, find(t, g, "z").ID).Range = half
 		},
 		"an activation already": func(t *testing.T, g *ir.Graph) {

@@ -54,7 +54,7 @@ func (g *Graph) Tensor(label, dtype, box string) ir.Selection {
 	r, err := zspace.ParseRange(box)
 	g.keep(err)
 	n := g.identify(g.IR.Add(&tensorops.Tensor{DType: dtype, Range: r}, label), label)
-	return ir.Selection{Tensor: n.ID, Range: r}
+	return ir.Select(n.ID, r)
 }
 
 // Operation adds an operation. With sign, it carries the signature and the index that its kernel derives.

@@ -43,7 +43,7 @@ func (s *Graph) Input(_ Value, name string) error {
 
 // ports gives the ports of an operation or of the shard over a box.
 func (s *Graph) ports(op Op, box zspace.Range) (in, out ir.Ports) {
-	sel := func(v Value) []ir.Selection { return []ir.Selection{{Tensor: s.ids[v], Range: box}} }
+	sel := func(v Value) []ir.Selection { return []ir.Selection{ir.Select(s.ids[v], box)} }
 	out = ir.Ports{{Name: "result", Sel: sel(op.Result)}}
 	switch op.Kernel {
 	case "constant":

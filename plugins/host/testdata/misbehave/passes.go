@@ -131,12 +131,16 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 
 	"bad-dtype": eachNode(func(_ *ir.Graph, t *tensorops.Tensor) bool { t.DType = "float31"; return true }),
 	"bad-range": eachNode(func(_ *ir.Graph, o *tensorops.Operation) bool {
-		o.Inputs[0].Sel[0].Range.End[0] += 1000
+		box := o.Inputs[0].Sel[0].Range().Clone()
+		box.End[0] += 1000
+		o.Inputs[0].Sel[0].SetRange(box)
 		return true
 	}),
 	"bad-signature": eachNode(func(_ *ir.Graph, o *tensorops.Operation) bool { o.Inputs[0].Name = "other"; return true }),
 	"bad-shard": eachNode(func(_ *ir.Graph, a *application.Application) bool {
-		a.Outputs[0].Sel[0].Range.End[0]--
+		box := a.Outputs[0].Sel[0].Range().Clone()
+		box.End[0]--
+		a.Outputs[0].Sel[0].SetRange(box)
 		return true
 	}),
 	"bad-schedule": eachNode(func(_ *ir.Graph, k *schedule.Kernel) bool { k.Loops[0].End--; return true }),
