@@ -61,7 +61,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 				return err
 			}
 		}
-		a.printf("confinement on this system: %s\n", confinementText(host.Available()))
+		a.printConfinement(host.Available())
 		return nil
 	})
 }
@@ -113,12 +113,16 @@ func (a *app) printPlugin(l *host.Locked) {
 	}
 }
 
-func confinementText(c host.Confinement) string {
-	gaps := c.Gaps()
-	if len(gaps) == 0 {
-		return fmt.Sprintf("full (supervisor, Landlock %d, filter of system calls)", c.Landlock)
+// printConfinement says what plugins are kept from on this system and what not.
+func (a *app) printConfinement(c host.Confinement) {
+	full := "full"
+	if len(c.Gaps()) > 0 {
+		full = "not full"
 	}
-	return "not full\n  " + strings.Join(gaps, "\n  ")
+	a.printf("confinement on this system: %s\n", full)
+	for _, b := range c.Bounds() {
+		a.printf("  %-4s %s\n", map[bool]string{true: "yes", false: "NO"}[b.Held], b.Text)
+	}
 }
 
 func (a *app) pluginInstallCommand() *cobra.Command {

@@ -47,10 +47,10 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case p.flooded.Load() || cause == nil:
 	case cause == errRunLimit:
-		p.stop()
+		p.end()
 		return p.fault(TimedOut, part, fmt.Sprintf("it was stopped after %v", p.limits.Run))
 	case cause == errStartLimit:
-		p.stop()
+		p.end()
 		return p.fault(NoAnswer, part, fmt.Sprintf("it printed a handshake, and did not answer its first call within %v", p.limits.Start))
 	default:
 		return cause
@@ -64,7 +64,7 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	if fault := p.explainEnd(part); fault != nil {
 		return fault
 	}
-	p.stop()
+	p.end()
 	return p.explainError(part, err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -28,11 +27,7 @@ func confine(o *order) (Confinement, error) {
 		return c, err
 	}
 	c.Landlock = abi
-	if o.Access.Network {
-		c.Network = true
-		return c, nil
-	}
-	c.Network, err = denyNetwork()
+	c.Filter, err = filter(o.Access.Network)
 	return c, err
 }
 
@@ -69,7 +64,8 @@ func setLimits(l Limits) error {
 const (
 	rightRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	rightExecute = unix.LANDLOCK_ACCESS_FS_EXECUTE
-	rightWrite   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	rightConnect = 1 << 16 // LANDLOCK_ACCESS_FS_RESOLVE_UNIX: connect to a Unix socket from outside
+	rightWrite   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | rightConnect
 	rightMake    = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
@@ -97,6 +93,12 @@ var systemGrants = []grant{
 // executeGrants are what Access.Execute adds.
 var executeGrants = []grant{{"/usr", rightRead | rightExecute}, {"/bin", rightRead | rightExecute}, {"/sbin", rightRead | rightExecute}}
 
+// networkGrants are what Access.Network adds: how names are resolved and certificates checked.
+var networkGrants = []grant{
+	{"/etc/resolv.conf", rightRead}, {"/etc/hosts", rightRead}, {"/etc/nsswitch.conf", rightRead}, {"/etc/host.conf", rightRead},
+	{"/etc/gai.conf", rightRead}, {"/etc/services", rightRead}, {"/etc/ssl", rightRead}, {"/etc/pki", rightRead},
+}
+
 func (o *order) grants() []grant {
 	list := append([]grant{{o.Dir, rightAll &^ rightExecute}}, systemGrants...)
 	for _, p := range o.Access.Read {
@@ -110,6 +112,9 @@ func (o *order) grants() []grant {
 	}
 	if o.Access.Execute {
 		list = append(list, executeGrants...)
+	}
+	if o.Access.Network {
+		list = append(list, networkGrants...)
 	}
 	return list
 }
@@ -160,7 +165,8 @@ func handledRights(abi int) uint64 {
 	for _, x := range []struct {
 		since int
 		right uint64
-	}{{2, unix.LANDLOCK_ACCESS_FS_REFER}, {3, unix.LANDLOCK_ACCESS_FS_TRUNCATE}, {5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV}} {
+	}{{2, unix.LANDLOCK_ACCESS_FS_REFER}, {3, unix.LANDLOCK_ACCESS_FS_TRUNCATE}, {5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		{9, rightConnect}} {
 		if abi < x.since {
 			rights &^= x.right
 		}
@@ -201,57 +207,11 @@ func addRule(ruleset, fd int, rights uint64) error {
 	return nil
 }
 
-// auditArch is the name that the kernel's filters have for this architecture; 0 if none is known here.
-var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64}[runtime.GOARCH]
-
-// Offsets in struct seccomp_data.
-const (
-	offsetNumber = 0
-	offsetArch   = 4
-	offsetArg0   = 16 // its low half; all the architectures above are little-endian
-)
-
-// denyNetwork makes sockets of every family but Unix's unknown to this thread and what it starts. Landlock alone knows only
-// TCP. The system call interfaces that a filter can not see through are closed too.
-func denyNetwork() (bool, error) {
-	if auditArch == 0 {
-		return false, nil
-	}
-	ld := func(offset uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-	}
-	jump := func(test uint16, k uint32, yes, no uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: yes, Jf: no, K: k}
-	}
-	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	const foreignABI = 0x40000000 // the x32 interface of amd64
-	program := []unix.SockFilter{
-		ld(offsetArch),
-		jump(unix.BPF_JEQ, auditArch, 0, 7), // else: no such system call
-		ld(offsetNumber),
-		jump(unix.BPF_JGE, foreignABI, 5, 0),
-		jump(unix.BPF_JEQ, unix.SYS_IO_URING_SETUP, 4, 0),
-		jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 2),
-		ld(offsetArg0),
-		jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 2),
-		give(unix.SECCOMP_RET_ALLOW),
-		give(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)),
-		give(unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)),
-	}
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		return false, nil // a kernel without filters
-	}
-	return err == nil, err
-}
-
 // Available says how this system can confine plugins.
 func Available() Confinement {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		abi = 0
 	}
-	_, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
-	return Confinement{Supervised: supervisable.Load(), Landlock: int(abi), Network: err == nil && auditArch != 0}
+	return Confinement{Supervised: supervisable.Load(), Landlock: int(abi), Filter: filters()}
 }

@@ -3,6 +3,8 @@ package host_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,12 +64,74 @@ func TestConfinement(t *testing.T) {
 			t.Errorf("the network is denied though it was granted: %v", err)
 		}
 	})
+	t.Run("names with the network", func(t *testing.T) {
+		t.Parallel()
+		allowed(t, try(t, "reads-file", "/etc/hosts", host.Access{Network: true}))
+		denied(t, try(t, "reads-file", "/etc/hosts", host.Access{}))
+	})
+	t.Run("sockets of others", testSocketsOfOthers)
+	t.Run("socket pairs", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "pairs", "", host.Access{})) })
+	t.Run("keys and memory", func(t *testing.T) {
+		t.Parallel()
+		allowed(t, try(t, "keys", "", host.Access{}))
+		allowed(t, try(t, "keys", "", host.Access{Network: true}))
+	})
 	t.Run("signals", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "signals", "", host.Access{})) })
 	t.Run("programs", func(t *testing.T) {
 		t.Parallel()
 		denied(t, try(t, "executes", "/usr/bin/env", host.Access{}))
 		allowed(t, try(t, "executes", "/usr/bin/env", host.Access{Execute: true}))
 	})
+}
+
+// testSocketsOfOthers lets plugins speak to services of the user that listen on Unix sockets, as those of containers and
+// desktops do.
+func testSocketsOfOthers(t *testing.T) {
+	stream, abstract := filepath.Join(t.TempDir(), "s"), fmt.Sprintf("@tapc-test-%d", os.Getpid())
+	for _, at := range []string{stream, abstract} {
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		t.Run(at[:1], func(t *testing.T) { denied(t, try(t, "connects", at, host.Access{})) })
+	}
+	datagrams := filepath.Join(t.TempDir(), "d")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: datagrams, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := try(t, "sends", datagrams, host.Access{}); err == nil || !strings.Contains(err.Error(), "protocol not supported") {
+		t.Errorf("expected no datagram socket, found %v", err)
+	}
+	if host.Available().Landlock < 9 { // what only the filter keeps out is reached once the network is granted
+		allowed(t, try(t, "connects", stream, host.Access{Network: true}))
+	}
+}
+
+func TestBounds(t *testing.T) {
+	for _, x := range []struct {
+		c    host.Confinement
+		gaps []string
+	}{
+		{host.Confinement{Supervised: true, Landlock: 7, Filter: true}, nil},
+		{host.Confinement{Supervised: true, Landlock: 5, Filter: true}, []string{"Landlock 5 does not know signals"}},
+		{host.Confinement{Supervised: true, Landlock: 1, Filter: true}, []string{"Landlock 1 does not know signals", "Landlock 1 does not know truncation"}},
+		{host.Confinement{Supervised: true}, []string{"no Landlock", "no filter of system calls"}},
+		{host.Confinement{}, []string{"no supervisor", "no Landlock", "no filter of system calls"}},
+	} {
+		gaps := x.c.Gaps()
+		if len(gaps) != len(x.gaps) {
+			t.Errorf("%+v: the gaps are %q", x.c, gaps)
+			continue
+		}
+		for i, gap := range gaps {
+			if !strings.HasPrefix(gap, x.gaps[i]) {
+				t.Errorf("%+v: the gap %q does not begin with %q", x.c, gap, x.gaps[i])
+			}
+		}
+	}
 }
 
 func TestEnvironmentIsClean(t *testing.T) {

@@ -52,6 +52,7 @@ func (p *Plugin) describe(ctx context.Context) error {
 	}
 	d, err := readDescription(m)
 	if err != nil {
+		p.end()
 		return p.fault(BadDescription, "", err.Error())
 	}
 	p.Description, p.name = d, d.Name

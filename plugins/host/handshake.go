@@ -72,7 +72,7 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 	for {
 		select {
 		case <-ctx.Done():
-			p.stop()
+			p.end()
 			if context.Cause(ctx) == errStartLimit {
 				return "", p.fault(NoAnswer, "", fmt.Sprintf("within %v", p.limits.Start))
 			}
@@ -93,18 +93,19 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 func (p *Plugin) judge(c *child, s shaken) (string, error) {
 	switch {
 	case s.line != "" && s.stray != "":
-		p.stop()
+		p.end()
 		f := p.fault(PrintedFirst, "", fmt.Sprintf("%q", clean(s.stray, 80)))
 		f.Hint = "print to standard error; standard output belongs to the handshake"
 		return "", f
 	case s.line != "":
 		if f := p.agree(s.line); f != nil {
-			p.stop()
+			p.end()
+			f.Stderr = p.tail.last()
 			return "", f
 		}
 		return s.line, nil
 	case s.stray != "":
-		p.stop()
+		p.end()
 		return "", p.fault(NotAPlugin, "", fmt.Sprintf("it printed %q in place of a handshake", clean(s.stray, 80)))
 	}
 	return "", p.endedEarly(c)
@@ -115,14 +116,14 @@ func (p *Plugin) endedEarly(c *child) error {
 	select {
 	case <-c.done:
 	case <-time.After(strayPatience):
-		p.stop()
+		p.end()
 		return p.fault(NotAPlugin, "", "it closed its standard output and went on")
 	}
 	fault := p.explainEnd("")
-	if fault == nil || fault.Kind != Crashed {
+	if fault != nil && fault.Kind != Crashed {
 		return fault
 	}
-	if c.end.Exited && c.end.Code == 0 {
+	if fault == nil || c.end.Exited && c.end.Code == 0 {
 		return p.fault(NotAPlugin, "", "it ended without serving")
 	}
 	fault.Kind = CrashedAtStart

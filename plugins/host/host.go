@@ -209,6 +209,19 @@ func (p *Plugin) stop() {
 	p.child.stop()
 }
 
+// end ends the plugin by force and waits, within bounds, until everything that it wrote was read.
+func (p *Plugin) end() {
+	p.stop()
+	select {
+	case <-p.child.done:
+	case <-time.After(supervisorGrace):
+	}
+	select {
+	case <-p.tail.done:
+	case <-time.After(drainTime): // a stranger holds the pipe
+	}
+}
+
 // fault makes a fault of this plugin with the last lines that it wrote.
 func (p *Plugin) fault(kind Kind, part, detail string) *Fault {
 	f := &Fault{Kind: kind, Plugin: fmt.Sprintf("%s (%s)", p.name, p.path), Part: part, Detail: detail}

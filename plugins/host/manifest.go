@@ -85,7 +85,7 @@ func (a Access) Lines() []string {
 		lines = append(lines, "read and write "+p)
 	}
 	if a.Network {
-		lines = append(lines, "use the network")
+		lines = append(lines, "use the network, and Unix sockets of other programs")
 	}
 	if a.Execute {
 		lines = append(lines, "start programs of the system")

@@ -74,11 +74,13 @@ func (p *Plugin) accept(ctx context.Context, part string, before, after *ir.Grap
 		if context.Cause(ctx) != nil {
 			return p.explain(ctx, part, context.Cause(ctx))
 		}
+		p.end()
 		f := p.fault(InvalidGraph, part, stage.String())
 		f.Notes = firstOf(found)
 		return f
 	}
 	if difference := compareProgram(before, after); difference != "" {
+		p.end()
 		return p.fault(ChangedProgram, part, difference)
 	}
 	return nil

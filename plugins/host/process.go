@@ -53,25 +53,62 @@ func (o outcome) String() string {
 
 // Confinement says what keeps a plugin in bounds.
 type Confinement struct {
-	Supervised bool `json:"supervised"` // a supervisor watches it: no process of it outlives it or tapc, and its use of memory is bounded
-	Landlock   int  `json:"landlock"`   // version of Landlock's interface; 0: it may use every file that its user may
-	Network    bool `json:"network"`    // it can not open network sockets unless it was granted that
+	Supervised bool `json:"supervised"` // a supervisor watches its processes
+	Landlock   int  `json:"landlock"`   // version of Landlock's interface; 0 is none
+	Filter     bool `json:"filter"`     // its system calls are filtered
+}
+
+// Bound is one thing that plugins are kept from, or are not kept from on this system.
+type Bound struct {
+	Held bool
+	Text string // a plain sentence: what plugins can not do and why, or what they can do and what is missing
+}
+
+// The first versions of Landlock's interface that know a thing.
+const (
+	landlockTruncates = 3
+	landlockSignals   = 6
+)
+
+// Bounds says what plugins that were granted nothing are kept from and what not.
+func (c Confinement) Bounds() []Bound {
+	say := func(held bool, yes, no string) Bound {
+		if held {
+			return Bound{true, yes}
+		}
+		return Bound{false, no}
+	}
+	list := []Bound{
+		say(c.Supervised, "a supervisor bounds memory and processes, and ends all that a plugin started, also when tapc is killed",
+			"no supervisor: its memory is not bounded, and a process that it starts may outlive it"),
+		say(c.Landlock > 0, fmt.Sprintf("Landlock %d denies files but the system's libraries, its own and those granted", c.Landlock),
+			"no Landlock: it can read and write every file that you can, and send signals to your processes"),
+	}
+	if c.Landlock > 0 {
+		list = append(list, say(c.Landlock >= landlockSignals, "Landlock denies signals to processes outside",
+			fmt.Sprintf("Landlock %d does not know signals: it can send them to your processes", c.Landlock)))
+	}
+	if c.Landlock > 0 && c.Landlock < landlockTruncates {
+		list = append(list, Bound{false, fmt.Sprintf("Landlock %d does not know truncation: it can empty every file that you can write", c.Landlock)})
+	}
+	return append(list, say(c.Filter, "a filter of system calls denies the network, Unix sockets of others, keys, shared memory and traces",
+		"no filter of system calls: it can use the network and every Unix socket that you can"))
 }
 
 // Gaps says in plain sentences what is not confined.
 func (c Confinement) Gaps() []string {
 	var gaps []string
-	if !c.Supervised {
-		gaps = append(gaps, "no supervisor: its memory is not bounded, and a process that it starts may outlive it")
-	}
-	if c.Landlock == 0 {
-		gaps = append(gaps, "no Landlock: it can read and write every file that you can")
-	}
-	if !c.Network {
-		gaps = append(gaps, "no filter of system calls: it can use the network")
+	for _, b := range c.Bounds() {
+		if !b.Held {
+			gaps = append(gaps, b.Text)
+		}
 	}
 	return gaps
 }
+
+// supervisorGrace is how long a supervisor may take to kill everything before it is killed itself, and so how long the end of
+// a plugin may take at most.
+const supervisorGrace = 5 * time.Second
 
 // startError is a process that could not be started.
 type startError struct{ err error }

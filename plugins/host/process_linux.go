@@ -156,9 +156,6 @@ func (w *watch) wait() {
 	close(w.child.done)
 }
 
-// supervisorGrace is how long a supervisor may take to kill everything before it is killed itself.
-const supervisorGrace = 5 * time.Second
-
 // stop closes the control pipe, on which the supervisor kills everything.
 func (w *watch) stop() {
 	w.once.Do(func() {

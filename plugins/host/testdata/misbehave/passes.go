@@ -115,6 +115,21 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 		}
 		return mustFail(net.Listen("tcp", "127.0.0.1:0"))
 	},
+	"connects": func(_ context.Context, p *plugins.Context) error {
+		p.Unchanged()
+		_, err := net.Dial("unix", p.Text("at"))
+		return err
+	},
+	"sends": func(_ context.Context, p *plugins.Context) error {
+		p.Unchanged()
+		fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_DGRAM, 0)
+		if err != nil {
+			return err
+		}
+		return syscall.Sendto(fd, []byte("x"), 0, &syscall.SockaddrUnix{Name: p.Text("at")})
+	},
+	"pairs": linuxOnly(pairs),
+	"keys":  linuxOnly(keys),
 	"executes": func(_ context.Context, p *plugins.Context) error {
 		p.Unchanged()
 		return exec.Command(p.Text("at")).Run()
@@ -170,6 +185,14 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 		o.Kernel = "op:neg"
 		return true
 	}),
+}
+
+// linuxOnly runs what only Linux has, and leaves the graph as it is.
+func linuxOnly(run func() error) func(context.Context, *plugins.Context) error {
+	return func(_ context.Context, p *plugins.Context) error {
+		p.Unchanged()
+		return run()
+	}
 }
 
 // mustFail is nil for an error and the other way round.
