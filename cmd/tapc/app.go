@@ -31,6 +31,8 @@ type app struct {
 	origins map[*ir.Graph]origin
 	plugins pluginSet
 	imports importFlags
+	// kernelFiles are those of --kernels.
+	kernelFiles []string
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // docsCommand writes the documentation that is made from the program itself.
 func (a *app) docsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "docs DIR", Short: "Write the documentation of commands and passes", Hidden: true, Args: cobra.ExactArgs(1),
-		Long:    "Write DIR/cli.md, and the list of passes in DIR/passes.md,\nfrom the commands and the pass table of this program.",
+	c := &cobra.Command{Use: "docs DIR", Short: "Write the documentation of commands, passes and kernels", Hidden: true, Args: cobra.ExactArgs(1),
+		Long:    "Write DIR/cli.md, the list of passes in DIR/passes.md and the pages of kernels in\nDIR/kernels.md, from what this program holds.",
 		Example: "  tapc docs docs"}
 	return a.command(c, func(ctx context.Context, args []string) error {
 		name := filepath.Join(args[0], "passes.md")
@@ -28,6 +29,16 @@ func (a *app) docsCommand() *cobra.Command {
 		}
 		guide, err := withPassList(old)
 		if err != nil {
+			return err
+		}
+		if err := a.writeData(ctx, name, guide); err != nil {
+			return err
+		}
+		name = filepath.Join(args[0], "kernels.md")
+		if old, err = os.ReadFile(name); err != nil {
+			return err
+		}
+		if guide, err = withKernelPages(old, kernels.Builtin()); err != nil {
 			return err
 		}
 		if err := a.writeData(ctx, name, guide); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
@@ -23,12 +24,14 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
+	vocabularyFlags
 }
 
 func (a *app) addImportFlags(c *cobra.Command) {
 	f := &a.imports
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8, or INPUT:0=8 for one without a name (repeatable)")
 	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE (repeatable)")
+	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }
@@ -64,6 +67,9 @@ func (f *importFlags) options() (onnx.Options, error) {
 			return o, err
 		}
 		t, err := mapping.Parse(file, string(text))
+		if err == nil {
+			err = t.Check(kernels.Builtin())
+		}
 		if err != nil {
 			return o, err
 		}
@@ -74,15 +80,8 @@ func (f *importFlags) options() (onnx.Options, error) {
 
 // readTensor reads a file with one tensor, .pb as ONNX has it included.
 func readTensor(path string) (tensorfile.Tensor, error) {
-	if strings.HasSuffix(path, ".pb") {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return tensorfile.Tensor{}, err
-		}
-		_, t, err := onnx.ReadTensor(data)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
+	if strings.HasSuffix(path, protoSuffix) {
+		_, t, err := readProto(path)
 		return t, err
 	}
 	f, err := tensorfile.Open(path)
@@ -107,8 +106,12 @@ func importONNX(ctx context.Context, a *app, data []byte, file string) (*ir.Grap
 	if err != nil {
 		return nil, err
 	}
+	o.Library = a.plugins.library()
 	m, err := onnx.Read(data, file)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.imports.shape(m.Graph); err != nil {
 		return nil, err
 	}
 	g, report, err := onnx.Import(ctx, m, o)

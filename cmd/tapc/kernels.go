@@ -2,92 +2,176 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
 )
 
-const kernelsHelp = `List the kernels that graphs can use or, with a name, show a kernel's declaration.
+const kernelsHelp = `List the kernels that graphs can use or, with names, show the pages of kernels.
 
 A name may have one of the namespaces that graphs use: op:matmul, tapc:matmul.
-Operands show their element type and index: how the kernel's dimensions address the
-tensor. *s is any number of dimensions; "broadcast" stretches sizes of 1, as NumPy
-does; "drop" and "permute" name the parameter that says which dimensions.`
+Operands show their element type and index string: how the kernel's dimensions address
+the tensor. *s is any number of dimensions; "broadcast" stretches sizes of 1, as NumPy
+does; "drop", "keep" and "permute" name the parameter that says which dimensions; what
+stands behind = is the coordinate that is read. docs/kernels.md explains the rest.
+
+--kernels FILE, which every command has, adds kernels declared in a file.`
 
 func (a *app) kernelsCommand() *cobra.Command {
-	lib := kernels.Builtin()
-	c := &cobra.Command{Use: "kernels [NAME...]", Short: "List kernels or show their declarations", Long: kernelsHelp,
-		Example: "  tapc kernels\n  tapc kernels matmul linear", ValidArgs: lib.Names()}
+	c := &cobra.Command{Use: "kernels [NAME...]", Short: "List kernels or show their pages", Long: kernelsHelp,
+		Example: "  tapc kernels\n  tapc kernels matmul linear\n  tapc kernels --format=json --kernels mine.kernel cube", ValidArgs: kernels.Builtin().Names()}
+	format := c.Flags().String("format", "text", "form of the output: text or json")
+	complete(c, "format", kernelFormats)
 	return a.command(c, func(_ context.Context, names []string) error {
-		if len(names) == 0 {
+		if err := oneOf("--format", *format, kernelFormats); err != nil {
+			return err
+		}
+		lib := a.plugins.library()
+		if len(names) == 0 && *format == "text" {
 			a.printf("%s", kernelList(lib))
 			return nil
 		}
-		for i, name := range names {
-			d, ok := lib.Find(name)
-			if !ok {
-				return unknown("kernel", name, slices.Clone(lib.Names()))
-			}
+		pages, err := kernelPages(lib, names)
+		if err != nil {
+			return err
+		}
+		if *format == "json" {
+			e := json.NewEncoder(a.stdout)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			return e.Encode(pages)
+		}
+		for i, p := range pages {
 			if i > 0 {
 				a.printf("\n")
 			}
-			a.printf("%s", kernelPage(d))
+			a.printf("%s", kernelText(p))
 		}
 		return nil
 	})
 }
 
-// kernelList gives a line for each kernel: its name and the first sentence about it.
+var kernelFormats = []string{"text", "json"}
+
+// addKernels makes the kernels declared in the files of --kernels known.
+func (a *app) addKernels() error {
+	lib := kernels.Builtin()
+	for _, file := range a.kernelFiles {
+		a.started = true // what is wrong now is wrong in a file
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("--kernels: %w", err)
+		}
+		a.sources[file] = source{&form{}, &content{data: text}}
+		more, err := lib.With(file, string(text))
+		if err != nil {
+			return kernelFault(err)
+		}
+		lib = more
+	}
+	a.plugins.base = lib
+	return nil
+}
+
+// kernelFault turns what is wrong with declarations into a diagnostic.
+func kernelFault(err error) error {
+	var at *kernels.SyntaxError
+	if !errors.As(err, &at) {
+		return err
+	}
+	expected, found := "", ""
+	message := at.Err.Error()
+	if head, tail, ok := strings.Cut(message, "expected "); ok {
+		if want, have, ok := strings.Cut(tail, ", found "); ok {
+			message, expected, found = strings.TrimRight(head, ": "), want, have
+		}
+	}
+	if message == "" {
+		message = "this is no clause of a declaration"
+	}
+	return diag.Errorf("TAP0603", kernels.ConstraintID, diag.Location{File: at.File, Line: at.Line}, "%s", message).Want(expected, found)
+}
+
+// kernelPages gives the pages of kernels by name, of all of them without names.
+func kernelPages(lib *kernels.Library, names []string) ([]*kernels.Page, error) {
+	if len(names) == 0 {
+		names = lib.Names()
+	}
+	pages := make([]*kernels.Page, len(names))
+	for i, name := range names {
+		d, ok := lib.Find(name)
+		if !ok {
+			return nil, unknown("kernel", name, slices.Clone(lib.Names()))
+		}
+		p, err := d.Page()
+		if err != nil {
+			return nil, err
+		}
+		pages[i] = p
+	}
+	return pages, nil
+}
+
+// kernelList gives a line for each kernel: its name and the first sentence about it, by families.
 func kernelList(lib *kernels.Library) string {
 	var b strings.Builder
 	wide := 0
 	for _, name := range lib.Names() {
 		wide = max(wide, len(name))
 	}
-	for _, name := range lib.Names() {
-		d, _ := lib.Find(name)
-		first, _, _ := strings.Cut(d.Doc, ". ")
-		fmt.Fprintf(&b, "%-*s  %s\n", wide, name, strings.TrimSuffix(first, "."))
+	for i, f := range lib.Families() {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s\n", f.Name)
+		for _, name := range f.Kernels {
+			d, _ := lib.Find(name)
+			fmt.Fprintf(&b, "  %-*s  %s\n", wide, name, firstSentence(d.Doc))
+		}
 	}
 	return b.String()
 }
 
-// kernelPage gives everything that a declaration says.
-func kernelPage(d *kernels.Decl) string {
+// firstSentence gives a text up to the first full stop or colon.
+func firstSentence(text string) string {
+	first, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// kernelText lays a page out for a terminal.
+func kernelText(p *kernels.Page) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n", d.Name, wrap(d.Doc, "  ", lineWidth))
-	for _, out := range []bool{false, true} {
-		title := "inputs"
-		if out {
-			title = "outputs"
-		}
-		var lines []string
-		for i := range d.Operands {
-			if o := &d.Operands[i]; o.Out == out {
-				lines = append(lines, operandLine(o))
-			}
-		}
-		section(&b, title, lines)
+	fmt.Fprintf(&b, "%s (%s)\n%s\n", p.Name, p.Family, wrap(p.Doc, "  ", lineWidth))
+	section(&b, "inputs", lines(p.Inputs, operandLine))
+	section(&b, "outputs", lines(p.Outputs, operandLine))
+	section(&b, "types", lines(p.Types, typeLine))
+	section(&b, "parameters", lines(p.Parameters, parameterLine))
+	section(&b, "body", p.Body)
+	section(&b, "cost", lines([]string{p.Cost}, costLine))
+	if p.Opaque != "" {
+		fmt.Fprintf(&b, "  signature wider than what is read:\n%s\n", wrap(p.Opaque, "    ", lineWidth))
 	}
-	var types, attrs, lets []string
-	for _, v := range d.Types {
-		types = append(types, v.Name+": "+v.Class)
+	for _, c := range p.Cases {
+		section(&b, "case", caseLines(c))
 	}
-	for i := range d.Attrs {
-		attrs = append(attrs, attrLine(&d.Attrs[i]))
-	}
-	for _, l := range d.Lets {
-		lets = append(lets, l.Name+" = "+l.Text)
-	}
-	section(&b, "types", types)
-	section(&b, "parameters", attrs)
-	section(&b, "value", lets)
-	fmt.Fprintf(&b, "  declared in %s\n", d.Source)
+	fmt.Fprintf(&b, "  declared in %s\n", p.Source)
 	return b.String()
+}
+
+func lines[T any](list []T, line func(T) string) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = line(x)
+	}
+	return out
 }
 
 func section(b *strings.Builder, title string, lines []string) {
@@ -96,16 +180,12 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-func operandLine(o *kernels.OperandDecl) string {
-	text := o.Name()
+func operandLine(o kernels.PageOperand) string {
+	text := o.Names[0]
 	if o.Variadic {
 		text += "..."
 	}
-	items := make([]string, len(o.Index))
-	for i, x := range o.Index {
-		items[i] = x.String()
-	}
-	text += ": " + o.Type + " [" + strings.Join(items, ", ") + "]"
+	text += ": " + o.Type + " " + o.Index
 	if o.Optional {
 		text += ", optional"
 	}
@@ -115,16 +195,35 @@ func operandLine(o *kernels.OperandDecl) string {
 	return text
 }
 
-func attrLine(at *kernels.AttrDecl) string {
-	text := at.Name + ": " + at.Type.String()
-	switch {
-	case at.Of != "":
-		text += " of " + at.Of
-	case len(at.Words) > 0:
-		text += " " + wordList(at.Words)
+func typeLine(v kernels.PageType) string {
+	if len(v.DTypes) == 0 {
+		return v.Name + ": " + v.Class
 	}
-	if at.HasDefault {
-		return text + ", default " + at.Default
+	return v.Name + ": " + v.Class + " (" + strings.Join(v.DTypes, " ") + ")"
+}
+
+func parameterLine(p kernels.PageParameter) string {
+	text := p.Name + ": " + p.Type
+	if p.HasDefault {
+		return text + ", default " + p.Default
+	}
+	return text + ", required where it is used"
+}
+
+func costLine(cost string) string {
+	if cost == "" {
+		return "the operations of the body"
+	}
+	return cost
+}
+
+func caseLines(c kernels.PageCase) []string {
+	text := []string{c.Text, fmt.Sprintf("index %s, %d operations", c.Index, c.Flops)}
+	for _, m := range c.Inputs {
+		text = append(text, "reads "+m)
+	}
+	for _, m := range c.Outputs {
+		text = append(text, "writes "+m)
 	}
 	return text
 }

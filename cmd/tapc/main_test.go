@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/plugins/host"
 )
@@ -342,5 +343,12 @@ func TestTheDocumentsAreCurrent(t *testing.T) {
 	want, err := withPassList(have)
 	if diff := cmp.Diff(string(want), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/passes.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
+	}
+	if have, err = os.ReadFile("../../docs/kernels.md"); err != nil {
+		t.Fatal(err)
+	}
+	want, err = withKernelPages(have, kernels.Builtin())
+	if diff := cmp.Diff(string(want), string(have)); err != nil || diff != "" {
+		t.Errorf("docs/kernels.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
 	}
 }

@@ -127,6 +127,9 @@ func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.G
 		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
 		Report:      func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
 	r.Reproducers.Flags = append(r.Reproducers.Flags, f.plugins.arguments()...)
+	for _, file := range f.app.kernelFiles {
+		r.Reproducers.Flags = append(r.Reproducers.Flags, "--kernels="+file)
+	}
 	if f.fuel >= 0 {
 		r.Fuel = &f.fuel
 	}

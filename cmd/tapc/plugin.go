@@ -52,7 +52,8 @@ func (f *pluginFlags) arguments() []string {
 
 // pluginSet is what the plugins of a run provide.
 type pluginSet struct {
-	lib      *kernels.Library // tapc's kernels and theirs
+	base     *kernels.Library // tapc's kernels and those of --kernels
+	lib      *kernels.Library // and those of the plugins
 	rows     []pipeline.Pass
 	backends []pluginBackend
 	running  []*host.Plugin
@@ -194,7 +195,8 @@ func lockedAs(path string) (*host.Locked, error) {
 
 // provide makes the rows, kernels and back ends of plugins.
 func (s *pluginSet) provide(found []usable) error {
-	s.lib, s.rows, s.backends = kernels.Builtin(), nil, nil
+	s.lib, s.rows, s.backends = nil, nil, nil
+	s.lib = s.library()
 	for _, x := range found {
 		var err error
 		if s.lib, err = host.Library(x.about, s.lib); err != nil {
@@ -254,12 +256,15 @@ func (s *pluginSet) stop() {
 	s.running = nil
 }
 
-// library gives tapc's kernels and those of the plugins.
+// library gives tapc's kernels, those of --kernels and those of the plugins.
 func (s *pluginSet) library() *kernels.Library {
-	if s.lib == nil {
-		return kernels.Builtin()
+	switch {
+	case s.lib != nil:
+		return s.lib
+	case s.base != nil:
+		return s.base
 	}
-	return s.lib
+	return kernels.Builtin()
 }
 
 // table is the pass table with the rows of the plugins.

@@ -42,7 +42,13 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(a.flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOf("--diagnostics", a.format, diagnosticForms) }
+	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := oneOf("--diagnostics", a.format, diagnosticForms); err != nil {
+			return err
+		}
+		return a.addKernels()
+	}
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
 	return root

@@ -15,6 +15,8 @@ All files are verified. Nothing is printed for a valid graph; for any other, eve
 finding of the first constraint that it breaks. The exit status is 1 if any file
 is not valid. Warnings do not change it.
 
+A signature of an operation whose kernel is known is compared with the kernel's own.
+
 --dialect is one of
   auto         the first dialect that knows every node's type (the default)
   tensorops    Operation Expression
@@ -56,6 +58,9 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string) 
 			stage = pipeline.StageOf(g)
 		}
 		found := stage.Environment().Verify(ctx, g)
+		if !found.HasErrors() && stage != pipeline.ScheduledKernels {
+			found = append(found, a.plugins.library().CheckSignatures(g)...)
+		}
 		a.report(found)
 		if found.HasErrors() {
 			failed = a.fail(failed, errReported{})

@@ -124,6 +124,9 @@ func (l *lowering) placeAll() error {
 // operation schedules every application of an operation.
 func (l *lowering) operation(id ir.NodeID, apps []ir.NodeID) error {
 	in, err := l.lib.BindOperation(l.g, id)
+	if err == nil {
+		err = in.CheckSignature(l.g, l.g.Node(id))
+	}
 	if err != nil {
 		l.faults = append(l.faults, diag.FromError(err)...)
 		return nil

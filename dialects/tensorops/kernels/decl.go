@@ -7,7 +7,10 @@
 package kernels
 
 import (
+	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -15,7 +18,8 @@ import (
 // Decl is one declared kernel.
 type Decl struct {
 	Name     string
-	Source   string // file and line of the declaration
+	File     string // and Line: where the declaration stands
+	Line     int
 	Doc      string
 	Operands []OperandDecl
 	Types    []TypeVar
@@ -27,7 +31,17 @@ type Decl struct {
 	Cost     string
 	Cases    []Case
 	Opaque   string // why an operand's signature is wider than what is read; "" if it is not
+	Clauses  []Clause
 }
+
+// Clause is one line of a declaration as it is written: its word, such as "let", and what follows.
+type Clause struct{ Word, Text string }
+
+// Source gives the file and line of the declaration.
+func (d *Decl) Source() string { return fmt.Sprintf("%s:%d", d.File, d.Line) }
+
+// Family gives the name of the file that the kernel is declared in, without folder and suffix.
+func (d *Decl) Family() string { return strings.TrimSuffix(path.Base(d.File), ".kernel") }
 
 // OperandDecl is a named input or output. Its first name is the one tapc uses; graphs may use any.
 type OperandDecl struct {

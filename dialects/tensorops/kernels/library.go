@@ -20,8 +20,15 @@ var namespaces = []string{"op", "ops", "builtins", "tapc"}
 
 // Library is a set of kernels by name.
 type Library struct {
-	byName map[string]*Decl
-	names  []string
+	byName   map[string]*Decl
+	names    []string
+	families []Family
+}
+
+// Family is the kernels of one file: what the comment at its head says, and their names in the order of the file.
+type Family struct {
+	Name, Doc string
+	Kernels   []string
 }
 
 // Builtin gives the kernels that come with tapc. A fault in a declaration is an error of tapc itself and panics here; a test
@@ -50,16 +57,24 @@ func (l *Library) Load(file, text string) error {
 	if err != nil {
 		return err
 	}
+	family := Family{Doc: head(text)}
 	for _, d := range decls {
 		if old := l.byName[d.Name]; old != nil {
-			return fmt.Errorf("%s: kernel %s is declared already, at %s", d.Source, d.Name, old.Source)
+			return &SyntaxError{d.File, d.Line, fmt.Errorf("kernel %s is declared already, at %s", d.Name, old.Source())}
 		}
 		l.byName[d.Name] = d
 		l.names = append(l.names, d.Name)
+		family.Name, family.Kernels = d.Family(), append(family.Kernels, d.Name)
 	}
 	slices.Sort(l.names)
+	if len(decls) > 0 {
+		l.families = append(l.families, family)
+	}
 	return nil
 }
+
+// Families gives the kernels by the files that declare them, in the order in which those were loaded.
+func (l *Library) Families() []Family { return l.families }
 
 // Names gives the kernels' names in order.
 func (l *Library) Names() []string { return l.names }

@@ -47,31 +47,57 @@ func Parse(file, text string) ([]*Decl, error) {
 			if !isName(rest) {
 				err = fmt.Errorf("expected a kernel's name, found %q", rest)
 			}
-			decls = append(decls, &Decl{Name: rest, Source: fmt.Sprintf("%s:%d", file, i+1)})
+			decls = append(decls, &Decl{Name: rest, File: file, Line: i + 1})
 		case len(decls) == 0:
 			err = fmt.Errorf("expected \"kernel NAME\", found %q", word)
 		default:
 			err = decls[len(decls)-1].clause(i+1, word, rest)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+			return nil, &SyntaxError{file, i + 1, err}
 		}
 	}
 	for _, d := range decls {
 		if line, err := d.check(); err != nil {
-			at := d.Source
-			if line > 0 {
-				at = fmt.Sprintf("%s:%d", file, line)
+			if line == 0 {
+				line = d.Line
 			}
-			return nil, fmt.Errorf("%s: kernel %s: %w", at, d.Name, err)
+			return nil, &SyntaxError{file, line, fmt.Errorf("kernel %s: %w", d.Name, err)}
 		}
 	}
 	return decls, nil
 }
 
+// SyntaxError is what is wrong with a text of declarations, and where.
+type SyntaxError struct {
+	File string
+	Line int
+	Err  error
+}
+
+// Error gives the file, the line and the fault.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap gives the fault alone.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// head gives the comment that a text of declarations begins with, as one paragraph.
+func head(text string) string {
+	var words []string
+	for _, line := range strings.Split(text, "\n") {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !ok {
+			break
+		}
+		words = append(words, strings.Fields(comment)...)
+	}
+	return strings.Join(words, " ")
+}
+
 const clauseWords = "doc, in, out, types, attr, size, need, term, let, cost, opaque, case"
 
 func (d *Decl) clause(line int, word, rest string) (err error) {
+	d.Clauses = append(d.Clauses, Clause{word, rest})
 	switch word {
 	case "doc":
 		d.Doc = strings.TrimSpace(d.Doc + " " + rest)

@@ -1,0 +1,110 @@
+package kernels
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
+// stands, what the kernel reads to compute the outputs there must be in what the signature says. The maps are affine, so
+// that the corners of the index decide. The error is a diagnostic with an element that the signature fails to read. Nothing is
+// known of a kernel that reads less than its own signature says.
+func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
+	sig, index := tensorops.SignatureOf(n), tensorops.IndexOf(n)
+	if sig == nil || index == nil || in.Decl.Opaque != "" || index.Range.Empty() {
+		return nil
+	}
+	for _, p := range corners(index.Range) {
+		box, ok := in.boxAt(sig, p)
+		if !ok {
+			continue // no part that the kernel can be cut into: not for the signature to say
+		}
+		for i, o := range in.Operands {
+			m := sig.Inputs.Get(o.Port)
+			if o.Decl.Out || m == nil || o.Entry >= len(m.Maps) {
+				continue
+			}
+			need, err := in.Reads(i, box)
+			if err != nil {
+				return err
+			}
+			has, err := m.Maps[o.Entry].Apply(p)
+			if err != nil {
+				return err
+			}
+			if rest, _ := zspace.Subtract(need, []zspace.Range{has}, 1); len(rest) > 0 {
+				return diag.Errorf("TAP0604", ConstraintID, g.At(n, check.TagField(tensorops.SignatureKind)),
+					"%s: the signature reads less than kernel %s does, for %s[%d]", g.Name(n.ID), in.Decl.Name, o.Port, o.Entry).
+					Want(fmt.Sprintf("element %v, which the kernel reads at %v of the index", rest[0].Start, p.Start), fmt.Sprintf("%v through %v", has, m.Maps[o.Entry]))
+			}
+		}
+	}
+	return nil
+}
+
+// CheckSignatures compares the signatures in a graph with those of the kernels, for operations whose kernels are known.
+func (l *Library) CheckSignatures(g *ir.Graph) diag.List {
+	var found diag.List
+	for n := range g.Nodes() {
+		op, ok := n.Body.(*tensorops.Operation)
+		if !ok || tensorops.SignatureOf(n) == nil {
+			continue
+		}
+		if _, known := l.Find(op.Kernel); !known {
+			continue
+		}
+		in, err := l.BindOperation(g, n.ID)
+		if err == nil {
+			err = in.CheckSignature(g, n)
+		}
+		found = append(found, diag.FromError(err)...)
+	}
+	return found
+}
+
+// boxAt gives the dims that compute the outputs which a signature says a point of the index has; ok is false if none do.
+func (in *Instance) boxAt(sig *tensorops.Signature, point zspace.Range) (zspace.Range, bool) {
+	var outputs []zspace.Range
+	for _, o := range in.Operands {
+		if !o.Decl.Out {
+			continue
+		}
+		m := sig.Outputs.Get(o.Port)
+		if m == nil || o.Entry >= len(m.Maps) {
+			return zspace.Range{}, false
+		}
+		r, err := m.Maps[o.Entry].Apply(point)
+		if err != nil || !o.Sel.Range().Contains(r) {
+			return zspace.Range{}, false
+		}
+		outputs = append(outputs, r)
+	}
+	box, err := in.Restrict(outputs)
+	return box, err == nil
+}
+
+// maxCorners bounds the corners of an index that are looked at.
+const maxCorners = 256
+
+// corners gives the first and last points of a box along its dimensions, as boxes of one point.
+func corners(r zspace.Range) []zspace.Range {
+	list := []zspace.Range{{}}
+	for i := range r.Start {
+		var next []zspace.Range
+		for _, at := range []int64{r.Start[i], r.End[i] - 1} {
+			for _, c := range list {
+				next = append(next, zspace.Range{Start: append(c.Start[:i:i], at), End: append(c.End[:i:i], at+1)})
+			}
+			if r.End[i]-r.Start[i] == 1 || 2*len(list) > maxCorners {
+				break
+			}
+		}
+		list = next
+	}
+	return list
+}

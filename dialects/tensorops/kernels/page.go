@@ -1,0 +1,168 @@
+package kernels
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Page is everything that there is to say about a kernel: what its declaration says, and what is derived from it for the
+// cases that it gives.
+type Page struct {
+	Name       string          `json:"name"`
+	Family     string          `json:"family"`
+	Source     string          `json:"source"`
+	Doc        string          `json:"doc"`
+	Inputs     []PageOperand   `json:"inputs"`
+	Outputs    []PageOperand   `json:"outputs"`
+	Types      []PageType      `json:"types"`
+	Parameters []PageParameter `json:"parameters"`
+	Body       []string        `json:"body"` // clauses as they are written, such as "let result = a + b"
+	Cost       string          `json:"cost"` // an expression, "" for the operations of the body
+	Opaque     string          `json:"opaque"`
+	Cases      []PageCase      `json:"cases"`
+}
+
+// PageOperand is an operand: its names, the first being tapc's own, its element type or type variable, and its index string.
+type PageOperand struct {
+	Names    []string `json:"names"`
+	Type     string   `json:"type"`
+	Index    string   `json:"index"` // with what is read outside, if that is not 0
+	Optional bool     `json:"optional"`
+	Variadic bool     `json:"variadic"`
+}
+
+// PageType is a type variable: its class or the function that gives it, and the element types that it may stand for.
+type PageType struct {
+	Name   string   `json:"name"`
+	Class  string   `json:"class"`
+	DTypes []string `json:"dtypes"`
+}
+
+// PageParameter is an attribute: its type as declarations write it, the words that it may be, and its default.
+type PageParameter struct {
+	Name       string   `json:"name"`
+	Type       string   `json:"type"`
+	Words      []string `json:"words,omitempty"`
+	Default    string   `json:"default"`
+	HasDefault bool     `json:"has_default"`
+}
+
+// PageCase is an example: its text, and the index space, signature (the maps of the inputs, then those of the outputs) and
+// operations of the call that it is.
+type PageCase struct {
+	Text    string   `json:"text"`
+	Index   string   `json:"index"`
+	Inputs  []string `json:"inputs"`
+	Outputs []string `json:"outputs"`
+	Flops   int64    `json:"operations"`
+}
+
+// Page makes the kernel's page.
+func (d *Decl) Page() (*Page, error) {
+	p := &Page{Name: d.Name, Family: d.Family(), Source: d.Source(), Doc: d.Doc, Cost: d.Cost, Opaque: d.Opaque,
+		Inputs: []PageOperand{}, Outputs: []PageOperand{}, Types: []PageType{}, Parameters: []PageParameter{}, Cases: []PageCase{}}
+	n := 0
+	for _, c := range d.Clauses {
+		switch c.Word {
+		case "in", "out":
+			o := &d.Operands[n]
+			_, text, _ := strings.Cut(c.Text, "[")
+			x := PageOperand{Names: o.Names, Type: o.Type, Index: "[" + text, Optional: o.Optional, Variadic: o.Variadic}
+			if n++; o.Out {
+				p.Outputs = append(p.Outputs, x)
+			} else {
+				p.Inputs = append(p.Inputs, x)
+			}
+		case "size", "need", "term", "let":
+			p.Body = append(p.Body, c.Word+" "+c.Text)
+		}
+	}
+	for _, v := range d.Types {
+		p.Types = append(p.Types, v.page())
+	}
+	for i := range d.Attrs {
+		a := &d.Attrs[i]
+		p.Parameters = append(p.Parameters, PageParameter{Name: a.Name, Type: a.typeText(), Words: a.Words, Default: a.Default, HasDefault: a.HasDefault})
+	}
+	for _, c := range d.Cases {
+		x, err := d.pageCase(c)
+		if err != nil {
+			return nil, err
+		}
+		p.Cases = append(p.Cases, x)
+	}
+	return p, nil
+}
+
+func (v TypeVar) page() PageType {
+	p := PageType{Name: v.Name, Class: v.Class, DTypes: []string{}}
+	if v.Of != "" {
+		p.Class += "(" + v.Of + ")"
+		return p
+	}
+	for _, t := range scalar.DTypes() {
+		if v.Allows(t) {
+			p.DTypes = append(p.DTypes, t.String())
+		}
+	}
+	return p
+}
+
+// typeText gives an attribute's type as declarations write it.
+func (a *AttrDecl) typeText() string {
+	text := a.Type.String()
+	switch {
+	case a.Then != "":
+		text += "(" + a.Of + ", " + a.Then + ")"
+	case a.Of != "":
+		text += "(" + a.Of + ")"
+	case len(a.Words) > 0:
+		text += "(" + strings.Join(a.Words, ", ") + ")"
+	}
+	if a.Least != nil || a.Most != nil {
+		text += " in "
+	}
+	if a.Least != nil {
+		text += fmt.Sprint(*a.Least)
+	}
+	if a.Least != nil || a.Most != nil {
+		text += ".."
+	}
+	if a.Most != nil {
+		text += fmt.Sprint(*a.Most)
+	}
+	return text
+}
+
+func (d *Decl) pageCase(c Case) (PageCase, error) {
+	p := PageCase{Text: c.Text}
+	x, err := d.Example(c)
+	if err != nil {
+		return p, err
+	}
+	in, err := d.Bind(x.Call)
+	if err != nil {
+		return p, err
+	}
+	inputs, outputs, err := in.Signature()
+	p.Index, p.Inputs, p.Outputs, p.Flops = in.Index().String(), mapTexts(inputs), mapTexts(outputs), in.Flops()
+	return p, err
+}
+
+// mapTexts writes the maps of a side of a signature, with the port's name and, where it has several, the selection's number.
+func mapTexts(ports ir.PortMaps) []string {
+	out := []string{}
+	for _, p := range ports {
+		for i, m := range p.Maps {
+			name := p.Name
+			if len(p.Maps) > 1 {
+				name = fmt.Sprintf("%s[%d]", name, i)
+			}
+			out = append(out, name+": "+m.String())
+		}
+	}
+	return out
+}
