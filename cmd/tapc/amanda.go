@@ -44,6 +44,9 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 	if err != nil {
 		return nil, err
 	}
+	if ag.Namespace == "" {
+		ag.Namespace = a.imports.space
+	}
 	if own(ag) {
 		return amanda.ToIR(ag, kernels.Builtin())
 	}
@@ -53,6 +56,9 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 	}
 	fg, err := amanda.Lower(ag, filepath.Dir(file))
 	if err != nil {
+		return nil, err
+	}
+	if err := a.imports.shape(fg); err != nil {
 		return nil, err
 	}
 	if err := namespace.Check(fg, isOutput).Err(); err != nil && !a.imports.analyze {

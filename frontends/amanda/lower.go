@@ -65,7 +65,12 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 	ns, err := namespace.Find(g.Namespace)
 	if err != nil {
 		at := diag.Location{File: g.File, Line: g.Line, Column: g.Column}
-		return nil, diag.Errorf(CodeForm, "namespace", at, "the graph's namespace: %v", err)
+		d := diag.Errorf(CodeForm, "namespace", at, "the graph's namespace: %v", err)
+		if g.Namespace == "" {
+			d = diag.Errorf(CodeForm, "namespace", at, "the graph names no namespace").Want("a name such as tensorflow/1.13.1", "none")
+			d.Hint = "tapc build, run and translate take one with --namespace"
+		}
+		return nil, d
 	}
 	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
 	framework, _, _ := strings.Cut(ns.Name, "/")
@@ -181,7 +186,7 @@ func (f *flattener) flatten(l *level) {
 			op.Out = append(op.Out, name)
 		}
 		for _, a := range o.Attrs {
-			if a.Name != "name" && a.Name != "type" {
+			if a.Name != "name" && a.Name != "type" && !strings.HasPrefix(a.Name, "_") { // those are remarks, in TensorFlow too
 				op.Attrs = append(op.Attrs, mapping.Attr{Name: a.Name, Value: f.attribute(o, formal, a)})
 			}
 		}
@@ -359,9 +364,32 @@ func (f *flattener) input(at spot, name string, p Port, owner *Op) string {
 		dtype, _ = owner.Attrs.Get(by.Str)
 	}
 	shape, _ := p.Attrs.Get("shape")
+	if dtype.Str == "" && at.op == selfOp {
+		dtype, shape = at.l.consumer(at.port, shape)
+	}
 	f.port(name, dtype, shape)
 	f.ports[name] = p.Attrs
 	return name
+}
+
+// consumer gives the element type, and a shape unless there is one, of an input of a subgraph as the first port inside that takes it
+// says them.
+func (l *level) consumer(port int, shape ir.AttrValue) (dtype, _ ir.AttrValue) {
+	c := &checker{}
+	for _, e := range l.edges {
+		from, okFrom := c.find(l.scope, e, e.From, true)
+		to, okTo := c.find(l.scope, e, e.To, false)
+		if !okFrom || !okTo || from != (end{selfOp, port}) || to.port == Control {
+			continue
+		}
+		if t, ok := l.dtype(to, false); ok && dtype.Str == "" {
+			dtype = ir.StringAttr(t)
+		}
+		if s, ok := l.scope.shape(to, false); ok && shape.Kind != ir.AttrList {
+			shape = s
+		}
+	}
+	return dtype, shape
 }
 
 func (f *flattener) port(name string, dtype, shape ir.AttrValue) {

@@ -52,7 +52,10 @@ func (r *Region) opVersion(op *Op) string {
 	if op.Domain != "" {
 		name = op.Domain + ":" + name
 	}
-	return fmt.Sprintf("%s@%d", name, r.version(op.Domain))
+	if v := r.version(op.Domain); v > 0 { // not where vocabularies have releases instead of numbers
+		name += fmt.Sprintf("@%d", v)
+	}
+	return name
 }
 
 func (p *Report) ok(r *Region, op *Op, by string) {
