@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/sanitizer"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -46,6 +47,7 @@ func executeFor(cc *Compiler, cpu string, flags []string) func(load reference.Co
 	return func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
+			sanitizer.Need(t, cc.Path, flags...)
 			src, err := Emit(g, "test", "test")
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"tensortapestry.org/tapc/internal/sanitizer"
 )
 
 // A toolchain is a compiler with flags; the library is compiled once for each.
@@ -61,20 +63,6 @@ func compilers(t testing.TB) []string {
 	return found
 }
 
-// needs skips when a sanitizer's library is missing.
-func needs(t testing.TB, c toolchain) {
-	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "t.c")
-	if err := os.WriteFile(source, []byte("int main(void) { return 0; }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{source, "-o", filepath.Join(dir, "t")}, c.flags...)
-	if out, err := exec.Command(c.cc, args...).CombinedOutput(); err != nil {
-		t.Skipf("%s does not build with these flags here: %s", c.key(), out)
-	}
-}
-
 func compile(cc string, args ...string) error {
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, out)
@@ -90,7 +78,7 @@ func library(t testing.TB, c toolchain) string {
 	if dir, ok := built[c.key()]; ok {
 		return dir
 	}
-	needs(t, c)
+	sanitizer.Need(t, c.cc, c.flags...)
 	dir, err := os.MkdirTemp(scratch, "lib-")
 	if err != nil {
 		t.Fatal(err)
