@@ -65,14 +65,22 @@ func (b *block) place(constant int, bytes int64, panels *panelLayout) int64 {
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// writeFile writes the block, piece by piece.
+// writeFile writes the block to a file.
 func (b *block) writeFile(path string, load LoadConst) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return diag.Fault("%v", err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
+	if err := b.write(f, load); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// write writes the block, piece by piece: one constant is in memory at a time.
+func (b *block) write(to io.Writer, load LoadConst) error {
+	w := bufio.NewWriterSize(to, 1<<20)
 	at := int64(0)
 	for _, p := range b.pieces {
 		t, err := load(b.constants[p.Constant])
@@ -93,7 +101,7 @@ func (b *block) writeFile(path string, load LoadConst) error {
 	if err := w.Flush(); err != nil {
 		return diag.Fault("%v", err)
 	}
-	return f.Close()
+	return nil
 }
 
 // assembly writes the file that makes a block, written to file, part of a program.

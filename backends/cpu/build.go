@@ -18,6 +18,7 @@ type Options struct {
 	Version string   // of tapc
 	CPU     string   // processors to write code for, see Compiler.Targets
 	Flags   []string // further compiler flags, behind the usual ones
+	Weights string   // file beside an executable that the constants go to; "" puts them inside
 }
 
 // LoadConst gives the value of a constant.

@@ -73,10 +73,18 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 	for _, name := range runtimeSources(what) {
 		units = append(units, unit{name: name, text: string(rt.Files()[name]), key: rt.Digest(), flags: library})
 	}
-	out := make([]string, len(units), len(units)+1)
+	out := make([]string, len(units), len(units)+2)
+	var separated []string
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0) + 1)
-	if src.program.block.bytes > 0 {
+	switch {
+	case src.program.block.bytes == 0:
+	case opt.Weights != "" && what == executable:
+		group.Go(func() (err error) {
+			separated, err = c.separateObjects(ctx, dir, src.program.block, load, opt.Weights)
+			return err
+		})
+	default:
 		out = append(out, "")
 		group.Go(func() error {
 			path, err := constants(dir, src, load)
@@ -93,7 +101,8 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 			return err
 		})
 	}
-	return out, group.Wait()
+	err = group.Wait()
+	return append(out, separated...), err
 }
 
 // compile gives the object of one file, from the cache or made now. Its name in the cache is a digest of the text, the compiler

@@ -17,7 +17,8 @@ const release = "0.1.0"
 const buildHelp = `Compile a graph file to an executable.
 
 The program needs neither tapc nor Go; PROGRAM --help says what it takes. Constants
-that the graph names in data files beside it, or that --bind names, travel inside.
+that the graph names in data files beside it, or that --bind names, travel inside or,
+with --weights=file, in a file beside the program, PROGRAM.weights.
 
 --emit stops earlier and writes what there is then, to -o or standard output:
   operations    the verified Operation Expression
@@ -38,6 +39,8 @@ func (a *app) buildCommand() *cobra.Command {
 	emit := c.Flags().String("emit", "exe", "what to write: exe, operations, applications, schedule, c or cuda")
 	c.Flags().StringVar(&f.backend, "backend", "", "let this back end of a plugin write its files into the directory -o")
 	c.Flags().StringVar(&f.target, "target", "cpu", "what the program runs on: cpu or cuda")
+	c.Flags().StringVar(&f.weights, "weights", "embed", "where constants go: embed, into the program; or file, to a file beside it that the program maps")
+	complete(c, "weights", weightWords)
 	complete(c, "emit", emits)
 	complete(c, "target", targets)
 	return a.command(c, func(ctx context.Context, args []string) error {
@@ -45,6 +48,9 @@ func (a *app) buildCommand() *cobra.Command {
 			return err
 		}
 		if err := oneOf("--target", f.target, targets); err != nil {
+			return err
+		}
+		if err := oneOf("--weights", f.weights, weightWords); err != nil {
 			return err
 		}
 		return a.build(ctx, args[0], *out, *emit, f)

@@ -30,12 +30,15 @@ type compileFlags struct {
 	target   string
 	backend  string // of a plugin; "" is tapc's own for the target
 	cpu      string
+	weights  string // where the constants of a program go: embed or file
 }
+
+var weightWords = []string{"embed", "file"}
 
 var targets = []string{"cpu", "cuda"}
 
 func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
-	f := &compileFlags{target: "cpu"}
+	f := &compileFlags{target: "cpu", weights: "embed"}
 	c.Flags().StringArrayVar(&f.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=2x2 (repeatable)")
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
@@ -139,7 +142,11 @@ func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu
 			return err
 		}
 	}
-	return cc.Build(ctx, src, c.loadConst, path, cpu.Options{Version: release, CPU: c.flags.cpu})
+	opt := cpu.Options{Version: release, CPU: c.flags.cpu}
+	if c.flags.weights == "file" {
+		opt.Weights = path + cpu.WeightsSuffix
+	}
+	return cc.Build(ctx, src, c.loadConst, path, opt)
 }
 
 // sourceText emits the program as source text.

@@ -24,7 +24,7 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	targets, err := outputFiles(p, r.outputs)
+	targets, all, err := outputFiles(p, r.outputs)
 	if err != nil {
 		return err
 	}
@@ -39,29 +39,55 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	}
 	for _, o := range p.Outputs {
 		if path, ok := targets[o.Name]; ok {
-			if err := tensorfile.WriteNPY(path, out[o.Name]); err != nil {
+			if err := writeTensors(path, map[string]tensorfile.Tensor{o.Name: out[o.Name]}); err != nil {
 				return err
 			}
-		} else if len(targets) == 0 {
+		} else if len(targets) == 0 && len(all) == 0 {
 			a.printTensor(o.Name, out[o.Name])
+		}
+	}
+	for _, path := range all {
+		if err := writeTensors(path, out); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func outputFiles(p *tensorops.Program, flags []string) (map[string]string, error) {
-	targets := map[string]string{}
+// writeTensors writes tensors in the form that a file's name tells.
+func writeTensors(path string, tensors map[string]tensorfile.Tensor) error {
+	switch {
+	case strings.HasSuffix(path, ".npz"):
+		return tensorfile.WriteNPZ(path, tensors)
+	case strings.HasSuffix(path, ".safetensors"):
+		return tensorfile.WriteSafetensors(path, tensors)
+	case !strings.HasSuffix(path, ".npy") || len(tensors) != 1:
+		return diag.Usage("--output %s: expected a file that ends in .npz or .safetensors, or with one output .npy", path)
+	}
+	for _, t := range tensors {
+		return tensorfile.WriteNPY(path, t)
+	}
+	return nil
+}
+
+// outputFiles gives the files of outputs by name, and the files of all outputs.
+func outputFiles(p *tensorops.Program, flags []string) (targets map[string]string, all []string, err error) {
+	targets = map[string]string{}
 	for _, text := range flags {
 		name, path, ok := strings.Cut(text, "=")
-		if !ok || path == "" {
-			return nil, diag.Usage("--output %q: expected NAME=FILE.npy", text)
+		if !ok {
+			all = append(all, text)
+			continue
+		}
+		if path == "" {
+			return nil, nil, diag.Usage("--output %q: expected NAME=FILE", text)
 		}
 		if !slices.ContainsFunc(p.Outputs, func(o tensorops.Named) bool { return o.Name == name }) {
-			return nil, unknown("output", name, names(p.Outputs))
+			return nil, nil, unknown("output", name, names(p.Outputs))
 		}
 		targets[name] = path
 	}
-	return targets, nil
+	return targets, all, nil
 }
 
 func names(list []tensorops.Named) []string {

@@ -42,6 +42,7 @@ func (a *app) optCommand() *cobra.Command {
 	list := c.Flags().Bool("list-passes", false, "list the passes with their options and stop")
 	bisect := c.Flags().String("bisect", "", "find the first rewrite after which this `COMMAND` fails")
 	from := addFromFlag(c)
+	a.addImportFlags(c)
 	out := addOutputFlags(c)
 	f := a.addPipelineFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {

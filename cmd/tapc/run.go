@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +19,8 @@ import (
 
 const runHelp = `Compile a graph file and run it, in one step.
 
-Inputs come from .npy, .npz or .safetensors files, or at random; outputs go to files
-or, without --output, to the terminal. Without a C compiler on the machine the
+Inputs come from .npy, .npz, .safetensors or .pb files (a tensor as ONNX has it), or at
+random; outputs go to files of the same kinds or, without --output, to the terminal. Without a C compiler on the machine the
 reference evaluator computes the values, slowly, and a line on standard error says so.`
 
 // runFlags are the flags that go on to the program.
@@ -39,7 +40,7 @@ func (a *app) runCommand() *cobra.Command {
 	f := a.addCompileFlags(c)
 	r := &runFlags{given: c.Flags().Changed}
 	c.Flags().StringArrayVar(&r.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
-	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE.npy (repeatable)")
+	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE, or all outputs to FILE.npz or FILE.safetensors (repeatable)")
 	c.Flags().Int64Var(&r.random, "random", 0, "fill inputs that are not given at random, from this seed")
 	c.Flags().IntVar(&r.bench, "bench", 0, "run this many times and print the times")
 	c.Flags().IntVar(&r.threads, "threads", 0, "threads to run on (default: all cores)")
@@ -57,19 +58,30 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	defer c.loader.Close()
-	if cc == nil || reference {
-		return a.evaluate(ctx, c, r)
-	}
 	dir, remove, err := temporary()
 	if err != nil {
 		return err
 	}
 	defer remove()
+	files, err := convert(dir, r.inputs, r.outputs)
+	if err != nil {
+		return err
+	}
+	r.inputs, r.outputs = files.inputs, files.outputs
+	if cc == nil || reference {
+		if err := a.evaluate(ctx, c, r); err != nil {
+			return err
+		}
+		return files.finish()
+	}
 	program := filepath.Join(dir, programName(file))
 	if err := c.executable(ctx, programName(file), program, cc); err != nil {
 		return err
 	}
-	return a.execute(ctx, program, r.args())
+	if err := a.execute(ctx, program, r.args()); err != nil {
+		return err
+	}
+	return files.finish()
 }
 
 // args gives the program's command line.
@@ -79,7 +91,11 @@ func (r *runFlags) args() []string {
 		args = append(args, "--input", x)
 	}
 	for _, x := range r.outputs {
-		args = append(args, "--output", x)
+		flag := "--output"
+		if !strings.Contains(x, "=") {
+			flag = "--outputs"
+		}
+		args = append(args, flag, x)
 	}
 	if r.given("random") {
 		args = append(args, "--random", strconv.FormatInt(r.random, 10))

@@ -29,6 +29,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Example: "  tapc verify model.loom.json\n  tapc verify --dialect=application --diagnostics=sarif a.tap b.tap"}
 	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
 	from := addFromFlag(c)
+	a.addImportFlags(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
 	complete(c, "dialect", names)
 	return a.command(c, func(ctx context.Context, files []string) error {

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// protoSuffix is how files end that hold a tensor as ONNX has it. Programs do not read or write them: tapc does.
+const protoSuffix = ".pb"
+
+// portFiles are the files of a run's inputs and outputs as a program takes them.
+type portFiles struct {
+	inputs, outputs []string
+	written         []protoOutput
+}
+
+// protoOutput is an output that the program writes to one file, and tapc to another.
+type protoOutput struct{ name, from, to string }
+
+// convert makes files in dir for inputs that stand in ONNX tensors, and names files there for outputs that shall. Names of
+// inputs and outputs are turned into those that programs have.
+func convert(dir string, inputs, outputs []string) (*portFiles, error) {
+	f := &portFiles{}
+	for i, text := range inputs {
+		name, path, named := strings.Cut(text, "=")
+		if !named {
+			name, path = "", text
+		}
+		name = portName(name)
+		if strings.HasSuffix(path, protoSuffix) {
+			own, t, err := readProto(path)
+			if err != nil {
+				return nil, err
+			}
+			if name == "" {
+				name = portName(own)
+			}
+			if name == "" {
+				return nil, diag.Usage("--input %s: the tensor has no name: use --input NAME=%s", text, text)
+			}
+			path = filepath.Join(dir, fmt.Sprintf("input%d.safetensors", i))
+			if err := tensorfile.WriteSafetensors(path, map[string]tensorfile.Tensor{name: t}); err != nil {
+				return nil, err
+			}
+		}
+		f.inputs = append(f.inputs, joined(name, path))
+	}
+	for i, text := range outputs {
+		name, path, named := strings.Cut(text, "=")
+		if !named {
+			name, path = "", text
+		}
+		name = portName(name)
+		if strings.HasSuffix(path, protoSuffix) {
+			if name == "" {
+				return nil, diag.Usage("--output %s: expected NAME=FILE.pb, which holds one tensor", text)
+			}
+			from := filepath.Join(dir, fmt.Sprintf("output%d.safetensors", i))
+			f.written = append(f.written, protoOutput{name, from, path})
+			path = from
+		}
+		f.outputs = append(f.outputs, joined(name, path))
+	}
+	return f, nil
+}
+
+func joined(name, path string) string {
+	if name == "" {
+		return path
+	}
+	return name + "=" + path
+}
+
+// portName gives the name that a program has for an input or output of a graph: odd characters are replaced.
+func portName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '/' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// finish writes the outputs that stand in ONNX tensors.
+func (f *portFiles) finish() error {
+	for _, o := range f.written {
+		file, err := tensorfile.Open(o.from)
+		if err != nil {
+			return err
+		}
+		t, err := file.Load(file.Tensors()[0].Name)
+		file.Close()
+		if err != nil {
+			return err
+		}
+		data, err := onnx.WriteTensor(o.name, t)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.to, data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readProto reads a tensor as ONNX has it, with its name.
+func readProto(path string) (string, tensorfile.Tensor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", tensorfile.Tensor{}, err
+	}
+	name, t, err := onnx.ReadTensor(data)
+	if err != nil {
+		err = diag.Errorf(onnx.CodeFile, "parse", diag.Location{File: path}, "not a tensor as ONNX has it: %v", err)
+	}
+	return name, t, err
+}
