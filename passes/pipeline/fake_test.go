@@ -82,6 +82,10 @@ func fakes() *Table {
 		{Name: "crash", Doc: "Crash elsewhere.", Plugin: "evil", Run: func(context.Context, *Context) error {
 			return &diag.StatusError{Status: diag.ExitInternal, Err: diag.Diagnostic{Code: "P1", Message: "plugin evil, pass crash: it is gone"}}
 		}},
+		{Name: "swap", Doc: "Change what is observed.", Plugin: "evil", Run: eachNote("swap", strings.ToUpper), Suspect: &Suspect{Changed: func(found diag.List) error {
+			return &diag.StatusError{Status: diag.ExitInternal, Err: diag.Errorf("P2", "", diag.Location{}, "plugin evil, pass swap: %s", found[0].Message)}
+		}}},
+		{Name: "verified", Doc: "Leave an invalid graph and claim to have verified it.", Run: break1, Plugin: "evil", Suspect: &Suspect{Verified: true}},
 		{Name: "panic", Doc: "Panic.", Run: func(context.Context, *Context) error { panic("ouch") }},
 		{Name: "refuse", Doc: "Give an error.", Run: func(context.Context, *Context) error { return fmt.Errorf("no") }},
 		{Name: "complain", Doc: "Give a diagnostic.", Run: func(_ context.Context, c *Context) error {

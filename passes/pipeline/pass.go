@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+
+	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Pass is one row of the table: a step of a compilation, as a value. Run changes the graph in place or replaces it; what
@@ -17,6 +19,13 @@ type Pass struct {
 	Options []Option        // as name{option=value}
 	Rules   func() []string // names that it asks fuel for, so that they can be disabled; nil is none
 	Run     func(ctx context.Context, p *Context) error
+	Suspect *Suspect // of a plugin's pass; nil is tapc's own
+}
+
+// Suspect is what the runner does otherwise for a pass that it does not trust.
+type Suspect struct {
+	Verified bool                        // Run verifies the graph that it takes over, so the runner does not do it again
+	Changed  func(found diag.List) error // gives the error for a pass that changed observed values
 }
 
 // Order is a constraint on the order of two passes, with its reason.

@@ -279,6 +279,28 @@ func TestValuesAreChecked(t *testing.T) {
 	}
 }
 
+// TestSuspects runs passes of plugins, which verify what they take over and say themselves what happened.
+func TestSuspects(t *testing.T) {
+	files := map[string]string{}
+	r := &Runner{Values: &Values{Equal: func(context.Context, *ir.Graph, *ir.Graph, uint64) diag.List {
+		return diag.List{{Message: "a is A"}}
+	}}, Reproducers: Reproducers{Dir: "d"}, Files: func(name string, data []byte) error { files[name] = string(data); return nil }}
+	_, err := run1(t, r, "swap", notes("a"))
+	list := diag.FromError(err)
+	if len(list) != 1 || list[0].Code != "P2" || list[0].Message != "plugin evil, pass swap: a is A" || diag.ExitStatus(err) != diag.ExitInternal {
+		t.Errorf("%v", err)
+	}
+	if text := files["d/tapc-reproducer-swap.tap"]; !strings.Contains(text, "= note a\n") {
+		t.Errorf("the file that repeats it has not the graph before: %v", files)
+	}
+	if _, err := run1(t, &Runner{}, "verified", notes("a")); err != nil {
+		t.Errorf("what the pass verified is verified again: %v", err)
+	}
+	if _, err := run1(t, &Runner{}, "break", notes("a")); err == nil {
+		t.Error("what a pass leaves is not verified")
+	}
+}
+
 func TestRemarks(t *testing.T) {
 	var got diag.List
 	_, err := run1(t, &Runner{Report: func(d diag.Diagnostic) { got = append(got, d) }}, "remark", notes("a"))

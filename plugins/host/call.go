@@ -123,17 +123,20 @@ func (p *Plugin) explainError(part string, err error) *Fault {
 	return p.fault(Failed, part, text)
 }
 
-// maxNotes bounds the findings that a fault lists.
+// maxNotes bounds the findings that a fault lists, and the notes of each.
 const maxNotes = 10
 
-// firstOf gives the first findings of a list as texts.
+// firstOf gives the first findings of a list, and their notes, as texts.
 func firstOf(list diag.List) []string {
 	var out []string
 	for i, d := range list {
 		if i == maxNotes {
 			return append(out, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		out = append(out, d.Error())
+		out = append(out, clean(d.Error(), 1000))
+		for _, n := range d.Notes[:min(len(d.Notes), maxNotes)] {
+			out = append(out, clean(n.Message, 1000))
+		}
 	}
 	return out
 }

@@ -21,7 +21,7 @@ type Opener func(ctx context.Context) (*Plugin, error)
 func Rows(d *Description, open Opener, lib *kernels.Library) ([]pipeline.Pass, error) {
 	rows := slices.Clone(d.Passes)
 	for i := range rows {
-		rows[i].Run = runRow(rows[i], open)
+		rows[i].Run, rows[i].Suspect = runRow(rows[i], open), suspect(rows[i].Name, open)
 	}
 	for _, t := range d.Rules {
 		row, err := ruleRow(d.Name, t, lib)
@@ -58,6 +58,21 @@ func runRow(row pipeline.Pass, open Opener) func(context.Context, *pipeline.Cont
 	}
 }
 
+// suspect says how the runner treats a plugin's pass: RunPass has verified its graph, and the plugin's last lines go with the
+// fault of changed values.
+func suspect(pass string, open Opener) *pipeline.Suspect {
+	return &pipeline.Suspect{Verified: true, Changed: func(found diag.List) error {
+		p, err := open(context.Background())
+		if err != nil {
+			return err
+		}
+		p.end()
+		f := p.fault(ChangedValues, "pass "+pass, "")
+		f.Notes = firstOf(found)
+		return f
+	}}
+}
+
 // settingsOf gives the values of all options of a run as text.
 func settingsOf(options []pipeline.Option, c *pipeline.Context) []pipeline.Setting {
 	out := make([]pipeline.Setting, len(options))
@@ -87,7 +102,10 @@ func ruleRow(plugin string, t plugins.Text, lib *kernels.Library) (pipeline.Pass
 	for i, r := range rules {
 		names[i] = r.Name
 	}
-	return pipeline.Pass{Name: t.Name, Doc: t.Doc, Plugin: plugin, Upto: pipeline.ApplicationExpression,
+	changed := func(found diag.List) error {
+		return &Fault{Kind: ChangedValues, Plugin: plugin, Part: "rules " + t.Name, Notes: firstOf(found)}
+	}
+	return pipeline.Pass{Name: t.Name, Doc: t.Doc, Plugin: plugin, Suspect: &pipeline.Suspect{Changed: changed}, Upto: pipeline.ApplicationExpression,
 		Options: []pipeline.Option{pipeline.FuelOption}, Rules: func() []string { return slices.Clone(names) },
 		Run: func(ctx context.Context, c *pipeline.Context) error {
 			opt := c.Rewrites()
