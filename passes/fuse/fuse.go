@@ -16,6 +16,11 @@ import (
 
 // Run joins kernels until none can be joined, and gives how often it did.
 func Run(g *ir.Graph) (int, error) {
+	return RunWhile(g, func(ir.NodeID) bool { return true })
+}
+
+// RunWhile is Run that asks before it makes a kernel part of another.
+func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return 0, err
@@ -31,7 +36,7 @@ func Run(g *ir.Graph) (int, error) {
 		if !ok {
 			continue
 		}
-		if consumer, operand, ok := f.consumer(id, k); ok {
+		if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
 			f.join(id, consumer, operand)
 			joined++
 		}

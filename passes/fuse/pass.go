@@ -3,6 +3,7 @@ package fuse
 import (
 	"context"
 
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -11,10 +12,11 @@ func Pass() pipeline.Pass {
 	return pipeline.Pass{
 		Name: "fuse", Doc: "Join kernels whose result one other kernel reads.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
-		After: []pipeline.Order{{Name: "lower", Reason: "it joins the kernels that lowering makes"}},
+		After:   []pipeline.Order{{Name: "lower", Reason: "it joins the kernels that lowering makes"}},
+		Rules:   func() []string { return []string{"fuse"} },
+		Options: []pipeline.Option{pipeline.FuelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			n, err := Run(p.Graph)
-			p.Count("joined", n)
+			_, err := RunWhile(p.Graph, func(kernel ir.NodeID) bool { return p.Take("fuse", kernel) })
 			return err
 		},
 	}

@@ -187,6 +187,11 @@ func (p *parser) step(depth int) Step {
 		return s
 	}
 	s.Settings = p.settings(s.Pass.Name, s.Pass.Options)
+	for _, o := range s.Pass.Options {
+		if o.Required && !slices.ContainsFunc(s.Settings, func(x Setting) bool { return x.Name == o.Name }) {
+			p.fail(at, "pass %s needs its option %s: %s", name, o.Name, o.Doc)
+		}
+	}
 	return s
 }
 

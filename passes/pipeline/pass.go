@@ -64,6 +64,8 @@ type Option struct {
 	Doc     string
 	Type    OptionType
 	Default string
+	// Required makes a pipeline that leaves the option out an error.
+	Required bool
 }
 
 // FuelOption is the option of passes that rewrite: how many rewrites this use of the pass may make. The runner sees to it

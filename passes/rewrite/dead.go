@@ -30,6 +30,9 @@ func RemoveDead(ctx context.Context, g *ir.Graph, rule string, opt Options) (Sta
 			d.empty = true
 			break
 		}
+		if opt.Trace != nil {
+			opt.Trace(Change{rule, order[i]})
+		}
 		d.hits[0]++
 		d.removed++
 		d.index.remove(order[i])

@@ -14,13 +14,16 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "shard", Doc: "Cut operations into applications along their index.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
-		Options: []pipeline.Option{{Name: "at", Doc: "what is cut, and into how many parts along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String}},
+		Options: []pipeline.Option{
+			{Name: "at", Doc: "what is cut, and into how many parts along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String},
+			{Name: "plan", Doc: `a JSON file that says so of many: {"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, Type: pipeline.Path},
+		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			r, err := Parse(p.Text("at"))
+			requests, err := requests(p.Text("at"), p.Text("plan"))
 			if err != nil {
 				return err
 			}
-			n, err := Run(p.Graph, lib, []Request{r})
+			n, err := Run(p.Graph, lib, requests)
 			if err != nil {
 				return err
 			}

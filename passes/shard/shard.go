@@ -34,18 +34,32 @@ func Parse(text string) (Request, error) {
 		return Request{}, diag.Usage("--shard %q: expected TARGET=COUNTxCOUNT…, such as op:linear=2x2", text)
 	}
 	r := Request{Target: text[:at]}
-	total := int64(1)
 	for _, part := range strings.Split(text[at+1:], "x") {
 		n, err := strconv.ParseInt(part, 10, 32)
-		if err != nil || n < 1 {
+		if err != nil {
 			return r, diag.Usage("--shard %q: %q is not a number of parts", text, part)
-		}
-		if total *= n; total > maxShards {
-			return r, diag.Usage("--shard %q: more than %d shards", text, maxShards)
 		}
 		r.Counts = append(r.Counts, n)
 	}
+	if err := r.check(); err != nil {
+		return r, diag.Usage("--shard %q: %v", text, err)
+	}
 	return r, nil
+}
+
+// check refuses counts that are no numbers of parts, and too many parts in all.
+func (r Request) check() error {
+	total := int64(1)
+	for _, n := range r.Counts {
+		if n < 1 {
+			return fmt.Errorf("%d is not a number of parts", n)
+		}
+		if n > maxShards || total*n > maxShards {
+			return fmt.Errorf("more than %d shards", maxShards)
+		}
+		total *= n
+	}
+	return nil
 }
 
 // Run cuts the operations that each request names, replacing applications they had, and gives the number of applications

@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -11,9 +12,11 @@ func Pass() pipeline.Pass {
 	return pipeline.Pass{
 		Name: "tile", Doc: "Cut loops into tiles and bind them to vectors, threads, blocks and lanes.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
-		After: []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
+		After:   []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
+		Rules:   func() []string { return []string{"tile"} },
+		Options: []pipeline.Option{pipeline.FuelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			Run(p.Graph)
+			RunWhile(p.Graph, func(kernel ir.NodeID) bool { return p.Take("tile", kernel) })
 			return nil
 		},
 	}

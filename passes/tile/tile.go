@@ -19,10 +19,15 @@ const (
 
 // Run binds the loops of every kernel, for the default target where it runs on a CPU.
 func Run(g *ir.Graph) {
+	RunWhile(g, func(ir.NodeID) bool { return true })
+}
+
+// RunWhile is Run that asks before it cuts the loops of a kernel; those of the others stay as they are.
+func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) {
 	buffers := Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
-		if !ok {
+		if !ok || !may(n.ID) {
 			continue
 		}
 		if d, ok := g.Node(k.Device).Body.(*schedule.Device); ok && d.Type == schedule.CUDA {
