@@ -120,17 +120,20 @@ func (c *checker) edges(s scope) {
 	c.open(s, producer)
 }
 
-// open finds input ports without an edge. Ops around the graph's border may have them: they are the graph's inputs, but only where an
-// op has none connected at all.
+// open finds ports without an edge. An op of which no input has one stands at the graph's border, and its inputs are the graph's;
+// where some have one, the others are forgotten, unless they are optional.
 func (c *checker) open(s scope, producer map[end]Edge) {
 	for i, o := range s.ops {
 		var missing []Port
+		some := false
 		for k, p := range o.Inputs {
-			if _, ok := producer[end{i, k}]; !ok && !optional(p) {
+			_, ok := producer[end{i, k}]
+			some = some || ok
+			if !ok && !optional(p) {
 				missing = append(missing, p)
 			}
 		}
-		if len(missing) > 0 && len(missing) < len(o.Inputs) {
+		if some {
 			for _, p := range missing {
 				c.report(CodeOpen, p.Place, "an edge to every input, or to none", "none to "+fmt.Sprintf("%q", p.Name), "op %s has an open input", o.title(i))
 			}

@@ -87,9 +87,13 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 	return f, f.bad.Err()
 }
 
-// claim gives values that are outputs of the graph the names of those, before any other value can have them. An output whose value has
+// claim gives the inputs of the graph, and the values that are its outputs, the names of those, before any other value can have them. An output whose value has
 // a name already, as an input or as another output, only keeps its name free.
 func (f *flattener) claim(top *level, only *Op) {
+	for k, p := range only.Inputs {
+		inside := top.children[0]
+		f.input(spot{inside, selfOp, k}, portName(only.Inputs, k), p, only)
+	}
 	for k := range only.Outputs {
 		name := portName(only.Outputs, k)
 		at, ok := f.origin(top, end{0, k})

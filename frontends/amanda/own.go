@@ -145,6 +145,13 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	if err := b.bad.Err(); err != nil {
 		return nil, err
 	}
+	for _, p := range f.out.Inputs {
+		isOutput := slices.ContainsFunc(f.out.Outputs, func(q mapping.Port) bool { return q.Name == p.Name })
+		b.used[p.Name] = b.used[p.Name] || isOutput
+		if !b.used[p.Name] {
+			b.add("op:import", nil, ir.Ports{{Name: "result", Sel: b.all(p.Name)}}, nil, ir.Pos{})
+		}
+	}
 	for _, p := range f.out.Outputs {
 		if b.used[p.Name] {
 			b.add("op:export", ir.Ports{{Name: "tensor", Sel: b.all(p.Name)}}, nil, nil, ir.Pos{})

@@ -38,7 +38,7 @@ type reader struct {
 	bad  diag.List
 }
 
-// Read reads a graph, in YAML or (when it begins with a brace) in JSON. All faults of form are reported, with line and column; Check finds
+// Read reads a graph, in YAML or (when it begins with a brace and a quote) in JSON. All faults of form are reported, with line and column; Check finds
 // the others. Aliases are not followed, so what is read is never larger than the file.
 func Read(data []byte, file string) (*Graph, error) {
 	r := &reader{file: file}
@@ -77,9 +77,11 @@ func Read(data []byte, file string) (*Graph, error) {
 	return g, nil
 }
 
+var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
+
 // document reads the only document of a file.
 func document(data []byte) (*yaml.Node, error) {
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' {
+	if jsonStart.Match(data) {
 		return readJSON(data)
 	}
 	in := yaml.NewDecoder(bytes.NewReader(data))
@@ -128,7 +130,13 @@ func (r *reader) fault(n *yaml.Node, format string, args ...any) diag.Diagnostic
 	return diag.Errorf(CodeForm, ir.StageParse, diag.Location{File: r.file, Line: n.Line, Column: n.Column}, format, args...)
 }
 
+// maxFaults bounds how many faults of form are reported, for a file may have one in every byte.
+const maxFaults = 100
+
 func (r *reader) report(n *yaml.Node, expected, found, format string, args ...any) {
+	if len(r.bad) >= maxFaults {
+		return
+	}
 	r.bad = append(r.bad, r.fault(n, format, args...).Want(expected, found))
 }
 
@@ -161,6 +169,9 @@ func kindOf(n *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode:
 		return "an alias"
+	}
+	if text := []rune(n.Value); len(text) > 60 {
+		return strconv.Quote(string(text[:60]) + "…")
 	}
 	return strconv.Quote(n.Value)
 }
@@ -388,6 +399,9 @@ func (r *reader) scalar(n *yaml.Node) ir.AttrValue {
 	case "!!float":
 		var f float64
 		err = n.Decode(&f)
+		if strings.Trim(n.Value, "+-0123456789") == "" {
+			err = strconv.ErrRange // an integer that is too large
+		}
 		out = ir.FloatAttr(f)
 	case "!!str", "!!timestamp":
 		out = ir.StringAttr(n.Value)

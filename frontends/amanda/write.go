@@ -14,6 +14,10 @@ import (
 // Write writes a graph as YAML. What Read reads from it is the same graph.
 func Write(w io.Writer, g *Graph) error {
 	p := &printer{}
+	if g.Namespace == "" && len(g.Attrs)+len(g.Ops)+len(g.Edges) == 0 {
+		_, err := io.WriteString(w, "graph: {}\n")
+		return err
+	}
 	p.line(0, "graph:")
 	p.field(1, "namespace", g.Namespace)
 	p.attrs(1, g.Attrs)

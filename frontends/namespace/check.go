@@ -1,8 +1,10 @@
 package namespace
 
 import (
+	"container/heap"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/mapping"
@@ -96,7 +98,8 @@ func (c *checker) graph(g *mapping.Graph, outer *scope) {
 	}
 }
 
-// Order sorts operations so that values are there before they are used, as far as that is possible.
+// Order sorts operations so that values are there before they are used, in their own order where there is a choice. Those of a cycle
+// come last.
 func Order(ops []*mapping.Op) []*mapping.Op {
 	producer := map[string]int{}
 	for i, op := range ops {
@@ -106,7 +109,7 @@ func Order(ops []*mapping.Op) []*mapping.Op {
 	}
 	wait := make([]int, len(ops))
 	users := make([][]int, len(ops))
-	var ready []int
+	ready := &firstOf{}
 	for i, op := range ops {
 		for _, in := range op.In {
 			if p, ok := producer[in]; ok && in != "" && p != i {
@@ -115,26 +118,39 @@ func Order(ops []*mapping.Op) []*mapping.Op {
 			}
 		}
 		if wait[i] == 0 {
-			ready = append(ready, i)
+			heap.Push(ready, i)
 		}
 	}
 	var out []*mapping.Op
-	for len(ready) > 0 {
-		i := ready[0]
-		ready = ready[1:]
+	for ready.Len() > 0 {
+		i := heap.Pop(ready).(int)
 		out = append(out, ops[i])
 		for _, u := range users[i] {
 			if wait[u]--; wait[u] == 0 {
-				ready = append(ready, u)
+				heap.Push(ready, u)
 			}
 		}
 	}
-	for i, op := range ops { // those of a cycle, which others report
+	for i, op := range ops {
 		if wait[i] > 0 {
 			out = append(out, op)
 		}
 	}
 	return out
+}
+
+// firstOf is a heap of positions.
+type firstOf struct{ sort.IntSlice }
+
+// Push adds a position.
+func (h *firstOf) Push(x any) { h.IntSlice = append(h.IntSlice, x.(int)) }
+
+// Pop takes the last one away.
+func (h *firstOf) Pop() any {
+	n := len(h.IntSlice) - 1
+	x := h.IntSlice[n]
+	h.IntSlice = h.IntSlice[:n]
+	return x
 }
 
 func (c *checker) report(op *mapping.Op, code, expected, found, format string, args ...any) {

@@ -84,7 +84,11 @@ func (a Attr) String() string {
 	}
 	t += ": " + a.Type
 	if a.Default != nil {
-		t += " = " + ValueText(*a.Default)
+		text := ValueText(*a.Default)
+		if a.Type == "type" || a.Type == "types" { // names of types
+			text = strings.ReplaceAll(text, `"`, "")
+		}
+		t += " = " + text
 	}
 	if len(a.Words) > 0 {
 		t += " of"
