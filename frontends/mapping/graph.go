@@ -13,6 +13,7 @@ import (
 type Graph struct {
 	Name      string
 	File      string           // for messages
+	Path      string           // to the list of operations in the file, for messages; "" if there is none
 	Namespace string           // of operations without a domain, such as "onnx"
 	Versions  map[string]int64 // version of each domain's vocabulary; "" is the namespace's own
 	Inputs    []Port

@@ -41,6 +41,7 @@ type Unmapped struct {
 	Op, Cause, Reason string
 	Count             int
 	Nodes             []string
+	At                diag.Location // of the first one
 }
 
 func newReport(g *Graph) *Report {
@@ -84,12 +85,21 @@ func (p *Report) fail(r *Region, op *Op, cause, reason string) {
 	i := slices.IndexFunc(p.Unmapped, func(u Unmapped) bool { return u.Op == at && u.Cause == cause && u.Reason == reason })
 	if i < 0 {
 		i = len(p.Unmapped)
-		p.Unmapped = append(p.Unmapped, Unmapped{Op: at, Cause: cause, Reason: reason})
+		p.Unmapped = append(p.Unmapped, Unmapped{Op: at, Cause: cause, Reason: reason, At: r.at(op, name)})
 	}
 	u := &p.Unmapped[i]
 	if u.Count++; len(u.Nodes) < maxNodes && name != "" {
 		u.Nodes = append(u.Nodes, name)
 	}
+}
+
+// at says where an operation stands: by line, or by its number among those of its graph.
+func (r *Region) at(op *Op, name string) diag.Location {
+	l := diag.Location{File: r.m.report.File, Line: int(op.Pos.Line), Column: int(op.Pos.Col), Node: name}
+	if op.Pos.Doc > 0 && r.graph.Path != "" {
+		l.Pointer = fmt.Sprintf("%s/%d", r.graph.Path, op.Pos.Doc-1)
+	}
+	return l
 }
 
 // err gives an error for everything that was not mapped, a diagnostic for each operation and reason.
@@ -100,11 +110,7 @@ func (p *Report) err() error {
 		if u.Count > 1 {
 			times = fmt.Sprintf(" (%d times)", u.Count)
 		}
-		at := diag.Location{File: p.File}
-		if len(u.Nodes) > 0 {
-			at.Node = u.Nodes[0]
-		}
-		list = append(list, diag.Errorf(CodeUnmapped, "mapping", at, "%s can not be mapped%s: %s", u.Op, times, u.Reason))
+		list = append(list, diag.Errorf(CodeUnmapped, "mapping", u.At, "%s can not be mapped%s: %s", u.Op, times, u.Reason))
 	}
 	return list.Err()
 }

@@ -100,7 +100,7 @@ func (r *resizer) taps() (Value, error) {
 			return Value{}, refuse("the mode %q with %q is not known", r.mode, r.nearest)
 		}
 		first := int64(left) - k/2 + 1
-		if r.exclude {
+		if r.exclude && r.mode != "nearest" {
 			r.inside(w, first)
 		}
 		for i := range k {

@@ -66,6 +66,7 @@ func Read(data []byte, file string) (*Model, error) {
 		err = errors.New("it imports no operator set")
 	default:
 		m.Graph, err = d.graph(graph, 0)
+		m.Graph.Path = "/graph/node"
 	}
 	for _, f := range functions {
 		if err == nil {
@@ -132,7 +133,9 @@ func (d *decoder) graph(m message, depth int) (*mapping.Graph, error) {
 		switch x.num {
 		case 1:
 			var op *mapping.Op
-			if op, err = d.node(sub, depth); err == nil {
+			if op, err = d.node(sub, depth); err != nil {
+				err = fmt.Errorf("operation %d: %w", len(g.Ops), err)
+			} else {
 				op.Pos.Doc = int32(min(len(g.Ops)+1, math.MaxInt32))
 				g.Ops = append(g.Ops, op)
 			}
@@ -451,7 +454,7 @@ func (d *decoder) function(m *Model, msg message) error {
 }
 
 // maxDense bounds the elements of a sparse tensor that is made dense.
-const maxDense = 1 << 26
+const maxDense = 1 << 22
 
 // sparse reads a sparse tensor and makes it dense.
 func (d *decoder) sparse(m message) (string, *mapping.Data, error) {
