@@ -182,6 +182,9 @@ func parseType(s string) (TypeVar, error) {
 		if typeFunctions[f] == nil {
 			return v, fmt.Errorf("expected a function of types (%s), found %q", keys(typeFunctions), f)
 		}
+		if !isName(v.Of) {
+			return v, fmt.Errorf("expected a type variable in %s(…), found %q", f, v.Of)
+		}
 		return v, nil
 	}
 	if classes[v.Class] == nil {

@@ -1,0 +1,45 @@
+package kernels
+
+import (
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// FuzzParse reads any text as declarations. What is read must take calls, or refuse them, without a panic.
+func FuzzParse(f *testing.F) {
+	files, err := fs.Glob(libraryFiles, "library/*.kernel")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(libraryFiles, name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, one := range strings.SplitAfter(string(text), "\n\n") {
+			f.Add(one)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		decls, err := Parse("f", text)
+		if err != nil {
+			return
+		}
+		for _, d := range decls {
+			for _, c := range d.Cases {
+				_, _ = d.Example(c)
+			}
+			for _, typ := range d.SampleTypes() {
+				c, err := d.Sample(rand.New(rand.NewPCG(1, uint64(typ))), typ)
+				if err != nil || c == nil {
+					continue
+				}
+				if _, err := d.Bind(*c); err != nil {
+					t.Fatalf("a sample of %s does not bind: %v", d.Name, err)
+				}
+			}
+		}
+	})
+}
