@@ -50,7 +50,8 @@ func (d Dim) Step(v View) int64 {
 // FindContraction recognises a contraction.
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
 	c := &Contraction{}
-	if !c.findSum(k) || !sameLoops(k) || !summable(c.Sum.Type) {
+	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
+	if none || !c.findSum(k) || !sameLoops(k) || !summable(c.Sum.Type) {
 		return nil, false
 	}
 	body := c.Sum.Args[0]

@@ -49,6 +49,9 @@ func refuse(field, expected, found, format string, args ...any) error {
 // Bind applies the kernel to a call. The call's outputs must be there with their boxes and types; an output port that a call
 // leaves out is not computed. The error is a *BindError.
 func (d *Decl) Bind(c Call) (*Instance, error) {
+	if d.Equation != "" {
+		return d.bindEquation(c)
+	}
 	b := d.binder()
 	steps := []func() error{
 		func() error { return b.bindPorts(c.Inputs, false) },

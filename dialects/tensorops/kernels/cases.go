@@ -37,13 +37,13 @@ const maxLiteral = 4096
 // parseCase reads "x = [1, -2]; slope = 2 -> result = [1, -4]". Selections of a variadic operand stand between bars.
 func parseCase(s string) (Case, error) {
 	c := Case{Text: s}
-	given, want, ok := strings.Cut(s, "->")
-	if !ok || strings.TrimSpace(want) == "" {
+	arrow := strings.LastIndex(s, "->") // an equation among the given things has one too
+	if arrow < 0 || strings.TrimSpace(s[arrow+2:]) == "" {
 		return c, fmt.Errorf("expected \"GIVEN -> OUTPUTS\", found %q", s)
 	}
 	var err error
-	if c.Given, err = parseItems(given); err == nil {
-		c.Want, err = parseItems(want)
+	if c.Given, err = parseItems(s[:arrow]); err == nil {
+		c.Want, err = parseItems(s[arrow+2:])
 	}
 	return c, err
 }
@@ -84,6 +84,14 @@ func (p *literalParser) value(depth int) (Literal, error) {
 	p.text = strings.TrimLeft(p.text, " \t")
 	if p.count++; p.count > maxLiteral || depth > 16 {
 		return Literal{}, fmt.Errorf("expected at most %d elements in 16 dimensions", maxLiteral)
+	}
+	if quoted, ok := strings.CutPrefix(p.text, "\""); ok {
+		word, rest, closed := strings.Cut(quoted, "\"")
+		if !closed {
+			return Literal{}, fmt.Errorf("expected a closing quote, found %q", quoted)
+		}
+		p.text = rest
+		return Literal{Word: word}, nil
 	}
 	rest, list := strings.CutPrefix(p.text, "[")
 	if !list {

@@ -35,12 +35,31 @@ func (d *Decl) check() (line int, err error) {
 	if line, err := d.checkTexts(); err != nil {
 		return line, err
 	}
+	if d.Equation != "" {
+		if err := d.checkEquation(); err != nil {
+			return 0, err
+		}
+		return d.checkCases()
+	}
 	for _, o := range d.Operands {
 		if stored := slices.ContainsFunc(d.Lets, func(l Let) bool { return l.Name == o.Name() }); o.Out && !stored {
 			return o.Line, fmt.Errorf("output %s: expected a clause \"let %s = …\", found none", o.Name(), o.Name())
 		}
 	}
 	return d.checkCases()
+}
+
+// checkEquation looks at a declaration by an equation: a text, one variadic input and one output of one type.
+func (d *Decl) checkEquation() error {
+	a, ok := d.attr(d.Equation)
+	if !ok || a.Type != TextAttr || len(d.Attrs) != 1 {
+		return fmt.Errorf("expected a text as the only attribute, named by the clause equation, found %q", d.Equation)
+	}
+	in, out := d.sides()
+	if len(d.Operands) != 2 || in == nil || out == nil || !in.Variadic || in.Type != out.Type || len(d.Lets)+len(d.Sizes)+len(d.Needs) > 0 {
+		return fmt.Errorf("expected one variadic input, an output of its type and no statements beside the clause equation")
+	}
+	return nil
 }
 
 func (d *Decl) checkTypes() error {
@@ -274,6 +293,9 @@ func (d *Decl) isValue(name string, lets int) bool {
 	_, isAttr := d.attr(name)
 	_, isType := d.typeVar(name)
 	_, dtypeErr := scalar.ParseDType(name)
-	return isAttr || isType || dtypeErr == nil || isOperand && !d.Operands[i].Out || d.isDim(name) || slices.Contains(known, name) ||
+	if isOperand && d.Operands[i].Out {
+		return false // it is written, not read
+	}
+	return isAttr || isType || dtypeErr == nil || isOperand || d.isDim(name) || slices.Contains(known, name) ||
 		slices.ContainsFunc(d.Lets[:lets], func(l Let) bool { return l.Name == name })
 }

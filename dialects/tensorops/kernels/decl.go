@@ -30,6 +30,7 @@ type Decl struct {
 	Lets     []Let // in order; one named after an output operand is what is stored there
 	Cost     string
 	Cases    []Case
+	Equation string // the attribute that gives the operands' index strings and the body; "" for a body of statements
 	Opaque   string // why an operand's signature is wider than what is read; "" if it is not
 	Clauses  []Clause
 }

@@ -8,6 +8,16 @@ import (
 // order; the call's own outputs, if any, only say how many selections a variadic output has (one if they do not). A type that
 // nothing decides is scalar.Invalid. The error is a *BindError.
 func (d *Decl) Infer(c Call) (shapes [][]int64, types []scalar.DType, err error) {
+	if d.Equation != "" {
+		e, call, err := d.expand(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if shapes, types, err = e.Infer(call); err != nil {
+			err = d.inCall(err, c)
+		}
+		return shapes, types, err
+	}
 	b := d.binder()
 	b.outputs = map[string]int{}
 	for i := range d.Operands {

@@ -76,7 +76,7 @@ func (d *Decl) Page() (*Page, error) {
 			} else {
 				p.Inputs = append(p.Inputs, x)
 			}
-		case "size", "need", "term", "let":
+		case "size", "need", "term", "let", "equation":
 			p.Body = append(p.Body, c.Word+" "+c.Text)
 		}
 	}

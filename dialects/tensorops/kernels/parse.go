@@ -30,7 +30,8 @@ import (
 // selection of a variadic operand.
 //
 // The clause "size NAME = EXPRESSION" says how large a dimension is that no operand gives, or must be; "need CONDITION" what
-// sizes and parameters must fulfil; "term NAME = EXPRESSION" a name for an expression that stands wherever the name does; "cost" how many operations the kernel does, where counting the body's is wrong; "opaque"
+// sizes and parameters must fulfil; "equation ATTR", instead of statements, that the text of an attribute, such as "ij,jk->ik",
+// gives the index string of each input and of the result, which is the sum of the inputs' products; "term NAME = EXPRESSION" a name for an expression that stands wherever the name does; "cost" how many operations the kernel does, where counting the body's is wrong; "opaque"
 // why the signature says too much. Lines that start
 // with # are comments. An error names the file and the line, what was expected and what was found.
 func Parse(file, text string) ([]*Decl, error) {
@@ -94,7 +95,7 @@ func head(text string) string {
 	return strings.Join(words, " ")
 }
 
-const clauseWords = "doc, in, out, types, attr, size, need, term, let, cost, opaque, case"
+const clauseWords = "doc, in, out, types, attr, size, need, term, let, equation, cost, opaque, case"
 
 func (d *Decl) clause(line int, word, rest string) (err error) {
 	d.Clauses = append(d.Clauses, Clause{word, rest})
@@ -105,6 +106,8 @@ func (d *Decl) clause(line int, word, rest string) (err error) {
 		d.Opaque = strings.TrimSpace(d.Opaque + " " + rest)
 	case "cost":
 		d.Cost = rest
+	case "equation":
+		d.Equation = rest
 	case "in", "out":
 		var o OperandDecl
 		if o, err = parseOperand(rest); err == nil {

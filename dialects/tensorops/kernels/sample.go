@@ -15,6 +15,9 @@ import (
 // try came to anything, as for a kernel whose parameters are texts. Same source, same call. An error is a fault of the
 // declaration: shapes and types that are inferred, and then refused.
 func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+	if d.Equation != "" {
+		return d.sampleEquation(rnd, t)
+	}
 	for range 400 {
 		if c, err := d.try(rnd, t); c != nil || err != nil {
 			return c, err

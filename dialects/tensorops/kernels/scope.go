@@ -375,7 +375,7 @@ func (s bodyScope) saturate(args []string) (*scalar.Expr, error) {
 	from := e.Type
 	lo, hi := limits(to)
 	switch {
-	case from == to || to == scalar.Bool || from == scalar.Bool || to.IsComplex() || from.IsComplex() || to.IsInt() && from.IsFloat():
+	case from == to && !to.IsFloat() || to == scalar.Bool || from == scalar.Bool || to.IsComplex() || from.IsComplex() || to.IsInt() && from.IsFloat():
 		return scalar.NewCast(to, e), nil
 	case to.IsFloat() && (from.IsInt() || hi.F >= from.MaxFinite()):
 		return clamp(scalar.NewCast(to, e), lo, hi), nil
