@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/tools/lit/run"
 	"tensortapestry.org/tapc/tools/lit/shell"
 )
@@ -37,7 +38,7 @@ func TestLit(t *testing.T) {
 		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
 	run.Suite(t, ".", run.Config{
-		Tools:    map[string]shell.Tool{"status": {Run: status}},
+		Tools:    map[string]shell.Tool{"status": {Run: status}, "onnxmodel": {Run: onnxModel}},
 		Excludes: []string{"lit_test.go", "README.md"},
 		Env:      []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "XDG_CACHE_HOME=" + os.Getenv("XDG_CACHE_HOME")},
 		Substitutions: []run.Substitution{
@@ -99,6 +100,33 @@ func status(ctx context.Context, p *shell.Process) int {
 	}
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != p.Args[0] {
 		fmt.Fprintf(p.Stderr, "status: %s ended with %s, expected %s\n", p.Args[1], got, p.Args[0])
+		return 1
+	}
+	return 0
+}
+
+// onnxModel is the command "onnxmodel TEXT FILE", which writes the model of a text.
+func onnxModel(_ context.Context, p *shell.Process) int {
+	if len(p.Args) != 2 {
+		fmt.Fprintln(p.Stderr, "onnxmodel: needs a text and a file to write")
+		return 2
+	}
+	inside := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(p.Dir, path)
+	}
+	text, err := os.ReadFile(inside(p.Args[0]))
+	var model []byte
+	if err == nil {
+		model, err = onnxtest.Model(string(text))
+	}
+	if err == nil {
+		err = os.WriteFile(inside(p.Args[1]), model, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(p.Stderr, "onnxmodel:", err)
 		return 1
 	}
 	return 0

@@ -215,7 +215,7 @@ func (p *parser) port(g *message, field int32) error {
 	} else {
 		kind.bytes(1, t)
 	}
-	info.text(1, p.next())
+	info.text(1, unquote(p.next()))
 	info.bytes(2, kind)
 	g.bytes(protoNumber(field), info)
 	return nil
