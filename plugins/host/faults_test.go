@@ -56,6 +56,7 @@ var startFaults = []fault{
 	{"exits-3", host.CrashedAtStart, "it exited with status 3", nil},
 	{"panics-at-start", host.CrashedAtStart, "it exited with status 2", nil},
 	{"prints-first", host.PrintedFirst, `"Hello from the library!"`, nil},
+	{"prints-blank", host.PrintedFirst, `""`, nil},
 	{"prints-only", host.NotAPlugin, `"usage: grep PATTERN"`, nil},
 	{"prints-on", host.NotAPlugin, "yyyy", nil},
 	{"prints-waits", host.NotAPlugin, `"Password:"`, nil},

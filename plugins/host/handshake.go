@@ -30,8 +30,9 @@ const (
 
 // shaken is what came of waiting for a handshake.
 type shaken struct {
-	line  string // the handshake, or ""
-	stray string // the first line that is none, or ""
+	line    string // the handshake, or ""
+	printed bool   // there was something else before it, or in its place
+	stray   string // the first line of that
 }
 
 // await reads standard output up to the handshake. It returns at the latest when stdout ends, which it does with the process.
@@ -43,8 +44,8 @@ func await(r *bufio.Reader, stray func()) shaken {
 			s.line = line
 			return s
 		}
-		if s.stray == "" && (line != "" || err == nil) {
-			s.stray = line
+		if !s.printed && (line != "" || err == nil) {
+			s.printed, s.stray = true, line
 			stray()
 		}
 		if err != nil {
@@ -92,7 +93,7 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 // judge turns what was read into the handshake line or the fault that explains it best.
 func (p *Plugin) judge(c *child, s shaken) (string, error) {
 	switch {
-	case s.line != "" && s.stray != "":
+	case s.line != "" && s.printed:
 		p.end()
 		f := p.fault(PrintedFirst, "", fmt.Sprintf("%q", clean(s.stray, 80)))
 		f.Hint = "print to standard error; standard output belongs to the handshake"
@@ -104,7 +105,7 @@ func (p *Plugin) judge(c *child, s shaken) (string, error) {
 			return "", f
 		}
 		return s.line, nil
-	case s.stray != "":
+	case s.printed:
 		p.end()
 		return "", p.fault(NotAPlugin, "", fmt.Sprintf("it printed %q in place of a handshake", clean(s.stray, 80)))
 	}

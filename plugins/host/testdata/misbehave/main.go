@@ -43,6 +43,10 @@ var starts = map[string]func(){
 		fmt.Println("Hello from the library!")
 		plugins.Serve(plugins.Plugin{Name: "misbehave", Version: "1.0.0", Passes: []plugins.Pass{well("good")}})
 	},
+	"prints-blank": func() {
+		fmt.Print("\n\n")
+		plugins.Serve(plugins.Plugin{Name: "misbehave", Version: "1.0.0", Passes: []plugins.Pass{well("good")}})
+	},
 	"prints-only":  func() { fmt.Println("usage: grep PATTERN") },
 	"prints-on":    func() { forever(func() { fmt.Println(strings.Repeat("y", 1000)) }) },
 	"prints-waits": func() { fmt.Println("Password:"); time.Sleep(time.Hour) },
