@@ -91,6 +91,9 @@ func (e *env) eval(x *expr) (Value, error) {
 	if x.kind == exprKernel {
 		return e.kernel(x)
 	}
+	if x.kind == exprForeign {
+		return e.foreign(x)
+	}
 	args, err := e.all(x.args)
 	if err != nil {
 		return Value{}, err

@@ -16,9 +16,10 @@ const (
 	exprBinary
 	exprUnary
 	exprList
-	exprFor  // [body for name in list if cond]
-	exprWith // with name = value do body
-	exprFold // fold acc = init for name in list do body
+	exprFor     // [body for name in list if cond]
+	exprWith    // with name = value do body
+	exprForeign // of an operation of the source
+	exprFold    // fold acc = init for name in list do body
 	exprIndex
 	exprSlice
 	exprCall   // of a built-in function
@@ -220,6 +221,8 @@ func (p *parser) primary() (*expr, error) {
 			return nil, err
 		}
 		return x, p.expect(")")
+	case t.text == "@":
+		return p.foreign(t.line)
 	case t.text == "[":
 		return p.list(t.line)
 	case t.kind == tokName:

@@ -86,7 +86,7 @@ func measure(s string) (tokenKind, int) {
 			return tokSymbol, len(two)
 		}
 	}
-	if strings.IndexByte("()[]{},:=<>+-*/%?", s[0]) >= 0 {
+	if strings.IndexByte("()[]{},:=<>+-*/%?@~", s[0]) >= 0 {
 		return tokSymbol, 1
 	}
 	return tokSymbol, 0

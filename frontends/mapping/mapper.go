@@ -32,19 +32,27 @@ type Function struct {
 
 // mapper is one run.
 type mapper struct {
-	ctx     context.Context
-	opt     Options
-	rules   map[string][]*Rule
-	nodes   []*node
-	rule    string
+	ctx    context.Context
+	opt    Options
+	rules  map[string][]*Rule
+	nodes  []*node
+	report *Report
+	depth  int
+	steps  int
+	applied
+	foreign  int   // operations that the rules for one stand for
+	ordinals int64 // given out so far
+}
+
+// applied is the rule that is being applied.
+type applied struct {
+	rule    string // and those that stand for the operation, first
+	chain   string // the latter
 	pos     ir.Pos
 	used    map[string]bool // output parameters of the rule that are used in the model
 	results int             // outputs of the operation
-	report  *Report
-	depth   int
-	steps   int
-
-	ordinals int64 // given out so far
+	hop     int64           // the version that the rule's table leads to
+	at      origin
 }
 
 // Map makes an Operation Expression of a foreign graph. The report says what was mapped by which rule, and everything that was
@@ -161,11 +169,23 @@ func (r *Region) run() error {
 	if err != nil {
 		return err
 	}
-	for _, op := range order {
+	fused := r.fusions(order)
+	position := map[*Op]int{}
+	for i, op := range order {
 		if err := r.m.ctx.Err(); err != nil {
 			return context.Cause(r.m.ctx)
 		}
-		if err := r.op(op); err != nil {
+		var err error
+		switch f := fused[op]; {
+		case f == nil:
+			err = r.op(op)
+		case f.ops[len(f.ops)-1] == op:
+			position[op] = i
+			err = r.fused(f, position)
+		default: // mapped with the last one of its pattern
+			position[op] = i
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -175,6 +195,9 @@ func (r *Region) run() error {
 // op maps one operation. What can not be mapped goes to the report.
 func (r *Region) op(op *Op) error {
 	m := r.m
+	if m.depth == 0 {
+		m.foreign = 0
+	}
 	in := make([]Value, len(op.In))
 	blocked := false
 	for i, name := range op.In {
@@ -241,6 +264,7 @@ func (r *Region) give(op *Op, out []Value) {
 // why nothing did.
 func (m *mapper) mapOp(r *Region, op *Op, in []Value) (out []Value, by string, err error) {
 	m.pos = op.Pos
+	m.at = origin{r, op.Name}
 	key := op.Domain + ":" + op.Type
 	if native := m.opt.Natives[key]; native != nil {
 		m.rule = key
@@ -258,12 +282,14 @@ func (m *mapper) mapOp(r *Region, op *Op, in []Value) (out []Value, by string, e
 		if rule.Refuses != "" {
 			return nil, "unsupported", refuse("%s", rule.Refuses)
 		}
-		m.rule, m.pos = rule.Name, op.Pos
 		if out, err = m.apply1(rule, r, op, in, version); err == nil {
 			return out, rule.Name, nil
 		}
 		by = "guard"
 		m.nodes = m.nodes[:mark]
+	}
+	if to := m.carried(op, version); to != 0 && by == "no-rule" {
+		return m.mapOp(&Region{m: m, graph: &Graph{Versions: map[string]int64{"": to}}, outer: r, values: map[string]Value{}}, op, in)
 	}
 	if m.opt.Bodies != nil && by == "no-rule" {
 		if f := m.opt.Bodies(op.Domain, op.Type); f != nil {
@@ -316,15 +342,26 @@ func (m *mapper) hopeless(r *Region, op *Op) (cause, reason string) {
 
 // apply1 runs one rule on one operation.
 func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64) ([]Value, error) {
-	m.steps = 0
-	e := &env{vars: map[string]Value{"opset": IntValue(version)}, lets: map[string]*clause{}, m: m, steps: &m.steps}
-	e.root = e
+	e := m.begin(rule, r, op, version)
 	if err := bindInputs(rule, e, in); err != nil {
 		return nil, err
 	}
 	if err := bindAttrs(rule, e, r, op); err != nil {
 		return nil, err
 	}
+	return m.conclude(rule, e, op)
+}
+
+// begin makes the names that a rule for an operation starts with.
+func (m *mapper) begin(rule *Rule, r *Region, op *Op, version int64) *env {
+	m.rule, m.pos, m.hop, m.at, m.steps = m.chain+rule.Name, op.Pos, rule.hop, origin{r, op.Name}, 0
+	e := &env{vars: map[string]Value{"opset": IntValue(version)}, lets: map[string]*clause{}, m: m, steps: &m.steps}
+	e.root = e
+	return e
+}
+
+// conclude works a rule's clauses off and gives its results.
+func (m *mapper) conclude(rule *Rule, e *env, op *Op) ([]Value, error) {
 	m.used, m.results = map[string]bool{}, len(op.Out)
 	for i, o := range rule.Out {
 		m.used[o] = i < len(op.Out) && op.Out[i] != ""

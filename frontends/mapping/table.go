@@ -11,9 +11,14 @@ import (
 type Table struct {
 	Name      string
 	Namespace string
+	From, Hop int64 // rules from one version to another; 0 for tables to tapc's kernels
 	Rules     []*Rule
+	Fuses     []*Rule // that stand for several operations
 	file      string
-	calls     []*expr // of kernels
+	calls     []*expr  // of kernels
+	foreign   []*expr  // operations of the source that rules stand for
+	carries   []string // operations that are the same at both versions
+	commutes  []string // operations whose inputs may be exchanged
 	defs      map[string]*def
 }
 
@@ -28,6 +33,8 @@ type Rule struct {
 	Attrs       []AttrParam
 	Refuses     string // why the operation is never mapped; "" for a rule that maps
 	clauses     []clause
+	steps       []*step // of a rule for several operations
+	hop         int64   // the version that its table leads to
 }
 
 // Param is an input of a rule.
@@ -121,7 +128,8 @@ func (p *parser) name() (string, error) {
 }
 
 var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
-	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "with": true, "do": true, "table": true}
+	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "with": true, "do": true, "table": true,
+	"fuse": true, "match": true, "carry": true, "commutes": true}
 
 func (p *parser) file() error {
 	if err := p.expect("table"); err != nil {
@@ -137,6 +145,9 @@ func (p *parser) file() error {
 	if p.table.Namespace, err = p.name(); err != nil {
 		return err
 	}
+	if err = p.hopHead(); err != nil {
+		return err
+	}
 	for _, t := range p.earlier {
 		if t.Namespace == p.table.Namespace {
 			maps.Copy(p.table.defs, t.defs)
@@ -148,6 +159,12 @@ func (p *parser) file() error {
 			err = p.def()
 		case p.accept("rule"):
 			err = p.rule()
+		case p.accept("fuse"):
+			err = p.fuse()
+		case p.accept("carry"):
+			err = p.carry()
+		case p.accept("commutes"):
+			err = p.commutes()
 		case p.peek().kind == tokEnd:
 			return nil
 		default:
@@ -208,6 +225,9 @@ func (p *parser) rule() error {
 	r.Name = p.table.Name + "." + t.text
 	if err := p.versions(r); err != nil {
 		return err
+	}
+	if r.hop = p.table.Hop; r.hop != 0 {
+		r.From, r.To = p.table.From, p.table.From
 	}
 	if p.accept("refuse") {
 		reason := p.next()
