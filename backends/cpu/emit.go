@@ -188,11 +188,13 @@ func (e *emitter) needScratch(bytes int64) int {
 	return e.scratchSlot
 }
 
-// kernel writes one kernel: as a contraction if it is one, else as loops over its statements.
+// kernel writes one kernel: as a contraction or as rows of vectors if it is of that kind, else as loops over its statements.
 func (e *emitter) kernel(number int, node *ir.Node, k *schedule.Kernel) error {
 	var text string
 	if p := newProduct(e, number, k); p != nil {
 		text = p.write()
+	} else if r := newRows(e, number, k); r != nil {
+		text = r.write()
 	} else {
 		text = newKernel(k, number, e).write()
 	}

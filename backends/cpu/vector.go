@@ -167,6 +167,25 @@ func (v *vectors) count(start string, n int) value {
 	return value{text: fmt.Sprintf("%s(%s)", name, start), typ: scalar.Int64}
 }
 
+// only gives a vector whose first lanes are live, and the others a value.
+func (v *vectors) only(x value, n int, live string, other scalar.Value) value {
+	size := x.typ.Size()
+	if x.typ == scalar.Bool {
+		size = x.mask
+	}
+	lanes := v.maskType(size, n)
+	name := v.define(fmt.Sprintf("tapc_live_%s", strings.TrimPrefix(lanes, "tapc_")), func() string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprint(i)
+		}
+		return fmt.Sprintf("TAPC_FN %s tapc_live_%s(int n) { return (%s)((%s){%s} < (%s)n); }\n", lanes, strings.TrimPrefix(lanes, "tapc_"),
+			lanes, lanes, strings.Join(list, ", "), v.w.Type(integerOf(size, true)))
+	})
+	c := value{text: fmt.Sprintf("%s(%s)", name, live), typ: scalar.Bool, mask: size}
+	return v.choose(n, c, x, v.splat(value{text: v.w.Const(other), typ: x.typ, uniform: true}, n))
+}
+
 // turn copies a square of n by n elements turned on its diagonal: the rows that stand step apart at from become the columns of
 // rows that stand apart elements apart at to, both of them vectors.
 func (v *vectors) turn(d scalar.DType, n int, from, step, to, apart string) string {

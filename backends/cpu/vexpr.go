@@ -38,6 +38,10 @@ func (v *vectors) expr(e *scalar.Expr, n int, l leaves) value {
 		return l.loop(e.Ref)
 	case scalar.Reduce:
 		return l.reduce(e)
+	case scalar.IsNaN, scalar.IsInf:
+		if !e.Args[0].Type.IsFloat() {
+			return value{text: "0", typ: scalar.Bool, uniform: true}
+		}
 	}
 	args, uniform := make([]value, len(e.Args)), true
 	for i, a := range e.Args {
@@ -60,6 +64,9 @@ func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, unif
 		if x, ok := v.clamp(op, n, args); ok {
 			return x
 		}
+	}
+	if op == scalar.Where && args[0].uniform && to != scalar.Bool {
+		return value{text: fmt.Sprintf("(%s ? %s : %s)", args[0].text, v.splat(args[1], n).text, v.splat(args[2], n).text), typ: to}
 	}
 	for i := range args {
 		args[i] = v.splat(args[i], n)

@@ -53,6 +53,10 @@ func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 		t.bindContraction(k, c)
 		return
 	}
+	if r, ok := FindRows(k, buffers); ok {
+		t.bindRows(k, r)
+		return
+	}
 	bindCPU(k)
 }
 

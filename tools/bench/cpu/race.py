@@ -243,6 +243,80 @@ for b in (1, 256):
     case(f"mlp_b{b}")(lambda b=b: mlp(b))
 
 
+def rows(op, arrays, reference, onnx_nodes, torch_function, jax_function):
+    """One operation on matrices of 4096 rows, or a chain of them; arrays gives the inputs by name."""
+    name = op[0]
+    out = np.empty_like(arrays[0][1])
+    graph = "".join(tensor(k, *v.shape) for k, v in arrays) + op[1]
+    t = Tapc(name, graph, [v for _, v in arrays], [out])
+    t()
+    part = [v[:64] if v.ndim > 1 else v for _, v in arrays]
+    close(out[:64], reference(*[v.astype(np.float64) for v in part]), 2e-6)
+    found = {"tapc": t}
+    values = [v for _, v in arrays]
+    if torch:
+        found.update(torched(torch_function, *values))
+    if onnx:
+        found.update(Onnx(onnx_nodes, dict(arrays), {"z": out.shape}, {}).candidates())
+    if jax:
+        found.update(jaxed(jax_function, *values))
+    return found, {"bytes": float(sum(v.nbytes for v in values) + out.nbytes)}
+
+
+@case("chain_16M")
+def chain():
+    n = 4096
+    a = [(k, normal(n, n)) for k in "abcd"]
+    graph = tensor("p", n, n) + tensor("q", n, n) + tensor("r", n, n) + tensor("z", n, n) + """%o1 = operation op:mul (tensors: [%a, %b]) -> (result: %p)
+%o2 = operation op:add (tensors: [%p, %c]) -> (result: %q)
+%o3 = operation op:relu (tensor: %q) -> (result: %r)
+%o4 = operation op:mul (tensors: [%r, %d]) -> (result: %z)
+"""
+    return rows(("chain_16M", graph), a, lambda a, b, c, d: np.maximum(a * b + c, 0) * d,
+                [("Mul", ["a", "b"], ["p"]), ("Add", ["p", "c"], ["q"]), ("Relu", ["q"], ["r"]), ("Mul", ["r", "d"], ["z"])],
+                lambda a, b, c, d: torch.relu(a * b + c) * d, lambda a, b, c, d: jax.numpy.maximum(a * b + c, 0) * d)
+
+
+@case("gelu_4096")
+def gelu():
+    n = 4096
+    from math import erf
+    graph = tensor("y", n, n) + tensor("z", n, n) + "%o1 = operation op:add (tensors: [%x, %b]) -> (result: %y)\n%o2 = operation op:gelu (tensor: %y) -> (result: %z)\n"
+    return rows(("gelu_4096", graph), [("x", normal(n, n)), ("b", normal(n))],
+                lambda x, b: (x + b) * 0.5 * (1 + np.vectorize(erf)((x + b) * 0.5 ** 0.5)),
+                [("Add", ["x", "b"], ["y"]), ("Gelu", ["y"], ["z"])],
+                lambda x, b: torch.nn.functional.gelu(x + b), lambda x, b: jax.nn.gelu(x + b, approximate=False))
+
+
+@case("softmax_4096")
+def softmax():
+    n = 4096
+
+    def exact(x):
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+    graph = tensor("z", n, n) + "%o1 = operation op:softmax (tensor: %x) -> (result: %z)\n"
+    return rows(("softmax_4096", graph), [("x", normal(n, n))], exact, [("Softmax", ["x"], ["z"])],
+                lambda x: torch.softmax(x, 1), lambda x: jax.nn.softmax(x, 1))
+
+
+@case("layernorm_4096")
+def layernorm():
+    n = 4096
+
+    def exact(x, s, b):
+        y = x - x.mean(1, keepdims=True)
+        return y / np.sqrt((y * y).mean(1, keepdims=True) + 1e-5) * s + b
+    graph = tensor("z", n, n) + "%o1 = operation op:layer_norm (X: %x, bias: %b, scale: %s) -> (Y: %z)\n"
+
+    def by_jax(x, s, b):
+        y = x - x.mean(1, keepdims=True)
+        return y * jax.lax.rsqrt((y * y).mean(1, keepdims=True) + 1e-5) * s + b
+    return rows(("layernorm_4096", graph), [("x", normal(n, n)), ("s", normal(n)), ("b", normal(n))], exact,
+                [("LayerNormalization", ["x", "s", "b"], ["z"])],
+                lambda x, s, b: torch.nn.functional.layer_norm(x, (n,), s, b), by_jax)
+
+
 # ---- The race ------------------------------------------------------------------------------------------------------
 
 def pace(candidates):

@@ -1,0 +1,374 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// rows writes a kernel whose vectors follow one dimension; see tile.Rows.
+//
+// The function cell carries out the statements at one place of the free dimensions: on a vector of them if the lanes are free, on
+// all of a row if they are folded. Then every fold is one sweep along the row and every result that has one value for each
+// element is another, over a row that stays in a cache. What several sweeps need and costs much is kept for the row.
+type rows struct {
+	*cnest.Text
+	e      *emitter
+	k      *schedule.Kernel
+	r      *tile.Rows
+	number int
+	n      int // lanes of a vector
+	piece  int64
+	thread bool
+	outer  []axis
+	lane   axis
+	fold   []axis
+	kept   map[int]bool // statements whose values are kept for the row
+	done   map[int]bool // those that are computed already
+	p      *point
+}
+
+// maxKept bounds the bytes that a row keeps, which are on the stack.
+const maxKept = 128 << 10
+
+// newRows prepares a kernel; nil if it is none of this kind.
+func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
+	found, ok := tile.FindRows(k, e.buffers)
+	if !ok {
+		return nil
+	}
+	for _, s := range k.Statements {
+		if !canVectorize(s.Value) {
+			return nil
+		}
+	}
+	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, lane: axis{found.Lane, "j"}, piece: found.Lane.Extent,
+		kept: map[int]bool{}, done: map[int]bool{}}
+	for i, d := range found.Outer {
+		r.outer = append(r.outer, axis{d, fmt.Sprintf("g%d", i)})
+	}
+	for i, d := range found.Fold {
+		r.fold = append(r.fold, axis{d, fmt.Sprintf("f%d", i)})
+	}
+	r.n = e.target.lanes(r.widest())
+	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
+		r.piece = min(r.piece, roundUp(levels[0].Tile, int64(r.n)))
+	}
+	for _, l := range k.Loops {
+		r.thread = r.thread || l.Levels[0].Bind == schedule.Thread
+	}
+	r.chooseKept()
+	return r
+}
+
+// widest is the size of the widest type that is computed with in lanes.
+func (r *rows) widest() int {
+	size := 1
+	follows := make([]bool, len(r.k.Statements)) // the lanes
+	for i, s := range r.k.Statements {
+		var visit func(e *scalar.Expr) bool
+		visit = func(e *scalar.Expr) bool {
+			with := false
+			switch e.Op {
+			case scalar.Load:
+				with = r.lane.Step(r.r.Views[e.Ref]) != 0
+			case scalar.Loop:
+				with = slices.Contains(r.lane.Loops, e.Ref)
+			case scalar.Local:
+				with = follows[e.Ref]
+			}
+			for _, a := range e.Args {
+				with = visit(a) || with
+			}
+			if with && e.Type != scalar.Bool {
+				size = max(size, e.Type.Size())
+			}
+			return with && (r.r.Free || e.Op != scalar.Reduce)
+		}
+		follows[i] = visit(s.Value)
+	}
+	return size
+}
+
+// wide says whether a statement has a value for every element of a row.
+func (r *rows) wide(i int) bool {
+	return slices.ContainsFunc(r.k.Statements[i].Over, func(l int64) bool { return r.folded(int(l)) })
+}
+
+func (r *rows) folded(loop int) bool {
+	in := func(a axis) bool { return slices.Contains(a.Loops, loop) }
+	return slices.ContainsFunc(r.fold, in) || !r.r.Free && in(r.lane)
+}
+
+// chooseKept keeps values of a row that call a function and that more than one sweep needs.
+func (r *rows) chooseKept() {
+	uses := map[int]int{}
+	for i, s := range r.k.Statements {
+		sweeps := 0
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Reduce {
+				sweeps++
+				for _, x := range r.needs(e) {
+					uses[x]++
+				}
+			}
+			return e.Op != scalar.Reduce
+		})
+		if s.Store >= 0 && r.wide(i) {
+			for _, x := range r.needs(s.Value) {
+				uses[x]++
+			}
+		}
+	}
+	bytes := int64(0)
+	for i, s := range r.k.Statements {
+		size := r.keptValues() * int64(s.Value.Type.Size())
+		if uses[i] < 2 || s.Value.Type == scalar.Bool || !r.costly(s.Value) || r.keptValues() > maxKept || bytes+size > maxKept {
+			continue
+		}
+		bytes += size
+		r.kept[i] = true
+	}
+}
+
+// keptValues is how many values a row has, and room for whole vectors.
+func (r *rows) keptValues() int64 {
+	n := int64(r.n)
+	if !r.r.Free {
+		n = roundUp(r.lane.Extent, int64(r.n))
+	}
+	for _, a := range r.fold {
+		n = min(n, 1<<40/a.Extent) * a.Extent
+	}
+	return n
+}
+
+func (r *rows) costly(e *scalar.Expr) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op >= scalar.Exp && e.Op <= scalar.Erfc || e.Op == scalar.Pow
+		return !found
+	})
+	return found
+}
+
+// needs lists the wide local values that have to be computed or fetched for an expression, in order.
+func (r *rows) needs(e *scalar.Expr) []int {
+	found := map[int]bool{}
+	var visit func(e *scalar.Expr)
+	visit = func(e *scalar.Expr) {
+		if e.Op == scalar.Local && r.wide(e.Ref) && !found[e.Ref] {
+			found[e.Ref] = true
+			if !r.kept[e.Ref] || !r.done[e.Ref] {
+				visit(r.k.Statements[e.Ref].Value)
+			}
+		}
+		if (e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat() {
+			return // false whatever the value is
+		}
+		for _, a := range e.Args {
+			visit(a)
+		}
+	}
+	visit(e)
+	var out []int
+	for i := range r.k.Statements {
+		if found[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// write writes the whole kernel.
+func (r *rows) write() string {
+	for _, line := range cnest.About(r.e.g, r.k) {
+		r.Line("// %s", line)
+	}
+	r.cell()
+	r.task()
+	r.e.open(r.Text, r.number)
+	if n := r.places(); r.thread {
+		r.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", n, r.number)
+	} else {
+		r.Line("k%d_task((void *)b, 0, %d, 0);", r.number, n)
+	}
+	r.Close()
+	return r.String()
+}
+
+// pieces is how many pieces a row of free lanes is cut into.
+func (r *rows) pieces() int64 { return (r.lane.Extent + r.piece - 1) / r.piece }
+
+// places is how many pieces there are in all.
+func (r *rows) places() int64 {
+	n := int64(1)
+	for _, a := range r.outer {
+		n *= a.Extent
+	}
+	if r.r.Free {
+		n *= r.pieces()
+	}
+	return n
+}
+
+// coordinates lists the outer variables as parameters or arguments.
+func (r *rows) coordinates(prefix string) string {
+	text := ""
+	for _, a := range r.outer {
+		text += ", " + prefix + a.variable
+	}
+	return text
+}
+
+// cell writes the function of one place.
+func (r *rows) cell() {
+	r.p = &point{v: r.e.v, k: r.k, views: r.r.Views, n: r.n, along: -1, locals: map[int]value{}, sums: map[*scalar.Expr]value{}}
+	r.p.axes = slices.Clone(r.outer)
+	params := ""
+	if r.r.Free {
+		r.p.axes = append(r.p.axes, r.lane)
+		r.p.along, r.p.count = len(r.outer), "n"
+		params = ", int64_t j, int n"
+	}
+	r.Line("")
+	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
+	pointers(r.Text, r.e, r.k, r.used())
+	for _, a := range r.outer {
+		r.Line("(void)%s;", a.variable)
+	}
+	if r.r.Free {
+		r.Line("(void)j, (void)n;")
+	}
+	for i := range r.k.Statements {
+		if r.kept[i] {
+			r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.w.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
+		}
+	}
+	for i, s := range r.k.Statements {
+		r.statement(i, s)
+	}
+	r.Close()
+}
+
+// used lists the operands that the code of the statements names.
+func (r *rows) used() []int {
+	var out []int
+	for i, o := range r.k.Operands {
+		named := o.Mode == schedule.Write
+		for _, s := range r.k.Statements {
+			s.Value.Walk(func(e *scalar.Expr) bool {
+				named = named || e.Op == scalar.Load && e.Ref == i
+				return !((e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat())
+			})
+		}
+		if named {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// statement writes a statement at a place: its folds, and then its value, or the sweep that stores its values.
+func (r *rows) statement(i int, s schedule.Statement) {
+	if r.wide(i) {
+		if s.Store >= 0 {
+			r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
+			w := &sweep{rows: r, store: i}
+			w.write(s.Value, r.overOf(i))
+		}
+		return
+	}
+	s.Value.Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Reduce && r.p.sums[e].text == "" {
+			r.Line("// %s", cnest.Clip(e.Format(r.k)))
+			w := &sweep{rows: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.sums))}
+			w.write(e.Args[0], r.overLoops(e.Over))
+		}
+		return e.Op != scalar.Reduce
+	})
+	r.p.statements(r.Text, []int{i})
+}
+
+// overOf gives the axes that a wide statement runs along beside the free ones, and overLoops those of some loops.
+func (r *rows) overOf(i int) []axis {
+	over := make([]int, len(r.k.Statements[i].Over))
+	for x, l := range r.k.Statements[i].Over {
+		over[x] = int(l)
+	}
+	return r.overLoops(over)
+}
+
+func (r *rows) overLoops(over []int) []axis {
+	var out []axis
+	list := r.fold
+	if !r.r.Free {
+		list = append(slices.Clone(r.fold), r.lane)
+	}
+	for _, a := range list {
+		if slices.Contains(over, a.Inner()) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// task writes what a thread does: some places.
+func (r *rows) task() {
+	r.Line("")
+	r.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", r.number)
+	r.Line("void *const *b = ctx;")
+	r.Line("(void)worker;")
+	r.Open("for (int64_t place = begin; place < end; place++) {")
+	cut := r.r.Free && r.pieces() > 1
+	rest := "place"
+	if cut && len(r.outer) > 0 {
+		r.Line("const int64_t j0 = place %% %d * %d;", r.pieces(), r.piece)
+		rest = fmt.Sprintf("place / %d", r.pieces())
+	} else if cut {
+		r.Line("const int64_t j0 = place * %d;", r.piece)
+	}
+	for i := len(r.outer) - 1; i >= 0; i-- {
+		a := r.outer[i]
+		if i == 0 {
+			r.Line("const int64_t %s = %s;", a.variable, rest)
+			break
+		}
+		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d;", i, rest, a.variable, i, a.Extent)
+		rest = fmt.Sprintf("rest%d / %d", i, a.Extent)
+	}
+	if r.r.Free {
+		r.vectors(cut)
+	} else {
+		r.Line("k%d_cell(b%s);", r.number, r.coordinates(""))
+	}
+	r.Close()
+	r.Close()
+}
+
+// vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes.
+func (r *rows) vectors(cut bool) {
+	n, extent := int64(r.n), r.lane.Extent
+	whole, live := extent/n*n, extent%n
+	from, to := "0", fmt.Sprint(whole)
+	if cut {
+		from = "j0"
+		r.Line("const int64_t j1 = j0 + %d < %d ? j0 + %d : %d;", r.piece, whole, r.piece, whole)
+		to = "j1"
+	}
+	if whole > 0 {
+		r.Line("for (int64_t j = %s; j < %s; j += %d) k%d_cell(b%s, j, %d);", from, to, n, r.number, r.coordinates(""), n)
+	}
+	if live == 0 {
+		return
+	}
+	last := ""
+	if cut {
+		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
+	}
+	r.Line("%sk%d_cell(b%s, %d, %d);", last, r.number, r.coordinates(""), whole, live)
+}

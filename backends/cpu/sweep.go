@@ -1,0 +1,302 @@
+package cpu
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// sweep writes one pass over a row: a fold, or the values of a statement that is stored.
+//
+// A fold has several accumulators, of which each takes every so many vectors, in an order that does not depend on threads.
+// Float sums are taken in blocks, and blocks of blocks, so that errors grow with the logarithm of the length (N. Higham, "The
+// Accuracy of Floating Point Summation", 1993).
+type sweep struct {
+	*rows
+	store  int          // statement, or -1
+	reduce *scalar.Expr // or nil
+	name   string       // of the accumulator
+	value  value        // what the accumulator holds
+	unroll int64        // accumulators
+}
+
+// sumBlock is how many values a float sum adds before it starts a new partial sum.
+const sumBlock = 64
+
+// write writes the sweep along some axes.
+func (w *sweep) write(body *scalar.Expr, over []axis) {
+	lane := !w.r.Free
+	w.unroll = 1
+	if lane {
+		over = over[:len(over)-1]
+		w.unroll = min(8, w.lane.Extent/int64(w.n))
+		if w.costly(body) || w.store >= 0 {
+			w.unroll = min(2, w.unroll)
+		}
+		w.unroll = max(1, w.unroll)
+	}
+	outside := *w.p
+	outer := w.p
+	defer func() { w.p = outer }()
+	inside := outside
+	inside.locals = maps.Clone(outside.locals)
+	inside.axes = append(append([]axis{}, outside.axes...), over...)
+	if lane {
+		inside.axes = append(inside.axes, axis{w.lane.Dim, "j"})
+		inside.along = len(inside.axes) - 1
+	}
+	w.p = &inside
+	if w.reduce != nil {
+		w.declare(body)
+	}
+	w.loops(body, over, w.name)
+	if w.reduce != nil {
+		outside.sums[w.reduce] = w.folded()
+	}
+}
+
+// declare finds the type of the values that are folded, and declares the accumulators.
+func (w *sweep) declare(body *scalar.Expr) {
+	w.p.count = fmt.Sprint(w.n)
+	locals := maps.Clone(w.p.locals)
+	text := w.rows.Text
+	w.rows.Text = new(cnest.Text) // what is written here is not used
+	done := maps.Clone(w.done)
+	w.value = w.p.v.splat(w.body(body), w.n)
+	w.rows.Text, w.p.locals, w.rows.done = text, locals, done
+	if w.r.Free {
+		w.p.count = "n"
+	}
+	w.accumulators(w.name)
+}
+
+// accumulators declares accumulators with the identity as their value.
+func (w *sweep) accumulators(name string) {
+	identity := w.p.v.splat(value{text: w.e.w.Const(scalar.Identity(w.reduce.Monoid, w.reduce.Type)), typ: w.reduce.Type, uniform: true}, w.n)
+	t := w.p.v.typ(w.value.typ, w.n)
+	text := identity.text
+	if w.value.typ == scalar.Bool {
+		t = w.p.v.maskType(w.value.mask, w.n)
+		text = w.p.v.mask(identity, w.value.mask, w.n)
+	}
+	w.Line("%s %s[%d];", t, name, w.unroll)
+	w.Line("for (int u = 0; u < %d; u++) %s[u] = %s;", w.unroll, name, text)
+}
+
+// loops writes the loops of the fold outside the lanes.
+func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
+	if len(over) == 0 {
+		w.lanes(body, acc)
+		return
+	}
+	a := over[0]
+	if !w.blocked() {
+		w.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+		w.loops(body, over[1:], acc)
+		w.Close()
+		return
+	}
+	w.blocks(a.variable, fmt.Sprint(a.Extent), a.Extent, 1, acc, func(acc string) {
+		if w.steps(over[1:]) > sumBlock {
+			w.partial(acc, func(part string) { w.loops(body, over[1:], part) })
+			return
+		}
+		w.loops(body, over[1:], acc)
+	})
+}
+
+// steps is how often an accumulator is added to along some axes and the lanes.
+func (w *sweep) steps(over []axis) int64 {
+	n := int64(1)
+	if !w.r.Free {
+		n = w.lane.Extent/(int64(w.n)*w.unroll) + 1
+	}
+	for _, a := range over {
+		n = min(n, 1<<40/a.Extent) * a.Extent
+	}
+	return n
+}
+
+func (w *sweep) blocked() bool {
+	return w.reduce != nil && w.reduce.Monoid == scalar.Add && w.reduce.Type.IsFloat()
+}
+
+// blocks writes a loop of a variable from 0 to an end in steps, in blocks of blocks that each have a partial sum.
+func (w *sweep) blocks(variable, end string, extent, step int64, acc string, write func(acc string)) {
+	size := step
+	for size*sumBlock < extent && w.blocked() {
+		size *= sumBlock
+	}
+	w.block(variable, "0", end, size, step, acc, write)
+}
+
+func (w *sweep) block(variable, from, to string, size, step int64, acc string, write func(acc string)) {
+	if size == step {
+		w.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", variable, from, variable, to, variable, step)
+		write(acc)
+		w.Close()
+		return
+	}
+	outer := fmt.Sprintf("%s_%d", variable, size)
+	w.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", outer, from, outer, to, outer, size)
+	w.Line("const int64_t %se = %s + %d < %s ? %s + %d : %s;", outer, outer, size, to, outer, size, to)
+	w.partial(acc, func(part string) { w.block(variable, outer, outer+"e", size/sumBlock, step, part, write) })
+	w.Close()
+}
+
+// partial writes something that adds to accumulators of its own, and adds these to others.
+func (w *sweep) partial(acc string, write func(part string)) {
+	part := acc + "p"
+	w.accumulators(part)
+	write(part)
+	w.Line("for (int u = 0; u < %d; u++) %s[u] += %s[u];", w.unroll, acc, part)
+}
+
+// lanes writes the vectors of a row, or the one vector of free lanes.
+func (w *sweep) lanes(body *scalar.Expr, acc string) {
+	if w.r.Free {
+		w.p.count = "n"
+		w.once(body, acc+"[0]", "")
+		return
+	}
+	n := int64(w.n)
+	group := n * w.unroll
+	extent := w.lane.Extent
+	whole := extent / group * group
+	w.p.count = fmt.Sprint(n)
+	several := func(from string, count int64) func(acc string) {
+		return func(acc string) {
+			if count > 1 {
+				w.Line("#pragma GCC unroll %d", count)
+			}
+			w.Open("for (int u = 0; u < %d; u++) {", count)
+			w.Line("const int64_t j = %s + u * %d;", from, n)
+			w.Line("(void)j;")
+			w.once(body, acc+"[u]", "")
+			w.Close()
+		}
+	}
+	if whole > 0 {
+		w.blocks("j0", fmt.Sprint(whole), whole, group, acc, several("j0", w.unroll))
+	}
+	if rest := (extent - whole) / n; rest > 0 {
+		several(fmt.Sprint(whole), rest)(acc)
+	}
+	if live := extent % n; live > 0 {
+		w.p.count = fmt.Sprint(live)
+		w.Open("{")
+		w.Line("const int64_t j = %d;", extent-live)
+		w.Line("(void)j;")
+		w.once(body, acc+"[0]", w.p.count)
+		w.Close()
+	}
+}
+
+// body writes what an expression needs of the row's values, and gives its value.
+func (w *sweep) body(e *scalar.Expr) value {
+	for _, i := range w.needs(e) {
+		s := w.k.Statements[i]
+		if w.kept[i] && w.done[i] {
+			at := w.keptAt(i)
+			w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), value{text: fmt.Sprintf("*(const %s *)(%s)", w.p.v.typ(s.Value.Type, w.n), at), typ: s.Value.Type})
+			continue
+		}
+		x := w.p.v.expr(s.Value, w.n, w.p)
+		if w.kept[i] {
+			x = w.p.v.splat(x, w.n)
+		}
+		w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), x)
+		if w.kept[i] {
+			w.Line("*(%s *)(%s) = v%d;", w.p.v.typ(s.Value.Type, w.n), w.keptAt(i), i)
+		}
+	}
+	return w.p.v.expr(e, w.n, w.p)
+}
+
+// keptAt writes where a kept value of the present place is.
+func (w *sweep) keptAt(i int) string {
+	over := w.overOf(i)
+	width := int64(w.n)
+	if !w.r.Free {
+		width = roundUp(w.lane.Extent, width)
+		over = over[:len(over)-1]
+	}
+	at := ""
+	for _, a := range over {
+		if at != "" {
+			at = fmt.Sprintf("(%s) * %d + ", at, a.Extent)
+		}
+		at += a.variable
+	}
+	switch {
+	case at == "" && w.r.Free:
+		return fmt.Sprintf("kept%d", i)
+	case at == "":
+		return fmt.Sprintf("kept%d + j", i)
+	case w.r.Free:
+		return fmt.Sprintf("kept%d + (%s) * %d", i, at, width)
+	}
+	return fmt.Sprintf("kept%d + (%s) * %d + j", i, at, width)
+}
+
+// once writes one vector of the sweep: with only some live lanes if live says how many.
+func (w *sweep) once(body *scalar.Expr, acc, live string) {
+	before := maps.Clone(w.p.locals)
+	done := maps.Clone(w.done)
+	x := w.body(body)
+	if w.reduce == nil {
+		w.Line("%s;", w.p.store(int(w.k.Statements[w.store].Store), x))
+	} else {
+		x = w.p.v.splat(x, w.n)
+		if live != "" {
+			x = w.p.v.only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
+		}
+		sum := value{text: acc, typ: w.value.typ, mask: w.value.mask}
+		next := w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, []value{sum, x}, false)
+		text := next.text
+		if next.typ == scalar.Bool {
+			text = w.p.v.mask(next, w.value.mask, w.n)
+		}
+		w.Line("%s = %s;", acc, text)
+	}
+	w.p.locals, w.rows.done = before, done
+}
+
+// folded joins the accumulators, and their lanes if these are folded, and gives the result.
+func (w *sweep) folded() value {
+	for _, i := range w.needs(w.reduce.Args[0]) {
+		if w.kept[i] {
+			w.done[i] = true
+		}
+	}
+	join := func(a, b string) string {
+		x := value{text: a, typ: w.value.typ, mask: w.value.mask}
+		y := value{text: b, typ: w.value.typ, mask: w.value.mask}
+		return w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, []value{x, y}, false).text
+	}
+	for half := int64(1); half < w.unroll; half *= 2 {
+		for u := int64(0); u+half < w.unroll; u += 2 * half {
+			w.Line("%s[%d] = %s;", w.name, u, join(fmt.Sprintf("%s[%d]", w.name, u), fmt.Sprintf("%s[%d]", w.name, u+half)))
+		}
+	}
+	if w.r.Free {
+		return value{text: w.name + "[0]", typ: w.value.typ, mask: w.value.mask}
+	}
+	for half := w.n / 2; half > 0; half /= 2 {
+		lanes := make([]string, w.n)
+		for i := range lanes {
+			lanes[i] = fmt.Sprint(i ^ half)
+		}
+		acc := w.name + "[0]"
+		w.Line("%s = %s;", acc, join(acc, fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", acc, acc, strings.Join(lanes, ", "))))
+	}
+	text := w.name + "[0][0]"
+	if w.value.typ == scalar.Bool {
+		text = "(uint8_t)-" + text
+	}
+	w.Line("const %s %sr = %s;", w.e.w.Type(w.value.typ), w.name, text)
+	return value{text: w.name + "r", typ: w.value.typ, uniform: true}
+}

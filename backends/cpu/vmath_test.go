@@ -1,0 +1,148 @@
+package cpu
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// mathOps are the functions that vectors have of their own.
+var mathOps = []scalar.Op{scalar.Exp, scalar.Exp2, scalar.Log, scalar.Tanh, scalar.Erf, scalar.Sin, scalar.Cos}
+
+// mathHarness is what the program of TestMath does with a function: every stride-th bit pattern, special values, and the ends of
+// the ranges in which the functions are computed in different ways. It prints the greatest error in units in the last place.
+const mathHarness = `
+static double worst_NAME(REAL x, REAL got) {
+  const WIDE want = EXACT(x);
+  if (isnan((double)want) || isnan((double)got)) return isnan((double)want) == isnan((double)got) ? 0 : 1e9;
+  const REAL near = (REAL)want;
+  if (isinf((double)near) || isinf((double)got)) return near == got || isinf((double)near) && fabs((double)got) >= (double)MOST ? 0 : 1e9;
+  if (near == 0 && got == 0) return signbit((double)near) == signbit((double)got) ? 0 : 1e9;
+  int e;
+  (void)frexp((double)near, &e);
+  const WIDE ulp = LDEXP((WIDE)1, (e < LEAST ? LEAST : e) - DIGITS);
+  return (double)(((WIDE)got - want < 0 ? want - (WIDE)got : (WIDE)got - want) / ulp);
+}
+
+static void test_NAME(void) {
+  double worst = 0;
+  REAL at = 0;
+  const REAL special[LANES] = {0, (REAL)-0.0, INFINITY, -INFINITY, NAN, 1, -1, MOST, -MOST, (REAL)0.99999994, (REAL)1.0000001, 4, -4, 89, -104, 88};
+  for (BITS i = 0, n = (BITS)-1 / STRIDE / LANES; i <= n; i++) {
+    VECTOR x;
+    for (int l = 0; l < LANES; l++) {
+      const BITS bits = (i * LANES + (BITS)l) * STRIDE;
+      REAL r;
+      __builtin_memcpy(&r, &bits, sizeof r);
+      x[l] = i == 0 ? special[l] : r;
+    }
+    const VECTOR y = FUNCTION(x);
+    for (int l = 0; l < LANES; l++) {
+      const double u = worst_NAME(x[l], y[l]);
+      if (u > worst) worst = u, at = x[l];
+    }
+  }
+  printf("NAME %.3f at %a\n", worst, (double)at);
+}
+`
+
+// TestMath compares the functions of vectors with the C library's of twice the precision.
+func TestMath(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, target := range levels {
+		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
+			t.Run(fmt.Sprintf("%s/%v", target.Name, d), func(t *testing.T) {
+				if !runs(t, cc, target) {
+					t.Skip("this processor is another")
+				}
+				testMath(t, cc, target, d)
+			})
+		}
+	}
+}
+
+// runs says whether this machine's processor has what a target needs.
+func runs(t *testing.T, cc *Compiler, target Target) bool {
+	text := "int main(void) { return 0"
+	for _, f := range target.Features {
+		text += fmt.Sprintf(" || !__builtin_cpu_supports(\"%s\")", f)
+	}
+	return exec.Command(compileC(t, cc, text+"; }\n")).Run() == nil
+}
+
+func compileC(t *testing.T, cc *Compiler, text string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, exe := filepath.Join(dir, "test.c"), filepath.Join(dir, "test")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(cc.Path, append(flags, file, "-o", exe, "-lm")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exe
+}
+
+func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType) {
+	w := cexpr.NewWriter()
+	v, n := newVectors(w), target.lanes(d.Size())
+	if n < 4 {
+		n = 4
+	}
+	var body, main strings.Builder
+	words := []string{"REAL", "float", "WIDE", "double", "BITS", "uint32_t", "DIGITS", "24", "LEAST", "-125", "LDEXP", "ldexp", "STRIDE", "4099",
+		"MOST", "0x1.fffffep127f", "LANES", fmt.Sprint(n), "VECTOR", v.typ(d, n)}
+	if d == scalar.Float64 {
+		words = []string{"REAL", "double", "WIDE", "long double", "BITS", "uint64_t", "DIGITS", "53", "LEAST", "-1021", "LDEXP", "ldexpl",
+			"STRIDE", "35184372088891u", "MOST", "0x1.fffffffffffffp1023", "LANES", fmt.Sprint(n), "VECTOR", v.typ(d, n)}
+	}
+	tested := 0
+	for _, op := range mathOps {
+		x, ok := v.function(op, n, []value{{text: "x", typ: d}})
+		if !ok {
+			continue
+		}
+		tested++
+		name, _, _ := strings.Cut(x.text, "(")
+		exact := op.String()
+		if d == scalar.Float64 {
+			exact += "l"
+		}
+		body.WriteString(strings.NewReplacer(append(words, "NAME", op.String(), "EXACT", exact, "FUNCTION", name)...).Replace(mathHarness))
+		fmt.Fprintf(&main, "  test_%v();\n", op)
+	}
+	text := "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] +
+		w.Prelude() + v.prelude() + body.String() + "int main(void) {\n" + main.String() + "  return 0;\n}\n"
+	flags := append(usualFlags(), target.Flags...)
+	// special lists 16 values; shorter vectors leave the rest out.
+	text = strings.ReplaceAll(text, "const float special["+fmt.Sprint(n)+"]", "const float special[16]")
+	text = strings.ReplaceAll(text, "const double special["+fmt.Sprint(n)+"]", "const double special[16]")
+	out, err := exec.Command(compileC(t, cc, text, flags...)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		var name, at string
+		var ulps float64
+		if _, err := fmt.Sscanf(line, "%s %f at %s", &name, &ulps, &at); err != nil {
+			t.Fatal(line, err)
+		}
+		tested--
+		t.Logf("%s: %.3f ulp at %s", name, ulps, at)
+		if ulps > MaxULP {
+			t.Errorf("%s is off by %.3f units in the last place at %s, expected at most %d", name, ulps, at, MaxULP)
+		}
+	}
+	if tested != 0 {
+		t.Errorf("%d functions gave no result", tested)
+	}
+}

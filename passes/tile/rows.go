@@ -1,0 +1,282 @@
+package tile
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Rows is a kernel whose lanes of vectors follow one dimension: elementwise work, folds and what goes on with them row by row.
+type Rows struct {
+	Outer []Dim  // free dimensions, outermost first
+	Lane  Dim    // that the lanes of vectors follow
+	Free  bool   // Lane is free: each lane has results of its own; else lanes are folded together
+	Fold  []Dim  // the others that are folded or stored along, outermost first
+	Views []View // of all operands
+}
+
+// gatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
+const gatherCost = 6
+
+// usualLanes is how many lanes the choice of a dimension counts on.
+const usualLanes = 16
+
+// FindRows recognises such a kernel, and chooses the dimension for the lanes with which it takes the fewest loads and stores.
+// Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes.
+func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
+	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
+		return nil, false
+	}
+	r := &Rows{Views: Views(k, buffers)}
+	free, fold := r.dims(k)
+	best, at, least := Dim{}, -1, 0.0
+	for i, d := range append(slices.Clone(free), fold...) {
+		if d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !readable(k, buffers, d) {
+			continue
+		}
+		if cost := r.cost(d); at < 0 || cost < least {
+			best, at, least = d, i, cost
+		}
+	}
+	if at < 0 {
+		return nil, false
+	}
+	r.Lane, r.Free = best, at < len(free)
+	if r.Free {
+		free = slices.Delete(free, at, at+1)
+	} else {
+		fold = slices.Delete(fold, at-len(free), at-len(free)+1)
+	}
+	r.Outer, r.Fold = free, fold
+	return r, true
+}
+
+// dims makes dimensions of the free loops and of the others. Loops of one value are in none.
+func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
+	isFree := k.Free()
+	var outer, rest []int64
+	for l := range k.Loops {
+		switch {
+		case k.Loops[l].Extent() == 1:
+		case slices.Contains(isFree, l):
+			outer = append(outer, int64(l))
+		default:
+			rest = append(rest, int64(l))
+		}
+	}
+	c := &Contraction{Views: r.Views}
+	free = c.merge(k, byStep(k, outer, r.leading(k, outer, schedule.Write)))
+	fold = c.merge(k, byStep(k, rest, r.leading(k, rest, schedule.Read)))
+	for _, d := range fold {
+		if !together(k, d) {
+			fold = nil
+			for _, l := range byStep(k, rest, r.leading(k, rest, schedule.Read)) {
+				fold = append(fold, Dim{[]int{l}, k.Loops[l].Extent()})
+			}
+			break
+		}
+	}
+	return free, fold
+}
+
+// leading gives the view of the operand of a mode that moves along most of some loops, to sort them by.
+func (r *Rows) leading(k *schedule.Kernel, loops []int64, mode schedule.Mode) View {
+	best, most := 0, -1
+	for i, o := range k.Operands {
+		n := 0
+		for _, l := range loops {
+			if r.Views[i].Steps[l] != 0 {
+				n++
+			}
+		}
+		if o.Mode == mode {
+			n += len(loops) + 1
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return r.Views[best]
+}
+
+// together says whether every fold and every statement runs along all loops of a dimension or along none.
+func together(k *schedule.Kernel, d Dim) bool {
+	all := func(has func(l int) bool) bool {
+		n := 0
+		for _, l := range d.Loops {
+			if has(l) {
+				n++
+			}
+		}
+		return n == 0 || n == len(d.Loops)
+	}
+	good := true
+	for _, s := range k.Statements {
+		good = good && all(func(l int) bool { return slices.Contains(s.Over, int64(l)) })
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			good = good && (e.Op != scalar.Reduce || all(func(l int) bool { return slices.Contains(e.Over, l) }))
+			return true
+		})
+	}
+	return good
+}
+
+// foldsAll says whether every fold, and every statement that does not only run along free loops, runs along a dimension.
+func foldsAll(k *schedule.Kernel, d Dim) bool {
+	free := k.Free()
+	good := true
+	for _, s := range k.Statements {
+		if slices.ContainsFunc(s.Over, func(l int64) bool { return k.Loops[l].Extent() != 1 && !slices.Contains(free, int(l)) }) {
+			good = good && slices.Contains(s.Over, int64(d.Inner()))
+		}
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			good = good && (e.Op != scalar.Reduce || slices.Contains(e.Over, d.Inner()))
+			return true
+		})
+	}
+	return good
+}
+
+// cost is the time of a point in loads of a vector, for all lanes, live or not.
+func (r *Rows) cost(d Dim) float64 {
+	loads := 0.0
+	for _, v := range r.Views {
+		if s := d.Step(v); s == 0 || s == 1 {
+			loads++
+		} else {
+			loads += gatherCost
+		}
+	}
+	vectors := (d.Extent + usualLanes - 1) / usualLanes
+	return loads * float64(vectors*usualLanes) / float64(d.Extent)
+}
+
+// flat says whether no fold stands in another, neither itself nor through the local value of a statement that runs along
+// loops that are not free, and no value is taken at a computed place.
+func flat(k *schedule.Kernel) bool {
+	free := k.Free()
+	folds := make([]bool, len(k.Statements)) // the statement's value, written in place, folds
+	for i, s := range k.Statements {
+		good := true
+		inside := 0
+		var visit func(e *scalar.Expr)
+		visit = func(e *scalar.Expr) {
+			if e.Op == scalar.Reduce {
+				good = good && !e.IsAt() && inside == 0
+				folds[i] = true
+				inside++
+				defer func() { inside-- }()
+			}
+			if e.Op == scalar.Local && inside > 0 && folds[e.Ref] && !alongOnly(k, k.Statements[e.Ref].Over, free) {
+				good = false
+			}
+			for _, a := range e.Args {
+				visit(a)
+			}
+		}
+		visit(s.Value)
+		if !good || folds[i] && !alongOnly(k, s.Over, free) {
+			return false
+		}
+	}
+	return true
+}
+
+// alongOnly says whether loops, those of one value aside, are all among others.
+func alongOnly(k *schedule.Kernel, over []int64, among []int) bool {
+	return !slices.ContainsFunc(over, func(l int64) bool { return k.Loops[l].Extent() != 1 && !slices.Contains(among, int(l)) })
+}
+
+// readable says whether vectors along a dimension read only elements that exist: every access of an operand that can leave its
+// buffer stands in a choice that does not depend on the dimension.
+func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim) bool {
+	outside := make([]bool, len(k.Operands))
+	space := k.Space()
+	for i, o := range k.Operands {
+		lo, hi, err := o.Access.Hull(space)
+		if err != nil {
+			return false
+		}
+		for x, r := 0, buffers[o.Buffer].Range; x < len(lo); x++ {
+			outside[i] = outside[i] || lo[x] < r.Start[x] || hi[x] >= r.End[x]
+		}
+		if outside[i] && o.Mode == schedule.Write {
+			return false
+		}
+	}
+	var good func(e *scalar.Expr, chosen bool) bool
+	good = func(e *scalar.Expr, chosen bool) bool {
+		switch {
+		case e.Op == scalar.Load:
+			return chosen || !outside[e.Ref]
+		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
+			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
+		}
+		for _, a := range e.Args {
+			if !good(a, chosen) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, s := range k.Statements {
+		if !good(s.Value, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// steady says whether a value is made of constants and of loops that are not a dimension's.
+func steady(e *scalar.Expr, d Dim) bool {
+	same := true
+	e.Walk(func(e *scalar.Expr) bool {
+		switch e.Op {
+		case scalar.Load, scalar.Local, scalar.Reduce:
+			same = false
+		case scalar.Loop:
+			same = same && !slices.Contains(d.Loops, e.Ref)
+		}
+		return same
+	})
+	return same
+}
+
+// Sizes of the pieces that threads share, in values.
+const (
+	rowPieces = 64      // from so many rows on, rows are not cut
+	leastCut  = 1 << 12 // of a lane dimension that is cut
+	mostCut   = 1 << 15
+)
+
+// bindRows cuts the lanes' dimension into vectors, and where there are few rows into pieces for threads.
+func (t Target) bindRows(k *schedule.Kernel, r *Rows) {
+	bind := schedule.Serial
+	if work(k) >= threadWork {
+		bind = schedule.Thread
+	}
+	rows := int64(1)
+	for _, d := range r.Outer {
+		rows = saturatingProduct(rows, d.Extent)
+		for _, l := range d.Loops {
+			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+		}
+	}
+	lanes := t.lanes(int(k.Operands[0].Type().Size()))
+	if !r.Free {
+		k.Loops[r.Lane.Inner()].Levels = []schedule.Level{{Tile: lanes}, {Tile: 1, Bind: schedule.Vector}}
+		return
+	}
+	piece := r.Lane.Extent
+	if rows < rowPieces && piece > leastCut {
+		piece = even(piece, min(mostCut, max(leastCut, saturatingProduct(rows, piece)/rowPieces)), lineValues)
+	}
+	r.Lane.bind(k, bind, roundUp(piece, lanes), lanes, 1)
+	inner := &k.Loops[r.Lane.Inner()]
+	inner.Levels[len(inner.Levels)-1].Bind = schedule.Vector
+}
+
+// lineValues is a number of values that fills whole vectors on every target.
+const lineValues = 64
