@@ -115,6 +115,9 @@ func (n *Nest) statement(i int, s schedule.Statement) {
 	extra := n.extra(s.Over)
 	if s.Store < 0 {
 		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(extra))
+		if slices.ContainsFunc(n.Kernel.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
+			n.Line("(void)v%d;", i) // what reads it may stand in a loop of no values, which is not written
+		}
 	}
 	for _, l := range extra {
 		n.forLoop(l)

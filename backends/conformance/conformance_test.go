@@ -13,7 +13,7 @@ import (
 
 // TestReference takes all of the suite through the passes, with the reference evaluator as the back end.
 func TestReference(t *testing.T) {
-	Declared(t, schedule.CPU, 1, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	Declared(t, schedule.CPU, Part{}, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 		ev := reference.Evaluator{Library: kernels.Builtin()}
 		out, err := ev.Evaluate(context.Background(), g, in)
 		if err != nil {

@@ -21,11 +21,10 @@ import (
 
 // Declared runs every kernel of the library on a back end: the cases of its declaration, and random calls of several element
 // types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
-// every time; with TAPC_CONFORMANCE=full there are many more of them. A back end that is slow to build for runs every
-// stride-th graph, and all of them when there are many.
-func Declared(t *testing.T, device schedule.DeviceType, stride int, execute Execute) {
+// every time; with TAPC_CONFORMANCE=full there are many more of them, and all of them run.
+func Declared(t *testing.T, device schedule.DeviceType, p Part, execute Execute) {
 	for i, b := range batches(t) {
-		if i%stride != 0 && !full() {
+		if p.Of > 0 && i%p.Of != p.Number && !full() {
 			continue
 		}
 		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
@@ -36,6 +35,10 @@ func Declared(t *testing.T, device schedule.DeviceType, stride int, execute Exec
 		})
 	}
 }
+
+// Part is the graphs whose number leaves Number when it is divided by Of: what a slow way to run them is tried on. The zero
+// Part is all of them.
+type Part struct{ Of, Number int }
 
 // batch is a graph of unconnected operations, with the values of its inputs and those outputs that a declaration states.
 type batch struct {

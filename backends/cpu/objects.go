@@ -70,6 +70,11 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
 	}
 	library := append([]string{"-std=c11", "-O2", "-pthread", fmt.Sprintf("-DTAPC_VERSION=%q", opt.Version)}, shared...)
+	for _, f := range opt.Flags { // a sanitizer must see the synchronization there too
+		if strings.HasPrefix(f, "-fsanitize") || strings.HasPrefix(f, "-fno-sanitize") {
+			library = append(library, f)
+		}
+	}
 	for _, name := range runtimeSources(what) {
 		units = append(units, unit{name: name, text: string(rt.Files()[name]), key: rt.Digest(), flags: library})
 	}

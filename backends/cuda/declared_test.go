@@ -8,4 +8,6 @@ import (
 )
 
 // TestDeclared runs kernels of the library through the emulation.
-func TestDeclared(t *testing.T) { conformance.Declared(t, schedule.CUDA, 4, execute) }
+func TestDeclared(t *testing.T) {
+	conformance.Declared(t, schedule.CUDA, conformance.Part{Of: 4}, execute)
+}
