@@ -2,12 +2,23 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
 // control are the operators that hold graphs. They are resolved when importing: the branch is chosen, the loop is unrolled.
 var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": scan}
+
+// Control names the operators that hold graphs and are resolved when importing, in order.
+func Control() []string {
+	var names []string
+	for key := range control {
+		names = append(names, key[1:])
+	}
+	slices.Sort(names)
+	return names
+}
 
 // maxUnrolled bounds the iterations of a loop that is unrolled.
 const maxUnrolled = 1024

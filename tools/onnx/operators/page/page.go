@@ -1,0 +1,263 @@
+// Package page writes docs/onnx.md: for every operator of ONNX, from which version on tapc maps it and for which element
+// types, or why it is refused.
+//
+// Nothing on the page is written by hand: operators and versions come from the dictionaries, what is mapped from the tables of
+// rules, and types from mapping a small graph of the one operator for each. Only tools and tests import it.
+package page
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+const head = `# ONNX operators
+
+Made by ` + "`go run ./tools/onnx/operators docs/onnx.md`" + ` from the dictionaries, the rules and the kernels; a test checks that it is
+current. ` + "`tapc run`, `build` and `translate`" + ` read models of these operators; ` + "`--analyze`" + ` says which of a model's are mapped, by which
+rule, and why others are not.
+
+*Versions* are those of the operator set with which a model may use the operator. *Types* are the element types of its first tensor for
+which a graph of the one operator was mapped when this page was made; "as declared" where that takes more than a graph of one
+operator, such as inputs that must be known when compiling. Shapes are known when compiling: symbolic sizes are bound by ` + "`--dim`" + `, and an
+operator whose result's shape depends on values needs those to be constants, or given by ` + "`--known`" + `.
+
+`
+
+// domains are the dictionaries of the page, with the domain that models name.
+var domains = []struct{ dictionary, domain string }{{"onnx", ""}, {"onnx/ai.onnx.ml", "ai.onnx.ml"}, {"onnx/ai.onnx.preview", "ai.onnx.preview"},
+	{"onnx/ai.onnx.preview.training", "ai.onnx.preview.training"}}
+
+// row is an operator.
+type row struct{ name, versions, types, reason string }
+
+// Page gives the page's text.
+func Page() (string, error) {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, d := range domains {
+		n, err := namespace.Find(d.dictionary)
+		if err != nil {
+			continue // a domain without a dictionary
+		}
+		if err := section(&b, n, d.domain); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
+func section(b *strings.Builder, n namespace.Namespace, domain string) error {
+	var mapped, refused []row
+	for _, op := range n.Ops() {
+		r, err := describe(n.Dictionary, domain, op.Name)
+		if err != nil {
+			return err
+		}
+		if r.reason != "" {
+			refused = append(refused, r)
+		} else {
+			mapped = append(mapped, r)
+		}
+	}
+	title := domain
+	if title == "" {
+		title = "ai.onnx"
+	}
+	fmt.Fprintf(b, "## %s %s\n\n%d of %d operators are mapped.\n\n", title, n.Range(), len(mapped), len(mapped)+len(refused))
+	if len(mapped) > 0 {
+		b.WriteString("| operator | versions | types |\n|---|---|---|\n")
+	}
+	for _, r := range mapped {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", r.name, r.versions, r.types)
+	}
+	if len(refused) > 0 {
+		b.WriteString("\n| refused | why |\n|---|---|\n")
+	}
+	for _, r := range refused {
+		fmt.Fprintf(b, "| %s | %s |\n", r.name, r.reason)
+	}
+	b.WriteString("\n")
+	return nil
+}
+
+// describe finds what becomes of an operator in every version.
+func describe(d *namespace.Dictionary, domain, name string) (row, error) {
+	r := row{name: name}
+	var ranges []string
+	last := int64(-1)
+	for v := int64(1); v <= d.Last+1; v++ {
+		covered := v <= d.Last && covers(d, domain, name, v)
+		switch {
+		case covered && last < 0:
+			last = v
+		case !covered && last >= 0 && v > d.Last:
+			ranges = append(ranges, fmt.Sprintf("%d–", last))
+			last = -1
+		case !covered && last >= 0:
+			ranges = append(ranges, fmt.Sprintf("%d–%d", last, v-1))
+			last = -1
+		}
+	}
+	r.versions = strings.Join(ranges, ", ")
+	if r.versions == "" {
+		r.reason = refusal(domain, name)
+		return r, nil
+	}
+	r.types = types(d, domain, name)
+	return r, nil
+}
+
+// covers says whether a rule or a native maps an operator at a version.
+func covers(d *namespace.Dictionary, domain, name string, v int64) bool {
+	if (namespace.Namespace{Dictionary: d, Version: v}).Op(name) == nil && v >= d.First {
+		return false
+	}
+	if domain == "" && slices.Contains(onnx.Control(), name) {
+		return true
+	}
+	for _, r := range rules(domain, name) {
+		if r.Refuses == "" && v >= r.From && (r.To < 0 || v <= r.To) && v >= oldest(d, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// oldest is the first version that has an operator, as far as the dictionary knows.
+func oldest(d *namespace.Dictionary, name string) int64 {
+	if h := d.History(name); len(h) > 0 {
+		return h[0].Since
+	}
+	return 1
+}
+
+func rules(domain, name string) []*mapping.Rule {
+	var out []*mapping.Rule
+	for _, t := range mapping.TablesFor("onnx", nil) {
+		for _, r := range t.Rules {
+			if t.Hop == 0 && r.Domain == domain && r.Op == name {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func refusal(domain, name string) string {
+	for _, r := range rules(domain, name) {
+		if r.Refuses != "" {
+			return r.Refuses
+		}
+	}
+	return "no rule maps it"
+}
+
+// probes are the shapes that inputs of a probe have: all the first, or the first one the first and the others the second.
+var probes = [][2][]int64{{{2, 3}, {2, 3}}, {{2, 2}, {2, 2}}, {{1, 4, 4, 4}, {1, 4, 4, 4}}, {{1, 4, 4, 4}, {4}}, {{2, 3}, {}}, {{4}, {4}}, {{}, {}}}
+
+// types tries every element type that tapc has and the dictionary allows.
+func types(d *namespace.Dictionary, domain, name string) string {
+	op := namespace.Namespace{Dictionary: d, Version: d.Last}.Op(name)
+	if op == nil || len(op.In) == 0 {
+		return "as declared"
+	}
+	for _, shapes := range probes {
+		var good []string
+		for _, typ := range op.Allowed(op.In[0].Type) {
+			dtype := namespace.DType(typ)
+			if dtype != scalar.Invalid && probe(op, domain, d.Last, dtype, shapes) {
+				good = append(good, dtype.String())
+			}
+		}
+		if len(good) > 0 {
+			return summary(op, good)
+		}
+	}
+	return "as declared"
+}
+
+// summary names all types together where nothing is missing that tapc has.
+func summary(op *namespace.Op, good []string) string {
+	var missing []string
+	for _, typ := range op.Allowed(op.In[0].Type) {
+		if dtype := namespace.DType(typ); dtype != scalar.Invalid && !slices.Contains(good, dtype.String()) {
+			missing = append(missing, dtype.String())
+		}
+	}
+	slices.Sort(good)
+	if len(good) > 6 && len(missing) == 0 {
+		return fmt.Sprintf("all %d that ONNX allows and tapc has", len(good))
+	}
+	return strings.Join(good, ", ")
+}
+
+// probe maps a graph of the one operator.
+func probe(op *namespace.Op, domain string, version int64, dtype scalar.DType, shapes [2][]int64) bool {
+	g := &mapping.Graph{Namespace: "onnx", Versions: map[string]int64{"": 28, domain: version}, Consts: map[string]*mapping.Data{}}
+	node := &mapping.Op{Type: op.Name, Domain: domain}
+	for i, p := range op.In {
+		if p.Optional {
+			break
+		}
+		for k := range max(1, p.Least) {
+			t := dtype
+			if p.Type != op.In[0].Type {
+				t = other(op, p.Type)
+			}
+			shape := shapes[min(i, 1)]
+			port := mapping.Port{Name: fmt.Sprintf("x%d_%d", i, k), DType: t, Ranked: true}
+			for _, n := range shape {
+				port.Shape = append(port.Shape, mapping.Size{Value: n})
+			}
+			g.Inputs = append(g.Inputs, port)
+			node.In = append(node.In, port.Name)
+		}
+	}
+	node.Out = []string{"y"}
+	g.Outputs = []mapping.Port{{Name: "y"}}
+	for _, a := range op.Attrs {
+		if v, ok := guess(a); ok && a.Required {
+			node.Attrs = append(node.Attrs, mapping.Attr{Name: a.Name, Value: v})
+		}
+	}
+	slices.SortFunc(node.Attrs, func(a, b mapping.Attr) int { return strings.Compare(a.Name, b.Name) })
+	g.Ops = []*mapping.Op{node}
+	_, _, err := onnx.Import(context.Background(), &onnx.Model{Graph: g}, onnx.Options{})
+	return err == nil
+}
+
+// other gives a type for an input that does not have the type of the first.
+func other(op *namespace.Op, typ string) scalar.DType {
+	allowed := op.Allowed(typ)
+	for _, want := range []string{"int64", "float32", "boolean", "uint8"} {
+		if slices.ContainsFunc(allowed, func(t string) bool { return namespace.DType(t).String() == want }) {
+			d, _ := scalar.ParseDType(want)
+			return d
+		}
+	}
+	return scalar.Float32
+}
+
+// guess gives a value for an attribute that must be there.
+func guess(a namespace.Attr) (mapping.Value, bool) {
+	switch {
+	case a.Type == "string" && len(a.Words) > 0:
+		return mapping.StringValue(a.Words[0]), true
+	case a.Type == "string":
+		return mapping.StringValue("LEFT"), true
+	case a.Type == "int":
+		return mapping.IntValue(1), true
+	case a.Type == "ints":
+		return mapping.IntsValue([]int64{2, 2}), true
+	case a.Type == "float":
+		return mapping.FloatValue(1), true
+	}
+	return mapping.Value{}, false
+}
