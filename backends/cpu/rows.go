@@ -30,6 +30,10 @@ type rows struct {
 	kept   map[int]bool // statements whose values are kept for the row
 	done   map[int]bool // those that are computed already
 	p      *point
+
+	streamed bool // some results go past the caches
+	sweeps   int  // along a row
+	swept    int  // of them so far
 }
 
 // maxKept bounds the bytes that a row keeps, which are on the stack.
@@ -108,10 +112,9 @@ func (r *rows) folded(loop int) bool {
 func (r *rows) chooseKept() {
 	uses := map[int]int{}
 	for i, s := range r.k.Statements {
-		sweeps := 0
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Reduce {
-				sweeps++
+				r.sweeps++
 				for _, x := range r.needs(e) {
 					uses[x]++
 				}
@@ -119,6 +122,7 @@ func (r *rows) chooseKept() {
 			return e.Op != scalar.Reduce
 		})
 		if s.Store >= 0 && r.wide(i) {
+			r.sweeps++
 			for _, x := range r.needs(s.Value) {
 				uses[x]++
 			}
@@ -238,6 +242,12 @@ func (r *rows) cell() {
 	r.Line("")
 	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
 	pointers(r.Text, r.e, r.k, r.used())
+	for i, o := range r.k.Operands {
+		if o.Mode == schedule.Write && r.streams(i) {
+			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
+			r.Line("(void)aligned%d;", i)
+		}
+	}
 	for _, a := range r.outer {
 		r.Line("(void)%s;", a.variable)
 	}
@@ -291,7 +301,12 @@ func (r *rows) statement(i int, s schedule.Statement) {
 		}
 		return e.Op != scalar.Reduce
 	})
-	r.p.statements(r.Text, []int{i})
+	if s.Store < 0 {
+		r.p.statements(r.Text, []int{i})
+		return
+	}
+	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
+	r.Line("%s;", r.storeAt(int(s.Store), r.p.v.expr(s.Value, r.n, r.p)))
 }
 
 // overOf gives the axes that a wide statement runs along beside the free ones, and overLoops those of some loops.
@@ -347,6 +362,9 @@ func (r *rows) task() {
 		r.Line("k%d_cell(b%s);", r.number, r.coordinates(""))
 	}
 	r.Close()
+	if r.streamed {
+		r.Line("tapc_fence();")
+	}
 	r.Close()
 }
 
@@ -371,4 +389,38 @@ func (r *rows) vectors(cut bool) {
 		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
 	}
 	r.Line("%sk%d_cell(b%s, %d, %d);", last, r.number, r.coordinates(""), whole, live)
+}
+
+// streamBytes is the size from which results go past the caches: nothing of them would be left there for whoever reads them.
+const streamBytes = 32 << 20
+
+// streams says whether the values of an operand are written past the caches: whole vectors to the end, at addresses of which
+// the first decides whether all are multiples of a vector.
+func (r *rows) streams(operand int) bool {
+	o, v := r.k.Operands[operand], r.r.Views[operand]
+	vector := int64(r.n)
+	if r.e.buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
+		return false
+	}
+	for _, a := range append(slices.Clone(r.outer), r.fold...) {
+		if a.Step(v)%vector != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// storeAt writes a vector of results.
+func (r *rows) storeAt(operand int, x value) string {
+	plain := r.p.store(operand, x)
+	if !r.streams(operand) || r.p.along < 0 || x.typ == scalar.Bool || r.p.count != "n" && r.p.count != fmt.Sprint(r.n) {
+		return plain
+	}
+	r.streamed = true
+	whole := fmt.Sprintf("aligned%d", operand)
+	if r.p.count == "n" {
+		whole = fmt.Sprintf("n == %d && %s", r.n, whole)
+	}
+	at := fmt.Sprintf("p%d + %s", operand, r.p.offset(r.p.views[operand]))
+	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.v.stream(x.typ, r.n, at, r.e.v.splat(x, r.n).text), plain)
 }

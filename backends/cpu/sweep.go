@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -21,6 +22,7 @@ type sweep struct {
 	name   string       // of the accumulator
 	value  value        // what the accumulator holds
 	unroll int64        // accumulators
+	inside point        // of the row
 }
 
 // sumBlock is how many values a float sum adds before it starts a new partial sum.
@@ -48,11 +50,13 @@ func (w *sweep) write(body *scalar.Expr, over []axis) {
 		inside.axes = append(inside.axes, axis{w.lane.Dim, "j"})
 		inside.along = len(inside.axes) - 1
 	}
-	w.p = &inside
+	w.inside = inside
+	w.p = &w.inside
 	if w.reduce != nil {
 		w.declare(body)
 	}
 	w.loops(body, over, w.name)
+	w.swept++
 	if w.reduce != nil {
 		outside.sums[w.reduce] = w.folded()
 	}
@@ -175,6 +179,7 @@ func (w *sweep) lanes(body *scalar.Expr, acc string) {
 			w.Open("for (int u = 0; u < %d; u++) {", count)
 			w.Line("const int64_t j = %s + u * %d;", from, n)
 			w.Line("(void)j;")
+			w.prefetch()
 			w.once(body, acc+"[u]", "")
 			w.Close()
 		}
@@ -242,20 +247,48 @@ func (w *sweep) keptAt(i int) string {
 	return fmt.Sprintf("kept%d + (%s) * %d + j", i, at, width)
 }
 
+// prefetch asks for the next row while this one is worked on: the sweeps behind the first, which find this row in a cache, each
+// ask for their part of it.
+func (w *sweep) prefetch() {
+	if w.swept == 0 || w.sweeps < 2 || len(w.outer) == 0 || len(w.fold) > 0 {
+		return
+	}
+	next := w.outer[len(w.outer)-1]
+	for _, i := range w.used() {
+		o, v := w.k.Operands[i], w.r.Views[i]
+		if o.Mode != schedule.Read || next.Step(v) == 0 || w.lane.Step(v) != 1 || w.e.buffers[o.Buffer].Bytes < prefetchBytes {
+			continue
+		}
+		parts := int64(w.sweeps - 1)
+		at := fmt.Sprintf("p%d + %s + j", i, offsetText(start(w.k, v)+next.Step(v)+int64(w.swept-1)*w.lane.Extent/parts, w.outer, v))
+		if parts > 1 {
+			at += fmt.Sprintf(" / %d", parts)
+		}
+		w.Line("__builtin_prefetch(%s, 0, 2);", at)
+	}
+}
+
+// prefetchBytes is the size of operands that are not in a cache near by.
+const prefetchBytes = 2 << 20
+
 // once writes one vector of the sweep: with only some live lanes if live says how many.
 func (w *sweep) once(body *scalar.Expr, acc, live string) {
 	before := maps.Clone(w.p.locals)
 	done := maps.Clone(w.done)
 	x := w.body(body)
 	if w.reduce == nil {
-		w.Line("%s;", w.p.store(int(w.k.Statements[w.store].Store), x))
+		w.Line("%s;", w.storeAt(int(w.k.Statements[w.store].Store), x))
 	} else {
 		x = w.p.v.splat(x, w.n)
 		if live != "" {
 			x = w.p.v.only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
 		}
 		sum := value{text: acc, typ: w.value.typ, mask: w.value.mask}
-		next := w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, []value{sum, x}, false)
+		args := []value{sum, x}
+		if w.reduce.Monoid == scalar.Min || w.reduce.Monoid == scalar.Max {
+			args = []value{x, sum} // where the first is NaN is known before the sum is
+		}
+		next := w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, args, false)
 		text := next.text
 		if next.typ == scalar.Bool {
 			text = w.p.v.mask(next, w.value.mask, w.n)

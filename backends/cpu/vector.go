@@ -90,6 +90,7 @@ type value struct {
 	typ     scalar.DType
 	uniform bool
 	number  bool // a constant that is not NaN
+	zero    bool // a constant that is 0 or -0
 	mask    int  // bytes of a lane of a truth vector; a uniform truth is 0 or 1
 }
 
@@ -111,6 +112,26 @@ func (v *vectors) store(d scalar.DType, n int, address, vector, count string) st
 			"  else __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n", elementName(d), n, cexpr.CType(d), t, n, t)
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, address, vector, count)
+}
+
+// stream writes a whole vector past the caches, to an address that is a multiple of its size. A fence must follow before other
+// threads read it.
+func (v *vectors) stream(d scalar.DType, n int, address, vector string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_stream_%sx%d", elementName(d), n), func() string {
+		builtin := map[int]string{64: "movntps512", 32: "movntps256", 16: "movntps"}[n*d.Size()]
+		text := fmt.Sprintf("TAPC_FN void tapc_stream_%sx%d(%s *p, %s v) {\n#if defined(__clang__)\n"+
+			"  __builtin_nontemporal_store(v, (%s *)p);\n", elementName(d), n, cexpr.CType(d), t, t)
+		if builtin != "" {
+			macro := map[int]string{64: "__AVX512F__", 32: "__AVX__", 16: "__SSE__"}[n*d.Size()]
+			text += fmt.Sprintf("#elif defined(%s)\n  __builtin_ia32_%s((float *)p, (%s)v);\n", macro, builtin, v.typ(scalar.Float32, n*d.Size()/4))
+		}
+		return text + fmt.Sprintf("#else\n  *(%s *)p = v;\n#endif\n}\n", t)
+	})
+	v.define("tapc_fence", func() string {
+		return "TAPC_FN void tapc_fence(void) {\n#if defined(__SSE__)\n  __builtin_ia32_sfence();\n#else\n  __atomic_thread_fence(__ATOMIC_SEQ_CST);\n#endif\n}\n"
+	})
+	return fmt.Sprintf("%s(%s, %s)", name, address, vector)
 }
 
 // gather reads n live values that stand step elements apart.

@@ -29,7 +29,8 @@ func canVectorize(e *scalar.Expr) bool {
 func (v *vectors) expr(e *scalar.Expr, n int, l leaves) value {
 	switch e.Op {
 	case scalar.Const:
-		return value{text: v.w.Const(e.Value), typ: e.Type, uniform: true, number: e.Value.F == e.Value.F}
+		return value{text: v.w.Const(e.Value), typ: e.Type, uniform: true, number: e.Value.F == e.Value.F,
+			zero: e.Value.F == 0}
 	case scalar.Load:
 		return l.load(e.Ref)
 	case scalar.Local:
@@ -110,11 +111,33 @@ func (v *vectors) choose(n int, c, a, b value) value {
 }
 
 func (v *vectors) pick(t, mask, c, a, b string) string {
-	name := v.define("tapc_pick_"+strings.TrimPrefix(t, "tapc_"), func() string {
+	short := strings.TrimPrefix(t, "tapc_")
+	name := v.define("tapc_pick_"+short, func() string {
 		return fmt.Sprintf("TAPC_FN %s tapc_pick_%s(%s c, %s a, %s b) { return (%s)((c & (%s)a) | (~c & (%s)b)); }\n",
-			t, strings.TrimPrefix(t, "tapc_"), mask, t, t, t, mask, mask)
+			t, short, mask, t, t, t, mask, mask)
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, c, a, b)
+}
+
+// greater gives a where it is greater (or with "<" less) than b, else b, which processors have an instruction for.
+func (v *vectors) greater(d scalar.DType, n int, sign, a, b string) string {
+	short := fmt.Sprintf("%sx%d", elementName(d), n)
+	t, word := v.typ(d, n), map[string]string{">": "greater", "<": "less"}[sign]
+	name := v.define(fmt.Sprintf("tapc_%s_%s", word, short), func() string {
+		plain := "  return " + v.pick(t, v.maskType(d.Size(), n), fmt.Sprintf("a %s b", sign), "a", "b") + ";\n"
+		do := map[string]string{">": "max", "<": "min"}[sign] + map[scalar.DType]string{scalar.Float32: "ps", scalar.Float64: "pd"}[d]
+		switch n * d.Size() {
+		case 64:
+			plain = fmt.Sprintf("#if !defined(__AVX512F__)\n%s#elif defined(__clang__)\n  return __builtin_ia32_%s512(a, b, 4);\n"+
+				"#else\n  return __builtin_ia32_%s512_mask(a, b, a, -1, 4);\n#endif\n", plain, do, do)
+		case 32:
+			plain = fmt.Sprintf("#if defined(__AVX__)\n  return __builtin_ia32_%s256(a, b);\n#else\n%s#endif\n", do, plain)
+		case 16:
+			plain = fmt.Sprintf("#if defined(__SSE2__)\n  return __builtin_ia32_%s(a, b);\n#else\n%s#endif\n", do, plain)
+		}
+		return fmt.Sprintf("TAPC_FN %s tapc_%s_%s(%s a, %s b) {\n%s}\n", t, word, short, t, t, plain)
+	})
+	return fmt.Sprintf("%s(%s, %s)", name, a, b)
 }
 
 // compare gives a truth vector.
@@ -207,27 +230,26 @@ func (v *vectors) extreme(op scalar.Op, n int, a, b value) value {
 	}
 	name := v.define(fmt.Sprintf("tapc_%v_%sx%d", op, elementName(a.typ), n), func() string {
 		return fmt.Sprintf("TAPC_FN %s tapc_%v_%sx%d(%s a, %s b) { return %s; }\n", t, op, elementName(a.typ), n, t, t,
-			v.pick(t, m, fmt.Sprintf("(%s)((a %s b) | (a != a))", m, sign), "a", "b"))
+			v.pick(t, m, "a != a", "a", v.greater(a.typ, n, sign, "a", "b")))
 	})
 	return value{text: fmt.Sprintf("%s(%s, %s)", name, a.text, b.text), typ: a.typ}
 }
 
-// clamp is extreme with a constant on one side, which is not NaN: one comparison does.
+// clamp is extreme with a constant on one side, which is not NaN.
 func (v *vectors) clamp(op scalar.Op, n int, args []value) (value, bool) {
 	x, bound := args[0], args[1]
 	if !x.typ.IsFloat() || x.uniform || !bound.number {
 		return value{}, false
 	}
-	t, m := v.typ(x.typ, n), v.maskType(x.typ.Size(), n)
-	word, sign := "floor", "<="
-	if op == scalar.Min {
-		word, sign = "ceiling", ">="
+	sign := "<"
+	if op == scalar.Max {
+		sign = ">"
 	}
-	name := v.define(fmt.Sprintf("tapc_%s_%sx%d", word, elementName(x.typ), n), func() string {
-		return fmt.Sprintf("TAPC_FN %s tapc_%s_%sx%d(%s a, %s b) { return %s; } // b is a number\n", t, word, elementName(x.typ), n, t, t,
-			v.pick(t, m, fmt.Sprintf("(%s)(a %s b)", m, sign), "b", "a"))
-	})
-	return value{text: fmt.Sprintf("%s(%s, %s)", name, x.text, v.splat(bound, n).text), typ: x.typ}, true
+	text := v.greater(x.typ, n, sign, v.splat(bound, n).text, x.text)
+	if bound.zero { // of -0 and 0 the second
+		text = fmt.Sprintf("(%s + %s)", text, bound.text)
+	}
+	return value{text: text, typ: x.typ}, true
 }
 
 // cast converts; what C does not define is left to lanewise.

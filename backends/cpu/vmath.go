@@ -130,15 +130,23 @@ func (m mathType) exp(op scalar.Op) string {
 	if op == scalar.Exp2 {
 		least, most = least/math.Ln2, most/math.Ln2
 	}
-	text := fmt.Sprintf("  x = $pick(x > %s, %s + ($V){0}, x);\n  x = $pick(x < %s, %s + ($V){0}, x);\n", m.c(most), m.c(most), m.c(least), m.c(least))
+	text := fmt.Sprintf("  x = %s;\n  x = %s;\n", m.v.greater(m.d, m.n, "<", m.c(most)+" + ($V){0}", "x"), m.v.greater(m.d, m.n, ">", m.c(least)+" + ($V){0}", "x"))
 	if op == scalar.Exp {
 		text += m.power("x")
 	} else {
 		terms := map[scalar.DType]int{scalar.Float32: 6, scalar.Float64: 12}[m.d]
 		text += m.split("x", 1) + fmt.Sprintf("  const $V r = (x - n) * %s;\n  const $V p = r * r * %s + r;\n", m.c(math.Ln2), m.series("r", 2, 1, terms, 1))
 	}
-	return text + "  const $I half = ($I)k >> 1;\n" +
+	scale := "  const $I half = ($I)k >> 1;\n" +
 		"  return (p + 1) * ($V)(($U)(half + $bias) << $mantissa) * ($V)(($U)(($I)k - half + $bias) << $mantissa);\n"
+	if m.n*m.d.Size() != 64 {
+		return text + scale
+	}
+	letter, mask := "s", "65535"
+	if m.d == scalar.Float64 {
+		letter, mask = "d", "255"
+	}
+	return text + fmt.Sprintf("#if defined(__AVX512F__)\n  (void)k;\n  return __builtin_ia32_scalefp%s512_mask(p + 1, n, p, (unsigned short)%s, 4);\n#else\n%s#endif\n", letter, mask, scale)
 }
 
 // log writes the natural logarithm: of x = 2^e (1 + f), with f small, e ln 2 + log(1 + f), which is a series in s = f / (2 + f).
@@ -178,7 +186,7 @@ func (m mathType) tanh() string {
 	}
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V z = x * x;\n  $V y = ($V)(($I)x ^ sign) * 2;\n" +
 		fmt.Sprintf("  const $I small = y < %s;\n  const $V low = x * z * %s + x;\n", m.c(1.2), m.polynomial("z", near...)) +
-		fmt.Sprintf("  y = $pick(y > %s, %s + ($V){0}, y);\n", m.c(most), m.c(most)) + m.power("y") +
+		fmt.Sprintf("  y = %s;\n", m.v.greater(m.d, m.n, "<", m.c(most)+" + ($V){0}", "y")) + m.power("y") +
 		"  const $V scale = ($V)((k + $bias) << $mantissa);\n  const $V e = scale * p + (scale - 1);\n" +
 		"  return ($V)(($I)$pick(small, low, e / (e + 2)) | sign);\n"
 }
@@ -190,7 +198,7 @@ func (m mathType) erf() string {
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V y = ($V)(($I)x ^ sign), z = x * x;\n" +
 		fmt.Sprintf("  const $V low = x * %s + x;\n", m.polynomial("z", 0.128379165914, -0.37612627136, 0.112836001758, -0.0268544445625,
 			0.00518953527781, -0.000802084071355, 7.88911757925e-5)) +
-		"  const $V c = $pick(y > 4, 4 + ($V){0}, y);\n" +
+		fmt.Sprintf("  const $V c = %s;\n", m.v.greater(m.d, m.n, "<", "4 + ($V){0}", "y")) +
 		fmt.Sprintf("  const $V q = %s;\n", m.polynomial("c", -0.000332707133369, -1.12712242472, -0.638093691221, -0.103147857732,
 			0.0218562577208, -0.00295186308346, 0.000186775584658)) +
 		fmt.Sprintf("  const $V high = ($V)(($I)(1 - %s) | sign);\n", exp.text) +

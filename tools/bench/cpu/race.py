@@ -34,8 +34,18 @@ rng = np.random.default_rng(1)
 now = time.process_time if THREADS == 1 else time.perf_counter
 
 
+def empty(*shape):
+    """An array at an address that is a multiple of 64, as the frameworks' own are."""
+    n = int(np.prod(shape)) * 4
+    raw = np.empty(n + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip:skip + n].view(np.float32).reshape(shape)
+
+
 def normal(*shape):
-    return rng.standard_normal(shape, dtype=np.float32)
+    out = empty(*shape)
+    out[...] = rng.standard_normal(shape, dtype=np.float32)
+    return out
 
 
 class Tapc:
@@ -91,7 +101,7 @@ class Onnx:
         binding = session.io_binding()
         for k, v in self.inputs.items():
             binding.bind_cpu_input(k, v)
-        results = {k: np.empty(s, np.float32) for k, s in self.shapes.items()}
+        results = {k: empty(*s) for k, s in self.shapes.items()}
         for k, v in results.items():
             binding.bind_output(k, "cpu", 0, np.float32, v.shape, v.ctypes.data)
         return lambda keep=(self, results): session.run_with_iobinding(binding)
@@ -163,7 +173,7 @@ def tensor(name, *shape):
 
 
 def gemm(m, n, k, constant):
-    x, w, z = normal(m, k), normal(k, n), np.empty((m, n), np.float32)
+    x, w, z = normal(m, k), normal(k, n), empty(m, n)
     graph = tensor("x", m, k) + tensor("w", k, n) + tensor("z", m, n) + "%mm = operation op:matmul (X: %x, Y: %w) -> (Z: %z)\n"
     name = f"gemm_{m}x{n}x{k}_{'const' if constant else 'input'}"
     t = Tapc(name, graph, [x] if constant else [x, w], [z], {"w": w} if constant else None)
@@ -197,7 +207,7 @@ for shape in ("256x256x256", "512x512x512", "1024x1024x1024", "2048x2048x2048", 
 
 def mlp(batch):
     sizes = [784, 512, 512, 10]
-    x, z = normal(batch, 784), np.empty((batch, 10), np.float32)
+    x, z = normal(batch, 784), empty(batch, 10)
     weights, graph, nodes, at = {}, tensor("x", batch, 784), [], "x"
     for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
         weights[f"w{i}"], weights[f"b{i}"] = normal(k, n) / np.float32(k) ** np.float32(0.5), normal(n)
@@ -246,7 +256,7 @@ for b in (1, 256):
 def rows(op, arrays, reference, onnx_nodes, torch_function, jax_function):
     """One operation on matrices of 4096 rows, or a chain of them; arrays gives the inputs by name."""
     name = op[0]
-    out = np.empty_like(arrays[0][1])
+    out = empty(*arrays[0][1].shape)
     graph = "".join(tensor(k, *v.shape) for k, v in arrays) + op[1]
     t = Tapc(name, graph, [v for _, v in arrays], [out])
     t()
