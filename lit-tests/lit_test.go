@@ -23,7 +23,7 @@ import (
 )
 
 // commands are the programs for RUN lines, by package.
-var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu"}
+var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu", "./plugins/examples/cpu-backend"}
 
 func TestLit(t *testing.T) {
 	root, err := filepath.Abs("..")

@@ -55,7 +55,7 @@ type Backend struct {
 // Work is what passes and back ends have in common: the graph, their options and the ways to report.
 type Work struct {
 	Graph *ir.Graph
-	// Log goes to tapc as structured records; tapc shows them with --log.
+	// Log goes to tapc as structured records; tapc shows them with --verbose.
 	Log *slog.Logger
 
 	settings settings
@@ -72,7 +72,7 @@ type Context struct {
 // Unchanged says that the pass left the graph as it was, which saves sending it back.
 func (c *Context) Unchanged() { c.unchanged = true }
 
-// Count adds to one of the pass's statistics, which tapc lists with --statistics.
+// Count adds to one of the pass's statistics, which tapc lists with --stats.
 func (c *Context) Count(name string, n int64) {
 	for i := range c.counts {
 		if c.counts[i].name == name {

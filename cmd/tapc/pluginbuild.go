@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir/diag"
@@ -68,7 +69,7 @@ func (s *pluginSet) backend(text string) (*pluginBackend, []pipeline.Setting, er
 		row := pipeline.Pass{Name: b.Name, Options: b.Options}
 		p, err := pipeline.ParsePipeline(text, &pipeline.Table{Passes: []pipeline.Pass{row}})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, inFlag(err, "--backend")
 		}
 		if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
 			return nil, nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", text)
@@ -79,4 +80,13 @@ func (s *pluginSet) backend(text string) (*pluginBackend, []pipeline.Setting, er
 		return nil, nil, diag.Usage("--backend %q: no plugin provides a back end; name one with --plugin or install one", text)
 	}
 	return nil, nil, unknown("back end", name, names)
+}
+
+// inFlag gives the findings of a parser that reads the text of another flag.
+func inFlag(err error, flag string) error {
+	list := slices.Clone(diag.FromError(err))
+	for i := range list {
+		list[i].Location.File = flag
+	}
+	return &diag.StatusError{Status: diag.ExitUsage, Err: list}
 }

@@ -60,7 +60,7 @@ func (a *app) pluginNewCommand() *cobra.Command {
 		if mod.sums == nil {
 			a.printf("  go mod tidy\n")
 		}
-		a.printf("  go test ./...\n  go build\n  tapc opt --plugin ./%s --passes=%s MODEL\n", name, name)
+		a.printf("  go test ./...\n  go build\n  tapc opt --plugin ./%s --passes=%s model.tap\n", name, name)
 		return nil
 	})
 }
