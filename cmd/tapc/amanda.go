@@ -7,8 +7,10 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/mapping"
@@ -168,4 +170,74 @@ func refersToFiles(ops []*amanda.Op) bool {
 		}
 	}
 	return false
+}
+
+// translateInto writes a graph as an Amanda graph in a vocabulary that is named, by the rules that lead from one operator of that to one
+// kernel.
+func (a *app) translateInto(ctx context.Context, name, from, into string, out *outputFlags) error {
+	n, err := findNamespace(into)
+	if err != nil {
+		return err
+	}
+	framework, domain, _ := strings.Cut(n.Name, "/")
+	to := formNamed(out.to)
+	if to == nil && out.file != stdName {
+		to = formOfName(out.file)
+	}
+	if to == nil {
+		to = formNamed("amanda")
+	}
+	if !strings.HasPrefix(to.name, "amanda") || domain != "" && n.String() != namespace.Own {
+		return diag.Usage("--into %s: expected an Amanda form and a vocabulary such as onnx/17", into)
+	}
+	g, err := a.loadAs(name, from)
+	if err != nil {
+		return err
+	}
+	ag, err := a.back(ctx, g, framework, n)
+	if err != nil {
+		return err
+	}
+	return a.writeFile(ctx, out.file, func(w io.Writer) error {
+		if to.name == "amanda-json" {
+			return amanda.WriteJSON(w, ag)
+		}
+		return amanda.Write(w, ag)
+	})
+}
+
+// back maps a program back into a vocabulary, and holds the result to it.
+func (a *app) back(ctx context.Context, g *ir.Graph, framework string, n namespace.Namespace) (*amanda.Graph, error) {
+	if n.String() == namespace.Own {
+		return amanda.FromIR(g)
+	}
+	o, err := a.imports.options()
+	if err != nil {
+		return nil, err
+	}
+	loader := &constants.Loader{Dir: a.dirOf(g)}
+	defer loader.Close()
+	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Tables),
+		Library: o.Library, Constants: loader.Load})
+	if err != nil {
+		return nil, err
+	}
+	if n.Op("Const") != nil {
+		constantOps(fg)
+	}
+	namespace.Complete(fg)
+	if err := namespace.Check(fg, nil).Err(); err != nil {
+		return nil, err
+	}
+	return amanda.Lift(fg)
+}
+
+// constantOps turns a graph's constants into operators, as TensorFlow has them.
+func constantOps(fg *mapping.Graph) {
+	for _, name := range slices.Sorted(maps.Keys(fg.Consts)) {
+		d := fg.Consts[name]
+		fg.Ops = append(fg.Ops, &mapping.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []mapping.Attr{
+			{Name: "dtype", Value: mapping.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: mapping.Value{Kind: mapping.DataKind, Data: d}}}})
+		delete(fg.Consts, name)
+	}
 }

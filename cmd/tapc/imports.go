@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -69,6 +70,9 @@ func (f *importFlags) options() (onnx.Options, error) {
 		t, err := mapping.Parse(file, string(text))
 		if err == nil {
 			err = t.Check(kernels.Builtin())
+		}
+		if err == nil {
+			err = namespace.CheckTable(t)
 		}
 		if err != nil {
 			return o, err

@@ -15,7 +15,9 @@ What a form writes, it also reads, dot excepted, and the graph is the same; text
 exact about ids and order only with --with=ids,order.
 
 A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
-kernels, except into the Amanda forms: these keep its vocabulary.
+kernels, except into the Amanda forms: these keep its vocabulary. With --into, an
+Amanda graph is written in another one, if rules lead from one operator of that to
+each kernel of the graph; what they do not is listed.
 
 ` + withHelp
 
@@ -27,12 +29,16 @@ func (a *app) translateCommand() *cobra.Command {
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
+	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph in, such as onnx/17; default: that of a foreign graph, else that of tapc's kernels")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := formFlag("--from", *from, true); err != nil {
 			return err
 		}
 		if err := out.check(); err != nil {
 			return err
+		}
+		if *into != "" {
+			return a.translateInto(ctx, fileArg(args), *from, *into, out)
 		}
 		if done, err := a.translateForeign(ctx, fileArg(args), *from, out); done || err != nil {
 			return err

@@ -68,3 +68,6 @@ func (r *Rule) Signature() string {
 	}
 	return name
 }
+
+// File gives the name of the file that the table was read from.
+func (t *Table) File() string { return t.file }

@@ -73,6 +73,21 @@ func (c *checker) graph(g *mapping.Graph, outer *scope) {
 		return
 	}
 	defer func() { c.depth-- }()
+	s := c.scopeOf(g, outer)
+	for _, op := range Order(g.Ops) {
+		c.op(s, op)
+		for _, a := range op.Attrs {
+			for _, v := range append([]mapping.Value{a.Value}, a.Value.List...) {
+				if v.Graph != nil {
+					c.graph(v.Graph, s)
+				}
+			}
+		}
+	}
+}
+
+// scopeOf gives the scope of a graph, with the types of its inputs and constants.
+func (c *checker) scopeOf(g *mapping.Graph, outer *scope) *scope {
 	s := &scope{types: map[string]string{}, outer: outer, versions: g.Versions}
 	for _, p := range g.Inputs {
 		s.types[p.Name] = ""
@@ -86,16 +101,7 @@ func (c *checker) graph(g *mapping.Graph, outer *scope) {
 			s.types[name] = TypeName(d.DType)
 		}
 	}
-	for _, op := range Order(g.Ops) {
-		c.op(s, op)
-		for _, a := range op.Attrs {
-			for _, v := range append([]mapping.Value{a.Value}, a.Value.List...) {
-				if v.Graph != nil {
-					c.graph(v.Graph, s)
-				}
-			}
-		}
-	}
+	return s
 }
 
 // Order sorts operations so that values are there before they are used, in their own order where there is a choice. Those of a cycle
@@ -279,8 +285,9 @@ func fits(typ string, v mapping.Value) bool {
 	return v.Kind == mapping.List && !slices.ContainsFunc(v.List, func(x mapping.Value) bool { return !fits(part, x) })
 }
 
-// types binds the operator's type variables by what is known of its inputs and attributes, and gives its outputs their types.
-func (c *checker) types(s *scope, op *mapping.Op, formal *Op) {
+// types binds the operator's type variables by what is known of its inputs and attributes, gives its outputs their types, and returns what
+// the variables stand for.
+func (c *checker) types(s *scope, op *mapping.Op, formal *Op) map[string]string {
 	bound := map[string]string{}
 	by := map[string]string{}
 	bind := func(typ, found, what string) {
@@ -318,6 +325,7 @@ func (c *checker) types(s *scope, op *mapping.Op, formal *Op) {
 		}
 		s.types[name] = t
 	}
+	return bound
 }
 
 // knows says whether a type is a variable with a set, or a type that is none at all; a variable without a set may be anything.
@@ -352,4 +360,30 @@ func plain(typ string) string {
 		return strings.TrimSuffix(inner, ")")
 	}
 	return typ
+}
+
+// Complete sets the attributes that only repeat the type of an operator's values, such as TensorFlow's T, where an operation leaves them
+// out and the types are known, and the numbers of variadic inputs, such as N.
+func Complete(g *mapping.Graph) {
+	c := &checker{file: g.File, framework: g.Namespace, unknown: map[string]bool{}}
+	s := c.scopeOf(g, nil)
+	for _, op := range Order(g.Ops) {
+		version, _ := s.version(op.Domain)
+		n, ok := Domain(g.Namespace, op.Domain, version)
+		if !ok || n.Op(op.Type) == nil {
+			continue
+		}
+		formal := n.Op(op.Type)
+		bound := c.types(s, op, formal)
+		for _, f := range formal.Attrs {
+			_, given := op.Attr(f.Name)
+			if t := bound[f.Name]; f.Type == "type" && t != "" && !given && f.Default == nil {
+				op.Attrs = append(op.Attrs, mapping.Attr{Name: f.Name, Value: mapping.StringValue(t)})
+			}
+			if f.Name == "N" && f.Type == "int" && !given {
+				op.Attrs = append(op.Attrs, mapping.Attr{Name: f.Name, Value: mapping.IntValue(int64(len(op.In) - len(formal.In) + 1))})
+			}
+		}
+		slices.SortFunc(op.Attrs, func(a, b mapping.Attr) int { return strings.Compare(a.Name, b.Name) })
+	}
 }

@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: expected %s, found %v", name, want, n)
 		}
 	}
-	for name, want := range map[string]string{"onnx/6": "has 7 to ", "onnx/x": "has no version x", "tensorflow/2.0": "has 1.13.1", "torch": "expected one of loom, onnx, ", "": "no dictionary"} {
+	for name, want := range map[string]string{"onnx/0": "has 1 to ", "onnx/x": "has no version x", "tensorflow/2.0": "has 1.13.1", "torch": "expected one of loom, onnx, ", "": "no dictionary"} {
 		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: expected an error with %q, found %v", name, want, err)
 		}

@@ -4,7 +4,7 @@
   python namespace.py --check  fail if they are not what would be written
 
 One line is one operator at the version that changed it last (docs/namespaces.md describes the form). Nothing is left out: every domain,
-every version of an operator that an opset from 7 on can resolve to, and the function bodies that do not depend on the types of a call.
+every version of an operator, and the function bodies that do not depend on the types of a call.
 """
 
 import collections
@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, defs, numpy_helper
 
-FIRST = 7  # the oldest opset of the default domain that is kept
+FIRST = 1  # the oldest opset of the default domain that is kept
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "frontends" / "namespace" / "dict"
 FILES = {"": "onnx", "ai.onnx.ml": "onnx_ml", "ai.onnx.preview.training": "onnx_training", "ai.onnx.preview": "onnx_preview"}
 

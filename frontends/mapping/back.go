@@ -1,0 +1,463 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// BackOptions are what a mapping back is given besides the program.
+type BackOptions struct {
+	Namespace string
+	Version   int64
+	Tables    []*Table
+	Library   *kernels.Library    // nil for the built-in kernels
+	Constants reference.Constants // loads what the program names
+}
+
+// Back makes a foreign graph of an Operation Expression by the rules that lead from one operation to one kernel. A rule is tried on
+// the kernel's own inputs, with the parameters that it hands on from attributes, and holds if what it gives is that kernel with
+// the same inputs and parameters: so mapping the result gives the program back. Everything that no rule can give is in the report,
+// and the graph is nil then.
+func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, error) {
+	if opt.Library == nil {
+		opt.Library = kernels.Builtin()
+	}
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	fg := &Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*Data{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*Tensor{}, taken: map[string]bool{}, names: map[*Tensor]string{}, rules: rulesByKernel(opt)}
+	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library}, rules: map[string][]*Rule{}, report: newReport(fg)}
+	b.region = &Region{m: b.m, graph: fg, values: map[string]Value{}}
+	b.shown = &Region{m: b.m, graph: &Graph{}}
+	for _, x := range append(slices.Clone(p.Inputs), p.Outputs...) {
+		if t := b.tensor(x.Tensor); b.names[t] == "" {
+			b.taken[x.Name], b.names[t] = true, x.Name
+		}
+	}
+	for _, x := range p.Inputs {
+		fg.Inputs = append(fg.Inputs, portOf(b.tensor(x.Tensor), x.Name))
+	}
+	if err := b.constants(p); err != nil {
+		return nil, b.m.report, err
+	}
+	for _, id := range p.Compute {
+		if err := ctx.Err(); err != nil {
+			return nil, b.m.report, context.Cause(ctx)
+		}
+		b.operation(g.Node(id))
+	}
+	for _, x := range p.Outputs {
+		if name := b.names[b.tensor(x.Tensor)]; name != x.Name {
+			at := diag.Location{File: g.File, Node: x.Name}
+			b.bad = append(b.bad, diag.Errorf(CodeInput, "mapping", at, "output %q is also %q, and a value has one name", x.Name, name))
+		}
+		fg.Outputs = append(fg.Outputs, portOf(b.tensor(x.Tensor), x.Name))
+	}
+	if err := append(b.bad, diag.FromError(b.m.report.err())...).Err(); err != nil {
+		return nil, b.m.report, err
+	}
+	return fg, b.m.report, nil
+}
+
+// backer is one mapping back.
+type backer struct {
+	g       *ir.Graph
+	opt     BackOptions
+	fg      *Graph
+	m       *mapper // that tries rules
+	region  *Region
+	shown   *Region // of the program, for the report
+	rules   map[string][]*candidate
+	tensors map[ir.NodeID]*Tensor
+	taken   map[string]bool
+	names   map[*Tensor]string
+	bad     diag.List
+}
+
+// candidate is a rule that may give a kernel, and the attributes that it hands on as they are, by the parameter that they become.
+type candidate struct {
+	rule   *Rule
+	hand   []handed
+	direct bool // it is nothing but a call of the kernel
+}
+
+// handed is an attribute that becomes a parameter: as it is, or as a list of one, or as whether it is 1.
+type handed struct {
+	attr, param string
+	flag, one   bool
+}
+
+// rulesByKernel finds for every kernel the rules that call it.
+func rulesByKernel(opt BackOptions) map[string][]*candidate {
+	out := map[string][]*candidate{}
+	for _, t := range opt.Tables {
+		for _, r := range t.Rules {
+			if t.Hop != 0 || r.Refuses != "" || opt.Version < r.From || r.To >= 0 && opt.Version > r.To {
+				continue
+			}
+			find := &collector{lib: opt.Library, calls: map[string][]handed{}}
+			for _, c := range r.clauses {
+				find.walk(c.value, nil)
+			}
+			for kernel, hand := range find.calls {
+				direct := len(r.clauses) == 1 && r.clauses[0].value.kind == exprKernel && r.clauses[0].value.text == kernel
+				out[kernel] = append(out[kernel], &candidate{r, hand, direct})
+			}
+		}
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b *candidate) int { return indirect(a) - indirect(b) })
+	}
+	return out
+}
+
+func indirect(c *candidate) int {
+	if c.direct {
+		return 0
+	}
+	return len(c.rule.clauses)
+}
+
+// collector notes the kernels that a rule calls, those of functions included, and the names in the values of their parameters. Which of
+// these are attributes that are handed on is seen when the rule is tried.
+type collector struct {
+	lib   *kernels.Library
+	calls map[string][]handed
+	steps int // functions may call others many times over
+}
+
+// walk goes through an expression. In the body of a function, names stand for those in its arguments.
+func (c *collector) walk(x *expr, names map[string][]string) {
+	if c.steps++; x == nil || c.steps > 1<<12 {
+		return
+	}
+	kernel := ""
+	switch {
+	case x.kind == exprKernel:
+		kernel = x.text
+	case x.kind == exprBinary:
+		kernel = tensorOps[x.text]
+	case x.kind == exprDef:
+		inner := map[string][]string{}
+		for i, p := range x.def.params {
+			inner[p] = through(namesIn(x.args[i], nil), names)
+		}
+		c.walk(x.def.body, inner)
+	}
+	if d, ok := c.lib.Find(kernel); ok && kernel != "" {
+		c.calls[d.Name] = append(c.calls[d.Name], handedOn(x, names)...)
+	}
+	for _, a := range x.args {
+		c.walk(a, names)
+	}
+	for _, a := range x.attrs {
+		c.walk(a.value, names)
+	}
+}
+
+func handedOn(x *expr, names map[string][]string) []handed {
+	var out []handed
+	for _, a := range x.attrs {
+		v := a.value
+		for _, name := range through(namesIn(v, nil), names) {
+			out = append(out, handed{name, a.name, v.kind == exprBinary && v.text == "==", v.kind == exprList && len(v.args) == 1})
+		}
+	}
+	return out
+}
+
+// through replaces the parameters of a function by the names that they stand for.
+func through(list []string, names map[string][]string) []string {
+	if names == nil {
+		return list
+	}
+	var out []string
+	for _, n := range list {
+		out = append(out, names[n]...)
+	}
+	return out
+}
+
+func namesIn(x *expr, list []string) []string {
+	if x == nil {
+		return list
+	}
+	if x.kind == exprName && !slices.Contains(list, x.text) {
+		list = append(list, x.text)
+	}
+	for _, a := range x.args {
+		list = namesIn(a, list)
+	}
+	return list
+}
+
+// tensor gives what stands for a tensor of the program.
+func (b *backer) tensor(id ir.NodeID) *Tensor {
+	if t := b.tensors[id]; t != nil {
+		return t
+	}
+	n := tensorops.TensorOf(b.g, id)
+	t := &Tensor{DType: n.Type(), Shape: n.Range.Shape(), Label: b.g.Node(id).Label, id: ir.NoNode}
+	b.tensors[id] = t
+	return t
+}
+
+// name gives a value a name that no other has: its own, with a number if need be.
+func (b *backer) name(t *Tensor) string {
+	if name, ok := b.names[t]; ok {
+		return name
+	}
+	base, try := t.Label, t.Label
+	if base == "" {
+		base = "v"
+	}
+	for n := len(b.names); try == "" || b.taken[try]; n++ {
+		try = fmt.Sprintf("%s_%d", base, n)
+	}
+	b.taken[try], b.names[t] = true, try
+	return try
+}
+
+func portOf(t *Tensor, name string) Port {
+	p := Port{Name: name, DType: t.DType, Ranked: true}
+	for _, n := range t.Shape {
+		p.Shape = append(p.Shape, Size{Value: n})
+	}
+	return p
+}
+
+func (b *backer) constants(p *tensorops.Program) error {
+	for _, c := range p.Constants {
+		t := b.tensor(c.Tensor)
+		d := &Data{DType: t.DType, Shape: t.Shape}
+		if c.Raw && c.File != "" {
+			d.File, d.Offset = c.File, c.Offset
+		} else {
+			v, err := b.opt.Constants(c, tensorops.TensorOf(b.g, c.Tensor))
+			if err != nil {
+				return err
+			}
+			d.Bytes = v.Data
+		}
+		b.fg.Consts[b.name(t)] = d
+	}
+	return nil
+}
+
+// operation maps one operation of the program back.
+func (b *backer) operation(n *ir.Node) {
+	o := n.Body.(*tensorops.Operation)
+	kernel := o.Kernel[strings.LastIndexByte(o.Kernel, ':')+1:]
+	shown := &Op{Name: n.Label, Type: kernel, Pos: n.Pos}
+	decl, ok := b.opt.Library.Find(kernel)
+	if !ok {
+		b.m.report.fail(b.shown, shown, "no-rule", "it is no kernel of tapc")
+		return
+	}
+	want, err := b.call(decl, o)
+	if err != nil {
+		b.m.report.fail(b.shown, shown, "guard", err.Error())
+		return
+	}
+	reason := ""
+	for _, c := range b.rules[decl.Name] {
+		op, err := b.try(c, decl, want)
+		if err == nil {
+			op.Name, op.Pos = n.Label, n.Pos
+			b.fg.Ops = append(b.fg.Ops, op)
+			b.m.report.ok(b.shown, shown, c.rule.Name)
+			return
+		}
+		if reason == "" {
+			reason = fmt.Sprintf("no rule leads to it alone; %s: %v", c.rule.Name, err)
+		}
+	}
+	if reason == "" {
+		reason = "no rule leads to it"
+	}
+	b.m.report.fail(b.shown, shown, "no-rule", reason)
+}
+
+// wanted is an operation of the program: its tensors by operand, in the order of the declaration, and its parameters.
+type wanted struct {
+	in, out []*Tensor
+	at      []int // the operand of each input
+	params  ir.Attrs
+}
+
+func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, error) {
+	w := &wanted{params: o.Params}
+	for i := range decl.Operands {
+		operand := &decl.Operands[i]
+		list := o.Inputs
+		if operand.Out {
+			list = o.Outputs
+		}
+		for _, p := range list {
+			if !slices.Contains(operand.Names, p.Name) {
+				continue
+			}
+			for _, s := range p.Sel {
+				if !s.Range().Equal(tensorops.TensorOf(b.g, s.Tensor).Range) {
+					return nil, refuse("it takes or gives a part of a tensor")
+				}
+				if operand.Out {
+					w.out = append(w.out, b.tensor(s.Tensor))
+				} else {
+					w.in, w.at = append(w.in, b.tensor(s.Tensor)), append(w.at, i)
+				}
+			}
+		}
+	}
+	return w, nil
+}
+
+// try runs a rule forward on the inputs of an operation, and says how its result differs from that.
+func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*Op, error) {
+	if len(w.in) == 0 {
+		return nil, refuse("it has no inputs")
+	}
+	op := &Op{Domain: c.rule.Domain, Type: c.rule.Op}
+	var in []Value
+	for _, t := range w.in {
+		op.In = append(op.In, b.name(t))
+		in = append(in, tensorValue(t))
+	}
+	for _, t := range w.out {
+		op.Out = append(op.Out, b.name(t))
+	}
+	for _, a := range c.rule.Attrs {
+		i := slices.IndexFunc(c.hand, func(h handed) bool { return h.attr == a.Name })
+		if i < 0 || a.Ignored {
+			continue
+		}
+		if v, ok := w.params.Get(c.hand[i].param); ok {
+			x := attrOf(v, c.hand[i].flag)
+			if c.hand[i].one && len(x.List) == 1 {
+				x = x.List[0]
+			}
+			op.Attrs = append(op.Attrs, Attr{a.Name, x})
+		}
+	}
+	slices.SortFunc(op.Attrs, func(x, y Attr) int { return compareNames(x.Name, y.Name) })
+	b.m.nodes = nil
+	out, err := b.m.apply1(c.rule, b.region, op, in, b.opt.Version)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.m.nodes) != 1 {
+		return nil, refuse("it gives %d operations", len(b.m.nodes))
+	}
+	return op, b.same(decl, b.m.nodes[0], out, w)
+}
+
+func attrOf(v ir.AttrValue, flag bool) Value {
+	switch v.Kind {
+	case ir.AttrBool:
+		if flag {
+			return IntValue(v.Int)
+		}
+		return BoolValue(v.Int != 0)
+	case ir.AttrInt:
+		return IntValue(v.Int)
+	case ir.AttrFloat:
+		return FloatValue(v.Num)
+	case ir.AttrString:
+		return StringValue(v.Str)
+	case ir.AttrList:
+		out := ListValue()
+		for _, x := range v.List {
+			out.List = append(out.List, attrOf(x, false))
+		}
+		return out
+	}
+	return Value{}
+}
+
+// same says whether a node that a rule gave is the operation that is wanted.
+func (b *backer) same(decl *kernels.Decl, n *node, out []Value, w *wanted) error {
+	if d, ok := b.opt.Library.Find(n.kernel[strings.LastIndexByte(n.kernel, ':')+1:]); !ok || d != decl {
+		return refuse("it gives %s", n.kernel)
+	}
+	k := 0
+	for i := range decl.Operands {
+		for _, p := range n.in {
+			if decl.Operands[i].Out || !slices.Contains(decl.Operands[i].Names, p.port) {
+				continue
+			}
+			for _, t := range p.tensors {
+				if k >= len(w.in) || w.in[k] != t || w.at[k] != i {
+					return refuse("it takes other inputs")
+				}
+				k++
+			}
+		}
+	}
+	if k != len(w.in) || len(out) != len(w.out) {
+		return refuse("it takes or gives another number of tensors")
+	}
+	for i, v := range out {
+		if v.Tensor == nil || v.Tensor.from != n || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
+			return refuse("its result is another")
+		}
+	}
+	rank := 0
+	if len(w.in) > 0 {
+		rank = len(w.in[0].Shape)
+	}
+	for _, a := range decl.Attrs {
+		x, y := parameter(a, n.params, rank), parameter(a, w.params, rank)
+		if x != y {
+			return refuse("its parameter %s is %s, and %s is wanted", a.Name, x, y)
+		}
+	}
+	return nil
+}
+
+// parameter writes a parameter for comparison: its default where it is not given, dimensions counted from the front, numbers by value.
+func parameter(a kernels.AttrDecl, params ir.Attrs, rank int) string {
+	v, ok := params.Get(a.Name)
+	if !ok {
+		return a.Default
+	}
+	var write func(v ir.AttrValue) string
+	write = func(v ir.AttrValue) string {
+		switch v.Kind {
+		case ir.AttrBool:
+			return strconv.FormatBool(v.Int != 0)
+		case ir.AttrInt, ir.AttrFloat:
+			f, _ := v.Number()
+			if (a.Type == kernels.AxesAttr || a.Type == kernels.AxisAttr) && f < 0 {
+				f += float64(rank)
+			}
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		case ir.AttrList:
+			var parts []string
+			for _, x := range v.List {
+				parts = append(parts, write(x))
+			}
+			return strings.Join(parts, ",")
+		}
+		return v.Str
+	}
+	text := write(v)
+	if f, err := strconv.ParseFloat(a.Default, 64); err == nil && text == strconv.FormatFloat(f, 'g', -1, 64) {
+		return a.Default
+	}
+	if d, err := scalar.ParseDType(text); err == nil {
+		return d.String()
+	}
+	return text
+}
