@@ -66,8 +66,8 @@ func (r *resizer) place(x float64) (float64, bool) {
 	case "asymmetric":
 		return x / r.scale, true
 	case "half_pixel", "pytorch_half_pixel":
-		if r.coordinates == "pytorch_half_pixel" && width == 1 {
-			return -0.5, true
+		if r.coordinates == "pytorch_half_pixel" && r.extent == 1 {
+			return 0, true
 		}
 		return (x+0.5)/r.scale - 0.5, true
 	case "tf_half_pixel_for_nn":
