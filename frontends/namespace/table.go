@@ -10,8 +10,9 @@ import (
 )
 
 // CheckTable holds the rules of a table to the dictionary of its namespace: an operator is there at some version that the rule is for, with
-// the attributes that the rule reads, and has as many inputs and outputs. Domains without a dictionary are not checked. All that is
-// wrong is reported, each with its line.
+// the attributes that the rule reads, and has as many inputs and outputs. An operator that is not there at all is one of the user's
+// own, unless its name is nearly that of another. Domains without a dictionary are not checked. All that is wrong is reported, each
+// with its line.
 func CheckTable(t *mapping.Table) error {
 	var all []error
 	for _, r := range t.Rules {
@@ -34,7 +35,12 @@ func CheckTable(t *mapping.Table) error {
 func (d *Dictionary) checkRule(r *mapping.Rule) string {
 	history := d.ops[r.Op]
 	if len(history) == 0 {
-		return fmt.Sprintf("%s has no operator %s at any version", d.Name, r.Op)
+		for _, name := range sortedKeys(d.ops) {
+			if nearly(strings.ToLower(r.Op), strings.ToLower(name)) {
+				return fmt.Sprintf("%s has no operator %s at any version: did you mean %s?", d.Name, r.Op, name)
+			}
+		}
+		return "" // an operator of the user's own
 	}
 	var reach []*Op
 	for i, o := range history {
@@ -81,4 +87,22 @@ func (d *Dictionary) checkRule(r *mapping.Rule) string {
 		return fmt.Sprintf("%s has at most %d outputs, and the rule gives %d", r.Op, most, len(r.Out))
 	}
 	return ""
+}
+
+// nearly says whether one letter makes the difference between two words: one more, one less, or another.
+func nearly(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch len(b) - len(a) {
+	case 0:
+		return i == len(a) || a[i+1:] == b[i+1:]
+	case 1:
+		return a[i:] == b[i+1:]
+	}
+	return false
 }

@@ -19,7 +19,8 @@ func TestBuiltinRules(t *testing.T) {
 // Faults in a user's rules are found when they are read.
 func TestCheckTable(t *testing.T) {
 	for text, want := range map[string]string{
-		"rule Rellu (x) -> (y)\n  let y = relu(x)":                          "has no operator Rellu",
+		"rule Rellu (x) -> (y)\n  let y = relu(x)":                          "has no operator Rellu at any version: did you mean Relu?",
+		"rule Treble (x) -> (y)\n  let y = x * 3":                           "",
 		"rule Relu (x, z) -> (y)\n  let y = relu(x)":                        "at most 1 inputs, and the rule takes 2",
 		"rule Relu (x) -> (y, z)\n  let y = relu(x)":                        "at most 1 outputs",
 		"rule Relu (x) -> (y)\n  attrs alpha\n  let y = relu(x)":            "no attribute alpha",
