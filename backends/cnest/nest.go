@@ -115,8 +115,8 @@ func (n *Nest) statement(i int, s schedule.Statement) {
 	extra := n.extra(s.Over)
 	if s.Store < 0 {
 		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(extra))
-		if slices.ContainsFunc(n.Kernel.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
-			n.Line("(void)v%d;", i) // what reads it may stand in a loop of no values, which is not written
+		if n.empty() {
+			n.Line("(void)v%d;", i)
 		}
 	}
 	for _, l := range extra {
@@ -202,8 +202,12 @@ func (n *Nest) closeLanes() {
 	}
 }
 
-// Uses says whether the code of the statements names a loop's variable.
+// Uses says whether the code of the statements names a loop's variable for certain: what stands inside a loop of no values may
+// not be written.
 func (n *Nest) Uses(loop int) bool {
+	if n.empty() {
+		return false
+	}
 	for i := range n.Kernel.Operands {
 		if _, steps := n.steps(i); steps[loop] != 0 {
 			return true
@@ -217,6 +221,11 @@ func (n *Nest) Uses(loop int) bool {
 		})
 	}
 	return named
+}
+
+// empty says whether a loop of the kernel has no values.
+func (n *Nest) empty() bool {
+	return slices.ContainsFunc(n.Kernel.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
 }
 
 // steps gives the number of the element that an operand is at where all loop variables are 0, and how far each loop moves it.

@@ -131,11 +131,28 @@ func foldOne(e *Expr) *Expr {
 	values := make([]Value, len(e.Args))
 	for i, a := range e.Args {
 		if a.Op != Const || a.untyped() {
-			return foldOrder(e)
+			return foldLogic(foldOrder(e))
 		}
 		values[i] = a.Value
 	}
 	return NewConst(Apply(e.Op, e.Type, values...))
+}
+
+// foldLogic drops the side of a conjunction or disjunction that is a constant, or is decided by it.
+func foldLogic(e *Expr) *Expr {
+	if e.Type != Bool || e.Op != And && e.Op != Or {
+		return e
+	}
+	for i, a := range e.Args {
+		switch {
+		case a.Op != Const:
+		case a.Value.Bool() == (e.Op == And): // true & x, false | x
+			return e.Args[1-i]
+		default:
+			return a
+		}
+	}
+	return e
 }
 
 // foldOrder decides a comparison whose sides can have no numbers in common, such as an unsigned number and a negative one.

@@ -268,6 +268,29 @@ func TestFoldOfComparisons(t *testing.T) {
 	}
 }
 
+func TestFoldOfLogic(t *testing.T) {
+	x := NewLoad(0, Bool)
+	for _, c := range []struct {
+		op    Op
+		value bool
+		same  bool // the other side is left
+	}{{And, true, true}, {And, false, false}, {Or, false, true}, {Or, true, false}} {
+		constant := NewConst(BoolValue(c.value))
+		for _, args := range [][]*Expr{{x, constant}, {constant, x}} {
+			e, err := New(c.op, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := e.Fold(); got != x && c.same || got != constant && !c.same {
+				t.Errorf("%v of %v and %v is %v", c.op, args[0].Op, args[1].Op, got.Op)
+			}
+		}
+	}
+	if e, _ := New(Xor, x, NewConst(BoolValue(true))); e.Fold() != e {
+		t.Error("xor is folded as if it were and")
+	}
+}
+
 func TestConvert(t *testing.T) {
 	cases := []struct{ v, want Value }{
 		{FloatValue(Float32, 300), IntValue(Int8, 127)},

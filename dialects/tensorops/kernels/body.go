@@ -76,6 +76,8 @@ func (b *binder) settle(e *scalar.Expr) *scalar.Expr {
 		switch {
 		case e.IsAt():
 			return b.direct(e)
+		case e.Op == scalar.Reduce && len(e.Over) == 0: // along no dims there is one value
+			return e.Args[0]
 		case e.Op == scalar.Where:
 			if v, ok := b.decided(e.Args[0]); ok {
 				return e.Args[2-v]

@@ -189,7 +189,7 @@ func (d *Decl) inCall(err error, c Call) error {
 }
 
 // sampleEquation is Sample for a declaration by an equation.
-func (d *Decl) sampleEquation(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+func (d *Decl) sampleEquation(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
 	terms := make([]string, 1+rnd.IntN(3))
 	for i := range terms {
 		for range rnd.IntN(4) {
@@ -213,7 +213,7 @@ func (d *Decl) sampleEquation(rnd *rand.Rand, t scalar.DType) (*Call, error) {
 		return nil, err
 	}
 	in, _ := d.sides()
-	e, err := d.declare(q).Sample(rnd, t)
+	e, err := d.declare(q).SampleOf(rnd, t, m)
 	if e == nil || err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir"
@@ -14,12 +15,22 @@ import (
 // small and awkward (0, 1, primes), optional operands and parameters are there or not, selections start at 0. It is nil if no
 // try came to anything, as for a kernel whose parameters are texts. Same source, same call. An error is a fault of the
 // declaration: shapes and types that are inferred, and then refused.
-func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) { return d.SampleOf(rnd, t, Material{}) }
+
+// Material is what samples are made of: the extents that dimensions are given where nothing else decides, and the element types
+// of type variables but the first. Without them, a choice of awkward sizes and all types.
+type Material struct {
+	Sizes []int64
+	Types []scalar.DType
+}
+
+// SampleOf is Sample with a choice of sizes and types, so that calls fit each other's results.
+func (d *Decl) SampleOf(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
 	if d.Equation != "" {
-		return d.sampleEquation(rnd, t)
+		return d.sampleEquation(rnd, t, m)
 	}
 	for range 400 {
-		if c, err := d.try(rnd, t); c != nil || err != nil {
+		if c, err := d.try(rnd, t, m); c != nil || err != nil {
 			return c, err
 		}
 	}
@@ -47,13 +58,14 @@ type sampler struct {
 	*binder
 	rnd  *rand.Rand
 	call Call
+	of   Material
 }
 
 func (s *sampler) chance(p float64) bool { return s.rnd.Float64() < p }
 
 // try makes one call; a nil one came to nothing.
-func (d *Decl) try(rnd *rand.Rand, t scalar.DType) (*Call, error) {
-	s := &sampler{binder: d.binder(), rnd: rnd}
+func (d *Decl) try(rnd *rand.Rand, t scalar.DType, m Material) (*Call, error) {
+	s := &sampler{binder: d.binder(), rnd: rnd, of: m}
 	if !s.chooseTypes(t) || !s.chooseRanks() || !s.chooseAttrs() || s.deriveTypes() != nil || s.bindAttrs(s.call.Params) != nil ||
 		s.placeAttrs() != nil || !s.chooseSizes() {
 		return nil, nil
@@ -112,6 +124,9 @@ func (s *sampler) chooseTypes(t scalar.DType) bool {
 		}
 		if i > 0 || t == scalar.Invalid {
 			all := scalar.DTypes()
+			if slices.ContainsFunc(s.of.Types, v.Allows) {
+				all = s.of.Types
+			}
 			for t = scalar.Invalid; !v.Allows(t) || t.Bits() < 8; {
 				t = all[s.rnd.IntN(len(all))]
 			}
@@ -248,7 +263,10 @@ func (s *sampler) within(a *AttrDecl) int64 {
 
 // chooseSizes gives every dimension an extent: what a size clause says, or a random one.
 func (s *sampler) chooseSizes() bool {
-	small := []int64{1, 2, 2, 3, 3, 4, 5, 7, 7, 13, 17, 31}
+	small := s.of.Sizes
+	if small == nil {
+		small = []int64{1, 2, 2, 3, 3, 4, 5, 7, 7, 13, 17, 31}
+	}
 	zero := s.chance(0.08)
 	for _, o := range s.decl.Operands {
 		for _, x := range o.Index {

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/shard"
+	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// backend takes a graph through the passes, runs it and gives its outputs.
+type backend func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error)
+
+func backendNamed(name string) (backend, error) {
+	switch name {
+	case "reference":
+		return runReference, nil
+	case "cpu":
+		var list []*cpu.Compiler
+		for _, cc := range []string{"gcc", "clang"} {
+			os.Setenv("CC", cc)
+			if c, err := cpu.FindCompiler(); err == nil {
+				list = append(list, c)
+			}
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("the back end cpu needs gcc or clang")
+		}
+		return func(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error) { return runCPU(ctx, g, list) }, nil
+	}
+	return nil, fmt.Errorf("-backend %q: expected cpu or reference", name)
+}
+
+// schedules takes a graph to Scheduled Kernels, verifying it after every pass.
+func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile.Tensor, error) {
+	x, in := g.build()
+	lib := kernels.Builtin()
+	var requests []shard.Request
+	steps := []struct {
+		name string
+		env  *check.Environment
+		run  func() error
+	}{
+		{"simplify", tensorops.Environment(), func() error { return g.rewrite(ctx, x) }},
+		{"shard", application.Environment(), func() error {
+			requests = g.requests(x)
+			_, err := shard.Run(x, lib, requests)
+			return err
+		}},
+		{"apply", application.Environment(), func() error { apply.Run(x); return nil }},
+		{"lower", schedule.Environment(), func() error { return lower.Run(x, lib, lower.Options{Target: schedule.CPU}) }},
+		{"fuse", schedule.Environment(), func() error { _, err := fuse.Run(x); return err }},
+		{"tile", schedule.Environment(), func() error { tile.Run(x); return nil }},
+		{"plan", schedule.Environment(), func() error { _, err := plan.Run(x); return err }},
+	}
+	for _, s := range steps {
+		if err := s.run(); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if s.name == "shard" {
+			continue // operations without shards have no application yet
+		}
+		if list := s.env.Verify(ctx, x); list.HasErrors() {
+			return nil, nil, fmt.Errorf("after %s the graph breaks constraints of %s: %w", s.name, s.env.Name, list)
+		}
+	}
+	return x, in, nil
+}
+
+func (g *graph) rewrite(ctx context.Context, x *ir.Graph) error {
+	if !g.simplify {
+		return nil
+	}
+	for _, run := range []func() (rewrite.Stats, error){
+		func() (rewrite.Stats, error) { return simplify.Run(ctx, x, nil, rewrite.Options{}) },
+		func() (rewrite.Stats, error) { return simplify.CSE(ctx, x, rewrite.Options{}) },
+		func() (rewrite.Stats, error) { return simplify.DCE(ctx, x, rewrite.Options{}) },
+	} {
+		if _, err := run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requests gives the shards of the operations that are still there and have the same kernel.
+func (g *graph) requests(x *ir.Graph) []shard.Request {
+	var list []shard.Request
+	for n, s := range g.steps {
+		label := fmt.Sprintf("op%d", n)
+		for node := range x.Nodes() {
+			if op, ok := node.Body.(*tensorops.Operation); ok && node.Label == label && op.Kernel == "tapc:"+s.decl.Name && s.shards != "" && !g.simplify {
+				if r, err := shard.Parse(label + "=" + s.shards); err == nil {
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// runReference evaluates the schedule.
+func runReference(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, error) {
+	x, in, err := g.schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var inline constants.Loader
+	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: inline.Load}
+	return ev.Evaluate(ctx, x, in)
+}
+
+// runCPU builds a program with one of the compilers and runs it. Compiler, processor and optimization are functions of the seed.
+func runCPU(ctx context.Context, g *graph, compilers []*cpu.Compiler) (map[string]tensorfile.Tensor, error) {
+	x, in, err := g.schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	src, err := cpu.Emit(x, "fuzz", "fuzz")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fuzzgraph-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	rnd := rand.New(rand.NewPCG(g.seed, 0xc))
+	exe, cc := filepath.Join(dir, "program"), compilers[rnd.IntN(len(compilers))]
+	opt := cpu.Options{Version: "fuzz", CPU: []string{"native", "native", "baseline"}[rnd.IntN(3)],
+		Flags: []string{"-Wall", "-Wextra", "-Werror", "-Wno-error=unused-variable", []string{"-O1", "-O1", "-O3"}[rnd.IntN(3)]}}
+	var inline constants.Loader
+	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
+		return inline.Load(c, tensorops.TensorOf(x, c.Tensor))
+	}
+	if err := cc.Build(ctx, src, load, exe, opt); err != nil {
+		return nil, fmt.Errorf("%s: %w", cc.Path, err)
+	}
+	return runProgram(ctx, exe, x, in, dir)
+}
+
+// runProgram runs a program on its inputs, with two threads.
+func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tensorfile.Tensor, dir string) (map[string]tensorfile.Tensor, error) {
+	p, err := tensorops.ProgramOf(x)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--threads", "2"}
+	for _, i := range p.Inputs {
+		path, err := writeTensor(dir, i.Name, in[i.Name])
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--input", i.Name+"="+path)
+	}
+	files := map[string]string{}
+	for _, o := range p.Outputs {
+		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(tensorops.TensorOf(x, o.Tensor).Type()))
+		args = append(args, "--output", o.Name+"="+files[o.Name])
+	}
+	if text, err := exec.CommandContext(ctx, exe, args...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("the program: %w\n%s", err, text)
+	}
+	out := map[string]tensorfile.Tensor{}
+	for name, path := range files {
+		f, err := tensorfile.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		t, err := f.Load(f.Tensors()[0].Name)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// suffix is the ending of a file that can hold a tensor of an element type.
+func suffix(d scalar.DType) string {
+	if d == scalar.BFloat16 || d.IsFloat() && d.Bits() == 8 {
+		return ".safetensors"
+	}
+	return ".npy"
+}
+
+// writeTensor writes a tensor to a file of its own and gives the file's name.
+func writeTensor(dir, name string, t tensorfile.Tensor) (string, error) {
+	path := filepath.Join(dir, name+suffix(t.DType))
+	if suffix(t.DType) == ".npy" {
+		return path, tensorfile.WriteNPY(path, t)
+	}
+	return path, tensorfile.WriteSafetensors(path, map[string]tensorfile.Tensor{name: t})
+}

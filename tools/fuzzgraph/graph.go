@@ -1,0 +1,355 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// graph is a random program: tensors, and the steps that make some of them from others, in order.
+type graph struct {
+	seed     uint64
+	tensors  []tensor
+	steps    []step
+	simplify bool // the rewrites of simplify, cse and dce run first
+}
+
+// tensor is a value of the program: its box, and the numbers that the reference evaluator gives it.
+type tensor struct {
+	box  zspace.Range
+	data tensorfile.Tensor
+}
+
+// step is an operation. The selections of its call name tensors by their numbers.
+type step struct {
+	decl   *kernels.Decl
+	call   kernels.Call
+	shards string // counts such as 2x1, "" for none
+	exact  bool   // its floats do not depend on how they are rounded
+	off    bool   // left out: its results are inputs of the program
+}
+
+// kept is the number of steps that are not left out.
+func (g *graph) kept() int {
+	n := 0
+	for _, s := range g.steps {
+		if !s.off {
+			n++
+		}
+	}
+	return n
+}
+
+// generator is a graph that is being made.
+type generator struct {
+	*graph
+	rnd      *rand.Rand
+	material kernels.Material
+}
+
+// maxWork bounds the points of an operation's index space, folds included, so that the reference evaluator is fast.
+const maxWork = 20_000
+
+// generate makes the graph of a seed. An error is a fault of a declaration or of the reference evaluator.
+func generate(seed uint64, ops int) (*graph, error) {
+	g := &generator{graph: &graph{seed: seed}, rnd: rand.New(rand.NewPCG(seed, 0x7a70))}
+	pool := []int64{0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33}
+	for range 3 {
+		g.material.Sizes = append(g.material.Sizes, pool[1+g.rnd.IntN(len(pool)-1)])
+	}
+	g.material.Sizes = append(g.material.Sizes, 1)
+	if g.rnd.IntN(10) == 0 {
+		g.material.Sizes = append(g.material.Sizes, 0)
+	}
+	types := slices.DeleteFunc(scalar.DTypes(), func(d scalar.DType) bool { return d.Bits() < 8 })
+	g.material.Types = []scalar.DType{scalar.Float32, scalar.Bool, scalar.Int64, types[g.rnd.IntN(len(types))], types[g.rnd.IntN(len(types))]}
+	g.simplify = g.rnd.IntN(2) == 0
+	for n := 2 + g.rnd.IntN(max(1, ops-1)); len(g.steps) < n; {
+		if err := g.step(); err != nil {
+			return nil, fmt.Errorf("while the graph is made: %w", err)
+		}
+	}
+	return g.graph, nil
+}
+
+// step adds one operation: of several random ones, that which uses the most results of others.
+func (g *generator) step() error {
+	names := kernels.Builtin().Names()
+	var best *step
+	most := -1
+	for range 6 {
+		d, _ := kernels.Builtin().Find(names[g.rnd.IntN(len(names))])
+		types := d.SampleTypes()
+		if mine := slices.DeleteFunc(slices.Clone(types), func(t scalar.DType) bool { return !slices.Contains(g.material.Types, t) }); len(mine) > 0 {
+			types = mine
+		}
+		c, err := d.SampleOf(g.rnd, types[g.rnd.IntN(len(types))], g.material)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		if n := g.matches(c); n > most {
+			best, most = &step{decl: d, call: *c}, n
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	in, err := best.decl.Bind(best.call)
+	if err != nil {
+		return err
+	}
+	if in.Work() > maxWork {
+		return nil
+	}
+	best.exact, best.shards = exactInstance(in), g.shards(in)
+	g.connect(&best.call)
+	if err := g.evaluate(best, g.tensors, func(t tensor) { g.tensors = append(g.tensors, t) }); err != nil {
+		return fmt.Errorf("%s: %w", best.decl.Name, err)
+	}
+	g.steps = append(g.steps, *best)
+	return nil
+}
+
+// matches counts the inputs of a call that tensors of the graph fit.
+func (g *generator) matches(c *kernels.Call) int {
+	n := 0
+	for _, p := range c.Inputs {
+		for _, s := range p.Sel {
+			if slices.ContainsFunc(g.tensors, func(t tensor) bool { return t.fits(s) }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// fits says whether a selection can be cut from a tensor.
+func (t tensor) fits(s kernels.Selected) bool {
+	want := s.Sel.Range()
+	if t.data.DType != s.Type || t.box.Rank() != want.Rank() {
+		return false
+	}
+	for i := range want.Start {
+		if t.box.End[i]-t.box.Start[i] < want.End[i]-want.Start[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// connect gives every selection of a call a tensor and a box in it: mostly a result of an earlier step, or an input, new or
+// used already.
+func (g *generator) connect(c *kernels.Call) {
+	for i := range c.Inputs {
+		c.Inputs[i].Sel = slices.Clone(c.Inputs[i].Sel)
+		for j := range c.Inputs[i].Sel {
+			s := &c.Inputs[i].Sel[j]
+			var fit []int
+			for k, t := range g.tensors {
+				if t.fits(*s) {
+					fit = append(fit, k)
+				}
+			}
+			at := -1
+			if len(fit) > 0 && g.rnd.IntN(8) > 0 {
+				at = fit[len(fit)-1-min(g.rnd.IntN(len(fit)), g.rnd.IntN(len(fit)))] // late ones more often
+			} else {
+				at = g.input(*s)
+			}
+			box := s.Sel.Range().Clone()
+			for k := range box.Start {
+				n := box.End[k] - box.Start[k]
+				free := g.tensors[at].box.End[k] - g.tensors[at].box.Start[k] - n
+				box.Start[k] = g.tensors[at].box.Start[k] + g.rnd.Int64N(free+1)
+				box.End[k] = box.Start[k] + n
+			}
+			s.Sel = ir.Select(ir.NodeID(at), box)
+		}
+	}
+	for i := range c.Outputs {
+		c.Outputs[i].Sel = slices.Clone(c.Outputs[i].Sel)
+		for j := range c.Outputs[i].Sel {
+			s := &c.Outputs[i].Sel[j]
+			s.Sel = ir.Select(ir.NoNode, g.moved(s.Sel.Range()))
+		}
+	}
+}
+
+// moved gives a box of the same shape somewhere else.
+func (g *generator) moved(r zspace.Range) zspace.Range {
+	out := r.Clone()
+	for i := range out.Start {
+		by := int64(g.rnd.IntN(9) - 4)
+		out.Start[i], out.End[i] = out.Start[i]+by, out.End[i]+by
+	}
+	return out
+}
+
+// input adds an input that a selection can be cut from; sometimes it is larger.
+func (g *generator) input(s kernels.Selected) int {
+	box := g.moved(s.Sel.Range())
+	for i := range box.Start {
+		if g.rnd.IntN(5) == 0 {
+			box.Start[i] -= int64(g.rnd.IntN(3))
+			box.End[i] += int64(g.rnd.IntN(3))
+		}
+	}
+	n, _ := box.Size()
+	data := make([]byte, int(n)*s.Type.Size())
+	special := g.rnd.IntN(6) == 0
+	for i := range int(n) {
+		v := g.value(s.Type)
+		if special && g.rnd.IntN(4) == 0 {
+			v = g.special(s.Type)
+		}
+		v.Encode(data[i*s.Type.Size():])
+	}
+	g.tensors = append(g.tensors, tensor{box, tensorfile.Tensor{DType: s.Type, Shape: box.Shape(), Data: data}})
+	return len(g.tensors) - 1
+}
+
+func (g *generator) value(d scalar.DType) scalar.Value {
+	switch {
+	case d.IsFloat():
+		return scalar.FloatValue(d, g.rnd.Float64()*4-2)
+	case d.IsComplex():
+		return scalar.Value{DType: d, F: scalar.FloatValue(d.Part(), g.rnd.Float64()*4-2).F, Im: scalar.FloatValue(d.Part(), g.rnd.Float64()*4-2).F}
+	case d == scalar.Bool:
+		return scalar.BoolValue(g.rnd.IntN(2) == 0)
+	}
+	return scalar.IntValue(d, int64(g.rnd.IntN(17)-6))
+}
+
+func (g *generator) special(d scalar.DType) scalar.Value {
+	switch {
+	case d.IsFloat():
+		list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 8, -8, 0.5, 1e-6, 1e-40}
+		return scalar.FloatValue(d, list[g.rnd.IntN(len(list))])
+	case d.IsInt():
+		list := []scalar.Value{scalar.Lowest(d), scalar.Highest(d), scalar.Zero(d), scalar.IntValue(d, -1), scalar.IntValue(d, int64(d.Bits()))}
+		return list[g.rnd.IntN(len(list))]
+	}
+	return g.value(d)
+}
+
+// shards sometimes draws into how many parts an operation is cut along its index.
+func (g *generator) shards(in *kernels.Instance) string {
+	if g.rnd.IntN(4) > 0 {
+		return ""
+	}
+	var counts []string
+	for _, n := range in.Index().Shape() {
+		counts = append(counts, fmt.Sprint(min(max(n, 1), 1+int64(g.rnd.IntN(3)))))
+	}
+	return strings.Join(counts, "x")
+}
+
+// exactInstance says whether the kernel's results are the same however a machine rounds: it moves, chooses, compares and
+// converts, and computes with integers only.
+func exactInstance(in *kernels.Instance) bool {
+	exact := true
+	for _, s := range in.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			floats := e.Type.IsFloat() || e.Type.IsComplex()
+			op := e.Op
+			if op == scalar.Reduce {
+				op = e.Monoid
+			}
+			rounds := op >= scalar.Exp && op <= scalar.Erfc || op >= scalar.Add && op <= scalar.Atan2
+			exact = exact && !(floats && rounds)
+			return exact
+		})
+	}
+	return exact
+}
+
+// evaluate computes a step with the reference evaluator from the tensors given, and hands every result to keep, in the order
+// of the call's outputs, whose selections get the numbers that follow those of the tensors if they have none.
+func (g *graph) evaluate(s *step, tensors []tensor, keep func(tensor)) error {
+	one := &graph{tensors: slices.Clone(tensors), steps: []step{{decl: s.decl, call: s.call}}}
+	next := len(tensors)
+	for i := range s.call.Outputs {
+		for j := range s.call.Outputs[i].Sel {
+			if sel := &s.call.Outputs[i].Sel[j]; sel.Sel.Tensor == ir.NoNode {
+				sel.Sel.Tensor = ir.NodeID(next)
+				one.tensors = append(one.tensors, tensor{})
+				next++
+			}
+			sel := s.call.Outputs[i].Sel[j]
+			box := sel.Sel.Range()
+			one.tensors[sel.Sel.Tensor] = tensor{box, tensorfile.Tensor{DType: sel.Type, Shape: box.Shape()}}
+		}
+	}
+	x, in := one.build()
+	ev := reference.Evaluator{Library: kernels.Builtin()}
+	out, err := ev.Evaluate(context.Background(), x, in)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.call.Outputs {
+		for _, sel := range p.Sel {
+			keep(tensor{sel.Sel.Range(), out[nameOf(int(sel.Sel.Tensor))]})
+		}
+	}
+	return nil
+}
+
+// nameOf is the label of a tensor.
+func nameOf(i int) string { return fmt.Sprintf("t%d", i) }
+
+// build makes the graph of the steps that are not left out, and the inputs that it needs.
+func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
+	x, in := ir.New(), map[string]tensorfile.Tensor{}
+	nodes, made := map[ir.NodeID]ir.NodeID{}, map[ir.NodeID]bool{}
+	place := func(s kernels.Selected) ir.Selection {
+		i := s.Sel.Tensor
+		if _, ok := nodes[i]; !ok {
+			t := g.tensors[i]
+			nodes[i] = x.Add(&tensorops.Tensor{DType: t.data.DType.String(), Range: t.box}, nameOf(int(i))).ID
+			if !made[i] {
+				in[nameOf(int(i))] = t.data
+			}
+		}
+		return ir.Select(nodes[i], s.Sel.Range())
+	}
+	for n, s := range g.steps {
+		if s.off {
+			continue
+		}
+		op := &tensorops.Operation{Kernel: "tapc:" + s.decl.Name, Params: s.call.Params}
+		for _, p := range s.call.Outputs {
+			for _, sel := range p.Sel {
+				made[sel.Sel.Tensor] = true
+			}
+		}
+		ports := func(list []kernels.PortSel) ir.Ports {
+			var out ir.Ports
+			for _, p := range list {
+				port := ir.Port{Name: p.Name}
+				for _, sel := range p.Sel {
+					port.Sel = append(port.Sel, place(sel))
+				}
+				out = append(out, port)
+			}
+			slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+			return out
+		}
+		op.Inputs, op.Outputs = ports(s.call.Inputs), ports(s.call.Outputs)
+		x.Add(op, fmt.Sprintf("op%d", n))
+	}
+	return x, in
+}

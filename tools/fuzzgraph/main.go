@@ -1,0 +1,117 @@
+// Fuzzgraph makes random graphs of the kernel library, takes them through the passes, builds and runs them, and compares every
+// output with the reference evaluator's.
+//
+//	go run ./tools/fuzzgraph -for 1h
+//
+// A graph is a function of its seed. One that differs, or makes tapc fail, is made smaller and written to a folder, with its
+// inputs and the command that runs it; the exit status is 1. Read next: graph.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+type settings struct {
+	seed, count uint64
+	duration    time.Duration
+	backend     string
+	folder      string
+	ops         int
+	keepGoing   bool
+}
+
+func main() {
+	var s settings
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the first graph; the others have the numbers after it")
+	flag.Uint64Var(&s.count, "count", 0, "stop after this many graphs; 0 is no limit")
+	flag.DurationVar(&s.duration, "for", time.Minute, "start no graph after this time")
+	flag.StringVar(&s.backend, "backend", "cpu", "what runs the schedules: cpu, or reference, which needs no compiler")
+	flag.StringVar(&s.folder, "folder", "fuzzgraph-failures", "folder that failing graphs are written to")
+	flag.IntVar(&s.ops, "ops", 24, "operations in a graph, at most")
+	flag.BoolVar(&s.keepGoing, "keep-going", false, "go on after a failure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ok, err := s.run(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fuzzgraph:", err)
+		os.Exit(diag.ExitUsage)
+	}
+	if !ok {
+		os.Exit(diag.ExitInput)
+	}
+}
+
+// run makes and tries graphs until time or number run out; ok is false if one failed.
+func (s *settings) run(ctx context.Context) (ok bool, err error) {
+	run, err := backendNamed(s.backend)
+	if err != nil {
+		return false, err
+	}
+	ok = true
+	var total tally
+	start, said := time.Now(), time.Now()
+	for n := uint64(0); (s.count == 0 || n < s.count) && time.Since(start) < s.duration && ctx.Err() == nil; n++ {
+		seed := s.seed + n
+		g, err := generate(seed, s.ops)
+		var fault error
+		if err != nil {
+			fault = err
+		} else {
+			fault = g.try(ctx, run, &total)
+		}
+		if fault != nil && ctx.Err() == nil {
+			ok = false
+			fmt.Printf("seed %d: %v\n", seed, fault)
+			if g != nil {
+				small := g.reduce(ctx, run)
+				dir := filepath.Join(s.folder, fmt.Sprint(seed))
+				if err := small.save(dir, small.try(ctx, run, nil)); err != nil {
+					return false, err
+				}
+				fmt.Printf("seed %d: reduced to %d of %d operations, in %s\n", seed, small.kept(), len(g.steps), dir)
+			}
+			if !s.keepGoing {
+				break
+			}
+		}
+		if time.Since(said) > time.Minute {
+			said = time.Now()
+			fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), &total)
+		}
+	}
+	fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), &total)
+	return ok, nil
+}
+
+// tally counts what has been compared.
+type tally struct {
+	graphs, operations, compared, unstable int
+	kernels                                map[string]bool
+}
+
+func (t *tally) add(g *graph, compared, unstable int) {
+	if t.kernels == nil {
+		t.kernels = map[string]bool{}
+	}
+	t.graphs++
+	t.operations += g.kept()
+	t.compared += compared
+	t.unstable += unstable
+	for _, s := range g.steps {
+		t.kernels[s.decl.Name] = true
+	}
+}
+
+// String says how much was compared, and how much could not be because rounding decides it.
+func (t *tally) String() string {
+	return fmt.Sprintf("%d graphs, %d operations of %d kernels, %d numbers compared, %d left out", t.graphs, t.operations, len(t.kernels), t.compared, t.unstable)
+}
