@@ -65,14 +65,14 @@ func (b *block) place(constant int, bytes int64, panels *panelLayout) int64 {
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// writeFile writes the block to a file.
-func (b *block) writeFile(path string, load LoadConst) error {
+// writeFile writes a file that has the block in it.
+func (b *block) writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return diag.Fault("%v", err)
 	}
 	defer f.Close()
-	if err := b.write(f, load); err != nil {
+	if err := write(f); err != nil {
 		return err
 	}
 	return f.Close()

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,13 +125,22 @@ func writeBeside(path string, data []byte, mode os.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// constants writes the block of constants and the assembly that includes it, and gives the assembly's path.
-func constants(dir string, src *Source, load LoadConst) (string, error) {
+// constants makes the object that holds the block of constants.
+func (c *Compiler) constants(ctx context.Context, dir string, b *block, load LoadConst) (string, error) {
+	object := filepath.Join(dir, "constants.o")
+	if writesObjects() {
+		return object, b.writeFile(object, func(f io.Writer) error {
+			return writeObject(f, b.bytes, func(w io.Writer) error { return b.write(w, load) })
+		})
+	}
 	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")
-	if err := src.program.block.writeFile(file, load); err != nil {
+	if err := b.writeFile(file, func(f io.Writer) error { return b.write(f, load) }); err != nil {
 		return "", err
 	}
-	return path, src.program.block.assembly(path, file)
+	if err := b.assembly(path, file); err != nil {
+		return "", err
+	}
+	return object, c.run(ctx, "-c", path, "-o", object)
 }
 
 // runtimeSources names the sources of the run-time library that an artifact needs.

@@ -91,13 +91,9 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 		})
 	default:
 		out = append(out, "")
-		group.Go(func() error {
-			path, err := constants(dir, src, load)
-			if err != nil {
-				return err
-			}
-			out[len(units)] = filepath.Join(dir, "constants.o")
-			return c.run(ctx, "-c", path, "-o", out[len(units)])
+		group.Go(func() (err error) {
+			out[len(units)], err = c.constants(ctx, dir, src.program.block, load)
+			return err
 		})
 	}
 	for i, u := range units {

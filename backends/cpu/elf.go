@@ -1,0 +1,66 @@
+package cpu
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"io"
+	"runtime"
+)
+
+// elfMachines are the machines whose object files writeObject writes.
+var elfMachines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// writesObjects says whether objects of this system can be written here. Elsewhere the assembler does it, which reads all that
+// it includes.
+func writesObjects() bool { return runtime.GOOS == "linux" && elfMachines[runtime.GOARCH] != 0 }
+
+// writeObject writes an object file whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
+// bytes go through once. Source of the format: System V ABI, "Object Files".
+func writeObject(to io.Writer, size int64, write func(io.Writer) error) error {
+	const align = 4096
+	names := "\x00.rodata\x00.symtab\x00.strtab\x00.shstrtab\x00.note.GNU-stack\x00"
+	symbols := "\x00tapc_constants\x00"
+	at := func(name string) uint32 { return uint32(bytes.Index([]byte(names), []byte("\x00"+name+"\x00"))) + 1 }
+	var table bytes.Buffer
+	put(&table, elf.Sym64{})
+	put(&table, elf.Sym64{Name: 1, Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_OBJECT), Other: byte(elf.STV_HIDDEN), Shndx: 1, Size: uint64(size)})
+	symtab := align + roundUp(size, 8)
+	strtab := symtab + int64(table.Len())
+	shstrtab := strtab + int64(len(symbols))
+	headers := roundUp(shstrtab+int64(len(names)), 8)
+	sections := []elf.Section64{
+		{},
+		{Name: at(".rodata"), Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_ALLOC), Off: align, Size: uint64(size), Addralign: align},
+		{Name: at(".symtab"), Type: uint32(elf.SHT_SYMTAB), Off: uint64(symtab), Size: uint64(table.Len()), Link: 3, Info: 1, Addralign: 8, Entsize: elf.Sym64Size},
+		{Name: at(".strtab"), Type: uint32(elf.SHT_STRTAB), Off: uint64(strtab), Size: uint64(len(symbols)), Addralign: 1},
+		{Name: at(".shstrtab"), Type: uint32(elf.SHT_STRTAB), Off: uint64(shstrtab), Size: uint64(len(names)), Addralign: 1},
+		{Name: at(".note.GNU-stack"), Type: uint32(elf.SHT_PROGBITS), Off: uint64(shstrtab), Addralign: 1},
+	}
+	var head bytes.Buffer
+	h := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elfMachines[runtime.GOARCH]), Version: uint32(elf.EV_CURRENT), Shoff: uint64(headers), Ehsize: 64,
+		Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 4}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	put(&head, h)
+	head.Write(make([]byte, align-head.Len()))
+	if _, err := to.Write(head.Bytes()); err != nil {
+		return err
+	}
+	if err := write(to); err != nil {
+		return err
+	}
+	var tail bytes.Buffer
+	tail.Write(make([]byte, symtab-align-size))
+	tail.Write(table.Bytes())
+	tail.WriteString(symbols + names)
+	tail.Write(make([]byte, headers-shstrtab-int64(len(names))))
+	for _, s := range sections {
+		put(&tail, s)
+	}
+	_, err := to.Write(tail.Bytes())
+	return err
+}
+
+// put writes a record as the processors of elfMachines have it. A buffer takes all that it is given.
+func put(b *bytes.Buffer, record any) { _ = binary.Write(b, binary.LittleEndian, record) }
