@@ -185,15 +185,19 @@ func (p *point) statements(t *cnest.Text, list []int) {
 }
 
 // vectorKernel says whether all that a kernel computes can be written with vectors: of types that there are vectors of, and
-// reading only elements that exist wherever its loops stand, since lanes that a choice does not pick are read too.
-func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
+// reading only elements that exist wherever its loops stand, since lanes that a choice does not pick are read too; one operand
+// aside.
+func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
 	for _, s := range k.Statements {
 		if !canVectorize(s.Value) {
 			return false
 		}
 	}
 	space := k.Space()
-	for _, o := range k.Operands {
+	for i, o := range k.Operands {
+		if i == aside {
+			continue
+		}
 		lo, hi, err := o.Access.Hull(space)
 		if err != nil {
 			return false

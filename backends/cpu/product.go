@@ -102,7 +102,14 @@ func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
 // newProduct prepares a contraction; nil if the kernel is none, or not scheduled as one.
 func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	c, ok := tile.FindContraction(k, e.buffers)
-	if !ok || !vectorKernel(k, e.buffers) {
+	if !ok {
+		return nil
+	}
+	aside := -1
+	if c.Window != nil {
+		aside = c.Right
+	}
+	if !vectorKernel(k, e.buffers, aside) {
 		return nil
 	}
 	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
@@ -144,7 +151,7 @@ func (p *product) sortBatch() {
 func (p *product) chooseForm() {
 	buffer := p.k.Operands[p.c.Right].Buffer
 	switch {
-	case p.e.buffers[buffer].Space == schedule.Constant:
+	case p.c.Window == nil && p.e.buffers[buffer].Space == schedule.Constant:
 		p.form = prepared
 		p.slot = p.e.panels(buffer, p.layout())
 	case p.c.Direct:
@@ -210,7 +217,11 @@ func (p *product) write() string {
 			}
 		}
 	}
-	if p.form == packed || p.form == local {
+	switch {
+	case p.form != packed && p.form != local:
+	case p.c.Window != nil:
+		p.windowFunction()
+	default:
 		p.panelFunction()
 	}
 	if p.form == packed {

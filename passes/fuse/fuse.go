@@ -10,7 +10,6 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -234,12 +233,19 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 			return false
 		}
 	}
+	if folds(k, anyLoop) {
+		for b := range usedC {
+			if folds(c, b) {
+				return false // a sum inside of a sum is neither a product nor a row
+			}
+		}
+	}
 	for _, s := range k.Statements {
 		if s.Store < 0 && !storedOver(k, s.Over) {
 			return false
 		}
 	}
-	return !usesLoopValue(k)
+	return true
 }
 
 // storedOver says whether all the given loops are loops of the stored result.
@@ -251,18 +257,6 @@ func storedOver(k *schedule.Kernel, over []int64) bool {
 		}
 	}
 	return true
-}
-
-// usesLoopValue says whether a kernel computes with the value of a loop variable, which joining would shift.
-func usesLoopValue(k *schedule.Kernel) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Loop
-			return !found
-		})
-	}
-	return found
 }
 
 // dropBuffers removes the arena buffers that nothing reads or writes any more.

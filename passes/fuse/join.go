@@ -124,12 +124,15 @@ func (j *joiner) loops() {
 	}
 }
 
+// anyLoop stands for every loop of a kernel.
+const anyLoop = -1
+
 // folds says whether a kernel folds along a loop.
 func folds(k *schedule.Kernel, loop int) bool {
 	found := false
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce && slices.Contains(e.Over, loop)
+			found = found || e.Op == scalar.Reduce && (loop == anyLoop || slices.Contains(e.Over, loop))
 			return !found
 		})
 	}
@@ -230,6 +233,8 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 			return scalar.NewLocal(j.producer, e.Type)
 		case e.Op == scalar.Load:
 			return scalar.NewLoad(j.operand[side][e.Ref], e.Type)
+		case e.Op == scalar.Loop && side == 0:
+			return j.loopValue(e.Ref)
 		case e.Op == scalar.Local:
 			return scalar.NewLocal(e.Ref+base, e.Type)
 		case e.Op == scalar.Reduce && side == 0:
@@ -241,4 +246,20 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 		}
 		return e
 	})
+}
+
+// loopValue gives the value of a producer's loop in terms of the joined loops.
+func (j *joiner) loopValue(loop int) *scalar.Expr {
+	shift := scalar.NewConst(scalar.IntValue(scalar.Int64, j.shift[loop]))
+	switch {
+	case j.loopOf[loop] < 0:
+		return shift
+	case j.shift[loop] == 0:
+		return scalar.NewLoop(j.loopOf[loop])
+	}
+	sum, err := scalar.New(scalar.Add, scalar.NewLoop(j.loopOf[loop]), shift)
+	if err != nil {
+		panic(err) // two int64 have a sum
+	}
+	return sum
 }

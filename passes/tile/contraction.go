@@ -23,6 +23,7 @@ type Contraction struct {
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands
 	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
+	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
 // Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
@@ -51,19 +52,19 @@ func (d Dim) Step(v View) int64 {
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
 	c := &Contraction{}
 	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if none || !c.findSum(k) || !sameLoops(k) || !summable(c.Sum.Type) {
+	if none || !c.findSum(k) || !c.sameLoops(k) || !summable(c.Sum.Type) {
 		return nil, false
 	}
 	body := c.Sum.Args[0]
-	if body.Op != scalar.Mul || body.Args[0].Op != scalar.Load || body.Args[1].Op != scalar.Load {
+	if body.Op != scalar.Mul {
 		return nil, false
 	}
 	c.Views = Views(k, buffers)
 	free := k.Statements[c.Statement].Over
-	if len(free)+len(c.Sum.Over) < countWide(k) || !c.roles(k, free, body.Args[0].Ref, body.Args[1].Ref) {
+	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, free, body.Args[0], body.Args[1]) {
 		return nil, false
 	}
-	c.Direct = buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
+	c.Direct = c.Window == nil && buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
 		c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true
 }
@@ -114,13 +115,16 @@ func (c *Contraction) findSum(k *schedule.Kernel) bool {
 	return c.Sum != nil
 }
 
-// sameLoops says whether all statements run along the same loops, loops of one value aside.
-func sameLoops(k *schedule.Kernel) bool {
+// sameLoops says whether all statements that hold the sum or are stored run along the same loops, loops of one value aside,
+// and the others along some of these: they can be computed wherever they are needed.
+func (c *Contraction) sameLoops(k *schedule.Kernel) bool {
 	wide := func(over []int64) []int64 {
 		return slices.DeleteFunc(slices.Clone(over), func(l int64) bool { return k.Loops[l].Extent() == 1 })
 	}
-	for _, s := range k.Statements[1:] {
-		if !slices.Equal(wide(s.Over), wide(k.Statements[0].Over)) {
+	all := wide(k.Statements[c.Statement].Over)
+	for _, s := range k.Statements {
+		some := wide(s.Over)
+		if s.Store >= 0 && !slices.Equal(some, all) || slices.ContainsFunc(some, func(l int64) bool { return !slices.Contains(all, l) }) {
 			return false
 		}
 	}
@@ -173,10 +177,14 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 			fold = append(fold, l)
 		}
 	}
-	c.Batch = c.merge(k, batch)
-	c.Fold = c.merge(k, fold)
-	c.Row, c.Batch = last(c.merge(k, rows), c.Batch)
-	c.Col, c.Batch = last(c.merge(k, cols), c.Batch)
+	c.Batch = c.merge(k, batch, true)
+	c.Fold = c.merge(k, fold, c.Window == nil)
+	c.Row, c.Batch = last(c.merge(k, rows, true), c.Batch)
+	dims := c.merge(k, cols, c.Window == nil)
+	if c.Window != nil && len(dims) > 1 { // those that join the batch must be even after all
+		dims = append(c.merge(k, cols[:len(cols)-len(dims[len(dims)-1].Loops)], true), dims[len(dims)-1])
+	}
+	c.Col, c.Batch = last(dims, c.Batch)
 	return c.Col.Inner() == col
 }
 
@@ -221,11 +229,12 @@ func byStep(k *schedule.Kernel, loops []int64, v View) []int {
 
 func abs(x int64) int64 { return max(x, -x) }
 
-// merge makes one dimension of loops that follow each other evenly in every view and whose values nothing computes with.
-func (c *Contraction) merge(k *schedule.Kernel, loops []int) []Dim {
+// merge makes one dimension of loops that follow each other evenly in every view and whose values nothing computes with; if not
+// whole, the right operand aside, whose place in its window is found loop by loop.
+func (c *Contraction) merge(k *schedule.Kernel, loops []int, whole bool) []Dim {
 	var out []Dim
 	for _, l := range loops {
-		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), l) {
+		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), l, whole) {
 			out[n-1] = Dim{append(out[n-1].Loops, l), out[n-1].Extent * k.Loops[l].Extent()}
 			continue
 		}
@@ -234,25 +243,29 @@ func (c *Contraction) merge(k *schedule.Kernel, loops []int) []Dim {
 	return out
 }
 
-func (c *Contraction) even(k *schedule.Kernel, outer, inner int) bool {
-	if usesLoop(k, outer) || usesLoop(k, inner) {
+func (c *Contraction) even(k *schedule.Kernel, outer, inner int, whole bool) bool {
+	aside := c.Sum
+	if whole {
+		aside = nil
+	}
+	if usesLoop(k, outer, aside) || usesLoop(k, inner, aside) {
 		return false
 	}
-	for _, v := range c.Views {
-		if v.Steps[outer] != v.Steps[inner]*k.Loops[inner].Extent() {
+	for i, v := range c.Views {
+		if (whole || i != c.Right) && v.Steps[outer] != v.Steps[inner]*k.Loops[inner].Extent() {
 			return false
 		}
 	}
 	return true
 }
 
-// usesLoop says whether some value is computed from the value of a loop.
-func usesLoop(k *schedule.Kernel, loop int) bool {
+// usesLoop says whether some value is computed from the value of a loop, one expression aside.
+func usesLoop(k *schedule.Kernel, loop int, aside *scalar.Expr) bool {
 	found := false
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			found = found || e.Op == scalar.Loop && e.Ref == loop
-			return !found
+			return !found && (aside == nil || e != aside)
 		})
 	}
 	return found

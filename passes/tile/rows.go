@@ -67,8 +67,8 @@ func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
 		}
 	}
 	c := &Contraction{Views: r.Views}
-	free = c.merge(k, byStep(k, outer, r.leading(k, outer, schedule.Write)))
-	fold = c.merge(k, byStep(k, rest, r.leading(k, rest, schedule.Read)))
+	free = c.merge(k, byStep(k, outer, r.leading(k, outer, schedule.Write)), true)
+	fold = c.merge(k, byStep(k, rest, r.leading(k, rest, schedule.Read)), true)
 	for _, d := range fold {
 		if !together(k, d) {
 			fold = nil

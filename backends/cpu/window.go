@@ -1,0 +1,170 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// windowFunction writes the function that packs one panel of a right operand that a window slides over: the columns from j on,
+// each in a lane. Where its lanes stand is worked out once for the panel, and so is the guard, for every place of the fold
+// that it depends on; then each step of the fold copies a vector, or lane by lane where lanes are not neighbours or a vector
+// would reach beyond the operand.
+func (p *product) windowFunction() {
+	view, stored := p.c.Views[p.c.Right], p.e.w.Stored(p.d)
+	buffer := p.k.Operands[p.c.Right].Buffer
+	p.e.raw(buffer)
+	p.Line("")
+	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slots[buffer], p.k.Operands[p.c.Right].Name)
+	p.Line("%s(void)right;", p.voids())
+	place := &windowPlace{p: p, loops: map[int]string{}}
+	for _, a := range p.batch {
+		for _, l := range a.Loops {
+			place.loops[l] = a.variable // a loop whose value the guard uses is a dimension of its own
+		}
+	}
+	guard := p.c.Window.Guard
+	p.Line("int64_t at[%d]; // where the columns start", p.panel)
+	if guard != nil {
+		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.e.w.Type(p.maskElement()), product64(p.c.GuardExtents(p.k)), p.panel)
+	}
+	p.Open("for (int l = 0; l < %d; l++) {", p.panel)
+	p.Line("const int64_t c = j + l < %d ? j + l : %d;", p.c.Col.Extent, p.c.Col.Extent-1)
+	offset := offsetText(start(p.k, view), p.groups(), view)
+	size := p.c.Col.Extent
+	for x, l := range p.c.Col.Loops {
+		e := p.k.Loops[l].Extent()
+		size /= e
+		text := "c"
+		if size > 1 {
+			text = fmt.Sprintf("c / %d", size)
+		}
+		if x > 0 {
+			text += fmt.Sprintf(" %% %d", e)
+		}
+		p.Line("const int64_t c%d = %s;", x, text)
+		place.loops[l] = fmt.Sprintf("c%d", x)
+		offset += fmt.Sprintf(" + c%d * %s", x, number(view.Steps[l]))
+	}
+	p.Line("at[l] = %s;", offset)
+	if guard != nil {
+		p.guards(place, guard)
+	}
+	p.Close()
+	p.copies()
+	p.Close()
+}
+
+func product64(list []int64) int64 {
+	n := int64(1)
+	for _, x := range list {
+		n *= x
+	}
+	return n
+}
+
+// maskElement is the integer type of the lanes of the truth vectors that pick lanes of the operand.
+func (p *product) maskElement() scalar.DType { return integerOf(p.d.Size(), true) }
+
+// guards writes the loops that keep the guard's values for one lane.
+func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
+	loops := p.c.GuardLoops()
+	at := "0"
+	for x, l := range loops {
+		e := p.k.Loops[l].Extent()
+		p.Open("for (int64_t g_%d = 0; g_%d < %d; g_%d++) {", x, x, e, x)
+		place.loops[l] = fmt.Sprintf("g_%d", x)
+		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
+	}
+	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.v.expr(guard, 1, place).text)
+	for range loops {
+		p.Close()
+	}
+}
+
+// copies writes the loops over the fold, which copy a row of the panel each.
+func (p *product) copies() {
+	view, buffer := p.c.Views[p.c.Right], p.e.buffers[p.k.Operands[p.c.Right].Buffer]
+	p.Line("int even = 1; // the lanes are neighbours")
+	p.Line("int64_t low = at[0], high = at[0];")
+	p.Open("for (int l = 1; l < %d; l++) {", p.panel)
+	p.Line("even &= at[l] == at[0] + l;")
+	p.Line("low = at[l] < low ? at[l] : low;")
+	p.Line("high = at[l] > high ? at[l] : high;")
+	p.Close()
+	p.Line("(void)low, (void)high;")
+	var offset, live strings.Builder
+	guards := p.c.GuardLoops()
+	depth := 0
+	for _, d := range p.c.Fold {
+		for _, l := range d.Loops {
+			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.k.Loops[l].Extent(), depth)
+			fmt.Fprintf(&offset, " + f%d * %s", depth, number(view.Steps[l]))
+			if contains(guards, l) {
+				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.k.Loops[l].Extent(), depth)
+				live.Reset()
+				live.WriteString(text)
+			}
+			depth++
+		}
+	}
+	p.Line("const int64_t from = 0%s;", offset.String())
+	guarded, fill := p.c.Window.Guard != nil, ""
+	if guarded {
+		fill = p.e.w.Const(p.c.Window.Fill)
+		p.Line("const %s *mask = live + (%s) * %d;", p.e.w.Type(p.maskElement()), orZero(live.String()), p.panel)
+		p.Open("if (even && from + low >= 0 && from + high < %s) {", number(buffer.Bytes/int64(p.d.Size())))
+	} else {
+		p.Open("if (even) {")
+	}
+	t, n := p.e.v.typ(p.d, p.n), int64(p.n)
+	for x := int64(0); x < p.panel; x += n {
+		text := p.e.v.load(p.d, p.n, fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
+		if guarded {
+			m := p.e.v.maskType(p.d.Size(), p.n)
+			fills := p.e.v.splat(value{text: fill, typ: p.d, uniform: true}, p.n).text
+			text = p.e.v.pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
+		}
+		p.Line("*(%s *)(to + %d) = %s;", t, x, text)
+	}
+	p.Close()
+	p.Open("else {")
+	value := "right[from + at[l]]"
+	if guarded {
+		value = fmt.Sprintf("mask[l] ? %s : %s", value, fill)
+	}
+	p.Line("for (int l = 0; l < %d; l++) to[l] = %s;", p.panel, value)
+	p.Close()
+	p.Line("to += %d;", p.panel)
+	for range depth {
+		p.Close()
+	}
+}
+
+func orZero(text string) string {
+	if text == "" {
+		return "0"
+	}
+	return text
+}
+
+// windowPlace gives the values of loops while a panel is packed.
+type windowPlace struct {
+	p     *product
+	loops map[int]string // variables, from 0
+}
+
+func (w *windowPlace) loop(ref int) value {
+	text := number(w.p.k.Loops[ref].Start)
+	if variable, ok := w.loops[ref]; ok {
+		text = fmt.Sprintf("(%s + %s)", variable, text)
+	}
+	return value{text: fmt.Sprintf("((int64_t)%s)", text), typ: scalar.Int64, uniform: true}
+}
+
+// A guard has loops for its only leaves.
+func (w *windowPlace) load(int) value            { return value{} }
+func (w *windowPlace) local(int) value           { return value{} }
+func (w *windowPlace) reduce(*scalar.Expr) value { return value{} }

@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// convolution is a graph of one convolution with a bias and a ReLU behind it.
+type convolution struct {
+	image, filters []int64 // n, channels, spatial; filters, channels of a group, spatial
+	strides, pads  int64
+	dilations      int64
+	groups         int64
+}
+
+func (c convolution) graph() string {
+	shape := func(dims ...int64) string {
+		words := make([]string, len(dims))
+		for i, d := range dims {
+			words[i] = fmt.Sprintf("0:%d", d)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	}
+	out := []int64{c.image[0], c.filters[0]}
+	for i, h := range c.image[2:] {
+		out = append(out, (h+2*c.pads-c.dilations*(c.filters[2+i]-1)-1)/c.strides+1)
+	}
+	list := func(x int64) string {
+		return "[" + strings.Trim(strings.Repeat(fmt.Sprintf("%d, ", x), len(c.image)-2), ", ") + "]"
+	}
+	return fmt.Sprintf(`%%x = tensor float32 %s
+%%w = tensor float32 %s
+%%b = tensor float32 %s
+%%y = tensor float32 %s
+%%z = tensor float32 %s
+operation op:conv {dilations: %s, groups: %d, pads: %s, strides: %s} (X: %%x, W: %%w, B: %%b) -> (Y: %%y)
+operation op:relu (tensor: %%y) -> (result: %%z)
+`, shape(c.image...), shape(c.filters...), shape(c.filters[0]), shape(out...), shape(out...), list(c.dilations), c.groups, list(c.pads), list(c.strides))
+}
+
+// TestConvolutions runs convolutions whose windows reach over the border, jump, have holes, and share or split channels, in sizes
+// around those of vectors and panels.
+func TestConvolutions(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		name   string
+		window bool // it is carried out as a product with a window
+		convolution
+	}{
+		{"same", true, convolution{[]int64{1, 5, 9, 9}, []int64{7, 5, 3, 3}, 1, 1, 1, 1}},
+		{"same, whole vectors", true, convolution{[]int64{1, 4, 16, 16}, []int64{8, 4, 3, 3}, 1, 1, 1, 1}},
+		{"no pads", true, convolution{[]int64{1, 3, 11, 13}, []int64{6, 3, 3, 2}, 1, 0, 1, 1}},
+		{"strides", true, convolution{[]int64{2, 3, 17, 15}, []int64{5, 3, 3, 3}, 2, 1, 1, 1}},
+		{"strides of 3 and wide pads", true, convolution{[]int64{1, 3, 10, 10}, []int64{5, 3, 5, 5}, 3, 4, 1, 1}},
+		{"dilations", true, convolution{[]int64{1, 3, 14, 14}, []int64{4, 3, 3, 3}, 1, 2, 2, 1}},
+		{"one dimension", true, convolution{[]int64{3, 6, 50}, []int64{9, 6, 5}, 1, 2, 1, 1}},
+		{"three dimensions", true, convolution{[]int64{1, 2, 5, 6, 7}, []int64{4, 2, 3, 3, 3}, 1, 1, 1, 1}},
+		{"groups", true, convolution{[]int64{2, 8, 9, 9}, []int64{12, 4, 3, 3}, 1, 1, 1, 2}},
+		{"a long fold", true, convolution{[]int64{1, 200, 6, 6}, []int64{40, 200, 3, 3}, 1, 1, 1, 1}},
+		{"points", false, convolution{[]int64{2, 24, 7, 7}, []int64{20, 24, 1, 1}, 1, 0, 1, 1}},
+		{"points with strides", false, convolution{[]int64{1, 24, 8, 8}, []int64{20, 24, 1, 1}, 2, 0, 1, 1}},
+		{"depthwise", false, convolution{[]int64{1, 6, 9, 9}, []int64{6, 1, 3, 3}, 1, 1, 1, 6}},
+		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := scheduled(t, c.graph())
+			window, n := false, 0
+			for x := range s.Nodes() {
+				if k, ok := x.Body.(*schedule.Kernel); ok {
+					found, ok := tile.FindContraction(k, tile.Buffers(s))
+					n++
+					window = window || ok && found.Window != nil
+				}
+			}
+			if n > 1 && c.groups == 1 {
+				t.Errorf("%d kernels, expected the convolution and what is behind it as one", n)
+			}
+			if window != c.window {
+				t.Errorf("a product with a window: %v, expected %v", window, c.window)
+			}
+			for _, cpu := range []string{"x86-64-v3", "native"} {
+				conformance.Graph(t, operations(t, c.graph()), schedule.CPU, nil, executeFor(cc, cpu, strict)(nil))
+			}
+		})
+	}
+}

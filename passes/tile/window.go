@@ -1,0 +1,158 @@
+package tile
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Window says that the elements of the right operand that a column meets along the fold do not stand evenly: a convolution's
+// window over an image. Columns and folds then merge as if that operand were not there, and it is copied in order before it is
+// used, each loop of theirs followed by itself.
+type Window struct {
+	Guard *scalar.Expr // of loops alone: where it is false, Fill stands for the element, which may not exist; nil is always true
+	Fill  scalar.Value
+}
+
+const (
+	minWindowRows = 4    // fewer rows do not pay for the copy
+	maxWindow     = 1024 // values of the fold's loops that a guard may use, together
+)
+
+// factor is one side of the products that a contraction sums: an operand, under a guard or not.
+type factor struct {
+	ref  int
+	open *Window // nil without a guard
+}
+
+func factorOf(e *scalar.Expr) (factor, bool) {
+	if e.Op == scalar.Load {
+		return factor{ref: e.Ref}, true
+	}
+	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const || !ofLoops(e.Args[0]) {
+		return factor{}, false
+	}
+	return factor{e.Args[1].Ref, &Window{e.Args[0], e.Args[2].Value}}, true
+}
+
+// ofLoops says whether a value comes from loops and constants alone.
+func ofLoops(e *scalar.Expr) bool {
+	good := true
+	e.Walk(func(e *scalar.Expr) bool {
+		switch e.Op {
+		case scalar.Load, scalar.Local, scalar.Reduce:
+			good = false
+		}
+		return good
+	})
+	return good
+}
+
+// factors finds what is multiplied, and the roles of the loops.
+func (c *Contraction) factors(k *schedule.Kernel, free []int64, left, right *scalar.Expr) bool {
+	a, okA := factorOf(left)
+	b, okB := factorOf(right)
+	switch {
+	case !okA || !okB || a.open != nil && b.open != nil:
+		return false
+	case a.open == nil && b.open == nil:
+		if !c.roles(k, free, a.ref, b.ref) {
+			return false
+		}
+		if !slides(k, c.Right) {
+			return true
+		}
+		plain := *c
+		c.Window = &Window{}
+		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) {
+			*c = plain
+		}
+		return true
+	case a.open == nil:
+		a, b = b, a
+	}
+	c.Window = a.open
+	return c.roles(k, free, a.ref, b.ref) && c.Right == a.ref && c.fits(k)
+}
+
+// slides says whether some coordinate of an operand follows two loops, as a window that slides over it does.
+func slides(k *schedule.Kernel, operand int) bool {
+	return slices.ContainsFunc(k.Operands[operand].Access.Projection, func(row []int64) bool {
+		n := 0
+		for l, f := range row {
+			if f != 0 && k.Loops[l].Extent() > 1 {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// fits says whether the copy of a window's elements pays and can be made: only the sum reads the operand, and the guard's values
+// along the fold are few.
+func (c *Contraction) fits(k *schedule.Kernel) bool {
+	if c.Row.Extent < minWindowRows || !c.guardable(k) {
+		return false
+	}
+	for _, s := range k.Statements {
+		elsewhere := false
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			elsewhere = elsewhere || e.Op == scalar.Load && e.Ref == c.Right
+			return e != c.Sum
+		})
+		if elsewhere {
+			return false
+		}
+	}
+	return saturatingProduct(c.GuardExtents(k)...) <= maxWindow
+}
+
+// guardable says whether the guard is the same for all rows, and for all places of the batch that share a copy.
+func (c *Contraction) guardable(k *schedule.Kernel) bool {
+	if c.Window.Guard == nil {
+		return true
+	}
+	fixed := slices.Clone(c.Row.Loops)
+	for _, d := range c.Batch {
+		if d.Step(c.Views[c.Right]) == 0 {
+			fixed = append(fixed, d.Loops...)
+		}
+	}
+	good := true
+	c.Window.Guard.Walk(func(e *scalar.Expr) bool {
+		good = good && (e.Op != scalar.Loop || !slices.Contains(fixed, e.Ref))
+		return good
+	})
+	return good
+}
+
+// GuardLoops gives the loops of the fold that the guard uses, in the order of the fold.
+func (c *Contraction) GuardLoops() []int {
+	if c.Window == nil || c.Window.Guard == nil {
+		return nil
+	}
+	var out []int
+	for _, d := range c.Fold {
+		for _, l := range d.Loops {
+			used := false
+			c.Window.Guard.Walk(func(e *scalar.Expr) bool {
+				used = used || e.Op == scalar.Loop && e.Ref == l
+				return !used
+			})
+			if used {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// GuardExtents gives the numbers of values of the loops of GuardLoops.
+func (c *Contraction) GuardExtents(k *schedule.Kernel) []int64 {
+	var out []int64
+	for _, l := range c.GuardLoops() {
+		out = append(out, k.Loops[l].Extent())
+	}
+	return out
+}
