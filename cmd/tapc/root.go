@@ -14,10 +14,10 @@ import (
 
 const rootHelp = `tapc compiles tensor graph files to executables.
 
-A graph comes in as Loom JSON (.loom.json), as text (.tap) or as protobuf (.tapb);
-it is verified, lowered by passes through the Operation Expression, Application
-Expression and Scheduled Kernels dialects, and goes out as a native program or in
-any of the forms.
+A graph comes in as Loom JSON (.loom.json), as text (.tap), as protobuf (.tapb), as
+an ONNX model or as an Amanda graph (.yaml); it is verified, lowered by passes through
+the Operation Expression, Application Expression and Scheduled Kernels dialects, and
+goes out as a native program or in any of the forms.
 
 Files are named on the command line; "-" is standard input or output. A file that
 is written appears whole, under its name, or not at all.
