@@ -164,6 +164,9 @@ func (d *Decl) exampleItem(x *Example, item CaseItem, out bool, types map[string
 		if !ok {
 			t, _ = scalar.ParseDType(o.Type)
 		}
+		if t == scalar.Invalid {
+			return fmt.Errorf("expected the case to say what %s is, such as %s = int8, found nothing", o.Type, o.Type)
+		}
 		p := PortSel{Name: item.Name}
 		var all [][]byte
 		for _, v := range item.Values {
