@@ -551,6 +551,19 @@ func (r *Region) Known(v Value) (Value, error) {
 	return value(&env{m: r.m}, []Value{v})
 }
 
+// KnownList gives the elements of a constant tensor of integers, flat.
+func (r *Region) KnownList(v Value) ([]int64, error) {
+	list, err := values(&env{m: r.m}, []Value{v})
+	if err != nil {
+		return nil, err
+	}
+	out, ok := list.ints()
+	if !ok {
+		return nil, refuse("expected integers")
+	}
+	return out, nil
+}
+
 // Constant makes a tensor with one element and no dimensions.
 func (r *Region) Constant(v Value, dtype string) (Value, error) {
 	return makeTensor(&env{m: r.m}, []Value{v, StringValue(dtype), IntsValue(nil)})

@@ -10,10 +10,10 @@ import (
 // control are the operators that hold graphs. They are resolved when importing: the branch is chosen, the loop is unrolled.
 var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": scan}
 
-// Control names the operators that hold graphs and are resolved when importing, in order.
-func Control() []string {
+// Resolved names the operators that are resolved when importing, in order: those that hold graphs, and those of sequences.
+func Resolved() []string {
 	var names []string
-	for key := range control {
+	for key := range Natives() {
 		names = append(names, key[1:])
 	}
 	slices.Sort(names)

@@ -24,5 +24,9 @@ func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Repor
 		Library: o.Library, Natives: Natives(), Bodies: m.Function})
 }
 
-// Natives are the operators that rules can not say, by domain and type: control flow.
-func Natives() map[string]mapping.Native { return maps.Clone(control) }
+// Natives are the operators that rules can not say, by domain and type: control flow and sequences.
+func Natives() map[string]mapping.Native {
+	all := maps.Clone(control)
+	maps.Copy(all, sequences)
+	return all
+}

@@ -356,3 +356,48 @@ func FuzzReadTensor(f *testing.F) {
 		}
 	})
 }
+
+func TestSequences(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []float64
+	}{
+		"at":     {`s = SequenceConstruct(x, z) y = SequenceAt(s, m1)`, []float64{5, 6, 7}},
+		"insert": {`e = SequenceEmpty() s = SequenceInsert(e, x) u = SequenceInsert(s, z, i0) y = ConcatFromSequence<axis = 0>(u)`, []float64{5, 6, 7, 1, 2, 3}},
+		"erase":  {`s = SequenceConstruct(x, z) u = SequenceErase(s, i0) y = ConcatFromSequence<axis = 0, new_axis = 1>(u)`, []float64{5, 6, 7}},
+		"length": {`s = SequenceConstruct(x, z) n = SequenceLength(s) y = Cast<to = 1>(n)`, []float64{2}},
+		"split":  {`s = SplitToSequence(x, i2) a = SequenceAt(s, i0) b = SequenceAt(s, m1) y = Concat<axis = 0>(b, a)`, []float64{3, 1, 2}},
+		"cells":  {`s = SplitToSequence<keepdims = 0>(x) y = SequenceAt(s, i2)`, []float64{3}},
+		"map": {`s = SequenceConstruct(x, z) u = SequenceMap<body = b (float[3] v) => (float[3] w) { w = Neg(v) }>(s) y = SequenceAt(u, i0)`,
+			[]float64{-1, -2, -3}},
+		"loop": {`e = SequenceEmpty() s = Loop<body = b (int64 i, bool c, seq(float[3]) q) => (bool d, seq(float[3]) r) { d = Identity(c) r = SequenceInsert(q, x) }>(i2, , e) y = ConcatFromSequence<axis = 0>(s)`,
+			[]float64{1, 2, 3, 1, 2, 3}},
+		"optional": {`o = Optional(x) h = OptionalHasElement(o) g = OptionalGetElement(o) f = Cast<to = 1>(h) y = Add(g, f)`, []float64{2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := `g (float[3] x) => (float[3] y) <float[3] z = {5, 6, 7}, int64 i0 = {0}, int64 i2 = {2}, int64 m1 = {-1}> { ` + c.text + " }"
+			expect(t, run(t, head+text, onnx.Options{}, map[string][]float32{"x": {1, 2, 3}})["y"], c.want...)
+		})
+	}
+	for want, text := range map[string]string{
+		"position 3 of a sequence of 1":   `s = SequenceConstruct(x) y = SequenceAt(s, i3)`,
+		"an entry of a sequence of 0":     `s = SequenceEmpty() y = SequenceAt(s, i0)`,
+		"not a tensor":                    `y = SequenceConstruct(x)`,
+		"the optional value is not there": `o = Optional() y = OptionalGetElement(o)`,
+		"it needs a sequence":             `n = SequenceLength(x) y = Cast<to = 1>(n)`,
+		"parts of 0 cells of 3":           `s = SplitToSequence(x, i0) y = SequenceAt(s, i0)`,
+		"must be known when compiling":    `a = ReduceSum(x) b = Cast<to = 7>(a) s = SequenceConstruct(x) y = SequenceAt(s, b)`,
+		"the entries of a sequence of 0":  `s = SequenceEmpty() y = ConcatFromSequence<axis = 0>(s)`,
+		"axis 2 of a rank of 1":           `s = SplitToSequence<axis = 2>(x) y = SequenceAt(s, i0)`,
+		"sequences of 2 and 1 entries":    `s = SequenceConstruct(x, x) q = SequenceConstruct(x) u = SequenceMap<body = b (float[3] v, float[3] t) => (float[3] w) { w = Add(v, t) }>(s, q) y = SequenceAt(u, i0)`,
+		"input X is not a tensor":         `s = SequenceConstruct(x) y = Neg(s)`,
+	} {
+		m, err := onnx.Read(onnxtest.Must(head+`g (float[3] x) => (float[3] y) <int64 i0 = {0}, int64 i3 = {3}> { `+text+" }"), "model.onnx")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := onnx.Import(context.Background(), m, onnx.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("expected an error with %q, found %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package onnx
+
+import (
+	"tensortapestry.org/tapc/frontends/mapping"
+)
+
+// sequences are the operators on sequences and optional values. A sequence is a list that is known when compiling, of tensors that may be
+// computed; it never becomes a part of the program.
+var sequences = map[string]mapping.Native{":SequenceConstruct": construct, ":SequenceEmpty": empty, ":SequenceAt": at, ":SequenceInsert": insert,
+	":SequenceErase": erase, ":SequenceLength": length, ":SequenceMap": each, ":SplitToSequence": split, ":ConcatFromSequence": concat,
+	":Optional": optional, ":OptionalGetElement": element, ":OptionalHasElement": hasElement}
+
+// listed gives the inputs of an operation, of which the first must be a sequence.
+func listed(r *mapping.Region, op *mapping.Op, least int) ([]mapping.Value, error) {
+	in, err := inputs(r, op)
+	if err != nil {
+		return nil, err
+	}
+	if len(in) < least || in[0].Kind != mapping.List {
+		return nil, refuse("it needs a sequence and %d more inputs", least-1)
+	}
+	return in, nil
+}
+
+func construct(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := inputs(r, op)
+	return []mapping.Value{mapping.ListValue(in...)}, err
+}
+
+func empty(*mapping.Region, *mapping.Op) ([]mapping.Value, error) {
+	return []mapping.Value{{Kind: mapping.List, List: []mapping.Value{}}}, nil
+}
+
+// position gives a place in a sequence of n entries; without an input it is that behind the last one, or the last one.
+func position(r *mapping.Region, in []mapping.Value, i, n, missing int) (int, error) {
+	if i >= len(in) || in[i].Kind == mapping.None {
+		return missing, nil
+	}
+	v, err := r.Known(in[i])
+	if err != nil {
+		return 0, err
+	}
+	at := v.Int
+	if at < 0 {
+		at += int64(n)
+	}
+	if at < 0 || at > int64(missing) {
+		return 0, refuse("position %d of a sequence of %d", v.Int, n)
+	}
+	return int(at), nil
+}
+
+func at(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 2)
+	if err != nil {
+		return nil, err
+	}
+	i, err := position(r, in, 1, len(in[0].List), len(in[0].List)-1)
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 {
+		return nil, refuse("an entry of a sequence of 0")
+	}
+	return []mapping.Value{in[0].List[i]}, nil
+}
+
+func insert(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 2)
+	if err != nil {
+		return nil, err
+	}
+	i, err := position(r, in, 2, len(in[0].List), len(in[0].List))
+	if err != nil {
+		return nil, err
+	}
+	list := append([]mapping.Value{}, in[0].List[:i]...)
+	return []mapping.Value{mapping.ListValue(append(append(list, in[1]), in[0].List[i:]...)...)}, nil
+}
+
+func erase(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 1)
+	if err != nil {
+		return nil, err
+	}
+	i, err := position(r, in, 1, len(in[0].List), len(in[0].List)-1)
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 {
+		return nil, refuse("an entry of a sequence of 0")
+	}
+	list := append([]mapping.Value{}, in[0].List[:i]...)
+	return []mapping.Value{mapping.ListValue(append(list, in[0].List[i+1:]...)...)}, nil
+}
+
+func length(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 1)
+	if err != nil {
+		return nil, err
+	}
+	n, err := r.Constant(mapping.IntValue(int64(len(in[0].List))), "int64")
+	return []mapping.Value{n}, err
+}
+
+// each maps the body once for every entry.
+func each(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 1)
+	if err != nil {
+		return nil, err
+	}
+	body, err := graphAttr(op, "body")
+	if err != nil {
+		return nil, err
+	}
+	if len(body.Inputs) != len(in) || len(in[0].List) > maxUnrolled {
+		return nil, refuse("the body takes %d values, with %d inputs and %d entries", len(body.Inputs), len(in), len(in[0].List))
+	}
+	out := make([]mapping.Value, len(body.Outputs))
+	for k := range out {
+		out[k] = mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+	}
+	for i := range in[0].List {
+		args := make([]mapping.Value, len(in))
+		for k, v := range in {
+			if args[k] = v; v.Kind == mapping.List {
+				if i >= len(v.List) {
+					return nil, refuse("sequences of %d and %d entries", len(in[0].List), len(v.List))
+				}
+				args[k] = v.List[i]
+			}
+		}
+		got, err := r.Call(body, args, op.Title())
+		if err != nil {
+			return nil, err
+		}
+		for k := range out {
+			out[k].List = append(out[k].List, got[k])
+		}
+	}
+	return out, nil
+}
+
+// split cuts a tensor into a sequence: parts of one size (the last may be smaller), of sizes that are listed, or of one cell.
+func split(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := inputs(r, op)
+	if err != nil {
+		return nil, err
+	}
+	if len(in) == 0 || in[0].Tensor == nil {
+		return nil, refuse("it needs a tensor")
+	}
+	shape := in[0].Tensor.Shape
+	axisAttr, _ := op.Attr("axis")
+	axis := axisAttr.Int
+	if axis < 0 {
+		axis += int64(len(shape))
+	}
+	if axis < 0 || axis >= int64(len(shape)) {
+		return nil, refuse("axis %d of a rank of %d", axisAttr.Int, len(shape))
+	}
+	keep := true
+	var sizes []int64
+	if len(in) > 1 && in[1].Tensor != nil {
+		if sizes, err = partSizes(r, in[1], shape[axis]); err != nil {
+			return nil, err
+		}
+	} else {
+		if v, ok := op.Attr("keepdims"); ok {
+			keep = v.Int != 0
+		}
+		for range min(shape[axis], maxUnrolled+1) {
+			sizes = append(sizes, 1)
+		}
+	}
+	if len(sizes) > maxUnrolled {
+		return nil, refuse("a sequence of more than %d entries", maxUnrolled)
+	}
+	list := mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+	start := int64(0)
+	for _, n := range sizes {
+		x, err := r.Eval("part_along", in[0], mapping.IntValue(axis), mapping.IntValue(start), mapping.IntValue(n))
+		if err == nil && !keep {
+			x, err = r.Eval("squeeze_axes", x, mapping.IntsValue([]int64{axis}))
+		}
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, x)
+		start += n
+	}
+	return []mapping.Value{list}, nil
+}
+
+// partSizes gives the sizes that an input says: all of them, or one for every part but the last.
+func partSizes(r *mapping.Region, v mapping.Value, extent int64) ([]int64, error) {
+	known, err := r.KnownList(v)
+	if err != nil {
+		return nil, err
+	}
+	var sizes []int64
+	if len(v.Tensor.Shape) == 0 {
+		n := known[0]
+		if n < 1 || extent/n > maxUnrolled {
+			return nil, refuse("parts of %d cells of %d", n, extent)
+		}
+		for rest := extent; rest > 0; rest -= n {
+			sizes = append(sizes, min(n, rest))
+		}
+		return sizes, nil
+	}
+	total := int64(0)
+	for _, n := range known {
+		if n < 0 || n > extent-total {
+			return nil, refuse("parts of %v cells of %d", known, extent)
+		}
+		total += n
+	}
+	if total != extent {
+		return nil, refuse("parts of %v cells of %d", known, extent)
+	}
+	return known, nil
+}
+
+func concat(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := listed(r, op, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(in[0].List) == 0 || in[0].List[0].Tensor == nil {
+		return nil, refuse("the entries of a sequence of %d", len(in[0].List))
+	}
+	axis, _ := op.Attr("axis")
+	fresh, _ := op.Attr("new_axis")
+	name, rank := "joined", int64(len(in[0].List[0].Tensor.Shape))
+	if fresh.Int != 0 {
+		name, rank = "stacked", rank+1
+	}
+	if axis.Int < 0 {
+		axis.Int += rank
+	}
+	v, err := r.Eval(name, in[0], mapping.IntValue(axis.Int))
+	return []mapping.Value{v}, err
+}
+
+// optional gives its input, or nothing.
+func optional(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	in, err := inputs(r, op)
+	if err != nil || len(in) == 0 {
+		return []mapping.Value{{}}, err
+	}
+	return in[:1], nil
+}
+
+func element(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	out, err := optional(r, op)
+	if err == nil && out[0].Kind == mapping.None {
+		err = refuse("the optional value is not there")
+	}
+	return out, err
+}
+
+func hasElement(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+	out, err := optional(r, op)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.Constant(mapping.BoolValue(out[0].Kind != mapping.None), "boolean")
+	return []mapping.Value{v}, err
+}
