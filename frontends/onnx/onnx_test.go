@@ -381,7 +381,7 @@ func TestSequences(t *testing.T) {
 	}
 	for want, text := range map[string]string{
 		"position 3 of a sequence of 1":   `s = SequenceConstruct(x) y = SequenceAt(s, i3)`,
-		"an entry of a sequence of 0":     `s = SequenceEmpty() y = SequenceAt(s, i0)`,
+		"position 0 of a sequence of 0":   `s = SequenceEmpty() y = SequenceAt(s, i0)`,
 		"not a tensor":                    `y = SequenceConstruct(x)`,
 		"the optional value is not there": `o = Optional() y = OptionalGetElement(o)`,
 		"it needs a sequence":             `n = SequenceLength(x) y = Cast<to = 1>(n)`,
