@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -37,22 +38,45 @@ func Serve(p Plugin) {
 			p.Name, p.Version, os.Args[0])
 		os.Exit(1)
 	}
-	real, err := takeStdout()
+	config, err := secured()
+	if err == nil {
+		err = handshake(config.Certificates[0].Certificate[0])
+	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "standard output:", err)
+		fmt.Fprintln(os.Stderr, "handshake:", err)
 		os.Exit(1)
 	}
-	os.Stdout = real // for the handshake line
 	go exitWithHost()
 	stderr := os.Stderr
-	serve(&p, func() { os.Stdout, os.Stderr = stderr, stderr })
+	serve(&p, config, func() { os.Stdout, os.Stderr = stderr, stderr })
 	os.Exit(0)
 }
 
+// handshake takes standard output for the handshake alone: the line that the library prints, with the plugin's certificate.
+func handshake(der []byte) error {
+	real, err := takeStdout()
+	if err != nil {
+		return err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	os.Stdout = in
+	go func() {
+		if err := announce(real, out, der); err != nil {
+			fmt.Fprintln(os.Stderr, "handshake:", err)
+			os.Exit(1)
+		}
+	}()
+	return nil
+}
+
 // serve runs the server; ready is called once, before the first call is answered.
-func serve(p *Plugin, ready func()) {
+func serve(p *Plugin, config *tls.Config, ready func()) {
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: Handshake,
+		TLSProvider:     func() (*tls.Config, error) { return config, nil },
 		VersionedPlugins: map[int]goplugin.PluginSet{
 			ProtocolMajor: {Service: &adapter{plugin: p, ready: ready}},
 		},

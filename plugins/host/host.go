@@ -98,7 +98,7 @@ func temporary() (string, error) {
 func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.Start, errStartLimit)
 	defer cancel()
-	secure, own, err := certificate()
+	connection, own, err := secure()
 	if err != nil {
 		return p.fault(CannotStart, "", err.Error())
 	}
@@ -118,7 +118,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 		},
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		TLSConfig:        secure, // the plugin's certificate comes with the handshake
+		TLSConfig:        connection, // the plugin's certificate comes with the handshake
 		SkipHostEnv:      true,
 		StartTimeout:     p.limits.Start,
 		SyncStdout:       io.Discard,

@@ -49,6 +49,7 @@ var Table = []Rule{
 	{"backends/conformance", 6, 0}, // only tests import it
 	{"internal/...", 1, 0},
 	{"plugins/proto", 5, 0},
+	{"plugins/certificate", 5, 0},
 	{"plugins/proto/gen", 6, 1},
 	{"plugins/stream", 5, 1},
 	{"plugins", 5, 2},
