@@ -59,7 +59,7 @@ func (b *block) place(constant int, bytes int64, panels *panelLayout) int64 {
 	}
 	at := b.bytes
 	b.pieces = append(b.pieces, Piece{constant, at, bytes, panels})
-	b.bytes = roundUp(at+bytes, 64)
+	b.bytes = roundUp(at+max(bytes, 1), 64) // also an empty constant has a place
 	return at
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -93,5 +94,32 @@ func TestObjectFile(t *testing.T) {
 	}
 	if f.Section(".note.GNU-stack") == nil {
 		t.Error("the program would have a stack that can be executed")
+	}
+}
+
+// A constant without elements has a place too.
+func TestEmptyConstant(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	g := scheduled(t, `%c = tensor float32 [0:0]
+%y = tensor float32 [0:0]
+%k = operation op:constant {value: []} -> (result: %c)
+%m = operation op:copy (tensor: %c) -> (result: %y)
+`)
+	src, err := Emit(g, "test", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(tensorops.Const) (tensorfile.Tensor, error) {
+		return tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{0}, Data: []byte{}}, nil
+	}
+	exe := filepath.Join(t.TempDir(), "program")
+	if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "baseline"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(exe).CombinedOutput(); err != nil || !strings.Contains(string(out), "shape [0]") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
