@@ -48,7 +48,7 @@ var complex1 = map[scalar.Op]string{
 	scalar.Sin:   "re = sin(x) * cosh(y); im = cos(x) * sinh(y);",
 	scalar.Cos:   "re = cos(x) * cosh(y); im = -sin(x) * sinh(y);",
 	scalar.Tanh: "if (fabs(x) > 22) { re = copysign(1, x); im = copysign(0, y); } " +
-		"else { const double d = cosh(2 * x) + cos(2 * y); re = sinh(2 * x) / d; im = sin(2 * y) / d; }",
+		"else { const double s = sinh(x), c = cos(y), d = s * s + c * c; re = s * cosh(x) / d; im = sin(y) * c / d; }",
 }
 
 const complexSqrt = "const double t = sqrt((fabs(x) + hypot(x, y)) / 2); " +

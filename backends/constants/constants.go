@@ -39,10 +39,20 @@ func (l *Loader) Load(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	if err != nil {
 		return tensorfile.Tensor{}, err
 	}
-	if shape := t.Range.Shape(); info.DType != t.Type() || !shape.Equal(info.Shape) {
-		return tensorfile.Tensor{}, fmt.Errorf("%s, tensor %q: expected %s%v, found %v%v", c.File, c.Key, t.DType, shape, info.DType, info.Shape)
+	other := func(d scalar.DType) (tensorfile.Tensor, error) {
+		return tensorfile.Tensor{}, fmt.Errorf("%s, tensor %q: expected %s%v, found %v%v", c.File, c.Key, t.DType, t.Range.Shape(), d, info.Shape)
 	}
-	return f.Load(c.Key)
+	if info.DType.Bits() != max(8, t.Type().Bits()) || !t.Range.Shape().Equal(info.Shape) {
+		return other(info.DType)
+	}
+	x, err := f.Load(c.Key)
+	if err == nil {
+		x, err = x.As(t.Type())
+	}
+	if err == nil && x.DType != t.Type() {
+		return other(info.DType)
+	}
+	return x, err
 }
 
 // Path gives where a data file lies, or an error for one that a graph must not read.

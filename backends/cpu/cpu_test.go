@@ -88,9 +88,10 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{}
+	files, types := map[string]string{}, map[string]scalar.DType{}
 	for _, o := range program.Outputs {
-		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(tensorops.TensorOf(g, o.Tensor).Type()))
+		types[o.Name] = tensorops.TensorOf(g, o.Tensor).Type()
+		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(types[o.Name]))
 		args = append(args, "--output", o.Name+"="+files[o.Name])
 	}
 	if out, err := exec.Command(exe, args...).CombinedOutput(); err != nil {
@@ -102,7 +103,11 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got[name], err = f.Load(f.Tensors()[0].Name); err != nil {
+		x, err := f.Load(f.Tensors()[0].Name)
+		if err == nil {
+			got[name], err = x.As(types[name])
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

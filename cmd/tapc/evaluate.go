@@ -114,7 +114,12 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 		}
 	}
 	for _, x := range p.Inputs {
-		if _, ok := in[x.Name]; ok {
+		if given, ok := in[x.Name]; ok {
+			given, err := given.As(tensorops.TensorOf(c.g, x.Tensor).Type())
+			if err != nil {
+				return nil, fmt.Errorf("input %q: %w", x.Name, err)
+			}
+			in[x.Name] = given
 			continue
 		}
 		if !r.given("random") {

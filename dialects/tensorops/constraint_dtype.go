@@ -11,7 +11,7 @@ import (
 var tensorDTypesAreValid = check.Constraint{
 	ID: "TensorDTypesAreValidConstraint",
 	Doc: "Every tensor, used or not, has an element type that the environment allows. The comparison is exact. By default these are " +
-		"boolean, the integers of 8 to 64 bits, the floating point types and the complex types.",
+		"boolean, the integers of 4 (a byte each) to 64 bits, the floating point types and the complex types.",
 	Requires: []string{"SchemaTypeConstraint"},
 	Codes:    []check.Code{{ID: "TAP0121", Meaning: "a tensor has an element type that is not allowed"}},
 	Check: func(c *check.Context) {

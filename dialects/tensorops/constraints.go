@@ -32,14 +32,12 @@ func Constraints() []check.Constraint {
 	}
 }
 
-// DefaultDTypes gives the element types that tensors may have unless an environment says otherwise: boolean, integers of 8
-// to 64 bits, every real floating point type and the complex types.
+// DefaultDTypes gives the element types that tensors may have unless an environment says otherwise: all of them. An element of
+// 4 bits takes a byte.
 func DefaultDTypes() []string {
 	var names []string
 	for _, d := range scalar.DTypes() {
-		if !d.IsInt() || d.Bits() >= 8 {
-			names = append(names, d.String())
-		}
+		names = append(names, d.String())
 	}
 	return names
 }

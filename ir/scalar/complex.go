@@ -94,12 +94,14 @@ func complexSqrt(z complex128) complex128 {
 	return complex(math.Abs(y)/(2*t), math.Copysign(t, y))
 }
 
-// complexTanh is ±1 where the real part is so large that nothing else shows.
+// complexTanh is ±1 where the real part is so large that nothing else shows. The denominator has no difference in it, so the
+// result is exact near the poles too.
 func complexTanh(z complex128) complex128 {
 	x, y := real(z), imag(z)
 	if math.Abs(x) > 22 {
 		return complex(math.Copysign(1, x), math.Copysign(0, y))
 	}
-	d := math.Cosh(2*x) + math.Cos(2*y)
-	return complex(math.Sinh(2*x)/d, math.Sin(2*y)/d)
+	s, c := math.Sinh(x), math.Cos(y)
+	d := s*s + c*c
+	return complex(s*math.Cosh(x)/d, math.Sin(y)*c/d)
 }

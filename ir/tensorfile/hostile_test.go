@@ -208,7 +208,8 @@ func TestWriteErrors(t *testing.T) {
 		"expected a dtype, found invalid":                   WriteNPZ(path, map[string]Tensor{"b": {}}),
 		`expected a tensor's name in UTF-8, found "\xff"`:   WriteSafetensors(path, map[string]Tensor{"\xff": good}),
 		`found "__metadata__"`:                              WriteSafetensors(path, map[string]Tensor{"__metadata__": good}),
-		"that .safetensors can hold, found int4":            WriteSafetensors(path, map[string]Tensor{"i": {scalar.Int4, []int64{1}, []byte{1}}}),
+		"that .safetensors can hold, found complex128":      WriteSafetensors(path, map[string]Tensor{"c": {scalar.Complex128, []int64{0}, nil}}),
+		"expected a int4 at element 0, found byte 0x08":     WriteSafetensors(path, map[string]Tensor{"i": {scalar.Int4, []int64{1}, []byte{8}}}),
 		"no such file or directory":                         WriteNPY(filepath.Join(dir, "none", "x.npy"), good),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

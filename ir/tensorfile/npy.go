@@ -268,7 +268,7 @@ func parseDescr(descr string) (dtype scalar.DType, bigEndian bool, err error) {
 
 // npyHeader is the header as NumPy writes it, padded with spaces so that the data begin at a multiple of 64.
 func npyHeader(t Tensor) ([]byte, error) {
-	kind, known := npyTypes[t.DType]
+	kind, known := npyTypes[held(t.DType)]
 	if !known {
 		return nil, fmt.Errorf("expected a dtype that .npy can hold, found %s; use .safetensors", t.DType)
 	}

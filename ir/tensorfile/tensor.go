@@ -54,6 +54,27 @@ func (t Tensor) SHA256() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// held is the dtype that files hold a tensor as: elements of 4 bits are bytes.
+func held(d scalar.DType) scalar.DType {
+	switch d {
+	case scalar.Int4:
+		return scalar.Int8
+	case scalar.UInt4:
+		return scalar.UInt8
+	}
+	return d
+}
+
+// As gives a tensor from a file the dtype that a program wants, if that is one of 4 bits, which files hold as bytes; else the
+// tensor as it is. A byte that is no such number is an error.
+func (t Tensor) As(want scalar.DType) (Tensor, error) {
+	if want == t.DType || held(want) != t.DType {
+		return t, nil
+	}
+	t.DType = want
+	return t, t.Check()
+}
+
 // checkValues refuses bytes that are no value of a dtype narrower than a byte.
 func checkValues(dtype scalar.DType, data []byte) error {
 	bias, limit := byte(0), byte(1)

@@ -161,7 +161,7 @@ func encodeSafetensors(w io.Writer, tensors map[string]Tensor) error {
 	for i, name := range names {
 		t := tensors[name]
 		err := errors.Join(checkName(name), t.Check())
-		tag, known := safetensorsTags[t.DType]
+		tag, known := safetensorsTags[held(t.DType)]
 		if err == nil && !known {
 			err = fmt.Errorf("expected a dtype that .safetensors can hold, found %s", t.DType)
 		}

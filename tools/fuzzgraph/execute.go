@@ -174,9 +174,10 @@ func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tens
 		}
 		args = append(args, "--input", i.Name+"="+path)
 	}
-	files := map[string]string{}
+	files, types := map[string]string{}, map[string]scalar.DType{}
 	for _, o := range p.Outputs {
-		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(tensorops.TensorOf(x, o.Tensor).Type()))
+		types[o.Name] = tensorops.TensorOf(x, o.Tensor).Type()
+		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(types[o.Name]))
 		args = append(args, "--output", o.Name+"="+files[o.Name])
 	}
 	if text, err := exec.CommandContext(ctx, exe, args...).CombinedOutput(); err != nil {
@@ -190,10 +191,12 @@ func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tens
 		}
 		t, err := f.Load(f.Tensors()[0].Name)
 		f.Close()
+		if err == nil {
+			out[name], err = t.As(types[name])
+		}
 		if err != nil {
 			return nil, err
 		}
-		out[name] = t
 	}
 	return out, nil
 }

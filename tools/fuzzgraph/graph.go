@@ -72,7 +72,7 @@ func generate(seed uint64, ops int) (*graph, error) {
 	if g.rnd.IntN(10) == 0 {
 		g.material.Sizes = append(g.material.Sizes, 0)
 	}
-	types := slices.DeleteFunc(scalar.DTypes(), func(d scalar.DType) bool { return d.Bits() < 8 })
+	types := scalar.DTypes()
 	g.material.Types = []scalar.DType{scalar.Float32, scalar.Bool, scalar.Int64, types[g.rnd.IntN(len(types))], types[g.rnd.IntN(len(types))]}
 	g.simplify = g.rnd.IntN(2) == 0
 	for n := 2 + g.rnd.IntN(max(1, ops-1)); len(g.steps) < n; {

@@ -15,7 +15,9 @@ import (
 // small and awkward (0, 1, primes), optional operands and parameters are there or not, selections start at 0. It is nil if no
 // try came to anything, as for a kernel whose parameters are texts. Same source, same call. An error is a fault of the
 // declaration: shapes and types that are inferred, and then refused.
-func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) { return d.SampleOf(rnd, t, Material{}) }
+func (d *Decl) Sample(rnd *rand.Rand, t scalar.DType) (*Call, error) {
+	return d.SampleOf(rnd, t, Material{})
+}
 
 // Material is what samples are made of: the extents that dimensions are given where nothing else decides, and the element types
 // of type variables but the first. Without them, a choice of awkward sizes and all types.
@@ -44,7 +46,7 @@ func (d *Decl) SampleTypes() []scalar.DType {
 	}
 	var out []scalar.DType
 	for _, t := range scalar.DTypes() {
-		if d.Types[0].Allows(t) && t.Bits() >= 8 {
+		if d.Types[0].Allows(t) {
 			out = append(out, t)
 		}
 	}
@@ -127,7 +129,7 @@ func (s *sampler) chooseTypes(t scalar.DType) bool {
 			if slices.ContainsFunc(s.of.Types, v.Allows) {
 				all = s.of.Types
 			}
-			for t = scalar.Invalid; !v.Allows(t) || t.Bits() < 8; {
+			for t = scalar.Invalid; !v.Allows(t); {
 				t = all[s.rnd.IntN(len(all))]
 			}
 		}
