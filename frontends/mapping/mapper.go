@@ -42,6 +42,7 @@ type mapper struct {
 	applied
 	foreign  int   // operations that the rules for one stand for
 	ordinals int64 // given out so far
+	calls    int   // of graphs inside of others
 }
 
 // applied is the rule that is being applied.
@@ -136,11 +137,17 @@ func (r *Region) Call(body *Graph, args []Value, where string) ([]Value, error) 
 // maxRegions bounds how deep graphs may nest, functions included.
 const maxRegions = 64
 
+// maxCalls bounds how many graphs are mapped inside of others, for functions and loops multiply when they nest.
+const maxCalls = 1 << 15
+
 func (r *Region) enter(inner *Region, args []Value) ([]Value, error) {
+	defer func() { r.m.depth-- }()
 	if r.m.depth++; r.m.depth > maxRegions {
 		return nil, refuse("graphs are nested deeper than %d", maxRegions)
 	}
-	defer func() { r.m.depth-- }()
+	if r.m.calls++; r.m.calls > maxCalls {
+		return nil, refuse("more than %d graphs, iterations included, are unrolled", maxCalls)
+	}
 	for i, p := range inner.graph.Inputs {
 		if i < len(args) {
 			inner.values[p.Name] = args[i]

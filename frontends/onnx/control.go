@@ -2,23 +2,12 @@ package onnx
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
 // control are the operators that hold graphs. They are resolved when importing: the branch is chosen, the loop is unrolled.
-var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": scan}
-
-// Resolved names the operators that are resolved when importing, in order: those that hold graphs, and those of sequences.
-func Resolved() []string {
-	var names []string
-	for key := range Natives() {
-		names = append(names, key[1:])
-	}
-	slices.Sort(names)
-	return names
-}
+var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": scan, "ai.onnx.preview:FlexAttention": flex}
 
 // maxUnrolled bounds the iterations of a loop that is unrolled.
 const maxUnrolled = 1024

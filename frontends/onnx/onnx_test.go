@@ -138,6 +138,11 @@ func TestImportRefuses(t *testing.T) {
 		{"too many inputs", `g (float[2] x) => (float[2] y) { y = Neg(x, x) }`, "it has 2 inputs"},
 		{"loop without end", `g (float[1] x) => (float[1] y) { y = Loop<body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w) { d = Identity(c) w = Neg(v) }>(, , x) }`, "too many to be unrolled"},
 		{"if on data", `g (bool c, float[1] x) => (float[1] y) { y = If<then_branch = a () => (float[1] p) { p = Neg(x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, "has no shape"},
+		{"functions that multiply", `g (float[1] x) => (float[1] y) { y = my.a(x) } <domain: "my", opset_import: ["": 17]> a (p) => (q) { r = my.b(p) s = my.b(r) t = my.b(s) q = my.b(t) }
+			<domain: "my", opset_import: ["": 17]> b (p) => (q) { r = my.c(p) s = my.c(r) t = my.c(s) q = my.c(t) } <domain: "my", opset_import: ["": 17]> c (p) => (q) { r = my.d(p) s = my.d(r) t = my.d(s) q = my.d(t) }
+			<domain: "my", opset_import: ["": 17]> d (p) => (q) { r = my.e(p) s = my.e(r) t = my.e(s) q = my.e(t) } <domain: "my", opset_import: ["": 17]> e (p) => (q) { r = my.f(p) s = my.f(r) t = my.f(s) q = my.f(t) }
+			<domain: "my", opset_import: ["": 17]> f (p) => (q) { r = my.h(p) s = my.h(r) t = my.h(s) q = my.h(t) } <domain: "my", opset_import: ["": 17]> h (p) => (q) { r = my.i(p) s = my.i(r) t = my.i(s) q = my.i(t) }
+			<domain: "my", opset_import: ["": 17]> i (p) => (q) { r = my.j(p) s = my.j(r) q = my.j(s) } <domain: "my", opset_import: ["": 17]> j (p) => (q) { q = Neg(p) }`, "are unrolled"},
 		{"function that calls itself", `g (float[1] x) => (float[1] y) { y = my.f(x) } <domain: "my", opset_import: ["": 17]> f (a) => (b) { b = my.f(a) }`, "nested deeper"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func covers(d *namespace.Dictionary, domain, name string, v int64) bool {
 	if (namespace.Namespace{Dictionary: d, Version: v}).Op(name) == nil && v >= d.First {
 		return false
 	}
-	if domain == "" && slices.Contains(onnx.Resolved(), name) {
+	if onnx.Natives()[domain+":"+name] != nil {
 		return true
 	}
 	for _, r := range rules(domain, name) {
