@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -61,29 +62,34 @@ func Lift(fg *mapping.Graph) (*Graph, error) {
 }
 
 type lifter struct {
-	fg    *mapping.Graph
-	root  *Op
-	at    map[string]End // where each value comes from
-	taken map[string]bool
-	bad   diag.List
+	fg     *mapping.Graph
+	domain string // of ops whose type names none
+	root   *Op
+	at     map[string]End // where each value comes from
+	taken  map[string]bool
+	bad    diag.List
 }
 
 func (l *lifter) fault(node, format string, args ...any) {
 	l.bad = append(l.bad, diag.Errorf(CodeForm, constraint, diag.Location{File: l.fg.File, Node: node}, format, args...))
 }
 
-// versions names the namespace, and those of other domains.
+// versions names the namespace, and those of other domains. A model without operators of the default domain is in the namespace of
+// another one, the first by name.
 func (l *lifter) versions(g *Graph) error {
-	ns, ok := namespace.Domain(l.fg.Namespace, "", l.fg.Versions[""])
+	domains := slices.Sorted(maps.Keys(l.fg.Versions))
+	if len(domains) == 0 {
+		return fmt.Errorf("%s: the graph has no version of its vocabulary", l.fg.File)
+	}
+	l.domain = domains[0]
+	ns, ok := namespace.Domain(l.fg.Namespace, l.domain, l.fg.Versions[l.domain])
 	if !ok {
-		return fmt.Errorf("%s: there is no dictionary of version %d of %s", l.fg.File, l.fg.Versions[""], l.fg.Namespace)
+		return fmt.Errorf("%s: there is no dictionary of %s %s, version %d", l.fg.File, l.fg.Namespace, l.domain, l.fg.Versions[l.domain])
 	}
 	g.Namespace = ns.String()
 	var others ir.Attrs
-	for domain, v := range l.fg.Versions {
-		if domain != "" {
-			others = others.With(domain, ir.IntAttr(v))
-		}
+	for _, domain := range domains[1:] {
+		others = others.With(domain, ir.IntAttr(l.fg.Versions[domain]))
 	}
 	if others != nil {
 		g.Attrs = ir.Attrs{}.With(domainVersions, ir.AttrValue{Kind: ir.AttrMap, Map: others})
@@ -119,7 +125,7 @@ const valueName = "value"
 
 func (l *lifter) op(op *mapping.Op) *Op {
 	o := &Op{Type: op.Type, Name: op.Name}
-	if op.Domain != "" {
+	if op.Domain != l.domain {
 		o.Type = op.Domain + ":" + op.Type
 	}
 	if o.Name == "" {
@@ -273,9 +279,9 @@ func liftInner(g *mapping.Graph) (ir.AttrValue, error) {
 		if err != nil {
 			return ir.AttrValue{}, err
 		}
-		typ := op.Type
-		if op.Domain != "" {
-			typ = op.Domain + ":" + typ
+		typ := op.Domain + ":" + op.Type
+		if op.Domain == "" {
+			typ = op.Type
 		}
 		x := ir.Attrs{}.With("type", ir.StringAttr(typ)).With("inputs", nameList(op.In)).With("outputs", nameList(op.Out))
 		if op.Name != "" {
@@ -342,7 +348,10 @@ func (f *flattener) inner(o *Op, m ir.Attrs) *mapping.Graph {
 		g.Consts[a.Name] = d
 	}
 	for _, v := range list(m, "ops") {
-		domain, typ := f.splitType(text(v.Map, "type"))
+		domain, typ := "", text(v.Map, "type")
+		if i := strings.LastIndexByte(typ, ':'); i >= 0 {
+			domain, typ = typ[:i], typ[i+1:]
+		}
 		op := &mapping.Op{Name: text(v.Map, "name"), Domain: domain, Type: typ, In: names(v.Map, "inputs"), Out: names(v.Map, "outputs"),
 			Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
 		attrs, _ := v.Map.Get("attrs")

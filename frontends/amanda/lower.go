@@ -32,6 +32,7 @@ type spot struct {
 type flattener struct {
 	g      *Graph
 	ns     *namespace.Namespace
+	domain string // of ops whose type names none
 	dir    string
 	out    *mapping.Graph
 	names  map[spot]string
@@ -73,8 +74,9 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 		return nil, d
 	}
 	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
-	framework, _, _ := strings.Cut(ns.Name, "/")
-	f.out = &mapping.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{"": ns.Version}, Consts: map[string]*mapping.Data{}}
+	framework, domain, _ := strings.Cut(ns.Name, "/")
+	f.domain = domain
+	f.out = &mapping.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*mapping.Data{}}
 	f.versions()
 	path := ""
 	top := f.level(newScope(g.Ops, g.Edges, nil, path), nil, 0)
@@ -201,14 +203,14 @@ func (f *flattener) flatten(l *level) {
 
 // splitType splits the domain from an op's type, in a namespace that has domains.
 func (f *flattener) splitType(t string) (domain, typ string) {
-	if i := strings.LastIndexByte(t, ':'); i >= 0 && f.ns.Name == "onnx" {
+	if i := strings.LastIndexByte(t, ':'); i >= 0 && f.out.Namespace == "onnx" {
 		return t[:i], t[i+1:]
 	}
-	return "", t
+	return f.domain, t
 }
 
 func (f *flattener) formal(domain, typ string) *namespace.Op {
-	if domain == "" {
+	if domain == f.domain {
 		return f.ns.Op(typ)
 	}
 	if ns, ok := namespace.Domain(f.out.Namespace, domain, f.out.Versions[domain]); ok {
