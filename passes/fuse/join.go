@@ -219,6 +219,39 @@ func (j *joiner) statements() {
 		s.Value = j.rename(s.Value, base)
 		j.joined.Statements = append(j.joined.Statements, s)
 	}
+	dropUnused(j.joined)
+}
+
+// dropUnused removes the local values that nothing uses: those of a producer whose result a consumer has as an operand and
+// does not read, as a kernel whose parameters leave nothing to compute.
+func dropUnused(k *schedule.Kernel) {
+	used := make([]bool, len(k.Statements))
+	for i, s := range slices.Backward(k.Statements) {
+		if used[i] = used[i] || s.Store >= 0; used[i] {
+			s.Value.Walk(func(e *scalar.Expr) bool {
+				if e.Op == scalar.Local {
+					used[e.Ref] = true
+				}
+				return true
+			})
+		}
+	}
+	if !slices.Contains(used, false) {
+		return
+	}
+	number, kept := make([]int, len(used)), k.Statements[:0:0]
+	for i, s := range k.Statements {
+		if number[i] = len(kept); used[i] {
+			s.Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr {
+				if e.Op == scalar.Local {
+					return scalar.NewLocal(number[e.Ref], e.Type)
+				}
+				return e
+			})
+			kept = append(kept, s)
+		}
+	}
+	k.Statements = kept
 }
 
 // rename rewrites the references of a value: of the producer (base 0) or of the consumer, whose statements come behind.
