@@ -233,6 +233,12 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 			return false
 		}
 	}
+	parallel := k.Parallel()
+	for l := range k.Loops { // a loop of one value that is folded along stays, and the consumer has none for it
+		if !usedK[l] && slices.Contains(parallel, l) && folds(k, l) {
+			return false
+		}
+	}
 	if folds(k, anyLoop) {
 		for b := range usedC {
 			if folds(c, b) {
