@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -219,7 +221,11 @@ type attr struct {
 	strings   []string
 	tensors   []*mapping.Data
 	graphs    []*mapping.Graph
+	seen      int64 // the kind of the last field with a value
 }
+
+// fieldKinds are the kinds that fields with values have.
+var fieldKinds = map[protowire.Number]int64{2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7, 9: 8, 10: 9, 11: 10}
 
 func (d *decoder) attribute(m message, depth int) (mapping.Attr, error) {
 	a := attr{}
@@ -232,6 +238,9 @@ func (d *decoder) attribute(m message, depth int) (mapping.Attr, error) {
 func (d *decoder) attrField(a *attr, x field, depth int) error {
 	var err error
 	var s string
+	if k := fieldKinds[x.num]; k != 0 {
+		a.seen = k
+	}
 	switch x.num {
 	case 1:
 		return x.text(&a.name)
@@ -276,13 +285,17 @@ func (d *decoder) attrPart(a *attr, x field, depth int) error {
 	return err
 }
 
-// value gives the attribute in the terms of package mapping. Files before IR version 2 have no type: it is guessed from what is there.
+// value gives the attribute in the terms of package mapping. Files before IR version 2 have no type: it is that of the field that is there.
 func (a *attr) value() mapping.Value {
 	if a.ref != "" {
 		return mapping.Reference(a.ref)
 	}
 	list := mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
-	switch a.kind {
+	kind := a.kind
+	if kind == 0 {
+		kind = a.seen
+	}
+	switch kind {
 	case 1:
 		return mapping.FloatValue(a.f)
 	case 2:

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -404,5 +405,23 @@ func TestSequences(t *testing.T) {
 		if _, _, err := onnx.Import(context.Background(), m, onnx.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected an error with %q, found %v", want, err)
 		}
+	}
+}
+
+// Models of old files have attributes without a type: the field that is there tells.
+func TestAttributesWithoutAType(t *testing.T) {
+	attr := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "axis")
+	attr = protowire.AppendVarint(protowire.AppendTag(attr, 3, protowire.VarintType), 1)
+	node := protowire.AppendString(protowire.AppendTag(nil, 4, protowire.BytesType), "Flatten")
+	node = protowire.AppendBytes(protowire.AppendTag(node, 5, protowire.BytesType), attr)
+	graph := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), node)
+	model := protowire.AppendBytes(protowire.AppendTag(nil, 7, protowire.BytesType), graph)
+	model = protowire.AppendBytes(protowire.AppendTag(model, 8, protowire.BytesType), protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 7))
+	m, err := onnx.Read(model, "old.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := m.Graph.Ops[0].Attr("axis"); !ok || v.Kind != mapping.Int || v.Int != 1 {
+		t.Errorf("found %v", v)
 	}
 }
