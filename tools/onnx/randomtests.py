@@ -441,6 +441,101 @@ def grid(m):
          mode=m.pick("bilinear", "nearest", "bicubic"), padding_mode=m.pick("zeros", "border", "reflection"), align_corners=int(m.chance()))
 
 
+def attention(m):
+    m.opset = 23
+    b, kh, g, q, k, d, v = m.size(1, 3), m.size(1, 3), m.size(1, 3), m.size(1, 4), m.size(1, 5), m.pick(2, 4), m.pick(2, 4)
+    kind = m.pick("Attention", "Attention", "RotaryEmbedding", "RMSNormalization")
+    if kind == "RotaryEmbedding":
+        m.op(kind, [m.input(m.data([b, kh, q, 4])), m.const(m.data([8, 2])), m.const(m.data([8, 2])), m.input(m.rng.integers(0, 8, [b, q]))], interleaved=int(m.chance()))
+    elif kind == "RMSNormalization":
+        m.op(kind, [m.input(m.data([b, q, d])), m.const(m.data([d]))], axis=-1, epsilon=1e-2)
+    else:
+        if m.chance(0.4):
+            q = k
+        ins = [m.input(m.data([b, kh * g, q, d])), m.input(m.data([b, kh, k, d])), m.input(m.data([b, kh, k, v]))]
+        if m.chance():
+            ins.append(m.input(m.data(m.pick([q, k], [b, 1, q, k]))))
+        m.op(kind, ins, is_causal=int(m.chance()) if q == k and len(ins) == 3 else 0, scale=m.pick(None, 0.3), softcap=m.pick(None, 2.0))
+
+
+def signal(m):
+    m.opset = 17
+    kind = m.pick("DFT", "STFT", "HannWindow", "HammingWindow", "BlackmanWindow")
+    if kind == "DFT":
+        inverse = int(m.chance())
+        m.op(kind, [m.input(m.data([2, m.size(2, 9), m.pick(1, 2) if not inverse else 2]))], axis=1, inverse=inverse, onesided=0)
+    elif kind == "STFT":
+        n = m.pick(4, 8)
+        m.op(kind, [m.input(m.data([1, 24, 1])), m.const(np.array(m.pick(2, 4), np.int64)), m.const(m.data([n])), m.const(np.array(n, np.int64))], onesided=int(m.chance()))
+    else:
+        m.op(kind, [m.const(np.array(m.size(4, 12), np.int64))], periodic=int(m.chance()))
+
+
+def misc(m):
+    kind = m.pick("ReverseSequence", "CenterCropPad", "Col2Im", "EyeLike", "Range", "ConstantOfShape", "Size", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Dropout", "RoiAlign",
+                  "AffineGrid", "Det", "MaxUnpool", "MatMulInteger", "Bernoulli", "GatherND")
+    if kind == "ReverseSequence":
+        m.op(kind, [m.input(m.data([4, 3, 2])), m.input(m.rng.integers(1, 5, [3]))], time_axis=0, batch_axis=1)
+    elif kind == "CenterCropPad":
+        m.opset = 18
+        m.op(kind, [m.input(m.data(m.shape(2, 2, 7))), m.const(np.array([m.size(1, 7), m.size(1, 7)], np.int64))])
+    elif kind == "Col2Im":
+        m.opset = 18
+        m.op(kind, [m.input(m.data([1, 2 * 4, 9])), m.const(np.array([4, 4], np.int64)), m.const(np.array([2, 2], np.int64))])
+    elif kind == "EyeLike":
+        m.op(kind, [m.input(m.data(m.shape(2, 2)))], k=int(m.rng.integers(-2, 3)))
+    elif kind == "Range":
+        m.op(kind, [m.const(np.array(v, np.int64)) for v in (m.size(), m.size(6, 12), m.pick(1, 2, 3))])
+    elif kind == "ConstantOfShape":
+        m.op(kind, [m.const(np.array(m.shape(), np.int64))], value=numpy_helper.from_array(np.array([3], np.int32)))
+    elif kind == "Size":
+        m.op(kind, [m.input(m.data(m.shape()))])
+    elif kind in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
+        s = m.shape(0, 2)
+        ins = [m.input(m.data([3, 4] + s)), m.input(m.rng.integers(0, 4, [3] + s))] + ([m.input(m.data([4], low=0.1))] if m.chance() else [])
+        m.op(kind, ins, reduction=m.pick("none", "sum", "mean"), ignore_index=m.pick(None, 1))
+    elif kind == "Dropout":
+        m.op(kind, [m.input(m.data(m.shape()))], outputs=2)
+    elif kind == "RoiAlign":
+        m.opset = 16
+        m.op(kind, [m.input(m.data([2, 2, 6, 6])), m.input(m.data([3, 4], low=0, high=5)), m.input(m.rng.integers(0, 2, [3]))], mode="avg", output_height=2, output_width=3, sampling_ratio=2,
+             spatial_scale=0.7, coordinate_transformation_mode=m.pick("half_pixel", "output_half_pixel"))
+    elif kind == "AffineGrid":
+        m.opset = 20
+        m.op(kind, [m.input(m.data([2, 2, 3])), m.const(np.array([2, 1, 3, 4], np.int64))], align_corners=int(m.chance()))
+    elif kind == "Det":
+        n = m.size(1, 5)
+        m.op(kind, [m.input(m.data([2, n, n]))])
+    elif kind == "MaxUnpool":
+        x = m.rng.permutation(64).reshape(1, 1, 8, 8).astype(np.float32)
+        y, i = m.op("MaxPool", [m.input(x)], outputs=2, kernel_shape=[2, 2], strides=[2, 2])
+        m.op(kind, [y, i], kernel_shape=[2, 2], strides=[2, 2])
+    elif kind == "GatherND":
+        m.op(kind, [m.input(m.data([2, 3, 4])), m.input(m.rng.integers(0, 3, [2, 5, 1]))], batch_dims=1)
+    else:
+        x = m.input(m.data(m.shape()))
+        m.op("Identity", [x])
+
+
+def control(m):
+    """If on a constant, Loop and Scan over a few steps."""
+    f = lambda n, s: helper.make_tensor_value_info(n, TensorProto.FLOAT, s)
+    s = m.shape(1, 2)
+    x = m.input(m.data(s))
+    kind = m.pick("If", "Loop", "Scan")
+    if kind == "If":
+        branch = lambda n, k: helper.make_graph([helper.make_node(k, [x], [n])], n, [], [onnx.ValueInfoProto(name=n)])
+        m.op(kind, [m.const(np.array(m.chance()))], then_branch=branch("p", "Neg"), else_branch=branch("q", "Exp"))
+    elif kind == "Loop":
+        body = helper.make_graph([helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Add", ["a", x], ["b"]), helper.make_node("Neg", ["a"], ["e"])], "body",
+                                 [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("c", TensorProto.BOOL, []), f("a", s)],
+                                 [helper.make_tensor_value_info("d", TensorProto.BOOL, []), f("b", s), f("e", s)])
+        m.op(kind, [m.const(np.array(m.size(), np.int64)), "", x], outputs=2, body=body)
+    else:
+        body = helper.make_graph([helper.make_node("Add", ["a", "r"], ["b"]), helper.make_node("Mul", ["b", "r"], ["e"])], "body", [f("a", s), f("r", s)], [f("b", s), f("e", s)])
+        m.op(kind, [x, m.input(m.data([m.size()] + s))], outputs=2, body=body, num_scan_inputs=1, scan_input_directions=[int(m.chance())], scan_output_directions=[int(m.chance())])
+
+
 def chain(m):
     """Several operators on a value whose shape is followed."""
     s = m.shape(2, 3)
@@ -475,7 +570,7 @@ def chain(m):
 
 
 SINGLE = [unary, unary, binary, binary, logic, cast, reduce, reduce, arg, softmax, matmul, gemm, conv, conv, conv_transpose, pool, pool, norm, shapes, shapes, indexing,
-          indexing, resize, einsum, quantize, recurrent, clip, grid]
+          indexing, resize, einsum, quantize, recurrent, clip, grid, attention, signal, misc, misc, control]
 
 
 def write(path, data):
