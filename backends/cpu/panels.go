@@ -9,10 +9,11 @@ import (
 // stride is one dimension of an array: how many values, and how far apart in elements.
 type stride struct{ extent, step int64 }
 
-// panelLayout says how panels are made from the elements of an array: for each group, panels of panelBytes of columns; in each,
-// for every point of the fold in row-major order, the elements of the panel's columns; zeros where there are no columns.
+// panelLayout says how panels are made from the elements of an array: for each group, panels of some columns; in each, for every
+// point of the fold in row-major order, the elements of the panel's columns; zeros where there are no columns.
 type panelLayout struct {
 	size    int   // bytes of an element
+	width   int64 // columns of a panel
 	base    int64 // first element
 	groups  []stride
 	fold    []stride
@@ -22,7 +23,7 @@ type panelLayout struct {
 
 // equal says whether two layouts are the same.
 func (l panelLayout) equal(m panelLayout) bool {
-	return l.size == m.size && l.base == m.base && l.columns == m.columns && l.step == m.step &&
+	return l.size == m.size && l.width == m.width && l.base == m.base && l.columns == m.columns && l.step == m.step &&
 		slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
 }
 
@@ -36,8 +37,7 @@ func extents(list []stride) int64 {
 
 // bytes is the size of all panels.
 func (l panelLayout) bytes() int64 {
-	width := panelBytes / int64(l.size)
-	return extents(l.groups) * ((l.columns + width - 1) / width) * extents(l.fold) * panelBytes
+	return extents(l.groups) * ((l.columns + l.width - 1) / l.width) * extents(l.fold) * l.width * int64(l.size)
 }
 
 // offsets gives the element offsets of the points of some dimensions, in row-major order.
@@ -57,9 +57,9 @@ func offsets(list []stride) []int64 {
 
 // pack writes the panels of an array's bytes.
 func (l panelLayout) pack(w io.Writer, data []byte) error {
-	width, size := panelBytes/int64(l.size), int64(l.size)
+	width, size := l.width, int64(l.size)
 	fold := offsets(l.fold)
-	panel := make([]byte, int64(len(fold))*panelBytes)
+	panel := make([]byte, int64(len(fold))*width*size)
 	for _, group := range offsets(l.groups) {
 		for column := int64(0); column < l.columns; column += width {
 			live := min(width, l.columns-column)
@@ -91,8 +91,8 @@ func (l panelLayout) packColumn(to, data []byte, first int64, fold []int64, x, l
 		n *= live
 	}
 	for k, at := range fold {
-		from := first + at*size
-		copy(to[int64(k)*panelBytes:int64(k)*panelBytes+n], data[from:from+n])
+		from, row := first+at*size, int64(k)*l.width*size
+		copy(to[row:row+n], data[from:from+n])
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // tileFunction writes the function that computes a tile of rows by cols: every sum has a variable of its own, and the loop
@@ -21,7 +22,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	}
 	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
-	p.Line("%s s[%d];", t, rows*vectors)
+	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
 	p.folds(rows, cols, vectors)
 	if p.split() {
 		p.unfinished(rows, vectors)
@@ -65,9 +66,6 @@ func (p *product) folds(rows, cols, vectors int64) {
 		length = p.cut.fold
 		blocks = (length + p.cut.block - 1) / p.cut.block * (p.length / fold[len(fold)-1].Extent)
 	}
-	if blocks > 1 {
-		p.Line("int first = 1; // block of products")
-	}
 	depth := 0
 	a, w := "a", "w"
 	for x, d := range fold[:max(0, len(fold)-1)] {
@@ -79,14 +77,18 @@ func (p *product) folds(rows, cols, vectors int64) {
 		}
 	}
 	if depth > 0 {
-		p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
+		if p.rows == 0 {
+			p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
+		}
 		if p.form == direct {
 			p.Line("const %s *wk = %s;", p.e.w.Stored(p.d), w)
 		}
 	}
 	names := [2]string{"a", "w"}
 	if depth > 0 {
-		names[0] = "ak"
+		if p.rows == 0 {
+			names[0] = "ak"
+		}
 		if p.form == direct {
 			names[1] = "wk"
 		}
@@ -139,9 +141,14 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
 	step := p.panel
-	leftStep := int64(0)
+	leftStep, rowStep := int64(0), p.c.Row.Step(left)
+	if p.rows > 0 {
+		leftStep, rowStep = tile.RowPanel, 1
+	}
 	if n := len(p.c.Fold); n > 0 {
-		leftStep = p.c.Fold[n-1].Step(left)
+		if p.rows == 0 {
+			leftStep = p.c.Fold[n-1].Step(left)
+		}
 		if p.form == direct {
 			step = p.c.Fold[n-1].Step(right)
 		}
@@ -167,7 +174,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 		}
 	}
 	for r := range rows {
-		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*p.c.Row.Step(left)))
+		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*rowStep))
 		var b strings.Builder
 		for x := range vectors {
 			if x > 0 {
@@ -227,13 +234,7 @@ func (p *product) keep(rows, vectors int64, several bool) {
 		each("=")
 		return
 	}
-	p.Open("if (first) {")
-	each("=")
-	p.Close()
-	p.Open("else {")
 	each("+=")
-	p.Close()
-	p.Line("first = 0;")
 }
 
 // finishTile calls finish for every vector of sums.

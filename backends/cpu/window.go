@@ -7,6 +7,9 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
+// copyAhead is how many steps of the outermost loop of the fold a copy asks for memory ahead.
+const copyAhead = 4
+
 // windowFunction writes the function that packs one panel of a right operand that a window slides over: the columns from j on,
 // each in a lane. Where its lanes stand is worked out once for the panel, and so is the guard, for every place of the fold
 // that it depends on; then each step of the fold copies a vector, or lane by lane where lanes are not neighbours or a vector
@@ -119,6 +122,9 @@ func (p *product) copies() {
 	} else {
 		p.Open("if (even) {")
 	}
+	if ahead := p.ahead(); ahead != 0 {
+		p.Line("__builtin_prefetch((const void *)((uintptr_t)right + (uintptr_t)(from + at[0] + %s) * sizeof *right));", number(ahead))
+	}
 	t, n := p.e.v.typ(p.d, p.n), int64(p.n)
 	for x := int64(0); x < p.panel; x += n {
 		text := p.e.v.load(p.d, p.n, fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
@@ -141,6 +147,17 @@ func (p *product) copies() {
 	for range depth {
 		p.Close()
 	}
+}
+
+// ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
+// that a processor does not see them coming.
+func (p *product) ahead() int64 {
+	l := p.c.Fold[0].Loops[0]
+	step := p.c.Views[p.c.Right].Steps[l]
+	if p.k.Loops[l].Extent() < 2*copyAhead || step*int64(p.d.Size()) < 1024 && step*int64(p.d.Size()) > -1024 {
+		return 0
+	}
+	return copyAhead * step
 }
 
 func orZero(text string) string {

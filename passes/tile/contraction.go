@@ -23,6 +23,7 @@ type Contraction struct {
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands
 	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
+	Fixed     bool         // the left operand is constant: it is put in panels of RowPanel rows when the program is built
 	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
@@ -64,6 +65,7 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, free, body.Args[0], body.Args[1]) {
 		return nil, false
 	}
+	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant
 	c.Direct = c.Window == nil && buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
 		c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true

@@ -20,6 +20,10 @@ const (
 	maxSums     = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
+// RowPanel is how many rows of a constant left operand stand side by side: the same for every processor, so that a program that is
+// built for several holds it once.
+const RowPanel = 12
+
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
 type RegisterTile struct{ Rows, Vectors int64 }
 
@@ -27,15 +31,20 @@ type RegisterTile struct{ Rows, Vectors int64 }
 func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows + t.Vectors) }
 
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
-// multiply-adds and two loads in a cycle and has results after four.
-func (t Target) registerTile(rows, cols, lanes int64) RegisterTile {
+// multiply-adds and two loads in a cycle and has results after four; columns of a fold that is so long that they come from the
+// second cache take longer.
+// A constant left operand stands in panels of rows, which tiles share out evenly.
+func (t Target) registerTile(rows, cols, lanes, fold int64, fixed bool) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
 	for v := int64(1); v <= maxVectors; v++ {
 		for r := int64(1); r <= maxRows && r <= rows; r++ {
 			if r*v+v+spare > t.Registers {
 				break
 			}
-			c, x := tileCycles(rows, cols, r, v, lanes), RegisterTile{r, v}
+			if fixed && RowPanel%r != 0 {
+				continue
+			}
+			c, x := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, fold)), RegisterTile{r, v}
 			if c < least || c == least && x.reuse() > best.reuse() {
 				best, least = x, c
 			}
@@ -51,13 +60,27 @@ func (t Target) registerTile(rows, cols, lanes int64) RegisterTile {
 // things about.
 const spare = 2
 
+// loadCycles is the time that a vector of columns takes to come, in half cycles, where v vectors of each step of a fold are used
+// again by the next rows.
+func (t Target) loadCycles(v, fold int64) int64 {
+	if v*t.Vector*fold <= firstCache {
+		return 1
+	}
+	return distantLoad
+}
+
+const (
+	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
+	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
+)
+
 // tileCycles is about the time of one step of the fold over all tiles, in half cycles.
-func tileCycles(rows, cols, r, v, lanes int64) int64 {
+func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 	one := func(r, v int64) int64 {
 		if r == 0 || v == 0 {
 			return 0
 		}
-		return max(r*v, r+v, 8)
+		return max(r*v, r+v, v*load, 8)
 	}
 	vectors := (cols + lanes - 1) / lanes
 	m, mt, n, nt := rows/r, rows%r, vectors/v, vectors%v
@@ -99,11 +122,11 @@ type productPlan struct {
 func (t Target) plan(c *Contraction) productPlan {
 	size := int64(c.Sum.Type.Size())
 	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: 1}
-	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes)
-	width := p.tile.Vectors * p.lanes
 	for _, d := range c.Fold {
 		p.length *= d.Extent
 	}
+	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes, min(p.length, maxFold), c.Fixed)
+	width := p.tile.Vectors * p.lanes
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
