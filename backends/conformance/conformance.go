@@ -25,6 +25,7 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/shard"
@@ -182,6 +183,7 @@ func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want
 	}{
 		{"lower", func() error { return lower.Run(s.g, lib, lower.Options{Target: device}) }},
 		{"fuse", func() error { _, err := fuse.Run(s.g); return err }},
+		{"layout", func() error { layout.Run(s.g); return nil }},
 		{"tile", func() error { tile.Run(s.g); return nil }},
 		{"plan", func() error { _, err := plan.Run(s.g); return err }},
 	}

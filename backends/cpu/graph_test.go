@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/tile"
@@ -25,6 +26,7 @@ func scheduled(t testing.TB, graph string) *ir.Graph {
 	if _, err := fuse.Run(g); err != nil {
 		t.Fatal(err)
 	}
+	layout.Run(g)
 	tile.Run(g)
 	if _, err := plan.Run(g); err != nil {
 		t.Fatal(err)

@@ -90,8 +90,8 @@ func (p *program) arguments(b *strings.Builder, title string, list []tensorops.N
 	for i, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
-		fmt.Fprintf(b, "//   [%d] %s: %s %v, %d bytes\n", i, cnest.Clip(fmt.Sprintf("%q", x.Name)), t.DType, notNil(t.Range.Shape()),
-			size*int64(t.Type().Size()))
+		shape := strings.Join(strings.Fields(fmt.Sprint(notNil(t.Range.Shape()))), ", ")
+		fmt.Fprintf(b, "//   [%d] %s: %s %s, %d bytes\n", i, cnest.Clip(fmt.Sprintf("%q", x.Name)), t.DType, shape, size*int64(t.Type().Size()))
 	}
 	b.WriteString("//\n")
 }

@@ -44,8 +44,14 @@ type product struct {
 	inner  int64 // extents of the rest of the batch
 	form   rightForm
 	slot   int   // of the panels
-	rows   int   // slot of the left operand in panels of rows, or 0 if it is read where it stands
+	pad    place // of the padded copy of the left operand
 	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
+}
+
+// place is a place in a slot's memory, in bytes.
+type place struct {
+	slot int
+	at   int64
 }
 
 // rightForm is where the right operand is read.
@@ -107,8 +113,11 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 		return nil
 	}
 	aside := -1
-	if c.Window != nil {
+	switch {
+	case c.Window != nil:
 		aside = c.Right
+	case c.Padded != nil:
+		aside = c.Left
 	}
 	if !vectorKernel(k, e.buffers, aside) {
 		return nil
@@ -127,9 +136,6 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	}
 	p.sortBatch()
 	p.chooseForm()
-	if c.Fixed {
-		p.rows = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
-	}
 	return p
 }
 
@@ -154,20 +160,28 @@ func (p *product) sortBatch() {
 // chooseForm packs the right operand if it is used often enough to pay, or does not stand in columns.
 func (p *product) chooseForm() {
 	buffer := p.k.Operands[p.c.Right].Buffer
+	scratch := int64(0)
 	switch {
 	case p.c.Window == nil && p.e.buffers[buffer].Space == schedule.Constant:
 		p.form = prepared
-		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
+		p.slot = p.e.panels(buffer, p.layout())
 	case p.c.Direct:
 		p.form = direct
 	case p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
 		p.form = local
 		p.shares = min(maxShares, p.outer*p.pieces())
-		p.slot = p.e.needScratch(p.shares * p.share())
+		scratch = p.shares * p.share()
 	default:
 		p.form = packed
 		groups, columns := p.chunk()
-		p.slot = p.e.needScratch(groups * p.panelsOf(columns) * p.length * panelBytes)
+		scratch = groups * p.panelsOf(columns) * p.length * panelBytes
+	}
+	if scratch > 0 {
+		p.slot = p.e.needScratch(scratch)
+	}
+	if p.c.Padded != nil {
+		at := roundUp(scratch, panelBytes)
+		p.pad = place{p.e.needScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
 	}
 }
 
@@ -192,17 +206,19 @@ func (p *product) chunk() (groups, columns int64) {
 	return 1, min(columns, max(1, maxPacked/one*p.panel/step)*step)
 }
 
-// layout says how the panels of an operand are made from its elements: some rows or columns wide.
-func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
-	v := p.c.Views[operand]
-	l := panelLayout{size: p.d.Size(), width: width, base: start(p.k, v), columns: along.Extent, step: along.Step(v)}
+// layout says how the panels of the right operand are made from its elements.
+func (p *product) layout() panelLayout {
+	v := p.c.Views[p.c.Right]
+	l := panelLayout{size: p.d.Size(), base: start(p.k, v), columns: p.c.Col.Extent, step: p.c.Col.Step(v)}
 	for _, a := range p.batch {
 		if s := a.Step(v); s != 0 {
 			l.groups = append(l.groups, stride{a.Extent, s})
 		}
 	}
 	for _, d := range p.c.Fold {
-		l.fold = append(l.fold, stride{d.Extent, d.Step(v)})
+		for _, loop := range d.Loops {
+			l.fold = append(l.fold, stride{p.k.Loops[loop].Extent(), v.Steps[loop]})
+		}
 	}
 	return l
 }
@@ -230,6 +246,9 @@ func (p *product) write() string {
 	}
 	if p.form == packed {
 		p.packTask()
+	}
+	if p.c.Padded != nil {
+		p.padTask()
 	}
 	p.task()
 	p.run()
@@ -303,11 +322,12 @@ func (p *product) task() {
 	p.Line("const tapc_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	if left := p.k.Operands[p.c.Left]; p.rows > 0 {
-		p.Line("const %s *left = b[%d]; // %s in panels of rows", p.e.w.Stored(p.d), p.rows, left.Name)
+	left := p.k.Operands[p.c.Left]
+	p.e.raw(left.Buffer)
+	if p.c.Padded != nil {
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
 	} else {
 		p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slots[left.Buffer], left.Name)
-		p.e.raw(left.Buffer)
 	}
 	if p.form == direct {
 		p.e.raw(p.k.Operands[p.c.Right].Buffer)
@@ -332,14 +352,31 @@ func (p *product) task() {
 		p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	}
 	p.Line("int64_t rest = piece;")
-	p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
-	p.Line("rest /= across;")
+	p.coordinatesOf(c)
+	if p.form == local {
+		p.Line("const %s *right = panels;", p.e.w.Stored(p.d))
+		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j, panels + (j - j0) * %s);", p.panel, p.number, p.coordinates(""), number(p.length))
+	}
+	p.tiles()
+	p.Close()
+	p.Close()
+}
+
+// coordinatesOf writes which columns, rows and place of the batch a piece is.
+func (p *product) coordinatesOf(c cut) {
+	columns := func() {
+		p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
+		p.Line("rest /= across;")
+	}
+	if !p.columnsLast() {
+		columns()
+	}
 	down := (p.c.Row.Extent + c.rows - 1) / c.rows
 	p.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", down, c.rows, c.rows, p.c.Row.Extent, c.rows, p.c.Row.Extent)
 	p.Line("rest /= %d;", down)
 	for i := len(p.batch) - 1; i >= 0; i-- {
 		a := p.batch[i]
-		if i == 0 {
+		if i == 0 && !p.columnsLast() {
 			first := ""
 			if p.outer > 1 {
 				first = "part->group + "
@@ -353,14 +390,20 @@ func (p *product) task() {
 		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
-	if p.form == local {
-		p.Line("const %s *right = panels;", p.e.w.Stored(p.d))
-		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j, panels + (j - j0) * %s);", p.panel, p.number, p.coordinates(""), number(p.length))
+	if p.columnsLast() {
+		columns()
 	}
-	p.tiles()
-	p.Close()
-	p.Close()
 }
+
+// columnsLast says whether a thread goes over the rows and the batch for some columns before it goes on to the next: if the right
+// operand is the larger, each part of it is then read once.
+func (p *product) columnsLast() bool {
+	left := p.c.Row.Extent * p.inner * p.length
+	return p.form == prepared && p.outer == 1 && p.inner > 1 && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
+}
+
+// keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
+const keepLeft = 512 << 10
 
 // isLastOuter says whether batch axis i is the innermost of several that the right operand follows: groups of panels count
 // from there.
@@ -383,12 +426,7 @@ func (p *product) innerFold() int64 {
 func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
-	leftAt, leftStep := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left), int64(tile.RowPanel)
-	if p.rows > 0 {
-		leftAt = p.rowOffset()
-	} else if n := len(p.c.Fold); n > 0 {
-		leftStep = p.c.Fold[n-1].Step(left)
-	}
+	leftAt := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left)
 	rightAt := p.panelOffset()
 	if p.form == direct {
 		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
@@ -399,7 +437,7 @@ func (p *product) tiles() {
 		if p.form == direct {
 			step = last.Step(right)
 		}
-		leftAt += fmt.Sprintf(" + f * %s", number(leftStep))
+		leftAt += fmt.Sprintf(" + f * %s", number(last.Step(left)))
 		rightAt += fmt.Sprintf(" + f * %s", number(step))
 		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.cut.fold)
 		if last.Extent%p.cut.fold == 0 {
@@ -418,25 +456,6 @@ func (p *product) tiles() {
 	if p.split() {
 		p.Close()
 	}
-}
-
-// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
-func (p *product) rowOffset() string {
-	group, v := "", p.c.Views[p.c.Left]
-	for _, a := range p.batch {
-		switch {
-		case a.Step(v) == 0:
-		case group == "":
-			group = a.variable
-		default:
-			group = fmt.Sprintf("(%s) * %d + %s", group, a.Extent, a.variable)
-		}
-	}
-	panel := fmt.Sprintf("i / %d", tile.RowPanel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, (p.c.Row.Extent+tile.RowPanel-1)/tile.RowPanel, panel)
-	}
-	return fmt.Sprintf("%s * %s + i %% %d", panel, number(p.length*tile.RowPanel), tile.RowPanel)
 }
 
 // panelOffset writes the number of the element of the panels that a tile starts at.
@@ -517,6 +536,12 @@ func (p *product) calls() {
 func (p *product) run() {
 	p.Line("")
 	p.e.open(p.Text, p.number)
+	if p.c.Padded != nil {
+		p.Open("{")
+		p.Line("tapc_part part = {b, 0, 0, 0};")
+		p.parallel(fmt.Sprint(p.padRows()), "pad")
+		p.Close()
+	}
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)

@@ -20,7 +20,12 @@ The program needs neither tapc nor Go; PROGRAM --help says what it takes. Consta
 that the graph names in data files beside it, or that --bind names, travel inside or,
 with --weights=file, in a file beside the program, PROGRAM.weights.
 
---emit stops earlier and writes what there is then, to -o or standard output:
+--emit=lib writes a shared library to -o instead, and --emit=obj an object file to link
+into a program of your own (with -pthread -lm). Beside either stands its C header, -o with
+.h for its suffix: functions that create an instance, run it on your buffers, describe
+it and destroy it, and what each buffer holds.
+
+--emit also stops earlier and writes what there is then, to -o or standard output:
   operations    the verified Operation Expression
   applications  the Application Expression, after sharding
   schedule      the Scheduled Kernels
@@ -28,15 +33,15 @@ with --weights=file, in a file beside the program, PROGRAM.weights.
   cuda          the CUDA kernels (--target=cuda)
 Without a C compiler, build says what to install and ends with exit status 3.`
 
-var emits = []string{"exe", "operations", "applications", "schedule", "c", "cuda"}
+var emits = []string{"exe", "lib", "obj", "operations", "applications", "schedule", "c", "cuda"}
 
 func (a *app) buildCommand() *cobra.Command {
 	c := &cobra.Command{Use: "build FILE -o PROGRAM", Short: "Compile a graph file to an executable", Long: buildHelp, Args: needFiles(1, 1),
 		Example: "  tapc build model.loom.json -o model\n  tapc build model.tap --shard 'op:linear=2x2' -o model\n" +
-			"  tapc build model.loom.json --target=cuda --emit=cuda -o model.cu"}
+			"  tapc build model.onnx --emit=lib --cpu=portable -o libmodel.so\n  tapc build model.loom.json --target=cuda --emit=cuda -o model.cu"}
 	f := a.addCompileFlags(c)
 	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
-	emit := c.Flags().String("emit", "exe", "what to write: exe, operations, applications, schedule, c or cuda")
+	emit := c.Flags().String("emit", "exe", "what to write: exe, lib, obj, operations, applications, schedule, c or cuda")
 	c.Flags().StringVar(&f.backend, "backend", "", "let this back end of a plugin write its files into the directory -o")
 	c.Flags().StringVar(&f.target, "target", "cpu", "what the program runs on: cpu or cuda")
 	c.Flags().StringVar(&f.weights, "weights", "embed", "where constants go: embed, into the program; or file, to a file beside it that the program maps")
@@ -58,12 +63,15 @@ func (a *app) buildCommand() *cobra.Command {
 }
 
 func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags) error {
+	binary := emit == "exe" || emit == "lib" || emit == "obj"
 	switch {
-	case emit == "exe" && out == "":
+	case binary && out == "":
 		return diag.Usage("build needs -o PROGRAM")
+	case binary && emit != "exe" && out == stdName:
+		return diag.Usage("--emit=%s writes two files, and needs the name of one: -o FILE", emit)
 	case f.backend != "" && (emit != "exe" || out == stdName):
 		return diag.Usage("--backend writes files into the directory -o, and does not go with --emit")
-	case emit == "exe" && f.target == "cuda" && f.backend == "":
+	case binary && f.target == "cuda" && f.backend == "":
 		return diag.Usage("--target=cuda gives kernels so far, not programs: use --emit=cuda")
 	case emit == "c" && f.target != "cpu" || emit == "cuda" && f.target != "cuda":
 		return diag.Usage("--emit=%s does not go with --target=%s", emit, f.target)
@@ -72,7 +80,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		out = stdName
 	}
 	var cc *cpu.Compiler
-	if emit == "exe" && f.backend == "" {
+	if binary && f.backend == "" {
 		var err error
 		if cc, err = cpu.FindCompiler(); err != nil {
 			return err
@@ -87,8 +95,8 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		return a.buildWith(ctx, c, f.backend, programName(file), out)
 	}
 	switch emit {
-	case "exe":
-		return c.executable(ctx, programName(file), out, cc)
+	case "exe", "lib", "obj":
+		return c.binary(ctx, programName(file), out, emit, cc)
 	case "c", "cuda":
 		text, err := c.sourceText(programName(file))
 		if err != nil {

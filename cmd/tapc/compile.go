@@ -45,7 +45,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
 	a.addImportFlags(c)
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
-	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), or baseline")
+	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), baseline, or portable: versions for several, of which the program takes the best")
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
@@ -74,7 +74,7 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 	}
 	if last >= pipeline.ScheduledKernels {
 		pass("lower", "target", f.target)
-		steps = append(steps, "fuse", "tile", "plan")
+		steps = append(steps, "fuse", "layout", "tile", "plan")
 	}
 	return strings.Join(steps, ",")
 }
@@ -133,6 +133,11 @@ func programName(file string) string {
 
 // executable builds the program at a path.
 func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu.Compiler) error {
+	return c.binary(ctx, name, path, "exe", cc)
+}
+
+// binary builds the program at a path: as an executable, a shared library or an object file, as --emit calls them.
+func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *cpu.Compiler) error {
 	src, err := cpu.Emit(c.g, name, release)
 	if err != nil {
 		return err
@@ -145,6 +150,12 @@ func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu
 	opt := cpu.Options{Version: release, CPU: c.flags.cpu}
 	if c.flags.weights == "file" {
 		opt.Weights = path + cpu.WeightsSuffix
+	}
+	switch emit {
+	case "lib":
+		return cc.BuildLibrary(ctx, src, c.loadConst, path, opt)
+	case "obj":
+		return cc.BuildObject(ctx, src, c.loadConst, path, opt)
 	}
 	return cc.Build(ctx, src, c.loadConst, path, opt)
 }

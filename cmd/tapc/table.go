@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/bind"
 	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/plan"
@@ -54,6 +55,7 @@ func passesOver(lib *kernels.Library) *pipeline.Table {
 		apply.Pass(),
 		lower.Pass(lib),
 		fuse.Pass(),
+		layout.Pass(),
 		tile.Pass(),
 		plan.Pass(),
 		pipeline.Verify(),

@@ -21,9 +21,9 @@ type Contraction struct {
 	Batch     []Dim        // outermost first
 	Row, Col  Dim          // of extent 1 and without loops if there is none
 	Fold      []Dim        // what is summed over, outermost first
-	Views     []View       // of all operands
+	Views     []View       // of all operands; of a left one with a padded copy, the view of the copy
+	Padded    *Padded      // the left operand's copy with zeros around, or nil
 	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
-	Fixed     bool         // the left operand is constant: it is put in panels of RowPanel rows when the program is built
 	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
@@ -62,10 +62,12 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 	}
 	c.Views = Views(k, buffers)
 	free := k.Statements[c.Statement].Over
-	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, free, body.Args[0], body.Args[1]) {
+	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, buffers, free, body.Args[0], body.Args[1]) {
 		return nil, false
 	}
-	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant
+	if buffers[k.Operands[c.Right].Buffer].Space == schedule.Constant && c.Window == nil {
+		c.mergeFold(k)
+	}
 	c.Direct = c.Window == nil && buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
 		c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true
@@ -190,6 +192,17 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 	return c.Col.Inner() == col
 }
 
+// mergeFold makes one dimension of folded loops that follow each other evenly in the left operand, where the right one's
+// elements are put in the fold's order when the program is built.
+func (c *Contraction) mergeFold(k *schedule.Kernel) {
+	var loops []int
+	for _, d := range c.Fold {
+		loops = append(loops, d.Loops...)
+	}
+	left := &Contraction{Views: []View{c.Views[c.Left]}, Sum: c.Sum, Right: -1}
+	c.Fold = left.merge(k, loops, false)
+}
+
 // last splits the innermost dimension off; the others join the batch.
 func last(dims, batch []Dim) (Dim, []Dim) {
 	if len(dims) == 0 {
@@ -247,7 +260,7 @@ func (c *Contraction) merge(k *schedule.Kernel, loops []int, whole bool) []Dim {
 
 func (c *Contraction) even(k *schedule.Kernel, outer, inner int, whole bool) bool {
 	aside := c.Sum
-	if whole {
+	if whole && c.Padded == nil {
 		aside = nil
 	}
 	if usesLoop(k, outer, aside) || usesLoop(k, inner, aside) {

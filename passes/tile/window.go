@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -17,7 +18,6 @@ type Window struct {
 
 const (
 	minWindowRows = 4    // fewer rows do not pay for the copy
-	minJumpRows   = 32   // fewer rows do not pay for a copy lane by lane only so that columns join
 	maxWindow     = 1024 // values of the fold's loops that a guard may use, together
 )
 
@@ -51,7 +51,7 @@ func ofLoops(e *scalar.Expr) bool {
 }
 
 // factors finds what is multiplied, and the roles of the loops.
-func (c *Contraction) factors(k *schedule.Kernel, free []int64, left, right *scalar.Expr) bool {
+func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, left, right *scalar.Expr) bool {
 	a, okA := factorOf(left)
 	b, okB := factorOf(right)
 	switch {
@@ -61,17 +61,53 @@ func (c *Contraction) factors(k *schedule.Kernel, free []int64, left, right *sca
 		if !c.roles(k, free, a.ref, b.ref) {
 			return false
 		}
-		plain, slides := *c, slides(k, c.Right)
+		if !slides(k, c.Right) {
+			return true
+		}
+		plain := *c
 		c.Window = &Window{}
-		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) || !slides && (c.Row.Extent < minJumpRows || c.Col.Extent <= plain.Col.Extent) {
+		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) {
 			*c = plain
 		}
 		return true
 	case a.open == nil:
 		a, b = b, a
+		left = right
 	}
 	c.Window = a.open
-	return c.roles(k, free, a.ref, b.ref) && c.Right == a.ref && c.fits(k)
+	if c.roles(k, free, a.ref, b.ref) && c.Right == a.ref {
+		return c.fits(k)
+	}
+	c.Window = nil
+	return c.pad(k, buffers, free, left, b.ref)
+}
+
+// pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
+func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, factor *scalar.Expr, other int) bool {
+	operand, ok := paddedOperand(k, buffers, factor)
+	if !ok || operand == other || c.Sum.Type.IsInt() || used(k, operand) != 1 {
+		return false
+	}
+	p, v, ok := copyOf(k, buffers[k.Operands[operand].Buffer], operand, free, c.Views[other])
+	if !ok {
+		return false
+	}
+	c.Padded, c.Views[operand] = p, v
+	return c.roles(k, free, operand, other) && c.Left == operand
+}
+
+// used is how often the statements read an operand.
+func used(k *schedule.Kernel, operand int) int {
+	n := 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load && e.Ref == operand {
+				n++
+			}
+			return true
+		})
+	}
+	return n
 }
 
 // slides says whether some coordinate of an operand follows two loops, as a window that slides over it does.

@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/bind"
 	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -80,6 +81,7 @@ func schedule(ctx context.Context, g *ir.Graph) error {
 	if _, err := fuse.Run(g); err != nil {
 		return err
 	}
+	layout.Run(g)
 	tile.Run(g)
 	_, err := plan.Run(g)
 	return err

@@ -57,7 +57,7 @@ class Tapc:
             f.write("tapc 1\n" + graph)
         args = [COMPILER, "-cpu", CPU, "-compile", path + ".so", path + ".tap"]
         if weights:
-            np.savez(path + ".npz", **weights)
+            np.savez(path + ".npz", **{k: v for k, v in weights.items() if f"%{k} =" in graph})
             args.append(path + ".npz")
         begin = time.perf_counter()
         subprocess.run(args, check=True)
@@ -325,6 +325,105 @@ def layernorm():
     return rows(("layernorm_4096", graph), [("x", normal(n, n)), ("s", normal(n)), ("b", normal(n))], exact,
                 [("LayerNormalization", ["x", "s", "b"], ["z"])],
                 lambda x, s, b: torch.nn.functional.layer_norm(x, (n,), s, b), by_jax)
+
+
+class Net:
+    """A network of images, written for tapc and in ONNX at the same time."""
+
+    def __init__(self, **inputs):
+        self.graph, self.nodes, self.weights, self.shapes, self.count = "", [], {}, {}, 0
+        self.inputs = {k: normal(*v) for k, v in inputs.items()}
+        for k, v in inputs.items():
+            self.declare(k, v)
+
+    def declare(self, name, shape):
+        self.shapes[name] = tuple(shape)
+        self.graph += tensor(name, *shape)
+
+    def weight(self, value):
+        name = f"w{len(self.weights)}"
+        self.weights[name] = np.ascontiguousarray(value, np.float32)
+        self.declare(name, value.shape)
+        return name
+
+    def add(self, shape, text, node):
+        name = f"t{self.count}"
+        self.count += 1
+        self.declare(name, shape)
+        port = "Y" if any(k in text for k in ("conv", "pool", "gemm")) else "result"
+        self.graph += f"%o{name} = operation {text} -> ({port}: %{name})\n"
+        self.nodes.append((node[0], node[1], [name], node[2] if len(node) > 2 else {}))
+        return name
+
+    def conv(self, x, filters, window, stride=1, groups=1):
+        n, c, h, w = self.shapes[x]
+        pad = window // 2
+        f = self.weight(normal(filters, c // groups, window, window) / np.float32((c // groups * window * window) ** 0.5))
+        b = self.weight(normal(filters) * np.float32(0.1))
+        shape = (n, filters, (h + 2 * pad - window) // stride + 1, (w + 2 * pad - window) // stride + 1)
+        self.flops = getattr(self, "flops", 0) + 2.0 * np.prod(shape) * (c // groups) * window * window
+        return self.add(shape, f"op:conv {{groups: {groups}, pads: [{pad}, {pad}], strides: [{stride}, {stride}]}} (X: %{x}, W: %{f}, B: %{b})",
+                        ("Conv", [x, f, b], {"group": groups, "kernel_shape": [window] * 2, "pads": [pad] * 4, "strides": [stride] * 2}))
+
+    def relu(self, x):
+        return self.add(self.shapes[x], f"op:relu (tensor: %{x})", ("Relu", [x]))
+
+    def plus(self, x, y):
+        return self.add(self.shapes[x], f"op:add (tensors: [%{x}, %{y}])", ("Add", [x, y]))
+
+    def max_pool(self, x, window, stride):
+        n, c, h, w = self.shapes[x]
+        pad = window // 2
+        shape = (n, c, (h + 2 * pad - window) // stride + 1, (w + 2 * pad - window) // stride + 1)
+        return self.add(shape, f"op:max_pool {{kernel: [{window}, {window}], pads: [{pad}, {pad}], strides: [{stride}, {stride}]}} (X: %{x})",
+                        ("MaxPool", [x], {"kernel_shape": [window] * 2, "pads": [pad] * 4, "strides": [stride] * 2}))
+
+    def candidates(self, name, result):
+        out = empty(*self.shapes[result])
+        t = Tapc(name, self.graph, list(self.inputs.values()), [out], self.weights)
+        t()
+        model = Onnx(self.nodes, self.inputs, {result: out.shape}, self.weights)
+        found = {"tapc": t, **model.candidates()}
+        if ort:
+            binding = ort.InferenceSession(model.bytes, providers=["CPUExecutionProvider"])
+            close(out, binding.run(None, self.inputs)[0], 2e-5)
+        print(f"  {name}: built in {t.seconds:.2f} s", file=sys.stderr)
+        return found, {"flops": self.flops}
+
+
+for chosen, (c, f, size, window, groups) in {"conv_3x3": (64, 64, 56, 3, 1), "conv_1x1": (256, 64, 56, 1, 1),
+                                             "conv_depthwise": (32, 32, 112, 3, 32)}.items():
+    def convolution(name=chosen, c=c, f=f, size=size, window=window, groups=groups):
+        net = Net(x=(1, c, size, size))
+        found, about = net.candidates(name, net.conv("x", f, window, groups=groups))
+        if torch:
+            x, w, b = (torch.from_numpy(v.copy()) for v in (net.inputs["x"], net.weights["w0"], net.weights["w1"]))
+            xl = x.to(memory_format=torch.channels_last)
+            wl = w.to(memory_format=torch.channels_last)
+            found["torch"] = lambda: torch.nn.functional.conv2d(x, w, b, padding=window // 2, groups=groups)
+            found["torch nhwc"] = lambda: torch.nn.functional.conv2d(xl, wl, b, padding=window // 2, groups=groups)
+        return found, about
+    case(chosen)(convolution)
+
+
+@case("resnet50_b1")
+def resnet50():
+    net = Net(x=(1, 3, 224, 224))
+    x = net.max_pool(net.relu(net.conv("x", 64, 7, 2)), 3, 2)
+    for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(blocks):
+            y = net.relu(net.conv(x, width, 1))
+            y = net.relu(net.conv(y, width, 3, stride if i == 0 else 1))
+            y = net.conv(y, width * 4, 1)
+            if i == 0:
+                x = net.conv(x, width * 4, 1, stride)
+            x = net.relu(net.plus(y, x))
+    n, c = net.shapes[x][:2]
+    x = net.add((n, c), f"op:mean {{dims: [2, 3]}} (tensor: %{x})", ("ReduceMean", [x, "axes"], {"keepdims": 0}))
+    net.weights["axes"] = np.array([2, 3], np.int64)
+    w, b = net.weight(normal(2048, 1000) / np.float32(45)), net.weight(normal(1000))
+    x = net.add((n, 1000), f"op:gemm (A: %{x}, B: %{w}, C: %{b})", ("Gemm", [x, w, b]))
+    return net.candidates("resnet50_b1", x)
 
 
 # ---- The race ------------------------------------------------------------------------------------------------------

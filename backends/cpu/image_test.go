@@ -1,0 +1,91 @@
+package cpu
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/conformance"
+	consts "tensortapestry.org/tapc/backends/constants"
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/bind"
+)
+
+// imageNet writes a network of images: two convolutions with the given window and attributes, of which the second adds what the
+// first gave, and a pool. The images between them have an order of their own.
+func imageNet(n, channels, filters, groups, size, window, stride, dilation, before, behind int) (graph string, weights map[string][]int64) {
+	out := (size+before+behind-(window-1)*dilation-1)/stride + 1
+	side := (out+1-3)/2 + 1
+	var b strings.Builder
+	tensor := func(name string, shape ...int64) {
+		list := make([]string, len(shape))
+		for i, s := range shape {
+			list[i] = fmt.Sprintf("0:%d", s)
+		}
+		fmt.Fprintf(&b, "%%%s = tensor float32 [%s]\n", name, strings.Join(list, ", "))
+	}
+	weights = map[string][]int64{"w1": {int64(filters), int64(channels / groups), int64(window), int64(window)}, "b1": {int64(filters)},
+		"w2": {int64(filters), int64(filters), 3, 3}, "w3": {int64(filters), 1, 3, 3}}
+	tensor("x", int64(n), int64(channels), int64(size), int64(size))
+	for _, name := range []string{"w1", "b1", "w2", "w3"} {
+		tensor(name, weights[name]...)
+	}
+	for _, name := range []string{"y", "r", "c", "s", "d"} {
+		tensor(name, int64(n), int64(filters), int64(out), int64(out))
+	}
+	tensor("z", int64(n), int64(filters), int64(side), int64(side))
+	fmt.Fprintf(&b, "%%o1 = operation op:conv {dilations: [%d, %d], groups: %d, pads: [%d, %d], pads_end: [%d, %d], strides: [%d, %d]} (X: %%x, W: %%w1, B: %%b1) -> (Y: %%y)\n",
+		dilation, dilation, groups, before, before, behind, behind, stride, stride)
+	fmt.Fprintf(&b, `%%o2 = operation op:relu (tensor: %%y) -> (result: %%r)
+%%o3 = operation op:conv {pads: [1, 1]} (X: %%r, W: %%w2) -> (Y: %%c)
+%%o4 = operation op:add (tensors: [%%c, %%r]) -> (result: %%s)
+%%o5 = operation op:conv {groups: %d, pads: [1, 1]} (X: %%s, W: %%w3) -> (Y: %%d)
+%%o6 = operation op:max_pool {kernel: [3, 3], pads: [1, 1], pads_end: [0, 0], strides: [2, 2]} (X: %%d) -> (Y: %%z)
+`, filters)
+	return b.String(), weights
+}
+
+// TestImages runs networks of images with awkward shapes, with filters that are inputs and constants.
+func TestImages(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for i, c := range [][10]int{
+		{1, 3, 16, 1, 13, 3, 1, 1, 1, 1}, {2, 4, 7, 1, 9, 1, 1, 1, 0, 0}, {1, 6, 10, 2, 11, 3, 2, 1, 1, 0}, {1, 5, 33, 1, 14, 5, 2, 1, 2, 2},
+		{1, 2, 4, 1, 12, 3, 1, 2, 2, 2}, {1, 8, 8, 8, 10, 3, 1, 1, 1, 1}, {1, 3, 20, 1, 8, 3, 3, 1, 0, 1}, {1, 64, 24, 1, 9, 1, 2, 1, 0, 0},
+	} {
+		for _, constant := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%v", i, constant), func(t *testing.T) {
+				t.Parallel()
+				text, weights := imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])
+				g := operations(t, text)
+				load := consts.Loader{Dir: t.TempDir()}
+				defer load.Close()
+				if constant {
+					file := filepath.Join(load.Dir, "weights.safetensors")
+					values := map[string]tensorfile.Tensor{}
+					for name, shape := range weights {
+						n := int64(1)
+						for _, s := range shape {
+							n *= s
+						}
+						values[name] = tensorfile.Tensor{DType: scalar.Float32, Shape: shape, Data: rt.Random(scalar.Float32, 7, name, n)}
+					}
+					if err := tensorfile.WriteSafetensors(file, values); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := bind.Run(g, file); err != nil {
+						t.Fatal(err)
+					}
+					load.Allowed = []string{file}
+				}
+				conformance.Graph(t, g, schedule.CPU, load.Load, executeWith(cc)(load.Load))
+			})
+		}
+	}
+}

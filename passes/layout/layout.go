@@ -1,0 +1,224 @@
+// Package layout is the pass that chooses the order in which the elements of arena buffers stand in memory.
+//
+// Buffers between convolutions hold their channels innermost, so that vectors of channels are read and written in one piece
+// whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
+// dimension, so nothing is copied from one order to another between them. Other buffers stay row-major. Values do not change.
+// Read next: passes/tile.
+package layout
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Run chooses layouts, and gives how many buffers are not row-major afterwards.
+func Run(g *ir.Graph) int {
+	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, fixed: map[ir.NodeID]bool{}}
+	for n := range g.Nodes() {
+		switch b := n.Body.(type) {
+		case *schedule.Kernel:
+			c.connect(b)
+		case *schedule.Transfer:
+			c.fixed[b.From], c.fixed[b.To] = true, true
+		}
+	}
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok {
+			c.vote(k)
+		}
+	}
+	changed := 0
+	for n := range g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] {
+			continue
+		}
+		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && dense(b) {
+			innermost(b, dim)
+			changed++
+		}
+	}
+	return changed
+}
+
+type chooser struct {
+	g       *ir.Graph
+	group   map[ir.NodeID]ir.NodeID // a buffer that a buffer is connected with; itself if absent
+	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
+	fixed   map[ir.NodeID]bool      // buffers that are copied as they are
+}
+
+func (c *chooser) root(id ir.NodeID) ir.NodeID {
+	for {
+		up, ok := c.group[id]
+		if !ok {
+			return id
+		}
+		id = up
+	}
+}
+
+// arena gives an operand's buffer if it may have another order: on GPUs neighbouring threads follow the last dimension.
+func (c *chooser) arena(o *schedule.Operand) (*schedule.Buffer, bool) {
+	b, ok := c.g.Node(o.Buffer).Body.(*schedule.Buffer)
+	if !ok || b.Space != schedule.Arena || b.Range.Rank() < 3 {
+		return nil, false
+	}
+	d, ok := c.g.Node(b.Device).Body.(*schedule.Device)
+	return b, ok && d.Type == schedule.CPU
+}
+
+// connect joins the groups of the operands of a kernel that follow the same loops, dimension by dimension; one dimension may
+// differ, as the channels of a convolution do.
+func (c *chooser) connect(k *schedule.Kernel) {
+	for i := range k.Operands {
+		if _, ok := c.arena(&k.Operands[i]); !ok {
+			continue
+		}
+		for j := range i {
+			if _, ok := c.arena(&k.Operands[j]); ok && parallel(k, &k.Operands[i], &k.Operands[j]) {
+				if a, b := c.root(k.Operands[i].Buffer), c.root(k.Operands[j].Buffer); a != b {
+					c.group[max(a, b)] = min(a, b)
+				}
+			}
+		}
+	}
+}
+
+// loopsOf gives the loops of more than one value that a dimension of an operand follows.
+func loopsOf(k *schedule.Kernel, o *schedule.Operand, dim int) []int {
+	var out []int
+	for l, f := range o.Access.Projection[dim] {
+		if f != 0 && k.Loops[l].Extent() != 1 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func parallel(k *schedule.Kernel, a, b *schedule.Operand) bool {
+	if len(a.Access.Projection) != len(b.Access.Projection) {
+		return false
+	}
+	shared, differ := 0, 0
+	for d := range a.Access.Projection {
+		x, y := loopsOf(k, a, d), loopsOf(k, b, d)
+		switch {
+		case slices.ContainsFunc(x, func(l int) bool { return slices.Contains(y, l) }):
+			shared++
+		case len(x) > 0 || len(y) > 0:
+			differ++
+		}
+	}
+	return shared > 0 && differ <= 1
+}
+
+// vote notes which dimension the convolutions of a group want innermost: the one that only the filters' loops move along.
+func (c *chooser) vote(k *schedule.Kernel) {
+	image, filter, ok := windowed(k)
+	if !ok {
+		return
+	}
+	dim := -1
+	for d := range image.Access.Projection {
+		loops := loopsOf(k, image, d)
+		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !follows(filter, l) }) {
+			dim = d
+		}
+	}
+	if dim < 0 {
+		return
+	}
+	for i := range k.Operands {
+		if b, ok := c.arena(&k.Operands[i]); ok && b.Range.Rank() == len(image.Access.Projection) {
+			root := c.root(k.Operands[i].Buffer)
+			if old, ok := c.channel[root]; ok && old != dim {
+				c.channel[root] = -1
+				continue
+			}
+			c.channel[root] = dim
+		}
+	}
+}
+
+func follows(o *schedule.Operand, loop int) bool {
+	return slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[loop] != 0 })
+}
+
+// windowed finds the image and the filter of a convolution: a sum of products of two operands, one of which moves along a
+// dimension with a free loop and a folded one that the other follows.
+func windowed(k *schedule.Kernel) (image, filter *schedule.Operand, ok bool) {
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op != scalar.Reduce || e.Monoid != scalar.Add || e.Args[0].Op != scalar.Mul {
+				return true
+			}
+			for _, order := range [][2]int{{0, 1}, {1, 0}} {
+				a, b := loaded(e.Args[0].Args[order[0]]), loaded(e.Args[0].Args[order[1]])
+				if a >= 0 && b >= 0 && moves(k, &k.Operands[a], &k.Operands[b], e.Over) {
+					image, filter, ok = &k.Operands[a], &k.Operands[b], true
+				}
+			}
+			return true
+		})
+	}
+	return image, filter, ok
+}
+
+// loaded gives the operand that an expression reads, perhaps only inside its borders; -1 if it is something else.
+func loaded(e *scalar.Expr) int {
+	if e.Op == scalar.Where {
+		e = e.Args[1]
+	}
+	if e.Op != scalar.Load {
+		return -1
+	}
+	return e.Ref
+}
+
+func moves(k *schedule.Kernel, image, filter *schedule.Operand, over []int) bool {
+	for d := range image.Access.Projection {
+		free, folded := false, false
+		for _, l := range loopsOf(k, image, d) {
+			if slices.Contains(over, l) {
+				folded = folded || follows(filter, l)
+			} else {
+				free = free || !follows(filter, l)
+			}
+		}
+		if free && folded {
+			return true
+		}
+	}
+	return false
+}
+
+// dense says whether a buffer is row-major without gaps.
+func dense(b *schedule.Buffer) bool {
+	step := int64(1)
+	shape := b.Range.Shape()
+	for d := len(shape) - 1; d >= 0; d-- {
+		if b.Strides[d] != step {
+			return false
+		}
+		step *= max(1, shape[d])
+	}
+	return true
+}
+
+// innermost puts one dimension behind the others.
+func innermost(b *schedule.Buffer, dim int) {
+	shape := b.Range.Shape()
+	step := max(1, shape[dim])
+	b.Strides = slices.Clone(b.Strides)
+	b.Strides[dim] = 1
+	for d := len(shape) - 1; d >= 0; d-- {
+		if d != dim {
+			b.Strides[d] = step
+			step *= max(1, shape[d])
+		}
+	}
+}
