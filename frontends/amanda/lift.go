@@ -67,6 +67,7 @@ type lifter struct {
 	root   *Op
 	at     map[string]End // where each value comes from
 	taken  map[string]bool
+	next   map[string]int // the number that a name got last
 	bad    diag.List
 }
 
@@ -99,9 +100,13 @@ func (l *lifter) versions(g *Graph) error {
 
 // unique gives an op a name that no other has.
 func (l *lifter) unique(name string) string {
+	if l.next == nil {
+		l.next = map[string]int{}
+	}
 	try := name
-	for n := 2; l.taken[try] || try == ""; n++ {
-		try = fmt.Sprintf("%s_%d", name, n)
+	for l.taken[try] || try == "" {
+		l.next[name]++
+		try = fmt.Sprintf("%s_%d", name, l.next[name]+1)
 	}
 	l.taken[try] = true
 	return try

@@ -37,6 +37,7 @@ type flattener struct {
 	out    *mapping.Graph
 	names  map[spot]string
 	taken  map[string]bool
+	next   map[string]int      // the number that a name got last
 	inputs map[spot]bool       // inputs of the graph that are there already
 	ports  map[string]ir.Attrs // what is said about each input
 	made   map[*mapping.Op]*flat
@@ -73,7 +74,7 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 		}
 		return nil, d
 	}
-	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
+	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
 	framework, domain, _ := strings.Cut(ns.Name, "/")
 	f.domain = domain
 	f.out = &mapping.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*mapping.Data{}}
@@ -351,8 +352,9 @@ func (f *flattener) named(at spot, name string) string {
 		return old
 	}
 	try := name
-	for n := 2; f.taken[try]; n++ {
-		try = fmt.Sprintf("%s_%d", name, n)
+	for f.taken[try] {
+		f.next[name]++
+		try = fmt.Sprintf("%s_%d", name, f.next[name]+1)
 	}
 	f.taken[try], f.names[at] = true, try
 	return try

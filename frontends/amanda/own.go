@@ -130,8 +130,11 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &raiser{f: f, lib: lib, g: ir.New(), tensors: map[string]ir.NodeID{}, used: map[string]bool{}}
+	b := &raiser{f: f, lib: lib, g: ir.New(), tensors: map[string]ir.NodeID{}, used: map[string]bool{}, outputs: map[string]bool{}}
 	b.g.File = g.File
+	for _, p := range f.out.Outputs {
+		b.outputs[p.Name] = true
+	}
 	for _, p := range f.out.Inputs {
 		b.input(p)
 	}
@@ -146,8 +149,7 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 		return nil, err
 	}
 	for _, p := range f.out.Inputs {
-		isOutput := slices.ContainsFunc(f.out.Outputs, func(q mapping.Port) bool { return q.Name == p.Name })
-		b.used[p.Name] = b.used[p.Name] || isOutput
+		b.used[p.Name] = b.used[p.Name] || b.outputs[p.Name]
 		if !b.used[p.Name] {
 			b.add("op:import", nil, ir.Ports{{Name: "result", Sel: b.all(p.Name)}}, nil, ir.Pos{})
 		}
@@ -167,6 +169,7 @@ type raiser struct {
 	g       *ir.Graph
 	tensors map[string]ir.NodeID
 	used    map[string]bool
+	outputs map[string]bool
 	bad     diag.List
 }
 
@@ -242,7 +245,7 @@ func (b *raiser) operation(op *mapping.Op) {
 		}
 		label := name
 		if v, ok := from.op.Outputs[from.out[i]].Attrs.Get(valueName); !ok || v.Str == "" {
-			if !slices.ContainsFunc(b.f.out.Outputs, func(p mapping.Port) bool { return p.Name == name }) {
+			if !b.outputs[name] {
 				label = ""
 			}
 		}
