@@ -44,6 +44,7 @@ type product struct {
 	inner  int64 // extents of the rest of the batch
 	form   rightForm
 	slot   int   // of the panels
+	rows   int   // slot of the left operand in panels of rows, or 0 if it is read where it stands
 	pad    place // of the padded copy of the left operand
 	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
 }
@@ -136,6 +137,9 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	}
 	p.sortBatch()
 	p.chooseForm()
+	if c.Fixed {
+		p.rows = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
+	}
 	return p
 }
 
@@ -164,7 +168,7 @@ func (p *product) chooseForm() {
 	switch {
 	case p.c.Window == nil && p.e.buffers[buffer].Space == schedule.Constant:
 		p.form = prepared
-		p.slot = p.e.panels(buffer, p.layout())
+		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
 	case p.c.Direct:
 		p.form = direct
 	case p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
@@ -206,10 +210,10 @@ func (p *product) chunk() (groups, columns int64) {
 	return 1, min(columns, max(1, maxPacked/one*p.panel/step)*step)
 }
 
-// layout says how the panels of the right operand are made from its elements.
-func (p *product) layout() panelLayout {
-	v := p.c.Views[p.c.Right]
-	l := panelLayout{size: p.d.Size(), base: start(p.k, v), columns: p.c.Col.Extent, step: p.c.Col.Step(v)}
+// layout says how the panels of an operand are made from its elements: some rows or columns wide.
+func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
+	v := p.c.Views[operand]
+	l := panelLayout{size: p.d.Size(), width: width, base: start(p.k, v), columns: along.Extent, step: along.Step(v)}
 	for _, a := range p.batch {
 		if s := a.Step(v); s != 0 {
 			l.groups = append(l.groups, stride{a.Extent, s})
@@ -322,11 +326,14 @@ func (p *product) task() {
 	p.Line("const tapc_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	left := p.k.Operands[p.c.Left]
-	p.e.raw(left.Buffer)
-	if p.c.Padded != nil {
+	switch left := p.k.Operands[p.c.Left]; {
+	case p.rows > 0:
+		p.Line("const %s *left = b[%d]; // %s in panels of rows", p.e.w.Stored(p.d), p.rows, left.Name)
+	case p.c.Padded != nil:
+		p.e.raw(left.Buffer)
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
-	} else {
+	default:
+		p.e.raw(left.Buffer)
 		p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slots[left.Buffer], left.Name)
 	}
 	if p.form == direct {
@@ -426,7 +433,12 @@ func (p *product) innerFold() int64 {
 func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
-	leftAt := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left)
+	leftAt, leftStep := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left), int64(tile.RowPanel)
+	if p.rows > 0 {
+		leftAt = p.rowOffset()
+	} else if n := len(p.c.Fold); n > 0 {
+		leftStep = p.c.Fold[n-1].Step(left)
+	}
 	rightAt := p.panelOffset()
 	if p.form == direct {
 		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
@@ -437,7 +449,7 @@ func (p *product) tiles() {
 		if p.form == direct {
 			step = last.Step(right)
 		}
-		leftAt += fmt.Sprintf(" + f * %s", number(last.Step(left)))
+		leftAt += fmt.Sprintf(" + f * %s", number(leftStep))
 		rightAt += fmt.Sprintf(" + f * %s", number(step))
 		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.cut.fold)
 		if last.Extent%p.cut.fold == 0 {
@@ -456,6 +468,25 @@ func (p *product) tiles() {
 	if p.split() {
 		p.Close()
 	}
+}
+
+// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
+func (p *product) rowOffset() string {
+	group, v := "", p.c.Views[p.c.Left]
+	for _, a := range p.batch {
+		switch {
+		case a.Step(v) == 0:
+		case group == "":
+			group = a.variable
+		default:
+			group = fmt.Sprintf("(%s) * %d + %s", group, a.Extent, a.variable)
+		}
+	}
+	panel := fmt.Sprintf("i / %d", tile.RowPanel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, (p.c.Row.Extent+tile.RowPanel-1)/tile.RowPanel, panel)
+	}
+	return fmt.Sprintf("%s * %s + i %% %d", panel, number(p.length*tile.RowPanel), tile.RowPanel)
 }
 
 // panelOffset writes the number of the element of the panels that a tile starts at.

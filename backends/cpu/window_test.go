@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -16,6 +19,7 @@ type convolution struct {
 	strides, pads  int64
 	dilations      int64
 	groups         int64
+	fixed          bool // the filters are constant
 }
 
 func (c convolution) graph() string {
@@ -33,6 +37,10 @@ func (c convolution) graph() string {
 	list := func(x int64) string {
 		return "[" + strings.Trim(strings.Repeat(fmt.Sprintf("%d, ", x), len(c.image)-2), ", ") + "]"
 	}
+	source := ""
+	if c.fixed {
+		source = "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
+	}
 	return fmt.Sprintf(`%%x = tensor float32 %s
 %%w = tensor float32 %s
 %%b = tensor float32 %s
@@ -40,7 +48,13 @@ func (c convolution) graph() string {
 %%z = tensor float32 %s
 operation op:conv {dilations: %s, groups: %d, pads: %s, strides: %s} (X: %%x, W: %%w, B: %%b) -> (Y: %%y)
 operation op:relu (tensor: %%y) -> (result: %%z)
-`, shape(c.image...), shape(c.filters...), shape(c.filters[0]), shape(out...), shape(out...), list(c.dilations), c.groups, list(c.pads), list(c.strides))
+%s`, shape(c.image...), shape(c.filters...), shape(c.filters[0]), shape(out...), shape(out...), list(c.dilations), c.groups, list(c.pads), list(c.strides), source)
+}
+
+// randomConstant gives every constant random values.
+func randomConstant(_ tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
+	n, err := t.Range.Size()
+	return tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), 3, "constant", n)}, err
 }
 
 // TestConvolutions runs convolutions whose windows reach over the border, jump, have holes, and share or split channels, in sizes
@@ -55,20 +69,20 @@ func TestConvolutions(t *testing.T) {
 		window bool // it is carried out as a product with a window or a padded copy
 		convolution
 	}{
-		{"same", true, convolution{[]int64{1, 5, 9, 9}, []int64{7, 5, 3, 3}, 1, 1, 1, 1}},
-		{"same, whole vectors", true, convolution{[]int64{1, 4, 16, 16}, []int64{8, 4, 3, 3}, 1, 1, 1, 1}},
-		{"no pads", true, convolution{[]int64{1, 3, 11, 13}, []int64{6, 3, 3, 2}, 1, 0, 1, 1}},
-		{"strides", true, convolution{[]int64{2, 3, 17, 15}, []int64{5, 3, 3, 3}, 2, 1, 1, 1}},
-		{"strides of 3 and wide pads", true, convolution{[]int64{1, 3, 10, 10}, []int64{5, 3, 5, 5}, 3, 4, 1, 1}},
-		{"dilations", true, convolution{[]int64{1, 3, 14, 14}, []int64{4, 3, 3, 3}, 1, 2, 2, 1}},
-		{"one dimension", true, convolution{[]int64{3, 6, 50}, []int64{9, 6, 5}, 1, 2, 1, 1}},
-		{"three dimensions", true, convolution{[]int64{1, 2, 5, 6, 7}, []int64{4, 2, 3, 3, 3}, 1, 1, 1, 1}},
-		{"groups", true, convolution{[]int64{2, 8, 9, 9}, []int64{12, 4, 3, 3}, 1, 1, 1, 2}},
-		{"a long fold", true, convolution{[]int64{1, 200, 6, 6}, []int64{40, 200, 3, 3}, 1, 1, 1, 1}},
-		{"points", false, convolution{[]int64{2, 24, 7, 7}, []int64{20, 24, 1, 1}, 1, 0, 1, 1}},
-		{"points with strides", false, convolution{[]int64{1, 24, 8, 8}, []int64{20, 24, 1, 1}, 2, 0, 1, 1}},
-		{"depthwise", false, convolution{[]int64{1, 6, 9, 9}, []int64{6, 1, 3, 3}, 1, 1, 1, 6}},
-		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1}},
+		{"same", true, convolution{[]int64{1, 5, 9, 9}, []int64{7, 5, 3, 3}, 1, 1, 1, 1, false}},
+		{"same, whole vectors", true, convolution{[]int64{1, 4, 16, 16}, []int64{8, 4, 3, 3}, 1, 1, 1, 1, false}},
+		{"no pads", true, convolution{[]int64{1, 3, 11, 13}, []int64{6, 3, 3, 2}, 1, 0, 1, 1, false}},
+		{"strides", true, convolution{[]int64{2, 3, 17, 15}, []int64{5, 3, 3, 3}, 2, 1, 1, 1, false}},
+		{"strides of 3 and wide pads", true, convolution{[]int64{1, 3, 10, 10}, []int64{5, 3, 5, 5}, 3, 4, 1, 1, false}},
+		{"dilations", true, convolution{[]int64{1, 3, 14, 14}, []int64{4, 3, 3, 3}, 1, 2, 2, 1, false}},
+		{"one dimension", true, convolution{[]int64{3, 6, 50}, []int64{9, 6, 5}, 1, 2, 1, 1, false}},
+		{"three dimensions", true, convolution{[]int64{1, 2, 5, 6, 7}, []int64{4, 2, 3, 3, 3}, 1, 1, 1, 1, false}},
+		{"groups", true, convolution{[]int64{2, 8, 9, 9}, []int64{12, 4, 3, 3}, 1, 1, 1, 2, false}},
+		{"a long fold", true, convolution{[]int64{1, 200, 6, 6}, []int64{40, 200, 3, 3}, 1, 1, 1, 1, false}},
+		{"points", false, convolution{[]int64{2, 24, 7, 7}, []int64{20, 24, 1, 1}, 1, 0, 1, 1, false}},
+		{"points with strides", false, convolution{[]int64{1, 24, 8, 8}, []int64{20, 24, 1, 1}, 2, 0, 1, 1, false}},
+		{"depthwise", false, convolution{[]int64{1, 6, 9, 9}, []int64{6, 1, 3, 3}, 1, 1, 1, 6, false}},
+		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := scheduled(t, c.graph())
@@ -87,7 +101,9 @@ func TestConvolutions(t *testing.T) {
 				t.Errorf("a product with a window: %v, expected %v", window, c.window)
 			}
 			for _, cpu := range []string{"x86-64-v3", "native"} {
-				conformance.Graph(t, operations(t, c.graph()), schedule.CPU, nil, executeFor(cc, cpu, strict)(nil))
+				for _, c.fixed = range []bool{false, true} {
+					conformance.Graph(t, operations(t, c.graph()), schedule.CPU, randomConstant, executeFor(cc, cpu, strict)(randomConstant))
+				}
 			}
 		})
 	}

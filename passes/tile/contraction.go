@@ -24,6 +24,7 @@ type Contraction struct {
 	Views     []View       // of all operands; of a left one with a padded copy, the view of the copy
 	Padded    *Padded      // the left operand's copy with zeros around, or nil
 	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
+	Fixed     bool         // the left operand is constant: it is put in panels of RowPanel rows when the program is built
 	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
@@ -65,6 +66,7 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, buffers, free, body.Args[0], body.Args[1]) {
 		return nil, false
 	}
+	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant && c.Padded == nil
 	if buffers[k.Operands[c.Right].Buffer].Space == schedule.Constant && c.Window == nil {
 		c.mergeFold(k)
 	}

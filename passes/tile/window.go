@@ -18,6 +18,7 @@ type Window struct {
 
 const (
 	minWindowRows = 4    // fewer rows do not pay for the copy
+	minJumpRows   = 32   // fewer rows do not pay for a copy lane by lane only so that columns join
 	maxWindow     = 1024 // values of the fold's loops that a guard may use, together
 )
 
@@ -61,12 +62,9 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 		if !c.roles(k, free, a.ref, b.ref) {
 			return false
 		}
-		if !slides(k, c.Right) {
-			return true
-		}
-		plain := *c
+		plain, slides := *c, slides(k, c.Right)
 		c.Window = &Window{}
-		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) {
+		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) || !slides && (c.Row.Extent < minJumpRows || c.Col.Extent <= plain.Col.Extent) {
 			*c = plain
 		}
 		return true
