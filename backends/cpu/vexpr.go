@@ -270,7 +270,8 @@ func (v *vectors) cast(to scalar.DType, n int, a value) value {
 	return value{text: fmt.Sprintf("__builtin_convertvector(%s, %s)", a.text, v.typ(to, n)), typ: to}
 }
 
-// lanewise applies the scalar operator lane by lane.
+// lanewise applies the scalar operator lane by lane. The lanes go through an array: GCC 12 fails on some vectors that are set
+// lane by lane.
 func (v *vectors) lanewise(op scalar.Op, to scalar.DType, n int, args []value) value {
 	var name, params strings.Builder
 	fmt.Fprintf(&name, "tapc_%v_%sx%d", op, elementName(to), n)
@@ -292,14 +293,14 @@ func (v *vectors) lanewise(op scalar.Op, to scalar.DType, n int, args []value) v
 		texts[i] = a.text
 	}
 	out := value{typ: to}
-	t, sign := v.typ(to, n), ""
+	t, lanes, sign := v.typ(to, n), v.w.Type(to), ""
 	if to == scalar.Bool {
 		out.mask = args[0].typ.Size()
-		t, sign = v.maskType(out.mask, n), "-"
+		t, lanes, sign = v.maskType(out.mask, n), fmt.Sprintf("int%d_t", 8*out.mask), "-"
 	}
 	v.define(name.String(), func() string {
-		return fmt.Sprintf("TAPC_FN %s %s(%s) {\n  %s r;\n  for (int i = 0; i < %d; i++) r[i] = %s%s;\n  return r;\n}\n",
-			t, name.String(), params.String(), t, n, sign, v.w.Apply(op, to, args[0].typ, lane...))
+		return fmt.Sprintf("TAPC_FN %s %s(%s) {\n  %s x[%d];\n  %s r;\n  for (int i = 0; i < %d; i++) x[i] = %s%s;\n  __builtin_memcpy(&r, x, sizeof r);\n  return r;\n}\n",
+			t, name.String(), params.String(), lanes, n, t, n, sign, v.w.Apply(op, to, args[0].typ, lane...))
 	})
 	out.text = fmt.Sprintf("%s(%s)", name.String(), strings.Join(texts, ", "))
 	return out

@@ -128,6 +128,9 @@ func foldOne(e *Expr) *Expr {
 	if e.Op <= Attr || e.Op == Reduce || e.Op == At || e.untyped() {
 		return e
 	}
+	if d := e.Args[0].Type; (e.Op == IsNaN || e.Op == IsInf) && (d.IsInt() || d.IsBool()) {
+		return NewConst(BoolValue(false))
+	}
 	values := make([]Value, len(e.Args))
 	for i, a := range e.Args {
 		if a.Op != Const || a.untyped() {
