@@ -20,8 +20,9 @@ import (
 const runHelp = `Compile a graph file and run it, in one step.
 
 Inputs come from .npy, .npz, .safetensors or .pb files (a tensor as ONNX has it), or at
-random; outputs go to files of the same kinds or, without --output, to the terminal. Without a C compiler on the machine the
-reference evaluator computes the values, slowly, and a line on standard error says so.`
+random; outputs go to files of the same kinds or, without --output, to the terminal.
+Without a C compiler on the machine the reference evaluator computes the values, slowly,
+and a line on standard error says so.`
 
 // runFlags are the flags that go on to the program.
 type runFlags struct {
