@@ -14,7 +14,6 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects"
-	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -23,13 +22,8 @@ import (
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/layout"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/shard"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // Execute runs a scheduled graph on a back end and gives its outputs.
@@ -174,23 +168,10 @@ func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want
 	}
 	_, err := shard.Run(s.g, lib, requests)
 	s.check(err)
-	apply.Run(s.g)
-	s.verify("apply", application.Environment())
-	s.evaluate("applications", in, want)
-	steps := []struct {
-		name string
-		run  func() error
-	}{
-		{"lower", func() error { return lower.Run(s.g, lib, lower.Options{Target: device}) }},
-		{"fuse", func() error { _, err := fuse.Run(s.g); return err }},
-		{"layout", func() error { layout.Run(s.g); return nil }},
-		{"tile", func() error { tile.Run(s.g); return nil }},
-		{"plan", func() error { _, err := plan.Run(s.g); return err }},
-	}
-	for _, step := range steps {
-		s.check(step.run())
-		s.verify(step.name, schedule.Environment())
-		s.evaluate(step.name, in, want)
+	for _, step := range standard.Steps(lib, device) {
+		s.check(step.Run(s.g))
+		s.verify(step.Name, step.Gives.Environment())
+		s.evaluate(step.Name, in, want)
 	}
 	return in, want
 }

@@ -4,31 +4,18 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/layout"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // scheduled reads a graph in the text form and takes it to Scheduled Kernels.
 func scheduled(t testing.TB, graph string) *ir.Graph {
 	t.Helper()
 	g := operations(t, graph)
-	apply.Run(g)
-	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fuse.Run(g); err != nil {
-		t.Fatal(err)
-	}
-	layout.Run(g)
-	tile.Run(g)
-	if _, err := plan.Run(g); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), schedule.CPU); err != nil {
 		t.Fatal(err)
 	}
 	return g

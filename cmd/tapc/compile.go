@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // compileFlags are the flags that build and run share.
@@ -70,11 +71,15 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 		for _, at := range f.shards {
 			pass("shard", "at", at)
 		}
-		steps = append(steps, "apply")
 	}
-	if last >= pipeline.ScheduledKernels {
-		pass("lower", "target", f.target)
-		steps = append(steps, "fuse", "layout", "tile", "plan")
+	for _, s := range standard.Steps(nil, schedule.CPU) {
+		switch {
+		case s.Gives > last:
+		case s.Name == "lower":
+			pass(s.Name, "target", f.target)
+		default:
+			steps = append(steps, s.Name)
+		}
 	}
 	return strings.Join(steps, ",")
 }

@@ -7,16 +7,14 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/ir/zspace"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 //go:embed corpus/*.tap
@@ -53,16 +51,15 @@ func (s *Subject) graphs() ([]staged, error) {
 
 // raise takes a graph one stage on.
 func raise(g *ir.Graph, from pipeline.Stage) error {
-	if from == pipeline.OperationExpression {
-		apply.Run(g)
-		return nil
+	for _, s := range standard.Steps(kernels.Builtin(), schedule.CPU) {
+		if s.Gives != from+1 {
+			continue
+		}
+		if err := s.Run(g); err != nil {
+			return err
+		}
 	}
-	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
-		return err
-	}
-	tile.Run(g)
-	_, err := plan.Run(g)
-	return err
+	return nil
 }
 
 // Corpus gives the kit's small graphs of Operation Expression, in a fixed order. Each call makes new ones.

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/dialects"
+	dialect "tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -168,11 +167,7 @@ func textLog(w io.Writer) *slog.Logger {
 // schedule takes a graph with applications to Scheduled Kernels.
 func schedule(t testing.TB, g *ir.Graph) {
 	t.Helper()
-	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	tile.Run(g)
-	if _, err := plan.Run(g); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), dialect.CPU); err != nil {
 		t.Fatal(err)
 	}
 	if found := pipeline.ScheduledKernels.Environment().Verify(context.Background(), g); found.HasErrors() {

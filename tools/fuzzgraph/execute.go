@@ -19,14 +19,10 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // backend takes a graph through the passes, runs it and gives its outputs.
@@ -57,22 +53,21 @@ func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile
 	x, in := g.build()
 	lib := kernels.Builtin()
 	var requests []shard.Request
-	steps := []struct {
+	type step struct {
 		name string
 		env  *check.Environment
 		run  func() error
-	}{
+	}
+	steps := []step{
 		{"simplify", tensorops.Environment(), func() error { return g.rewrite(ctx, x) }},
 		{"shard", application.Environment(), func() error {
 			requests = g.requests(x)
 			_, err := shard.Run(x, lib, requests)
 			return err
 		}},
-		{"apply", application.Environment(), func() error { apply.Run(x); return nil }},
-		{"lower", schedule.Environment(), func() error { return lower.Run(x, lib, lower.Options{Target: schedule.CPU}) }},
-		{"fuse", schedule.Environment(), func() error { _, err := fuse.Run(x); return err }},
-		{"tile", schedule.Environment(), func() error { tile.Run(x); return nil }},
-		{"plan", schedule.Environment(), func() error { _, err := plan.Run(x); return err }},
+	}
+	for _, s := range standard.Steps(lib, schedule.CPU) {
+		steps = append(steps, step{s.Name, s.Gives.Environment(), func() error { return s.Run(x) }})
 	}
 	for _, s := range steps {
 		if err := s.run(); err != nil {

@@ -32,6 +32,7 @@ var Table = []Rule{
 	{"dialects", 3, 4},
 	{"passes/rewrite", 4, 0},
 	{"passes/pipeline", 4, 1},
+	{"passes/standard", 4, 3},
 	{"passes/...", 4, 2},
 	{"backends/cexpr", 4, 4},
 	{"backends/cnest", 4, 5},

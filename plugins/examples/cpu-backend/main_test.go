@@ -9,14 +9,11 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
 	"tensortapestry.org/tapc/plugins/plugintest"
@@ -69,15 +66,7 @@ func scheduled(t *testing.T, file string) *ir.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply.Run(g)
-	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fuse.Run(g); err != nil {
-		t.Fatal(err)
-	}
-	tile.Run(g)
-	if _, err := plan.Run(g); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), schedule.CPU); err != nil {
 		t.Fatal(err)
 	}
 	return g

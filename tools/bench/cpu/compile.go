@@ -10,21 +10,16 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects"
+	dialect "tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
-	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/bind"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/layout"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/simplify"
-	"tensortapestry.org/tapc/passes/tile"
-
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // compile builds a library from a graph in the text form, with the passes that tapc build runs.
@@ -74,15 +69,5 @@ func schedule(ctx context.Context, g *ir.Graph) error {
 	if _, err := simplify.Run(ctx, g, nil, rewrite.Options{}); err != nil {
 		return err
 	}
-	apply.Run(g)
-	if err := lower.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
-		return err
-	}
-	if _, err := fuse.Run(g); err != nil {
-		return err
-	}
-	layout.Run(g)
-	tile.Run(g)
-	_, err := plan.Run(g)
-	return err
+	return standard.Run(g, kernels.Builtin(), dialect.CPU)
 }

@@ -15,13 +15,9 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/lower"
-	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // Compiled builds a program of the graph, as tapc build does, and runs it.
@@ -56,11 +52,7 @@ func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
 		func() error { _, err := simplify.Run(ctx, g, nil, rewrite.Options{Library: lib}); return err },
 		func() error { _, err := simplify.CSE(ctx, g, rewrite.Options{Library: lib}); return err },
 		func() error { _, err := simplify.DCE(ctx, g, rewrite.Options{Library: lib}); return err },
-		func() error { apply.Run(g); return nil },
-		func() error { return lower.Run(g, lib, lower.Options{Target: schedule.CPU}) },
-		func() error { _, err := fuse.Run(g); return err },
-		func() error { tile.Run(g); return nil },
-		func() error { _, err := plan.Run(g); return err },
+		func() error { return standard.Run(g, lib, schedule.CPU) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
