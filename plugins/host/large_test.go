@@ -13,13 +13,13 @@ import (
 	"tensortapestry.org/tapc/plugins/host"
 )
 
-// largeVariable asks for the tests that take some 12 GiB of memory: TAPC_TEST_LARGE=1.
+// largeVariable asks for the tests that take several times 4 GiB of memory: TAPC_TEST_LARGE=1.
 const largeVariable = "TAPC_TEST_LARGE"
 
 // TestMoreThanFourGiB sends a graph of more than 2^32 bytes to a plugin, which holds all of it, and takes it back.
 func TestMoreThanFourGiB(t *testing.T) {
 	if os.Getenv(largeVariable) != "1" {
-		t.Skipf("set %s=1 to send a graph of more than 4 GiB, which takes 12 GiB of memory", largeVariable)
+		t.Skipf("set %s=1 to send a graph of more than 4 GiB, which takes several times that in memory", largeVariable)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	text := strings.Repeat("tapestry", 128<<10) // 1 MiB, which all the notes here share and nobody's copies do
