@@ -26,7 +26,17 @@ rule, and why others are not.
 *Versions* are those of the operator set with which a model may use the operator. *Types* are the element types of its first tensor for
 which a graph of the one operator was mapped when this page was made; "as declared" where that takes more than a graph of one
 operator, such as inputs that must be known when compiling. Shapes are known when compiling: symbolic sizes are bound by ` + "`--dim`" + `, and an
-operator whose result's shape depends on values needs those to be constants, or given by ` + "`--known`" + `.
+operator whose result's shape depends on values needs those to be constants, or given by ` + "`--known`" + `. Sequences and optional values are
+lists that are known when compiling; they can not be inputs or outputs.
+
+How this is checked, with Python's ` + "`onnx`" + ` and ` + "`onnxruntime`" + `:
+
+    python3 tools/onnx/nodetests.py DIR                # ONNX's own tests of operators
+    python3 tools/onnx/randomtests.py DIR 4000 SEED    # random models, with the results of ONNX Runtime
+    go run ./tools/onnx/conform DIR                    # a table of what passes, is refused and why, or is wrong; -cpu builds programs
+
+Where ONNX's tests and ONNX Runtime disagree, ONNX's tests count. Random numbers differ from other implementations', whose
+sequences ONNX does not define.
 
 `
 
