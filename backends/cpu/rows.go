@@ -85,8 +85,10 @@ func (r *rows) widest() int {
 			case scalar.Local:
 				with = follows[e.Ref]
 			}
-			for _, a := range e.Args {
-				with = visit(a) || with
+			for i, a := range e.Args {
+				if i > 0 || !tile.Guarded(e) { // guards are computed lane by lane
+					with = visit(a) || with
+				}
 			}
 			if with && e.Type != scalar.Bool {
 				size = max(size, e.Type.Size())

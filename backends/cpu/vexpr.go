@@ -13,6 +13,9 @@ type leaves interface {
 	local(ref int) value
 	loop(ref int) value
 	reduce(e *scalar.Expr) value
+	// guarded gives the value of a choice between a load and a constant whose condition differs from lane to lane; ok is false if
+	// e is none.
+	guarded(e *scalar.Expr) (x value, ok bool)
 }
 
 // canVectorize says whether an expression, reductions aside, has only types that there are vectors of.
@@ -43,6 +46,9 @@ func (v *vectors) expr(e *scalar.Expr, n int, l leaves) value {
 		if !e.Args[0].Type.IsFloat() {
 			return value{text: "0", typ: scalar.Bool, uniform: true}
 		}
+	}
+	if x, ok := l.guarded(e); ok {
+		return x
 	}
 	args, uniform := make([]value, len(e.Args)), true
 	for i, a := range e.Args {

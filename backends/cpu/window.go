@@ -182,6 +182,7 @@ func (w *windowPlace) loop(ref int) value {
 }
 
 // A guard has loops for its only leaves.
-func (w *windowPlace) load(int) value            { return value{} }
-func (w *windowPlace) local(int) value           { return value{} }
-func (w *windowPlace) reduce(*scalar.Expr) value { return value{} }
+func (w *windowPlace) load(int) value                     { return value{} }
+func (w *windowPlace) local(int) value                    { return value{} }
+func (w *windowPlace) guarded(*scalar.Expr) (value, bool) { return value{}, false }
+func (w *windowPlace) reduce(*scalar.Expr) value          { return value{} }

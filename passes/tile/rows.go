@@ -24,7 +24,8 @@ const gatherCost = 6
 const usualLanes = 16
 
 // FindRows recognises such a kernel, and chooses the dimension for the lanes with which it takes the fewest loads and stores.
-// Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes.
+// Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
+// borders.
 func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
 	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
 		return nil, false
@@ -190,7 +191,7 @@ func alongOnly(k *schedule.Kernel, over []int64, among []int) bool {
 }
 
 // readable says whether vectors along a dimension read only elements that exist: every access of an operand that can leave its
-// buffer stands in a choice that does not depend on the dimension.
+// buffer stands in a choice that does not depend on the dimension, or is guarded.
 func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim) bool {
 	outside := make([]bool, len(k.Operands))
 	space := k.Space()
@@ -213,6 +214,8 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 			return chosen || !outside[e.Ref]
 		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
 			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
+		case e.Type != scalar.Bool && Guarded(e):
+			return true
 		}
 		for _, a := range e.Args {
 			if !good(a, chosen) {
@@ -223,6 +226,26 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 	}
 	for _, s := range k.Statements {
 		if !good(s.Value, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// Guarded says whether a value is a load where the loops stand inside some borders, and a constant elsewhere.
+func Guarded(e *scalar.Expr) bool {
+	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const {
+		return false
+	}
+	loops := 0
+	e.Args[0].Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Loop {
+			loops = max(loops, e.Ref+1)
+		}
+		return true
+	})
+	for _, c := range conjuncts(e.Args[0], nil) {
+		if _, ok := atLeastZero(c, loops); !ok {
 			return false
 		}
 	}
