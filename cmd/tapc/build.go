@@ -73,6 +73,8 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		return diag.Usage("--backend writes files into the directory -o, and does not go with --emit")
 	case binary && f.target == "cuda" && f.backend == "":
 		return diag.Usage("--target=cuda gives kernels so far, not programs: use --emit=cuda")
+	case f.weights == "file" && (emit != "exe" || f.backend != ""):
+		return diag.Usage("--weights=file is for programs, and does not go with --emit=%s or --backend", emit)
 	case emit == "c" && f.target != "cpu" || emit == "cuda" && f.target != "cuda":
 		return diag.Usage("--emit=%s does not go with --target=%s", emit, f.target)
 	}
