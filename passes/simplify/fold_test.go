@@ -64,7 +64,7 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 	case "permute":
 		params, shape = ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, []int64{shape[1], shape[0]}
 	case "sum":
-		params, shape = ir.Attrs{{Name: "dims", Value: ir.IntsAttr(0)}}, shape[1:]
+		params, shape = ir.Attrs{{Name: "dims", Value: ir.IntsAttr(0)}, {Name: "keepdims", Value: ir.BoolAttr(true)}}, []int64{1, shape[1]}
 	}
 	mid, y := tensor("", shape...), tensor("y", shape...)
 	op("op:"+kernel, params, in, mid)
