@@ -37,11 +37,21 @@ type product struct {
 	d      scalar.DType // of the sums
 	n      int          // lanes of a vector
 	cut    cut
+	sizes
+	storage
+}
+
+// sizes are the extents of a contraction's dimensions.
+type sizes struct {
 	panel  int64 // columns of a panel
 	length int64 // of the fold
 	batch  []axis
 	outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
 	inner  int64 // extents of the rest of the batch
+}
+
+// storage is where the operands of a contraction are read.
+type storage struct {
 	form   rightForm
 	slot   int   // of the panels
 	rows   int   // slot of the left operand in panels of rows, or 0 if it is read where it stands
@@ -124,7 +134,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 		return nil
 	}
 	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
-		length: 1, outer: 1, inner: 1}
+		sizes: sizes{length: 1, outer: 1, inner: 1}}
 	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {
 		return nil
 	}
@@ -472,26 +482,30 @@ func (p *product) tiles() {
 
 // rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
 func (p *product) rowOffset() string {
-	group, v := "", p.c.Views[p.c.Left]
-	for _, a := range p.batch {
-		switch {
-		case a.Step(v) == 0:
-		case group == "":
-			group = a.variable
-		default:
-			group = fmt.Sprintf("(%s) * %d + %s", group, a.Extent, a.variable)
-		}
-	}
-	panel := fmt.Sprintf("i / %d", tile.RowPanel)
+	group, panel := p.group(p.c.Left), fmt.Sprintf("i / %d", tile.RowPanel)
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * %d + %s)", group, (p.c.Row.Extent+tile.RowPanel-1)/tile.RowPanel, panel)
 	}
 	return fmt.Sprintf("%s * %s + i %% %d", panel, number(p.length*tile.RowPanel), tile.RowPanel)
 }
 
+// group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
+func (p *product) group(operand int) string {
+	text := ""
+	for _, a := range p.batch {
+		switch {
+		case a.Step(p.c.Views[operand]) == 0:
+		case text == "":
+			text = a.variable
+		default:
+			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.variable)
+		}
+	}
+	return text
+}
+
 // panelOffset writes the number of the element of the panels that a tile starts at.
 func (p *product) panelOffset() string {
-	group, v := "", p.c.Views[p.c.Right]
 	if p.form == local {
 		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.length*p.panel))
 		if p.cut.tileCols < p.panel {
@@ -499,15 +513,7 @@ func (p *product) panelOffset() string {
 		}
 		return text
 	}
-	for _, a := range p.batch {
-		switch {
-		case a.Step(v) == 0:
-		case group == "":
-			group = a.variable
-		default:
-			group = fmt.Sprintf("(%s) * %d + %s", group, a.Extent, a.variable)
-		}
-	}
+	group := p.group(p.c.Right)
 	column, panels := "j", fmt.Sprint(p.panelsOf(p.c.Col.Extent))
 	if p.form == packed {
 		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.panel-1, p.panel)

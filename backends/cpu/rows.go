@@ -24,16 +24,26 @@ type rows struct {
 	n      int // lanes of a vector
 	piece  int64
 	thread bool
-	outer  []axis
-	lane   axis
-	fold   []axis
-	kept   map[int]bool // statements whose values are kept for the row
-	done   map[int]bool // those that are computed already
 	p      *point
 
 	streamed bool // some results go past the caches
-	sweeps   int  // along a row
-	swept    int  // of them so far
+	rowAxes
+	progress
+}
+
+// rowAxes are the dimensions of a kernel of rows.
+type rowAxes struct {
+	outer []axis
+	lane  axis
+	fold  []axis
+}
+
+// progress is how far the code of a row is written.
+type progress struct {
+	kept   map[int]bool // statements whose values are kept for the row
+	done   map[int]bool // those that are computed already
+	sweeps int          // along a row
+	swept  int          // of them so far
 }
 
 // maxKept bounds the bytes that a row keeps, which are on the stack.
@@ -50,8 +60,8 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 			return nil
 		}
 	}
-	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, lane: axis{found.Lane, "j"}, piece: found.Lane.Extent,
-		kept: map[int]bool{}, done: map[int]bool{}}
+	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, piece: found.Lane.Extent,
+		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
 		r.outer = append(r.outer, axis{d, fmt.Sprintf("g%d", i)})
 	}
