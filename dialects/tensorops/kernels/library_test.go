@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"io/fs"
 	"math/rand/v2"
 	"testing"
 )
@@ -33,8 +34,21 @@ func (d *Decl) hasText() bool {
 	return false
 }
 
-// Every kernel has a case, so that its page shows one.
+// Every kernel has a case, so that its page shows one, and every case can be worked out.
 func TestCases(t *testing.T) {
+	files, err := fs.Glob(libraryFiles, "library/*.kernel")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		text, err := libraryFiles.ReadFile(f)
+		if err == nil {
+			_, err = Parse(f, string(text))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	for _, name := range Builtin().Names() {
 		if d, _ := Builtin().Find(name); len(d.Cases) == 0 {
 			t.Errorf("%s has no case", name)

@@ -33,8 +33,20 @@ import (
 // sizes and parameters must fulfil; "equation ATTR", instead of statements, that the text of an attribute, such as "ij,jk->ik",
 // gives the index string of each input and of the result, which is the sum of the inputs' products; "term NAME = EXPRESSION" a name for an expression that stands wherever the name does; "cost" how many operations the kernel does, where counting the body's is wrong; "opaque"
 // why the signature says too much. Lines that start
-// with # are comments. An error names the file and the line, what was expected and what was found.
+// with # are comments. Every case is worked out. An error names the file and the line, what was expected and what
+// was found.
 func Parse(file, text string) ([]*Decl, error) {
+	decls, err := parse(file, text)
+	for _, d := range decls {
+		if line, err := d.checkCases(); err != nil {
+			return nil, &SyntaxError{file, line, fmt.Errorf("kernel %s: %w", d.Name, err)}
+		}
+	}
+	return decls, err
+}
+
+// parse is Parse that takes cases on trust.
+func parse(file, text string) ([]*Decl, error) {
 	var decls []*Decl
 	for i, line := range strings.Split(text, "\n") {
 		if t := strings.TrimSpace(line); t == "" || t[0] == '#' {
