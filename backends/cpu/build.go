@@ -186,10 +186,8 @@ const partBytes = 48 << 10
 // files writes the kernels of one target, and the function that runs them, in files of a size that compile side by side.
 func (e *emitter) files(name string) ([]part, error) {
 	var declarations strings.Builder
-	for i, id := range e.steps {
-		if isKernel(e.g, id) {
-			fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.prefix, i)
-		}
+	for i := range e.codes {
+		fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.prefix, i)
 	}
 	top := fmt.Sprintf(header, e.name+" for "+e.target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
 		e.prelude() + declarations.String() + "\n"
@@ -199,11 +197,12 @@ func (e *emitter) files(name string) ([]part, error) {
 		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), e.target.Flags})
 		text.Reset()
 	}
-	for _, k := range e.kernels {
+	for _, c := range e.codes {
+		k := c.String()
 		if text.Len() > 0 && text.Len()+len(k) > partBytes {
 			flush()
 		}
-		text.WriteString(k + "\n")
+		text.WriteString(k)
 	}
 	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.prefix)
 	if err := e.run(&text, "", e.prefix+"run"); err != nil {

@@ -3,15 +3,7 @@ package cpu
 import (
 	"fmt"
 	"strings"
-
-	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/ir"
 )
-
-func isKernel(g *ir.Graph, id ir.NodeID) bool {
-	_, ok := g.Node(id).Body.(*schedule.Kernel)
-	return ok
-}
 
 const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
 

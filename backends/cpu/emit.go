@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
@@ -111,16 +112,32 @@ type emitter struct {
 	target      Target
 	linkage     string   // of the functions that carry out kernels
 	prefix      string   // of their names
-	places      []string // what b holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	places      []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
 	scratchSlot int
 	w           *cexpr.Writer
 	v           *vectors
-	kernels     []string // the text of each
+	used        []int          // slots that the kernel which is being written uses, in the order of its own table b
+	codes       []*code        // of the kernels
+	known       map[string]int // codes by their text
+	calls       map[int]call   // by step
+}
+
+// code is a function that carries out kernels which differ only in their buffers.
+type code struct {
+	about []string // what the kernels are, and where they stand in the user's file
+	text  string
+}
+
+// call is how a step calls a code: with a table of addresses from these slots.
+type call struct {
+	code  int
+	slots []int
 }
 
 // emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
 func (p *program) emit(t Target, prefix string) (*emitter, error) {
-	e := &emitter{program: p, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(p.order)), w: cexpr.NewWriter()}
+	e := &emitter{program: p, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(p.order)), w: cexpr.NewWriter(),
+		known: map[string]int{}, calls: map[int]call{}}
 	if prefix != "" {
 		e.linkage = ""
 	}
@@ -162,35 +179,50 @@ func (e *emitter) raw(buffer ir.NodeID) {
 	}
 }
 
-// panels places a constant in panels and gives the slot of its address.
+// slot gives the place of a buffer's address in the table b of the kernel that is being written.
+func (e *emitter) slot(buffer ir.NodeID) int { return e.use(e.slots[buffer]) }
+
+// use gives the place in the kernel's table of what has a slot in the program's.
+func (e *emitter) use(slot int) int {
+	if i := slices.Index(e.used, slot); i >= 0 {
+		return i
+	}
+	e.used = append(e.used, slot)
+	return len(e.used) - 1
+}
+
+// panels places a constant in panels and gives the place of its address in b.
 func (e *emitter) panels(buffer ir.NodeID, layout panelLayout) int {
 	place := constantPlace(e.block.place(e.block.of[e.buffers[buffer].Tensor], layout.bytes(), &layout))
 	for i := len(e.order); i < len(e.places); i++ {
 		if e.places[i] == place {
-			return i
+			return e.use(i)
 		}
 	}
 	e.places = append(e.places, place)
-	return len(e.places) - 1
+	return e.use(len(e.places) - 1)
 }
 
 func constantPlace(offset int64) string {
 	return fmt.Sprintf("(void *)(tapc_constants + %d)", offset)
 }
 
-// needScratch makes sure of some bytes that one kernel at a time can use, and gives the slot of their address.
+// needScratch makes sure of some bytes that one kernel at a time can use, and gives the place of their address in b.
 func (e *emitter) needScratch(bytes int64) int {
 	if e.scratchSlot == 0 {
 		e.scratchSlot = len(e.places)
 		e.places = append(e.places, fmt.Sprintf("(char *)arena + %d", e.scratchAt()))
 	}
 	e.scratch = max(e.scratch, bytes)
-	return e.scratchSlot
+	return e.use(e.scratchSlot)
 }
 
-// kernel writes one kernel: as a contraction or as rows of vectors if it is of that kind, else as loops over its statements.
-func (e *emitter) kernel(number int, node *ir.Node, k *schedule.Kernel) error {
+// kernel writes what one step carries out: as a contraction or as rows of vectors if it is of that kind, else as loops over its
+// statements. Its code is one that is there already if only the buffers are others.
+func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	var text string
+	number := len(e.codes)
+	e.used = nil
 	if p := newProduct(e, number, k); p != nil {
 		text = p.write()
 	} else if r := newRows(e, number, k); r != nil {
@@ -201,8 +233,36 @@ func (e *emitter) kernel(number int, node *ir.Node, k *schedule.Kernel) error {
 	if err := e.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
-	e.kernels = append(e.kernels, text)
+	key := nameless(text, e.prefix, number)
+	at, ok := e.known[key]
+	if !ok {
+		at = number
+		e.known[key] = at
+		e.codes = append(e.codes, &code{cnest.About(e.g, k), text})
+	} else {
+		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
+	}
+	e.calls[step] = call{at, e.used}
 	return nil
+}
+
+// nameless gives a kernel's text without comments, and without the number that its functions' names have.
+func nameless(text, prefix string, number int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "//")
+		out.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return strings.NewReplacer(fmt.Sprintf(" %sk%d(", prefix, number), " k(", fmt.Sprintf("k%d_", number), "k_").Replace(out.String())
+}
+
+// String gives the text with the comment before it.
+func (c *code) String() string {
+	var out strings.Builder
+	for _, line := range c.about {
+		out.WriteString("// " + line + "\n")
+	}
+	return out.String() + c.text + "\n"
 }
 
 // prelude gives the definitions that kernels use.
@@ -256,13 +316,26 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	for i, id := range e.steps {
 		switch b := e.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			fmt.Fprintf(out, "  %sk%d(b, pool);\n", e.prefix, i)
+			fmt.Fprintf(out, "  %s\n", e.call(i))
 		case *schedule.Transfer:
 			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
 		}
 	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil
+}
+
+// call gives the statement that carries out a step.
+func (e *emitter) call(step int) string {
+	c := e.calls[step]
+	if len(c.slots) == 0 {
+		return fmt.Sprintf("%sk%d(0, pool);", e.prefix, c.code)
+	}
+	var table []string
+	for _, slot := range c.slots {
+		table = append(table, fmt.Sprintf("b[%d]", slot))
+	}
+	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.prefix, c.code, strings.Join(table, ", "))
 }
 
 // place gives the C expression of a buffer's address.

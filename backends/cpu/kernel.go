@@ -33,9 +33,6 @@ func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
 
 // write writes the whole kernel.
 func (n *kernel) write() string {
-	for _, line := range cnest.About(n.e.g, n.Kernel) {
-		n.Line("// %s", line)
-	}
 	n.tileFunction()
 	n.driver()
 	return n.String()
@@ -60,7 +57,7 @@ func (n *kernel) tileFunction() {
 			constant = "const "
 			n.e.raw(o.Buffer)
 		}
-		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.w.Stored(o.Type()), i, n.e.slots[o.Buffer], o.Name)
+		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.w.Stored(o.Type()), i, n.e.slot(o.Buffer), o.Name)
 		n.Line("(void)p%d;", i)
 	}
 	for _, l := range n.Free {

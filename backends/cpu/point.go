@@ -258,6 +258,6 @@ func pointers(t *cnest.Text, e *emitter, k *schedule.Kernel, operands []int) {
 			constant = "const "
 			e.raw(o.Buffer)
 		}
-		t.Line("%s%s *restrict p%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), i, e.slots[o.Buffer], o.Name)
+		t.Line("%s%s *restrict p%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), i, e.slot(o.Buffer), o.Name)
 	}
 }

@@ -239,9 +239,6 @@ func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
 
 // write writes the whole kernel.
 func (p *product) write() string {
-	for _, line := range cnest.About(p.e.g, p.k) {
-		p.Line("// %s", line)
-	}
 	p.finish()
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
@@ -337,18 +334,18 @@ func (p *product) task() {
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	switch left := p.k.Operands[p.c.Left]; {
-	case p.rows > 0:
+	case p.c.Fixed:
 		p.Line("const %s *left = b[%d]; // %s in panels of rows", p.e.w.Stored(p.d), p.rows, left.Name)
 	case p.c.Padded != nil:
 		p.e.raw(left.Buffer)
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
 	default:
 		p.e.raw(left.Buffer)
-		p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slots[left.Buffer], left.Name)
+		p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slot(left.Buffer), left.Name)
 	}
 	if p.form == direct {
 		p.e.raw(p.k.Operands[p.c.Right].Buffer)
-		p.slot = p.e.slots[p.k.Operands[p.c.Right].Buffer]
+		p.slot = p.e.slot(p.k.Operands[p.c.Right].Buffer)
 	}
 	if p.form != local {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
@@ -444,7 +441,7 @@ func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	leftAt, leftStep := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left), int64(tile.RowPanel)
-	if p.rows > 0 {
+	if p.c.Fixed {
 		leftAt = p.rowOffset()
 	} else if n := len(p.c.Fold); n > 0 {
 		leftStep = p.c.Fold[n-1].Step(left)

@@ -13,7 +13,7 @@ func (p *product) panelFunction() {
 	p.e.raw(buffer)
 	p.Line("")
 	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slots[buffer], p.k.Operands[p.c.Right].Name)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slot(buffer), p.k.Operands[p.c.Right].Name)
 	p.Line("%s(void)j;", p.voids())
 	p.Line("const %s *from = right + %s;", stored, offsetText(start(p.k, view), append(p.groups(), axis{p.c.Col, "j"}), view))
 	at := "from"

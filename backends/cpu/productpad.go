@@ -68,7 +68,7 @@ func (p *product) padRow(across, inner tile.PaddedDim, at string) {
 	before, live, behind := first-across.First, end-first, across.Last+1-end
 	n := inner.Extent()
 	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
-	p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.e.slots[o.Buffer], at,
+	p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.e.slot(o.Buffer), at,
 		number((first-r.Start[across.Dim])*stepAcross), number((inner.First-r.Start[inner.Dim])*stepInner))
 	if before > 0 {
 		p.Line("__builtin_memset(to, 0, %d * sizeof *to);", before*n)

@@ -77,7 +77,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 		}
 	}
 	if depth > 0 {
-		if p.rows == 0 {
+		if !p.c.Fixed {
 			p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
 		}
 		if p.form == direct {
@@ -86,7 +86,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 	}
 	names := [2]string{"a", "w"}
 	if depth > 0 {
-		if p.rows == 0 {
+		if !p.c.Fixed {
 			names[0] = "ak"
 		}
 		if p.form == direct {
@@ -142,11 +142,11 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
 	step := p.panel
 	leftStep, rowStep := int64(0), p.c.Row.Step(left)
-	if p.rows > 0 {
+	if p.c.Fixed {
 		leftStep, rowStep = tile.RowPanel, 1
 	}
 	if n := len(p.c.Fold); n > 0 {
-		if p.rows == 0 {
+		if !p.c.Fixed {
 			leftStep = p.c.Fold[n-1].Step(left)
 		}
 		if p.form == direct {

@@ -25,8 +25,8 @@ func (p *program) single(t Target) (string, error) {
 	}
 	fmt.Fprintf(&out, header, p.name, p.version, flags)
 	out.WriteString(e.prelude())
-	for _, k := range e.kernels {
-		out.WriteString(k + "\n")
+	for _, k := range e.codes {
+		out.WriteString(k.String())
 	}
 	if err := e.run(&out, "static ", "run"); err != nil {
 		return "", err

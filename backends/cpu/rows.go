@@ -202,9 +202,6 @@ func (r *rows) needs(e *scalar.Expr) []int {
 
 // write writes the whole kernel.
 func (r *rows) write() string {
-	for _, line := range cnest.About(r.e.g, r.k) {
-		r.Line("// %s", line)
-	}
 	r.cell()
 	r.task()
 	r.e.open(r.Text, r.number)

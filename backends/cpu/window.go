@@ -20,7 +20,7 @@ func (p *product) windowFunction() {
 	p.e.raw(buffer)
 	p.Line("")
 	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slots[buffer], p.k.Operands[p.c.Right].Name)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slot(buffer), p.k.Operands[p.c.Right].Name)
 	p.Line("%s(void)right;", p.voids())
 	place := &windowPlace{p: p, loops: map[int]string{}}
 	for _, a := range p.batch {
