@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -142,9 +141,6 @@ func (c *Compiler) constants(ctx context.Context, dir string, b *block, load Loa
 	}
 	return object, c.run(ctx, "-c", path, "-o", object)
 }
-
-// runtimeSources names the sources of the run-time library that an artifact needs.
-func runtimeSources(what artifact) []string { return rt.Sources(what == executable) }
 
 // part is a file of C.
 type part struct {

@@ -69,14 +69,14 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 		flags := slices.Concat(usualFlags(), p.flags, shared, opt.Flags)
 		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
 	}
-	library := append([]string{"-std=c11", "-O2", "-pthread", fmt.Sprintf("-DTAPC_VERSION=%q", opt.Version)}, shared...)
+	library := append([]string{"-std=c11", "-pthread", fmt.Sprintf("-DTAPC_VERSION=%q", opt.Version)}, shared...)
 	for _, f := range opt.Flags { // a sanitizer must see the synchronization there too
 		if strings.HasPrefix(f, "-fsanitize") || strings.HasPrefix(f, "-fno-sanitize") {
 			library = append(library, f)
 		}
 	}
-	for _, name := range runtimeSources(what) {
-		units = append(units, unit{name: name, text: string(rt.Files()[name]), key: rt.Digest(), flags: library})
+	for _, u := range rt.Units(what == executable) {
+		units = append(units, unit{name: u.Name, text: u.Text, key: rt.Digest(), flags: slices.Concat(library, u.Flags)})
 	}
 	out := make([]string, len(units), len(units)+2)
 	var separated []string

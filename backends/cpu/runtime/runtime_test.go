@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,38 @@ func TestNoWarnings(t *testing.T) {
 	for _, cc := range compilers(t) {
 		for _, level := range []string{"-O0", "-O3"} {
 			library(t, toolchain{cc: cc, flags: append([]string{level}, strict...)})
+		}
+	}
+}
+
+// Every source is in one unit, and units compile without a warning.
+func TestUnits(t *testing.T) {
+	count := map[string]int{}
+	for _, u := range Units(true) {
+		for _, line := range strings.Split(u.Text, "\n") {
+			if name, ok := strings.CutPrefix(line, "#line 1 "); ok {
+				count[strings.Trim(name, `"`)]++
+			}
+		}
+	}
+	for _, name := range Sources(true) {
+		if count[name] != 1 {
+			t.Errorf("%s is in %d units", name, count[name])
+		}
+	}
+	for _, cc := range compilers(t) {
+		for _, executable := range []bool{true, false} {
+			for _, u := range Units(executable) {
+				dir := library(t, toolchain{cc: cc, flags: plain})
+				path := filepath.Join(dir, u.Name)
+				if err := os.WriteFile(path, []byte(u.Text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				args := slices.Concat(u.Flags, strict, []string{"-c", path, "-o", filepath.Join(t.TempDir(), "unit.o")})
+				if err := compile(cc, args...); err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	}
 }

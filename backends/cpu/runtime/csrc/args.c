@@ -14,14 +14,14 @@ typedef struct flag {
   int (*apply)(tapc_options *options, const char *value, tapc_fault *fault);
 } flag;
 
-static const char *input_name(const void *program, size_t i) { return ((const tapc_program *)program)->inputs[i].name; }
+const char *tapc_input_name(const void *program, size_t i) { return ((const tapc_program *)program)->inputs[i].name; }
 static const char *output_name(const void *program, size_t i) { return ((const tapc_program *)program)->outputs[i].name; }
 
 // A name that no input or output has. `given` is cut at its first "=".
 static int unknown(const tapc_program *program, int output, const char *given, tapc_fault *fault) {
   char name[128], list[512] = "";
   size_t n = (size_t)(output ? program->n_outputs : program->n_inputs), used = 0;
-  const char *(*candidate)(const void *, size_t) = output ? output_name : input_name;
+  const char *(*candidate)(const void *, size_t) = output ? output_name : tapc_input_name;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
   const char *near = tapc_nearest(name, candidate, program, n);
   for (size_t i = 0; i < n && i < 12 && used < sizeof list; i++)

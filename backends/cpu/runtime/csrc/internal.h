@@ -35,6 +35,9 @@ int tapc_no_memory(tapc_fault *fault, uint64_t bytes, const char *what);
 // The candidate nearest to `name` by edit distance, or NULL when none is near.
 const char *tapc_nearest(const char *name, const char *(*candidate)(const void *, size_t), const void *from, size_t n);
 
+// The name of an input of a tapc_program: what tapc_nearest chooses from.
+const char *tapc_input_name(const void *program, size_t i);
+
 // ---- memory.c ------------------------------------------------------------------------------------------------
 
 // Memory for tensors: 64-byte aligned; from 2 MiB on aligned to and advised for huge pages. NULL when there is none.

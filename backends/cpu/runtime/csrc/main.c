@@ -75,13 +75,12 @@ static int input_of(const tapc_program *program, const char *name) {
   return -1;
 }
 
-static const char *input_name(const void *program, size_t i) { return ((const tapc_program *)program)->inputs[i].name; }
 
 // One entry of an archive of all inputs. An input that has a file of its own, or came before, keeps that.
 static int load_entry(session *s, const char *path, const tapc_archive *archive, const tapc_entry *entry) {
   int input = archive->format == TAPC_NPY ? 0 : input_of(s->program, entry->name);
   if (input < 0) {
-    const char *near = tapc_nearest(entry->name, input_name, s->program, (size_t)s->program->n_inputs);
+    const char *near = tapc_nearest(entry->name, tapc_input_name, s->program, (size_t)s->program->n_inputs);
     return tapc_fail(&s->fault, TAPC_INPUT, "no input is named \"%.200s\"%s%s%s (the program has %d)", entry->name,
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", s->program->n_inputs);
   }

@@ -33,31 +33,31 @@ typedef struct reader {
   tapc_fault *fault;
 } reader;
 
-static void skip_space(reader *r) {
+static void npy_skip_space(reader *r) {
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r')) r->at++;
 }
 
-static int bad(reader *r, const char *expected) {
+static int bad_npy(reader *r, const char *expected) {
   char found[24] = "the end";
   if (r->at < r->end) snprintf(found, sizeof found, "\"%.*s\"", r->end - r->at < 12 ? (int)(r->end - r->at) : 12, r->at);
   return tapc_fail(r->fault, TAPC_INPUT, "bad .npy header: expected %s, found %s", expected, found);
 }
 
 // Takes c if it is next.
-static int take(reader *r, char c) {
-  skip_space(r);
+static int npy_take(reader *r, char c) {
+  npy_skip_space(r);
   if (r->at == r->end || *r->at != c) return 0;
   r->at++;
   return 1;
 }
 
 // Takes a quoted string without escapes.
-static int take_string(reader *r, char *text, size_t room, const char *what) {
-  skip_space(r);
+static int npy_take_string(reader *r, char *text, size_t room, const char *what) {
+  npy_skip_space(r);
   char quote = r->at < r->end ? *r->at : 0;
-  if (quote != '\'' && quote != '"') return bad(r, what);
+  if (quote != '\'' && quote != '"') return bad_npy(r, what);
   const char *from = r->at + 1, *to = memchr(from, quote, (size_t)(r->end - from));
-  if (!to || (size_t)(to - from) >= room || memchr(from, '\\', (size_t)(to - from))) return bad(r, what);
+  if (!to || (size_t)(to - from) >= room || memchr(from, '\\', (size_t)(to - from))) return bad_npy(r, what);
   memcpy(text, from, (size_t)(to - from));
   text[to - from] = 0;
   r->at = to + 1;
@@ -65,30 +65,30 @@ static int take_string(reader *r, char *text, size_t room, const char *what) {
 }
 
 static int take_dimension(reader *r, int64_t *value) {
-  skip_space(r);
+  npy_skip_space(r);
   const char *from = r->at;
   uint64_t v = 0;
   for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
     v = v * 10 + (uint64_t)(*r->at - '0');
     if (r->at - from >= 19 || v > INT64_MAX) {
       r->at = from;
-      return bad(r, "a dimension below 2^63");
+      return bad_npy(r, "a dimension below 2^63");
     }
   }
-  if (r->at == from) return bad(r, "a dimension");
+  if (r->at == from) return bad_npy(r, "a dimension");
   if (r->at < r->end && *r->at == 'L') r->at++; // Python 2 wrote long integers so
   *value = (int64_t)v;
   return 0;
 }
 
 static int take_shape(reader *r, tapc_layout *layout) {
-  if (!take(r, '(')) return bad(r, "a shape in parentheses");
-  while (!take(r, ')')) {
-    if (layout->rank == TAPC_MAX_RANK) return bad(r, "at most 64 dimensions");
+  if (!npy_take(r, '(')) return bad_npy(r, "a shape in parentheses");
+  while (!npy_take(r, ')')) {
+    if (layout->rank == TAPC_MAX_RANK) return bad_npy(r, "at most 64 dimensions");
     if (take_dimension(r, &layout->shape[layout->rank])) return TAPC_INPUT;
     layout->rank++;
-    if (!take(r, ',')) {
-      if (layout->rank == 1 || !take(r, ')')) return bad(r, "\",\" or \")\" in the shape");
+    if (!npy_take(r, ',')) {
+      if (layout->rank == 1 || !npy_take(r, ')')) return bad_npy(r, "\",\" or \")\" in the shape");
       return 0;
     }
   }
@@ -96,7 +96,7 @@ static int take_shape(reader *r, tapc_layout *layout) {
 }
 
 static int take_flag(reader *r, int *flag) {
-  skip_space(r);
+  npy_skip_space(r);
   for (int value = 0; value < 2; value++) {
     const char *word = value ? "True" : "False";
     size_t length = strlen(word);
@@ -105,7 +105,7 @@ static int take_flag(reader *r, int *flag) {
     *flag = value;
     return 0;
   }
-  return bad(r, "True or False for 'fortran_order'");
+  return bad_npy(r, "True or False for 'fortran_order'");
 }
 
 // The dtype that a NumPy type string names: byte order, kind, size.
@@ -135,26 +135,26 @@ int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *
   unsigned seen = 0;
   memset(layout, 0, sizeof *layout);
   layout->data = head_bytes;
-  if (!take(&r, '{')) return bad(&r, "\"{\"");
-  while (!take(&r, '}')) {
-    if (take_string(&r, key, sizeof key, "a key")) return TAPC_INPUT;
+  if (!npy_take(&r, '{')) return bad_npy(&r, "\"{\"");
+  while (!npy_take(&r, '}')) {
+    if (npy_take_string(&r, key, sizeof key, "a key")) return TAPC_INPUT;
     unsigned which = !strcmp(key, "descr") ? 1 : !strcmp(key, "fortran_order") ? 2 : !strcmp(key, "shape") ? 4 : 0;
     if (!which || seen & which)
       return tapc_fail(fault, TAPC_INPUT, "bad .npy header: expected 'descr', 'fortran_order' and 'shape' once each, found '%s'%s",
                        key, which ? " twice" : "");
     seen |= which;
-    if (!take(&r, ':')) return bad(&r, "\":\"");
-    int status = which == 1 ? take_string(&r, descr, sizeof descr, "a type string such as '<f4' for 'descr'")
+    if (!npy_take(&r, ':')) return bad_npy(&r, "\":\"");
+    int status = which == 1 ? npy_take_string(&r, descr, sizeof descr, "a type string such as '<f4' for 'descr'")
                  : which == 2 ? take_flag(&r, &layout->fortran)
                               : take_shape(&r, layout);
     if (status) return status;
-    if (!take(&r, ',')) {
-      if (!take(&r, '}')) return bad(&r, "\",\" or \"}\"");
+    if (!npy_take(&r, ',')) {
+      if (!npy_take(&r, '}')) return bad_npy(&r, "\",\" or \"}\"");
       break;
     }
   }
-  skip_space(&r);
-  if (r.at != r.end) return bad(&r, "nothing after \"}\"");
+  npy_skip_space(&r);
+  if (r.at != r.end) return bad_npy(&r, "nothing after \"}\"");
   if (seen != 7) return tapc_fail(fault, TAPC_INPUT, "bad .npy header: expected 'descr', 'fortran_order' and 'shape', one is missing");
   if (parse_descr(descr, layout, fault)) return TAPC_INPUT;
   return tapc_layout_measure(layout, fault);

@@ -59,7 +59,7 @@ static void put_integer(unsigned char *to, uint64_t u, const tapc_dtype_info *in
   memcpy(to, &value, info->size);
 }
 
-static void put(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
+static void put_random(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
   uint64_t u = draw(key, i);
   uint16_t half;
   switch (dtype) {
@@ -86,5 +86,5 @@ void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory) {
   uint64_t key = mix(seed ^ mix(hash_name(tensor->name)));
   size_t size = tapc_dtype_of(tensor->dtype)->size, n = tapc_count(tensor);
   unsigned char *to = memory;
-  for (size_t i = 0; i < n; i++) put(to + i * size, tensor->dtype, key, i);
+  for (size_t i = 0; i < n; i++) put_random(to + i * size, tensor->dtype, key, i);
 }
