@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -87,9 +89,9 @@ func (c *Compiler) link(ctx context.Context, objects []string, path string, opt 
 	mode := os.FileMode(0o755)
 	switch what {
 	case executable:
-		args = append(objects, "-pthread", "-lm")
+		args = slices.Concat(objects, []string{"-pthread", "-lm"}, noBuildID())
 	case sharedLibrary:
-		args = append([]string{"-shared", "-Wl,-Bsymbolic"}, append(objects, "-pthread", "-lm")...)
+		args = slices.Concat([]string{"-shared", "-Wl,-Bsymbolic"}, objects, []string{"-pthread", "-lm"}, noBuildID())
 	case objectFile:
 		args = append([]string{"-r", "-nostdlib"}, objects...)
 		mode = 0o644
@@ -102,6 +104,14 @@ func (c *Compiler) link(ctx context.Context, objects []string, path string, opt 
 		return diag.Fault("%v", err)
 	}
 	return os.Rename(out.Name(), path)
+}
+
+// noBuildID keeps the linker from digesting all constants for an identification that nothing uses.
+func noBuildID() []string {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	return []string{"-Wl,--build-id=none"}
 }
 
 // writeBeside writes a file beside its place and moves it there.
@@ -176,8 +186,9 @@ func (p *program) parts(targets []Target, what artifact) ([]part, error) {
 	return append(out, part{"program", main.String(), nil}), nil
 }
 
-// partBytes is how much text one file of kernels holds at most, if it holds more than one kernel.
-const partBytes = 48 << 10
+// partBytes is how much text one file of kernels holds at most, if it holds more than one kernel. Smaller files keep all cores
+// busy to the end; each costs what starting the compiler does, a hundredth of a second or two.
+const partBytes = 20 << 10
 
 // files writes the kernels of one target, and the function that runs them, in files of a size that compile side by side.
 func (e *emitter) files(name string) ([]part, error) {

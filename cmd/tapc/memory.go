@@ -75,10 +75,15 @@ func collectWhileReading() bool {
 
 // graphRead gives memory back that reading a graph took, and sets the collector for work on a large graph.
 func (a *app) graphRead(text *content) {
+	size := len(text.data)
 	if large := text.release(); !large || !a.tuned {
 		return
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(int(min(max(workingPercent, workingRoom*100/m.HeapAlloc), readingPercent)))
+	live := m.HeapAlloc
+	if text.data == nil { // the bytes of a model are mostly constants, which the graph does not hold
+		live -= min(live-1, uint64(size))
+	}
+	debug.SetGCPercent(int(min(max(workingPercent, workingRoom*100/live), readingPercent)))
 }
