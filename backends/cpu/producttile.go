@@ -168,9 +168,9 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 		}
 		return fmt.Sprintf("w%d = *(const %s%s *)(%s)", x, vector, unaligned, at)
 	}))
-	if p.streams() {
+	if d := p.distance(); d > 0 {
 		for x := int64(0); x < vectors; x += max(1, p.panel/int64(p.n)) {
-			p.Line("__builtin_prefetch(%s + %d);", p.columnOffset(x, w), 16*step)
+			p.Line("__builtin_prefetch(%s + %d);", p.columnOffset(x, w), d*step)
 		}
 	}
 	for r := range rows {
@@ -197,6 +197,18 @@ func (p *product) cast(vector string) string {
 		return vector
 	}
 	return fmt.Sprintf("(%s)%s", p.e.v.typ(p.vectorType(), p.n), vector)
+}
+
+// distance is how many steps of the fold before their use columns in panels are fetched: from the second cache, or from memory.
+func (p *product) distance() int64 {
+	switch {
+	case p.form == direct:
+		return 0
+	case p.streams():
+		return 16
+	default:
+		return 8
+	}
 }
 
 // streams says whether the right operand is used so few times that reading it takes the time.

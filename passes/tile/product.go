@@ -9,12 +9,13 @@ const (
 	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 	SumBlock = 64
 
-	maxRows     = 12       // of a register tile: beyond, rows that lie a page apart push each other out of the first cache
+	maxRows     = 12       // of a register tile
+	pagedRows   = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
 	maxVectors  = 8        // of a register tile
 	pieces      = 32       // that a large product is cut into at least, for threads to share
 	productWork = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
-	maxFold     = 1536     // values of a fold that run at once: a few rows of the left operand must stay in a cache
-	foldBlock   = 1024     // about how many run at once if there are more
+	maxFold     = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
+	foldBlock   = 512      // about how many run at once if there are more
 	streamRows  = 32       // rows of a right operand that are read side by side when it is read once,
 	streamCols  = 512      // and columns
 	maxSums     = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
@@ -33,11 +34,11 @@ func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
 // multiply-adds and two loads in a cycle and has results after four; columns of a fold that is so long that they come from the
 // second cache take longer.
-// A constant left operand stands in panels of rows, which tiles share out evenly.
-func (t Target) registerTile(rows, cols, lanes, fold int64, fixed bool) RegisterTile {
+// A tile has at most some number of rows. A constant left operand stands in panels of rows, which tiles share out evenly.
+func (t Target) registerTile(rows, cols, lanes, fold, most int64, fixed bool) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
 	for v := int64(1); v <= maxVectors; v++ {
-		for r := int64(1); r <= maxRows && r <= rows; r++ {
+		for r := int64(1); r <= most && r <= rows; r++ {
 			if r*v+v+spare > t.Registers {
 				break
 			}
@@ -71,16 +72,18 @@ func (t Target) loadCycles(v, fold int64) int64 {
 
 const (
 	firstCache  = 32 << 10 // bytes of columns that the first cache keeps
+	pageBytes   = 4 << 10  // apart, bytes share a set of the first cache
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
 
-// tileCycles is about the time of one step of the fold over all tiles, in half cycles.
+// tileCycles is about the time of one step of the fold over all tiles, in eighths of a cycle. Loads cost something even where
+// they are not what a step waits for, and vectors of columns, which come from further away, cost more.
 func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 	one := func(r, v int64) int64 {
 		if r == 0 || v == 0 {
 			return 0
 		}
-		return max(r*v, r+v, v*load, 8)
+		return 4*max(r*v, r+v, v*load, 8) + r + 3*v
 	}
 	vectors := (cols + lanes - 1) / lanes
 	m, mt, n, nt := rows/r, rows%r, vectors/v, vectors%v
@@ -125,7 +128,11 @@ func (t Target) plan(c *Contraction) productPlan {
 	for _, d := range c.Fold {
 		p.length *= d.Extent
 	}
-	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes, min(p.length, maxFold), c.Fixed)
+	most := int64(maxRows)
+	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Fixed && step != 0 && step%pageBytes == 0 {
+		most = pagedRows
+	}
+	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes, min(p.length, maxFold), most, c.Fixed)
 	width := p.tile.Vectors * p.lanes
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
