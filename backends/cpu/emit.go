@@ -223,7 +223,9 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	var text string
 	number := len(e.codes)
 	e.used = nil
-	if p := newProduct(e, number, k); p != nil {
+	if n := newNarrow(e, number, k); n != nil {
+		text = n.write()
+	} else if p := newProduct(e, number, k); p != nil {
 		text = p.write()
 	} else if r := newRows(e, number, k); r != nil {
 		text = r.write()

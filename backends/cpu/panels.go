@@ -19,11 +19,12 @@ type panelLayout struct {
 	fold    []stride
 	columns int64
 	step    int64 // from column to column
+	narrow  narrowLayout
 }
 
 // equal says whether two layouts are the same.
 func (l panelLayout) equal(m panelLayout) bool {
-	return l.size == m.size && l.width == m.width && l.base == m.base && l.columns == m.columns && l.step == m.step &&
+	return l.size == m.size && l.width == m.width && l.base == m.base && l.columns == m.columns && l.step == m.step && l.narrow == m.narrow &&
 		slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
 }
 
@@ -37,6 +38,9 @@ func extents(list []stride) int64 {
 
 // bytes is the size of all panels.
 func (l panelLayout) bytes() int64 {
+	if l.narrow.form != wide {
+		return l.narrowBytes()
+	}
 	return extents(l.groups) * ((l.columns + l.width - 1) / l.width) * extents(l.fold) * l.width * int64(l.size)
 }
 
@@ -57,6 +61,9 @@ func offsets(list []stride) []int64 {
 
 // pack writes the panels of an array's bytes.
 func (l panelLayout) pack(w io.Writer, data []byte) error {
+	if l.narrow.form != wide {
+		return l.packNarrow(w, data)
+	}
 	width, size := l.width, int64(l.size)
 	fold := offsets(l.fold)
 	panel := make([]byte, int64(len(fold))*width*size)

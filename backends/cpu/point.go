@@ -102,7 +102,7 @@ func (p *point) load(ref int) value {
 	x := value{typ: d}
 	switch step {
 	case 0:
-		x.text, x.uniform = fmt.Sprintf("p%d[%s]", ref, at), true
+		x.text, x.uniform = p.v.w.Load(d, fmt.Sprintf("p%d[%s]", ref, at)), true
 		return x
 	case 1:
 		x.text = p.v.load(d, p.n, fmt.Sprintf("p%d + %s", ref, at), p.count)
@@ -125,6 +125,9 @@ func (p *point) store(ref int, x value) string {
 	}
 	if step == 0 {
 		return fmt.Sprintf("p%d[%s] = %s", ref, p.offset(view), x.text)
+	}
+	if d == scalar.BFloat16 && x.uniform {
+		x = p.v.bf16(d, p.n, p.v.splat(value{text: x.text, typ: scalar.Float32, uniform: true}, p.n))
 	}
 	x = p.v.splat(x, p.n)
 	if d == scalar.Bool {
@@ -232,6 +235,11 @@ func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, as
 			return false
 		}
 	}
+	return vectorBounds(k, buffers, aside)
+}
+
+// vectorBounds says whether operands are read only inside their buffers, wherever the loops stand; one operand aside.
+func vectorBounds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
 	space := k.Space()
 	for i, o := range k.Operands {
 		if i == aside {

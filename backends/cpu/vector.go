@@ -44,12 +44,18 @@ func elementName(d scalar.DType) string {
 	switch {
 	case d == scalar.Bool:
 		return "u8"
+	case d == scalar.BFloat16:
+		return "bf16"
 	case d.IsFloat():
 		return fmt.Sprintf("f%d", d.Bits())
 	case d.IsSigned():
 		return fmt.Sprintf("i%d", d.Bits())
 	}
 	return fmt.Sprintf("u%d", d.Bits())
+}
+
+func (v *vectors) shortName(d scalar.DType, n int) string {
+	return fmt.Sprintf("%sx%d", elementName(d), n)
 }
 
 // vectorizable says whether there are vectors of an element type: of the numbers that C computes with as they are.
@@ -66,7 +72,7 @@ func vectorizable(d scalar.DType) bool {
 func (v *vectors) typ(d scalar.DType, n int) string {
 	name := fmt.Sprintf("tapc_%sx%d", elementName(d), n)
 	return v.define(name, func() string {
-		element, bytes := cexpr.CType(d), n*d.Size()
+		element, bytes := cexpr.Stored(d), n*d.Size()
 		return fmt.Sprintf("typedef %s %s __attribute__((vector_size(%d)));\n"+
 			"typedef %s %su __attribute__((vector_size(%d), aligned(%d), may_alias));\n", element, name, bytes, element, name, bytes, d.Size())
 	})
@@ -99,7 +105,7 @@ func (v *vectors) load(d scalar.DType, n int, address, count string) string {
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_load_%sx%d", elementName(d), n), func() string {
 		return fmt.Sprintf("TAPC_FN %s tapc_load_%sx%d(const %s *p, int n) {\n  if (n == %d) return *(const %su *)p;\n"+
-			"  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t, elementName(d), n, cexpr.CType(d), n, t, t)
+			"  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t, elementName(d), n, cexpr.Stored(d), n, t, t)
 	})
 	return fmt.Sprintf("%s(%s, %s)", name, address, count)
 }
@@ -109,7 +115,7 @@ func (v *vectors) store(d scalar.DType, n int, address, vector, count string) st
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_store_%sx%d", elementName(d), n), func() string {
 		return fmt.Sprintf("TAPC_FN void tapc_store_%sx%d(%s *p, %s v, int n) {\n  if (n == %d) *(%su *)p = v;\n"+
-			"  else __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n", elementName(d), n, cexpr.CType(d), t, n, t)
+			"  else __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n", elementName(d), n, cexpr.Stored(d), t, n, t)
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, address, vector, count)
 }
@@ -139,7 +145,7 @@ func (v *vectors) gather(d scalar.DType, n int, address, step, count string) str
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_gather_%sx%d", elementName(d), n), func() string {
 		return fmt.Sprintf("TAPC_FN %s tapc_gather_%sx%d(const %s *p, int64_t step, int n) {\n  %s v = {0};\n"+
-			"  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n", t, elementName(d), n, cexpr.CType(d), t)
+			"  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n", t, elementName(d), n, cexpr.Stored(d), t)
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, address, step, count)
 }
@@ -149,7 +155,7 @@ func (v *vectors) scatter(d scalar.DType, n int, address, step, vector, count st
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_scatter_%sx%d", elementName(d), n), func() string {
 		return fmt.Sprintf("TAPC_FN void tapc_scatter_%sx%d(%s *p, int64_t step, %s v, int n) {\n"+
-			"  for (int i = 0; i < n; i++) p[i * step] = v[i];\n}\n", elementName(d), n, cexpr.CType(d), t)
+			"  for (int i = 0; i < n; i++) p[i * step] = v[i];\n}\n", elementName(d), n, cexpr.Stored(d), t)
 	})
 	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, address, step, vector, count)
 }

@@ -264,6 +264,8 @@ func (v *vectors) cast(to scalar.DType, n int, a value) value {
 	switch {
 	case to == from:
 		return a
+	case to == scalar.BFloat16 || from == scalar.BFloat16:
+		return v.bf16(to, n, a)
 	case to == scalar.Bool:
 		zero := value{text: fmt.Sprintf("(%s){0}", v.typ(from, n)), typ: from}
 		return v.compare(scalar.Ne, n, a, zero)

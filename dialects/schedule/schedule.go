@@ -8,6 +8,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -183,6 +185,35 @@ type Statement struct {
 	Value *scalar.Expr
 }
 
+// Precision says from what the products of float32 numbers in a kernel may be computed. It allows, and asks for nothing: a
+// kernel that is computed exactly is right under each.
+type Precision uint8
+
+// The precisions.
+const (
+	Exact Precision = iota // the numbers as they are
+	BF16                   // the numbers rounded to bfloat16, to the nearest, of two to the even one; sums are of float32
+)
+
+// String gives the precision's word.
+func (p Precision) String() string {
+	if p == Exact {
+		return "exact"
+	}
+	return precisions[p]
+}
+
+// Precisions gives the words of all precisions.
+func Precisions() []string { return []string{Exact.String(), BF16.String()} }
+
+// ParsePrecision reads a precision's word.
+func ParsePrecision(word string) (Precision, bool) {
+	i := slices.Index(Precisions(), word)
+	return Precision(max(i, 0)), i >= 0
+}
+
+var precisions = []string{"", "bf16"} // exact is not written
+
 // Kernel carries out one or more applications on a device. Its steps may run once every node in After is done.
 type Kernel struct {
 	Name         string
@@ -192,6 +223,7 @@ type Kernel struct {
 	Loops        []Loop
 	Operands     []Operand
 	Statements   []Statement
+	Precision    Precision
 }
 
 // Kind is KernelKind.
@@ -209,4 +241,5 @@ func (k *Kernel) Fields(f ir.Fields) {
 		func(i int, f ir.Fields) { k.Operands[i].fields(f) })
 	f.List(ir.Field{Num: 7, Name: "statements", Optional: true}, len(k.Statements), func(n int) { k.Statements = make([]Statement, n) },
 		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
+	ir.Enum(f, ir.Field{Num: 8, Name: "precision", Optional: true}, precisions, &k.Precision)
 }

@@ -33,7 +33,7 @@ func Steps(lib *kernels.Library, target schedule.DeviceType) []Step {
 		{"lower", pipeline.ScheduledKernels, func(g *ir.Graph) error { return lower.Run(g, lib, lower.Options{Target: target}) }},
 		{"fuse", pipeline.ScheduledKernels, func(g *ir.Graph) error { _, err := fuse.Run(g); return err }},
 		{"layout", pipeline.ScheduledKernels, func(g *ir.Graph) error { layout.Run(g); return nil }},
-		{"tile", pipeline.ScheduledKernels, func(g *ir.Graph) error { tile.Run(g); return nil }},
+		{"tile", pipeline.ScheduledKernels, func(g *ir.Graph) error { tile.Run(g, tile.Options{}); return nil }},
 		{"plan", pipeline.ScheduledKernels, func(g *ir.Graph) error { _, err := plan.Run(g); return err }},
 	}
 }

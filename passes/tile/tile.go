@@ -1,7 +1,8 @@
 // Package tile is the pass that decides how each loop of a kernel is cut and what carries it out: vectors, unrolled registers
 // and threads on a CPU; blocks and lanes on a GPU.
 //
-// Its choices change speed and never values: sums along a loop are always taken in the loop's order. Read next: passes/plan.
+// Its choices change speed and never values, sums along a loop are always taken in the loop's order: unless it is told that it may lower
+// the precision of products. Then it writes down in the schedule where it did. Read next: passes/plan.
 package tile
 
 import (
@@ -17,23 +18,25 @@ const (
 	threadWork = 1 << 14
 )
 
-// Run binds the loops of every kernel, for the default target where it runs on a CPU.
-func Run(g *ir.Graph) {
-	RunWhile(g, func(ir.NodeID) bool { return true })
+// Options of a run.
+type Options struct {
+	Precision schedule.Precision          // that kernels on a CPU may have; those that gain from it get it
+	May       func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
 }
 
-// RunWhile is Run that asks before it cuts the loops of a kernel; those of the others stay as they are.
-func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) {
+// Run binds the loops of every kernel, for the default target where it runs on a CPU.
+func Run(g *ir.Graph, opt Options) {
 	buffers := Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
-		if !ok || !may(n.ID) {
+		if !ok || opt.May != nil && !opt.May(n.ID) {
 			continue
 		}
 		if d, ok := g.Node(k.Device).Body.(*schedule.Device); ok && d.Type == schedule.CUDA {
 			clear(k)
 			bindCUDA(k)
 		} else {
+			lower(k, buffers, opt.Precision)
 			Default.Bind(k, buffers)
 		}
 	}
@@ -49,6 +52,10 @@ func clear(k *schedule.Kernel) {
 // Bind binds the loops of a kernel that runs on a CPU.
 func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
 	clear(k)
+	if n, ok := FindNarrow(k, buffers); ok {
+		t.bindNarrow(k, n)
+		return
+	}
 	if c, ok := FindContraction(k, buffers); ok {
 		t.bindContraction(k, c)
 		return

@@ -59,6 +59,15 @@ void tapc_barrier(tapc_pool *p);
 // The number of workers, the caller included; 1 for NULL. Scratch space of a task is indexed by worker below this.
 int tapc_threads(const tapc_pool *p);
 
+// ---- Processors ----------------------------------------------------------------------------------------------
+
+// Instructions that not every processor has which runs a version of a program, as bits.
+enum tapc_feature { TAPC_AVX512_VNNI = 1, TAPC_AVX_VNNI = 2, TAPC_AVX512_BF16 = 4, TAPC_AMX_INT8 = 8, TAPC_AMX_BF16 = 16 };
+
+// Which of them this process can use. The first call asks the system for the registers of the matrix unit (AMX), if the
+// processor has one; without its leave the unit counts as not there.
+unsigned tapc_features(void);
+
 // ---- Programs ------------------------------------------------------------------------------------------------
 
 typedef struct tapc_program {

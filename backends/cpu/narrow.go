@@ -1,0 +1,337 @@
+package cpu
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// narrow writes a contraction of narrow numbers; see tile.Narrow. Both operands stand in panels of groups of four bytes, which
+// narrowLayout describes: packed when the program is built if they are constant, else before the product is computed.
+//
+// The sums of a tile are computed by one of several functions, for the instructions that a processor may have; which it has is
+// asked when the kernel runs.
+type narrow struct {
+	*product
+	n           *tile.Narrow
+	tiles       []narrowTile
+	left, right narrowOperand
+}
+
+// narrowOperand is a packed operand.
+type narrowOperand struct {
+	operand int
+	along   axis // rows or columns
+	layout  panelLayout
+	fixed   bool  // it is packed when the program is built
+	place   place // of the panels: of a constant, or in scratch memory
+	chunk   int64 // of rows or columns that are packed at once
+	side    narrowSide
+}
+
+// narrowSide is what the code calls the two operands and the positions along them.
+type narrowSide struct{ name, first, count string }
+
+// newNarrow prepares a narrow contraction; nil if the kernel is none, or not scheduled as one.
+func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
+	found, ok := tile.FindNarrow(k, e.buffers)
+	if !ok {
+		return nil
+	}
+	lanes := e.target.lanes(4)
+	cut, ok := readCut(k, found.Contraction, int64(lanes))
+	aside := found.Left
+	if !ok || cut.rows%tile.NarrowRows != 0 || cut.cols%tile.NarrowRows != 0 || tile.NarrowRows%cut.tileRows != 0 ||
+		tile.NarrowRows%cut.tileCols != 0 || cut.tileRows > tile.NarrowPanel {
+		return nil
+	}
+	wide, sum, ok := widened(k, found.Sum)
+	if !ok || !vectorBounds(wide, e.buffers, aside) {
+		return nil
+	}
+	c := *found.Contraction
+	c.Sum = sum
+	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut,
+		sizes: sizes{length: found.Fold[0].Extent, outer: 1, inner: 1}}
+	for _, d := range c.Batch {
+		p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
+	}
+	n := &narrow{product: p, n: found}
+	if bytes := 4 / found.Group; cut.fold < p.length && cut.fold*bytes%tile.NarrowBlock != 0 {
+		return nil
+	}
+	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, lines, narrowSide{"left", "row", "rows"})
+	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, across, narrowSide{"right", "column", "columns"})
+	n.placePanels()
+	n.tiles = n.variants()
+	return n
+}
+
+// operandOf lays an operand's panels out.
+func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrowSide) narrowOperand {
+	buffer := n.e.buffers[n.k.Operands[operand].Buffer]
+	l := n.layout(operand, along.Dim, tile.NarrowPanel)
+	l.size = buffer.Type().Size()
+	l.narrow = narrowLayout{form, buffer.Type()}
+	return narrowOperand{operand: operand, along: along, layout: l, fixed: buffer.Space == schedule.Constant, chunk: along.Extent, side: side}
+}
+
+// placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
+func (n *narrow) placePanels() {
+	scratch := int64(0)
+	for _, o := range []*narrowOperand{&n.left, &n.right} {
+		if o.fixed {
+			o.place.slot = n.e.panels(n.k.Operands[o.operand].Buffer, o.layout)
+			continue
+		}
+		groups, panel := extents(o.layout.groups), o.panel()
+		if most := maxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowRows * tile.NarrowRows; o.chunk > most {
+			o.chunk = max(most, tile.NarrowRows)
+		}
+		o.place.at = scratch
+		scratch = roundUp(scratch+groups*o.panels(o.chunk)*panel, panelBytes)
+	}
+	if scratch == 0 {
+		return
+	}
+	slot := n.e.needScratch(scratch)
+	for _, o := range []*narrowOperand{&n.left, &n.right} {
+		if !o.fixed {
+			o.place.slot = slot
+		}
+	}
+}
+
+// panel is the bytes of one panel.
+func (o *narrowOperand) panel() int64 { return o.layout.narrow.panelBytes(extents(o.layout.fold)) }
+
+func (o *narrowOperand) blocks() int64 { return o.layout.narrow.blocks(extents(o.layout.fold)) }
+
+func (o *narrowOperand) panels(count int64) int64 {
+	return (count + tile.NarrowPanel - 1) / tile.NarrowPanel
+}
+
+// zero is what is subtracted from the bytes of the panels, in the signs that they have there: an expression, or nil, plus a number.
+func (n *narrow) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
+	e = n.n.LeftZero
+	if o == &n.right {
+		e = n.n.RightZero
+	}
+	switch {
+	case o.layout.narrow.flip() == 0:
+		return e, 0
+	case o.layout.narrow.form == lines:
+		return e, 128
+	}
+	return e, -128
+}
+
+// corrected says whether sums of the panels' bytes are not yet those of the operands'.
+func (n *narrow) corrected() bool {
+	l, a := n.zero(&n.left)
+	r, b := n.zero(&n.right)
+	return l != nil || r != nil || a != 0 || b != 0
+}
+
+// write writes the whole kernel.
+func (n *narrow) write() string {
+	n.finish()
+	if n.corrected() {
+		n.correct()
+	}
+	for _, t := range n.tiles {
+		t.write(n)
+	}
+	n.choice()
+	for _, o := range []*narrowOperand{&n.left, &n.right} {
+		if !o.fixed {
+			n.packTask(o)
+		}
+	}
+	n.task()
+	n.run()
+	return n.String()
+}
+
+// correct writes the function that makes of sums of the panels' bytes those of the numbers they stand for:
+// Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
+func (n *narrow) correct() {
+	v, p := n.e.v, n.product
+	t, d := v.typ(scalar.UInt32, n.product.n), v.typ(scalar.Int32, n.product.n)
+	p.Line("")
+	p.Line("// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
+	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
+		d, p.number, p.coordinates("int64_t "), d)
+	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]value{}}
+	at.along = len(at.axes) - 1
+	var used []int
+	for _, z := range []*scalar.Expr{n.n.LeftZero, n.n.RightZero} {
+		if z != nil {
+			z.Walk(func(e *scalar.Expr) bool {
+				if e.Op == scalar.Load {
+					used = append(used, e.Ref)
+				}
+				return true
+			})
+		}
+	}
+	pointers(p.Text, p.e, p.k, used)
+	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.voids())
+	zero := func(o *narrowOperand) string {
+		e, plus := n.zero(o)
+		if e == nil {
+			return fmt.Sprintf("(%s)(%d)", p.e.w.Type(scalar.UInt32), plus)
+		}
+		x := v.expr(e, p.n, at)
+		if x.uniform {
+			return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.text, plus)
+		}
+		return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.text, plus)
+	}
+	isZero := func(o *narrowOperand) bool { e, plus := n.zero(o); return e == nil && plus == 0 }
+	p.Line("%s r = (%s)sum;", t, t)
+	if !isZero(&n.left) {
+		p.Line("r -= *(const %su *)columns * %s;", t, zero(&n.left))
+	}
+	if !isZero(&n.right) {
+		p.Line("r -= row * %s;", zero(&n.right))
+	}
+	if !isZero(&n.left) && !isZero(&n.right) {
+		p.Line("r += %du * %s * %s;", uint32(p.length), zero(&n.left), zero(&n.right))
+	}
+	p.Line("return (%s)r;", d)
+	p.Close()
+}
+
+// task writes what a thread does: some pieces of the results.
+func (n *narrow) task() {
+	p, c := n.product, n.cut
+	p.Line("")
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
+	p.Line("const tapc_narrow_part *part = ctx;")
+	p.Line("void *const *b = part->b;")
+	p.Line("(void)worker;")
+	p.Line("const int choice = k%d_choice();", p.number)
+	for _, o := range []*narrowOperand{&n.left, &n.right} {
+		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.slot, o.place.at, p.k.Operands[o.operand].Name)
+	}
+	if p.split() {
+		p.Line("_Alignas(64) uint32_t open[%d]; // unfinished sums", c.rows*c.cols)
+	}
+	for i, t := range n.tiles {
+		if t.setup != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup) })
+		}
+	}
+	p.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.cols-1, c.cols, c.rows-1, c.rows)
+	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	p.Line("int64_t rest = piece;")
+	p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
+	p.Line("rest /= across;")
+	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.rows, c.rows, c.rows)
+	p.Line("rest /= down;")
+	n.batchOf(p.batch)
+	n.pieceTiles()
+	p.Close()
+	for i, t := range n.tiles {
+		if t.release != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release) })
+		}
+	}
+	p.Close()
+}
+
+// batchOf writes which place of some axes rest is.
+func (n *narrow) batchOf(axes []axis) {
+	for i := len(axes) - 1; i >= 0; i-- {
+		a := axes[i]
+		if i == 0 {
+			n.Line("const int64_t %s = rest;", a.variable)
+			return
+		}
+		n.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		n.Line("rest /= %d;", a.Extent)
+	}
+	n.Line("(void)rest;")
+}
+
+// panelAt writes the address of the panel that a row or column is in.
+func (n *narrow) panelAt(o *narrowOperand) string {
+	group := n.group(o.operand)
+	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.variable, o.side.first, tile.NarrowPanel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * ((part->%s + %d) / %d) + %s)", group, o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, panel)
+	}
+	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, number(o.panel()))
+}
+
+// pieceTiles writes the loops over the tiles of a piece.
+func (n *narrow) pieceTiles() {
+	p := n.product
+	blocks := n.left.blocks()
+	if p.split() {
+		step := n.left.layout.narrow.blocks(p.cut.fold)
+		p.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
+		p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
+	}
+	for i, t := range n.tiles {
+		n.guarded(t, func() {
+			p.Open("if (choice == %d) {", i)
+			p.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
+			p.Line("const uint8_t *w = %s;", n.panelAt(&n.right))
+			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
+			p.Line("const uint8_t *a = %s;", n.panelAt(&n.left))
+			t.call(n)
+			p.Close()
+			p.Close()
+			p.Close()
+		})
+	}
+	if p.split() {
+		p.Close()
+	}
+}
+
+// guarded writes what needs a compiler that knows a tile's instructions.
+func (n *narrow) guarded(t narrowTile, write func()) {
+	if t.known != "" {
+		n.Line("#if %s", t.known)
+	}
+	write()
+	if t.known != "" {
+		n.Line("#endif")
+	}
+}
+
+// run writes the function that carries out the kernel.
+func (n *narrow) run() {
+	p := n.product
+	p.e.v.define("tapc_narrow_part", func() string {
+		return "// A part of a product of narrow numbers: some rows and columns, which are packed at once.\n" +
+			"typedef struct tapc_narrow_part {\n  void *const *b;\n  int64_t row, rows, column, columns;\n} tapc_narrow_part;\n"
+	})
+	p.Line("")
+	p.e.open(p.Text, p.number)
+	rows, cols := p.c.Row.Extent, p.c.Col.Extent
+	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
+	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
+	if !n.right.fixed {
+		p.parallel(fmt.Sprintf("%s * ((part.columns + %d) / %d)", number(extents(n.right.layout.groups)), tile.NarrowPanel-1, tile.NarrowPanel), "pack_right")
+	}
+	p.Open("for (int64_t i = 0; i < %d; i += %d) {", rows, n.left.chunk)
+	p.Line("part.row = i, part.rows = %d - i < %d ? %d - i : %d;", rows, n.left.chunk, rows, n.left.chunk)
+	if !n.left.fixed {
+		p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d)", number(extents(n.left.layout.groups)), tile.NarrowPanel-1, tile.NarrowPanel), "pack_left")
+	}
+	batch := int64(1)
+	for _, a := range p.batch {
+		batch *= a.Extent
+	}
+	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task")
+	p.Close()
+	p.Close()
+	p.Close()
+}

@@ -1,0 +1,187 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// box writes a range that starts at 0.
+func box(dims ...int64) string {
+	words := make([]string, len(dims))
+	for i, d := range dims {
+		words[i] = fmt.Sprintf("0:%d", d)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// narrowCase is a graph of one product of narrow numbers.
+type narrowCase struct {
+	name     string
+	graph    string
+	constant string // the input that is constant, or ""
+}
+
+// text gives the graph, with the constant operand as one or as an input.
+func (c narrowCase) text(fixed bool) string {
+	if !fixed || c.constant == "" {
+		return c.graph
+	}
+	return c.graph + fmt.Sprintf("operation op:constant {file: \"w\", key: \"w\"} -> (result: %%%s)\n", c.constant)
+}
+
+// bytesProduct is matrix products of bytes with zero points of some shapes, "-" for none.
+func bytesProduct(a, b, zeroA, zeroB string, dims ...int64) narrowCase {
+	batch, m, k, n := dims[:len(dims)-3], dims[len(dims)-3], dims[len(dims)-2], dims[len(dims)-1]
+	g := fmt.Sprintf("%%a = tensor %s %s\n%%b = tensor %s %s\n%%y = tensor int32 %s\n", a, box(append(slices.Clone(batch), m, k)...),
+		b, box(append(slices.Clone(batch), k, n)...), box(append(slices.Clone(batch), m, n)...))
+	zeros := ""
+	if zeroA != "-" {
+		g += fmt.Sprintf("%%za = tensor %s %s\n", a, zeroA)
+		zeros += ", a_zero: %za"
+	}
+	if zeroB != "-" {
+		g += fmt.Sprintf("%%zb = tensor %s %s\n", b, zeroB)
+		zeros += ", b_zero: %zb"
+	}
+	g += fmt.Sprintf("operation op:matmul_integer {} (A: %%a, B: %%b%s) -> (Y: %%y)\n", zeros)
+	return narrowCase{fmt.Sprintf("%s %s %s %s %v", a, b, zeroA, zeroB, dims), g, "b"}
+}
+
+// bf16Product is matrix products of bfloat16 with a bias and a ReLU behind them.
+func bf16Product(dims ...int64) narrowCase {
+	batch, m, k, n := dims[:len(dims)-3], dims[len(dims)-3], dims[len(dims)-2], dims[len(dims)-1]
+	out := box(append(slices.Clone(batch), m, n)...)
+	g := fmt.Sprintf("%%a = tensor bfloat16 %s\n%%b = tensor bfloat16 %s\n%%c = tensor bfloat16 %s\n%%p = tensor bfloat16 %s\n%%q = tensor bfloat16 %s\n%%y = tensor bfloat16 %s\n"+
+		"operation op:matmul {} (X: %%a, Y: %%b) -> (Z: %%p)\noperation op:add {} (tensors: [%%p, %%c]) -> (result: %%q)\noperation op:relu {} (tensor: %%q) -> (result: %%y)\n",
+		box(append(slices.Clone(batch), m, k)...), box(append(slices.Clone(batch), k, n)...), box(n), out, out, out)
+	return narrowCase{fmt.Sprintf("bfloat16 %v", dims), g, "b"}
+}
+
+// narrowCases are products in sizes around those of groups, blocks, panels and tiles.
+func narrowCases() []narrowCase {
+	return []narrowCase{
+		bytesProduct("uint8", "int8", "-", "-", 5, 3, 7),
+		bytesProduct("uint8", "int8", "-", "-", 33, 130, 50),
+		bytesProduct("uint8", "int8", "[]", "[]", 17, 64, 32),
+		bytesProduct("int8", "int8", "[]", "[]", 40, 71, 19),
+		bytesProduct("int8", "uint8", "-", "-", 31, 65, 48),
+		bytesProduct("uint8", "uint8", "[0:9, 0:1]", "[0:21]", 9, 100, 21),
+		bytesProduct("int8", "int8", "-", "[0:1, 0:37]", 1, 260, 37),
+		bytesProduct("uint8", "int8", "[0:3, 0:1, 0:1]", "-", 3, 11, 29, 18),
+		bytesProduct("int8", "int8", "-", "-", 34, 2100, 33),
+		bf16Product(5, 3, 7),
+		bf16Product(33, 130, 50),
+		bf16Product(16, 64, 32),
+		bf16Product(1, 67, 33),
+		bf16Product(2, 19, 31, 23),
+		bf16Product(34, 1100, 33),
+	}
+}
+
+// narrowTargets are processors and what is known of them.
+func narrowTargets(t *testing.T) map[string][]string {
+	header, err := filepath.Abs("testdata/tiles.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(flags ...string) []string {
+		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1"}, flags...)
+	}
+	return map[string][]string{
+		"x86-64-v4": strict, "x86-64-v3": with("-DTAPC_FEATURES=0"), "x86-64": with(),
+		"x86-64-v4 plain":  with("-DTAPC_FEATURES=0"),
+		"x86-64-v4 matrix": with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header)),
+	}
+}
+
+// joined gives one graph of many cases; those that are wanted have a constant operand.
+func joined(cases []narrowCase, fixed bool) string {
+	var b strings.Builder
+	for i, c := range cases {
+		b.WriteString(strings.ReplaceAll(c.text(fixed), "%", fmt.Sprintf("%%c%d_", i)))
+	}
+	return b.String()
+}
+
+// isNarrow says whether a graph has one kernel, and that is a narrow contraction.
+func isNarrow(s *ir.Graph) bool {
+	n, found := 0, false
+	for x := range s.Nodes() {
+		if k, ok := x.Body.(*schedule.Kernel); ok {
+			n++
+			_, found = tile.FindNarrow(k, tile.Buffers(s))
+		}
+	}
+	return n == 1 && found
+}
+
+// TestNarrowProducts runs products of bytes and of bfloat16 with every set of instructions: those of this processor, the plain ones of
+// every level, and the matrix unit's through a stand-in.
+func TestNarrowProducts(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range narrowCases() {
+		if !isNarrow(scheduled(t, c.graph)) {
+			t.Errorf("%s: it is not carried out as a product of narrow numbers", c.name)
+		}
+	}
+	for _, fixed := range []bool{false, true} {
+		text := joined(narrowCases(), fixed)
+		in := randomInputs(t, operations(t, text))
+		want := evaluate(t, operations(t, text), in)
+		for name, flags := range narrowTargets(t) {
+			cpu, _, _ := strings.Cut(name, " ")
+			t.Run(fmt.Sprintf("%s constant=%v", name, fixed), func(t *testing.T) {
+				g := scheduled(t, text)
+				got := executeFor(cc, cpu, flags)(randomConstant)(t, g, in)
+				for output, w := range want {
+					if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// randomInputs gives values of all inputs of a graph.
+func randomInputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
+	t.Helper()
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]tensorfile.Tensor{}
+	for _, x := range p.Inputs {
+		body := tensorops.TensorOf(g, x.Tensor)
+		n, _ := body.Range.Size()
+		in[x.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: rt.Random(body.Type(), 1, x.Name, n)}
+	}
+	return in
+}
+
+// evaluate gives the reference evaluator's values of a graph.
+func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	t.Helper()
+	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: randomConstant}
+	out, err := ev.Evaluate(context.Background(), g, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

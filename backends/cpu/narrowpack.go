@@ -1,0 +1,208 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// packTask writes the function with which a thread packs some panels of an operand.
+func (n *narrow) packTask(o *narrowOperand) {
+	p, l := n.product, o.layout
+	operand := p.k.Operands[o.operand]
+	view := p.c.Views[o.operand]
+	stored := p.e.w.Stored(operand.Type())
+	p.e.raw(operand.Buffer)
+	p.Line("")
+	p.Line("// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
+	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.number, o.side.name)
+	p.Line("const tapc_narrow_part *part = ctx;")
+	p.Line("void *const *b = part->b;")
+	p.Line("(void)worker;")
+	p.Line("const %s *all = b[%d];", stored, p.e.slot(operand.Buffer))
+	p.Line("const int64_t across = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
+	p.Open("for (int64_t panel = begin; panel < end; panel++) {")
+	v := o.along.variable
+	p.Line("const int64_t %s = part->%s + panel %% across * %d;", v, o.side.first, tile.NarrowPanel)
+	p.Line("int64_t rest = panel / across;")
+	var groups []axis
+	for _, a := range p.batch {
+		if a.Step(view) != 0 {
+			groups = append(groups, a)
+		}
+	}
+	n.batchOf(groups)
+	p.Line("const int live = last - %s < %d ? (int)(last - %s) : %d;", v, tile.NarrowPanel, v, tile.NarrowPanel)
+	p.Line("const %s *from = all + %s;", stored, offsetText(start(p.k, view), append(groups, o.along), view))
+	p.Line("uint8_t *to = (uint8_t *)b[%d] + %d + panel * %d;", o.place.slot, o.place.at, o.panel())
+	step := p.c.Fold[0].Step(view)
+	per := int64(tile.NarrowBlock) / l.narrow.size()
+	p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.length, per)
+	p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.length, per, p.length, per)
+	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s", number(step)), l.step, step, fmt.Sprintf("to + k / %d * %d", per, blockBytes)))
+	p.Close()
+	if l.narrow.isBytes() && n.corrected() {
+		p.Line("%s(to, %d);", n.sumsFunction(l.narrow), o.blocks())
+	}
+	p.Close()
+	p.Close()
+}
+
+// packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
+func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
+	form := lines
+	if step == 1 && foldStep != 1 {
+		form = across
+	}
+	l := o.layout.narrow
+	if form == l.form {
+		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", n.blockFunction(l, form), from, number(step), number(foldStep), to)
+	}
+	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", blockBytes,
+		n.blockFunction(l, form), from, number(step), number(foldStep), n.turnFunction(), to)
+}
+
+// turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
+func (n *narrow) turnFunction() string {
+	lanes := n.product.n
+	square := n.e.v.turn(scalar.UInt32, lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
+	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
+	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
+		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
+	return name
+}
+
+// blockFunction names the function that packs a block lane by lane or group by group, as it stands in memory.
+func (n *narrow) blockFunction(l narrowLayout, form narrowForm) string {
+	if form == lines {
+		return n.linesFunction(l)
+	}
+	return n.acrossFunction(l)
+}
+
+// linesFunction names the function that packs a block lane by lane.
+func (n *narrow) linesFunction(l narrowLayout) string {
+	v, lanes := n.e.v, n.product.n
+	stored := n.e.w.Stored(l.from)
+	var quick, element string
+	kept := "uint16_t"
+	switch l.from {
+	case scalar.Float32:
+		u32, u16 := v.typ(scalar.UInt32, lanes), v.typ(scalar.UInt16, lanes)
+		quick = fmt.Sprintf("for (; k + %d <= count; k += %d) *(%su *)(row + k) = __builtin_convertvector(%s(*(const %su *)(line + k)), %s);",
+			lanes, lanes, u16, v.toBF16(lanes), u32, u16)
+		element = n.oneToBF16() + "(line[k * fold])"
+	case scalar.BFloat16:
+		quick = "for (; k < count; k++) row[k] = line[k];"
+		element = "line[k * fold]"
+	default:
+		kept = "uint8_t"
+		quick = fmt.Sprintf("for (; k < count; k++) row[k] = (uint8_t)line[k] ^ %d;", l.flip())
+		element = fmt.Sprintf("(uint8_t)line[k * fold] ^ %d", l.flip())
+	}
+	name := fmt.Sprintf("tapc_lines_%s_%d", elementName(l.from), l.flip())
+	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
+  if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
+  for (int lane = 0; lane < live; lane++) {
+    const %s *line = from + lane * step;
+    %s *row = (%s *)((uint8_t *)to + lane * 64);
+    int k = 0;
+    if (fold == 1) {
+      %s
+    }
+    for (; k < count; k++) row[k] = %s;
+  }
+}
+`, name, stored, tile.NarrowBlock/l.size(), blockBytes, stored, kept, kept, quick, element))
+	return name
+}
+
+// oneToBF16 names the function that rounds one number to the bits of bfloat16.
+func (n *narrow) oneToBF16() string {
+	n.define("tapc_to_bf16", `TAPC_FN uint16_t tapc_to_bf16(float f) {
+  uint32_t x;
+  __builtin_memcpy(&x, &f, sizeof x);
+  if ((x & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x >> 16 | 0x40u);
+  return (uint16_t)((x + 0x7fffu + (x >> 16 & 1u)) >> 16);
+}
+`)
+	return "tapc_to_bf16"
+}
+
+// acrossFunction names the function that packs a block group by group: lanes are neighbours in memory.
+func (n *narrow) acrossFunction(l narrowLayout) string {
+	v, lanes := n.e.v, n.product.n
+	stored := n.e.w.Stored(l.from)
+	u32 := v.typ(scalar.UInt32, lanes)
+	element := l.from
+	if l.isBytes() {
+		element = scalar.UInt8
+	}
+	group := int(4 / l.size())
+	words := make([]string, group)
+	for i := range words {
+		row := v.load(element, lanes, fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "n")
+		switch {
+		case l.from == scalar.Float32:
+			row = fmt.Sprintf("%s((%s)%s)", v.toBF16(lanes), u32, row)
+		case l.isBytes():
+			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
+		default:
+			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
+		}
+		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, row, i*int(l.size())*8, u32)
+	}
+	name := fmt.Sprintf("tapc_across_%s_%d", elementName(l.from), l.flip())
+	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
+  (void)step;
+  if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
+  for (int i = 0; i < count; i += %d) {
+    const %s *row = from + i * fold;
+    for (int x = 0; x < live; x += %d) {
+      const int n = live - x < %d ? live - x : %d;
+      const %s flip = %s;
+      *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;
+    }
+  }
+}
+`, name, stored, tile.NarrowBlock/l.size(), blockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
+	return name
+}
+
+// flipMask is what the lanes that are there are changed by, as a vector; n of them are.
+func (n *narrow) flipMask(l narrowLayout, u32 string) string {
+	if l.flip() == 0 {
+		return "(" + u32 + "){0}"
+	}
+	lanes := n.product.n
+	mask := n.e.v.only(n.e.v.splat(value{text: fmt.Sprintf("%du", l.flip()), typ: scalar.UInt32, uniform: true}, lanes), lanes, "n",
+		scalar.IntValue(scalar.UInt32, 0))
+	return mask.text
+}
+
+// sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.
+func (n *narrow) sumsFunction(l narrowLayout) string {
+	if l.form == lines {
+		n.define("tapc_line_sums", `TAPC_FN void tapc_line_sums(uint8_t *panel, int64_t blocks) {
+  for (int lane = 0; lane < 16; lane++) {
+    uint32_t sum = 0;
+    for (int64_t k = 0; k < blocks; k++)
+      for (int x = 0; x < 64; x++) sum += panel[k * 1024 + lane * 64 + x];
+    __builtin_memcpy(panel + blocks * 1024 + lane * 4, &sum, 4);
+  }
+}
+`)
+		return "tapc_line_sums"
+	}
+	n.define("tapc_across_sums", `TAPC_FN void tapc_across_sums(uint8_t *panel, int64_t blocks) {
+  int32_t sums[16] = {0};
+  for (int64_t k = 0; k < blocks * 16; k++)
+    for (int lane = 0; lane < 16; lane++)
+      for (int x = 0; x < 4; x++) sums[lane] += (int8_t)panel[k * 64 + lane * 4 + x];
+  __builtin_memcpy(panel + blocks * 1024, sums, 64);
+}
+`)
+	return "tapc_across_sums"
+}

@@ -1,0 +1,367 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// narrowTile is a function that computes a tile of sums with some instructions.
+type narrowTile struct {
+	name       string
+	feature    string // that a processor must have, as tapc_rt.h calls it; "" for none
+	known      string // condition for the preprocessor that the compiler knows the instructions; "" if every one does
+	rows, cols int64  // of a tile
+	setup      string // a statement before a thread's first tile, and one behind its last
+	release    string
+	matrix     bool // it is the matrix unit's
+}
+
+// variants gives the functions that a kernel has, the best first.
+func (n *narrow) variants() []narrowTile {
+	bytes, wide := n.left.layout.narrow.isBytes(), n.e.target.Vector >= 64
+	plain := narrowTile{rows: n.cut.tileRows, cols: n.cut.tileCols}
+	matrix := narrowTile{rows: tile.NarrowRows, cols: tile.NarrowRows, known: "defined(TAPC_TILES)", setup: "tapc_tile_config()",
+		release: "tapc_tile_release()", matrix: true}
+	var out []narrowTile
+	add := func(t narrowTile, name, feature, known string) {
+		t.name, t.feature = name, feature
+		if known != "" {
+			t.known = known
+		}
+		out = append(out, t)
+	}
+	const amd64 = "defined(TAPC_NARROW)"
+	switch {
+	case bytes && wide:
+		add(matrix, "amx", "TAPC_AMX_INT8", "")
+		add(plain, "vnni", "TAPC_AVX512_VNNI", amd64)
+	case bytes && n.e.target.Vector == 32:
+		add(plain, "vexvnni", "TAPC_AVX_VNNI", amd64)
+	case !bytes && wide:
+		add(matrix, "amx", "TAPC_AMX_BF16", "")
+		add(plain, "bf16", "TAPC_AVX512_BF16", amd64)
+	}
+	add(plain, "any", "", "")
+	return out
+}
+
+// choice writes the function that says which of the tile's functions this processor can run.
+func (n *narrow) choice() {
+	n.Line("")
+	n.Open("static int k%d_choice(void) {", n.number)
+	last := len(n.tiles) - 1
+	if last > 0 {
+		n.define("tapc_features", featuresText)
+		n.Line("const unsigned has = TAPC_FEATURES;")
+		n.Line("(void)has;")
+	}
+	for i, t := range n.tiles[:last] {
+		n.guarded(t, func() { n.Line("if (has & %s) return %d; // %s", t.feature, i, t.name) })
+	}
+	n.Line("return %d;", last)
+	n.Close()
+}
+
+// define adds a text to the definitions before the kernels.
+func (n *narrow) define(name, text string) {
+	n.e.v.define(name, func() string { return text })
+}
+
+// featuresText says what compilers and processors know. TAPC_FEATURES and TAPC_TILES can be given to the compiler, for tests.
+const featuresText = `#ifndef TAPC_FEATURES
+#define TAPC_FEATURES tapc_features()
+#endif
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
+#define TAPC_NARROW 1 // the compiler knows instructions for narrow numbers
+#endif
+`
+
+// tilesText names the operations of the matrix unit on its registers, of 16 rows of 64 bytes. A test can name a header with a
+// stand-in for them.
+const tilesText = `#if defined(TAPC_TILES_HEADER)
+#include TAPC_TILES_HEADER
+#define TAPC_TILES 1
+#elif defined(TAPC_NARROW)
+#define TAPC_TILES 1
+__attribute__((unused)) static const uint8_t tapc_tile_shapes[64] = {1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
+  [48] = 16, 16, 16, 16, 16, 16, 16, 16};
+#define tapc_tile_config() __asm__ volatile("ldtilecfg %0" ::"m"(tapc_tile_shapes))
+#define tapc_tile_release() __asm__ volatile("tilerelease" ::)
+#define tapc_tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::)
+#define tapc_tile_load(t, p) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((int64_t)64) : "memory")
+#define tapc_tile_store(t, p) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"((int64_t)64) : "memory")
+#define tapc_tile_bytes(t, a, w) __asm__ volatile("tdpbusd %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
+#define tapc_tile_bf16(t, a, w) __asm__ volatile("tdpbf16ps %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
+#endif
+`
+
+// shapes gives the sizes of tiles that occur: whole ones, and those at the edges.
+func (t narrowTile) shapes(n *narrow) (list [][2]int64) {
+	for _, r := range []int64{t.rows, n.c.Row.Extent % t.rows} {
+		for _, c := range []int64{t.cols, n.c.Col.Extent % t.cols} {
+			if r > 0 && c > 0 && r <= n.c.Row.Extent && c <= n.c.Col.Extent {
+				list = append(list, [2]int64{r, c})
+			}
+		}
+	}
+	return list
+}
+
+// write writes the functions of all sizes.
+func (t narrowTile) write(n *narrow) {
+	n.define("tapc_features", featuresText)
+	if t.matrix {
+		n.define("tapc_tiles", tilesText)
+		n.guarded(t, func() { t.matrixFunction(n) })
+		return
+	}
+	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
+	d := n.dot(t)
+	n.guarded(t, func() {
+		for _, s := range t.shapes(n) {
+			t.vectorFunction(n, d, s[0], s[1])
+		}
+	})
+}
+
+// call writes the call of the function for the tile at i and j.
+func (t narrowTile) call(n *narrow) {
+	more := ""
+	if n.split() {
+		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.cut.cols/t.cols, t.cols, t.rows*t.cols)
+	}
+	if t.matrix {
+		n.Line("k%d_amx(a, w, b%s, i, j, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d)%s);", n.number, n.coordinates(""),
+			t.rows, t.rows, t.cols, t.cols, more)
+		return
+	}
+	shapes := t.shapes(n)
+	for i, s := range shapes {
+		var tests []string
+		if s[0] == t.rows && n.c.Row.Extent%t.rows != 0 {
+			tests = append(tests, fmt.Sprintf("i + %d <= %d", t.rows, n.c.Row.Extent))
+		}
+		if s[0] != t.rows && n.c.Row.Extent > t.rows {
+			tests = append(tests, fmt.Sprintf("i + %d > %d", t.rows, n.c.Row.Extent))
+		}
+		if s[1] == t.cols && n.c.Col.Extent%t.cols != 0 {
+			tests = append(tests, fmt.Sprintf("j + %d <= %d", t.cols, n.c.Col.Extent))
+		}
+		call := fmt.Sprintf("k%d_%s_%dx%d(a, w, b%s, i, j%s);", n.number, t.name, s[0], s[1], n.coordinates(""), more)
+		switch {
+		case i+1 == len(shapes) && i > 0:
+			n.Line("else %s", call)
+		case len(tests) == 0:
+			n.Line("%s", call)
+		case i > 0:
+			n.Line("else if (%s) %s", strings.Join(tests, " && "), call)
+		default:
+			n.Line("if (%s) %s", strings.Join(tests, " && "), call)
+		}
+	}
+}
+
+// parameters gives those that all tile functions have.
+func (n *narrow) parameters(more string) string {
+	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.coordinates("int64_t "))
+	text += more
+	if n.split() {
+		text += ", int64_t f, int64_t fn, uint32_t *restrict open"
+	}
+	return text
+}
+
+// blockRange gives the texts of a tile's first block of the fold and of how many there are.
+func (n *narrow) blockRange() (first, count string) {
+	if n.split() {
+		return "f", "fn"
+	}
+	return "0", fmt.Sprint(n.left.blocks())
+}
+
+// finishTile writes the calls of finish for the sums of a tile: vector is the text of those of row r, $x in it the number of the
+// vector.
+func (n *narrow) finishTile(vector, rows, whole string, rest string) {
+	lanes := int64(n.product.n)
+	call := func(x, count string) {
+		sum := strings.ReplaceAll(vector, "$x", x)
+		if n.corrected() {
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, row_sums[(i + r) %% %d + (i %% %d + r) / %d * %d], "+
+				"column_sums + %s * %d %% %d + %s * %d / %d * %d, %s)", n.number, n.coordinates(""), x, lanes, sum,
+				tile.NarrowPanel, tile.NarrowPanel, tile.NarrowPanel, n.left.panel()/4, x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel,
+				n.right.panel()/4, count)
+		}
+		n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
+	}
+	if n.corrected() {
+		at := n.left.blocks() * blockBytes
+		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d), *column_sums = (const tapc_u32_any *)(w + %d);", at, at)
+	}
+	n.Open("for (int r = 0; r < %s; r++) {", rows)
+	if whole != "0" {
+		n.Open("for (int x = 0; x < %s; x++) {", whole)
+		call("x", fmt.Sprint(lanes))
+		n.Close()
+	}
+	if rest != "0" {
+		if rest == "n" { // known at run time
+			n.Line("const int x = cols / %d, n = cols %% %d;", lanes, lanes)
+			n.Line("if (n == 0) continue;")
+			call("x", "n")
+		} else {
+			call(whole, rest)
+		}
+	}
+	n.Close()
+}
+
+// matrixFunction writes the function that computes two by two tiles of the matrix unit, or those of them that there are.
+func (t narrowTile) matrixFunction(n *narrow) {
+	first, count := n.blockRange()
+	lanes := int64(n.product.n)
+	vector := n.e.v.typ(n.product.d, int(lanes))
+	dot := "tapc_tile_bf16"
+	if n.left.layout.narrow.isBytes() {
+		dot = "tapc_tile_bytes"
+	}
+	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
+	n.Line("")
+	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
+	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.number, n.parameters(", int rows, int cols"))
+	n.Line("const int down = rows > 16, across = cols > 16;")
+	if n.split() {
+		n.Line("uint32_t *c = open;")
+		n.Open("if (f > 0) {")
+		for x, when := range tileLives {
+			n.Line("%stapc_tile_load(%d, c + %d);", when, x, 256*x)
+		}
+		n.Close()
+		n.Open("else {")
+	} else {
+		n.Line("_Alignas(64) uint32_t c[1024];")
+	}
+	for x := range tileLives {
+		n.Line("tapc_tile_zero(%d);", x)
+	}
+	if n.split() {
+		n.Close()
+	}
+	n.Open("for (int64_t k = %s, end = %s + %s; k < end; k++) {", first, first, count)
+	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", blockBytes, blockBytes)
+	n.Line("for (int x = 0; x < %d; x += 256) __builtin_prefetch(ak + %d + x);", blockBytes, 4*blockBytes)
+	n.Line("tapc_tile_load(4, ak);")
+	n.Line("tapc_tile_load(6, wk);")
+	n.Line("%s(0, 4, 6);", dot)
+	n.Open("if (across) {")
+	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
+	n.Line("%s(1, 4, 7);", dot)
+	n.Close()
+	n.Line("if (!down) continue;")
+	n.Line("tapc_tile_load(5, ak + %d);", n.left.panel())
+	n.Line("%s(2, 5, 6);", dot)
+	n.Line("if (across) %s(3, 5, 7);", dot)
+	n.Close()
+	for x, when := range tileLives {
+		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
+	}
+	if n.split() {
+		n.Line("if (f + fn < %d) return;", n.left.blocks())
+	}
+	n.finishTile(fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
+		"rows", fmt.Sprintf("cols / %d", lanes), "n")
+	n.Close()
+}
+
+// tileLives are the conditions under which each of the four tiles of sums is there.
+var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) "}
+
+// vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
+func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
+	p := n.product
+	lanes := int64(p.n)
+	vectors := (cols + lanes - 1) / lanes
+	v := p.e.v.typ(p.vectorType(), p.n)
+	first, count := n.blockRange()
+	n.Line("")
+	n.Line("// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
+	n.Open("static __attribute__((noinline)) void k%d_%s_%dx%d(%s) {", p.number, t.name, rows, cols, n.parameters(""))
+	n.Line("%s s[%d] = {{0}};", v, rows*vectors)
+	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
+	n.Line("int64_t k = %s;", first)
+	n.Open("for (const int64_t end = %s + %s; k < end;) {", first, count)
+	for r := range rows {
+		n.Line("%s %s;", v, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
+	}
+	if d.part > 0 {
+		n.Line("const int64_t part = k + %d < end ? k + %d : end;", d.part, d.part)
+	} else {
+		n.Line("const int64_t part = end;")
+	}
+	n.Open("for (; k < part; k++) {")
+	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", blockBytes, blockBytes)
+	groups := (p.length + n.n.Group - 1) / n.n.Group
+	if groups%tile.NarrowPanel == 0 {
+		n.Line("const int groups = %d;", tile.NarrowPanel)
+	} else {
+		n.Line("const int groups = k + 1 < %d ? %d : %d;", n.left.blocks(), tile.NarrowPanel, groups%tile.NarrowPanel)
+	}
+	n.Line("#pragma GCC unroll 2")
+	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
+	bits := p.e.v.typ(scalar.UInt32, p.n)
+	for x := range vectors {
+		at := x * lanes
+		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
+		for y, text := range d.right {
+			n.Line("const %s w%d_%d = %s;", d.typ, x, y, strings.ReplaceAll(text, "$", fmt.Sprintf("w%d", x)))
+		}
+	}
+	splat := p.e.v.splat(value{text: "*(const tapc_u32_any *)(ak + $)", typ: scalar.UInt32, uniform: true}, p.n).text
+	for r := range rows {
+		n.Open("{")
+		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
+		for y, text := range d.left {
+			n.Line("const %s a0_%d = %s;", d.typ, y, strings.ReplaceAll(text, "$", "a0"))
+		}
+		for x := range vectors {
+			n.Line("%s", strings.NewReplacer("$c", fmt.Sprintf("c%d_%d", r, x), "$a", "a0", "$w", fmt.Sprintf("w%d", x)).Replace(d.step))
+		}
+		n.Close()
+	}
+	n.Close()
+	n.Close()
+	for r := range rows {
+		n.Line("%s", strings.TrimSpace(strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] += c%d_%d;", r*vectors+x, r, x) }), " ")))
+	}
+	n.Close()
+	if n.split() {
+		n.keepSums(v, rows*vectors)
+	}
+	signed := ""
+	if p.vectorType() != p.d {
+		signed = "(" + p.e.v.typ(p.d, p.n) + ")"
+	}
+	n.finishTile(fmt.Sprintf("%ss[r * %d + $x]", signed, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.Close()
+}
+
+// keepSums adds the sums of the parts of the fold before this one, and keeps them if it is not the last.
+func (n *narrow) keepSums(vector string, count int64) {
+	n.Line("%su *kept = (%su *)open;", vector, vector)
+	n.Line("if (f > 0) for (int x = 0; x < %d; x++) s[x] += kept[x];", count)
+	n.Open("if (f + fn < %d) {", n.left.blocks())
+	n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
+	n.Line("return;")
+	n.Close()
+}
+
+// eachOf gives n texts.
+func eachOf(n int64, item func(i int64) string) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = item(int64(i))
+	}
+	return words
+}

@@ -1,0 +1,56 @@
+// What the processor has beyond the version of a program that it runs.
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tapc_rt.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+// Whether the system keeps the state of all registers in a mask when it switches threads.
+static int registers_kept(unsigned mask) {
+  unsigned a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0;
+  __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+  return (a & mask) == mask;
+}
+
+// Asks the system for the tile registers, which a process has only once it has asked.
+static int tiles_granted(void) {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  enum { REQUEST = 0x1023, TILE_DATA = 18 }; // ARCH_REQ_XCOMP_PERM
+  return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+  return 0;
+#endif
+}
+
+static unsigned find_features(void) {
+  unsigned a, b, c, d, a1 = 0, unused, has = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  if (a >= 1) __cpuid_count(7, 1, a1, unused, unused, unused);
+  (void)b, (void)unused;
+  if (registers_kept(0x6)) has |= a1 >> 4 & 1 ? TAPC_AVX_VNNI : 0;
+  if (registers_kept(0xe6)) has |= (c >> 11 & 1 ? TAPC_AVX512_VNNI : 0) | (a1 >> 5 & 1 ? TAPC_AVX512_BF16 : 0);
+  if ((d >> 24 & 1) && registers_kept(0x600e6) && (d >> 22 & 1 || d >> 25 & 1) && tiles_granted())
+    has |= (d >> 22 & 1 ? TAPC_AMX_BF16 : 0) | (d >> 25 & 1 ? TAPC_AMX_INT8 : 0);
+  return has;
+}
+#else
+static unsigned find_features(void) { return 0; }
+#endif
+
+unsigned tapc_features(void) {
+  const unsigned known = 1u << 31;
+  static atomic_uint found;
+  unsigned has = atomic_load_explicit(&found, memory_order_relaxed);
+  if (!has) {
+    has = find_features() | known;
+    atomic_store_explicit(&found, has, memory_order_relaxed);
+  }
+  return has;
+}
