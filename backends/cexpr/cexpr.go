@@ -19,10 +19,8 @@ import (
 // are rounded after every operator, and structs of two parts for complex numbers.
 func CType(d scalar.DType) string {
 	switch d {
-	case scalar.Bool, scalar.UInt4:
+	case scalar.Bool:
 		return "uint8_t"
-	case scalar.Int4:
-		return "int8_t"
 	case scalar.Float64:
 		return "double"
 	case scalar.Complex64:
@@ -30,16 +28,19 @@ func CType(d scalar.DType) string {
 	case scalar.Complex128:
 		return "tapc_c128"
 	}
-	if d.IsFloat() {
+	switch {
+	case d.IsFloat():
 		return "float"
+	case d.IsSigned():
+		return fmt.Sprintf("int%d_t", 8*d.Size())
 	}
-	return d.String() + "_t"
+	return fmt.Sprintf("uint%d_t", 8*d.Size())
 }
 
 // Stored gives the C type of an element in memory.
 func Stored(d scalar.DType) string {
 	if narrow(d) {
-		return fmt.Sprintf("uint%d_t", d.Bits())
+		return fmt.Sprintf("uint%d_t", 8*d.Size())
 	}
 	return CType(d)
 }
@@ -105,7 +106,7 @@ func (w *Writer) fail(format string, args ...any) string {
 
 // Type gives the C type of an element type's values, noting what it needs; see CType.
 func (w *Writer) Type(d scalar.DType) string {
-	if d == scalar.Invalid || d > scalar.UInt4 {
+	if !d.Valid() {
 		return w.fail("C code for %v is not possible", d)
 	}
 	if d.IsComplex() {
@@ -252,6 +253,8 @@ func (w *Writer) Apply(op scalar.Op, to, arg scalar.DType, a ...string) string {
 		return "(" + a[0] + " ? " + a[1] + " : " + a[2] + ")"
 	case scalar.Cast:
 		return w.cast(to, arg, a[0])
+	case scalar.Bitcast:
+		return w.bitcast(to, arg, a[0])
 	case scalar.Complex:
 		return w.call(complexMake(to), a...)
 	}
@@ -265,7 +268,7 @@ func (w *Writer) Apply(op scalar.Op, to, arg scalar.DType, a ...string) string {
 		return w.call(minMax(op, arg), a...)
 	}
 	switch {
-	case arg.IsFloat() && exact[op]:
+	case arg.IsFloat() && exact[op] && complete(arg):
 		return w.float(op, arg, a)
 	case arg.IsFloat():
 		return w.Round(to, w.float(op, arg, a))
@@ -275,7 +278,13 @@ func (w *Writer) Apply(op scalar.Op, to, arg scalar.DType, a ...string) string {
 	return w.integer(op, arg, a)
 }
 
-// exact are the operators whose result on values of a type is a value of the type.
+// complete says whether a float type has both -0 and NaN.
+func complete(d scalar.DType) bool {
+	f, narrow := d.Format()
+	return !narrow || f.HasNegativeZero() && f.HasNaN()
+}
+
+// exact are the operators whose result on values of a complete type is a value of the type.
 var exact = map[scalar.Op]bool{scalar.Neg: true, scalar.Abs: true, scalar.Sign: true, scalar.Floor: true, scalar.Ceil: true,
 	scalar.Round: true, scalar.Trunc: true, scalar.Rem: true, scalar.Copysign: true, scalar.IsNaN: true, scalar.IsInf: true}
 
@@ -352,15 +361,31 @@ func (w *Writer) integer(op scalar.Op, d scalar.DType, a []string) string {
 	return w.fail("C code for %v on %v is not possible", op, d)
 }
 
-// wrap reduces the text of a 4-bit integer, whose C type has 8 bits; other types wrap by themselves.
+// wrap reduces the text of an integer narrower than a byte, whose C type has 8 bits; other types wrap by themselves.
 func wrap(d scalar.DType, text string) string {
-	switch d {
-	case scalar.Int4:
-		return "((int8_t)((uint32_t)" + text + " << 4) >> 4)"
-	case scalar.UInt4:
-		return "(" + text + " & 15)"
+	switch {
+	case d.Bits() >= 8:
+		return text
+	case d.IsSigned():
+		return fmt.Sprintf("((int8_t)((uint32_t)%s << %d) >> %[2]d)", text, 8-d.Bits())
 	}
-	return text
+	return fmt.Sprintf("(%s & %d)", text, 1<<d.Bits()-1)
+}
+
+// bitcast reads a value's bits as those of another type. Types of at most 16 bits go through the code that is stored.
+func (w *Writer) bitcast(to, from scalar.DType, a string) string {
+	if narrow(from) {
+		a = w.Store(from, a)
+	}
+	switch {
+	case narrow(to):
+		return w.Load(to, fmt.Sprintf("(%s)%s", Stored(to), a))
+	case to == scalar.Bool:
+		return "(" + a + " != 0)"
+	case to.IsInt() && (from.IsInt() || from.Bits() <= 16):
+		return wrap(to, "(("+CType(to)+")"+a+")")
+	}
+	return w.call(bits(to, from), a)
 }
 
 // cast converts: integers wrap, floats to integers truncate and saturate with NaN as 0, to boolean tests for not zero, complex

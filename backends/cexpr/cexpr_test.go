@@ -29,7 +29,7 @@ func values(d scalar.DType) []scalar.Value {
 	switch {
 	case d.IsFloat():
 		for _, f := range []float64{0, 1, 2, 0.5, 3, 0.1, 1.5, 2.5, 7, 100, 1e-3, 1e-8, 6e-8, 65504, 65520, 1e5, 448, 464, 480, 57344, 3e38, 1e-40,
-			2147483648, 9.2e18, 1.8e19, 255, 128, math.Inf(1)} {
+			2147483648, 9.2e18, 1.8e19, 255, 128, 5, 0.25, 0.75, 240, 248, 256, 0x1p-127, 0x1.8p-128, 0x1.7p-128, 0x1.8p-127, math.Inf(1)} {
 			add(scalar.FloatValue(d, f))
 			add(scalar.FloatValue(d, -f))
 		}
@@ -67,6 +67,13 @@ func operations() []*operation {
 			return
 		}
 		o := &operation{e: e, args: args, in: make([][]scalar.Value, len(args))}
+		if len(args) == 1 && args[0].IsFloat() && args[0].Bits() <= 8 { // every number
+			for code := range 1 << args[0].Bits() {
+				o.in[0] = append(o.in[0], scalar.Decode(args[0], []byte{byte(code)}))
+			}
+			all = append(all, o)
+			return
+		}
 		for _, a := range values(args[0]) {
 			if len(args) == 1 {
 				o.in[0] = append(o.in[0], a)
@@ -88,6 +95,8 @@ func operations() []*operation {
 		for _, to := range scalar.DTypes() {
 			if to != d {
 				add(scalar.NewCast(to, scalar.NewLoad(0, d)), nil, d)
+				e, err := scalar.NewBitcast(to, scalar.NewLoad(0, d))
+				add(e, err, d)
 			}
 		}
 	}
@@ -116,7 +125,7 @@ func source(t *testing.T, all []*operation) string {
 		fmt.Fprintf(&body, "static void f%d(const void *in0, const void *in1, void *out, int n) {\n  (void)in0; (void)in1;\n  for (int i = 0; i < n; i++) ((%s *)out)[i] = %s;\n}\n",
 			i, w.Stored(o.e.Type), w.Store(o.e.Type, w.Expr(o.e, l)))
 	}
-	body.WriteString("static unsigned char in0[1 << 16], in1[1 << 16], out[1 << 16];\nint main(void) {\n")
+	body.WriteString("static unsigned char in0[1 << 17], in1[1 << 17], out[1 << 17];\nint main(void) {\n")
 	for i, o := range all {
 		n := len(o.in[0])
 		fmt.Fprintf(&body, "  if (fread(in0, 1, %d, stdin) == 0) return 1;\n", n*o.args[0].Size())
@@ -229,8 +238,8 @@ func close(op scalar.Op, want, got scalar.Value) bool {
 }
 
 func digits(d scalar.DType) int {
-	if _, mantissa, _, ok := d.Format(); ok {
-		return mantissa
+	if f, ok := d.Format(); ok {
+		return f.Mantissa
 	}
 	if d.Part() == scalar.Float32 {
 		return 23

@@ -42,6 +42,18 @@ func shortName(d scalar.DType) string {
 	return fmt.Sprintf("u%d", d.Bits())
 }
 
+// bits gives the function that reads the bits of a value of 32 bits or more as another type.
+func bits(to, from scalar.DType) function {
+	name := "tapc_bits_" + shortName(from) + "_" + shortName(to)
+	var needs []function
+	for _, d := range []scalar.DType{to, from} {
+		if d.IsComplex() {
+			needs = append(needs, complexType(d))
+		}
+	}
+	return def(name, fmt.Sprintf("%s %s(%s a) { union { %[3]s a; %[1]s b; } x; x.a = a; return x.b; }", CType(to), name, CType(from)), needs...)
+}
+
 func minMax(op scalar.Op, d scalar.DType) function {
 	t := CType(d)
 	name := "tapc_" + op.String() + "_" + shortName(d)

@@ -83,6 +83,8 @@ func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, unif
 		return v.choose(n, args[0], args[1], args[2])
 	case op == scalar.Cast:
 		return v.cast(to, n, args[0])
+	case op == scalar.Bitcast && to != scalar.Bool && args[0].typ != scalar.Bool:
+		return value{text: fmt.Sprintf("((%s)%s)", v.typ(to, n), args[0].text), typ: to}
 	case op >= scalar.Eq && op <= scalar.Ge:
 		return v.compare(op, n, args[0], args[1])
 	case args[0].typ == scalar.Bool:

@@ -64,6 +64,8 @@ func (n *nest) compile(e *scalar.Expr) code {
 		return n.where(e)
 	case scalar.Cast:
 		return n.cast(e)
+	case scalar.Bitcast:
+		return n.apply(e)
 	}
 	switch a := e.Args[0].Type; {
 	case a.IsFloat() && e.Type.IsFloat() && len(e.Args) == 2:

@@ -271,7 +271,9 @@ func (s *statementCheck) inferred(e *scalar.Expr) bool {
 	if e.IsAt() {
 		return s.typed(e, e.Args[0].Type)
 	}
-	if e.Op == scalar.Reduce {
+	if e.Op == scalar.Bitcast {
+		again, err = scalar.NewBitcast(e.Type, e.Args[0])
+	} else if e.Op == scalar.Reduce {
 		again = scalar.NewReduce(e.Monoid, e.Over, e.Args[0])
 		_, err = scalar.New(e.Monoid, e.Args[0], e.Args[0])
 	} else {

@@ -88,6 +88,6 @@ func dtypeCases() []Case {
 		}), nil, nil),
 		Of("dtype unknown", one("quaternion"), []string{"TAP0121"}, []string{`tensor "t"`, `found:    "quaternion"`, "boolean"}),
 		Of("dtype near miss: letter case", one("Float32"), []string{"TAP0121"}, nil),
-		Of("dtype near miss: 2 bits", one("int2"), []string{"TAP0121"}, nil),
+		Of("dtype near miss: 3 bits", one("int3"), []string{"TAP0121"}, nil),
 	}
 }

@@ -127,7 +127,9 @@ func (p *lineParser) tensor() mapping.Value {
 }
 
 // elementNames are the names of element types that differ from tapc's.
-var elementNames = map[string]scalar.DType{"bool": scalar.Bool, "float8e4m3fn": scalar.Float8E4M3, "float8e5m2": scalar.Float8E5M2}
+var elementNames = map[string]scalar.DType{"bool": scalar.Bool, "float8e4m3fn": scalar.Float8E4M3, "float8e5m2": scalar.Float8E5M2,
+	"float8e4m3fnuz": scalar.Float8E4M3FNUZ, "float8e5m2fnuz": scalar.Float8E5M2FNUZ, "float8e8m0": scalar.Float8E8M0,
+	"float6e2m3": scalar.Float6E2M3, "float6e3m2": scalar.Float6E3M2, "float4e2m1": scalar.Float4E2M1}
 
 // DType gives tapc's type for the name that dictionaries use, Invalid where it has none.
 func DType(name string) scalar.DType {

@@ -28,8 +28,9 @@ var elementTypes = []struct {
 	{"int16", scalar.Int16}, {"int32", scalar.Int32}, {"int64", scalar.Int64}, {"string", scalar.Invalid}, {"bool", scalar.Bool},
 	{"float16", scalar.Float16}, {"double", scalar.Float64}, {"uint32", scalar.UInt32}, {"uint64", scalar.UInt64},
 	{"complex64", scalar.Complex64}, {"complex128", scalar.Complex128}, {"bfloat16", scalar.BFloat16}, {"float8e4m3fn", scalar.Float8E4M3},
-	{"float8e4m3fnuz", scalar.Invalid}, {"float8e5m2", scalar.Float8E5M2}, {"float8e5m2fnuz", scalar.Invalid}, {"uint4", scalar.UInt4},
-	{"int4", scalar.Int4}, {"float4e2m1", scalar.Invalid}, {"float8e8m0", scalar.Invalid}, {"uint2", scalar.Invalid}, {"int2", scalar.Invalid},
+	{"float8e4m3fnuz", scalar.Float8E4M3FNUZ}, {"float8e5m2", scalar.Float8E5M2}, {"float8e5m2fnuz", scalar.Float8E5M2FNUZ}, {"uint4", scalar.UInt4},
+	{"int4", scalar.Int4}, {"float4e2m1", scalar.Float4E2M1}, {"float8e8m0", scalar.Float8E8M0}, {"uint2", scalar.UInt2}, {"int2", scalar.Int2},
+	{"float6e2m3", scalar.Float6E2M3}, {"float6e3m2", scalar.Float6E3M2},
 }
 
 // elementType gives tapc's type for the number of an element type, and why there is none.

@@ -151,10 +151,10 @@ func (d *decoder) data(t *rawTensor) (*mapping.Data, error) {
 	return out, t.fromInts(out, n)
 }
 
-// stored gives the bytes of n elements in a file, where 4-bit integers are packed in pairs.
+// stored gives the bytes of n elements in a file, where types narrower than a byte are packed: fewer than 2^59 elements.
 func stored(d scalar.DType, n int64) int64 {
 	if d.Bits() < 8 {
-		return (n + 1) / 2
+		return (n*int64(d.Bits()) + 7) / 8
 	}
 	return n * int64(d.Size())
 }
@@ -185,17 +185,35 @@ func truths(b []byte) []byte {
 	return b
 }
 
-// unpack gives each 4-bit integer a byte; the low half of a byte comes first.
+// unpack gives each element narrower than a byte a byte; the low bits of a byte come first.
 func unpack(d scalar.DType, b []byte, n int64) []byte {
 	out := make([]byte, n)
+	bits := d.Bits()
 	for i := range out {
-		x := b[i/2] >> (4 * (i % 2)) & 15
-		if d == scalar.Int4 && x > 7 {
-			x |= 0xf0
+		at := i * bits
+		x := uint16(b[at/8])
+		if at/8+1 < len(b) {
+			x |= uint16(b[at/8+1]) << 8
 		}
-		out[i] = x
+		x = x >> (at % 8) & (1<<bits - 1)
+		if out[i] = byte(x); d.IsSigned() && x>>(bits-1) != 0 {
+			out[i] |= 0xff << bits
+		}
 	}
 	return out
+}
+
+// pack is the opposite of unpack.
+func pack(d scalar.DType, elements []byte) []byte {
+	bits := d.Bits()
+	out := make([]byte, stored(d, int64(len(elements)))+1)
+	for i, x := range elements {
+		at := i * bits
+		wide := uint16(x) & (1<<bits - 1) << (at % 8)
+		out[at/8] |= byte(wide)
+		out[at/8+1] |= byte(wide >> 8)
+	}
+	return out[:len(out)-1]
 }
 
 func (d *decoder) inside(t *rawTensor, out *mapping.Data, want int64) error {
@@ -212,8 +230,14 @@ func (d *decoder) inside(t *rawTensor, out *mapping.Data, want int64) error {
 func (t *rawTensor) fromInts(out *mapping.Data, n int64) error {
 	size := out.DType.Size()
 	want := n
-	if out.DType.Bits() < 8 {
-		want = (n + 1) / 2
+	switch bits := out.DType.Bits(); {
+	case bits == 6: // the packed form is that of raw bytes alone
+		size = 1
+		for i := range t.ints {
+			t.ints[i] &= 63
+		}
+	case bits < 8:
+		want = stored(out.DType, n)
 	}
 	if int64(len(t.ints)) != want || out.DType.IsComplex() || out.DType == scalar.Float32 || out.DType == scalar.Float64 {
 		if n == 0 {
@@ -222,14 +246,15 @@ func (t *rawTensor) fromInts(out *mapping.Data, n int64) error {
 		}
 		return fmt.Errorf("expected the elements of %v%v, found %d integers", out.DType, out.Shape, len(t.ints))
 	}
-	if out.DType.Bits() < 8 {
-		size = 1
-	}
 	b := make([]byte, len(t.ints)*size)
 	var buf [8]byte
 	for i, v := range t.ints {
 		binary.LittleEndian.PutUint64(buf[:], uint64(v))
 		copy(b[i*size:(i+1)*size], buf[:])
+	}
+	if out.DType.Bits() == 6 {
+		out.Bytes = b
+		return nil
 	}
 	return whole(out, b, int64(len(b)))
 }
@@ -305,7 +330,7 @@ func ReadTensor(data []byte) (string, tensorfile.Tensor, error) {
 	return name, tensorfile.Tensor{DType: t.DType, Shape: t.Shape, Data: t.Bytes}, nil
 }
 
-// WriteTensor encodes one tensor as a .pb file has it. 4-bit integers are packed in pairs.
+// WriteTensor encodes one tensor as a .pb file has it, types narrower than a byte packed.
 func WriteTensor(name string, t tensorfile.Tensor) ([]byte, error) {
 	elem := slices.IndexFunc(elementTypes, func(e struct {
 		name  string
@@ -330,10 +355,7 @@ func WriteTensor(name string, t tensorfile.Tensor) ([]byte, error) {
 	b = protowire.AppendTag(b, 9, protowire.BytesType)
 	data := t.Data
 	if t.DType.Bits() < 8 {
-		data = make([]byte, (len(t.Data)+1)/2)
-		for i, x := range t.Data {
-			data[i/2] |= x & 15 << (4 * (i % 2))
-		}
+		data = pack(t.DType, t.Data)
 	}
 	return protowire.AppendBytes(b, data), nil
 }

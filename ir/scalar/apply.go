@@ -16,6 +16,8 @@ func Apply(op Op, to DType, args ...Value) Value {
 		return args[2]
 	case Cast:
 		return Convert(args[0], to)
+	case Bitcast:
+		return bitcast(args[0], to)
 	}
 	if len(args) == 1 {
 		return applyUnary(op, args[0])

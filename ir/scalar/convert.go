@@ -27,6 +27,14 @@ func Convert(v Value, to DType) Value {
 	return IntValue(to, v.I)
 }
 
+// bitcast gives the value whose stored bits are the same. The types are as wide as each other. The bits of a NaN may change, but not
+// that it is one; a boolean is true if any bit is set.
+func bitcast(v Value, to DType) Value {
+	var b [16]byte
+	v.Encode(b[:])
+	return Decode(to, b[:])
+}
+
 // intToFloat rounds once: to float32 directly, to smaller formats through float64, exact for every integer they can tell apart.
 func intToFloat(v Value, to DType) Value {
 	if to == Float32 {

@@ -35,6 +35,14 @@ const (
 	Complex128
 	Int4
 	UInt4
+	Float8E4M3FNUZ
+	Float8E5M2FNUZ
+	Float8E8M0 // powers of two, the scales of microscaling formats; it has no arithmetic
+	Float6E2M3
+	Float6E3M2
+	Float4E2M1
+	Int2
+	UInt2
 	numDTypes
 )
 
@@ -76,6 +84,15 @@ var dtypes = [numDTypes]dtypeInfo{
 	Complex128: {"complex128", classComplex, 128},
 	Int4:       {"int4", classInt, 4},
 	UInt4:      {"uint4", classUInt, 4},
+
+	Float8E4M3FNUZ: {"float8_e4m3fnuz", classFloat, 8},
+	Float8E5M2FNUZ: {"float8_e5m2fnuz", classFloat, 8},
+	Float8E8M0:     {"float8_e8m0", classFloat, 8},
+	Float6E2M3:     {"float6_e2m3", classFloat, 6},
+	Float6E3M2:     {"float6_e3m2", classFloat, 6},
+	Float4E2M1:     {"float4_e2m1", classFloat, 4},
+	Int2:           {"int2", classInt, 2},
+	UInt2:          {"uint2", classUInt, 2},
 }
 
 // DTypes gives every element type in order.
@@ -108,7 +125,10 @@ func ParseDType(s string) (DType, error) {
 // Bits is the width of the type's numbers in bits; a boolean counts 8.
 func (d DType) Bits() int { return dtypes[d].bits }
 
-// Size is what one stored element takes, in bytes; 4-bit types take one byte each when not packed.
+// Valid says whether d is an element type.
+func (d DType) Valid() bool { return d > Invalid && d < numDTypes }
+
+// Size is what one stored element takes, in bytes; types narrower than a byte take one byte each.
 func (d DType) Size() int { return (dtypes[d].bits + 7) / 8 }
 
 // IsBool says whether d is the boolean type.
@@ -126,8 +146,14 @@ func (d DType) IsFloat() bool { return dtypes[d].class == classFloat }
 // IsComplex says whether d is a complex type.
 func (d DType) IsComplex() bool { return dtypes[d].class == classComplex }
 
-// IsNumeric says whether arithmetic is defined on d: every type but boolean.
-func (d DType) IsNumeric() bool { return d != Invalid && d != Bool }
+// IsNumeric says whether arithmetic is defined on d: every type but boolean and float8_e8m0, which has neither 0 nor a sign.
+func (d DType) IsNumeric() bool { return d != Invalid && d != Bool && d != Float8E8M0 }
+
+// IsReal says whether arithmetic and order are defined on d: integers and floats.
+func (d DType) IsReal() bool { return d.IsNumeric() && !d.IsComplex() }
+
+// IsFraction says whether d is a real floating point type with arithmetic.
+func (d DType) IsFraction() bool { return d.IsNumeric() && d.IsFloat() }
 
 // Part is the type of the parts of a complex type; any other type is its own.
 func (d DType) Part() DType {
@@ -159,25 +185,18 @@ func (d DType) Wide() DType {
 	return d
 }
 
-// Format describes a float type of at most 16 bits: the bits of exponent and stored mantissa, and whether the top code is NaN
-// and there are no infinities. ok is false for any other type.
-func (d DType) Format() (exponent, mantissa int, finite, ok bool) {
-	ff, ok := smallFloats[d]
-	return ff.exp, ff.mant, ff.finite, ok
-}
-
-// MaxFinite is the greatest finite value of a float type.
-func (d DType) MaxFinite() float64 {
+// Limits gives the least and the greatest finite value of a float type.
+func (d DType) Limits() (lo, hi float64) {
 	switch d {
 	case Float32:
-		return math.MaxFloat32
+		return -math.MaxFloat32, math.MaxFloat32
 	case Float64:
-		return math.MaxFloat64
+		return -math.MaxFloat64, math.MaxFloat64
 	}
-	ff := smallFloats[d]
-	top := uint16(1<<ff.exp-1) << ff.mant
-	if ff.finite {
-		return ff.decode(top | (1<<ff.mant - 2))
+	f := formats[d]
+	hi = f.decode(f.Last)
+	if f.Unsigned {
+		return f.decode(0), hi
 	}
-	return ff.decode(top - 1)
+	return -hi, hi
 }

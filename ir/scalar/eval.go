@@ -35,6 +35,8 @@ func (e *Expr) Eval(env Env) Value {
 		return e.Args[2].Eval(env)
 	case Cast:
 		return Convert(e.Args[0].Eval(env), e.Type)
+	case Bitcast:
+		return bitcast(e.Args[0].Eval(env), e.Type)
 	}
 	if len(e.Args) == 1 {
 		return applyUnary(e.Op, e.Args[0].Eval(env))

@@ -44,6 +44,17 @@ func NewCast(d DType, arg *Expr) *Expr {
 	return &Expr{Op: Cast, Type: d, Args: []*Expr{arg}}
 }
 
+// NewBitcast makes the number of type d that has the argument's bits; the types must be as wide as each other.
+func NewBitcast(d DType, arg *Expr) (*Expr, error) {
+	if !d.Valid() || !arg.Type.Valid() || d.Bits() != arg.Type.Bits() {
+		return nil, fmt.Errorf("bitcast: %v and %v are not as wide as each other", arg.Type, d)
+	}
+	if arg.Type == d {
+		return arg, nil
+	}
+	return &Expr{Op: Bitcast, Type: d, Args: []*Expr{arg}}, nil
+}
+
 // NewReduce makes a reduction of body over loops.
 func NewReduce(monoid Op, over []int, body *Expr) *Expr {
 	sorted := slices.Clone(over)
@@ -121,6 +132,8 @@ func infer(e *Expr) (*Expr, error) {
 		return nil, fmt.Errorf("%v takes %d arguments, not %d", e.Op, arity, len(e.Args))
 	}
 	switch e.Op {
+	case Bitcast:
+		return NewBitcast(e.Type, e.Args[0])
 	case Cast:
 		if lit := e.Args[0]; lit.untyped() {
 			return adapt(lit, e.Type)
@@ -308,6 +321,12 @@ func (e *Expr) write(b *strings.Builder, n Namer, strength int) {
 		b.WriteString(", ")
 		e.Args[0].write(b, n, 0)
 		b.WriteByte(')')
+		return
+	}
+	if e.Op == Bitcast {
+		b.WriteString("bitcast(")
+		e.Args[0].write(b, n, 0)
+		b.WriteString(", " + e.Type.String() + ")")
 		return
 	}
 	switch e.Op {

@@ -75,6 +75,7 @@ const (
 	Ge      //
 	Where   // condition, then, else
 	Cast    // to Type; float to integer truncates and saturates, NaN gives 0
+	Bitcast // the same bits as a number of Type, which is as wide
 	Reduce  // Monoid over the loops Over of Args[0]
 	At      // as a Monoid only: Args[0] where the one loop in Over equals Args[1], an int64; zero where that is outside the loop
 	numOps
@@ -179,6 +180,7 @@ var ops = [numOps]opInfo{
 	Ge:       {name: "ge", arity: 2, infix: ">=", prec: 4, rule: ruleOrder},
 	Where:    {name: "where", arity: 3},
 	Cast:     {name: "cast", arity: 1},
+	Bitcast:  {name: "bitcast", arity: 1},
 	Reduce:   {name: "reduce", arity: 1},
 	At:       {name: "at", arity: 2},
 }
@@ -232,11 +234,11 @@ func (r typeRule) result(d DType) (DType, bool) {
 	case ruleNumeric:
 		return d, d.IsNumeric()
 	case ruleReal:
-		return d, d.IsInt() || d.IsFloat()
+		return d, d.IsReal()
 	case ruleFloat:
-		return d, d.IsFloat() || d.IsComplex()
+		return d, d.IsFraction() || d.IsComplex()
 	case ruleRealFloat:
-		return d, d.IsFloat()
+		return d, d.IsFraction()
 	case ruleLogic:
 		return d, d.IsBool() || d.IsInt()
 	case ruleInt:

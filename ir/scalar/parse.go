@@ -199,16 +199,14 @@ func (p *parser) call(name string) (*Expr, error) {
 			return e, err
 		}
 	}
-	if t, ok := p.scope.(Typer); ok {
-		if d, ok := t.TypeNamed(name); ok {
-			return p.castCall(d)
-		}
-	}
-	if d, err := ParseDType(name); err == nil {
+	if d, ok := p.typeNamed(name); ok {
 		return p.castCall(d)
 	}
-	if name == "at" {
+	switch name {
+	case "at":
 		return p.atCall()
+	case "bitcast":
+		return p.bitcastCall()
 	}
 	if op, ok := elementwise[name]; ok {
 		return p.elementwise(op)
@@ -227,6 +225,16 @@ func (p *parser) call(name string) (*Expr, error) {
 		return nil, err
 	}
 	return New(op, args...)
+}
+
+func (p *parser) typeNamed(name string) (DType, bool) {
+	if t, ok := p.scope.(Typer); ok {
+		if d, ok := t.TypeNamed(name); ok {
+			return d, true
+		}
+	}
+	d, err := ParseDType(name)
+	return d, err == nil
 }
 
 // scopeCall tries the call as one of the scope's own functions.
@@ -285,6 +293,27 @@ func (p *parser) castCall(d DType) (*Expr, error) {
 		return NewCast(d, args[0]), nil
 	}
 	return infer(&Expr{Op: Cast, Type: d, Args: args})
+}
+
+// bitcastCall reads "(expression, type)" after "bitcast".
+func (p *parser) bitcastCall() (*Expr, error) {
+	p.next() // "("
+	e, err := p.expr(0)
+	if err == nil {
+		err = p.expect(",")
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, ok := p.typeNamed(p.tok)
+	if !ok {
+		return nil, fmt.Errorf("bitcast takes an element type, not %q", p.tok)
+	}
+	p.next()
+	if err := p.expect(")"); err != nil {
+		return nil, err
+	}
+	return NewBitcast(d, e)
 }
 
 // atCall reads "(loop, index, body)" after "at". For a group of loops the index is read once for each of them.
@@ -433,12 +462,14 @@ func (p *parser) elementwise(op Op) (*Expr, error) {
 	return e, p.expect(")")
 }
 
-// IsFunction says whether a name followed by "(" is an operator, a reduction or at.
+// IsFunction says whether a name followed by "(" is an operator, a reduction, at or bitcast.
 func IsFunction(name string) bool {
 	_, isOp := opByName[name]
 	_, isMonoid := monoids[name]
-	return isOp || isMonoid || elementwise[name] != NoOp || name == "at"
+	return isOp || isMonoid || elementwise[name] != NoOp || name == "at" || name == "bitcast"
 }
 
 // IsElementwise says whether a function joins what an expression gives for each loop of a group.
-func IsElementwise(name string) bool { return elementwise[name] != NoOp || name == "at" }
+func IsElementwise(name string) bool {
+	return elementwise[name] != NoOp || name == "at" || name == "bitcast"
+}

@@ -24,30 +24,106 @@ func TestDTypeNames(t *testing.T) {
 
 // Every code of the small float formats reads back as itself, but for the payload of NaN.
 func TestSmallFloats(t *testing.T) {
-	for d, ff := range smallFloats {
-		for code := range 1 << (1 + ff.exp + ff.mant) {
-			v := ff.decode(uint16(code))
-			if back := ff.encode(v); back != uint16(code) && !math.IsNaN(v) {
+	for d, f := range formats {
+		for code := range 1 << d.Bits() {
+			v := f.decode(uint16(code))
+			if back := f.encode(v); back != uint16(code) && !math.IsNaN(v) {
 				t.Fatalf("%v: code %#x is %v, which is code %#x", d, code, v, back)
+			}
+			if want := uint16(code)&f.Sign() | f.NaN; math.IsNaN(v) && f.encode(v) != want {
+				t.Fatalf("%v: the NaN with code %#x becomes code %#x, want %#x", d, code, f.encode(v), want)
 			}
 		}
 	}
 }
 
+// What each format has at its edges. Source: the tables of the specifications that formats names.
+func TestFormats(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		d                           DType
+		least, most, over, ofNaN    float64
+		ofNegativeZero, ofNegative2 float64
+	}{
+		{Float16, 0x1p-24, 65504, inf, nan, math.Copysign(0, -1), -2},
+		{BFloat16, 0x1p-133, 0x1.fep127, inf, nan, math.Copysign(0, -1), -2},
+		{Float8E5M2, 0x1p-16, 57344, inf, nan, math.Copysign(0, -1), -2},
+		{Float8E4M3, 0x1p-9, 448, nan, nan, math.Copysign(0, -1), -2},
+		{Float8E4M3FNUZ, 0x1p-10, 240, nan, nan, 0, -2},
+		{Float8E5M2FNUZ, 0x1p-17, 57344, nan, nan, 0, -2},
+		{Float8E8M0, 0x1p-127, 0x1p127, nan, nan, nan, nan},
+		{Float6E2M3, 0.125, 7.5, 7.5, math.Copysign(0, -1), math.Copysign(0, -1), -2},
+		{Float6E3M2, 0.0625, 28, 28, math.Copysign(0, -1), math.Copysign(0, -1), -2},
+		{Float4E2M1, 0.5, 6, 6, math.Copysign(0, -1), math.Copysign(0, -1), -2},
+	} {
+		least := inf
+		for _, v := range NarrowValues(c.d) {
+			if v > 0 {
+				least = min(least, v)
+			}
+		}
+		round := Rounding(c.d)
+		_, most := c.d.Limits()
+		for i, pair := range [][2]float64{{least, c.least}, {most, c.most}, {round(1e39), c.over}, {round(inf), c.over}, {round(nan), c.ofNaN},
+			{round(math.Copysign(0, -1)), c.ofNegativeZero}, {round(-2), c.ofNegative2}} {
+			if !sameFloat(pair[0], pair[1]) {
+				t.Errorf("%v, number %d: %v, want %v", c.d, i, pair[0], pair[1])
+			}
+		}
+		if lo, hi := Lowest(c.d), Highest(c.d); !lo.Same(FloatValue(c.d, lo.F)) || !hi.Same(FloatValue(c.d, hi.F)) {
+			t.Errorf("%v: %v and %v are not values of it", c.d, lo, hi)
+		}
+	}
+}
+
+// Bits read as another type and back are what they were.
+func TestBitcast(t *testing.T) {
+	for _, a := range DTypes() {
+		for _, b := range DTypes() {
+			if a.Bits() != b.Bits() || a.Bits() > 16 || a == Bool || b == Bool {
+				continue
+			}
+			for code := range 1 << a.Bits() {
+				v := Decode(a, []byte{byte(code), byte(code >> 8)})
+				there := Apply(Bitcast, b, v)
+				if back := Apply(Bitcast, a, there); !back.Same(v) && !math.IsNaN(there.F) {
+					t.Fatalf("%v as %v is %v, and back %v", v, b, there, back)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ v, want Value }{
+		{FloatValue(Float32, 1), IntValue(Int32, 0x3f800000)},
+		{FloatValue(Float64, -2.5), IntValue(Int64, -4610560118520545280)},
+		{IntValue(UInt64, 2<<32|1), Value{DType: Complex64, F: 0x1p-149, Im: 0x1p-148}},
+		{BoolValue(true), IntValue(UInt8, 1)},
+		{IntValue(Int4, -1), FloatValue(Float4E2M1, -6)},
+	} {
+		if got := Apply(Bitcast, c.want.DType, c.v); !got.Same(c.want) {
+			t.Errorf("%v as %v is %v, want %v", c.v, c.want.DType, got, c.want)
+		}
+	}
+	if e, err := NewBitcast(Int32, NewLoad(0, Float64)); err == nil {
+		t.Errorf("64 bits read as 32: %v", e)
+	}
+}
+
+// narrow lists the float types of at most 16 bits.
+func narrow() []DType {
+	return slices.DeleteFunc(DTypes(), func(d DType) bool { _, ok := d.Format(); return !ok })
+}
+
 // Rounding is to the nearest value, with ties to the even code; checked against neighbours.
 func TestRoundingIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SampledFrom([]DType{Float16, BFloat16, Float8E4M3, Float8E5M2}).Draw(t, "dtype")
-		ff := smallFloats[d]
-		code := uint16(rapid.IntRange(0, 1<<(ff.exp+ff.mant)-2).Draw(t, "code"))
+		d := rapid.SampledFrom(narrow()).Draw(t, "dtype")
+		ff := formats[d]
+		code := uint16(rapid.IntRange(0, int(ff.Last)-1).Draw(t, "code"))
 		lo, hi := ff.decode(code), ff.decode(code+1)
-		if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(hi, 0) {
-			return
-		}
 		part := rapid.Float64Range(0, 1).Draw(t, "part")
 		x := lo + (hi-lo)*part
 		want := code
-		if mid := lo + (hi-lo)/2; x > mid || x == mid && code%2 == 1 {
+		if mid := lo + (hi-lo)/2; x > mid || x == mid && (code%2 == 1 || ff.Unsigned) {
 			want = code + 1
 		}
 		if got := ff.encode(x); got != want {
@@ -59,14 +135,14 @@ func TestRoundingIsNearest(t *testing.T) {
 // Rounding without codes agrees with rounding through them, for values of every size.
 func TestRoundingAgreesWithCodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SampledFrom([]DType{Float16, BFloat16, Float8E4M3, Float8E5M2}).Draw(t, "dtype")
-		ff := smallFloats[d]
+		d := rapid.SampledFrom(narrow()).Draw(t, "dtype")
+		ff := formats[d]
 		x := rapid.Float64().Draw(t, "x")
 		if rapid.Bool().Draw(t, "near the format") {
 			x = math.Ldexp(rapid.Float64Range(-2, 2).Draw(t, "mantissa"), rapid.IntRange(-160, 130).Draw(t, "exponent"))
 		}
 		if rapid.Bool().Draw(t, "a tie") {
-			code := uint16(rapid.IntRange(0, 1<<(ff.exp+ff.mant)-2).Draw(t, "code"))
+			code := uint16(rapid.IntRange(0, int(ff.Last)-1).Draw(t, "code"))
 			x = (ff.decode(code) + ff.decode(code+1)) / 2
 		}
 		want := ff.decode(ff.encode(x))
@@ -334,23 +410,25 @@ func (testScope) LoopName(ref int) string    { return []string{"k", "j"}[ref] }
 
 func TestParse(t *testing.T) {
 	cases := map[string]string{
-		"x + y * 2":                       "x + y * float32(2)",
-		"(x + y) * x - -1":                "(x + y) * x - float32(-1)",
-		"sum(k) x * y + x":                "sum(k) (x * y) + x",
-		"(sum(k) x) * y":                  "(sum(k) (x)) * y",
-		"max(x, y)":                       "max(x, y)",
-		"max(k) x":                        "max(k) (x)",
-		"sum(k, j) (x + y)":               "sum(k, j) (x + y)",
-		"where(x < 0, 0, x)":              "where(x < float32(0), float32(0), x)",
-		"int64(x) + n % 3":                "int64(x) + n % int64(3)",
-		"int64(-9223372036854775808) + n": "int64(-9223372036854775808) + n",
-		"float32(inf) * x":                "float32(inf) * x",
-		"neg(x) / rsqrt(y)":               "neg(x) / rsqrt(y)",
-		"x - (y - x)":                     "x - (y - x)",
-		"at(k, n - 1, x * y) + x":         "at(k, n - int64(1), x * y) + x",
-		"at(k, 2, sum(j) x)":              "at(k, int64(2), sum(j) (x))",
-		"float32(x) + y":                  "x + y",
-		"where(2 > 1, x, y)":              "where(float64(2) > float64(1), x, y)",
+		"x + y * 2":                        "x + y * float32(2)",
+		"(x + y) * x - -1":                 "(x + y) * x - float32(-1)",
+		"sum(k) x * y + x":                 "sum(k) (x * y) + x",
+		"(sum(k) x) * y":                   "(sum(k) (x)) * y",
+		"max(x, y)":                        "max(x, y)",
+		"max(k) x":                         "max(k) (x)",
+		"sum(k, j) (x + y)":                "sum(k, j) (x + y)",
+		"where(x < 0, 0, x)":               "where(x < float32(0), float32(0), x)",
+		"int64(x) + n % 3":                 "int64(x) + n % int64(3)",
+		"int64(-9223372036854775808) + n":  "int64(-9223372036854775808) + n",
+		"float32(inf) * x":                 "float32(inf) * x",
+		"neg(x) / rsqrt(y)":                "neg(x) / rsqrt(y)",
+		"x - (y - x)":                      "x - (y - x)",
+		"at(k, n - 1, x * y) + x":          "at(k, n - int64(1), x * y) + x",
+		"x + float32(bitcast(n, float64))": "x + float32(bitcast(n, float64))",
+		"bitcast(x * y, int32)":            "bitcast(x * y, int32)",
+		"at(k, 2, sum(j) x)":               "at(k, int64(2), sum(j) (x))",
+		"float32(x) + y":                   "x + y",
+		"where(2 > 1, x, y)":               "where(float64(2) > float64(1), x, y)",
 	}
 	for text, want := range cases {
 		e, err := Parse(text, testScope{})
@@ -381,6 +459,9 @@ func TestParseErrors(t *testing.T) {
 		"at(x, 1, y)":                  `at takes a loop, not "x"`,
 		"at(k, x, y)":                  "the index of at: expected int64, found float32",
 		"at(k, 1)":                     `expected ","`,
+		"bitcast(x, int64)":            "float32 and int64 are not as wide as each other",
+		"bitcast(x, y)":                `bitcast takes an element type, not "y"`,
+		"bitcast(x)":                   `expected ","`,
 		"erf(complex64(1, 2))":         "erf is not defined on complex64",
 		"1.5 + n":                      "1.5 is not a value of int64",
 		"(x":                           `expected ")"`,
@@ -394,7 +475,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)", "at(k, n, x)"} {
+	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)", "at(k, n, x)", "bitcast(x, int32)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -29,8 +29,13 @@ func BoolValue(b bool) Value {
 	return Value{DType: Bool}
 }
 
-// Zero is the value 0 (or false) of a type.
-func Zero(d DType) Value { return Value{DType: d} }
+// Zero is the value 0 (or false) of a type, NaN in float8_e8m0, which has no 0.
+func Zero(d DType) Value {
+	if d == Float8E8M0 {
+		return Value{DType: d, F: math.NaN()}
+	}
+	return Value{DType: d}
+}
 
 // Bool says whether the value is true (not zero).
 func (v Value) Bool() bool { return v.I != 0 }
@@ -129,12 +134,13 @@ func Decode(d DType, b []byte) Value {
 	case Complex128:
 		v.F = math.Float64frombits(binary.LittleEndian.Uint64(b))
 		v.Im = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
-	case Float16, BFloat16:
-		v.F = NarrowValues(d)[binary.LittleEndian.Uint16(b)]
-	case Float8E4M3, Float8E5M2:
-		v.F = NarrowValues(d)[b[0]]
 	default:
-		v.I = wrap(d, loadInt(b, d.Size()))
+		if code := loadInt(b, d.Size()); d.IsFloat() {
+			values := NarrowValues(d)
+			v.F = values[code&int64(len(values)-1)]
+		} else {
+			v.I = wrap(d, code)
+		}
 	}
 	return v
 }
@@ -164,12 +170,12 @@ func (v Value) Encode(b []byte) {
 	case Complex128:
 		binary.LittleEndian.PutUint64(b, math.Float64bits(v.F))
 		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(v.Im))
-	case Float16, BFloat16:
-		binary.LittleEndian.PutUint16(b, smallFloats[v.DType].encode(v.F))
-	case Float8E4M3, Float8E5M2:
-		b[0] = byte(smallFloats[v.DType].encode(v.F))
 	default:
-		storeInt(b, v.DType.Size(), v.I)
+		code := v.I
+		if v.DType.IsFloat() {
+			code = int64(formats[v.DType].encode(v.F))
+		}
+		storeInt(b, v.DType.Size(), code)
 	}
 }
 
@@ -186,27 +192,24 @@ func storeInt(b []byte, size int, i int64) {
 	}
 }
 
-// Lowest is the least value of a type: -inf for floats, the minimum for integers, false for booleans.
+// Lowest is the least value of a type: -inf for floats that have it, the minimum for other types, false for booleans.
 func Lowest(d DType) Value {
 	switch dtypes[d].class {
 	case classFloat:
-		if smallFloats[d].finite {
-			return FloatValue(d, -448)
-		}
-		return FloatValue(d, math.Inf(-1))
+		lo, _ := infinities(d)
+		return Value{DType: d, F: lo}
 	case classInt:
 		return IntValue(d, -1<<(dtypes[d].bits-1))
 	}
 	return Zero(d)
 }
 
-// Highest is the greatest value of a type: +inf for floats, the maximum for integers, true for booleans.
+// Highest is the greatest value of a type: +inf for floats that have it, the maximum for other types, true for booleans.
 func Highest(d DType) Value {
 	switch dtypes[d].class {
 	case classFloat:
-		v := Lowest(d)
-		v.F = -v.F
-		return v
+		_, hi := infinities(d)
+		return Value{DType: d, F: hi}
 	case classInt:
 		return IntValue(d, 1<<(dtypes[d].bits-1)-1)
 	case classUInt:
@@ -215,6 +218,14 @@ func Highest(d DType) Value {
 		return BoolValue(true)
 	}
 	return Zero(d)
+}
+
+// infinities gives a float type's infinities, its least and greatest value where it has none.
+func infinities(d DType) (lo, hi float64) {
+	if f, narrow := formats[d]; narrow && !f.Infinite() {
+		return d.Limits()
+	}
+	return math.Inf(-1), math.Inf(1)
 }
 
 // Identity is the neutral element of a monoid operator on a type.

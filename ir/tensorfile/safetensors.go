@@ -22,7 +22,8 @@ var safetensorsTags = map[scalar.DType]string{
 	scalar.Int8: "I8", scalar.Int16: "I16", scalar.Int32: "I32", scalar.Int64: "I64",
 	scalar.UInt8: "U8", scalar.UInt16: "U16", scalar.UInt32: "U32", scalar.UInt64: "U64",
 	scalar.Float16: "F16", scalar.BFloat16: "BF16", scalar.Float32: "F32", scalar.Float64: "F64",
-	scalar.Float8E4M3: "F8_E4M3", scalar.Float8E5M2: "F8_E5M2",
+	scalar.Float8E4M3: "F8_E4M3", scalar.Float8E5M2: "F8_E5M2", scalar.Float8E8M0: "F8_E8M0",
+	scalar.Float8E4M3FNUZ: "F8_E4M3FNUZ", scalar.Float8E5M2FNUZ: "F8_E5M2FNUZ",
 	scalar.Complex64: "C64",
 }
 
@@ -210,7 +211,7 @@ func tagDType(tag string) (scalar.DType, error) {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F16, BF16, F32, F64 or C64, found %q", tag)
+	return 0, fmt.Errorf("dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ, F16, BF16, F32, F64 or C64, found %q", tag)
 }
 
 // checkPlaces makes sure that the tensors fill the room, without holes or overlaps, as the format demands.

@@ -17,8 +17,8 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Tensor is a value in memory: elements little-endian, row-major and contiguous, booleans as bytes 0 or 1, 4-bit integers a byte
-// each. A nil or empty Shape is a scalar, one element.
+// Tensor is a value in memory: elements little-endian, row-major and contiguous, booleans as bytes 0 or 1, elements narrower than a
+// byte a byte each, integers extended. A nil or empty Shape is a scalar, one element.
 type Tensor struct {
 	DType scalar.DType
 	Shape []int64
@@ -36,7 +36,7 @@ func (t Tensor) Len() (int64, error) {
 }
 
 // Check tells whether the tensor is well formed: a valid dtype, as many bytes as dtype and shape call for, and only values that
-// the dtype has (booleans 0 or 1, 4-bit integers in range).
+// the dtype has (booleans 0 or 1, elements narrower than a byte in range).
 func (t Tensor) Check() error {
 	size, err := byteSize(t.DType, t.Shape)
 	if err != nil {
@@ -54,18 +54,18 @@ func (t Tensor) SHA256() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// held is the dtype that files hold a tensor as: elements of 4 bits are bytes.
+// held is the dtype that files hold a tensor as: elements narrower than a byte, numbers or the codes of floats, are bytes.
 func held(d scalar.DType) scalar.DType {
-	switch d {
-	case scalar.Int4:
+	switch {
+	case d.Bits() >= 8:
+		return d
+	case d.IsSigned():
 		return scalar.Int8
-	case scalar.UInt4:
-		return scalar.UInt8
 	}
-	return d
+	return scalar.UInt8
 }
 
-// As gives a tensor from a file the dtype that a program wants, if that is one of 4 bits, which files hold as bytes; else the
+// As gives a tensor from a file the dtype that a program wants, if that is narrower than a byte, which files hold as bytes; else the
 // tensor as it is. A byte that is no such number is an error.
 func (t Tensor) As(want scalar.DType) (Tensor, error) {
 	if want == t.DType || held(want) != t.DType {
@@ -78,14 +78,15 @@ func (t Tensor) As(want scalar.DType) (Tensor, error) {
 // checkValues refuses bytes that are no value of a dtype narrower than a byte.
 func checkValues(dtype scalar.DType, data []byte) error {
 	bias, limit := byte(0), byte(1)
-	switch dtype {
-	case scalar.Bool:
-	case scalar.Int4:
-		bias, limit = 8, 15
-	case scalar.UInt4:
-		limit = 15
-	default:
+	switch {
+	case dtype.IsBool():
+	case dtype.Bits() >= 8:
 		return nil
+	default:
+		limit = 1<<dtype.Bits() - 1
+	}
+	if dtype.IsSigned() {
+		bias = 1 << (dtype.Bits() - 1)
 	}
 	for i, b := range data {
 		if b+bias > limit {
@@ -97,7 +98,7 @@ func checkValues(dtype scalar.DType, data []byte) error {
 
 // byteSize is the number of bytes of a tensor; dimensions are checked in any order, so an empty tensor may have others of any size.
 func byteSize(dtype scalar.DType, shape []int64) (int64, error) {
-	if dtype == scalar.Invalid || dtype > scalar.UInt4 {
+	if !dtype.Valid() {
 		return 0, fmt.Errorf("expected a dtype, found %s", dtype)
 	}
 	total, empty := uint64(dtype.Size()), false

@@ -1,26 +1,50 @@
 package rewrite
 
-import "tensortapestry.org/tapc/ir/scalar"
+import (
+	"math"
 
-// mantissa is the number of significant bits of a real float type, and exponents its range: the least exponent of a
-// subnormal and the greatest exponent of a finite number, in powers of two. Sources: IEEE 754-2019 table 3.5; for bfloat16
-// and the two eight-bit types the OCP 8-bit floating point specification, section 5.
-var floatForm = map[scalar.DType]struct{ mantissa, least, greatest int }{
-	scalar.Float8E4M3: {4, -9, 8},
-	scalar.Float8E5M2: {3, -16, 15},
-	scalar.Float16:    {11, -24, 15},
-	scalar.BFloat16:   {8, -133, 127},
-	scalar.Float32:    {24, -149, 127},
-	scalar.Float64:    {53, -1074, 1023},
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// floatForm is what a real float type has: significant bits, the least exponent of a subnormal and the greatest exponent of a finite
+// number, in powers of two, and which special numbers. Source for float32 and float64: IEEE 754-2019 table 3.5.
+type floatForm struct {
+	mantissa, least, greatest int
+	infinite, nan, signed     bool // signed: it has negative numbers and -0
+}
+
+func formOf(d scalar.DType) floatForm {
+	switch d {
+	case scalar.Float32:
+		return floatForm{24, -149, 127, true, true, true}
+	case scalar.Float64:
+		return floatForm{53, -1074, 1023, true, true, true}
+	}
+	f, _ := d.Format()
+	_, most := d.Limits()
+	form := floatForm{f.Mantissa + 1, 1 - f.Bias - f.Mantissa, math.Ilogb(most), f.Infinite(), f.HasNaN(), f.HasNegativeZero()}
+	if f.Unsigned {
+		form.least = -f.Bias
+	}
+	return form
 }
 
 // Embeds says whether every value of type a is a value of type b that scalar.Convert keeps: b has all integers, or all
 // floats, of a, with infinities, NaN and the sign of zero.
 func Embeds(a, b scalar.DType) bool {
-	fa, fb := floatForm[a], floatForm[b]
-	switch {
-	case a == b:
+	if a == b {
 		return true
+	}
+	fa, fb := floatForm{}, floatForm{}
+	if a.IsFloat() {
+		fa = formOf(a)
+	}
+	if b.IsFloat() {
+		fb = formOf(b)
+	}
+	switch {
+	case b == scalar.Float8E8M0: // it has no 0
+		return false
 	case a.IsBool():
 		return b.IsInt() || b.IsFloat()
 	case a.IsInt() && b.IsInt():
@@ -28,7 +52,7 @@ func Embeds(a, b scalar.DType) bool {
 	case a.IsInt() && b.IsFloat():
 		return intBits(a) <= fb.mantissa && intBits(a) <= fb.greatest
 	case a.IsFloat() && b.IsFloat():
-		special := b != scalar.Float8E4M3 // it has no infinity
+		special := (fb.infinite || !fa.infinite) && (fb.nan || !fa.nan) && (fb.signed || !fa.signed)
 		return special && fa.mantissa <= fb.mantissa && fa.least >= fb.least && fa.greatest <= fb.greatest
 	}
 	return false

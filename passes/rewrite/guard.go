@@ -208,8 +208,8 @@ func ofType(doc string, is func(scalar.DType) bool) predicate {
 var predicates = map[string]predicate{
 	"boolean": ofType("its elements are booleans", scalar.DType.IsBool),
 	"integer": ofType("its elements are integers", scalar.DType.IsInt),
-	"float":   ofType("its elements are real floats", scalar.DType.IsFloat),
-	"real":    ofType("its elements are integers or real floats", func(d scalar.DType) bool { return d.IsInt() || d.IsFloat() }),
+	"float":   ofType("its elements are real floats", scalar.DType.IsFraction),
+	"real":    ofType("its elements are integers or real floats", scalar.DType.IsReal),
 	"once": {1, "the matched use is its only one, and it is not observed", func(s *Site, args []selOf) bool {
 		return s.Once(args[0](s).Tensor)
 	}},

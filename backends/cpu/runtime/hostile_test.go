@@ -173,8 +173,8 @@ func TestWrongInputs(t *testing.T) {
 			}
 			fail(t, dir, add, 1, want, args...)
 		}
-		fail(t, dir, copies, 1, "expected -8 to 7 in an int4 tensor, found -9 at element 104", "--random", "1", "--input", "int4=int4.npy")
-		fail(t, dir, build(t, c, "copy.c", true, "-DFLAGS"), 1, "expected 0 or 1 in a boolean tensor, found 2 at element 2", "--input", "flags=bool.npy")
+		fail(t, dir, copies, 1, "expected -8 to 7 in a tensor of int4, found -9 at element 104", "--random", "1", "--input", "int4=int4.npy")
+		fail(t, dir, build(t, c, "copy.c", true, "-DFLAGS"), 1, "expected 0 to 1 in a tensor of boolean, found 2 at element 2", "--input", "flags=bool.npy")
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 
 // Random gives the row-major little-endian bytes of the n elements that an executable makes for an input of this
 // dtype and name under --random seed. The function is defined at the head of csrc/random.c: element i depends on seed,
-// name and i alone. Floats are uniform in [-1, 1) and exact, signed integers -8 to 7, unsigned ones 0 to 15. It panics on an
+// name and i alone. Floats are uniform in [-1, 1) and exact, signed integers -8 to 7, unsigned ones 0 to 15, those of 2 bits
+// any. It panics on an
 // invalid dtype and gives nothing for n < 1.
 func Random(dtype scalar.DType, seed uint64, name string, n int64) []byte {
 	if dtype.Size() == 0 {
@@ -57,21 +58,24 @@ func appendRandom(out []byte, dtype scalar.DType, key, i uint64) []byte {
 		return appendFloat64(out, u)
 	case scalar.Float32:
 		return appendFloat32(out, u)
-	case scalar.Float16:
-		return binary.LittleEndian.AppendUint16(out, uint16(smallBits(unit(u, 11), 15, 10, 15)))
-	case scalar.BFloat16:
-		return binary.LittleEndian.AppendUint16(out, uint16(smallBits(unit(u, 8), 15, 7, 127)))
-	case scalar.Float8E4M3:
-		return append(out, byte(smallBits(unit(u, 4), 7, 3, 7)))
-	case scalar.Float8E5M2:
-		return append(out, byte(smallBits(unit(u, 3), 7, 2, 15)))
 	case scalar.Complex64:
 		return appendFloat32(appendFloat32(out, draw(key, 2*i)), draw(key, 2*i+1))
 	case scalar.Complex128:
 		return appendFloat64(appendFloat64(out, draw(key, 2*i)), draw(key, 2*i+1))
-	default:
-		return appendInteger(out, dtype, u)
+	case scalar.Float8E8M0:
+		return appendValue(out, scalar.FloatValue(dtype, math.Ldexp(1, int(u>>60)-8)))
 	}
+	if f, ok := dtype.Format(); ok {
+		return appendValue(out, scalar.FloatValue(dtype, unit(u, uint(f.Mantissa)+1)))
+	}
+	return appendValue(out, integer(dtype, u))
+}
+
+func appendValue(out []byte, v scalar.Value) []byte {
+	n := len(out)
+	out = append(out, make([]byte, v.DType.Size())...)
+	v.Encode(out[n:])
+	return out
 }
 
 func appendFloat32(out []byte, u uint64) []byte {
@@ -82,28 +86,13 @@ func appendFloat64(out []byte, u uint64) []byte {
 	return binary.LittleEndian.AppendUint64(out, math.Float64bits(unit(u, 53)))
 }
 
-func appendInteger(out []byte, dtype scalar.DType, u uint64) []byte {
-	value := u >> 60
-	if dtype.IsBool() {
-		value = u >> 63
-	} else if dtype.IsSigned() {
-		value -= 8 // modulo 2^64: the low bytes are the two's complement
+func integer(dtype scalar.DType, u uint64) scalar.Value {
+	bits := min(4, dtype.Bits())
+	switch {
+	case dtype.IsBool():
+		return scalar.BoolValue(u>>63 != 0)
+	case dtype.IsSigned():
+		return scalar.IntValue(dtype, int64(u>>(64-bits))-1<<(bits-1))
 	}
-	var word [8]byte
-	binary.LittleEndian.PutUint64(word[:], value)
-	return append(out, word[:dtype.Size()]...)
-}
-
-// smallBits encodes a value that a narrow float holds exactly: its sign bit's position, stored mantissa bits, exponent bias.
-func smallBits(value float64, sign, mantissa, bias uint) uint {
-	if value == 0 {
-		return 0
-	}
-	fraction, exponent := math.Frexp(math.Abs(value)) // fraction in [0.5, 1)
-	significand := uint(math.Ldexp(fraction, int(mantissa)+1))
-	bits := (uint(exponent-1)+bias)<<mantissa | significand&(1<<mantissa-1)
-	if value < 0 {
-		bits |= 1 << sign
-	}
-	return bits
+	return scalar.IntValue(dtype, int64(u>>(64-bits)))
 }

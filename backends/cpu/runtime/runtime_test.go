@@ -2,6 +2,7 @@ package rt
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,11 +96,35 @@ func TestRandomValues(t *testing.T) {
 	}
 }
 
+// The run-time library reads every code of a narrow float as package scalar does.
+func TestFormatsAreTheSameInC(t *testing.T) {
+	out := succeed(t, t.TempDir(), build(t, one(t, plain), "codes.c", false))
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, d := range scalar.DTypes() {
+		if _, ok := d.Format(); !ok {
+			continue
+		}
+		for code, v := range scalar.NarrowValues(d) {
+			bits := math.Float64bits(v)
+			if math.IsNaN(v) {
+				bits = 0
+			}
+			if want := fmt.Sprintf("%v %d %d", d, code, bits); len(lines) == 0 || lines[0] != want {
+				t.Fatalf("%q, want %q: %v", lines[0], want, v)
+			}
+			lines = lines[1:]
+		}
+	}
+	if len(lines) > 0 {
+		t.Errorf("unexpected: %q", lines[0])
+	}
+}
+
 // Every float is in [-1, 1) and the mean and spread are those of the uniform distribution.
 func TestRandomDistribution(t *testing.T) {
 	const n = 4096
 	for _, dtype := range scalar.DTypes() {
-		if !dtype.IsFloat() {
+		if !dtype.IsFraction() {
 			continue
 		}
 		data, sum, squares := Random(dtype, 3, "x", n), 0.0, 0.0
@@ -111,11 +136,14 @@ func TestRandomDistribution(t *testing.T) {
 			sum += v
 			squares += v * v
 		}
-		precision := map[scalar.DType]float64{scalar.Float8E4M3: 1. / 16, scalar.Float8E5M2: 1. / 8}[dtype] // steps are coarse: the mean is half a step low
-		if mean := sum/n + precision; mean < -0.03 || mean > 0.03 {
+		step := 0.0
+		if f, ok := dtype.Format(); ok { // steps are coarse: the mean is half a step low
+			step = math.Ldexp(1, -f.Mantissa)
+		}
+		if mean := sum/n + step/2; mean < -0.03 || mean > 0.03 {
 			t.Errorf("%s: mean %v", dtype, mean)
 		}
-		if spread := squares / n; spread < 0.31 || spread > 0.37 {
+		if spread := squares/n - step*step/6; spread < 0.31 || spread > 0.36 {
 			t.Errorf("%s: mean square %v, want about 1/3", dtype, spread)
 		}
 	}

@@ -183,6 +183,10 @@ func (b *binder) bindType(o *OperandDecl, t scalar.DType, at string) error {
 // deriveTypes finds the type variables that are functions of others, and checks those that an operand has bound already.
 func (b *binder) deriveTypes() error {
 	for _, v := range b.decl.Types {
+		wide, have := b.types[v.Wide], b.types[v.Name]
+		if wide.Valid() && have.Valid() && wide.Bits() != have.Bits() {
+			return refuse("/body", fmt.Sprintf("a dtype as wide as %v", wide), have.String(), "kernel %s: wrong dtype for %s", b.decl.Name, v.Name)
+		}
 		of, ok := b.types[v.Of]
 		if v.Of == "" || !ok {
 			continue

@@ -67,11 +67,14 @@ func (d *Decl) checkTypes() error {
 		if slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == v.Name }) {
 			return fmt.Errorf("type variable %s is declared twice", v.Name)
 		}
-		if v.Of == "" {
-			continue
+		earlier := func(name string) bool {
+			return name == "" || slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == name })
 		}
-		if !slices.ContainsFunc(d.Types[:i], func(w TypeVar) bool { return w.Name == v.Of }) {
+		if !earlier(v.Of) {
 			return fmt.Errorf("type variable %s: expected an earlier type variable in %s(…), found %q", v.Name, v.Class, v.Of)
+		}
+		if !earlier(v.Wide) {
+			return fmt.Errorf("type variable %s: expected an earlier type variable that it is as wide as, found %q", v.Name, v.Wide)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (in *Instance) flops(e *scalar.Expr) float64 {
 // weight is what an operator counts: about what a good implementation of it takes, in additions.
 func weight(e *scalar.Expr) float64 {
 	switch {
-	case e.Op <= scalar.Attr, e.Op == scalar.Where, e.Op == scalar.Cast, len(e.Args) > 0 && e.Args[0].Type == scalar.Int64 && onLoops(e):
+	case e.Op <= scalar.Attr, e.Op == scalar.Where, e.Op == scalar.Cast, e.Op == scalar.Bitcast, len(e.Args) > 0 && e.Args[0].Type == scalar.Int64 && onLoops(e):
 		return 0
 	case e.Op == scalar.Sqrt || e.Op == scalar.Rsqrt || e.Op == scalar.Div || e.Op == scalar.Rem || e.Op == scalar.Mod:
 		return 4

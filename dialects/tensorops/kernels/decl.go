@@ -91,20 +91,21 @@ type IndexItem struct {
 func (x IndexItem) name() string { return x.Dim + x.Group }
 
 // TypeVar is a type variable with the element types it may stand for: those of a class, or the one that a function gives for
-// the variable Of.
+// the variable Of. Its types have as many bits as those of the variable Wide, if that is not "".
 type TypeVar struct {
 	Name  string
 	Class string
 	Of    string
+	Wide  string
 }
 
 // classes are the names for sets of element types.
 var classes = map[string]func(scalar.DType) bool{
 	"any":      func(d scalar.DType) bool { return d != scalar.Invalid },
 	"numeric":  scalar.DType.IsNumeric,
-	"real":     func(d scalar.DType) bool { return d.IsInt() || d.IsFloat() },
-	"float":    func(d scalar.DType) bool { return d.IsFloat() || d.IsComplex() },
-	"fraction": scalar.DType.IsFloat,
+	"real":     scalar.DType.IsReal,
+	"float":    func(d scalar.DType) bool { return d.IsFraction() || d.IsComplex() },
+	"fraction": scalar.DType.IsFraction,
 	"complex":  scalar.DType.IsComplex,
 	"part":     func(d scalar.DType) bool { return d == scalar.Float32 || d == scalar.Float64 },
 	"integer":  scalar.DType.IsInt,
@@ -114,7 +115,7 @@ var classes = map[string]func(scalar.DType) bool{
 	"ordered":  func(d scalar.DType) bool { return d != scalar.Invalid && !d.IsComplex() },
 	"byte":     func(d scalar.DType) bool { return d.IsInt() && d.Bits() <= 8 },
 	"narrow": func(d scalar.DType) bool {
-		return d.IsInt() && d.Bits() <= 16 || d == scalar.Int32 || d.IsFloat() && d.Bits() == 8
+		return d.IsInt() && d.Bits() <= 16 || d == scalar.Int32 || d.IsFraction() && d.Bits() <= 8
 	},
 }
 

@@ -99,6 +99,9 @@ func (d *Decl) Page() (*Page, error) {
 
 func (v TypeVar) page() PageType {
 	p := PageType{Name: v.Name, Class: v.Class, DTypes: []string{}}
+	if v.Wide != "" {
+		p.Class += ", as wide as " + v.Wide
+	}
 	if v.Of != "" {
 		p.Class += "(" + v.Of + ")"
 		return p

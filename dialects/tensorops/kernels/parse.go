@@ -185,13 +185,14 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// parseType reads "T: numeric" or "W: wide(T)".
+// parseType reads "T: numeric", "U: any as wide as T" or "W: wide(T)".
 func parseType(s string) (TypeVar, error) {
 	name, class, ok := strings.Cut(s, ":")
 	v := TypeVar{Name: strings.TrimSpace(name), Class: strings.TrimSpace(class)}
 	if !ok || !isName(v.Name) {
 		return v, fmt.Errorf("expected NAME: CLASS, found %q", s)
 	}
+	v.Class, v.Wide, _ = strings.Cut(v.Class, " as wide as ")
 	if f, of, ok := strings.Cut(v.Class, "("); ok && strings.HasSuffix(of, ")") {
 		v.Class, v.Of = f, strings.TrimSpace(strings.TrimSuffix(of, ")"))
 		if typeFunctions[f] == nil {

@@ -126,10 +126,12 @@ func (s *sampler) chooseTypes(t scalar.DType) bool {
 		}
 		if i > 0 || t == scalar.Invalid {
 			all := scalar.DTypes()
-			if slices.ContainsFunc(s.of.Types, v.Allows) {
+			wide := s.types[v.Wide]
+			allowed := func(d scalar.DType) bool { return v.Allows(d) && (!wide.Valid() || d.Bits() == wide.Bits()) }
+			if slices.ContainsFunc(s.of.Types, allowed) {
 				all = s.of.Types
 			}
-			for t = scalar.Invalid; !v.Allows(t); {
+			for t = scalar.Invalid; !allowed(t); {
 				t = all[s.rnd.IntN(len(all))]
 			}
 		}

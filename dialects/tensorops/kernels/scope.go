@@ -373,15 +373,13 @@ func (s bodyScope) saturate(args []string) (*scalar.Expr, error) {
 		return nil, fmt.Errorf("saturate: unknown name %q or %q", args[0], args[1])
 	}
 	from := e.Type
-	lo, hi := limits(to)
 	switch {
 	case from == to && !to.IsFloat() || to == scalar.Bool || from == scalar.Bool || to.IsComplex() || from.IsComplex() || to.IsInt() && from.IsFloat():
 		return scalar.NewCast(to, e), nil
-	case to.IsFloat() && (from.IsInt() || hi.F >= from.MaxFinite()):
-		return clamp(scalar.NewCast(to, e), lo, hi), nil
 	case to.IsFloat():
-		return scalar.NewCast(to, clamp(e, scalar.FloatValue(from, lo.F), scalar.FloatValue(from, hi.F))), nil
+		return saturateFloat(e, to), nil
 	}
+	lo, hi := scalar.Lowest(to), scalar.Highest(to)
 	return scalar.NewCast(to, clamp(e, clip(lo, from), clip(hi, from))), nil
 }
 
@@ -389,15 +387,17 @@ func clamp(e *scalar.Expr, lo, hi scalar.Value) *scalar.Expr {
 	return must(scalar.Max, must(scalar.Min, e, scalar.NewConst(hi)), scalar.NewConst(lo))
 }
 
-// limits gives the least and the greatest finite value of a type.
-func limits(d scalar.DType) (lo, hi scalar.Value) {
-	if !d.IsFloat() {
-		return scalar.Lowest(d), scalar.Highest(d)
+// saturateFloat converts to a float type by way of one that holds all numbers of both, where it is cut off.
+func saturateFloat(e *scalar.Expr, to scalar.DType) *scalar.Expr {
+	wide := scalar.Float32
+	switch _, narrow := to.Format(); {
+	case e.Type.IsInt() && !narrow: // no integer is too great
+		return scalar.NewCast(to, e)
+	case e.Type.IsInt() || e.Type == scalar.Float64 || to == scalar.Float64:
+		wide = scalar.Float64
 	}
-	hi = scalar.FloatValue(d, d.MaxFinite())
-	lo = hi
-	lo.F = -hi.F
-	return lo, hi
+	lo, hi := to.Limits()
+	return scalar.NewCast(to, clamp(scalar.NewCast(wide, e), scalar.FloatValue(wide, lo), scalar.FloatValue(wide, hi)))
 }
 
 // clip gives an integer value in another integer type, at that type's limit if it is beyond.

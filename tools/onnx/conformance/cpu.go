@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -98,8 +99,15 @@ func execute(ctx context.Context, exe, dir string, g *ir.Graph, in map[string]te
 		if err != nil {
 			return nil, err
 		}
-		got[o.Name], err = f.Load(f.Tensors()[0].Name)
+		x, err := f.Load(f.Tensors()[0].Name)
 		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		want, err := scalar.ParseDType(tensorops.TensorOf(g, o.Tensor).DType)
+		if err == nil {
+			got[o.Name], err = x.As(want)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -131,8 +131,8 @@ void tapc_archive_close(tapc_archive *archive) {
 static int check_want(const tapc_layout *layout, const tapc_tensor *want, tapc_fault *fault) {
   char expected[512], found[512];
   const tapc_dtype_info *w = tapc_dtype_of(want->dtype), *l = tapc_dtype_of(layout->dtype);
-  int nibble = w->tag == l->tag && (want->dtype == TAPC_I4 || want->dtype == TAPC_U4); // files hold these as bytes
-  if (layout->dtype != want->dtype && !nibble)
+  int held = w->bits < 8 && layout->dtype == (w->kind == 'i' ? TAPC_I8 : TAPC_U8); // files hold these as bytes
+  if (layout->dtype != want->dtype && !held)
     return tapc_fail(fault, TAPC_INPUT, "dtype: expected %s, found %s", w->name, l->name);
   int same = layout->rank == want->rank;
   for (int i = 0; same && i < want->rank; i++) same = layout->shape[i] == want->shape[i];
@@ -178,15 +178,13 @@ static int from_fortran(const tapc_layout *layout, unsigned char *data, tapc_fau
 
 // Values that the element type does not have would be undefined behaviour in a kernel.
 static int check_values(const tapc_tensor *want, const unsigned char *data, tapc_fault *fault) {
-  const char *expected = want->dtype == TAPC_BOOL ? "0 or 1 in a boolean tensor" : NULL;
-  if (want->dtype == TAPC_I4) expected = "-8 to 7 in an int4 tensor";
-  if (want->dtype == TAPC_U4) expected = "0 to 15 in a uint4 tensor";
-  if (!expected) return 0;
-  unsigned bias = want->dtype == TAPC_I4 ? 8 : 0, limit = want->dtype == TAPC_BOOL ? 1 : 15;
+  const tapc_dtype_info *info = tapc_dtype_of(want->dtype);
+  if (want->dtype != TAPC_BOOL && info->bits >= 8) return 0;
+  unsigned limit = want->dtype == TAPC_BOOL ? 1 : (1u << info->bits) - 1, bias = info->kind == 'i' ? limit / 2 + 1 : 0;
   for (size_t i = 0; i < want->bytes; i++)
     if ((unsigned char)(data[i] + bias) > limit)
-      return tapc_fail(fault, TAPC_INPUT, "expected %s, found %d at element %zu", expected,
-                       bias ? (int)(signed char)data[i] : (int)data[i], i);
+      return tapc_fail(fault, TAPC_INPUT, "expected %d to %u in a tensor of %s%s, found %d at element %zu", -(int)bias, limit - bias,
+                       info->name, info->kind == 'f' ? " codes" : "", bias ? (int)(signed char)data[i] : (int)data[i], i);
   return 0;
 }
 

@@ -50,13 +50,25 @@ typedef struct tapc_dtype_info {
   const char *name;    // the compiler's name: "float32"
   const char *descr;   // NumPy's: "<f4"; NULL when .npy cannot hold it
   const char *tag;     // safetensors': "F32"; NULL when .safetensors cannot hold it
+  unsigned char bits;  // of an element's value
   unsigned char size;  // bytes of an element
   unsigned char unit;  // bytes of what byte order applies to
   char kind;           // b, i, u, f or c
   unsigned char digits; // decimal digits that tell any two values apart
 } tapc_dtype_info;
 
+// A float of at most 16 bits: a sign bit, unless it is unsigned, then exponent and mantissa. The codes up to last are the finite
+// magnitudes in order; behind them stand infinity, if the format has it, and NaN.
+typedef struct tapc_float_format {
+  unsigned char exponent, mantissa;
+  unsigned char bias, infinite;
+  unsigned short last;
+  unsigned char has_sign; // 0: unsigned, a power of two without subnormals
+  unsigned char minus;    // what the code of the sign alone is: '0' for -0, 'n' for NaN
+} tapc_float_format;
+
 const tapc_dtype_info *tapc_dtype_of(int dtype); // NULL when not a dtype
+const tapc_float_format *tapc_float_of(int dtype); // NULL when not a float of at most 16 bits
 int64_t tapc_load_int(int dtype, const void *element);   // kinds b and i
 uint64_t tapc_load_uint(int dtype, const void *element); // kind u
 double tapc_load_float(int dtype, const void *element);  // kind f, or a component of kind c

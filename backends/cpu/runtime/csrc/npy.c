@@ -113,9 +113,9 @@ static int parse_descr(const char *descr, tapc_layout *layout, tapc_fault *fault
   char order = '<';
   const char *type = descr;
   if (*type && strchr("<>=|", *type)) order = *type++;
-  for (int d = TAPC_BOOL; d < TAPC_I4; d++) {
+  for (int d = TAPC_BOOL; d < TAPC_DTYPES; d++) {
     const tapc_dtype_info *info = tapc_dtype_of(d);
-    if (!info->descr || strcmp(info->descr + 1, type)) continue;
+    if (info->bits < 8 || !info->descr || strcmp(info->descr + 1, type)) continue;
     layout->dtype = d;
     layout->swap = order == '>' && info->unit > 1;
     return 0;

@@ -5,11 +5,12 @@
 // with all arithmetic modulo 2^64, i the row-major position from 0, fnv the 64-bit FNV-1a hash of the name's bytes, and mix
 // the finisher of SplitMix64 (Steele, Lea, Flood 2014). From the draw's top bits:
 //     float with p bits of precision   (u >> (64 - p)) * 2^(1-p) - 1: uniform in [-1, 1), every value exact
-//     signed integer                   (u >> 60) - 8: -8 to 7
-//     unsigned integer                 u >> 60: 0 to 15
+//     signed integer                   (u >> 60) - 8: -8 to 7; int2 (u >> 62) - 2: -2 to 1
+//     unsigned integer                 u >> 60: 0 to 15; uint2 u >> 62: 0 to 3
 //     boolean                          u >> 63
 //     complex                          real part from draw 2i, imaginary part from draw 2i + 1
-// p is 53 for float64, 24 float32, 11 float16, 8 bfloat16, 4 float8_e4m3, 3 float8_e5m2.
+//     float8_e8m0                      2^((u >> 60) - 8): 2^-8 to 2^7
+// p is the number of stored mantissa bits and one: 53 for float64, 24 float32, 11 float16, 4 float8_e4m3.
 #include <string.h>
 
 #include "internal.h"
@@ -34,14 +35,13 @@ static double real(uint64_t u, int precision) {
   return (double)(int64_t)(u >> (64 - precision)) / (double)((uint64_t)1 << (precision - 1)) - 1.0;
 }
 
-// The bits of a value that a narrow float with `mantissa` stored bits holds exactly, as a normal number or 0.
-static unsigned small_bits(double value, int sign_bit, int mantissa, int bias) {
-  unsigned sign = value < 0 ? 1u << sign_bit : 0;
+// The code of a value that a narrow float holds exactly.
+static unsigned small_bits(double value, const tapc_float_format *f) {
+  unsigned sign = value < 0 ? 1u << (f->exponent + f->mantissa) : 0, exponent = f->bias;
   if (value == 0) return 0;
   if (value < 0) value = -value;
-  for (; value < 1; value *= 2) bias--;
-  unsigned significand = (unsigned)(value * (1u << mantissa));
-  return sign | (unsigned)bias << mantissa | (significand & ((1u << mantissa) - 1));
+  for (; value < 1 && exponent > 1; value *= 2) exponent--;
+  return sign | ((exponent << f->mantissa) + (unsigned)(value * (1u << f->mantissa)) - (1u << f->mantissa));
 }
 
 static void put_single(unsigned char *to, uint64_t u) {
@@ -55,20 +55,23 @@ static void put_double(unsigned char *to, uint64_t u) {
 }
 
 static void put_integer(unsigned char *to, uint64_t u, const tapc_dtype_info *info) {
-  int64_t value = info->kind == 'b' ? (int64_t)(u >> 63) : (int64_t)(u >> 60) - (info->kind == 'i' ? 8 : 0);
+  int shift = info->kind == 'b' ? 63 : info->bits == 2 ? 62 : 60;
+  int64_t value = (int64_t)(u >> shift) - (info->kind == 'i' ? (int64_t)1 << (63 - shift) : 0);
   memcpy(to, &value, info->size);
+}
+
+static void put_small(unsigned char *to, uint64_t u, const tapc_float_format *f, size_t size) {
+  unsigned code = f->has_sign ? small_bits(real(u, f->mantissa + 1), f) : (unsigned)(u >> 60) + f->bias - 8;
+  uint16_t half = (uint16_t)code;
+  memcpy(to, &half, size);
 }
 
 static void put_random(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
   uint64_t u = draw(key, i);
-  uint16_t half;
+  const tapc_float_format *format = tapc_float_of(dtype);
   switch (dtype) {
   case TAPC_F64: put_double(to, u); return;
   case TAPC_F32: put_single(to, u); return;
-  case TAPC_F16: half = (uint16_t)small_bits(real(u, 11), 15, 10, 15); break;
-  case TAPC_BF16: half = (uint16_t)small_bits(real(u, 8), 15, 7, 127); break;
-  case TAPC_F8E4M3: *to = (unsigned char)small_bits(real(u, 4), 7, 3, 7); return;
-  case TAPC_F8E5M2: *to = (unsigned char)small_bits(real(u, 3), 7, 2, 15); return;
   case TAPC_C64:
     put_single(to, draw(key, 2 * i));
     put_single(to + 4, draw(key, 2 * i + 1));
@@ -77,9 +80,10 @@ static void put_random(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
     put_double(to, draw(key, 2 * i));
     put_double(to + 8, draw(key, 2 * i + 1));
     return;
-  default: put_integer(to, u, tapc_dtype_of(dtype)); return;
+  default: break;
   }
-  memcpy(to, &half, 2);
+  if (format) put_small(to, u, format, tapc_dtype_of(dtype)->size);
+  else put_integer(to, u, tapc_dtype_of(dtype));
 }
 
 void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory) {

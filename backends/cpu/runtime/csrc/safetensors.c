@@ -148,13 +148,13 @@ static int take_numbers(json *j, int64_t *numbers, int room, int *n) {
 static int take_dtype(json *j, tapc_layout *layout) {
   char *tag;
   if (take_string(j, &tag, "an element type such as \"F32\"")) return j->fault->status;
-  for (int d = TAPC_BOOL; d < TAPC_I4; d++) {
-    const char *known = tapc_dtype_of(d)->tag;
-    if (known && !strcmp(known, tag)) layout->dtype = d;
+  for (int d = TAPC_BOOL; d < TAPC_DTYPES; d++) {
+    const tapc_dtype_info *info = tapc_dtype_of(d);
+    if (info->bits >= 8 && info->tag && !strcmp(info->tag, tag)) layout->dtype = d;
   }
   int status = 0;
   if (!layout->dtype)
-    status = tapc_fail(j->fault, TAPC_INPUT, "dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F16, BF16, F32, F64 or C64, found \"%.40s\"", tag);
+    status = tapc_fail(j->fault, TAPC_INPUT, "dtype: expected BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ, F16, BF16, F32, F64 or C64, found \"%.40s\"", tag);
   free(tag);
   return status;
 }

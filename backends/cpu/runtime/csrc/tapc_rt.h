@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 // Element types, numbered as the compiler's scalar.DType. Storage is little-endian; booleans are bytes 0 or 1;
-// 4-bit integers take one byte each, sign- or zero-extended.
+// types narrower than a byte take one byte each: integers sign- or zero-extended, floats their code.
 enum tapc_dtype {
   TAPC_BOOL = 1,
   TAPC_I8, TAPC_I16, TAPC_I32, TAPC_I64,
@@ -22,6 +22,9 @@ enum tapc_dtype {
   TAPC_F8E4M3, TAPC_F8E5M2,
   TAPC_C64, TAPC_C128,
   TAPC_I4, TAPC_U4,
+  TAPC_F8E4M3FNUZ, TAPC_F8E5M2FNUZ, TAPC_F8E8M0,
+  TAPC_F6E2M3, TAPC_F6E3M2, TAPC_F4E2M1,
+  TAPC_I2, TAPC_U2,
   TAPC_DTYPES // one past the last
 };
 

@@ -25,13 +25,17 @@ enum { N = 105 };
 #undef TENSORS
 #define TENSORS                                                                                                        \
   {"bfloat16", TAPC_BF16, 3, NULL, shape, 2 * N}, {"float8_e4m3", TAPC_F8E4M3, 3, NULL, shape, N},                        \
-      {"float8_e5m2", TAPC_F8E5M2, 3, NULL, shape, N}, {"float32", TAPC_F32, 3, NULL, shape, 4 * N}
+      {"float8_e5m2", TAPC_F8E5M2, 3, NULL, shape, N}, {"float8_e8m0", TAPC_F8E8M0, 3, NULL, shape, N},                         \
+      {"float8_e4m3fnuz", TAPC_F8E4M3FNUZ, 3, NULL, shape, N}, {"float8_e5m2fnuz", TAPC_F8E5M2FNUZ, 3, NULL, shape, N},      \
+      {"float32", TAPC_F32, 3, NULL, shape, 4 * N}
 #endif
 
-#ifdef WIDE // what only .npy can hold, and 4-bit integers
+#ifdef WIDE // what only .npy can hold, and types narrower than a byte
 #undef TENSORS
 #define TENSORS                                                                                                        \
-  {"complex128", TAPC_C128, 3, NULL, shape, 16 * N}, {"int4", TAPC_I4, 3, NULL, shape, N}, {"uint4", TAPC_U4, 3, NULL, shape, N}
+  {"complex128", TAPC_C128, 3, NULL, shape, 16 * N}, {"int4", TAPC_I4, 3, NULL, shape, N}, {"uint4", TAPC_U4, 3, NULL, shape, N},   \
+      {"int2", TAPC_I2, 3, NULL, shape, N}, {"uint2", TAPC_U2, 3, NULL, shape, N}, {"float6_e2m3", TAPC_F6E2M3, 3, NULL, shape, N}, \
+      {"float6_e3m2", TAPC_F6E3M2, 3, NULL, shape, N}, {"float4_e2m1", TAPC_F4E2M1, 3, NULL, shape, N}
 #endif
 
 #ifdef FLAGS
