@@ -28,6 +28,9 @@ func (l *Loader) Load(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	if c.Value != nil {
 		return Inline(*c.Value, t)
 	}
+	if c.View != nil {
+		return l.view(c, t)
+	}
 	if c.Raw {
 		return l.raw(c, t)
 	}

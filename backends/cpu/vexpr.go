@@ -83,8 +83,8 @@ func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, unif
 		return v.choose(n, args[0], args[1], args[2])
 	case op == scalar.Cast:
 		return v.cast(to, n, args[0])
-	case op == scalar.Bitcast && to != scalar.Bool && args[0].typ != scalar.Bool:
-		return value{text: fmt.Sprintf("((%s)%s)", v.typ(to, n), args[0].text), typ: to}
+	case op == scalar.Bitcast:
+		return v.bitcast(to, n, args[0])
 	case op >= scalar.Eq && op <= scalar.Ge:
 		return v.compare(op, n, args[0], args[1])
 	case args[0].typ == scalar.Bool:
@@ -278,6 +278,17 @@ func (v *vectors) cast(to scalar.DType, n int, a value) value {
 		return v.lanewise(scalar.Cast, to, n, []value{a})
 	}
 	return value{text: fmt.Sprintf("__builtin_convertvector(%s, %s)", a.text, v.typ(to, n)), typ: to}
+}
+
+// bitcast reads lanes as those of a type of the same size; booleans are the numbers 0 and 1.
+func (v *vectors) bitcast(to scalar.DType, n int, a value) value {
+	switch {
+	case a.typ == scalar.Bool:
+		a = v.cast(scalar.UInt8, n, a)
+	case to == scalar.Bool:
+		return v.cast(to, n, a)
+	}
+	return value{text: fmt.Sprintf("((%s)%s)", v.typ(to, n), a.text), typ: to}
 }
 
 // lanewise applies the scalar operator lane by lane. The lanes go through an array: GCC 12 fails on some vectors that are set

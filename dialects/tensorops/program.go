@@ -24,7 +24,7 @@ type Named struct {
 
 // Const is a tensor whose value is given by an operation: an inline value, a tensor Key of a data file, or, with Raw, the
 // tensor's own dense little-endian bytes: those of a file from Offset on or, without a file, Bytes in base64. File is as the
-// graph has it, relative to the graph's file.
+// graph has it, relative to the graph's file. View, if it is there, says how the tensor reads what is stored.
 type Const struct {
 	Op, Tensor ir.NodeID
 	File, Key  string
@@ -32,6 +32,7 @@ type Const struct {
 	Raw        bool
 	Offset     int64
 	Bytes      string
+	View       *View
 }
 
 // base gives a kernel's name without its namespace.
@@ -63,7 +64,7 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 		op := OperationOf(g, id)
 		switch {
 		case base(op.Kernel) == "constant":
-			bad = append(bad, p.addConst(g, id, op)...)
+			bad = append(bad, p.addConst(g, id)...)
 		case op.IsSource():
 			markAll(op.Outputs, imported)
 		case op.IsSink():
@@ -121,26 +122,48 @@ func uniqueName(n *ir.Node, taken map[string]int) string {
 	}
 }
 
-func (p *Program) addConst(g *ir.Graph, id ir.NodeID, op *Operation) diag.List {
-	n := g.Node(id)
-	bad := func(field, expected, found string) diag.List {
+func (p *Program) addConst(g *ir.Graph, id ir.NodeID) diag.List {
+	c, bad := ConstOf(g, id)
+	if bad == nil {
+		p.Constants = append(p.Constants, c)
+	}
+	return bad
+}
+
+// ConstOf reads the constant that an operation gives; the diagnostics say what is wrong with one that is malformed.
+func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
+	n, op := g.Node(id), OperationOf(g, id)
+	c := Const{Op: id}
+	bad := func(field, expected, found string) (Const, diag.List) {
 		d := diag.Errorf("TAP0701", "ConstantOperationConstraint", g.At(n, field), "constant %s is malformed", g.Name(id))
-		return diag.List{d.Want(expected, found)}
+		return c, diag.List{d.Want(expected, found)}
 	}
 	result := op.Outputs.Get("result")
 	if len(op.Outputs) != 1 || result == nil || len(result.Sel) != 1 || len(op.Inputs) != 0 {
 		return bad("/body/outputs", `one output "result" and no inputs`, fmt.Sprintf("%d outputs, %d inputs", len(op.Outputs), len(op.Inputs)))
 	}
-	c := Const{Op: id, Tensor: result.Sel[0].Tensor}
+	c.Tensor = result.Sel[0].Tensor
 	file, hasFile := op.Params.Get("file")
 	key, hasKey := op.Params.Get("key")
 	value, hasValue := op.Params.Get("value")
 	offset, hasOffset := op.Params.Get("offset")
 	raw, hasRaw := op.Params.Get("bytes")
+	n0 := len(op.Params)
+	if view, ok := op.Params.Get("view"); ok {
+		var err error
+		t := TensorOf(g, c.Tensor)
+		if c.View, err = viewOf(view); err == nil && t != nil {
+			err = c.View.Check(t.Range.Shape())
+		}
+		if err != nil || hasValue {
+			return bad("/body/params/view", `a "view" of stored elements, with "dtype", "shape", "start" and "strides"`, fmt.Sprint(err))
+		}
+		n0--
+	}
 	switch {
-	case hasRaw && len(op.Params) == 1 && raw.Kind == ir.AttrString:
+	case hasRaw && n0 == 1 && raw.Kind == ir.AttrString:
 		c.Raw, c.Bytes = true, raw.Str
-	case hasOffset && hasFile && len(op.Params) == 2 && file.Kind == ir.AttrString && offset.Kind == ir.AttrInt && offset.Int >= 0:
+	case hasOffset && hasFile && n0 == 2 && file.Kind == ir.AttrString && offset.Kind == ir.AttrInt && offset.Int >= 0:
 		c.Raw, c.File, c.Offset = true, file.Str, offset.Int
 	case hasValue && !hasFile && !hasKey:
 		c.Value = &value
@@ -149,6 +172,5 @@ func (p *Program) addConst(g *ir.Graph, id ir.NodeID, op *Operation) diag.List {
 	default:
 		return bad("/body/params", `"value", the strings "file" and "key", the string "file" and an "offset", or "bytes"`, fmt.Sprintf("%d parameters", len(op.Params)))
 	}
-	p.Constants = append(p.Constants, c)
-	return nil
+	return c, nil
 }

@@ -242,7 +242,7 @@ func (b *backer) constants(p *tensorops.Program) error {
 	for _, c := range p.Constants {
 		t := b.tensor(c.Tensor)
 		d := &Data{DType: t.DType, Shape: t.Shape}
-		if c.Raw && c.File != "" {
+		if c.Raw && c.File != "" && c.View == nil {
 			d.File, d.Offset = c.File, c.Offset
 		} else {
 			v, err := b.opt.Constants(c, tensorops.TensorOf(b.g, c.Tensor))

@@ -86,6 +86,15 @@ func (s *Site) Once(t ir.NodeID) bool {
 	return s.driver.index.live[t] == 1 && !s.driver.index.is(t, observed|pinned)
 }
 
+// Uses counts the operations that consume a tensor, and one more if it is observed.
+func (s *Site) Uses(t ir.NodeID) int {
+	n := s.driver.index.live[t]
+	if s.driver.index.is(t, observed|pinned) {
+		n++
+	}
+	return int(n)
+}
+
 // Bind applies the site's kernel to its operation.
 func (s *Site) Bind() (*kernels.Instance, error) {
 	return s.driver.bind(s.Op.Kernel, s.Op.Params, s.Op.Inputs, s.Op.Outputs)

@@ -69,7 +69,7 @@ func fill(t *tensorops.Tensor, next func() scalar.Value) tensorfile.Tensor {
 }
 
 func inlineConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
-	return constants.Inline(*c.Value, t)
+	return new(constants.Loader).Load(c, t)
 }
 
 func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
