@@ -13,6 +13,7 @@ import (
 	dialect "tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
@@ -22,17 +23,13 @@ import (
 	"tensortapestry.org/tapc/passes/standard"
 )
 
-// compile builds a library from a graph in the text form, with the passes that tapc build runs.
+// compile builds a library from a graph in the text form or an ONNX model, with the passes that tapc build runs.
 func compile(ctx context.Context, s settings) error {
 	file, data := s.args[0], ""
 	if len(s.args) > 1 {
 		data = s.args[1]
 	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	g, err := text.Read(source, file, dialects.Registry())
+	g, err := read(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -56,12 +53,29 @@ func compile(ctx context.Context, s settings) error {
 	if os.Getenv("TAPC_SHOW") != "" {
 		fmt.Fprintln(os.Stderr, src.C)
 	}
-	loader := &constants.Loader{Dir: filepath.Dir(file), Allowed: []string{data}}
+	loader := &constants.Loader{Dir: filepath.Dir(file), Allowed: []string{data, file}}
 	defer loader.Close()
 	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return loader.Load(c, tensorops.TensorOf(g, c.Tensor))
 	}
 	return cc.BuildLibrary(ctx, src, load, s.compile, cpu.Options{Version: "bench", CPU: s.cpu})
+}
+
+// read reads a graph; models are read as tapc reads them.
+func read(ctx context.Context, file string) (*ir.Graph, error) {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(file) != ".onnx" {
+		return text.Read(source, file, dialects.Registry())
+	}
+	m, err := onnx.Read(source, file)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err := onnx.Import(ctx, m, onnx.Options{Library: kernels.Builtin()})
+	return g, err
 }
 
 // schedule takes a graph from the Operation Expression to Scheduled Kernels.

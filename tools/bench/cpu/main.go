@@ -1,5 +1,6 @@
 // Command cpu races what tapc builds for this machine's processor against the frameworks people would use instead: NumPy,
-// ONNX Runtime, PyTorch (eager and compiled), OpenVINO and XLA, side by side in one process with interleaved rounds.
+// ONNX Runtime, PyTorch (eager and compiled), OpenVINO, XLA, IREE, TVM (untuned) and oneDNN, side by side in one process with
+// interleaved rounds.
 //
 //	go run ./tools/bench/cpu -threads 1,2 gemm softmax mlp
 //
@@ -10,6 +11,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"flag"
 	"fmt"
 	"os"
@@ -17,15 +19,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-
-	_ "embed"
 )
 
-//go:embed race.py
-var race []byte
+//go:embed race.py peers.py native
+var scripts embed.FS
 
 // wheels are what -install asks pip for.
-var wheels = []string{"numpy", "onnx", "onnxruntime", "torch", "openvino", "jax"}
+var wheels = []string{"numpy", "onnx", "onnxruntime", "torch", "openvino", "jax", "iree-base-compiler", "iree-base-runtime", "apache-tvm",
+	"onednn-devel-cpu-gomp"}
 
 type settings struct {
 	threads string
@@ -87,10 +88,10 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	script := filepath.Join(dir, "race.py")
-	if err := os.WriteFile(script, race, 0o644); err != nil {
+	if err := os.CopyFS(dir, scripts); err != nil {
 		return err
 	}
+	script := filepath.Join(dir, "race.py")
 	for _, threads := range strings.Split(s.threads, ",") {
 		c := command(ctx, python, append([]string{script, self, threads, fmt.Sprint(s.seconds), s.cpu}, s.args...)...)
 		c.Dir = dir
