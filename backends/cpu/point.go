@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -29,6 +28,7 @@ type point struct {
 	count  string // text of the number of live lanes
 	locals map[int]value
 	sums   map[*scalar.Expr]value
+	inside string // C variable that says that all lanes stand inside the borders that guard loads, or ""
 }
 
 // start is the number of the element that a view is at where all loops start.
@@ -137,34 +137,6 @@ func (p *point) store(ref int, x value) string {
 		return p.v.store(d, p.n, at, x.text, p.count)
 	}
 	return p.v.scatter(d, p.n, at, number(step), x.text, p.count)
-}
-
-// guarded writes a load under a guard that lanes differ in. The places where a guard holds have none between them where it does not, so
-// if it holds for the first lane and the last it holds for all, and a vector is read; else it is lane by lane.
-func (p *point) guarded(e *scalar.Expr) (value, bool) {
-	if p.along < 0 || !tile.Guarded(e) || !usesAny(p.axes[p.along].Loops, e.Args[0]) || e.Type == scalar.Bool {
-		return value{}, false
-	}
-	ref := e.Args[1].Ref
-	d, step := e.Type, p.axes[p.along].Step(p.views[ref])
-	lane := *p
-	lane.axes = slices.Clone(p.axes)
-	at := func(offset string) string {
-		lane.axes[p.along].variable = fmt.Sprintf("(%s + %s)", p.axes[p.along].variable, offset)
-		lane.along = -1
-		return p.v.expr(e.Args[0], p.n, &lane).text
-	}
-	t := p.v.typ(d, p.n)
-	whole := p.load(ref)
-	first, last := at("0"), at(fmt.Sprintf("(%s) - 1", p.count))
-	inside := at("l")
-	element := fmt.Sprintf("p%d[%s]", ref, lane.offset(p.views[ref]))
-	if step == 0 {
-		whole = p.v.splat(whole, p.n)
-	}
-	text := fmt.Sprintf("((%s & %s) ? %s : ({ %s r = {0}; for (int l = 0; l < %s; l++) r[l] = %s ? %s : %s; r; }))",
-		first, last, whole.text, t, p.count, inside, element, p.v.w.Const(e.Args[2].Value))
-	return value{text: text, typ: d}, true
 }
 
 // usesAny says whether an expression uses the value of one of some loops.

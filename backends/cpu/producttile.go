@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -23,6 +24,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
 	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
+	p.expect(rows, cols)
 	p.folds(rows, cols, vectors)
 	if p.split() {
 		p.unfinished(rows, vectors)
@@ -30,6 +32,29 @@ func (p *product) tileFunction(rows, cols int64) {
 	p.finishTile(rows, cols, vectors)
 	p.Close()
 }
+
+// expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, which no
+// processor sees coming.
+func (p *product) expect(rows, cols int64) {
+	at := p.places()
+	for i, o := range p.k.Operands {
+		v, write := p.c.Views[i], o.Mode == schedule.Write
+		if i == p.c.Left || i == p.c.Right || !write && !p.finishReads(i) || p.c.Col.Step(v) != 1 || p.c.Row.Step(v) == 0 ||
+			p.e.buffers[o.Buffer].Bytes < expectBytes {
+			continue
+		}
+		line := int64(panelBytes / o.Type().Size())
+		p.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.innerFold())}[p.split()])
+		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.e.w.Stored(o.Type()), p.e.w.Stored(o.Type()), p.e.slot(o.Buffer), offsetText(start(p.k, v), at, v), o.Name)
+		p.Open("for (int r = 0; r < %d; r++) {", rows)
+		p.Line("for (int x = 0; x < %d; x += %d) __builtin_prefetch(q + r * %s + x, %d, 3);", cols, line, number(p.c.Row.Step(v)), map[bool]int{true: 1}[write])
+		p.Close()
+		p.Close()
+	}
+}
+
+// expectBytes is the size of operands of which a tile's part is in no cache near by.
+const expectBytes = 256 << 10
 
 // unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last.
 func (p *product) unfinished(rows, vectors int64) {

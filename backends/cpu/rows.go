@@ -27,6 +27,7 @@ type rows struct {
 	p      *point
 
 	streamed bool // some results go past the caches
+	inside   band
 	rowAxes
 	progress
 }
@@ -44,6 +45,13 @@ type progress struct {
 	done   map[int]bool // those that are computed already
 	sweeps int          // along a row
 	swept  int          // of them so far
+}
+
+// band is the lanes that stand inside all borders that guard loads, whatever the folded loops are; guarded says whether there are
+// such loads.
+type band struct {
+	from, to int64
+	guarded  bool
 }
 
 // maxKept bounds the bytes that a row keeps, which are on the stack.
@@ -76,7 +84,49 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 		r.thread = r.thread || l.Levels[0].Bind == schedule.Thread
 	}
 	r.chooseKept()
+	if r.r.Free {
+		r.inside = r.findBand()
+	}
 	return r
+}
+
+// findBand finds the lanes inside the borders of guarded loads, in which the guards need not be looked at.
+func (r *rows) findBand() band {
+	b, lane := band{to: r.lane.Extent}, r.lane.Inner()
+	visit := func(e *scalar.Expr) bool {
+		sums, ok := tile.Guards(e)
+		if !ok || e.Type == scalar.Bool || !usesAny(r.lane.Loops, e.Args[0]) {
+			return true
+		}
+		b.guarded = true
+		for _, a := range sums {
+			f, least := a.Factor(lane), a.Constant // of the sum, at the first lane
+			if f == 0 {
+				continue
+			}
+			for l, g := range a.Factors {
+				x := r.k.Loops[l]
+				least += min(g*x.Start, g*(x.End-1))
+				if l == lane {
+					least += g*x.Start - min(g*x.Start, g*(x.End-1))
+				}
+			}
+			switch {
+			case f > 0 && least < 0:
+				b.from = max(b.from, (-least+f-1)/f)
+			case f < 0:
+				b.to = min(b.to, least/-f+1)
+			}
+			if f < 0 && least < 0 {
+				b.to = 0
+			}
+		}
+		return true
+	}
+	for _, s := range r.k.Statements {
+		s.Value.Walk(visit)
+	}
+	return b
 }
 
 // widest is the size of the widest type that is computed with in lanes.
@@ -247,6 +297,10 @@ func (r *rows) cell() {
 		r.p.axes = append(r.p.axes, r.lane)
 		r.p.along, r.p.count = len(r.outer), "n"
 		params = ", int64_t j, int n"
+		if r.inside.guarded {
+			params += ", int inside"
+			r.p.inside = "inside"
+		}
 	}
 	r.Line("")
 	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
@@ -262,6 +316,9 @@ func (r *rows) cell() {
 	}
 	if r.r.Free {
 		r.Line("(void)j, (void)n;")
+	}
+	if r.p.inside != "" {
+		r.Line("(void)inside;")
 	}
 	for i := range r.k.Statements {
 		if r.kept[i] {
@@ -388,7 +445,14 @@ func (r *rows) vectors(cut bool) {
 		to = "j1"
 	}
 	if whole > 0 {
-		r.Line("for (int64_t j = %s; j < %s; j += %d) k%d_cell(b%s, j, %d);", from, to, n, r.number, r.coordinates(""), n)
+		r.Open("for (int64_t j = %s; j < %s; j += %d) {", from, to, n)
+		if b := r.inside; b.guarded && b.to-b.from >= n {
+			r.Line("if (j >= %d && j <= %d) k%d_cell(b%s, j, %d, 1);", b.from, b.to-n, r.number, r.coordinates(""), n)
+			r.Line("else k%d_cell(b%s, j, %d%s);", r.number, r.coordinates(""), n, r.atBorder())
+		} else {
+			r.Line("k%d_cell(b%s, j, %d%s);", r.number, r.coordinates(""), n, r.atBorder())
+		}
+		r.Close()
 	}
 	if live == 0 {
 		return
@@ -397,7 +461,15 @@ func (r *rows) vectors(cut bool) {
 	if cut {
 		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
 	}
-	r.Line("%sk%d_cell(b%s, %d, %d);", last, r.number, r.coordinates(""), whole, live)
+	r.Line("%sk%d_cell(b%s, %d, %d%s);", last, r.number, r.coordinates(""), whole, live, r.atBorder())
+}
+
+// atBorder is the last argument of a cell whose guards are to be looked at.
+func (r *rows) atBorder() string {
+	if r.inside.guarded {
+		return ", 0"
+	}
+	return ""
 }
 
 // streamBytes is the size from which results go past the caches: nothing of them would be left there for whoever reads them.

@@ -98,6 +98,9 @@ func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
 	}
 	a := over[0]
 	if !w.blocked() {
+		if w.r.Free && w.small() {
+			w.Line("#pragma GCC unroll %d", maxUnrolled)
+		}
 		w.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
 		w.loops(body, over[1:], acc)
 		w.Close()
@@ -124,6 +127,18 @@ func (w *sweep) steps(over []axis) int64 {
 	return n
 }
 
+// maxUnrolled is how many steps of a fold are written out, as those of a window.
+const maxUnrolled = 32
+
+// small says whether all of a fold is written out.
+func (w *sweep) small() bool {
+	n := int64(1)
+	for _, a := range w.fold {
+		n = min(n, maxUnrolled+1) * a.Extent
+	}
+	return n <= maxUnrolled
+}
+
 func (w *sweep) blocked() bool {
 	return w.reduce != nil && w.reduce.Monoid == scalar.Add && w.reduce.Type.IsFloat()
 }
@@ -139,6 +154,9 @@ func (w *sweep) blocks(variable, end string, extent, step int64, acc string, wri
 
 func (w *sweep) block(variable, from, to string, size, step int64, acc string, write func(acc string)) {
 	if size == step {
+		if w.r.Free && w.small() {
+			w.Line("#pragma GCC unroll %d", maxUnrolled)
+		}
 		w.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", variable, from, variable, to, variable, step)
 		write(acc)
 		w.Close()

@@ -51,19 +51,27 @@ func paddedOperand(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, e
 	return ref, !slices.ContainsFunc(want, func(w border) bool { return w.reached && !w.found })
 }
 
-// affine is a sum of multiples of loop values and a constant.
-type affine struct {
-	factors  []int64
-	constant int64
+// Affine is a sum of multiples of loop values, by the loops' numbers, and a constant.
+type Affine struct {
+	Factors  []int64
+	Constant int64
 }
 
-func (a affine) equal(b affine) bool {
-	return a.constant == b.constant && slices.Equal(a.factors, b.factors)
+// Factor gives the multiple of one loop's value.
+func (a Affine) Factor(loop int) int64 {
+	if loop < 0 || loop >= len(a.Factors) {
+		return 0
+	}
+	return a.Factors[loop]
+}
+
+func (a Affine) equal(b Affine) bool {
+	return a.Constant == b.Constant && slices.Equal(a.Factors, b.Factors)
 }
 
 // border is a condition that an access is inside its buffer on one side of one dimension: the sum is at least 0.
 type border struct {
-	affine
+	Affine
 	reached bool // the loops go beyond
 	found   bool
 }
@@ -75,10 +83,10 @@ func borders(k *schedule.Kernel, o *schedule.Operand, b *schedule.Buffer) []bord
 	}
 	var out []border
 	for d, row := range o.Access.Projection {
-		low := affine{slices.Clone(row), o.Access.Offset[d] - b.Range.Start[d]}
-		high := affine{make([]int64, len(row)), b.Range.End[d] - 1 - o.Access.Offset[d]}
+		low := Affine{slices.Clone(row), o.Access.Offset[d] - b.Range.Start[d]}
+		high := Affine{make([]int64, len(row)), b.Range.End[d] - 1 - o.Access.Offset[d]}
 		for l, f := range row {
-			high.factors[l] = -f
+			high.Factors[l] = -f
 		}
 		out = append(out, border{low, lo[d] < b.Range.Start[d], false}, border{high, hi[d] >= b.Range.End[d], false})
 	}
@@ -93,14 +101,14 @@ func conjuncts(e *scalar.Expr, list []*scalar.Expr) []*scalar.Expr {
 }
 
 // atLeastZero reads a comparison of sums of loop values: as the sum that is at least 0.
-func atLeastZero(e *scalar.Expr, loops int) (affine, bool) {
+func atLeastZero(e *scalar.Expr, loops int) (Affine, bool) {
 	if len(e.Args) != 2 {
-		return affine{}, false
+		return Affine{}, false
 	}
 	a, ok := sumOf(e.Args[0], loops)
 	b, good := sumOf(e.Args[1], loops)
 	if !ok || !good {
-		return affine{}, false
+		return Affine{}, false
 	}
 	switch e.Op {
 	case scalar.Ge:
@@ -108,35 +116,35 @@ func atLeastZero(e *scalar.Expr, loops int) (affine, bool) {
 	case scalar.Le:
 		return b.plus(a, -1), true
 	case scalar.Gt:
-		a.constant--
+		a.Constant--
 		return a.plus(b, -1), true
 	case scalar.Lt:
-		b.constant--
+		b.Constant--
 		return b.plus(a, -1), true
 	}
-	return affine{}, false
+	return Affine{}, false
 }
 
-func (a affine) plus(b affine, times int64) affine {
-	out := affine{slices.Clone(a.factors), a.constant + times*b.constant}
-	for i, f := range b.factors {
-		out.factors[i] += times * f
+func (a Affine) plus(b Affine, times int64) Affine {
+	out := Affine{slices.Clone(a.Factors), a.Constant + times*b.Constant}
+	for i, f := range b.Factors {
+		out.Factors[i] += times * f
 	}
 	return out
 }
 
 // sumOf reads a sum of multiples of loop values, of int64.
-func sumOf(e *scalar.Expr, loops int) (affine, bool) {
-	out := affine{factors: make([]int64, loops)}
+func sumOf(e *scalar.Expr, loops int) (Affine, bool) {
+	out := Affine{Factors: make([]int64, loops)}
 	if e.Type != scalar.Int64 {
 		return out, false
 	}
 	switch e.Op {
 	case scalar.Const:
-		out.constant = e.Value.I
+		out.Constant = e.Value.I
 		return out, true
 	case scalar.Loop:
-		out.factors[e.Ref] = 1
+		out.Factors[e.Ref] = 1
 		return out, true
 	case scalar.Add, scalar.Sub, scalar.Mul:
 	default:
@@ -153,15 +161,15 @@ func sumOf(e *scalar.Expr, loops int) (affine, bool) {
 	case e.Op == scalar.Sub:
 		return a.plus(b, -1), true
 	case b.isConstant():
-		return affine{make([]int64, loops), 0}.plus(a, b.constant), true
+		return Affine{make([]int64, loops), 0}.plus(a, b.Constant), true
 	case a.isConstant():
-		return affine{make([]int64, loops), 0}.plus(b, a.constant), true
+		return Affine{make([]int64, loops), 0}.plus(b, a.Constant), true
 	}
 	return out, false
 }
 
-func (a affine) isConstant() bool {
-	return !slices.ContainsFunc(a.factors, func(f int64) bool { return f != 0 })
+func (a Affine) isConstant() bool {
+	return !slices.ContainsFunc(a.Factors, func(f int64) bool { return f != 0 })
 }
 
 // maxPadded bounds the elements of a copy.

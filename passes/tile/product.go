@@ -9,16 +9,17 @@ const (
 	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 	SumBlock = 64
 
-	maxRows     = 12       // of a register tile
-	pagedRows   = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
-	maxVectors  = 8        // of a register tile
-	pieces      = 32       // that a large product is cut into at least, for threads to share
-	productWork = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
-	maxFold     = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
-	foldBlock   = 512      // about how many run at once if there are more
-	streamRows  = 32       // rows of a right operand that are read side by side when it is read once,
-	streamCols  = 512      // and columns
-	maxSums     = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
+	maxRows      = 12       // of a register tile
+	pagedRows    = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
+	maxVectors   = 8        // of a register tile
+	leastVectors = 2        // of a register tile whose fold is too long for a cache
+	pieces       = 32       // that a large product is cut into at least, for threads to share
+	productWork  = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
+	maxFold      = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
+	foldBlock    = 512      // about how many run at once if there are more
+	streamRows   = 32       // rows of a right operand that are read side by side when it is read once,
+	streamCols   = 512      // and columns
+	maxSums      = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
 // RowPanel is how many rows of a constant left operand stand side by side: the same for every processor, so that a program that is
@@ -132,13 +133,14 @@ func (t Target) plan(c *Contraction) productPlan {
 	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Fixed && step != 0 && step%pageBytes == 0 {
 		most = pagedRows
 	}
-	p.tile = t.registerTile(c.Row.Extent, c.Col.Extent, p.lanes, min(p.length, maxFold), most, c.Fixed)
-	width := p.tile.Vectors * p.lanes
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
+	kept := t.keptColumns(c, size)
+	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Fixed)
+	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
-	p.cols = roundUp(c.Col.Extent, width)
+	p.cols = min(roundUp(c.Col.Extent, width), roundDown(kept, width))
 	if n := len(c.Fold); n > 0 {
 		p.fold = c.Fold[n-1].Extent
 		p.block = p.fold
@@ -161,6 +163,24 @@ func (t Target) plan(c *Contraction) productPlan {
 		p.cols = roundUp(p.cols/2, width)
 	}
 	return p
+}
+
+// keptColumns is how many columns, each with what runs of the fold at once, stay in the second cache beside the rows that they are
+// multiplied with, for the next rows to use. A few do in any case: with fewer, the sums in registers would not pay for what is
+// loaded.
+func (t Target) keptColumns(c *Contraction, size int64) int64 {
+	if c.Direct || c.Window != nil {
+		return c.Col.Extent
+	}
+	fold := int64(1)
+	for _, d := range c.Fold {
+		fold = saturatingProduct(fold, d.Extent)
+	}
+	if len(c.Fold) == 1 {
+		fold = min(fold, maxFold)
+	}
+	lanes := t.lanes(int(size))
+	return max(roundDown(t.L2*5/8/(fold*size), lanes), leastVectors*lanes)
 }
 
 func (c *Contraction) innerFold() int64 {

@@ -234,8 +234,14 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 
 // Guarded says whether a value is a load where the loops stand inside some borders, and a constant elsewhere.
 func Guarded(e *scalar.Expr) bool {
+	_, ok := Guards(e)
+	return ok
+}
+
+// Guards gives the borders of a value that is Guarded: the load happens where all of the sums are at least 0.
+func Guards(e *scalar.Expr) (sums []Affine, ok bool) {
 	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const {
-		return false
+		return nil, false
 	}
 	loops := 0
 	e.Args[0].Walk(func(e *scalar.Expr) bool {
@@ -245,11 +251,13 @@ func Guarded(e *scalar.Expr) bool {
 		return true
 	})
 	for _, c := range conjuncts(e.Args[0], nil) {
-		if _, ok := atLeastZero(c, loops); !ok {
-			return false
+		a, ok := atLeastZero(c, loops)
+		if !ok {
+			return nil, false
 		}
+		sums = append(sums, a)
 	}
-	return true
+	return sums, true
 }
 
 // steady says whether a value is made of constants and of loops that are not a dimension's.

@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// guarded writes a load under a guard that lanes differ in. The places where a guard holds have none between them where it does
+// not, so the lanes that are read are neighbours: those from low on, up to high.
+func (p *point) guarded(e *scalar.Expr) (value, bool) {
+	if p.along < 0 || e.Type == scalar.Bool {
+		return value{}, false
+	}
+	sums, ok := tile.Guards(e)
+	if !ok || !usesAny(p.axes[p.along].Loops, e.Args[0]) {
+		return value{}, false
+	}
+	ref, lane := e.Args[1].Ref, p.axes[p.along].Inner()
+	if p.axes[p.along].Step(p.views[ref]) != 1 || slices.ContainsFunc(sums, func(a tile.Affine) bool { return abs(a.Factor(lane)) > 1 }) {
+		return p.laneByLane(e), true
+	}
+	var same []string
+	low, high := "0", p.count
+	for _, a := range sums {
+		switch text := p.affine(a); a.Factor(lane) {
+		case 1:
+			low = p.v.extent("most", low, "-("+text+")")
+		case -1:
+			high = p.v.extent("least", high, text+" + 1")
+		default:
+			same = append(same, fmt.Sprintf("%s >= 0", text))
+		}
+	}
+	fill := p.v.w.Const(e.Args[2].Value)
+	all := p.v.splat(value{text: fill, typ: e.Type, uniform: true}, p.n).text
+	text := p.v.part(e.Type, p.n, fmt.Sprintf("p%d + %s", ref, p.offset(p.views[ref])), low, high, all)
+	if p.inside != "" {
+		text = fmt.Sprintf("(%s ? %s : %s)", p.inside, p.load(ref).text, text)
+	}
+	if len(same) > 0 {
+		text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all)
+	}
+	return value{text: text, typ: e.Type}, true
+}
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// affine writes the value of a sum of loop values at the first lane.
+func (p *point) affine(a tile.Affine) string {
+	constant := a.Constant
+	var terms []string
+	for l, f := range a.Factors {
+		if f == 0 {
+			continue
+		}
+		constant += f * p.k.Loops[l].Start
+		for _, x := range p.axes {
+			switch {
+			case x.Inner() != l:
+			case f == 1:
+				terms = append(terms, x.variable)
+			default:
+				terms = append(terms, fmt.Sprintf("%s * %s", x.variable, number(f)))
+			}
+		}
+	}
+	return strings.Join(append(terms, number(constant)), " + ")
+}
+
+// laneByLane writes a guarded load whose lanes are not neighbours: if the guard holds for the first lane and the last it holds for
+// all, and they are gathered; else each is asked.
+func (p *point) laneByLane(e *scalar.Expr) value {
+	ref := e.Args[1].Ref
+	d, step := e.Type, p.axes[p.along].Step(p.views[ref])
+	lane := *p
+	lane.axes = slices.Clone(p.axes)
+	at := func(offset string) string {
+		lane.axes[p.along].variable = fmt.Sprintf("(%s + %s)", p.axes[p.along].variable, offset)
+		lane.along = -1
+		return p.v.expr(e.Args[0], p.n, &lane).text
+	}
+	t := p.v.typ(d, p.n)
+	whole := p.load(ref)
+	first, last := at("0"), at(fmt.Sprintf("(%s) - 1", p.count))
+	inside := at("l")
+	element := fmt.Sprintf("p%d[%s]", ref, lane.offset(p.views[ref]))
+	if step == 0 {
+		whole = p.v.splat(whole, p.n)
+	}
+	text := fmt.Sprintf("((%s & %s) ? %s : ({ %s r = {0}; for (int l = 0; l < %s; l++) r[l] = %s ? %s : %s; r; }))",
+		first, last, whole.text, t, p.count, inside, element, p.v.w.Const(e.Args[2].Value))
+	return value{text: text, typ: d}
+}
+
+// extent writes the lesser or greater of two numbers.
+func (v *vectors) extent(which, a, b string) string {
+	sign := map[string]string{"least": "<", "most": ">"}[which]
+	name := v.define("tapc_"+which, func() string {
+		return fmt.Sprintf("TAPC_FN int64_t tapc_%s(int64_t a, int64_t b) { return a %s b ? a : b; }\n", which, sign)
+	})
+	return fmt.Sprintf("%s(%s, %s)", name, a, b)
+}
+
+// part reads the lanes from low up to high, and takes the others from a vector; all lanes if low and high are outside of them.
+// high may be at most n.
+func (v *vectors) part(d scalar.DType, n int, address, low, high, others string) string {
+	t := v.typ(d, n)
+	name := v.define(fmt.Sprintf("tapc_part_%sx%d", elementName(d), n), func() string {
+		c, bytes := cexpr.CType(d), n*d.Size()
+		text := fmt.Sprintf("TAPC_FN %s tapc_part_%sx%d(const %s *p, int64_t low, int64_t high, %s v) {\n"+
+			"  if (low <= 0 && high == %d) return *(const %su *)p;\n", t, elementName(d), n, c, t, n, t)
+		if letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]; letter != "" && bytes == 64 {
+			mask := fmt.Sprintf("(uint%d_t)", max(8, n))
+			text += fmt.Sprintf("#if defined(__AVX512F__)\n  if (high <= low) return v;\n"+
+				"  const %s m = %s((1u << high) - (1u << (low > 0 ? low : 0)));\n"+
+				"  return (%s)__builtin_ia32_loadup%s512_mask((const %s *)p, v, m);\n#else\n", strings.Trim(mask, "()"), mask, t, letter, c)
+			return text + v.lanes(t, c, n) + "#endif\n}\n"
+		}
+		return text + v.lanes(t, c, n) + "}\n"
+	})
+	return fmt.Sprintf("%s(%s, %s, %s, %s)", name, address, low, high, others)
+}
+
+// lanes writes what part does without an instruction for it. The lanes go through an array: GCC 12 fails on some vectors that
+// are set lane by lane.
+func (v *vectors) lanes(t, element string, n int) string {
+	return fmt.Sprintf("  %s x[%d];\n  __builtin_memcpy(x, &v, sizeof x);\n  for (int64_t l = low > 0 ? low : 0; l < high; l++) x[l] = p[l];\n"+
+		"  __builtin_memcpy(&v, x, sizeof x);\n  return v;\n", element, n)
+}
