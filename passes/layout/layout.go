@@ -2,11 +2,13 @@
 //
 // Buffers between convolutions hold their channels innermost, so that vectors of channels are read and written in one piece
 // whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
-// dimension, so nothing is copied from one order to another between them. Other buffers stay row-major. Values do not change.
+// dimension, so nothing is copied from one order to another between them. Other buffers stay row-major. Rows that would stand a
+// multiple of 4 KiB apart have a line of the cache between them. Values do not change.
 // Read next: passes/tile.
 package layout
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -41,7 +43,51 @@ func Run(g *ir.Graph) int {
 			changed++
 		}
 	}
+	for n := range g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && !c.fixed[n.ID] && c.onCPU(b) && spread(b) {
+			changed++
+		}
+	}
 	return changed
+}
+
+const (
+	aliasBytes = 4096 // elements this far apart share a set of a processor's first cache
+	lineBytes  = 64   // of a cache
+	leastRows  = 8    // as many lines as a set holds: from there on rows push each other out
+)
+
+// spread leaves a line free behind every row of a buffer whose rows would stand a multiple of aliasBytes apart, so that a column
+// of the rows fits in the first cache.
+func spread(b *schedule.Buffer) bool {
+	shape := b.Range.Shape()
+	var dims []int
+	for d, n := range shape {
+		if n > 1 {
+			dims = append(dims, d)
+		}
+	}
+	slices.SortFunc(dims, func(x, y int) int { return cmp.Compare(b.Strides[x], b.Strides[y]) })
+	if len(dims) < 2 || b.Strides[dims[0]] != 1 || shape[dims[1]] < leastRows {
+		return false
+	}
+	dtype, err := scalar.ParseDType(b.DType)
+	if err != nil {
+		return false
+	}
+	size := int64(dtype.Size())
+	step := b.Strides[dims[1]]
+	if step != shape[dims[0]] || lineBytes%size != 0 || step*size%aliasBytes != 0 || b.Bytes > 1<<40 {
+		return false
+	}
+	b.Strides = slices.Clone(b.Strides)
+	step += lineBytes / size
+	for _, d := range dims[1:] {
+		b.Strides[d] = step
+		step *= shape[d]
+	}
+	b.Bytes = step * size
+	return true
 }
 
 type chooser struct {
@@ -67,8 +113,12 @@ func (c *chooser) arena(o *schedule.Operand) (*schedule.Buffer, bool) {
 	if !ok || b.Space != schedule.Arena || b.Range.Rank() < 3 {
 		return nil, false
 	}
+	return b, c.onCPU(b)
+}
+
+func (c *chooser) onCPU(b *schedule.Buffer) bool {
 	d, ok := c.g.Node(b.Device).Body.(*schedule.Device)
-	return b, ok && d.Type == schedule.CPU
+	return ok && d.Type == schedule.CPU
 }
 
 // connect joins the groups of the operands of a kernel that follow the same loops, dimension by dimension; one dimension may
