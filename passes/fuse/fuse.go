@@ -27,6 +27,9 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	f := &fuser{g: g, at: map[ir.NodeID]int{}}
 	for i, id := range steps {
 		f.at[id] = i
+		if k, ok := body[*schedule.Kernel](g, id); ok {
+			cut(k)
+		}
 	}
 	f.index()
 	joined := 0
@@ -37,6 +40,11 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 		if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
 			f.join(id, consumer, operand)
+			joined++
+		}
+	}
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](g, id); ok && f.forward(id, k, may) {
 			joined++
 		}
 	}

@@ -219,7 +219,22 @@ func (j *joiner) statements() {
 		s.Value = j.rename(s.Value, base)
 		j.joined.Statements = append(j.joined.Statements, s)
 	}
+	passOn(j.joined)
 	dropUnused(j.joined)
+}
+
+// passOn puts what is loaded, or computed by another statement, in place of local values that are just that.
+func passOn(k *schedule.Kernel) {
+	for i, s := range k.Statements {
+		k.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr {
+			if e.Op == scalar.Local {
+				if x := k.Statements[e.Ref].Value; k.Statements[e.Ref].Store < 0 && (x.Op == scalar.Load || x.Op == scalar.Local) {
+					return x
+				}
+			}
+			return e
+		})
+	}
 }
 
 // dropUnused removes the local values that nothing uses: those of a producer whose result a consumer has as an operand and

@@ -1,0 +1,326 @@
+package fuse
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// cut rewrites a kernel that copies from places which it works out with quotients and remainders, as one that joins dimensions
+// does, into one that steps through them: its loops are cut where the quotients jump. It says whether it did.
+func cut(k *schedule.Kernel) bool {
+	at, load := placesOf(k)
+	if load == nil || len(at) == 0 {
+		return false
+	}
+	c := &cutter{k: k, at: at}
+	for l := range k.Loops {
+		c.digits = append(c.digits, []int64{1})
+		if _, folded := at[l]; !folded && k.Loops[l].Start == 0 && k.Loops[l].Extent() > 1 {
+			c.digits[l] = c.steps(l)
+		}
+	}
+	access, ok := c.follow(load.Ref)
+	if !ok {
+		return false
+	}
+	c.rewrite(load, access)
+	return true
+}
+
+// placesOf gives, for a kernel that only copies, the places at which the loops of what it reads stand, and the load; nil if it is
+// none.
+func placesOf(k *schedule.Kernel) (at map[int]*scalar.Expr, load *scalar.Expr) {
+	if len(k.Statements) != 1 || len(k.Operands) != 2 || k.Statements[0].Store < 0 {
+		return nil, nil
+	}
+	at = map[int]*scalar.Expr{}
+	e := k.Statements[0].Value
+	for ; e.IsAt(); e = e.Args[0] {
+		at[e.Over[0]] = e.Args[1]
+	}
+	if e.Op != scalar.Load || k.Operands[e.Ref].Mode != schedule.Read {
+		return nil, nil
+	}
+	return at, e
+}
+
+type cutter struct {
+	k      *schedule.Kernel
+	at     map[int]*scalar.Expr
+	digits [][]int64 // by loop: the steps of the loops that it becomes, outermost first
+}
+
+// linear is a sum of multiples of the loops that loops become, and a constant.
+type linear struct {
+	factors  map[digit]int64
+	constant int64
+}
+
+// digit is one of the loops that a loop becomes.
+type digit struct {
+	loop int
+	step int64
+}
+
+// steps gives the steps that a loop is cut into: wherever a quotient or remainder of a sum that it is part of jumps.
+func (c *cutter) steps(loop int) []int64 {
+	out := []int64{1}
+	extent := c.k.Loops[loop].Extent()
+	add := func(n int64) {
+		if n > 1 && n < extent && extent%n == 0 && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	for _, e := range c.at {
+		for e.Op == scalar.Mod || e.Op == scalar.Rem || e.Op == scalar.Div {
+			if e.Args[1].Op != scalar.Const || e.Args[1].Value.I <= 0 {
+				break
+			}
+			if f := factorOf(e.Args[0], loop); f > 0 && e.Args[1].Value.I%f == 0 {
+				add(e.Args[1].Value.I / f)
+			}
+			e = e.Args[0]
+		}
+	}
+	slices.Sort(out)
+	for i := 1; i < len(out); i++ {
+		if out[i]%out[i-1] != 0 {
+			return []int64{1}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// factorOf gives the multiple of a loop's value in a sum, or 0 if that is not known.
+func factorOf(e *scalar.Expr, loop int) int64 {
+	switch {
+	case e.Op == scalar.Loop && e.Ref == loop:
+		return 1
+	case e.Op == scalar.Add:
+		return max(factorOf(e.Args[0], loop), factorOf(e.Args[1], loop))
+	case e.Op == scalar.Mul && e.Args[1].Op == scalar.Const:
+		return factorOf(e.Args[0], loop) * max(0, e.Args[1].Value.I)
+	case e.Op == scalar.Mul && e.Args[0].Op == scalar.Const:
+		return factorOf(e.Args[1], loop) * max(0, e.Args[0].Value.I)
+	}
+	return 0
+}
+
+// value reads an expression of loops as a sum of multiples of digits; ok is false for others.
+func (c *cutter) value(e *scalar.Expr) (x linear, ok bool) {
+	x.factors = map[digit]int64{}
+	if e.Type != scalar.Int64 {
+		return x, false
+	}
+	switch e.Op {
+	case scalar.Const:
+		x.constant = e.Value.I
+		return x, x.small()
+	case scalar.Loop:
+		if _, folded := c.at[e.Ref]; folded {
+			return x, false
+		}
+		for _, step := range c.digits[e.Ref] {
+			x.factors[digit{e.Ref, step}] = step
+		}
+		return x, true
+	case scalar.Add, scalar.Mul, scalar.Div, scalar.Rem, scalar.Mod:
+	default:
+		return x, false
+	}
+	a, okA := c.value(e.Args[0])
+	b, okB := c.value(e.Args[1])
+	switch {
+	case !okA || !okB:
+		return x, false
+	case e.Op == scalar.Add:
+		for d, f := range b.factors {
+			a.factors[d] += f
+		}
+		a.constant += b.constant
+		return a, a.small()
+	case len(b.factors) > 0:
+		a, b = b, a
+		if e.Op != scalar.Mul || len(b.factors) > 0 {
+			return x, false
+		}
+		fallthrough
+	case e.Op == scalar.Mul:
+		for d := range a.factors {
+			a.factors[d] *= b.constant
+		}
+		a.constant *= b.constant
+		return a, a.small()
+	}
+	return c.divided(a, b.constant, e.Op == scalar.Div)
+}
+
+// mostFactor bounds the numbers in a sum, so that products of two of them do not overflow.
+const mostFactor = 1 << 31
+
+func (x linear) small() bool {
+	for _, f := range x.factors {
+		if f > mostFactor || f < -mostFactor {
+			return false
+		}
+	}
+	return x.constant <= mostFactor && x.constant >= -mostFactor
+}
+
+// divided gives the quotient or the remainder of a sum by n, if the part of it that n does not divide stays below n.
+func (c *cutter) divided(x linear, n int64, quotient bool) (linear, bool) {
+	lo, _ := c.reach(x)
+	if n <= 0 || lo < 0 {
+		return x, false
+	}
+	whole, rest := linear{factors: map[digit]int64{}, constant: x.constant / n}, linear{factors: map[digit]int64{}, constant: x.constant % n}
+	for d, f := range x.factors {
+		if f%n == 0 {
+			whole.factors[d] = f / n
+		} else {
+			rest.factors[d] = f
+		}
+	}
+	if lo, hi := c.reach(rest); lo < 0 || hi >= n {
+		return x, false
+	}
+	if quotient {
+		return whole, true
+	}
+	return rest, true
+}
+
+// reach gives the least and greatest value of a sum.
+func (c *cutter) reach(x linear) (lo, hi int64) {
+	lo, hi = x.constant, x.constant
+	for d, f := range x.factors {
+		first, last := c.ends(d)
+		lo += min(f*first, f*last)
+		hi += max(f*first, f*last)
+	}
+	return lo, hi
+}
+
+// ends gives the first and the last value of a digit.
+func (c *cutter) ends(d digit) (first, last int64) {
+	loop := c.k.Loops[d.loop]
+	steps := c.digits[d.loop]
+	if i := slices.Index(steps, d.step); i > 0 {
+		return 0, steps[i-1]/d.step - 1
+	}
+	return loop.Start, (loop.End - 1) / d.step
+}
+
+// follow gives the access of what is read in terms of digits, a sum for each dimension.
+func (c *cutter) follow(operand int) ([]linear, bool) {
+	places := map[int]linear{}
+	for l, e := range c.at {
+		x, ok := c.value(e)
+		if !ok {
+			return nil, false
+		}
+		if lo, hi := c.reach(x); lo < c.k.Loops[l].Start || hi >= c.k.Loops[l].End {
+			return nil, false // zero stands for some elements
+		}
+		places[l] = x
+	}
+	o := c.k.Operands[operand]
+	out := make([]linear, len(o.Access.Projection))
+	for d, row := range o.Access.Projection {
+		out[d] = linear{factors: map[digit]int64{}, constant: o.Access.Offset[d]}
+		for l, f := range row {
+			x, folded := places[l]
+			if !folded {
+				x, _ = c.value(scalar.NewLoop(l))
+			}
+			for dig, g := range x.factors {
+				out[d].factors[dig] += f * g
+			}
+			out[d].constant += f * x.constant
+		}
+		if !out[d].small() {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// rewrite gives the kernel a loop for every digit and none for those whose place is known.
+func (c *cutter) rewrite(load *scalar.Expr, read []linear) {
+	k := c.k
+	number := map[digit]int{}
+	var loops []schedule.Loop
+	for l, old := range k.Loops {
+		if _, folded := c.at[l]; folded {
+			continue
+		}
+		for i, step := range c.digits[l] {
+			one := schedule.Loop{Name: old.Name, Start: old.Start, End: old.End, Levels: []schedule.Level{{Tile: 1, Bind: schedule.Serial}}}
+			if len(c.digits[l]) > 1 {
+				one.Name = c.fresh(fmt.Sprintf("%s_%d", old.Name, i))
+				first, last := c.ends(digit{l, step})
+				one.Start, one.End = first, last+1
+			}
+			number[digit{l, step}] = len(loops)
+			loops = append(loops, one)
+		}
+	}
+	access := func(rows []linear) zspace.AffineMap {
+		out := zspace.AffineMap{Projection: make(zspace.Matrix, len(rows)), Offset: make(zspace.Point, len(rows))}
+		for d, x := range rows {
+			out.Projection[d] = make([]int64, len(loops))
+			out.Offset[d] = x.constant
+			for dig, f := range x.factors {
+				out.Projection[d][number[dig]] = f
+			}
+		}
+		return out
+	}
+	for i := range k.Operands {
+		o := &k.Operands[i]
+		if i == load.Ref {
+			o.Access = access(read)
+			continue
+		}
+		rows := make([]linear, len(o.Access.Projection))
+		for d, row := range o.Access.Projection {
+			rows[d] = linear{factors: map[digit]int64{}, constant: o.Access.Offset[d]}
+			for l, f := range row {
+				if f == 0 {
+					continue
+				}
+				for _, step := range c.digits[l] {
+					rows[d].factors[digit{l, step}] = f * step
+				}
+			}
+		}
+		o.Access = access(rows)
+	}
+	s := &k.Statements[0]
+	var over []int64
+	for _, l := range s.Over {
+		for _, step := range c.digits[l] {
+			over = append(over, int64(number[digit{int(l), step}]))
+		}
+	}
+	slices.Sort(over)
+	s.Over, s.Value = over, load
+	k.Loops = loops
+}
+
+// fresh gives a name that no loop and no operand or value has.
+func (c *cutter) fresh(base string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Name == name }) ||
+			slices.ContainsFunc(c.k.Operands, func(o schedule.Operand) bool { return o.Name == name }) || c.k.Statements[0].Name == name
+	}
+	for taken(base) {
+		base += "_"
+	}
+	return base
+}

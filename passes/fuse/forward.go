@@ -1,0 +1,181 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// forward lets the products that read a copy read what was copied, where it stands, and drops the copy: the heads of an attention are
+// parts of the rows that one product writes.
+func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
+	at, load := placesOf(k)
+	if load == nil || len(at) > 0 {
+		return false
+	}
+	in, out := &k.Operands[load.Ref], &k.Operands[k.Statements[0].Store]
+	from, _ := body[*schedule.Buffer](f.g, in.Buffer)
+	to, ok := body[*schedule.Buffer](f.g, out.Buffer)
+	written, err := reach(k, int(k.Statements[0].Store))
+	if !ok || from == nil || from.Space != schedule.Arena || to.Space != schedule.Arena || err != nil || !written.Equal(to.Range) ||
+		from.DType != to.DType {
+		return false
+	}
+	back, ok := inverse(k, out.Access)
+	if !ok || len(in.Access.Projection) == 0 || len(out.Access.Projection) == 0 {
+		return false
+	}
+	type use struct {
+		kernel  *schedule.Kernel
+		operand int
+		access  zspace.AffineMap
+	}
+	var uses []use
+	for _, r := range f.readers[out.Buffer] {
+		c, ok := body[*schedule.Kernel](f.g, r)
+		if !ok || c.Device != k.Device {
+			return false
+		}
+		for i, o := range c.Operands {
+			if o.Buffer != out.Buffer {
+				continue
+			}
+			read, err := reach(c, i)
+			through := compose(in.Access, compose(back, o.Access))
+			if err != nil || o.Mode != schedule.Read || !written.Contains(read) || !factor(c, i) || !neighbours(from, through) {
+				return false
+			}
+			uses = append(uses, use{c, i, through})
+		}
+	}
+	if len(uses) == 0 || !may(id) {
+		return false
+	}
+	for _, u := range uses {
+		u.kernel.Operands[u.operand].Buffer, u.kernel.Operands[u.operand].Access = in.Buffer, u.access
+	}
+	f.drop(id, k, f.readers[out.Buffer])
+	return true
+}
+
+// drop removes a copy: those who waited for it wait for what it waited for, and the first of its readers carries out its
+// applications.
+func (f *fuser) drop(id ir.NodeID, k *schedule.Kernel, readers []ir.NodeID) {
+	for i, r := range readers {
+		c, _ := body[*schedule.Kernel](f.g, r)
+		c.After = mergeAfter(k.After, c.After, id)
+		if i == 0 {
+			c.Applications = append(slices.Clone(k.Applications), c.Applications...)
+			c.Name = k.Name + "+" + c.Name
+			n := f.g.Node(r)
+			n.Label = c.Name
+			n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(id), n)})
+		}
+		f.rewire(id, r, k)
+	}
+	for n := range f.g.Nodes() {
+		after, _ := schedule.After(n)
+		if !slices.Contains(after, id) {
+			continue
+		}
+		switch b := n.Body.(type) {
+		case *schedule.Kernel:
+			b.After = mergeAfter(k.After, b.After, id)
+		case *schedule.Transfer:
+			b.After = mergeAfter(k.After, b.After, id)
+		}
+	}
+	delete(f.moved, id)
+	f.g.Remove(id)
+}
+
+// inverse gives the loops of a kernel from the coordinates of what it writes, if each coordinate follows one loop evenly.
+func inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(k.Loops)), Offset: make(zspace.Point, len(k.Loops))}
+	for l := range k.Loops {
+		out.Projection[l] = make([]int64, len(a.Projection))
+		out.Offset[l] = k.Loops[l].Start
+	}
+	known := make([]bool, len(k.Loops))
+	for d, row := range a.Projection {
+		l, ok := unit(row, k.Loops)
+		if !ok || l >= 0 && known[l] {
+			return out, false
+		}
+		if l < 0 {
+			continue
+		}
+		known[l] = true
+		shift := a.Offset[d]
+		for j, f := range row { // loops of one value
+			if j != l {
+				shift += f * k.Loops[j].Start
+			}
+		}
+		out.Projection[l][d], out.Offset[l] = 1, -shift
+	}
+	for l := range k.Loops {
+		if !known[l] && k.Loops[l].Extent() != 1 {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// compose gives a after b.
+func compose(a, b zspace.AffineMap) zspace.AffineMap {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
+	columns := 0
+	if len(b.Projection) > 0 {
+		columns = len(b.Projection[0])
+	}
+	for i, row := range a.Projection {
+		out.Projection[i] = make([]int64, columns)
+		for j, f := range row {
+			out.Offset[i] += f * b.Offset[j]
+			for x, g := range b.Projection[j] {
+				out.Projection[i][x] += f * g
+			}
+		}
+	}
+	return out
+}
+
+// factor says whether an operand is nothing but a factor of the products that a kernel sums.
+func factor(k *schedule.Kernel, operand int) bool {
+	factors, all := 0, 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			loads := func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }
+			switch {
+			case loads(e):
+				all++
+			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul:
+				for _, a := range e.Args[0].Args {
+					if loads(a) {
+						factors++
+					}
+				}
+			}
+			return true
+		})
+	}
+	return factors > 0 && factors == all
+}
+
+// neighbours says whether some loop moves an access from one element to the next in memory, so that a product can read vectors.
+func neighbours(b *schedule.Buffer, a zspace.AffineMap) bool {
+	for l := range a.Projection[0] {
+		step := int64(0)
+		for d, row := range a.Projection {
+			step += row[l] * b.Strides[d]
+		}
+		if step == 1 {
+			return true
+		}
+	}
+	return false
+}
