@@ -72,6 +72,7 @@ type program struct {
 	block   *block
 	arena   int64 // bytes that the plan needs
 	scratch int64 // bytes behind them that kernels need while they run
+	onStack int64 // bytes of the largest array that a kernel has on its stack
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {

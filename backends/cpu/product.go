@@ -351,6 +351,7 @@ func (p *product) task() {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
 	if p.split() {
+		p.e.stack(c.rows * c.cols * int64(p.d.Wide().Size()))
 		p.Line("%s open[%d]; // unfinished sums", p.e.v.typ(p.vectorType(), p.n), c.rows*c.cols/int64(p.n))
 	}
 	if p.form == packed {

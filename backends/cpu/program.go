@@ -53,7 +53,8 @@ func (p *program) main(out *strings.Builder, run string) error {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), run)
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), p.peakBytes(),
+		p.threadBytes(), p.block.bytes, run)
 	return nil
 }
 
@@ -137,19 +138,23 @@ type describedKernel struct {
 	Loops        []string `json:"loops"`
 }
 
+// memory is what a program has in memory: its arena and constants, all of it at most with one thread, and what each further
+// thread takes.
+type memory struct{ arena, constants, peak, thread int64 }
+
 // description is what --describe prints.
 type description struct {
 	Program, Tapc, Target, Source, Graph string
-	ArenaBytes, ConstantsBytes           int64
-	Inputs, Outputs                      []describedTensor
-	Kernels                              []describedKernel
+	memory
+	Inputs, Outputs []describedTensor
+	Kernels         []describedKernel
 }
 
 // describe gives what --describe prints.
 func (p *program) describe() (string, error) {
 	d := description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
-		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), ArenaBytes: p.arenaBytes(),
-		ConstantsBytes: p.block.bytes}
+		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), memory: memory{p.arenaBytes(), p.block.bytes,
+			p.peakBytes(), p.threadBytes()}}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})
@@ -187,7 +192,7 @@ func indented(d description) (string, error) {
 		return nil
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("target", d.Target), field("source", d.Source),
-		field("graph", d.Graph), field("arena_bytes", d.ArenaBytes), field("constants_bytes", d.ConstantsBytes),
+		field("graph", d.Graph), field("arena_bytes", d.arena), field("constants_bytes", d.constants), field("peak_bytes", d.peak), field("thread_bytes", d.thread),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

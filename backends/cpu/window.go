@@ -31,6 +31,7 @@ func (p *product) windowFunction() {
 	guard := p.c.Window.Guard
 	p.Line("int64_t at[%d]; // where the columns start", p.panel)
 	if guard != nil {
+		p.e.stack(p.panel * int64(p.maskElement().Size()) * product64(p.c.GuardExtents(p.k)))
 		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.e.w.Type(p.maskElement()), product64(p.c.GuardExtents(p.k)), p.panel)
 	}
 	p.Open("for (int l = 0; l < %d; l++) {", p.panel)

@@ -54,5 +54,8 @@ void tapc_print_help(FILE *to, const tapc_program *program, const char *self) {
   print_tensors(to, "Inputs", program->inputs, program->n_inputs);
   print_tensors(to, "Outputs", program->outputs, program->n_outputs);
   fputs(flag_text, to);
+  if (program->peak_bytes)
+    fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more for each further one; the program checks that at the start.\n",
+            (double)program->peak_bytes / (1 << 20), (double)program->thread_bytes / (1 << 20));
   print_example(to, program, self);
 }

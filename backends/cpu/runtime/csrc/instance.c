@@ -25,7 +25,7 @@ static tapc_instance *give_up(tapc_instance *instance) {
   return NULL;
 }
 
-tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int pin, tapc_fault *fault) {
+tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault) {
   tapc_instance *instance = calloc(1, sizeof *instance);
   if (!instance) {
     tapc_no_memory(fault, sizeof *instance, "an instance");
@@ -38,11 +38,15 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int p
     tapc_fail(fault, TAPC_USAGE, "threads: expected 1 to %d, found %d", TAPC_MAX_THREADS, threads);
     return give_up(instance);
   }
+  uint64_t others = (uint64_t)threads - 1;
+  if (!own && tapc_memory_check(program->arena_bytes + program->constants_bytes + others * program->thread_bytes,
+                                program->arena_bytes + others * TAPC_STACK, fault))
+    return give_up(instance);
   if (program->arena_bytes && !(instance->arena = tapc_alloc(program->arena_bytes))) {
     tapc_no_memory(fault, program->arena_bytes, "intermediate values");
     return give_up(instance);
   }
-  instance->pool = tapc_pool_new(threads, pin, fault);
+  instance->pool = tapc_pool_new(threads, own, fault);
   return instance->pool ? instance : give_up(instance);
 }
 

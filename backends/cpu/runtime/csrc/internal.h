@@ -2,7 +2,7 @@
 //
 // main.c drives; args.c reads the command line; help.c prints the help; archive.c opens tensor files of three formats and
 // loads tensors from them (npy.c, zip.c + inflate.c, safetensors.c); sink.c writes them; print.c shows
-// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, cpus.c) and memory.
+// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, cpus.c) and memory (memory.c).
 #ifndef TAPC_INTERNAL_H
 #define TAPC_INTERNAL_H
 
@@ -17,6 +17,7 @@
 #define TAPC_MAX_RANK 64          // of a tensor in a file, as NumPy's
 #define TAPC_MAX_NPY_HEADER 65536 // bytes; a header is a dozen numbers
 #define TAPC_MAX_THREADS 1024
+#define TAPC_STACK ((size_t)8 << 20) // bytes of a thread's stack, of which little is ever touched
 
 // ---- fault.c: one line of error text and an exit status -------------------------------------------------------
 
@@ -43,6 +44,9 @@ const char *tapc_input_name(const void *program, size_t i);
 // Memory for tensors: 64-byte aligned; from 2 MiB on aligned to and advised for huge pages. NULL when there is none.
 void *tapc_alloc(size_t bytes);
 void tapc_free(void *memory);
+// Refuses to go on where so many bytes cannot be had: the machine or the control group has not as many, or the process may not
+// have so many addresses more. The environment variable TAPC_MEMORY=unchecked leaves everything to the system.
+int tapc_memory_check(uint64_t bytes, uint64_t addresses, tapc_fault *fault);
 
 // ---- dtype.c -------------------------------------------------------------------------------------------------
 
@@ -189,7 +193,8 @@ void tapc_pool_free(tapc_pool *pool);
 void tapc_pool_begin(tapc_pool *pool); // a run begins: wake the workers and keep them awake
 void tapc_pool_end(tapc_pool *pool);   // it has ended: they may sleep
 
-tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int pin, tapc_fault *fault);
+// own: the process is the program's own, so it may bind its threads to cores and has checked its memory.
+tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);
 int tapc_instance_threads(const tapc_instance *instance);
 

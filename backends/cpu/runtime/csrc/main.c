@@ -193,8 +193,18 @@ static void free_buffers(void **buffers, int n) {
   free(buffers);
 }
 
+// Refuses to start what could not end.
+static int check_memory(session *s) {
+  const tapc_program *p = s->program;
+  if (!p->peak_bytes) return 0;
+  uint64_t others = (uint64_t)(s->options.threads ? s->options.threads : tapc_default_threads()) - 1;
+  uint64_t bytes = p->peak_bytes + (uint64_t)s->options.bench * sizeof(double);
+  return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * TAPC_STACK, &s->fault);
+}
+
 static int prepare(session *s) {
   const tapc_program *p = s->program;
+  if (check_memory(s)) return s->fault.status;
   if (!(s->given = calloc((size_t)p->n_inputs + 1, 1))) return tapc_no_memory(&s->fault, (uint64_t)p->n_inputs, "the inputs");
   s->in = make_buffers(s, p->inputs, p->n_inputs);
   if (!s->fault.status) s->out = make_buffers(s, p->outputs, p->n_outputs);

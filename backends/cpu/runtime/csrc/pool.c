@@ -201,16 +201,27 @@ static void place(tapc_pool *p, int cores, const int *cpus) {
   for (int i = 1; i < cores; i++) p->workers[i - 1].cpu = cpus[(first + i) % cores];
 }
 
-static int start(tapc_pool *p, tapc_fault *fault) {
+static int start_with(tapc_pool *p, const pthread_attr_t *attributes, tapc_fault *fault) {
   for (int i = 0; i < p->threads - 1; i++) {
     worker *w = &p->workers[i];
     w->pool = p;
     w->index = i + 1;
-    int error = pthread_create(&w->thread, NULL, work, w);
+    int error = pthread_create(&w->thread, attributes, work, w);
     if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start thread %d of %d: %s", i + 2, p->threads, strerror(error));
     p->started++;
   }
   return 0;
+}
+
+// The stacks have the same size whatever the limits of the process are.
+static int start(tapc_pool *p, tapc_fault *fault) {
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start threads: %s", strerror(error));
+  pthread_attr_setstacksize(&attributes, TAPC_STACK);
+  int status = start_with(p, &attributes, fault);
+  pthread_attr_destroy(&attributes);
+  return status;
 }
 
 static void *aligned(size_t bytes) {

@@ -61,8 +61,8 @@ static void put_integer(unsigned char *to, uint64_t u, const tapc_dtype_info *in
 }
 
 static void put_small(unsigned char *to, uint64_t u, const tapc_float_format *f, size_t size) {
-  unsigned code = f->has_sign ? small_bits(real(u, f->mantissa + 1), f) : (unsigned)(u >> 60) + f->bias - 8;
-  uint16_t half = (uint16_t)code;
+  unsigned stored = f->has_sign ? small_bits(real(u, f->mantissa + 1), f) : (unsigned)(u >> 60) + f->bias - 8;
+  uint16_t half = (uint16_t)stored;
   memcpy(to, &half, size);
 }
 

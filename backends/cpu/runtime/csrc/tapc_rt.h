@@ -80,6 +80,9 @@ typedef struct tapc_program {
   int n_inputs, n_outputs;
   const tapc_tensor *inputs, *outputs;
   size_t arena_bytes; // scratch memory that run needs: 64-byte aligned, contents undefined; NULL when 0
+  // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
+  // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
+  size_t peak_bytes, thread_bytes, constants_bytes;
   // Computes every output from every input, in the order of the tables. 0 is success; see also tapc_reject.
   int (*run)(const struct tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);
 } tapc_program;

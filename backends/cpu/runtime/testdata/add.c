@@ -41,4 +41,4 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   return 0;
 }
 
-const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 0, run};
+const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 0, 0, 0, 0, run};

@@ -1,0 +1,214 @@
+package cpu
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// peakOf runs its arguments as a program and prints the most memory that it had. (The parent of a program has a share in that figure
+// when it starts it; a small parent has a small one.)
+const peakOf = `#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int status = argc;
+  struct rusage used;
+  if (fork() == 0) {
+    execv(argv[1], argv + 1);
+    _exit(127);
+  }
+  wait4(-1, &status, 0, &used);
+  printf("peak %ld\n", used.ru_maxrss * 1024);
+  return WEXITSTATUS(status);
+}
+`
+
+// built builds a graph whose constants are all ones.
+func built(t *testing.T, cc *Compiler, graph string) string {
+	t.Helper()
+	g := scheduled(t, graph)
+	src, err := Emit(g, "test", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(t.TempDir(), "program")
+	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
+		x := tensorops.TensorOf(g, c.Tensor)
+		n, _ := x.Range.Size()
+		return tensorfile.Tensor{DType: x.Type(), Shape: x.Range.Shape(), Data: bytes.Repeat([]byte{0, 0, 128, 63}, int(n))}, nil
+	}
+	if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// stated is what a program says of its memory.
+type stated struct {
+	Arena     int64 `json:"arena_bytes"`
+	Constants int64 `json:"constants_bytes"`
+	Peak      int64 `json:"peak_bytes"`
+	Thread    int64 `json:"thread_bytes"`
+}
+
+func describe(t *testing.T, exe string) stated {
+	t.Helper()
+	out, err := exec.Command(exe, "--describe").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s stated
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func tensorText(name string, shape ...int) string {
+	var b strings.Builder
+	for i, n := range shape {
+		fmt.Fprintf(&b, "%s0:%d", map[bool]string{true: ", "}[i > 0], n)
+	}
+	return fmt.Sprintf("%%%s = tensor float32 [%s]\n", name, b.String())
+}
+
+// A program has no more in memory than it says, and not much less.
+func TestPeakMemory(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the unit of ru_maxrss is Linux's")
+	}
+	dir := t.TempDir()
+	wrapper := filepath.Join(dir, "peak")
+	if err := os.WriteFile(wrapper+".c", []byte(peakOf), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cc.run(context.Background(), wrapper+".c", "-o", wrapper); err != nil {
+		t.Fatal(err)
+	}
+	images, _ := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1)
+	mlp := tensorText("x", 64, 1024) + tensorText("a", 1024, 2048) + tensorText("b", 2048) + tensorText("h", 64, 2048) + tensorText("c", 2048, 300) +
+		tensorText("d", 300) + tensorText("z", 64, 300) + `%k1 = operation op:constant {value: 1} -> (result: %a)
+%k2 = operation op:constant {value: 1} -> (result: %b)
+%k3 = operation op:constant {value: 1} -> (result: %c)
+%k4 = operation op:constant {value: 1} -> (result: %d)
+%l1 = operation op:linear {activation: "relu"} (A: %a, b: %b, x: %x) -> (result: %h)
+%l2 = operation op:linear (A: %c, b: %d, x: %h) -> (result: %z)
+`
+	sorted := tensorText("x", 300, 1000) + tensorText("y", 300, 1000) + tensorText("z", 300, 1000) +
+		"%s = operation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n%t = operation op:cumsum {axis: 1} (tensor: %y) -> (result: %z)\n"
+	large := tensorText("x", 4<<20) + tensorText("y", 4<<20) + "%e = operation op:exp (tensor: %x) -> (result: %y)\n"
+	packed := filepath.Join(dir, "x.npz")
+	writePacked(t, packed, 4<<20)
+	for _, c := range []struct{ name, graph, input string }{
+		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"large", large, ""}, {"packed", large, packed}, {"small", tensorText("x", 1) + tensorText("y", 1) +
+			"%e = operation op:exp (tensor: %x) -> (result: %y)\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exe := built(t, cc, c.graph)
+			s := describe(t, exe)
+			for _, threads := range []int64{1, 3, 40} {
+				args := []string{exe, "--random", "1", "--threads", fmt.Sprint(threads), "--outputs", filepath.Join(dir, c.name+".npz")}
+				if c.input != "" {
+					args = append(args, "--inputs", c.input)
+				}
+				out, err := exec.Command(wrapper, args...).Output()
+				peak, bad := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(out), "peak ")), 10, 64)
+				if err != nil || bad != nil {
+					t.Fatalf("%v, %v: %s", err, bad, out)
+				}
+				limit := s.Peak + (threads-1)*s.Thread
+				t.Logf("%d threads: %d of %d bytes", threads, peak, limit)
+				if peak > limit {
+					t.Errorf("%d threads: %d bytes, stated are %d", threads, peak, limit)
+				}
+				if c.name != "packed" && c.name != "small" && threads == 1 && peak < limit/4 {
+					t.Errorf("%d bytes, and %d are stated", peak, limit)
+				}
+			}
+		})
+	}
+}
+
+// writePacked writes an .npz file that holds x, deflated.
+func writePacked(t *testing.T, path string, n int) {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "x.npy", Method: zip.Deflate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }", n)
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	data := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), 0)
+	data = append(data, head...)
+	for i := range n {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(i%1000)))
+	}
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A program that cannot have what it needs says so before it begins. With a little more than that it runs.
+func TestMemoryIsChecked(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("limits of addresses are Linux's")
+	}
+	exe := built(t, cc, tensorText("x", 8<<20)+tensorText("y", 8<<20)+"%e = operation op:exp (tensor: %x) -> (result: %y)\n")
+	run := func(limit int64, variable string) (string, int) {
+		cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" --random 1 --threads 1`, limit>>10), exe)
+		cmd.Env = append(os.Environ(), variable)
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	need := describe(t, exe).Peak
+	if out, status := run(need-16<<20, "A=B"); status != 3 || strings.Count(out, "\n") != 1 || !strings.Contains(out, fmt.Sprintf("out of memory: the program needs %d bytes", need)) {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, status := run(need+16<<20, "A=B"); status != 0 {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, _ := run(need-16<<20, "TAPC_MEMORY=unchecked"); strings.Contains(out, "the program needs") {
+		t.Error(out)
+	}
+	huge := built(t, cc, tensorText("x", 1<<20, 1<<20)+tensorText("y", 1)+"%e = operation op:reshape (tensor: %x[0:1, 0:1]) -> (result: %y)\n")
+	out, err := exec.Command(huge, "--random", "1").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "out of memory: the program needs 1319") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
