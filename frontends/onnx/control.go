@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/frontends/mapping"
 )
@@ -148,28 +149,97 @@ func collect(r *mapping.Region, op *mapping.Op, carried []mapping.Value, scans [
 	return out, nil
 }
 
-// scan unrolls a scan along axes of known extent.
+// scanned is a scan: its body, how many states it carries, and the axes and directions of what it goes through.
+type scanned struct {
+	op             *mapping.Op
+	body           *mapping.Graph
+	states         int
+	axes, reverse  []int64 // of the inputs
+	outAxes, outTo []int64
+}
+
+// scan unrolls a scan along axes of known extent. Before version 9 everything has a batch as its first dimension, and each entry of it
+// is scanned on its own.
 func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
 	}
-	body, err := graphAttr(op, "body")
-	if err != nil {
+	s := scanned{op: op}
+	if s.body, err = graphAttr(op, "body"); err != nil {
 		return nil, err
 	}
 	count, _ := op.Attr("num_scan_inputs")
 	n := int(count.Int)
-	states := len(in) - n
-	if r.Version("") < 9 {
-		return nil, refuse("Scan before version 9 has a batch, which tapc does not unroll")
+	batched := r.Version("") < 9
+	var lengths mapping.Value
+	if batched && len(in) > 0 {
+		lengths, in = in[0], in[1:]
 	}
-	if n < 1 || states < 0 || len(body.Inputs) != len(in) || len(body.Outputs) < states {
-		return nil, refuse("the body takes %d values and gives %d, with %d inputs", len(body.Inputs), len(body.Outputs), len(in))
+	s.states = len(in) - n
+	if n < 1 || s.states < 0 || len(s.body.Inputs) != len(in) || len(s.body.Outputs) < s.states {
+		return nil, refuse("the body takes %d values and gives %d, with %d inputs", len(s.body.Inputs), len(s.body.Outputs), len(in))
 	}
-	axes, reverse := intsOf(op, "scan_input_axes", n), intsOf(op, "scan_input_directions", n)
-	carried, length := in[:states], int64(-1)
-	for i, v := range in[states:] {
+	outs := len(s.body.Outputs) - s.states
+	if batched {
+		s.axes, s.reverse, s.outAxes, s.outTo = make([]int64, n), intsOf(op, "directions", n), make([]int64, outs), nil
+		return s.batch(r, lengths, in)
+	}
+	s.axes, s.reverse = intsOf(op, "scan_input_axes", n), intsOf(op, "scan_input_directions", n)
+	s.outAxes, s.outTo = intsOf(op, "scan_output_axes", outs), intsOf(op, "scan_output_directions", outs)
+	return s.run(r, in)
+}
+
+// batch scans every entry of a batch, and stacks the results. All sequences must be whole.
+func (s scanned) batch(r *mapping.Region, lengths mapping.Value, in []mapping.Value) ([]mapping.Value, error) {
+	var n, steps int64
+	for i, v := range in {
+		if v.Tensor == nil || len(v.Tensor.Shape) < 1 || i >= s.states && len(v.Tensor.Shape) < 2 {
+			return nil, refuse("input %d has no batch", i)
+		}
+		if n = v.Tensor.Shape[0]; i >= s.states {
+			steps = v.Tensor.Shape[1]
+		}
+	}
+	if lengths.Kind != mapping.None {
+		known, err := r.KnownList(lengths)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range known {
+			if x != steps {
+				return nil, refuse("sequences of %d and of %d steps: what stands behind the end of the shorter is not defined", steps, x)
+			}
+		}
+	}
+	if n < 1 || n*steps > maxUnrolled {
+		return nil, refuse("the scan has %d steps in each of %d entries, too many to be unrolled or none", steps, n)
+	}
+	lists := make([][]mapping.Value, len(s.op.Out))
+	for b := range n {
+		part := make([]mapping.Value, len(in))
+		for i, v := range in {
+			var err error
+			if part[i], err = r.Eval("take_one", v, mapping.IntValue(b), mapping.IntValue(0)); err != nil {
+				return nil, err
+			}
+		}
+		got, err := s.run(r, part)
+		if err != nil {
+			return nil, err
+		}
+		for k := range min(len(lists), len(got)) {
+			lists[k] = append(lists[k], got[k])
+		}
+	}
+	return collect(r, s.op, nil, lists, make([]int64, len(lists)), nil)
+}
+
+// run unrolls one scan.
+func (s scanned) run(r *mapping.Region, in []mapping.Value) ([]mapping.Value, error) {
+	carried, length := in[:s.states], int64(-1)
+	axes := slices.Clone(s.axes)
+	for i, v := range in[s.states:] {
 		if v.Tensor == nil {
 			return nil, refuse("scan input %d is missing", i)
 		}
@@ -189,12 +259,12 @@ func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	if length > maxUnrolled {
 		return nil, refuse("the scan has %d steps, too many to be unrolled", length)
 	}
-	scans := make([][]mapping.Value, len(body.Outputs)-states)
+	scans := make([][]mapping.Value, len(s.body.Outputs)-s.states)
 	for i := range length {
 		args := append([]mapping.Value{}, carried...)
-		for k, v := range in[states:] {
+		for k, v := range in[s.states:] {
 			at := i
-			if reverse[k] != 0 {
+			if s.reverse[k] != 0 {
 				at = length - 1 - i
 			}
 			x, err := r.Eval("take_one", v, mapping.IntValue(at), mapping.IntValue(axes[k]))
@@ -203,16 +273,16 @@ func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 			}
 			args = append(args, x)
 		}
-		out, err := r.Call(body, args, op.Title())
+		out, err := r.Call(s.body, args, s.op.Title())
 		if err != nil {
 			return nil, err
 		}
-		carried = out[:states]
+		carried = out[:s.states]
 		for k := range scans {
-			scans[k] = append(scans[k], out[states+k])
+			scans[k] = append(scans[k], out[s.states+k])
 		}
 	}
-	return collect(r, op, carried, scans, intsOf(op, "scan_output_axes", len(scans)), intsOf(op, "scan_output_directions", len(scans)))
+	return collect(r, s.op, carried, scans, s.outAxes, s.outTo)
 }
 
 // intsOf gives a list attribute of n integers, zeros without it.

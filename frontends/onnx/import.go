@@ -24,9 +24,10 @@ func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Repor
 		Library: o.Library, Natives: Natives(), Bodies: m.Function})
 }
 
-// Natives are the operators that rules can not say, by domain and type: control flow and sequences.
+// Natives are the operators that rules can not say, by domain and type: control flow, sequences and decision trees.
 func Natives() map[string]mapping.Native {
 	all := maps.Clone(control)
 	maps.Copy(all, sequences)
+	maps.Copy(all, trees)
 	return all
 }

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
@@ -50,48 +52,43 @@ func position(r *mapping.Region, in []mapping.Value, i, n, missing int) (int, er
 	return int(at), nil
 }
 
+// entry gives the inputs of an operation on a sequence, and the place in it that one of them names: without that input the last
+// entry's, or with behind the one behind it.
+func entry(r *mapping.Region, op *mapping.Op, least, at, behind int) ([]mapping.Value, int, error) {
+	in, err := listed(r, op, least)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := len(in[0].List)
+	i, err := position(r, in, at, n, n-1+behind)
+	if err == nil && i < 0 {
+		err = refuse("an entry of a sequence of 0")
+	}
+	return in, i, err
+}
+
 func at(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
-	in, err := listed(r, op, 2)
+	in, i, err := entry(r, op, 2, 1, 0)
 	if err != nil {
 		return nil, err
-	}
-	i, err := position(r, in, 1, len(in[0].List), len(in[0].List)-1)
-	if err != nil {
-		return nil, err
-	}
-	if i < 0 {
-		return nil, refuse("an entry of a sequence of 0")
 	}
 	return []mapping.Value{in[0].List[i]}, nil
 }
 
 func insert(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
-	in, err := listed(r, op, 2)
+	in, i, err := entry(r, op, 2, 2, 1)
 	if err != nil {
 		return nil, err
 	}
-	i, err := position(r, in, 2, len(in[0].List), len(in[0].List))
-	if err != nil {
-		return nil, err
-	}
-	list := append([]mapping.Value{}, in[0].List[:i]...)
-	return []mapping.Value{mapping.ListValue(append(append(list, in[1]), in[0].List[i:]...)...)}, nil
+	return []mapping.Value{mapping.ListValue(slices.Insert(slices.Clone(in[0].List), i, in[1])...)}, nil
 }
 
 func erase(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
-	in, err := listed(r, op, 1)
+	in, i, err := entry(r, op, 1, 1, 0)
 	if err != nil {
 		return nil, err
 	}
-	i, err := position(r, in, 1, len(in[0].List), len(in[0].List)-1)
-	if err != nil {
-		return nil, err
-	}
-	if i < 0 {
-		return nil, refuse("an entry of a sequence of 0")
-	}
-	list := append([]mapping.Value{}, in[0].List[:i]...)
-	return []mapping.Value{mapping.ListValue(append(list, in[0].List[i+1:]...)...)}, nil
+	return []mapping.Value{mapping.ListValue(slices.Delete(slices.Clone(in[0].List), i, i+1)...)}, nil
 }
 
 func length(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
