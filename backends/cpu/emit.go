@@ -224,6 +224,7 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	var text string
 	number := len(e.codes)
 	e.used = nil
+	e.v.fast = k.Fast
 	if n := newNarrow(e, number, k); n != nil {
 		text = n.write()
 	} else if p := newProduct(e, number, k); p != nil {

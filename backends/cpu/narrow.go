@@ -43,13 +43,15 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	}
 	lanes := e.target.lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
-	aside := found.Left
+	if found.Row.Inner() < 0 {
+		cut.rows, cut.tileRows = tile.NarrowRows, 1
+	}
 	if !ok || cut.rows%tile.NarrowRows != 0 || cut.cols%tile.NarrowRows != 0 || tile.NarrowRows%cut.tileRows != 0 ||
 		tile.NarrowRows%cut.tileCols != 0 || cut.tileRows > tile.NarrowPanel {
 		return nil
 	}
 	wide, sum, ok := widened(k, found.Sum)
-	if !ok || !vectorBounds(wide, e.buffers, aside) {
+	if !ok || !vectorBounds(wide, e.buffers, -1) {
 		return nil
 	}
 	c := *found.Contraction

@@ -3,7 +3,11 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -136,7 +140,12 @@ func TestNarrowProducts(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, c := range narrowCases() {
-		if !isNarrow(scheduled(t, c.graph)) {
+		s := scheduled(t, c.graph)
+		src, err := Emit(s, "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !isNarrow(s) || !strings.Contains(src.C, "k0_choice(") {
 			t.Errorf("%s: it is not carried out as a product of narrow numbers", c.name)
 		}
 	}
@@ -184,4 +193,145 @@ func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[st
 		t.Fatal(err)
 	}
 	return out
+}
+
+// floatProduct is a product of float32 with a bias, a ReLU and a quantization behind it. If rounded, its operands are rounded to
+// bfloat16 first.
+func floatProduct(rounded bool, m, k, n int64, source string) string {
+	g := fmt.Sprintf("%%a = tensor float32 %s\n%%b = tensor float32 %s\n%%c = tensor float32 %s\n%%s = tensor float32 []\n", box(m, k), box(k, n), box(n))
+	x, w := "%a", "%b"
+	if rounded {
+		for _, name := range []string{"a", "b"} {
+			dims := map[string]string{"a": box(m, k), "b": box(k, n)}[name]
+			g += fmt.Sprintf("%%%s0 = tensor bfloat16 %s\n%%%s1 = tensor float32 %s\n", name, dims, name, dims)
+			g += fmt.Sprintf("operation op:cast {dtype: \"bfloat16\"} (tensor: %%%s) -> (result: %%%s0)\n", name, name)
+			g += fmt.Sprintf("operation op:cast {dtype: \"float32\"} (tensor: %%%s0) -> (result: %%%s1)\n", name, name)
+		}
+		x, w = "%a1", "%b1"
+	}
+	for _, name := range []string{"p", "q", "y"} {
+		g += fmt.Sprintf("%%%s = tensor float32 %s\n", name, box(m, n))
+	}
+	return g + fmt.Sprintf("operation op:matmul {} (X: %s, Y: %s) -> (Z: %%p)\noperation op:add {} (tensors: [%%p, %%c]) -> (result: %%q)\n"+
+		"operation op:mul {} (tensors: [%%q, %%s]) -> (result: %%y)\n%s", x, w, source)
+}
+
+// lowered is scheduled with bfloat16 allowed.
+func lowered(t *testing.T, graph string) *ir.Graph {
+	t.Helper()
+	g := scheduled(t, graph)
+	tile.Run(g, tile.Options{Precision: schedule.BF16})
+	return g
+}
+
+// TestLowerPrecision runs products of float32 whose precision may be bfloat16's: they are those of the rounded numbers.
+func TestLowerPrecision(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, dims := range [][3]int64{{37, 70, 50}, {1, 131, 64}} {
+		for source, constant := range map[string]string{"": "", "w": "operation op:constant {file: \"w\", key: \"w\"} -> (result: %b)\n"} {
+			g := lowered(t, floatProduct(false, dims[0], dims[1], dims[2], constant))
+			if dims[0] == 1 && source == "" { // a product with a matrix that is used once reads it where it stands
+				if isNarrow(g) {
+					t.Error("an operand that is used once is rounded")
+				}
+				continue
+			}
+			if !isNarrow(g) {
+				t.Errorf("%v: it is not carried out as a product of bfloat16", dims)
+			}
+			rounded := operations(t, floatProduct(true, dims[0], dims[1], dims[2], constant))
+			in := randomInputs(t, rounded)
+			want := evaluate(t, rounded, in)
+			for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64"} {
+				cpu, _, _ := strings.Cut(name, " ")
+				got := executeFor(cc, cpu, narrowTargets(t)[name])(randomConstant)(t, g, in)
+				if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
+					t.Errorf("%v %s %s: %v", dims, name, source, err)
+				}
+			}
+		}
+	}
+}
+
+// TestMatrixUnit compiles programs with what the compilers know of the matrix unit: its instructions are there where products may
+// use them, and only there.
+func TestMatrixUnit(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the matrix unit is of x86-64")
+	}
+	dir := t.TempDir()
+	for name, text := range rt.Files() {
+		if strings.HasSuffix(name, ".h") {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	float := floatProduct(false, 64, 64, 64, "")
+	for _, c := range []struct {
+		name  string
+		graph *ir.Graph
+		level int // in levels
+		want  map[string]bool
+	}{
+		{"exact", scheduled(t, float), 0, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
+		{"bf16", lowered(t, float), 0, map[string]bool{"tdpbf16ps": true, "vdpbf16ps": true, "tdpbusd": false, "ldtilecfg": true}},
+		{"bf16 without AVX-512", lowered(t, float), 1, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
+		{"bytes", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 0, map[string]bool{"tdpbusd": true, "vpdpbusd": true, "tdpbf16ps": false}},
+		{"bytes without AVX-512", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 1, map[string]bool{"tdpbusd": false, "vpdpbusd": true}},
+	} {
+		src, err := EmitFor(c.graph, "test", "test", levels[c.level])
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "program.c")
+		if err := os.WriteFile(file, []byte(src.C), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, compiler := range []string{"gcc", "clang"} {
+			path, err := exec.LookPath(compiler)
+			if err != nil {
+				continue
+			}
+			args := append(slices.Concat(usualFlags(), levels[c.level].Flags), "-Wall", "-Wextra", "-Werror", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-S", "-o", "-", file)
+			text, err := exec.Command(path, args...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s, %s: %v\n%s", c.name, compiler, err, firstLines(string(text), 30))
+			}
+			for instruction, want := range c.want {
+				if got := regexp.MustCompile(`\b` + instruction + `\b`).Match(text); got != want {
+					t.Errorf("%s, %s: %s is there: %v, expected %v", c.name, compiler, instruction, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFastMath runs a softmax with fast math beside one without: values differ by little, and a NaN is lost only by the one.
+func TestFastMath(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	const graph = "%x = tensor float32 [0:5, 0:100]\n%y = tensor float32 [0:5, 0:100]\noperation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n"
+	in := randomInputs(t, operations(t, graph))
+	want := evaluate(t, operations(t, graph), in)
+	for _, fast := range []bool{false, true} {
+		g := scheduled(t, graph)
+		tile.Run(g, tile.Options{Fast: fast})
+		src, err := Emit(g, "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exact := strings.Contains(src.C, "tapc_max_f32x16"); exact == fast {
+			t.Errorf("fast=%v: greatest values keep NaN: %v", fast, exact)
+		}
+		got := executeFor(cc, "native", strict)(randomConstant)(t, g, in)
+		if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
+			t.Errorf("fast=%v: %v", fast, err)
+		}
+	}
 }

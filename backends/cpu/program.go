@@ -136,6 +136,8 @@ type describedKernel struct {
 	Name         string   `json:"name"`
 	Applications int      `json:"applications"`
 	Loops        []string `json:"loops"`
+	Precision    string   `json:"precision,omitempty"`
+	Fast         bool     `json:"fast_math,omitempty"`
 }
 
 // memory is what a program has in memory: its arena and constants, all of it at most with one thread, and what each further
@@ -157,7 +159,11 @@ func (p *program) describe() (string, error) {
 			p.peakBytes(), p.threadBytes()}}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			d.Kernels = append(d.Kernels, describedKernel{k.Name, len(k.Applications), loopTexts(k)})
+			x := describedKernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Fast: k.Fast}
+			if k.Precision != schedule.Exact {
+				x.Precision = k.Precision.String()
+			}
+			d.Kernels = append(d.Kernels, x)
 		}
 	}
 	return indented(d)

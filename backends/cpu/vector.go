@@ -15,6 +15,7 @@ type vectors struct {
 	w     *cexpr.Writer
 	texts map[string]string // definitions, by name
 	order []string          // in which they were asked for: each needs only earlier ones
+	fast  bool              // the kernel that is written may use fast math
 }
 
 func newVectors(w *cexpr.Writer) *vectors { return &vectors{w: w, texts: map[string]string{}} }

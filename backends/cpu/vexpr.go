@@ -75,6 +75,10 @@ func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, unif
 	if op == scalar.Where && args[0].uniform && to != scalar.Bool {
 		return value{text: fmt.Sprintf("(%s ? %s : %s)", args[0].text, v.splat(args[1], n).text, v.splat(args[2], n).text), typ: to}
 	}
+	if op == scalar.Div && v.fast && to.IsFloat() && args[1].uniform { // compilers compute the reciprocal once
+		one := v.w.Const(scalar.FloatValue(to, 1))
+		op, args[1].text = scalar.Mul, fmt.Sprintf("(%s / %s)", one, args[1].text)
+	}
 	for i := range args {
 		args[i] = v.splat(args[i], n)
 	}
@@ -230,11 +234,16 @@ func (v *vectors) arithmetic(op scalar.Op, n int, args []value) (value, bool) {
 }
 
 // extreme is the least or greatest of two floats: NaN if either is NaN, and of equal values the second.
+//
+// Fast math takes the processor's instruction, which gives the second of two values that do not compare.
 func (v *vectors) extreme(op scalar.Op, n int, a, b value) value {
 	t, m := v.typ(a.typ, n), v.maskType(a.typ.Size(), n)
 	sign := "<"
 	if op == scalar.Max {
 		sign = ">"
+	}
+	if v.fast {
+		return value{text: v.greater(a.typ, n, sign, a.text, b.text), typ: a.typ}
 	}
 	name := v.define(fmt.Sprintf("tapc_%v_%sx%d", op, elementName(a.typ), n), func() string {
 		return fmt.Sprintf("TAPC_FN %s tapc_%v_%sx%d(%s a, %s b) { return %s; }\n", t, op, elementName(a.typ), n, t, t,
@@ -274,6 +283,8 @@ func (v *vectors) cast(to scalar.DType, n int, a value) value {
 	case from == scalar.Bool:
 		m := v.maskType(a.mask, n)
 		return value{text: fmt.Sprintf("__builtin_convertvector((%s)-%s, %s)", m, a.text, v.typ(to, n)), typ: to}
+	case to.IsInt() && to.Size() <= 2 && from == scalar.Float32:
+		return v.saturate(to, n, a)
 	case to.IsInt() && from.IsFloat():
 		return v.lanewise(scalar.Cast, to, n, []value{a})
 	}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -95,6 +96,25 @@ func (w *widener) cast(from *scalar.Expr) *scalar.Expr {
 	}
 	w.good = false
 	return from
+}
+
+// saturate converts float32 to integers of at most 16 bits: truncated, the nearest that there is, 0 of NaN.
+func (v *vectors) saturate(to scalar.DType, n int, a value) value {
+	t, whole, result := v.typ(scalar.Float32, n), v.typ(scalar.Int32, n), v.typ(to, n)
+	lo, hi := int64(0), int64(1)<<to.Bits()-1
+	if to.IsSigned() {
+		lo, hi = -1<<(to.Bits()-1), 1<<(to.Bits()-1)-1
+	}
+	bound := func(x int64) string {
+		return v.splat(value{text: v.w.Const(scalar.FloatValue(scalar.Float32, float64(x))), typ: scalar.Float32, uniform: true}, n).text
+	}
+	name := fmt.Sprintf("tapc_saturate_%s", v.shortName(to, n))
+	v.define(name, func() string {
+		inside := v.greater(scalar.Float32, n, "<", v.greater(scalar.Float32, n, ">", "x", bound(lo)), bound(hi))
+		return fmt.Sprintf("TAPC_FN %s %s(%s x) {\n  const %s r = (%s)%s & (%s)(x == x);\n"+
+			"  return __builtin_convertvector(__builtin_convertvector((%s)r, %s), %s);\n}\n", result, name, t, whole, whole, inside, whole, t, whole, result)
+	})
+	return value{text: fmt.Sprintf("%s(%s)", name, a.text), typ: to}
 }
 
 // bf16 converts vectors between float32 and bfloat16, whose values are held as their bits.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,13 @@ type compileFlags struct {
 	backend  string // of a plugin; "" is tapc's own for the target
 	cpu      string
 	weights  string // where the constants of a program go: embed or file
+	math     arithmetic
+}
+
+// arithmetic is what kernels may do that gives other results than their operations say.
+type arithmetic struct {
+	precision string
+	fast      bool
 }
 
 var weightWords = []string{"embed", "file"}
@@ -47,6 +55,9 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	a.addImportFlags(c)
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
 	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), baseline, or portable: versions for several, of which the program takes the best")
+	c.Flags().StringVar(&f.math.precision, "precision", schedule.Exact.String(), "what products of float32 may be computed from on a CPU: exact, or bf16, numbers rounded to bfloat16")
+	c.Flags().BoolVar(&f.math.fast, "fast-math", false, "let kernels on a CPU lose NaN in least and greatest values and multiply instead of dividing (docs/cpu.md)")
+	complete(c, "precision", schedule.Precisions())
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
@@ -77,6 +88,8 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 		case s.Gives > last:
 		case s.Name == "lower":
 			pass(s.Name, "target", f.target)
+		case s.Name == "tile" && f.math != arithmetic{precision: schedule.Exact.String()}:
+			steps = append(steps, fmt.Sprintf("tile{precision=%s,fast-math=%v}", f.math.precision, f.math.fast))
 		default:
 			steps = append(steps, s.Name)
 		}
@@ -95,6 +108,9 @@ type compilation struct {
 func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
 	if f.optimize < 0 || f.optimize > 1 {
 		return nil, diag.Usage("-O%d: expected 0 or 1", f.optimize)
+	}
+	if err := oneOf("--precision", f.math.precision, schedule.Precisions()); err != nil {
+		return nil, err
 	}
 	if err := f.check(ctx); err != nil {
 		return nil, err

@@ -224,6 +224,7 @@ type Kernel struct {
 	Operands     []Operand
 	Statements   []Statement
 	Precision    Precision
+	Fast         bool // results may differ from what the statements say as docs/cpu.md lists under fast math
 }
 
 // Kind is KernelKind.
@@ -242,4 +243,5 @@ func (k *Kernel) Fields(f ir.Fields) {
 	f.List(ir.Field{Num: 7, Name: "statements", Optional: true}, len(k.Statements), func(n int) { k.Statements = make([]Statement, n) },
 		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
 	ir.Enum(f, ir.Field{Num: 8, Name: "precision", Optional: true}, precisions, &k.Precision)
+	f.Bool(ir.Field{Num: 9, Name: "fast", Optional: true}, &k.Fast)
 }

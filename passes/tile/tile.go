@@ -2,12 +2,13 @@
 // and threads on a CPU; blocks and lanes on a GPU.
 //
 // Its choices change speed and never values, sums along a loop are always taken in the loop's order: unless it is told that it may lower
-// the precision of products. Then it writes down in the schedule where it did. Read next: passes/plan.
+// the precision of products, or use fast math. Then it writes down in the schedule where. Read next: passes/plan.
 package tile
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Sizes of tiles, in loop values.
@@ -20,6 +21,7 @@ const (
 
 // Options of a run.
 type Options struct {
+	Fast      bool                        // kernels of floats on a CPU may use fast math
 	Precision schedule.Precision          // that kernels on a CPU may have; those that gain from it get it
 	May       func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
 }
@@ -37,9 +39,22 @@ func Run(g *ir.Graph, opt Options) {
 			bindCUDA(k)
 		} else {
 			lower(k, buffers, opt.Precision)
+			k.Fast = opt.Fast && floats(k)
 			Default.Bind(k, buffers)
 		}
 	}
+}
+
+// floats says whether a kernel computes with floats, and does not only move them.
+func floats(k *schedule.Kernel) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op != scalar.Load && e.Op != scalar.Const && e.Op != scalar.Local && e.Op != scalar.Where && e.Type.IsFloat()
+			return !found
+		})
+	}
+	return found
 }
 
 // clear makes every loop serial.
