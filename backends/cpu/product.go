@@ -205,7 +205,18 @@ func (p *product) pieces() int64 {
 }
 
 // share is the bytes of the panels of one piece.
-func (p *product) share() int64 { return p.panelsOf(p.cut.cols) * p.length * panelBytes }
+func (p *product) share() int64 { return p.panelsOf(p.cut.cols) * p.deep() * panelBytes }
+
+// deep is how many values of the fold a panel holds: all, or those that run at once if a thread packs them just before.
+func (p *product) deep() int64 {
+	if p.blockwise() {
+		return p.cut.fold
+	}
+	return p.length
+}
+
+// blockwise says whether a thread packs the columns of its piece for each part of the fold anew.
+func (p *product) blockwise() bool { return p.form == local && p.split() && p.partly() }
 
 func (p *product) panelsOf(columns int64) int64 { return (columns + p.panel - 1) / p.panel }
 
@@ -370,10 +381,33 @@ func (p *product) task() {
 	p.coordinatesOf(c)
 	if p.form == local {
 		p.Line("const %s *right = panels;", p.e.w.Stored(p.d))
-		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j, panels + (j - j0) * %s);", p.panel, p.number, p.coordinates(""), number(p.length))
+	}
+	if p.form == local && !p.blockwise() {
+		p.packPiece("0", fmt.Sprint(p.innerFold()))
 	}
 	p.tiles()
 	p.Close()
+	p.Close()
+}
+
+// packPiece writes the packing of a piece's columns, from one value of the innermost fold to another. It goes over some rows at a
+// time, as panels next to each other are filled from the same lines of memory.
+func (p *product) packPiece(from, to string) {
+	pack := func(from, to, at string) {
+		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.panel, p.number, p.coordinates(""),
+			p.foldRange(from, to), number(p.deep()), at)
+	}
+	if !p.partly() {
+		pack("", "", "")
+		return
+	}
+	p.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, packRows)
+	p.Line("const int64_t to = from + %d < %s ? from + %d : %s;", packRows, to, packRows, to)
+	at := fmt.Sprintf(" + from * %d", p.panel)
+	if from != "0" {
+		at = fmt.Sprintf(" + (from - %s) * %d", from, p.panel)
+	}
+	pack("from", "to", at)
 	p.Close()
 }
 
@@ -458,12 +492,17 @@ func (p *product) tiles() {
 			step = last.Step(right)
 		}
 		leftAt += fmt.Sprintf(" + f * %s", number(leftStep))
-		rightAt += fmt.Sprintf(" + f * %s", number(step))
+		if !p.blockwise() {
+			rightAt += fmt.Sprintf(" + f * %s", number(step))
+		}
 		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.cut.fold)
 		if last.Extent%p.cut.fold == 0 {
 			p.Line("const int64_t fn = %d;", p.cut.fold)
 		} else {
 			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.cut.fold, last.Extent, p.cut.fold)
+		}
+		if p.blockwise() {
+			p.packPiece("f", "f + fn")
 		}
 	}
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
@@ -505,7 +544,7 @@ func (p *product) group(operand int) string {
 // panelOffset writes the number of the element of the panels that a tile starts at.
 func (p *product) panelOffset() string {
 	if p.form == local {
-		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.length*p.panel))
+		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.deep()*p.panel))
 		if p.cut.tileCols < p.panel {
 			text += fmt.Sprintf(" + (j - j0) %% %d", p.panel)
 		}

@@ -5,6 +5,24 @@ import (
 	"slices"
 )
 
+// packRows is how many values of the fold are packed at once into all panels that a thread fills: as many lines of memory, which
+// panels next to each other share, stay in the first cache.
+const packRows = 64
+
+// packAhead is how many values of the fold before their turn rows are fetched that are packed.
+const packAhead = 16
+
+// partly says whether panels can be packed for some values of the fold at a time: it has one dimension.
+func (p *product) partly() bool { return p.c.Window == nil && len(p.c.Fold) == 1 }
+
+// foldRange writes the arguments of a panel's function that say which values of the fold it packs, if it packs some at a time.
+func (p *product) foldRange(from, to string) string {
+	if !p.partly() {
+		return ""
+	}
+	return fmt.Sprintf(", %s, %s", from, to)
+}
+
 // panelFunction writes the function that packs one panel of the right operand: the columns from j on.
 func (p *product) panelFunction() {
 	view := p.c.Views[p.c.Right]
@@ -12,7 +30,8 @@ func (p *product) panelFunction() {
 	buffer := p.k.Operands[p.c.Right].Buffer
 	p.e.raw(buffer)
 	p.Line("")
-	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
+	p.Open("static void k%d_panel(void *const *b%s, int64_t j%s, %s *to) {", p.number, p.coordinates("int64_t "),
+		p.foldRange("int64_t first", "int64_t last"), stored)
 	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slot(buffer), p.k.Operands[p.c.Right].Name)
 	p.Line("%s(void)j;", p.voids())
 	p.Line("const %s *from = right + %s;", stored, offsetText(start(p.k, view), append(p.groups(), axis{p.c.Col, "j"}), view))
@@ -59,6 +78,12 @@ func (p *product) packTask() {
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	p.Line("const int64_t across = (part->columns + %d) / %d;", p.panel-1, p.panel)
+	into := "panel * " + number(p.length*p.panel)
+	if p.partly() {
+		p.Open("for (int64_t from = 0; from < %d; from += %d) {", p.length, packRows)
+		p.Line("const int64_t to = from + %d < %d ? from + %d : %d;", packRows, p.length, packRows, p.length)
+		into += fmt.Sprintf(" + from * %d", p.panel)
+	}
 	p.Open("for (int64_t panel = begin; panel < end; panel++) {")
 	p.Line("const int64_t j = part->column + panel %% across * %d;", p.panel)
 	groups := p.groups()
@@ -77,8 +102,11 @@ func (p *product) packTask() {
 	for _, a := range p.batch[len(groups):] {
 		p.Line("const int64_t %s = 0;", a.variable)
 	}
-	p.Line("k%d_panel(b%s, j, (%s *)b[%d] + panel * %s);", p.number, p.coordinates(""), stored, p.slot, number(p.length*p.panel))
+	p.Line("k%d_panel(b%s, j%s, (%s *)b[%d] + %s);", p.number, p.coordinates(""), p.foldRange("from", "to"), stored, p.slot, into)
 	p.Close()
+	if p.partly() {
+		p.Close()
+	}
 	p.Close()
 }
 
@@ -91,21 +119,28 @@ func (p *product) groups() []axis {
 // packPanel writes the loop over the innermost dimension of the fold for one panel with some live columns.
 func (p *product) packPanel(at string, live, length, step int64) {
 	across := p.c.Col.Step(p.c.Views[p.c.Right])
-	from := "0"
+	from, end := "0", fmt.Sprint(length)
+	if p.partly() {
+		from, end = "first", "last"
+	}
 	if step == 1 && across != 1 && live == p.panel && length >= int64(p.n) { // a block turned on its diagonal at a time
 		n := int64(p.n)
-		p.Open("for (int64_t k = 0; k + %d <= %d; k += %d, to += %d) {", n, length, n, n*p.panel)
+		p.Line("int64_t turned = %s;", from)
+		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.panel)
 		for x := int64(0); x < p.panel; x += n {
-			p.Line("%s;", p.e.v.turn(p.d, p.n, fmt.Sprintf("%s + k + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
+			p.Line("%s;", p.e.v.turn(p.d, p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
 		}
 		p.Close()
-		if length%n == 0 {
+		if length%n == 0 && packRows%n == 0 {
 			return
 		}
-		from = fmt.Sprint(length / n * n)
+		from = "turned"
 	}
-	p.Open("for (int64_t k = %s; k < %d; k++, to += %d) {", from, length, p.panel)
+	p.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, p.panel)
 	p.Line("const %s *row = %s + k * %s;", p.e.w.Stored(p.d), at, number(step))
+	if p.partly() && across == 1 && step > packAhead {
+		p.Line("__builtin_prefetch(row + %s);", number(packAhead*step))
+	}
 	p.packRow(live)
 	p.Close()
 }

@@ -245,7 +245,7 @@ func (p *product) streams() bool {
 func (p *product) columnOffset(x int64, w string) string {
 	at := x * int64(p.n)
 	if p.form != direct {
-		at = at/p.panel*p.panel*p.length + at%p.panel
+		at = at/p.panel*p.panel*p.deep() + at%p.panel
 	}
 	if at == 0 {
 		return w

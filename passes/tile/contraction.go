@@ -25,6 +25,7 @@ type Contraction struct {
 	Padded    *Padded      // the left operand's copy with zeros around, or nil
 	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
 	Fixed     bool         // the left operand is constant: it is put in panels of RowPanel rows when the program is built
+	Prepared  bool         // the right operand is constant: it is put in panels when the program is built
 	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
@@ -67,11 +68,11 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 		return nil, false
 	}
 	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant && c.Padded == nil
-	if buffers[k.Operands[c.Right].Buffer].Space == schedule.Constant && c.Window == nil {
+	c.Prepared = buffers[k.Operands[c.Right].Buffer].Space == schedule.Constant && c.Window == nil
+	if c.Prepared {
 		c.mergeFold(k)
 	}
-	c.Direct = c.Window == nil && buffers[k.Operands[c.Right].Buffer].Space != schedule.Constant &&
-		c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
+	c.Direct = c.Window == nil && !c.Prepared && c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true
 }
 

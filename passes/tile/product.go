@@ -14,6 +14,7 @@ const (
 	maxVectors   = 8        // of a register tile
 	leastVectors = 2        // of a register tile whose fold is too long for a cache
 	pieces       = 32       // that a large product is cut into at least, for threads to share
+	fewPieces    = 8        // that do if more would have to share columns in panels
 	productWork  = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
 	maxFold      = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
 	foldBlock    = 512      // about how many run at once if there are more
@@ -207,7 +208,8 @@ func even(extent, most, of int64) int64 {
 	return min(roundUp((extent+pieces-1)/pieces, of), most)
 }
 
-// shrink makes pieces smaller until there are enough of them: first fewer columns, as neighbouring pieces share the rows.
+// shrink makes pieces smaller until there are enough of them: first fewer columns, as neighbouring pieces share the rows. Pieces of
+// all rows stay so if there are some: a thread then puts the columns of its pieces in order itself, block by block of the fold.
 func (p *productPlan) shrink(c *Contraction, least int64) {
 	count := func() int64 {
 		return p.batch * ((c.Row.Extent + p.rows - 1) / p.rows) * ((c.Col.Extent + p.cols - 1) / p.cols)
@@ -217,7 +219,7 @@ func (p *productPlan) shrink(c *Contraction, least int64) {
 		switch {
 		case cols > least:
 			cols = roundUp(cols/2, least)
-		case rows > 4*p.tile.Rows:
+		case rows > 4*p.tile.Rows && (rows < c.Row.Extent || c.Prepared || c.Direct || count() < fewPieces):
 			rows = even(c.Row.Extent, rows/2, p.tile.Rows)
 		default:
 			return
