@@ -33,56 +33,78 @@ func (l *Loader) view(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	}
 	out := tensorfile.Tensor{DType: t.Type(), Shape: shape, Data: make([]byte, n*int64(t.Type().Size()))}
 	if n > 0 {
-		gather(out.Data, from.Data, shape, v, converter(v.DType, out.DType))
+		gather(out.Data, from.Data, shape, v, int64(out.DType.Size()), converter(v.DType, out.DType))
 	}
 	return out, nil
 }
 
-// gather goes through the elements of a view in row-major order. Each converts one element, or whole runs that lie together.
-func gather(to, from []byte, shape []int64, v tensorops.View, each conversion) {
-	rank := len(shape)
+// apart is how far apart elements stand that are not in one line of a cache, and chunk how many of them are read for one row before
+// the next row, which often has their neighbours, is begun.
+const apart, chunk = 16, 256
+
+// gather goes through the elements of a view row by row, the last dimension being a row; each converts a run of one. Rows of elements
+// that stand far apart are cut into chunks.
+func gather(to, from []byte, shape []int64, v tensorops.View, size int64, each conversion) {
+	last := len(shape) - 1
 	inner, step := int64(1), int64(1)
-	if rank > 0 {
-		inner, step = shape[rank-1], v.Strides[rank-1]
+	if last >= 0 {
+		inner, step = shape[last], v.Strides[last]
 	}
-	point := make([]int64, rank)
-	for at, done := v.Start, 0; ; {
-		done += each(to[done:], from, at, step, inner)
-		k := rank - 2
-		for ; k >= 0; k-- {
-			at += v.Strides[k]
-			if point[k]++; point[k] < shape[k] {
+	part := inner
+	if max(step, -step) > apart {
+		part = chunk
+	}
+	point := make([]int64, max(0, last))
+	for begin := int64(0); begin < inner; begin += part {
+		n, at := min(part, inner-begin), v.Start+begin*step
+		for row := int64(0); ; row++ {
+			each(to[(row*inner+begin)*size:], from, at, step, n)
+			k := last - 1
+			for ; k >= 0; k-- {
+				at += v.Strides[k]
+				if point[k]++; point[k] < shape[k] {
+					break
+				}
+				at -= v.Strides[k] * shape[k]
+				point[k] = 0
+			}
+			if k < 0 {
 				break
 			}
-			at -= v.Strides[k] * shape[k]
-			point[k] = 0
-		}
-		if k < 0 {
-			return
 		}
 	}
 }
 
-// conversion writes n elements that stand in from at an element's number and in steps, and gives the number of bytes written.
-type conversion func(to, from []byte, at, step, n int64) int
+// conversion writes n elements that stand in from at an element's number and in steps.
+type conversion func(to, from []byte, at, step, n int64)
 
 func converter(from, to scalar.DType) conversion {
 	size, wide := int64(from.Size()), int64(to.Size())
 	_, narrow := from.Format()
 	switch {
-	case from == to:
-		return func(out, in []byte, at, step, n int64) int {
+	case from == to && size == 4:
+		return func(out, in []byte, at, step, n int64) {
 			if step == 1 {
-				return copy(out, in[at*size:(at+n)*size])
+				copy(out, in[at*4:(at+n)*4])
+				return
+			}
+			for i := range n {
+				binary.LittleEndian.PutUint32(out[4*i:], binary.LittleEndian.Uint32(in[(at+i*step)*4:]))
+			}
+		}
+	case from == to:
+		return func(out, in []byte, at, step, n int64) {
+			if step == 1 {
+				copy(out, in[at*size:(at+n)*size])
+				return
 			}
 			for i := range n {
 				copy(out[i*size:(i+1)*size], in[(at+i*step)*size:])
 			}
-			return int(n * size)
 		}
 	case narrow && to == scalar.Float32: // by a table
 		values := scalar.NarrowValues(from)
-		return func(out, in []byte, at, step, n int64) int {
+		return func(out, in []byte, at, step, n int64) {
 			for i := range n {
 				code := uint16(in[(at+i*step)*size])
 				if size == 2 {
@@ -90,13 +112,11 @@ func converter(from, to scalar.DType) conversion {
 				}
 				binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(float32(values[code])))
 			}
-			return int(4 * n)
 		}
 	}
-	return func(out, in []byte, at, step, n int64) int {
+	return func(out, in []byte, at, step, n int64) {
 		for i := range n {
 			scalar.Convert(scalar.Decode(from, in[(at+i*step)*size:]), to).Encode(out[i*wide:])
 		}
-		return int(n * wide)
 	}
 }

@@ -1,0 +1,67 @@
+package constants_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// An element of a view is the stored element that its strides lead to, in rows that are longer than what is read at once too.
+func TestView(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := rapid.SliceOfN(rapid.Int64Range(1, 5), 0, 2).Draw(t, "shape")
+		if rapid.Bool().Draw(t, "a long row") {
+			shape = append(shape, rapid.Int64Range(250, 600).Draw(t, "row"))
+		}
+		v := tensorops.View{DType: scalar.UInt16, Strides: make([]int64, len(shape))}
+		least, most := int64(0), int64(0)
+		for i, n := range shape {
+			v.Strides[i] = rapid.Int64Range(-40, 40).Draw(t, "stride")
+			d := v.Strides[i] * (n - 1)
+			least, most = least+min(0, d), most+max(0, d)
+		}
+		v.Start, v.Shape = -least, []int64{most - least + 1}
+		data := make([]byte, 2*v.Shape[0])
+		for i := range v.Shape[0] {
+			binary.LittleEndian.PutUint16(data[2*i:], uint16(i))
+		}
+		to := rapid.SampledFrom([]scalar.DType{scalar.UInt16, scalar.Int32, scalar.Float32}).Draw(t, "to")
+		c := tensorops.Const{Raw: true, Bytes: base64.StdEncoding.EncodeToString(data), View: &v}
+		x, err := new(constants.Loader).Load(c, &tensorops.Tensor{DType: to.String(), Range: zspace.MustShape(shape...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for p := range zspace.MustShape(shape...).Points() {
+			at := v.Start
+			for k, n := range p {
+				at += v.Strides[k] * n
+			}
+			if got := scalar.Decode(to, x.Data[i:]); got.Float() != float64(uint16(at)) {
+				t.Fatalf("the element at %v is %v, want %d", p, got, uint16(at))
+			}
+			i += to.Size()
+		}
+	})
+}
+
+func TestViewOutside(t *testing.T) {
+	for _, v := range []tensorops.View{
+		{Start: 0, Strides: []int64{2}}, {Start: -1, Strides: []int64{1}}, {Start: 1, Strides: []int64{-1}}, {Start: 0, Strides: []int64{1 << 62}},
+		{Start: 1 << 62, Strides: []int64{1}}, {Start: 0, Strides: []int64{1, 1}},
+	} {
+		v.DType, v.Shape = scalar.UInt8, []int64{4}
+		c := tensorops.Const{Raw: true, Bytes: "AAECAw==", View: &v}
+		if _, err := new(constants.Loader).Load(c, &tensorops.Tensor{DType: "uint8", Range: zspace.MustShape(3)}); err == nil || !strings.Contains(err.Error(), "a view") {
+			t.Errorf("%+v: %v", v, err)
+		}
+	}
+}
