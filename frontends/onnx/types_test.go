@@ -74,8 +74,8 @@ func TestTfIdf(t *testing.T) {
 		{`mode = "TF", max_skip_count = 0, min_gram_length = 1`, []float64{3, 1, 1, 0}},
 		{`mode = "TF", max_skip_count = 1, min_gram_length = 1`, []float64{3, 1, 2, 0}},
 		{`mode = "TF", max_skip_count = 1, min_gram_length = 2`, []float64{0, 0, 2, 0}},
-		{`mode = "IDF", max_skip_count = 1, min_gram_length = 1, weights = [2.0, 3.0, 4.0, 5.0]`, []float64{2, 3, 4, 0}},
-		{`mode = "TFIDF", max_skip_count = 1, min_gram_length = 1, weights = [2.0, 3.0, 4.0, 5.0]`, []float64{6, 3, 8, 0}},
+		{`mode = "IDF", max_skip_count = 1, min_gram_length = 1, weights = [2.0, 3.0, 4.0, 5.0]`, []float64{3, 2, 5, 0}},
+		{`mode = "TFIDF", max_skip_count = 1, min_gram_length = 1, weights = [2.0, 3.0, 4.0, 5.0]`, []float64{9, 2, 10, 0}},
 	} {
 		text := fmt.Sprintf(`g (float[5] x) => (float[4] y) { n = Cast<to = 6>(x)
   y = TfIdfVectorizer<max_gram_length = 2, ngram_counts = [0, 2], ngram_indexes = [1, 0, 3, 2], pool_int64s = [7, 5, 8, 8, 5, 5], %s>(n) }`, c.attrs)

@@ -413,6 +413,73 @@ def quantize(m):
         m.op(kind, [m.input(m.data([3, 4], np.uint8)), f(0.1), m.const(np.array(3, np.uint8)), m.const(m.data([4, 2], np.uint8)), f(0.2), m.const(np.array(5, np.uint8)), f(0.3), m.const(np.array(7, np.uint8))])
 
 
+def narrow(m):
+    """Numbers through a type of 8 bits or fewer and back, by casting or quantizing."""
+    floats = [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ]
+    to = m.pick(*floats, TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1)
+    m.opset = 23 if to == TensorProto.FLOAT4E2M1 else int(m.rng.integers(21, 23))
+    x = m.rng.normal(size=m.shape(0)) * m.pick(0.01, 1, 100, 30000)
+    if to in floats:
+        x = np.where(m.rng.random(x.shape) < 0.1, m.pick(np.inf, -np.inf, np.nan, 0.0, -0.0, 1e6), x)
+    elif to != TensorProto.FLOAT4E2M1:  # beyond the range nothing is defined, and ONNX Runtime rounds fractions that ONNX drops
+        x = np.round(np.clip(x, 0, 7))
+    x = m.input(np.asarray(np.clip(x, -65504, 65504) if m.chance() else x, m.pick(np.float32, np.float32, np.float16)))
+    if m.chance(0.7):
+        # What float8e5m2 does not hold is infinite without saturation in ONNX's table, and NaN in ONNX Runtime.
+        y = m.op("Cast", [x], to=to, saturate=m.pick(None, 0, 1) if to in floats and to != TensorProto.FLOAT8E5M2 else None)
+        m.op("Cast", [y], to=TensorProto.FLOAT)
+        return
+    dtype = m.inputs[x].dtype
+    scale, zero = m.const(np.array(m.pick(0.5, 2, 16), dtype)), m.const(np.zeros((), helper.tensor_dtype_to_np_dtype(to)))
+    m.op("DequantizeLinear", [m.op("QuantizeLinear", [x, scale, zero]), scale, zero])
+
+
+def ngrams(m):
+    """Pairs and single numbers counted in rows of small numbers."""
+    pool = [int(x) for x in m.rng.permutation(6)[: m.size(1, 4)]]
+    pairs = sorted({(int(a), int(b)) for a, b in m.rng.integers(0, 6, (m.size(1, 6), 2))})
+    count = len(pool) + len(pairs)
+    low = m.pick(1, 1, 2)
+    attrs = dict(mode=m.pick("TF", "IDF", "TFIDF"), min_gram_length=low, max_gram_length=m.pick(low, 2), max_skip_count=m.size(0, 4),
+                 ngram_counts=[0, len(pool)], ngram_indexes=[int(i) for i in m.rng.permutation(count)], pool_int64s=pool + [x for p in pairs for x in p])
+    if m.chance():
+        attrs["weights"] = [float(w) for w in m.rng.normal(size=count).astype(np.float32)]
+    shape = m.pick([m.size(1, 9)], [m.size(1, 4), m.size(1, 9)])
+    m.op("TfIdfVectorizer", [m.input(m.rng.integers(0, 6, shape).astype(m.pick(np.int64, np.int32)))], **attrs)
+
+
+def trees(m):
+    """Decision trees of several depths, with missing features."""
+    tests = m.pick(["BRANCH_LEQ"], ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"])
+    features, targets = m.size(1, 5), m.size(1, 4)
+    nodes, leaves = [], []  # (tree, node, feature, value, test, missing, yes, no) and (tree, node, target, weight)
+
+    def grow(tree, depth, number):
+        """Adds the node of a number, and those below it; gives the next number."""
+        at, missing = len(nodes), int(m.chance())
+        if depth == 0 or number > 0 and m.chance(0.3):
+            nodes.append((tree, number, 0, 0.0, "LEAF", 0, 0, 0))
+            leaves.extend((tree, number, t, float(np.float32(m.rng.normal()))) for t in range(targets))
+            return number + 1
+        nodes.append(None)
+        no = grow(tree, depth - 1, number + 1)
+        end = grow(tree, depth - 1, no)
+        nodes[at] = (tree, number, m.size(0, features), float(np.round(m.rng.normal() * 2) / 2), m.pick(*tests), missing, number + 1, no)
+        return end
+
+    for tree in range(m.size(1, 5)):
+        grow(tree, m.size(1, 5), 0)
+    columns = list(zip(*nodes))
+    attrs = {"nodes_" + n: list(columns[i]) for i, n in enumerate(["treeids", "nodeids", "featureids", "values", "modes", "missing_value_tracks_true",
+                                                                  "truenodeids", "falsenodeids"])}
+    attrs |= {"target_" + n: list(c) for n, c in zip(["treeids", "nodeids", "ids", "weights"], zip(*leaves))}
+    x = np.round(m.rng.normal(size=(m.size(1, 7), features)) * 4) / 4
+    x = m.input(np.where(m.rng.random(x.shape) < 0.1, np.nan, x).astype(np.float32))
+    m.op("TreeEnsembleRegressor", [x], domain="ai.onnx.ml", n_targets=targets, aggregate_function=m.pick("SUM", "AVERAGE", "MIN", "MAX"),
+         base_values=m.pick(None, [float(b) for b in m.rng.normal(size=targets).astype(np.float32)]),
+         post_transform=m.pick("NONE", "LOGISTIC", "SOFTMAX") if targets > 1 else "NONE", **attrs)
+
+
 def recurrent(m):
     kind, gates, outs = m.pick(("LSTM", 4, 3), ("GRU", 3, 2), ("RNN", 1, 2))
     t, b, i, h = m.size(), m.size(1, 4), m.size(1, 4), m.size(1, 4)
@@ -570,7 +637,7 @@ def chain(m):
 
 
 SINGLE = [unary, unary, binary, binary, logic, cast, reduce, reduce, arg, softmax, matmul, gemm, conv, conv, conv_transpose, pool, pool, norm, shapes, shapes, indexing,
-          indexing, resize, einsum, quantize, recurrent, clip, grid, attention, signal, misc, misc, control]
+          indexing, resize, einsum, quantize, recurrent, clip, grid, attention, signal, misc, misc, control, narrow, narrow, ngrams, trees]
 
 
 def write(path, data):
@@ -585,7 +652,7 @@ def build(m):
     inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in m.inputs.items()]
     consts = [numpy_helper.from_array(a, n) for n, a in m.consts.items()]
     graph = helper.make_graph(m.nodes, "random", inputs, outputs, consts)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", m.opset)], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", m.opset), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=11)
 
 
 def main(out, count, seed):
