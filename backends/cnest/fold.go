@@ -13,6 +13,7 @@ const foldBlock = 32 // values that a float sum adds before it starts a new part
 // innermost first. It notes the variables that hold the results.
 func (n *Nest) folds(e *scalar.Expr) {
 	switch {
+	case n.stages != nil && n.stages.given[e]:
 	case e.Op == scalar.Local && n.kinds[e.Ref] == inline:
 		n.folds(n.Kernel.Statements[e.Ref].Value)
 	case e.IsAt():

@@ -35,6 +35,7 @@ type Nest struct {
 	folded int    // reductions written so far
 	inLane bool   // the lanes' loops are open: what is declared now is for one lane
 	kinds  []kind // of the statements
+	stages *stages
 }
 
 // kind is how the value of a statement that is not stored is kept.
@@ -65,6 +66,12 @@ func (n *Nest) choose() {
 			continue
 		}
 		n.kinds[i] = inline
+		if n.stages != nil {
+			if n.costly(s.Value) {
+				n.kinds[i] = array
+			}
+			continue
+		}
 		bytes := n.laneCount() * int64(s.Value.Type.Wide().Size())
 		for _, l := range extra {
 			bytes = min(bytes, 1<<40/max(1, n.Kernel.Loops[l].Extent())) * n.Kernel.Loops[l].Extent()
@@ -103,7 +110,7 @@ func Variable(loop int) string { return fmt.Sprintf("i%d", loop) }
 func (n *Nest) Statements() {
 	n.choose()
 	for i, s := range n.Kernel.Statements {
-		if n.kinds[i] != inline {
+		if n.kinds[i] != inline && (n.stages == nil || n.stages.live[i]) {
 			n.statement(i, s)
 		}
 	}
@@ -113,15 +120,27 @@ func (n *Nest) Statements() {
 func (n *Nest) statement(i int, s schedule.Statement) {
 	n.Line("// %s = %s", s.Name, Clip(s.Value.Format(n.Kernel)))
 	extra := n.extra(s.Over)
-	if s.Store < 0 {
+	if s.Store < 0 && (n.stages == nil || n.kinds[i] != array) {
 		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(extra))
 		if n.empty() {
 			n.Line("(void)v%d;", i)
 		}
 	}
+	if n.stages != nil {
+		n.staged(s, n.stages.forms[i], func() { n.assign(i, s) })
+		return
+	}
 	for _, l := range extra {
 		n.forLoop(l)
 	}
+	n.assign(i, s)
+	for range extra {
+		n.Close()
+	}
+}
+
+// assign writes the value of a statement at the present point.
+func (n *Nest) assign(i int, s schedule.Statement) {
 	n.folds(s.Value)
 	n.openLanes()
 	value := n.w.Expr(s.Value, n)
@@ -132,9 +151,6 @@ func (n *Nest) statement(i int, s schedule.Statement) {
 		n.Line("p%d[%s] = %s;", s.Store, n.address(int(s.Store)), n.w.Store(d, value))
 	}
 	n.closeLanes()
-	for range extra {
-		n.Close()
-	}
 }
 
 // points is the number of points of some loops, at least 1 so that it can be the length of an array.
@@ -268,8 +284,17 @@ func (n *Nest) Local(ref int) string {
 	if n.kinds[ref] == inline {
 		return n.w.Expr(s.Value, n)
 	}
+	extra := n.extra(s.Over)
+	if len(extra) == 0 {
+		return fmt.Sprintf("v%d[%s]", ref, n.laneIndex())
+	}
+	return fmt.Sprintf("v%d[(%s) * %d + %s]", ref, n.position(extra), n.laneCount(), n.laneIndex())
+}
+
+// position writes the number that the present point has among those of some loops.
+func (n *Nest) position(loops []int) string {
 	at := ""
-	for _, l := range n.extra(s.Over) {
+	for _, l := range loops {
 		loop := n.Kernel.Loops[l]
 		if at != "" {
 			at = fmt.Sprintf("(%s) * %d + ", at, loop.Extent())
@@ -277,9 +302,9 @@ func (n *Nest) Local(ref int) string {
 		at += fmt.Sprintf("%s - %d", Variable(l), loop.Start)
 	}
 	if at == "" {
-		return fmt.Sprintf("v%d[%s]", ref, n.laneIndex())
+		return "0"
 	}
-	return fmt.Sprintf("v%d[(%s) * %d + %s]", ref, at, n.laneCount(), n.laneIndex())
+	return at
 }
 
 // Loop writes the present value of a loop variable.

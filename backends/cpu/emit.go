@@ -229,6 +229,8 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 		text = n.write()
 	} else if p := newProduct(e, number, k); p != nil {
 		text = p.write()
+	} else if s := newStaged(k, number, e); s != nil {
+		text = s.write()
 	} else if r := newRows(e, number, k); r != nil {
 		text = r.write()
 	} else {

@@ -1,0 +1,345 @@
+package cnest
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// stages is what a nest knows whose statements are computed one after the other for all points of the loops that are not free,
+// because some of its folds have a form.
+type stages struct {
+	forms  map[int][]*form // by statement
+	live   []bool          // statements that are needed still
+	arrays []Array
+	memory map[*scalar.Expr]memory
+	given  map[*scalar.Expr]bool // folds whose values are there
+}
+
+// memory is the arrays of a form: of its results, and of what a sum has lost to rounding or, for a rank, of places twice.
+type memory struct{ results, more string }
+
+// Array is memory that a nest needs while it computes one point of its free loops.
+type Array struct {
+	Name, Type string
+	Count      int64
+	Bytes      int64 // of one
+}
+
+// NewStaged makes the writer of a kernel of which some folds have a form in which all of their values are computed together. Fewer
+// loops than usual are free: Free. It is nil if there is no such fold.
+func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text) *Nest {
+	r := reader{k}
+	st := &stages{forms: map[int][]*form{}, memory: map[*scalar.Expr]memory{}, given: map[*scalar.Expr]bool{}}
+	n := New(k, buffers, w, text)
+	for i, s := range k.Statements {
+		scans := 0
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			f := r.formOf(s, e)
+			if f == nil {
+				return e.Op != scalar.Reduce // what is below depends on the loops folded over
+			}
+			if f.kind == scan {
+				scans++
+			}
+			st.forms[i] = append(st.forms[i], f)
+			n.Free = slices.DeleteFunc(n.Free, func(l int) bool { return slices.Contains(f.ends(), l) })
+			return false
+		})
+		if scans > 1 {
+			return nil
+		}
+	}
+	if len(st.forms) == 0 || n.empty() {
+		return nil
+	}
+	n.stages = st
+	st.live = make([]bool, len(k.Statements))
+	for i, s := range k.Statements {
+		if s.Store >= 0 {
+			n.need(i)
+		}
+	}
+	n.allot()
+	return n
+}
+
+// Arrays are what the function of the free loops' points has to declare, by pointers, before Statements.
+func (n *Nest) Arrays() []Array { return n.stages.arrays }
+
+// need notes that a statement is computed, and those that it reads.
+func (n *Nest) need(statement int) {
+	if n.stages.live[statement] {
+		return
+	}
+	n.stages.live[statement] = true
+	n.needs(n.Kernel.Statements[statement].Value, n.stages.forms[statement])
+}
+
+func (n *Nest) needs(e *scalar.Expr, forms []*form) {
+	e.Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Local {
+			n.need(e.Ref)
+		}
+		for _, f := range forms {
+			if f.fold == e {
+				for _, part := range f.parts() {
+					n.needs(part, nil)
+				}
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// allot says which arrays there are.
+func (n *Nest) allot() {
+	add := func(name string, d scalar.DType, count int64) string {
+		n.stages.arrays = append(n.stages.arrays, Array{name, n.w.Type(d), count, int64(d.Wide().Size())})
+		return name
+	}
+	for i, s := range n.Kernel.Statements {
+		if !n.stages.live[i] {
+			continue
+		}
+		extra := n.extra(s.Over)
+		if s.Store < 0 && len(extra) > 0 && n.costly(s.Value) {
+			add(fmt.Sprintf("v%d", i), s.Value.Type, n.points(extra))
+		}
+		for x, f := range n.stages.forms[i] {
+			sum, name := n.running(f.fold), fmt.Sprintf("m%d_%d", i, x)
+			m := memory{name, name + "_more"}
+			switch {
+			case f.kind == scan:
+				continue
+			case f.kind == rank:
+				add(m.more, scalar.Int64, 2*n.points(f.fold.Over))
+			case sum.lossy:
+				add(m.more, sum.typ, n.points(extra))
+			}
+			add(m.results, sum.typ, n.points(extra))
+			n.stages.memory[f.fold] = m
+		}
+	}
+}
+
+// running is how a fold's values are folded one after the other, wider than its type where rounding would add up.
+type running struct {
+	fold  *scalar.Expr // with its body in typ
+	of    *scalar.Expr
+	typ   scalar.DType
+	lossy bool // a sum of float64: what rounding takes is kept beside it (A. Neumaier, 1974)
+}
+
+func (n *Nest) running(e *scalar.Expr) running {
+	out := running{e, e, e.Type.Wide(), false}
+	if e.Monoid != scalar.Add && e.Monoid != scalar.Mul {
+		return out
+	}
+	switch {
+	case e.Type == scalar.Float64:
+		out.lossy = e.Monoid == scalar.Add
+		return out
+	case e.Type.IsFloat():
+		out.typ = scalar.Float64
+	case e.Type == scalar.Complex64:
+		out.typ = scalar.Complex128
+	default:
+		return out
+	}
+	body := e.Args[0]
+	if body.Op == scalar.Mul { // a product is not rounded before it is added
+		body = &scalar.Expr{Op: scalar.Mul, Type: out.typ, Args: []*scalar.Expr{scalar.NewCast(out.typ, body.Args[0]), scalar.NewCast(out.typ, body.Args[1])}}
+	} else {
+		body = scalar.NewCast(out.typ, body)
+	}
+	out.fold = scalar.NewReduce(e.Monoid, e.Over, body)
+	return out
+}
+
+// runningOf is the running fold of what a form folds.
+func (n *Nest) runningOf(f *form) running {
+	return n.running(&scalar.Expr{Op: scalar.Reduce, Type: f.fold.Type, Monoid: f.fold.Monoid, Over: f.fold.Over, Args: []*scalar.Expr{f.value}})
+}
+
+// start is what an accumulator is before anything is folded.
+func (n *Nest) start(r running, f *form) string {
+	switch {
+	case f.kind == buckets && r.typ == f.fold.Type:
+		return n.w.Const(f.initial)
+	case r.typ == f.fold.Type.Wide():
+		return n.w.Const(scalar.Identity(f.fold.Monoid, f.fold.Type))
+	}
+	return n.w.Const(scalar.Identity(f.fold.Monoid, r.typ))
+}
+
+// step folds the body's value at the present point.
+func (n *Nest) step(r running, acc, lost string) {
+	body := r.fold.Args[0]
+	n.folds(body)
+	if !r.lossy {
+		n.Line("%s = %s;", acc, n.w.Fold(r.fold, acc, n))
+		return
+	}
+	n.Line("const double x = %s, sum = %s + x;", n.w.Expr(body, n), acc)
+	n.Line("%s += __builtin_fabs(%s) >= __builtin_fabs(x) ? (%s - sum) + x : (x - sum) + %s;", lost, acc, acc, acc)
+	n.Line("%s = sum;", acc)
+}
+
+// result is the value that an accumulator stands for, in the wide type of the fold.
+func (n *Nest) result(r running, acc, lost string) string {
+	if r.lossy {
+		return fmt.Sprintf("(__builtin_isfinite(%s) ? %s + %s : %s)", acc, acc, lost, acc)
+	}
+	if wide := r.of.Type.Wide(); wide != r.typ {
+		return n.w.Apply(scalar.Cast, wide, r.typ, acc)
+	}
+	return acc
+}
+
+// staged writes a statement some of whose folds have a form.
+func (n *Nest) staged(s schedule.Statement, forms []*form, write func()) {
+	extra := n.extra(s.Over)
+	var running *form
+	for _, f := range forms {
+		switch f.kind {
+		case buckets:
+			n.buckets(f, extra)
+		case rank:
+			n.ranks(f, extra)
+		default:
+			running = f
+		}
+	}
+	depth := 0
+	for _, l := range extra {
+		if running == nil || l != running.loop {
+			n.forLoop(l)
+			depth++
+		}
+	}
+	if running == nil {
+		write()
+	} else {
+		n.scan(running, write)
+	}
+	for range depth {
+		n.Close()
+	}
+	for _, f := range forms {
+		delete(n.stages.given, f.fold)
+	}
+}
+
+// scan writes the loop along which a value runs, and in it what uses the value.
+func (n *Nest) scan(f *form, write func()) {
+	r, j, k := n.runningOf(f), n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
+	acc, lost := fmt.Sprintf("s%d", n.folded), fmt.Sprintf("s%d_more", n.folded)
+	vj, vk, next := Variable(f.fold.Over[0]), Variable(f.loop), fmt.Sprintf("next%d", n.folded)
+	n.folded++
+	n.Line("%s %s = %s;", n.w.Type(r.typ), acc, n.start(r, f))
+	if r.lossy {
+		n.Line("double %s = 0;", lost)
+	}
+	equal := map[bool]string{true: "="}[f.closed]
+	if f.backward {
+		n.Line("int64_t %s = %d;", next, j.End-1)
+		n.Open("for (int64_t %s = %d; %s >= %d; %s--) {", vk, k.End-1, vk, k.Start, vk)
+		n.Open("for (; %s >= %d && %s >%s %s; %s--) {", next, j.Start, next, equal, vk, next)
+	} else {
+		n.Line("int64_t %s = %d;", next, j.Start)
+		n.forLoop(f.loop)
+		n.Open("for (; %s < %d && %s <%s %s; %s++) {", next, j.End, next, equal, vk, next)
+	}
+	n.Line("const int64_t %s = %s;", vj, next)
+	n.Line("(void)%s;", vj)
+	n.step(r, acc, lost)
+	n.Close()
+	n.give(f, n.result(r, acc, lost))
+	write()
+	n.Close()
+}
+
+// give notes where the value of a fold is.
+func (n *Nest) give(f *form, text string) {
+	n.accs[f.fold] = text
+	n.stages.given[f.fold] = true
+}
+
+// buckets writes the loops that fold values into the points that they name.
+func (n *Nest) buckets(f *form, extra []int) {
+	r, m, ends := n.runningOf(f), n.stages.memory[f.fold], f.ends()
+	n.Open("for (int64_t z = 0; z < %d; z++) {", n.points(extra))
+	n.Line("%s[z] = %s;", m.results, n.start(r, f))
+	if r.lossy {
+		n.Line("%s[z] = 0;", m.more)
+	}
+	n.Close()
+	depth := 0
+	for _, l := range append(slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return slices.Contains(ends, l) }), f.fold.Over...) {
+		n.forLoop(l)
+		depth++
+	}
+	for _, c := range f.conditions {
+		n.folds(c)
+		n.Open("if (%s) {", n.w.Expr(c, n))
+		depth++
+	}
+	for _, t := range f.targets {
+		v, l := Variable(t.loop), n.Kernel.Loops[t.loop]
+		n.folds(t.place)
+		n.Line("const int64_t %s = %s;", v, n.w.Expr(t.place, n))
+		n.Open("if (%s >= %d && %s < %d) {", v, l.Start, v, l.End)
+		depth++
+	}
+	at := n.position(extra)
+	acc, lost := fmt.Sprintf("%s[%s]", m.results, at), fmt.Sprintf("%s[%s]", m.more, at)
+	n.step(r, acc, lost)
+	for range depth {
+		n.Close()
+	}
+	n.give(f, n.result(r, acc, lost))
+}
+
+// ranks writes a merge sort of places, and where each of them comes to stand.
+func (n *Nest) ranks(f *form, extra []int) {
+	m, j, i := n.stages.memory[f.fold], n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
+	vj, vi, count := Variable(f.fold.Over[0]), Variable(f.loop), j.Extent()
+	others := slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return l == f.loop })
+	for _, l := range others {
+		n.forLoop(l)
+	}
+	n.Open("{")
+	n.Line("int64_t *order = %s, *merged = %s + %d;", m.more, m.more, count)
+	n.Line("for (int64_t z = 0; z < %d; z++) order[z] = %d + z;", count, j.Start)
+	n.Open("for (int64_t width = 1; width < %d; width *= 2) {", count)
+	n.Open("for (int64_t z = 0, low = 0; low < %d; low += 2 * width) {", count)
+	n.Line("const int64_t middle = low + width < %d ? low + width : %d, high = middle + width < %d ? middle + width : %d;", count, count, count, count)
+	n.Line("int64_t left = low, right = middle;")
+	n.Open("for (; z < high; z++) {")
+	n.Line("int from_right = left >= middle;")
+	n.Open("if (!from_right && right < high) {")
+	n.Line("const int64_t %s = order[left], %s = order[right];", vi, vj)
+	n.Line("from_right = %s;", n.w.Expr(f.value, n))
+	n.Close()
+	n.Line("merged[z] = from_right ? order[right++] : order[left++];")
+	n.Close()
+	n.Close()
+	n.Line("int64_t *other = order;")
+	n.Line("order = merged, merged = other;")
+	n.Close()
+	n.Open("for (int64_t z = 0; z < %d; z++) {", count)
+	n.Line("const int64_t %s = order[z];", vi)
+	n.Line("if (%s >= %d && %s < %d) %s[%s] = z;", vi, i.Start, vi, i.End, m.results, n.position(extra))
+	n.Close()
+	n.Close()
+	for range others {
+		n.Close()
+	}
+	n.give(f, fmt.Sprintf("%s[%s]", m.results, n.position(extra)))
+}
