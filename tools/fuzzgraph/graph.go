@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // graph is a random program: tensors, and the steps that make some of them from others, in order.
@@ -117,7 +119,7 @@ func (g *generator) step() error {
 	}
 	best.exact, best.shards = exactInstance(in), g.shards(in)
 	g.connect(&best.call)
-	if err := g.evaluate(best, g.tensors, func(t tensor) { g.tensors = append(g.tensors, t) }); err != nil {
+	if err := g.evaluate(best, g.tensors, nil, func(t tensor) { g.tensors = append(g.tensors, t) }); err != nil {
 		return fmt.Errorf("%s: %w", best.decl.Name, err)
 	}
 	g.steps = append(g.steps, *best)
@@ -269,17 +271,22 @@ func exactInstance(in *kernels.Instance) bool {
 			if op == scalar.Reduce {
 				op = e.Monoid
 			}
-			rounds := op >= scalar.Exp && op <= scalar.Erfc || op >= scalar.Add && op <= scalar.Atan2
-			exact = exact && !(floats && rounds)
+			exact = exact && !(floats && rounds(op))
 			return exact
 		})
 	}
 	return exact
 }
 
+// rounds says whether an operator's floats depend on how they are rounded.
+func rounds(op scalar.Op) bool {
+	return op >= scalar.Exp && op <= scalar.Erfc || op >= scalar.Add && op <= scalar.Atan2
+}
+
 // evaluate computes a step with the reference evaluator from the tensors given, and hands every result to keep, in the order
-// of the call's outputs, whose selections get the numbers that follow those of the tensors if they have none.
-func (g *graph) evaluate(s *step, tensors []tensor, keep func(tensor)) error {
+// of the call's outputs, whose selections get the numbers that follow those of the tensors if they have none. If shake is not nil
+// it is put between: it gives what stands for each expression of the step's kernel.
+func (g *graph) evaluate(s *step, tensors []tensor, shake func(*scalar.Expr) *scalar.Expr, keep func(tensor)) error {
 	one := &graph{tensors: slices.Clone(tensors), steps: []step{{decl: s.decl, call: s.call}}}
 	next := len(tensors)
 	for i := range s.call.Outputs {
@@ -295,6 +302,11 @@ func (g *graph) evaluate(s *step, tensors []tensor, keep func(tensor)) error {
 		}
 	}
 	x, in := one.build()
+	if shake != nil {
+		if err := shaken(x, shake); err != nil {
+			return err
+		}
+	}
 	ev := reference.Evaluator{Library: kernels.Builtin()}
 	out, err := ev.Evaluate(context.Background(), x, in)
 	if err != nil {
@@ -303,6 +315,26 @@ func (g *graph) evaluate(s *step, tensors []tensor, keep func(tensor)) error {
 	for _, p := range s.call.Outputs {
 		for _, sel := range p.Sel {
 			keep(tensor{sel.Sel.Range(), out[nameOf(int(sel.Sel.Tensor))]})
+		}
+	}
+	return nil
+}
+
+// shaken lowers a graph to Scheduled Kernels and changes their expressions.
+func shaken(x *ir.Graph, shake func(*scalar.Expr) *scalar.Expr) error {
+	for _, s := range standard.Steps(kernels.Builtin(), schedule.CPU) {
+		if err := s.Run(x); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if s.Name == "lower" {
+			break
+		}
+	}
+	for n := range x.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok {
+			for i := range k.Statements {
+				k.Statements[i].Value = k.Statements[i].Value.Map(shake)
+			}
 		}
 	}
 	return nil

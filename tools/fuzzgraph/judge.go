@@ -6,14 +6,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // try runs the graph and compares its outputs with the reference evaluator's. What rounding decides, such as the side of a
-// comparison of two sums, is found by computing the graph again with every inexact step's results moved a little: an output
-// may differ as much as those runs do, a few times over, and numbers that they disagree about altogether are left out.
+// comparison of two sums, is found by computing the graph again with what every inexact step reads, its parts and its results moved
+// a little: an output may differ as much as those runs do, a few times over, and numbers that they disagree about altogether are
+// left out.
 func (g *graph) try(ctx context.Context, run backend, total *tally) (fault error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +66,11 @@ func (g *graph) moved(runs int) (map[int][]tensorfile.Tensor, error) {
 				continue
 			}
 			var results []tensor
-			if err := g.evaluate(s, values, func(t tensor) { results = append(results, t) }); err != nil {
+			from, shake := values, (func(*scalar.Expr) *scalar.Expr)(nil)
+			if !s.exact {
+				from, shake = moveInputs(rnd, s, values), func(e *scalar.Expr) *scalar.Expr { return moveExpr(rnd, e) }
+			}
+			if err := g.evaluate(s, from, shake, func(t tensor) { results = append(results, t) }); err != nil {
 				return nil, err
 			}
 			for _, p := range s.call.Outputs {
@@ -72,7 +78,7 @@ func (g *graph) moved(runs int) (map[int][]tensorfile.Tensor, error) {
 					i := int(sel.Sel.Tensor)
 					values[i] = results[0]
 					results = results[1:]
-					values[i].data = move(rnd, values[i].data, s.exact)
+					values[i].data = move(rnd, values[i].data, map[bool]amount{true: nothing, false: absolute}[s.exact])
 					all[i] = append(all[i], values[i].data)
 				}
 			}
@@ -81,10 +87,38 @@ func (g *graph) moved(runs int) (map[int][]tensorfile.Tensor, error) {
 	return all, nil
 }
 
-// move moves floats by a unit or two in the last place: of the tensor's greatest for types that sums are kept in, because a sum
-// can be so wrong, and of the number itself for narrower ones, which are rounded from such. Of results that are exact, only the
-// signs of NaN change, which no kernel defines.
-func move(rnd *rand.Rand, t tensorfile.Tensor, exact bool) tensorfile.Tensor {
+// moveInputs moves what a step reads, which shows how wrong its sums can be.
+func moveInputs(rnd *rand.Rand, s *step, values []tensor) []tensor {
+	out := slices.Clone(values)
+	for _, p := range s.call.Inputs {
+		for _, sel := range p.Sel {
+			i := sel.Sel.Tensor
+			out[i].data = move(rnd, values[i].data, relative)
+		}
+	}
+	return out
+}
+
+// moveExpr moves the value of a part of a kernel by a unit in the last place, or not, where it is rounded.
+func moveExpr(rnd *rand.Rand, e *scalar.Expr) *scalar.Expr {
+	if !e.Type.IsFloat() || !rounds(e.Op) || rnd.IntN(3) == 0 {
+		return e
+	}
+	unit := ulp(e.Type, 1) * float64(1-2*rnd.IntN(2))
+	return &scalar.Expr{Op: scalar.Mul, Type: e.Type, Args: []*scalar.Expr{e, scalar.NewConst(scalar.FloatValue(e.Type, 1+unit))}}
+}
+
+// amount is how far floats are moved.
+type amount uint8
+
+const (
+	nothing  amount = iota // results that are exact: only the signs of NaN change, which no kernel defines
+	relative               // a unit or two in the last place of each
+	absolute               // a unit or two in the last place of the tensor's greatest, because a sum can be so wrong
+)
+
+// move moves floats; those of types that no sums are kept in by a unit in their own last place, as they are rounded from others.
+func move(rnd *rand.Rand, t tensorfile.Tensor, by amount) tensorfile.Tensor {
 	d := t.DType
 	if !d.IsFloat() && !d.IsComplex() {
 		return t
@@ -97,12 +131,14 @@ func move(rnd *rand.Rand, t tensorfile.Tensor, exact bool) tensorfile.Tensor {
 		switch {
 		case math.IsNaN(f):
 			return math.Copysign(f, float64(rnd.IntN(2))-0.5)
-		case exact || math.IsInf(f, 0):
+		case by == nothing || math.IsInf(f, 0):
 			return f
 		case part.Wide() != part && rnd.IntN(4) == 0:
 			return f + ulp(part, math.Abs(f))*float64(rnd.IntN(3)-1)
 		case part.Wide() != part:
 			return f
+		case by == relative:
+			return f + ulp(part, math.Abs(f))*(4*rnd.Float64()-2)
 		}
 		return f + ulp(part, scale)*(4*rnd.Float64()-2)
 	}
