@@ -1,33 +1,19 @@
 package shard
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
+	"tensortapestry.org/tapc/internal/jsonfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
-
-// maxPlan bounds a plan file, in bytes.
-const maxPlan = 64 << 20
 
 // ReadPlan reads a plan, {"shard": [{"target": "op:linear", "parts": [2, 2]}, …]}: a request for each entry, in order. Errors
 // name the file and, where JSON tells, the byte.
 func ReadPlan(path string) ([]Request, error) {
-	file, err := os.Open(path)
+	data, err := jsonfile.Read(path)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxPlan+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxPlan {
-		return nil, diag.Usage("%s: a plan has at most %d bytes", path, maxPlan)
 	}
 	requests, err := parsePlan(data)
 	if err != nil {
@@ -43,17 +29,8 @@ func parsePlan(data []byte) ([]Request, error) {
 			Parts  []int64 `json:"parts"`
 		} `json:"shard"`
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&plan); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("byte %d: %w", syntax.Offset, err)
-		}
+	if err := jsonfile.Decode(data, &plan); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("byte %d: more text after the plan", d.InputOffset())
 	}
 	var out []Request
 	for i, s := range plan.Shard {

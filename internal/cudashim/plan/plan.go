@@ -2,12 +2,11 @@
 // and the buffers to keep. It is the one form in which a run is handed to whatever has a device, the
 // tapc-cuda program or the emulation, and is a JSON file between processes.
 //
-// The package imports nothing of tapc and nothing of CUDA. Read next: backends/cuda/emu, which runs a
+// The package imports nothing of tapc but internal/jsonfile, and nothing of CUDA. Read next: backends/cuda/emu, which runs a
 // plan on a CPU, and cmd/tapc-cuda, which runs it on a GPU.
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"tensortapestry.org/tapc/internal/jsonfile"
 )
 
 // Version is the only value of Plan.Version that is understood.
@@ -22,8 +23,6 @@ const Version = 1
 
 // MaxBytes bounds a buffer's size and the sum of all of a plan's buffers.
 const MaxBytes = 1 << 40
-
-const maxFile = 64 << 20 // bytes of a plan's JSON
 
 // Plan says what to run. Paths that are not absolute are relative to the plan file's folder.
 type Plan struct {
@@ -64,17 +63,9 @@ type Output struct {
 
 // Read reads a plan file and validates it.
 func Read(path string) (*Plan, error) {
-	f, err := os.Open(path)
+	text, err := jsonfile.Read(path)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s: more than %d bytes, expected a launch plan", path, maxFile)
 	}
 	p, err := Decode(text)
 	if err != nil {
@@ -85,14 +76,9 @@ func Read(path string) (*Plan, error) {
 
 // Decode reads a plan's JSON and validates it. Unknown fields are errors.
 func Decode(text []byte) (*Plan, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	p := &Plan{}
-	if err := d.Decode(p); err != nil {
+	if err := jsonfile.Decode(text, p); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text after the plan")
 	}
 	return p, p.Validate()
 }
