@@ -476,11 +476,12 @@ func (r *rows) atBorder() string {
 const streamBytes = 32 << 20
 
 // streams says whether the values of an operand are written past the caches: whole vectors to the end, at addresses of which
-// the first decides whether all are multiples of a vector.
+// the first decides whether all are multiples of a vector. Rows of several sweeps are not: all of their writing would have to be
+// done in the last, where lines that were asked for in the one before it take what is written at once.
 func (r *rows) streams(operand int) bool {
 	o, v := r.k.Operands[operand], r.r.Views[operand]
 	vector := int64(r.n)
-	if r.e.buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
+	if !r.r.Free && r.sweeps > 1 || r.e.buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
 		return false
 	}
 	for _, a := range append(slices.Clone(r.outer), r.fold...) {

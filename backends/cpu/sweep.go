@@ -266,8 +266,14 @@ func (w *sweep) keptAt(i int) string {
 }
 
 // prefetch asks for the next row while this one is worked on: the sweeps behind the first, which find this row in a cache, each
-// ask for their part of it.
+// ask for their part of it. The last but one asks for what the last will write.
 func (w *sweep) prefetch() {
+	for i, o := range w.k.Operands {
+		v := w.r.Views[i]
+		if o.Mode == schedule.Write && w.swept == w.sweeps-2 && w.lane.Step(v) == 1 && len(w.fold) == 0 && w.e.buffers[o.Buffer].Bytes >= prefetchBytes {
+			w.Line("__builtin_prefetch(p%d + %s, 1, 3);", i, w.p.offset(v))
+		}
+	}
 	if w.swept == 0 || w.sweeps < 2 || len(w.outer) == 0 || len(w.fold) > 0 {
 		return
 	}
