@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -57,8 +58,108 @@ func (p *product) windowFunction() {
 		p.guards(place, guard)
 	}
 	p.Close()
+	p.runs()
 	p.copies()
 	p.Close()
+}
+
+// runs writes the copying of a panel whose lanes are neighbours, or two runs of neighbours as where a row of an image ends and the
+// next begins, for processors that load only some lanes of a vector: those of each run for which the guard holds.
+func (p *product) runs() {
+	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[p.d]
+	if letter == "" || p.n*p.d.Size() != 64 || p.panel != int64(p.n) {
+		return
+	}
+	n, stored, mask := p.n, p.e.w.Stored(p.d), fmt.Sprintf("uint%d_t", p.n)
+	guards := product64(p.c.GuardExtents(p.k))
+	p.Line("#if defined(__AVX512F__)")
+	p.Line("int cut = %d, several = 0; // where the second run begins, and whether there are more", n)
+	p.Line("for (int l = 1; l < %d; l++) if (at[l] != at[l - 1] + 1) several |= cut < %d, cut = cut < %d ? cut : l;", n, n, n)
+	p.Open("if (!several) {")
+	p.Line("%s first[%d], second[%d]; // lanes of each", mask, guards, guards)
+	p.Open("for (int g = 0; g < %d; g++) {", guards)
+	if p.c.Window.Guard != nil {
+		p.Line("unsigned lanes = 0;")
+		p.Line("for (int l = 0; l < %d; l++) lanes |= (live[g * %d + l] != 0 ? 1u : 0u) << l;", n, n)
+	} else {
+		p.Line("const unsigned lanes = %d;", 1<<n-1)
+	}
+	p.Line("first[g] = (%s)(lanes & ((1u << cut) - 1));", mask)
+	p.Line("second[g] = (%s)(lanes & ~((1u << cut) - 1));", mask)
+	p.Close()
+	fill := "0"
+	if p.c.Window.Guard != nil {
+		fill = p.e.w.Const(p.c.Window.Fill)
+	}
+	t := p.e.v.typ(p.d, n)
+	p.Line("const %s fill = %s;", t, p.e.v.splat(value{text: fill, typ: p.d, uniform: true}, n).text)
+	p.Line("const uintptr_t begin = (uintptr_t)right + (uintptr_t)at[0] * sizeof *right;")
+	p.Line("const uintptr_t next = (uintptr_t)right + (uintptr_t)(cut < %d ? at[cut] - cut : at[0]) * sizeof *right;", n)
+	for _, two := range []bool{false, true} {
+		if two {
+			p.Open("else {")
+		} else {
+			p.Open("if (cut == %d) {", n)
+		}
+		p.runLoops(func(from, guard string) {
+			load := func(start, mask, others string) string {
+				return fmt.Sprintf("(%s)__builtin_ia32_loadup%s512_mask((const %s *)(%s + (uintptr_t)(%s) * sizeof *right), %s, %s[%s])",
+					t, letter, stored, start, from, others, mask, guard)
+			}
+			text := load("begin", "first", "fill")
+			if two {
+				text = load("next", "second", text)
+			}
+			p.Line("*(%s *)to = %s;", t, text)
+			p.Line("to += %d;", n)
+		})
+		p.Close()
+	}
+	p.Line("return;")
+	p.Close()
+	p.Line("#endif")
+}
+
+// fetchRows asks for the memory that the copying comes to a few steps of the outermost loop later: the rows of a window.
+func (p *product) fetchRows() {
+	loops := p.c.Fold[0].Loops
+	for _, d := range p.c.Fold[1:] {
+		loops = append(slices.Clone(loops), d.Loops...)
+	}
+	ahead, step, rows := p.ahead(), int64(0), int64(1)
+	if len(loops) > 1 && p.k.Loops[loops[1]].Extent() <= maxUnrolled {
+		step, rows = p.c.Views[p.c.Right].Steps[loops[1]], p.k.Loops[loops[1]].Extent()
+	}
+	for r := int64(0); ahead != 0 && r < rows; r++ {
+		p.Line("__builtin_prefetch((const void *)(begin + (uintptr_t)(f0 * %s + %s) * sizeof *right));",
+			number(p.c.Views[p.c.Right].Steps[loops[0]]), number(ahead+r*step))
+	}
+}
+
+// runLoops writes the loops over the fold around something that knows the offset of the place and the number of the guard.
+func (p *product) runLoops(write func(from, guard string)) {
+	view, guards := p.c.Views[p.c.Right], p.c.GuardLoops()
+	offset, guard, depth := "0", "", 0
+	for _, d := range p.c.Fold {
+		for _, l := range d.Loops {
+			extent := p.k.Loops[l].Extent()
+			if contains(guards, l) && extent <= maxUnrolled {
+				p.Line("#pragma GCC unroll %d", extent)
+			}
+			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, extent, depth)
+			offset += fmt.Sprintf(" + f%d * %s", depth, number(view.Steps[l]))
+			if contains(guards, l) {
+				guard = fmt.Sprintf("(%s) * %d + f%d", orZero(guard), extent, depth)
+			}
+			if depth++; depth == 1 {
+				p.fetchRows()
+			}
+		}
+	}
+	write(offset, orZero(guard))
+	for range depth {
+		p.Close()
+	}
 }
 
 func product64(list []int64) int64 {
