@@ -448,7 +448,8 @@ func (p *product) coordinatesOf(c cut) {
 // operand is the larger, each part of it is then read once.
 func (p *product) columnsLast() bool {
 	left := p.c.Row.Extent * p.inner * p.length
-	return p.form == prepared && p.outer == 1 && p.inner > 1 && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
+	several := p.inner > 1 || p.cut.rows < p.c.Row.Extent
+	return p.form == prepared && p.outer == 1 && several && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
 }
 
 // keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
