@@ -46,12 +46,15 @@ var elements = map[string]struct {
 	"float": {1, func(b []byte, f float64) []byte {
 		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
 	}},
-	"uint8":   {2, func(b []byte, f float64) []byte { return append(b, byte(f)) }},
-	"int8":    {3, func(b []byte, f float64) []byte { return append(b, byte(int8(f))) }},
-	"int32":   {6, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint32(b, uint32(int32(f))) }},
-	"int64":   {7, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(int64(f))) }},
-	"string":  {8, nil},
-	"bool":    {9, func(b []byte, f float64) []byte { return append(b, byte(f)) }},
+	"uint8":  {2, func(b []byte, f float64) []byte { return append(b, byte(f)) }},
+	"int8":   {3, func(b []byte, f float64) []byte { return append(b, byte(int8(f))) }},
+	"int32":  {6, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint32(b, uint32(int32(f))) }},
+	"int64":  {7, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(int64(f))) }},
+	"string": {8, nil},
+	"bool":   {9, func(b []byte, f float64) []byte { return append(b, byte(f)) }},
+
+	// Types without constants: their elements are packed.
+	"float8e5m2fnuz": {20, nil}, "float4e2m1": {23, nil}, "float8e8m0": {24, nil}, "int2": {26, nil},
 	"float16": {10, nil},
 	"double":  {11, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(f)) }},
 }

@@ -27,13 +27,27 @@ rule, and why others are not.
 which a graph of the one operator was mapped when this page was made; "as declared" where that takes more than a graph of one
 operator, such as inputs that must be known when compiling. Shapes are known when compiling: symbolic sizes are bound by ` + "`--dim`" + `, and an
 operator whose result's shape depends on values needs those to be constants, or given by ` + "`--known`" + `. Sequences and optional values are
-lists that are known when compiling; they can not be inputs or outputs.
+lists that are known when compiling; they can not be inputs or outputs: their type does not say how long they are.
 
 How this is checked, with Python's ` + "`onnx`" + ` and ` + "`onnxruntime`" + `:
 
     python3 tools/onnx/nodetests.py DIR                # ONNX's own tests of operators
     python3 tools/onnx/randomtests.py DIR 4000 SEED    # random models, with the results of ONNX Runtime
     go run ./tools/onnx/conform DIR                    # a table of what passes, is refused and why, or is wrong; -cpu builds programs
+
+What comes out of the 1,884 tests of operators of ONNX 1.23.2 and the models of its suites, with the reference evaluator and, the same,
+as programs for CPUs (` + "`-cpu -jobs 2`" + `, some 20 minutes on two cores):
+
+| tests | pass | refused | wrong |
+|---|---|---|---|
+| operators | 1,796 | 88 | 0 |
+| simple | 15 | 8 | 0 |
+| pytorch-converted, pytorch-operator | 117 | 0 | 0 |
+
+Of those that pass, 319 take inputs that shapes depend on as constants, and of 16 that draw at random types and shapes are compared. Refused
+are operators' tests with sequences or optional values as inputs or outputs (29), with strings (26), with shapes that depend on
+data (26: NonMaxSuppression, ImageDecoder, Unique) and of training (7), and simple ones with strings (6) and of training (2). Of 3,400 random models none
+gives anything but what ONNX Runtime gives.
 
 Where ONNX's tests and ONNX Runtime disagree, ONNX's tests count. Random numbers differ from other implementations', whose
 sequences ONNX does not define.
