@@ -326,6 +326,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		case *schedule.Transfer:
 			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
 		}
+		fmt.Fprintf(out, "  tapc_done(%d);\n", i)
 	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
 )
 
 // single writes the whole program for one target in one file.
@@ -39,16 +40,17 @@ func (p *program) single(t Target) (string, error) {
 func (p *program) main(out *strings.Builder, run string) error {
 	p.table(out, "inputs", p.Inputs)
 	p.table(out, "outputs", p.Outputs)
+	p.stepTable(out)
 	description, err := p.describe()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = %s,\n  .describe = %s,\n  .n_inputs = %d,\n  .n_outputs = %d,\n",
-		cString(p.name), cLongString(description), len(p.Inputs), len(p.Outputs))
+	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = %s,\n  .describe = %s,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n",
+		cString(p.name), cLongString(description), len(p.Inputs), len(p.Outputs), len(p.steps))
 	for _, t := range []struct {
 		name string
 		n    int
-	}{{"inputs", len(p.Inputs)}, {"outputs", len(p.Outputs)}} {
+	}{{"inputs", len(p.Inputs)}, {"outputs", len(p.Outputs)}, {"steps", len(p.steps)}} {
 		if t.n > 0 {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
@@ -107,6 +109,33 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", numbers(t.Range.Start), numbers(t.Range.Shape()))
 		}
 		fmt.Fprintf(out, ", %d},\n", size*int64(t.Type().Size()))
+	}
+	out.WriteString("};\n\n")
+}
+
+// stepTable writes what each step does: the kernel and the shape of what it writes.
+func (p *program) stepTable(out *strings.Builder) {
+	if len(p.steps) == 0 {
+		return
+	}
+	out.WriteString("static const char *const steps[] = {\n")
+	for _, id := range p.steps {
+		name, to := "copy", ir.NoNode
+		switch b := p.g.Node(id).Body.(type) {
+		case *schedule.Kernel:
+			name = b.Name
+			for _, o := range b.Operands {
+				if o.Mode == schedule.Write {
+					to = o.Buffer
+				}
+			}
+		case *schedule.Transfer:
+			to = b.To
+		}
+		if b := p.buffers[to]; b != nil {
+			name += fmt.Sprintf(" -> %s %v", b.DType, b.Range.Shape())
+		}
+		fmt.Fprintf(out, "  %s,\n", cString(name))
 	}
 	out.WriteString("};\n\n")
 }

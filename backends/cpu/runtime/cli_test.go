@@ -231,7 +231,7 @@ func TestInformation(t *testing.T) {
 		for _, want := range []string{
 			"Usage: " + filepath.Base(add) + " [FLAGS]", "adds two pairs of tensors", "  a  int32 [2, 3], range [-40:-38, 20:23], 24 bytes\n",
 			"  less  boolean [4], 4 bytes\n", "--input NAME=FILE", "--inputs FILE", "--output NAME=FILE", "--outputs FILE", "--random SEED",
-			"--bench N", "--threads N", "--describe", "--version", "Example:\n  " + filepath.Base(add) + " --input a=a.npy",
+			"--bench N", "--profile", "--threads N", "--describe", "--version", "Example:\n  " + filepath.Base(add) + " --input a=a.npy",
 		} {
 			if !strings.Contains(help, want) {
 				t.Errorf("--help lacks %q:\n%s", want, help)

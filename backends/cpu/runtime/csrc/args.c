@@ -131,6 +131,12 @@ static int apply_describe(tapc_options *o, const char *value, tapc_fault *fault)
   return ask(o, TAPC_DESCRIBE);
 }
 
+static int apply_profile(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)value, (void)fault;
+  o->profile = 1;
+  return 0;
+}
+
 static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) {
   (void)value, (void)fault;
   return ask(o, TAPC_VERSION_TEXT);
@@ -139,8 +145,8 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 static const flag flags[] = {
     {"--bench", 1, apply_bench},   {"--describe", 0, apply_describe}, {"--help", 0, apply_help},
     {"--input", 1, apply_input},   {"--inputs", 1, apply_inputs},     {"--output", 1, apply_output},
-    {"--outputs", 1, apply_outputs}, {"--random", 1, apply_random},   {"--threads", 1, apply_threads},
-    {"--version", 0, apply_version}, {"-h", 0, apply_help},
+    {"--outputs", 1, apply_outputs}, {"--profile", 0, apply_profile}, {"--random", 1, apply_random},
+    {"--threads", 1, apply_threads}, {"--version", 0, apply_version}, {"-h", 0, apply_help},
 };
 enum { FLAGS = sizeof flags / sizeof flags[0] };
 
@@ -197,6 +203,7 @@ int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, c
     int status = take_argument(o, argc, argv, &i, fault);
     if (status) return status;
   }
+  if (o->profile && !o->bench) return tapc_fail(fault, TAPC_USAGE, "--profile: expected --bench N beside it");
   return check_files(o, fault);
 }
 

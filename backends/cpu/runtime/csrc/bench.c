@@ -26,6 +26,56 @@ static int warm_up(tapc_instance *instance, const void *const *in, void *const *
   return 0;
 }
 
+static double *step_times, step_begin; // of all runs together, and when the present step began
+
+static void step_done(int step) {
+  double t = now();
+  step_times[step] += t - step_begin;
+  step_begin = t;
+}
+
+static int longest_first(const void *a, const void *b) {
+  double x = step_times[*(const int *)a], y = step_times[*(const int *)b];
+  return (x < y) - (x > y);
+}
+
+// Prints the steps, those that take the longest first.
+static int print_steps(FILE *to, const tapc_program *program, int64_t runs, tapc_fault *fault) {
+  int n = program->n_steps;
+  double all = 0;
+  int *order = malloc((size_t)n * sizeof *order);
+  if (!order) return tapc_no_memory(fault, (uint64_t)n * sizeof *order, "the order of steps");
+  for (int i = 0; i < n; i++) {
+    order[i] = i;
+    all += step_times[i];
+  }
+  qsort(order, (size_t)n, sizeof *order, longest_first);
+  for (int i = 0; i < n; i++) {
+    double t = step_times[order[i]];
+    fprintf(to, "%10.4f ms %5.1f %%  step %d: %s\n", t / (double)runs, all > 0 ? t / all * 100 : 0, order[i], program->steps[order[i]]);
+  }
+  free(order);
+  return 0;
+}
+
+// Times each step of n more runs.
+int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
+                 tapc_fault *fault) {
+  if (!program->n_steps) return 0;
+  step_times = calloc((size_t)program->n_steps, sizeof *step_times);
+  if (!step_times) return tapc_no_memory(fault, (uint64_t)program->n_steps * sizeof *step_times, "the times of steps");
+  int status = 0;
+  tapc_step_done = step_done;
+  for (int64_t i = 0; !status && i < n; i++) {
+    step_begin = now();
+    status = tapc_instance_call(instance, in, out, fault);
+  }
+  tapc_step_done = NULL;
+  if (!status) status = print_steps(to, program, n, fault);
+  free(step_times);
+  return status;
+}
+
 int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault) {
   double *times = malloc((size_t)n * sizeof *times);
   if (!times) return tapc_no_memory(fault, (uint64_t)n * sizeof *times, "the times of a benchmark");

@@ -13,6 +13,8 @@ struct tapc_instance {
   pthread_mutex_t lock; // one run at a time
 };
 
+void (*tapc_step_done)(int step);
+
 static _Thread_local const char *rejection; // what the run on this thread said
 
 int tapc_reject(const char *text) {

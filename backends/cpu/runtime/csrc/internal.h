@@ -179,6 +179,8 @@ void tapc_print_tensor(FILE *to, const tapc_tensor *tensor, const void *data);
 
 // Runs the instance n times after a warm-up and prints the distribution of times.
 int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *in, void *const *out, tapc_fault *fault);
+int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
+                 tapc_fault *fault);
 
 // Usable cores: one logical processor of each core that the process may run on. Writes up to room of them, returns
 // how many there are (at least 1).
@@ -215,6 +217,7 @@ typedef struct tapc_options {
   int random;
   int threads;   // 0: not given
   int64_t bench; // runs; 0: not given
+  int profile;   // each step is timed, too
 } tapc_options;
 
 int tapc_options_parse(tapc_options *options, const tapc_program *program, int argc, char **argv, tapc_fault *fault);

@@ -199,6 +199,7 @@ static int check_memory(session *s) {
   if (!p->peak_bytes) return 0;
   uint64_t others = (uint64_t)(s->options.threads ? s->options.threads : tapc_default_threads()) - 1;
   uint64_t bytes = p->peak_bytes + (uint64_t)s->options.bench * sizeof(double);
+  if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int));
   return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * TAPC_STACK, &s->fault);
 }
 
@@ -219,7 +220,11 @@ static int prepare(session *s) {
 
 static int compute(session *s) {
   const void *const *in = (const void *const *)s->in;
-  if (s->options.bench) return tapc_bench(stdout, s->instance, s->options.bench, in, s->out, &s->fault);
+  if (s->options.bench) {
+    int status = tapc_bench(stdout, s->instance, s->options.bench, in, s->out, &s->fault);
+    if (status || !s->options.profile) return status;
+    return tapc_profile(stdout, s->program, s->instance, s->options.bench, in, s->out, &s->fault);
+  }
   return tapc_instance_call(s->instance, in, s->out, &s->fault);
 }
 

@@ -71,6 +71,15 @@ enum tapc_feature { TAPC_AVX512_VNNI = 1, TAPC_AVX_VNNI = 2, TAPC_AVX512_BF16 = 
 // processor has one; without its leave the unit counts as not there.
 unsigned tapc_features(void);
 
+// ---- Steps ---------------------------------------------------------------------------------------------------
+
+// What is called with the number of each step that a run has done, so that they can be timed; NULL for nothing.
+extern void (*tapc_step_done)(int step);
+
+static inline void tapc_done(int step) {
+  if (tapc_step_done) tapc_step_done(step);
+}
+
 // ---- Programs ------------------------------------------------------------------------------------------------
 
 typedef struct tapc_program {
@@ -79,6 +88,8 @@ typedef struct tapc_program {
   const char *doc;      // one or more lines for --help; may be NULL
   int n_inputs, n_outputs;
   const tapc_tensor *inputs, *outputs;
+  int n_steps;
+  const char *const *steps; // what each step of a run does
   size_t arena_bytes; // scratch memory that run needs: 64-byte aligned, contents undefined; NULL when 0
   // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
   // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
