@@ -322,11 +322,11 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	for i, id := range e.steps {
 		switch b := e.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			fmt.Fprintf(out, "  %s\n", e.call(i))
+			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);\n", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
+			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
 		}
-		fmt.Fprintf(out, "  tapc_done(%d);\n", i)
+		fmt.Fprintf(out, " tapc_done(%d);\n", i)
 	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil
