@@ -254,6 +254,15 @@ func TestBench(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "z.npy")); err != nil {
 			t.Error(err)
 		}
+		lines := strings.Split(succeed(t, dir, add, "--bench", "5", "--random", "1", "--profile", "--output", "z=z.npy"), "\n")
+		if len(lines) != 4 || !strings.HasPrefix(lines[0], "bench: median ") {
+			t.Fatalf("--profile: %q", lines)
+		}
+		step := regexp.MustCompile(`^ *\d+\.\d{4} ms +\d+\.\d % {2}step (0: c = a \+ b|1: z = x \+ y)$`)
+		first, second := step.FindStringSubmatch(lines[1]), step.FindStringSubmatch(lines[2])
+		if first == nil || second == nil || first[1] == second[1] {
+			t.Errorf("--profile: %q", lines)
+		}
 	})
 }
 
@@ -268,6 +277,7 @@ func TestUsageErrors(t *testing.T) {
 			"--threads: expected a whole number from 1 to 1024, found \"2x\"":                                  {"--threads", "2x"},
 			"--bench: expected a whole number from 1 to 10000000, found \"-1\"":                                {"--bench=-1"},
 			"--random: expected a whole number from 0 to 18446744073709551615, found \"18446744073709551616\"": {"--random", "18446744073709551616"},
+			"--profile: expected --bench N beside it":                                                          {"--profile"},
 			"--random: expected a value after it":                                                              {"--random"},
 			"--help takes no value":                                                                            {"--help=yes"},
 			"--input a is given twice":                                                                         {"--input", "a=1.npy", "--input", "a=2.npy"},

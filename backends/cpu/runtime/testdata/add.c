@@ -32,13 +32,17 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   float *z = out[1];
   uint8_t *less = out[2];
   tapc_parallel(pool, 6, add, &o);
+  tapc_done(0);
   for (int i = 0; i < 4; i++) {
     z[i] = x[i] + y[i];
     less[i] = x[i] < y[i];
     if (x[i] > 1e30f) return tapc_reject("x: expected elements of at most 1e30");
     if (x[i] < -1e30f) return 7;
   }
+  tapc_done(1);
   return 0;
 }
 
-const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 0, 0, 0, 0, run};
+static const char *const steps[] = {"c = a + b", "z = x + y"};
+
+const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 2, steps, 0, 0, 0, 0, run};
