@@ -46,8 +46,8 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	if found.Row.Inner() < 0 {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1
 	}
-	if !ok || cut.rows%tile.NarrowRows != 0 || cut.cols%tile.NarrowRows != 0 || tile.NarrowRows%cut.tileRows != 0 ||
-		tile.NarrowRows%cut.tileCols != 0 || cut.tileRows > tile.NarrowPanel {
+	if !ok || cut.rows%tile.NarrowRows != 0 || cut.cols%tile.NarrowCols != 0 || tile.NarrowRows%cut.tileRows != 0 ||
+		tile.NarrowCols%cut.tileCols != 0 || cut.tileRows > tile.NarrowPanel {
 		return nil
 	}
 	wide, sum, ok := widened(k, found.Sum)
@@ -321,12 +321,12 @@ func (n *narrow) run() {
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
 	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
 	if !n.right.fixed {
-		p.parallel(fmt.Sprintf("%s * ((part.columns + %d) / %d)", number(extents(n.right.layout.groups)), tile.NarrowPanel-1, tile.NarrowPanel), "pack_right")
+		n.pack(&n.right)
 	}
 	p.Open("for (int64_t i = 0; i < %d; i += %d) {", rows, n.left.chunk)
 	p.Line("part.row = i, part.rows = %d - i < %d ? %d - i : %d;", rows, n.left.chunk, rows, n.left.chunk)
 	if !n.left.fixed {
-		p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d)", number(extents(n.left.layout.groups)), tile.NarrowPanel-1, tile.NarrowPanel), "pack_left")
+		n.pack(&n.left)
 	}
 	batch := int64(1)
 	for _, a := range p.batch {

@@ -105,7 +105,7 @@ func narrowTargets(t *testing.T) map[string][]string {
 		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1"}, flags...)
 	}
 	return map[string][]string{
-		"x86-64-v4": strict, "x86-64-v3": with("-DTAPC_FEATURES=0"), "x86-64": with(),
+		"x86-64-v4": with(), "x86-64-v3": append(slices.Clone(strict), "-DTAPC_FEATURES=0"), "x86-64": with(),
 		"x86-64-v4 plain":  with("-DTAPC_FEATURES=0"),
 		"x86-64-v4 matrix": with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header)),
 	}
@@ -154,7 +154,10 @@ func TestNarrowProducts(t *testing.T) {
 		in := randomInputs(t, operations(t, text))
 		want := evaluate(t, operations(t, text), in)
 		for name, flags := range narrowTargets(t) {
-			cpu, _, _ := strings.Cut(name, " ")
+			cpu, instructions, _ := strings.Cut(name, " ")
+			if fixed && cpu == "x86-64" || fixed && instructions == "plain" {
+				continue // constants' panels are the same for all
+			}
 			t.Run(fmt.Sprintf("%s constant=%v", name, fixed), func(t *testing.T) {
 				g := scheduled(t, text)
 				got := executeFor(cc, cpu, flags)(randomConstant)(t, g, in)

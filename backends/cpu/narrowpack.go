@@ -8,7 +8,21 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// packTask writes the function with which a thread packs some panels of an operand.
+// strip is how many panels are packed side by side: of lanes that are neighbours in memory, as many as share a cache line.
+func (n *narrow) strip(o *narrowOperand) int64 {
+	if !n.across(o) {
+		return 1
+	}
+	return int64(64 / (tile.NarrowPanel * o.layout.size))
+}
+
+// pack writes the packing of an operand by all threads.
+func (n *narrow) pack(o *narrowOperand) {
+	wide := n.strip(o) * tile.NarrowPanel
+	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(extents(o.layout.groups)), o.side.count, wide-1, wide), "pack_"+o.side.name)
+}
+
+// packTask writes the function with which a thread packs some strips of panels of an operand.
 func (n *narrow) packTask(o *narrowOperand) {
 	p, l := n.product, o.layout
 	operand := p.k.Operands[o.operand]
@@ -22,11 +36,52 @@ func (n *narrow) packTask(o *narrowOperand) {
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	p.Line("const %s *all = b[%d];", stored, p.e.slot(operand.Buffer))
-	p.Line("const int64_t across = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
-	p.Open("for (int64_t panel = begin; panel < end; panel++) {")
-	v := o.along.variable
-	p.Line("const int64_t %s = part->%s + panel %% across * %d;", v, o.side.first, tile.NarrowPanel)
-	p.Line("int64_t rest = panel / across;")
+	wide := n.strip(o) * tile.NarrowPanel
+	p.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
+		o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
+	per := int64(tile.NarrowBlock) / l.narrow.size()
+	blocks := func() {
+		p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.length, per)
+		p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.length, per, p.length, per)
+	}
+	rowWise := n.across(o)
+	if rowWise { // what is near in memory comes one after the other
+		blocks()
+	}
+	n.strips(o)
+	if !rowWise {
+		blocks()
+	}
+	p.Line("uint8_t *to = first + k / %d * %d;", per, blockBytes)
+	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
+	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
+	step := p.c.Fold[0].Step(view)
+	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", number(step), number(l.step)), l.step, step, "to"))
+	p.Close()
+	p.Close()
+	p.Close()
+	if l.narrow.isBytes() && n.corrected() {
+		n.strips(o)
+		p.Line("(void)from;")
+		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, n.sumsFunction(l.narrow), tile.NarrowPanel, o.panel(), o.blocks())
+		p.Close()
+	}
+	p.Close()
+}
+
+// across says whether an operand is packed group by group: lanes are neighbours in memory, and the fold's values are not.
+func (n *narrow) across(o *narrowOperand) bool {
+	return o.layout.step == 1 && n.c.Fold[0].Step(n.c.Views[o.operand]) != 1
+}
+
+// strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
+func (n *narrow) strips(o *narrowOperand) {
+	p, view := n.product, n.c.Views[o.operand]
+	wide, v := n.strip(o)*tile.NarrowPanel, o.along.variable
+	p.Open("for (int64_t strip = begin; strip < end; strip++) {")
+	p.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
+	p.Line("int64_t rest = strip / across;")
+	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.slot, o.place.at, n.strip(o), o.panel())
 	var groups []axis
 	for _, a := range p.batch {
 		if a.Step(view) != 0 {
@@ -34,26 +89,14 @@ func (n *narrow) packTask(o *narrowOperand) {
 		}
 	}
 	n.batchOf(groups)
-	p.Line("const int live = last - %s < %d ? (int)(last - %s) : %d;", v, tile.NarrowPanel, v, tile.NarrowPanel)
-	p.Line("const %s *from = all + %s;", stored, offsetText(start(p.k, view), append(groups, o.along), view))
-	p.Line("uint8_t *to = (uint8_t *)b[%d] + %d + panel * %d;", o.place.slot, o.place.at, o.panel())
-	step := p.c.Fold[0].Step(view)
-	per := int64(tile.NarrowBlock) / l.narrow.size()
-	p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.length, per)
-	p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.length, per, p.length, per)
-	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s", number(step)), l.step, step, fmt.Sprintf("to + k / %d * %d", per, blockBytes)))
-	p.Close()
-	if l.narrow.isBytes() && n.corrected() {
-		p.Line("%s(to, %d);", n.sumsFunction(l.narrow), o.blocks())
-	}
-	p.Close()
-	p.Close()
+	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
+	p.Line("const %s *from = all + %s;", p.e.w.Stored(p.k.Operands[o.operand].Type()), offsetText(start(p.k, view), append(groups, o.along), view))
 }
 
 // packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
 func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
 	form := lines
-	if step == 1 && foldStep != 1 {
+	if n.across(o) {
 		form = across
 	}
 	l := o.layout.narrow
@@ -141,23 +184,32 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
 		element = scalar.UInt8
 	}
 	group := int(4 / l.size())
-	words := make([]string, group)
+	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
-		row := v.load(element, lanes, fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "n")
+		row := v.load(element, lanes, fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "$n")
 		switch {
 		case l.from == scalar.Float32:
 			row = fmt.Sprintf("%s((%s)%s)", v.toBF16(lanes), u32, row)
-		case l.isBytes():
-			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
+		case l.isBytes(): // in two steps, which GCC 12 has instructions for
+			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.typ(scalar.UInt16, lanes), u32)
 		default:
 			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
 		}
-		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, row, i*int(l.size())*8, u32)
+		shift := i * int(l.size()) * 8
+		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, strings.ReplaceAll(row, "$n", "n"), shift, u32)
+		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", strings.ReplaceAll(row, "$n", fmt.Sprint(lanes)), l.flip(), shift)
 	}
 	name := fmt.Sprintf("tapc_across_%s_%d", elementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   (void)step;
-  if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
+  if (live == 16 && count == %d) {
+    for (int i = 0; i < %d; i += %d) {
+      const %s *row = from + i * fold;
+      for (int x = 0; x < 16; x += %d) *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;
+    }
+    return;
+  }
+  __builtin_memset(to, 0, %d);
   for (int i = 0; i < count; i += %d) {
     const %s *row = from + i * fold;
     for (int x = 0; x < live; x += %d) {
@@ -167,7 +219,8 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
     }
   }
 }
-`, name, stored, tile.NarrowBlock/l.size(), blockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
+`, name, stored, tile.NarrowBlock/l.size(), tile.NarrowBlock/l.size(), group, stored, lanes, u32, group, strings.Join(whole, " | "),
+		blockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
 	return name
 }
 

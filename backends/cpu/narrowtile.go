@@ -44,6 +44,9 @@ func (n *narrow) variants() []narrowTile {
 		add(matrix, "amx", "TAPC_AMX_BF16", "")
 		add(plain, "bf16", "TAPC_AVX512_BF16", amd64)
 	}
+	if bytes && wide { // what is taken apart first needs registers too
+		plain.cols = 2 * tile.NarrowPanel
+	}
 	add(plain, "any", "", "")
 	return out
 }

@@ -22,6 +22,7 @@ type Narrow struct {
 const (
 	NarrowPanel = 16       // rows or columns that are copied side by side
 	NarrowRows  = 32       // of a piece, a multiple of these: matrix units take two panels of either operand at a time
+	NarrowCols  = 96       // of a piece, a multiple of these: a multiple of the widths of all tiles
 	NarrowBlock = 64       // bytes of the fold that a matrix unit takes at a time
 	narrowFold  = 2 << 10  // bytes of the fold that run at once
 	narrowSums  = 64 << 10 // unfinished sums of a piece at most
@@ -169,19 +170,23 @@ func lower(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, precision
 	}
 }
 
-// narrowTile is the register tile of sums: as many rows as there are registers for beside the columns of two panels, or one.
-func (t Target) narrowTile() (rows, cols int64) {
-	if t.Vector >= 64 {
+// narrowTile is the register tile of sums: as many rows as there are registers for beside the columns of some panels. Groups of two
+// numbers are taken apart where there is no instruction for them, which needs registers too.
+func (t Target) narrowTile(group int64) (rows, cols int64) {
+	switch {
+	case t.Vector < 64:
+		return max(1, t.Vector/8), NarrowPanel
+	case group == 2:
 		return 8, 2 * NarrowPanel
 	}
-	return max(1, t.Vector/8), NarrowPanel
+	return 8, 3 * NarrowPanel
 }
 
 // bindNarrow cuts a narrow contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
 func (t Target) bindNarrow(k *schedule.Kernel, n *Narrow) {
-	tileRows, tileCols := t.narrowTile()
+	tileRows, tileCols := t.narrowTile(n.Group)
 	length := n.Fold[0].Extent
-	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowRows / t.lanes(4)}, length: length, batch: 1, fold: length}
+	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: 1, fold: length}
 	for _, d := range n.Batch {
 		p.batch *= d.Extent
 	}
@@ -193,10 +198,10 @@ func (t Target) bindNarrow(k *schedule.Kernel, n *Narrow) {
 	if most := roundDown(t.L2/2/(p.fold*bytes), NarrowRows); most < p.rows {
 		p.rows = even(n.Row.Extent, most, NarrowRows)
 	}
-	p.cols = roundUp(n.Col.Extent, NarrowRows)
-	p.shrink(n.Contraction, NarrowRows)
-	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowRows {
-		p.cols = roundUp(p.cols/2, NarrowRows)
+	p.cols = roundUp(n.Col.Extent, NarrowCols)
+	p.shrink(n.Contraction, NarrowCols)
+	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
+		p.cols = roundUp(p.cols/2, NarrowCols)
 	}
 	bind := schedule.Serial
 	if saturatingProduct(length, n.Row.Extent, n.Col.Extent, p.batch) >= productWork {

@@ -21,6 +21,7 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // compile builds a library from a graph in the text form or an ONNX model, with the passes that tapc build runs.
@@ -41,6 +42,7 @@ func compile(ctx context.Context, s settings) error {
 	if err := schedule(ctx, g); err != nil {
 		return err
 	}
+	tile.Run(g, s.math)
 	cc, err := cpu.FindCompiler()
 	if err != nil {
 		return err

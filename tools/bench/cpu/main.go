@@ -19,6 +19,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	dialect "tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 //go:embed race.py peers.py native
@@ -35,6 +38,7 @@ type settings struct {
 	install bool
 	compile string
 	cpu     string
+	math    tile.Options
 	args    []string
 }
 
@@ -52,6 +56,14 @@ func main() {
 	flag.BoolVar(&s.install, "install", false, "make the Python environment first: "+strings.Join(wheels, ", "))
 	flag.StringVar(&s.compile, "compile", "", "compile the graph file given to this library, and do nothing else")
 	flag.StringVar(&s.cpu, "cpu", "native", "processor to compile for")
+	flag.BoolVar(&s.math.Fast, "fast-math", false, "let the compiled graph use fast math")
+	flag.Func("precision", "what products of float32 in the compiled graph may be computed from: exact or bf16", func(word string) (err error) {
+		var ok bool
+		if s.math.Precision, ok = dialect.ParsePrecision(word); !ok {
+			err = fmt.Errorf("expected %s", strings.Join(dialect.Precisions(), " or "))
+		}
+		return err
+	})
 	flag.Parse()
 	s.args = flag.Args()
 	if err := run(ctx, s); err != nil {

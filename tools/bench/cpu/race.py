@@ -37,12 +37,12 @@ rng = np.random.default_rng(1)
 now = time.process_time if THREADS == 1 else time.perf_counter
 
 
-def empty(*shape):
+def empty(*shape, dtype=np.float32):
     """An array at an address that is a multiple of 64, as the frameworks' own are."""
-    n = int(np.prod(shape)) * 4
+    n = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(n + 64, np.uint8)
     skip = -raw.ctypes.data % 64
-    return raw[skip:skip + n].view(np.float32).reshape(shape)
+    return raw[skip:skip + n].view(dtype).reshape(shape)
 
 
 def normal(*shape):
@@ -54,12 +54,12 @@ def normal(*shape):
 class Tapc:
     """A library that tapc has built of a graph in the text form, or of the bytes of a model: called with arrays of its own."""
 
-    def __init__(self, name, graph, inputs, outputs, weights=None):
+    def __init__(self, name, graph, inputs, outputs, weights=None, flags=()):
         path = os.path.abspath(name)
         file = path + (".onnx" if isinstance(graph, bytes) else ".tap")
         with open(file, "wb") as f:
             f.write(graph if isinstance(graph, bytes) else b"tapc 1\n" + graph.encode())
-        args = [COMPILER, "-cpu", CPU, "-compile", path + ".so", file]
+        args = [COMPILER, "-cpu", CPU, *flags, "-compile", path + ".so", file]
         if weights:
             np.savez(path + ".npz", **{k: v for k, v in weights.items() if f"%{k} =" in graph})
             args.append(path + ".npz")
@@ -87,12 +87,12 @@ class Tapc:
 class Onnx:
     """A model of ONNX operators, run by ONNX Runtime and by OpenVINO."""
 
-    def __init__(self, nodes, inputs, outputs, weights, opset=20):
+    def __init__(self, nodes, inputs, outputs, weights, opset=20, result=np.float32):
         h = onnx.helper
-        self.inputs, self.shapes = inputs, outputs
-        info = lambda d: [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, s) for k, s in d.items()]
+        self.inputs, self.shapes, self.result = inputs, outputs, result
+        info = lambda k, s, d: h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(np.dtype(d)), s)
         graph = h.make_graph([h.make_node(*n[:3], **(n[3] if len(n) > 3 else {})) for n in nodes], "g",
-                             info({k: v.shape for k, v in inputs.items()}), info(outputs),
+                             [info(k, v.shape, v.dtype) for k, v in inputs.items()], [info(k, s, result) for k, s in outputs.items()],
                              [onnx.numpy_helper.from_array(v, k) for k, v in weights.items()])
         model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)])
         model.ir_version = 10
@@ -105,16 +105,16 @@ class Onnx:
         binding = session.io_binding()
         for k, v in self.inputs.items():
             binding.bind_cpu_input(k, v)
-        results = {k: empty(*s) for k, s in self.shapes.items()}
+        results = {k: empty(*s, dtype=self.result) for k, s in self.shapes.items()}
         for k, v in results.items():
-            binding.bind_output(k, "cpu", 0, np.float32, v.shape, v.ctypes.data)
+            binding.bind_output(k, "cpu", 0, self.result, v.shape, v.ctypes.data)
         return lambda keep=(self, results): session.run_with_iobinding(binding)
 
-    def openvino(self):
+    def openvino(self, precision="f32"):
         core = ov.Core()
         model = core.read_model(self.bytes)
         compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": THREADS, "PERFORMANCE_HINT": "LATENCY",
-                                                     "INFERENCE_PRECISION_HINT": "f32"})
+                                                     "INFERENCE_PRECISION_HINT": precision})
         request = compiled.create_infer_request()
         for k, v in self.inputs.items():
             request.set_tensor(k, ov.Tensor(v, shared_memory=True))
@@ -186,8 +186,8 @@ def case(name):
     return add
 
 
-def tensor(name, *shape):
-    return f"%{name} = tensor float32 [{', '.join(f'0:{n}' for n in shape)}]\n"
+def tensor(name, *shape, dtype="float32"):
+    return f"%{name} = tensor {dtype} [{', '.join(f'0:{n}' for n in shape)}]\n"
 
 
 def gemm(m, n, k, constant):
@@ -223,6 +223,58 @@ def gemm(m, n, k, constant):
 for shape in ("256x256x256", "512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", "8x4096x4096", "128x3072x768", "128x768x3072"):
     for constant in (True, False):
         case(f"gemm_{shape}_{'const' if constant else 'input'}")(lambda s=shape, c=constant: gemm(*map(int, s.split("x")), c))
+
+
+def integers(m, k, dtype):
+    out, limits = empty(m, k, dtype=dtype), np.iinfo(dtype)
+    out[...] = rng.integers(limits.min, limits.max + 1, (m, k))
+    return out
+
+
+def bytes_gemm(m, n, k, constant):
+    """The product of bytes in int32, weights constant or not."""
+    x, w, z = integers(m, k, np.uint8), integers(k, n, np.int8), empty(m, n, dtype=np.int32)
+    graph = tensor("x", m, k, dtype="uint8") + tensor("w", k, n, dtype="int8") + tensor("z", m, n, dtype="int32")
+    graph += "%mm = operation op:matmul_integer (A: %x, B: %w) -> (Y: %z)\n"
+    name = f"bytes_{m}x{n}x{k}_{'const' if constant else 'input'}"
+    t = Tapc(name, graph, [x] if constant else [x, w], [z], {"w": w} if constant else None)
+    t()
+    close(z[:64], x[:64].astype(np.int64) @ w, 0)
+    out = {"tapc": t}
+    if torch:
+        a, b = torch.from_numpy(x.view(np.int8).copy()), torch.from_numpy(w.copy())  # PyTorch has only that of signed bytes
+        out.update(attempt("torch", lambda: lambda: torch._int_mm(a, b)))
+    if onnx and ort:
+        ins = {"x": x} if constant else {"x": x, "w": w}
+        model = Onnx([("MatMulInteger", ["x", "w"], ["z"])], ins, {"z": (m, n)}, {"w": w} if constant else {}, result=np.int32)
+        out["onnxruntime"] = model.onnxruntime()
+    return out, {"flops": 2.0 * m * n * k}
+
+
+def rounded_gemm(m, n, k):
+    """The product of float32 with constant weights whose operands may be rounded to bfloat16."""
+    x, w, z = normal(m, k), normal(k, n), empty(m, n)
+    graph = tensor("x", m, k) + tensor("w", k, n) + tensor("z", m, n) + "%mm = operation op:matmul (X: %x, Y: %w) -> (Z: %z)\n"
+    name = f"bf16_{m}x{n}x{k}"
+    t = Tapc(name, graph, [x], [z], {"w": w}, ["-precision", "bf16"])
+    exact = Tapc(name + "_exact", graph, [x], [empty(m, n)], {"w": w})
+    t()
+    close(z[:64], x[:64].astype(np.float64) @ w, 1e-2)
+    out = {"tapc": t, "tapc exact": exact}
+    if torch:
+        a, layer = torch.from_numpy(x.copy()).bfloat16(), torch.nn.Linear(k, n, bias=False)
+        layer.weight = torch.nn.Parameter(torch.from_numpy(w.T.copy()).bfloat16(), requires_grad=False)
+        out["torch bf16"] = lambda: layer(a)
+    if onnx and ov:
+        model = Onnx([("MatMul", ["x", "w"], ["z"])], {"x": x}, {"z": (m, n)}, {"w": w})
+        out["openvino bf16"] = model.openvino("bf16")
+    return out, {"flops": 2.0 * m * n * k}
+
+
+for shape in ("512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", "128x3072x768"):
+    for constant in (True, False):
+        case(f"bytes_{shape}_{'const' if constant else 'input'}")(lambda s=shape, c=constant: bytes_gemm(*map(int, s.split("x")), c))
+    case(f"bf16_{shape}")(lambda s=shape: rounded_gemm(*map(int, s.split("x"))))
 
 
 def mlp(batch):
