@@ -18,7 +18,9 @@ const buildHelp = `Compile a graph file to an executable.
 
 The program needs neither tapc nor Go; PROGRAM --help says what it takes. Constants
 that the graph names in data files beside it, or that --bind names, travel inside or,
-with --weights=file, in a file beside the program, PROGRAM.weights.
+with --weights=file, in a file beside the program, PROGRAM.weights. What the program has
+in memory at most is known (PROGRAM --describe); it ends with exit status 3 before it
+begins where that cannot be had.
 
 --emit=lib writes a shared library to -o instead, and --emit=obj an object file to link
 into a program of your own (with -pthread -lm). Beside either stands its C header, -o with
