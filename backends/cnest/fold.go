@@ -98,7 +98,7 @@ func (n *Nest) at(e *scalar.Expr) {
 func (n *Nest) branch(e *scalar.Expr) {
 	acc := n.accumulator(n.w.Type(e.Type))
 	n.inEachLane(func() {
-		n.Open("if (%s) {", n.w.Expr(e.Args[0], n))
+		n.Open("if (%s) {", bare(n.w.Expr(e.Args[0], n)))
 		n.folds(e.Args[1])
 		n.Line("%s = %s;", acc, n.w.Expr(e.Args[1], n))
 		n.depth--

@@ -287,7 +287,7 @@ func (n *Nest) buckets(f *form, extra []int) {
 	}
 	for _, c := range f.conditions {
 		n.folds(c)
-		n.Open("if (%s) {", n.w.Expr(c, n))
+		n.Open("if (%s) {", bare(n.w.Expr(c, n)))
 		depth++
 	}
 	for _, t := range f.targets {

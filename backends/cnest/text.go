@@ -32,3 +32,23 @@ func (t *Text) Close() {
 	t.depth--
 	t.Line("}")
 }
+
+// bare takes away the parentheses around a text: compilers take two around == for a mistyped =.
+func bare(s string) string {
+	if !strings.HasPrefix(s, "(") {
+		return s
+	}
+	depth := 0
+	for i, c := range s {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 && i < len(s)-1 {
+			return s
+		}
+	}
+	return s[1 : len(s)-1]
+}
