@@ -1,7 +1,8 @@
 // Package fuse is the pass that joins kernels: a kernel whose result only one other kernel reads, each element once, becomes
 // part of that kernel, and the buffer between them disappears.
 //
-// So Linear and ReLU become one kernel with the ReLU as its epilogue, and chains of elementwise kernels touch memory once.
+// So Linear and ReLU become one kernel with the ReLU as its epilogue, and chains of elementwise kernels touch memory once. Products
+// read what was copied for them, as the heads of an attention are, where it stood before; see forward and cut.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
