@@ -362,8 +362,8 @@ func (p *product) task() {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
 	if p.split() {
-		p.e.stack(c.rows * c.cols * int64(p.d.Wide().Size()))
-		p.Line("%s open[%d]; // unfinished sums", p.e.v.typ(p.vectorType(), p.n), c.rows*c.cols/int64(p.n))
+		p.e.stack(p.openSums() * int64(p.n) * int64(p.d.Wide().Size()))
+		p.Line("%s open[%d]; // unfinished sums", p.e.v.typ(p.vectorType(), p.n), p.openSums())
 	}
 	if p.form == packed {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)

@@ -56,21 +56,58 @@ func (p *product) expect(rows, cols int64) {
 // expectBytes is the size of operands of which a tile's part is in no cache near by.
 const expectBytes = 256 << 10
 
-// unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last.
+// unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last. Many parts are summed in
+// groups, whose totals stand behind the sums of the present one.
 func (p *product) unfinished(rows, vectors int64) {
 	across := p.cut.cols / int64(p.n)
-	each := func(format string) {
+	each := func(operation, at string) {
 		p.Open("for (int r = 0; r < %d; r++) {", rows)
-		p.Line("for (int x = 0; x < %d; x++) "+format, vectors, vectors, across)
+		p.Line("for (int x = 0; x < %d; x++) "+operation+";", vectors, fmt.Sprintf("s[r * %d + x]", vectors), fmt.Sprintf("%s[r * %d + x]", at, across))
 		p.Close()
 	}
-	p.Open("if (f > 0) {")
-	each("s[r * %d + x] += open[r * %d + x];")
+	const add, keep = "%[2]s += %[3]s", "%[3]s = %[2]s"
+	if !p.grouped() {
+		p.Open("if (f > 0) {")
+		each(add, "open")
+		p.Close()
+		p.Open("if (f + fn < %d) {", p.innerFold())
+		each(keep, "open")
+		p.Line("return;")
+		p.Close()
+		return
+	}
+	span := groupParts * p.cut.fold
+	p.Line("%s *totals = open + %d;", p.e.v.typ(p.vectorType(), p.n), p.openSums()/2)
+	p.Open("if (f %% %d != 0) {", span)
+	each(add, "open")
 	p.Close()
-	p.Open("if (f + fn < %d) {", p.innerFold())
-	each("{ const int at = r * %d + x; open[r * %d + x] = s[at]; }")
+	p.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.innerFold(), span)
+	each(keep, "open")
 	p.Line("return;")
 	p.Close()
+	p.Open("if (f >= %d) {", span)
+	each(add, "totals")
+	p.Close()
+	p.Open("if (f + fn < %d) {", p.innerFold())
+	each(keep, "totals")
+	p.Line("return;")
+	p.Close()
+}
+
+// groupParts is how many parts of a long fold are summed before their sum is added to those of others: errors grow with the
+// numbers of parts in a group and of groups, not with their product.
+const groupParts = 16
+
+// grouped says whether there are so many parts of the fold that they are summed in groups.
+func (p *product) grouped() bool { return p.innerFold() > 2*groupParts*p.cut.fold }
+
+// openSums is how many vectors of unfinished sums a piece has.
+func (p *product) openSums() int64 {
+	n := p.cut.rows * p.cut.cols / int64(p.n)
+	if p.grouped() {
+		n *= 2
+	}
+	return n
 }
 
 // vectorType is the type that sums are computed in: integers wrap as unsigned numbers do.

@@ -18,8 +18,8 @@ const (
 	productWork  = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
 	maxFold      = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
 	foldBlock    = 512      // about how many run at once if there are more
-	streamRows   = 32       // rows of a right operand that are read side by side when it is read once,
-	streamCols   = 512      // and columns
+	streamRows   = 16       // rows of a right operand that are read side by side when it is read once,
+	streamCols   = 1024     // and columns
 	maxSums      = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
