@@ -29,9 +29,9 @@ func Declared(t *testing.T, device schedule.DeviceType, p Part, execute Execute)
 		}
 		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
 			t.Parallel()
-			in, want := suite{T: t, g: b.g, given: b.inputs}.schedules(device, b.shards...)
-			compareAll(t, "the case in the declaration", b.want, want)
-			compareAll(t, "executed", want, execute(t, b.g, in))
+			in, want := suite{T: t, g: b.g, given: b.inputs, terms: b.terms}.schedules(device, b.shards...)
+			compareAll(t, "the case in the declaration", b.want, want, nil)
+			compareAll(t, "executed", want, execute(t, b.g, in), b.terms)
 		})
 	}
 }
@@ -45,6 +45,7 @@ type batch struct {
 	builder
 	rnd          *rand.Rand
 	inputs, want map[string]tensorfile.Tensor
+	terms        map[string]float64
 	shards       []string
 	count        int
 }
@@ -60,7 +61,7 @@ func batches(t *testing.T) []*batch {
 	next := func() *batch {
 		if len(all) == 0 || all[len(all)-1].count == batchSize {
 			all = append(all, &batch{builder: builder{ir.New()}, rnd: rand.New(rand.NewPCG(7, uint64(len(all)))),
-				inputs: map[string]tensorfile.Tensor{}, want: map[string]tensorfile.Tensor{}})
+				inputs: map[string]tensorfile.Tensor{}, want: map[string]tensorfile.Tensor{}, terms: map[string]float64{}})
 		}
 		b := all[len(all)-1]
 		b.count++
@@ -144,6 +145,7 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 	slices.SortFunc(op.Outputs, byName)
 	b.g.Add(op, name)
 	b.shard(name, d, c)
+	b.sums(name, d, c)
 }
 
 // moved gives a box of the same shape somewhere else.

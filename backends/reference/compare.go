@@ -45,12 +45,18 @@ func Compare(name string, want, got tensorfile.Tensor) error {
 
 // CompareWithin is Compare with another number of units instead of Ulps.
 func CompareWithin(name string, want, got tensorfile.Tensor, ulps float64) error {
+	return CompareSums(name, want, got, ulps, 0)
+}
+
+// CompareSums is CompareWithin for a tensor of sums with terms of magnitudes up to terms: where those cancel, the tensor's values
+// are smaller than what rounding goes by.
+func CompareSums(name string, want, got tensorfile.Tensor, ulps, terms float64) error {
 	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) || len(want.Data) != len(got.Data) {
 		return &Difference{Name: name, Index: -1, Want: scalar.Zero(want.DType), Shape: want.Shape}
 	}
 	size := want.DType.Size()
 	n := len(want.Data) / size
-	scale := 0.0
+	scale := terms
 	for i := range n {
 		v := scalar.Decode(want.DType, want.Data[i*size:])
 		for _, f := range []float64{math.Abs(v.F), math.Abs(v.Im)} {

@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// sums notes how large the terms are that an operation of the batch adds up: if they cancel, results are allowed the rounding errors
+// of the terms.
+func (b *batch) sums(name string, d *kernels.Decl, c kernels.Call) {
+	in, err := d.Bind(c)
+	if err != nil {
+		return
+	}
+	terms := termsOf(in, func(o kernels.Operand) float64 {
+		return magnitude(b.inputs[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)])
+	})
+	for _, s := range in.Statements {
+		if s.Store < 0 || terms[s.Store] == 0 {
+			continue
+		}
+		o := in.Operands[s.Store]
+		b.terms[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)] = terms[s.Store]
+	}
+}
+
+// magnitude is the greatest finite magnitude in a tensor.
+func magnitude(x tensorfile.Tensor) float64 {
+	most := 0.0
+	for at := 0; at+x.DType.Size() <= len(x.Data); at += x.DType.Size() {
+		v := scalar.Decode(x.DType, x.Data[at:])
+		for _, f := range []float64{math.Abs(v.F), math.Abs(v.Im)} {
+			if !math.IsInf(f, 0) && f > most {
+				most = f
+			}
+		}
+	}
+	return most
+}
+
+// termsOf bounds the terms of the sums that an instance stores, by operand, from the magnitudes of its operands. Only sums of floats
+// have a bound, of terms that are made of operands by multiplying, adding and choosing.
+func termsOf(in *kernels.Instance, of func(o kernels.Operand) float64) map[int]float64 {
+	out := map[int]float64{}
+	bounds := make([]float64, len(in.Statements))
+	adds := make([]bool, len(in.Statements))
+	for i, s := range in.Statements {
+		b := bounder{in: in, of: of, bounds: bounds, adds: adds}
+		bounds[i] = b.bound(s.Value)
+		adds[i] = b.sum
+		if d := s.Value.Type; s.Store >= 0 && b.sum && (d.IsFloat() || d.IsComplex()) && !math.IsInf(bounds[i], 0) && !math.IsNaN(bounds[i]) {
+			out[s.Store] = bounds[i]
+		}
+	}
+	return out
+}
+
+// bounder bounds expressions; sum says that it has come by a sum.
+type bounder struct {
+	in     *kernels.Instance
+	of     func(o kernels.Operand) float64
+	bounds []float64
+	adds   []bool
+	sum    bool
+}
+
+func (b *bounder) bound(e *scalar.Expr) float64 {
+	switch e.Op {
+	case scalar.Const:
+		return max(math.Abs(e.Value.F), math.Abs(e.Value.Im), math.Abs(float64(e.Value.I)))
+	case scalar.Load:
+		return b.of(b.in.Operands[e.Ref])
+	case scalar.Local:
+		b.sum = b.sum || b.adds[e.Ref]
+		return b.bounds[e.Ref]
+	case scalar.Reduce:
+		if e.Monoid == scalar.Add {
+			b.sum = true
+		} else if e.Monoid == scalar.Mul {
+			return math.Inf(1)
+		}
+		return b.bound(e.Args[0])
+	case scalar.Where:
+		return max(b.bound(e.Args[1]), b.bound(e.Args[2]))
+	case scalar.Mul:
+		return b.bound(e.Args[0]) * b.bound(e.Args[1])
+	case scalar.Add, scalar.Sub, scalar.Max, scalar.Min:
+		return max(b.bound(e.Args[0]), b.bound(e.Args[1]))
+	case scalar.Neg, scalar.Abs, scalar.Cast, scalar.Conj, scalar.Real, scalar.Imag:
+		return b.bound(e.Args[0])
+	case scalar.Div:
+		if by := e.Args[1]; by.Op == scalar.Const {
+			return b.bound(e.Args[0]) / b.bound(by)
+		}
+	}
+	return math.Inf(1)
+}
