@@ -28,7 +28,8 @@ type point struct {
 	count  string // text of the number of live lanes
 	locals map[int]value
 	sums   map[*scalar.Expr]value
-	inside string // C variable that says that all lanes stand inside the borders that guard loads, or ""
+	ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
+	inside string         // C variable that says that all lanes stand inside the borders that guard loads, or ""
 }
 
 // start is the number of the element that a view is at where all loops start.
@@ -100,6 +101,10 @@ func (p *point) load(ref int) value {
 		step = p.axes[p.along].Step(view)
 	}
 	x := value{typ: d}
+	if array, ok := p.ahead[ref]; ok {
+		x.text, x.uniform = p.v.w.Load(d, array), true
+		return x
+	}
 	switch step {
 	case 0:
 		x.text, x.uniform = p.v.w.Load(d, fmt.Sprintf("p%d[%s]", ref, at)), true

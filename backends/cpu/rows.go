@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -302,9 +303,10 @@ func (r *rows) cell() {
 			r.p.inside = "inside"
 		}
 	}
+	params += r.readAhead()
 	r.Line("")
 	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
-	pointers(r.Text, r.e, r.k, r.used())
+	pointers(r.Text, r.e, r.k, slices.DeleteFunc(r.used(), func(i int) bool { return r.p.ahead[i] != "" }))
 	for i, o := range r.k.Operands {
 		if o.Mode == schedule.Write && r.streams(i) {
 			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
@@ -329,6 +331,74 @@ func (r *rows) cell() {
 		r.statement(i, s)
 	}
 	r.Close()
+}
+
+// readAhead finds the operands of which all vectors of a row read the same few elements, as convolutions read filters, and gives
+// the parameters of a cell that hold them.
+func (r *rows) readAhead() string {
+	r.p.ahead = map[int]string{}
+	if !r.r.Free || len(r.fold) == 0 || !small(r.fold) {
+		return ""
+	}
+	params, space := "", r.k.Space()
+	for _, i := range r.used() {
+		o, v := r.k.Operands[i], r.r.Views[i]
+		lo, hi, err := o.Access.Hull(space)
+		b := r.e.buffers[o.Buffer].Range
+		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || err != nil || !vectorizable(o.Type()) ||
+			len(along(r.fold, v)) == 0 || !within(lo, hi, b) {
+			continue
+		}
+		at := "0"
+		for _, a := range along(r.fold, v) {
+			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.variable)
+		}
+		r.p.ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
+		params += fmt.Sprintf(", const %s *ahead%d", r.e.w.Stored(o.Type()), i)
+	}
+	return params
+}
+
+// along gives the axes that a view moves along.
+func along(axes []axis, v tile.View) []axis {
+	return slices.DeleteFunc(slices.Clone(axes), func(a axis) bool { return a.Step(v) == 0 })
+}
+
+// within says whether all places between two lie in a range.
+func within(lo, hi zspace.Point, r zspace.Range) bool {
+	for d := range lo {
+		if lo[d] < r.Start[d] || hi[d] >= r.End[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// fetchAhead writes the reading of what readAhead found, and gives the arguments of a cell.
+func (r *rows) fetchAhead() string {
+	args := ""
+	for i := range r.k.Operands {
+		if _, ok := r.p.ahead[i]; !ok {
+			continue
+		}
+		o, n, fold := r.k.Operands[i], int64(1), along(r.fold, r.r.Views[i])
+		for _, a := range fold {
+			n *= a.Extent
+		}
+		pointers(r.Text, r.e, r.k, []int{i})
+		r.Line("%s ahead%d[%d];", r.e.w.Stored(o.Type()), i, n)
+		at := "0"
+		for _, a := range fold {
+			r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.variable)
+		}
+		r.Line("ahead%d[%s] = p%d[%s];", i, at, i, offsetText(start(r.k, r.r.Views[i]), append(slices.Clone(r.outer), fold...), r.r.Views[i]))
+		for range fold {
+			r.Close()
+		}
+		args += fmt.Sprintf(", ahead%d", i)
+	}
+	return args
 }
 
 // used lists the operands that the code of the statements names.
@@ -436,7 +506,7 @@ func (r *rows) task() {
 
 // vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes.
 func (r *rows) vectors(cut bool) {
-	n, extent := int64(r.n), r.lane.Extent
+	n, extent, ahead := int64(r.n), r.lane.Extent, r.fetchAhead()
 	whole, live := extent/n*n, extent%n
 	from, to := "0", fmt.Sprint(whole)
 	if cut {
@@ -447,10 +517,10 @@ func (r *rows) vectors(cut bool) {
 	if whole > 0 {
 		r.Open("for (int64_t j = %s; j < %s; j += %d) {", from, to, n)
 		if b := r.inside; b.guarded && b.to-b.from >= n {
-			r.Line("if (j >= %d && j <= %d) k%d_cell(b%s, j, %d, 1);", b.from, b.to-n, r.number, r.coordinates(""), n)
-			r.Line("else k%d_cell(b%s, j, %d%s);", r.number, r.coordinates(""), n, r.atBorder())
+			r.Line("if (j >= %d && j <= %d) k%d_cell(b%s, j, %d, 1%s);", b.from, b.to-n, r.number, r.coordinates(""), n, ahead)
+			r.Line("else k%d_cell(b%s, j, %d%s%s);", r.number, r.coordinates(""), n, r.atBorder(), ahead)
 		} else {
-			r.Line("k%d_cell(b%s, j, %d%s);", r.number, r.coordinates(""), n, r.atBorder())
+			r.Line("k%d_cell(b%s, j, %d%s%s);", r.number, r.coordinates(""), n, r.atBorder(), ahead)
 		}
 		r.Close()
 	}
@@ -461,7 +531,7 @@ func (r *rows) vectors(cut bool) {
 	if cut {
 		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
 	}
-	r.Line("%sk%d_cell(b%s, %d, %d%s);", last, r.number, r.coordinates(""), whole, live, r.atBorder())
+	r.Line("%sk%d_cell(b%s, %d, %d%s%s);", last, r.number, r.coordinates(""), whole, live, r.atBorder(), ahead)
 }
 
 // atBorder is the last argument of a cell whose guards are to be looked at.

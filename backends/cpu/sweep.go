@@ -98,7 +98,7 @@ func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
 	}
 	a := over[0]
 	if !w.blocked() {
-		if w.r.Free && w.small() {
+		if w.r.Free && small(w.fold) {
 			w.Line("#pragma GCC unroll %d", maxUnrolled)
 		}
 		w.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
@@ -131,9 +131,9 @@ func (w *sweep) steps(over []axis) int64 {
 const maxUnrolled = 32
 
 // small says whether all of a fold is written out.
-func (w *sweep) small() bool {
+func small(fold []axis) bool {
 	n := int64(1)
-	for _, a := range w.fold {
+	for _, a := range fold {
 		n = min(n, maxUnrolled+1) * a.Extent
 	}
 	return n <= maxUnrolled
@@ -154,7 +154,7 @@ func (w *sweep) blocks(variable, end string, extent, step int64, acc string, wri
 
 func (w *sweep) block(variable, from, to string, size, step int64, acc string, write func(acc string)) {
 	if size == step {
-		if w.r.Free && w.small() {
+		if w.r.Free && small(w.fold) {
 			w.Line("#pragma GCC unroll %d", maxUnrolled)
 		}
 		w.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", variable, from, variable, to, variable, step)
