@@ -254,6 +254,9 @@ func (p *product) copies() {
 // ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
 // that a processor does not see them coming.
 func (p *product) ahead() int64 {
+	if len(p.c.Fold) == 0 || len(p.c.Fold[0].Loops) == 0 {
+		return 0
+	}
 	l := p.c.Fold[0].Loops[0]
 	step := p.c.Views[p.c.Right].Steps[l]
 	if p.k.Loops[l].Extent() < 2*copyAhead || step*int64(p.d.Size()) < 1024 && step*int64(p.d.Size()) > -1024 {

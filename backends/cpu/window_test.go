@@ -82,6 +82,7 @@ func TestConvolutions(t *testing.T) {
 		{"points", false, convolution{[]int64{2, 24, 7, 7}, []int64{20, 24, 1, 1}, 1, 0, 1, 1, false}},
 		{"points with strides", false, convolution{[]int64{1, 24, 8, 8}, []int64{20, 24, 1, 1}, 2, 0, 1, 1, false}},
 		{"depthwise", false, convolution{[]int64{1, 6, 9, 9}, []int64{6, 1, 3, 3}, 1, 1, 1, 6, false}},
+		{"one channel and one tap", true, convolution{[]int64{1, 1, 9}, []int64{8, 1, 1}, 2, 1, 1, 1, false}},
 		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
