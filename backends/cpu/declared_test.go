@@ -8,7 +8,7 @@ import (
 )
 
 // TestDeclared runs every kernel of the library, as both compilers build it with every warning an error, and a part of them
-// under the address and undefined-behaviour sanitizers and another under the thread sanitizer.
+// under the address and undefined-behaviour sanitizers, another under the thread sanitizer, and one as programs are built.
 func TestDeclared(t *testing.T) {
 	warnings := []string{"-Wall", "-Wextra", "-Werror", "-O1"}
 	for _, c := range []struct {
@@ -18,6 +18,7 @@ func TestDeclared(t *testing.T) {
 	}{
 		{"gcc", "gcc", conformance.Part{}, warnings},
 		{"clang", "clang", conformance.Part{}, warnings},
+		{"as shipped", "gcc", conformance.Part{Of: 7, Number: 5}, nil},
 		{"address", "gcc", conformance.Part{Of: 7}, strict},
 		{"threads", "gcc", conformance.Part{Of: 7, Number: 3}, append(warnings, "-fsanitize=thread")},
 	} {

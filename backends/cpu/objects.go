@@ -66,7 +66,7 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 		shared = []string{"-fPIC", "-fvisibility=hidden"}
 	}
 	for _, p := range parts {
-		flags := slices.Concat(usualFlags(), p.flags, shared, opt.Flags)
+		flags := slices.Concat(usualFlags(), c.stackFlags(), p.flags, shared, opt.Flags)
 		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
 	}
 	library := append([]string{"-std=c11", "-pthread", fmt.Sprintf("-DTAPC_VERSION=%q", opt.Version)}, shared...)

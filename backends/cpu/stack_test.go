@@ -1,0 +1,28 @@
+package cpu
+
+import (
+	"testing"
+
+	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/dialects/schedule"
+)
+
+// TestStack runs a kernel whose sums are an array that it reaches by a pointer only: compilers must align the stack for it, which
+// is checked by the processor, so it is compiled for each level that it has and without sanitizers, which move the array.
+func TestStack(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	g := "%x = tensor float32 [0:2, 0:3, 0:4]\n%i = tensor int64 [0:2, 0:5, 0:2]\n%y = tensor float32 [0:2, 0:5, 0:4]\n" +
+		"operation op:gather_nd {depth: 2} (tensor: %x, indices: %i) -> (result: %y)\n"
+	for _, cpu := range []string{"native", "x86-64-v4", "x86-64-v3", "x86-64", "baseline"} {
+		targets, err := cc.Targets(t.Context(), cpu)
+		if err != nil || !runs(t, cc, targets[0]) {
+			continue
+		}
+		t.Run(cpu, func(t *testing.T) {
+			conformance.Graph(t, operations(t, g), schedule.CPU, nil, executeFor(cc, cpu, nil)(nil))
+		})
+	}
+}
