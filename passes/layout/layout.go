@@ -43,9 +43,39 @@ func Run(g *ir.Graph) int {
 			changed++
 		}
 	}
-	for n := range g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && !c.fixed[n.ID] && c.onCPU(b) && spread(b) {
+	return changed + c.spread()
+}
+
+// grown is a buffer that got larger: where it ended, and by how much what begins there or later has to move.
+type grown struct{ end, by int64 }
+
+// spread spreads the rows of buffers, and makes room for what they take more: every buffer behind one moves on.
+func (c *chooser) spread() int {
+	changed := 0
+	more := map[ir.NodeID][]grown{} // by device
+	for n := range c.g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] || !c.onCPU(b) {
+			continue
+		}
+		bytes := b.Bytes
+		if spread(b) {
 			changed++
+			more[b.Device] = append(more[b.Device], grown{b.Offset + bytes, (b.Bytes - bytes + aliasBytes - 1) / aliasBytes * aliasBytes})
+		}
+	}
+	for _, list := range more {
+		slices.SortFunc(list, func(a, b grown) int { return cmp.Compare(a.end, b.end) })
+		for i := range list[1:] {
+			list[i+1].by += list[i].by
+		}
+	}
+	for n := range c.g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena {
+			list := more[b.Device]
+			if i, _ := slices.BinarySearchFunc(list, b.Offset+1, func(x grown, at int64) int { return cmp.Compare(x.end, at) }); i > 0 {
+				b.Offset += list[i-1].by
+			}
 		}
 	}
 	return changed
@@ -77,7 +107,7 @@ func spread(b *schedule.Buffer) bool {
 	}
 	size := int64(dtype.Size())
 	step := b.Strides[dims[1]]
-	if step != shape[dims[0]] || lineBytes%size != 0 || step*size%aliasBytes != 0 || b.Bytes > 1<<40 {
+	if step != shape[dims[0]] || lineBytes%size != 0 || step*size%aliasBytes != 0 || b.Bytes > 1<<40 || b.Align > aliasBytes {
 		return false
 	}
 	b.Strides = slices.Clone(b.Strides)
