@@ -32,6 +32,8 @@ const header = `// %s
 #include "tapc_rt.h"
 
 #define TAPC_FN static inline __attribute__((always_inline, unused))
+// Asks for the memory that is some elements from a pointer, within what it points into or not.
+#define TAPC_FETCH(p, n, write, near) __builtin_prefetch((const void *)((uintptr_t)(p) + (uintptr_t)(n) * sizeof *(p)), write, near)
 #define TAPC_INF __builtin_inf()
 #define TAPC_INFF __builtin_inff()
 #define TAPC_NAN __builtin_nan("")

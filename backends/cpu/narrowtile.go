@@ -254,7 +254,7 @@ func (t narrowTile) matrixFunction(n *narrow) {
 	}
 	n.Open("for (int64_t k = %s, end = %s + %s; k < end; k++) {", first, first, count)
 	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", blockBytes, blockBytes)
-	n.Line("for (int x = 0; x < %d; x += 256) __builtin_prefetch(ak + %d + x);", blockBytes, 4*blockBytes)
+	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", blockBytes, 4*blockBytes)
 	n.Line("tapc_tile_load(4, ak);")
 	n.Line("tapc_tile_load(6, wk);")
 	n.Line("%s(0, 4, 6);", dot)

@@ -139,7 +139,7 @@ func (p *product) packPanel(at string, live, length, step int64) {
 	p.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, p.panel)
 	p.Line("const %s *row = %s + k * %s;", p.e.w.Stored(p.d), at, number(step))
 	if p.partly() && across == 1 && step > packAhead {
-		p.Line("__builtin_prefetch(row + %s);", number(packAhead*step))
+		p.Line("TAPC_FETCH(row, %s, 0, 3);", number(packAhead*step))
 	}
 	p.packRow(live)
 	p.Close()

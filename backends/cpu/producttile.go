@@ -47,7 +47,7 @@ func (p *product) expect(rows, cols int64) {
 		p.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.innerFold())}[p.split()])
 		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.e.w.Stored(o.Type()), p.e.w.Stored(o.Type()), p.e.slot(o.Buffer), offsetText(start(p.k, v), at, v), o.Name)
 		p.Open("for (int r = 0; r < %d; r++) {", rows)
-		p.Line("for (int x = 0; x < %d; x += %d) __builtin_prefetch(q + r * %s + x, %d, 3);", cols, line, number(p.c.Row.Step(v)), map[bool]int{true: 1}[write])
+		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", cols, line, number(p.c.Row.Step(v)), map[bool]int{true: 1}[write])
 		p.Close()
 		p.Close()
 	}
@@ -232,7 +232,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	}))
 	if d := p.distance(); d > 0 {
 		for x := int64(0); x < vectors; x += max(1, p.panel/int64(p.n)) {
-			p.Line("__builtin_prefetch(%s + %d);", p.columnOffset(x, w), d*step)
+			p.Line("TAPC_FETCH(%s, %d, 0, 3);", p.columnOffset(x, w), d*step)
 		}
 	}
 	for r := range rows {

@@ -271,7 +271,7 @@ func (w *sweep) prefetch() {
 	for i, o := range w.k.Operands {
 		v := w.r.Views[i]
 		if o.Mode == schedule.Write && w.swept == w.sweeps-2 && w.lane.Step(v) == 1 && len(w.fold) == 0 && w.e.buffers[o.Buffer].Bytes >= prefetchBytes {
-			w.Line("__builtin_prefetch(p%d + %s, 1, 3);", i, w.p.offset(v))
+			w.Line("TAPC_FETCH(p%d, %s, 1, 3);", i, w.p.offset(v))
 		}
 	}
 	if w.swept == 0 || w.sweeps < 2 || len(w.outer) == 0 || len(w.fold) > 0 {
@@ -284,11 +284,11 @@ func (w *sweep) prefetch() {
 			continue
 		}
 		parts := int64(w.sweeps - 1)
-		at := fmt.Sprintf("p%d + %s + j", i, offsetText(start(w.k, v)+next.Step(v)+int64(w.swept-1)*w.lane.Extent/parts, w.outer, v))
+		at := fmt.Sprintf("%s + j", offsetText(start(w.k, v)+next.Step(v)+int64(w.swept-1)*w.lane.Extent/parts, w.outer, v))
 		if parts > 1 {
 			at += fmt.Sprintf(" / %d", parts)
 		}
-		w.Line("__builtin_prefetch(%s, 0, 2);", at)
+		w.Line("TAPC_FETCH(p%d, %s, 0, 2);", i, at)
 	}
 }
 

@@ -131,7 +131,7 @@ func (p *product) fetchRows() {
 		step, rows = p.c.Views[p.c.Right].Steps[loops[1]], p.k.Loops[loops[1]].Extent()
 	}
 	for r := int64(0); ahead != 0 && r < rows; r++ {
-		p.Line("__builtin_prefetch((const void *)(begin + (uintptr_t)(f0 * %s + %s) * sizeof *right));",
+		p.Line("TAPC_FETCH(right, at[0] + f0 * %s + %s, 0, 3);",
 			number(p.c.Views[p.c.Right].Steps[loops[0]]), number(ahead+r*step))
 	}
 }
@@ -225,7 +225,7 @@ func (p *product) copies() {
 		p.Open("if (even) {")
 	}
 	if ahead := p.ahead(); ahead != 0 {
-		p.Line("__builtin_prefetch((const void *)((uintptr_t)right + (uintptr_t)(from + at[0] + %s) * sizeof *right));", number(ahead))
+		p.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", number(ahead))
 	}
 	t, n := p.e.v.typ(p.d, p.n), int64(p.n)
 	for x := int64(0); x < p.panel; x += n {

@@ -22,11 +22,16 @@ type Contraction struct {
 	Row, Col  Dim          // of extent 1 and without loops if there is none
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands; of a left one with a padded copy, the view of the copy
-	Padded    *Padded      // the left operand's copy with zeros around, or nil
-	Direct    bool         // the right operand is used so rarely that it is read where it stands, not copied in order first
-	Fixed     bool         // the left operand is constant: it is put in panels of RowPanel rows when the program is built
-	Prepared  bool         // the right operand is constant: it is put in panels when the program is built
-	Window    *Window      // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
+	Source
+}
+
+// Source is where the factors of a contraction are read: where they stand, or from a copy that is better to read.
+type Source struct {
+	Padded   *Padded // the left operand's copy with zeros around, or nil
+	Fixed    bool    // the left operand is constant: it is put in panels of RowPanel rows when the program is built
+	Direct   bool    // the right operand is used so rarely that it is read where it stands, not copied in order first
+	Prepared bool    // the right operand is constant: it is put in panels when the program is built
+	Window   *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
 // Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
