@@ -22,14 +22,12 @@ type rows struct {
 	k      *schedule.Kernel
 	r      *tile.Rows
 	number int
-	n      int // lanes of a vector
-	piece  int64
-	thread bool
 	p      *point
 
 	streamed bool // some results go past the caches
 	inside   band
 	rowAxes
+	rowPieces
 	progress
 }
 
@@ -38,6 +36,13 @@ type rowAxes struct {
 	outer []axis
 	lane  axis
 	fold  []axis
+}
+
+// rowPieces are what the lanes of a row are cut into.
+type rowPieces struct {
+	n      int   // lanes of a vector
+	piece  int64 // lanes that are computed together
+	thread bool  // pieces go to threads
 }
 
 // progress is how far the code of a row is written.
@@ -69,7 +74,7 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 			return nil
 		}
 	}
-	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, piece: found.Lane.Extent,
+	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
 		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
 		r.outer = append(r.outer, axis{d, fmt.Sprintf("g%d", i)})

@@ -23,11 +23,9 @@ type app struct {
 	stdout  *output
 	stderr  io.Writer
 	args    []string
-	started bool              // a command's own code has begun, so errors are not the command line's
-	format  string            // of diagnostics
-	held    diag.List         // diagnostics that are written at the end
-	sources map[string]source // files that were read, for excerpts
-	tuned   bool              // garbage is collected as memory.go says
+	started bool // a command's own code has begun, so errors are not the command line's
+	reporting
+	tuned   bool // garbage is collected as memory.go says
 	origins map[*ir.Graph]origin
 	plugins pluginSet
 	imports importFlags
@@ -35,8 +33,15 @@ type app struct {
 	kernelFiles []string
 }
 
+// reporting is the diagnostics of a run, and what is needed to show them.
+type reporting struct {
+	format  string            // of diagnostics
+	held    diag.List         // those that are written at the end
+	sources map[string]source // files that were read, for excerpts
+}
+
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, format: "text", sources: map[string]source{},
+	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, reporting: reporting{format: "text", sources: map[string]source{}},
 		origins: map[*ir.Graph]origin{}}
 }
 

@@ -33,7 +33,7 @@ type patternArg struct {
 // fuse reads "fuse NAME (inputs) -> (outputs)", the operations that it matches, the last one first found, and its clauses. It stands for
 // all of them.
 func (p *parser) fuse() error {
-	r := &Rule{Table: p.table.Name, To: -1, Line: p.peek().line}
+	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.peek().line}
 	var err error
 	if r.Op, err = p.name(); err != nil {
 		return err

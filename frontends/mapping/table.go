@@ -25,16 +25,21 @@ type Table struct {
 // Rule says what stands for one foreign operation.
 type Rule struct {
 	Name, Table string
-	Domain, Op  string
-	From, To    int64 // versions of the vocabulary; To is -1 without an end
-	Line        int
-	In          []Param
-	Out         []string
-	Attrs       []AttrParam
-	Refuses     string // why the operation is never mapped; "" for a rule that maps
-	clauses     []clause
-	steps       []*step // of a rule for several operations
-	hop         int64   // the version that its table leads to
+	Subject
+	Line    int
+	In      []Param
+	Out     []string
+	Attrs   []AttrParam
+	Refuses string // why the operation is never mapped; "" for a rule that maps
+	clauses []clause
+	steps   []*step // of a rule for several operations
+	hop     int64   // the version that its table leads to
+}
+
+// Subject is the foreign operation that a rule is for.
+type Subject struct {
+	Domain, Op string
+	From, To   int64 // versions of the vocabulary; To is -1 without an end
 }
 
 // Param is an input of a rule.
@@ -216,7 +221,7 @@ func (p *parser) nameList() ([]string, error) {
 
 // rule reads "rule Op 7..12 (a, b?, rest...) -> (y)" and its clauses, or "rule Op refuse "reason"".
 func (p *parser) rule() error {
-	r := &Rule{Table: p.table.Name, From: 0, To: -1, Line: p.peek().line}
+	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.peek().line}
 	t := p.next()
 	if t.kind != tokName && t.kind != tokString {
 		return fmt.Errorf("expected an operation's name, found %v", t)

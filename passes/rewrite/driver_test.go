@@ -18,80 +18,82 @@ const (
 	reluRelu = `rule relu-relu: relu(relu(x)) => relu(x) because "max is idempotent"` + "\n"
 )
 
+// observed are graphs before and after rewriting.
+var observed = []struct{ name, in, out string }{
+	{"unobserved result forwards", `
+		a = neg(x)
+		b = neg(a)
+		y = exp(b)`, `
+		y = exp(x)`},
+	{"the output of the program keeps its tensor", `
+		a = relu(x)
+		y = relu(a)`, `
+		y = relu(x)`},
+	{"an output can not become an input", `
+		a = neg(x)
+		y = neg(a)`, `
+		a = neg(x)
+		y = neg(a)`},
+	{"the producer writes the output instead", `
+		e = exp(x)
+		a = neg(e)
+		y = neg(a)`, `
+		y = exp(x)`},
+	{"but not if the output would be consumed", `
+		e = exp(x)
+		a = neg(e)
+		y = neg(a)
+		z = exp(e)`, `
+		e = exp(x)
+		a = neg(e)
+		y = neg(a)
+		z = exp(e)`},
+	{"what a sink observes may be consumed as well", `
+		e = exp(x)
+		a = neg(e)
+		y = neg(a)
+		o = !save(y)
+		z = exp(e)`, `
+		y = exp(x)
+		o = save(y)
+		z = exp(y)`},
+	{"what an effect selects keeps its tensor", `
+		a = relu(x)
+		b = relu(a)
+		o = !save(b)`, `
+		b = relu(x)
+		o = save(b)`},
+	{"effects are not looked through", `
+		a = !neg(x)
+		b = neg(a)
+		y = exp(b)`, `
+		a = neg(x)
+		b = neg(a)
+		y = exp(b)`},
+	{"other consumers keep the middle", `
+		a = neg(x)
+		b = neg(a)
+		y = add(a, b)`, `
+		a = neg(x)
+		y = add(a, x)`},
+	{"long chains collapse", `
+		a = neg(x)
+		b = neg(a)
+		c = neg(b)
+		d = neg(c)
+		e = neg(d)
+		y = exp(e)`, `
+		e = neg(x)
+		y = exp(e)`},
+	{"consumers may come before producers", `
+		y = exp(b)
+		b = neg(a)
+		a = neg(x)`, `
+		y = exp(x)`},
+}
+
 func TestObserved(t *testing.T) {
-	cases := []struct{ name, in, out string }{
-		{"unobserved result forwards", `
-			a = neg(x)
-			b = neg(a)
-			y = exp(b)`, `
-			y = exp(x)`},
-		{"the output of the program keeps its tensor", `
-			a = relu(x)
-			y = relu(a)`, `
-			y = relu(x)`},
-		{"an output can not become an input", `
-			a = neg(x)
-			y = neg(a)`, `
-			a = neg(x)
-			y = neg(a)`},
-		{"the producer writes the output instead", `
-			e = exp(x)
-			a = neg(e)
-			y = neg(a)`, `
-			y = exp(x)`},
-		{"but not if the output would be consumed", `
-			e = exp(x)
-			a = neg(e)
-			y = neg(a)
-			z = exp(e)`, `
-			e = exp(x)
-			a = neg(e)
-			y = neg(a)
-			z = exp(e)`},
-		{"what a sink observes may be consumed as well", `
-			e = exp(x)
-			a = neg(e)
-			y = neg(a)
-			o = !save(y)
-			z = exp(e)`, `
-			y = exp(x)
-			o = save(y)
-			z = exp(y)`},
-		{"what an effect selects keeps its tensor", `
-			a = relu(x)
-			b = relu(a)
-			o = !save(b)`, `
-			b = relu(x)
-			o = save(b)`},
-		{"effects are not looked through", `
-			a = !neg(x)
-			b = neg(a)
-			y = exp(b)`, `
-			a = neg(x)
-			b = neg(a)
-			y = exp(b)`},
-		{"other consumers keep the middle", `
-			a = neg(x)
-			b = neg(a)
-			y = add(a, b)`, `
-			a = neg(x)
-			y = add(a, x)`},
-		{"long chains collapse", `
-			a = neg(x)
-			b = neg(a)
-			c = neg(b)
-			d = neg(c)
-			e = neg(d)
-			y = exp(e)`, `
-			e = neg(x)
-			y = exp(e)`},
-		{"consumers may come before producers", `
-			y = exp(b)
-			b = neg(a)
-			a = neg(x)`, `
-			y = exp(x)`},
-	}
-	for _, c := range cases {
+	for _, c := range observed {
 		t.Run(c.name, func(t *testing.T) {
 			b := graph(t, c.in)
 			run(t, b, rules(t, negNeg+reluRelu), rewrite.Options{})

@@ -48,10 +48,10 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	case p.flooded.Load() || cause == nil:
 	case cause == errRunLimit:
 		p.end()
-		return p.fault(TimedOut, part, fmt.Sprintf("it was stopped after %v", p.limits.Run))
+		return p.fault(TimedOut, part, fmt.Sprintf("it was stopped after %v", p.opts.Limits.Run))
 	case cause == errStartLimit:
 		p.end()
-		return p.fault(NoAnswer, part, fmt.Sprintf("it printed a handshake, and did not answer its first call within %v", p.limits.Start))
+		return p.fault(NoAnswer, part, fmt.Sprintf("it printed a handshake, and did not answer its first call within %v", p.opts.Limits.Start))
 	default:
 		return cause
 	}
@@ -72,7 +72,7 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 // that shows elsewhere.
 func (p *Plugin) explainEnd(part string) *Fault {
 	if p.flooded.Load() {
-		return p.fault(Flooded, part, fmt.Sprintf("more than %d bytes to standard error", p.limits.Stderr))
+		return p.fault(Flooded, part, fmt.Sprintf("more than %d bytes to standard error", p.opts.Limits.Stderr))
 	}
 	if p.stopped.Load() {
 		return nil
@@ -89,11 +89,11 @@ func (p *Plugin) explainEnd(part string) *Fault {
 	end := p.child.end
 	switch {
 	case end.Reason == "processes":
-		return p.fault(OutOfMemory, part, fmt.Sprintf("more than %d processes at a time", p.limits.Processes))
-	case end.Reason == "memory" || end.RSS >= p.limits.Memory/4*3:
-		return p.fault(OutOfMemory, part, fmt.Sprintf("it had %d MiB of %d MiB when %v", end.RSS>>20, p.limits.Memory>>20, end))
-	case end.CPU >= p.limits.CPU:
-		return p.fault(OutOfProcessorTime, part, fmt.Sprintf("%v of %v", end.CPU.Round(time.Millisecond), p.limits.CPU))
+		return p.fault(OutOfMemory, part, fmt.Sprintf("more than %d processes at a time", p.opts.Limits.Processes))
+	case end.Reason == "memory" || end.RSS >= p.opts.Limits.Memory/4*3:
+		return p.fault(OutOfMemory, part, fmt.Sprintf("it had %d MiB of %d MiB when %v", end.RSS>>20, p.opts.Limits.Memory>>20, end))
+	case end.CPU >= p.opts.Limits.CPU:
+		return p.fault(OutOfProcessorTime, part, fmt.Sprintf("%v of %v", end.CPU.Round(time.Millisecond), p.opts.Limits.CPU))
 	}
 	return p.fault(Crashed, part, end.String())
 }
@@ -151,7 +151,7 @@ type reports struct {
 }
 
 func (p *Plugin) newReports(part string, g *ir.Graph) *reports {
-	return &reports{plugin: p, part: part, graph: g, left: p.limits.Reports}
+	return &reports{plugin: p, part: part, graph: g, left: p.opts.Limits.Reports}
 }
 
 // maxFindings bounds the diagnostics of one run that are kept.
@@ -160,7 +160,7 @@ const maxFindings = 1000
 // take deals with one report; all but one of the arguments are nil.
 func (r *reports) take(progress *proto.Progress, d *proto.Diagnostic, l *proto.Log) error {
 	if r.left--; r.left < 0 {
-		return &stream.LimitError{What: "reports", Max: int64(r.plugin.limits.Reports)}
+		return &stream.LimitError{What: "reports", Max: int64(r.plugin.opts.Limits.Reports)}
 	}
 	switch {
 	case progress != nil && r.plugin.opts.Progress != nil:
@@ -187,7 +187,7 @@ func (r *reports) log(l *proto.Log) {
 		}
 		args = append(args, clean(f.GetName(), 60), clean(f.GetValue(), 400))
 	}
-	r.plugin.log.Log(context.Background(), logLevels[l.Level], clean(l.Message, 1000), args...)
+	r.plugin.opts.Log.Log(context.Background(), logLevels[l.Level], clean(l.Message, 1000), args...)
 }
 
 // diagnostic makes a plugin's finding fit to be shown.

@@ -39,7 +39,7 @@ func (p *Plugin) Emit(ctx context.Context, o Request, g *ir.Graph) (*Emitted, er
 	if !slices.ContainsFunc(p.Description.Backends, func(b Backend) bool { return b.Name == o.Backend }) {
 		return nil, fmt.Errorf("plugin %s has no back end %q", p.name, o.Backend)
 	}
-	limited, stop := context.WithTimeoutCause(ctx, p.limits.Run, errRunLimit)
+	limited, stop := context.WithTimeoutCause(ctx, p.opts.Limits.Run, errRunLimit)
 	defer stop()
 	work, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
@@ -53,7 +53,7 @@ func (p *Plugin) Emit(ctx context.Context, o Request, g *ir.Graph) (*Emitted, er
 	}, func(chunk []byte) error {
 		return call.Send(&proto.EmitInput{Part: &proto.EmitInput_Graph{Graph: chunk}})
 	}, call.CloseSend)
-	r := &emitReader{call: call, reports: p.newReports(part, g), files: files{dir: o.Dir, left: p.limits.Answer, max: p.limits.Answer}}
+	r := &emitReader{call: call, reports: p.newReports(part, g), files: files{dir: o.Dir, left: p.opts.Limits.Answer, max: p.opts.Limits.Answer}}
 	err = r.read()
 	if closed := r.files.close(); err == nil {
 		err = closed

@@ -47,15 +47,15 @@ func (p *Plugin) checkFile(f *os.File) *Fault {
 	if system := builtFor(f, p.head); system != "" && system != runtime.GOOS+"/"+runtime.GOARCH {
 		return p.fault(CannotStart, "", fmt.Sprintf("it is built for %s, and this is %s/%s", system, runtime.GOOS, runtime.GOARCH))
 	}
-	if p.digest == "" {
+	if p.opts.Digest == "" {
 		return nil
 	}
 	digest, err := digestOf(f)
 	if err != nil {
 		return p.fault(CannotStart, "", err.Error())
 	}
-	if digest != p.digest {
-		fault := p.fault(WrongDigest, "", fmt.Sprintf("expected SHA-256 %s, found %s", p.digest, digest))
+	if digest != p.opts.Digest {
+		fault := p.fault(WrongDigest, "", fmt.Sprintf("expected SHA-256 %s, found %s", p.opts.Digest, digest))
 		fault.Hint = fmt.Sprintf("if you trust the new file, run: tapc plugin install %s", p.path)
 		return fault
 	}

@@ -70,8 +70,8 @@ func joined(f *testing.F, list ...pb.Message) []byte {
 }
 
 func fuzzed() *Plugin {
-	return &Plugin{name: "fuzzed", path: "/fuzzed", dir: "/tmp/fuzzed", log: slog.New(slog.DiscardHandler),
-		limits: Limits{Answer: 1 << 20, Reports: 100, Stderr: 1 << 16}.orDefault()}
+	return &Plugin{name: "fuzzed", path: "/fuzzed", dir: "/tmp/fuzzed", opts: Options{Log: slog.New(slog.DiscardHandler),
+		Limits: Limits{Answer: 1 << 20, Reports: 100, Stderr: 1 << 16}.orDefault()}}
 }
 
 func graphBytes(f *testing.F) []byte {
@@ -96,7 +96,7 @@ func FuzzPassAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := fuzzed()
 		r := &passReader{call: &script[proto.PassInput, proto.PassOutput]{list: messages[proto.PassOutput](data)}, reports: p.newReports("pass", before)}
-		made, err := r.read(p.limits.Answer)
+		made, err := r.read(p.opts.Limits.Answer)
 		if err != nil {
 			shown(t, p.explainError("pass", err).Error())
 			return
@@ -140,7 +140,7 @@ func FuzzEmitAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := &emitReader{call: &script[proto.EmitInput, proto.EmitOutput]{list: messages[proto.EmitOutput](data)}, reports: p.newReports("back end", before),
-			files: files{dir: dir, left: p.limits.Answer, max: p.limits.Answer}}
+			files: files{dir: dir, left: p.opts.Limits.Answer, max: p.opts.Limits.Answer}}
 		err := r.read()
 		r.files.close()
 		if r.files.failed != nil {

@@ -75,7 +75,7 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 		case <-ctx.Done():
 			p.end()
 			if context.Cause(ctx) == errStartLimit {
-				return "", p.fault(NoAnswer, "", fmt.Sprintf("within %v", p.limits.Start))
+				return "", p.fault(NoAnswer, "", fmt.Sprintf("within %v", p.opts.Limits.Start))
 			}
 			return "", context.Cause(ctx)
 		case <-impatient:

@@ -29,24 +29,25 @@ import (
 type Plugin struct {
 	Description *Description
 
-	path   string
-	name   string // for messages: its own name once it is known
-	dir    string // its temporary directory
-	head   []byte // of the file
-	digest string
-	limits Limits
-	access Access
-	log    *slog.Logger
-	opts   Options
+	path string
+	name string // for messages: its own name once it is known
+	dir  string // its temporary directory
+	head []byte // of the file
+	opts Options
 
-	child   *child
-	tail    *tail
+	life
 	client  *goplugin.Client
 	service proto.PluginClient
+	closing sync.Once
+}
+
+// life is what runs, and how it ends.
+type life struct {
+	child   *child
+	tail    *tail
 	flooded atomic.Bool // it wrote too much to standard error
 	stopped atomic.Bool // tapc stopped it
 	forced  atomic.Bool // it did not end when it was asked to
-	closing sync.Once
 }
 
 // searchPath is where a plugin's interpreter is looked for.
@@ -55,10 +56,10 @@ const searchPath = "/usr/local/bin:/usr/bin:/bin"
 // Start runs the program at path and asks it what it provides. The caller must call Close. An error is a *Fault, or the
 // context's; then nothing runs any more and nothing is left behind.
 func Start(ctx context.Context, path string, opts Options) (*Plugin, error) {
-	p := &Plugin{path: path, name: filepath.Base(path), digest: opts.Digest, limits: opts.Limits.orDefault(), access: opts.Access,
-		log: opts.Log, opts: opts}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
+	opts.Limits = opts.Limits.orDefault()
+	p := &Plugin{path: path, name: filepath.Base(path), opts: opts}
+	if p.opts.Log == nil {
+		p.opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if abs, err := filepath.Abs(path); err == nil {
 		p.path = abs
@@ -96,7 +97,7 @@ func temporary() (string, error) {
 
 // connect starts the process, and calls it for the first time.
 func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.Start, errStartLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Limits.Start, errStartLimit)
 	defer cancel()
 	connection, own, err := secure()
 	if err != nil {
@@ -120,7 +121,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		TLSConfig:        connection, // the plugin's certificate comes with the handshake
 		SkipHostEnv:      true,
-		StartTimeout:     p.limits.Start,
+		StartTimeout:     p.opts.Limits.Start,
 		SyncStdout:       io.Discard,
 		SyncStderr:       io.Discard,
 		Logger:           hclog.NewNullLogger(),
@@ -144,7 +145,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 // environment gives the plugin's variables: what the handshake library says and a few harmless ones, nothing of tapc's own.
 func (p *Plugin) environment(handshake []string) []string {
 	return append([]string{"PATH=" + searchPath, "HOME=" + p.dir, "TMPDIR=" + p.dir, "LANG=C.UTF-8", "TAPC_PLUGIN_PATH=" + p.path,
-		"GOMEMLIMIT=" + strconv.FormatInt(p.limits.Memory/10*9, 10)}, handshake...)
+		"GOMEMLIMIT=" + strconv.FormatInt(p.opts.Limits.Memory/10*9, 10)}, handshake...)
 }
 
 // caller is the service as the handshake library sees it.
@@ -174,7 +175,7 @@ func (p *Plugin) Close() error {
 	var err error
 	p.closing.Do(func() {
 		if p.child != nil {
-			timer := time.AfterFunc(p.limits.Grace, func() {
+			timer := time.AfterFunc(p.opts.Limits.Grace, func() {
 				p.forced.Store(true)
 				p.stop()
 			})

@@ -39,7 +39,7 @@ func (p *Plugin) RunPass(ctx context.Context, name string, settings []pipeline.S
 	if i < 0 {
 		return nil, fmt.Errorf("plugin %s has no pass %q", p.name, name)
 	}
-	limited, stop := context.WithTimeoutCause(ctx, p.limits.Run, errRunLimit)
+	limited, stop := context.WithTimeoutCause(ctx, p.opts.Limits.Run, errRunLimit)
 	defer stop()
 	work, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
@@ -54,7 +54,7 @@ func (p *Plugin) RunPass(ctx context.Context, name string, settings []pipeline.S
 		return call.Send(&proto.PassInput{Part: &proto.PassInput_Graph{Graph: chunk}})
 	}, call.CloseSend)
 	r := &passReader{call: call, reports: p.newReports(part, g)}
-	made, err := r.read(p.limits.Answer)
+	made, err := r.read(p.opts.Limits.Answer)
 	if err != nil {
 		return nil, p.explain(work, part, err)
 	}

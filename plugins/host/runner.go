@@ -23,13 +23,13 @@ const drainTime = 500 * time.Millisecond
 
 // launch starts the process and waits for its handshake. The error is a *Fault or the context's.
 func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File) (*attached, error) {
-	c, err := start(&spec{exe: exe, path: p.path, env: env, dir: p.dir, limits: p.limits, access: p.access,
+	c, err := start(&spec{exe: exe, path: p.path, env: env, dir: p.dir, limits: p.opts.Limits, access: p.opts.Access,
 		runnable: interpreters(p.head, searchPath)})
 	if err != nil {
 		return nil, p.fault(CannotStart, "", err.Error())
 	}
 	p.child = c
-	p.tail = newTail(c.stderr, p.limits.Stderr, p.log, func() {
+	p.tail = newTail(c.stderr, p.opts.Limits.Stderr, p.opts.Log, func() {
 		p.flooded.Store(true)
 		c.stop()
 	})

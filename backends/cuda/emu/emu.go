@@ -52,6 +52,7 @@ const (
 	Race            // two threads that touch the same bytes, one writing, with no barrier between; gcc finds more than clang
 )
 
+// String gives the check's name.
 func (c Check) String() string {
 	return [...]string{"none", "address", "undefined", "race"}[c]
 }
@@ -72,6 +73,7 @@ type CompileError struct {
 	Output   string // what it printed; the text is called kernel.cu in it
 }
 
+// Error gives the compiler and what it printed.
 func (e *CompileError) Error() string {
 	return e.Compiler + ": " + strings.TrimSpace(e.Output)
 }

@@ -41,7 +41,10 @@ type RunError struct {
 	Cause   error  // the context's error, if the run was stopped by it
 }
 
+// Error gives the message.
 func (e *RunError) Error() string { return e.Message }
+
+// Unwrap gives the context's error, if the run was stopped by it.
 func (e *RunError) Unwrap() error { return e.Cause }
 
 // Run performs the launches on buffers in memory, one after the other. Errors that a kernel or a

@@ -12,6 +12,7 @@ type SourceError struct {
 	Message string
 }
 
+// Error gives the line and the construct.
 func (e *SourceError) Error() string { return fmt.Sprintf("kernel.cu:%d: %s", e.Line, e.Message) }
 
 // kernel is a __global__ function that can be launched by name.

@@ -32,6 +32,7 @@ type CompileError struct {
 	Output string // what the compiler printed; the text is called kernel.cu in it
 }
 
+// Error gives the architecture and what the compiler printed.
 func (e *CompileError) Error() string {
 	return fmt.Sprintf("nvcc for %s: %s", e.Target, strings.TrimSpace(e.Output))
 }

@@ -42,6 +42,7 @@ type NotFoundError struct {
 	Tried []string // one line a place, in the order tried
 }
 
+// Error gives the places and what to install.
 func (e *NotFoundError) Error() string {
 	return "no CUDA compiler found (" + strings.Join(e.Tried, "; ") + "): " + installHint
 }

@@ -17,29 +17,39 @@ import (
 
 // Decl is one declared kernel.
 type Decl struct {
-	Name     string
-	File     string // and Line: where the declaration stands
-	Line     int
+	Name string
+	Place
 	Doc      string
 	Operands []OperandDecl
 	Types    []TypeVar
 	Attrs    []AttrDecl
-	Sizes    []Let // how large a dimension or group is
-	Needs    []Let // conditions on sizes and attributes
-	Terms    []Let // names for expressions, put in where the name stands
-	Lets     []Let // in order; one named after an output operand is what is stored there
-	Cost     string
-	Cases    []Case
-	Equation string // the attribute that gives the operands' index strings and the body; "" for a body of statements
-	Opaque   string // why an operand's signature is wider than what is read; "" if it is not
-	Clauses  []Clause
+	Body
+	Cost    string
+	Opaque  string // why an operand's signature is wider than what is read; "" if it is not
+	Cases   []Case
+	Clauses []Clause
+}
+
+// Place is where a declaration stands.
+type Place struct {
+	File string
+	Line int
+}
+
+// Body is what a kernel computes, and on which sizes.
+type Body struct {
+	Sizes    []Let  // how large a dimension or group is
+	Needs    []Let  // conditions on sizes and attributes
+	Terms    []Let  // names for expressions, put in where the name stands
+	Lets     []Let  // in order; one named after an output operand is what is stored there
+	Equation string // the attribute that gives the operands' index strings and the statements; "" if they are declared
 }
 
 // Clause is one line of a declaration as it is written: its word, such as "let", and what follows.
 type Clause struct{ Word, Text string }
 
 // Source gives the file and line of the declaration.
-func (d *Decl) Source() string { return fmt.Sprintf("%s:%d", d.File, d.Line) }
+func (p Place) Source() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Family gives the name of the file that the kernel is declared in, without folder and suffix.
 func (d *Decl) Family() string { return strings.TrimSuffix(path.Base(d.File), ".kernel") }

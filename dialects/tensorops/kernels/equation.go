@@ -85,7 +85,7 @@ func indexOf(term string, use GroupUse) []IndexItem {
 // declare gives the declaration that an equation stands for: an operand for every term, and the sum of their products along
 // the labels that the result does not have.
 func (d *Decl) declare(q *equation) *Decl {
-	e := &Decl{Name: d.Name, File: d.File, Line: d.Line, Doc: d.Doc, Types: d.Types}
+	e := &Decl{Name: d.Name, Place: d.Place, Doc: d.Doc, Types: d.Types}
 	in, out := d.sides()
 	product, over := "", []string{}
 	for i, t := range q.terms {

@@ -60,7 +60,7 @@ func parse(file, text string) ([]*Decl, error) {
 			if !isName(rest) {
 				err = fmt.Errorf("expected a kernel's name, found %q", rest)
 			}
-			decls = append(decls, &Decl{Name: rest, File: file, Line: i + 1})
+			decls = append(decls, &Decl{Name: rest, Place: Place{file, i + 1}})
 		case len(decls) == 0:
 			err = fmt.Errorf("expected \"kernel NAME\", found %q", word)
 		default:

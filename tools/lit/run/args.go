@@ -47,12 +47,17 @@ type display struct {
 // command collects the flags that need work after parsing.
 type command struct {
 	settings
-	filter, filterOut string
-	xfail, xfailNot   list
+	choice
 	features, defines list
 	tools, paths      list
 	timeout, maxTime  float64
 	verbose, all      bool
+}
+
+// choice says, as text, which tests run, and which of them are expected to fail.
+type choice struct {
+	filter, filterOut string
+	xfail, xfailNot   list
 }
 
 // list is a flag that may be repeated.
