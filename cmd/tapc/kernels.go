@@ -27,7 +27,7 @@ stands behind = is the coordinate that is read. docs/kernels.md explains the res
 
 func (a *app) kernelsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "kernels [NAME...]", Short: "List kernels or show their pages", Long: kernelsHelp,
-		Example: "  tapc kernels\n  tapc kernels matmul linear\n  tapc kernels --format=json --kernels mine.kernel cube", ValidArgs: kernels.Builtin().Names()}
+		Example: "  tapc kernels\n  tapc kernels matmul linear\n  tapc kernels --format=json --kernels mine.kernel mine:cube", ValidArgs: kernels.Builtin().Names()}
 	format := c.Flags().String("format", "text", "form of the output: text or json")
 	complete(c, "format", kernelFormats)
 	return a.command(c, func(_ context.Context, names []string) error {
@@ -71,7 +71,7 @@ func (a *app) addKernels() error {
 			return fmt.Errorf("--kernels: %w", err)
 		}
 		a.sources[file] = source{&form{}, &content{data: text}}
-		more, err := lib.With(file, string(text))
+		more, err := lib.With(file, string(text), "")
 		if err != nil {
 			return kernelFault(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,12 +117,41 @@ func TestPluginNew(t *testing.T) {
 	}
 }
 
+// The kernels of a plugin are in the namespace of its name.
+func TestPluginNamespace(t *testing.T) {
+	text := func(name string) string {
+		return "kernel " + name + "\n  doc   Itself.\n  in    tensor: T [*s]\n  out   result: T [*s]\n  types T: numeric\n  let   result = tensor\n"
+	}
+	for name, want := range map[string]string{
+		"my-texts:relu": "",
+		"relu2":         `expected the name my-texts:relu2, found "relu2"`,
+		"texts:relu2":   `expected the name my-texts:relu2, found "texts:relu2"`,
+		"tapc:relu2":    `expected the name my-texts:relu2, found "tapc:relu2"`,
+	} {
+		about := &host.Description{Name: "my-texts", Version: "1.0.0", Kernels: []plugins.Text{{Name: "powers", Doc: "Powers.", Text: text(name)}}}
+		lib, err := host.Library(about, kernels.Builtin())
+		var fault *host.Fault
+		switch {
+		case want != "":
+			if !errors.As(err, &fault) || fault.Kind != host.BadDescription || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		default:
+			if d, ok := lib.Find(name); !ok || d.Name != name {
+				t.Errorf("%s is not there", name)
+			}
+		}
+	}
+}
+
 // TestWhatPluginsDeclare uses rules and kernels of a plugin, which need no process.
 func TestWhatPluginsDeclare(t *testing.T) {
 	about := &host.Description{Name: "texts", Version: "1.0.0",
-		Kernels: []plugins.Text{{Name: "cubes", Doc: "Powers.", Text: "kernel cube\n  doc   The third power of each cell.\n  in    tensor: T [*s]\n" +
+		Kernels: []plugins.Text{{Name: "cubes", Doc: "Powers.", Text: "kernel texts:cube\n  doc   The third power of each cell.\n  in    tensor: T [*s]\n" +
 			"  out   result: T [*s]\n  types T: numeric\n  let   result = tensor * tensor * tensor\n"}},
-		Rules: []plugins.Text{{Name: "cube-up", Doc: "Find cubes.", Text: "rule to-cube: mul(x, x, x) => cube(x) because \"x * x * x is the cube\"\n"}}}
+		Rules: []plugins.Text{{Name: "cube-up", Doc: "Find cubes.", Text: "rule to-cube: mul(x, x, x) => \"texts:cube\"(x) because \"x * x * x is the cube\"\n"}}}
 	a := newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
 	open := func(context.Context) (*host.Plugin, error) {
 		t.Error("a process was wanted")
@@ -130,10 +160,10 @@ func TestWhatPluginsDeclare(t *testing.T) {
 	if err := a.plugins.provide([]usable{{about: about, open: open}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := a.plugins.library().Find("op:cube"); !ok {
+	if _, ok := a.plugins.library().Find("texts:cube"); !ok {
 		t.Error("the kernel is not in the library")
 	}
-	if _, ok := kernels.Builtin().Find("op:cube"); ok {
+	if _, ok := kernels.Builtin().Find("texts:cube"); ok {
 		t.Error("tapc's own library was changed")
 	}
 	p, err := a.parsePasses("cube-up")

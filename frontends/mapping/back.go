@@ -259,7 +259,7 @@ func (b *backer) constants(p *tensorops.Program) error {
 // operation maps one operation of the program back.
 func (b *backer) operation(n *ir.Node) {
 	o := n.Body.(*tensorops.Operation)
-	kernel := o.Kernel[strings.LastIndexByte(o.Kernel, ':')+1:]
+	kernel := kernels.Bare(o.Kernel)
 	shown := &Op{Name: n.Label, Type: kernel, Pos: n.Pos}
 	decl, ok := b.opt.Library.Find(kernel)
 	if !ok {
@@ -388,7 +388,7 @@ func attrOf(v ir.AttrValue, flag bool) Value {
 
 // same says whether a node that a rule gave is the operation that is wanted.
 func (b *backer) same(decl *kernels.Decl, n *node, out []Value, w *wanted) error {
-	if d, ok := b.opt.Library.Find(n.kernel[strings.LastIndexByte(n.kernel, ':')+1:]); !ok || d != decl {
+	if d, ok := b.opt.Library.Find(n.kernel); !ok || d != decl {
 		return refuse("it gives %s", n.kernel)
 	}
 	k := 0

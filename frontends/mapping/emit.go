@@ -74,7 +74,7 @@ func (m *mapper) call(c call) (Value, error) {
 	if !ok {
 		return Value{}, refuse("tapc has no kernel %s yet", c.kernel)
 	}
-	n := &node{kernel: "op:" + c.kernel, rule: m.rule, pos: m.pos}
+	n := &node{kernel: kernels.ID(c.kernel), rule: m.rule, pos: m.pos}
 	if err := m.inputs(n, decl, c.args); err != nil {
 		return Value{}, err
 	}

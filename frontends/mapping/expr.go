@@ -212,6 +212,8 @@ func (p *parser) primary() (*expr, error) {
 		i, err := strconv.ParseInt(t.text, 10, 64)
 		e.lit = IntValue(i)
 		return e, err
+	case t.kind == tokString && p.is("("):
+		return p.call(t)
 	case t.kind == tokString:
 		e.lit = StringValue(t.text)
 		return e, nil
@@ -317,10 +319,14 @@ func (p *parser) forName() (string, bool) {
 	return "", false
 }
 
+// call reads the arguments of a function, a definition or a kernel. What stands in quotes is a kernel that is none of tapc's.
 func (p *parser) call(t token) (*expr, error) {
 	e := &expr{text: t.text, line: t.line}
 	f, builtin := functions[t.text]
 	switch {
+	case t.kind == tokString:
+		e.kind = exprKernel
+		p.table.calls = append(p.table.calls, e)
 	case builtin:
 		e.kind = exprCall
 	case p.table.defs[t.text] != nil:

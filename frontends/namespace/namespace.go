@@ -10,8 +10,8 @@ package namespace
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
@@ -115,8 +115,8 @@ func (n Namespace) Op(name string) *Op {
 }
 
 func (n Namespace) newest(name string) *Op {
-	if i := strings.LastIndexByte(name, ':'); i >= 0 && n.prefixed {
-		name = name[i+1:]
+	if n.prefixed {
+		name = kernels.Bare(name)
 	}
 	var found *Op
 	for _, o := range n.ops[name] {

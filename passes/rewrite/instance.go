@@ -104,7 +104,7 @@ func (m *maker) operation(p *pattern, shape []int64, d scalar.DType) (ir.Selecti
 	if p.as >= 0 && !m.bind(p.as, sel) {
 		return sel, false
 	}
-	body := &tensorops.Operation{Kernel: "op:" + p.kernel}
+	body := &tensorops.Operation{Kernel: kernels.ID(p.kernel)}
 	if !c.inputs(body) || !c.otherParams() {
 		return sel, false
 	}

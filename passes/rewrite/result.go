@@ -215,13 +215,16 @@ func (s *Site) Constant(value ir.AttrValue, dtype string, r zspace.Range) Operan
 		Outputs: []Output{{Port: "result", DType: dtype, Range: r}}}}
 }
 
-// Name puts a kernel's name into the namespace of the site's kernel; one with a namespace stays.
+// Name puts the name of a kernel of tapc's into the namespace of the site's kernel, if tapc has that; one with a namespace stays.
 func (s *Site) Name(kernel string) string {
 	if strings.Contains(kernel, ":") || s.kernel.decl == nil {
 		return kernel
 	}
 	if kernel == s.kernel.name {
 		return s.Op.Kernel
+	}
+	if strings.Contains(s.kernel.name, ":") { // none of tapc's, whose namespace has no others
+		return kernels.ID(kernel)
 	}
 	if space, _, ok := strings.Cut(s.Op.Kernel, ":"); ok {
 		return space + ":" + kernel

@@ -120,12 +120,12 @@ func ruleRow(plugin string, t plugins.Text, lib *kernels.Library) (pipeline.Pass
 		}}, nil
 }
 
-// Library gives a library with the kernels that a plugin declares besides those it has. An error is a *Fault.
+// Library gives a library with the kernels that a plugin declares, in the namespace of its name, besides those it has. An error is a *Fault.
 func Library(d *Description, base *kernels.Library) (*kernels.Library, error) {
 	lib := base
 	for _, t := range d.Kernels {
 		var err error
-		if lib, err = lib.With(fmt.Sprintf("plugin %s, kernels %s", d.Name, t.Name), t.Text); err != nil {
+		if lib, err = lib.With(fmt.Sprintf("plugin %s, kernels %s", d.Name, t.Name), t.Text, d.Name); err != nil {
 			return nil, &Fault{Kind: BadDescription, Plugin: d.Name, Part: "kernels " + t.Name, Detail: clean(err.Error(), 400)}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // Decl is one declared kernel.
 type Decl struct {
-	Name string
+	Name string // with its namespace, as in "mine:blur", unless it is one of tapc's
 	Place
 	Doc      string
 	Operands []OperandDecl

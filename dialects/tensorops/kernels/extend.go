@@ -1,16 +1,63 @@
 package kernels
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
-// With gives a library that has the kernels declared in a text besides those of this one, which stays as it is. A name that
-// is there already is an error.
-func (l *Library) With(file, text string) (*Library, error) {
+// With gives a library that has the kernels declared in a text besides those of this one, which stays as it is. Their names
+// are in a namespace that is none of tapc's, so that no kernel that tapc gains takes them: in space, or in any if that is "".
+// A name that is there already is an error.
+func (l *Library) With(file, text, space string) (*Library, error) {
 	more := &Library{byName: maps.Clone(l.byName), names: slices.Clone(l.names), families: slices.Clone(l.families)}
-	if err := more.Load(file, text); err != nil {
+	err := more.load(file, text, func(file, text string) ([]*Decl, error) {
+		decls, err := Parse(file, text)
+		for _, d := range decls {
+			if err := checkSpace(d.Name, space); err != nil {
+				return nil, &SyntaxError{file, d.Line, err}
+			}
+		}
+		return decls, err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return more, nil
+}
+
+// checkSpace says whether a kernel that is none of tapc's may have a name.
+func checkSpace(name, space string) error {
+	own, bare, ok := strings.Cut(name, ":")
+	want := "a name in a namespace of its own, such as mine:" + bare
+	switch {
+	case space != "" && !ok:
+		want = fmt.Sprintf("the name %s:%s", space, name)
+	case space != "" && own != space:
+		want = fmt.Sprintf("the name %s:%s", space, bare)
+	case !ok:
+		want = "a name in a namespace, such as mine:" + name
+	case !slices.Contains(namespaces, own):
+		return nil
+	}
+	return fmt.Errorf("a kernel's name: expected %s, found %q", want, name)
+}
+
+// borderNames are the operations at the border of a graph, which are told by these names in any namespace.
+var borderNames = []string{"constant", "export", "import"}
+
+// checkKernelName looks at a name that stands in a declaration: NAME or NAMESPACE:NAME.
+func checkKernelName(name string) error {
+	space, bare, ok := strings.Cut(name, ":")
+	if !ok {
+		space, bare = "x", name
+	}
+	if !isName(bare) || strings.HasPrefix(space, "-") || !isName(strings.ReplaceAll(space, "-", "_")) {
+		return fmt.Errorf("expected a kernel's name, NAME or NAMESPACE:NAME, found %q", name)
+	}
+	if slices.Contains(borderNames, bare) {
+		return fmt.Errorf("expected a name other than %s, which are operations of every graph, found %q", strings.Join(borderNames, ", "), name)
+	}
+	return nil
 }

@@ -15,8 +15,24 @@ import (
 //go:embed library/*.kernel
 var libraryFiles embed.FS
 
-// namespaces are the prefixes under which the built-in kernels go.
+// namespaces are the prefixes under which the built-in kernels go, the usual one first.
 var namespaces = []string{"op", "ops", "builtins", "tapc"}
+
+// Bare gives a kernel's name without a namespace of tapc's; what is in another namespace stays as it is.
+func Bare(name string) string {
+	if space, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(namespaces, space) {
+		return rest
+	}
+	return name
+}
+
+// ID gives the name by which a graph uses a kernel: with a namespace.
+func ID(name string) string {
+	if strings.Contains(name, ":") {
+		return name
+	}
+	return namespaces[0] + ":" + name
+}
 
 // Library is a set of kernels by name.
 type Library struct {
@@ -51,9 +67,6 @@ var Builtin = sync.OnceValue(func() *Library {
 	return lib
 })
 
-// Load adds the kernels declared in a text. A name that is there already is an error.
-func (l *Library) Load(file, text string) error { return l.load(file, text, Parse) }
-
 func (l *Library) load(file, text string, parse func(file, text string) ([]*Decl, error)) error {
 	decls, err := parse(file, text)
 	if err != nil {
@@ -81,12 +94,10 @@ func (l *Library) Families() []Family { return l.families }
 // Names gives the kernels' names in order.
 func (l *Library) Names() []string { return l.names }
 
-// Find finds a kernel by the name a graph uses: its own, under any of the namespaces op, ops, builtins and tapc.
+// Find finds a kernel by the name a graph uses: for one of tapc's its own, under any of the namespaces op, ops, builtins and
+// tapc or none, and for any other its name in its namespace.
 func (l *Library) Find(name string) (*Decl, bool) {
-	if space, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(namespaces, space) {
-		name = rest
-	}
-	d, ok := l.byName[name]
+	d, ok := l.byName[Bare(name)]
 	return d, ok
 }
 

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"errors"
-	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -61,7 +61,7 @@ func (in *Instance) RestrictTo(outputs ir.Ports) (zspace.Range, error) {
 func (l *Library) nearest(name string) string {
 	best, bestDistance := "", 3
 	for _, n := range l.names {
-		if d := distance(n, name[slices.Index([]byte(name), ':')+1:]); d < bestDistance {
+		if d := distance(n[strings.IndexByte(n, ':')+1:], name[strings.IndexByte(name, ':')+1:]); d < bestDistance {
 			best, bestDistance = n, d
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Parse reads kernel declarations. A declaration starts with "kernel NAME"; every further line is one clause, indented:
+// Parse reads kernel declarations. A declaration starts with "kernel NAME", or "kernel NAMESPACE:NAME" for a kernel that is
+// none of tapc's; every further line is one clause, indented:
 //
 //	kernel linear
 //	  doc   The product of x with A, plus b.
@@ -57,9 +58,7 @@ func parse(file, text string) ([]*Decl, error) {
 		err := error(nil)
 		switch {
 		case word == "kernel":
-			if !isName(rest) {
-				err = fmt.Errorf("expected a kernel's name, found %q", rest)
-			}
+			err = checkKernelName(rest)
 			decls = append(decls, &Decl{Name: rest, Place: Place{file, i + 1}})
 		case len(decls) == 0:
 			err = fmt.Errorf("expected \"kernel NAME\", found %q", word)

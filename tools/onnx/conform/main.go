@@ -103,7 +103,7 @@ func library(file string) (*kernels.Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kernels.Builtin().With(file, string(text))
+	return kernels.Builtin().With(file, string(text), "")
 }
 
 func runAll(dirs []string, jobs int, o conformance.Options) []conformance.Result {
