@@ -36,7 +36,7 @@ type form struct {
 	closed     bool           // scan: each point counts itself
 	targets    []target       // buckets: which points a value is for
 	conditions []*scalar.Expr // buckets: when it is for any
-	initial    scalar.Value
+	initial    scalar.Value   // not for a rank
 }
 
 // target is a loop and the place along it.
@@ -137,11 +137,22 @@ func nothing(v scalar.Value, e *scalar.Expr) bool {
 	return v.Same(identity) || e.Monoid == scalar.Add && v.F == 0 && v.I == 0 && v.Im == 0
 }
 
+// initial gives what a fold has before anything is folded, where values that are left out count as otherwise; ok is false if
+// that depends on whether there are any.
+func (r reader) initial(e, value *scalar.Expr, otherwise scalar.Value) (v scalar.Value, ok bool) {
+	if nothing(otherwise, e) {
+		return scalar.Identity(e.Monoid, e.Type), true
+	}
+	// The greatest of some places and a number below all of them: whether that number counts makes no difference.
+	return otherwise, e.Monoid == scalar.Max && len(e.Over) == 1 && isLoop(value, e.Over[0]) && otherwise.I <= r.k.Loops[e.Over[0]].Start
+}
+
 // mirrored is what a comparison becomes when its sides change places.
 var mirrored = map[scalar.Op]scalar.Op{scalar.Lt: scalar.Gt, scalar.Gt: scalar.Lt, scalar.Le: scalar.Ge, scalar.Ge: scalar.Le}
 
 func (r reader) scan(s schedule.Statement, e *scalar.Expr, conditions []*scalar.Expr, value, otherwise *scalar.Expr) *form {
-	if len(e.Over) != 1 || !nothing(otherwise.Value, e) {
+	initial, ok := r.initial(e, value, otherwise.Value)
+	if len(e.Over) != 1 || !ok {
 		return nil
 	}
 	j := e.Over[0]
@@ -168,20 +179,18 @@ func (r reader) scan(s schedule.Statement, e *scalar.Expr, conditions []*scalar.
 			}
 			body = &scalar.Expr{Op: scalar.Where, Type: e.Type, Args: []*scalar.Expr{other, body, otherwise}}
 		}
-		return &form{kind: scan, fold: e, value: body, loop: k, backward: op == scalar.Gt || op == scalar.Ge, closed: op == scalar.Le || op == scalar.Ge}
+		return &form{kind: scan, fold: e, value: body, loop: k, initial: initial, backward: op == scalar.Gt || op == scalar.Ge,
+			closed: op == scalar.Le || op == scalar.Ge}
 	}
 	return nil
 }
 
 func (r reader) buckets(s schedule.Statement, e *scalar.Expr, conditions []*scalar.Expr, value *scalar.Expr, otherwise scalar.Value) *form {
-	f := &form{kind: buckets, fold: e, value: value, initial: scalar.Identity(e.Monoid, e.Type)}
-	if !nothing(otherwise, e) {
-		// The greatest of some places and a number below all of them: whether that number counts makes no difference.
-		if e.Monoid != scalar.Max || len(e.Over) != 1 || !isLoop(value, e.Over[0]) || otherwise.I > r.k.Loops[e.Over[0]].Start {
-			return nil
-		}
-		f.initial = otherwise
+	initial, ok := r.initial(e, value, otherwise)
+	if !ok {
+		return nil
 	}
+	f := &form{kind: buckets, fold: e, value: value, initial: initial}
 	for _, c := range conditions {
 		if loop, place := r.place(s, e, c); place != nil && !slices.Contains(f.ends(), loop) {
 			f.targets = append(f.targets, target{loop, place})

@@ -170,7 +170,7 @@ func (n *Nest) runningOf(f *form) running {
 // start is what an accumulator is before anything is folded.
 func (n *Nest) start(r running, f *form) string {
 	switch {
-	case f.kind == buckets && r.typ == f.fold.Type:
+	case r.typ == f.fold.Type:
 		return n.w.Const(f.initial)
 	case r.typ == f.fold.Type.Wide():
 		return n.w.Const(scalar.Identity(f.fold.Monoid, f.fold.Type))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,13 @@ func stagedGraphs() map[string]string {
 		}
 		out["top_k "+d] = typed(d, "x", 7, 50) + typed(d, "y", 7, 5) + typed("int64", "i", 7, 5) +
 			"%s = operation op:top_k {k: 5} (tensor: %x) -> (indices: %i, values: %y)\n"
+	}
+	for _, d := range []string{"float32", "float16", "uint8", "int4"} {
+		for _, p := range []string{"k: 30", "k: 7", "k: 30, sorted: false", "k: 90, sorted: false"} {
+			k := strings.TrimPrefix(strings.TrimSuffix(p, ", sorted: false"), "k: ")
+			out["unique "+d+" "+p] = typed(d, "x", 61) + fmt.Sprintf("%%v = tensor %s [0:%s]\n%%n = tensor int64 [0:%s]\n%%c = tensor int64 [0:%s]\n", d, k, k, k) +
+				typed("int64", "w", 61) + fmt.Sprintf("%%s = operation op:unique {%s} (tensor: %%x) -> (counts: %%c, indices: %%n, inverse: %%w, values: %%v)\n", p)
+		}
 	}
 	for _, kernel := range []string{"scatter", "scatter_add", "scatter_mul", "scatter_max", "scatter_min"} {
 		for _, d := range []string{"float32", "float64", "int16"} {
@@ -135,4 +143,124 @@ func TestLongDimensions(t *testing.T) {
 			t.Errorf("%d: expected %v, found %v", i, float32(b), at("q", i))
 		}
 	}
+}
+
+// The distinct cells of a long vector, each with one of few values or of many.
+func TestLongUnique(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	const n, k = 1<<17 + 3, 1 << 17
+	rnd := rand.New(rand.NewPCG(3, 4))
+	x, data := make([]float32, n), make([]byte, 4*n)
+	for i := range x {
+		switch rnd.IntN(10) {
+		case 0:
+			x[i] = float32(math.NaN())
+		case 1, 2, 3:
+			x[i] = float32(rnd.IntN(50) - 25)
+		case 4:
+			x[i] = float32(math.Copysign(0, float64(rnd.IntN(2)*2-1)))
+		default:
+			x[i] = float32(rnd.IntN(n)) / 8
+		}
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(x[i]))
+	}
+	for _, sorted := range []bool{true, false} {
+		graph := tensorText("x", n) + tensorText("v", k) + typed("int64", "f", k) + typed("int64", "c", k) + typed("int64", "w", n) +
+			fmt.Sprintf("%%s = operation op:unique {k: %d, sorted: %v} (tensor: %%x) -> (counts: %%c, indices: %%f, inverse: %%w, values: %%v)\n", k, sorted)
+		src, err := Emit(scheduled(t, graph), "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := nestedOver(src.C, n); line != "" {
+			t.Errorf("sorted %v: a loop over all cells stands in another: %s", sorted, line)
+		}
+		got := executeFor(cc, "native", nil)(nil)(t, scheduled(t, graph), map[string]tensorfile.Tensor{"x": {DType: scalar.Float32, Shape: []int64{n}, Data: data}})
+		number := func(name string, i int) int {
+			return int(int64(binary.LittleEndian.Uint64(got[name].Data[8*i:])))
+		}
+		first, counts, inverse := distinct(x, sorted)
+		for i := range k {
+			at, count, value := -1, 0, float32(0)
+			if i < len(first) {
+				at, count, value = first[i], counts[i], x[first[i]]
+			}
+			v := math.Float32frombits(binary.LittleEndian.Uint32(got["v"].Data[4*i:]))
+			if number("f", i) != at || number("c", i) != count || v != value && value == value || (v != v) != (value != value) {
+				t.Fatalf("sorted %v, %d: expected %v, %d times, first at %d; found %v, %d, %d", sorted, i, value, count, at, v, number("c", i), number("f", i))
+			}
+		}
+		for i := range n {
+			if number("w", i) != inverse[i] {
+				t.Fatalf("sorted %v: expected cell %d to be number %d, found %d", sorted, i, inverse[i], number("w", i))
+			}
+		}
+	}
+}
+
+// distinct gives where each distinct value comes first, how often it is there and, of every cell, its number. All NaNs are one.
+func distinct(x []float32, sorted bool) (first, counts, inverse []int) {
+	number := map[float32]int{}
+	nan := -1
+	inverse = make([]int, len(x))
+	for i, v := range x {
+		k, ok := number[v]
+		if v != v {
+			k, ok = nan, nan >= 0
+		}
+		if !ok {
+			k = len(first)
+			first, counts = append(first, i), append(counts, 0)
+			if number[v] = k; v != v {
+				nan = k
+			}
+		}
+		counts[k]++
+		inverse[i] = k
+	}
+	if !sorted {
+		return first, counts, inverse
+	}
+	order := make([]int, len(first))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch x, y := x[first[a]], x[first[b]]; {
+		case x < y, y != y:
+			return -1
+		default:
+			return 1
+		}
+	})
+	place := make([]int, len(order))
+	f, c := make([]int, len(order)), make([]int, len(order))
+	for i, k := range order {
+		place[k], f[i], c[i] = i, first[k], counts[k]
+	}
+	for i, k := range inverse {
+		inverse[i] = place[k]
+	}
+	return f, c, inverse
+}
+
+// nestedOver gives a line of a C text where a loop of a nest with n steps stands in another one with n steps, or "".
+func nestedOver(c string, n int) string {
+	loop := regexp.MustCompile(fmt.Sprintf(`^( *)for \(int64_t i\d+ = 0; i\d+ < %d;`, n))
+	outer := -1 // the indentation of the loop around
+	for _, line := range strings.Split(c, "\n") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if outer >= 0 && strings.TrimSpace(line) != "" && indent <= outer {
+			outer = -1
+		}
+		if loop.MatchString(line) {
+			if outer >= 0 {
+				return line
+			}
+			outer = indent
+		}
+	}
+	return ""
 }
