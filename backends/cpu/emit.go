@@ -229,6 +229,8 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	e.v.fast = k.Fast
 	if n := newNarrow(e, number, k); n != nil {
 		text = n.write()
+	} else if w := newWinograd(e, number, k); w != nil {
+		text = w.write()
 	} else if p := newProduct(e, number, k); p != nil {
 		text = p.write()
 	} else if s := newStaged(k, number, e); s != nil {

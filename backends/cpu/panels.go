@@ -12,20 +12,21 @@ type stride struct{ extent, step int64 }
 // panelLayout says how panels are made from the elements of an array: for each group, panels of some columns; in each, for every
 // point of the fold in row-major order, the elements of the panel's columns; zeros where there are no columns.
 type panelLayout struct {
-	size    int   // bytes of an element
-	width   int64 // columns of a panel
-	base    int64 // first element
-	groups  []stride
-	fold    []stride
-	columns int64
-	step    int64 // from column to column
-	narrow  narrowLayout
+	size     int   // bytes of an element
+	width    int64 // columns of a panel
+	base     int64 // first element
+	groups   []stride
+	fold     []stride
+	columns  int64
+	step     int64 // from column to column
+	narrow   narrowLayout
+	winograd winogradFilters
 }
 
 // equal says whether two layouts are the same.
 func (l panelLayout) equal(m panelLayout) bool {
 	return l.size == m.size && l.width == m.width && l.base == m.base && l.columns == m.columns && l.step == m.step && l.narrow == m.narrow &&
-		slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
+		l.winograd == m.winograd && slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
 }
 
 func extents(list []stride) int64 {
@@ -41,7 +42,11 @@ func (l panelLayout) bytes() int64 {
 	if l.narrow.form != wide {
 		return l.narrowBytes()
 	}
-	return extents(l.groups) * ((l.columns + l.width - 1) / l.width) * extents(l.fold) * l.width * int64(l.size)
+	n := extents(l.groups) * ((l.columns + l.width - 1) / l.width) * extents(l.fold) * l.width * int64(l.size)
+	if l.winograd.size > 0 {
+		n *= l.winograd.points()
+	}
+	return n
 }
 
 // offsets gives the element offsets of the points of some dimensions, in row-major order.
@@ -63,6 +68,9 @@ func offsets(list []stride) []int64 {
 func (l panelLayout) pack(w io.Writer, data []byte) error {
 	if l.narrow.form != wide {
 		return l.packNarrow(w, data)
+	}
+	if l.winograd.size > 0 {
+		return l.packWinograd(w, data)
 	}
 	width, size := l.width, int64(l.size)
 	fold := offsets(l.fold)

@@ -71,6 +71,12 @@ func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 		t.bindNarrow(k, n)
 		return
 	}
+	if w, ok := FindWinograd(k, buffers); ok {
+		if w.Size = w.choose(); w.Size > 0 {
+			t.BindWinograd(k, w)
+			return
+		}
+	}
 	if c, ok := FindContraction(k, buffers); ok {
 		t.bindContraction(k, c)
 		return

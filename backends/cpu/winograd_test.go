@@ -1,0 +1,327 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// times multiplies matrices.
+func times(a, b [][]float64) [][]float64 {
+	out := make([][]float64, len(a))
+	for i := range a {
+		out[i] = make([]float64, len(b[0]))
+		for j := range out[i] {
+			for k := range b {
+				out[i][j] += a[i][k] * b[k][j]
+			}
+		}
+	}
+	return out
+}
+
+// sides multiplies a matrix with another from the left, and with that one transposed from the right.
+func sides(m, x [][]float64) [][]float64 { return times(m, transposed(times(m, transposed(x)))) }
+
+func transposed(a [][]float64) [][]float64 {
+	out := make([][]float64, len(a[0]))
+	for i := range out {
+		for j := range a {
+			out[i] = append(out[i], a[j][i])
+		}
+	}
+	return out
+}
+
+// elementwise computes with the elements of two matrices.
+func elementwise(a, b [][]float64, f func(x, y float64) float64) [][]float64 {
+	out := make([][]float64, len(a))
+	for i := range a {
+		for j := range a[i] {
+			out[i] = append(out[i], f(a[i][j], b[i][j]))
+		}
+	}
+	return out
+}
+
+// squares gives the squares of a matrix's elements.
+func squares(a [][]float64) [][]float64 {
+	return elementwise(a, a, func(x, y float64) float64 { return x * y })
+}
+
+// TestWinogradForms: the transformed product is the convolution, for every tile and filter of small integers, up to what the thirds in
+// the filters' matrix round.
+func TestWinogradForms(t *testing.T) {
+	for size, form := range winogradForms {
+		rapid.Check(t, func(t *rapid.T) {
+			draw := func(n int64, name string) [][]float64 {
+				out := make([][]float64, n)
+				for i := range out {
+					for range n {
+						out[i] = append(out[i], float64(rapid.IntRange(-9, 9).Draw(t, name)))
+					}
+				}
+				return out
+			}
+			d, g := draw(size+2, "element"), draw(3, "tap")
+			y := sides(form.result, elementwise(sides(form.image, d), sides(form.filter, g), func(x, y float64) float64 { return x * y }))
+			for i := range size {
+				for j := range size {
+					want := 0.0
+					for a := range int64(3) {
+						for b := range int64(3) {
+							want += d[i+a][j+b] * g[a][b]
+						}
+					}
+					if math.Abs(y[i][j]-want) > 1e-9 {
+						t.Fatalf("result %d, %d of tiles of %d is %v, expected %v", i, j, size, y[i][j], want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTransform: what rows share is computed once, and sums are those of the matrix.
+func TestTransform(t *testing.T) {
+	names := func(n int) []string {
+		out := make([]string, n)
+		for i := range out {
+			out[i] = fmt.Sprintf("d%d", i)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		matrix     [][]float64
+		operations int // that are left: additions and subtractions
+	}{{winogradForms[2].image, 4}, {winogradForms[2].result, 4}, {winogradForms[4].image, 12}, {winogradForms[4].result, 10}} {
+		lines := transform(c.matrix, names(len(c.matrix[0])), "p", func(i int) string { return fmt.Sprintf("y%d", i) })
+		text := strings.Join(lines, "\n")
+		if n := strings.Count(text, " + ") + strings.Count(text, " - "); n != c.operations {
+			t.Errorf("%d additions, expected %d:\n%s", n, c.operations, text)
+		}
+	}
+}
+
+// fastConvolution takes a convolution to a schedule on tiles of a size for a target, or leaves it direct (0).
+func fastConvolution(t *testing.T, graph string, target tile.Target, size int64) *ir.Graph {
+	t.Helper()
+	g := scheduled(t, graph)
+	tile.Run(g, tile.Options{Fast: true})
+	found := 0
+	for x := range g.Nodes() {
+		if k, ok := x.Body.(*schedule.Kernel); ok {
+			if w, ok := tile.FindWinograd(k, tile.Buffers(g)); ok {
+				w.Size = size
+				target.BindWinograd(k, w)
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		t.Fatal("no convolution may be carried out on transformed tiles")
+	}
+	return g
+}
+
+// winogradCase is a graph with convolutions of images x with constant filters w.
+type winogradCase struct {
+	name string
+	convolution
+	behind string // what comes behind the convolution: from %y to %z
+	last   bool   // images and results have their channels last
+}
+
+// text gives the graph.
+func (c winogradCase) text() string {
+	c.fixed = true
+	text := c.graph()
+	if c.behind == "" {
+		return text
+	}
+	n := strings.Index(text, "operation op:relu")
+	m := n + strings.Index(text[n:], "\n") + 1
+	return text[:n] + c.behind + text[m:]
+}
+
+// channelsLast wraps the graph of a convolution so that it reads %u and gives %v, whose channels are last.
+func (c winogradCase) channelsLast() string {
+	text := c.text()
+	if !c.last {
+		return text
+	}
+	in, out := c.image, c.results()
+	return fmt.Sprintf("%%u = tensor float32 %s\n%%v = tensor float32 %s\noperation op:permute {perm: [0, 3, 1, 2]} (tensor: %%u) -> (result: %%x)\n"+
+		"operation op:permute {perm: [0, 2, 3, 1]} (tensor: %%z) -> (result: %%v)\n", box(in[0], in[2], in[3], in[1]), box(out[0], out[2], out[3], out[1])) + text
+}
+
+// results is the shape of the results.
+func (c winogradCase) results() []int64 {
+	return []int64{c.image[0], c.filters[0], c.image[2] + 2*c.pads - 2, c.image[3] + 2*c.pads - 2}
+}
+
+// channelsFirst gives the values of an array of some shape whose channels are last in the order in which they are first.
+func channelsFirst(values []float64, shape []int64) []float64 {
+	out := make([]float64, len(values))
+	pixels := shape[2] * shape[3]
+	for i := range out {
+		image, channel, pixel := int64(i)/(shape[1]*pixels), int64(i)/pixels%shape[1], int64(i)%pixels
+		out[i] = values[(image*pixels+pixel)*shape[1]+channel]
+	}
+	return out
+}
+
+const residual = `%r = tensor float32 SHAPE
+%s = tensor float32 SHAPE
+operation op:add (tensors: [%y, %r]) -> (result: %s)
+operation op:relu (tensor: %s) -> (result: %z)
+`
+
+// winogradCases are convolutions of odd sizes.
+func winogradCases() []winogradCase {
+	shaped := func(dims ...int64) string { return strings.ReplaceAll(residual, "SHAPE", box(dims...)) }
+	return []winogradCase{
+		{"same", convolution{[]int64{1, 16, 12, 12}, []int64{16, 16, 3, 3}, 1, 1, 1, 1, true}, "", false},
+		{"odd sizes", convolution{[]int64{1, 19, 11, 13}, []int64{37, 19, 3, 3}, 1, 1, 1, 1, true}, "", false},
+		{"no pads", convolution{[]int64{1, 16, 9, 23}, []int64{20, 16, 3, 3}, 1, 0, 1, 1, true}, "", false},
+		{"wide pads", convolution{[]int64{1, 17, 5, 6}, []int64{16, 17, 3, 3}, 1, 4, 1, 1, true}, "", false},
+		{"batch", convolution{[]int64{3, 16, 7, 7}, []int64{24, 16, 3, 3}, 1, 1, 1, 1, true}, "", false},
+		{"groups", convolution{[]int64{2, 34, 8, 9}, []int64{40, 17, 3, 3}, 1, 1, 1, 2, true}, "", false},
+		{"long rows", convolution{[]int64{1, 90, 4, 150}, []int64{18, 90, 3, 3}, 1, 1, 1, 1, true}, "", false},
+		{"residual", convolution{[]int64{1, 16, 10, 17}, []int64{33, 16, 3, 3}, 1, 1, 1, 1, true}, shaped(1, 33, 10, 17), false},
+		{"channels last", convolution{[]int64{2, 19, 11, 14}, []int64{37, 19, 3, 3}, 1, 1, 1, 1, true}, "", true},
+		{"channels last, no pads", convolution{[]int64{1, 32, 9, 8}, []int64{32, 32, 3, 3}, 1, 0, 1, 1, true}, "", true},
+	}
+}
+
+// floats reads float32 values.
+func floats(x tensorfile.Tensor) []float64 {
+	out := make([]float64, len(x.Data)/4)
+	for i := range out {
+		out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*i:])))
+	}
+	return out
+}
+
+// tolerances gives how far each result of a convolution on transformed tiles may be from the exact one. Every product in the transformed
+// space is rounded about n = channels + 20 times on its way: 6 when the image is transformed, once with the filters, once itself, 8 when it is
+// transformed back, up to 4 by what comes behind, and at most channels times in the sum. Roundings of sums with random terms add up as independent ones do
+// (N. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", 2019), so the error of a result has a variance of at most
+// 2^-48·n·S, where S is the sum of the squares of everything that is added up on the way to it: what the transformations give with
+// the squares of all numbers. Six standard deviations are allowed.
+func (c winogradCase) tolerances(size int64, x, w []float64) []float64 {
+	form := winogradForms[size]
+	images, filters, channels := c.image[0], c.filters[0], c.filters[1]
+	height, width := c.image[2], c.image[3]
+	down, across := c.results()[2], c.results()[3]
+	image, filter, result := squares(form.image), squares(form.filter), squares(form.result)
+	square := func(n int64, at func(i, j int64) float64) [][]float64 {
+		out := make([][]float64, n)
+		for i := range n {
+			for j := range n {
+				out[i] = append(out[i], at(i, j)*at(i, j))
+			}
+		}
+		return out
+	}
+	out := make([]float64, images*filters*down*across)
+	for n := range images {
+		for f := range filters {
+			first := f / (filters / c.groups) * channels
+			for y := int64(0); y < down; y += size {
+				for z := int64(0); z < across; z += size {
+					var sum [][]float64
+					for ch := range channels {
+						d := sides(image, square(size+2, func(i, j int64) float64 {
+							r, s := y+i-c.pads, z+j-c.pads
+							if r < 0 || r >= height || s < 0 || s >= width {
+								return 0
+							}
+							return x[((n*c.image[1]+first+ch)*height+r)*width+s]
+						}))
+						g := sides(filter, square(3, func(i, j int64) float64 { return w[((f*channels+ch)*3+i)*3+j] }))
+						products := elementwise(d, g, func(x, y float64) float64 { return x * y })
+						if sum == nil {
+							sum = products
+						} else {
+							sum = elementwise(sum, products, func(x, y float64) float64 { return x + y })
+						}
+					}
+					for i, row := range sides(result, sum) {
+						for j, s := range row {
+							if r, q := y+int64(i), z+int64(j); r < down && q < across {
+								out[((n*filters+f)*down+r)*across+q] = 6 * math.Sqrt(float64(channels+20)*s) / (1 << 24)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestWinograd runs convolutions on transformed tiles of both sizes, with vectors of each width, and compares them with the reference
+// evaluator.
+func TestWinograd(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for number, c := range winogradCases() {
+		t.Run(c.name, func(t *testing.T) {
+			graph := c.channelsLast()
+			in := randomInputs(t, operations(t, graph))
+			image, result := floats(in["x"]), "z"
+			if c.last {
+				image, result = channelsFirst(floats(in["u"]), c.image), "v"
+			}
+			want := floats(evaluate(t, operations(t, graph), in)[result])
+			if c.last {
+				want = channelsFirst(want, c.results())
+			}
+			filters := tensorfile.Tensor{Data: rt.Random(scalar.Float32, 3, "constant", product64(c.filters))} // as randomConstant gives them
+			for _, size := range []int64{2, 4} {
+				allowed := c.tolerances(size, image, floats(filters))
+				for i, level := range levels {
+					if i > 0 && (number+i)%2 != int(size/4) { // one size each
+						continue
+					}
+					g := fastConvolution(t, graph, level.Target, size)
+					src, err := EmitFor(g, "test", "test", level)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !strings.Contains(src.C, "_epilogue(") || strings.Contains(src.C, "_patch(image, row,") != c.last {
+						t.Fatalf("%s, tiles of %d: it is not carried out on transformed tiles, or not in the order of its channels", level.Name, size)
+					}
+					got := floats(executeFor(cc, level.Name, strict)(randomConstant)(t, g, in)[result])
+					if c.last {
+						got = channelsFirst(got, c.results())
+					}
+					worst := 0.0
+					for i := range want {
+						limit := allowed[i] + math.Abs(want[i])/(1<<23) // both are rounded once more
+						if e := math.Abs(got[i] - want[i]); !(e <= limit) {
+							t.Fatalf("%s, tiles of %d: result %d is %v, expected %v within %v", level.Name, size, i, got[i], want[i], limit)
+						} else if e > 0 {
+							worst = max(worst, e/limit)
+						}
+					}
+					t.Logf("%s, tiles of %d: at most %.2f of what is allowed", level.Name, size, worst)
+				}
+			}
+		})
+	}
+}
