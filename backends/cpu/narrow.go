@@ -43,33 +43,49 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	}
 	lanes := e.target.lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
-	if found.Row.Inner() < 0 {
+	if found.Row.Inner() < 0 && found.Standing == nil {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1
 	}
-	if !ok || cut.rows%tile.NarrowRows != 0 || cut.cols%tile.NarrowCols != 0 || tile.NarrowRows%cut.tileRows != 0 ||
-		tile.NarrowCols%cut.tileCols != 0 || cut.tileRows > tile.NarrowPanel {
+	if !ok || !cut.narrow(found) {
 		return nil
 	}
+	aside := -1
+	if found.Padded != nil {
+		aside = found.Left
+	}
 	wide, sum, ok := widened(k, found.Sum)
-	if !ok || !vectorBounds(wide, e.buffers, -1) {
+	if !ok || !vectorBounds(wide, e.buffers, aside) {
 		return nil
 	}
 	c := *found.Contraction
 	c.Sum = sum
 	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut,
-		sizes: sizes{length: found.Fold[0].Extent, outer: 1, inner: 1}}
+		sizes: sizes{length: found.Length(), outer: 1, inner: 1}}
 	for _, d := range c.Batch {
 		p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
 	}
 	n := &narrow{product: p, n: found}
-	if bytes := 4 / found.Group; cut.fold < p.length && cut.fold*bytes%tile.NarrowBlock != 0 {
-		return nil
-	}
 	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, lines, narrowSide{"left", "row", "rows"})
 	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, across, narrowSide{"right", "column", "columns"})
+	if found.Standing != nil {
+		n.right.layout.narrow.run = found.Run()
+	}
 	n.placePanels()
 	n.tiles = n.variants()
 	return n
+}
+
+// narrow says whether pieces and tiles are such as the instructions for narrow numbers take.
+func (c cut) narrow(n *tile.Narrow) bool {
+	if n.Standing != nil {
+		small := c.rows*c.cols*int64(n.Sum.Type.Wide().Size()) <= maxSums
+		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run() && (small || !n.Standing.Turned)
+	}
+	if c.fold < n.Length() && c.fold*4/n.Group%tile.NarrowBlock != 0 {
+		return false
+	}
+	return c.rows%tile.NarrowRows == 0 && c.cols%tile.NarrowCols == 0 && tile.NarrowRows%c.tileRows == 0 &&
+		tile.NarrowCols%c.tileCols == 0 && c.tileRows <= tile.NarrowPanel
 }
 
 // operandOf lays an operand's panels out.
@@ -77,14 +93,17 @@ func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrow
 	buffer := n.e.buffers[n.k.Operands[operand].Buffer]
 	l := n.layout(operand, along.Dim, tile.NarrowPanel)
 	l.size = buffer.Type().Size()
-	l.narrow = narrowLayout{form, buffer.Type()}
+	l.narrow = narrowLayout{form: form, from: buffer.Type()}
 	return narrowOperand{operand: operand, along: along, layout: l, fixed: buffer.Space == schedule.Constant, chunk: along.Extent, side: side}
 }
 
 // placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
 func (n *narrow) placePanels() {
 	scratch := int64(0)
-	for _, o := range []*narrowOperand{&n.left, &n.right} {
+	if n.n.Standing != nil {
+		scratch = n.placeImage()
+	}
+	for _, o := range n.packed() {
 		if o.fixed {
 			o.place.slot = n.e.panels(n.k.Operands[o.operand].Buffer, o.layout)
 			continue
@@ -100,11 +119,19 @@ func (n *narrow) placePanels() {
 		return
 	}
 	slot := n.e.needScratch(scratch)
-	for _, o := range []*narrowOperand{&n.left, &n.right} {
+	for _, o := range n.packed() {
 		if !o.fixed {
 			o.place.slot = slot
 		}
 	}
+}
+
+// packed gives the operands that stand in panels.
+func (n *narrow) packed() []*narrowOperand {
+	if n.n.Standing != nil {
+		return []*narrowOperand{&n.right}
+	}
+	return []*narrowOperand{&n.left, &n.right}
 }
 
 // panel is the bytes of one panel.
@@ -140,9 +167,12 @@ func (n *narrow) corrected() bool {
 
 // write writes the whole kernel.
 func (n *narrow) write() string {
-	n.finish()
+	n.finish(n.n.Standing != nil && n.n.Standing.Turned)
 	if n.corrected() {
 		n.correct()
+	}
+	if n.n.Standing != nil {
+		return n.writeStanding()
 	}
 	for _, t := range n.tiles {
 		t.write(n)
@@ -308,13 +338,17 @@ func (n *narrow) guarded(t narrowTile, write func()) {
 	}
 }
 
+const partText = `// A part of a product of narrow numbers: some rows and columns, which are packed at once.
+typedef struct tapc_narrow_part {
+  void *const *b;
+  int64_t row, rows, column, columns;
+} tapc_narrow_part;
+`
+
 // run writes the function that carries out the kernel.
 func (n *narrow) run() {
 	p := n.product
-	p.e.v.define("tapc_narrow_part", func() string {
-		return "// A part of a product of narrow numbers: some rows and columns, which are packed at once.\n" +
-			"typedef struct tapc_narrow_part {\n  void *const *b;\n  int64_t row, rows, column, columns;\n} tapc_narrow_part;\n"
-	})
+	n.define("tapc_narrow_part", partText)
 	p.Line("")
 	p.e.open(p.Text, p.number)
 	rows, cols := p.c.Row.Extent, p.c.Col.Extent

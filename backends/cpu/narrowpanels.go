@@ -18,6 +18,7 @@ import (
 type narrowLayout struct {
 	form narrowForm
 	from scalar.DType // of the elements: float32, which is rounded, bfloat16, int8 or uint8
+	run  int64        // values of the fold after which a new block begins; 0 is after all
 }
 
 type narrowForm uint8
@@ -51,6 +52,9 @@ const blockBytes = tile.NarrowPanel * tile.NarrowBlock
 
 // blocks is how many blocks a panel has for a fold.
 func (l narrowLayout) blocks(fold int64) int64 {
+	if l.run > 0 && l.run < fold {
+		return fold / l.run * l.blocks(l.run)
+	}
 	return (fold*l.size() + tile.NarrowBlock - 1) / tile.NarrowBlock
 }
 
@@ -65,8 +69,12 @@ func (l narrowLayout) panelBytes(fold int64) int64 {
 
 // at is where a panel has a value: that of a lane, k along the fold.
 func (l narrowLayout) at(lane, k int64) int64 {
+	runs := int64(0)
+	if l.run > 0 {
+		runs, k = k/l.run*l.blocks(l.run), k%l.run
+	}
 	b := k * l.size()
-	block, in := b/tile.NarrowBlock*blockBytes, b%tile.NarrowBlock
+	block, in := (runs+b/tile.NarrowBlock)*blockBytes, b%tile.NarrowBlock
 	if l.form == lines {
 		return block + lane*tile.NarrowBlock + in
 	}

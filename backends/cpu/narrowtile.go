@@ -44,7 +44,10 @@ func (n *narrow) variants() []narrowTile {
 		add(matrix, "amx", "TAPC_AMX_BF16", "")
 		add(plain, "bf16", "TAPC_AVX512_BF16", amd64)
 	}
-	if bytes && wide { // what is taken apart first needs registers too
+	switch { // what is taken apart first needs registers too
+	case n.n.Standing != nil && (plain.rows > 8 || plain.cols%(2*tile.NarrowPanel) != 0):
+		plain.cols = tile.NarrowPanel
+	case bytes && wide:
 		plain.cols = 2 * tile.NarrowPanel
 	}
 	add(plain, "any", "", "")
@@ -95,6 +98,7 @@ __attribute__((unused)) static const uint8_t tapc_tile_shapes[64] = {1, [16] = 6
 #define tapc_tile_release() __asm__ volatile("tilerelease" ::)
 #define tapc_tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::)
 #define tapc_tile_load(t, p) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((int64_t)64) : "memory")
+#define tapc_tile_load_apart(t, p, step) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((int64_t)(step)) : "memory")
 #define tapc_tile_store(t, p) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"((int64_t)64) : "memory")
 #define tapc_tile_bytes(t, a, w) __asm__ volatile("tdpbusd %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
 #define tapc_tile_bf16(t, a, w) __asm__ volatile("tdpbf16ps %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
@@ -141,6 +145,11 @@ func (t narrowTile) call(n *narrow) {
 			t.rows, t.rows, t.cols, t.cols, more)
 		return
 	}
+	t.callShapes(n, more)
+}
+
+// callShapes writes the call of the function for the tile's size at i and j.
+func (t narrowTile) callShapes(n *narrow, more string) {
 	shapes := t.shapes(n)
 	for i, s := range shapes {
 		var tests []string

@@ -250,7 +250,7 @@ func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
 
 // write writes the whole kernel.
 func (p *product) write() string {
-	p.finish()
+	p.finish(false)
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
 		for _, c := range []int64{cols, p.c.Col.Extent % cols} {
@@ -291,12 +291,15 @@ func (p *product) coordinates(prefix string) string {
 	return text
 }
 
-// finish writes the function of the kernel's statements on a vector of sums.
-func (p *product) finish() {
+// finish writes the function of the kernel's statements on a vector of sums: of columns, or of rows.
+func (p *product) finish(ofRows bool) {
 	v := p.e.v
 	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]value{},
 		sums: map[*scalar.Expr]value{p.c.Sum: {text: "sum", typ: p.d}}}
 	at.along = len(at.axes) - 1
+	if ofRows {
+		at.along--
+	}
 	p.Line("")
 	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.typ(p.d, p.n))
 	used := []int{}

@@ -287,6 +287,8 @@ func (v *vectors) cast(to scalar.DType, n int, a value) value {
 		return v.saturate(to, n, a)
 	case to.IsInt() && from.IsFloat():
 		return v.lanewise(scalar.Cast, to, n, []value{a})
+	case from.IsInt() && from.Size() < 4 && (to.IsFloat() || to.Size() > 2*from.Size()): // step by step, which GCC 12 has instructions for
+		return v.cast(to, n, v.cast(integerOf(2*from.Size(), from.IsSigned() || from.Size() == 2), n, a))
 	}
 	return value{text: fmt.Sprintf("__builtin_convertvector(%s, %s)", a.text, v.typ(to, n)), typ: to}
 }

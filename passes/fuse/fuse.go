@@ -34,14 +34,16 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	f.index()
 	joined := 0
-	for _, id := range steps {
-		k, ok := body[*schedule.Kernel](g, id)
-		if !ok {
-			continue
-		}
-		if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
-			f.join(id, consumer, operand)
-			joined++
+	for _, folding := range []bool{false, true} { // what is worked out for what goes on with a sum becomes part of it before the sum does
+		for _, id := range steps {
+			k, ok := body[*schedule.Kernel](g, id)
+			if !ok || folds(k, anyLoop) != folding {
+				continue
+			}
+			if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
+				f.join(id, consumer, operand)
+				joined++
+			}
 		}
 	}
 	for _, id := range steps {

@@ -248,15 +248,21 @@ func windowed(k *schedule.Kernel) (image, filter *schedule.Operand, ok bool) {
 	return image, filter, ok
 }
 
-// loaded gives the operand that an expression reads, perhaps only inside its borders; -1 if it is something else.
+// loaded gives the operand that an expression reads, perhaps only inside its borders, converted, or less a zero point; -1 if it is
+// something else.
 func loaded(e *scalar.Expr) int {
-	if e.Op == scalar.Where {
-		e = e.Args[1]
+	for {
+		switch e.Op {
+		case scalar.Load:
+			return e.Ref
+		case scalar.Where:
+			e = e.Args[1]
+		case scalar.Cast, scalar.Sub:
+			e = e.Args[0]
+		default:
+			return -1
+		}
 	}
-	if e.Op != scalar.Load {
-		return -1
-	}
-	return e.Ref
 }
 
 func moves(k *schedule.Kernel, image, filter *schedule.Operand, over []int) bool {

@@ -167,6 +167,12 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 	if c.Views[b].Steps[col] == 0 {
 		c.Left, c.Right = b, a
 	}
+	c.sortLoops(k, free, store)
+	return c.Col.Inner() == col
+}
+
+// sortLoops sorts the free loops into rows, columns and batch, by which operand follows them, and those that are folded into the fold.
+func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 	var rows, cols, batch, fold []int
 	for _, l := range byStep(k, free, store) {
 		left, right := c.Views[c.Left].Steps[l] != 0, c.Views[c.Right].Steps[l] != 0
@@ -197,7 +203,6 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 		dims = append(c.merge(k, cols[:len(cols)-len(dims[len(dims)-1].Loops)], true), dims[len(dims)-1])
 	}
 	c.Col, c.Batch = last(dims, c.Batch)
-	return c.Col.Inner() == col
 }
 
 // mergeFold makes one dimension of folded loops that follow each other evenly in the left operand, where the right one's

@@ -9,13 +9,14 @@ import (
 )
 
 // Narrow is a contraction of narrow numbers: of bfloat16, or of bytes less their zero points. Processors have instructions for
-// sums of two products of the one and four of the other, in float32 and int32. Both operands are copied in groups of four bytes along
-// the fold, which has one dimension.
+// sums of two products of the one and four of the other, in float32 and int32. Both operands are read in groups of four bytes along
+// the fold. They are copied in such groups, and the fold has one dimension, unless the left operand is read where it stands.
 type Narrow struct {
 	*Contraction
 	Group               int64        // values of the fold in a group: 2 of bfloat16, 4 of bytes
 	LeftZero, RightZero *scalar.Expr // what is subtracted from the bytes, of int32; nil for nothing
 	LeftType, RightType scalar.DType // what the operands hold
+	Standing            *Standing    // the left operand is read where it stands; nil if it is copied in groups
 }
 
 // Sizes of the tiles of narrow contractions.
@@ -46,21 +47,39 @@ func FindNarrow(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Na
 	n.Group = x.group
 	c.Views = Views(k, buffers)
 	free := k.Statements[c.Statement].Over
-	if len(free)+len(c.Sum.Over) < countWide(k) || !c.roles(k, free, x.ref, y.ref) {
+	if len(free)+len(c.Sum.Over) < countWide(k) {
 		return nil, false
+	}
+	for _, form := range []func(*schedule.Kernel, map[ir.NodeID]*schedule.Buffer, []int64, narrowFactor, narrowFactor) bool{n.inPlace, n.plain, n.copied} {
+		whole := *c
+		if form(k, buffers, free, x, y) {
+			return n, true
+		}
+		*c, n.Standing = whole, nil
+	}
+	return nil, false
+}
+
+// plain recognises a contraction whose operands are copied in groups: a product of matrices.
+func (n *Narrow) plain(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, x, y narrowFactor) bool {
+	c := n.Contraction
+	if x.open != nil || y.open != nil || !c.roles(k, free, x.ref, y.ref) {
+		return false
 	}
 	if c.Left != x.ref {
 		x, y = y, x
 	}
-	n.LeftZero, n.RightZero, n.LeftType, n.RightType = x.zero, y.zero, x.typ, y.typ
+	n.setSides(x, y)
 	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant
 	if n.Prepared(k, buffers) {
 		c.mergeFold(k)
 	}
-	if len(c.Fold) != 1 || !inside(k, buffers, c.Left) || !inside(k, buffers, c.Right) || !n.evenZeros(k) {
-		return nil, false
-	}
-	return n, true
+	return len(c.Fold) == 1 && inside(k, buffers, c.Left) && inside(k, buffers, c.Right) && n.evenZeros(k)
+}
+
+// setSides notes what the left and the right factor are.
+func (n *Narrow) setSides(left, right narrowFactor) {
+	n.LeftZero, n.RightZero, n.LeftType, n.RightType = left.zero, right.zero, left.typ, right.typ
 }
 
 // Prepared says whether the right operand is constant, so that it is copied when the program is built.
@@ -77,18 +96,20 @@ type narrowFactor struct {
 	typ   scalar.DType // of the operand
 	zero  *scalar.Expr
 	group int64
+	open  *scalar.Expr // where it is false the factor is 0; nil is always true
 }
 
 // factor reads one side of the products: a number of bfloat16, perhaps as float32, one of float32 that may be rounded, or a byte
-// as int32, perhaps less a zero point.
+// as int32, perhaps less a zero point; each perhaps 0 where a condition on loops does not hold.
 func (n *Narrow) factor(k *schedule.Kernel, e *scalar.Expr) (narrowFactor, bool) {
 	f := narrowFactor{group: 2}
+	e = f.guarded(e)
 	switch n.Sum.Type {
 	case scalar.BFloat16:
 	case scalar.Float32:
 		switch {
 		case e.Op == scalar.Cast && e.Args[0].Type == scalar.BFloat16:
-			e = e.Args[0]
+			e = f.guarded(e.Args[0])
 		case e.Type != scalar.Float32 || k.Precision != schedule.BF16:
 			return f, false
 		}
@@ -101,7 +122,7 @@ func (n *Narrow) factor(k *schedule.Kernel, e *scalar.Expr) (narrowFactor, bool)
 		if e.Op != scalar.Cast {
 			return f, false
 		}
-		e = e.Args[0]
+		e = f.guarded(e.Args[0])
 		if e.Type != scalar.Int8 && e.Type != scalar.UInt8 {
 			return f, false
 		}
@@ -110,6 +131,21 @@ func (n *Narrow) factor(k *schedule.Kernel, e *scalar.Expr) (narrowFactor, bool)
 	}
 	f.ref, f.typ = e.Ref, e.Type
 	return f, e.Op == scalar.Load
+}
+
+// guarded takes the condition off a factor that is 0 where it does not hold. A number under the same condition once more is
+// whatever it is elsewhere.
+func (f *narrowFactor) guarded(e *scalar.Expr) *scalar.Expr {
+	switch {
+	case e.Op != scalar.Where || !ofLoops(e.Args[0]):
+		return e
+	case f.open != nil && f.open.Equal(e.Args[0]):
+		return e.Args[1]
+	case f.open != nil || !isZero(e.Args[2]) || f.zero != nil:
+		return e
+	}
+	f.open = e.Args[0]
+	return e.Args[1]
 }
 
 // evenZeros says whether the zero points are the same all along the fold, and the number zero is none.
@@ -164,7 +200,7 @@ func lower(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, precision
 		return
 	}
 	n, ok := FindNarrow(k, buffers)
-	if !ok || !n.Rounds() || n.Col.Extent < minNarrow || n.Fold[0].Extent < minNarrow ||
+	if !ok || !n.Rounds() || n.Col.Extent < minNarrow || n.Length() < minNarrow ||
 		!n.Prepared(k, buffers) && n.uses() < directUses {
 		k.Precision = schedule.Exact
 	}
@@ -184,6 +220,10 @@ func (t Target) narrowTile(group int64) (rows, cols int64) {
 
 // bindNarrow cuts a narrow contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
 func (t Target) bindNarrow(k *schedule.Kernel, n *Narrow) {
+	if n.Standing != nil {
+		t.bindStanding(k, n)
+		return
+	}
 	tileRows, tileCols := t.narrowTile(n.Group)
 	length := n.Fold[0].Extent
 	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: 1, fold: length}

@@ -25,6 +25,10 @@ __attribute__((unused)) static void tapc_tile_load(int t, const void *p) {
   tapc_tile_check();
   memcpy(tapc_unit.tile[t], p, 1024);
 }
+__attribute__((unused)) static void tapc_tile_load_apart(int t, const void *p, int64_t step) {
+  tapc_tile_check();
+  for (int r = 0; r < 16; r++) memcpy(tapc_unit.tile[t][r], (const char *)p + r * step, 64);
+}
 __attribute__((unused)) static void tapc_tile_store(int t, void *p) {
   tapc_tile_check();
   memcpy(p, tapc_unit.tile[t], 1024);

@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// narrowConvolution is a convolution of narrow numbers, what follows it, and whether it is read where it stands without a copy.
+type narrowConvolution struct {
+	name, image, filter  string // element types
+	n, channels, filters int64
+	groups               int64
+	in, window, out      []int64 // spatial extents
+	attributes           string
+	zeros                string // which zero points there are: x, w, xw
+	second               int64  // filters of a 1×1 convolution of the quantized results, or 0
+}
+
+// text gives the graph; the filters are constant.
+func (c narrowConvolution) text() string {
+	var b strings.Builder
+	tensor := func(name, typ string, dims ...int64) {
+		fmt.Fprintf(&b, "%%%s = tensor %s %s\n", name, typ, box(dims...))
+	}
+	image := append([]int64{c.n, c.channels}, c.in...)
+	filter := append([]int64{c.filters, c.channels / c.groups}, c.window...)
+	out := append([]int64{c.n, c.filters}, c.out...)
+	tensor("x", c.image, image...)
+	tensor("w", c.filter, filter...)
+	b.WriteString("operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n")
+	if c.image == "bfloat16" || c.image == "float32" {
+		bias := slices.Repeat([]int64{1}, len(out))
+		bias[1] = c.filters
+		tensor("b", c.image, bias...)
+		tensor("p", c.image, out...)
+		tensor("y", c.image, out...)
+		fmt.Fprintf(&b, "operation op:conv {groups: %d%s} (X: %%x, W: %%w) -> (Y: %%p)\noperation op:add (tensors: [%%p, %%b]) -> (result: %%y)\n", c.groups, c.attributes)
+		return b.String()
+	}
+	more := ""
+	if strings.Contains(c.zeros, "x") {
+		tensor("zx", c.image)
+		more += ", x_zero: %zx"
+	}
+	if strings.Contains(c.zeros, "w") {
+		tensor("zw", c.filter, c.filters)
+		more += ", w_zero: %zw"
+	}
+	tensor("p", "int32", out...)
+	fmt.Fprintf(&b, "operation op:conv_integer {groups: %d%s} (X: %%x, W: %%w%s) -> (Y: %%p)\n", c.groups, c.attributes, more)
+	if c.second == 0 {
+		return b.String()
+	}
+	tensor("r", "float32", out...)
+	tensor("s", "float32")
+	tensor("zq", c.image)
+	tensor("q", c.image, out...)
+	tensor("v", c.filter, append([]int64{c.second, c.filters}, slices.Repeat([]int64{1}, len(c.in))...)...)
+	tensor("y", "int32", append([]int64{c.n, c.second}, c.out...)...)
+	b.WriteString("operation op:cast {dtype: \"float32\"} (tensor: %p) -> (result: %r)\n" +
+		fmt.Sprintf("operation op:quantize {dtype: %q} (tensor: %%r, scale: %%s, zero_point: %%zq) -> (result: %%q)\n", c.image) +
+		"operation op:constant {file: \"w\", key: \"w\"} -> (result: %v)\noperation op:conv_integer (X: %q, W: %v, x_zero: %zq) -> (Y: %y)\n")
+	return b.String()
+}
+
+// narrowConvolutions are convolutions of odd sizes: of all combinations of signs, with zero points, pads, strides, dilations and
+// groups, in one to three dimensions.
+func narrowConvolutions() []narrowConvolution {
+	return []narrowConvolution{
+		{"plain", "uint8", "int8", 1, 8, 16, 1, []int64{9, 9}, []int64{3, 3}, []int64{7, 7}, "", "", 0},
+		{"pads", "uint8", "int8", 2, 5, 24, 1, []int64{9, 11}, []int64{3, 3}, []int64{9, 11}, ", pads: [1, 1]", "x", 0},
+		{"uneven pads", "int8", "int8", 1, 17, 19, 1, []int64{8, 7}, []int64{3, 2}, []int64{9, 8}, ", pads: [2, 0], pads_end: [1, 2]", "x", 0},
+		{"strides", "int8", "uint8", 1, 3, 33, 1, []int64{17, 19}, []int64{7, 5}, []int64{9, 9}, ", strides: [2, 2], pads: [3, 1]", "xw", 0},
+		{"dilations", "uint8", "uint8", 1, 20, 7, 1, []int64{12, 14}, []int64{3, 3}, []int64{12, 10}, ", dilations: [2, 3], pads: [2, 1]", "xw", 0},
+		{"groups", "uint8", "int8", 2, 12, 24, 3, []int64{7, 6}, []int64{3, 3}, []int64{7, 6}, ", pads: [1, 1]", "x", 0},
+		{"many columns", "uint8", "int8", 1, 65, 130, 1, []int64{5, 21}, []int64{1, 3}, []int64{5, 21}, ", pads: [0, 1]", "x", 0},
+		{"line", "int8", "int8", 3, 6, 20, 1, []int64{50}, []int64{5}, []int64{25}, ", strides: [2], pads: [2]", "w", 0},
+		{"cube", "uint8", "int8", 1, 4, 18, 1, []int64{5, 6, 7}, []int64{3, 3, 3}, []int64{5, 6, 7}, ", pads: [1, 1, 1]", "x", 0},
+		{"two", "uint8", "int8", 1, 16, 40, 1, []int64{10, 13}, []int64{3, 3}, []int64{10, 13}, ", pads: [1, 1]", "x", 33},
+		{"two signed", "int8", "int8", 2, 7, 18, 1, []int64{6, 33}, []int64{3, 3}, []int64{6, 33}, ", pads: [1, 1]", "x", 64},
+		{"bfloat16", "bfloat16", "bfloat16", 1, 9, 34, 1, []int64{9, 35}, []int64{3, 3}, []int64{9, 35}, ", pads: [1, 1]", "", 0},
+		{"bfloat16 strides", "bfloat16", "bfloat16", 2, 3, 20, 1, []int64{15, 15}, []int64{5, 5}, []int64{8, 8}, ", pads: [2, 2], strides: [2, 2]", "", 0},
+	}
+}
+
+// TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with every set of instructions.
+func TestNarrowConvolutions(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	var all strings.Builder
+	for i, c := range narrowConvolutions() {
+		s := scheduled(t, c.text())
+		src, err := Emit(s, "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, standing := 0, false
+		for x := range s.Nodes() {
+			if k, ok := x.Body.(*schedule.Kernel); ok {
+				if n, ok := tile.FindNarrow(k, tile.Buffers(s)); ok {
+					found++
+					standing = standing || n.Standing != nil
+				}
+			}
+		}
+		if want := 1 + int(min(c.second, 1)); found != want || !standing || strings.Count(src.C, "_choice(void)") != want {
+			t.Errorf("%s: %d kernels are narrow convolutions, expected %d", c.name, found, want)
+		}
+		all.WriteString(strings.ReplaceAll(c.text(), "%", fmt.Sprintf("%%c%d_", i)))
+	}
+	in := randomInputs(t, operations(t, all.String()))
+	want := evaluate(t, operations(t, all.String()), in)
+	for name, flags := range narrowTargets(t) {
+		cpu, _, _ := strings.Cut(name, " ")
+		t.Run(name, func(t *testing.T) {
+			got := executeFor(cc, cpu, flags)(randomConstant)(t, scheduled(t, all.String()), in)
+			for output, w := range want {
+				if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

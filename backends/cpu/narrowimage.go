@@ -1,0 +1,181 @@
+package cpu
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// placeImage finds where the left operand is read if it stands: in its buffer, or in a copy in scratch memory, of which it gives the
+// size.
+func (n *narrow) placeImage() int64 {
+	buffer := n.k.Operands[n.left.operand].Buffer
+	if n.c.Padded == nil {
+		n.e.raw(buffer)
+		n.left.place.slot = n.e.slot(buffer)
+		return 0
+	}
+	bytes := roundUp(n.c.Padded.Elements()*n.left.layout.narrow.size(), panelBytes)
+	n.left.place.slot = n.e.needScratch(bytes)
+	return bytes
+}
+
+// imageTask writes the function with which a thread copies some rows of the left operand: as the instructions take its elements,
+// with its zero point around.
+func (n *narrow) imageTask() {
+	dims := n.c.Padded.Dims
+	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
+	o := n.k.Operands[n.left.operand]
+	buffer, l := n.e.buffers[o.Buffer], n.left.layout.narrow
+	r := buffer.Range
+	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.isBytes()]
+	stored := n.e.w.Stored(l.from)
+	row := across.Extent() * inner.Extent()
+	n.e.raw(o.Buffer)
+	n.Line("")
+	n.Line("// %s as the instructions take it, with its zero point around.", o.Name)
+	n.Open("static void k%d_image(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
+	n.Line("const tapc_narrow_part *part = ctx;")
+	n.Line("void *const *b = part->b;")
+	n.Line("(void)worker;")
+	n.Line("const int fill = %s;", n.fill())
+	n.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", kept, kept, n.left.place.slot, n.left.place.at, row)
+	n.Open("for (int64_t row = begin; row < end; row++, to += %d) {", row)
+	n.Line("int64_t rest = row;")
+	inside, at := "", ""
+	for i := len(outer) - 1; i >= 0; i-- {
+		d := outer[i]
+		n.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), number(d.First))
+		n.Line("rest /= %d;", d.Extent())
+		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
+			if inside != "" {
+				inside += " && "
+			}
+			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, number(r.Start[d.Dim]), d.Dim, number(r.End[d.Dim]))
+		}
+		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, number(r.Start[d.Dim]), number(buffer.Strides[d.Dim]))
+	}
+	n.Line("(void)rest, (void)fill;")
+	if inside != "" {
+		n.Open("if (!(%s)) {", inside)
+		n.Line("__builtin_memset(to, fill, %d * sizeof *to);", row)
+		n.Line("continue;")
+		n.Close()
+	}
+	first, end := max(across.First, r.Start[across.Dim]), min(across.Last+1, r.End[across.Dim])
+	end = max(first, end)
+	before, live, behind := first-across.First, end-first, across.Last+1-end
+	m := inner.Extent()
+	if before > 0 {
+		n.Line("__builtin_memset(to, fill, %d * sizeof *to);", before*m)
+	}
+	if behind > 0 {
+		n.Line("__builtin_memset(to + %d, fill, %d * sizeof *to);", (before+live)*m, behind*m)
+	}
+	if live > 0 {
+		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.e.slot(o.Buffer), at,
+			number((first-r.Start[across.Dim])*buffer.Strides[across.Dim]), number((inner.First-r.Start[inner.Dim])*buffer.Strides[inner.Dim]))
+		n.imageRow(fmt.Sprintf("to + %d", before*m), live, m, buffer, across, inner)
+	}
+	n.Close()
+	n.Close()
+}
+
+// fill is the text of the byte that stands for nothing: the zero point in the signs that the copy has. Numbers of bfloat16 that are 0 have
+// such bytes too.
+func (n *narrow) fill() string {
+	e, plus := n.zero(&n.left)
+	if e == nil {
+		return fmt.Sprint(plus)
+	}
+	var used []int
+	e.Walk(func(x *scalar.Expr) bool {
+		if x.Op == scalar.Load {
+			used = append(used, x.Ref)
+		}
+		return true
+	})
+	pointers(n.Text, n.e, n.k, used)
+	at := &point{v: n.e.v, k: n.k, views: n.c.Views, along: -1, n: 1, count: "1", locals: map[int]value{}}
+	return fmt.Sprintf("(int)(%s) + %d", n.e.v.expr(e, 1, at).text, plus)
+}
+
+// imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
+func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner tile.PaddedDim) {
+	l := n.left.layout.narrow
+	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
+	switch {
+	case stepInner == 1 && stepAcross == m:
+		n.Line("%s(from, %s, %d);", n.imageLine(l), to, live*m)
+	case stepInner == 1:
+		n.Line("for (int64_t x = 0; x < %d; x++) %s(from + x * %s, %s + x * %d, %d);", live, n.imageLine(l), number(stepAcross), to, m, m)
+	case stepAcross == 1:
+		n.Line("%s(from, %s, %s, %d, %d);", n.imageTurn(l), number(stepInner), to, live, m)
+	default:
+		n.Open("for (int64_t x = 0; x < %d; x++) {", live)
+		n.Line("for (int64_t y = 0; y < %d; y++) (%s)[x * %d + y] = %s;", m, to, m,
+			n.imageOne(l, fmt.Sprintf("from[x * %s + y * %s]", number(stepAcross), number(stepInner))))
+		n.Close()
+	}
+}
+
+// imageOne writes an element as the instructions take it.
+func (n *narrow) imageOne(l narrowLayout, element string) string {
+	switch {
+	case l.from == scalar.Float32:
+		return n.oneToBF16() + "(" + element + ")"
+	case l.isBytes():
+		return fmt.Sprintf("(uint8_t)%s ^ %d", element, l.flip())
+	}
+	return element
+}
+
+// imageLine names the function that copies neighbours that stay neighbours.
+func (n *narrow) imageLine(l narrowLayout) string {
+	lanes := n.product.n
+	kept, quick := "uint8_t", ""
+	switch {
+	case l.from == scalar.Float32:
+		kept = "uint16_t"
+		u32, u16 := n.e.v.typ(scalar.UInt32, lanes), n.e.v.typ(scalar.UInt16, lanes)
+		quick = fmt.Sprintf("  for (; x + %d <= n; x += %d) *(%su *)(to + x) = __builtin_convertvector(%s(*(const %su *)(from + x)), %s);\n",
+			lanes, lanes, u16, n.e.v.toBF16(lanes), u32, u16)
+	case !l.isBytes():
+		kept = "uint16_t"
+	}
+	name := fmt.Sprintf("tapc_image_line_%s_%d", elementName(l.from), l.flip())
+	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
+		name, n.e.w.Stored(l.from), kept, quick, n.imageOne(l, "from[x]")))
+	return name
+}
+
+// imageTurn names the function that copies places which are neighbours, the values of each of them step apart, so that the values are
+// neighbours: squares of 16 by 16 are turned.
+func (n *narrow) imageTurn(l narrowLayout) string {
+	kept, d := "uint8_t", scalar.UInt8
+	if !l.isBytes() {
+		kept, d = "uint16_t", scalar.UInt16
+	}
+	stored, line := n.e.w.Stored(l.from), n.imageLine(l)
+	square := n.e.v.turn(d, 16, "square", "16", "to + x * values + y", "values")
+	name := fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip())
+	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {
+  for (int64_t x = 0; x < places; x += 16) {
+    for (int64_t y = 0; y < values; y += 16) {
+      const int64_t across = places - x < 16 ? places - x : 16, down = values - y < 16 ? values - y : 16;
+      if (across == 16 && down == 16) {
+        %s square[256];
+        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);
+        %s;
+        continue;
+      }
+      for (int64_t v = 0; v < down; v++)
+        for (int64_t u = 0; u < across; u++) to[(x + u) * values + y + v] = %s;
+    }
+  }
+}
+`, name, stored, kept, kept, line, square, n.imageOne(l, "from[(y + v) * step + x + u]")))
+	return name
+}

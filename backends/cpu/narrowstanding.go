@@ -1,0 +1,458 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// A narrow contraction whose left operand is read where it stands: tiles' functions get the address of their first row, and step
+// along the fold in runs of neighbouring bytes. The right operand's panels begin a new block with each run.
+
+// writeStanding writes the rest of such a kernel.
+func (n *narrow) writeStanding() string {
+	n.define("tapc_features", featuresText)
+	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
+	n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
+	n.define("tapc_narrow_part", partText)
+	if n.summed() {
+		n.rowSums()
+	}
+	for _, t := range n.tiles {
+		n.guarded(t, func() {
+			if t.matrix {
+				n.define("tapc_tiles", tilesText)
+				t.standingMatrix(n)
+				return
+			}
+			d := n.dot(t)
+			for _, s := range t.shapes(n) {
+				t.standingVectors(n, d, s[0], s[1])
+			}
+		})
+	}
+	n.choice()
+	if n.c.Padded != nil {
+		n.imageTask()
+	}
+	n.standingTask()
+	n.standingRun()
+	return n.String()
+}
+
+// summed says whether the corrections need the sums of the rows' bytes.
+func (n *narrow) summed() bool {
+	e, plus := n.zero(&n.right)
+	return n.corrected() && (e != nil || plus != 0)
+}
+
+// bytesOf is how far a view of the left operand steps for a dimension, in bytes of what is read.
+func (n *narrow) bytesOf(d tile.Dim) int64 {
+	return d.Step(n.c.Views[n.c.Left]) * n.left.layout.narrow.size()
+}
+
+// run is the bytes of a run along the fold.
+func (n *narrow) runBytes() int64 { return n.n.Run() * n.left.layout.narrow.size() }
+
+// runs opens the loops over the runs of the fold, and gives the text of where the run begins in the left operand.
+func (n *narrow) runs() (at string, depth int) {
+	outer := n.c.Fold[:len(n.c.Fold)-1]
+	at = "a"
+	for i, d := range outer {
+		n.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", i, i, d.Extent, i)
+		at += fmt.Sprintf(" + f%d * %s", i, number(n.bytesOf(d)))
+	}
+	return at, len(outer)
+}
+
+// rowSums writes the function that adds up the bytes that rows are made of, along the fold.
+func (n *narrow) rowSums() {
+	n.Line("")
+	n.Line("// The sums of the bytes of some rows along the fold.")
+	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.number)
+	n.Open("for (int r = 0; r < rows; r++, a += %s) {", number(n.bytesOf(n.c.Row)))
+	n.Line("uint32_t sum = 0;")
+	at, depth := n.runs()
+	n.Line("const uint8_t *ak = %s;", at)
+	n.Line("for (int64_t x = 0; x < %d; x++) sum += ak[x];", n.runBytes())
+	for range depth {
+		n.Close()
+	}
+	n.Line("sums[r] = sum;")
+	n.Close()
+	n.Close()
+}
+
+// standingParameters gives those that all tiles' functions have.
+func (n *narrow) standingParameters(more string) string {
+	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.coordinates("int64_t "))
+	if n.n.Standing.Turned {
+		text += ", uint32_t *restrict open"
+	}
+	return text + more
+}
+
+// standingSums writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector.
+// They are finished, or kept for the piece if neighbours among the results are rows.
+func (n *narrow) standingSums(vector, rows string, whole, rest string) {
+	lanes := int64(n.product.n)
+	if n.corrected() {
+		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*blockBytes)
+		if n.summed() {
+			n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.cut.tileRows))
+			n.Line("k%d_row_sums(a, %s, row_sums);", n.number, rows)
+		}
+	}
+	call := func(x, count string) {
+		sum := strings.ReplaceAll(vector, "$x", x)
+		if n.corrected() {
+			row := "0"
+			if n.summed() {
+				row = "row_sums[r]"
+			}
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, column_sums + %s * %d %% %d + %s * %d / %d * %d, %s)", n.number,
+				n.coordinates(""), x, lanes, sum, row, x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4, count)
+		}
+		if !n.n.Standing.Turned {
+			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
+			return
+		}
+		t := n.e.v.typ(n.product.d, n.product.n)
+		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", t, n.openCols(), x, lanes, sum)
+	}
+	n.Open("for (int r = 0; r < %s; r++) {", rows)
+	if whole != "0" {
+		n.Open("for (int x = 0; x < %s; x++) {", whole)
+		call("x", fmt.Sprint(lanes))
+		n.Close()
+	}
+	switch rest {
+	case "0":
+	case "n": // known at run time
+		n.Line("const int x = cols / %d, n = cols %% %d;", lanes, lanes)
+		n.Line("if (n == 0) continue;")
+		call("x", "n")
+	default:
+		call(whole, rest)
+	}
+	n.Close()
+}
+
+// openRows and openCols are the sizes of the array of a piece's sums: whole vectors either way.
+func (n *narrow) openRows() int64 {
+	return roundUp(min(n.cut.rows, n.c.Row.Extent), int64(n.product.n))
+}
+func (n *narrow) openCols() int64 {
+	return roundUp(min(n.cut.cols, n.c.Col.Extent), tile.NarrowRows)
+}
+
+// standingVectors writes the function that keeps the sums of some rows and columns in vector registers.
+func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
+	lanes := int64(n.product.n)
+	vectors := (cols + lanes - 1) / lanes
+	v := n.e.v.typ(n.vectorType(), n.product.n)
+	n.Line("")
+	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
+	n.Open("static __attribute__((noinline)) void k%d_%s_%dx%d(%s) {", n.number, t.name, rows, cols, n.standingParameters(""))
+	n.Line("(void)b, %s(void)i, (void)j;", n.voids())
+	sums := func() {
+		for r := range rows {
+			n.Line("%s %s;", v, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
+		}
+	}
+	kept := func(op string) {
+		for r := range rows {
+			n.Line("%s", strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] %s c%d_%d;", r*vectors+x, op, r, x) }), " "))
+		}
+	}
+	n.Line("%s s[%d]%s;", v, rows*vectors, map[bool]string{true: " = {{0}}"}[d.part > 0])
+	if d.part == 0 {
+		sums()
+	}
+	n.Line("const uint8_t *wk = w;")
+	at, depth := n.runs()
+	n.Line("const uint8_t *ak = %s;", at)
+	run := n.runBytes()
+	whole, rest := run/4, run%4
+	step := func(left func(r int64) string) {
+		t.standingStep(n, d, rows, vectors, left)
+		n.Line("ak += 4, wk += %d;", 4*tile.NarrowPanel)
+	}
+	read := func(r int64) string {
+		return fmt.Sprintf("*(const tapc_u32_at *)(ak + %s)", number(r*n.bytesOf(n.c.Row)))
+	}
+	partly := func(r int64) string { return fmt.Sprintf("tapc_some(ak + %s, %d)", number(r*n.bytesOf(n.c.Row)), rest) }
+	if rest > 0 {
+		n.define("tapc_some", "TAPC_FN uint32_t tapc_some(const uint8_t *p, int n) {\n  uint32_t x = 0;\n  __builtin_memcpy(&x, p, (unsigned)n);\n  return x;\n}\n")
+	}
+	if d.part == 0 {
+		n.groups("0", fmt.Sprint(whole), func() { step(read) })
+		if rest > 0 {
+			n.Open("{")
+			step(partly)
+			n.Close()
+		}
+	} else {
+		per := d.part * tile.NarrowPanel
+		n.Open("for (int k = 0; k < %d; k += %d) {", whole+min(rest, 1), per)
+		sums()
+		if whole%per == 0 {
+			n.groups("0", fmt.Sprint(per), func() { step(read) })
+		} else {
+			n.Line("const int end = k + %d < %d ? k + %d : %d;", per, whole, per, whole)
+			n.groups("k", "end", func() { step(read) })
+		}
+		if rest > 0 {
+			n.Open("if (k + %d > %d) {", per, whole)
+			step(partly)
+			n.Close()
+		}
+		kept("+=")
+		n.Close()
+	}
+	if skip := n.right.layout.narrow.blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
+		n.Line("wk += %d;", skip*4*tile.NarrowPanel)
+	}
+	for range depth {
+		n.Close()
+	}
+	if d.part == 0 {
+		kept("=")
+	}
+	signed := ""
+	if n.vectorType() != n.product.d {
+		signed = "(" + n.e.v.typ(n.product.d, n.product.n) + ")"
+	}
+	n.standingSums(fmt.Sprintf("%ss[r * %d + $x]", signed, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.Close()
+}
+
+// groups writes a loop over groups of four bytes.
+func (n *narrow) groups(from, to string, body func()) {
+	if from == to {
+		return
+	}
+	n.Line("#pragma GCC unroll 2")
+	n.Open("for (int x = %s; x < %s; x++) {", from, to)
+	body()
+	n.Close()
+}
+
+// standingStep writes one step of the fold: a group of every row and column.
+func (t narrowTile) standingStep(n *narrow, d narrowDot, rows, vectors int64, left func(r int64) string) {
+	lanes := int64(n.product.n)
+	bits := n.e.v.typ(scalar.UInt32, n.product.n)
+	for x := range vectors {
+		at := x * lanes
+		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
+		for y, text := range d.right {
+			n.Line("const %s w%d_%d = %s;", d.typ, x, y, strings.ReplaceAll(text, "$", fmt.Sprintf("w%d", x)))
+		}
+	}
+	for r := range rows {
+		n.Open("{")
+		n.Line("const %s a0 = %s;", bits, n.e.v.splat(value{text: left(r), typ: scalar.UInt32, uniform: true}, n.product.n).text)
+		for y, text := range d.left {
+			n.Line("const %s a0_%d = %s;", d.typ, y, strings.ReplaceAll(text, "$", "a0"))
+		}
+		for x := range vectors {
+			n.Line("%s", strings.NewReplacer("$c", fmt.Sprintf("c%d_%d", r, x), "$a", "a0", "$w", fmt.Sprintf("w%d", x)).Replace(d.step))
+		}
+		n.Close()
+	}
+}
+
+// standingMatrix writes the function that computes two by two tiles of the matrix unit, or those of them that there are. Rows are
+// loaded from where they stand; where there are fewer than sixteen, or fewer than 64 bytes of them, they are copied first.
+func (t narrowTile) standingMatrix(n *narrow) {
+	lanes := int64(n.product.n)
+	vector := n.e.v.typ(n.product.d, int(lanes))
+	dot := "tapc_tile_bf16"
+	if n.left.layout.narrow.isBytes() {
+		dot = "tapc_tile_bytes"
+	}
+	n.define("tapc_tile_rows", tileRowsText)
+	n.Line("")
+	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
+	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.number, n.standingParameters(", int rows, int cols"))
+	n.Line("(void)b, %s(void)i, (void)j;", n.voids())
+	n.Line("const int down = rows > 16, across = cols > 16;")
+	n.Line("_Alignas(64) uint32_t c[1024];")
+	n.Line("_Alignas(64) uint8_t some[1024];")
+	for x := range tileLives {
+		n.Line("tapc_tile_zero(%d);", x)
+	}
+	n.Line("const uint8_t *wk = w;")
+	at, depth := n.runs()
+	run, step := n.runBytes(), number(n.bytesOf(n.c.Row))
+	n.Open("for (int64_t k = 0; k < %d; k += %d, wk += %d) {", run, tile.NarrowBlock, blockBytes)
+	n.Line("const uint8_t *ak = %s + k;", at)
+	bytes := fmt.Sprint(tile.NarrowBlock)
+	if run%tile.NarrowBlock != 0 {
+		bytes = fmt.Sprintf("(k + %d <= %d ? %d : %d)", tile.NarrowBlock, run, tile.NarrowBlock, run%tile.NarrowBlock)
+	}
+	n.Line("const int bytes = %s;", bytes)
+	load := func(tile int, from, count string) {
+		n.Line("if (%s >= 16 && bytes == 64) tapc_tile_load_apart(%d, %s, %s);", count, tile, from, step)
+		n.Line("else { tapc_tile_rows(some, %s, %s, %s < 16 ? %s : 16, bytes); tapc_tile_load(%d, some); }", from, step, count, count, tile)
+	}
+	load(4, "ak", "rows")
+	n.Line("tapc_tile_load(6, wk);")
+	n.Line("%s(0, 4, 6);", dot)
+	n.Open("if (across) {")
+	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
+	n.Line("%s(1, 4, 7);", dot)
+	n.Close()
+	n.Line("if (!down) continue;")
+	load(5, "ak + 16 * "+step, "rows - 16")
+	n.Line("%s(2, 5, 6);", dot)
+	n.Line("if (across) %s(3, 5, 7);", dot)
+	n.Close()
+	for range depth {
+		n.Close()
+	}
+	for x, when := range tileLives {
+		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
+	}
+	n.standingSums(fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
+		"rows", fmt.Sprintf("cols / %d", lanes), "n")
+	n.Close()
+}
+
+// tileRowsText copies some bytes of some rows into what the matrix unit loads, with zeros around.
+const tileRowsText = `#if defined(TAPC_TILES)
+TAPC_FN void tapc_tile_rows(uint8_t *to, const uint8_t *from, int64_t step, int rows, int bytes) {
+  __builtin_memset(to, 0, 1024);
+  for (int r = 0; r < rows; r++) __builtin_memcpy(to + r * 64, from + r * step, (unsigned)bytes);
+}
+#endif
+`
+
+// standingTask writes what a thread does: some pieces of the results.
+func (n *narrow) standingTask() {
+	p, c := n.product, n.cut
+	p.Line("")
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
+	p.Line("const tapc_narrow_part *part = ctx;")
+	p.Line("void *const *b = part->b;")
+	p.Line("(void)worker;")
+	p.Line("const int choice = k%d_choice();", p.number)
+	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.slot, n.left.place.at, p.k.Operands[n.left.operand].Name)
+	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.slot, n.right.place.at, p.k.Operands[n.right.operand].Name)
+	if n.n.Standing.Turned {
+		p.e.stack(4 * n.openRows() * n.openCols())
+		p.Line("_Alignas(64) uint32_t open[%d]; // the sums of a piece", n.openRows()*n.openCols())
+	}
+	for i, t := range n.tiles {
+		if t.setup != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup) })
+		}
+	}
+	rows, cols := p.c.Row.Extent, p.c.Col.Extent
+	p.Line("enum { across = %d, down = %d };", (cols+c.cols-1)/c.cols, (rows+c.rows-1)/c.rows)
+	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	p.Line("int64_t rest = piece;")
+	columns := func() {
+		p.Line("const int64_t j0 = rest %% across * %d, j1 = j0 + %d < %d ? j0 + %d : %d;", c.cols, c.cols, cols, c.cols, cols)
+		p.Line("rest /= across;")
+	}
+	if !n.columnsOuter() {
+		columns()
+	}
+	p.Line("const int64_t i0 = rest %% down * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.rows, c.rows, rows, c.rows, rows)
+	p.Line("rest /= down;")
+	for _, a := range slices.Backward(p.batch) {
+		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		p.Line("rest /= %d;", a.Extent)
+	}
+	if n.columnsOuter() {
+		columns()
+	}
+	p.Line("(void)rest;")
+	n.standingTiles()
+	p.Close()
+	for i, t := range n.tiles {
+		if t.release != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release) })
+		}
+	}
+	p.Close()
+}
+
+// columnsOuter says whether a thread goes over all rows for some columns before it goes on to the next: if the panels do not stay
+// in the second cache.
+func (n *narrow) columnsOuter() bool {
+	return n.right.panels(n.c.Col.Extent)*n.right.panel() > n.e.target.L2/2 && n.group(n.right.operand) == ""
+}
+
+// standingTiles writes the loops over the tiles of a piece.
+func (n *narrow) standingTiles() {
+	p := n.product
+	panel := fmt.Sprintf("j / %d", tile.NarrowPanel)
+	if group := n.group(n.right.operand); group != "" {
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, n.right.panels(n.c.Col.Extent), panel)
+	}
+	view := p.c.Views[p.c.Left]
+	at := offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), view)
+	turned := n.n.Standing.Turned
+	for i, t := range n.tiles {
+		n.guarded(t, func() {
+			p.Open("if (choice == %d) {", i)
+			p.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
+			p.Line("const uint8_t *w = right + %s * %s;", panel, number(n.right.panel()))
+			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
+			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.narrow.size())
+			open := ""
+			if turned {
+				open = fmt.Sprintf(", open + (i - i0) * %d + j - j0", n.openCols())
+			}
+			if t.matrix {
+				p.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", p.number,
+					p.coordinates(""), open, t.rows, t.rows, t.cols, t.cols)
+			} else {
+				t.callShapes(n, open)
+			}
+			p.Close()
+			p.Close()
+			p.Close()
+		})
+	}
+	if turned {
+		n.turnSums()
+	}
+}
+
+// turnSums writes the finishing of a piece whose results are neighbours along the rows: its sums are turned, square by square.
+func (n *narrow) turnSums() {
+	lanes := n.product.n
+	t := n.e.v.typ(n.product.d, lanes)
+	n.Open("for (int64_t i = i0; i < i1; i += %d) {", lanes)
+	n.Line("const int rows = i1 - i < %d ? (int)(i1 - i) : %d;", lanes, lanes)
+	n.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
+	n.Line("_Alignas(64) uint32_t square[%d];", lanes*lanes)
+	n.Line("%s;", n.e.v.turn(scalar.UInt32, lanes, fmt.Sprintf("open + (i - i0) * %d + j - j0", n.openCols()), fmt.Sprint(n.openCols()), "square", fmt.Sprint(lanes)))
+	n.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, n.number,
+		n.coordinates(""), t, lanes)
+	n.Close()
+	n.Close()
+}
+
+// standingRun writes the function that carries out the kernel.
+func (n *narrow) standingRun() {
+	p := n.product
+	p.Line("")
+	p.e.open(p.Text, p.number)
+	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.c.Row.Extent, p.c.Col.Extent)
+	if n.c.Padded != nil {
+		p.parallel(fmt.Sprint(n.padRows()), "image")
+	}
+	batch := int64(1)
+	for _, a := range p.batch {
+		batch *= a.Extent
+	}
+	p.parallel(fmt.Sprint(batch*((p.c.Row.Extent+p.cut.rows-1)/p.cut.rows)*((p.c.Col.Extent+p.cut.cols-1)/p.cut.cols)), "task")
+	p.Close()
+}
