@@ -3,7 +3,6 @@ package conformance
 import (
 	"fmt"
 	"hash/fnv"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Declared runs every kernel of the library on a back end: the cases of its declaration, and random calls of several element
@@ -112,7 +110,7 @@ func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 // their tensor and start anywhere, and some operations are cut into shards.
 func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][]byte) {
 	n := 0
-	op := &tensorops.Operation{Kernel: "tapc:" + d.Name, Params: c.Params}
+	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: c.Params}
 	for _, p := range c.Inputs {
 		port := ir.Port{Name: p.Name}
 		for j, s := range p.Sel {
@@ -131,7 +129,7 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 		port := ir.Port{Name: p.Name}
 		for j, s := range p.Sel {
 			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
-			r := b.moved(s.Sel.Range())
+			r := kernels.Moved(b.rnd, s.Sel.Range())
 			port.Sel = append(port.Sel, ir.Select(b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r))
 			if want != nil {
 				b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: want[n]}
@@ -148,19 +146,9 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 	b.sums(name, d, c)
 }
 
-// moved gives a box of the same shape somewhere else.
-func (b *batch) moved(r zspace.Range) zspace.Range {
-	out := r.Clone()
-	for i := range out.Start {
-		by := int64(b.rnd.IntN(9) - 4)
-		out.Start[i], out.End[i] = out.Start[i]+by, out.End[i]+by
-	}
-	return out
-}
-
 // input adds an input tensor of which a selection is the whole or a part.
 func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selection {
-	sel := b.moved(s.Sel.Range())
+	sel := kernels.Moved(b.rnd, s.Sel.Range())
 	whole := sel.Clone()
 	for i := range whole.Start {
 		if data == nil && b.rnd.IntN(4) == 0 {
@@ -170,51 +158,11 @@ func (b *batch) input(label string, s kernels.Selected, data []byte) ir.Selectio
 	}
 	size, _ := whole.Size()
 	if data == nil {
-		data = b.values(s.Type, int(size))
+		data = kernels.Values(b.rnd, s.Type, int(size))
 	}
 	b.inputs[label] = tensorfile.Tensor{DType: s.Type, Shape: whole.Shape(), Data: data}
 	id := b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: whole}, label).ID
 	return ir.Select(id, sel)
-}
-
-// values makes elements: small ones, and in one tensor of four some that are special.
-func (b *batch) values(d scalar.DType, n int) []byte {
-	special := b.rnd.IntN(4) == 0
-	out := make([]byte, n*d.Size())
-	for i := range n {
-		v := b.value(d)
-		if special && b.rnd.IntN(4) == 0 {
-			v = b.special(d)
-		}
-		v.Encode(out[i*d.Size():])
-	}
-	return out
-}
-
-func (b *batch) value(d scalar.DType) scalar.Value {
-	switch {
-	case d.IsFloat():
-		return scalar.FloatValue(d, b.rnd.Float64()*4-2)
-	case d.IsComplex():
-		return scalar.Value{DType: d, F: scalar.FloatValue(d.Part(), b.rnd.Float64()*4-2).F, Im: scalar.FloatValue(d.Part(), b.rnd.Float64()*4-2).F}
-	case d == scalar.Bool:
-		return scalar.BoolValue(b.rnd.IntN(2) == 0)
-	case d.IsSigned():
-		return scalar.IntValue(d, int64(b.rnd.IntN(13)-4))
-	}
-	return scalar.IntValue(d, int64(b.rnd.IntN(9)))
-}
-
-func (b *batch) special(d scalar.DType) scalar.Value {
-	switch {
-	case d.IsFloat():
-		list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 8, -8, 0.5, 1e-6}
-		return scalar.FloatValue(d, list[b.rnd.IntN(len(list))])
-	case d.IsInt():
-		list := []scalar.Value{scalar.Lowest(d), scalar.Highest(d), scalar.Zero(d), scalar.IntValue(d, -1), scalar.IntValue(d, int64(d.Bits()))}
-		return list[b.rnd.IntN(len(list))]
-	}
-	return b.value(d)
 }
 
 // shard asks for some operations to be cut along their index.
@@ -223,16 +171,7 @@ func (b *batch) shard(name string, d *kernels.Decl, c kernels.Call) {
 	if err != nil || b.rnd.IntN(3) > 0 {
 		return
 	}
-	counts, cut := "", false
-	for _, n := range in.Index().Shape() {
-		parts := int64(1)
-		if n > 1 {
-			parts = min(n, 1+int64(b.rnd.IntN(3)))
-		}
-		cut = cut || parts > 1
-		counts += fmt.Sprintf("x%d", parts)
-	}
-	if cut {
-		b.shards = append(b.shards, name+"="+counts[1:])
+	if counts := in.Cut(b.rnd); counts != "" {
+		b.shards = append(b.shards, name+"="+counts)
 	}
 }

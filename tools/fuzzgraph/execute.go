@@ -105,7 +105,7 @@ func (g *graph) requests(x *ir.Graph) []shard.Request {
 	for n, s := range g.steps {
 		label := fmt.Sprintf("op%d", n)
 		for node := range x.Nodes() {
-			if op, ok := node.Body.(*tensorops.Operation); ok && node.Label == label && op.Kernel == "tapc:"+s.decl.Name && s.shards != "" && !g.simplify {
+			if op, ok := node.Body.(*tensorops.Operation); ok && node.Label == label && op.Kernel == kernels.ID(s.decl.Name) && s.shards != "" && !g.simplify {
 				if r, err := shard.Parse(label + "=" + s.shards); err == nil {
 					list = append(list, r)
 				}

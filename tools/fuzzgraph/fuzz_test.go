@@ -91,7 +91,7 @@ func TestAWrongValueIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, err := text.Read(data, "graph.tap", dialects.Registry())
-		if err != nil || !strings.Contains(string(data), "tapc:softsign") || x.Len() != 3 {
+		if err != nil || !strings.Contains(string(data), "op:softsign") || x.Len() != 3 {
 			t.Errorf("the graph that is written: %v\n%s", err, data)
 		}
 		return

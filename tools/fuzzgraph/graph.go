@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -117,7 +116,10 @@ func (g *generator) step() error {
 	if in.Work() > maxWork {
 		return nil
 	}
-	best.exact, best.shards = exactInstance(in), g.shards(in)
+	best.exact = exactInstance(in)
+	if g.rnd.IntN(4) == 0 {
+		best.shards = in.Cut(g.rnd)
+	}
 	g.connect(&best.call)
 	if err := g.evaluate(best, g.tensors, nil, func(t tensor) { g.tensors = append(g.tensors, t) }); err != nil {
 		return fmt.Errorf("%s: %w", best.decl.Name, err)
@@ -186,24 +188,14 @@ func (g *generator) connect(c *kernels.Call) {
 		c.Outputs[i].Sel = slices.Clone(c.Outputs[i].Sel)
 		for j := range c.Outputs[i].Sel {
 			s := &c.Outputs[i].Sel[j]
-			s.Sel = ir.Select(ir.NoNode, g.moved(s.Sel.Range()))
+			s.Sel = ir.Select(ir.NoNode, kernels.Moved(g.rnd, s.Sel.Range()))
 		}
 	}
 }
 
-// moved gives a box of the same shape somewhere else.
-func (g *generator) moved(r zspace.Range) zspace.Range {
-	out := r.Clone()
-	for i := range out.Start {
-		by := int64(g.rnd.IntN(9) - 4)
-		out.Start[i], out.End[i] = out.Start[i]+by, out.End[i]+by
-	}
-	return out
-}
-
 // input adds an input that a selection can be cut from; sometimes it is larger.
 func (g *generator) input(s kernels.Selected) int {
-	box := g.moved(s.Sel.Range())
+	box := kernels.Moved(g.rnd, s.Sel.Range())
 	for i := range box.Start {
 		if g.rnd.IntN(5) == 0 {
 			box.Start[i] -= int64(g.rnd.IntN(3))
@@ -211,53 +203,9 @@ func (g *generator) input(s kernels.Selected) int {
 		}
 	}
 	n, _ := box.Size()
-	data := make([]byte, int(n)*s.Type.Size())
-	special := g.rnd.IntN(6) == 0
-	for i := range int(n) {
-		v := g.value(s.Type)
-		if special && g.rnd.IntN(4) == 0 {
-			v = g.special(s.Type)
-		}
-		v.Encode(data[i*s.Type.Size():])
-	}
+	data := kernels.Values(g.rnd, s.Type, int(n))
 	g.tensors = append(g.tensors, tensor{box, tensorfile.Tensor{DType: s.Type, Shape: box.Shape(), Data: data}})
 	return len(g.tensors) - 1
-}
-
-func (g *generator) value(d scalar.DType) scalar.Value {
-	switch {
-	case d.IsFloat():
-		return scalar.FloatValue(d, g.rnd.Float64()*4-2)
-	case d.IsComplex():
-		return scalar.Value{DType: d, F: scalar.FloatValue(d.Part(), g.rnd.Float64()*4-2).F, Im: scalar.FloatValue(d.Part(), g.rnd.Float64()*4-2).F}
-	case d == scalar.Bool:
-		return scalar.BoolValue(g.rnd.IntN(2) == 0)
-	}
-	return scalar.IntValue(d, int64(g.rnd.IntN(17)-6))
-}
-
-func (g *generator) special(d scalar.DType) scalar.Value {
-	switch {
-	case d.IsFloat():
-		list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 8, -8, 0.5, 1e-6, 1e-40}
-		return scalar.FloatValue(d, list[g.rnd.IntN(len(list))])
-	case d.IsInt():
-		list := []scalar.Value{scalar.Lowest(d), scalar.Highest(d), scalar.Zero(d), scalar.IntValue(d, -1), scalar.IntValue(d, int64(d.Bits()))}
-		return list[g.rnd.IntN(len(list))]
-	}
-	return g.value(d)
-}
-
-// shards sometimes draws into how many parts an operation is cut along its index.
-func (g *generator) shards(in *kernels.Instance) string {
-	if g.rnd.IntN(4) > 0 {
-		return ""
-	}
-	var counts []string
-	for _, n := range in.Index().Shape() {
-		counts = append(counts, fmt.Sprint(min(max(n, 1), 1+int64(g.rnd.IntN(3)))))
-	}
-	return strings.Join(counts, "x")
 }
 
 // exactInstance says whether the kernel's results are the same however a machine rounds: it moves, chooses, compares and
@@ -362,7 +310,7 @@ func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 		if s.off {
 			continue
 		}
-		op := &tensorops.Operation{Kernel: "tapc:" + s.decl.Name, Params: s.call.Params}
+		op := &tensorops.Operation{Kernel: kernels.ID(s.decl.Name), Params: s.call.Params}
 		for _, p := range s.call.Outputs {
 			for _, sel := range p.Sel {
 				made[sel.Sel.Tensor] = true
