@@ -178,7 +178,7 @@ func (e *emitter) cut(k *schedule.Kernel) *schedule.Kernel {
 func (e *emitter) raw(buffer ir.NodeID) {
 	b := e.buffers[buffer]
 	if c, ok := e.block.of[b.Tensor]; ok && b.Space == schedule.Constant {
-		e.places[e.slots[buffer]] = constantPlace(e.block.place(c, b.Bytes, nil))
+		e.places[e.slots[buffer]] = constantPlace(e.block.place(c, b.Bytes, inOrder(b)))
 	}
 }
 

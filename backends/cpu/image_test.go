@@ -16,8 +16,9 @@ import (
 )
 
 // imageNet writes a network of images: two convolutions with the given window and attributes, of which the second adds what the
-// first gave, and a pool. The images between them have an order of their own.
-func imageNet(n, channels, filters, groups, size, window, stride, dilation, before, behind int) (graph string, weights map[string][]int64) {
+// first gave, one channel by channel, and a pool. The images between them have an order of their own; those at both ends may have their
+// channels last.
+func imageNet(n, channels, filters, groups, size, window, stride, dilation, before, behind int, last bool) (graph string, weights map[string][]int64) {
 	out := (size+before+behind-(window-1)*dilation-1)/stride + 1
 	side := (out+1-3)/2 + 1
 	var b strings.Builder
@@ -46,6 +47,12 @@ func imageNet(n, channels, filters, groups, size, window, stride, dilation, befo
 %%o5 = operation op:conv {groups: %d, pads: [1, 1]} (X: %%s, W: %%w3) -> (Y: %%d)
 %%o6 = operation op:max_pool {kernel: [3, 3], pads: [1, 1], pads_end: [0, 0], strides: [2, 2]} (X: %%d) -> (Y: %%z)
 `, filters)
+	if last {
+		tensor("xl", int64(n), int64(size), int64(size), int64(channels))
+		tensor("zl", int64(n), int64(side), int64(side), int64(filters))
+		b.WriteString("%p1 = operation op:permute {perm: [0, 3, 1, 2]} (tensor: %xl) -> (result: %x)\n" +
+			"%p2 = operation op:permute {perm: [0, 2, 3, 1]} (tensor: %z) -> (result: %zl)\n")
+	}
 	return b.String(), weights
 }
 
@@ -59,10 +66,11 @@ func TestImages(t *testing.T) {
 		{1, 3, 16, 1, 13, 3, 1, 1, 1, 1}, {2, 4, 7, 1, 9, 1, 1, 1, 0, 0}, {1, 6, 10, 2, 11, 3, 2, 1, 1, 0}, {1, 5, 33, 1, 14, 5, 2, 1, 2, 2},
 		{1, 2, 4, 1, 12, 3, 1, 2, 2, 2}, {1, 8, 8, 8, 10, 3, 1, 1, 1, 1}, {1, 3, 20, 1, 8, 3, 3, 1, 0, 1}, {1, 64, 24, 1, 9, 1, 2, 1, 0, 0},
 	} {
-		for _, constant := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%d/%v", i, constant), func(t *testing.T) {
+		for kind := range 4 {
+			constant, last := kind%2 == 1, kind > 1
+			t.Run(fmt.Sprintf("%d/constant=%v/last=%v", i, constant, last), func(t *testing.T) {
 				t.Parallel()
-				text, weights := imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])
+				text, weights := imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], last)
 				g := operations(t, text)
 				load := consts.Loader{Dir: t.TempDir()}
 				defer load.Close()

@@ -1,9 +1,12 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
 )
 
 // stride is one dimension of an array: how many values, and how far apart in elements.
@@ -27,6 +30,29 @@ type panelLayout struct {
 func (l panelLayout) equal(m panelLayout) bool {
 	return l.size == m.size && l.width == m.width && l.base == m.base && l.columns == m.columns && l.step == m.step && l.narrow == m.narrow &&
 		l.winograd == m.winograd && slices.Equal(l.groups, m.groups) && slices.Equal(l.fold, m.fold)
+}
+
+// inOrder gives the layout of a constant buffer that is not row-major: its elements one by one, in the order in which they stand.
+// For those that are, it gives nil.
+func inOrder(b *schedule.Buffer) *panelLayout {
+	shape := b.Range.Shape()
+	dims := make([]int, len(shape))
+	from := make([]int64, len(shape)) // steps of the constant's own order
+	step := int64(1)
+	for d := len(shape) - 1; d >= 0; d-- {
+		dims[d], from[d] = d, step
+		step *= max(1, shape[d])
+	}
+	slices.SortStableFunc(dims, func(x, y int) int { return cmp.Compare(b.Strides[y], b.Strides[x]) })
+	dims = slices.DeleteFunc(dims, func(d int) bool { return shape[d] == 1 })
+	if slices.IsSorted(dims) {
+		return nil
+	}
+	l := &panelLayout{size: int(b.Bytes / max(1, step)), width: 1, columns: 1}
+	for _, d := range dims {
+		l.fold = append(l.fold, stride{shape[d], from[d]})
+	}
+	return l
 }
 
 func extents(list []stride) int64 {

@@ -54,7 +54,7 @@ type sizes struct {
 type storage struct {
 	form   rightForm
 	slot   int   // of the panels
-	rows   int   // slot of the left operand in panels of rows, or 0 if it is read where it stands
+	rows   place // of the left operand in panels of rows, if it is
 	pad    place // of the padded copy of the left operand
 	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
 }
@@ -148,7 +148,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	p.sortBatch()
 	p.chooseForm()
 	if c.Fixed {
-		p.rows = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
+		p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
 	}
 	return p
 }
@@ -176,7 +176,7 @@ func (p *product) chooseForm() {
 	buffer := p.k.Operands[p.c.Right].Buffer
 	scratch := int64(0)
 	switch {
-	case p.c.Window == nil && p.e.buffers[buffer].Space == schedule.Constant:
+	case p.c.Prepared:
 		p.form = prepared
 		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
 	case p.c.Direct:
@@ -193,8 +193,11 @@ func (p *product) chooseForm() {
 	if scratch > 0 {
 		p.slot = p.e.needScratch(scratch)
 	}
-	if p.c.Padded != nil {
-		at := roundUp(scratch, panelBytes)
+	at := roundUp(scratch, panelBytes)
+	switch {
+	case p.c.Gathered:
+		p.rows = place{p.e.needScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes()), at}
+	case p.c.Padded != nil:
 		p.pad = place{p.e.needScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
 	}
 }
@@ -269,7 +272,10 @@ func (p *product) write() string {
 	if p.form == packed {
 		p.packTask()
 	}
-	if p.c.Padded != nil {
+	switch {
+	case p.c.Gathered:
+		p.rowTask()
+	case p.c.Padded != nil:
 		p.padTask()
 	}
 	p.task()
@@ -348,8 +354,8 @@ func (p *product) task() {
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	switch left := p.k.Operands[p.c.Left]; {
-	case p.c.Fixed:
-		p.Line("const %s *left = b[%d]; // %s in panels of rows", p.e.w.Stored(p.d), p.rows, left.Name)
+	case p.c.Paneled():
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.rows.slot, p.rows.at, left.Name)
 	case p.c.Padded != nil:
 		p.e.raw(left.Buffer)
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
@@ -480,8 +486,8 @@ func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	leftAt, leftStep := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left), int64(tile.RowPanel)
-	if p.c.Fixed {
-		leftAt = p.rowOffset()
+	if p.c.Paneled() {
+		leftAt = p.rowOffset("i")
 	} else if n := len(p.c.Fold); n > 0 {
 		leftStep = p.c.Fold[n-1].Step(left)
 	}
@@ -522,12 +528,12 @@ func (p *product) tiles() {
 }
 
 // rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
-func (p *product) rowOffset() string {
-	group, panel := p.group(p.c.Left), fmt.Sprintf("i / %d", tile.RowPanel)
+func (p *product) rowOffset(row string) string {
+	group, panel := p.group(p.c.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
 	if group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, (p.c.Row.Extent+tile.RowPanel-1)/tile.RowPanel, panel)
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.rowPanels(), panel)
 	}
-	return fmt.Sprintf("%s * %s + i %% %d", panel, number(p.length*tile.RowPanel), tile.RowPanel)
+	return fmt.Sprintf("%s * %s + %s %% %d", panel, number(p.length*tile.RowPanel), row, tile.RowPanel)
 }
 
 // group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
@@ -614,11 +620,11 @@ func (p *product) calls() {
 func (p *product) run() {
 	p.Line("")
 	p.e.open(p.Text, p.number)
-	if p.c.Padded != nil {
-		p.Open("{")
-		p.Line("tapc_part part = {b, 0, 0, 0};")
-		p.parallel(fmt.Sprint(p.padRows()), "pad")
-		p.Close()
+	switch {
+	case p.c.Gathered:
+		p.before(p.rowTasks(), "rows")
+	case p.c.Padded != nil:
+		p.before(p.padRows(), "pad")
 	}
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
@@ -640,6 +646,14 @@ func (p *product) run() {
 	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task")
 	p.Close()
 	p.Close()
+	p.Close()
+}
+
+// before writes what threads do before anything is packed or multiplied.
+func (p *product) before(n int64, function string) {
+	p.Open("{")
+	p.Line("tapc_part part = {b, 0, 0, 0};")
+	p.parallel(fmt.Sprint(n), function)
 	p.Close()
 }
 

@@ -19,7 +19,7 @@ func TestProducts(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		batch, m, k, n int
-		turned         bool // the right operand's columns are not neighbours
+		turned         bool // the right operand's columns are not neighbours, or of several the left one's fold
 		has, hasNot    string
 	}{
 		{"in place", 1, 3, 40, 70, false, "", "_panel("},
@@ -31,6 +31,10 @@ func TestProducts(t *testing.T) {
 		{"panels turned", 1, 26, 133, 50, true, "turned", "totals"},
 		{"panels turned, block by block", 1, 26, 801, 50, true, "turned", "totals"},
 		{"batch", 5, 29, 70, 33, false, "_panel(", "totals"},
+		{"rows in panels", 2, 61, 133, 70, true, "_rows(", "totals"},
+		{"rows in panels, block by block", 3, 37, 801, 130, true, "_rows(", "totals"},
+		{"rows for few columns", 2, 61, 133, 50, true, "", "_rows("},
+		{"few rows", 3, 11, 133, 70, true, "", "_rows("},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := products(c.batch, c.m, c.k, c.n, c.turned)
@@ -48,8 +52,12 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// products is a product of batches of matrices, or of two whose right one is stored by columns.
+// products is a product of batches of matrices, of two whose right one is stored by columns, or of batches whose left ones are.
 func products(batch, m, k, n int, turned bool) string {
+	if turned && batch > 1 {
+		return fmt.Sprintf("%%x = tensor float32 [0:%d, 0:%d, 0:%d]\n%%t = tensor float32 [0:%d, 0:%d, 0:%d]\n%%w = tensor float32 [0:%d, 0:%d, 0:%d]\n%%y = tensor float32 [0:%d, 0:%d, 0:%d]\n"+
+			"operation op:permute {perm: [0, 2, 1]} (tensor: %%x) -> (result: %%t)\noperation op:matmul (X: %%t, Y: %%w) -> (Z: %%y)\n", batch, k, m, batch, m, k, batch, k, n, batch, m, n)
+	}
 	if turned {
 		return fmt.Sprintf("%%x = tensor float32 [0:%d, 0:%d]\n%%w = tensor float32 [0:%d, 0:%d]\n%%y = tensor float32 [0:%d, 0:%d]\n"+
 			"operation op:gemm {transpose_b: true} (A: %%x, B: %%w) -> (Y: %%y)\n", m, k, n, k, m, n)

@@ -139,7 +139,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 		}
 	}
 	if depth > 0 {
-		if !p.c.Fixed {
+		if !p.c.Paneled() {
 			p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
 		}
 		if p.form == direct {
@@ -148,7 +148,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 	}
 	names := [2]string{"a", "w"}
 	if depth > 0 {
-		if !p.c.Fixed {
+		if !p.c.Paneled() {
 			names[0] = "ak"
 		}
 		if p.form == direct {
@@ -204,11 +204,11 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
 	step := p.panel
 	leftStep, rowStep := int64(0), p.c.Row.Step(left)
-	if p.c.Fixed {
+	if p.c.Paneled() {
 		leftStep, rowStep = tile.RowPanel, 1
 	}
 	if n := len(p.c.Fold); n > 0 {
-		if !p.c.Fixed {
+		if !p.c.Paneled() {
 			leftStep = p.c.Fold[n-1].Step(left)
 		}
 		if p.form == direct {

@@ -9,6 +9,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -206,7 +207,7 @@ func (r *run) schedule(steps []ir.NodeID) error {
 	return nil
 }
 
-// buffers gives every buffer its bytes. Inputs, outputs and constants are the tensors' own.
+// buffers gives every buffer its bytes. Inputs and outputs are the tensors' own, and constants are where they are row-major.
 func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 	mem := map[ir.NodeID][]byte{}
 	arenas := map[ir.NodeID][]byte{}
@@ -221,6 +222,9 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 				return nil, err
 			}
 			mem[n.ID] = data
+			if b.Space == schedule.Constant {
+				mem[n.ID] = arranged(b, data)
+			}
 			continue
 		}
 		if b.Offset < 0 || b.Bytes < 0 || b.Offset+b.Bytes > maxBytes {
@@ -236,6 +240,28 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 		}
 	}
 	return mem, nil
+}
+
+// arranged gives the bytes of a constant in the order in which its buffer has them.
+func arranged(b *schedule.Buffer, data []byte) []byte {
+	from := rowMajor(b.Range)
+	n, err := b.Range.Size()
+	if err != nil || n == 0 || slices.Equal(from, b.Strides) || int64(len(data)) != b.Bytes || b.Bytes%n != 0 {
+		return data
+	}
+	size, out := b.Bytes/n, make([]byte, b.Bytes)
+	shape := b.Range.Shape()
+	for i := range n {
+		to := int64(0)
+		for d := range shape {
+			to += i / from[d] % shape[d] * b.Strides[d]
+		}
+		if to < 0 || to >= n {
+			return data
+		}
+		copy(out[to*size:][:size], data[i*size:])
+	}
+	return out
 }
 
 func (r *run) kernel(k *schedule.Kernel, mem map[ir.NodeID][]byte) error {

@@ -9,8 +9,9 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// forward lets the products that read a copy read what was copied, where it stands, and drops the copy: the heads of an attention are
-// parts of the rows that one product writes.
+// forward lets the kernels that read a copy read what was copied, where it stands, and drops the copy: the heads of an attention are
+// parts of the rows that one product writes, and images come with their channels innermost. That must not cost vectors: products put
+// what they multiply in order themselves, and other kernels must read neighbours where they write neighbours.
 func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
 	at, load := placesOf(k)
 	if load == nil || len(at) > 0 {
@@ -20,7 +21,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 	from, _ := body[*schedule.Buffer](f.g, in.Buffer)
 	to, ok := body[*schedule.Buffer](f.g, out.Buffer)
 	written, err := reach(k, int(k.Statements[0].Store))
-	if !ok || from == nil || from.Space != schedule.Arena || to.Space != schedule.Arena || err != nil || !written.Equal(to.Range) ||
+	if !ok || from == nil || from.Space != schedule.Arena && from.Space != schedule.Input || to.Space != schedule.Arena || err != nil || !written.Equal(to.Range) ||
 		from.DType != to.DType {
 		return false
 	}
@@ -43,9 +44,8 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 			if o.Buffer != out.Buffer {
 				continue
 			}
-			read, err := reach(c, i)
 			through := compose(in.Access, compose(back, o.Access))
-			if err != nil || o.Mode != schedule.Read || !written.Contains(read) || !factor(c, i) || !neighbours(from, through) {
+			if o.Mode != schedule.Read || !(factor(c, i) && neighbours(from, through)) && !f.alongside(c, from, through) {
 				return false
 			}
 			uses = append(uses, use{c, i, through})
@@ -149,9 +149,14 @@ func factor(k *schedule.Kernel, operand int) bool {
 	factors, all := 0, 0
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			loads := func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }
+			loads := func(e *scalar.Expr) bool {
+				if e.Op == scalar.Where && e.Args[2].Op == scalar.Const { // inside the borders of an image
+					e = e.Args[1]
+				}
+				return e.Op == scalar.Load && e.Ref == operand
+			}
 			switch {
-			case loads(e):
+			case e.Op == scalar.Load && e.Ref == operand:
 				all++
 			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul:
 				for _, a := range e.Args[0].Args {
@@ -166,14 +171,41 @@ func factor(k *schedule.Kernel, operand int) bool {
 	return factors > 0 && factors == all
 }
 
+// alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes
+// neighbours.
+func (f *fuser) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
+	found := false
+	for _, o := range k.Operands {
+		to, ok := body[*schedule.Buffer](f.g, o.Buffer)
+		if o.Mode == schedule.Read || !ok {
+			continue
+		}
+		for l := range k.Loops {
+			if k.Loops[l].Extent() == 1 || step(to, o.Access, l) != 1 {
+				continue
+			}
+			if s := step(b, a, l); s != 0 && s != 1 {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+// step is how far an access moves in memory from one value of a loop to the next, in elements.
+func step(b *schedule.Buffer, a zspace.AffineMap, loop int) int64 {
+	n := int64(0)
+	for d, row := range a.Projection {
+		n += row[loop] * b.Strides[d]
+	}
+	return n
+}
+
 // neighbours says whether some loop moves an access from one element to the next in memory, so that a product can read vectors.
 func neighbours(b *schedule.Buffer, a zspace.AffineMap) bool {
 	for l := range a.Projection[0] {
-		step := int64(0)
-		for d, row := range a.Projection {
-			step += row[l] * b.Strides[d]
-		}
-		if step == 1 {
+		if step(b, a, l) == 1 {
 			return true
 		}
 	}

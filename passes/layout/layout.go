@@ -1,8 +1,9 @@
-// Package layout is the pass that chooses the order in which the elements of arena buffers stand in memory.
+// Package layout is the pass that chooses the order in which the elements of arena buffers and constants stand in memory.
 //
 // Buffers between convolutions hold their channels innermost, so that vectors of channels are read and written in one piece
 // whatever the windows, strides and pads are. The choice is made once for all buffers that kernels connect dimension by
-// dimension, so nothing is copied from one order to another between them. Other buffers stay row-major. Rows that would stand a
+// dimension, so nothing is copied from one order to another between them. Other buffers stay row-major, and so do
+// constants, but for those that kernels read vectors of along another dimension. Rows that would stand a
 // multiple of 4 KiB apart have a line of the cache between them. Values do not change.
 // Read next: passes/tile.
 package layout
@@ -43,7 +44,7 @@ func Run(g *ir.Graph) int {
 			changed++
 		}
 	}
-	return changed + c.spread()
+	return changed + c.constants() + c.spread()
 }
 
 // grown is a buffer that got larger: where it ended, and by how much what begins there or later has to move.

@@ -29,6 +29,7 @@ type Contraction struct {
 type Source struct {
 	Padded   *Padded // the left operand's copy with zeros around, or nil
 	Fixed    bool    // the left operand is constant: it is put in panels of RowPanel rows when the program is built
+	Gathered bool    // the left operand stands so that the fold jumps through memory: it is put in such panels before it is multiplied
 	Direct   bool    // the right operand is used so rarely that it is read where it stands, not copied in order first
 	Prepared bool    // the right operand is constant: it is put in panels when the program is built
 	Window   *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
@@ -72,13 +73,55 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, buffers, free, body.Args[0], body.Args[1]) {
 		return nil, false
 	}
-	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant && c.Padded == nil
-	c.Prepared = buffers[k.Operands[c.Right].Buffer].Space == schedule.Constant && c.Window == nil
+	c.Fixed = still(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
+	c.Gathered = !c.Fixed && c.Padded == nil && c.jumps()
+	c.Prepared = still(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
 	if c.Prepared {
 		c.mergeFold(k)
 	}
 	c.Direct = c.Window == nil && !c.Prepared && c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
 	return c, true
+}
+
+// still says whether a buffer is a constant whose elements stand in row-major order, from which panels are made when the program is
+// built.
+func still(b *schedule.Buffer) bool {
+	step, shape := int64(1), b.Range.Shape()
+	for d := len(shape) - 1; d >= 0; d-- {
+		if shape[d] != 1 && b.Strides[d] != step {
+			return false
+		}
+		step *= max(1, shape[d])
+	}
+	return b.Space == schedule.Constant
+}
+
+// Paneled says whether the left operand stands in panels of RowPanel rows.
+func (c *Contraction) Paneled() bool { return c.Fixed || c.Gathered }
+
+const (
+	jumpBytes   = 64       // between neighbours of the fold: each is in a line of its own
+	gatherBytes = 256      // of columns from which a copy of the rows pays
+	maxGathered = 32 << 20 // bytes of such a copy
+)
+
+// jumps says whether a copy of the left operand in panels pays: neighbours along the fold are in lines of their own, so that rows
+// would be fetched, line by line, for every few columns anew.
+func (c *Contraction) jumps() bool {
+	size, left := int64(c.Sum.Type.Size()), c.Views[c.Left]
+	if len(c.Fold) == 0 || abs(c.Fold[len(c.Fold)-1].Step(left))*size < jumpBytes || c.Row.Extent < RowPanel || c.Col.Extent*size < gatherBytes {
+		return false
+	}
+	bytes := saturatingProduct(roundUp(c.Row.Extent, RowPanel), size)
+	for _, d := range c.Fold {
+		bytes = saturatingProduct(bytes, d.Extent)
+	}
+	for _, d := range c.Batch {
+		if d.Step(left) != 0 {
+			bytes = saturatingProduct(bytes, d.Extent)
+		}
+	}
+	return bytes <= maxGathered
 }
 
 // directUses is how often each element of a right operand must be used for a copy to pay.

@@ -23,8 +23,8 @@ const (
 	maxSums      = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
-// RowPanel is how many rows of a constant left operand stand side by side: the same for every processor, so that a program that is
-// built for several holds it once.
+// RowPanel is how many rows of a left operand in panels stand side by side: the same for every processor, so that a program that is
+// built for several holds a constant one once.
 const RowPanel = 12
 
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
@@ -36,15 +36,15 @@ func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
 // multiply-adds and two loads in a cycle and has results after four; columns of a fold that is so long that they come from the
 // second cache take longer.
-// A tile has at most some number of rows. A constant left operand stands in panels of rows, which tiles share out evenly.
-func (t Target) registerTile(rows, cols, lanes, fold, most int64, fixed bool) RegisterTile {
+// A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
+func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
 	for v := int64(1); v <= maxVectors; v++ {
 		for r := int64(1); r <= most && r <= rows; r++ {
 			if r*v+v+spare > t.Registers {
 				break
 			}
-			if fixed && RowPanel%r != 0 {
+			if paneled && RowPanel%r != 0 {
 				continue
 			}
 			c, x := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, fold)), RegisterTile{r, v}
@@ -131,14 +131,14 @@ func (t Target) plan(c *Contraction) productPlan {
 		p.length *= d.Extent
 	}
 	most := int64(maxRows)
-	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Fixed && step != 0 && step%pageBytes == 0 {
+	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Paneled() && step != 0 && step%pageBytes == 0 {
 		most = pagedRows
 	}
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
 	kept := t.keptColumns(c, size)
-	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Fixed)
+	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Paneled())
 	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
 	p.cols = min(roundUp(c.Col.Extent, width), roundDown(kept, width))
