@@ -144,6 +144,9 @@ func (n *narrow) imageLine(l narrowLayout) string {
 			lanes, lanes, u16, n.e.v.toBF16(lanes), u32, u16)
 	case !l.isBytes():
 		kept = "uint16_t"
+	default:
+		u8 := n.e.v.typ(scalar.UInt8, 16)
+		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.flip())
 	}
 	name := fmt.Sprintf("tapc_image_line_%s_%d", elementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
@@ -159,15 +162,17 @@ func (n *narrow) imageTurn(l narrowLayout) string {
 		kept, d = "uint16_t", scalar.UInt16
 	}
 	stored, line := n.e.w.Stored(l.from), n.imageLine(l)
-	square := n.e.v.turn(d, 16, "square", "16", "to + x * values + y", "values")
+	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
+		n.e.v.turn(d, 16, "square", "16", "to + x * values + y", "values"))
+	if l.from != scalar.Float32 && l.flip() == 0 {
+		rows = n.e.v.turn(d, 16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
+	}
 	name := fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {
   for (int64_t x = 0; x < places; x += 16) {
     for (int64_t y = 0; y < values; y += 16) {
       const int64_t across = places - x < 16 ? places - x : 16, down = values - y < 16 ? values - y : 16;
       if (across == 16 && down == 16) {
-        %s square[256];
-        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);
         %s;
         continue;
       }
@@ -176,6 +181,6 @@ func (n *narrow) imageTurn(l narrowLayout) string {
     }
   }
 }
-`, name, stored, kept, kept, line, square, n.imageOne(l, "from[(y + v) * step + x + u]")))
+`, name, stored, kept, rows, n.imageOne(l, "from[(y + v) * step + x + u]")))
 	return name
 }

@@ -76,7 +76,11 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 		steps = append(steps, f.first)
 	}
 	if f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) { // what --shard names must still be there
-		steps = append(steps, "fix(simplify,cse,dce)")
+		simplify := "simplify"
+		if f.math.fast {
+			simplify = "simplify{fast-math=true}"
+		}
+		steps = append(steps, "fix("+simplify+",cse,dce)")
 	}
 	if last >= pipeline.ApplicationExpression {
 		for _, at := range f.shards {

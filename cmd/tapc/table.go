@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/apply"
@@ -18,7 +13,6 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/tile"
@@ -46,10 +40,7 @@ func passes() *pipeline.Table { return passesOver(kernels.Builtin()) }
 
 // passesOver lists the passes for graphs that use the kernels of a library.
 func passesOver(lib *kernels.Library) *pipeline.Table {
-	return &pipeline.Table{Passes: []pipeline.Pass{
-		rewrites(lib, "simplify", "Simplify by algebra, composition of selectors and constant folding.", simplify.Rules, simplifyAll),
-		rewrites(lib, "cse", "Make equal operations one.", nil, simplify.CSE),
-		rewrites(lib, "dce", "Remove what no observed value needs.", nil, simplify.DCE),
+	return &pipeline.Table{Passes: append(simplify.Passes(lib),
 		bind.Pass(),
 		shard.Pass(lib),
 		apply.Pass(),
@@ -59,39 +50,7 @@ func passesOver(lib *kernels.Library) *pipeline.Table {
 		tile.Pass(),
 		plan.Pass(),
 		pipeline.Verify(),
-	}}
-}
-
-func simplifyAll(ctx context.Context, g *ir.Graph, o rewrite.Options) (rewrite.Stats, error) {
-	return simplify.Run(ctx, g, nil, o)
-}
-
-// rewrites makes the row of a pass that is a run of the rewrite driver. Without rules, it has one of its own name.
-func rewrites(lib *kernels.Library, name, doc string, rules func() []rewrite.Rule,
-	run func(context.Context, *ir.Graph, rewrite.Options) (rewrite.Stats, error)) pipeline.Pass {
-	return pipeline.Pass{Name: name, Doc: doc, Upto: pipeline.ApplicationExpression, Options: []pipeline.Option{pipeline.FuelOption},
-		Rules: func() []string {
-			if rules == nil {
-				return []string{name}
-			}
-			var names []string
-			for _, r := range rules() {
-				names = append(names, r.Name)
-			}
-			return names
-		},
-		Run: func(ctx context.Context, p *pipeline.Context) error {
-			opt := p.Rewrites()
-			opt.Library = lib
-			stats, err := run(ctx, p.Graph, opt)
-			p.Count("operations removed", stats.Removed)
-			p.Count("matches refused", stats.Refused)
-			var cycle *rewrite.CycleError
-			if errors.As(err, &cycle) {
-				return diag.Fault("%w", err) // the rules' fault
-			}
-			return err
-		}}
+	)}
 }
 
 // commands lists the commands in the order of the help text.

@@ -34,10 +34,11 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	f.index()
 	joined := 0
-	for _, folding := range []bool{false, true} { // what is worked out for what goes on with a sum becomes part of it before the sum does
+	behind := f.behindFolds(steps)
+	for _, late := range []bool{false, true} { // what is worked out for what goes on with a sum becomes part of it before the sum does
 		for _, id := range steps {
 			k, ok := body[*schedule.Kernel](g, id)
-			if !ok || folds(k, anyLoop) != folding {
+			if !ok || behind[id] != late {
 				continue
 			}
 			if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
@@ -54,6 +55,29 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	f.mendOrder()
 	f.dropBuffers()
 	return joined, nil
+}
+
+// behindFolds gives the kernels that fold, and those that may become part of one: that alone read what such a kernel gives.
+func (f *fuser) behindFolds(steps []ir.NodeID) map[ir.NodeID]bool {
+	out, writer := map[ir.NodeID]bool{}, map[ir.NodeID]ir.NodeID{}
+	for _, id := range steps {
+		k, ok := body[*schedule.Kernel](f.g, id)
+		if !ok {
+			continue
+		}
+		out[id] = folds(k, anyLoop)
+		for _, o := range k.Operands {
+			if w, ok := writer[o.Buffer]; ok && o.Mode == schedule.Read && out[w] && len(f.readers[o.Buffer]) == 1 {
+				out[id] = true
+			}
+		}
+		for _, o := range k.Operands {
+			if o.Mode == schedule.Write {
+				writer[o.Buffer] = id
+			}
+		}
+	}
+	return out
 }
 
 func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {

@@ -50,7 +50,7 @@ func FindNarrow(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Na
 	if len(free)+len(c.Sum.Over) < countWide(k) {
 		return nil, false
 	}
-	for _, form := range []func(*schedule.Kernel, map[ir.NodeID]*schedule.Buffer, []int64, narrowFactor, narrowFactor) bool{n.inPlace, n.plain, n.copied} {
+	for _, form := range []func(*schedule.Kernel, map[ir.NodeID]*schedule.Buffer, []int64, narrowFactor, narrowFactor) bool{n.inPlace, n.turned, n.plain, n.copied} {
 		whole := *c
 		if form(k, buffers, free, x, y) {
 			return n, true

@@ -85,8 +85,15 @@ func (n *Narrow) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 	if !ok {
 		return false
 	}
-	n.Padded, n.Views[x.ref] = p, view
+	n.Padded, n.Views = p, slices.Clone(n.Views)
+	n.Views[x.ref] = view
 	return n.standingRoles(k, free, x.ref, y.ref)
+}
+
+// turned recognises what copied does if the results are neighbours along the rows: turning the sums costs less than copying what the
+// rows are of in groups, with the fold in steps.
+func (n *Narrow) turned(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, x, y narrowFactor) bool {
+	return n.copied(k, buffers, free, x, y) && n.Standing.Turned
 }
 
 // uniformZero says whether the left operand's zero point is one number.

@@ -1,0 +1,174 @@
+package simplify
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// integerProducts lets convolutions and matrix products of dequantized bytes sum integers. The sums are exact, where the floats' were
+// rounded term by term: values change within the rounding of the float sums, and what is quantized behind them by one step where they
+// stood near its middle. So it is one of the rules that only fast math may use.
+var integerProducts = rewrite.Rule{
+	Name: "integer-products", Source: "Go", Needs: []string{"dequantize"}, Roots: []string{"conv", "matmul"},
+	Text: "With fast math, a convolution or matrix product of dequantized bytes with dequantized constant bytes becomes one of the bytes, in int32, times both scales: " +
+		"if the first has one scale and the second one for all or one for each filter or column, and sums of so many products stay below 2^31.",
+	Because: "Σ (a - x)·s · (b - y)·t = s·t · Σ (a - x)·(b - y), where the integers' sum is exact and the floats' are rounded",
+	Match:   multiplyIntegers,
+}
+
+// mostTerms is how many products of bytes less their zero points an int32 sum has room for.
+const mostTerms = (1<<31 - 1) / (255 * 255)
+
+// dequantized is a factor: bytes, their scale, and their zero point or none.
+type dequantized struct {
+	bytes, scale ir.Selection
+	zero         *ir.Selection
+	from         ir.NodeID
+}
+
+func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
+	out, ok := s.Result()
+	if !ok || s.Type(out) != scalar.Float32 || s.Decl() == nil {
+		return rewrite.Result{}, false
+	}
+	product := s.Kernel() == "matmul"
+	left, right, axis := "X", "W", 0 // axis is what a scale for each filter or column follows
+	integer := rewrite.Op{Kernel: s.Name("conv_integer"), Params: s.Op.Params}
+	if product {
+		left, right = "X", "Y"
+		integer.Kernel = s.Name("matmul_integer")
+	}
+	a, okA := dequantizedInput(s, left)
+	b, okB := dequantizedInput(s, right)
+	if !okA || !okB || !isConstant(s, b.bytes) || one(a.scale) != 1 || a.zero != nil && one(*a.zero) != 1 {
+		return rewrite.Result{}, false
+	}
+	shape := b.bytes.Range().Shape()
+	at := 1 // of the result
+	terms := int64(1)
+	if product {
+		if len(shape) != 2 {
+			return rewrite.Result{}, false
+		}
+		axis, at, terms = 1, out.Range().Rank()-1, shape[0]
+	} else {
+		for _, n := range shape[1:] {
+			terms *= n
+		}
+	}
+	if terms > mostTerms || !alongAxis(b.scale, shape, axis) || b.zero != nil && !alongAxis(*b.zero, shape, axis) {
+		return rewrite.Result{}, false
+	}
+	m := maker{s: s, out: out}
+	zero := func(z *ir.Selection, shape ...int64) []rewrite.Operand {
+		return []rewrite.Operand{m.reshaped(*z, shape)}
+	}
+	names := map[bool][4]string{false: {"W", "X", "w_zero", "x_zero"}, true: {"A", "B", "a_zero", "b_zero"}}[product]
+	if product {
+		integer.Inputs = []rewrite.Input{{Port: names[0], Args: []rewrite.Operand{{Sel: a.bytes}}}, {Port: names[1], Args: []rewrite.Operand{{Sel: b.bytes}}}}
+		if a.zero != nil {
+			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[2], Args: zero(a.zero)})
+		}
+		if b.zero != nil {
+			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[3], Args: zero(b.zero, one(*b.zero))})
+		}
+	} else {
+		integer.Inputs = []rewrite.Input{{Port: names[0], Args: []rewrite.Operand{{Sel: b.bytes}}}, {Port: names[1], Args: []rewrite.Operand{{Sel: a.bytes}}}}
+		if b.zero != nil {
+			if one(*b.zero) != shape[0] {
+				return rewrite.Result{}, false
+			}
+			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[2], Args: zero(b.zero, shape[0])})
+		}
+		if a.zero != nil {
+			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[3], Args: zero(a.zero)})
+		}
+	}
+	integer.Outputs = []rewrite.Output{{Port: "Y", DType: scalar.Int32.String(), Range: out.Range()}}
+	each := slices.Repeat([]int64{1}, out.Range().Rank())
+	each[at] = one(b.scale)
+	scale := m.op("mul", m.rangeOf(each), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{m.reshaped(a.scale, nil), m.reshaped(b.scale, each)}})
+	real := m.op("cast", out.Range(), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{{New: &integer}}})
+	real.New.Params = ir.Attrs{{Name: "dtype", Value: ir.StringAttr(scalar.Float32.String())}}
+	y := m.op("mul", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{real, scale}})
+	if bias := s.Op.Inputs.Get("B"); bias != nil && !product {
+		each[at] = shape[0]
+		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, m.reshaped(bias.Sel[0], each)}})
+	}
+	return rewrite.One(y, a.from, b.from), true
+}
+
+// dequantizedInput reads an input that is dequantized bytes.
+func dequantizedInput(s *rewrite.Site, port string) (dequantized, bool) {
+	p := s.Op.Inputs.Get(port)
+	if p == nil || len(p.Sel) != 1 {
+		return dequantized{}, false
+	}
+	d, ok := s.Def(p.Sel[0])
+	if !ok || d.Kernel != "dequantize" {
+		return dequantized{}, false
+	}
+	f := dequantized{bytes: d.Inputs.Get("tensor").Sel[0], scale: d.Inputs.Get("scale").Sel[0], from: d.Node.ID}
+	if z := d.Inputs.Get("zero_point"); z != nil {
+		f.zero = &z.Sel[0]
+	}
+	t := s.Type(f.bytes)
+	return f, (t == scalar.Int8 || t == scalar.UInt8) && s.Type(f.scale) == scalar.Float32
+}
+
+// isConstant says whether a constant gives a selection, as it is stored or moved.
+func isConstant(s *rewrite.Site, sel ir.Selection) bool {
+	d, ok := s.Def(ir.Select(sel.Tensor, s.Tensor(sel.Tensor).Range))
+	return ok && d.Kernel == "constant"
+}
+
+// one is the number of elements of a selection.
+func one(sel ir.Selection) int64 {
+	n, err := sel.Range().Size()
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// alongAxis says whether a scale or zero point has one element, or one for each index along an axis of what it is broadcast to.
+func alongAxis(sel ir.Selection, shape []int64, axis int) bool {
+	n := one(sel)
+	if n == 1 {
+		return true
+	}
+	own := sel.Range().Shape()
+	at := axis - len(shape) + len(own)
+	return n == shape[axis] && at >= 0 && at < len(own) && own[at] == n
+}
+
+// maker makes operations of float32 or of an operand's type.
+type maker struct {
+	s   *rewrite.Site
+	out ir.Selection
+}
+
+func (m maker) rangeOf(shape []int64) zspace.Range {
+	return zspace.Range{Start: make(zspace.Point, len(shape)), End: slices.Clone(zspace.Point(shape))}
+}
+
+func (m maker) op(kernel string, r zspace.Range, in ...rewrite.Input) rewrite.Operand {
+	return rewrite.Operand{New: &rewrite.Op{Kernel: m.s.Name(kernel), Inputs: in,
+		Outputs: []rewrite.Output{{Port: "result", DType: scalar.Float32.String(), Range: r}}}}
+}
+
+// reshaped gives a selection with another shape.
+func (m maker) reshaped(sel ir.Selection, shape []int64) rewrite.Operand {
+	if slices.Equal(sel.Range().Shape(), shape) {
+		return rewrite.Operand{Sel: sel}
+	}
+	o := m.op("reshape", m.rangeOf(shape), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{{Sel: sel}}})
+	o.New.Outputs[0].DType = tensorops.TensorOf(m.s.Graph, sel.Tensor).DType
+	o.New.Params = ir.Attrs{{Name: "shape", Value: ir.IntsAttr(shape...)}}
+	return o
+}
