@@ -237,7 +237,7 @@ func checkFaults(t *testing.T, b bench) {
 
 // Without a driver the loader ends the program before it begins; it must say what is missing.
 func TestNoDriver(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, "-race") // as above, so that go has it built already
 	cmd := exec.CommandContext(t.Context(), b.program, "devices")
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH=")
 	out, err := cmd.CombinedOutput()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,17 +29,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func source(t *testing.T, file string) string {
+// right are the texts of kernels that are right. Tests share one program of all of them.
+const right = "handoff.cu matmul.cu reduce.cu saxpy.cu softmax.cu"
+
+// source gives the text of files of testdata, one after the other.
+func source(t *testing.T, files string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
+	var all []byte
+	for _, file := range strings.Fields(files) {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text...)
 	}
-	return string(text)
+	return string(all)
 }
 
-// program compiles a file of testdata, once for all tests.
-func program(t *testing.T, file string, opts Options) *Program {
+// program compiles files of testdata, once for all tests.
+func program(t *testing.T, files string, opts Options) *Program {
 	t.Helper()
 	if _, err := HostCompiler(); err != nil {
 		t.Skip(err)
@@ -46,7 +55,7 @@ func program(t *testing.T, file string, opts Options) *Program {
 	if testing.Short() && opts.Check != None {
 		t.Skip("programs with sanitizers are slow to build")
 	}
-	key := file + opts.Check.String()
+	key := files + opts.Check.String()
 	for _, d := range opts.Defines {
 		key += " " + d
 	}
@@ -55,7 +64,7 @@ func program(t *testing.T, file string, opts Options) *Program {
 	if p := compiled.programs[key]; p != nil {
 		return p
 	}
-	p, err := Compile(context.Background(), source(t, file), opts)
+	p, err := Compile(context.Background(), source(t, files), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +111,7 @@ func near(t *testing.T, what string, got, want []float32, tolerance float64) {
 var seeds = []uint64{0, 1, 2, 77}
 
 func TestSaxpy(t *testing.T) {
-	p := program(t, "saxpy.cu", Options{})
+	p := program(t, right, Options{})
 	for _, n := range []int{1, 3, 4, 511, 512, 513, 5000} {
 		x, y := random(n, 1), random(n, 2)
 		want := make([]float32, n)
@@ -140,7 +149,7 @@ func matmul(t *testing.T, p *Program, seed uint64, m, n, k int) (got, want []flo
 }
 
 func TestMatmul(t *testing.T) {
-	p := program(t, "matmul.cu", Options{})
+	p := program(t, right, Options{})
 	for _, size := range [][3]int{{1, 1, 1}, {16, 16, 16}, {17, 33, 50}, {64, 48, 80}} {
 		for _, seed := range seeds {
 			got, want := matmul(t, p, seed, size[0], size[1], size[2])
@@ -168,7 +177,7 @@ func TestMissingBarrierShowsUp(t *testing.T) {
 }
 
 func TestReduce(t *testing.T) {
-	p := program(t, "reduce.cu", Options{})
+	p := program(t, right, Options{})
 	x := random(10000, 5)
 	sum, above := 0.0, uint32(0)
 	for _, v := range x {
@@ -189,7 +198,7 @@ func TestReduce(t *testing.T) {
 }
 
 func TestSoftmax(t *testing.T) {
-	p := program(t, "softmax.cu", Options{})
+	p := program(t, right, Options{})
 	const rows, columns = 5, 300
 	x := random(rows*columns, 6)
 	want := make([]float32, len(x))

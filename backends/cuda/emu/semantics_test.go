@@ -13,7 +13,7 @@ import (
 )
 
 func TestHandoff(t *testing.T) {
-	p := program(t, "handoff.cu", Options{})
+	p := program(t, right, Options{})
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", make([]byte, 4*100)}}
 		run(t, p, seed, buffers, launch("handoff", 1, 100, 0, plan.At("x", 0)))
@@ -26,7 +26,7 @@ func TestHandoff(t *testing.T) {
 }
 
 func TestVotes(t *testing.T) {
-	p := program(t, "handoff.cu", Options{})
+	p := program(t, right, Options{})
 	for _, seed := range seeds {
 		buffers := []Buffer{{"x", make([]byte, 4*64*12)}}
 		run(t, p, seed, buffers, launch("votes", 1, 64, 0, plan.At("x", 0)))
@@ -153,7 +153,7 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func TestLaunchBounds(t *testing.T) {
-	p := program(t, "saxpy.cu", Options{})
+	p := program(t, right, Options{})
 	buffers := []Buffer{{"x", make([]byte, 4)}}
 	l := launch("saxpy", 1, 256, 0, plan.I32(1), plan.F32(1), plan.At("x", 0), plan.At("x", 0))
 	_, err := p.Run(t.Context(), buffers, []plan.Launch{l}, Settings{})

@@ -147,15 +147,13 @@ func TestPrinting(t *testing.T) {
 // The checks stay silent on kernels that are right.
 func TestChecksAcceptRightKernels(t *testing.T) {
 	for _, check := range []Check{Address, Undefined, Race} {
-		p := program(t, "matmul.cu", Options{Check: check})
+		p := program(t, right, Options{Check: check})
 		got, want := matmul(t, p, 3, 17, 33, 20)
 		near(t, check.String(), got, want, 1e-5)
 
-		p = program(t, "reduce.cu", Options{Check: check})
 		buffers := []Buffer{{"x", Bytes(random(1000, 1))}, {"sum", make([]byte, 4)}, {"above", make([]byte, 4)}}
 		run(t, p, 1, buffers, launch("reduce", 2, 256, 0, plan.At("x", 0), plan.At("sum", 0), plan.At("above", 0), plan.I64(1000), plan.F32(0)))
 
-		p = program(t, "softmax.cu", Options{Check: check})
 		buffers = []Buffer{{"x", Bytes(random(200, 1))}, {"y", make([]byte, 800)}}
 		run(t, p, 1, buffers, launch("softmax", 2, 96, 400, plan.At("x", 0), plan.At("y", 0), plan.I32(100)))
 	}
