@@ -72,9 +72,15 @@ type program struct {
 	buffers map[ir.NodeID]*schedule.Buffer
 	slots   map[ir.NodeID]int
 	block   *block
-	arena   int64 // bytes that the plan needs
-	scratch int64 // bytes behind them that kernels need while they run
-	onStack int64 // bytes of the largest array that a kernel has on its stack
+	needs
+}
+
+// needs is the memory that a program's kernels need, in bytes.
+type needs struct {
+	arena   int64 // that the plan places
+	scratch int64 // behind the arena, while a kernel runs
+	thread  int64 // behind that for each thread, while a kernel runs
+	onStack int64 // of the largest array that a kernel has on its stack
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
@@ -102,27 +108,41 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 // scratchAt is where kernels have their scratch memory in the arena.
 func (p *program) scratchAt() int64 { return roundUp(p.arena, 4096) }
 
+// threadAt is where the threads have what they need for themselves, one behind the other.
+func (p *program) threadAt() int64 { return roundUp(p.scratchAt()+p.scratch, 4096) }
+
+// arenaBytes is what the arena takes with one thread.
 func (p *program) arenaBytes() int64 {
-	if p.scratch == 0 {
-		return p.arena
+	switch {
+	case p.thread > 0:
+		return p.threadAt() + p.thread
+	case p.scratch > 0:
+		return p.scratchAt() + p.scratch
 	}
-	return p.scratchAt() + p.scratch
+	return p.arena
 }
 
 // emitter writes the kernels for one target.
 type emitter struct {
 	*program
-	target      Target
-	linkage     string   // of the functions that carry out kernels
-	prefix      string   // of their names
-	places      []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
-	scratchSlot int
-	w           *cexpr.Writer
-	v           *vectors
-	used        []int          // slots that the kernel which is being written uses, in the order of its own table b
-	codes       []*code        // of the kernels
-	known       map[string]int // codes by their text
-	calls       map[int]call   // by step
+	target  Target
+	linkage string   // of the functions that carry out kernels
+	prefix  string   // of their names
+	places  []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	scratchSlots
+	w     *cexpr.Writer
+	v     *vectors
+	used  []int          // slots that the kernel which is being written uses, in the order of its own table b
+	codes []*code        // of the kernels
+	known map[string]int // codes by their text
+	calls map[int]call   // by step
+}
+
+// scratchSlots are the slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads. What a kernel
+// holds there for itself has a place in the kernel's own table.
+type scratchSlots struct {
+	scratchSlot, threadSlot int
+	held                    map[ir.NodeID]int
 }
 
 // code is a function that carries out kernels which differ only in their buffers.
@@ -183,7 +203,12 @@ func (e *emitter) raw(buffer ir.NodeID) {
 }
 
 // slot gives the place of a buffer's address in the table b of the kernel that is being written.
-func (e *emitter) slot(buffer ir.NodeID) int { return e.use(e.slots[buffer]) }
+func (e *emitter) slot(buffer ir.NodeID) int {
+	if at, ok := e.held[buffer]; ok {
+		return at
+	}
+	return e.use(e.slots[buffer])
+}
 
 // use gives the place in the kernel's table of what has a slot in the program's.
 func (e *emitter) use(slot int) int {
@@ -220,6 +245,17 @@ func (e *emitter) needScratch(bytes int64) int {
 	return e.use(e.scratchSlot)
 }
 
+// needThread makes sure of some bytes that each thread can use while a kernel runs, and gives the place in b of the address of the
+// first thread's; those of others follow it.
+func (e *emitter) needThread(bytes int64) int {
+	if e.threadSlot == 0 {
+		e.threadSlot = len(e.places)
+		e.places = append(e.places, "")
+	}
+	e.thread = max(e.thread, bytes)
+	return e.use(e.threadSlot)
+}
+
 // kernel writes what one step carries out: as a contraction or as rows of vectors if it is of that kind, else as loops over its
 // statements. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
@@ -233,6 +269,8 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 		text = w.write()
 	} else if p := newProduct(e, number, k); p != nil {
 		text = p.write()
+	} else if c := newChain(e, number, k); c != nil {
+		text = c.write()
 	} else if s := newStaged(k, number, e); s != nil {
 		text = s.write()
 	} else if r := newRows(e, number, k); r != nil {
@@ -313,6 +351,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	}
 	for slot, place := range e.places {
 		what := "panels, or scratch memory"
+		if e.threadSlot > 0 && slot == e.threadSlot {
+			place = fmt.Sprintf("(char *)arena + %d", e.threadAt())
+		}
 		if slot < len(e.order) {
 			id := e.order[slot]
 			what = cnest.Clip(e.g.Name(id))

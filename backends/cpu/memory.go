@@ -18,7 +18,7 @@ const (
 func (e *emitter) stack(bytes int64) { e.onStack = max(e.onStack, bytes) }
 
 // threadBytes is what a thread besides the first has in memory at most.
-func (p *program) threadBytes() int64 { return stackBytes + p.onStack }
+func (p *program) threadBytes() int64 { return stackBytes + p.onStack + inMemory(p.thread) }
 
 // peakBytes is what a program that runs on one thread has in memory at most. Inputs are read before anything is written to the
 // arena and the outputs; a packed one is there twice more while it is unpacked. (An archive's table of contents comes on top.)

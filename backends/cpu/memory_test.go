@@ -123,7 +123,7 @@ func TestPeakMemory(t *testing.T) {
 	packed := filepath.Join(dir, "x.npz")
 	writePacked(t, packed, 4<<20)
 	for _, c := range []struct{ name, graph, input string }{
-		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"large", large, ""}, {"packed", large, packed}, {"small", tensorText("x", 1) + tensorText("y", 1) +
+		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"blocks", attentionSize{1, 4, 700, 3000, 64, 64}.kernel(""), ""}, {"large", large, ""}, {"packed", large, packed}, {"small", tensorText("x", 1) + tensorText("y", 1) +
 			"%e = operation op:exp (tensor: %x) -> (result: %y)\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

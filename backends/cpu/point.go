@@ -238,11 +238,14 @@ func vectorBounds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, as
 // pointers declares the pointers of some operands.
 func pointers(t *cnest.Text, e *emitter, k *schedule.Kernel, operands []int) {
 	for _, i := range operands {
-		o, constant := k.Operands[i], ""
+		o, constant, alone := k.Operands[i], "", "restrict "
 		if o.Mode == schedule.Read {
 			constant = "const "
 			e.raw(o.Buffer)
 		}
-		t.Line("%s%s *restrict p%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), i, e.slot(o.Buffer), o.Name)
+		if _, ok := e.held[o.Buffer]; ok { // results may take the place of what they are made of
+			alone = ""
+		}
+		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), alone, i, e.slot(o.Buffer), o.Name)
 	}
 }

@@ -123,6 +123,18 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	if !ok {
 		return nil
 	}
+	p := productOf(e, number, k, c)
+	if p != nil {
+		p.chooseForm()
+		if c.Fixed {
+			p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
+		}
+	}
+	return p
+}
+
+// productOf prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
+func productOf(e *emitter, number int, k *schedule.Kernel, c *tile.Contraction) *product {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -135,6 +147,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	}
 	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
 		sizes: sizes{length: 1, outer: 1, inner: 1}}
+	var ok bool
 	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {
 		return nil
 	}
@@ -146,10 +159,6 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 		p.length *= d.Extent
 	}
 	p.sortBatch()
-	p.chooseForm()
-	if c.Fixed {
-		p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
-	}
 	return p
 }
 
@@ -253,6 +262,14 @@ func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
 
 // write writes the whole kernel.
 func (p *product) write() string {
+	p.functions()
+	p.task()
+	p.run()
+	return p.String()
+}
+
+// functions writes what tasks call: the multiplication of tiles, and the packing of operands.
+func (p *product) functions() {
 	p.finish(false)
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
@@ -278,9 +295,6 @@ func (p *product) write() string {
 	case p.c.Padded != nil:
 		p.padTask()
 	}
-	p.task()
-	p.run()
-	return p.String()
 }
 
 // places gives the axes of the kernel's results.

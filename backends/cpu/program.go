@@ -55,7 +55,7 @@ func (p *program) main(out *strings.Builder, run string) error {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), p.peakBytes(),
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), p.thread, p.peakBytes(),
 		p.threadBytes(), p.block.bytes, run)
 	return nil
 }

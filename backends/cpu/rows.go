@@ -74,6 +74,11 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 			return nil
 		}
 	}
+	return rowsOf(e, number, k, found)
+}
+
+// rowsOf prepares a kernel that is recognised.
+func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows {
 	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
 		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {

@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -58,6 +59,7 @@ type nest struct {
 	cursors []int64  // element of each view, then of each step's local values, at the present point
 	moves   [][]move // by loop: what changes with it
 	locals  []values // by step
+	shared  []int    // loops that all steps run along together
 	stores  int64
 	fault   error
 }
@@ -80,20 +82,72 @@ func (n *nest) run() error {
 	if err := n.start(); err != nil {
 		return err
 	}
+	do, over := make([]func(), len(n.steps)), make([][]int, len(n.steps))
 	for i, s := range n.steps {
-		if err := n.ctx.Err(); err != nil {
-			return err
-		}
+		over[i] = n.alone(s)
 		if s.store < 0 {
-			n.over(s.over, n.hold(i, s.value))
+			do[i] = n.hold(i, s.value)
 		} else {
-			n.over(s.over, n.storing(s.store, s.value))
-		}
-		if n.fault != nil {
-			return n.fault
+			do[i] = n.storing(s.store, s.value)
 		}
 	}
-	return nil
+	n.over(n.shared, func() {
+		for i := range do {
+			if n.fault == nil {
+				n.fault = n.ctx.Err()
+			}
+			if n.fault == nil {
+				n.over(over[i], do[i])
+			}
+		}
+	})
+	return n.fault
+}
+
+// largeLocals is how many local values are no more held for all points together if they can be held for some.
+const largeLocals = 1 << 20
+
+// share finds the loops that all steps can run along together, point by point, so that local values are held for one point at a
+// time: those that all of them run along and none folds along or moves on its own. It does where there are many values.
+func (n *nest) share() {
+	values := int64(0)
+	folded := map[int]bool{}
+	for _, s := range n.steps {
+		size := int64(1)
+		for _, l := range s.over {
+			size = min(size, maxLocal) * max(0, min(n.box.End[l]-n.box.Start[l], maxLocal))
+		}
+		if s.store < 0 {
+			values += size
+		}
+		s.value.Walk(func(e *scalar.Expr) bool {
+			for _, l := range e.Over {
+				folded[l] = true
+			}
+			return true
+		})
+	}
+	n.shared = nil
+	if values <= largeLocals {
+		return
+	}
+	for l := range n.box.Start {
+		all := !folded[l]
+		for _, s := range n.steps {
+			all = all && slices.Contains(s.over, l)
+		}
+		if all {
+			n.shared = append(n.shared, l)
+		}
+	}
+}
+
+// alone gives the loops of a step that are not shared.
+func (n *nest) alone(s step) []int {
+	if len(n.shared) == 0 {
+		return s.over
+	}
+	return slices.DeleteFunc(slices.Clone(s.over), func(l int) bool { return slices.Contains(n.shared, l) })
 }
 
 // start puts every loop at its first value, makes room for local values and sets the cursors.
@@ -103,6 +157,7 @@ func (n *nest) start() error {
 	n.moves = make([][]move, len(n.point))
 	n.locals = make([]values, len(n.steps))
 	n.fault = nil
+	n.share()
 	for i, v := range n.views {
 		n.cursors[i] = v.base
 		for loop, by := range v.steps {
@@ -131,9 +186,9 @@ func (n *nest) follow(loop, cursor int, by int64) {
 const maxLocal = 1 << 26
 
 func (n *nest) makeLocal(i int, s step) error {
-	size := int64(1)
-	for k := len(s.over) - 1; k >= 0; k-- {
-		loop := s.over[k]
+	size, over := int64(1), n.alone(s)
+	for k := len(over) - 1; k >= 0; k-- {
+		loop := over[k]
 		n.follow(loop, len(n.views)+i, size)
 		if size *= n.box.End[loop] - n.box.Start[loop]; size > maxLocal {
 			return fmt.Errorf("the reference evaluator would hold more than %d local values", maxLocal)

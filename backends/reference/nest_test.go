@@ -172,3 +172,39 @@ func BenchmarkMatmul(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(m*m*m), "ns/op-element")
 }
+
+// Where there are many local values, steps run together point by point along the loops that they share, and hold those of a point.
+func TestSharedLoops(t *testing.T) {
+	const rows, columns = 600, 2000
+	x, y := make([]byte, 4*rows*columns), make([]byte, 4*rows*columns)
+	for i := range rows * columns {
+		scalar.IntValue(scalar.Int32, int64(i%101-i%7)).Encode(x[4*i:])
+	}
+	less, err := scalar.New(scalar.Sub, scalar.NewLocal(0, scalar.Int32), scalar.NewLocal(1, scalar.Int32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := func(data []byte) view { return view{typ: scalar.Int32, data: data, steps: []int64{columns, 1}} }
+	n := nest{ctx: context.Background(), box: zspace.Range{Start: zspace.Point{0, 0}, End: zspace.Point{rows, columns}},
+		views: []view{whole(x), whole(y)},
+		steps: []step{{[]int{0, 1}, -1, scalar.NewLoad(0, scalar.Int32)},
+			{[]int{0}, -1, scalar.NewReduce(scalar.Max, []int{1}, scalar.NewLocal(0, scalar.Int32))}, {[]int{0, 1}, 1, less}}}
+	if err := n.run(); err != nil {
+		t.Fatal(err)
+	}
+	if len(n.shared) != 1 || n.shared[0] != 0 || len(n.locals[0].i) != columns {
+		t.Errorf("loops %v are shared, and %d values held; expected the first, and %d", n.shared, len(n.locals[0].i), columns)
+	}
+	for r := range rows {
+		top := int64(-1 << 40)
+		for c := range columns {
+			top = max(top, int64((r*columns+c)%101-(r*columns+c)%7))
+		}
+		for c := range columns {
+			i := r*columns + c
+			if got, want := scalar.Decode(scalar.Int32, y[4*i:]).I, int64(i%101-i%7)-top; got != want {
+				t.Fatalf("row %d, column %d: expected %d, found %d", r, c, want, got)
+			}
+		}
+	}
+}

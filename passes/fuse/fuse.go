@@ -2,7 +2,8 @@
 // part of that kernel, and the buffer between them disappears.
 //
 // So Linear and ReLU become one kernel with the ReLU as its epilogue, and chains of elementwise kernels touch memory once. Products
-// read what was copied for them, as the heads of an attention are, where it stood before; see forward and cut.
+// read what was copied for them, as the heads of an attention are, where it stood before; see forward and cut. An attention becomes one
+// kernel, see chain.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -52,6 +53,12 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 			joined++
 		}
 	}
+	f.indexWriters()
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](g, id); ok && f.chain(id, k, may) {
+			joined++
+		}
+	}
 	f.mendOrder()
 	f.dropBuffers()
 	return joined, nil
@@ -91,6 +98,7 @@ type fuser struct {
 	g       *ir.Graph
 	at      map[ir.NodeID]int         // position of each step before fusion
 	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer
+	writers map[ir.NodeID][]ir.NodeID // and those that write it, once indexWriters has found them
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
 }
 
@@ -139,6 +147,23 @@ func (f *fuser) index() {
 			for _, o := range b.Operands {
 				if o.Mode == schedule.Read && !slices.Contains(f.readers[o.Buffer], n.ID) {
 					f.readers[o.Buffer] = append(f.readers[o.Buffer], n.ID)
+				}
+			}
+		}
+	}
+}
+
+// indexWriters finds the steps that write each buffer.
+func (f *fuser) indexWriters() {
+	f.writers = map[ir.NodeID][]ir.NodeID{}
+	for n := range f.g.Nodes() {
+		switch b := n.Body.(type) {
+		case *schedule.Transfer:
+			f.writers[b.To] = append(f.writers[b.To], n.ID)
+		case *schedule.Kernel:
+			for _, o := range b.Operands {
+				if o.Mode == schedule.Write {
+					f.writers[o.Buffer] = append(f.writers[o.Buffer], n.ID)
 				}
 			}
 		}

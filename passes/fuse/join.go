@@ -13,7 +13,8 @@ import (
 // joiner makes one kernel of a producer and its consumer.
 type joiner struct {
 	k, c     *schedule.Kernel
-	out, in  int
+	out      int
+	in       []int   // operands of the consumer that read the result, all at the same place
 	loopOf   []int   // the consumer's loop for each of the producer's loops
 	shift    []int64 // producer's loop = joined loop + shift
 	operand  [2][]int
@@ -26,20 +27,33 @@ type joiner struct {
 func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 	k, _ := body[*schedule.Kernel](f.g, producer)
 	c, _ := body[*schedule.Kernel](f.g, consumer)
-	j := &joiner{k: k, c: c, in: operand, names: map[string]bool{}}
+	joined := newJoiner(k, c, []int{operand}).join()
+	n := f.g.Node(consumer)
+	joined.After = mergeAfter(k.After, c.After, producer)
+	n.Label = joined.Name
+	n.Body = joined
+	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
+	f.rewire(producer, consumer, k)
+	f.g.Remove(producer)
+}
+
+func newJoiner(k, c *schedule.Kernel, in []int) *joiner {
+	j := &joiner{k: k, c: c, in: in, names: map[string]bool{}}
 	j.out = slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
 	j.joined = &schedule.Kernel{Name: k.Name + "+" + c.Name, Device: c.Device,
 		Applications: append(slices.Clone(k.Applications), c.Applications...)}
 	j.loops()
+	return j
+}
+
+// join makes the joined kernel, which waits for nothing yet.
+func (j *joiner) join() *schedule.Kernel {
+	for i, l := range j.k.Loops {
+		j.loop(i, l)
+	}
 	j.operands()
 	j.statements()
-	n := f.g.Node(consumer)
-	j.joined.After = mergeAfter(k.After, c.After, producer)
-	n.Label = j.joined.Name
-	n.Body = j.joined
-	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
-	f.rewire(producer, consumer, k)
-	f.g.Remove(producer)
+	return j.joined
 }
 
 func origins(nodes ...*ir.Node) []ir.Pos {
@@ -90,7 +104,7 @@ func (j *joiner) name(base string) string {
 	return try
 }
 
-// loops keeps the consumer's loops first and adds the producer's that its result does not run along.
+// loops keeps the consumer's loops first, and finds those of them that the producer's result runs along.
 func (j *joiner) loops() {
 	for _, l := range j.c.Loops {
 		l.Name = j.name(l.Name)
@@ -101,7 +115,7 @@ func (j *joiner) loops() {
 	for i := range j.loopOf {
 		j.loopOf[i] = -1
 	}
-	write, read := j.k.Operands[j.out].Access, j.c.Operands[j.in].Access
+	write, read := j.k.Operands[j.out].Access, j.c.Operands[j.in[0]].Access
 	for i, row := range write.Projection {
 		a, _ := unit(row, j.k.Loops)
 		b, _ := unit(read.Projection[i], j.c.Loops)
@@ -110,18 +124,20 @@ func (j *joiner) loops() {
 			j.shift[a] = j.k.Loops[a].Start - j.c.Loops[b].Start
 		}
 	}
-	for i, l := range j.k.Loops {
-		if j.loopOf[i] >= 0 {
-			continue
-		}
-		if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) && !folds(j.k, i) {
-			j.shift[i] = l.Start // a single value: folded into offsets
-			continue
-		}
-		j.loopOf[i] = len(j.joined.Loops)
-		l.Name = j.name(l.Name)
-		j.joined.Loops = append(j.joined.Loops, l)
+}
+
+// loop adds a loop of the producer that its result does not run along.
+func (j *joiner) loop(i int, l schedule.Loop) {
+	if j.loopOf[i] >= 0 {
+		return
 	}
+	if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) && !folds(j.k, i) {
+		j.shift[i] = l.Start // a single value: folded into offsets
+		return
+	}
+	j.loopOf[i] = len(j.joined.Loops)
+	l.Name = j.name(l.Name)
+	j.joined.Loops = append(j.joined.Loops, l)
 }
 
 // anyLoop stands for every loop of a kernel.
@@ -175,7 +191,7 @@ func (j *joiner) operands() {
 	}
 	for i, o := range j.c.Operands {
 		number := -1
-		if i != j.in {
+		if !slices.Contains(j.in, i) {
 			o.Access = j.widen(o.Access)
 			number = add(o)
 		}
@@ -277,7 +293,7 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 	}
 	return e.Map(func(e *scalar.Expr) *scalar.Expr {
 		switch {
-		case e.Op == scalar.Load && side == 1 && e.Ref == j.in:
+		case e.Op == scalar.Load && side == 1 && slices.Contains(j.in, e.Ref):
 			return scalar.NewLocal(j.producer, e.Type)
 		case e.Op == scalar.Load:
 			return scalar.NewLoad(j.operand[side][e.Ref], e.Type)

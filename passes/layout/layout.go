@@ -15,15 +15,23 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Run chooses layouts, and gives how many buffers are not row-major afterwards.
 func Run(g *ir.Graph) int {
-	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, fixed: map[ir.NodeID]bool{}}
+	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, fixed: map[ir.NodeID]bool{},
+		ordered: map[ir.NodeID]bool{}}
+	buffers := tile.Buffers(g)
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
 			c.connect(b)
+			if _, ok := tile.FindChain(b, buffers); ok { // it is none with results in another order
+				for _, o := range b.Operands {
+					c.ordered[o.Buffer] = true
+				}
+			}
 		case *schedule.Transfer:
 			c.fixed[b.From], c.fixed[b.To] = true, true
 		}
@@ -36,7 +44,7 @@ func Run(g *ir.Graph) int {
 	changed := 0
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] {
+		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] || c.ordered[n.ID] {
 			continue
 		}
 		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && dense(b) {
@@ -126,6 +134,7 @@ type chooser struct {
 	group   map[ir.NodeID]ir.NodeID // a buffer that a buffer is connected with; itself if absent
 	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
 	fixed   map[ir.NodeID]bool      // buffers that are copied as they are
+	ordered map[ir.NodeID]bool      // buffers whose elements stay in the order that they have
 }
 
 func (c *chooser) root(id ir.NodeID) ir.NodeID {

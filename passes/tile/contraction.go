@@ -60,19 +60,33 @@ func (d Dim) Step(v View) int64 {
 // FindContraction recognises a contraction.
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
 	c := &Contraction{}
-	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if none || !c.findSum(k) || !c.sameLoops(k) || !summable(c.Sum.Type) {
-		return nil, false
-	}
-	body := c.Sum.Args[0]
-	if body.Op != scalar.Mul {
+	left, right, ok := c.operands(k)
+	if !ok {
 		return nil, false
 	}
 	c.Views = Views(k, buffers)
-	free := k.Statements[c.Statement].Over
-	if len(free)+len(c.Sum.Over) < countWide(k) || !c.factors(k, buffers, free, body.Args[0], body.Args[1]) {
+	if !c.factors(k, buffers, k.Statements[c.Statement].Over, left, right) {
 		return nil, false
 	}
+	c.findSource(k, buffers)
+	return c, true
+}
+
+// operands finds the products that are summed, and gives what is multiplied.
+func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok bool) {
+	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
+	if none || !c.findSum(k) || !c.sameLoops(k) || !summable(c.Sum.Type) {
+		return nil, nil, false
+	}
+	body := c.Sum.Args[0]
+	if body.Op != scalar.Mul || len(k.Statements[c.Statement].Over)+len(c.Sum.Over) < countWide(k) {
+		return nil, nil, false
+	}
+	return body.Args[0], body.Args[1], true
+}
+
+// findSource finds where the factors are read.
+func (c *Contraction) findSource(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
 	c.Fixed = still(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
 	c.Gathered = !c.Fixed && c.Padded == nil && c.jumps()
 	c.Prepared = still(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
@@ -80,7 +94,6 @@ func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 		c.mergeFold(k)
 	}
 	c.Direct = c.Window == nil && !c.Prepared && c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
-	return c, true
 }
 
 // still says whether a buffer is a constant whose elements stand in row-major order, from which panels are made when the program is

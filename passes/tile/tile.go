@@ -81,6 +81,10 @@ func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer)
 		t.bindContraction(k, c)
 		return
 	}
+	if c, ok := FindChain(k, buffers); ok {
+		t.bindChain(k, c)
+		return
+	}
 	if r, ok := FindRows(k, buffers); ok {
 		t.bindRows(k, r)
 		return

@@ -580,6 +580,33 @@ def bert(sequence, layers):
     return found, {"flops": layers * products}
 
 
+def attention(sequence, heads=12, depth=64):
+    """Queries, keys and values of several heads, in ONNX as exporters write it, and as PyTorch's one function."""
+    q, k, v = (normal(1, heads, sequence, depth) for _ in range(3))
+    y, factor = empty(1, heads, sequence, depth), np.float32(depth ** -0.5)
+    nodes = [("Transpose", ["k"], ["t"], {"perm": [0, 1, 3, 2]}), ("MatMul", ["q", "t"], ["s"]), ("Mul", ["s", "f"], ["r"]),
+             ("Softmax", ["r"], ["p"], {"axis": -1}), ("MatMul", ["p", "v"], ["y"])]
+    model = Onnx(nodes, {"q": q, "k": k, "v": v}, {"y": y.shape}, {"f": factor}, 17)
+    t = Tapc(f"attention_s{sequence}", model.bytes, [q, k, v], [y])
+    t()
+    scores = q[0, 0].astype(np.float64) @ k[0, 0].T * factor
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    close(y[0, 0], weights / weights.sum(1, keepdims=True) @ v[0, 0], 2e-5)
+    found = {"tapc": t, **model.candidates()}
+    if ort:
+        one = Onnx([("Attention", ["q", "k", "v"], ["y"])], {"q": q, "k": k, "v": v}, {"y": y.shape}, {}, 23)
+        found.update(attempt("onnxruntime Attention", one.onnxruntime))
+    if torch:
+        found.update(torched(torch.nn.functional.scaled_dot_product_attention, q, k, v))
+    if jax:
+        numpy = jax.numpy
+        found.update(jaxed(lambda q, k, v: numpy.matmul(jax.nn.softmax(numpy.matmul(q, numpy.swapaxes(k, 2, 3)) * factor), v), q, k, v))
+    return found, {"flops": 4.0 * heads * sequence * sequence * depth}
+
+
+for sequence in (512, 2048):
+    case(f"attention_s{sequence}")(lambda s=sequence: attention(s))
+
 for sequence, layers in ((128, 1), (512, 1), (128, 12)):
     case(f"bert_{layers}_s{sequence}")(lambda s=sequence, n=layers: bert(s, n))
 

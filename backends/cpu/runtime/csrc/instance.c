@@ -40,12 +40,12 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
     tapc_fail(fault, TAPC_USAGE, "threads: expected 1 to %d, found %d", TAPC_MAX_THREADS, threads);
     return give_up(instance);
   }
-  uint64_t others = (uint64_t)threads - 1;
+  uint64_t others = (uint64_t)threads - 1, arena = program->arena_bytes + others * program->share_bytes;
   if (!own && tapc_memory_check(program->arena_bytes + program->constants_bytes + others * program->thread_bytes,
-                                program->arena_bytes + others * TAPC_STACK, fault))
+                                arena + others * TAPC_STACK, fault))
     return give_up(instance);
-  if (program->arena_bytes && !(instance->arena = tapc_alloc(program->arena_bytes))) {
-    tapc_no_memory(fault, program->arena_bytes, "intermediate values");
+  if (arena && !(instance->arena = tapc_alloc(arena))) {
+    tapc_no_memory(fault, arena, "intermediate values");
     return give_up(instance);
   }
   instance->pool = tapc_pool_new(threads, own, fault);

@@ -200,7 +200,7 @@ static int check_memory(session *s) {
   uint64_t others = (uint64_t)(s->options.threads ? s->options.threads : tapc_default_threads()) - 1;
   uint64_t bytes = p->peak_bytes + (uint64_t)s->options.bench * sizeof(double);
   if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int));
-  return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * TAPC_STACK, &s->fault);
+  return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * (TAPC_STACK + p->share_bytes), &s->fault);
 }
 
 static int prepare(session *s) {

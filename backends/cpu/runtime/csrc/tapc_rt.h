@@ -90,7 +90,8 @@ typedef struct tapc_program {
   const tapc_tensor *inputs, *outputs;
   int n_steps;
   const char *const *steps; // what each step of a run does
-  size_t arena_bytes; // scratch memory that run needs: 64-byte aligned, contents undefined; NULL when 0
+  // Scratch memory that run needs with one thread, and for each further one: 64-byte aligned, contents undefined; NULL when 0.
+  size_t arena_bytes, share_bytes;
   // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
   // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
   size_t peak_bytes, thread_bytes, constants_bytes;

@@ -1,0 +1,362 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// chain writes a product, what is done with its lines, and a product with these, block by block of rows; see tile.Chain. Right
+// operands are packed before, by all threads. Then a thread takes blocks, and carries out the three stages for each in memory of
+// its own, of which every address is as if the block were the whole.
+type chain struct {
+	*cnest.Text
+	e           *emitter
+	k           *schedule.Kernel
+	c           *tile.Chain
+	number      int
+	first, last *product
+	middle      *rows // or nil
+	rows        int64 // of a block
+	chainPlaces
+}
+
+// chainPlaces are the places of a chain's memory.
+type chainPlaces struct {
+	table  int     // addresses in the kernel's table, behind which those of what is held and of the panels stand
+	thread int     // in the table, of the threads' memory
+	bytes  int64   // of a thread
+	held   []int64 // places in that
+	panels int     // in the table, of the memory of panels
+	places []int64 // in that, of the packed operands
+}
+
+// newChain prepares a chain; nil if the kernel is none.
+func newChain(e *emitter, number int, k *schedule.Kernel) *chain {
+	found, ok := tile.FindChain(k, e.buffers)
+	if !ok {
+		return nil
+	}
+	c := &chain{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
+	if found.Row >= 0 {
+		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
+	}
+	e.target.Cut(found, c.rows)
+	c.know()
+	for i, x := range []*tile.Contraction{found.First, found.Last} {
+		p := productOf(e, number, found.Stages[2*i], x)
+		if p == nil {
+			c.forget()
+			return nil
+		}
+		p.chooseChained()
+		if i == 0 {
+			c.first = p
+		} else {
+			c.last = p
+		}
+	}
+	if found.Middle != nil {
+		c.middle = rowsOf(e, number, found.Stages[1], found.Middle)
+	}
+	c.place()
+	return c
+}
+
+// know makes the buffers of what is held known to the emitter, and forget takes them away.
+func (c *chain) know() {
+	for id, b := range c.c.HeldBuffers() {
+		c.e.buffers[id] = b
+	}
+}
+
+func (c *chain) forget() {
+	for id := range c.c.HeldBuffers() {
+		delete(c.e.buffers, id)
+	}
+	c.e.held = nil
+}
+
+// chooseChained chooses where the right operand of a stage is read.
+func (p *product) chooseChained() {
+	switch buffer := p.k.Operands[p.c.Right].Buffer; {
+	case p.c.Prepared:
+		p.form = prepared
+		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
+	case p.c.Direct:
+		p.form = direct
+	default:
+		p.form = packed
+	}
+}
+
+func (c *chain) products() []*product { return []*product{c.first, c.last} }
+
+// place finds places for what is held and for panels. The kernel's table is complete before: what follows it is the chain's.
+func (c *chain) place() {
+	for _, o := range c.k.Operands {
+		c.e.slot(o.Buffer)
+	}
+	for _, h := range c.c.Held {
+		c.held = append(c.held, c.bytes)
+		c.bytes += roundUp(c.e.buffers[h.Buffer].Bytes, 64)
+	}
+	c.thread = c.e.needThread(c.bytes)
+	groups, whole := c.groups(), int64(0)
+	for _, p := range c.products() {
+		c.places = append(c.places, whole)
+		if p.form == packed {
+			whole += roundUp(min(groups, p.outer)*p.panelsOf(p.c.Col.Extent)*p.length*panelBytes, 64)
+		}
+	}
+	if whole > 0 {
+		c.panels = c.e.needScratch(whole)
+	}
+	c.table = len(c.e.used)
+	c.e.held = c.heldSlots()
+	for i, p := range c.products() {
+		if p.form == packed {
+			p.slot = c.table + len(c.held) + i
+		}
+	}
+}
+
+// groups is how many groups of panels are packed at once: as many of both products as maxPacked allows, if they follow the same
+// dimensions; all of them otherwise.
+func (c *chain) groups() int64 {
+	all, bytes := int64(1), int64(0)
+	for _, p := range c.products() {
+		if p.form == packed {
+			all = max(all, p.outer)
+			bytes += p.panelsOf(p.c.Col.Extent) * p.length * panelBytes
+		}
+	}
+	if !c.together() || bytes == 0 {
+		return all
+	}
+	return max(1, min(all, maxPacked/bytes))
+}
+
+// together says whether the operands that are packed follow the same dimensions.
+func (c *chain) together() bool {
+	return c.first.form != packed || c.last.form != packed || slices.Equal(c.first.groupLoops(), c.last.groupLoops())
+}
+
+// groupLoops gives the loops that the right operand's panels follow, outermost first.
+func (p *product) groupLoops() []int {
+	var out []int
+	for _, a := range p.groups() {
+		out = append(out, a.Loops...)
+	}
+	return out
+}
+
+// write writes the whole kernel.
+func (c *chain) write() string {
+	defer c.forget()
+	c.stage("first", c.first.Text, c.first.functions)
+	if c.middle != nil {
+		c.stage("middle", c.middle.Text, c.middle.cell)
+	}
+	c.stage("last", c.last.Text, c.last.functions)
+	c.task()
+	c.run()
+	return c.String()
+}
+
+// stage adds what a stage writes, whose functions are called after it.
+func (c *chain) stage(name string, text *cnest.Text, write func()) {
+	*text = cnest.Text{}
+	write()
+	for line := range strings.Lines(text.String()) {
+		line = strings.ReplaceAll(line, fmt.Sprintf("k%d_", c.number), fmt.Sprintf("k%d_%s_", c.number, name))
+		c.Line("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// variable is the C variable of a loop that is outside of a block.
+func (c *chain) variable(loop int) string {
+	if loop == c.c.Row {
+		return "i"
+	}
+	return fmt.Sprintf("x%d", loop)
+}
+
+// outer gives the loops outside of a block: those that packed panels follow first, in their order.
+func (c *chain) outer() []int {
+	var out []int
+	if c.together() {
+		for _, p := range c.products() {
+			if len(out) == 0 && p.form == packed {
+				out = p.groupLoops()
+			}
+		}
+	}
+	for _, l := range c.c.Free() {
+		if l != c.c.Row && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// packedLoops is how many of them packed panels follow, if these are packed group by group.
+func (c *chain) packedLoops() int {
+	n := 0
+	for _, p := range c.products() {
+		if p.form == packed && c.together() {
+			n = max(n, len(p.groupLoops()))
+		}
+	}
+	return n
+}
+
+func (c *chain) extent(loops []int) int64 {
+	n := int64(1)
+	for _, l := range loops {
+		n *= c.k.Loops[l].Extent()
+	}
+	return n
+}
+
+// blocks is how many blocks of rows there are at one place of the loops outside.
+func (c *chain) blocks() int64 { return (c.first.c.Row.Extent + c.rows - 1) / c.rows }
+
+// task writes what a thread does: some blocks.
+func (c *chain) task() {
+	c.Line("")
+	c.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
+	c.Line("const tapc_part *const parts = ctx;")
+	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, number(c.bytes))
+	c.Line("void *b[%d];", c.tableEnd())
+	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
+	if c.last.split() {
+		c.e.stack(c.last.openSums() * int64(c.last.n) * int64(c.last.d.Wide().Size()))
+		c.Line("%s open[%d]; // unfinished sums", c.e.v.typ(c.last.vectorType(), c.last.n), c.last.openSums())
+	}
+	c.Open("for (int64_t block = begin; block < end; block++) {")
+	c.coordinates()
+	for i, h := range c.c.Held {
+		size := int64(c.e.buffers[h.Buffer].Type().Size())
+		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.held[i], h.Step*size, c.k.Statements[h.Statement].Name)
+	}
+	c.product("first", c.first, 0)
+	if c.middle != nil {
+		c.Open("for (int64_t i = i0; i < i1; i++) {")
+		args := ""
+		for _, a := range c.middle.outer {
+			args += ", " + c.variable(a.Inner())
+		}
+		c.Line("k%d_middle_cell(b%s);", c.number, args)
+		c.Close()
+	}
+	c.product("last", c.last, 1)
+	c.Close()
+	c.Close()
+}
+
+// tableEnd is the size of the table of a thread.
+func (c *chain) tableEnd() int { return c.table + len(c.held) + len(c.places) }
+
+// heldSlots gives the places in the table of the addresses of what is held.
+func (c *chain) heldSlots() map[ir.NodeID]int {
+	out := map[ir.NodeID]int{}
+	for i, h := range c.c.Held {
+		out[h.Buffer] = c.table + i
+	}
+	return out
+}
+
+// coordinates writes the rows of a block and where it stands in the loops outside.
+func (c *chain) coordinates() {
+	outer, several := c.outer(), c.packedLoops()
+	extent := c.first.c.Row.Extent
+	c.Line("int64_t rest = block;")
+	c.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.blocks(), c.rows, c.rows, extent, c.rows, extent)
+	c.Line("rest /= %d;", c.blocks())
+	for i, l := range slices.Backward(outer) {
+		if i == several-1 {
+			c.Line("rest += parts->group;")
+		}
+		c.Line("const int64_t %s = rest %% %d;", c.variable(l), c.k.Loops[l].Extent())
+		c.Line("rest /= %d;", c.k.Loops[l].Extent())
+	}
+	for _, l := range outer {
+		c.Line("(void)%s;", c.variable(l))
+	}
+}
+
+// product writes a product of one block.
+func (c *chain) product(name string, p *product, part int) {
+	c.stage(name, p.Text, func() {
+		left, right := p.k.Operands[p.c.Left], p.k.Operands[p.c.Right]
+		stored := c.e.w.Stored(p.d)
+		c.e.raw(left.Buffer)
+		slot := p.slot
+		if p.form == direct {
+			c.e.raw(right.Buffer)
+			slot = c.e.slot(right.Buffer)
+		}
+		p.Open("{")
+		p.Line("const tapc_part *const part = parts + %d;", part)
+		p.Line("const %s *left = b[%d]; // %s", stored, c.e.slot(left.Buffer), left.Name)
+		p.Line("const %s *right = b[%d]; // %s", stored, slot, right.Name)
+		for _, a := range p.batch {
+			p.Line("const int64_t %s = %s;", a.variable, c.variable(a.Inner()))
+		}
+		p.Line("const int64_t j0 = 0, j1 = %d;", p.c.Col.Extent)
+		p.Line("%s(void)part;", p.voids())
+		p.tiles()
+		p.Close()
+	})
+}
+
+// run writes the function that carries out the kernel.
+func (c *chain) run() {
+	c.Line("")
+	c.e.open(c.Text, c.number)
+	c.Line("void *table[%d] = {0};", c.tableEnd())
+	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
+	for i, p := range c.products() {
+		if p.form == packed {
+			c.Line("table[%d] = (char *)b[%d] + %d;", p.slot, c.panels, c.places[i])
+		}
+	}
+	outer, several := c.outer(), c.packedLoops()
+	all, inner := c.extent(outer[:several]), c.extent(outer[several:])
+	groups := min(all, c.groups())
+	c.Open("for (int64_t g = 0; g < %d; g += %d) {", all, groups)
+	c.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", all, groups, all, groups)
+	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.first.c.Col.Extent, c.last.c.Col.Extent)
+	for i, p := range c.products() {
+		if p.form != packed {
+			continue
+		}
+		here := "groups"
+		if !c.together() {
+			here = fmt.Sprint(p.outer)
+		}
+		if p.outer == 1 { // every group has the same panels
+			here = "1"
+		}
+		c.parallel(fmt.Sprintf("%s * %d", here, p.panelsOf(p.c.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i))
+	}
+	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts")
+	c.Close()
+	c.Close()
+}
+
+func (c *chain) parallel(n, function, ctx string) {
+	for _, l := range c.k.Loops {
+		if l.Levels[0].Bind == schedule.Thread {
+			c.Line("tapc_parallel(pool, %s, k%d_%s, %s);", n, c.number, function, ctx)
+			return
+		}
+	}
+	c.Line("k%d_%s(%s, 0, %s, 0);", c.number, function, ctx, n)
+}

@@ -1,0 +1,299 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// chain joins a product with what makes the lines of its left operand, back to the product that these come from, if the whole is
+// a tile.Chain: an attention, whose scores then exist for a block of queries at a time only. Each value is computed once, as before.
+// GPUs have no threads that could hold a block.
+func (f *fuser) chain(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
+	if d, ok := body[*schedule.Device](f.g, k.Device); !ok || d.Type != schedule.CPU {
+		return false
+	}
+	for _, factor := range factorsOf(k) {
+		l := &linker{f: f, whole: k, members: []ir.NodeID{id}}
+		if l.add(factor) && l.grow() && l.waitsOnly() && may(id) {
+			l.commit()
+			return true
+		}
+	}
+	return false
+}
+
+// factorsOf gives the operands that a kernel sums the products of, if it folds nothing else.
+func factorsOf(k *schedule.Kernel) []int {
+	var out []int
+	sums := 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op != scalar.Reduce {
+				return true
+			}
+			sums++
+			if e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul && e.Args[0].Args[0].Op == scalar.Load && e.Args[0].Args[1].Op == scalar.Load {
+				out = append(out, e.Args[0].Args[0].Ref, e.Args[0].Args[1].Ref)
+			}
+			return false
+		})
+	}
+	if sums != 1 {
+		return nil
+	}
+	return out
+}
+
+// linker joins kernels that end in a product, without a change of the graph until the whole is one that can be carried out.
+type linker struct {
+	f       *fuser
+	whole   *schedule.Kernel
+	members []ir.NodeID // the product first, then each before those that read it
+}
+
+// mostLinks is how many kernels are joined with a product at most: products of queries and keys, what finds rows without any key,
+// the softmax, and one more.
+const mostLinks = 4
+
+// grow joins the kernels that the lines come from until the whole is a chain.
+func (l *linker) grow() bool {
+	for len(l.members) <= mostLinks {
+		if c, ok := tile.FindChain(l.whole, l.buffers()); ok {
+			return c.Middle != nil && c.Row >= 0 && !c.First.Direct && !c.Last.Direct && !c.First.Long()
+		}
+		if !slices.ContainsFunc(l.lineOperands(), l.add) {
+			return false
+		}
+	}
+	return false
+}
+
+// buffers gives the buffers of the whole's operands.
+func (l *linker) buffers() map[ir.NodeID]*schedule.Buffer {
+	out := map[ir.NodeID]*schedule.Buffer{}
+	for _, o := range l.whole.Operands {
+		out[o.Buffer], _ = body[*schedule.Buffer](l.f.g, o.Buffer)
+	}
+	return out
+}
+
+// lineOperands gives the operands that the local values are made of.
+func (l *linker) lineOperands() []int {
+	k := l.whole
+	needed := make([]bool, len(k.Statements))
+	var out []int
+	for i, s := range slices.Backward(k.Statements) {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			switch {
+			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul && !needed[i]: // the last product
+				for _, a := range e.Args[0].Args {
+					if a.Op == scalar.Local {
+						needed[a.Ref] = true
+					}
+				}
+				return false
+			case e.Op == scalar.Local && needed[i]:
+				needed[e.Ref] = true
+			case e.Op == scalar.Load && needed[i] && !slices.Contains(out, e.Ref):
+				out = append(out, e.Ref)
+			}
+			return true
+		})
+	}
+	slices.Sort(out)
+	return out
+}
+
+// add joins the kernel that writes an operand, if nothing else reads that and each of its elements becomes one local value.
+func (l *linker) add(operand int) bool {
+	g, buffer := l.f.g, l.whole.Operands[operand].Buffer
+	b, ok := body[*schedule.Buffer](g, buffer)
+	if !ok || b.Space != schedule.Arena {
+		return false
+	}
+	for _, r := range l.f.readers[buffer] {
+		if !slices.Contains(l.members, r) {
+			return false
+		}
+	}
+	id, k, ok := l.writer(buffer)
+	if !ok || !folds(k, anyLoop) {
+		return false
+	}
+	var in []int
+	for i, o := range l.whole.Operands {
+		if o.Buffer == buffer {
+			in = append(in, i)
+		}
+	}
+	j, ok := l.joiner(k, in)
+	if !ok {
+		return false
+	}
+	j.share()
+	l.whole = j.join()
+	l.members = append(l.members, id)
+	return true
+}
+
+// writer gives the kernel that alone writes a buffer, and nothing else.
+func (l *linker) writer(buffer ir.NodeID) (id ir.NodeID, k *schedule.Kernel, ok bool) {
+	by := l.f.writers[buffer]
+	if len(by) != 1 {
+		return 0, nil, false
+	}
+	k, ok = body[*schedule.Kernel](l.f.g, by[0])
+	if !ok || k.Device != l.whole.Device {
+		return 0, nil, false
+	}
+	several := slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write && o.Buffer != buffer })
+	return by[0], k, !several
+}
+
+// joiner prepares the joining of a producer whose result some operands of the whole read, if all of them read each element at the
+// same values of its loops.
+func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
+	out := slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
+	written, err := reach(k, out)
+	if err != nil {
+		return nil, false
+	}
+	for _, i := range in {
+		read, err := reach(l.whole, i)
+		if err != nil || !read.Equal(written) || !paired(k, out, l.whole, i) {
+			return nil, false
+		}
+	}
+	for _, s := range k.Statements {
+		if s.Store < 0 && !storedOver(k, s.Over) {
+			return nil, false
+		}
+	}
+	first := newJoiner(k, l.whole, in)
+	for _, i := range in[1:] {
+		if !slices.Equal(newJoiner(k, l.whole, []int{i}).loopOf, first.loopOf) {
+			return nil, false
+		}
+	}
+	return first, true
+}
+
+// paired says whether each coordinate of a result is one loop of its kernel and one of the same values of the kernel that reads it.
+func paired(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
+	usedK, usedC := map[int]bool{}, map[int]bool{}
+	for i, row := range k.Operands[out].Access.Projection {
+		a, okA := unit(row, k.Loops)
+		b, okB := unit(c.Operands[in].Access.Projection[i], c.Loops)
+		switch {
+		case !okA || !okB || (a < 0) != (b < 0):
+			return false
+		case a < 0:
+			continue
+		case usedK[a] || usedC[b] || k.Loops[a].Extent() != c.Loops[b].Extent():
+			return false
+		}
+		usedK[a], usedC[b] = true, true
+	}
+	parallel := k.Parallel()
+	for l := range k.Loops { // as in aligned
+		if !usedK[l] && slices.Contains(parallel, l) && folds(k, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// share lets the producer's folds run along loops of the consumer along which both read the same, so that what they read can become
+// a local value for both.
+func (j *joiner) share() {
+	for i, l := range j.k.Loops {
+		if j.loopOf[i] >= 0 || l.Extent() == 1 {
+			continue
+		}
+		for m, c := range j.c.Loops {
+			if slices.Contains(j.loopOf, m) || c.Extent() != l.Extent() || c.Start != l.Start {
+				continue
+			}
+			if j.loopOf[i] = m; j.sameRead() {
+				break
+			}
+			j.loopOf[i] = -1
+		}
+	}
+}
+
+// sameRead says whether the producer and the consumer read the same elements of some buffer at the same time, as far as their
+// loops are known to be the same.
+func (j *joiner) sameRead() bool {
+	for _, p := range j.k.Operands {
+		for _, c := range j.c.Operands {
+			if p.Mode != schedule.Read || p.Buffer != c.Buffer || c.Mode != schedule.Read {
+				continue
+			}
+			same := true
+			for d, row := range p.Access.Projection {
+				a, okA := unit(row, j.k.Loops)
+				b, okB := unit(c.Access.Projection[d], j.c.Loops)
+				same = same && okA && okB && (a < 0) == (b < 0) && (a < 0 || j.loopOf[a] == b)
+			}
+			if same && len(p.Access.Projection) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// waitsOnly says whether nothing that the kernels wait for waits for one of them. Steps that stand before all of them cannot.
+func (l *linker) waitsOnly() bool {
+	first := l.f.at[l.members[0]]
+	for _, m := range l.members {
+		first = min(first, l.f.at[m])
+	}
+	seen := map[ir.NodeID]bool{}
+	stack := slices.Clone(l.members)
+	for len(stack) > 0 {
+		id := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		after, _ := schedule.After(l.f.g.Node(id))
+		for _, dep := range after {
+			dep = l.f.now(dep)
+			member := slices.Contains(l.members, dep)
+			if member && !slices.Contains(l.members, id) {
+				return false
+			}
+			if !member && !seen[dep] && l.f.at[dep] >= first {
+				seen[dep] = true
+				stack = append(stack, dep)
+			}
+		}
+	}
+	return true
+}
+
+// commit puts the whole in the place of the product.
+func (l *linker) commit() {
+	g, id := l.f.g, l.members[0]
+	var after, applications []ir.NodeID
+	var nodes []*ir.Node
+	for _, m := range slices.Backward(l.members) {
+		k, _ := body[*schedule.Kernel](g, m)
+		after = mergeAfter(after, k.After, ir.NoNode)
+		applications = append(applications, k.Applications...)
+		nodes = append(nodes, g.Node(m))
+	}
+	l.whole.After = slices.DeleteFunc(after, func(id ir.NodeID) bool { return slices.Contains(l.members, id) })
+	l.whole.Applications = applications
+	n := g.Node(id)
+	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(nodes...)})
+	n.Label, n.Body = l.whole.Name, l.whole
+	for _, m := range l.members[1:] {
+		k, _ := body[*schedule.Kernel](g, m)
+		l.f.rewire(m, id, k)
+		g.Remove(m)
+	}
+}

@@ -1,0 +1,118 @@
+package tile
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+)
+
+const (
+	blockShare = 8   // the part of the second cache that the lines of a block may take: what they are multiplied with passes beside them
+	leastBlock = 16  // rows of a block, however long lines are: they share what they are multiplied with, which comes from further away
+	mostBlock  = 128 // rows of a block, however short
+	blockSlack = 4   // the part of its rows by which a block may be larger or smaller for the tiles' sake
+)
+
+// bindChain cuts a chain into blocks of rows.
+func (t Target) bindChain(k *schedule.Kernel, c *Chain) {
+	bind, work := schedule.Serial, c.First.Col.Extent
+	for _, l := range c.Free() {
+		work = saturatingProduct(work, k.Loops[l].Extent())
+	}
+	if saturatingProduct(work, c.First.innerFold()+c.Last.Col.Extent) >= productWork {
+		bind = schedule.Thread
+	}
+	for _, l := range c.Free() {
+		k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+	}
+	if c.Row >= 0 {
+		k.Loops[c.Row].Levels = []schedule.Level{{Tile: t.blockRows(c, bind), Bind: bind}, {Tile: 1}}
+	}
+}
+
+// Free gives the loops that every stage runs along: each place of them has a line.
+func (c *Chain) Free() []int {
+	var out []int
+	for _, d := range append(c.First.Batch, c.First.Row) {
+		out = append(out, d.Loops...)
+	}
+	return out
+}
+
+// blockRows chooses how many rows a block has: as many as stay in the second cache, in blocks of about the same size, of which there
+// are enough for threads if these share them. Among close numbers it takes one that the register tiles of both products divide well.
+func (t Target) blockRows(c *Chain, bind schedule.Binding) int64 {
+	first, last := t.plan(c.First).tile.Rows, t.plan(c.Last).tile.Rows
+	extent := c.First.Row.Extent
+	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.lineSize()))
+	if p := t.plan(c.Last); p.fold < c.Last.innerFold() {
+		limit = max(1, min(limit, maxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
+	}
+	most, others := min(limit, extent), int64(1)
+	for _, d := range c.First.Batch {
+		others = saturatingProduct(others, d.Extent)
+	}
+	for bind == schedule.Thread && most > 2*max(first, last) && saturatingProduct(others, (extent+most-1)/most) < pieces {
+		most = (most + 1) / 2
+	}
+	blocks := (extent + most - 1) / most
+	rows := (extent + blocks - 1) / blocks
+	best, score := rows, int64(0)
+	for n := rows - rows/blockSlack; n <= max(rows, min(limit, rows+max(1, rows/blockSlack))); n++ {
+		if s := divisor(n, first) + divisor(n, last); s >= score {
+			best, score = n, s
+		}
+	}
+	return best
+}
+
+// Long says whether a sum is so long that it runs in several parts.
+func (c *Contraction) Long() bool { return c.innerFold() > maxFold }
+
+// lineSize is the bytes from one line that is held to the next.
+func (c *Chain) lineSize() int64 {
+	return c.Held[0].Step * int64(c.parts[c.Held[0].Buffer].Type().Size())
+}
+
+// divisor gives the greatest number up to some that divides another.
+func divisor(n, most int64) int64 {
+	d := min(n, most)
+	for n%d != 0 {
+		d--
+	}
+	return d
+}
+
+// Cut cuts the stages of a chain for blocks of some rows.
+func (t Target) Cut(c *Chain, rows int64) {
+	for i, x := range map[int]*Contraction{0: c.First, 2: c.Last} {
+		k := c.Stages[i]
+		clear(k)
+		t.bindContraction(k, x)
+		if l := x.Row.Inner(); l >= 0 {
+			tile := k.Loops[l].Levels[1].Tile
+			k.Loops[l].Levels[0].Tile, k.Loops[l].Levels[1].Tile = rows, divisor(rows, tile)
+		}
+		if n := len(x.Fold); n > 0 && x == c.First { // the sums of a line are not held unfinished
+			k.Loops[x.Fold[n-1].Inner()].Levels[0].Tile = x.innerFold()
+		}
+		levels := k.Loops[x.Col.Inner()].Levels
+		levels[0].Tile = roundUp(x.Col.Extent, levels[1].Tile)
+	}
+	if c.Middle != nil {
+		clear(c.Stages[1])
+		t.bindRows(c.Stages[1], c.Middle)
+	}
+	for _, h := range c.Held {
+		b := c.parts[h.Buffer]
+		b.Bytes = rows * h.Step * int64(b.Type().Size())
+	}
+}
+
+// HeldBuffers gives the buffers that only the chain knows, of the size of a block once it is cut.
+func (c *Chain) HeldBuffers() map[ir.NodeID]*schedule.Buffer {
+	out := map[ir.NodeID]*schedule.Buffer{}
+	for _, h := range c.Held {
+		out[h.Buffer] = c.parts[h.Buffer]
+	}
+	return out
+}
