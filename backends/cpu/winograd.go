@@ -31,11 +31,14 @@ type winograd struct {
 
 // winogradPiece is what a thread computes at a time.
 type winogradPiece struct {
-	down, across, out int64 // tiles, and channels of results
-	shares            int64 // into which all pieces are divided
+	images       int64 // along the axis that is number of in the batch, if there is one
+	of           int
+	down, across int64 // tiles of an image
+	out          int64 // channels of results
+	shares       int64 // into which all pieces are divided
 }
 
-func (p winogradPiece) tiles() int64 { return p.down * p.across }
+func (p winogradPiece) tiles() int64 { return p.images * p.down * p.across }
 
 // winogradMemory says where a thread keeps what, in elements from the beginning of its scratch memory, which holds the transformed tiles
 // first.
@@ -60,7 +63,7 @@ func newWinograd(e *emitter, number int, k *schedule.Kernel) *winograd {
 	if _, ok := winogradForms[found.Size]; !ok {
 		return nil
 	}
-	w := &winograd{w: found, kernel: k}
+	w := &winograd{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
 	c, ok := w.readLevels(int64(e.target.lanes(4)))
 	if !ok {
 		return nil
@@ -96,6 +99,14 @@ func (w *winograd) readLevels(lanes int64) (cut, bool) {
 		}
 		*s.tiles = min(levels[0].Tile/w.w.Size, s.Tiles(w.w.Size))
 		c.thread = c.thread || levels[0].Bind == schedule.Thread
+	}
+	if w.piece.of >= 0 {
+		d := w.w.Batch[w.piece.of]
+		w.piece.images = min(d.Extent, w.kernel.Loops[d.Inner()].Levels[0].Tile)
+	}
+	whole := w.piece.down >= w.w.Down.Tiles(w.w.Size) && w.piece.across >= w.w.Across.Tiles(w.w.Size)
+	if w.piece.images > 1 && !whole {
+		return c, false
 	}
 	out, in := w.kernel.Loops[w.w.Out.Inner()].Levels, w.kernel.Loops[w.w.In.Inner()].Levels
 	const panel = panelBytes / 4
@@ -188,10 +199,18 @@ func (w *winograd) parts() int64 { return (w.w.Out.Extent + w.piece.out - 1) / w
 // pieces is how many pieces there are.
 func (w *winograd) pieces() int64 {
 	n := w.blocksDown() * w.blocksAcross() * w.parts()
-	for _, a := range w.batch {
-		n *= a.Extent
+	for i := range w.batch {
+		n *= w.blocksOf(i)
 	}
 	return n
+}
+
+// blocksOf is how many blocks there are along an axis of the batch.
+func (w *winograd) blocksOf(axis int) int64 {
+	if axis == w.piece.of {
+		return (w.batch[axis].Extent + w.piece.images - 1) / w.piece.images
+	}
+	return w.batch[axis].Extent
 }
 
 // write writes the whole kernel.
@@ -227,12 +246,18 @@ func (w *winograd) write() string {
 func (w *winograd) tileCounts() []int64 {
 	out := []int64{w.cut.tileRows}
 	sizes := func(tiles, piece int64) []int64 { return []int64{piece, tiles % piece} }
+	add := func(tiles int64) {
+		if rest := tiles % w.cut.tileRows; rest > 0 && !slices.Contains(out, rest) {
+			out = append(out, rest)
+		}
+	}
 	for _, down := range sizes(w.w.Down.Tiles(w.w.Size), w.piece.down) {
 		for _, across := range sizes(w.w.Across.Tiles(w.w.Size), w.piece.across) {
-			if rest := down * across % w.cut.tileRows; rest > 0 && !slices.Contains(out, rest) {
-				out = append(out, rest)
-			}
+			add(w.piece.images * down * across)
 		}
+	}
+	if w.piece.of >= 0 {
+		add(w.batch[w.piece.of].Extent % w.piece.images * w.piece.down * w.piece.across)
 	}
 	return out
 }
@@ -268,16 +293,34 @@ func (w *winograd) task() {
 	place("x", w.blocksAcross(), w.piece.across, w.w.Across.Extent)
 	place("y", w.blocksDown(), w.piece.down, w.w.Down.Extent)
 	for i := len(w.batch) - 1; i >= 0; i-- {
-		w.Line("const int64_t %s = rest %% %d;", w.batch[i].variable, w.batch[i].Extent)
-		w.Line("rest /= %d;", w.batch[i].Extent)
+		a := w.batch[i]
+		if i == w.piece.of {
+			w.Line("const int64_t n0 = rest %% %d * %d, n1 = n0 + %d < %d ? n0 + %d : %d;", w.blocksOf(i), w.piece.images, w.piece.images, a.Extent, w.piece.images, a.Extent)
+		} else {
+			w.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		}
+		w.Line("rest /= %d;", w.blocksOf(i))
 	}
-	w.Line("if (block != present) k%d_image(b%s, y0, y1, x0, x1, memory + %d, memory);", n, w.variables(""), m.patch)
+	w.Line("const int64_t each = ((y1 - y0 + %d) / %d) * ((x1 - x0 + %d) / %d); // tiles", w.w.Size-1, w.w.Size, w.w.Size-1, w.w.Size)
+	w.Open("if (block != present) {")
+	w.byImage(fmt.Sprintf("k%d_image(b%s, y0, y1, x0, x1, memory + %d, memory%%s);", n, w.variables(""), m.patch), m.line)
+	w.Close()
 	w.Line("present = block;")
-	w.Line("const int64_t tiles = ((y1 - y0 + %d) / %d) * ((x1 - x0 + %d) / %d);", w.w.Size-1, w.w.Size, w.w.Size-1, w.w.Size)
 	w.multiply()
-	w.Line("k%d_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%s);", n, w.variables(""), m.sums, w.resultsMemory("memory + "+fmt.Sprint(m.results)))
+	w.byImage(fmt.Sprintf("k%d_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%%s%s);", n, w.variables(""), m.sums,
+		w.resultsMemory("memory + "+fmt.Sprint(m.results))), m.sumLine)
 	w.Close()
 	w.Close()
+}
+
+// byImage writes a call for each image of a piece, with the offset of its first tile, whose elements or sums are some numbers apart.
+func (w *winograd) byImage(call string, apart int64) {
+	if w.piece.of < 0 {
+		w.Line(call, "")
+		return
+	}
+	n := w.batch[w.piece.of].variable
+	w.Line("for (int64_t %s = n0; %s < n1; %s++) "+call, n, n, n, fmt.Sprintf(" + (%s - n0) * each * %d", n, apart))
 }
 
 // multiply writes the loops over the points, and the register tiles of each.
@@ -287,6 +330,11 @@ func (w *winograd) multiply() {
 	first := "point"
 	if group := w.filterGroup(); group != "" {
 		first = fmt.Sprintf("((%s) * %d + point)", group, w.w.Points())
+	}
+	if w.piece.of >= 0 {
+		w.Line("const int64_t tiles = (n1 - n0) * each;")
+	} else {
+		w.Line("const int64_t tiles = each;")
 	}
 	w.Open("for (int64_t point = 0; point < %d; point++) {", w.w.Points())
 	w.Line("void *const sums[1] = {memory + %d + point * %d};", m.sums, m.sumPoint)

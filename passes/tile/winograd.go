@@ -39,6 +39,18 @@ func (s Slide) Tiles(size int64) int64 { return (s.Extent + size - 1) / size }
 // Points is how many products there are in the transformed space.
 func (w *Winograd) Points() int64 { return (w.Size + 2) * (w.Size + 2) }
 
+// Images is the number in Batch of the dimension along which filters are the same and a piece may have several values; -1 if there
+// is none.
+func (w *Winograd) Images() int {
+	best := -1
+	for i, d := range w.Batch {
+		if d.Step(w.Views[w.Filter]) == 0 && (best < 0 || d.Extent > w.Batch[best].Extent) {
+			best = i
+		}
+	}
+	return best
+}
+
 // FindWinograd recognises a convolution that may be carried out like this. Its Size is not set.
 func FindWinograd(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Winograd, bool) {
 	c := &Contraction{}
@@ -153,9 +165,8 @@ func moves(projection [][]int64, dim int, s Slide) bool {
 
 // What a convolution costs, in multiply-adds, as measured with AVX-512 on convolutions of 64 to 512 channels; only ratios count.
 const (
-	fetchCost     = 24 // of reading a weight, which comes from beyond the second cache
-	transformCost = 20 // of a point of a tile in one channel, there and back
-	edgeCost      = 6  // a product of few tiles takes so many fifths of what it would at best
+	fetchCost     = 20 // of reading a weight, which comes from beyond the second cache
+	transformCost = 10 // of a point of a tile in one channel, there and back
 	leastChannels = 16 // fewer leave lanes of vectors empty
 	payPercent    = 90 // of the direct convolution's cost at most
 )
@@ -177,12 +188,12 @@ func (w *Winograd) choose() int64 {
 	if weights > 1<<28 || pixels > 1<<28 {
 		return 0
 	}
-	direct := 9 * float64(weights) * float64(pixels+fetchCost)
+	products := func(times, uses int64) float64 { return float64(times) * float64(weights) * float64(uses+fetchCost) }
+	direct := products(9, pixels)
 	best, least := int64(0), direct*payPercent/100
 	for _, m := range []int64{2, 4} {
-		points := float64((m + 2) * (m + 2))
-		tiles := float64(saturatingProduct(images, w.Down.Tiles(m), w.Across.Tiles(m)))
-		cost := points*float64(weights)*(tiles*edgeCost/5+fetchCost) + transformCost*points*tiles*float64(w.In.Extent+w.Out.Extent)
+		points, tiles := (m+2)*(m+2), saturatingProduct(images, w.Down.Tiles(m), w.Across.Tiles(m))
+		cost := products(points, tiles) + transformCost*float64(points)*float64(tiles)*float64(w.In.Extent+w.Out.Extent)
 		if cost < least {
 			best, least = m, cost
 		}

@@ -2,16 +2,15 @@ package tile
 
 import "tensortapestry.org/tapc/dialects/schedule"
 
-// panelValues is how many columns of constant filters stand side by side, on every target: register tiles are some panels wide, or
-// some tiles are as wide as one.
-const panelValues = 16
+const (
+	mostOut    = 128 // channels of results of a piece at most: more would leave less of the second cache to its tiles
+	leastTiles = 32  // tiles of a piece, if there are as many, where filters come from beyond the second cache: so often each is used
+)
 
-// mostOut is how many channels of results a piece has at most: more would leave less of the second cache to its tiles.
-const mostOut = 128
-
-// winogradPlan is how a convolution of transformed tiles is cut: a piece is some rows and columns of tiles, and some channels of
-// their results.
+// winogradPlan is how a convolution of transformed tiles is cut: a piece is some rows and columns of tiles, or some whole images, and some
+// channels of their results.
 type winogradPlan struct {
+	images       int64 // of a piece; one if it has not all tiles of an image
 	down, across int64 // tiles of a piece
 	out, width   int64 // channels of results, of a piece and of a register tile
 }
@@ -25,8 +24,11 @@ func (t Target) BindWinograd(k *schedule.Kernel, w *Winograd) {
 	if work(k) >= productWork {
 		bind = schedule.Thread
 	}
-	for _, d := range w.Batch {
+	for i, d := range w.Batch {
 		k.Loops[d.Inner()].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+		if i == w.Images() {
+			k.Loops[d.Inner()].Levels = []schedule.Level{{Tile: p.images, Bind: bind}, {Tile: 1}}
+		}
 	}
 	w.Down.bind(k, bind, p.down*w.Size, w.Size, 1)
 	w.Across.bind(k, bind, p.across*w.Size, w.Size, 1)
@@ -42,27 +44,37 @@ func (t Target) BindWinograd(k *schedule.Kernel, w *Winograd) {
 func (t Target) planWinograd(w *Winograd) winogradPlan {
 	down, across := w.Down.Tiles(w.Size), w.Across.Tiles(w.Size)
 	lanes := t.lanes(4)
-	vectors := t.registerTile(min(down*across, 2*maxRows), w.Out.Extent, lanes, w.In.Extent, maxRows, false).Vectors
-	for panelValues%(vectors*lanes) != 0 && vectors*lanes%panelValues != 0 {
-		vectors--
-	}
-	p := winogradPlan{down: down, across: across, width: vectors * lanes}
+	vectors := min(leastVectors, (w.Out.Extent+lanes-1)/lanes) // more would have fewer tiles to share filters that come from far away
+	p := winogradPlan{images: 1, down: down, across: across, width: vectors * lanes}
 	p.out = min(roundUp(w.Out.Extent, p.width), roundDown(mostOut, p.width))
+	far := saturatingProduct(4*w.Points(), w.In.Extent, w.Out.Extent) > t.L2 // filters, which every block of tiles reads again
 	most := max(1, t.L2*3/4/(4*w.Points()*(w.In.Extent+p.out)))
+	if far {
+		most = max(most, leastTiles)
+	}
 	if p.across > most { // whole vectors of pixels, where they are neighbours
-		p.across = even(across, most, max(1, panelValues/w.Size))
+		p.across = even(across, most, max(1, lanes/w.Size))
 	}
 	p.down = evenly(down, max(1, most/p.across))
+	images := int64(1)
+	if i := w.Images(); i >= 0 {
+		images = w.Batch[i].Extent
+		p.images = evenly(images, max(1, most/(down*across)))
+	}
 	count := func() int64 {
 		n := ((down + p.down - 1) / p.down) * ((across + p.across - 1) / p.across) * ((w.Out.Extent + p.out - 1) / p.out)
-		for _, d := range w.Batch {
-			n = saturatingProduct(n, d.Extent)
+		for i, d := range w.Batch {
+			if i != w.Images() {
+				n = saturatingProduct(n, d.Extent)
+			}
 		}
-		return n
+		return saturatingProduct(n, (images+p.images-1)/p.images)
 	}
 	for count() < fewPieces {
-		switch {
-		case p.down > 1 && p.down*p.across >= 2*maxRows:
+		switch tall := p.down > 1 && p.down*p.across >= 2*maxRows; {
+		case p.images > 1 && !far:
+			p.images = evenly(images, (p.images+1)/2)
+		case tall && !far:
 			p.down = evenly(down, (p.down+1)/2)
 		case p.out > p.width:
 			p.out = roundUp(p.out/2, p.width)
