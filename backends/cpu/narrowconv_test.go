@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -89,6 +93,29 @@ func narrowConvolutions() []narrowConvolution {
 	}
 }
 
+// wholeBytes gives bytes of the whole range of their type: those at its ends first, so that single ones, which are zero points, are extreme.
+func wholeBytes(name string, t tensorfile.Tensor) tensorfile.Tensor {
+	t.Data = slices.Clone(t.Data)
+	state := uint32(1)
+	for _, c := range name {
+		state = state*31 + uint32(c)
+	}
+	for i := range t.Data {
+		state = state*1664525 + 1013904223
+		t.Data[i] = [...]byte{0x80, 0x7f, 0xff, 0, byte(state >> 24), byte(state >> 24), byte(state >> 24)}[(state>>8)%7]
+	}
+	return t
+}
+
+// wholeConstant is randomConstant with bytes of the whole range.
+func wholeConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
+	out, err := randomConstant(c, t)
+	if err == nil && out.DType.Size() == 1 {
+		out = wholeBytes("constant", out)
+	}
+	return out, err
+}
+
 // TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with every set of instructions.
 func TestNarrowConvolutions(t *testing.T) {
 	cc, err := FindCompiler()
@@ -117,16 +144,67 @@ func TestNarrowConvolutions(t *testing.T) {
 		all.WriteString(strings.ReplaceAll(c.text(), "%", fmt.Sprintf("%%c%d_", i)))
 	}
 	in := randomInputs(t, operations(t, all.String()))
-	want := evaluate(t, operations(t, all.String()), in)
+	for name, x := range in {
+		if x.DType.Size() == 1 {
+			in[name] = wholeBytes(name, x)
+		}
+	}
+	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: wholeConstant}
+	want, err := ev.Evaluate(context.Background(), operations(t, all.String()), in)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, flags := range narrowTargets(t) {
 		cpu, _, _ := strings.Cut(name, " ")
 		t.Run(name, func(t *testing.T) {
-			got := executeFor(cc, cpu, flags)(randomConstant)(t, scheduled(t, all.String()), in)
+			got := executeFor(cc, cpu, flags)(wholeConstant)(t, scheduled(t, all.String()), in)
 			for output, w := range want {
 				if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 					t.Error(err)
 				}
 			}
 		})
+	}
+}
+
+// floatConvolution is a convolution of float32 with a bias. If rounded, its operands are rounded to bfloat16 first.
+func floatConvolution(rounded bool, filters int64) string {
+	g := fmt.Sprintf("%%x = tensor float32 [0:1, 0:20, 0:13, 0:15]\n%%w = tensor float32 [0:%d, 0:20, 0:3, 0:3]\n%%b = tensor float32 [0:%d]\n"+
+		"%%y = tensor float32 [0:1, 0:%d, 0:13, 0:15]\noperation op:constant {file: \"w\", key: \"w\"} -> (result: %%w)\n", filters, filters, filters)
+	x, w := "%x", "%w"
+	if rounded {
+		for name, dims := range map[string]string{"x": box(1, 20, 13, 15), "w": box(filters, 20, 3, 3)} {
+			g += fmt.Sprintf("%%%s0 = tensor bfloat16 %s\n%%%s1 = tensor float32 %s\n", name, dims, name, dims)
+			g += fmt.Sprintf("operation op:cast {dtype: \"bfloat16\"} (tensor: %%%s) -> (result: %%%s0)\n", name, name)
+			g += fmt.Sprintf("operation op:cast {dtype: \"float32\"} (tensor: %%%s0) -> (result: %%%s1)\n", name, name)
+		}
+		x, w = "%x1", "%w1"
+	}
+	return g + fmt.Sprintf("operation op:conv {pads: [1, 1]} (X: %s, W: %s, B: %%b) -> (Y: %%y)\n", x, w)
+}
+
+// TestLowerConvolutions runs convolutions of float32 whose precision may be bfloat16's: they are those of the rounded numbers. Few filters
+// do not pay for it.
+func TestLowerConvolutions(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	if isNarrow(lowered(t, floatConvolution(false, 8))) {
+		t.Error("a convolution with few filters is rounded")
+	}
+	g := lowered(t, floatConvolution(false, 36))
+	if !isNarrow(g) {
+		t.Fatal("it is not carried out as a convolution of bfloat16")
+	}
+	rounded := operations(t, floatConvolution(true, 36))
+	in := randomInputs(t, rounded)
+	want := evaluate(t, rounded, in)
+	for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64-v3", "x86-64"} {
+		cpu, _, _ := strings.Cut(name, " ")
+		got := executeFor(cc, cpu, narrowTargets(t)[name])(randomConstant)(t, g, in)
+		if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
