@@ -50,7 +50,8 @@ func (p *program) header() string {
 	p.arguments(&b, "Inputs", p.Inputs)
 	p.arguments(&b, "Outputs", p.Outputs)
 	guard := "TAPC_" + strings.ToUpper(name) + "_H"
-	fmt.Fprintf(&b, `// Every buffer is the caller's: row-major, aligned for its element type, and overlapping no other.
+	fmt.Fprintf(&b, `// Every buffer is the caller's: row-major, aligned for its element type, and
+// no output overlaps another buffer. The address of a buffer of 0 bytes does not matter.
 #ifndef %s
 #define %s
 
@@ -65,12 +66,13 @@ extern "C" {
 typedef struct tapc_instance tapc_instance;
 
 // Makes an instance with a number of threads (0: one for each core that the process may use). On failure it gives NULL and
-// one line of text in error, which is cut to error_bytes; error may be NULL if error_bytes is 0.
+// one line of text in error, which is cut to error_bytes; error may be NULL.
 `, guard, guard, p.arenaBytes())
 	b.WriteString(strings.ReplaceAll(`tapc_instance *NAME_create(int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs hold the addresses of the buffers in the order above. It gives 0, or another number with one
-// line of text in error; then the outputs are undefined. Nothing is allocated.
+// line of text in error: 1 if a value of an input is at fault, 2 if an address is (NULL, not aligned, or overlapping), 3 otherwise;
+// then the outputs are undefined. Nothing is allocated.
 int NAME_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 
 // Ends the threads and frees the memory. No run may be in progress. NULL is allowed.

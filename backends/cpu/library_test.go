@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/sanitizer"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -116,6 +117,64 @@ func TestLibrary(t *testing.T) {
 			symbols, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(dir, file)).Output()
 			if err == nil && file == "libsmall.so" && strings.Count(string(symbols), "\n") != 4 {
 				t.Errorf("the library exports\n%s", symbols)
+			}
+		})
+	}
+}
+
+// TestLibraryUse uses a library as its header says, and wrongly, under the sanitizers: instances of many threads of their own, one
+// that they share, and addresses that can not be right.
+func TestLibraryUse(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	src, err := Emit(scheduled(t, `%x = tensor float32 [0:40, 0:33]
+%t = tensor float32 [0:33, 0:40]
+%g = tensor float32 [0:40, 0:40]
+%m = tensor float32 [0:40, 0:33]
+%y = tensor float32 [0:40, 0:33]
+%s = tensor float32 [0:40]
+%a = operation op:permute{perm: [1, 0]} (tensor: %x) -> (result: %t)
+%b = operation op:matmul (X: %x, Y: %t) -> (Z: %g)
+%c = operation op:matmul (X: %g, Y: %x) -> (Z: %m)
+%d = operation op:softmax{dims: [1]} (tensor: %m) -> (result: %y)
+%e = operation op:sum{dims: [1]} (tensor: %m) -> (result: %s)
+`), "use", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `threads
+2 expected an instance, found NULL
+2 expected the addresses of 1 inputs, found NULL
+2 expected the addresses of 2 outputs, found NULL
+2 input x: expected a buffer of 5280 bytes, found NULL
+2 output y: expected a buffer of 5280 bytes, found NULL
+2 input x: expected an address that is a multiple of 4, found one that is not
+2 output s: expected an address that is a multiple of 4, found one that is not
+2 output y: expected a buffer apart from all others, found one that overlaps input x
+2 output s: expected a buffer apart from all others, found one that overlaps output y
+2 output s: expected a buffer apart from all others, found one that overlaps output y
+done
+`
+	load := func(tensorops.Const) (tensorfile.Tensor, error) { return tensorfile.Tensor{}, nil }
+	for _, sanitizers := range []string{"address,undefined", "thread"} {
+		t.Run(sanitizers, func(t *testing.T) {
+			t.Parallel()
+			flags := []string{"-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
+			sanitizer.Need(t, cc.Path, flags...)
+			dir := t.TempDir()
+			lib := filepath.Join(dir, "use.so")
+			if err := cc.BuildLibrary(context.Background(), src, load, lib, Options{Version: "test", Flags: flags}); err != nil {
+				t.Fatal(err)
+			}
+			exe := filepath.Join(dir, "program")
+			args := append(flags, "-std=c11", "-I", dir, filepath.Join("testdata", "libraryuse.c"), lib, "-pthread", "-o", exe)
+			if out, err := exec.Command(cc.Path, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if out, err := exec.Command(exe).CombinedOutput(); err != nil || string(out) != want {
+				t.Errorf("%v: found\n%s\nexpected\n%s", err, out, want)
 			}
 		})
 	}

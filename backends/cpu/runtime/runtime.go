@@ -47,7 +47,7 @@ func Files() map[string][]byte {
 // Sources gives the names of the files to compile, sorted: for an executable all of them, for a shared library all but
 // those that only a command line needs. Each compiles on its own with -std=c11 and links with -pthread; none needs -lm.
 func Sources(executable bool) []string {
-	library := map[string]bool{"cpus.c": true, "fault.c": true, "features.c": true, "instance.c": true, "memory.c": true, "pool.c": true}
+	library := map[string]bool{"cpus.c": true, "dtype.c": true, "fault.c": true, "features.c": true, "instance.c": true, "memory.c": true, "pool.c": true}
 	var names []string
 	for name := range Files() {
 		if strings.HasSuffix(name, ".c") && (executable || library[name]) {

@@ -1,6 +1,7 @@
 // A program with its threads and memory; the library interface.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ int tapc_instance_call(tapc_instance *instance, const void *const *in, void *con
 int tapc_instance_threads(const tapc_instance *instance) { return tapc_threads(instance->pool); }
 
 static void hand_out(const tapc_fault *fault, char *error, size_t error_bytes) {
-  if (error_bytes) snprintf(error, error_bytes, "%s", fault->text);
+  if (error && error_bytes) snprintf(error, error_bytes, "%s", fault->text);
 }
 
 tapc_instance *tapc_instance_create(const tapc_program *program, int threads, char *error, size_t error_bytes) {
@@ -78,10 +79,47 @@ tapc_instance *tapc_instance_create(const tapc_program *program, int threads, ch
   return instance;
 }
 
+// buffer looks at an address that a caller gave for a tensor.
+static int buffer(const char *kind, const tapc_tensor *tensor, const void *at, tapc_fault *fault) {
+  size_t unit = tapc_dtype_of(tensor->dtype)->unit;
+  if (!tensor->bytes) return 0;
+  if (!at) return tapc_fail(fault, TAPC_USAGE, "%s %s: expected a buffer of %zu bytes, found NULL", kind, tensor->name, tensor->bytes);
+  if ((uintptr_t)at % unit)
+    return tapc_fail(fault, TAPC_USAGE, "%s %s: expected an address that is a multiple of %zu, found one that is not", kind, tensor->name, unit);
+  return 0;
+}
+
+// apart says whether an output shares no byte with another buffer.
+static int apart(const tapc_tensor *out, const void *at, const char *kind, const tapc_tensor *other, const void *there,
+                 tapc_fault *fault) {
+  uintptr_t a = (uintptr_t)at, b = (uintptr_t)there;
+  if (!out->bytes || !other->bytes || (a < b ? b - a >= out->bytes : a - b >= other->bytes)) return 0;
+  return tapc_fail(fault, TAPC_USAGE, "output %s: expected a buffer apart from all others, found one that overlaps %s %s", out->name, kind,
+                   other->name);
+}
+
+// check_buffers looks at what a caller gave for a run, as far as addresses tell.
+static int check_buffers(const tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
+  if (!instance) return tapc_fail(fault, TAPC_USAGE, "expected an instance, found NULL");
+  const tapc_program *p = instance->program;
+  if (p->n_inputs && !in) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d inputs, found NULL", p->n_inputs);
+  if (p->n_outputs && !out) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d outputs, found NULL", p->n_outputs);
+  int status = 0;
+  for (int i = 0; i < p->n_inputs && !status; i++) status = buffer("input", &p->inputs[i], in[i], fault);
+  for (int i = 0; i < p->n_outputs && !status; i++) status = buffer("output", &p->outputs[i], out[i], fault);
+  for (int i = 0; i < p->n_outputs && !status; i++) {
+    for (int j = 0; j < p->n_inputs && !status; j++)
+      status = apart(&p->outputs[i], out[i], "input", &p->inputs[j], in[j], fault);
+    for (int j = 0; j < i && !status; j++) status = apart(&p->outputs[i], out[i], "output", &p->outputs[j], out[j], fault);
+  }
+  return status;
+}
+
 int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
                       size_t error_bytes) {
   tapc_fault fault = {.status = 0};
-  int status = tapc_instance_call(instance, inputs, outputs, &fault);
+  int status = check_buffers(instance, inputs, outputs, &fault);
+  if (!status) status = tapc_instance_call(instance, inputs, outputs, &fault);
   hand_out(&fault, error, error_bytes);
   return status;
 }

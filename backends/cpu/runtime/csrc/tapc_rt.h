@@ -117,7 +117,7 @@ typedef struct tapc_instance tapc_instance;
 tapc_instance *tapc_instance_create(const tapc_program *program, int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs are the caller's buffers in the order of the program's tables, each of its tensor's
-// size, aligned for its element type, and not overlapping. Returns a tapc_status; on failure the outputs are undefined and error
+// size (NULL for none), aligned for its element type, and no output overlapping another; what addresses tell of that is checked. Returns a tapc_status; on failure the outputs are undefined and error
 // holds one line of text, as above.
 int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
                       size_t error_bytes);
