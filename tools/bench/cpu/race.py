@@ -277,6 +277,25 @@ for shape in ("512x512x512", "1024x1024x1024", "2048x2048x2048", "1x4096x4096", 
     case(f"bf16_{shape}")(lambda s=shape: rounded_gemm(*map(int, s.split("x"))))
 
 
+def bytes_conv(c, f, size, window):
+    """QLinearConv of unsigned bytes with constant weights, one scale for each filter: row-major images in and out."""
+    x, w = integers(c * size, size, np.uint8).reshape(1, c, size, size), integers(f * c, window * window, np.int8).reshape(f, c, window, window)
+    y = empty(1, f, size, size, dtype=np.uint8)
+    weights = {"sx": np.float32(0.02), "zx": np.uint8(7), "w": w, "sw": (rng.random(f) * 0.01 + 0.001).astype(np.float32), "zw": np.zeros(f, np.int8),
+               "sy": np.float32(0.005 * c**0.5 * window), "zy": np.uint8(120), "b": rng.integers(-2000, 2000, f).astype(np.int32)}
+    node = ("QLinearConv", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"], ["y"], {"pads": [window // 2] * 4})
+    model = Onnx([node], {"x": x}, {"y": y.shape}, {k: np.asarray(v) for k, v in weights.items()}, result=np.uint8)
+    t = Tapc(f"qconv{window}x{window}_{c}_{f}_{size}", model.bytes, [x], [y])
+    t()
+    assert (y == ort.InferenceSession(model.bytes, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]).all()
+    return {"tapc": t, "onnxruntime": model.onnxruntime()}, {"flops": 2.0 * f * c * window**2 * size**2}
+
+
+for sizes in ((64, 64, 56, 3), (256, 64, 56, 1), (512, 512, 7, 3)):
+    if onnx and ort:
+        case("qconv{3}x{3}_{0}_{1}_{2}".format(*sizes))(lambda s=sizes: bytes_conv(*s))
+
+
 def mlp(batch):
     sizes = [784, 512, 512, 10]
     x, z = normal(batch, 784), empty(batch, 10)

@@ -57,7 +57,7 @@ sequences ONNX does not define.
 
 // domains are the dictionaries of the page, with the domain that models name.
 var domains = []struct{ dictionary, domain string }{{"onnx", ""}, {"onnx/ai.onnx.ml", "ai.onnx.ml"}, {"onnx/ai.onnx.preview", "ai.onnx.preview"},
-	{"onnx/ai.onnx.preview.training", "ai.onnx.preview.training"}}
+	{"onnx/ai.onnx.preview.training", "ai.onnx.preview.training"}, {"onnx/com.microsoft", "com.microsoft"}}
 
 // row is an operator.
 type row struct{ name, versions, types, reason string }
