@@ -56,7 +56,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
 	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), baseline, or portable: versions for several, of which the program takes the best")
 	c.Flags().StringVar(&f.math.precision, "precision", schedule.Exact.String(), "what products of float32 may be computed from on a CPU: exact, or bf16, numbers rounded to bfloat16")
-	c.Flags().BoolVar(&f.math.fast, "fast-math", false, "let kernels on a CPU lose NaN in least and greatest values and multiply instead of dividing (docs/cpu.md)")
+	c.Flags().BoolVar(&f.math.fast, "fast-math", false, "let kernels on a CPU lose NaN in least and greatest values, multiply instead of dividing, and convolve on transformed tiles (docs/cpu.md)")
 	complete(c, "precision", schedule.Precisions())
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f

@@ -19,7 +19,7 @@ func Pass() pipeline.Pass {
 		Rules: func() []string { return []string{"tile"} },
 		Options: []pipeline.Option{pipeline.FuelOption, {Name: "precision", Type: pipeline.String, Default: schedule.Exact.String(),
 			Doc: "what products of float32 may be computed from: exact or bf16, numbers rounded to bfloat16"},
-			{Name: "fast-math", Type: pipeline.Bool, Default: "false", Doc: "NaN may be lost in least and greatest values, and quotients be products"}},
+			{Name: "fast-math", Type: pipeline.Bool, Default: "false", Doc: "NaN may be lost in least and greatest values, quotients be products, and convolutions run on transformed tiles"}},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			opt := Options{May: func(kernel ir.NodeID) bool { return p.Take("tile", kernel) }}
 			var ok bool
