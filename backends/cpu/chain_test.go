@@ -49,18 +49,22 @@ func (s attentionSize) kernel(attributes string) string {
 func chainGraphs() map[string]string {
 	masked := attentionSize{1, 2, 40, 51, 8, 24}.kernel("")
 	masked = strings.Replace(typed("boolean", "M", 40, 51)+masked, "V: %V)", "V: %V, mask: %M)", 1)
+	shared := strings.NewReplacer("%K = tensor float32 [0:2, 0:6", "%K = tensor float32 [0:2, 0:2", "%V = tensor float32 [0:2, 0:6", "%V = tensor float32 [0:2, 0:2").
+		Replace(attentionSize{2, 6, 33, 45, 24, 40}.kernel("causal: true"))
 	return map[string]string{
-		"small blocks":    attentionSize{1, 3, 37, 70, 19, 21}.written("float32"),
-		"float64":         attentionSize{2, 1, 41, 33, 24, 8}.written("float64"),
-		"long lines":      attentionSize{1, 1, 30, 1700, 8, 40}.written("float32"),
-		"threads":         attentionSize{1, 2, 150, 90, 32, 32}.written("float32"),
-		"kernel":          attentionSize{1, 2, 70, 90, 33, 20}.kernel(""),
-		"causal":          attentionSize{1, 2, 50, 50, 16, 16}.kernel("causal: true"),
-		"capped":          attentionSize{1, 2, 33, 47, 16, 24}.kernel("softcap: 2.5"),
-		"lines of no key": attentionSize{1, 2, 60, 45, 16, 16}.kernel("causal: true"),
-		"a mask":          masked,
-		"one query":       attentionSize{1, 3, 1, 64, 16, 16}.kernel(""),
-		"log_softmax":     strings.Replace(attentionSize{1, 2, 37, 45, 16, 16}.written("float32"), "op:softmax", "op:log_softmax", 1),
+		"shared heads":     shared,
+		"one head for all": strings.NewReplacer("K = tensor float32 [0:1, 0:4", "K = tensor float32 [0:1, 0:1", "V = tensor float32 [0:1, 0:4", "V = tensor float32 [0:1, 0:1").Replace(attentionSize{1, 4, 33, 45, 24, 16}.kernel("")),
+		"small blocks":     attentionSize{1, 3, 37, 70, 19, 21}.written("float32"),
+		"float64":          attentionSize{2, 1, 41, 33, 24, 8}.written("float64"),
+		"long lines":       attentionSize{1, 1, 30, 1700, 8, 40}.written("float32"),
+		"threads":          attentionSize{1, 2, 150, 90, 32, 32}.written("float32"),
+		"kernel":           attentionSize{1, 2, 70, 90, 33, 20}.kernel(""),
+		"causal":           attentionSize{1, 2, 50, 50, 16, 16}.kernel("causal: true"),
+		"capped":           attentionSize{1, 2, 33, 47, 16, 24}.kernel("softcap: 2.5"),
+		"lines of no key":  attentionSize{1, 2, 60, 45, 16, 16}.kernel("causal: true"),
+		"a mask":           masked,
+		"one query":        attentionSize{1, 3, 1, 64, 16, 16}.kernel(""),
+		"log_softmax":      strings.Replace(attentionSize{1, 2, 37, 45, 16, 16}.written("float32"), "op:softmax", "op:log_softmax", 1),
 	}
 }
 

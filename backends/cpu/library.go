@@ -61,13 +61,13 @@ func (p *program) header() string {
 extern "C" {
 #endif
 
-// The program made ready to run: its threads and its scratch memory (%d bytes). All functions may be called from any
-// thread; runs of one instance wait for each other, runs of different instances do not.
+// The program made ready to run: its threads and its scratch memory (%d bytes, and %d for each further thread). All
+// functions may be called from any thread; runs of one instance wait for each other, runs of different instances do not.
 typedef struct tapc_instance tapc_instance;
 
 // Makes an instance with a number of threads (0: one for each core that the process may use). On failure it gives NULL and
 // one line of text in error, which is cut to error_bytes; error may be NULL.
-`, guard, guard, p.arenaBytes())
+`, guard, guard, p.arenaBytes(), p.thread)
 	b.WriteString(strings.ReplaceAll(`tapc_instance *NAME_create(int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs hold the addresses of the buffers in the order above. It gives 0, or another number with one

@@ -10,10 +10,14 @@ import (
 )
 
 // cut rewrites a kernel that copies from places which it works out with quotients and remainders, as one that joins dimensions
-// does, into one that steps through them: its loops are cut where the quotients jump. It says whether it did.
+// does, into one that steps through them: its loops are cut where the quotients jump. So it does with products of such places, as
+// of heads of queries that share their keys. It says whether it did.
 func cut(k *schedule.Kernel) bool {
 	at, load := placesOf(k)
-	if load == nil || len(at) == 0 {
+	if load == nil {
+		at = sharedPlaces(k)
+	}
+	if len(at) == 0 {
 		return false
 	}
 	c := &cutter{k: k, at: at}
@@ -23,12 +27,52 @@ func cut(k *schedule.Kernel) bool {
 			c.digits[l] = c.steps(l)
 		}
 	}
-	access, ok := c.follow(load.Ref)
-	if !ok {
-		return false
+	accesses := make([][]linear, len(k.Operands))
+	for i := range accesses {
+		var ok bool
+		if accesses[i], ok = c.follow(i); !ok {
+			return false
+		}
 	}
-	c.rewrite(load, access)
+	c.rewrite(accesses)
 	return true
+}
+
+// sharedPlaces gives, for a kernel that sums products of operands at worked out places, these places by their loops; nil if it is
+// none, or something else is done at such a place.
+func sharedPlaces(k *schedule.Kernel) map[int]*scalar.Expr {
+	at, products, good := map[int]*scalar.Expr{}, false, true
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.IsAt() {
+				index, known := at[e.Over[0]]
+				good = good && e.Args[0].Op == scalar.Load && (!known || index.Equal(e.Args[1]))
+				at[e.Over[0]] = e.Args[1]
+			}
+			products = products || e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul &&
+				slices.ContainsFunc(e.Args[0].Args, (*scalar.Expr).IsAt)
+			return true
+		})
+	}
+	if !good || !products {
+		return nil
+	}
+	for _, s := range k.Statements { // their loops do nothing else
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Loop {
+				good = good && at[e.Ref] == nil
+			}
+			if e.Op == scalar.Reduce && !e.IsAt() {
+				good = good && !slices.ContainsFunc(e.Over, func(l int) bool { return at[l] != nil })
+			}
+			return true
+		})
+		good = good && !slices.ContainsFunc(s.Over, func(l int64) bool { return at[int(l)] != nil })
+	}
+	if !good {
+		return nil
+	}
+	return at
 }
 
 // placesOf gives, for a kernel that only copies, the places at which the loops of what it reads stand, and the load; nil if it is
@@ -251,9 +295,8 @@ func (c *cutter) follow(operand int) ([]linear, bool) {
 }
 
 // rewrite gives the kernel a loop for every digit and none for those whose place is known.
-func (c *cutter) rewrite(load *scalar.Expr, read []linear) {
-	k := c.k
-	number := map[digit]int{}
+func (c *cutter) rewrite(accesses [][]linear) {
+	k, number := c.k, map[digit]int{}
 	var loops []schedule.Loop
 	for l, old := range k.Loops {
 		if _, folded := c.at[l]; folded {
@@ -270,54 +313,83 @@ func (c *cutter) rewrite(load *scalar.Expr, read []linear) {
 			loops = append(loops, one)
 		}
 	}
-	access := func(rows []linear) zspace.AffineMap {
-		out := zspace.AffineMap{Projection: make(zspace.Matrix, len(rows)), Offset: make(zspace.Point, len(rows))}
+	for i, rows := range accesses {
+		access := zspace.AffineMap{Projection: make(zspace.Matrix, len(rows)), Offset: make(zspace.Point, len(rows))}
 		for d, x := range rows {
-			out.Projection[d] = make([]int64, len(loops))
-			out.Offset[d] = x.constant
+			access.Projection[d] = make([]int64, len(loops))
+			access.Offset[d] = x.constant
 			for dig, f := range x.factors {
-				out.Projection[d][number[dig]] = f
+				access.Projection[d][number[dig]] = f
 			}
 		}
-		return out
+		k.Operands[i].Access = access
 	}
-	for i := range k.Operands {
-		o := &k.Operands[i]
-		if i == load.Ref {
-			o.Access = access(read)
-			continue
+	for i := range k.Statements {
+		s := &k.Statements[i]
+		over := make([]int, len(s.Over))
+		for x, l := range s.Over {
+			over[x] = int(l)
 		}
-		rows := make([]linear, len(o.Access.Projection))
-		for d, row := range o.Access.Projection {
-			rows[d] = linear{factors: map[digit]int64{}, constant: o.Access.Offset[d]}
-			for l, f := range row {
-				if f == 0 {
-					continue
-				}
-				for _, step := range c.digits[l] {
-					rows[d].factors[digit{l, step}] = f * step
-				}
-			}
+		s.Over = nil
+		for _, l := range c.over(over, number) {
+			s.Over = append(s.Over, int64(l))
 		}
-		o.Access = access(rows)
+		s.Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr { return c.moved(e, number) })
 	}
-	s := &k.Statements[0]
-	var over []int64
-	for _, l := range s.Over {
-		for _, step := range c.digits[l] {
-			over = append(over, int64(number[digit{int(l), step}]))
-		}
-	}
-	slices.Sort(over)
-	s.Over, s.Value = over, load
 	k.Loops = loops
+}
+
+// over gives the loops that some loops become.
+func (c *cutter) over(loops []int, number map[digit]int) []int {
+	var out []int
+	for _, l := range loops {
+		for _, step := range c.digits[l] {
+			out = append(out, number[digit{l, step}])
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// moved gives what stands in an expression's place in terms of the loops that loops become.
+func (c *cutter) moved(e *scalar.Expr, number map[digit]int) *scalar.Expr {
+	switch {
+	case e.IsAt():
+		return e.Args[0]
+	case e.Op == scalar.Reduce:
+		return e.WithOver(c.over(e.Over, number))
+	case e.Op != scalar.Loop:
+		return e
+	}
+	var sum *scalar.Expr
+	for _, step := range c.digits[e.Ref] {
+		term := scalar.NewLoop(number[digit{e.Ref, step}])
+		if step != 1 {
+			term = whole(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
+		}
+		if sum != nil {
+			term = whole(scalar.Add, sum, term)
+		}
+		sum = term
+	}
+	return sum
+}
+
+// whole applies an operator to two numbers of int64.
+func whole(op scalar.Op, a, b *scalar.Expr) *scalar.Expr {
+	e, err := scalar.New(op, a, b)
+	if err != nil {
+		panic(err) // two int64 have a sum and a product
+	}
+	return e
 }
 
 // fresh gives a name that no loop and no operand or value has.
 func (c *cutter) fresh(base string) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Name == name }) ||
-			slices.ContainsFunc(c.k.Operands, func(o schedule.Operand) bool { return o.Name == name }) || c.k.Statements[0].Name == name
+			slices.ContainsFunc(c.k.Operands, func(o schedule.Operand) bool { return o.Name == name }) ||
+			slices.ContainsFunc(c.k.Statements, func(s schedule.Statement) bool { return s.Name == name })
 	}
 	for taken(base) {
 		base += "_"
