@@ -188,7 +188,11 @@ func (p *program) parts(targets []Target, what artifact) ([]part, error) {
 
 // partBytes is how much text one file of kernels holds at most, if it holds more than one kernel. Smaller files keep all cores
 // busy to the end; each costs what starting the compiler does, a hundredth of a second or two.
-const partBytes = 20 << 10
+const partBytes = 24 << 10
+
+// writtenFlag is how much compilers optimize contractions, whose loops are written out for vectors and registers already: more takes
+// them a third longer and gains nothing that could be measured.
+const writtenFlag = "-O2"
 
 // files writes the kernels of one target, and the function that runs them, in files of a size that compile side by side.
 func (e *emitter) files(name string) ([]part, error) {
@@ -200,16 +204,27 @@ func (e *emitter) files(name string) ([]part, error) {
 		e.prelude() + declarations.String() + "\n"
 	var out []part
 	var text strings.Builder
-	flush := func() {
-		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), e.target.Flags})
+	flush := func(flags ...string) {
+		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.target.Flags, flags)})
 		text.Reset()
 	}
-	for _, c := range e.codes {
-		k := c.String()
-		if text.Len() > 0 && text.Len()+len(k) > partBytes {
-			flush()
+	for _, kind := range []struct {
+		written bool
+		flags   []string
+	}{{true, []string{writtenFlag}}, {false, nil}} {
+		for _, c := range e.codes {
+			if c.written != kind.written {
+				continue
+			}
+			k := c.String()
+			if text.Len() > 0 && text.Len()+len(k) > partBytes {
+				flush(kind.flags...)
+			}
+			text.WriteString(k)
 		}
-		text.WriteString(k)
+		if kind.written && text.Len() > 0 {
+			flush(kind.flags...)
+		}
 	}
 	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.prefix)
 	if err := e.run(&text, "", e.prefix+"run"); err != nil {

@@ -147,8 +147,9 @@ type scratchSlots struct {
 
 // code is a function that carries out kernels which differ only in their buffers.
 type code struct {
-	about []string // what the kernels are, and where they stand in the user's file
-	text  string
+	about   []string // what the kernels are, and where they stand in the user's file
+	text    string
+	written bool // out for vectors and registers, so that compilers need not do more than translate it
 }
 
 // call is how a step calls a code: with a table of addresses from these slots.
@@ -256,27 +257,14 @@ func (e *emitter) needThread(bytes int64) int {
 	return e.use(e.threadSlot)
 }
 
-// kernel writes what one step carries out: as a contraction or as rows of vectors if it is of that kind, else as loops over its
-// statements. Its code is one that is there already if only the buffers are others.
+// kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
-	var text string
 	number := len(e.codes)
 	e.used = nil
 	e.v.fast = k.Fast
-	if n := newNarrow(e, number, k); n != nil {
-		text = n.write()
-	} else if w := newWinograd(e, number, k); w != nil {
-		text = w.write()
-	} else if p := newProduct(e, number, k); p != nil {
-		text = p.write()
-	} else if c := newChain(e, number, k); c != nil {
-		text = c.write()
-	} else if s := newStaged(k, number, e); s != nil {
-		text = s.write()
-	} else if r := newRows(e, number, k); r != nil {
-		text = r.write()
-	} else {
-		text = newKernel(k, number, e).write()
+	text, written := e.product(number, k)
+	if !written {
+		text = e.nest(number, k)
 	}
 	if err := e.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
@@ -286,12 +274,40 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	if !ok {
 		at = number
 		e.known[key] = at
-		e.codes = append(e.codes, &code{cnest.About(e.g, k), text})
+		e.codes = append(e.codes, &code{cnest.About(e.g, k), text, written})
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
 	}
 	e.calls[step] = call{at, e.used}
 	return nil
+}
+
+// product writes a kernel as a contraction, or as a chain of them, if it is one.
+func (e *emitter) product(number int, k *schedule.Kernel) (text string, ok bool) {
+	if n := newNarrow(e, number, k); n != nil {
+		return n.write(), true
+	}
+	if w := newWinograd(e, number, k); w != nil {
+		return w.write(), true
+	}
+	if p := newProduct(e, number, k); p != nil {
+		return p.write(), true
+	}
+	if c := newChain(e, number, k); c != nil {
+		return c.write(), true
+	}
+	return "", false
+}
+
+// nest writes a kernel as rows of vectors if it can be, else as loops over its statements.
+func (e *emitter) nest(number int, k *schedule.Kernel) string {
+	if s := newStaged(k, number, e); s != nil {
+		return s.write()
+	}
+	if r := newRows(e, number, k); r != nil {
+		return r.write()
+	}
+	return newKernel(k, number, e).write()
 }
 
 // nameless gives a kernel's text without comments, and without the number that its functions' names have.

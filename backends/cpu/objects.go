@@ -65,18 +65,18 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 	if what != executable {
 		shared = []string{"-fPIC", "-fvisibility=hidden"}
 	}
-	for _, p := range parts {
-		flags := slices.Concat(usualFlags(), c.stackFlags(), p.flags, shared, opt.Flags)
-		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
-	}
 	library := append([]string{"-std=c11", "-pthread", fmt.Sprintf("-DTAPC_VERSION=%q", opt.Version)}, shared...)
 	for _, f := range opt.Flags { // a sanitizer must see the synchronization there too
 		if strings.HasPrefix(f, "-fsanitize") || strings.HasPrefix(f, "-fno-sanitize") {
 			library = append(library, f)
 		}
 	}
-	for _, u := range rt.Units(what == executable) {
+	for _, u := range rt.Units(what == executable) { // first, as one of them takes longer than any part
 		units = append(units, unit{name: u.Name, text: u.Text, key: rt.Digest(), flags: slices.Concat(library, u.Flags)})
+	}
+	for _, p := range parts {
+		flags := slices.Concat(usualFlags(), c.stackFlags(), p.flags, shared, opt.Flags)
+		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
 	}
 	out := make([]string, len(units), len(units)+2)
 	var separated []string

@@ -36,6 +36,8 @@ func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
 // multiply-adds and two loads in a cycle and has results after four; columns of a fold that is so long that they come from the
 // second cache take longer.
+// Sizes that leave something over at the edges want functions of their own, which take time to compile, so they have to be better by
+// a little.
 // A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
 func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
@@ -48,6 +50,7 @@ func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) 
 				continue
 			}
 			c, x := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, fold)), RegisterTile{r, v}
+			c += c / edgeShare * edges(rows, (cols+lanes-1)/lanes, r, v)
 			if c < least || c == least && x.reuse() > best.reuse() {
 				best, least = x, c
 			}
@@ -57,6 +60,21 @@ func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) 
 		}
 	}
 	return best
+}
+
+// edgeShare is the part of a tile's time that each further size of tiles has to win.
+const edgeShare = 50
+
+// edges is how many sizes of tiles there are besides the usual one.
+func edges(rows, vectors, r, v int64) int64 {
+	sizes := int64(1)
+	if rows%r != 0 && rows > r {
+		sizes = 2
+	}
+	if vectors%v != 0 && vectors > v {
+		sizes *= 2
+	}
+	return sizes - 1
 }
 
 // spare is how many registers a step needs beside sums and columns: for a number of the left operand, and for compilers to move
