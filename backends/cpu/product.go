@@ -339,12 +339,15 @@ func (p *product) finish(ofRows bool) {
 }
 
 // finishReads says whether an operand is read outside the sum.
-func (p *product) finishReads(operand int) bool {
+func (p *product) finishReads(operand int) bool { return readsBeside(p.k, p.c.Sum, operand) }
+
+// readsBeside says whether a kernel reads an operand outside one of its expressions.
+func readsBeside(k *schedule.Kernel, aside *scalar.Expr, operand int) bool {
 	found := false
-	for _, s := range p.k.Statements {
+	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			found = found || e.Op == scalar.Load && e.Ref == operand
-			return e != p.c.Sum
+			return e != aside
 		})
 	}
 	return found

@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // grid names the elements of a square of variables.
@@ -211,9 +210,8 @@ func (w *winograd) epilogue() {
 	w.Line("")
 	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.number, w.variables("int64_t "), t)
 	used, all := []int{}, make([]int, len(w.kernel.Statements))
-	outer := &product{k: w.kernel, c: &tile.Contraction{Sum: w.w.Sum}}
 	for i, o := range w.kernel.Operands {
-		if o.Mode == schedule.Write || outer.finishReads(i) {
+		if o.Mode == schedule.Write || readsBeside(w.kernel, w.w.Sum, i) {
 			used = append(used, i)
 		}
 	}
