@@ -109,8 +109,8 @@ func (n *narrow) placePanels() {
 			continue
 		}
 		groups, panel := extents(o.layout.groups), o.panel()
-		if most := maxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowRows * tile.NarrowRows; o.chunk > most {
-			o.chunk = max(most, tile.NarrowRows)
+		if most := maxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
+			o.chunk = max(most, tile.NarrowCols)
 		}
 		o.place.at = scratch
 		scratch = roundUp(scratch+groups*o.panels(o.chunk)*panel, panelBytes)
