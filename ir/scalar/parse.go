@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Scope tells what the names in an expression's text stand for.
@@ -73,7 +74,7 @@ func (p *parser) next() {
 	rest := p.text[p.at:]
 	n := wordLength(rest)
 	if n == 0 {
-		n = 1
+		_, n = utf8.DecodeRuneInString(rest)
 		for _, two := range []string{"<<", ">>", "==", "!=", "<=", ">="} {
 			if strings.HasPrefix(rest, two) {
 				n = 2

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -474,12 +475,40 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// What can be no expression is refused with its place, and what its names may make one passes.
+func TestSyntax(t *testing.T) {
+	for text, want := range map[string]string{
+		"x + y * -2": "", "sum(k) a * b + c": "", "max(k) (x)": "", "max(a, b)": "", "f(x, g())": "", "at(k, n - 1, x)": "", "where(x, 0, inf)": "",
+		"int64(-5)": "", "min(j, k) where(x, y, 1e-5)": "", "a & !b": `column 5: expected an expression, found "!"`,
+		"x +":                    "column 4: expected an expression, found the end",
+		"(x + y":                 `column 7: expected ")", found ""`,
+		"x + y)":                 `column 6: expected an operator or the end, found ")"`,
+		"x y":                    `column 3: expected an operator or the end, found "y"`,
+		"where(x)":               "column 9: where takes 3 arguments, found 1",
+		"exp()":                  "column 6: exp takes 1 arguments, found 0",
+		"f(x, y":                 `column 7: expected ")", found ""`,
+		"sum(k)":                 "", // a call of the scope's, perhaps
+		"sum(k) + x":             "",
+		"1.2.3 * x":              `column 1: "1.2.3" is not a number`,
+		"x \u00d7 y":             `column 3: expected an operator or the end, found "×"`,
+		strings.Repeat("(", 300): "column 201: nested deeper than 200",
+	} {
+		err := Syntax(text)
+		if got := fmt.Sprint(err); err == nil && want != "" || err != nil && got != want {
+			t.Errorf("%.40q: found %v, expected %q", text, err, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"x + y * 2", "sum(k) x * y", "where(x < 0, 0, x)", "int64(-5)", "max(k) (x)", "complex64(1, 2)", "at(k, n, x)", "bitcast(x, int32)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		e, err := Parse(s, testScope{})
+		if wrong := Syntax(s); wrong != nil && err == nil {
+			t.Fatalf("%q is read, and is no expression: %v", s, wrong)
+		}
 		if err != nil || e.Type == Invalid {
 			return
 		}

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -59,6 +60,12 @@ func (b *binder) let(l Let, store int) error {
 	s := Statement{Name: l.Name, Store: store, Value: e}
 	if store >= 0 {
 		s.Over = b.storedDims(store)
+		for _, dim := range b.free(e) {
+			if !slices.Contains(s.Over, dim) {
+				return refuse("/body", fmt.Sprintf("a value for each cell of %s, with what else it depends on folded", l.Name),
+					"one that depends on "+b.in.Dims[dim].Name, "kernel %s, %s", b.decl.Name, l.Name)
+			}
+		}
 		if b.in.Operands[store].Decl.Variadic {
 			s.Name = identifier(eachName(l.Name, b.entry))
 		}

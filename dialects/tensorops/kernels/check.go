@@ -13,8 +13,14 @@ func (d *Decl) check() (line int, err error) {
 	if d.Doc == "" {
 		return 0, fmt.Errorf("expected a clause doc, found none")
 	}
+	if !slices.ContainsFunc(d.Operands, func(o OperandDecl) bool { return o.Out }) {
+		return 0, fmt.Errorf("expected a clause out, found none")
+	}
 	if err := d.checkTypes(); err != nil {
 		return 0, err
+	}
+	if line, err := d.checkSyntax(); err != nil {
+		return line, err
 	}
 	if line, err := d.putTerms(); err != nil {
 		return line, err

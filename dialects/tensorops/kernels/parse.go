@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -50,6 +51,9 @@ func Parse(file, text string) ([]*Decl, error) {
 func parse(file, text string) ([]*Decl, error) {
 	var decls []*Decl
 	for i, line := range strings.Split(text, "\n") {
+		if !utf8.ValidString(line) {
+			return nil, &SyntaxError{file, i + 1, fmt.Errorf("a line of text: expected UTF-8, found other bytes")}
+		}
 		if t := strings.TrimSpace(line); t == "" || t[0] == '#' {
 			continue
 		}
