@@ -461,6 +461,9 @@ class Net:
     def relu(self, x):
         return self.add(self.shapes[x], f"op:relu (tensor: %{x})", ("Relu", [x]))
 
+    def permute(self, x, order):
+        return self.add(tuple(self.shapes[x][i] for i in order), f"op:permute {{perm: {order}}} (tensor: %{x})", ("Transpose", [x], {"perm": order}))
+
     def plus(self, x, y):
         return self.add(self.shapes[x], f"op:add (tensors: [%{x}, %{y}])", ("Add", [x, y]))
 
@@ -487,17 +490,26 @@ class Net:
         return found, {"flops": self.flops}
 
 
-for chosen, (c, f, size, window, groups) in {"conv_3x3": (64, 64, 56, 3, 1), "conv_3x3_128": (128, 128, 28, 3, 1),
-                                             "conv_3x3_256": (256, 256, 14, 3, 1), "conv_3x3_512": (512, 512, 7, 3, 1),
-                                             "conv_1x1": (256, 64, 56, 1, 1), "conv_depthwise": (32, 32, 112, 3, 32)}.items():
-    def convolution(name=chosen, c=c, f=f, size=size, window=window, groups=groups):
-        net = Net(x=(1, c, size, size))
-        found, about = net.candidates(name, net.conv("x", f, window, groups=groups))
+CONVOLUTIONS = {"conv_3x3": (64, 64, 56, 3, 1), "conv_3x3_128": (128, 128, 28, 3, 1),
+                "conv_3x3_256": (256, 256, 14, 3, 1), "conv_3x3_512": (512, 512, 7, 3, 1),
+                "conv_1x1": (256, 64, 56, 1, 1), "conv_depthwise": (32, 32, 112, 3, 32)}
+# Images with their channels first, and with their channels last, as most of the peers have them inside.
+for chosen, last, (c, f, size, window, groups) in [(k, False, v) for k, v in CONVOLUTIONS.items()] + [
+        (k + "_last", True, CONVOLUTIONS[k]) for k in ("conv_3x3", "conv_1x1", "conv_depthwise")]:
+    def convolution(name=chosen, last=last, c=c, f=f, size=size, window=window, groups=groups):
+        if last:
+            net = Net(image=(1, size, size, c))
+            result = net.permute(net.conv(net.permute("image", [0, 3, 1, 2]), f, window, groups=groups), [0, 2, 3, 1])
+            image = np.ascontiguousarray(net.inputs["image"].transpose(0, 3, 1, 2))
+        else:
+            net = Net(image=(1, c, size, size))
+            result, image = net.conv("image", f, window, groups=groups), net.inputs["image"]
+        found, about = net.candidates(name, result)
         if onednn:
-            arrays = [net.inputs["x"], net.weights["w0"], net.weights["w1"], empty(1, f, size, size)]
+            arrays = [image, net.weights["w0"], net.weights["w1"], empty(1, f, size, size)]
             found["onednn"] = onednn.call("convolution", arrays, c, f, size, window, groups)
         if torch:
-            x, w, b = (torch.from_numpy(v.copy()) for v in (net.inputs["x"], net.weights["w0"], net.weights["w1"]))
+            x, w, b = (torch.from_numpy(v.copy()) for v in (image, net.weights["w0"], net.weights["w1"]))
             xl = x.to(memory_format=torch.channels_last)
             wl = w.to(memory_format=torch.channels_last)
             found["torch"] = lambda: torch.nn.functional.conv2d(x, w, b, padding=window // 2, groups=groups)
