@@ -7,7 +7,7 @@ import (
 
 const (
 	blockShare = 8   // the part of the second cache that the lines of a block may take: what they are multiplied with passes beside them
-	leastBlock = 16  // rows of a block, however long lines are: they share what they are multiplied with, which comes from further away
+	leastBlock = 32  // rows of a block, however long lines are: they share what they are multiplied with, which comes from further away
 	mostBlock  = 128 // rows of a block, however short
 	blockSlack = 4   // the part of its rows by which a block may be larger or smaller for the tiles' sake
 )
