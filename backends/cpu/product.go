@@ -10,9 +10,7 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// panelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every
-// target, so that a packed constant serves them all.
-const panelBytes = 64
+const panelBytes = tile.PanelBytes
 
 // maxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
 const maxPacked = 32 << 20

@@ -27,6 +27,10 @@ const (
 // built for several holds a constant one once.
 const RowPanel = 12
 
+// PanelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every target, so
+// that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
+const PanelBytes = 64
+
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
 type RegisterTile struct{ Rows, Vectors int64 }
 
@@ -41,7 +45,11 @@ func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows
 // A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
 func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) RegisterTile {
 	best, least := RegisterTile{1, 1}, int64(1)<<62
+	panel := PanelBytes / t.Vector // vectors of a panel
 	for v := int64(1); v <= maxVectors; v++ {
+		if v%panel != 0 && panel%v != 0 {
+			continue
+		}
 		for r := int64(1); r <= most && r <= rows; r++ {
 			if r*v+v+spare > t.Registers {
 				break
