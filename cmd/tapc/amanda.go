@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -50,9 +49,9 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 		ag.Namespace = a.imports.space
 	}
 	if own(ag) {
-		return amanda.ToIR(ag, kernels.Builtin())
+		return amanda.ToIR(ag, a.plugins.library())
 	}
-	o, err := a.imports.options()
+	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +210,7 @@ func (a *app) back(ctx context.Context, g *ir.Graph, framework string, n namespa
 	if n.String() == namespace.Own {
 		return amanda.FromIR(g)
 	}
-	o, err := a.imports.options()
+	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,9 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }
 
-// options reads the flags.
-func (f *importFlags) options() (onnx.Options, error) {
-	o := onnx.Options{Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
+// options reads the flags: rules may use the kernels of a library.
+func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
+	o := onnx.Options{Library: lib, Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
 	for _, text := range f.dims {
 		i := strings.LastIndexByte(text, '=')
 		if i < 1 {
@@ -69,7 +69,7 @@ func (f *importFlags) options() (onnx.Options, error) {
 		}
 		t, err := mapping.Parse(file, string(text))
 		if err == nil {
-			err = t.Check(kernels.Builtin())
+			err = t.Check(lib)
 		}
 		if err == nil {
 			err = namespace.CheckTable(t)
@@ -106,11 +106,10 @@ func isONNX(data []byte) bool {
 
 // importONNX reads and maps a model. With --analyze it prints the report and ends.
 func importONNX(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error) {
-	o, err := a.imports.options()
+	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
 		return nil, err
 	}
-	o.Library = a.plugins.library()
 	m, err := onnx.Read(data, file)
 	if err != nil {
 		return nil, err
