@@ -35,6 +35,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 		access  zspace.AffineMap
 	}
 	var uses []use
+	all := false // of what the copy's applications put out is used by somebody
 	for _, r := range f.readers[out.Buffer] {
 		c, ok := body[*schedule.Kernel](f.g, r)
 		if !ok || c.Device != k.Device {
@@ -45,13 +46,15 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 				continue
 			}
 			through := compose(in.Access, compose(back, o.Access))
-			if o.Mode != schedule.Read || !(factor(c, i) && neighbours(from, through)) && !f.alongside(c, from, through) {
+			read, err := reach(c, i)
+			if err != nil || o.Mode != schedule.Read || !(factor(c, i) && neighbours(from, through)) && !f.alongside(c, from, through) {
 				return false
 			}
 			uses = append(uses, use{c, i, through})
+			all = all || read.Contains(written) || len(k.Applications) == 1 && read.Overlaps(written)
 		}
 	}
-	if len(uses) == 0 || !may(id) {
+	if !all || !may(id) {
 		return false
 	}
 	for _, u := range uses {
