@@ -51,6 +51,7 @@ func (n *Nest) accumulator(t string) string {
 		return name
 	}
 	n.Line("%s %s[%d];", t, name, n.laneCount())
+	n.Line("(void)%s;", name) // nothing uses what is folded for places that there are none of
 	return name + "[" + n.laneIndex() + "]"
 }
 
