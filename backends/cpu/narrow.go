@@ -94,7 +94,7 @@ func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrow
 	l := n.layout(operand, along.Dim, tile.NarrowPanel)
 	l.size = buffer.Type().Size()
 	l.narrow = narrowLayout{form: form, from: buffer.Type()}
-	return narrowOperand{operand: operand, along: along, layout: l, fixed: buffer.Space == schedule.Constant, chunk: along.Extent, side: side}
+	return narrowOperand{operand: operand, along: along, layout: l, fixed: tile.Stored(buffer), chunk: along.Extent, side: side}
 }
 
 // placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.

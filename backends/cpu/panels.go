@@ -1,12 +1,12 @@
 package cpu
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // stride is one dimension of an array: how many values, and how far apart in elements.
@@ -35,20 +35,13 @@ func (l panelLayout) equal(m panelLayout) bool {
 // inOrder gives the layout of a constant buffer that is not row-major: its elements one by one, in the order in which they stand.
 // For those that are, it gives nil.
 func inOrder(b *schedule.Buffer) *panelLayout {
-	shape := b.Range.Shape()
-	dims := make([]int, len(shape))
-	from := make([]int64, len(shape)) // steps of the constant's own order
-	step := int64(1)
-	for d := len(shape) - 1; d >= 0; d-- {
-		dims[d], from[d] = d, step
-		step *= max(1, shape[d])
-	}
-	slices.SortStableFunc(dims, func(x, y int) int { return cmp.Compare(b.Strides[y], b.Strides[x]) })
-	dims = slices.DeleteFunc(dims, func(d int) bool { return shape[d] == 1 })
-	if slices.IsSorted(dims) {
+	dims, ok := b.Order()
+	if !ok || b.RowMajor() {
 		return nil
 	}
-	l := &panelLayout{size: int(b.Bytes / max(1, step)), width: 1, columns: 1}
+	l := &panelLayout{size: b.Type().Size(), width: 1, columns: 1}
+	shape := b.Range.Shape()
+	from := zspace.RowMajor(shape)
 	for _, d := range dims {
 		l.fold = append(l.fold, stride{shape[d], from[d]})
 	}

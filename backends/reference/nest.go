@@ -30,17 +30,6 @@ func newView(typ scalar.DType, data []byte, r zspace.Range, strides []int64, acc
 	return v
 }
 
-// rowMajor gives the strides of a dense array over a box, in elements.
-func rowMajor(r zspace.Range) []int64 {
-	strides := make([]int64, r.Rank())
-	n := int64(1)
-	for i := r.Rank() - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= r.End[i] - r.Start[i]
-	}
-	return strides
-}
-
 // step is one statement of a nest.
 type step struct {
 	over  []int

@@ -9,7 +9,6 @@ package reference
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -174,7 +173,7 @@ func (r *run) instance(id ir.NodeID, in *kernels.Instance) error {
 		if err != nil {
 			return err
 		}
-		n.views = append(n.views, newView(o.Type, data, t.Range, rowMajor(t.Range), o.Access, len(in.Dims)))
+		n.views = append(n.views, newView(o.Type, data, t.Range, zspace.RowMajor(t.Range.Shape()), o.Access, len(in.Dims)))
 	}
 	for _, s := range in.Statements {
 		n.steps = append(n.steps, step{s.Over, s.Store, s.Value})
@@ -244,13 +243,13 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 
 // arranged gives the bytes of a constant in the order in which its buffer has them.
 func arranged(b *schedule.Buffer, data []byte) []byte {
-	from := rowMajor(b.Range)
 	n, err := b.Range.Size()
-	if err != nil || n == 0 || slices.Equal(from, b.Strides) || int64(len(data)) != b.Bytes || b.Bytes%n != 0 {
+	if err != nil || n == 0 || b.RowMajor() || int64(len(data)) != b.Bytes || b.Bytes%n != 0 {
 		return data
 	}
 	size, out := b.Bytes/n, make([]byte, b.Bytes)
 	shape := b.Range.Shape()
+	from := zspace.RowMajor(shape)
 	for i := range n {
 		to := int64(0)
 		for d := range shape {

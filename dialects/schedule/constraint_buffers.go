@@ -21,7 +21,7 @@ var bufferLayout = check.Constraint{
 	Doc: "Every buffer has a known element type, that of its tensor, and a range inside its tensor's. It has one stride for each " +
 		"dimension, and every element of the range lies within its bytes. Its alignment is a power of two that suits the element " +
 		"type, its offset is a multiple of that, and neither offset nor bytes are negative. If something writes the buffer, no two " +
-		"cells share an element.",
+		"cells share an element. The elements of a constant stand in some order of its dimensions without gaps.",
 	Requires: []string{"ScheduleReferenceConstraint", "TensorDTypesAreValidConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0321", Meaning: "a buffer's element type is unknown, or not its tensor's"},
@@ -31,6 +31,7 @@ var bufferLayout = check.Constraint{
 		{ID: "TAP0325", Meaning: "a buffer's alignment, offset or size makes no sense"},
 		{ID: "TAP0326", Meaning: "two cells of a buffer that is written share an element"},
 		{ID: "TAP0327", Meaning: "a warning: whether two cells of a written buffer share an element could not be decided"},
+		{ID: "TAP0328", Meaning: "the elements of a constant do not stand in an order of its dimensions without gaps"},
 	},
 	Check: func(c *check.Context) {
 		written := writtenBuffers(c)
@@ -74,8 +75,15 @@ func checkBuffer(c *check.Context, n *ir.Node, b *Buffer, written bool) {
 			Want(fmt.Sprintf("%d, one for each dimension of %v", b.Range.Rank(), b.Range), fmt.Sprint(len(b.Strides))))
 		return
 	}
-	if typed && checkExtent(c, n, b) && written {
+	if !typed || !checkExtent(c, n, b) {
+		return
+	}
+	if written {
 		checkAliases(c, n, b)
+	}
+	if _, ok := b.Order(); !ok && b.Space == Constant {
+		c.Report(c.Error("TAP0328", n, "/body/strides", "the elements of %s have gaps", c.Graph().Name(n.ID)).
+			Want(fmt.Sprintf("strides of an order of the dimensions, such as %v", zspace.RowMajor(b.Range.Shape())), fmt.Sprint(b.Strides)))
 	}
 }
 

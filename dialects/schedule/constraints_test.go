@@ -186,6 +186,11 @@ func bufferCases() []Case {
 		Of("buffers near miss: a layout that is not nested", edited(func(p *program) {
 			buf(p.by).Strides, buf(p.by).Bytes = []int64{2, 3}, 4*13 // 2i+3j: 2*3 = 3*2 collides, so only j = 2 and i = 3 do
 		}), []string{"TAP0326"}, nil),
+		Of("buffers: a constant with gaps", edited(func(p *program) {
+			b := buf(p.buffer(p.x, p.cpu, Constant, 0))
+			b.Strides, b.Bytes = []int64{4, 1}, 64
+		}), []string{"TAP0328"}, []string{"such as [3 1]", "found:    [4 1]"}),
+		Of("buffers near miss: a constant by columns", edited(func(p *program) { buf(p.buffer(p.x, p.cpu, Constant, 0)).Strides = []int64{1, 4} }), nil, nil),
 		Of("buffers: not decided", hardLayout(), []string{"TAP0327", "TAP0327"}, []string{"warning"}),
 	}
 }

@@ -8,6 +8,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/ir"
@@ -74,7 +75,8 @@ func (s Space) String() string { return spaces[s] }
 
 // Buffer holds the elements of a box of a tensor. The element at coordinate c is at
 // Base + sum over dimensions of (c - Range.Start)·Strides elements; Align and Offset are bytes, Offset counts from the start
-// of the arena. First and Last are the numbers of the first and last step (see Order) that touch an arena buffer.
+// of the arena. First and Last are the numbers of the first and last step (see Order) that touch an arena buffer. A constant's
+// elements stand in its buffer's order too: whoever makes the program puts those of the tensor, which are row-major, in that.
 type Buffer struct {
 	Tensor  ir.NodeID
 	Device  ir.NodeID
@@ -105,6 +107,37 @@ func (b *Buffer) Fields(f ir.Fields) {
 	f.Int(ir.Field{Num: 9, Name: "offset", Optional: true}, &b.Offset)
 	f.Int(ir.Field{Num: 10, Name: "first", Optional: true}, &b.First)
 	f.Int(ir.Field{Num: 11, Name: "last", Optional: true}, &b.Last)
+}
+
+// RowMajor says whether the elements stand in row-major order without gaps.
+func (b *Buffer) RowMajor() bool {
+	shape := b.Range.Shape()
+	for d, step := range zspace.RowMajor(shape) {
+		if shape[d] != 1 && b.Strides[d] != step {
+			return false
+		}
+	}
+	return true
+}
+
+// Order gives the dimensions of more than one value, outermost in memory first, if the elements stand in some order of them
+// without gaps.
+func (b *Buffer) Order() (dims []int, ok bool) {
+	shape := b.Range.Shape()
+	for d, n := range shape {
+		if n != 1 {
+			dims = append(dims, d)
+		}
+	}
+	slices.SortStableFunc(dims, func(x, y int) int { return cmp.Compare(b.Strides[y], b.Strides[x]) })
+	step := int64(1)
+	for _, d := range slices.Backward(dims) {
+		if b.Strides[d] != step {
+			return nil, false
+		}
+		step *= max(1, shape[d])
+	}
+	return dims, true
 }
 
 // Type is the element type, scalar.Invalid if unknown.

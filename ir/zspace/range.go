@@ -90,6 +90,16 @@ func (r Range) Shape() Point {
 	return out
 }
 
+// RowMajor gives the strides of a dense array of a shape whose last dimension is innermost, in elements.
+func RowMajor(shape Point) []int64 {
+	strides, n := make([]int64, len(shape)), int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= max(1, shape[i])
+	}
+	return strides
+}
+
 // extent is End-Start in one dimension. It fits for every valid range; for an
 // invalid literal it is cut off at the largest int64 rather than wrapped.
 func (r Range) extent(dim int) int64 {

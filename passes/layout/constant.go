@@ -22,7 +22,7 @@ func (c *chooser) constants() int {
 		for i := range k.Operands {
 			o := &k.Operands[i]
 			b := buffers[o.Buffer]
-			if b.Space != schedule.Constant || c.fixed[o.Buffer] || !c.onCPU(b) || !dense(b) || smaller(b) {
+			if b.Space != schedule.Constant || c.fixed[o.Buffer] || c.ordered[o.Buffer] || !c.onCPU(b) || !b.RowMajor() || smaller(b) {
 				continue
 			}
 			dim := -1

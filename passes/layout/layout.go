@@ -47,7 +47,7 @@ func Run(g *ir.Graph) int {
 		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] || c.ordered[n.ID] {
 			continue
 		}
-		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && dense(b) {
+		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() {
 			innermost(b, dim)
 			changed++
 		}
@@ -290,19 +290,6 @@ func moves(k *schedule.Kernel, image, filter *schedule.Operand, over []int) bool
 		}
 	}
 	return false
-}
-
-// dense says whether a buffer is row-major without gaps.
-func dense(b *schedule.Buffer) bool {
-	step := int64(1)
-	shape := b.Range.Shape()
-	for d := len(shape) - 1; d >= 0; d-- {
-		if b.Strides[d] != step {
-			return false
-		}
-		step *= max(1, shape[d])
-	}
-	return true
 }
 
 // innermost puts one dimension behind the others.

@@ -265,7 +265,7 @@ func (l *lowering) buffer(tensor, device ir.NodeID) (ir.NodeID, error) {
 	if err != nil {
 		return 0, diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
 	}
-	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: rowMajor(t.Range), Space: space,
+	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: zspace.RowMajor(t.Range.Shape()), Space: space,
 		Align: Align, Bytes: size * int64(t.Type().Size())}
 	n := l.g.Add(b, bufferLabel(l.g.Node(tensor).Label, space, device == l.host))
 	n.Pos = l.g.Node(tensor).Pos
@@ -286,16 +286,6 @@ func suffixed(label, suffix string) string {
 		return ""
 	}
 	return label + suffix
-}
-
-func rowMajor(r zspace.Range) []int64 {
-	strides := make([]int64, r.Rank())
-	n := int64(1)
-	for i := r.Rank() - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= max(1, r.End[i]-r.Start[i])
-	}
-	return strides
 }
 
 // arrive makes sure that a tensor the caller gives is on the computing device.

@@ -70,18 +70,9 @@ func storedConstant(s *rewrite.Site, t ir.NodeID) (storedView, ir.Attrs, bool) {
 			return storedView{*c.View}, params, true
 		}
 		shape := body.Range.Shape()
-		return storedView{tensorops.View{DType: body.Type(), Shape: shape, Strides: rowMajor(shape)}}, params, true
+		return storedView{tensorops.View{DType: body.Type(), Shape: shape, Strides: zspace.RowMajor(shape)}}, params, true
 	}
 	return storedView{}, nil, false
-}
-
-func rowMajor(shape []int64) []int64 {
-	out, n := make([]int64, len(shape)), int64(1)
-	for i := len(shape) - 1; i >= 0; i-- {
-		out[i] = n
-		n *= shape[i]
-	}
-	return out
 }
 
 // reshaped gives the view that a reshape of all of a constant gives, if the constant stands in row-major order.
@@ -91,12 +82,12 @@ func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Te
 		return v.View, false
 	}
 	for i, n := range from.Range.Shape() {
-		if n > 1 && v.Strides[i] != rowMajor(from.Range.Shape())[i] {
+		if n > 1 && v.Strides[i] != zspace.RowMajor(from.Range.Shape())[i] {
 			return v.View, false
 		}
 	}
 	out := v.View
-	out.Strides = rowMajor(to.Range.Shape())
+	out.Strides = zspace.RowMajor(to.Range.Shape())
 	return out, true
 }
 

@@ -87,26 +87,13 @@ func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok
 
 // findSource finds where the factors are read.
 func (c *Contraction) findSource(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
-	c.Fixed = still(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
+	c.Fixed = Stored(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
 	c.Gathered = !c.Fixed && c.Padded == nil && c.jumps()
-	c.Prepared = still(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
+	c.Prepared = Stored(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
 	if c.Prepared {
 		c.mergeFold(k)
 	}
 	c.Direct = c.Window == nil && !c.Prepared && c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
-}
-
-// still says whether a buffer is a constant whose elements stand in row-major order, from which panels are made when the program is
-// built.
-func still(b *schedule.Buffer) bool {
-	step, shape := int64(1), b.Range.Shape()
-	for d := len(shape) - 1; d >= 0; d-- {
-		if shape[d] != 1 && b.Strides[d] != step {
-			return false
-		}
-		step *= max(1, shape[d])
-	}
-	return b.Space == schedule.Constant
 }
 
 // Paneled says whether the left operand stands in panels of RowPanel rows.

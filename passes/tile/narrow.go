@@ -70,7 +70,7 @@ func (n *Narrow) plain(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffe
 		x, y = y, x
 	}
 	n.setSides(x, y)
-	c.Fixed = buffers[k.Operands[c.Left].Buffer].Space == schedule.Constant
+	c.Fixed = Stored(buffers[k.Operands[c.Left].Buffer])
 	if n.Prepared(k, buffers) {
 		c.mergeFold(k)
 	}
@@ -84,7 +84,7 @@ func (n *Narrow) setSides(left, right narrowFactor) {
 
 // Prepared says whether the right operand is constant, so that it is copied when the program is built.
 func (n *Narrow) Prepared(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
-	return buffers[k.Operands[n.Right].Buffer].Space == schedule.Constant
+	return Stored(buffers[k.Operands[n.Right].Buffer])
 }
 
 // Rounds says whether the contraction is one of float32 numbers, rounded.

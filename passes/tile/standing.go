@@ -48,7 +48,7 @@ func (n *Narrow) asItStands() bool {
 // sides sorts the factors: what is multiplied with a constant is the left operand, and the constant, which is copied in groups when
 // the program is built, the right one.
 func (n *Narrow) sides(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, x, y narrowFactor) (left, right narrowFactor, ok bool) {
-	constant := func(f narrowFactor) bool { return buffers[k.Operands[f.ref].Buffer].Space == schedule.Constant }
+	constant := func(f narrowFactor) bool { return Stored(buffers[k.Operands[f.ref].Buffer]) }
 	if constant(x) {
 		x, y = y, x
 	}

@@ -16,6 +16,9 @@ func Buffers(g *ir.Graph) map[ir.NodeID]*schedule.Buffer {
 	return out
 }
 
+// Stored says whether a buffer is a constant in row-major order, whose elements are put in panels when the program is built.
+func Stored(b *schedule.Buffer) bool { return b.Space == schedule.Constant && b.RowMajor() }
+
 // View says which element of its buffer an operand is: number Base + sum of Steps[l]·(value of loop l), in elements.
 type View struct {
 	Base  int64

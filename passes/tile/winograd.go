@@ -68,7 +68,7 @@ func FindWinograd(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*
 
 // factors finds the image and the filters in the two sides of the products.
 func (w *Winograd) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, image, filter *scalar.Expr) bool {
-	if filter.Op != scalar.Load || buffers[k.Operands[filter.Ref].Buffer].Space != schedule.Constant || !inside(k, buffers, filter.Ref) {
+	if filter.Op != scalar.Load || !Stored(buffers[k.Operands[filter.Ref].Buffer]) || !inside(k, buffers, filter.Ref) {
 		return false
 	}
 	w.Filter = filter.Ref
