@@ -50,7 +50,7 @@ func newChain(e *emitter, number int, k *schedule.Kernel) *chain {
 	c.know()
 	for i, x := range []*tile.Contraction{found.First, found.Last} {
 		p := productOf(e, number, found.Stages[2*i], x)
-		if p == nil {
+		if p == nil || p.split() && p.openBytes() > maxSums { // a chain has them on the stack
 			c.forget()
 			return nil
 		}
@@ -236,7 +236,7 @@ func (c *chain) task() {
 	c.Line("void *b[%d];", c.tableEnd())
 	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
 	if c.last.split() {
-		c.e.stack(c.last.openSums() * int64(c.last.n) * int64(c.last.d.Wide().Size()))
+		c.e.stack(c.last.openBytes())
 		c.Line("%s open[%d]; // unfinished sums", c.e.v.typ(c.last.vectorType(), c.last.n), c.last.openSums())
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")

@@ -163,9 +163,9 @@ func (n *narrow) imageTurn(l narrowLayout) string {
 	}
 	stored, line := n.e.w.Stored(l.from), n.imageLine(l)
 	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
-		n.e.v.turn(d, 16, "square", "16", "to + x * values + y", "values"))
+		n.e.v.turn(d, 16, 16, "square", "16", "to + x * values + y", "values"))
 	if l.from != scalar.Float32 && l.flip() == 0 {
-		rows = n.e.v.turn(d, 16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
+		rows = n.e.v.turn(d, 16, 16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
 	name := fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {

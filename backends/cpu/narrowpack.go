@@ -110,7 +110,7 @@ func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, 
 // turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
 func (n *narrow) turnFunction() string {
 	lanes := n.product.n
-	square := n.e.v.turn(scalar.UInt32, lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
+	square := n.e.v.turn(scalar.UInt32, lanes, lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
 	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
 		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))

@@ -433,7 +433,7 @@ func (n *narrow) turnSums() {
 	n.Line("const int rows = i1 - i < %d ? (int)(i1 - i) : %d;", lanes, lanes)
 	n.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
 	n.Line("_Alignas(64) uint32_t square[%d];", lanes*lanes)
-	n.Line("%s;", n.e.v.turn(scalar.UInt32, lanes, fmt.Sprintf("open + (i - i0) * %d + j - j0", n.openCols()), fmt.Sprint(n.openCols()), "square", fmt.Sprint(lanes)))
+	n.Line("%s;", n.e.v.turn(scalar.UInt32, lanes, lanes, fmt.Sprintf("open + (i - i0) * %d + j - j0", n.openCols()), fmt.Sprint(n.openCols()), "square", fmt.Sprint(lanes)))
 	n.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, n.number,
 		n.coordinates(""), t, lanes)
 	n.Close()

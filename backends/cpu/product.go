@@ -18,8 +18,8 @@ const maxPacked = 32 << 20
 // maxShares is how many threads can pack pieces of their own at a time.
 const maxShares = 64
 
-// maxSums bounds the unfinished sums of a piece, which are on the stack, in bytes.
-const maxSums = 128 << 10
+// maxSums is how many bytes of unfinished sums of a piece are on the stack; more are in the memory of a thread.
+const maxSums = 64 << 10
 
 // product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
@@ -50,11 +50,18 @@ type sizes struct {
 
 // storage is where the operands of a contraction are read.
 type storage struct {
-	form   rightForm
-	slot   int   // of the panels
-	rows   place // of the left operand in panels of rows, if it is
-	pad    place // of the padded copy of the left operand
+	form rightForm
+	slot int   // of the panels
+	rows place // of the left operand in panels of rows, if it is
+	pad  place // of the padded copy of the left operand
+	piece
 	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
+}
+
+// piece is the memory that a thread has for the piece it is at, in bytes: panels of rows, and behind them unfinished sums.
+type piece struct {
+	ownSlot     int
+	own, openAt int64
 }
 
 // place is a place in a slot's memory, in bytes.
@@ -108,9 +115,6 @@ func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
 			return x, false
 		}
 		x.fold, x.block = min(extent, levels[0].Tile), min(extent, levels[1].Tile)
-		if x.fold < extent && x.rows*x.cols*int64(c.Sum.Type.Size()) > maxSums {
-			return x, false
-		}
 	}
 	return x, true
 }
@@ -124,6 +128,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	p := productOf(e, number, k, c)
 	if p != nil {
 		p.chooseForm()
+		p.placePiece()
 		if c.Fixed {
 			p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
 		}
@@ -157,6 +162,7 @@ func productOf(e *emitter, number int, k *schedule.Kernel, c *tile.Contraction) 
 		p.length *= d.Extent
 	}
 	p.sortBatch()
+	p.c.Piecewise = p.c.Piecewise && p.cut.tileRows <= int64(p.n)
 	return p
 }
 
@@ -188,7 +194,7 @@ func (p *product) chooseForm() {
 		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
 	case p.c.Direct:
 		p.form = direct
-	case p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
+	case !p.c.Piecewise && p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
 		p.form = local
 		p.shares = min(maxShares, p.outer*p.pieces())
 		scratch = p.shares * p.share()
@@ -292,6 +298,8 @@ func (p *product) functions() {
 		p.rowTask()
 	case p.c.Padded != nil:
 		p.padTask()
+	case p.c.Piecewise:
+		p.leftFunction()
 	}
 }
 
@@ -385,10 +393,7 @@ func (p *product) task() {
 	if p.form != local {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
-	if p.split() {
-		p.e.stack(p.openSums() * int64(p.n) * int64(p.d.Wide().Size()))
-		p.Line("%s open[%d]; // unfinished sums", p.e.v.typ(p.vectorType(), p.n), p.openSums())
-	}
+	p.pieceMemory()
 	if p.form == packed {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)
 	} else {
@@ -473,7 +478,7 @@ func (p *product) coordinatesOf(c cut) {
 func (p *product) columnsLast() bool {
 	left := p.c.Row.Extent * p.inner * p.length
 	several := p.inner > 1 || p.cut.rows < p.c.Row.Extent
-	return p.form == prepared && p.outer == 1 && several && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
+	return p.form == prepared && !p.c.Piecewise && p.outer == 1 && several && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
 }
 
 // keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
@@ -500,11 +505,12 @@ func (p *product) innerFold() int64 {
 func (p *product) tiles() {
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	rows, cols := p.cut.tileRows, p.cut.tileCols
-	leftAt, leftStep := offsetText(start(p.k, left), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), left), int64(tile.RowPanel)
-	if p.c.Paneled() {
+	leftAt := p.leftOffset("i")
+	switch {
+	case p.c.Piecewise:
+		leftAt = fmt.Sprintf("(i - i0) * %d", p.cut.fold)
+	case p.c.Paneled():
 		leftAt = p.rowOffset("i")
-	} else if n := len(p.c.Fold); n > 0 {
-		leftStep = p.c.Fold[n-1].Step(left)
 	}
 	rightAt := p.panelOffset()
 	if p.form == direct {
@@ -516,7 +522,14 @@ func (p *product) tiles() {
 		if p.form == direct {
 			step = last.Step(right)
 		}
-		leftAt += fmt.Sprintf(" + f * %s", number(leftStep))
+		fromLeft := fmt.Sprintf(" + f * %s", number(last.Step(left)))
+		switch {
+		case p.c.Piecewise:
+		case p.c.Paneled():
+			leftAt += fmt.Sprintf(" + f * %d", tile.RowPanel)
+		default:
+			leftAt += fromLeft
+		}
 		if !p.blockwise() {
 			rightAt += fmt.Sprintf(" + f * %s", number(step))
 		}
@@ -529,17 +542,44 @@ func (p *product) tiles() {
 		if p.blockwise() {
 			p.packPiece("f", "f + fn")
 		}
+		p.packLeft(fromLeft, "fn")
+	} else {
+		p.packLeft("", fmt.Sprint(p.innerFold()))
 	}
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
 	p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
+	if p.coming() > 0 {
+		p.Line("const %s *next = w + %s;", p.e.w.Stored(p.d), number(cols*p.deep()))
+	}
 	p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-	p.Line("const %s *a = left + %s;", p.e.w.Stored(p.d), leftAt)
+	from := "left"
+	if p.c.Piecewise {
+		from = "rows"
+	}
+	p.Line("const %s *a = %s + %s;", p.e.w.Stored(p.d), from, leftAt)
 	p.calls()
 	p.Close()
 	p.Close()
 	if p.split() {
 		p.Close()
 	}
+}
+
+// leftOffset writes the number of the left operand's element that a row starts at.
+func (p *product) leftOffset(row string) string {
+	view := p.c.Views[p.c.Left]
+	return offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, row}), view)
+}
+
+// leftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
+func (p *product) leftWidth() int64 {
+	switch {
+	case p.c.Piecewise:
+		return p.cut.tileRows
+	case p.c.Paneled():
+		return tile.RowPanel
+	}
+	return 0
 }
 
 // rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
@@ -601,7 +641,10 @@ func (p *product) calls() {
 	call := func(r, c int64) string {
 		more := ""
 		if p.split() {
-			more = fmt.Sprintf(", f, fn, open + ((i - i0) * %d + j - j0) / %d", p.cut.cols, p.n)
+			more = ", f, fn, " + p.openTile()
+		}
+		if n := p.coming(); n > 0 {
+			more += fmt.Sprintf(", next + (i - i0) / %d * %d", rows, p.blocksOf()*n*p.panel)
 		}
 		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.number, r, c, p.coordinates(""), more)
 	}

@@ -1,12 +1,17 @@
 package cpu
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // TestProducts multiplies matrices of sizes at which their right operand is read in each of the ways that there are, and looks at
@@ -64,4 +69,102 @@ func products(batch, m, k, n int, turned bool) string {
 	}
 	return fmt.Sprintf("%%x = tensor float32 [0:%d, 0:%d, 0:%d]\n%%w = tensor float32 [0:%d, 0:%d, 0:%d]\n%%y = tensor float32 [0:%d, 0:%d, 0:%d]\n"+
 		"operation op:matmul (X: %%x, Y: %%w) -> (Z: %%y)\n", batch, m, k, batch, k, n, batch, m, n)
+}
+
+// TestLargeProducts multiplies matrices of small integers, whose products every type has exactly, of sizes at which rows are put in
+// panels piece by piece, or folds are cut.
+func TestLargeProducts(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		name        string
+		m, k, n     int
+		has, hasNot string
+	}{
+		{"piece by piece", 517, 1020, 530, "_left(", "open"},
+		{"piece by piece, the fold in parts", 260, 2100, 530, "x16 open[", "open = ("},
+		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open["},
+		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left("},
+		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left("},
+		{"few rows, read once", 2, 3000, 530, "totals", "_left("},
+	} {
+		for _, dtype := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32} {
+			if dtype != scalar.Float32 && c.m*c.k*c.n > 1<<30 {
+				continue // takes long
+			}
+			t.Run(c.name+" "+dtype.String(), func(t *testing.T) {
+				g := scheduled(t, strings.ReplaceAll(products(1, c.m, c.k, c.n, false), "float32", dtype.String()))
+				src, err := Emit(g, "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text := src.C; dtype == scalar.Float32 && (!strings.Contains(text, c.has) || strings.Contains(text, c.hasNot)) {
+					t.Errorf("expected %q and no %q in the code:\n%s", c.has, c.hasNot, text)
+				}
+				x, w := smallIntegers(1, c.m*c.k), smallIntegers(2, c.k*c.n)
+				in := map[string]tensorfile.Tensor{
+					"x": {DType: dtype, Shape: []int64{1, int64(c.m), int64(c.k)}, Data: encoded(dtype, x)},
+					"w": {DType: dtype, Shape: []int64{1, int64(c.k), int64(c.n)}, Data: encoded(dtype, w)},
+				}
+				want := encoded(dtype, multiplied(x, w, c.m, c.k, c.n))
+				for _, cpu := range []string{"x86-64-v3", "native"} {
+					got := executeFor(cc, cpu, strict)(randomConstant)(t, g, in)["y"].Data
+					if at := slices.Index(equalBytes(got, want), false); len(got) != len(want) || at >= 0 {
+						t.Errorf("%s: %d bytes, expected %d; the first that is another is byte %d", cpu, len(got), len(want), at)
+					}
+				}
+			})
+		}
+	}
+}
+
+func equalBytes(a, b []byte) []bool {
+	out := make([]bool, min(len(a), len(b)))
+	for i := range out {
+		out[i] = a[i] == b[i]
+	}
+	return out
+}
+
+// smallIntegers gives some integers of -8 to 7.
+func smallIntegers(seed uint64, n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		out[i] = int64(seed>>60) - 8
+	}
+	return out
+}
+
+// multiplied is the product of an m by k and a k by n matrix.
+func multiplied(x, w []int64, m, k, n int) []int64 {
+	out := make([]int64, m*n)
+	for i := range m {
+		row := out[i*n : (i+1)*n]
+		for f := range k {
+			a := x[i*k+f]
+			for j, b := range w[f*n : (f+1)*n] {
+				row[j] += a * b
+			}
+		}
+	}
+	return out
+}
+
+// encoded gives numbers the bytes that they have in a type.
+func encoded(dtype scalar.DType, values []int64) []byte {
+	out := make([]byte, 0, len(values)*dtype.Size())
+	for _, v := range values {
+		switch dtype {
+		case scalar.Float32:
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
+		case scalar.Float64:
+			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(float64(v)))
+		default:
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		}
+	}
+	return out
 }

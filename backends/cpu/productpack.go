@@ -128,7 +128,7 @@ func (p *product) packPanel(at string, live, length, step int64) {
 		p.Line("int64_t turned = %s;", from)
 		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.panel)
 		for x := int64(0); x < p.panel; x += n {
-			p.Line("%s;", p.e.v.turn(p.d, p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
+			p.Line("%s;", p.e.v.turn(p.d, p.n, p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
 		}
 		p.Close()
 		if length%n == 0 && packRows%n == 0 {

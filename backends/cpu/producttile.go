@@ -6,7 +6,6 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // tileFunction writes the function that computes a tile of rows by cols: every sum has a variable of its own, and the loop
@@ -20,6 +19,9 @@ func (p *product) tileFunction(rows, cols int64) {
 	more := ""
 	if p.split() {
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
+	}
+	if p.coming() > 0 {
+		more += fmt.Sprintf(", const %s *next", stored)
 	}
 	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
@@ -59,11 +61,8 @@ const expectBytes = 256 << 10
 // unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last. Many parts are summed in
 // groups, whose totals stand behind the sums of the present one.
 func (p *product) unfinished(rows, vectors int64) {
-	across := p.cut.cols / int64(p.n)
 	each := func(operation, at string) {
-		p.Open("for (int r = 0; r < %d; r++) {", rows)
-		p.Line("for (int x = 0; x < %d; x++) "+operation+";", vectors, fmt.Sprintf("s[r * %d + x]", vectors), fmt.Sprintf("%s[r * %d + x]", at, across))
-		p.Close()
+		p.Line("for (int x = 0; x < %d; x++) "+operation+";", rows*vectors, "s[x]", at+"[x]")
 	}
 	const add, keep = "%[2]s += %[3]s", "%[3]s = %[2]s"
 	if !p.grouped() {
@@ -100,6 +99,16 @@ const groupParts = 16
 
 // grouped says whether there are so many parts of the fold that they are summed in groups.
 func (p *product) grouped() bool { return p.innerFold() > 2*groupParts*p.cut.fold }
+
+// openTile writes where the unfinished sums of a tile stand: those of the tiles of some columns one behind the other.
+func (p *product) openTile() string {
+	rows, cols := p.cut.tileRows, p.cut.tileCols
+	each := rows * cols / int64(p.n)
+	if p.cut.cols <= cols {
+		return fmt.Sprintf("open + (i - i0) / %d * %d", rows, each)
+	}
+	return fmt.Sprintf("open + ((j - j0) / %d * %d + (i - i0) / %d) * %d", cols, p.cut.rows/rows, rows, each)
+}
 
 // openSums is how many vectors of unfinished sums a piece has.
 func (p *product) openSums() int64 {
@@ -178,6 +187,12 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 			count = "kn"
 		}
 	}
+	if n := p.coming(); n > 0 {
+		for x := int64(0); x < p.cut.tileCols; x += p.panel {
+			p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH(next, x * %d + %s, 0, 2);", n, p.panel, number(x*p.deep()))
+		}
+		p.Line("next += %d;", n*p.panel)
+	}
 	t := p.e.v.typ(p.vectorType(), p.n)
 	for r := range rows {
 		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
@@ -204,11 +219,11 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
 	step := p.panel
 	leftStep, rowStep := int64(0), p.c.Row.Step(left)
-	if p.c.Paneled() {
-		leftStep, rowStep = tile.RowPanel, 1
+	if width := p.leftWidth(); width > 0 {
+		leftStep, rowStep = width, 1
 	}
 	if n := len(p.c.Fold); n > 0 {
-		if !p.c.Paneled() {
+		if p.leftWidth() == 0 {
 			leftStep = p.c.Fold[n-1].Step(left)
 		}
 		if p.form == direct {
@@ -272,6 +287,23 @@ func (p *product) distance() int64 {
 		return 8
 	}
 }
+
+// coming is how many values of the fold of the next columns' panels each block of a tile fetches into the second cache, so that
+// all are there when their turn comes; 0 if they are near already, or not read in order.
+func (p *product) coming() int64 {
+	tiles := (min(p.cut.rows, p.c.Row.Extent) + p.cut.tileRows - 1) / p.cut.tileRows
+	shared := (p.form == prepared || p.form == packed) && p.c.Window == nil && !p.columnsLast()
+	if !shared || len(p.c.Fold) != 1 || p.cut.block >= p.cut.fold || tiles < leastTiles || p.cut.tileCols%p.panel != 0 {
+		return 0
+	}
+	return (p.cut.fold + tiles*p.blocksOf() - 1) / (tiles * p.blocksOf())
+}
+
+// leastTiles is how many tiles have to share that: if each had to fetch more, its own columns would wait.
+const leastTiles = 16
+
+// blocksOf is how many blocks a run of the fold has.
+func (p *product) blocksOf() int64 { return (p.cut.fold + p.cut.block - 1) / p.cut.block }
 
 // streams says whether the right operand is used so few times that reading it takes the time.
 func (p *product) streams() bool {

@@ -214,18 +214,22 @@ func (v *vectors) only(x value, n int, live string, other scalar.Value) value {
 	return v.choose(n, c, x, v.splat(value{text: v.w.Const(other), typ: x.typ, uniform: true}, n))
 }
 
-// turn copies a square of n by n elements turned on its diagonal: the rows that stand step apart at from become the columns of
-// rows that stand apart elements apart at to, both of them vectors.
-func (v *vectors) turn(d scalar.DType, n int, from, step, to, apart string) string {
+// turn copies some rows of n elements turned on their diagonal: the rows, at most n, that stand step apart at from become the columns of
+// n rows that stand apart elements apart at to, all of them vectors, which are written one behind the other.
+func (v *vectors) turn(d scalar.DType, n, live int, from, step, to, apart string) string {
 	t := v.typ(d, n)
-	name := v.define(fmt.Sprintf("tapc_turn_%sx%d", elementName(d), n), func() string {
+	name := v.define(fmt.Sprintf("tapc_turn_%dx%sx%d", live, elementName(d), n), func() string {
 		var b strings.Builder
-		fmt.Fprintf(&b, "TAPC_FN void tapc_turn_%sx%d(const %s *from, int64_t step, %s *to, int64_t apart) {\n",
-			elementName(d), n, cexpr.CType(d), cexpr.CType(d))
+		fmt.Fprintf(&b, "TAPC_FN void tapc_turn_%dx%sx%d(const %s *from, int64_t step, %s *to, int64_t apart) {\n",
+			live, elementName(d), n, cexpr.CType(d), cexpr.CType(d))
 		rows := make([]string, n)
 		for i := range rows {
 			rows[i] = fmt.Sprintf("r0_%d", i)
-			fmt.Fprintf(&b, "  const %s %s = *(const %su *)(from + %d * step);\n", t, rows[i], t, i)
+			if i < live {
+				fmt.Fprintf(&b, "  const %s %s = *(const %su *)(from + %d * step);\n", t, rows[i], t, i)
+			} else {
+				fmt.Fprintf(&b, "  const %s %s = {0};\n", t, rows[i])
+			}
 		}
 		for half, stage := 1, 1; half < n; half, stage = half*2, stage+1 { // exchange blocks of half by half across the diagonal
 			next := make([]string, n)

@@ -87,7 +87,7 @@ func (w *winograd) patchFunction() {
 	}
 	if across == 1 {
 		turn := func() string {
-			return w.e.v.turn(scalar.Float32, w.n, fmt.Sprintf("from + x + c * %s", number(channel)), number(channel),
+			return w.e.v.turn(scalar.Float32, w.n, w.n, fmt.Sprintf("from + x + c * %s", number(channel)), number(channel),
 				fmt.Sprintf("inside + (x - first) * %d + c", line), number(line))
 		}
 		w.Open("if (end - first >= %d) {", n)
@@ -248,7 +248,7 @@ func (w *winograd) resultsFunction() {
 		w.Open("for (int64_t r = 0; r < %d && y + r < y1; r++) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d) {", n)
 		w.Line("%s turned[%d];", t, n)
-		w.Line("%s;", w.e.v.turn(scalar.Float32, w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
+		w.Line("%s;", w.e.v.turn(scalar.Float32, w.n, w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
 		w.Open("for (int l = 0; l < %d && o + l < o1; l++) {", n)
 		w.counted("x", w.w.Across.Extent, func(count string) { call("y + r", "x", "o + l", "turned[l]", count) })
 		w.Close()

@@ -364,7 +364,7 @@ func (c *Chain) product(k *schedule.Kernel) (*Contraction, bool) {
 	if x.findSource(k, c.parts); x.Fixed {
 		return nil, false
 	}
-	x.Gathered = false // the rows of a block stay in the first cache
+	x.Gathered, x.Piecewise = false, false // the rows of a block stay in the first cache
 	for i := range k.Operands {
 		if !inside(k, c.parts, i) {
 			return nil, false

@@ -30,9 +30,12 @@ type Source struct {
 	Padded   *Padded // the left operand's copy with zeros around, or nil
 	Fixed    bool    // the left operand is constant: it is put in panels of RowPanel rows when the program is built
 	Gathered bool    // the left operand stands so that the fold jumps through memory: it is put in such panels before it is multiplied
-	Direct   bool    // the right operand is used so rarely that it is read where it stands, not copied in order first
-	Prepared bool    // the right operand is constant: it is put in panels when the program is built
-	Window   *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
+	// Piecewise says that the left operand is put in panels by the thread that multiplies them, as many rows each as a tile has, run by
+	// run of the fold.
+	Piecewise bool
+	Direct    bool    // the right operand is used so rarely that it is read where it stands, not copied in order first
+	Prepared  bool    // the right operand is constant: it is put in panels when the program is built
+	Window    *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
 }
 
 // Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
@@ -94,12 +97,26 @@ func (c *Contraction) findSource(k *schedule.Kernel, buffers map[ir.NodeID]*sche
 		c.mergeFold(k)
 	}
 	c.Direct = c.Window == nil && !c.Prepared && c.Col.Step(c.Views[c.Right]) == 1 && c.uses() < directUses
+	c.Piecewise = !c.Fixed && !c.Gathered && c.Padded == nil && c.Window == nil && !c.Direct && c.large()
+}
+
+// large says whether the left operand is so large, and used so often, that the thread that multiplies a piece does well to put the
+// piece's rows in panels first: rows far apart push each other out of the first cache, and each is in a page of its own.
+func (c *Contraction) large() bool {
+	if len(c.Fold) != 1 || c.Fold[0].Step(c.Views[c.Left]) != 1 {
+		return false
+	}
+	bytes := saturatingProduct(c.Row.Extent, c.Fold[0].Extent, int64(c.Sum.Type.Size()))
+	return c.Row.Extent >= largeRows && c.Col.Extent >= leastPieceCols && c.Fold[0].Extent >= largeFold && bytes >= largeBytes
 }
 
 // Paneled says whether the left operand stands in panels of RowPanel rows.
 func (c *Contraction) Paneled() bool { return c.Fixed || c.Gathered }
 
 const (
+	largeBytes  = 2 << 20  // of a left operand, of which not much more than a half is in a second cache
+	largeRows   = 256      // and its least rows
+	largeFold   = 256      // and columns
 	jumpBytes   = 64       // between neighbours of the fold: each is in a line of its own
 	gatherBytes = 256      // of columns from which a copy of the rows pays
 	maxGathered = 32 << 20 // bytes of such a copy

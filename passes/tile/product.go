@@ -23,6 +23,15 @@ const (
 	maxSums      = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
+// Of a contraction whose rows are put in panels piece by piece.
+const (
+	pieceTile      = 14   // rows of a register tile at most
+	pieceFold      = 1024 // values of the fold that run at once
+	pieceCols      = 2048 // columns of a piece at most,
+	leastPieceCols = 512  // and at least, if there are as many: each piece puts its rows in panels
+	leastPieces    = 16   // that it is cut into, for threads to share
+)
+
 // RowPanel is how many rows of a left operand in panels stand side by side: the same for every processor, so that a program that is
 // built for several holds a constant one once.
 const RowPanel = 12
@@ -163,6 +172,9 @@ func (t Target) plan(c *Contraction) productPlan {
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
+	if c.Piecewise {
+		most = min(pieceTile, p.lanes)
+	}
 	kept := t.keptColumns(c, size)
 	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Paneled())
 	width := p.tile.Vectors * p.lanes
@@ -178,15 +190,21 @@ func (t Target) plan(c *Contraction) productPlan {
 	if len(c.Fold) == 1 {
 		p.cutFold(c, size)
 	}
+	if c.Piecewise {
+		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
+	}
 	if across := roundDown(t.L2/2/(max(1, p.length/c.innerFold()*p.fold)*size), p.tile.Rows); across < p.rows {
 		p.rows = even(c.Row.Extent, across, p.tile.Rows)
 	}
 	least := width
-	if p.fold == streamRows {
+	switch {
+	case p.fold == streamRows:
 		least = roundUp(streamCols, width)
+	case c.Piecewise:
+		least = min(p.cols, roundUp(leastPieceCols, width))
 	}
 	p.shrink(c, least)
-	for p.fold < c.innerFold() && p.rows*p.cols*size > maxSums && p.cols > width {
+	for !c.Piecewise && p.fold < c.innerFold() && p.rows*p.cols*size > maxSums && p.cols > width {
 		p.cols = roundUp(p.cols/2, width)
 	}
 	return p
@@ -222,9 +240,14 @@ func (p *productPlan) cutFold(c *Contraction, size int64) {
 	switch {
 	case c.Direct && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
 		p.fold, p.block = streamRows, streamRows
+	case c.Piecewise:
+		if p.length > pieceFold {
+			p.fold = even(p.length, pieceFold, SumBlock)
+		}
 	case p.length > maxFold:
 		p.fold = even(p.length, foldBlock, SumBlock)
 	}
+	p.block = min(p.block, p.fold)
 }
 
 // even gives the size of about equal pieces, none greater than most, that an extent is cut into: a multiple of a number.
@@ -240,7 +263,11 @@ func (p *productPlan) shrink(c *Contraction, least int64) {
 	count := func() int64 {
 		return p.batch * ((c.Row.Extent + p.rows - 1) / p.rows) * ((c.Col.Extent + p.cols - 1) / p.cols)
 	}
-	for count() < pieces {
+	enough := int64(pieces)
+	if c.Piecewise {
+		enough = leastPieces
+	}
+	for count() < enough {
 		rows, cols := p.rows, p.cols
 		switch {
 		case cols > least:
