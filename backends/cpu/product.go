@@ -55,7 +55,8 @@ type storage struct {
 	rows place // of the left operand in panels of rows, if it is
 	pad  place // of the padded copy of the left operand
 	piece
-	shares int64 // into which the pieces of a right operand that is packed piece by piece are divided
+	comes  coming // that tiles fetch
+	shares int64  // into which the pieces of a right operand that is packed piece by piece are divided
 }
 
 // piece is the memory that a thread has for the piece it is at, in bytes: panels of rows, and behind them unfinished sums.
@@ -129,6 +130,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 	if p != nil {
 		p.chooseForm()
 		p.placePiece()
+		p.comes = p.whatComes()
 		if c.Fixed {
 			p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
 		}
@@ -548,15 +550,13 @@ func (p *product) tiles() {
 	}
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
 	p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
-	if p.coming() > 0 {
-		p.Line("const %s *next = w + %s;", p.e.w.Stored(p.d), number(cols*p.deep()))
-	}
 	p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
 	from := "left"
 	if p.c.Piecewise {
 		from = "rows"
 	}
 	p.Line("const %s *a = %s + %s;", p.e.w.Stored(p.d), from, leftAt)
+	p.next()
 	p.calls()
 	p.Close()
 	p.Close()
@@ -643,9 +643,7 @@ func (p *product) calls() {
 		if p.split() {
 			more = ", f, fn, " + p.openTile()
 		}
-		if n := p.coming(); n > 0 {
-			more += fmt.Sprintf(", next + (i - i0) / %d * %d", rows, p.blocksOf()*n*p.panel)
-		}
+		more += p.nextArguments()
 		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.number, r, c, p.coordinates(""), more)
 	}
 	byRows := func(c int64) {

@@ -88,6 +88,10 @@ func TestLargeProducts(t *testing.T) {
 		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open["},
 		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left("},
 		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left("},
+		{"with the next rows", 1100, 128, 40, "// the next rows", "_left("},
+		{"with the next columns", 600, 300, 500, "// the next columns", "_left("},
+		{"with the next piece", 30, 300, 600, "// the next piece", "_pack("},
+		{"without a next piece, as columns are few", 30, 128, 130, "_panel(", "// the next"},
 		{"few rows, read once", 2, 3000, 530, "totals", "_left("},
 	} {
 		for _, dtype := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32} {

@@ -20,9 +20,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	if p.split() {
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
 	}
-	if p.coming() > 0 {
-		more += fmt.Sprintf(", const %s *next", stored)
-	}
+	more += p.nextParameters()
 	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
 	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
@@ -187,12 +185,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 			count = "kn"
 		}
 	}
-	if n := p.coming(); n > 0 {
-		for x := int64(0); x < p.cut.tileCols; x += p.panel {
-			p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH(next, x * %d + %s, 0, 2);", n, p.panel, number(x*p.deep()))
-		}
-		p.Line("next += %d;", n*p.panel)
-	}
+	p.fetchBlock()
 	t := p.e.v.typ(p.vectorType(), p.n)
 	for r := range rows {
 		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
@@ -250,6 +243,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 			p.Line("TAPC_FETCH(%s, %d, 0, 3);", p.columnOffset(x, w), d*step)
 		}
 	}
+	p.fetchStep()
 	for r := range rows {
 		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*rowStep))
 		var b strings.Builder
@@ -287,23 +281,6 @@ func (p *product) distance() int64 {
 		return 8
 	}
 }
-
-// coming is how many values of the fold of the next columns' panels each block of a tile fetches into the second cache, so that
-// all are there when their turn comes; 0 if they are near already, or not read in order.
-func (p *product) coming() int64 {
-	tiles := (min(p.cut.rows, p.c.Row.Extent) + p.cut.tileRows - 1) / p.cut.tileRows
-	shared := (p.form == prepared || p.form == packed) && p.c.Window == nil && !p.columnsLast()
-	if !shared || len(p.c.Fold) != 1 || p.cut.block >= p.cut.fold || tiles < leastTiles || p.cut.tileCols%p.panel != 0 {
-		return 0
-	}
-	return (p.cut.fold + tiles*p.blocksOf() - 1) / (tiles * p.blocksOf())
-}
-
-// leastTiles is how many tiles have to share that: if each had to fetch more, its own columns would wait.
-const leastTiles = 16
-
-// blocksOf is how many blocks a run of the fold has.
-func (p *product) blocksOf() int64 { return (p.cut.fold + p.cut.block - 1) / p.cut.block }
 
 // streams says whether the right operand is used so few times that reading it takes the time.
 func (p *product) streams() bool {

@@ -9,23 +9,23 @@ const (
 	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 	SumBlock = 64
 
-	maxRows      = 12       // of a register tile
-	pagedRows    = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
-	maxVectors   = 8        // of a register tile
-	leastVectors = 2        // of a register tile whose fold is too long for a cache
-	pieces       = 32       // that a large product is cut into at least, for threads to share
-	fewPieces    = 8        // that do if more would have to share columns in panels
-	productWork  = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
-	maxFold      = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
-	foldBlock    = 512      // about how many run at once if there are more
-	streamRows   = 16       // rows of a right operand that are read side by side when it is read once,
-	streamCols   = 1024     // and columns
-	maxSums      = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
+	maxRows       = 14       // of a register tile
+	pagedRows     = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
+	halfPagedRows = 12       // of one whose rows lie half pages apart
+	maxVectors    = 8        // of a register tile
+	leastVectors  = 2        // of a register tile whose fold is too long for a cache
+	pieces        = 32       // that a large product is cut into at least, for threads to share
+	fewPieces     = 8        // that do if more would have to share columns in panels
+	productWork   = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
+	maxFold       = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
+	foldBlock     = 512      // about how many run at once if there are more
+	streamRows    = 16       // rows of a right operand that are read side by side when it is read once,
+	streamCols    = 1024     // and columns
+	maxSums       = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
 )
 
 // Of a contraction whose rows are put in panels piece by piece.
 const (
-	pieceTile      = 14   // rows of a register tile at most
 	pieceFold      = 1024 // values of the fold that run at once
 	pieceCols      = 2048 // columns of a piece at most,
 	leastPieceCols = 512  // and at least, if there are as many: each piece puts its rows in panels
@@ -166,14 +166,19 @@ func (t Target) plan(c *Contraction) productPlan {
 		p.length *= d.Extent
 	}
 	most := int64(maxRows)
-	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Paneled() && step != 0 && step%pageBytes == 0 {
-		most = pagedRows
+	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Paneled() && step != 0 {
+		switch {
+		case step%pageBytes == 0:
+			most = pagedRows
+		case step%(pageBytes/2) == 0:
+			most = halfPagedRows
+		}
 	}
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
 	if c.Piecewise {
-		most = min(pieceTile, p.lanes)
+		most = min(maxRows, p.lanes)
 	}
 	kept := t.keptColumns(c, size)
 	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Paneled())

@@ -1,0 +1,125 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+)
+
+// coming is what a tile fetches while it multiplies: what tiles after it need and no cache near by has. It does so little by little, as
+// what it loads itself would have to wait behind many lines at once.
+type coming uint8
+
+const (
+	nothing     coming = iota
+	rowsNext           // the rows of the next tile, which stand where they always do
+	columnsNext        // the panels of the next columns
+	pieceNext          // the columns of the next piece, which its thread then puts in panels
+)
+
+// leastTiles is how many tiles have to share the next columns.
+const leastTiles = 16
+
+// fewStrips is how many times a piece's rows are used at most for their being fetched to matter.
+const fewStrips = 4
+
+// whatComes chooses what tiles fetch.
+func (p *product) whatComes() coming {
+	last := len(p.c.Fold) - 1
+	if last < 0 || p.c.Window != nil || p.c.Padded != nil {
+		return nothing
+	}
+	rows, left, right := p.c.Row.Extent, p.c.Views[p.c.Left], p.c.Views[p.c.Right]
+	far := func(operand int) bool { return p.e.buffers[p.k.Operands[operand].Buffer].Bytes >= p.e.target.L2/2 }
+	switch fold := p.c.Fold[last]; {
+	case last > 0 || p.tilesDown() < 2:
+		return nothing
+	case (p.form == prepared || p.form == packed) && !p.columnsLast() && p.cut.tileCols%p.panel == 0 && far(p.c.Right) && p.c.Col.Extent > p.cut.tileCols &&
+		p.cut.block < p.cut.fold && p.tilesDown() >= leastTiles:
+		return columnsNext
+	case p.form == local && !p.blockwise() && p.c.Col.Step(right) == 1 && far(p.c.Right) && p.c.Col.Extent > p.cut.cols && p.roomForNext():
+		return pieceNext
+	case p.form != direct && p.leftWidth() == 0 && far(p.c.Left) && rows > p.cut.tileRows && fold.Step(left) == 1 && p.c.Row.Step(left) == fold.Extent &&
+		p.c.Col.Extent <= fewStrips*p.cut.tileCols && !p.split():
+		return rowsNext
+	}
+	return nothing
+}
+
+// roomForNext says whether the second cache has room for the next piece's columns beside what the present one takes.
+func (p *product) roomForNext() bool {
+	return 2*p.share()+p.cut.rows*p.length*int64(p.d.Size()) <= p.e.target.L2*3/4
+}
+
+// tilesDown is how many tiles of rows a piece has.
+func (p *product) tilesDown() int64 {
+	return (min(p.cut.rows, p.c.Row.Extent) + p.cut.tileRows - 1) / p.cut.tileRows
+}
+
+// nextParameters and nextArguments say from where on, and in which steps, a tile fetches.
+func (p *product) nextParameters() string {
+	switch p.comes {
+	case nothing:
+		return ""
+	case columnsNext:
+		return fmt.Sprintf(", const %s *next", p.e.w.Stored(p.d))
+	}
+	return fmt.Sprintf(", const %s *next, int64_t step", p.e.w.Stored(p.d))
+}
+
+func (p *product) nextArguments() string {
+	switch p.comes {
+	case nothing:
+		return ""
+	case columnsNext:
+		return ", next"
+	}
+	return ", next, step"
+}
+
+// next declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every
+// value of the fold, the second the next; those that find none left fetch what they have.
+func (p *product) next() {
+	stored, line, at := p.e.w.Stored(p.d), int64(panelBytes/p.d.Size()), fmt.Sprintf("(i - i0) / %d", p.cut.tileRows)
+	switch p.comes {
+	case rowsNext:
+		p.Line("const %s *next = a + %s; // the next rows", stored, number(p.cut.tileRows*p.c.Row.Step(p.c.Views[p.c.Left])))
+		p.Line("const int64_t step = %d;", line)
+	case columnsNext:
+		p.Line("const %s *next = w + %s + %s * %d; // the next columns", stored, number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel)
+	case pieceNext:
+		if p.cut.cols > p.cut.tileCols {
+			at += fmt.Sprintf(" + (j - j0) / %d * %d", p.cut.tileCols, p.tilesDown())
+		}
+		o, view := p.k.Operands[p.c.Right], p.c.Views[p.c.Right]
+		from := offsetText(start(p.k, view), append(slices.Clone(p.groups()), axis{p.c.Col, "j1"}), view)
+		p.Line("const int64_t tile = %s, step = tile < %d ? %s : 0;", at, (p.cut.cols+line-1)/line, number(p.c.Fold[0].Step(view)))
+		p.Line("const %s *next = step ? (const %s *)b[%d] + %s + tile * %d : w; // the next piece", stored, stored, p.e.slot(o.Buffer), from, line)
+	}
+}
+
+// fetchStep writes what a tile fetches with every value of the fold, and fetchBlock with every block of them.
+func (p *product) fetchStep() {
+	if c := p.comes; c == rowsNext || c == pieceNext {
+		p.Line("TAPC_FETCH(next, 0, 0, %d), next += step;", map[coming]int{rowsNext: 3, pieceNext: 2}[c])
+	}
+}
+
+func (p *product) fetchBlock() {
+	if p.comes != columnsNext {
+		return
+	}
+	n := p.pace()
+	for x := int64(0); x < p.cut.tileCols; x += p.panel {
+		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH(next, x * %d + %s, 0, 2);", n, p.panel, number(x*p.deep()))
+	}
+	p.Line("next += %d;", n*p.panel)
+}
+
+// pace is how many values of the fold each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.
+func (p *product) pace() int64 {
+	n := p.tilesDown() * p.blocksOf()
+	return (p.cut.fold + n - 1) / n
+}
+
+// blocksOf is how many blocks a run of the fold has.
+func (p *product) blocksOf() int64 { return (p.cut.fold + p.cut.block - 1) / p.cut.block }
