@@ -548,14 +548,26 @@ func (p *product) tiles() {
 	} else {
 		p.packLeft("", fmt.Sprint(p.innerFold()))
 	}
-	p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
-	p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
-	p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
 	from := "left"
 	if p.c.Piecewise {
 		from = "rows"
 	}
-	p.Line("const %s *a = %s + %s;", p.e.w.Stored(p.d), from, leftAt)
+	byColumns := func() {
+		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
+	}
+	byRows := func() {
+		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
+		p.Line("const %s *a = %s + %s;", p.e.w.Stored(p.d), from, leftAt)
+	}
+	if p.rowsFirst() {
+		p.Line("// by rows, as all columns stay near")
+		byRows()
+		byColumns()
+	} else {
+		byColumns()
+		byRows()
+	}
 	p.next()
 	p.calls()
 	p.Close()
@@ -580,6 +592,12 @@ func (p *product) leftWidth() int64 {
 		return tile.RowPanel
 	}
 	return 0
+}
+
+// rowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
+// one behind the other.
+func (p *product) rowsFirst() bool {
+	return p.form == prepared && !p.c.Piecewise && !p.split() && p.cut.cols > p.cut.tileCols && p.cut.cols*p.length*int64(p.d.Size()) <= p.e.target.L2/4
 }
 
 // rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.

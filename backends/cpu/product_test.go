@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -82,24 +83,33 @@ func TestLargeProducts(t *testing.T) {
 		name        string
 		m, k, n     int
 		has, hasNot string
+		constant    bool // the right operand is
 	}{
-		{"piece by piece", 517, 1020, 530, "_left(", "open"},
-		{"piece by piece, the fold in parts", 260, 2100, 530, "x16 open[", "open = ("},
-		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open["},
-		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left("},
-		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left("},
-		{"with the next rows", 1100, 128, 40, "// the next rows", "_left("},
-		{"with the next columns", 600, 300, 500, "// the next columns", "_left("},
-		{"with the next piece", 30, 300, 600, "// the next piece", "_pack("},
-		{"without a next piece, as columns are few", 30, 128, 130, "_panel(", "// the next"},
-		{"few rows, read once", 2, 3000, 530, "totals", "_left("},
+		{"piece by piece", 517, 1020, 530, "_left(", "open", false},
+		{"piece by piece, the fold in parts", 260, 2100, 530, "x16 open[", "open = (", false},
+		{"piece by piece, too many sums for the stack", 1100, 1030, 1060, "open = (", "x16 open[", false},
+		{"where they stand, for few columns", 517, 1040, 70, "open[", "_left(", false},
+		{"where they stand, as they are few", 60, 2100, 530, "open[", "_left(", false},
+		{"with the next rows", 1100, 128, 40, "// the next rows", "_left(", false},
+		{"with the next columns", 600, 300, 500, "// the next columns", "_left(", false},
+		{"with the next piece", 30, 300, 600, "// the next piece", "_pack(", false},
+		{"without a next piece, as columns are few", 30, 128, 130, "_panel(", "// the next", false},
+		{"few rows, read once", 2, 3000, 530, "totals", "_left(", false},
+		{"constant, by rows", 300, 64, 130, "// by rows", "// the next", true},
+		{"constant, by columns", 100, 700, 500, "// the next columns", "// by rows", true},
+		{"constant, the next columns in the last tiles", 30, 600, 500, "step = tile >= 0", "// by rows", true},
+		{"constant, one tile of rows", 9, 600, 500, "in panels", "// the next", true},
 	} {
 		for _, dtype := range []scalar.DType{scalar.Float32, scalar.Float64, scalar.Int32} {
 			if dtype != scalar.Float32 && c.m*c.k*c.n > 1<<30 {
 				continue // takes long
 			}
 			t.Run(c.name+" "+dtype.String(), func(t *testing.T) {
-				g := scheduled(t, strings.ReplaceAll(products(1, c.m, c.k, c.n, false), "float32", dtype.String()))
+				text := strings.ReplaceAll(products(1, c.m, c.k, c.n, false), "float32", dtype.String())
+				if c.constant {
+					text += "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
+				}
+				g := scheduled(t, text)
 				src, err := Emit(g, "test", "test")
 				if err != nil {
 					t.Fatal(err)
@@ -108,13 +118,15 @@ func TestLargeProducts(t *testing.T) {
 					t.Errorf("expected %q and no %q in the code:\n%s", c.has, c.hasNot, text)
 				}
 				x, w := smallIntegers(1, c.m*c.k), smallIntegers(2, c.k*c.n)
-				in := map[string]tensorfile.Tensor{
-					"x": {DType: dtype, Shape: []int64{1, int64(c.m), int64(c.k)}, Data: encoded(dtype, x)},
-					"w": {DType: dtype, Shape: []int64{1, int64(c.k), int64(c.n)}, Data: encoded(dtype, w)},
+				right := tensorfile.Tensor{DType: dtype, Shape: []int64{1, int64(c.k), int64(c.n)}, Data: encoded(dtype, w)}
+				in := map[string]tensorfile.Tensor{"x": {DType: dtype, Shape: []int64{1, int64(c.m), int64(c.k)}, Data: encoded(dtype, x)}}
+				if !c.constant {
+					in["w"] = right
 				}
+				constant := func(tensorops.Const, *tensorops.Tensor) (tensorfile.Tensor, error) { return right, nil }
 				want := encoded(dtype, multiplied(x, w, c.m, c.k, c.n))
 				for _, cpu := range []string{"x86-64-v3", "native"} {
-					got := executeFor(cc, cpu, strict)(randomConstant)(t, g, in)["y"].Data
+					got := executeFor(cc, cpu, strict)(constant)(t, g, in)["y"].Data
 					if at := slices.Index(equalBytes(got, want), false); len(got) != len(want) || at >= 0 {
 						t.Errorf("%s: %d bytes, expected %d; the first that is another is byte %d", cpu, len(got), len(want), at)
 					}

@@ -13,6 +13,7 @@ const (
 	nothing     coming = iota
 	rowsNext           // the rows of the next tile, which stand where they always do
 	columnsNext        // the panels of the next columns
+	stripNext          // the same, a line with every value of the fold in the last tiles that use the present ones
 	pieceNext          // the columns of the next piece, which its thread then puts in panels
 )
 
@@ -25,24 +26,43 @@ const fewStrips = 4
 // whatComes chooses what tiles fetch.
 func (p *product) whatComes() coming {
 	last := len(p.c.Fold) - 1
-	if last < 0 || p.c.Window != nil || p.c.Padded != nil {
+	if last < 0 || p.c.Window != nil {
 		return nothing
 	}
-	rows, left, right := p.c.Row.Extent, p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	far := func(operand int) bool { return p.e.buffers[p.k.Operands[operand].Buffer].Bytes >= p.e.target.L2/2 }
-	switch fold := p.c.Fold[last]; {
-	case last > 0 || p.tilesDown() < 2:
-		return nothing
-	case (p.form == prepared || p.form == packed) && !p.columnsLast() && p.cut.tileCols%p.panel == 0 && far(p.c.Right) && p.c.Col.Extent > p.cut.tileCols &&
-		p.cut.block < p.cut.fold && p.tilesDown() >= leastTiles:
+	switch shared := p.form == prepared || p.form == packed; {
+	case shared && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0 && p.tilesAcross() < leastTiles:
+		if p.form == prepared && last == 0 && p.c.Padded == nil && p.tilesAcross() >= max(2, p.cut.tileCols/p.panel) && (!p.columnsLast() || p.cut.cols == p.cut.tileCols) {
+			return stripNext
+		}
+	case last > 0 || p.c.Padded != nil || p.tilesDown() < 2:
+	case shared && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0 && !p.columnsLast() && p.cut.block < p.cut.fold:
 		return columnsNext
-	case p.form == local && !p.blockwise() && p.c.Col.Step(right) == 1 && far(p.c.Right) && p.c.Col.Extent > p.cut.cols && p.roomForNext():
+	case p.form == local && !p.blockwise() && p.c.Col.Step(p.c.Views[p.c.Right]) == 1 && far(p.c.Right) && p.c.Col.Extent > p.cut.cols && p.roomForNext():
 		return pieceNext
-	case p.form != direct && p.leftWidth() == 0 && far(p.c.Left) && rows > p.cut.tileRows && fold.Step(left) == 1 && p.c.Row.Step(left) == fold.Extent &&
-		p.c.Col.Extent <= fewStrips*p.cut.tileCols && !p.split():
+	case p.form != direct && p.leftWidth() == 0 && far(p.c.Left) && p.c.Row.Extent > p.cut.tileRows && p.strips() <= fewStrips && !p.split() && p.neighbours():
 		return rowsNext
 	}
 	return nothing
+}
+
+// strips is how many columns of tiles there are.
+func (p *product) strips() int64 { return (p.c.Col.Extent + p.cut.tileCols - 1) / p.cut.tileCols }
+
+// neighbours says whether the rows of the left operand stand one behind the other.
+func (p *product) neighbours() bool {
+	left, fold := p.c.Views[p.c.Left], p.c.Fold[len(p.c.Fold)-1]
+	return fold.Step(left) == 1 && p.c.Row.Step(left) == fold.Extent
+}
+
+// tilesAcross is how many tiles use a strip of columns, or a part of it if the fold is split, one behind the other.
+func (p *product) tilesAcross() int64 {
+	if !p.columnsLast() || p.split() {
+		return p.tilesDown()
+	}
+	down := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows
+	rest := p.c.Row.Extent - (down-1)*p.cut.rows
+	return (down*p.inner-1)*p.tilesDown() + (rest+p.cut.tileRows-1)/p.cut.tileRows
 }
 
 // roomForNext says whether the second cache has room for the next piece's columns beside what the present one takes.
@@ -86,6 +106,17 @@ func (p *product) next() {
 		p.Line("const int64_t step = %d;", line)
 	case columnsNext:
 		p.Line("const %s *next = w + %s + %s * %d; // the next columns", stored, number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel)
+	case stripNext:
+		lines, tiles := p.cut.tileCols/p.panel, p.tilesAcross()
+		if p.columnsLast() && !p.split() {
+			at = fmt.Sprintf("piece %% %d * %d + %s", (p.c.Row.Extent+p.cut.rows-1)/p.cut.rows*p.inner, p.tilesDown(), at)
+		}
+		far := number(p.cut.tileCols * p.deep())
+		if p.split() {
+			far = fmt.Sprintf("(f + fn < %d ? fn * %d : %s - f * %d)", p.innerFold(), p.panel, far, p.panel)
+		}
+		p.Line("const int64_t tile = %s - %d, step = tile >= 0 ? %d : 0;", at, tiles-lines, p.panel)
+		p.Line("const %s *next = step ? w + %s + tile * %s : w; // the next columns", stored, far, number(p.panel*p.deep()))
 	case pieceNext:
 		if p.cut.cols > p.cut.tileCols {
 			at += fmt.Sprintf(" + (j - j0) / %d * %d", p.cut.tileCols, p.tilesDown())
@@ -99,8 +130,8 @@ func (p *product) next() {
 
 // fetchStep writes what a tile fetches with every value of the fold, and fetchBlock with every block of them.
 func (p *product) fetchStep() {
-	if c := p.comes; c == rowsNext || c == pieceNext {
-		p.Line("TAPC_FETCH(next, 0, 0, %d), next += step;", map[coming]int{rowsNext: 3, pieceNext: 2}[c])
+	if c := p.comes; c == rowsNext || c == pieceNext || c == stripNext {
+		p.Line("TAPC_FETCH(next, 0, 0, %d), next += step;", map[bool]int{true: 3, false: 2}[c == rowsNext])
 	}
 }
 

@@ -198,6 +198,10 @@ func (t Target) plan(c *Contraction) productPlan {
 	if c.Piecewise {
 		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
 	}
+	near := c.Prepared && saturatingProduct(p.length, c.Col.Extent, size) <= t.L2/4
+	if near {
+		p.cols = roundUp(c.Col.Extent, width)
+	}
 	if across := roundDown(t.L2/2/(max(1, p.length/c.innerFold()*p.fold)*size), p.tile.Rows); across < p.rows {
 		p.rows = even(c.Row.Extent, across, p.tile.Rows)
 	}
@@ -205,6 +209,8 @@ func (t Target) plan(c *Contraction) productPlan {
 	switch {
 	case p.fold == streamRows:
 		least = roundUp(streamCols, width)
+	case near:
+		least = p.cols
 	case c.Piecewise:
 		least = min(p.cols, roundUp(leastPieceCols, width))
 	}
