@@ -8,6 +8,7 @@ const (
 	// SumBlock is how many products a float sum adds before it starts a new partial sum, so that its error grows with the
 	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
 	SumBlock = 64
+	wholeSum = 256 // products that are one sum: short ones would be mostly beginnings
 
 	maxRows       = 14       // of a register tile
 	pagedRows     = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
@@ -39,6 +40,14 @@ const RowPanel = 12
 // PanelBytes is the width of a panel of the right operand of a contraction: a cache line, a whole number of vectors on every target, so
 // that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
 const PanelBytes = 64
+
+// sumBlock is how many products of a fold are added before a new partial sum starts.
+func sumBlock(fold int64) int64 {
+	if fold <= wholeSum {
+		return fold
+	}
+	return SumBlock
+}
 
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
 type RegisterTile struct{ Rows, Vectors int64 }
@@ -188,8 +197,8 @@ func (t Target) plan(c *Contraction) productPlan {
 	if n := len(c.Fold); n > 0 {
 		p.fold = c.Fold[n-1].Extent
 		p.block = p.fold
-		if c.Sum.Type.IsFloat() && p.block > SumBlock*3/2 {
-			p.block = SumBlock
+		if c.Sum.Type.IsFloat() {
+			p.block = sumBlock(p.block)
 		}
 	}
 	if len(c.Fold) == 1 {

@@ -33,11 +33,7 @@ func (t Target) BindWinograd(k *schedule.Kernel, w *Winograd) {
 	w.Down.bind(k, bind, p.down*w.Size, w.Size, 1)
 	w.Across.bind(k, bind, p.across*w.Size, w.Size, 1)
 	w.Out.bind(k, bind, p.out, p.width, t.lanes(4))
-	block := w.In.Extent
-	if block > SumBlock*3/2 {
-		block = SumBlock
-	}
-	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: block}, {Tile: 1}}
+	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: sumBlock(w.In.Extent)}, {Tile: 1}}
 }
 
 // planWinograd chooses the sizes.
