@@ -265,7 +265,7 @@ func (n *narrow) task() {
 	p.Line("rest /= across;")
 	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.rows, c.rows, c.rows)
 	p.Line("rest /= down;")
-	n.batchOf(p.batch)
+	placeOf(p.Text, p.batch)
 	n.pieceTiles()
 	p.Close()
 	for i, t := range n.tiles {
@@ -274,20 +274,6 @@ func (n *narrow) task() {
 		}
 	}
 	p.Close()
-}
-
-// batchOf writes which place of some axes rest is.
-func (n *narrow) batchOf(axes []axis) {
-	for i := len(axes) - 1; i >= 0; i-- {
-		a := axes[i]
-		if i == 0 {
-			n.Line("const int64_t %s = rest;", a.variable)
-			return
-		}
-		n.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
-		n.Line("rest /= %d;", a.Extent)
-	}
-	n.Line("(void)rest;")
 }
 
 // panelAt writes the address of the panel that a row or column is in.

@@ -88,7 +88,7 @@ func (n *narrow) strips(o *narrowOperand) {
 			groups = append(groups, a)
 		}
 	}
-	n.batchOf(groups)
+	placeOf(p.Text, groups)
 	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
 	p.Line("const %s *from = all + %s;", p.e.w.Stored(p.k.Operands[o.operand].Type()), offsetText(start(p.k, view), append(groups, o.along), view))
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -15,6 +16,19 @@ import (
 type axis struct {
 	tile.Dim
 	variable string
+}
+
+// placeOf writes which place of some axes the number rest is, which is used up.
+func placeOf(t *cnest.Text, axes []axis) {
+	for i, a := range slices.Backward(axes) {
+		if i == 0 {
+			t.Line("const int64_t %s = rest;", a.variable)
+			return
+		}
+		t.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		t.Line("rest /= %d;", a.Extent)
+	}
+	t.Line("(void)rest;")
 }
 
 // point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.

@@ -87,18 +87,8 @@ func (p *product) packTask() {
 	p.Open("for (int64_t panel = begin; panel < end; panel++) {")
 	p.Line("const int64_t j = part->column + panel %% across * %d;", p.panel)
 	groups := p.groups()
-	if len(groups) > 0 {
-		p.Line("int64_t rest = panel / across + part->group;")
-	}
-	for i := len(groups) - 1; i >= 0; i-- {
-		a := groups[i]
-		if i == 0 {
-			p.Line("const int64_t %s = rest;", a.variable)
-		} else {
-			p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
-			p.Line("rest /= %d;", a.Extent)
-		}
-	}
+	p.Line("int64_t rest = panel / across + part->group;")
+	placeOf(p.Text, groups)
 	for _, a := range p.batch[len(groups):] {
 		p.Line("const int64_t %s = 0;", a.variable)
 	}

@@ -44,17 +44,8 @@ func (p *product) rowTask() {
 	tasks := (p.rowPanels() + togetherPanels - 1) / togetherPanels
 	p.Line("const int64_t i0 = piece %% %d * %d;", tasks, togetherPanels*tile.RowPanel)
 	groups := p.rowGroups()
-	if len(groups) > 0 {
-		p.Line("int64_t rest = piece / %d;", tasks)
-	}
-	for i, a := range slices.Backward(groups) {
-		if i == 0 {
-			p.Line("const int64_t %s = rest;", a.variable)
-			continue
-		}
-		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
-		p.Line("rest /= %d;", a.Extent)
-	}
+	p.Line("int64_t rest = piece / %d;", tasks)
+	placeOf(p.Text, groups)
 	p.Line("const %s *from = left + %s;", stored, offsetText(start(p.k, view), append(groups, axis{p.c.Row, "i0"}), view))
 	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + %s;", stored, stored, p.rows.slot, p.rows.at, p.rowOffset("i0"))
 	p.Line("const int64_t live = %d - i0 < %d ? %d - i0 : %d;", rows, togetherPanels*tile.RowPanel, rows, togetherPanels*tile.RowPanel)
