@@ -50,7 +50,7 @@ func newChain(e *emitter, number int, k *schedule.Kernel) *chain {
 	c.know()
 	for i, x := range []*tile.Contraction{found.First, found.Last} {
 		p := productOf(e, number, found.Stages[2*i], x)
-		if p == nil || p.split() && p.openBytes() > maxSums { // a chain has them on the stack
+		if p == nil || p.split() && p.openBytes() > tile.MaxSums { // a chain has them on the stack
 			c.forget()
 			return nil
 		}

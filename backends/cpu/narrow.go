@@ -70,7 +70,9 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	if found.Standing != nil {
 		n.right.layout.narrow.run = found.Run()
 	}
-	n.placePanels()
+	if n.placePanels(); p.split() && found.Standing == nil {
+		p.placeOwn(0, 4*cut.rows*cut.cols)
+	}
 	n.tiles = n.variants()
 	return n
 }
@@ -78,7 +80,7 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 // narrow says whether pieces and tiles are such as the instructions for narrow numbers take.
 func (c cut) narrow(n *tile.Narrow) bool {
 	if n.Standing != nil {
-		small := c.rows*c.cols*int64(n.Sum.Type.Wide().Size()) <= maxSums
+		small := c.rows*c.cols*int64(n.Sum.Type.Wide().Size()) <= tile.MaxSums
 		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run() && (small || !n.Standing.Turned)
 	}
 	if c.fold < n.Length() && c.fold*4/n.Group%tile.NarrowBlock != 0 {
@@ -250,9 +252,7 @@ func (n *narrow) task() {
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
 		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.slot, o.place.at, p.k.Operands[o.operand].Name)
 	}
-	if p.split() {
-		p.Line("_Alignas(64) uint32_t open[%d]; // unfinished sums", c.rows*c.cols)
-	}
+	p.declareOwn("_Alignas(64) ", "uint32_t", 4)
 	for i, t := range n.tiles {
 		if t.setup != "" {
 			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup) })

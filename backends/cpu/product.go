@@ -18,9 +18,6 @@ const maxPacked = 32 << 20
 // maxShares is how many threads can pack pieces of their own at a time.
 const maxShares = 64
 
-// maxSums is how many bytes of unfinished sums of a piece are on the stack; more are in the memory of a thread.
-const maxSums = 64 << 10
-
 // product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
 //
@@ -54,15 +51,17 @@ type storage struct {
 	slot int   // of the panels
 	rows place // of the left operand in panels of rows, if it is
 	pad  place // of the padded copy of the left operand
-	piece
+	own
 	comes  coming // that tiles fetch
 	shares int64  // into which the pieces of a right operand that is packed piece by piece are divided
 }
 
-// piece is the memory that a thread has for the piece it is at, in bytes: panels of rows, and behind them unfinished sums.
-type piece struct {
-	ownSlot     int
-	own, openAt int64
+// own is the memory that a thread has for the piece it is at, in bytes: panels of rows, and behind them unfinished sums.
+type own struct {
+	ownSlot  int
+	ownBytes int64
+	openAt   int64
+	open     int64 // of the sums, which are on the stack if they are few
 }
 
 // place is a place in a slot's memory, in bytes.
@@ -395,7 +394,9 @@ func (p *product) task() {
 	if p.form != local {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
-	p.pieceMemory()
+	if p.declareOwn("", p.e.v.typ(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size())); p.c.Piecewise {
+		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
+	}
 	if p.form == packed {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)
 	} else {
@@ -501,193 +502,6 @@ func (p *product) innerFold() int64 {
 		return p.c.Fold[n-1].Extent
 	}
 	return 1
-}
-
-// tiles writes the loops over the tiles of a piece.
-func (p *product) tiles() {
-	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
-	rows, cols := p.cut.tileRows, p.cut.tileCols
-	leftAt := p.leftOffset("i")
-	switch {
-	case p.c.Piecewise:
-		leftAt = fmt.Sprintf("(i - i0) * %d", p.cut.fold)
-	case p.c.Paneled():
-		leftAt = p.rowOffset("i")
-	}
-	rightAt := p.panelOffset()
-	if p.form == direct {
-		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
-	}
-	if p.split() {
-		last := p.c.Fold[len(p.c.Fold)-1]
-		step := p.panel
-		if p.form == direct {
-			step = last.Step(right)
-		}
-		fromLeft := fmt.Sprintf(" + f * %s", number(last.Step(left)))
-		switch {
-		case p.c.Piecewise:
-		case p.c.Paneled():
-			leftAt += fmt.Sprintf(" + f * %d", tile.RowPanel)
-		default:
-			leftAt += fromLeft
-		}
-		if !p.blockwise() {
-			rightAt += fmt.Sprintf(" + f * %s", number(step))
-		}
-		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.cut.fold)
-		if last.Extent%p.cut.fold == 0 {
-			p.Line("const int64_t fn = %d;", p.cut.fold)
-		} else {
-			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.cut.fold, last.Extent, p.cut.fold)
-		}
-		if p.blockwise() {
-			p.packPiece("f", "f + fn")
-		}
-		p.packLeft(fromLeft, "fn")
-	} else {
-		p.packLeft("", fmt.Sprint(p.innerFold()))
-	}
-	from := "left"
-	if p.c.Piecewise {
-		from = "rows"
-	}
-	byColumns := func() {
-		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
-		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
-	}
-	byRows := func() {
-		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-		p.Line("const %s *a = %s + %s;", p.e.w.Stored(p.d), from, leftAt)
-	}
-	if p.rowsFirst() {
-		p.Line("// by rows, as all columns stay near")
-		byRows()
-		byColumns()
-	} else {
-		byColumns()
-		byRows()
-	}
-	p.next()
-	p.calls()
-	p.Close()
-	p.Close()
-	if p.split() {
-		p.Close()
-	}
-}
-
-// leftOffset writes the number of the left operand's element that a row starts at.
-func (p *product) leftOffset(row string) string {
-	view := p.c.Views[p.c.Left]
-	return offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, row}), view)
-}
-
-// leftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
-func (p *product) leftWidth() int64 {
-	switch {
-	case p.c.Piecewise:
-		return p.cut.tileRows
-	case p.c.Paneled():
-		return tile.RowPanel
-	}
-	return 0
-}
-
-// rowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
-// one behind the other.
-func (p *product) rowsFirst() bool {
-	return p.form == prepared && !p.c.Piecewise && !p.split() && p.cut.cols > p.cut.tileCols && p.cut.cols*p.length*int64(p.d.Size()) <= p.e.target.L2/4
-}
-
-// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
-func (p *product) rowOffset(row string) string {
-	group, panel := p.group(p.c.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.rowPanels(), panel)
-	}
-	return fmt.Sprintf("%s * %s + %s %% %d", panel, number(p.length*tile.RowPanel), row, tile.RowPanel)
-}
-
-// group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
-func (p *product) group(operand int) string {
-	text := ""
-	for _, a := range p.batch {
-		switch {
-		case a.Step(p.c.Views[operand]) == 0:
-		case text == "":
-			text = a.variable
-		default:
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.variable)
-		}
-	}
-	return text
-}
-
-// panelOffset writes the number of the element of the panels that a tile starts at.
-func (p *product) panelOffset() string {
-	if p.form == local {
-		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.deep()*p.panel))
-		if p.cut.tileCols < p.panel {
-			text += fmt.Sprintf(" + (j - j0) %% %d", p.panel)
-		}
-		return text
-	}
-	group := p.group(p.c.Right)
-	column, panels := "j", fmt.Sprint(p.panelsOf(p.c.Col.Extent))
-	if p.form == packed {
-		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.panel-1, p.panel)
-		if group != "" {
-			group += " - part->group"
-		}
-	}
-	panel := fmt.Sprintf("%s / %d", column, p.panel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
-	}
-	text := fmt.Sprintf("%s * %s", panel, number(p.length*p.panel))
-	if p.cut.tileCols < p.panel {
-		text += fmt.Sprintf(" + %s %% %d", column, p.panel)
-	}
-	return text
-}
-
-// calls writes the call of the tile's function: whole tiles, and those at the edges.
-func (p *product) calls() {
-	rows, cols := p.cut.tileRows, p.cut.tileCols
-	rowRest, colRest := p.c.Row.Extent%rows, p.c.Col.Extent%cols
-	call := func(r, c int64) string {
-		more := ""
-		if p.split() {
-			more = ", f, fn, " + p.openTile()
-		}
-		more += p.nextArguments()
-		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.number, r, c, p.coordinates(""), more)
-	}
-	byRows := func(c int64) {
-		switch {
-		case rowRest == 0:
-			p.Line("%s", call(rows, c))
-		case p.c.Row.Extent < rows:
-			p.Line("%s", call(rowRest, c))
-		default:
-			p.Line("if (i + %d <= %d) %s", rows, p.c.Row.Extent, call(rows, c))
-			p.Line("else %s", call(rowRest, c))
-		}
-	}
-	switch {
-	case colRest == 0:
-		byRows(cols)
-	case p.c.Col.Extent < cols:
-		byRows(colRest)
-	default:
-		p.Open("if (j + %d <= %d) {", cols, p.c.Col.Extent)
-		byRows(cols)
-		p.Close()
-		p.Open("else {")
-		byRows(colRest)
-		p.Close()
-	}
 }
 
 // run writes the function that carries out the kernel.

@@ -1,44 +1,55 @@
 package cpu
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/passes/tile"
+)
 
 // pieceLeft is how many bytes the panels of a piece's rows take, for one run of the fold. Storing whole vectors reaches over the end.
 func (p *product) pieceLeft() int64 {
 	return roundUp((p.cut.rows*p.cut.fold+int64(p.n))*int64(p.d.Size()), panelBytes)
 }
 
-// placePiece finds the memory of a thread for the panels of its rows, and for unfinished sums that are too many for the stack.
+// placePiece finds the memory that a thread has for its piece.
 func (p *product) placePiece() {
-	bytes := int64(0)
+	left, open := int64(0), int64(0)
 	if p.c.Piecewise {
-		bytes = p.pieceLeft()
+		left = p.pieceLeft()
 	}
-	if p.split() && p.openBytes() > maxSums {
-		p.openAt, bytes = bytes, bytes+p.openBytes()
+	if p.split() {
+		open = p.openBytes()
 	}
-	if p.own = bytes; bytes > 0 {
-		p.ownSlot = p.e.needThread(bytes)
+	p.placeOwn(left, open)
+}
+
+// placeOwn finds the memory of a thread for panels of rows, and for unfinished sums if they are too many for the stack.
+func (p *product) placeOwn(left, open int64) {
+	p.open, p.openAt, p.ownBytes = open, left, left
+	if open > tile.MaxSums {
+		p.ownBytes += roundUp(open, panelBytes)
+	}
+	if p.ownBytes > 0 {
+		p.ownSlot = p.e.needThread(p.ownBytes)
 	}
 }
 
 // openBytes is the size of the unfinished sums of a piece.
 func (p *product) openBytes() int64 { return p.openSums() * int64(p.n) * int64(p.d.Wide().Size()) }
 
-// pieceMemory declares what a thread has for itself.
-func (p *product) pieceMemory() {
-	if p.own > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, number(p.own))
+// declareOwn declares what a thread has for itself; unfinished sums, of a type of some size, are on the stack or not.
+func (p *product) declareOwn(align, typ string, size int64) {
+	if p.ownBytes > 0 {
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, number(p.ownBytes))
 	}
-	if p.c.Piecewise {
-		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
-	}
-	switch t := p.e.v.typ(p.vectorType(), p.n); {
-	case !p.split():
-	case p.openBytes() > maxSums:
-		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", t, t, p.openAt)
+	switch {
+	case p.open == 0:
+	case p.open > tile.MaxSums:
+		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, p.openAt)
 	default:
-		p.e.stack(p.openBytes())
-		p.Line("%s open[%d]; // unfinished sums", t, p.openSums())
+		p.e.stack(p.open)
+		p.Line("%s%s open[%d]; // unfinished sums", align, typ, p.open/size)
 	}
 }
 
@@ -60,9 +71,62 @@ func (p *product) leftFunction() {
 	p.Close()
 }
 
-// packLeft writes the call that puts the rows of a piece in panels: one run of the fold, from some value on.
-func (p *product) packLeft(from, values string) {
-	if p.c.Piecewise {
-		p.Line("k%d_left(left + %s%s, i1 - i0, %s, rows);", p.number, p.leftOffset("i0"), from, values)
+// packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the fold.
+func (p *product) packLeft() {
+	switch at := p.leftOffset("i0"); {
+	case !p.c.Piecewise:
+	case p.split():
+		p.Line("k%d_left(left + %s%s, i1 - i0, fn, rows);", p.number, at, p.foldOffset(p.c.Fold[0].Step(p.c.Views[p.c.Left])))
+	default:
+		p.Line("k%d_left(left + %s, i1 - i0, %d, rows);", p.number, at, p.innerFold())
 	}
+}
+
+// leftTile writes where the rows of a tile are.
+func (p *product) leftTile() string {
+	step := int64(0)
+	if n := len(p.c.Fold); n > 0 {
+		step = p.c.Fold[n-1].Step(p.c.Views[p.c.Left])
+	}
+	switch {
+	case p.c.Piecewise:
+		return fmt.Sprintf("rows + (i - i0) * %d", p.cut.fold)
+	case p.c.Paneled():
+		return "left + " + p.rowOffset("i") + p.foldOffset(tile.RowPanel)
+	}
+	return "left + " + p.leftOffset("i") + p.foldOffset(step)
+}
+
+// foldOffset writes how far the present run of the fold is from the first.
+func (p *product) foldOffset(step int64) string {
+	if !p.split() {
+		return ""
+	}
+	return fmt.Sprintf(" + f * %s", number(step))
+}
+
+// leftOffset writes the number of the left operand's element that a row starts at.
+func (p *product) leftOffset(row string) string {
+	view := p.c.Views[p.c.Left]
+	return offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, row}), view)
+}
+
+// leftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
+func (p *product) leftWidth() int64 {
+	switch {
+	case p.c.Piecewise:
+		return p.cut.tileRows
+	case p.c.Paneled():
+		return tile.RowPanel
+	}
+	return 0
+}
+
+// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
+func (p *product) rowOffset(row string) string {
+	group, panel := p.group(p.c.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.rowPanels(), panel)
+	}
+	return fmt.Sprintf("%s * %s + %s %% %d", panel, number(p.length*tile.RowPanel), row, tile.RowPanel)
 }

@@ -30,13 +30,16 @@ func (p *product) whatComes() coming {
 		return nothing
 	}
 	far := func(operand int) bool { return p.e.buffers[p.k.Operands[operand].Buffer].Bytes >= p.e.target.L2/2 }
-	switch shared := p.form == prepared || p.form == packed; {
-	case shared && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0 && p.tilesAcross() < leastTiles:
-		if p.form == prepared && last == 0 && p.c.Padded == nil && p.tilesAcross() >= max(2, p.cut.tileCols/p.panel) && (!p.columnsLast() || p.cut.cols == p.cut.tileCols) {
+	columns := (p.form == prepared || p.form == packed) && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0
+	simple := last == 0 && p.c.Padded == nil
+	switch {
+	case !simple:
+	case columns && p.tilesAcross() < leastTiles:
+		if p.form == prepared && p.tilesAcross() >= max(2, p.cut.tileCols/p.panel) && (!p.columnsLast() || p.cut.cols == p.cut.tileCols) {
 			return stripNext
 		}
-	case last > 0 || p.c.Padded != nil || p.tilesDown() < 2:
-	case shared && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0 && !p.columnsLast() && p.cut.block < p.cut.fold:
+	case p.tilesDown() < 2:
+	case columns && !p.columnsLast() && p.cut.block < p.cut.fold:
 		return columnsNext
 	case p.form == local && !p.blockwise() && p.c.Col.Step(p.c.Views[p.c.Right]) == 1 && far(p.c.Right) && p.c.Col.Extent > p.cut.cols && p.roomForNext():
 		return pieceNext
@@ -75,15 +78,16 @@ func (p *product) tilesDown() int64 {
 	return (min(p.cut.rows, p.c.Row.Extent) + p.cut.tileRows - 1) / p.cut.tileRows
 }
 
-// nextParameters and nextArguments say from where on, and in which steps, a tile fetches.
+// nextParameters and nextArguments say from which address on, and in which steps, a tile fetches: maybe from beyond what there is, so they are
+// numbers.
 func (p *product) nextParameters() string {
 	switch p.comes {
 	case nothing:
 		return ""
 	case columnsNext:
-		return fmt.Sprintf(", const %s *next", p.e.w.Stored(p.d))
+		return ", uintptr_t next"
 	}
-	return fmt.Sprintf(", const %s *next, int64_t step", p.e.w.Stored(p.d))
+	return ", uintptr_t next, uintptr_t step"
 }
 
 func (p *product) nextArguments() string {
@@ -99,15 +103,23 @@ func (p *product) nextArguments() string {
 // next declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every
 // value of the fold, the second the next; those that find none left fetch what they have.
 func (p *product) next() {
-	stored, line, at := p.e.w.Stored(p.d), int64(panelBytes/p.d.Size()), fmt.Sprintf("(i - i0) / %d", p.cut.tileRows)
+	at := fmt.Sprintf("(i - i0) / %d", p.cut.tileRows)
+	declare := func(base, offset, what string) {
+		p.Line("const uintptr_t next = (uintptr_t)%s + (uintptr_t)(%s) * sizeof *w; // the next %s", base, offset, what)
+	}
+	// some tiles, from one on, fetch in steps of some elements
+	some := func(ordinal string, step int64) {
+		p.Line("const int64_t tile = %s;", at)
+		p.Line("const uintptr_t step = %s ? (uintptr_t)%s * sizeof *w : 0;", ordinal, number(step))
+	}
 	switch p.comes {
 	case rowsNext:
-		p.Line("const %s *next = a + %s; // the next rows", stored, number(p.cut.tileRows*p.c.Row.Step(p.c.Views[p.c.Left])))
-		p.Line("const int64_t step = %d;", line)
+		p.Line("const uintptr_t step = %d;", panelBytes)
+		declare("a", number(p.cut.tileRows*p.c.Row.Step(p.c.Views[p.c.Left])), "rows")
 	case columnsNext:
-		p.Line("const %s *next = w + %s + %s * %d; // the next columns", stored, number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel)
+		declare("w", fmt.Sprintf("%s + %s * %d", number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel), "columns")
 	case stripNext:
-		lines, tiles := p.cut.tileCols/p.panel, p.tilesAcross()
+		first := p.tilesAcross() - p.cut.tileCols/p.panel
 		if p.columnsLast() && !p.split() {
 			at = fmt.Sprintf("piece %% %d * %d + %s", (p.c.Row.Extent+p.cut.rows-1)/p.cut.rows*p.inner, p.tilesDown(), at)
 		}
@@ -115,23 +127,26 @@ func (p *product) next() {
 		if p.split() {
 			far = fmt.Sprintf("(f + fn < %d ? fn * %d : %s - f * %d)", p.innerFold(), p.panel, far, p.panel)
 		}
-		p.Line("const int64_t tile = %s - %d, step = tile >= 0 ? %d : 0;", at, tiles-lines, p.panel)
-		p.Line("const %s *next = step ? w + %s + tile * %s : w; // the next columns", stored, far, number(p.panel*p.deep()))
+		some(fmt.Sprintf("tile >= %d", first), p.panel)
+		declare("w", fmt.Sprintf("step ? %s + (tile - %d) * %s : 0", far, first, number(p.panel*p.deep())), "columns")
 	case pieceNext:
 		if p.cut.cols > p.cut.tileCols {
 			at += fmt.Sprintf(" + (j - j0) / %d * %d", p.cut.tileCols, p.tilesDown())
 		}
-		o, view := p.k.Operands[p.c.Right], p.c.Views[p.c.Right]
+		o, view, line := p.k.Operands[p.c.Right], p.c.Views[p.c.Right], int64(panelBytes/p.d.Size())
 		from := offsetText(start(p.k, view), append(slices.Clone(p.groups()), axis{p.c.Col, "j1"}), view)
-		p.Line("const int64_t tile = %s, step = tile < %d ? %s : 0;", at, (p.cut.cols+line-1)/line, number(p.c.Fold[0].Step(view)))
-		p.Line("const %s *next = step ? (const %s *)b[%d] + %s + tile * %d : w; // the next piece", stored, stored, p.e.slot(o.Buffer), from, line)
+		some(fmt.Sprintf("tile < %d", (p.cut.cols+line-1)/line), p.c.Fold[0].Step(view))
+		declare(fmt.Sprintf("b[%d]", p.e.slot(o.Buffer)), fmt.Sprintf("%s + (step ? tile : 0) * %d", from, line), "piece")
 	}
 }
 
 // fetchStep writes what a tile fetches with every value of the fold, and fetchBlock with every block of them.
 func (p *product) fetchStep() {
-	if c := p.comes; c == rowsNext || c == pieceNext || c == stripNext {
-		p.Line("TAPC_FETCH(next, 0, 0, %d), next += step;", map[bool]int{true: 3, false: 2}[c == rowsNext])
+	switch p.comes {
+	case rowsNext:
+		p.Line("TAPC_FETCH((const char *)next, 0, 0, 3), next += step;")
+	case stripNext, pieceNext:
+		p.Line("TAPC_FETCH((const char *)next, 0, 0, 2), next += step;")
 	}
 }
 
@@ -139,11 +154,11 @@ func (p *product) fetchBlock() {
 	if p.comes != columnsNext {
 		return
 	}
-	n := p.pace()
+	n, size := p.pace(), int64(p.d.Size())
 	for x := int64(0); x < p.cut.tileCols; x += p.panel {
-		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH(next, x * %d + %s, 0, 2);", n, p.panel, number(x*p.deep()))
+		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, panelBytes, number(x*p.deep()*size))
 	}
-	p.Line("next += %d;", n*p.panel)
+	p.Line("next += %d;", n*panelBytes)
 }
 
 // pace is how many values of the fold each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.

@@ -45,7 +45,7 @@ func (t Target) blockRows(c *Chain, bind schedule.Binding) int64 {
 	extent := c.First.Row.Extent
 	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.lineSize()))
 	if p := t.plan(c.Last); p.fold < c.Last.innerFold() {
-		limit = max(1, min(limit, maxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
+		limit = max(1, min(limit, MaxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
 	}
 	most, others := min(limit, extent), int64(1)
 	for _, d := range c.First.Batch {

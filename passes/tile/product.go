@@ -10,19 +10,18 @@ const (
 	SumBlock = 64
 	wholeSum = 256 // products that are one sum: short ones would be mostly beginnings
 
-	maxRows       = 14       // of a register tile
-	pagedRows     = 8        // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
-	halfPagedRows = 12       // of one whose rows lie half pages apart
-	maxVectors    = 8        // of a register tile
-	leastVectors  = 2        // of a register tile whose fold is too long for a cache
-	pieces        = 32       // that a large product is cut into at least, for threads to share
-	fewPieces     = 8        // that do if more would have to share columns in panels
-	productWork   = 1 << 16  // multiply-adds from which threads pay, and of the smallest piece
-	maxFold       = 768      // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
-	foldBlock     = 512      // about how many run at once if there are more
-	streamRows    = 16       // rows of a right operand that are read side by side when it is read once,
-	streamCols    = 1024     // and columns
-	maxSums       = 64 << 10 // bytes of unfinished sums of a piece, which are on the stack
+	maxRows       = 14      // of a register tile
+	pagedRows     = 8       // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
+	halfPagedRows = 12      // of one whose rows lie half pages apart
+	maxVectors    = 8       // of a register tile
+	leastVectors  = 2       // of a register tile whose fold is too long for a cache
+	pieces        = 32      // that a large product is cut into at least, for threads to share
+	fewPieces     = 8       // that do if more would have to share columns in panels
+	productWork   = 1 << 16 // multiply-adds from which threads pay, and of the smallest piece
+	maxFold       = 768     // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
+	foldBlock     = 512     // about how many run at once if there are more
+	streamRows    = 16      // rows of a right operand that are read side by side when it is read once,
+	streamCols    = 1024    // and columns
 )
 
 // Of a contraction whose rows are put in panels piece by piece.
@@ -32,6 +31,9 @@ const (
 	leastPieceCols = 512  // and at least, if there are as many: each piece puts its rows in panels
 	leastPieces    = 16   // that it is cut into, for threads to share
 )
+
+// MaxSums is how many bytes of a piece's sums are on the stack; more of them are in the memory of a thread.
+const MaxSums = 64 << 10
 
 // RowPanel is how many rows of a left operand in panels stand side by side: the same for every processor, so that a program that is
 // built for several holds a constant one once.
@@ -207,8 +209,8 @@ func (t Target) plan(c *Contraction) productPlan {
 	if c.Piecewise {
 		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
 	}
-	near := c.Prepared && saturatingProduct(p.length, c.Col.Extent, size) <= t.L2/4
-	if near {
+	near := c.Prepared && t.Near(saturatingProduct(p.length, c.Col.Extent, size)) && p.batch*p.rows/p.tile.Rows >= pieces
+	if near { // rows are pieces enough
 		p.cols = roundUp(c.Col.Extent, width)
 	}
 	if across := roundDown(t.L2/2/(max(1, p.length/c.innerFold()*p.fold)*size), p.tile.Rows); across < p.rows {
@@ -224,7 +226,7 @@ func (t Target) plan(c *Contraction) productPlan {
 		least = min(p.cols, roundUp(leastPieceCols, width))
 	}
 	p.shrink(c, least)
-	for !c.Piecewise && p.fold < c.innerFold() && p.rows*p.cols*size > maxSums && p.cols > width {
+	for !c.Piecewise && p.fold < c.innerFold() && p.rows*p.cols*size > MaxSums && p.cols > width {
 		p.cols = roundUp(p.cols/2, width)
 	}
 	return p

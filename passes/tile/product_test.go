@@ -1,6 +1,10 @@
 package tile
 
-import "testing"
+import (
+	"testing"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
 
 // TestRegisterTile holds tiles to whole panels or whole parts of one, and to the registers that there are.
 func TestRegisterTile(t *testing.T) {
@@ -17,6 +21,23 @@ func TestRegisterTile(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestNearPieces: a small constant is not cut where rows make pieces enough, and is where they do not.
+func TestNearPieces(t *testing.T) {
+	for _, x := range []struct {
+		rows, pieces int64
+		whole        bool
+	}{{1000, 8, true}, {40, 8, false}} {
+		c := &Contraction{Sum: &scalar.Expr{Op: scalar.Reduce, Type: scalar.Float32}, Left: 0, Right: 1,
+			Row: Dim{[]int{0}, x.rows}, Col: Dim{[]int{1}, 256}, Fold: []Dim{{[]int{2}, 256}},
+			Views: []View{{Steps: []int64{256, 0, 1}}, {Steps: []int64{0, 1, 256}}}, Source: Source{Prepared: true}}
+		p := Default.plan(c)
+		pieces := (x.rows + p.rows - 1) / p.rows * ((256 + p.cols - 1) / p.cols)
+		if pieces < x.pieces || (p.cols >= 256) != x.whole {
+			t.Errorf("%d rows: %d pieces of %d by %d, expected %d or more, of all columns: %v", x.rows, pieces, p.rows, p.cols, x.pieces, x.whole)
 		}
 	}
 }

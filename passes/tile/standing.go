@@ -16,11 +16,11 @@ type Standing struct {
 }
 
 const (
-	standingRun  = 16       // shorter runs of neighbours along the fold are made longer by a copy
-	standingCols = 4        // fewer columns do not pay for vectors of them
-	pagedStep    = 4 << 10  // rows that are a multiple of this many bytes apart push each other out of the first cache
-	directRows   = 4        // unless there are so few
-	turnedSums   = 16 << 10 // of a piece at most, if they are turned before they are finished
+	standingRun  = 16          // shorter runs of neighbours along the fold are made longer by a copy
+	standingCols = 4           // fewer columns do not pay for vectors of them
+	pagedStep    = 4 << 10     // rows that are a multiple of this many bytes apart push each other out of the first cache
+	directRows   = 4           // unless there are so few
+	turnedSums   = MaxSums / 4 // of a piece at most, if they are turned before they are finished
 )
 
 // Run is the length of the fold that stands in one piece in the left operand: the extent of its innermost dimension.

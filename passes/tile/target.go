@@ -7,6 +7,9 @@ type Target struct {
 	L2        int64 // bytes of the second cache of one core
 }
 
+// Near says whether some bytes stay in the second cache whatever goes by.
+func (t Target) Near(bytes int64) bool { return bytes <= t.L2/4 }
+
 // Default is the target of a pass that is told nothing else: a processor with AVX-512.
 var Default = Target{Vector: 64, Registers: 32, L2: 1 << 20}
 
