@@ -10,6 +10,7 @@ import (
 	consts "tensortapestry.org/tapc/backends/constants"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/bind"
@@ -75,25 +76,87 @@ func TestImages(t *testing.T) {
 				load := consts.Loader{Dir: t.TempDir()}
 				defer load.Close()
 				if constant {
-					file := filepath.Join(load.Dir, "weights.safetensors")
-					values := map[string]tensorfile.Tensor{}
-					for name, shape := range weights {
-						n := int64(1)
-						for _, s := range shape {
-							n *= s
-						}
-						values[name] = tensorfile.Tensor{DType: scalar.Float32, Shape: shape, Data: rt.Random(scalar.Float32, 7, name, n)}
-					}
-					if err := tensorfile.WriteSafetensors(file, values); err != nil {
-						t.Fatal(err)
-					}
-					if _, err := bind.Run(g, file); err != nil {
-						t.Fatal(err)
-					}
-					load.Allowed = []string{file}
+					bindRandom(t, g, &load, weights)
 				}
 				conformance.Graph(t, g, schedule.CPU, load.Load, executeWith(cc)(load.Load))
 			})
 		}
+	}
+}
+
+// bindRandom makes some inputs of a graph constants of random numbers.
+func bindRandom(t *testing.T, g *ir.Graph, load *consts.Loader, shapes map[string][]int64) {
+	t.Helper()
+	file := filepath.Join(load.Dir, "weights.safetensors")
+	values := map[string]tensorfile.Tensor{}
+	for name, shape := range shapes {
+		n := int64(1)
+		for _, s := range shape {
+			n *= s
+		}
+		values[name] = tensorfile.Tensor{DType: scalar.Float32, Shape: shape, Data: rt.Random(scalar.Float32, 7, name, n)}
+	}
+	if err := tensorfile.WriteSafetensors(file, values); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bind.Run(g, file); err != nil {
+		t.Fatal(err)
+	}
+	load.Allowed = []string{file}
+}
+
+// TestRowMajorConvolutions runs convolutions between row-major images: sums of many constant filters are turned, those of few are of
+// windows that are written out.
+func TestRowMajorConvolutions(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		n, channels, filters, groups, size, window, stride, pad int
+		constant, turned                                        bool
+	}{
+		{1, 16, 32, 1, 20, 3, 1, 1, true, true},
+		{2, 20, 30, 1, 9, 3, 1, 0, true, true},
+		{1, 5, 52, 1, 17, 3, 2, 1, true, true},
+		{1, 32, 64, 2, 7, 3, 1, 1, true, true},
+		{1, 40, 400, 1, 12, 3, 1, 1, true, true},
+		{1, 16, 18, 1, 20, 3, 1, 1, true, false}, // more than a fifth of the second vector is empty
+		{1, 16, 32, 1, 3, 3, 1, 1, true, false},  // few pixels
+		{1, 1, 16, 1, 35, 5, 1, 2, true, false},  // one channel
+		{1, 16, 32, 1, 20, 3, 1, 1, false, false},
+		{1, 16, 32, 1, 20, 1, 1, 0, true, false},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			t.Parallel()
+			out := (c.size+2*c.pad-c.window)/c.stride + 1
+			text := fmt.Sprintf(`%%x = tensor float32 [0:%[1]d, 0:%[2]d, 0:%[4]d, 0:%[4]d]
+%%w = tensor float32 [0:%[3]d, 0:%[5]d, 0:%[6]d, 0:%[6]d]
+%%b = tensor float32 [0:%[3]d]
+%%y = tensor float32 [0:%[1]d, 0:%[3]d, 0:%[7]d, 0:%[7]d]
+%%o = operation op:conv {groups: %[8]d, pads: [%[9]d, %[9]d], strides: [%[10]d, %[10]d]} (X: %%x, W: %%w, B: %%b) -> (Y: %%y)
+`, c.n, c.channels, c.filters, c.size, c.channels/c.groups, c.window, out, c.groups, c.pad, c.stride)
+			if c.groups == 1 { // what is added is read along the rows
+				image := fmt.Sprintf("tensor float32 [0:%d, 0:%d, 0:%d, 0:%d]\n", c.n, c.filters, out, out)
+				text += "%z = " + image + "%r = " + image + "%a = operation op:add (tensors: [%y, %r]) -> (result: %z)\n"
+			}
+			g := operations(t, text)
+			load := consts.Loader{Dir: t.TempDir()}
+			defer load.Close()
+			if c.constant {
+				bindRandom(t, g, &load, map[string][]int64{"w": {int64(c.filters), int64(c.channels / c.groups), int64(c.window), int64(c.window)}})
+			}
+			run := executeWith(cc)(load.Load)
+			conformance.Graph(t, g, schedule.CPU, load.Load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+				src, err := Emit(g, "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(src.C, "square["); got != c.turned {
+					t.Errorf("sums are turned: %v, expected %v", got, c.turned)
+				}
+				return run(t, g, in)
+			})
+		})
 	}
 }

@@ -43,7 +43,7 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	}
 	lanes := e.target.lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
-	if found.Row.Inner() < 0 && found.Standing == nil {
+	if found.Row.Inner() < 0 && !found.Standing {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1
 	}
 	if !ok || !cut.narrow(found) {
@@ -67,10 +67,14 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	n := &narrow{product: p, n: found}
 	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, lines, narrowSide{"left", "row", "rows"})
 	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, across, narrowSide{"right", "column", "columns"})
-	if found.Standing != nil {
+	if found.Standing {
 		n.right.layout.narrow.run = found.Run()
 	}
-	if n.placePanels(); p.split() && found.Standing == nil {
+	n.placePanels()
+	switch {
+	case found.Turned:
+		p.placeOwn(0, p.turnedBytes())
+	case p.split() && !found.Standing:
 		p.placeOwn(0, 4*cut.rows*cut.cols)
 	}
 	n.tiles = n.variants()
@@ -79,9 +83,8 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 
 // narrow says whether pieces and tiles are such as the instructions for narrow numbers take.
 func (c cut) narrow(n *tile.Narrow) bool {
-	if n.Standing != nil {
-		small := c.rows*c.cols*int64(n.Sum.Type.Wide().Size()) <= tile.MaxSums
-		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run() && (small || !n.Standing.Turned)
+	if n.Standing {
+		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run()
 	}
 	if c.fold < n.Length() && c.fold*4/n.Group%tile.NarrowBlock != 0 {
 		return false
@@ -102,7 +105,7 @@ func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrow
 // placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
 func (n *narrow) placePanels() {
 	scratch := int64(0)
-	if n.n.Standing != nil {
+	if n.n.Standing {
 		scratch = n.placeImage()
 	}
 	for _, o := range n.packed() {
@@ -130,7 +133,7 @@ func (n *narrow) placePanels() {
 
 // packed gives the operands that stand in panels.
 func (n *narrow) packed() []*narrowOperand {
-	if n.n.Standing != nil {
+	if n.n.Standing {
 		return []*narrowOperand{&n.right}
 	}
 	return []*narrowOperand{&n.left, &n.right}
@@ -169,11 +172,11 @@ func (n *narrow) corrected() bool {
 
 // write writes the whole kernel.
 func (n *narrow) write() string {
-	n.finish(n.n.Standing != nil && n.n.Standing.Turned)
+	n.finish(n.c.Turned)
 	if n.corrected() {
 		n.correct()
 	}
-	if n.n.Standing != nil {
+	if n.n.Standing {
 		return n.writeStanding()
 	}
 	for _, t := range n.tiles {

@@ -134,7 +134,7 @@ func TestNarrowConvolutions(t *testing.T) {
 			if k, ok := x.Body.(*schedule.Kernel); ok {
 				if n, ok := tile.FindNarrow(k, tile.Buffers(s)); ok {
 					found++
-					standing = standing || n.Standing != nil
+					standing = standing || n.Standing
 				}
 			}
 		}

@@ -167,20 +167,5 @@ func (n *narrow) imageTurn(l narrowLayout) string {
 	if l.from != scalar.Float32 && l.flip() == 0 {
 		rows = n.e.v.turn(d, 16, 16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
-	name := fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip())
-	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {
-  for (int64_t x = 0; x < places; x += 16) {
-    for (int64_t y = 0; y < values; y += 16) {
-      const int64_t across = places - x < 16 ? places - x : 16, down = values - y < 16 ? values - y : 16;
-      if (across == 16 && down == 16) {
-        %s;
-        continue;
-      }
-      for (int64_t v = 0; v < down; v++)
-        for (int64_t u = 0; u < across; u++) to[(x + u) * values + y + v] = %s;
-    }
-  }
-}
-`, name, stored, kept, rows, n.imageOne(l, "from[(y + v) * step + x + u]")))
-	return name
+	return n.e.v.turnPlaces(fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
 }

@@ -89,7 +89,7 @@ func (n *narrow) rowSums() {
 // standingParameters gives those that all tiles' functions have.
 func (n *narrow) standingParameters(more string) string {
 	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.coordinates("int64_t "))
-	if n.n.Standing.Turned {
+	if n.c.Turned {
 		text += ", uint32_t *restrict open"
 	}
 	return text + more
@@ -116,7 +116,7 @@ func (n *narrow) standingSums(vector, rows string, whole, rest string) {
 			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, column_sums + %s * %d %% %d + %s * %d / %d * %d, %s)", n.number,
 				n.coordinates(""), x, lanes, sum, row, x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4, count)
 		}
-		if !n.n.Standing.Turned {
+		if !n.c.Turned {
 			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 			return
 		}
@@ -139,14 +139,6 @@ func (n *narrow) standingSums(vector, rows string, whole, rest string) {
 		call(whole, rest)
 	}
 	n.Close()
-}
-
-// openRows and openCols are the sizes of the array of a piece's sums: whole vectors either way.
-func (n *narrow) openRows() int64 {
-	return roundUp(min(n.cut.rows, n.c.Row.Extent), int64(n.product.n))
-}
-func (n *narrow) openCols() int64 {
-	return roundUp(min(n.cut.cols, n.c.Col.Extent), tile.NarrowRows)
 }
 
 // standingVectors writes the function that keeps the sums of some rows and columns in vector registers.
@@ -342,9 +334,8 @@ func (n *narrow) standingTask() {
 	p.Line("const int choice = k%d_choice();", p.number)
 	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.slot, n.left.place.at, p.k.Operands[n.left.operand].Name)
 	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.slot, n.right.place.at, p.k.Operands[n.right.operand].Name)
-	if n.n.Standing.Turned {
-		p.e.stack(4 * n.openRows() * n.openCols())
-		p.Line("_Alignas(64) uint32_t open[%d]; // the sums of a piece", n.openRows()*n.openCols())
+	if n.c.Turned {
+		p.declareOwn("_Alignas(64) ", "uint32_t", 4)
 	}
 	for i, t := range n.tiles {
 		if t.setup != "" {
@@ -397,7 +388,7 @@ func (n *narrow) standingTiles() {
 	}
 	view := p.c.Views[p.c.Left]
 	at := offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), view)
-	turned := n.n.Standing.Turned
+	turned := n.c.Turned
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
 			p.Open("if (choice == %d) {", i)
@@ -407,7 +398,7 @@ func (n *narrow) standingTiles() {
 			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.narrow.size())
 			open := ""
 			if turned {
-				open = fmt.Sprintf(", open + (i - i0) * %d + j - j0", n.openCols())
+				open = ", " + n.openPlace()
 			}
 			if t.matrix {
 				p.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", p.number,
@@ -421,23 +412,8 @@ func (n *narrow) standingTiles() {
 		})
 	}
 	if turned {
-		n.turnSums()
+		n.turnSums(scalar.UInt32)
 	}
-}
-
-// turnSums writes the finishing of a piece whose results are neighbours along the rows: its sums are turned, square by square.
-func (n *narrow) turnSums() {
-	lanes := n.product.n
-	t := n.e.v.typ(n.product.d, lanes)
-	n.Open("for (int64_t i = i0; i < i1; i += %d) {", lanes)
-	n.Line("const int rows = i1 - i < %d ? (int)(i1 - i) : %d;", lanes, lanes)
-	n.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
-	n.Line("_Alignas(64) uint32_t square[%d];", lanes*lanes)
-	n.Line("%s;", n.e.v.turn(scalar.UInt32, lanes, lanes, fmt.Sprintf("open + (i - i0) * %d + j - j0", n.openCols()), fmt.Sprint(n.openCols()), "square", fmt.Sprint(lanes)))
-	n.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, n.number,
-		n.coordinates(""), t, lanes)
-	n.Close()
-	n.Close()
 }
 
 // standingRun writes the function that carries out the kernel.

@@ -45,7 +45,7 @@ func (n *narrow) variants() []narrowTile {
 		add(plain, "bf16", "TAPC_AVX512_BF16", amd64)
 	}
 	switch { // what is taken apart first needs registers too
-	case n.n.Standing != nil && (plain.rows > 8 || plain.cols%(2*tile.NarrowPanel) != 0):
+	case n.n.Standing && (plain.rows > 8 || plain.cols%(2*tile.NarrowPanel) != 0):
 		plain.cols = tile.NarrowPanel
 	case bytes && wide:
 		plain.cols = 2 * tile.NarrowPanel

@@ -275,7 +275,7 @@ func (p *product) write() string {
 
 // functions writes what tasks call: the multiplication of tiles, and the packing of operands.
 func (p *product) functions() {
-	p.finish(false)
+	p.finish(p.c.Turned)
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
 		for _, c := range []int64{cols, p.c.Col.Extent % cols} {
@@ -394,7 +394,12 @@ func (p *product) task() {
 	if p.form != local {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
-	if p.declareOwn("", p.e.v.typ(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size())); p.c.Piecewise {
+	if p.c.Turned {
+		p.declareOwn("_Alignas(64) ", p.element(), int64(p.d.Wide().Size()))
+	} else {
+		p.declareOwn("", p.e.v.typ(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
+	}
+	if p.c.Piecewise {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
 	}
 	if p.form == packed {

@@ -18,7 +18,10 @@ func (p *product) placePiece() {
 	if p.c.Piecewise {
 		left = p.pieceLeft()
 	}
-	if p.split() {
+	switch {
+	case p.c.Turned:
+		open = p.turnedBytes()
+	case p.split():
 		open = p.openBytes()
 	}
 	p.placeOwn(left, open)

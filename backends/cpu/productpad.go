@@ -81,6 +81,10 @@ func (p *product) padRow(across, inner tile.PaddedDim, at string) {
 		p.Line("__builtin_memcpy(to + %d, from, %d * sizeof *to);", before*n, live*n)
 	case stepInner == 1:
 		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(to + (%d + x) * %d, from + x * %s, %d * sizeof *to);", live, before, n, number(stepAcross), n)
+	case stepAcross == 1:
+		square := p.e.v.turn(p.d, p.n, p.n, "from + y * step + x", "step", "to + x * values + y", "values")
+		name := p.e.v.turnPlaces("tapc_turn_places_"+elementName(p.d), stored, stored, square, "from[y * step + x]", p.n)
+		p.Line("%s(from, %s, to + %d, %d, %d);", name, number(stepInner), before*n, live, n)
 	default:
 		p.Open("for (int64_t x = 0; x < %d; x++) {", live)
 		p.Line("for (int64_t y = 0; y < %d; y++) to[(%d + x) * %d + y] = from[x * %s + y * %s];", n, before, n, number(stepAcross), number(stepInner))

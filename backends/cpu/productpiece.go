@@ -53,6 +53,9 @@ func (p *product) tiles() {
 	p.calls()
 	p.Close()
 	p.Close()
+	if p.c.Turned {
+		p.turnSums(p.d)
+	}
 	if p.split() {
 		p.Close()
 	}
@@ -113,7 +116,10 @@ func (p *product) calls() {
 	rowRest, colRest := p.c.Row.Extent%rows, p.c.Col.Extent%cols
 	call := func(r, c int64) string {
 		more := ""
-		if p.split() {
+		switch {
+		case p.c.Turned:
+			more = ", " + p.openPlace()
+		case p.split():
 			more = ", f, fn, " + p.openTile()
 		}
 		more += p.nextArguments()

@@ -17,7 +17,10 @@ func (p *product) tileFunction(rows, cols int64) {
 	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
 	t := p.e.v.typ(p.vectorType(), p.n)
 	more := ""
-	if p.split() {
+	switch {
+	case p.c.Turned:
+		more = fmt.Sprintf(", %s *restrict open", p.element())
+	case p.split():
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
 	}
 	more += p.nextParameters()
@@ -29,25 +32,34 @@ func (p *product) tileFunction(rows, cols int64) {
 	if p.split() {
 		p.unfinished(rows, vectors)
 	}
-	p.finishTile(rows, cols, vectors)
+	if p.c.Turned {
+		p.Line("(void)b, %s(void)i, (void)j;", p.voids())
+		p.keepTile(rows, vectors)
+	} else {
+		p.finishTile(rows, cols, vectors)
+	}
 	p.Close()
 }
 
-// expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, which no
-// processor sees coming.
+// expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, or of every
+// column if its sums are turned, which no processor sees coming.
 func (p *product) expect(rows, cols int64) {
-	at := p.places()
+	at, count, apart := p.places(), rows, p.c.Row
+	along, length := p.c.Col, cols
+	if p.c.Turned {
+		count, apart, along, length = cols, p.c.Col, p.c.Row, rows
+	}
 	for i, o := range p.k.Operands {
 		v, write := p.c.Views[i], o.Mode == schedule.Write
-		if i == p.c.Left || i == p.c.Right || !write && !p.finishReads(i) || p.c.Col.Step(v) != 1 || p.c.Row.Step(v) == 0 ||
+		if i == p.c.Left || i == p.c.Right || !write && !p.finishReads(i) || along.Step(v) != 1 || apart.Step(v) == 0 ||
 			p.e.buffers[o.Buffer].Bytes < expectBytes {
 			continue
 		}
 		line := int64(panelBytes / o.Type().Size())
 		p.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.innerFold())}[p.split()])
 		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.e.w.Stored(o.Type()), p.e.w.Stored(o.Type()), p.e.slot(o.Buffer), offsetText(start(p.k, v), at, v), o.Name)
-		p.Open("for (int r = 0; r < %d; r++) {", rows)
-		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", cols, line, number(p.c.Row.Step(v)), map[bool]int{true: 1}[write])
+		p.Open("for (int r = 0; r < %d; r++) {", count)
+		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, line, number(apart.Step(v)), map[bool]int{true: 1}[write])
 		p.Close()
 		p.Close()
 	}
@@ -327,8 +339,7 @@ func (p *product) finishTile(rows, cols, vectors int64) {
 		signed = "(" + p.e.v.typ(p.d, p.n) + ")"
 	}
 	call := func(vector, count string) {
-		p.Line("k%d_finish(b%s, i + r, j + %s, %ss[r * %d + %s], %s);", p.number, p.coordinates(""),
-			strings.ReplaceAll("V * N", "V * N", vector+" * "+fmt.Sprint(p.n)), signed, vectors, vector, count)
+		p.Line("k%d_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.number, p.coordinates(""), vector, p.n, signed, vectors, vector, count)
 	}
 	whole, rest := cols/int64(p.n), cols%int64(p.n)
 	p.Open("for (int r = 0; r < %d; r++) {", rows)

@@ -12,7 +12,8 @@ import (
 // many shapes, with what was fused behind it. Every statement runs along the same loops, the free ones.
 //
 // A free loop that only the left operand follows is a row; one that only the right operand follows is a column; the others
-// are the batch. The results of consecutive columns of the last column dimension are neighbours in memory.
+// are the batch. The results of consecutive columns of the last column dimension are neighbours in memory,
+// or those of rows if they are turned.
 type Contraction struct {
 	Statement int          // that holds the sum
 	Sum       *scalar.Expr // the reduction itself
@@ -22,6 +23,7 @@ type Contraction struct {
 	Row, Col  Dim          // of extent 1 and without loops if there is none
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands; of a left one with a padded copy, the view of the copy
+	Turned    bool         // neighbours among the results are of neighbouring rows: a thread turns a piece's sums, then finishes them
 	Source
 }
 

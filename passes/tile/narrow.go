@@ -16,7 +16,7 @@ type Narrow struct {
 	Group               int64        // values of the fold in a group: 2 of bfloat16, 4 of bytes
 	LeftZero, RightZero *scalar.Expr // what is subtracted from the bytes, of int32; nil for nothing
 	LeftType, RightType scalar.DType // what the operands hold
-	Standing            *Standing    // the left operand is read where it stands; nil if it is copied in groups
+	Standing            bool         // the left operand is read where it stands, see inPlace; else it is copied in groups
 }
 
 // Sizes of the tiles of narrow contractions.
@@ -55,7 +55,7 @@ func FindNarrow(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Na
 		if form(k, buffers, free, x, y) {
 			return n, true
 		}
-		*c, n.Standing = whole, nil
+		*c, n.Standing = whole, false
 	}
 	return nil, false
 }
@@ -220,7 +220,7 @@ func (t Target) narrowTile(group int64) (rows, cols int64) {
 
 // bindNarrow cuts a narrow contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
 func (t Target) bindNarrow(k *schedule.Kernel, n *Narrow) {
-	if n.Standing != nil {
+	if n.Standing {
 		t.bindStanding(k, n)
 		return
 	}

@@ -203,7 +203,7 @@ func (t Target) plan(c *Contraction) productPlan {
 			p.block = sumBlock(p.block)
 		}
 	}
-	if len(c.Fold) == 1 {
+	if len(c.Fold) == 1 && !c.Turned {
 		p.cutFold(c, size)
 	}
 	if c.Piecewise {
@@ -229,7 +229,21 @@ func (t Target) plan(c *Contraction) productPlan {
 	for !c.Piecewise && p.fold < c.innerFold() && p.rows*p.cols*size > MaxSums && p.cols > width {
 		p.cols = roundUp(p.cols/2, width)
 	}
+	if c.Turned {
+		p.turned(MaxSums / size)
+	}
 	return p
+}
+
+// turned makes a piece whose sums are turned so small that it has at most some of them.
+func (p *productPlan) turned(most int64) {
+	width := p.tile.Vectors * p.lanes
+	for p.rows*p.cols > most && p.cols > width {
+		p.cols = roundUp(p.cols/2, width)
+	}
+	for p.rows*p.cols > most && p.rows > p.tile.Rows {
+		p.rows = roundUp(p.rows/2, p.tile.Rows)
+	}
 }
 
 // keptColumns is how many columns, each with what runs of the fold at once, stay in the second cache beside the rows that they are

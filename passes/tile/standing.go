@@ -8,19 +8,14 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Standing says that the left operand of a narrow contraction is read where it stands, in runs of neighbours along the fold: an
-// image whose channels stand innermost, in its buffer or in the copy that Source.Padded describes. So a convolution's windows are never
-// written out.
-type Standing struct {
-	Turned bool // neighbours among the results are of neighbouring rows, not columns
-}
+// The left operand of a narrow contraction can be read where it stands, in runs of neighbours along the fold: an image whose channels
+// stand innermost, in its buffer or in the copy that Source.Padded describes. So a convolution's windows are never written out.
 
 const (
-	standingRun  = 16          // shorter runs of neighbours along the fold are made longer by a copy
-	standingCols = 4           // fewer columns do not pay for vectors of them
-	pagedStep    = 4 << 10     // rows that are a multiple of this many bytes apart push each other out of the first cache
-	directRows   = 4           // unless there are so few
-	turnedSums   = MaxSums / 4 // of a piece at most, if they are turned before they are finished
+	standingRun  = 16      // shorter runs of neighbours along the fold are made longer by a copy
+	standingCols = 4       // fewer columns do not pay for vectors of them
+	pagedStep    = 4 << 10 // rows that are a multiple of this many bytes apart push each other out of the first cache
+	directRows   = 4       // unless there are so few
 )
 
 // Run is the length of the fold that stands in one piece in the left operand: the extent of its innermost dimension.
@@ -93,7 +88,7 @@ func (n *Narrow) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 // turned recognises what copied does if the results are neighbours along the rows: turning the sums costs less than copying what the
 // rows are of in groups, with the fold in steps.
 func (n *Narrow) turned(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, x, y narrowFactor) bool {
-	return n.copied(k, buffers, free, x, y) && n.Standing.Turned
+	return n.copied(k, buffers, free, x, y) && n.Turned
 }
 
 // uniformZero says whether the left operand's zero point is one number.
@@ -125,7 +120,7 @@ func (n *Narrow) standingRoles(k *schedule.Kernel, free []int64, left, right int
 	if c.Col.Extent < standingCols || len(c.Fold) == 0 || c.Fold[len(c.Fold)-1].Step(c.Views[left]) != 1 {
 		return false
 	}
-	n.Standing = &Standing{Turned: c.Col.Step(store) != 1 && c.Row.Step(store) == 1}
+	n.Standing, c.Turned = true, c.Col.Step(store) != 1 && c.Row.Step(store) == 1
 	return true
 }
 
@@ -151,13 +146,8 @@ func (t Target) bindStanding(k *schedule.Kernel, n *Narrow) {
 		p.rows = even(n.Row.Extent, most, tileRows)
 	}
 	p.cols = min(roundUp(n.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
-	if n.Standing.Turned {
-		for p.rows*p.cols > turnedSums && p.cols > tileCols {
-			p.cols = roundUp(p.cols/2, tileCols)
-		}
-		for p.rows*p.cols > turnedSums && p.rows > tileRows {
-			p.rows = roundUp(p.rows/2, tileRows)
-		}
+	if n.Turned {
+		p.turned(MaxSums / 4)
 	}
 	p.shrink(n.Contraction, tileCols)
 	bind := schedule.Serial

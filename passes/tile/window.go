@@ -19,6 +19,8 @@ type Window struct {
 const (
 	minWindowRows = 4    // fewer rows do not pay for the copy
 	minJumpRows   = 32   // fewer rows do not pay for a copy lane by lane only so that columns join
+	minTurnedRows = 4    // fewer rows do not pay for vectors of columns
+	turnedColumns = 16   // of which no more than a fifth may be empty
 	maxWindow     = 1024 // values of the fold's loops that a guard may use, together
 )
 
@@ -63,6 +65,9 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 			return false
 		}
 		plain, slides := *c, slides(k, c.Right)
+		if slides && inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, c.Left) {
+			return true
+		}
 		c.Window = &Window{}
 		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) || !slides && (c.Row.Extent < minJumpRows || c.Col.Extent <= plain.Col.Extent) {
 			*c = plain
@@ -71,6 +76,9 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	case a.open == nil:
 		a, b = b, a
 		left = right
+	}
+	if operand, ok := paddedOperand(k, buffers, left); ok && c.turn(k, buffers, free, operand, b.ref) {
+		return true
 	}
 	c.Window = a.open
 	if c.roles(k, free, a.ref, b.ref) && c.Right == a.ref {
@@ -92,6 +100,29 @@ func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 	}
 	c.Padded, c.Views[operand] = p, v
 	return c.roles(k, free, operand, other) && c.Left == operand
+}
+
+// turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the
+// image and the sums costs less than a copy of its windows.
+func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image, filter int) bool {
+	if image == filter || !Stored(buffers[k.Operands[filter].Buffer]) || c.Sum.Type.IsInt() || used(k, image) != 1 {
+		return false
+	}
+	p, v, ok := copyOf(k, buffers[k.Operands[image].Buffer], image, free, c.Views[filter])
+	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
+	if !ok || out < 0 {
+		return false
+	}
+	t := *c
+	t.Left, t.Right, t.Padded, t.Turned, t.Views = image, filter, p, true, slices.Clone(c.Views)
+	t.Views[image] = v
+	store := t.Views[k.Statements[out].Store]
+	t.sortLoops(k, free, store)
+	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 || t.Row.Extent < minTurnedRows || roundUp(t.Col.Extent, turnedColumns)*4 > t.Col.Extent*5 {
+		return false
+	}
+	*c = t
+	return true
 }
 
 // used is how often the statements read an operand.
