@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -106,35 +108,57 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 	return append(out, separated...), err
 }
 
-// compile gives the object of one file, from the cache or made now. Its name in the cache is a digest of the text, the compiler
-// and the flags, so it is never stale.
+// compile gives the object of one file, from the cache or made now, as a file in the folder of the build: another build may take it out
+// of the cache at any time. Its name in the cache is a digest of the text, the compiler and the flags, so it is never stale.
 func (c *Compiler) compile(ctx context.Context, cache, dir string, u unit) (string, error) {
 	h := sha256.New()
 	for _, s := range append([]string{c.Path, c.Version, u.key, u.text, hostKey(u.flags)}, u.flags...) {
 		fmt.Fprintf(h, "%d %s\n", len(s), s)
 	}
-	object := filepath.Join(cache, hex.EncodeToString(h.Sum(nil)[:16])+".o")
-	if now := time.Now(); os.Chtimes(object, now, now) == nil { // it is there, and is kept longer now
+	cached := filepath.Join(cache, hex.EncodeToString(h.Sum(nil)[:16])+".o")
+	object := filepath.Join(dir, u.name+".o")
+	now := time.Now()
+	if os.Chtimes(cached, now, now) == nil && share(cached, object) == nil { // it is there, and is kept longer now
 		return object, nil
 	}
 	source := filepath.Join(dir, u.name)
 	if err := os.WriteFile(source, []byte(u.text), 0o644); err != nil {
 		return "", diag.Fault("%v", err)
 	}
-	tmp, err := os.CreateTemp(cache, "new-")
-	if err != nil {
-		return "", diag.Fault("the cache of compiled objects: %v", err)
-	}
-	tmp.Close()
-	defer os.Remove(tmp.Name())
-	if err := c.run(ctx, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", tmp.Name())...); err != nil {
+	if err := c.run(ctx, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
 		return "", err
 	}
-	if err := os.Rename(tmp.Name(), object); err != nil {
+	if err := store(object, cached); err != nil {
 		return "", diag.Fault("the cache of compiled objects: %v", err)
 	}
 	prune(cache)
 	return object, nil
+}
+
+// share gives a file a second name, or makes a copy of it where it can have none.
+func share(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}
+
+// store puts an object in the cache, whole.
+func store(object, cached string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(cached), "new-")
+	if err != nil {
+		return err
+	}
+	tmp.Close()
+	defer os.Remove(tmp.Name())
+	if err := share(object, tmp.Name()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), cached)
 }
 
 // hostKey tells machines apart where a flag means this machine's processor.
