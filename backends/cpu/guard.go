@@ -16,8 +16,11 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 	if p.along < 0 || e.Type == scalar.Bool {
 		return value{}, false
 	}
+	if e.Op == scalar.Where && !usesAny(p.axes[p.along].Loops, e.Args[0]) {
+		return p.steady(e)
+	}
 	sums, ok := tile.Guards(e)
-	if !ok || !usesAny(p.axes[p.along].Loops, e.Args[0]) {
+	if !ok {
 		return value{}, false
 	}
 	ref, lane := e.Args[1].Ref, p.axes[p.along].Inner()
@@ -38,14 +41,30 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 	}
 	fill := p.v.w.Const(e.Args[2].Value)
 	all := p.v.splat(value{text: fill, typ: e.Type, uniform: true}, p.n).text
-	text := p.v.part(e.Type, p.n, fmt.Sprintf("p%d + %s", ref, p.offset(p.views[ref])), low, high, all)
+	text := p.v.part(e.Type, p.n, p.address(ref), low, high, all)
 	if p.inside != "" {
 		text = fmt.Sprintf("(%s ? %s : %s)", p.inside, p.load(ref).text, text)
 	}
 	if len(same) > 0 {
-		text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all)
+		if text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all); p.inside != "" {
+			text = fmt.Sprintf("(%s == %s ? %s : %s)", p.inside, allInside, p.load(ref).text, text)
+		}
 	}
 	return value{text: text, typ: e.Type}, true
+}
+
+// steady writes a choice whose condition is the same for all lanes, if it may be known elsewhere that it holds.
+func (p *point) steady(e *scalar.Expr) (value, bool) {
+	if _, ok := tile.Borders(e.Args[0]); !ok || p.inside == "" {
+		return value{}, false
+	}
+	args, uniform := make([]value, len(e.Args)), true
+	for i, a := range e.Args {
+		args[i] = p.v.expr(a, p.n, p)
+		uniform = uniform && args[i].uniform
+	}
+	args[0].text = fmt.Sprintf("(%s == %s || %s)", p.inside, allInside, args[0].text)
+	return p.v.apply(scalar.Where, e.Type, p.n, args, uniform), true
 }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -160,3 +160,65 @@ func TestRowMajorConvolutions(t *testing.T) {
 		})
 	}
 }
+
+// TestSpans runs windows that slide over images, several places of which are computed together where none is at a border.
+func TestSpans(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	depthwise := func(channels, size, window, stride, pad int, last bool) string {
+		out := (size+2*pad-window)/stride + 1
+		text := fmt.Sprintf(`%%x = tensor float32 [0:2, 0:%[1]d, 0:%[2]d, 0:%[2]d]
+%%w = tensor float32 [0:%[1]d, 0:1, 0:%[3]d, 0:%[3]d]
+%%y = tensor float32 [0:2, 0:%[1]d, 0:%[4]d, 0:%[4]d]
+%%z = tensor float32 [0:2, 0:%[1]d, 0:%[4]d, 0:%[4]d]
+%%o = operation op:conv {groups: %[1]d, pads: [%[5]d, %[5]d], strides: [%[6]d, %[6]d]} (X: %%x, W: %%w) -> (Y: %%y)
+%%r = operation op:relu (tensor: %%y) -> (result: %%z)
+`, channels, size, window, out, pad, stride)
+		if last {
+			text += fmt.Sprintf("%%xl = tensor float32 [0:2, 0:%[2]d, 0:%[2]d, 0:%[1]d]\n%%zl = tensor float32 [0:2, 0:%[3]d, 0:%[3]d, 0:%[1]d]\n"+
+				"%%p1 = operation op:permute {perm: [0, 3, 1, 2]} (tensor: %%xl) -> (result: %%x)\n"+
+				"%%p2 = operation op:permute {perm: [0, 2, 3, 1]} (tensor: %%z) -> (result: %%zl)\n", channels, size, out)
+		}
+		return text
+	}
+	pool := func(op, attributes string, size, out int, dtype string) string {
+		return fmt.Sprintf("%%x = tensor %[4]s [0:1, 0:20, 0:%[2]d, 0:%[2]d]\n%%y = tensor %[4]s [0:1, 0:20, 0:%[3]d, 0:%[3]d]\n"+
+			"%%o = operation op:%[1]s {%[5]s} (X: %%x) -> (Y: %%y)\n", op, size, out, dtype, attributes)
+	}
+	for _, c := range []struct {
+		name, graph string
+		together    bool
+	}{
+		{"rows", depthwise(5, 37, 3, 1, 1, false), true},
+		{"rows, few of them", depthwise(5, 3, 3, 1, 1, false), true},
+		{"rows, two apart", depthwise(3, 37, 3, 2, 1, false), true},
+		{"rows, windows beside each other", depthwise(3, 36, 2, 2, 0, false), false},
+		{"channels", depthwise(19, 14, 3, 1, 1, true), true},
+		{"channels, no border", depthwise(40, 11, 3, 1, 0, true), true},
+		{"channels, a wide border", depthwise(17, 9, 3, 1, 2, true), true},
+		{"channels, five by five", depthwise(33, 13, 5, 1, 2, true), true},
+		{"channels, two apart", depthwise(16, 13, 3, 2, 1, true), true},
+		{"channels, a large window", depthwise(16, 13, 7, 1, 3, true), false},
+		{"maximum", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float32"), true},
+		{"maximum of bytes", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 70, 70, "uint8"), true},
+		{"mean, which counts as well", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [2, 2]", 23, 12, "float32"), false},
+		{"sums of float16", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float16"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			run := executeWith(cc)(nil)
+			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+				src, err := Emit(g, "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(src.C, "_span("); got != c.together {
+					t.Errorf("places are computed together: %v, expected %v", got, c.together)
+				}
+				return run(t, g, in)
+			})
+		})
+	}
+}

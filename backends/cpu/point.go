@@ -44,6 +44,7 @@ type point struct {
 	sums   map[*scalar.Expr]value
 	ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
 	inside string         // C variable that says that all lanes stand inside the borders that guard loads, or ""
+	here   int            // so many axes, of which pointers q know the place
 }
 
 // start is the number of the element that a view is at where all loops start.
@@ -106,10 +107,18 @@ func number(n int64) string {
 	return fmt.Sprint(n)
 }
 
+// address writes a pointer to the element of an operand that is at the place.
+func (p *point) address(ref int) string {
+	view := p.views[ref]
+	if p.here == 0 {
+		return fmt.Sprintf("p%d + %s", ref, p.offset(view))
+	}
+	return fmt.Sprintf("q%d + %s", ref, offsetText(0, p.axes[p.here:], view))
+}
+
 // load reads an operand.
 func (p *point) load(ref int) value {
 	d, view := p.k.Operands[ref].Type(), p.views[ref]
-	at := p.offset(view)
 	step := int64(0)
 	if p.along >= 0 {
 		step = p.axes[p.along].Step(view)
@@ -121,12 +130,12 @@ func (p *point) load(ref int) value {
 	}
 	switch step {
 	case 0:
-		x.text, x.uniform = p.v.w.Load(d, fmt.Sprintf("p%d[%s]", ref, at)), true
+		x.text, x.uniform = p.v.w.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
 		return x
 	case 1:
-		x.text = p.v.load(d, p.n, fmt.Sprintf("p%d + %s", ref, at), p.count)
+		x.text = p.v.load(d, p.n, p.address(ref), p.count)
 	default:
-		x.text = p.v.gather(d, p.n, fmt.Sprintf("p%d + %s", ref, at), number(step), p.count)
+		x.text = p.v.gather(d, p.n, p.address(ref), number(step), p.count)
 	}
 	if d == scalar.Bool {
 		return p.v.truth(x.text, p.n)

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -26,6 +27,7 @@ type rows struct {
 
 	streamed bool // some results go past the caches
 	inside   band
+	span     span
 	rowAxes
 	rowPieces
 	progress
@@ -74,7 +76,9 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 			return nil
 		}
 	}
-	return rowsOf(e, number, k, found)
+	r := rowsOf(e, number, k, found)
+	r.span = r.findSpan()
+	return r
 }
 
 // rowsOf prepares a kernel that is recognised.
@@ -98,6 +102,7 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows 
 	if r.r.Free {
 		r.inside = r.findBand()
 	}
+	r.prepare()
 	return r
 }
 
@@ -281,11 +286,20 @@ func (r *rows) pieces() int64 { return (r.lane.Extent + r.piece - 1) / r.piece }
 // places is how many pieces there are in all.
 func (r *rows) places() int64 {
 	n := int64(1)
-	for _, a := range r.outer {
-		n *= a.Extent
+	for i := range r.outer {
+		n *= r.placesOf(i)
 	}
 	if r.r.Free {
 		n *= r.pieces()
+	}
+	return n
+}
+
+// placesOf is how many places, or spans of them, an outer axis has.
+func (r *rows) placesOf(axis int) int64 {
+	n := r.outer[axis].Extent
+	if r.span.places > 0 && axis == len(r.outer)-1 {
+		n = (n + r.span.places - 1) / r.span.places
 	}
 	return n
 }
@@ -299,39 +313,37 @@ func (r *rows) coordinates(prefix string) string {
 	return text
 }
 
-// cell writes the function of one place.
-func (r *rows) cell() {
+// prepare sets the place that code is written for, and finds what is read before it.
+func (r *rows) prepare() {
 	r.p = &point{v: r.e.v, k: r.k, views: r.r.Views, n: r.n, along: -1, locals: map[int]value{}, sums: map[*scalar.Expr]value{}}
 	r.p.axes = slices.Clone(r.outer)
-	params := ""
 	if r.r.Free {
 		r.p.axes = append(r.p.axes, r.lane)
 		r.p.along, r.p.count = len(r.outer), "n"
+	}
+	r.findAhead()
+}
+
+// cell writes the function of one place.
+func (r *rows) cell() {
+	params := ""
+	if r.r.Free {
 		params = ", int64_t j, int n"
-		if r.inside.guarded {
+		if r.inside.guarded || r.span.places > 0 {
 			params += ", int inside"
 			r.p.inside = "inside"
 		}
 	}
-	params += r.readAhead()
+	for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
+		params += fmt.Sprintf(", const %s *ahead%d", r.e.w.Stored(r.k.Operands[i].Type()), i)
+	}
+	if r.span.places > 0 {
+		r.spanCells(params)
+		return
+	}
 	r.Line("")
 	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
-	pointers(r.Text, r.e, r.k, slices.DeleteFunc(r.used(), func(i int) bool { return r.p.ahead[i] != "" }))
-	for i, o := range r.k.Operands {
-		if o.Mode == schedule.Write && r.streams(i) {
-			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
-			r.Line("(void)aligned%d;", i)
-		}
-	}
-	for _, a := range r.outer {
-		r.Line("(void)%s;", a.variable)
-	}
-	if r.r.Free {
-		r.Line("(void)j, (void)n;")
-	}
-	if r.p.inside != "" {
-		r.Line("(void)inside;")
-	}
+	r.declare(true)
 	for i := range r.k.Statements {
 		if r.kept[i] {
 			r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.w.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
@@ -343,14 +355,43 @@ func (r *rows) cell() {
 	r.Close()
 }
 
-// readAhead finds the operands of which all vectors of a row read the same few elements, as convolutions read filters, and gives
-// the parameters of a cell that hold them.
-func (r *rows) readAhead() string {
+// declare declares what the code of a place names; whether results are written or not.
+func (r *rows) declare(results bool) {
+	used := slices.DeleteFunc(r.used(), func(i int) bool { return r.p.ahead[i] != "" || !results && r.k.Operands[i].Mode == schedule.Write })
+	pointers(r.Text, r.e, r.k, used)
+	for i, o := range r.k.Operands {
+		if results && o.Mode == schedule.Write && r.streams(i) {
+			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
+			r.Line("(void)aligned%d;", i)
+		}
+	}
+	if r.span.places > 0 {
+		for _, i := range used {
+			r.Line("(void)p%d;", i)
+		}
+		for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
+			r.Line("(void)ahead%d;", i)
+		}
+	}
+	for _, a := range r.outer {
+		r.Line("(void)%s;", a.variable)
+	}
+	if r.r.Free {
+		r.Line("(void)j, (void)n;")
+	}
+	if r.p.inside != "" {
+		r.Line("(void)inside;")
+	}
+}
+
+// findAhead finds the operands of which all vectors of a row read the same few elements, as convolutions read filters: they are read
+// before, and a cell has parameters for them.
+func (r *rows) findAhead() {
 	r.p.ahead = map[int]string{}
 	if !r.r.Free || len(r.fold) == 0 || !small(r.fold) {
-		return ""
+		return
 	}
-	params, space := "", r.k.Space()
+	space := r.k.Space()
 	for _, i := range r.used() {
 		o, v := r.k.Operands[i], r.r.Views[i]
 		lo, hi, err := o.Access.Hull(space)
@@ -364,9 +405,7 @@ func (r *rows) readAhead() string {
 			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.variable)
 		}
 		r.p.ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
-		params += fmt.Sprintf(", const %s *ahead%d", r.e.w.Stored(o.Type()), i)
 	}
-	return params
 }
 
 // along gives the axes that a view moves along.
@@ -384,7 +423,7 @@ func within(lo, hi zspace.Point, r zspace.Range) bool {
 	return true
 }
 
-// fetchAhead writes the reading of what readAhead found, and gives the arguments of a cell.
+// fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.
 func (r *rows) fetchAhead() string {
 	args := ""
 	for i := range r.k.Operands {
@@ -441,9 +480,7 @@ func (r *rows) statement(i int, s schedule.Statement) {
 	}
 	s.Value.Walk(func(e *scalar.Expr) bool {
 		if e.Op == scalar.Reduce && r.p.sums[e].text == "" {
-			r.Line("// %s", cnest.Clip(e.Format(r.k)))
-			w := &sweep{rows: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.sums))}
-			w.write(e.Args[0], r.overLoops(e.Over))
+			r.foldOf(e)
 		}
 		return e.Op != scalar.Reduce
 	})
@@ -453,6 +490,13 @@ func (r *rows) statement(i int, s schedule.Statement) {
 	}
 	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
 	r.Line("%s;", r.storeAt(int(s.Store), r.p.v.expr(s.Value, r.n, r.p)))
+}
+
+// foldOf writes a fold at a place, and notes where its value is.
+func (r *rows) foldOf(e *scalar.Expr) {
+	r.Line("// %s", cnest.Clip(e.Format(r.k)))
+	w := &sweep{rows: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.sums))}
+	w.write(e.Args[0], r.overLoops(e.Over))
 }
 
 // overOf gives the axes that a wide statement runs along beside the free ones, and overLoops those of some loops.
@@ -494,17 +538,29 @@ func (r *rows) task() {
 		r.Line("const int64_t j0 = place * %d;", r.piece)
 	}
 	for i := len(r.outer) - 1; i >= 0; i-- {
-		a := r.outer[i]
+		a, step := r.outer[i], ""
+		if r.span.places > 0 && i == len(r.outer)-1 {
+			step = fmt.Sprintf(" * %d", r.span.places)
+		}
 		if i == 0 {
-			r.Line("const int64_t %s = %s;", a.variable, rest)
+			r.Line("const int64_t %s = %s%s;", a.variable, rest, step)
 			break
 		}
-		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d;", i, rest, a.variable, i, a.Extent)
-		rest = fmt.Sprintf("rest%d / %d", i, a.Extent)
+		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d%s;", i, rest, a.variable, i, r.placesOf(i), step)
+		rest = fmt.Sprintf("rest%d / %d", i, r.placesOf(i))
 	}
-	if r.r.Free {
-		r.vectors(cut)
-	} else {
+	switch {
+	case r.span.places > 0:
+		r.spans(cut)
+	case r.r.Free:
+		ahead := r.fetchAhead()
+		r.vectors(cut, func(j, live, inside string) string {
+			if !r.inside.guarded {
+				return fmt.Sprintf("k%d_cell(b%s, %s, %s%s);", r.number, r.coordinates(""), j, live, ahead)
+			}
+			return fmt.Sprintf("k%d_cell(b%s, %s, %s, %s%s);", r.number, r.coordinates(""), j, live, inside, ahead)
+		})
+	default:
 		r.Line("k%d_cell(b%s);", r.number, r.coordinates(""))
 	}
 	r.Close()
@@ -514,9 +570,10 @@ func (r *rows) task() {
 	r.Close()
 }
 
-// vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes.
-func (r *rows) vectors(cut bool) {
-	n, extent, ahead := int64(r.n), r.lane.Extent, r.fetchAhead()
+// vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes. call gives the statement for the
+// vector at j with some live lanes, at a border or inside of all.
+func (r *rows) vectors(cut bool, call func(j, live, inside string) string) {
+	n, extent := int64(r.n), r.lane.Extent
 	whole, live := extent/n*n, extent%n
 	from, to := "0", fmt.Sprint(whole)
 	if cut {
@@ -526,11 +583,12 @@ func (r *rows) vectors(cut bool) {
 	}
 	if whole > 0 {
 		r.Open("for (int64_t j = %s; j < %s; j += %d) {", from, to, n)
+		border := call("j", fmt.Sprint(n), atBorder)
 		if b := r.inside; b.guarded && b.to-b.from >= n {
-			r.Line("if (j >= %d && j <= %d) k%d_cell(b%s, j, %d, 1%s);", b.from, b.to-n, r.number, r.coordinates(""), n, ahead)
-			r.Line("else k%d_cell(b%s, j, %d%s%s);", r.number, r.coordinates(""), n, r.atBorder(), ahead)
+			r.Line("if (j >= %d && j <= %d) %s", b.from, b.to-n, call("j", fmt.Sprint(n), lanesInside))
+			r.Line("else %s", border)
 		} else {
-			r.Line("k%d_cell(b%s, j, %d%s%s);", r.number, r.coordinates(""), n, r.atBorder(), ahead)
+			r.Line("%s", border)
 		}
 		r.Close()
 	}
@@ -541,15 +599,7 @@ func (r *rows) vectors(cut bool) {
 	if cut {
 		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
 	}
-	r.Line("%sk%d_cell(b%s, %d, %d%s%s);", last, r.number, r.coordinates(""), whole, live, r.atBorder(), ahead)
-}
-
-// atBorder is the last argument of a cell whose guards are to be looked at.
-func (r *rows) atBorder() string {
-	if r.inside.guarded {
-		return ", 0"
-	}
-	return ""
+	r.Line("%s%s", last, call(fmt.Sprint(whole), fmt.Sprint(live), atBorder))
 }
 
 // streamBytes is the size from which results go past the caches: nothing of them would be left there for whoever reads them.

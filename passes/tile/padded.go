@@ -42,7 +42,7 @@ func paddedOperand(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, e
 		if !ok {
 			return 0, false
 		}
-		i := slices.IndexFunc(want, func(w border) bool { return w.equal(at) })
+		i := slices.IndexFunc(want, func(w border) bool { return w.Equal(at) })
 		if i < 0 {
 			return 0, false
 		}
@@ -65,7 +65,8 @@ func (a Affine) Factor(loop int) int64 {
 	return a.Factors[loop]
 }
 
-func (a Affine) equal(b Affine) bool {
+// Equal says whether two sums are the same.
+func (a Affine) Equal(b Affine) bool {
 	return a.Constant == b.Constant && slices.Equal(a.Factors, b.Factors)
 }
 

@@ -243,14 +243,19 @@ func Guards(e *scalar.Expr) (sums []Affine, ok bool) {
 	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const {
 		return nil, false
 	}
+	return Borders(e.Args[0])
+}
+
+// Borders gives the sums that are all at least 0 where a condition of loops holds, if it is such a one.
+func Borders(condition *scalar.Expr) (sums []Affine, ok bool) {
 	loops := 0
-	e.Args[0].Walk(func(e *scalar.Expr) bool {
+	condition.Walk(func(e *scalar.Expr) bool {
 		if e.Op == scalar.Loop {
 			loops = max(loops, e.Ref+1)
 		}
 		return true
 	})
-	for _, c := range conjuncts(e.Args[0], nil) {
+	for _, c := range conjuncts(condition, nil) {
 		a, ok := atLeastZero(c, loops)
 		if !ok {
 			return nil, false

@@ -1,0 +1,217 @@
+package cpu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// span is how many neighbouring places of the last free dimension are computed together, because their folds read the same elements,
+// as windows that slide over an image do: those elements, and the filter, are loaded once for all. Sums are what they would be one by
+// one. Where a place stands at a border all are computed one by one.
+type span struct {
+	places int64        // or 0
+	fold   *scalar.Expr // the one fold of the kernel
+	of     int          // statement that holds it
+	near   []tile.Affine
+}
+
+const (
+	spanPlaces = 4  // of a span at most
+	spanSteps  = 100// of all folds of a span at most: they are written out
+)
+
+// Values of a cell's parameter inside: what is known of the guards of its loads.
+const (
+	atBorder    = "0" // nothing
+	lanesInside = "1" // the lanes are inside
+	allInside   = "2" // and so is the place: all guards hold
+)
+
+// findSpan decides whether some places are computed together.
+func (r *rows) findSpan() span {
+	s := span{of: -1}
+	if !r.r.Free || len(r.outer) == 0 || len(r.fold) == 0 || !small(r.fold) || len(r.kept) > 0 {
+		return span{}
+	}
+	for i, x := range r.k.Statements {
+		x.Value.Walk(func(e *scalar.Expr) bool {
+			switch {
+			case e.Op != scalar.Reduce:
+				return true
+			case s.fold != nil:
+				s.of = -1 // there are several
+			default:
+				s.fold, s.of = e, i
+			}
+			return false
+		})
+	}
+	if s.fold == nil || s.of < 0 || s.fold.Type == scalar.Bool || s.fold.Type != s.fold.Type.Wide() || s.fold.Args[0].Type == scalar.Bool || !r.alone(s.fold) {
+		return span{}
+	}
+	steps := int64(1)
+	for _, a := range r.fold {
+		steps *= a.Extent
+	}
+	last := r.outer[len(r.outer)-1]
+	places := min(spanPlaces, last.Extent, spanSteps/steps)
+	if places < 2 || !r.slides(s.fold, last) {
+		return span{}
+	}
+	for i := range r.p.ahead {
+		if last.Step(r.r.Views[i]) != 0 {
+			return span{}
+		}
+	}
+	s.places, s.near = places, r.bordersOf(s.fold)
+	return s
+}
+
+// alone says whether a fold needs no value of an earlier statement but those that are computed for each of its steps.
+func (r *rows) alone(fold *scalar.Expr) bool {
+	good := true
+	check := func(e *scalar.Expr) bool {
+		good = good && (e.Op != scalar.Local || r.wide(e.Ref))
+		return good
+	}
+	fold.Args[0].Walk(check)
+	for _, i := range r.needs(fold.Args[0]) {
+		r.k.Statements[i].Value.Walk(check)
+	}
+	return good
+}
+
+// slides says whether neighbouring places along an axis read some of the same elements.
+func (r *rows) slides(fold *scalar.Expr, last axis) bool {
+	found := false
+	for i, v := range r.r.Views {
+		step := abs(last.Step(v))
+		if step == 0 || r.k.Operands[i].Mode != schedule.Read {
+			continue
+		}
+		for _, a := range r.fold {
+			if s := abs(a.Step(v)); s != 0 && step%s == 0 && step/s < a.Extent {
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// bordersOf gives the sums that choices of a fold ask for and that no lane follows: they have to be at least 0.
+func (r *rows) bordersOf(fold *scalar.Expr) []tile.Affine {
+	var out []tile.Affine
+	visit := func(e *scalar.Expr) bool {
+		if e.Op != scalar.Where {
+			return true
+		}
+		sums, _ := tile.Borders(e.Args[0])
+		for _, a := range sums {
+			if a.Factor(r.lane.Inner()) == 0 && !slices.ContainsFunc(out, a.Equal) {
+				out = append(out, a)
+			}
+		}
+		return true
+	}
+	fold.Args[0].Walk(visit)
+	for _, i := range r.needs(fold.Args[0]) {
+		r.k.Statements[i].Value.Walk(visit)
+	}
+	return out
+}
+
+// interior writes the condition that all places of a span stand inside the borders, whatever the folded loops are.
+func (r *rows) interior() string {
+	last := r.outer[len(r.outer)-1]
+	text := fmt.Sprintf("%s + %d <= %d", last.variable, r.span.places, last.Extent)
+	for _, a := range r.span.near {
+		least, free := a.Constant, []string{}
+		for l, f := range a.Factors {
+			x := r.k.Loops[l]
+			at := slices.IndexFunc(r.outer, func(o axis) bool { return o.Inner() == l })
+			if f == 0 {
+				continue
+			}
+			if at < 0 {
+				least += min(f*x.Start, f*(x.End-1))
+				continue
+			}
+			least += f * x.Start
+			if at == len(r.outer)-1 && f < 0 {
+				least += f * (r.span.places - 1)
+			}
+			free = append(free, fmt.Sprintf("%s * %s", r.outer[at].variable, number(f)))
+		}
+		text += fmt.Sprintf(" && %s >= 0", strings.Join(append(free, number(least)), " + "))
+	}
+	return text
+}
+
+// spanCells writes a cell as two functions, of its fold and of the rest, and the function of a span, which first takes all folds: no
+// result is written between their loads.
+func (r *rows) spanCells(parameters string) {
+	e, t := r.span.fold, r.e.v.typ(r.span.fold.Type, r.n)
+	open := func(result, name, more string) {
+		r.Line("")
+		r.Open("TAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, r.coordinates("int64_t "), parameters, more)
+	}
+	open(t, "fold", "")
+	r.declare(false)
+	r.p.here = len(r.p.axes)
+	for i, o := range r.k.Operands {
+		if o.Mode == schedule.Read && r.p.ahead[i] == "" && slices.Contains(r.used(), i) {
+			r.Line("const %s *q%d = p%d + %s;", r.e.w.Stored(o.Type()), i, i, r.p.offset(r.r.Views[i]))
+			r.Line("(void)q%d;", i)
+		}
+	}
+	r.foldOf(e)
+	r.p.here = 0
+	r.Line("return %s;", r.p.sums[e].text)
+	r.Close()
+	open("void", "finish", ", "+t+" sum")
+	r.declare(true)
+	r.p.sums[e] = value{text: "sum", typ: e.Type}
+	for i, s := range r.k.Statements {
+		r.statement(i, s)
+	}
+	r.Close()
+	arguments := "j, n, inside"
+	for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
+		arguments += fmt.Sprintf(", ahead%d", i)
+	}
+	fold := func(at string) string {
+		return fmt.Sprintf("k%d_fold(b%s%s, %s)", r.number, r.coordinates(""), at, arguments)
+	}
+	open("void", "cell", "")
+	r.Line("k%d_finish(b%s, %s, %s);", r.number, r.coordinates(""), arguments, fold(""))
+	r.Close()
+	open("void", "span", "")
+	for u := range r.span.places {
+		r.Line("const %s sum%d = %s;", t, u, fold(fmt.Sprintf(" + %d", u)))
+	}
+	for u := range r.span.places {
+		r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, r.coordinates(""), u, arguments, u)
+	}
+	r.Close()
+}
+
+// spans writes what a thread does with the places of a span: together, or one by one.
+func (r *rows) spans(cut bool) {
+	last, ahead := r.outer[len(r.outer)-1], r.fetchAhead()
+	r.Line("const int64_t places = %d - %s < %d ? %d - %s : %d;", last.Extent, last.variable, r.span.places, last.Extent, last.variable, r.span.places)
+	r.Line("const int together = %s;", r.interior())
+	r.Line("(void)together;")
+	r.vectors(cut, func(j, live, inside string) string {
+		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, r.coordinates(""), j, live, inside, ahead)
+		if live != fmt.Sprint(r.n) || r.inside.guarded && inside == atBorder {
+			return alone
+		}
+		return fmt.Sprintf("{ if (together) k%d_span(b%s, %s, %s, %s%s); else %s }", r.number, r.coordinates(""), j, live, allInside, ahead, alone)
+	})
+}
