@@ -161,7 +161,7 @@ func (c *chain) write() string {
 	defer c.forget()
 	c.stage("first", c.first.Text, c.first.functions)
 	if c.middle != nil {
-		c.stage("middle", c.middle.Text, c.middle.cell)
+		c.stage("middle", c.middle.Text, func() { c.middle.cell("cell") })
 	}
 	c.stage("last", c.last.Text, c.last.functions)
 	c.task()

@@ -16,6 +16,9 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 	if p.along < 0 || e.Type == scalar.Bool {
 		return value{}, false
 	}
+	if x, ok := p.chosen(e); ok {
+		return x, true
+	}
 	if e.Op == scalar.Where && !usesAny(p.axes[p.along].Loops, e.Args[0]) {
 		return p.steady(e)
 	}
@@ -51,6 +54,22 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 		}
 	}
 	return value{text: text, typ: e.Type}, true
+}
+
+// chosen writes what a choice chooses in the part of a row that the code is for, if that is known.
+func (p *point) chosen(e *scalar.Expr) (value, bool) {
+	if p.part == nil || e.Op != scalar.Where {
+		return value{}, false
+	}
+	from, to, ok := tile.Interval(p.k, p.axes[p.along].Inner(), e.Args[0])
+	switch {
+	case !ok:
+	case from <= p.part.from && p.part.to <= to:
+		return p.v.expr(e.Args[1], p.n, p), true
+	case to <= p.part.from || p.part.to <= from:
+		return p.v.expr(e.Args[2], p.n, p), true
+	}
+	return value{}, false
 }
 
 // steady writes a choice whose condition is the same for all lanes, if it may be known elsewhere that it holds.

@@ -222,3 +222,77 @@ func TestSpans(t *testing.T) {
 		})
 	}
 }
+
+// TestSeams runs concatenations whose parts are neighbours in a row: code of its own copies each.
+func TestSeams(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	concat := func(dtype string, rows, axis int, sizes ...int) string {
+		var b strings.Builder
+		total := 0
+		names := make([]string, len(sizes))
+		shape := func(n int) string {
+			if axis == 1 {
+				return fmt.Sprintf("[0:%d, 0:%d]", rows, n)
+			}
+			return fmt.Sprintf("[0:%d, 0:%d]", n, rows)
+		}
+		for i, n := range sizes {
+			names[i] = fmt.Sprintf("%%t%d", i)
+			fmt.Fprintf(&b, "%s = tensor %s %s\n", names[i], dtype, shape(n))
+			total += n
+		}
+		fmt.Fprintf(&b, "%%y = tensor %[1]s %[2]s\n%%z = tensor %[1]s %[2]s\n%%s = tensor %[1]s %[2]s\n", dtype, shape(total))
+		fmt.Fprintf(&b, "operation op:concat {axis: %d} (tensors: [%s]) -> (result: %%y)\n", axis, strings.Join(names, ", "))
+		b.WriteString("operation op:add (tensors: [%y, %s]) -> (result: %z)\n")
+		return b.String()
+	}
+	images := `%x = tensor float32 [0:1, 0:8, 0:9, 0:9]
+%w = tensor float32 [0:19, 0:8, 0:1, 0:1]
+%v = tensor float32 [0:21, 0:8, 0:3, 0:3]
+%u = tensor float32 [0:16, 0:48, 0:1, 0:1]
+%a = tensor float32 [0:1, 0:19, 0:9, 0:9]
+%b = tensor float32 [0:1, 0:21, 0:9, 0:9]
+%c = tensor float32 [0:1, 0:48, 0:9, 0:9]
+%y = tensor float32 [0:1, 0:16, 0:9, 0:9]
+operation op:conv {} (X: %x, W: %w) -> (Y: %a)
+operation op:conv {pads: [1, 1]} (X: %x, W: %v) -> (Y: %b)
+operation op:concat {axis: 1} (tensors: [%a, %x, %b]) -> (result: %c)
+operation op:conv {} (X: %c, W: %u) -> (Y: %y)
+`
+	many := make([]int, 20)
+	for i := range many {
+		many[i] = i + 1
+	}
+	for _, c := range []struct {
+		name, graph string
+		parts       bool
+	}{
+		{"two", concat("float32", 5, 1, 37, 64), true},
+		{"three, an empty one", concat("float32", 3, 1, 16, 0, 50), true},
+		{"short ones", concat("float64", 70, 1, 1, 2, 3), true},
+		{"one long row", concat("float32", 1, 1, 9000, 17, 30000), true},
+		{"bytes", concat("uint8", 7, 1, 100, 29), true},
+		{"float16, which has no vectors", concat("float16", 7, 1, 30, 29), false},
+		{"rows", concat("float32", 40, 0, 3, 4), false},
+		{"too many", concat("float32", 40, 1, many...), false},
+		{"channels", images, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			run := executeWith(cc)(nil)
+			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+				src, err := Emit(g, "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(src.C, "_cell1("); got != c.parts {
+					t.Errorf("parts have code of their own: %v, expected %v", got, c.parts)
+				}
+				return run(t, g, in)
+			})
+		})
+	}
+}

@@ -45,7 +45,11 @@ type point struct {
 	ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
 	inside string         // C variable that says that all lanes stand inside the borders that guard loads, or ""
 	here   int            // so many axes, of which pointers q know the place
+	part   *lanes         // that the code is for, or nil
 }
+
+// lanes are those from one on up to another.
+type lanes struct{ from, to int64 }
 
 // start is the number of the element that a view is at where all loops start.
 func start(k *schedule.Kernel, v tile.View) int64 {

@@ -268,7 +268,14 @@ func (r *rows) needs(e *scalar.Expr) []int {
 
 // write writes the whole kernel.
 func (r *rows) write() string {
-	r.cell()
+	if parts := r.parts(); len(parts) > 1 {
+		for i := range parts {
+			r.p.part = &parts[i]
+			r.cell(fmt.Sprintf("cell%d", i))
+		}
+	} else {
+		r.cell("cell")
+	}
 	r.task()
 	r.e.open(r.Text, r.number)
 	if n := r.places(); r.thread {
@@ -324,8 +331,19 @@ func (r *rows) prepare() {
 	r.findAhead()
 }
 
+// parts gives the parts of a row, each of which code of its own is for.
+func (r *rows) parts() []lanes {
+	var out []lanes
+	from := int64(0)
+	for _, to := range append(slices.Clone(r.r.Seams), r.lane.Extent) {
+		out = append(out, lanes{from, to})
+		from = to
+	}
+	return out
+}
+
 // cell writes the function of one place.
-func (r *rows) cell() {
+func (r *rows) cell(name string) {
 	params := ""
 	if r.r.Free {
 		params = ", int64_t j, int n"
@@ -342,7 +360,7 @@ func (r *rows) cell() {
 		return
 	}
 	r.Line("")
-	r.Open("TAPC_FN void k%d_cell(void *const *b%s%s) {", r.number, r.coordinates("int64_t "), params)
+	r.Open("TAPC_FN void k%d_%s(void *const *b%s%s) {", r.number, name, r.coordinates("int64_t "), params)
 	r.declare(true)
 	for i := range r.k.Statements {
 		if r.kept[i] {
@@ -365,7 +383,7 @@ func (r *rows) declare(results bool) {
 			r.Line("(void)aligned%d;", i)
 		}
 	}
-	if r.span.places > 0 {
+	if r.span.places > 0 || r.p.part != nil { // which may need a part of it
 		for _, i := range used {
 			r.Line("(void)p%d;", i)
 		}
@@ -550,6 +568,8 @@ func (r *rows) task() {
 		rest = fmt.Sprintf("rest%d / %d", i, r.placesOf(i))
 	}
 	switch {
+	case len(r.r.Seams) > 0 && r.r.Free:
+		r.sewn(cut)
 	case r.span.places > 0:
 		r.spans(cut)
 	case r.r.Free:
@@ -568,6 +588,28 @@ func (r *rows) task() {
 		r.Line("tapc_fence();")
 	}
 	r.Close()
+}
+
+// sewn writes the loops over the vectors of each part of a row, as far as they are in a piece.
+func (r *rows) sewn(cut bool) {
+	inside := ""
+	if r.inside.guarded {
+		inside = ", " + atBorder
+	}
+	for i, x := range r.parts() {
+		from, to := fmt.Sprint(x.from), fmt.Sprint(x.to)
+		r.Open("{")
+		if cut {
+			r.Line("const int64_t from = j0 > %s ? j0 : %s, to = j0 + %d < %s ? j0 + %d : %s;", from, from, r.piece, to, r.piece, to)
+			from, to = "from", "to"
+		}
+		r.Line("int64_t j = %s;", from)
+		r.Line("for (; j + %d <= %s; j += %d) k%d_cell%d(b%s, j, %d%s);", r.n, to, r.n, r.number, i, r.coordinates(""), r.n, inside)
+		if cut || (x.to-x.from)%int64(r.n) != 0 {
+			r.Line("if (j < %s) k%d_cell%d(b%s, j, (int)(%s - j)%s);", to, r.number, i, r.coordinates(""), to, inside)
+		}
+		r.Close()
+	}
 }
 
 // vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes. call gives the statement for the
@@ -619,7 +661,7 @@ func (r *rows) streams(operand int) bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(r.r.Seams, func(at int64) bool { return at%vector != 0 })
 }
 
 // storeAt writes a vector of results.

@@ -22,8 +22,8 @@ type span struct {
 }
 
 const (
-	spanPlaces = 4  // of a span at most
-	spanSteps  = 100// of all folds of a span at most: they are written out
+	spanPlaces = 4   // of a span at most
+	spanSteps  = 100 // of all folds of a span at most: they are written out
 )
 
 // Values of a cell's parameter inside: what is known of the guards of its loads.

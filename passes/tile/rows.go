@@ -10,11 +10,12 @@ import (
 
 // Rows is a kernel whose lanes of vectors follow one dimension: elementwise work, folds and what goes on with them row by row.
 type Rows struct {
-	Outer []Dim  // free dimensions, outermost first
-	Lane  Dim    // that the lanes of vectors follow
-	Free  bool   // Lane is free: each lane has results of its own; else lanes are folded together
-	Fold  []Dim  // the others that are folded or stored along, outermost first
-	Views []View // of all operands
+	Outer []Dim   // free dimensions, outermost first
+	Lane  Dim     // that the lanes of vectors follow
+	Free  bool    // Lane is free: each lane has results of its own; else lanes are folded together
+	Fold  []Dim   // the others that are folded or stored along, outermost first
+	Seams []int64 // lanes at which parts of a row begin that read other operands, but the first
+	Views []View  // of all operands
 }
 
 // gatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
@@ -25,7 +26,7 @@ const usualLanes = 16
 
 // FindRows recognises such a kernel, and chooses the dimension for the lanes with which it takes the fewest loads and stores.
 // Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
-// borders.
+// borders, or that changes at few lanes.
 func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
 	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
 		return nil, false
@@ -50,7 +51,7 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 	} else {
 		fold = slices.Delete(fold, at-len(free), at-len(free)+1)
 	}
-	r.Outer, r.Fold = free, fold
+	r.Outer, r.Fold, r.Seams = free, fold, seams(k, best)
 	return r, true
 }
 
@@ -207,6 +208,7 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 			return false
 		}
 	}
+	sewn := len(seams(k, d)) > 0
 	var good func(e *scalar.Expr, chosen bool) bool
 	good = func(e *scalar.Expr, chosen bool) bool {
 		switch {
@@ -216,6 +218,10 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
 		case e.Type != scalar.Bool && Guarded(e):
 			return true
+		case e.Op == scalar.Where && e.Type != scalar.Bool && sewn:
+			if _, _, ok := Interval(k, d.Inner(), e.Args[0]); ok {
+				return good(e.Args[1], true) && good(e.Args[2], true)
+			}
 		}
 		for _, a := range e.Args {
 			if !good(a, chosen) {
