@@ -34,8 +34,33 @@ func (l *Loader) view(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	out := tensorfile.Tensor{DType: t.Type(), Shape: shape, Data: make([]byte, n*int64(t.Type().Size()))}
 	if n > 0 {
 		gather(out.Data, from.Data, shape, v, int64(out.DType.Size()), converter(v.DType, out.DType))
+		if v.Scaling != nil {
+			dequantize(out.Data, shape, *v.Scaling)
+		}
 	}
 	return out, nil
+}
+
+// dequantize makes of float32 elements what the kernel of that name makes of the integers that they were converted from.
+func dequantize(data []byte, shape []int64, x tensorops.Scaling) {
+	inner := int64(1) // elements of one place along the dimension
+	if len(x.Scales) > 1 {
+		for _, n := range shape[x.Along+1:] {
+			inner *= n
+		}
+	} else {
+		inner = int64(len(data)) / 4
+	}
+	for at, i := int64(0), 0; at < int64(len(data)); at, i = at+4*inner, i+1 {
+		scale, zero := x.Scales[i%len(x.Scales)], float32(0)
+		if len(x.Zeros) > 0 {
+			zero = float32(x.Zeros[i%len(x.Zeros)])
+		}
+		for run := data[at : at+4*inner]; len(run) > 0; run = run[4:] {
+			moved := math.Float32frombits(binary.LittleEndian.Uint32(run)) - zero
+			binary.LittleEndian.PutUint32(run, math.Float32bits(moved*scale))
+		}
+	}
 }
 
 // apart is how far apart elements stand that are not in one line of a cache, and chunk how many of them are read for one row before
@@ -100,6 +125,18 @@ func converter(from, to scalar.DType) conversion {
 			}
 			for i := range n {
 				copy(out[i*size:(i+1)*size], in[(at+i*step)*size:])
+			}
+		}
+	case from == scalar.Int8 && to == scalar.Float32:
+		return func(out, in []byte, at, step, n int64) {
+			for i := range n {
+				binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(float32(int8(in[at+i*step]))))
+			}
+		}
+	case from == scalar.UInt8 && to == scalar.Float32:
+		return func(out, in []byte, at, step, n int64) {
+			for i := range n {
+				binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(float32(in[at+i*step])))
 			}
 		}
 	case narrow && to == scalar.Float32: // by a table

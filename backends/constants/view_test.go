@@ -65,3 +65,49 @@ func TestViewOutside(t *testing.T) {
 		}
 	}
 }
+
+// Dequantized elements are what the kernel makes of them, with one scale or several, along any dimension.
+func TestViewDequantized(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := rapid.SliceOfN(rapid.Int64Range(1, 6), 1, 3).Draw(t, "shape")
+		r := zspace.MustShape(shape...)
+		n, err := r.Size()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := rapid.SampledFrom([]scalar.DType{scalar.Int8, scalar.UInt8, scalar.Int16, scalar.Int32}).Draw(t, "stored")
+		data := rapid.SliceOfN(rapid.Byte(), int(n)*stored.Size(), int(n)*stored.Size()).Draw(t, "data")
+		x := &tensorops.Scaling{Along: rapid.Int64Range(0, int64(len(shape))-1).Draw(t, "along"), Scales: []float32{0.1}}
+		if rapid.Bool().Draw(t, "several") {
+			x.Scales = rapid.SliceOfN(rapid.Float32Range(-2, 2), int(shape[x.Along]), int(shape[x.Along])).Draw(t, "scales")
+		}
+		if rapid.Bool().Draw(t, "zero points") {
+			x.Zeros = rapid.SliceOfN(rapid.Int64Range(-128, 127), len(x.Scales), len(x.Scales)).Draw(t, "zeros")
+		}
+		v := tensorops.View{DType: stored, Shape: shape, Strides: zspace.RowMajor(r.Shape()), Scaling: x}
+		c := tensorops.Const{Raw: true, Bytes: base64.StdEncoding.EncodeToString(data), View: &v}
+		got, err := new(constants.Loader).Load(c, &tensorops.Tensor{DType: "float32", Range: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for p := range r.Points() {
+			k := 0
+			if len(x.Scales) > 1 {
+				k = int(p[x.Along])
+			}
+			want := float32(scalar.Decode(stored, data[i*stored.Size():]).I)
+			if stored == scalar.UInt8 {
+				want = float32(data[i])
+			}
+			if len(x.Zeros) > 0 {
+				want -= float32(x.Zeros[k])
+			}
+			want *= x.Scales[k]
+			if f := scalar.Decode(scalar.Float32, got.Data[4*i:]); float32(f.F) != want {
+				t.Fatalf("the element at %v is %v, want %v", p, f.F, want)
+			}
+			i++
+		}
+	})
+}

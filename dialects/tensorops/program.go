@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Program is a graph seen from outside: what it takes, what it gives, and the constants it holds.
@@ -154,6 +155,9 @@ func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 		t := TensorOf(g, c.Tensor)
 		if c.View, err = viewOf(view); err == nil && t != nil {
 			err = c.View.Check(t.Range.Shape())
+			if err == nil && c.View.Scaling != nil && t.Type() != scalar.Float32 {
+				err = fmt.Errorf("a view that dequantizes to float32, not to %s", t.DType)
+			}
 		}
 		if err != nil || hasValue {
 			return bad("/body/params/view", `a "view" of stored elements, with "dtype", "shape", "start" and "strides"`, fmt.Sprint(err))

@@ -16,6 +16,15 @@ type View struct {
 	Shape   []int64
 	Start   int64
 	Strides []int64 // one for each dimension of the constant
+	Scaling *Scaling
+}
+
+// Scaling says that elements are dequantized when they are read: less a zero point, times a scale, computed in float32, which the
+// constant's elements are.
+type Scaling struct {
+	Along  int64     // dimension of the constant that scales and zero points go along, if there are several
+	Scales []float32 // one, or one for each place along the dimension
+	Zeros  []int64   // as many, or none for 0
 }
 
 // maxView bounds the elements of a stored tensor, so that no place in it overflows.
@@ -23,12 +32,69 @@ const maxView = 1 << 40
 
 // Params gives the view as the parameter "view" of a constant.
 func (v View) Params() ir.AttrValue {
-	return ir.AttrValue{Kind: ir.AttrMap, Map: ir.Attrs{
+	params := ir.Attrs{
 		{Name: "dtype", Value: ir.StringAttr(v.DType.String())},
 		{Name: "shape", Value: ir.IntsAttr(v.Shape...)},
 		{Name: "start", Value: ir.IntAttr(v.Start)},
 		{Name: "strides", Value: ir.IntsAttr(v.Strides...)},
-	}}
+	}
+	if x := v.Scaling; x != nil {
+		scales := ir.AttrValue{Kind: ir.AttrList}
+		for _, f := range x.Scales {
+			scales.List = append(scales.List, ir.FloatAttr(float64(f)))
+		}
+		params = params.With("along", ir.IntAttr(x.Along)).With("scales", scales)
+		if len(x.Zeros) > 0 {
+			params = params.With("zeros", ir.IntsAttr(x.Zeros...))
+		}
+	}
+	return ir.AttrValue{Kind: ir.AttrMap, Map: params}
+}
+
+// scalingOf reads the part of the parameter "view" that dequantizes, and gives how many entries it has.
+func scalingOf(view ir.Attrs) (*Scaling, int, error) {
+	along, hasAlong := view.Get("along")
+	scales, hasScales := view.Get("scales")
+	zeros, hasZeros := view.Get("zeros")
+	if !hasAlong && !hasScales && !hasZeros {
+		return nil, 0, nil
+	}
+	if !hasAlong || !hasScales || along.Kind != ir.AttrInt || scales.Kind != ir.AttrList || hasZeros && zeros.Kind != ir.AttrList {
+		return nil, 0, fmt.Errorf(`a "view" with "along" and the lists "scales" and perhaps "zeros"`)
+	}
+	x, n := &Scaling{Along: along.Int}, 2
+	for _, f := range scales.List {
+		value := f.Num
+		if f.Kind == ir.AttrInt {
+			value = float64(f.Int)
+		} else if f.Kind != ir.AttrFloat {
+			return nil, 0, fmt.Errorf(`a list of numbers for "scales"`)
+		}
+		x.Scales = append(x.Scales, float32(value))
+	}
+	if hasZeros {
+		n++
+	}
+	for _, z := range zeros.List {
+		if z.Kind != ir.AttrInt {
+			return nil, 0, fmt.Errorf(`a list of integers for "zeros"`)
+		}
+		x.Zeros = append(x.Zeros, z.Int)
+	}
+	return x, n, nil
+}
+
+// check says whether the scales fit the shape of a constant and the type that it stores.
+func (x *Scaling) check(shape []int64, stored scalar.DType) error {
+	switch n := int64(len(x.Scales)); {
+	case !stored.IsInt():
+		return fmt.Errorf("a view that dequantizes %v, not integers", stored)
+	case n != 1 && (x.Along < 0 || x.Along >= int64(len(shape)) || shape[x.Along] != n):
+		return fmt.Errorf("a view with %d scales along dimension %d of %v", n, x.Along, shape)
+	case len(x.Zeros) != 0 && int64(len(x.Zeros)) != n:
+		return fmt.Errorf("a view with %d scales and %d zero points", n, len(x.Zeros))
+	}
+	return nil
 }
 
 // Len is the number of stored elements.
@@ -47,10 +113,14 @@ func viewOf(a ir.AttrValue) (*View, error) {
 	shape, hasShape := a.Map.Get("shape")
 	start, hasStart := a.Map.Get("start")
 	strides, hasStrides := a.Map.Get("strides")
-	if a.Kind != ir.AttrMap || len(a.Map) != 4 || !hasShape || !hasStart || !hasStrides || start.Kind != ir.AttrInt {
+	scaling, more, err := scalingOf(a.Map)
+	if err != nil {
+		return nil, err
+	}
+	v.Scaling = scaling
+	if a.Kind != ir.AttrMap || len(a.Map) != 4+more || !hasShape || !hasStart || !hasStrides || start.Kind != ir.AttrInt {
 		return nil, fmt.Errorf(`a "view" with "dtype", "shape", "start" and "strides"`)
 	}
-	var err error
 	if v.DType, err = scalar.ParseDType(dtype.Str); err != nil {
 		return nil, fmt.Errorf(`a "view" of an element type, not %q`, dtype.Str)
 	}
@@ -77,6 +147,11 @@ func viewOf(a ir.AttrValue) (*View, error) {
 func (v View) Check(shape []int64) error {
 	if len(v.Strides) != len(shape) {
 		return fmt.Errorf("a view of %d strides for %d dimensions", len(v.Strides), len(shape))
+	}
+	if v.Scaling != nil {
+		if err := v.Scaling.check(shape, v.DType); err != nil {
+			return err
+		}
 	}
 	lo, hi := v.Start, v.Start
 	for i, n := range shape {

@@ -13,8 +13,31 @@ import (
 // foldLimit bounds the elements of what is computed when compiling, on either side of an operation.
 const foldLimit = 1 << 14
 
-// foldable says whether a node is computed now: all inputs are known, nothing is large.
+// growLimit bounds the elements of a result whose elements are wider than those it is made of, as dequantized weights are: passes may have
+// use for the narrow ones, and read the others so when the program is built.
+const growLimit = 256
+
+// grows says whether a node makes as many, but wider elements of a tensor that is not small.
+func grows(n *node) bool {
+	if len(n.out) != 1 || len(n.out[0].tensors) != 1 {
+		return false
+	}
+	out, widest := n.out[0].tensors[0], 0
+	for _, p := range n.in {
+		for _, t := range p.tensors {
+			if elements(t.Shape) == elements(out.Shape) {
+				widest = max(widest, t.DType.Bits())
+			}
+		}
+	}
+	return widest > 0 && out.DType.Bits() > widest && elements(out.Shape) > growLimit
+}
+
+// foldable says whether a node is computed now: all inputs are known, nothing is large or grows.
 func (m *mapper) foldable(n *node) bool {
+	if grows(n) {
+		return false
+	}
 	for _, side := range [][]portTensors{n.in, n.out} {
 		for _, p := range side {
 			for _, t := range p.tensors {

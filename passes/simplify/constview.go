@@ -1,6 +1,7 @@
 package simplify
 
 import (
+	"encoding/base64"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -31,6 +32,9 @@ func viewConstant(s *rewrite.Site) (rewrite.Result, bool) {
 	if !ok || !smaller(to, from, s.Uses(sel.Tensor)) || !out.Range().Equal(to.Range) {
 		return rewrite.Result{}, false
 	}
+	if stored.Scaling != nil {
+		return rewrite.Result{}, false
+	}
 	v, ok := stored.reshaped(s, sel, to)
 	if !ok {
 		in, err := s.Bind()
@@ -41,9 +45,114 @@ func viewConstant(s *rewrite.Site) (rewrite.Result, bool) {
 			return rewrite.Result{}, false
 		}
 	}
+	return readBy(s, params, v, to)
+}
+
+// readBy gives the constant that reads a file as a view says.
+func readBy(s *rewrite.Site, params ir.Attrs, v tensorops.View, to *tensorops.Tensor) (rewrite.Result, bool) {
 	made := &rewrite.Op{Kernel: s.Name("constant"), Params: params.With("view", v.Params()),
 		Outputs: []rewrite.Output{{Port: "result", DType: to.DType, Range: to.Range}}}
 	return rewrite.One(rewrite.Operand{New: made}, sources(s)...), true
+}
+
+// constantDequantized does the same with a constant that is dequantized by constant scales and zero points.
+var constantDequantized = rewrite.Rule{
+	Name: "constant-dequantized", Source: "Go", Needs: []string{"constant"}, Roots: []string{"dequantize"},
+	Text: "A stored constant of integers that is dequantized to float32, by one scale or by one for each place along a dimension that stand in the graph, becomes a constant that is dequantized when it is read. " +
+		"All that read a constant so have no more elements together than it has.",
+	Because: "the element less its zero point, times its scale, is computed in float32 as the kernel does",
+	Match:   viewDequantized,
+}
+
+func viewDequantized(s *rewrite.Site) (rewrite.Result, bool) {
+	out, ok := s.Result()
+	tensor, scale := s.Op.Inputs.Get("tensor"), s.Op.Inputs.Get("scale")
+	if !ok || s.Decl() == nil || tensor == nil || scale == nil || len(tensor.Sel) != 1 || len(scale.Sel) != 1 || s.Type(out) != scalar.Float32 ||
+		s.Type(scale.Sel[0]) != scalar.Float32 {
+		return rewrite.Result{}, false
+	}
+	sel := tensor.Sel[0]
+	from, to := s.Tensor(sel.Tensor), s.Tensor(out.Tensor)
+	v, params, ok := storedConstant(s, sel.Tensor)
+	whole := ok && sel.Range().Equal(from.Range) && out.Range().Equal(to.Range) && from.Range.Shape().Equal(to.Range.Shape())
+	if !whole || v.Scaling != nil || v.DType != from.Type() || !from.Type().IsInt() || from.Type().Bits() > 32 || !smaller(to, from, s.Uses(sel.Tensor)) {
+		return rewrite.Result{}, false
+	}
+	x := &tensorops.Scaling{Along: alongOf(scale.Sel[0], to.Range.Shape())}
+	scales, ok := inGraph(s, scale.Sel[0])
+	if !ok || x.Along < 0 {
+		return rewrite.Result{}, false
+	}
+	for _, f := range scales {
+		x.Scales = append(x.Scales, float32(f.F))
+	}
+	if z := s.Op.Inputs.Get("zero_point"); z != nil {
+		zeros, ok := inGraph(s, z.Sel[0])
+		if len(zeros) == 1 {
+			zeros = slices.Repeat(zeros, len(scales))
+		} else if alongOf(z.Sel[0], to.Range.Shape()) != x.Along {
+			return rewrite.Result{}, false
+		}
+		if !ok || len(zeros) != len(scales) {
+			return rewrite.Result{}, false
+		}
+		for _, n := range zeros {
+			x.Zeros = append(x.Zeros, n.I)
+		}
+	}
+	v.Scaling = x
+	if v.Check(to.Range.Shape()) != nil {
+		return rewrite.Result{}, false
+	}
+	return readBy(s, params, v.View, to)
+}
+
+// alongOf gives the one dimension of a shape that a selection which is broadcast to it goes along; 0 if it has one element, -1 if
+// there are several.
+func alongOf(sel ir.Selection, shape []int64) int64 {
+	if one(sel) == 1 {
+		return 0
+	}
+	for d, n := range shape {
+		if n > 1 && alongAxis(sel, shape, d) {
+			return int64(d)
+		}
+	}
+	return -1
+}
+
+// maxScales bounds the scales of a constant.
+const maxScales = 1 << 16
+
+// inGraph gives the elements of a constant that stands in the graph, all of it.
+func inGraph(s *rewrite.Site, sel ir.Selection) ([]scalar.Value, bool) {
+	t := s.Tensor(sel.Tensor)
+	n, err := t.Range.Size()
+	if d, ok := s.Def(ir.Select(sel.Tensor, t.Range)); !ok || d.Kernel != "constant" || err != nil || n > maxScales || !sel.Range().Equal(t.Range) {
+		return nil, false
+	} else if c, bad := tensorops.ConstOf(s.Graph, d.Node.ID); bad == nil && c.Raw && c.File == "" && c.View == nil {
+		data, err := base64.StdEncoding.DecodeString(c.Bytes)
+		size := t.Type().Size()
+		if err != nil || int64(len(data)) != n*int64(size) {
+			return nil, false
+		}
+		var out []scalar.Value
+		for ; len(data) > 0; data = data[size:] {
+			out = append(out, scalar.Decode(t.Type(), data))
+		}
+		return out, true
+	}
+	v, ok := s.Inline(sel)
+	if !ok {
+		return nil, false
+	}
+	if v.Kind != ir.AttrList {
+		x, ok := rewrite.Inline(v, t.Type())
+		return slices.Repeat([]scalar.Value{x}, int(n)), ok
+	}
+	var c cells
+	ok = c.flatten(v, t.Type(), t.Range.Shape()) && int64(len(c.list)) == n
+	return c.list, ok
 }
 
 // smaller says whether a tensor is no larger than the share that each use of another one has in it.
