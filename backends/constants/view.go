@@ -33,7 +33,7 @@ func (l *Loader) view(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	}
 	out := tensorfile.Tensor{DType: t.Type(), Shape: shape, Data: make([]byte, n*int64(t.Type().Size()))}
 	if n > 0 {
-		gather(out.Data, from.Data, shape, v, int64(out.DType.Size()), converter(v.DType, out.DType))
+		gather(out.Data, from.Data, v.Along(shape), v, int64(out.DType.Size()), converter(v.DType, out.DType))
 		if v.Scaling != nil {
 			dequantize(out.Data, shape, *v.Scaling)
 		}

@@ -15,8 +15,17 @@ type View struct {
 	DType   scalar.DType // of the stored tensor
 	Shape   []int64
 	Start   int64
-	Strides []int64 // one for each dimension of the constant
+	Strides []int64 // one for each dimension of the constant, or of Dims
+	Dims    []int64 // if not nil, coordinates are those of this shape, of whose elements in row-major order the constant is made
 	Scaling *Scaling
+}
+
+// Along is the shape that the strides go along, for a constant of a shape.
+func (v View) Along(shape []int64) []int64 {
+	if v.Dims != nil {
+		return v.Dims
+	}
+	return shape
 }
 
 // Scaling says that elements are dequantized when they are read: less a zero point, times a scale, computed in float32, which the
@@ -37,6 +46,9 @@ func (v View) Params() ir.AttrValue {
 		{Name: "shape", Value: ir.IntsAttr(v.Shape...)},
 		{Name: "start", Value: ir.IntAttr(v.Start)},
 		{Name: "strides", Value: ir.IntsAttr(v.Strides...)},
+	}
+	if v.Dims != nil {
+		params = params.With("dims", ir.IntsAttr(v.Dims...))
 	}
 	if x := v.Scaling; x != nil {
 		scales := ir.AttrValue{Kind: ir.AttrList}
@@ -118,6 +130,11 @@ func viewOf(a ir.AttrValue) (*View, error) {
 		return nil, err
 	}
 	v.Scaling = scaling
+	dims, hasDims := a.Map.Get("dims")
+	if hasDims {
+		v.Dims = []int64{}
+		more++
+	}
 	if a.Kind != ir.AttrMap || len(a.Map) != 4+more || !hasShape || !hasStart || !hasStrides || start.Kind != ir.AttrInt {
 		return nil, fmt.Errorf(`a "view" with "dtype", "shape", "start" and "strides"`)
 	}
@@ -125,10 +142,10 @@ func viewOf(a ir.AttrValue) (*View, error) {
 		return nil, fmt.Errorf(`a "view" of an element type, not %q`, dtype.Str)
 	}
 	v.Start = start.Int
-	for from, into := range map[*ir.AttrValue]*[]int64{&shape: &v.Shape, &strides: &v.Strides} {
+	for from, into := range map[*ir.AttrValue]*[]int64{&shape: &v.Shape, &strides: &v.Strides, &dims: &v.Dims} {
 		for _, x := range from.List {
 			if x.Kind != ir.AttrInt {
-				return nil, fmt.Errorf(`lists of integers for "shape" and "strides"`)
+				return nil, fmt.Errorf(`lists of integers for "shape", "strides" and "dims"`)
 			}
 			*into = append(*into, x.Int)
 		}
@@ -143,15 +160,34 @@ func viewOf(a ir.AttrValue) (*View, error) {
 	return v, nil
 }
 
+// elements is the size of a shape, -1 if it is none or too large.
+func elements(shape []int64) int64 {
+	n := int64(1)
+	for _, x := range shape {
+		if x < 0 || x > 0 && n > maxView/x {
+			return -1
+		}
+		n *= x
+	}
+	return n
+}
+
 // Check says whether the elements that a constant of a shape reads lie in the stored tensor.
 func (v View) Check(shape []int64) error {
-	if len(v.Strides) != len(shape) {
-		return fmt.Errorf("a view of %d strides for %d dimensions", len(v.Strides), len(shape))
-	}
 	if v.Scaling != nil {
 		if err := v.Scaling.check(shape, v.DType); err != nil {
 			return err
 		}
+	}
+	if v.Dims != nil {
+		have, want := elements(v.Dims), elements(shape)
+		if have != want || have < 0 {
+			return fmt.Errorf("a view of %v for the shape %v", v.Dims, shape)
+		}
+		shape = v.Dims
+	}
+	if len(v.Strides) != len(shape) {
+		return fmt.Errorf("a view of %d strides for %d dimensions", len(v.Strides), len(shape))
 	}
 	lo, hi := v.Start, v.Start
 	for i, n := range shape {

@@ -184,26 +184,30 @@ func storedConstant(s *rewrite.Site, t ir.NodeID) (storedView, ir.Attrs, bool) {
 	return storedView{}, nil, false
 }
 
-// reshaped gives the view that a reshape of all of a constant gives, if the constant stands in row-major order.
+// reshaped gives the view that a reshape of all of a constant gives.
 func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Tensor) (tensorops.View, bool) {
 	from := s.Tensor(sel.Tensor)
 	if s.Kernel() != "reshape" || !sel.Range().Equal(from.Range) {
 		return v.View, false
 	}
-	for i, n := range from.Range.Shape() {
-		if n > 1 && v.Strides[i] != zspace.RowMajor(from.Range.Shape())[i] {
-			return v.View, false
-		}
+	out, shape := v.View, from.Range.Shape()
+	whole := v.Dims == nil
+	for i, n := range shape {
+		whole = whole && (n <= 1 || v.Strides[i] == zspace.RowMajor(shape)[i])
 	}
-	out := v.View
-	out.Strides = zspace.RowMajor(to.Range.Shape())
+	switch {
+	case whole:
+		out.Strides = zspace.RowMajor(to.Range.Shape())
+	case v.Dims == nil:
+		out.Dims = shape
+	}
 	return out, true
 }
 
 // through gives the view that an instance with one input makes of a constant's.
 func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (tensorops.View, bool) {
 	load, store, ok := moved(in, v.DType, from.Type())
-	if !ok {
+	if !ok || v.Dims != nil && !from.Range.Shape().Equal(v.Dims) {
 		return v.View, false
 	}
 	dims, ok := alongDims(in, store.Access)
@@ -222,7 +226,7 @@ func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (t
 		return v.View, false
 	}
 	out := v.View
-	out.Strides = make([]int64, len(dims))
+	out.Strides, out.Dims = make([]int64, len(dims)), nil
 	for j, x := range at {
 		out.Start += v.Strides[j] * (x - from.Range.Start[j])
 		for k, d := range dims {
