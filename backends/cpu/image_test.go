@@ -200,7 +200,10 @@ func TestSpans(t *testing.T) {
 		{"channels, a wide border", depthwise(17, 9, 3, 1, 2, true), true},
 		{"channels, five by five", depthwise(33, 13, 5, 1, 2, true), true},
 		{"channels, two apart", depthwise(16, 13, 3, 2, 1, true), true},
-		{"channels, a large window", depthwise(16, 13, 7, 1, 3, true), false},
+		{"channels, a large window", depthwise(19, 13, 7, 1, 3, true), true},
+		{"rows, a large window", depthwise(3, 41, 7, 1, 3, false), true},
+		{"maximum of a large window", pool("max_pool", "kernel: [9, 9], pads: [4, 4], strides: [1, 1]", 23, 23, "float32"), true},
+		{"channels, too large a window", depthwise(16, 38, 34, 1, 2, true), false},
 		{"maximum", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float32"), true},
 		{"maximum of bytes", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 70, 70, "uint8"), true},
 		{"mean, which counts as well", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [2, 2]", 23, 12, "float32"), false},
@@ -290,6 +293,53 @@ operation op:conv {} (X: %c, W: %u) -> (Y: %y)
 				}
 				if got := strings.Contains(src.C, "_cell1("); got != c.parts {
 					t.Errorf("parts have code of their own: %v, expected %v", got, c.parts)
+				}
+				return run(t, g, in)
+			})
+		})
+	}
+}
+
+// TestPlaces runs what takes elements at computed places: vectors of them where the place is the same for all lanes.
+func TestPlaces(t *testing.T) {
+	cc, err := FindCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	gather := func(dtype, index string, axis int) string {
+		shape := map[int]string{0: "[0:6, 0:37]", 1: "[0:20, 0:6]"}[axis]
+		return fmt.Sprintf("%%t = tensor %[1]s [0:20, 0:37]\n%%i = tensor %[2]s [0:6]\n%%y = tensor %[1]s %[3]s\n%%z = tensor %[1]s %[3]s\n"+
+			"operation op:gather {axis: %[4]d} (tensor: %%t, indices: %%i) -> (result: %%y)\noperation op:add (tensors: [%%y, %%y]) -> (result: %%z)\n", dtype, index, shape, axis)
+	}
+	resize := func(op string, out int, last bool) string {
+		text := fmt.Sprintf("%%x = tensor float32 [0:2, 0:19, 0:5, 0:7]\n%%y = tensor float32 [0:2, 0:19, 0:%[2]d, 0:11]\noperation op:%[1]s (tensor: %%x) -> (result: %%y)\n", op, out)
+		if last {
+			text += fmt.Sprintf("%%xl = tensor float32 [0:2, 0:5, 0:7, 0:19]\n%%yl = tensor float32 [0:2, 0:%d, 0:11, 0:19]\n"+
+				"operation op:permute {perm: [0, 3, 1, 2]} (tensor: %%xl) -> (result: %%x)\noperation op:permute {perm: [0, 2, 3, 1]} (tensor: %%y) -> (result: %%yl)\n", out)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name, graph string
+		vectors     bool
+	}{
+		{"rows of a table", gather("float32", "int64", 0), true},
+		{"rows of bytes", gather("uint8", "int32", 0), true},
+		{"columns of a table", gather("float32", "int64", 1), false},
+		{"linear, channels", resize("resize_linear {shape: [2, 19, 8, 11]}", 8, true), true},
+		{"nearest, channels", resize("resize_nearest {shape: [2, 19, 13, 11]}", 13, true), true},
+		{"linear, rows", resize("resize_linear {shape: [2, 19, 8, 11]}", 8, false), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			run := executeWith(cc)(nil)
+			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+				src, err := Emit(g, "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Contains(src.C, "({ const int64_t h"); got != c.vectors {
+					t.Errorf("vectors are taken at computed places: %v, expected %v", got, c.vectors)
 				}
 				return run(t, g, in)
 			})

@@ -200,7 +200,29 @@ func (p *point) loop(ref int) value {
 	return value{text: fmt.Sprintf("INT64_C(%d)", first), typ: scalar.Int64, uniform: true}
 }
 
-func (p *point) reduce(e *scalar.Expr) value { return p.sums[e] }
+func (p *point) reduce(e *scalar.Expr) value {
+	if e.IsAt() {
+		return p.at(e)
+	}
+	return p.sums[e]
+}
+
+// at writes what stands at a computed place, the same for all lanes; 0 if that is none.
+func (p *point) at(e *scalar.Expr) value {
+	l := e.Over[0]
+	loop, variable := p.k.Loops[l], fmt.Sprintf("h%d", l)
+	place := p.v.expr(e.Args[1], p.n, p)
+	inner := *p
+	inner.axes = append(slices.Clone(p.axes), axis{tile.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
+	x := p.v.expr(e.Args[0], p.n, &inner)
+	zero := value{text: p.v.w.Const(scalar.Zero(e.Type)), typ: e.Type, uniform: true}
+	if !x.uniform {
+		zero = p.v.splat(zero, p.n)
+	}
+	x.text = fmt.Sprintf("({ const int64_t %s = (%s) - %s; %s >= 0 && %s < %d ? %s : %s; })", variable, place.text, number(loop.Start), variable, variable, loop.Extent(),
+		x.text, zero.text)
+	return x
+}
 
 // name declares a variable of a value and gives it.
 func (p *point) name(t *cnest.Text, variable string, x value) value {

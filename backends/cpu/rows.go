@@ -169,7 +169,7 @@ func (r *rows) widest() int {
 			if with && e.Type != scalar.Bool {
 				size = max(size, e.Type.Size())
 			}
-			return with && (r.r.Free || e.Op != scalar.Reduce)
+			return with && (r.r.Free || e.Op != scalar.Reduce || e.IsAt())
 		}
 		follows[i] = visit(s.Value)
 	}
@@ -191,13 +191,13 @@ func (r *rows) chooseKept() {
 	uses := map[int]int{}
 	for i, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce {
+			if e.Op == scalar.Reduce && !e.IsAt() {
 				r.sweeps++
 				for _, x := range r.needs(e) {
 					uses[x]++
 				}
 			}
-			return e.Op != scalar.Reduce
+			return e.Op != scalar.Reduce || e.IsAt()
 		})
 		if s.Store >= 0 && r.wide(i) {
 			r.sweeps++
@@ -414,7 +414,7 @@ func (r *rows) findAhead() {
 		o, v := r.k.Operands[i], r.r.Views[i]
 		lo, hi, err := o.Access.Hull(space)
 		b := r.e.buffers[o.Buffer].Range
-		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || err != nil || !vectorizable(o.Type()) ||
+		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || err != nil || !vectorizable(o.Type()) ||
 			len(along(r.fold, v)) == 0 || !within(lo, hi, b) {
 			continue
 		}
@@ -424,6 +424,18 @@ func (r *rows) findAhead() {
 		}
 		r.p.ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
 	}
+}
+
+// placed says whether an operand is read at computed places.
+func (r *rows) placed(operand int) bool {
+	found := false
+	for _, s := range r.k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0
+			return !found
+		})
+	}
+	return found
 }
 
 // along gives the axes that a view moves along.
@@ -497,10 +509,10 @@ func (r *rows) statement(i int, s schedule.Statement) {
 		return
 	}
 	s.Value.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Reduce && r.p.sums[e].text == "" {
+		if e.Op == scalar.Reduce && !e.IsAt() && r.p.sums[e].text == "" {
 			r.foldOf(e)
 		}
-		return e.Op != scalar.Reduce
+		return e.Op != scalar.Reduce || e.IsAt()
 	})
 	if s.Store < 0 {
 		r.p.statements(r.Text, []int{i})

@@ -19,6 +19,7 @@ type span struct {
 	fold   *scalar.Expr // the one fold of the kernel
 	of     int          // statement that holds it
 	near   []tile.Affine
+	apart  bool // the fold is too long to be written out: that of its outermost dimension is a loop around all places
 }
 
 const (
@@ -36,15 +37,22 @@ const (
 // findSpan decides whether some places are computed together.
 func (r *rows) findSpan() span {
 	s := span{of: -1}
-	if !r.r.Free || len(r.outer) == 0 || len(r.fold) == 0 || !small(r.fold) || len(r.kept) > 0 {
+	if !r.r.Free || len(r.outer) == 0 || len(r.fold) == 0 || len(r.kept) > 0 {
 		return span{}
+	}
+	out := r.fold // that are written out
+	if !small(out) {
+		s.apart, out = true, r.fold[1:]
+		if len(out) == 0 || !small(out) {
+			return span{}
+		}
 	}
 	for i, x := range r.k.Statements {
 		x.Value.Walk(func(e *scalar.Expr) bool {
 			switch {
 			case e.Op != scalar.Reduce:
 				return true
-			case s.fold != nil:
+			case s.fold != nil || e.IsAt():
 				s.of = -1 // there are several
 			default:
 				s.fold, s.of = e, i
@@ -56,8 +64,11 @@ func (r *rows) findSpan() span {
 		return span{}
 	}
 	steps := int64(1)
-	for _, a := range r.fold {
+	for _, a := range out {
 		steps *= a.Extent
+	}
+	if s.apart && len(r.overLoops(s.fold.Over)) != len(r.fold) {
+		return span{}
 	}
 	last := r.outer[len(r.outer)-1]
 	places := min(spanPlaces, last.Extent, spanSteps/steps)
@@ -161,17 +172,13 @@ func (r *rows) spanCells(parameters string) {
 		r.Line("")
 		r.Open("TAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, r.coordinates("int64_t "), parameters, more)
 	}
-	open(t, "fold", "")
-	r.declare(false)
-	r.p.here = len(r.p.axes)
-	for i, o := range r.k.Operands {
-		if o.Mode == schedule.Read && r.p.ahead[i] == "" && slices.Contains(r.used(), i) {
-			r.Line("const %s *q%d = p%d + %s;", r.e.w.Stored(o.Type()), i, i, r.p.offset(r.r.Views[i]))
-			r.Line("(void)q%d;", i)
-		}
+	more := ""
+	if r.span.apart {
+		more = ", int64_t " + r.fold[0].variable
 	}
-	r.foldOf(e)
-	r.p.here = 0
+	open(t, "fold", more)
+	r.declare(false)
+	r.spanFold(e)
 	r.Line("return %s;", r.p.sums[e].text)
 	r.Close()
 	open("void", "finish", ", "+t+" sum")
@@ -185,18 +192,62 @@ func (r *rows) spanCells(parameters string) {
 	for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
 		arguments += fmt.Sprintf(", ahead%d", i)
 	}
-	fold := func(at string) string {
-		return fmt.Sprintf("k%d_fold(b%s%s, %s)", r.number, r.coordinates(""), at, arguments)
-	}
 	open("void", "cell", "")
-	r.Line("k%d_finish(b%s, %s, %s);", r.number, r.coordinates(""), arguments, fold(""))
+	r.spanSums(1, arguments)
+	r.Line("k%d_finish(b%s, %s, sum0);", r.number, r.coordinates(""), arguments)
 	r.Close()
 	open("void", "span", "")
-	for u := range r.span.places {
-		r.Line("const %s sum%d = %s;", t, u, fold(fmt.Sprintf(" + %d", u)))
-	}
+	r.spanSums(r.span.places, arguments)
 	for u := range r.span.places {
 		r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, r.coordinates(""), u, arguments, u)
+	}
+	r.Close()
+}
+
+// spanFold writes the fold at a place, or the part of it at a place of its outermost dimension.
+func (r *rows) spanFold(e *scalar.Expr) {
+	axes, fold := r.p.axes, r.fold
+	defer func() { r.p.axes, r.fold, r.p.here = axes, fold, 0 }()
+	if r.span.apart {
+		r.p.axes, r.fold = append(slices.Clone(axes), fold[0]), fold[1:]
+	}
+	r.p.here = len(r.p.axes)
+	for i, o := range r.k.Operands {
+		if o.Mode == schedule.Read && r.p.ahead[i] == "" && slices.Contains(r.used(), i) {
+			r.Line("const %s *q%d = p%d + %s;", r.e.w.Stored(o.Type()), i, i, r.p.offset(r.r.Views[i]))
+			r.Line("(void)q%d;", i)
+		}
+	}
+	r.foldOf(e)
+}
+
+// spanSums declares the folds of some places.
+func (r *rows) spanSums(places int64, arguments string) {
+	e := r.span.fold
+	t := r.e.v.typ(e.Type, r.n)
+	call := func(u int64, more string) string {
+		at := ""
+		if u > 0 {
+			at = fmt.Sprintf(" + %d", u)
+		}
+		return fmt.Sprintf("k%d_fold(b%s%s, %s%s)", r.number, r.coordinates(""), at, arguments, more)
+	}
+	if !r.span.apart {
+		for u := range places {
+			r.Line("const %s sum%d = %s;", t, u, call(u, ""))
+		}
+		return
+	}
+	first := r.e.v.splat(value{text: r.e.w.Const(scalar.Identity(e.Monoid, e.Type)), typ: e.Type, uniform: true}, r.n)
+	for u := range places {
+		r.Line("%s sum%d = %s;", t, u, first.text)
+	}
+	a := r.fold[0]
+	r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+	for u := range places {
+		r.Line("const %s part%d = %s;", t, u, call(u, ", "+a.variable))
+		sum, part := value{text: fmt.Sprintf("sum%d", u), typ: e.Type}, value{text: fmt.Sprintf("part%d", u), typ: e.Type}
+		r.Line("sum%d = %s;", u, r.e.v.apply(e.Monoid, e.Type, r.n, []value{sum, part}, false).text)
 	}
 	r.Close()
 }

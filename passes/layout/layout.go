@@ -212,26 +212,34 @@ func (c *chooser) vote(k *schedule.Kernel) {
 	if !ok {
 		return
 	}
-	dim := -1
-	for d := range image.Access.Projection {
-		loops := loopsOf(k, image, d)
-		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !follows(filter, l) }) {
-			dim = d
-		}
-	}
-	if dim < 0 {
+	if channel(k, image, filter) < 0 {
 		return
 	}
 	for i := range k.Operands {
-		if b, ok := c.arena(&k.Operands[i]); ok && b.Range.Rank() == len(image.Access.Projection) {
-			root := c.root(k.Operands[i].Buffer)
-			if old, ok := c.channel[root]; ok && old != dim {
-				c.channel[root] = -1
+		o := &k.Operands[i]
+		if b, ok := c.arena(o); ok && b.Range.Rank() == len(image.Access.Projection) {
+			root, dim := c.root(o.Buffer), channel(k, o, filter)
+			if dim < 0 {
 				continue
+			}
+			if old, ok := c.channel[root]; ok && old != dim {
+				dim = -1
 			}
 			c.channel[root] = dim
 		}
 	}
+}
+
+// channel gives the last dimension of an operand that only loops of the filter move along, or -1.
+func channel(k *schedule.Kernel, o, filter *schedule.Operand) int {
+	dim := -1
+	for d := range o.Access.Projection {
+		loops := loopsOf(k, o, d)
+		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !follows(filter, l) }) {
+			dim = d
+		}
+	}
+	return dim
 }
 
 func follows(o *schedule.Operand, loop int) bool {

@@ -267,7 +267,7 @@ func (c *Chain) build(f *chainFinder, at int) bool {
 		middle := stage{f: f, outputs: maps.Clone(narrow), inputs: map[int]ir.NodeID{at: lines}}
 		middle.outputs[f.weights] = lines
 		c.Stages[1] = middle.kernel(c.parts)
-		if c.Middle, ok = FindRows(c.Stages[1], c.parts); !ok || c.Middle.Free || len(c.Middle.Fold) > 0 ||
+		if c.Middle, ok = FindRows(c.Stages[1], c.parts); !ok || c.Middle.Free || len(c.Middle.Fold) > 0 || len(placeLoops(c.Stages[1])) > 0 ||
 			!slices.Equal(c.Middle.Lane.Loops, []int{c.Line}) {
 			return false
 		}

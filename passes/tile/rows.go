@@ -35,7 +35,7 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 	free, fold := r.dims(k)
 	best, at, least := Dim{}, -1, 0.0
 	for i, d := range append(slices.Clone(free), fold...) {
-		if d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !readable(k, buffers, d) {
+		if d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
 			continue
 		}
 		if cost := r.cost(d); at < 0 || cost < least {
@@ -46,6 +46,9 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 		return nil, false
 	}
 	r.Lane, r.Free = best, at < len(free)
+	if len(placeLoops(k)) > 0 && !r.inOrder(k) {
+		return nil, false
+	}
 	if r.Free {
 		free = slices.Delete(free, at, at+1)
 	} else {
@@ -55,13 +58,23 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 	return r, true
 }
 
+// inOrder says whether the lanes of every result are neighbours: what goes through memory in no order at all should not in two.
+func (r *Rows) inOrder(k *schedule.Kernel) bool {
+	for i, o := range k.Operands {
+		if o.Mode == schedule.Write && r.Free && r.Lane.Step(r.Views[i]) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // dims makes dimensions of the free loops and of the others. Loops of one value are in none.
 func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
-	isFree := k.Free()
+	isFree, places := k.Free(), placeLoops(k)
 	var outer, rest []int64
 	for l := range k.Loops {
 		switch {
-		case k.Loops[l].Extent() == 1:
+		case k.Loops[l].Extent() == 1 || places[l]:
 		case slices.Contains(isFree, l):
 			outer = append(outer, int64(l))
 		default:
@@ -118,7 +131,7 @@ func together(k *schedule.Kernel, d Dim) bool {
 	for _, s := range k.Statements {
 		good = good && all(func(l int) bool { return slices.Contains(s.Over, int64(l)) })
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			good = good && (e.Op != scalar.Reduce || all(func(l int) bool { return slices.Contains(e.Over, l) }))
+			good = good && (e.Op != scalar.Reduce || e.IsAt() || all(func(l int) bool { return slices.Contains(e.Over, l) }))
 			return true
 		})
 	}
@@ -134,7 +147,7 @@ func foldsAll(k *schedule.Kernel, d Dim) bool {
 			good = good && slices.Contains(s.Over, int64(d.Inner()))
 		}
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			good = good && (e.Op != scalar.Reduce || slices.Contains(e.Over, d.Inner()))
+			good = good && (e.Op != scalar.Reduce || e.IsAt() || slices.Contains(e.Over, d.Inner()))
 			return true
 		})
 	}
@@ -155,9 +168,50 @@ func (r *Rows) cost(d Dim) float64 {
 	return loads * float64(vectors*usualLanes) / float64(d.Extent)
 }
 
+// placeLoops gives the loops of which only computed places are taken.
+func placeLoops(k *schedule.Kernel) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.IsAt() {
+				out[e.Over[0]] = true
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// placed says whether all that is taken at computed places are elements of operands, and the loops of these places do nothing else.
+func placed(k *schedule.Kernel) bool {
+	places, good := placeLoops(k), true
+	if len(places) == 0 {
+		return true
+	}
+	for _, s := range k.Statements {
+		good = good && !slices.ContainsFunc(s.Over, func(l int64) bool { return places[int(l)] })
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			switch {
+			case e.IsAt():
+				inner := e.Args[0]
+				good = good && e.Type != scalar.Bool && (inner.IsAt() || inner.Op == scalar.Load)
+			case e.Op == scalar.Reduce:
+				good = good && !slices.ContainsFunc(e.Over, func(l int) bool { return places[l] })
+			case e.Op == scalar.Loop:
+				good = good && !places[e.Ref]
+			}
+			return good
+		})
+	}
+	return good
+}
+
 // flat says whether no fold stands in another, neither itself nor through the local value of a statement that runs along
-// loops that are not free, and no value is taken at a computed place.
+// loops that are not free, and computed places are those of elements.
 func flat(k *schedule.Kernel) bool {
+	if !placed(k) {
+		return false
+	}
 	free := k.Free()
 	folds := make([]bool, len(k.Statements)) // the statement's value, written in place, folds
 	for i, s := range k.Statements {
@@ -165,8 +219,8 @@ func flat(k *schedule.Kernel) bool {
 		inside := 0
 		var visit func(e *scalar.Expr)
 		visit = func(e *scalar.Expr) {
-			if e.Op == scalar.Reduce {
-				good = good && !e.IsAt() && inside == 0
+			if e.Op == scalar.Reduce && !e.IsAt() {
+				good = good && inside == 0
 				folds[i] = true
 				inside++
 				defer func() { inside-- }()
@@ -193,7 +247,7 @@ func alongOnly(k *schedule.Kernel, over []int64, among []int) bool {
 
 // readable says whether vectors along a dimension read only elements that exist: every access of an operand that can leave its
 // buffer stands in a choice that does not depend on the dimension, or is guarded.
-func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim) bool {
+func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim) bool {
 	outside := make([]bool, len(k.Operands))
 	space := k.Space()
 	for i, o := range k.Operands {
@@ -201,8 +255,8 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 		if err != nil {
 			return false
 		}
-		for x, r := 0, buffers[o.Buffer].Range; x < len(lo); x++ {
-			outside[i] = outside[i] || lo[x] < r.Start[x] || hi[x] >= r.End[x]
+		for x, b := 0, buffers[o.Buffer].Range; x < len(lo); x++ {
+			outside[i] = outside[i] || lo[x] < b.Start[x] || hi[x] >= b.End[x]
 		}
 		if outside[i] && o.Mode == schedule.Write {
 			return false
@@ -214,6 +268,8 @@ func readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim)
 		switch {
 		case e.Op == scalar.Load:
 			return chosen || !outside[e.Ref]
+		case e.IsAt():
+			return r.place(e.Args[1], d) && good(e.Args[0], chosen)
 		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
 			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
 		case e.Type != scalar.Bool && Guarded(e):
@@ -269,6 +325,23 @@ func Borders(condition *scalar.Expr) (sums []Affine, ok bool) {
 		sums = append(sums, a)
 	}
 	return sums, true
+}
+
+// place says whether a computed place is the same all along a dimension.
+func (r *Rows) place(e *scalar.Expr, d Dim) bool {
+	same := true
+	e.Walk(func(e *scalar.Expr) bool {
+		switch e.Op {
+		case scalar.Load:
+			same = same && !slices.ContainsFunc(d.Loops, func(l int) bool { return r.Views[e.Ref].Steps[l] != 0 })
+		case scalar.Local, scalar.Reduce:
+			same = false
+		case scalar.Loop:
+			same = same && !slices.Contains(d.Loops, e.Ref)
+		}
+		return same
+	})
+	return same
 }
 
 // steady says whether a value is made of constants and of loops that are not a dimension's.
