@@ -43,7 +43,7 @@ func magnitude(x tensorfile.Tensor) float64 {
 }
 
 // termsOf bounds the terms of the sums that an instance stores, by operand, from the magnitudes of its operands. Only sums of floats
-// have a bound, of terms that are made of operands by multiplying, adding and choosing.
+// have a bound, of terms that are made of operands by multiplying, adding and choosing, and their tanh.
 func termsOf(in *kernels.Instance, of func(o kernels.Operand) float64) map[int]float64 {
 	out := map[int]float64{}
 	bounds := make([]float64, len(in.Statements))
@@ -90,6 +90,8 @@ func (b *bounder) bound(e *scalar.Expr) float64 {
 		return b.bound(e.Args[0]) * b.bound(e.Args[1])
 	case scalar.Add, scalar.Sub, scalar.Max, scalar.Min:
 		return max(b.bound(e.Args[0]), b.bound(e.Args[1]))
+	case scalar.Tanh: // its slope is at most 1: the error of a sum is no larger behind it
+		return b.bound(e.Args[0])
 	case scalar.Neg, scalar.Abs, scalar.Cast, scalar.Conj, scalar.Real, scalar.Imag:
 		return b.bound(e.Args[0])
 	case scalar.Div:
