@@ -14,8 +14,8 @@ import (
 // rounded term by term: values change within the rounding of the float sums, and what is quantized behind them by one step where they
 // stood near its middle. So it is one of the rules that only fast math may use.
 var integerProducts = rewrite.Rule{
-	Name: "integer-products", Source: "Go", Needs: []string{"dequantize"}, Roots: []string{"conv", "matmul"},
-	Text: "With fast math, a convolution or matrix product of dequantized bytes with dequantized constant bytes becomes one of the bytes, in int32, times both scales: " +
+	Name: "integer-products", Source: "Go", Needs: []string{"dequantize"}, Roots: []string{"conv", "matmul", "gemm"},
+	Text: "With fast math, a convolution or matrix product (a gemm too, if it scales nothing) of dequantized bytes with dequantized constant bytes becomes one of the bytes, in int32, times both scales: " +
 		"if the first has one scale and the second one for all or one for each filter or column, and sums of so many products stay below 2^31.",
 	Because: "Σ (a - x)·s · (b - y)·t = s·t · Σ (a - x)·(b - y), where the integers' sum is exact and the floats' are rounded",
 	Match:   multiplyIntegers,
@@ -36,12 +36,20 @@ func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 	if !ok || s.Type(out) != scalar.Float32 || s.Decl() == nil {
 		return rewrite.Result{}, false
 	}
-	product := s.Kernel() == "matmul"
+	gemm := s.Kernel() == "gemm"
+	product := s.Kernel() == "matmul" || gemm
+	turned, plain := plainGemm(s.Op.Params)
+	if gemm && !plain {
+		return rewrite.Result{}, false
+	}
 	left, right, axis := "X", "W", 0 // axis is what a scale for each filter or column follows
 	integer := rewrite.Op{Kernel: s.Name("conv_integer"), Params: s.Op.Params}
 	if product {
 		left, right = "X", "Y"
-		integer.Kernel = s.Name("matmul_integer")
+		integer.Kernel, integer.Params = s.Name("matmul_integer"), nil
+	}
+	if gemm {
+		left, right = "A", "B"
 	}
 	a, okA := dequantizedInput(s, left)
 	b, okB := dequantizedInput(s, right)
@@ -56,6 +64,9 @@ func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 			return rewrite.Result{}, false
 		}
 		axis, at, terms = 1, out.Range().Rank()-1, shape[0]
+		if gemm && turned {
+			axis, terms = 0, shape[1]
+		}
 	} else {
 		for _, n := range shape[1:] {
 			terms *= n
@@ -71,6 +82,9 @@ func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 	names := map[bool][4]string{false: {"W", "X", "w_zero", "x_zero"}, true: {"A", "B", "a_zero", "b_zero"}}[product]
 	if product {
 		integer.Inputs = []rewrite.Input{{Port: names[0], Args: []rewrite.Operand{{Sel: a.bytes}}}, {Port: names[1], Args: []rewrite.Operand{{Sel: b.bytes}}}}
+		if gemm && turned {
+			integer.Inputs[1].Args[0] = m.turned(b.bytes)
+		}
 		if a.zero != nil {
 			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[2], Args: zero(a.zero)})
 		}
@@ -100,7 +114,26 @@ func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 		each[at] = shape[0]
 		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, m.reshaped(bias.Sel[0], each)}})
 	}
+	if c := s.Op.Inputs.Get("C"); c != nil && gemm {
+		if one(c.Sel[0]) == 1 || one(c.Sel[0]) == out.Range().Shape()[1] {
+			y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, m.reshaped(c.Sel[0], []int64{1, one(c.Sel[0])})}})
+		} else {
+			return rewrite.Result{}, false
+		}
+	}
 	return rewrite.One(y, a.from, b.from), true
+}
+
+// plainGemm says whether a gemm's parameters scale nothing and do not transpose the left factor, and whether they do the right one.
+func plainGemm(p ir.Attrs) (turned, plain bool) {
+	plain = true
+	for _, name := range []string{"alpha", "beta"} {
+		v, ok := p.Get(name)
+		plain = plain && (!ok || v.Kind == ir.AttrFloat && v.Num == 1 || v.Kind == ir.AttrInt && v.Int == 1)
+	}
+	a, _ := p.Get("transpose_a")
+	b, _ := p.Get("transpose_b")
+	return b.Int != 0, plain && a.Int == 0
 }
 
 // dequantizedInput reads an input that is dequantized bytes.
@@ -160,6 +193,15 @@ func (m maker) rangeOf(shape []int64) zspace.Range {
 func (m maker) op(kernel string, r zspace.Range, in ...rewrite.Input) rewrite.Operand {
 	return rewrite.Operand{New: &rewrite.Op{Kernel: m.s.Name(kernel), Inputs: in,
 		Outputs: []rewrite.Output{{Port: "result", DType: scalar.Float32.String(), Range: r}}}}
+}
+
+// turned gives a matrix transposed.
+func (m maker) turned(sel ir.Selection) rewrite.Operand {
+	shape := sel.Range().Shape()
+	o := m.op("permute", m.rangeOf([]int64{shape[1], shape[0]}), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{{Sel: sel}}})
+	o.New.Outputs[0].DType = tensorops.TensorOf(m.s.Graph, sel.Tensor).DType
+	o.New.Params = ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}
+	return o
 }
 
 // reshaped gives a selection with another shape.
