@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -146,17 +147,7 @@ func TestRowMajorConvolutions(t *testing.T) {
 			if c.constant {
 				bindRandom(t, g, &load, map[string][]int64{"w": {int64(c.filters), int64(c.channels / c.groups), int64(c.window), int64(c.window)}})
 			}
-			run := executeWith(cc)(load.Load)
-			conformance.Graph(t, g, schedule.CPU, load.Load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-				src, err := Emit(g, "test", "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := strings.Contains(src.C, "square["); got != c.turned {
-					t.Errorf("sums are turned: %v, expected %v", got, c.turned)
-				}
-				return run(t, g, in)
-			})
+			executeForm(t, cc, g, load.Load, "square[", c.turned, "sums are turned")
 		})
 	}
 }
@@ -211,17 +202,7 @@ func TestSpans(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			run := executeWith(cc)(nil)
-			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-				src, err := Emit(g, "test", "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := strings.Contains(src.C, "_span("); got != c.together {
-					t.Errorf("places are computed together: %v, expected %v", got, c.together)
-				}
-				return run(t, g, in)
-			})
+			executeForm(t, cc, operations(t, c.graph), nil, "_span(", c.together, "places are computed together")
 		})
 	}
 }
@@ -285,17 +266,7 @@ operation op:conv {} (X: %c, W: %u) -> (Y: %y)
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			run := executeWith(cc)(nil)
-			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-				src, err := Emit(g, "test", "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := strings.Contains(src.C, "_cell1("); got != c.parts {
-					t.Errorf("parts have code of their own: %v, expected %v", got, c.parts)
-				}
-				return run(t, g, in)
-			})
+			executeForm(t, cc, operations(t, c.graph), nil, "_cell1(", c.parts, "parts have code of their own")
 		})
 	}
 }
@@ -332,17 +303,24 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			run := executeWith(cc)(nil)
-			conformance.Graph(t, operations(t, c.graph), schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-				src, err := Emit(g, "test", "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := strings.Contains(src.C, "({ const int64_t h"); got != c.vectors {
-					t.Errorf("vectors are taken at computed places: %v, expected %v", got, c.vectors)
-				}
-				return run(t, g, in)
-			})
+			executeForm(t, cc, operations(t, c.graph), nil, "({ const int64_t h", c.vectors, "vectors are taken at computed places")
 		})
 	}
+}
+
+// executeForm executes a graph as conformance.Graph does. Its code has some text or not, which says what form it has.
+func executeForm(t *testing.T, cc *Compiler, g *ir.Graph, load reference.Constants, text string, want bool, what string) {
+	t.Helper()
+	run := executeWith(cc)(load)
+	conformance.Graph(t, g, schedule.CPU, load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+		t.Helper()
+		src, err := Emit(g, "test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(src.C, text); got != want {
+			t.Errorf("%s: %v, expected %v", what, got, want)
+		}
+		return run(t, g, in)
+	})
 }
