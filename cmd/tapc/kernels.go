@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -23,7 +24,8 @@ the tensor. *s is any number of dimensions; "broadcast" stretches sizes of 1, as
 does; "drop", "keep" and "permute" name the parameter that says which dimensions; what
 stands behind = is the coordinate that is read. docs/kernels.md explains the rest.
 
---kernels FILE, which every command has, adds kernels declared in a file.`
+--kernels FILE, which every command has, adds kernels declared in a file, and computes their
+cases: a wrong one is an error.`
 
 func (a *app) kernelsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "kernels [NAME...]", Short: "List kernels or show their pages", Long: kernelsHelp,
@@ -62,7 +64,7 @@ func (a *app) kernelsCommand() *cobra.Command {
 var kernelFormats = []string{"text", "json"}
 
 // addKernels makes the kernels declared in the files of --kernels known.
-func (a *app) addKernels() error {
+func (a *app) addKernels(ctx context.Context) error {
 	lib := kernels.Builtin()
 	for _, file := range a.kernelFiles {
 		a.started = true // what is wrong now is wrong in a file
@@ -75,9 +77,28 @@ func (a *app) addKernels() error {
 		if err != nil {
 			return kernelFault(err)
 		}
+		if err := checkCases(ctx, lib, more); err != nil {
+			return err
+		}
 		lib = more
 	}
 	a.plugins.base = lib
+	return nil
+}
+
+// checkCases computes the cases of the kernels that a library has more than another.
+func checkCases(ctx context.Context, old, lib *kernels.Library) error {
+	for _, name := range lib.Names() {
+		if _, ok := old.Find(name); ok {
+			continue
+		}
+		d, _ := lib.Find(name)
+		for _, c := range d.Cases {
+			if err := reference.CheckCase(ctx, lib, d, c); err != nil {
+				return diag.Errorf("TAP0603", kernels.ConstraintID, diag.Location{File: d.File, Line: c.Line}, "kernel %s, in a case: %v", name, err)
+			}
+		}
+	}
 	return nil
 }
 

@@ -43,11 +43,11 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
 	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if err := oneOf("--diagnostics", a.format, diagnosticForms); err != nil {
 			return err
 		}
-		return a.addKernels()
+		return a.addKernels(c.Context())
 	}
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
