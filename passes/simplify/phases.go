@@ -12,7 +12,7 @@ import (
 var transposedPhases = rewrite.Rule{
 	Name: "transposed-phases", Source: "Go", Roots: []string{"conv_transpose"},
 	Text: "A transposed convolution with strides becomes one convolution for all places that leave the same remainder of the strides, or, if every filter cell's remainder has as many cells and there is one group, " +
-		"one with filters for each remainder; their results are woven together. Where the filter holds infinities or NaN, results that do not take these cells stay what they are. Dimensions with a stride have no dilation, and at least as many filter cells.",
+		"one with filters for each remainder; their results are woven together. Dimensions with a stride have no dilation, and at least as many filter cells.",
 	Because: "o + pads = stride·q + u takes only the filter cells k = stride·t + u, and of X the places q - t: the same products are summed",
 	Match:   splitPhases,
 }

@@ -3,6 +3,7 @@ package simplify_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"tensortapestry.org/tapc/passes/simplify"
 )
 
-// transposed writes a transposed convolution of integers, whose sums are exact in any order.
+// transposed writes a transposed convolution, of small integers as floats, whose sums are exact in any order.
 type transposed struct {
 	images, channels, group, groups                           int64
 	in, cells, strides, dilations, pads, padsEnd, more, shape []int64
@@ -37,9 +38,9 @@ func (c transposed) graph(t *testing.T) *ir.Graph {
 	}
 	b, more := "", ""
 	if c.bias {
-		b, more = fmt.Sprintf("%%b = tensor int32 [0:%d]\n", c.group*c.groups), ", B: %b"
+		b, more = fmt.Sprintf("%%b = tensor float32 [0:%d]\n", c.group*c.groups), ", B: %b"
 	}
-	g, err := text.Read(fmt.Appendf(nil, "tapc 1\n%%x = tensor int32 %s\n%%w = tensor int32 %s\n%s%%y = tensor int32 %s\n"+
+	g, err := text.Read(fmt.Appendf(nil, "tapc 1\n%%x = tensor float32 %s\n%%w = tensor float32 %s\n%s%%y = tensor float32 %s\n"+
 		"operation op:conv_transpose {dilations: [%s], groups: %d, output_padding: [%s], pads: [%s], pads_end: [%s], strides: [%s]} (X: %%x, W: %%w%s) -> (Y: %%y)\n",
 		ranges(c.images, c.channels, c.in), ranges(c.channels, c.group, c.cells), b, ranges(c.images, c.group*c.groups, c.shape),
 		list(c.dilations), c.groups, list(c.more), list(c.pads), list(c.padsEnd), list(c.strides), more), "test.tap", dialects.Registry())
@@ -99,7 +100,12 @@ func TestTransposedPhases(t *testing.T) {
 		}
 		in := map[string]tensorfile.Tensor{}
 		for _, x := range p.Inputs {
-			in[x.Name] = fill(tensorops.TensorOf(before, x.Tensor), func() scalar.Value { return scalar.IntValue(scalar.Int32, int64(rnd.IntN(19)-9)) })
+			in[x.Name] = fill(tensorops.TensorOf(before, x.Tensor), func() scalar.Value {
+				if rnd.IntN(20) == 0 {
+					return scalar.FloatValue(scalar.Float32, []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[rnd.IntN(3)])
+				}
+				return scalar.FloatValue(scalar.Float32, float64(rnd.IntN(19)-9))
+			})
 		}
 		if err := sameValues(evaluate(t, before, in), evaluate(t, g, in)); err != nil {
 			t.Fatalf("%+v: %v\nafter\n%s", c, err, dump(g))
