@@ -49,7 +49,7 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 		text = fmt.Sprintf("(%s ? %s : %s)", p.inside, p.load(ref).text, text)
 	}
 	if len(same) > 0 {
-		if text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all); p.inside != "" {
+		if text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all); p.borders {
 			text = fmt.Sprintf("(%s == %s ? %s : %s)", p.inside, allInside, p.load(ref).text, text)
 		}
 	}
@@ -74,7 +74,7 @@ func (p *point) chosen(e *scalar.Expr) (value, bool) {
 
 // steady writes a choice whose condition is the same for all lanes, if it may be known elsewhere that it holds.
 func (p *point) steady(e *scalar.Expr) (value, bool) {
-	if _, ok := tile.Borders(e.Args[0]); !ok || p.inside == "" {
+	if _, ok := tile.Borders(e.Args[0]); !ok || !p.borders {
 		return value{}, false
 	}
 	args, uniform := make([]value, len(e.Args)), true

@@ -195,6 +195,7 @@ func TestSpans(t *testing.T) {
 		{"rows, a large window", depthwise(3, 41, 7, 1, 3, false), true},
 		{"maximum of a large window", pool("max_pool", "kernel: [9, 9], pads: [4, 4], strides: [1, 1]", 23, 23, "float32"), true},
 		{"channels, too large a window", depthwise(16, 38, 34, 1, 2, true), false},
+		{"channels, masked behind", strings.Replace(depthwise(20, 17, 3, 1, 1, true), "op:relu", "op:triu", 1), true},
 		{"maximum", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float32"), true},
 		{"maximum of bytes", pool("max_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 70, 70, "uint8"), true},
 		{"mean, which counts as well", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [2, 2]", 23, 12, "float32"), false},

@@ -43,9 +43,15 @@ type point struct {
 	locals map[int]value
 	sums   map[*scalar.Expr]value
 	ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
-	inside string         // C variable that says that all lanes stand inside the borders that guard loads, or ""
-	here   int            // so many axes, of which pointers q know the place
-	part   *lanes         // that the code is for, or nil
+	known
+}
+
+// known is what code knows of the place that it is for.
+type known struct {
+	inside  string // C variable that says that all lanes stand inside the borders that guard loads, or ""
+	borders bool   // if that is allInside, so does the place: choices of loops that no lane follows choose the first
+	here    int    // so many axes, whose part of where an operand is stands in variables q
+	part    *lanes // that the code is for, or nil
 }
 
 // lanes are those from one on up to another.
@@ -117,7 +123,7 @@ func (p *point) address(ref int) string {
 	if p.here == 0 {
 		return fmt.Sprintf("p%d + %s", ref, p.offset(view))
 	}
-	return fmt.Sprintf("q%d + %s", ref, offsetText(0, p.axes[p.here:], view))
+	return fmt.Sprintf("p%d + (q%d + %s)", ref, ref, offsetText(0, p.axes[p.here:], view))
 }
 
 // load reads an operand.

@@ -17,7 +17,6 @@ import (
 type span struct {
 	places int64        // or 0
 	fold   *scalar.Expr // the one fold of the kernel
-	of     int          // statement that holds it
 	near   []tile.Affine
 	apart  bool // the fold is too long to be written out: that of its outermost dimension is a loop around all places
 }
@@ -36,7 +35,7 @@ const (
 
 // findSpan decides whether some places are computed together.
 func (r *rows) findSpan() span {
-	s := span{of: -1}
+	var s span
 	if !r.r.Free || len(r.outer) == 0 || len(r.fold) == 0 || len(r.kept) > 0 {
 		return span{}
 	}
@@ -47,20 +46,19 @@ func (r *rows) findSpan() span {
 			return span{}
 		}
 	}
-	for i, x := range r.k.Statements {
+	var folds []*scalar.Expr
+	for _, x := range r.k.Statements {
 		x.Value.Walk(func(e *scalar.Expr) bool {
-			switch {
-			case e.Op != scalar.Reduce:
-				return true
-			case s.fold != nil || e.IsAt():
-				s.of = -1 // there are several
-			default:
-				s.fold, s.of = e, i
+			if e.Op == scalar.Reduce {
+				folds = append(folds, e)
 			}
-			return false
+			return e.Op != scalar.Reduce
 		})
 	}
-	if s.fold == nil || s.of < 0 || s.fold.Type == scalar.Bool || s.fold.Type != s.fold.Type.Wide() || s.fold.Args[0].Type == scalar.Bool || !r.alone(s.fold) {
+	if len(folds) != 1 || folds[0].IsAt() {
+		return span{}
+	}
+	if s.fold = folds[0]; s.fold.Type == scalar.Bool || s.fold.Type != s.fold.Type.Wide() || s.fold.Args[0].Type == scalar.Bool || !r.alone(s.fold) {
 		return span{}
 	}
 	steps := int64(1)
@@ -207,14 +205,14 @@ func (r *rows) spanCells(parameters string) {
 // spanFold writes the fold at a place, or the part of it at a place of its outermost dimension.
 func (r *rows) spanFold(e *scalar.Expr) {
 	axes, fold := r.p.axes, r.fold
-	defer func() { r.p.axes, r.fold, r.p.here = axes, fold, 0 }()
+	defer func() { r.p.axes, r.fold, r.p.here, r.p.borders = axes, fold, 0, false }()
 	if r.span.apart {
 		r.p.axes, r.fold = append(slices.Clone(axes), fold[0]), fold[1:]
 	}
-	r.p.here = len(r.p.axes)
-	for i, o := range r.k.Operands {
-		if o.Mode == schedule.Read && r.p.ahead[i] == "" && slices.Contains(r.used(), i) {
-			r.Line("const %s *q%d = p%d + %s;", r.e.w.Stored(o.Type()), i, i, r.p.offset(r.r.Views[i]))
+	r.p.here, r.p.borders = len(r.p.axes), true
+	for _, i := range r.used() {
+		if r.k.Operands[i].Mode == schedule.Read && r.p.ahead[i] == "" {
+			r.Line("const int64_t q%d = %s;", i, r.p.offset(r.r.Views[i]))
 			r.Line("(void)q%d;", i)
 		}
 	}

@@ -31,97 +31,126 @@ type dequantized struct {
 	from         ir.NodeID
 }
 
+// integerForm is what differs between convolutions and products.
+type integerForm struct {
+	product, gemm, turned bool // a matrix product; a gemm; that transposes its right factor
+	left, right           string
+}
+
+// formOf gives the form of an operation; ok is false for a gemm that does more than a product and a sum.
+func formOf(s *rewrite.Site) (f integerForm, ok bool) {
+	switch s.Kernel() {
+	case "matmul":
+		return integerForm{product: true, left: "X", right: "Y"}, true
+	case "gemm":
+		turned, plain := plainGemm(s.Op.Params)
+		return integerForm{product: true, gemm: true, turned: turned, left: "A", right: "B"}, plain
+	}
+	return integerForm{left: "X", right: "W"}, true
+}
+
+// sums gives how many products a sum has, and the axis of the constant factor that filters or columns go along.
+func (f integerForm) sums(shape []int64) (terms int64, axis int, ok bool) {
+	switch {
+	case f.product && len(shape) != 2:
+		return 0, 0, false
+	case f.turned:
+		return shape[1], 0, true
+	case f.product:
+		return shape[0], 1, true
+	}
+	terms = 1
+	for _, n := range shape[1:] {
+		terms *= n
+	}
+	return terms, 0, true
+}
+
+// bias gives what is added behind: one number for all, or one for each place along an axis of the result; good is false if it is more.
+func (f integerForm) bias(s *rewrite.Site, shape []int64, axis int) (sel *ir.Selection, good bool) {
+	name := "B"
+	if f.product {
+		name = "C"
+	}
+	p := s.Op.Inputs.Get(name)
+	if p == nil || f.product && !f.gemm {
+		return nil, true
+	}
+	return &p.Sel[0], !f.product || alongAxis(p.Sel[0], shape, axis)
+}
+
 func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 	out, ok := s.Result()
-	if !ok || s.Type(out) != scalar.Float32 || s.Decl() == nil {
+	f, plain := formOf(s)
+	if !ok || !plain || s.Type(out) != scalar.Float32 || s.Decl() == nil {
 		return rewrite.Result{}, false
 	}
-	gemm := s.Kernel() == "gemm"
-	product := s.Kernel() == "matmul" || gemm
-	turned, plain := plainGemm(s.Op.Params)
-	if gemm && !plain {
-		return rewrite.Result{}, false
-	}
-	left, right, axis := "X", "W", 0 // axis is what a scale for each filter or column follows
-	integer := rewrite.Op{Kernel: s.Name("conv_integer"), Params: s.Op.Params}
-	if product {
-		left, right = "X", "Y"
-		integer.Kernel, integer.Params = s.Name("matmul_integer"), nil
-	}
-	if gemm {
-		left, right = "A", "B"
-	}
-	a, okA := dequantizedInput(s, left)
-	b, okB := dequantizedInput(s, right)
+	a, okA := dequantizedInput(s, f.left)
+	b, okB := dequantizedInput(s, f.right)
 	if !okA || !okB || !isConstant(s, b.bytes) || one(a.scale) != 1 || a.zero != nil && one(*a.zero) != 1 {
 		return rewrite.Result{}, false
 	}
-	shape := b.bytes.Range().Shape()
-	at := 1 // of the result
-	terms := int64(1)
-	if product {
-		if len(shape) != 2 {
-			return rewrite.Result{}, false
-		}
-		axis, at, terms = 1, out.Range().Rank()-1, shape[0]
-		if gemm && turned {
-			axis, terms = 0, shape[1]
-		}
-	} else {
-		for _, n := range shape[1:] {
-			terms *= n
-		}
+	shape, at := b.bytes.Range().Shape(), 1 // at is the axis of the result that filters or columns go along
+	if f.product {
+		at = out.Range().Rank() - 1
 	}
-	if terms > mostTerms || !alongAxis(b.scale, shape, axis) || b.zero != nil && !alongAxis(*b.zero, shape, axis) {
+	terms, axis, ok := f.sums(shape)
+	bias, good := f.bias(s, out.Range().Shape(), at)
+	if !ok || !good || terms > mostTerms || !alongAxis(b.scale, shape, axis) || b.zero != nil && !alongAxis(*b.zero, shape, axis) ||
+		!f.product && b.zero != nil && one(*b.zero) != shape[0] {
 		return rewrite.Result{}, false
 	}
 	m := maker{s: s, out: out}
-	zero := func(z *ir.Selection, shape ...int64) []rewrite.Operand {
-		return []rewrite.Operand{m.reshaped(*z, shape)}
-	}
-	names := map[bool][4]string{false: {"W", "X", "w_zero", "x_zero"}, true: {"A", "B", "a_zero", "b_zero"}}[product]
-	if product {
-		integer.Inputs = []rewrite.Input{{Port: names[0], Args: []rewrite.Operand{{Sel: a.bytes}}}, {Port: names[1], Args: []rewrite.Operand{{Sel: b.bytes}}}}
-		if gemm && turned {
-			integer.Inputs[1].Args[0] = m.turned(b.bytes)
-		}
-		if a.zero != nil {
-			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[2], Args: zero(a.zero)})
-		}
-		if b.zero != nil {
-			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[3], Args: zero(b.zero, one(*b.zero))})
-		}
-	} else {
-		integer.Inputs = []rewrite.Input{{Port: names[0], Args: []rewrite.Operand{{Sel: b.bytes}}}, {Port: names[1], Args: []rewrite.Operand{{Sel: a.bytes}}}}
-		if b.zero != nil {
-			if one(*b.zero) != shape[0] {
-				return rewrite.Result{}, false
-			}
-			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[2], Args: zero(b.zero, shape[0])})
-		}
-		if a.zero != nil {
-			integer.Inputs = append(integer.Inputs, rewrite.Input{Port: names[3], Args: zero(a.zero)})
-		}
-	}
-	integer.Outputs = []rewrite.Output{{Port: "Y", DType: scalar.Int32.String(), Range: out.Range()}}
+	integer := m.integers(f, a, b)
 	each := slices.Repeat([]int64{1}, out.Range().Rank())
-	each[at] = one(b.scale)
-	scale := m.op("mul", m.rangeOf(each), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{m.reshaped(a.scale, nil), m.reshaped(b.scale, each)}})
-	real := m.op("cast", out.Range(), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{{New: &integer}}})
+	along := func(sel ir.Selection) rewrite.Operand {
+		each[at] = one(sel)
+		return m.reshaped(sel, slices.Clone(each))
+	}
+	by := along(b.scale)
+	scale := m.op("mul", m.rangeOf(each), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{m.reshaped(a.scale, nil), by}})
+	real := m.op("cast", out.Range(), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{integer}})
 	real.New.Params = ir.Attrs{{Name: "dtype", Value: ir.StringAttr(scalar.Float32.String())}}
 	y := m.op("mul", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{real, scale}})
-	if bias := s.Op.Inputs.Get("B"); bias != nil && !product {
-		each[at] = shape[0]
-		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, m.reshaped(bias.Sel[0], each)}})
-	}
-	if c := s.Op.Inputs.Get("C"); c != nil && gemm {
-		if one(c.Sel[0]) == 1 || one(c.Sel[0]) == out.Range().Shape()[1] {
-			y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, m.reshaped(c.Sel[0], []int64{1, one(c.Sel[0])})}})
-		} else {
-			return rewrite.Result{}, false
-		}
+	if bias != nil {
+		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, along(*bias)}})
 	}
 	return rewrite.One(y, a.from, b.from), true
+}
+
+// integers makes the operation that sums integers.
+func (m maker) integers(f integerForm, a, b dequantized) rewrite.Operand {
+	o := &rewrite.Op{Outputs: []rewrite.Output{{Port: "Y", DType: scalar.Int32.String(), Range: m.out.Range()}}}
+	input := func(port string, x rewrite.Operand) {
+		o.Inputs = append(o.Inputs, rewrite.Input{Port: port, Args: []rewrite.Operand{x}})
+	}
+	zero := func(port string, z *ir.Selection, shape ...int64) {
+		if z != nil {
+			input(port, m.reshaped(*z, shape))
+		}
+	}
+	bytes := rewrite.Operand{Sel: b.bytes}
+	if f.turned {
+		bytes = m.turned(b.bytes)
+	}
+	count := int64(1)
+	if b.zero != nil {
+		count = one(*b.zero)
+	}
+	if f.product {
+		o.Kernel = m.s.Name("matmul_integer")
+		input("A", rewrite.Operand{Sel: a.bytes})
+		input("B", bytes)
+		zero("a_zero", a.zero)
+		zero("b_zero", b.zero, count)
+	} else {
+		o.Kernel, o.Params = m.s.Name("conv_integer"), m.s.Op.Params
+		input("W", bytes)
+		input("X", rewrite.Operand{Sel: a.bytes})
+		zero("w_zero", b.zero, count)
+		zero("x_zero", a.zero)
+	}
+	return rewrite.Operand{New: o}
 }
 
 // plainGemm says whether a gemm's parameters scale nothing and do not transpose the left factor, and whether they do the right one.
