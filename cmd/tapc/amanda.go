@@ -150,8 +150,8 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if err != nil {
 		return true, err
 	}
-	if dir := filepath.Dir(name); out.file != stdName && filepath.Dir(out.file) != dir && refersToFiles(g.Ops) {
-		return true, diag.Usage("-o %s: the graph names data files relative to %s, so it must be written there", out.file, dir)
+	if err := renameAmandaData(g.Ops, seenFrom(out.file, &constants.Loader{Dir: filepath.Dir(name)})); err != nil {
+		return true, err
 	}
 	return true, a.writeFile(ctx, out.file, func(w io.Writer) error {
 		if to.name == "amanda-json" {
@@ -159,16 +159,6 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 		}
 		return amanda.Write(w, g)
 	})
-}
-
-// refersToFiles says whether constants of a graph lie in files beside it.
-func refersToFiles(ops []*amanda.Op) bool {
-	for _, o := range ops {
-		if _, ok := o.Attrs.Get("file"); ok || refersToFiles(o.Ops) {
-			return true
-		}
-	}
-	return false
 }
 
 // translateInto writes a graph as an Amanda graph in a vocabulary that is named, by the rules that lead from one operator of that to one
@@ -194,6 +184,9 @@ func (a *app) translateInto(ctx context.Context, name, from, into string, out *o
 		return err
 	}
 	ag, err := a.back(ctx, g, framework, n)
+	if err == nil {
+		err = renameAmandaData(ag.Ops, seenFrom(out.file, a.loaderOf(g)))
+	}
 	if err != nil {
 		return err
 	}
@@ -214,7 +207,7 @@ func (a *app) back(ctx context.Context, g *ir.Graph, framework string, n namespa
 	if err != nil {
 		return nil, err
 	}
-	loader := &constants.Loader{Dir: a.dirOf(g)}
+	loader := a.loaderOf(g)
 	defer loader.Close()
 	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Tables),
 		Library: o.Library, Constants: loader.Load})

@@ -19,7 +19,7 @@ type bisection struct {
 
 // bisect prints the first rewrite with which the command fails (or the pipeline itself) and without which it does not.
 func (a *app) bisect(ctx context.Context, f *pipelineFlags, p pipeline.Pipeline, g *ir.Graph, command string) error {
-	j, remove, err := a.newJudge(command)
+	j, remove, err := a.newJudge(command, f.loader(g, p.Paths()))
 	if err != nil {
 		return err
 	}

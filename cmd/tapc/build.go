@@ -108,7 +108,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 		}
 		return a.writeFile(ctx, out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 	}
-	return a.store(ctx, out, "", c.g)
+	return a.store(ctx, out, "", c.g, c.loader, shown{})
 }
 
 // lastStage gives the stage that an output is written at.

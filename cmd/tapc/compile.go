@@ -127,12 +127,11 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if err != nil {
 		return nil, err
 	}
-	dir := a.dirOf(g)
 	result, err := f.runPasses(ctx, p, g)
 	if err != nil {
 		return nil, err
 	}
-	return &compilation{g: result.Graph, flags: f, loader: &constants.Loader{Dir: dir, Allowed: f.binds}}, nil
+	return &compilation{g: result.Graph, flags: f, loader: f.loader(g, p.Paths())}, nil
 }
 
 // loadConst gives the value of a constant.

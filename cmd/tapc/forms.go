@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -159,12 +160,17 @@ func (a *app) dirOf(g *ir.Graph) string {
 	return "."
 }
 
-// store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others).
-func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph) error {
-	return a.storeWith(ctx, name, formName, g, shown{})
+// store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others). The data
+// files that it names, which from finds, get names that are right there.
+func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, from *constants.Loader, o shown) error {
+	if err := renameData(g, seenFrom(name, from)); err != nil {
+		return err
+	}
+	return a.storeAs(ctx, name, formName, g, o)
 }
 
-func (a *app) storeWith(ctx context.Context, name, formName string, g *ir.Graph, o shown) error {
+// storeAs writes a graph as it is.
+func (a *app) storeAs(ctx context.Context, name, formName string, g *ir.Graph, o shown) error {
 	f := formNamed(formName)
 	if f == nil {
 		f = formOfName(name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -40,7 +41,10 @@ const withHelp = `The text form leaves out what people seldom need; --with=WORD,
 A drawing (dot) shows everything; --dot=WORD,… leaves out or changes:
   no-ids, no-tags, no-shards
   no-operations  operations that have shards
-  curves         edges are curves, not straight with right angles`
+  curves         edges are curves, not straight with right angles
+
+Data files that a graph names are in its folder or below. In a graph that is written
+elsewhere they are named from there; on standard output, relative to where they were.`
 
 // outputFlags are the flags of commands that write a graph.
 type outputFlags struct {
@@ -98,13 +102,13 @@ func (f *outputFlags) check() error {
 	return err
 }
 
-// write stores a graph as the flags say.
-func (f *outputFlags) write(ctx context.Context, a *app, g *ir.Graph) error {
+// write stores a graph, whose data files from finds, as the flags say.
+func (f *outputFlags) write(ctx context.Context, a *app, g *ir.Graph, from *constants.Loader) error {
 	o, err := f.shown()
 	if err != nil {
 		return err
 	}
-	return a.storeWith(ctx, f.file, f.to, g, o)
+	return a.store(ctx, f.file, f.to, g, from, o)
 }
 
 // addFromFlag adds the flag for the form of input files.

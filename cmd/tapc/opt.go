@@ -74,7 +74,7 @@ func (a *app) optCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.write(ctx, a, result.Graph)
+		return out.write(ctx, a, result.Graph, f.loader(g, p.Paths()))
 	})
 }
 

@@ -117,10 +117,7 @@ func (f *pipelineFlags) check(ctx context.Context) error {
 
 // runner makes the runner that the flags describe, for a graph as it was loaded.
 func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) *pipeline.Runner {
-	dir := f.app.dirOf(g)
-	if f.dataDir != "" {
-		dir = f.dataDir
-	}
+	dir := f.loader(g, nil).Dir
 	r := &pipeline.Runner{NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir,
 		Reproducers: pipeline.Reproducers{Dir: f.reproducers, Input: f.app.origins[g].again},
 		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},

@@ -34,20 +34,20 @@ func (a *app) reduceCommand() *cobra.Command {
 		if err := firstError(formFlag("--from", *from, true), out.check()); err != nil {
 			return err
 		}
-		j, remove, err := a.newJudge(*test)
-		if err != nil {
-			return err
-		}
-		defer remove()
 		g, err := a.loadAs(fileArg(args), *from)
 		if err != nil {
 			return err
 		}
+		j, remove, err := a.newJudge(*test, a.loaderOf(g))
+		if err != nil {
+			return err
+		}
+		defer remove()
 		small, err := a.reduce(ctx, g, j, *most, *verbose)
 		if err != nil {
 			return err
 		}
-		return out.write(ctx, a, small)
+		return out.write(ctx, a, small, a.loaderOf(g))
 	})
 }
 

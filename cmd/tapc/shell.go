@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/text"
@@ -20,11 +21,12 @@ type judge struct {
 	app     *app
 	command string
 	file    string // where each graph is written
+	data    rename // gives each data file a name beside it
 	runs    int
 }
 
-// newJudge makes a judge with a temporary file; close removes it.
-func (a *app) newJudge(command string) (j *judge, remove func(), err error) {
+// newJudge makes a judge with a temporary file; remove removes it. The data files that graphs name are those that from finds.
+func (a *app) newJudge(command string, from *constants.Loader) (j *judge, remove func(), err error) {
 	if strings.TrimSpace(command) == "" {
 		return nil, nil, diag.Usage("the command is empty; {} in it stands for the graph's file")
 	}
@@ -32,7 +34,7 @@ func (a *app) newJudge(command string) (j *judge, remove func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap")}, remove, nil
+	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap"), data: linkedIn(dir, from)}, remove, nil
 }
 
 // The exit statuses of a shell for a command that could not run.
@@ -44,7 +46,11 @@ const (
 // good runs the command on a graph.
 func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	j.runs++
-	if err := j.app.storeWith(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
+	g = g.Clone()
+	if err := renameData(g, j.data); err != nil {
+		return false, err
+	}
+	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", j.shellText())

@@ -47,7 +47,7 @@ func (a *app) translateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.write(ctx, a, g)
+		return out.write(ctx, a, g, a.loaderOf(g))
 	})
 }
 
