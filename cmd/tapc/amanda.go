@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // amandaStart is how a file of an Amanda graph begins, behind comments: YAML with one of three keys, or JSON with one.
@@ -182,6 +183,10 @@ func (a *app) translateInto(ctx context.Context, name, from, into string, out *o
 	g, err := a.loadAs(name, from)
 	if err != nil {
 		return err
+	}
+	if found := a.verifyAs(ctx, g, pipeline.OperationExpression); found.HasErrors() {
+		a.report(found)
+		return errReported{}
 	}
 	ag, err := a.back(ctx, g, framework, n)
 	if err == nil {

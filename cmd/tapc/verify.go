@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -58,16 +59,22 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string) 
 		if !ok {
 			stage = pipeline.StageOf(g)
 		}
-		found := stage.Environment().Verify(ctx, g)
-		if !found.HasErrors() && stage != pipeline.ScheduledKernels {
-			found = append(found, a.plugins.library().CheckSignatures(g)...)
-		}
+		found := a.verifyAs(ctx, g, stage)
 		a.report(found)
 		if found.HasErrors() {
 			failed = a.fail(failed, errReported{})
 		}
 	}
 	return failed
+}
+
+// verifyAs holds a graph to a dialect's constraints, and its signatures to those of the kernels.
+func (a *app) verifyAs(ctx context.Context, g *ir.Graph, stage pipeline.Stage) diag.List {
+	found := stage.Environment().Verify(ctx, g)
+	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
+		found = append(found, a.plugins.library().CheckSignatures(g)...)
+	}
+	return found
 }
 
 // errReported is the error of input whose diagnostics are written already.
