@@ -184,7 +184,11 @@ func (inv *invocation) option(arg string, rest []string, program string) (used i
 		f, value, attached = findFlag("D"), define, define != ""
 	}
 	if f == nil {
-		return 0, fmt.Errorf("Unknown command line argument '%s'.  Try: '%s --help'", arg, program)
+		near := nearestFlag(name)
+		if attached {
+			near += "=" + value
+		}
+		return 0, fmt.Errorf("Unknown command line argument '%s'.  Try: '%s --help'\n%s: Did you mean '%s'?", arg, program, program, dashed(near))
 	}
 	if f.value != "" && !attached {
 		if len(rest) == 0 || f.name == "D" {
@@ -206,11 +210,27 @@ func (f *flag) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	dashes := "--"
-	if len(f.name) == 1 {
-		dashes = "-"
+	return fmt.Errorf("for the %s option: %w", dashed(f.name), err)
+}
+
+// dashed writes an option as it is given: one letter behind one dash, a word behind two.
+func dashed(option string) string {
+	if len(option) == 1 {
+		return "-" + option
 	}
-	return fmt.Errorf("for the %s%s option: %w", dashes, f.name, err)
+	return "--" + option
+}
+
+// nearestFlag gives the option that fewest changes turn a name into; of several, -v or else the first of the table.
+func nearestFlag(name string) string {
+	best := "v"
+	limit := editDistance(name, best, len(name)+len(best))
+	for i := range flags {
+		if d := editDistance(name, flags[i].name, limit); d < limit {
+			best, limit = flags[i].name, d
+		}
+	}
+	return best
 }
 
 func findFlag(name string) *flag {

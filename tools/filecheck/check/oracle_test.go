@@ -83,6 +83,22 @@ func TestAgreesWithLLVM(t *testing.T) {
 	})
 }
 
+// TestMistypedOptionsAgreeWithLLVM compares what is said of options with a letter too many, too few or wrong.
+func TestMistypedOptionsAgreeWithLLVM(t *testing.T) {
+	oracle := os.Getenv(oracleVariable)
+	if oracle == "" {
+		t.Skip(oracleVariable + " names no FileCheck to compare with")
+	}
+	dir := t.TempDir()
+	names := []string{"allow-empty", "check-prefix=A", "dump-input=fail", "match-full-lines", "strict-whitespace", "enable-var-scope", "ignore-case"}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		at := rapid.IntRange(1, 7).Draw(t, "at") // not the first: LLVM takes --heck for -h
+		letter := rapid.SampledFrom([]string{"", "q", "w" + name[at:at+1]}).Draw(t, "letter")
+		compare(t, oracle, dir, "CHECK: a\n", "a\n", []string{"--" + name[:at] + letter + name[at+1:]}, false)
+	})
+}
+
 // regex draws an expression with groups and alternatives. It has no anchors, which LLVM's matcher miscounts in
 // repetitions such as (^){2}.
 func regex(depth int) *rapid.Generator[string] {
