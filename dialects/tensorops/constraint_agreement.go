@@ -12,7 +12,8 @@ var tensorOperationAgreement = check.Constraint{
 	ID: "TensorOperationAgreementConstraint",
 	Doc: "Every selection of every operation names a tensor of the graph, has as many dimensions as it and lies inside its range; an " +
 		"empty selection may lie inside or on the border. Inputs may take any part of a tensor. Outputs are total: together with " +
-		"the next rule, a value is assigned once and whole. A tensor has at most one producer, counted by output entries.",
+		"the next rule, a value is assigned once and whole. Total counts cells: of a tensor without cells, any empty selection that lies " +
+		"inside or on the border is total, as it leaves nothing unwritten, also one whose box is another than the tensor's. A tensor has at most one producer, counted by output entries.",
 	Requires: []string{"SchemaTypeConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0131", Meaning: "a selection names a node that does not exist"},

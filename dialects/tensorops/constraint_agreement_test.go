@@ -54,6 +54,14 @@ func agreementCases() []Case {
 		Of("agreement: partial output", copies(func(b builder, x, y, op *ir.Node) {
 			y.Body.(*Tensor).Range = Range("[0:4, 0:4]")
 		}), []string{"TAP0135"}, []string{`unwritten`, "zr[0:4, 0:3], which leaves zr[0:4, 3:4]"}),
+		Of("agreement accepted: an output without cells is total whatever its empty box", graph(func(b builder) {
+			y := b.tensor("y", "float32", "[0:0, 0:5]")
+			b.op("source", nil, ir.Ports{Port("y", Sel(y, "[0:0, 1:3]"))})
+		}), nil, nil),
+		Of("agreement near miss: an empty output of a tensor with cells", graph(func(b builder) {
+			y := b.tensor("y", "float32", "[0:1, 0:5]")
+			b.op("source", nil, ir.Ports{Port("y", Sel(y, "[0:0, 0:5]"))})
+		}), []string{"TAP0135"}, nil),
 		Of("agreement: two producers", copies(func(b builder, x, y, op *ir.Node) {
 			b.op("again", nil, ir.Ports{Port("out", Sel(y, "[0:4, 0:3]"))})
 		}), []string{"TAP0136"}, []string{`tensor "y" is written twice`, `operation "copy" and operation "again"`}),
