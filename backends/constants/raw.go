@@ -4,9 +4,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"os"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -45,7 +45,7 @@ func (l *Loader) part(file string, offset, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (l *Loader) part(file string, offset, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || offset > info.Size() || size > info.Size()-offset {
+	if offset > info.Size() || size > info.Size()-offset {
 		return nil, fmt.Errorf("%s: expected %d bytes at %d, and the file has %d", file, size, offset, info.Size())
 	}
 	data := make([]byte, size)

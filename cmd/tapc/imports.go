@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -63,7 +63,7 @@ func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
 		o.Bind[name] = &mapping.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
 	}
 	for _, file := range f.rules {
-		text, err := os.ReadFile(file)
+		text, err := inputfile.ReadText(file, inputfile.MaxText)
 		if err != nil {
 			return o, err
 		}

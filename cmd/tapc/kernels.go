@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -68,7 +68,7 @@ func (a *app) addKernels(ctx context.Context) error {
 	lib := kernels.Builtin()
 	for _, file := range a.kernelFiles {
 		a.started = true // what is wrong now is wrong in a file
-		text, err := os.ReadFile(file)
+		text, err := inputfile.ReadText(file, inputfile.MaxText)
 		if err != nil {
 			return fmt.Errorf("--kernels: %w", err)
 		}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"tensortapestry.org/tapc/internal/inputfile"
 )
 
 // content is what a file holds: in memory or, once it is released, read again when it is needed.
@@ -20,7 +22,7 @@ type content struct {
 const releaseFrom = 1 << 20
 
 func readContent(name string) (*content, error) {
-	data, err := os.ReadFile(name)
+	data, err := inputfile.ReadText(name, inputfile.Any)
 	if err != nil {
 		return nil, err
 	}

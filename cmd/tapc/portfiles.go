@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -112,7 +113,7 @@ func (f *portFiles) finish() error {
 
 // readProto reads a tensor as ONNX has it, with its name.
 func readProto(path string) (string, tensorfile.Tensor, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.ReadText(path, inputfile.Any)
 	if err != nil {
 		return "", tensorfile.Tensor{}, err
 	}

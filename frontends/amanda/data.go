@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -80,7 +81,7 @@ func (f *flattener) inFile(d *mapping.Data, name string, offset int64) error {
 	}
 	d.File, d.Offset = name, offset
 	d.Load = func() ([]byte, error) {
-		file, err := os.Open(path)
+		file, err := inputfile.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"tensortapestry.org/tapc/internal/inputfile"
 )
 
 // MaxBytes bounds a file.
@@ -16,16 +17,7 @@ const MaxBytes = 64 << 20
 
 // Read gives the bytes of a file, which may be MaxBytes at most. Errors name the file.
 func Read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
-	if err == nil && len(text) > MaxBytes {
-		err = fmt.Errorf("%s: expected at most %d bytes of JSON", path, MaxBytes)
-	}
-	return text, err
+	return inputfile.ReadText(path, MaxBytes)
 }
 
 // Decode decodes a text into a pointer's value. Errors say at which byte, where that is known.

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -73,14 +74,11 @@ type File struct {
 // Open opens a .npy, .npz or .safetensors file, told apart by its content, and reads its table of contents. The tensor of a
 // .npy file is named "". The file must stay unchanged until Close.
 func Open(path string) (*File, error) {
-	handle, err := os.Open(path)
+	handle, err := inputfile.Open(path)
 	if err != nil {
 		return nil, systemError(path, err)
 	}
 	info, err := handle.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("expected a regular file, found %s", info.Mode().Type())
-	}
 	var file *File
 	if err == nil {
 		file, err = Read(path, handle, info.Size())

@@ -177,7 +177,7 @@ func TestOpenErrors(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), "none.npy") != 1 {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err = Open(dir); err == nil || !strings.Contains(err.Error(), "expected a regular file, found d") {
+	if _, err = Open(dir); err == nil || !strings.Contains(err.Error(), "expected a regular file, found a directory") {
 		t.Errorf("a directory: %v", err)
 	}
 	f := open(t, "testdata/plain.npz")

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
@@ -86,14 +86,7 @@ func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
 	if file == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxRuleFile {
-		return nil, fmt.Errorf("%s: expected at most %d bytes of rules, found %d", file, maxRuleFile, info.Size())
-	}
-	text, err := os.ReadFile(file)
+	text, err := inputfile.ReadText(file, maxRuleFile)
 	if err != nil {
 		return nil, err
 	}

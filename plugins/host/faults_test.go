@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -234,13 +235,19 @@ func TestFiles(t *testing.T) {
 			strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00"
 	}
 	good := program(t, linearRelu)
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, x := range []struct {
 		name, path, digest string
 		kind               host.Kind
 		says               string
 	}{
 		{"missing", filepath.Join(dir, "missing"), "", host.CannotStart, "there is no such file"},
-		{"directory", dir, "", host.CannotStart, "it is not a regular file"},
+		{"directory", dir, "", host.CannotStart, "expected a regular file, found a directory"},
+		{"named pipe", pipe, "", host.CannotStart, "expected a regular file, found a named pipe"},
+		{"device", "/dev/zero", "", host.CannotStart, "expected a regular file, found a device"},
 		{"not executable", write("plain", "#!/bin/sh\n", 0o644), "", host.CannotStart, "it is not executable (mode -rw-r--r--)"},
 		{"sparc", write("sparc", elf("\x2b\x00"), 0o755), "", host.CannotStart, "it is built for linux/EM_SPARCV9, and this is"},
 		{"mac", write("mac", "\xcf\xfa\xed\xfe\x0c\x00\x00\x01rest", 0o755), "", host.CannotStart, "it is built for darwin/arm64"},

@@ -11,11 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+
+	"tensortapestry.org/tapc/internal/inputfile"
 )
 
 // openPlugin opens the file that will be run and says what is plainly wrong with it. The error is a *Fault.
 func (p *Plugin) openPlugin() (*os.File, error) {
-	f, err := os.Open(p.path)
+	f, err := inputfile.Open(p.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, p.fault(CannotStart, "", "there is no such file")
@@ -34,8 +36,6 @@ func (p *Plugin) checkFile(f *os.File) *Fault {
 	switch {
 	case err != nil:
 		return p.fault(CannotStart, "", err.Error())
-	case !info.Mode().IsRegular():
-		return p.fault(CannotStart, "", "it is not a regular file")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		fault := p.fault(CannotStart, "", fmt.Sprintf("it is not executable (mode %v)", info.Mode().Perm()))
 		fault.Hint = "chmod +x " + p.path
@@ -104,7 +104,7 @@ func digestOf(f io.ReaderAt) (string, error) {
 
 // Digest gives the SHA-256 of a file in hex.
 func Digest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path)
 	if err != nil {
 		return "", err
 	}

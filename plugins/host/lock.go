@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins"
 )
@@ -71,7 +72,7 @@ func System() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 // ReadLock reads a lock file; one that is not there is empty.
 func ReadLock(path string) (*Lock, error) {
-	text, err := os.ReadFile(path)
+	text, err := inputfile.ReadText(path, inputfile.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{Version: lockVersion}, nil
 	}

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"tensortapestry.org/tapc/internal/inputfile"
 )
 
 // ManifestSuffix makes the name of a plugin's manifest of the name of its file. The manifest says what the plugin asks for
@@ -22,12 +23,9 @@ const maxManifest = 64 << 10
 func ReadManifest(path string) (Access, error) {
 	var a Access
 	name := path + ManifestSuffix
-	text, err := os.ReadFile(name)
+	text, err := inputfile.ReadText(name, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
-	}
-	if err == nil && len(text) > maxManifest {
-		err = fmt.Errorf("it has %d bytes; expected at most %d", len(text), maxManifest)
 	}
 	if err == nil {
 		err = decodeStrict(text, &a)

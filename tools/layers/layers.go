@@ -48,6 +48,7 @@ var Table = []Rule{
 	{"frontends/onnx/onnxtest", 6, 0}, // only tests import it
 	{"frontends/...", 4, 9},
 	{"backends/conformance", 6, 0}, // only tests import it
+	{"internal/inputfile", 0, 0},
 	{"internal/...", 1, 0},
 	{"plugins/proto", 5, 0},
 	{"plugins/certificate", 5, 0},
