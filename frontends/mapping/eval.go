@@ -1,9 +1,12 @@
 package mapping
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -24,8 +27,49 @@ type env struct {
 	steps *int
 }
 
-// maxSteps bounds the work of one rule, for lists may be as long as a model says.
-const maxSteps = 1 << 20
+// maxSteps bounds the work of one rule, for lists may be as long as a model says: expressions that are evaluated, and elements of lists
+// and bytes of strings that are made or looked at.
+const maxSteps = 1 << 22
+
+// spend counts steps. An interrupt is an error too.
+func (e *env) spend(n int) error {
+	if e.steps == nil {
+		return nil
+	}
+	before := *e.steps
+	if *e.steps += n; *e.steps > maxSteps {
+		return refuse("it takes more than %d steps to map", maxSteps)
+	}
+	if e.m != nil && before>>12 != *e.steps>>12 && e.m.ctx.Err() != nil {
+		return context.Cause(e.m.ctx)
+	}
+	return nil
+}
+
+// size gives the length of a list or a string, which is what it takes to look at it once.
+func (v Value) size() int { return len(v.List) + len(v.Str) }
+
+// weigh counts all that a value holds, list by list: lists may share parts, so that one of a few steps can be longer than memory
+// when it is written out.
+func (e *env) weigh(v Value) error {
+	err := e.spend(1 + v.size())
+	for i := 0; err == nil && i < len(v.List); i++ {
+		err = e.weigh(v.List[i])
+	}
+	return err
+}
+
+// equal compares values.
+func (e *env) equal(a, b Value) (bool, error) {
+	if a.Kind != List || b.Kind != List || len(a.List) != len(b.List) {
+		return a.equal(b), e.spend(min(a.size(), b.size()))
+	}
+	same, err := true, e.spend(1+len(a.List))
+	for i := 0; same && err == nil && i < len(a.List); i++ {
+		same, err = e.equal(a.List[i], b.List[i])
+	}
+	return same, err
+}
 
 func (e *env) child() *env {
 	c := &env{vars: make(map[string]Value, len(e.vars)), root: e.root, m: e.m, steps: e.steps}
@@ -36,10 +80,8 @@ func (e *env) child() *env {
 }
 
 func (e *env) eval(x *expr) (Value, error) {
-	if e.steps != nil {
-		if *e.steps++; *e.steps > maxSteps {
-			return Value{}, refuse("it takes more than %d steps to map", maxSteps)
-		}
+	if err := e.spend(1); err != nil {
+		return Value{}, err
 	}
 	switch x.kind {
 	case exprLit:
@@ -98,9 +140,27 @@ func (e *env) eval(x *expr) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	v, err := functions[x.text].call(e, args)
+	v, err := e.function(x.text, args)
 	if err != nil && !isRefusal(err) {
 		err = fmt.Errorf("%s: %w", x.text, err)
+	}
+	return v, err
+}
+
+// function calls a built-in function.
+func (e *env) function(name string, args []Value) (Value, error) {
+	work := 0
+	if !atOnce[name] {
+		for _, a := range args {
+			work += a.size()
+		}
+	}
+	if err := e.spend(work); err != nil {
+		return Value{}, err
+	}
+	v, err := functions[name].call(e, args)
+	if err == nil {
+		err = e.spend(v.size())
 	}
 	return v, err
 }
@@ -253,18 +313,16 @@ func (e *env) operator(x *expr) (Value, error) {
 		}
 	}
 	switch x.text {
-	case "==":
-		return BoolValue(a.equal(b)), nil
-	case "!=":
-		return BoolValue(!a.equal(b)), nil
+	case "==", "!=":
+		same, err := e.equal(a, b)
+		return BoolValue(same == (x.text == "==")), err
 	case "in":
-		for _, v := range b.List {
-			if v.equal(a) {
-				return BoolValue(true), nil
-			}
-		}
-		return BoolValue(false), nil
+		at, err := e.find(slices.All(b.List), a)
+		return BoolValue(at >= 0), err
 	case "+":
+		if err := e.spend(a.size() + b.size()); err != nil {
+			return Value{}, err
+		}
 		if a.Kind == List && b.Kind == List {
 			return Value{Kind: List, List: append(append(make([]Value, 0, len(a.List)+len(b.List)), a.List...), b.List...)}, nil
 		}
@@ -273,6 +331,16 @@ func (e *env) operator(x *expr) (Value, error) {
 		}
 	}
 	return arithmetic(x.text, a, b)
+}
+
+// find gives the first position of a value, -1 if it is not there.
+func (e *env) find(list iter.Seq2[int, Value], v Value) (int64, error) {
+	for i, x := range list {
+		if same, err := e.equal(x, v); same || err != nil {
+			return int64(i), err
+		}
+	}
+	return -1, nil
 }
 
 // tensorOps are the kernels that operators between tensors stand for. == and != compare identities and never make an operation.
@@ -379,6 +447,9 @@ func (e *env) kernel(x *expr) (Value, error) {
 	}
 	for _, a := range x.attrs {
 		v, err := e.eval(a.value)
+		if err == nil {
+			err = e.weigh(v)
+		}
 		if err != nil {
 			return Value{}, err
 		}

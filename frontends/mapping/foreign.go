@@ -64,6 +64,9 @@ func (e *env) foreign(x *expr) (Value, error) {
 	results := int64(1)
 	for _, a := range x.attrs {
 		v, err := e.eval(a.value)
+		if err == nil {
+			err = e.weigh(v)
+		}
 		switch {
 		case err != nil:
 			return Value{}, err

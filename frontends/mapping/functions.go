@@ -64,6 +64,12 @@ var functions = map[string]function{
 	"used":            {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used[a[0].Str]), nil }},
 }
 
+// atOnce are the functions whose work does not grow with their arguments.
+var atOnce = map[string]bool{"len": true, "given": true, "typed": true, "refuse": true}
+
+// maxList bounds the lists that functions make.
+const maxList = 1 << 20
+
 func numberOf(v scalar.Value) Value {
 	if v.DType.IsFloat() {
 		return FloatValue(v.F)
@@ -121,7 +127,7 @@ func values(e *env, a []Value) (Value, error) {
 		return Value{}, refuse("%s must be known when compiling, and it is computed from %s", t.title(), e.m.origin(t))
 	}
 	n := t.Data.Len()
-	if n < 0 || n > maxSteps {
+	if n < 0 || n > maxList {
 		return Value{}, refuse("%s has too many elements to be a parameter", t.title())
 	}
 	b, err := t.Data.bytes()
@@ -166,7 +172,7 @@ func makeTensor(e *env, a []Value) (Value, error) {
 		}
 	}
 	n := elements(shape)
-	if n < 0 || n > maxSteps {
+	if n < 0 || n > maxList {
 		return Value{}, refuse("a constant of shape %s is too large to be made here", describeShape(shape))
 	}
 	if a[0].Kind != List {
@@ -266,8 +272,8 @@ func rangeList(_ *env, a []Value) (Value, error) {
 	}
 	out := Value{Kind: List, List: []Value{}}
 	for i := from; step != 0 && (step > 0 && i < to || step < 0 && i > to); i += step {
-		if len(out.List) > maxSteps {
-			return Value{}, refuse("a list of more than %d entries", maxSteps)
+		if len(out.List) > maxList {
+			return Value{}, refuse("a list of more than %d entries", maxList)
 		}
 		out.List = append(out.List, IntValue(i))
 	}
@@ -460,18 +466,15 @@ func broadcast(a, b []int64) ([]int64, bool) {
 }
 
 // indexOf gives the first position of a value in a list, -1 if it is not there.
-func indexOf(_ *env, a []Value) (Value, error) {
-	return IntValue(int64(slices.IndexFunc(a[0].List, a[1].equal))), nil
+func indexOf(e *env, a []Value) (Value, error) {
+	at, err := e.find(slices.All(a[0].List), a[1])
+	return IntValue(at), err
 }
 
 // lastIndexOf gives the last position of a value in a list, -1 if it is not there.
-func lastIndexOf(_ *env, a []Value) (Value, error) {
-	for i, v := range slices.Backward(a[0].List) {
-		if a[1].equal(v) {
-			return IntValue(int64(i)), nil
-		}
-	}
-	return IntValue(-1), nil
+func lastIndexOf(e *env, a []Value) (Value, error) {
+	at, err := e.find(slices.Backward(a[0].List), a[1])
+	return IntValue(at), err
 }
 
 // ordinal gives another number each time, the same ones in every run.

@@ -25,7 +25,7 @@ func resizeTaps(_ *env, a []Value) (Value, error) {
 	if !(r.scale > 0) || r.cells < 1 || r.extent < 0 {
 		return Value{}, refuse("%d cells can not be resized by the factor %v", r.cells, r.scale)
 	}
-	if r.extent*r.support() > maxSteps {
+	if r.extent*r.support() > maxList {
 		return Value{}, refuse("resizing to %d cells from %d each has too many weights", r.extent, r.support())
 	}
 	return r.taps()
