@@ -91,6 +91,7 @@ func joinQuoted(words []string) string {
 // Registry is a list of the kinds that a reader may meet.
 type Registry struct {
 	Nodes, Tags []*Kind
+	Retired     map[string]string // fields that kinds had once, by name, and what is expected in their place
 }
 
 // Node finds a node kind by type URI, or nil.

@@ -22,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/standard"
 )
@@ -169,7 +170,7 @@ func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want
 	}
 	_, err := shard.Run(s.g, lib, requests)
 	s.check(err)
-	for _, step := range standard.Steps(lib, device) {
+	for _, step := range standard.Steps(lib, lower.Options{Target: device}) {
 		s.check(step.Run(s.g))
 		s.verify(step.Name, step.Gives.Environment())
 		s.evaluate(step.Name, in, want)

@@ -261,7 +261,7 @@ func (e *emitter) needThread(bytes int64) int {
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	number := len(e.codes)
 	e.used = nil
-	e.v.fast = k.Fast
+	e.v.allow = k.Allow
 	text, written := e.product(number, k)
 	if !written {
 		text = e.nest(number, k)

@@ -4,18 +4,25 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
 )
 
 // scheduled reads a graph in the text form and takes it to Scheduled Kernels.
 func scheduled(t testing.TB, graph string) *ir.Graph {
 	t.Helper()
+	return allowing(t, graph, 0)
+}
+
+// allowing is scheduled with permissions.
+func allowing(t testing.TB, graph string, allow permission.Set) *ir.Graph {
+	t.Helper()
 	g := operations(t, graph)
-	if err := standard.Run(g, kernels.Builtin(), schedule.CPU); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
 		t.Fatal(err)
 	}
 	return g

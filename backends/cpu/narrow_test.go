@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -243,9 +244,7 @@ func floatProduct(rounded bool, m, k, n int64, source string) string {
 // lowered is scheduled with bfloat16 allowed.
 func lowered(t *testing.T, graph string) *ir.Graph {
 	t.Helper()
-	g := scheduled(t, graph)
-	tile.Run(g, tile.Options{Precision: schedule.BF16})
-	return g
+	return allowing(t, graph, permission.BF16)
 }
 
 // TestLowerPrecision runs products of float32 whose precision may be bfloat16's: they are those of the rounded numbers.
@@ -344,8 +343,11 @@ func TestFastMath(t *testing.T) {
 	in := randomInputs(t, operations(t, graph))
 	want := evaluate(t, operations(t, graph), in)
 	for _, fast := range []bool{false, true} {
-		g := scheduled(t, graph)
-		tile.Run(g, tile.Options{Fast: fast})
+		allow := permission.Set(0)
+		if fast {
+			allow = permission.FastMath
+		}
+		g := allowing(t, graph, allow)
 		src, err := Emit(g, "test", "test")
 		if err != nil {
 			t.Fatal(err)

@@ -165,8 +165,7 @@ type describedKernel struct {
 	Name         string   `json:"name"`
 	Applications int      `json:"applications"`
 	Loops        []string `json:"loops"`
-	Precision    string   `json:"precision,omitempty"`
-	Fast         bool     `json:"fast_math,omitempty"`
+	Allow        []string `json:"allow,omitempty"`
 }
 
 // memory is what a program has in memory: its arena and constants, all of it at most with one thread, and what each further
@@ -177,6 +176,7 @@ type memory struct{ arena, constants, peak, thread int64 }
 type description struct {
 	Program, Tapc, Target, Source, Graph string
 	memory
+	Allow           []string // permissions
 	Inputs, Outputs []describedTensor
 	Kernels         []describedKernel
 }
@@ -185,14 +185,10 @@ type description struct {
 func (p *program) describe() (string, error) {
 	d := description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
 		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), memory: memory{p.arenaBytes(), p.block.bytes,
-			p.peakBytes(), p.threadBytes()}}
+			p.peakBytes(), p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			x := describedKernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Fast: k.Fast}
-			if k.Precision != schedule.Exact {
-				x.Precision = k.Precision.String()
-			}
-			d.Kernels = append(d.Kernels, x)
+			d.Kernels = append(d.Kernels, describedKernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Allow: k.Allow.Words()})
 		}
 	}
 	return indented(d)
@@ -227,7 +223,7 @@ func indented(d description) (string, error) {
 		return nil
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("target", d.Target), field("source", d.Source),
-		field("graph", d.Graph), field("arena_bytes", d.arena), field("constants_bytes", d.constants), field("peak_bytes", d.peak), field("thread_bytes", d.thread),
+		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.arena), field("constants_bytes", d.constants), field("peak_bytes", d.peak), field("thread_bytes", d.thread),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -15,7 +16,7 @@ type vectors struct {
 	w     *cexpr.Writer
 	texts map[string]string // definitions, by name
 	order []string          // in which they were asked for: each needs only earlier ones
-	fast  bool              // the kernel that is written may use fast math
+	allow permission.Set    // what the kernel that is written may do to numbers
 }
 
 func newVectors(w *cexpr.Writer) *vectors { return &vectors{w: w, texts: map[string]string{}} }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -75,7 +76,7 @@ func (v *vectors) apply(op scalar.Op, to scalar.DType, n int, args []value, unif
 	if op == scalar.Where && args[0].uniform && to != scalar.Bool {
 		return value{text: fmt.Sprintf("(%s ? %s : %s)", args[0].text, v.splat(args[1], n).text, v.splat(args[2], n).text), typ: to}
 	}
-	if op == scalar.Div && v.fast && to.IsFloat() && args[1].uniform { // compilers compute the reciprocal once
+	if op == scalar.Div && v.allow.Has(permission.Reciprocal) && to.IsFloat() && args[1].uniform { // compilers compute the reciprocal once
 		one := v.w.Const(scalar.FloatValue(to, 1))
 		op, args[1].text = scalar.Mul, fmt.Sprintf("(%s / %s)", one, args[1].text)
 	}
@@ -235,14 +236,14 @@ func (v *vectors) arithmetic(op scalar.Op, n int, args []value) (value, bool) {
 
 // extreme is the least or greatest of two floats: NaN if either is NaN, and of equal values the second.
 //
-// Fast math takes the processor's instruction, which gives the second of two values that do not compare.
+// Where NaN may be lost it is the processor's instruction, which gives the second of two values that do not compare.
 func (v *vectors) extreme(op scalar.Op, n int, a, b value) value {
 	t, m := v.typ(a.typ, n), v.maskType(a.typ.Size(), n)
 	sign := "<"
 	if op == scalar.Max {
 		sign = ">"
 	}
-	if v.fast {
+	if v.allow.Has(permission.LostNaN) {
 		return value{text: v.greater(a.typ, n, sign, a.text, b.text), typ: a.typ}
 	}
 	name := v.define(fmt.Sprintf("tapc_%v_%sx%d", op, elementName(a.typ), n), func() string {

@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
@@ -123,11 +124,11 @@ func TestTransform(t *testing.T) {
 // fastConvolution takes a convolution to a schedule on tiles of a size for a target, or leaves it direct (0).
 func fastConvolution(t *testing.T, graph string, target tile.Target, size int64) *ir.Graph {
 	t.Helper()
-	g := scheduled(t, graph)
-	tile.Run(g, tile.Options{Fast: true})
+	g := allowing(t, graph, permission.TransformedTiles)
 	found := 0
 	for x := range g.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok {
+			k.Allow = permission.TransformedTiles // also where it does not pay
 			if w, ok := tile.FindWinograd(k, tile.Buffers(g)); ok {
 				w.Size = size
 				target.BindWinograd(k, w)

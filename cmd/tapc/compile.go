@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
 )
@@ -33,13 +33,7 @@ type compileFlags struct {
 	backend  string // of a plugin; "" is tapc's own for the target
 	cpu      string
 	weights  string // where the constants of a program go: embed or file
-	math     arithmetic
-}
-
-// arithmetic is what kernels may do that gives other results than their operations say.
-type arithmetic struct {
-	precision string
-	fast      bool
+	math     *arithmetic
 }
 
 var weightWords = []string{"embed", "file"}
@@ -55,9 +49,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	a.addImportFlags(c)
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
 	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), baseline, or portable: versions for several, of which the program takes the best")
-	c.Flags().StringVar(&f.math.precision, "precision", schedule.Exact.String(), "what products of float32 may be computed from on a CPU: exact, or bf16, numbers rounded to bfloat16")
-	c.Flags().BoolVar(&f.math.fast, "fast-math", false, "let kernels on a CPU lose NaN in least and greatest values, multiply instead of dividing, and convolve on transformed tiles (docs/cpu.md)")
-	complete(c, "precision", schedule.Precisions())
+	f.math = addArithmeticFlags(c)
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
@@ -67,7 +59,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 func (f *compileFlags) pipeline(last pipeline.Stage) string {
 	var steps []string
 	pass := func(name, option, value string) {
-		steps = append(steps, name+"{"+pipeline.Setting{Name: option, Value: value}.String()+"}")
+		steps = append(steps, step(name, pipeline.Setting{Name: option, Value: value}))
 	}
 	for _, file := range f.binds {
 		pass("bind", "file", file)
@@ -76,29 +68,35 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 		steps = append(steps, f.first)
 	}
 	if f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) { // what --shard names must still be there
-		simplify := "simplify"
-		if f.math.fast {
-			simplify = "simplify{fast-math=true}"
-		}
-		steps = append(steps, "fix("+simplify+",cse,dce)")
+		steps = append(steps, "fix("+step("simplify", f.math.settings()...)+",cse,dce)")
 	}
 	if last >= pipeline.ApplicationExpression {
 		for _, at := range f.shards {
 			pass("shard", "at", at)
 		}
 	}
-	for _, s := range standard.Steps(nil, schedule.CPU) {
+	for _, s := range standard.Steps(nil, lower.Options{}) {
 		switch {
 		case s.Gives > last:
 		case s.Name == "lower":
-			pass(s.Name, "target", f.target)
-		case s.Name == "tile" && f.math != arithmetic{precision: schedule.Exact.String()}:
-			steps = append(steps, fmt.Sprintf("tile{precision=%s,fast-math=%v}", f.math.precision, f.math.fast))
+			steps = append(steps, step(s.Name, append(f.math.settings(), pipeline.Setting{Name: "target", Value: f.target})...))
 		default:
 			steps = append(steps, s.Name)
 		}
 	}
 	return strings.Join(steps, ",")
+}
+
+// step writes a pass with its settings, as a pipeline has it.
+func step(name string, settings ...pipeline.Setting) string {
+	if len(settings) == 0 {
+		return name
+	}
+	texts := make([]string, len(settings))
+	for i, s := range settings {
+		texts[i] = s.String()
+	}
+	return name + "{" + strings.Join(texts, ",") + "}"
 }
 
 // compilation is a graph that was compiled to a stage.
@@ -113,7 +111,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if f.optimize < 0 || f.optimize > 1 {
 		return nil, diag.Usage("-O%d: expected 0 or 1", f.optimize)
 	}
-	if err := oneOf("--precision", f.math.precision, schedule.Precisions()); err != nil {
+	if err := f.math.check(); err != nil {
 		return nil, err
 	}
 	if err := f.check(ctx); err != nil {

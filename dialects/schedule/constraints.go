@@ -22,6 +22,7 @@ func Constraints() []check.Constraint {
 		references,
 		bufferLayout,
 		kernelApplicationAgreement,
+		kernelPermissions,
 		kernelLoops,
 		operandAgreement,
 		statements,

@@ -10,13 +10,22 @@ package schedule
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
 const nodeBase = "http://tensortapestry.org/schemas/tapc/2026-11/schedule.jsd#/nodes/"
+
+// Retired says what is expected in the place of fields that kernels had.
+var Retired = map[string]string{
+	"fast":      "allow, with permissions such as lost-nan, reciprocal and transformed-tiles",
+	"precision": "allow, with the permission bf16",
+}
 
 // The node kinds of the dialect.
 var (
@@ -40,11 +49,13 @@ var deviceTypes = []string{"cpu", "cuda"}
 // String gives the type's word.
 func (t DeviceType) String() string { return deviceTypes[t] }
 
-// Device is something that runs kernels and has memory. Memory is in bytes, 0 if not known.
+// Device is something that runs kernels and has memory. Memory is in bytes, 0 if not known. Allow is what the program may do to numbers
+// there.
 type Device struct {
 	Type   DeviceType
 	Number int64
 	Memory int64
+	Allow  permission.Set
 }
 
 // Kind is DeviceKind.
@@ -55,6 +66,33 @@ func (d *Device) Fields(f ir.Fields) {
 	ir.Enum(f, ir.Field{Num: 1, Name: "type", Style: ir.Positional}, deviceTypes, &d.Type)
 	f.Int(ir.Field{Num: 2, Name: "number", Style: ir.Positional}, &d.Number)
 	f.Int(ir.Field{Num: 3, Name: "memory", Optional: true}, &d.Memory)
+	allow(f, ir.Field{Num: 4, Name: "allow", Optional: true}, &d.Allow)
+}
+
+// allow visits a set of permissions, whose form is the text with commas.
+func allow(f ir.Fields, field ir.Field, v *permission.Set) {
+	before := v.String()
+	text := before
+	f.String(field, &text)
+	if text == before {
+		return
+	}
+	set, err := permission.Parse(text)
+	if err != nil {
+		f.Fail(field, "permissions with commas between, of "+strings.Join(permission.Names(), ", "), strconv.Quote(text))
+		return
+	}
+	*v = set
+}
+
+// Allowed gives what a program may do to numbers on any of its devices.
+func Allowed(g *ir.Graph) (set permission.Set) {
+	for n := range g.Nodes() {
+		if d, ok := n.Body.(*Device); ok {
+			set |= d.Allow
+		}
+	}
+	return set
 }
 
 // Space is the memory a buffer lives in.
@@ -218,35 +256,6 @@ type Statement struct {
 	Value *scalar.Expr
 }
 
-// Precision says from what the products of float32 numbers in a kernel may be computed. It allows, and asks for nothing: a
-// kernel that is computed exactly is right under each.
-type Precision uint8
-
-// The precisions.
-const (
-	Exact Precision = iota // the numbers as they are
-	BF16                   // the numbers rounded to bfloat16, to the nearest, of two to the even one; sums are of float32
-)
-
-// String gives the precision's word.
-func (p Precision) String() string {
-	if p == Exact {
-		return "exact"
-	}
-	return precisions[p]
-}
-
-// Precisions gives the words of all precisions.
-func Precisions() []string { return []string{Exact.String(), BF16.String()} }
-
-// ParsePrecision reads a precision's word.
-func ParsePrecision(word string) (Precision, bool) {
-	i := slices.Index(Precisions(), word)
-	return Precision(max(i, 0)), i >= 0
-}
-
-var precisions = []string{"", "bf16"} // exact is not written
-
 // Kernel carries out one or more applications on a device. Its steps may run once every node in After is done.
 type Kernel struct {
 	Name         string
@@ -256,8 +265,7 @@ type Kernel struct {
 	Loops        []Loop
 	Operands     []Operand
 	Statements   []Statement
-	Precision    Precision
-	Fast         bool // results may differ from what the statements say as docs/cpu.md lists under fast math
+	Allow        permission.Set // what it may do to numbers, of what its device allows: what would be of no use to it is left out
 }
 
 // Kind is KernelKind.
@@ -275,6 +283,5 @@ func (k *Kernel) Fields(f ir.Fields) {
 		func(i int, f ir.Fields) { k.Operands[i].fields(f) })
 	f.List(ir.Field{Num: 7, Name: "statements", Optional: true}, len(k.Statements), func(n int) { k.Statements = make([]Statement, n) },
 		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
-	ir.Enum(f, ir.Field{Num: 8, Name: "precision", Optional: true}, precisions, &k.Precision)
-	f.Bool(ir.Field{Num: 9, Name: "fast", Optional: true}, &k.Fast)
+	allow(f, ir.Field{Num: 10, Name: "allow", Optional: true}, &k.Allow) // 8 and 9 were precision and fast
 }

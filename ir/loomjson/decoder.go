@@ -11,10 +11,9 @@ import (
 // decoder reads one document. It collects problems and goes on; only a syntax error ends the reading.
 type decoder struct {
 	scanner
-	file     string
-	graph    *ir.Graph
-	nodes    map[string]*ir.Kind
-	tags     map[string]*ir.Kind
+	file  string
+	graph *ir.Graph
+	kinds
 	ids      map[ir.UUID]ir.NodeID
 	wanted   map[ir.UUID]ir.NodeID // ids referred to before their node was met, by number from unresolved down
 	owner    owner
@@ -22,6 +21,12 @@ type decoder struct {
 	waiting  []ir.NodeID // nodes with references to nodes not met when they were read
 	pool     ir.Intern
 	scratch
+}
+
+// kinds are what a document may have, by type URI, and what is expected in the place of fields that kinds had once.
+type kinds struct {
+	nodes, tags map[string]*ir.Kind
+	retired     map[string]string
 }
 
 // scratch holds what is read before its size is known or before it is asked for, and the readers of bodies by depth.
@@ -213,7 +218,11 @@ func (o *object) close(known ...string) {
 		case slices.Contains(known, m.key):
 			d.report(m.at, codeRepeated, ir.StageParse, "a key is there twice", "each key once", quote(m.key))
 		default:
-			d.schema(m.at, codeUnknown, "an unknown field", expectNames(known), quote(m.key))
+			expected, retired := d.retired[m.key]
+			if !retired {
+				expected = expectNames(known)
+			}
+			d.schema(m.at, codeUnknown, "an unknown field", expected, quote(m.key))
 		}
 	}
 	d.stash = d.stash[:o.base]

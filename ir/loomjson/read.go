@@ -10,7 +10,7 @@ import (
 // that the document does not hold are kept as dangling. The error is a diag.List of every problem (up to MaxFindings) in the
 // order of the document, each with line, column, JSON pointer and node. The graph holds no reference to data.
 func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
-	d := &decoder{scanner: scanner{data: data}, file: file, graph: ir.New(), nodes: byURI(reg.Nodes), tags: byURI(reg.Tags)}
+	d := &decoder{scanner: scanner{data: data}, file: file, graph: ir.New(), kinds: kinds{byURI(reg.Nodes), byURI(reg.Tags), reg.Retired}}
 	d.graph.File = file
 	guess := min(len(data)/512, 1<<20)
 	d.ids = make(map[ir.UUID]ir.NodeID, guess)

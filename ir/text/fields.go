@@ -40,7 +40,11 @@ func (d *decoder) read(depth int, fields func(ir.Fields)) {
 	}
 	for _, e := range r.group {
 		if !e.read {
-			d.report(e.at, codeField, ir.StageParse, "an unknown field, or one that is there twice", "one of "+strings.Join(r.asked, ", "), quote(e.name))
+			expected, retired := d.reg.Retired[e.name]
+			if !retired {
+				expected = "one of " + strings.Join(r.asked, ", ")
+			}
+			d.report(e.at, codeField, ir.StageParse, "an unknown field, or one that is there twice", expected, quote(e.name))
 		}
 	}
 	d.pos = r.end

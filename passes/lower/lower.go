@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -21,6 +22,7 @@ import (
 // Options of the pass.
 type Options struct {
 	Target schedule.DeviceType // where kernels run; inputs and outputs are in the CPU's memory
+	Allow  permission.Set      // what the program may do to numbers, which is written on its devices
 }
 
 // Align is the alignment of every buffer, in bytes: a cache line and a full vector register.
@@ -34,10 +36,10 @@ func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
 		return err
 	}
 	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}}
-	l.host = g.Add(&schedule.Device{Type: schedule.CPU}, "cpu0").ID
+	l.host = g.Add(&schedule.Device{Type: schedule.CPU, Allow: opt.Allow}, "cpu0").ID
 	l.compute = l.host
 	if opt.Target != schedule.CPU {
-		l.compute = g.Add(&schedule.Device{Type: opt.Target}, opt.Target.String()+"0").ID
+		l.compute = g.Add(&schedule.Device{Type: opt.Target, Allow: opt.Allow}, opt.Target.String()+"0").ID
 	}
 	return l.run(p)
 }

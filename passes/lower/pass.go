@@ -19,11 +19,16 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 			{Name: "apply", Reason: "an operation without applications would not be computed"},
 			{Name: "bind", Reason: "whether a tensor is an input decides where its buffer lives"},
 		},
-		Options: []pipeline.Option{{Name: "target", Doc: "what kernels run on: cpu or cuda", Type: pipeline.String, Default: "cpu"}},
+		Options: []pipeline.Option{{Name: "target", Doc: "what kernels run on: cpu or cuda", Type: pipeline.String, Default: "cpu"},
+			pipeline.AllowOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
+			allow, err := p.Allow()
+			if err != nil {
+				return err
+			}
 			for _, t := range []schedule.DeviceType{schedule.CPU, schedule.CUDA} {
 				if p.Text("target") == t.String() {
-					return Run(p.Graph, lib, Options{Target: t})
+					return Run(p.Graph, lib, Options{Target: t, Allow: allow})
 				}
 			}
 			return diag.Usage("lower{target=%s}: expected cpu or cuda", p.Text("target"))

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
@@ -75,6 +76,15 @@ func (c *Context) Take(rule string, node ir.NodeID) bool {
 func (c *Context) Rewrites() rewrite.Options {
 	return rewrite.Options{Fuel: c.fuel, Disable: c.run.Disable,
 		Trace: func(x rewrite.Change) { c.applied(x.Rule, x.Root) }}
+}
+
+// Allow gives the permissions of AllowOption.
+func (c *Context) Allow() (permission.Set, error) {
+	set, err := permission.Parse(c.Text(AllowOption.Name))
+	if err != nil {
+		return 0, diag.Usage("%s{%v}: %w", c.pass.Name, Setting{AllowOption.Name, c.Text(AllowOption.Name)}, err)
+	}
+	return set, nil
 }
 
 // applied notes one change, just before or after it happens. That it used fuel is counted at the end of the pass.

@@ -72,6 +72,9 @@ type Option struct {
 // for a pass that declares it.
 var FuelOption = Option{Name: "fuel", Doc: "number of rewrites that may happen; negative is any number", Type: Int, Default: "-1"}
 
+// AllowOption says what a pass may do to numbers; Context.Allow reads it.
+var AllowOption = Option{Name: "allow", Doc: "what the program may do to numbers: permissions, with commas between", Type: String}
+
 // verifyName is the name of the pass that Verify gives.
 const verifyName = "verify"
 

@@ -30,14 +30,14 @@ type ruleAt struct {
 type kernelTable struct {
 	lib    *kernels.Library
 	rules  []Rule
-	off    []string
+	opt    Options
 	byName map[string]int32
 	list   []*kernel
 	bits   map[string]uint64
 }
 
 func newKernelTable(rules []Rule, opt Options) *kernelTable {
-	return &kernelTable{lib: opt.Library, rules: rules, off: opt.Disable, byName: map[string]int32{}, bits: map[string]uint64{}}
+	return &kernelTable{lib: opt.Library, rules: rules, opt: opt, byName: map[string]int32{}, bits: map[string]uint64{}}
 }
 
 // number gives a kernel's place in the list.
@@ -57,7 +57,7 @@ func (t *kernelTable) number(name string) int32 {
 	k.bit = t.bit(k.name)
 	for i := range t.rules {
 		r := &t.rules[i]
-		if (len(r.Roots) == 0 || slices.Contains(r.Roots, k.name)) && !slices.Contains(t.off, r.Name) {
+		if t.on(r) && (len(r.Roots) == 0 || slices.Contains(r.Roots, k.name)) {
 			at := ruleAt{rule: i}
 			for _, n := range r.Needs {
 				at.needs |= t.bit(n)
@@ -68,6 +68,11 @@ func (t *kernelTable) number(name string) int32 {
 	t.byName[name] = int32(len(t.list))
 	t.list = append(t.list, k)
 	return t.byName[name]
+}
+
+// on says whether a rule may be asked at all.
+func (t *kernelTable) on(r *Rule) bool {
+	return t.opt.Allow.Has(r.Allow) && !slices.Contains(t.opt.Disable, r.Name)
 }
 
 func (t *kernelTable) find(name string) *kernel { return t.list[t.number(name)] }

@@ -13,6 +13,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -33,12 +34,13 @@ func (c Class) String() string { return [...]string{"may", "must"}[c] }
 type Rule struct {
 	Name    string
 	Class   Class
-	Roots   []string // kernels whose operations Match looks at, by name without namespace; none: every operation
-	Text    string   // pattern, result and guard as written, or a sentence for a rule written in Go
-	Because string   // the identity it rests on
-	Source  string   // file and line, or "Go"
-	Needs   []string // kernels that all must be among the producers of the operation's inputs for Match to be asked
-	Depth   int      // how many operations deep Match looks; 0 is 2: the operation and its producers
+	Roots   []string       // kernels whose operations Match looks at, by name without namespace; none: every operation
+	Text    string         // pattern, result and guard as written, or a sentence for a rule written in Go
+	Because string         // the identity it rests on
+	Source  string         // file and line, or "Go"
+	Needs   []string       // kernels that all must be among the producers of the operation's inputs for Match to be asked
+	Allow   permission.Set // what Match needs to be allowed to do to numbers, for it to be asked
+	Depth   int            // how many operations deep Match looks; 0 is 2: the operation and its producers
 	Match   func(*Site) (Result, bool)
 
 	text *compiled // of a rule of the language
@@ -101,11 +103,12 @@ func (f *Fuel) Take() bool {
 type Options struct {
 	Library *kernels.Library
 	Fuel    *Fuel
-	Disable []string     // names of rules that stay off
-	Outputs []string     // labels of the only tensors that are observed besides those of sinks; none: every unused result is
-	Limit   int          // applications after which a run is said not to end; 0 is 100 for each operation and 10000
-	Verify  bool         // bind every operation that a rule makes to its kernel; a misfit is an error that names the rule
-	Trace   func(Change) // called before every application, if not nil
+	Disable []string       // names of rules that stay off
+	Allow   permission.Set // what rules may do to numbers
+	Outputs []string       // labels of the only tensors that are observed besides those of sinks; none: every unused result is
+	Limit   int            // applications after which a run is said not to end; 0 is 100 for each operation and 10000
+	Verify  bool           // bind every operation that a rule makes to its kernel; a misfit is an error that names the rule
+	Trace   func(Change)   // called before every application, if not nil
 }
 
 // Change is one application of a rule, for traces.

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/rewrite"
@@ -12,10 +13,11 @@ import (
 
 // integerProducts lets convolutions and matrix products of dequantized bytes sum integers. The sums are exact, where the floats' were
 // rounded term by term: values change within the rounding of the float sums, and what is quantized behind them by one step where they
-// stood near its middle. So it is one of the rules that only fast math may use.
+// stood near its middle. So it needs a permission.
 var integerProducts = rewrite.Rule{
 	Name: "integer-products", Source: "Go", Needs: []string{"dequantize"}, Roots: []string{"conv", "matmul", "gemm"},
-	Text: "With fast math, a convolution or matrix product (a gemm too, if it scales nothing) of dequantized bytes with dequantized constant bytes becomes one of the bytes, in int32, times both scales: " +
+	Allow: permission.IntegerSums,
+	Text: "A convolution or matrix product (a gemm too, if it scales nothing) of dequantized bytes with dequantized constant bytes becomes one of the bytes, in int32, times both scales: " +
 		"if the first has one scale and the second one for all or one for each filter or column, and sums of so many products stay below 2^31.",
 	Because: "Σ (a - x)·s · (b - y)·t = s·t · Σ (a - x)·(b - y), where the integers' sum is exact and the floats' are rounded",
 	Match:   multiplyIntegers,

@@ -29,16 +29,14 @@ func Passes(lib *kernels.Library) []pipeline.Pass {
 	return []pipeline.Pass{
 		row(pipeline.Pass{Name: "simplify", Doc: "Simplify by algebra, composition of selectors and constant folding.", Rules: ruleNames,
 			Options: []pipeline.Option{{Name: "rules", Doc: "a file with more rules, tried after the built-in ones", Type: pipeline.Path},
-				{Name: "fast-math", Type: pipeline.Bool, Default: "false", Doc: "products of dequantized bytes may be summed as integers"}}},
+				pipeline.AllowOption}},
 			func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error) {
 				more, err := Load(p.Text("rules"), lib)
 				if err != nil {
 					return rewrite.Stats{}, err
 				}
-				if p.Bool("fast-math") { // first: small constants are dequantized by the others
-					if _, err := rewrite.Run(ctx, p.Graph, []rewrite.Rule{integerProducts}, o); err != nil {
-						return rewrite.Stats{}, err
-					}
+				if o.Allow, err = p.Allow(); err != nil {
+					return rewrite.Stats{}, err
 				}
 				return Run(ctx, p.Graph, more, o)
 			}),

@@ -15,9 +15,14 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
-// Run simplifies a graph in place with the built-in rules and, after them, those given. The result observes the same values;
-// see rewrite.Run for what stays.
+// Run simplifies a graph in place with the built-in rules and, after them, those given. The result observes the same values but for
+// what opt allows; see rewrite.Run for what stays.
 func Run(ctx context.Context, g *ir.Graph, more []rewrite.Rule, opt rewrite.Options) (rewrite.Stats, error) {
+	if first := integerProducts; opt.Allow.Has(first.Allow) { // the others dequantize small constants
+		if _, err := rewrite.Run(ctx, g, []rewrite.Rule{first}, opt); err != nil {
+			return rewrite.Stats{}, err
+		}
+	}
 	return rewrite.Run(ctx, g, append(Rules(), more...), opt)
 }
 

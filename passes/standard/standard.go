@@ -7,7 +7,6 @@ package standard
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/apply"
@@ -26,11 +25,11 @@ type Step struct {
 	Run   func(g *ir.Graph) error
 }
 
-// Steps gives the passes from Operation Expression to Scheduled Kernels for one target, in order.
-func Steps(lib *kernels.Library, target schedule.DeviceType) []Step {
+// Steps gives the passes from Operation Expression to Scheduled Kernels, in order.
+func Steps(lib *kernels.Library, opt lower.Options) []Step {
 	return []Step{
 		{"apply", pipeline.ApplicationExpression, func(g *ir.Graph) error { apply.Run(g); return nil }},
-		{"lower", pipeline.ScheduledKernels, func(g *ir.Graph) error { return lower.Run(g, lib, lower.Options{Target: target}) }},
+		{"lower", pipeline.ScheduledKernels, func(g *ir.Graph) error { return lower.Run(g, lib, opt) }},
 		{"fuse", pipeline.ScheduledKernels, func(g *ir.Graph) error { _, err := fuse.Run(g); return err }},
 		{"layout", pipeline.ScheduledKernels, func(g *ir.Graph) error { layout.Run(g); return nil }},
 		{"tile", pipeline.ScheduledKernels, func(g *ir.Graph) error { tile.Run(g, tile.Options{}); return nil }},
@@ -38,10 +37,10 @@ func Steps(lib *kernels.Library, target schedule.DeviceType) []Step {
 	}
 }
 
-// Run takes a graph of Operation or Application Expression to Scheduled Kernels for a target. Operations that have no
+// Run takes a graph of Operation or Application Expression to Scheduled Kernels. Operations that have no
 // application get one.
-func Run(g *ir.Graph, lib *kernels.Library, target schedule.DeviceType) error {
-	for _, s := range Steps(lib, target) {
+func Run(g *ir.Graph, lib *kernels.Library, opt lower.Options) error {
+	for _, s := range Steps(lib, opt) {
 		if err := s.Run(g); err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}

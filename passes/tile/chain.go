@@ -281,7 +281,7 @@ func (c *Chain) build(f *chainFinder, at int) bool {
 	}
 	for _, s := range c.Stages {
 		if s != nil {
-			s.Fast = k.Fast
+			s.Allow = k.Allow
 		}
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -30,7 +31,7 @@ const (
 	minNarrow   = 16       // columns, and length of the fold, of float32 that pays to be made narrow
 )
 
-// FindNarrow recognises a contraction of narrow numbers. Numbers of float32 count as bfloat16 if the kernel's precision says so.
+// FindNarrow recognises a contraction of narrow numbers. Numbers of float32 count as bfloat16 if the kernel is allowed to.
 func FindNarrow(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Narrow, bool) {
 	c := &Contraction{}
 	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
@@ -110,7 +111,7 @@ func (n *Narrow) factor(k *schedule.Kernel, e *scalar.Expr) (narrowFactor, bool)
 		switch {
 		case e.Op == scalar.Cast && e.Args[0].Type == scalar.BFloat16:
 			e = f.guarded(e.Args[0])
-		case e.Type != scalar.Float32 || k.Precision != schedule.BF16:
+		case e.Type != scalar.Float32 || !k.Allow.Has(permission.BF16):
 			return f, false
 		}
 	case scalar.Int32:
@@ -193,17 +194,11 @@ func inside(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand 
 	return true
 }
 
-// lower gives a kernel of float32 a lower precision if that pays: operands that are copied anyway, or when the program is built.
-func lower(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, precision schedule.Precision) {
-	k.Precision = precision
-	if precision == schedule.Exact {
-		return
-	}
+// roundingPays says whether a kernel of float32 that may round its operands gains from it: if they are copied anyway, or when the
+// program is built.
+func roundingPays(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
 	n, ok := FindNarrow(k, buffers)
-	if !ok || !n.Rounds() || n.Col.Extent < minNarrow || n.Length() < minNarrow ||
-		!n.Prepared(k, buffers) && n.uses() < directUses {
-		k.Precision = schedule.Exact
-	}
+	return ok && n.Rounds() && n.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.Prepared(k, buffers) || n.uses() >= directUses)
 }
 
 // narrowTile is the register tile of sums: as many rows as there are registers for beside the columns of some panels. Groups of two

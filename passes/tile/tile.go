@@ -1,14 +1,13 @@
 // Package tile is the pass that decides how each loop of a kernel is cut and what carries it out: vectors, unrolled registers
 // and threads on a CPU; blocks and lanes on a GPU.
 //
-// Its choices change speed and never values, sums along a loop are always taken in the loop's order: unless it is told that it may lower
-// the precision of products, or use fast math. Then it writes down in the schedule where. Read next: passes/plan.
+// Its choices change speed and never values, unless the device allows it. Then it writes down at each kernel what that may do, see allow.
+// Read next: passes/plan.
 package tile
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Sizes of tiles, in loop values.
@@ -21,9 +20,7 @@ const (
 
 // Options of a run.
 type Options struct {
-	Fast      bool                        // kernels of floats on a CPU may use fast math
-	Precision schedule.Precision          // that kernels on a CPU may have; those that gain from it get it
-	May       func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
+	May func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
 }
 
 // Run binds the loops of every kernel, for the default target where it runs on a CPU.
@@ -34,27 +31,17 @@ func Run(g *ir.Graph, opt Options) {
 		if !ok || opt.May != nil && !opt.May(n.ID) {
 			continue
 		}
-		if d, ok := g.Node(k.Device).Body.(*schedule.Device); ok && d.Type == schedule.CUDA {
+		d, _ := g.Node(k.Device).Body.(*schedule.Device)
+		if d != nil && d.Type == schedule.CUDA {
 			clear(k)
 			bindCUDA(k)
-		} else {
-			lower(k, buffers, opt.Precision)
-			k.Fast = opt.Fast && floats(k)
-			Default.Bind(k, buffers)
+			continue
 		}
+		if k.Allow = 0; d != nil {
+			allow(k, buffers, d.Allow)
+		}
+		Default.Bind(k, buffers)
 	}
-}
-
-// floats says whether a kernel computes with floats, and does not only move them.
-func floats(k *schedule.Kernel) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op != scalar.Load && e.Op != scalar.Const && e.Op != scalar.Local && e.Op != scalar.Where && e.Type.IsFloat()
-			return !found
-		})
-	}
-	return found
 }
 
 // clear makes every loop serial.

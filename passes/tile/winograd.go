@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -12,7 +13,7 @@ import (
 // "Arithmetic Complexity of Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015):
 // m by m results of a channel come from m+2 by m+2 elements of the image, and in a transformed space each of these Points is one product of
 // the image's tiles by channels with the filters. That takes (m+2)²/m² products for a result instead of 9, and rounds otherwise, so only
-// kernels that may use fast math are carried out like this.
+// kernels that have the permission are carried out like this.
 //
 // The schedule says which convolutions are, and m: it is the tile of the two loops that the window moves along.
 type Winograd struct {
@@ -55,7 +56,7 @@ func (w *Winograd) Images() int {
 func FindWinograd(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Winograd, bool) {
 	c := &Contraction{}
 	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	if none || !k.Fast || !c.findSum(k) || !c.sameLoops(k) || c.Sum.Type != scalar.Float32 || c.Sum.Args[0].Op != scalar.Mul {
+	if none || !k.Allow.Has(permission.TransformedTiles) || !c.findSum(k) || !c.sameLoops(k) || c.Sum.Type != scalar.Float32 || c.Sum.Args[0].Op != scalar.Mul {
 		return nil, false
 	}
 	w := &Winograd{Sum: c.Sum, Views: Views(k, buffers)}

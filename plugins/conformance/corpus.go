@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
 )
@@ -51,7 +51,7 @@ func (s *Subject) graphs() ([]staged, error) {
 
 // raise takes a graph one stage on.
 func raise(g *ir.Graph, from pipeline.Stage) error {
-	for _, s := range standard.Steps(kernels.Builtin(), schedule.CPU) {
+	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{}) {
 		if s.Gives != from+1 {
 			continue
 		}

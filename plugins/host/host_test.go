@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/dialects"
-	dialect "tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/host"
@@ -167,7 +167,7 @@ func textLog(w io.Writer) *slog.Logger {
 // schedule takes a graph with applications to Scheduled Kernels.
 func schedule(t testing.TB, g *ir.Graph) {
 	t.Helper()
-	for _, s := range standard.Steps(kernels.Builtin(), dialect.CPU) {
+	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{}) {
 		if s.Name == "fuse" {
 			continue // there must be several kernels
 		}

@@ -12,13 +12,13 @@ import (
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/application"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -66,7 +66,7 @@ func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile
 			return err
 		}},
 	}
-	for _, s := range standard.Steps(lib, schedule.CPU) {
+	for _, s := range standard.Steps(lib, lower.Options{}) {
 		steps = append(steps, step{s.Name, s.Gives.Environment(), func() error { return s.Run(x) }})
 	}
 	for _, s := range steps {

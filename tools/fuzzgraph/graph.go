@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
 )
 
@@ -270,7 +271,7 @@ func (g *graph) evaluate(s *step, tensors []tensor, shake func(*scalar.Expr) *sc
 
 // shaken lowers a graph to Scheduled Kernels and changes their expressions.
 func shaken(x *ir.Graph, shake func(*scalar.Expr) *scalar.Expr) error {
-	for _, s := range standard.Steps(kernels.Builtin(), schedule.CPU) {
+	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{}) {
 		if err := s.Run(x); err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}

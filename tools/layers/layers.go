@@ -19,6 +19,7 @@ var Table = []Rule{
 	{"ir/diag", 0, 0},
 	{"ir/zspace", 0, 0},
 	{"ir/scalar", 0, 0},
+	{"ir/permission", 0, 0},
 	{"ir", 1, 0},
 	{"ir/tensorfile", 1, 1},
 	{"ir/check", 1, 2},

@@ -9,10 +9,10 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
@@ -66,7 +66,7 @@ func scheduled(t *testing.T, file string) *ir.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := standard.Run(g, kernels.Builtin(), schedule.CPU); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -15,16 +15,18 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/bind"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
-// compile builds a library from a graph in the text form or an ONNX model, with the passes that tapc build runs.
+// compile builds a library from a graph in the text form or an ONNX model, with the passes that tapc build runs, and prints what it may
+// do to numbers.
 func compile(ctx context.Context, s settings) error {
 	file, data := s.args[0], ""
 	if len(s.args) > 1 {
@@ -39,10 +41,10 @@ func compile(ctx context.Context, s settings) error {
 			return err
 		}
 	}
-	if err := schedule(ctx, g); err != nil {
+	if err := schedule(ctx, g, s.allow); err != nil {
 		return err
 	}
-	tile.Run(g, s.math)
+	fmt.Println(dialect.Allowed(g))
 	cc, err := cpu.FindCompiler()
 	if err != nil {
 		return err
@@ -81,9 +83,9 @@ func read(ctx context.Context, file string) (*ir.Graph, error) {
 }
 
 // schedule takes a graph from the Operation Expression to Scheduled Kernels.
-func schedule(ctx context.Context, g *ir.Graph) error {
-	if _, err := simplify.Run(ctx, g, nil, rewrite.Options{}); err != nil {
+func schedule(ctx context.Context, g *ir.Graph, allow permission.Set) error {
+	if _, err := simplify.Run(ctx, g, nil, rewrite.Options{Allow: allow}); err != nil {
 		return err
 	}
-	return standard.Run(g, kernels.Builtin(), dialect.CPU)
+	return standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow})
 }

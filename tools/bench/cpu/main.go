@@ -20,8 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	dialect "tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/ir/permission"
 )
 
 //go:embed race.py peers.py native
@@ -38,7 +37,7 @@ type settings struct {
 	install bool
 	compile string
 	cpu     string
-	math    tile.Options
+	allow   permission.Set
 	args    []string
 }
 
@@ -56,13 +55,14 @@ func main() {
 	flag.BoolVar(&s.install, "install", false, "make the Python environment first: "+strings.Join(wheels, ", "))
 	flag.StringVar(&s.compile, "compile", "", "compile the graph file given to this library, and do nothing else")
 	flag.StringVar(&s.cpu, "cpu", "native", "processor to compile for")
-	flag.BoolVar(&s.math.Fast, "fast-math", false, "let the compiled graph use fast math")
-	flag.Func("precision", "what products of float32 in the compiled graph may be computed from: exact or bf16", func(word string) (err error) {
-		var ok bool
-		if s.math.Precision, ok = dialect.ParsePrecision(word); !ok {
-			err = fmt.Errorf("expected %s", strings.Join(dialect.Precisions(), " or "))
-		}
+	flag.Func("allow", "what the compiled graph may do to numbers: permissions, with commas between", func(words string) error {
+		set, err := permission.Parse(words)
+		s.allow |= set
 		return err
+	})
+	flag.BoolFunc("fast-math", "allow "+permission.FastMath.String(), func(string) error {
+		s.allow |= permission.FastMath
+		return nil
 	})
 	flag.Parse()
 	s.args = flag.Args()

@@ -5,7 +5,8 @@
 Every candidate works on buffers of its own and is called in turn; a round times each of them once, after an untimed call. With
 one thread the time is the processor's, which other work on the machine disturbs less; else it is the clock's.
 The table gives, for each case and candidate, the best and the median time and the median over the rounds of its time divided
-by tapc's in the same round. tapc's results are compared with NumPy's in float64."""
+by tapc's in the same round, and what programs were allowed to do to numbers. tapc's results
+are compared with NumPy's in float64."""
 import ctypes, os, statistics, subprocess, sys, time
 
 COMPILER, THREADS, SECONDS, CPU = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
@@ -64,7 +65,7 @@ class Tapc:
             np.savez(path + ".npz", **{k: v for k, v in weights.items() if f"%{k} =" in graph})
             args.append(path + ".npz")
         begin = time.perf_counter()
-        subprocess.run(args, check=True)
+        self.allowed = subprocess.run(args, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         self.seconds = time.perf_counter() - begin
         lib = ctypes.CDLL(path + ".so")
         symbol = "".join(c if c.isalnum() else "_" for c in name)
@@ -256,7 +257,7 @@ def rounded_gemm(m, n, k):
     x, w, z = normal(m, k), normal(k, n), empty(m, n)
     graph = tensor("x", m, k) + tensor("w", k, n) + tensor("z", m, n) + "%mm = operation op:matmul (X: %x, Y: %w) -> (Z: %z)\n"
     name = f"bf16_{m}x{n}x{k}"
-    t = Tapc(name, graph, [x], [z], {"w": w}, ["-precision", "bf16"])
+    t = Tapc(name, graph, [x], [z], {"w": w}, ["-allow", "bf16"])
     exact = Tapc(name + "_exact", graph, [x], [empty(m, n)], {"w": w})
     t()
     close(z[:64], x[:64].astype(np.float64) @ w, 1e-2)
@@ -696,10 +697,10 @@ def run(name, candidates, about):
             times[k].append((now() - begin) / inner[k])
             time.sleep(0.004)  # threads that spin after their work go to sleep
         order = order[1:] + order[:1]
-    report(name, times, about)
+    report(name, times, {k: getattr(f, "allowed", "") for k, f in candidates.items()}, about)
 
 
-def report(name, times, about):
+def report(name, times, allowed, about):
     ours = times["tapc"]
     peers = {k: v for k, v in times.items() if not k.startswith("tapc")}
     best = min(peers, key=lambda k: min(peers[k])) if peers else None
@@ -712,7 +713,7 @@ def report(name, times, about):
         for what, unit in (("flops", "GF/s"), ("bytes", "GB/s")):
             if what in about:
                 line += f"  {about[what] / b * 1e-9:7.1f} {unit}"
-        print(line + ("  <- best peer" if k == best else ""))
+        print(line + (f"  allowed {allowed[k]}" if allowed[k] else "") + ("  <- best peer" if k == best else ""))
     sys.stdout.flush()
 
 

@@ -1,9 +1,9 @@
 """Races programs that tapc builds of ONNX models beside ONNX Runtime: python3 race.py MODEL.onnx...
 
 It needs numpy, onnxruntime and tapc, which TAPC names if it is not on the path; further flags of tapc build stand in FLAGS. Runs of both take
-turns. For each model it prints how far the first result is from ONNX Runtime's, relative to the greatest element, and the times of both: the
+turns. For each model it prints what the program may do to numbers (docs/numerics.md), how far the first result is from ONNX Runtime's, relative to the greatest element, and the times of both: the
 10th percentile of the best round, and the ratio of those and of the medians."""
-import argparse, os, re, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, re, statistics, subprocess, sys, tempfile, time
 import numpy as np
 import onnxruntime
 
@@ -30,6 +30,7 @@ def race(path, args, folder):
         return "not built: " + built.stderr.strip().splitlines()[0]
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = args.threads, 1
+    allowed = ",".join(json.loads(subprocess.run([program, "--describe"], check=True, capture_output=True, text=True).stdout)["allow"]) or "nothing"
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     rng = np.random.default_rng(1)
     given = {x.name: values(x.shape, x.type, rng) for x in session.get_inputs()}
@@ -55,7 +56,7 @@ def race(path, args, folder):
         theirs.append((times[args.runs // 10], statistics.median(times)))
     best = min(ours)[0] / min(theirs)[0]
     median = statistics.median(a[1] / b[1] for a, b in zip(ours, theirs))
-    return f"built in {seconds:.1f} s, error {error:.0e}{varies}, {min(ours)[0]:.3f} ms beside {min(theirs)[0]:.3f} ms: best {best:.2f}, median {median:.2f}"
+    return f"allowed {allowed}, built in {seconds:.1f} s, error {error:.0e}{varies}, {min(ours)[0]:.3f} ms beside {min(theirs)[0]:.3f} ms: best {best:.2f}, median {median:.2f}"
 
 
 def main():

@@ -10,12 +10,12 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
@@ -53,7 +53,7 @@ func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
 		func() error { _, err := simplify.Run(ctx, g, nil, rewrite.Options{Library: lib}); return err },
 		func() error { _, err := simplify.CSE(ctx, g, rewrite.Options{Library: lib}); return err },
 		func() error { _, err := simplify.DCE(ctx, g, rewrite.Options{Library: lib}); return err },
-		func() error { return standard.Run(g, lib, schedule.CPU) },
+		func() error { return standard.Run(g, lib, lower.Options{}) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
