@@ -126,7 +126,7 @@ func (p *point) laneByLane(e *scalar.Expr) value {
 	whole := p.load(ref)
 	first, last := at("0"), at(fmt.Sprintf("(%s) - 1", p.count))
 	inside := at("l")
-	element := fmt.Sprintf("p%d[%s]", ref, lane.offset(p.views[ref]))
+	element := lane.load(ref).text
 	if step == 0 {
 		whole = p.v.splat(whole, p.n)
 	}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -247,6 +248,46 @@ func TestGuardedReadsStayInTheirHull(t *testing.T) {
 			})
 			l.Over([]int{0, 1}, func() { only.Eval(l) })
 			checkHull(t, usesOf(k), o, l.cells)
+		}
+	})
+}
+
+// TestGuardedWindowsThroughASplitStayInside reads a row as a grid: each coordinate of the grid is that of a window that may stand
+// partly outside, where nothing is read. Every cell that is read is in the row, so the hull is too.
+func TestGuardedWindowsThroughASplitStayInside(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := &Kernel{Operands: []Operand{{Name: "A", DType: "float32", Access: zspace.AffineMap{Projection: zspace.Matrix{nil}, Offset: zspace.Point{0}}}}}
+		access, size := &k.Operands[0].Access, int64(1)
+		condition := scalar.NewConst(scalar.BoolValue(true))
+		number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
+		var factors []int64
+		for d := range rapid.IntRange(1, 3).Draw(t, "dimensions") {
+			extent := rapid.Int64Range(1, 4).Draw(t, "extent")
+			stride, dilation, pad := rapid.Int64Range(1, 3).Draw(t, "stride"), rapid.Int64Range(1, 2).Draw(t, "dilation"), rapid.Int64Range(0, 3).Draw(t, "pad")
+			k.Loops = append(k.Loops, loop(fmt.Sprint("o", d), rapid.Int64Range(1, 3).Draw(t, "places")), loop(fmt.Sprint("k", d), rapid.Int64Range(1, 3).Draw(t, "window")))
+			at := must(scalar.Add, must(scalar.Mul, scalar.NewLoop(2*d), number(stride)), must(scalar.Mul, scalar.NewLoop(2*d+1), number(dilation)))
+			at = must(scalar.Sub, at, number(pad))
+			condition = must(scalar.And, condition, must(scalar.And, must(scalar.Ge, at, number(0)), must(scalar.Lt, at, number(extent))))
+			for i := range factors {
+				factors[i] *= extent
+			}
+			factors = append(factors, stride, dilation)
+			access.Offset[0], size = access.Offset[0]*extent-pad, size*extent
+		}
+		access.Projection[0] = factors
+		value := must(scalar.Where, condition, scalar.NewLoad(0, scalar.Float32), scalar.NewConst(scalar.FloatValue(scalar.Float32, 0)))
+		k.Statements = []Statement{{Store: -1, Value: value}}
+		var all []int
+		for i := range k.Loops {
+			k.Statements[0].Over, all = append(k.Statements[0].Over, int64(i)), append(all, i)
+		}
+		l := &loads{k: k, point: make(zspace.Point, len(k.Loops)), cells: map[string]bool{}}
+		l.Over(all, func() { value.Eval(l) })
+		uses := usesOf(k)
+		checkHull(t, uses, 0, l.cells)
+		row := zspace.Range{Start: zspace.Point{0}, End: zspace.Point{size}}
+		if u := uses[0]; len(l.cells) > 0 && (u.never || !row.Contains(u.hull)) {
+			t.Fatalf("hull %v of a row of %d through %v", u.hull, size, *access)
 		}
 	})
 }

@@ -62,7 +62,8 @@ func running(k *Kernel, over []int64, folded []int) zspace.Range {
 }
 
 // newUse finds the cells that an operand touches over some loops, under conditions on them. The hull is exact for conditions
-// on one loop, and for those on the same sum of loops as a coordinate of the access; it is never too small.
+// on one loop, and for those on sums of loops of which the coordinates of the access are made: so through a reshape that
+// splits what a window slides over, each part inside borders of its own. It is never too small.
 func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, when []condition) use {
 	u := use{operand: operand, statement: statement, write: write}
 	for _, c := range when {
@@ -78,10 +79,10 @@ func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, w
 		u.err = err
 		return u
 	}
+	spans := spansOf(when, loops)
+	u.never = spans.contradict()
 	for i := range lo {
-		for _, c := range when {
-			lo[i], hi[i] = c.clip(access.Projection[i], access.Offset[i], lo[i], hi[i])
-		}
+		lo[i], hi[i] = spans.clip(access.Projection[i], access.Offset[i], lo[i], hi[i])
 		u.never = u.never || lo[i] > hi[i]
 		if hi[i] == math.MaxInt64 {
 			u.err = zspace.ErrOverflow
@@ -299,23 +300,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-// clip cuts the values that a coordinate row·loops + off takes, if the condition is on the same sum or on its negative.
-func (c condition) clip(row []int64, off, lo, hi int64) (int64, int64) {
-	from, to := c.lo, c.hi
-	switch {
-	case slices.Equal(row, c.row):
-	case slices.EqualFunc(row, c.row, func(a, b int64) bool { return a == -b }):
-		from, to = negated(to), negated(from)
-	default:
-		return lo, hi
-	}
-	if v := from + off; from != math.MinInt64 && (v > from) == (off > 0) {
-		lo = max(lo, v)
-	}
-	if v := to + off; to != math.MaxInt64 && (v < to) == (off < 0) {
-		hi = min(hi, v)
-	}
-	return lo, hi
 }

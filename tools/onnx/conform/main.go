@@ -31,6 +31,7 @@ func main() {
 	jobs := flag.Int("jobs", 2, "tests at once")
 	verbose := flag.Bool("v", false, "print every wrong test")
 	compiled := flag.Bool("cpu", false, "build and run a program for each test instead of evaluating it")
+	scheduled := flag.Bool("schedule", false, "take each test through all passes and evaluate its schedule")
 	flags := flag.String("cflags", "", "flags for the C compiler, separated by spaces, with -cpu")
 	kernelFile := flag.String("kernels", "", "file of kernels besides the built-in ones")
 	flag.Parse()
@@ -60,6 +61,9 @@ func main() {
 		fail(err)
 	}
 	o := conformance.Options{Timeout: *timeout, Library: lib}
+	if *scheduled {
+		o.Run = conformance.Scheduled(lib)
+	}
 	if *compiled {
 		cc, err := cpu.FindCompiler()
 		if err != nil {

@@ -3,12 +3,17 @@ package conformance
 import (
 	"context"
 	"encoding/binary"
+	"flag"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -99,12 +104,16 @@ func TestNaNAndInfinity(t *testing.T) {
 	}
 }
 
-// The suite itself, where its folders are: TAPC_ONNX names them, separated as in PATH. tools/onnx/nodetests.py writes ONNX's node tests.
+// TestSuite runs the suite itself, where its folders are: TAPC_ONNX names them, separated as in PATH. tools/onnx/nodetests.py
+// writes ONNX's node tests. Each test is evaluated as it is imported, and again after all passes of a compilation, and ends as
+// testdata/verdicts.txt says; those that are not there pass. -update writes that file anew.
 func TestSuite(t *testing.T) {
 	roots := os.Getenv("TAPC_ONNX")
 	if roots == "" {
 		t.Skip("TAPC_ONNX names no folders of ONNX's tests")
 	}
+	verdicts := readVerdicts(t)
+	found := map[string]Status{}
 	var results []Result
 	for _, root := range filepath.SplitList(roots) {
 		dirs, err := Find(root)
@@ -113,14 +122,65 @@ func TestSuite(t *testing.T) {
 		}
 		for _, d := range dirs {
 			r := Test(context.Background(), d, Options{})
-			if r.Status == Wrong || r.Status == Crash {
-				t.Errorf("%s: %s: %s", r.Name, r.Status, r.Reason)
+			results, found[r.Name] = append(results, r), r.Status
+			if want := verdicts.of(r.Name); r.Status != want && !*update {
+				t.Errorf("%s: %s: %s; expected: %s", r.Name, r.Status, r.Reason, want)
 			}
 			if r.Status == Refused && strings.Contains(r.Reason, "no rule maps it") {
 				t.Errorf("%s is refused without a reason: %s", r.Name, r.Reason)
 			}
-			results = append(results, r)
+			if s := Test(context.Background(), d, Options{Run: Scheduled(kernels.Builtin())}); s.Status != r.Status {
+				t.Errorf("%s: %s after all passes: %s; %s before", s.Name, s.Status, s.Reason, r.Status)
+			}
 		}
 	}
+	if *update {
+		writeVerdicts(t, found)
+	}
 	t.Log("\n" + Table(results))
+}
+
+var update = flag.Bool("update", false, "write testdata/verdicts.txt anew")
+
+// verdicts say how the tests that do not just pass end, by name.
+type verdicts map[string]Status
+
+func (v verdicts) of(name string) Status {
+	if s, ok := v[name]; ok {
+		return s
+	}
+	return Pass
+}
+
+const verdictFile = "testdata/verdicts.txt"
+
+// readVerdicts reads lines of a name, a colon and a status.
+func readVerdicts(t *testing.T) verdicts {
+	t.Helper()
+	text, err := os.ReadFile(verdictFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := verdicts{}
+	for line := range strings.Lines(string(text)) {
+		name, status, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok || v[name] != "" {
+			t.Fatalf("%s: %q: expected a name and a status, once", verdictFile, line)
+		}
+		v[name] = Status(status)
+	}
+	return v
+}
+
+func writeVerdicts(t *testing.T, found map[string]Status) {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if s := found[name]; s != Pass {
+			fmt.Fprintf(&b, "%s: %s\n", name, s)
+		}
+	}
+	if err := os.WriteFile(verdictFile, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
 }

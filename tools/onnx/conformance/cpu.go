@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
@@ -47,17 +48,34 @@ func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
 	}
 }
 
-// schedules takes a graph through the passes of a compilation.
-func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
-	steps := []func() error{
-		func() error { _, err := simplify.Run(ctx, g, nil, rewrite.Options{Library: lib}); return err },
-		func() error { _, err := simplify.CSE(ctx, g, rewrite.Options{Library: lib}); return err },
-		func() error { _, err := simplify.DCE(ctx, g, rewrite.Options{Library: lib}); return err },
-		func() error { return standard.Run(g, lib, lower.Options{}) },
+// Scheduled takes graphs through all passes, as tapc build does, and evaluates their schedules with the reference evaluator.
+func Scheduled(lib *kernels.Library) Runner {
+	evaluate := Reference(lib)
+	return func(ctx context.Context, g *ir.Graph, loader *constants.Loader, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
+		if err := schedules(ctx, g, lib); err != nil {
+			return nil, err
+		}
+		return evaluate(ctx, g, loader, in)
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+}
+
+// schedules takes a graph through the passes of a compilation, and verifies it after each.
+func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
+	rewrites := func(run func() (rewrite.Stats, error)) func(*ir.Graph) error {
+		return func(*ir.Graph) error { _, err := run(); return err }
+	}
+	o := rewrite.Options{Library: lib}
+	steps := append([]standard.Step{
+		{Name: "simplify", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.Run(ctx, g, nil, o) })},
+		{Name: "cse", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.CSE(ctx, g, o) })},
+		{Name: "dce", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.DCE(ctx, g, o) })},
+	}, standard.Steps(lib, lower.Options{})...)
+	for _, s := range steps {
+		if err := s.Run(g); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if list := s.Gives.Environment().Verify(ctx, g); list.HasErrors() {
+			return fmt.Errorf("after %s the graph breaks constraints: %w", s.Name, list)
 		}
 	}
 	return nil

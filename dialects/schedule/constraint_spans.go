@@ -1,0 +1,151 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// span says between which bounds, inclusive, the sum row·loops lies. Its row has no common divisor, its first factor is positive,
+// and it is 0 for loops of one value.
+type span struct {
+	row    []int64
+	lo, hi int64
+}
+
+// spans are what conditions say of a point of some loops: each sum is there once.
+type spans struct {
+	loops zspace.Range
+	list  []span
+}
+
+// spansOf gathers what is known of the sums of which conditions speak, over a box of loops that is not empty.
+func spansOf(when []condition, loops zspace.Range) spans {
+	s := spans{loops: loops}
+	for _, c := range when {
+		row, fixed := s.wide(c.row)
+		divisor := int64(0)
+		for _, a := range row {
+			divisor = gcd(divisor, a)
+		}
+		if divisor == 0 {
+			continue // of loops of one value: narrow has looked at it
+		}
+		lo, hi := c.lo, c.hi
+		if firstOf(row) < 0 {
+			divisor, fixed = -divisor, -fixed
+			lo, hi = negated(hi), negated(lo)
+		}
+		for l := range row {
+			row[l] /= divisor
+		}
+		divisor = max(divisor, -divisor)
+		least, most := s.hull(row)
+		if lo != math.MinInt64 {
+			least = max(least, ceilDiv(lo-fixed, divisor))
+		}
+		if hi != math.MaxInt64 {
+			most = min(most, floorDiv(hi-fixed, divisor))
+		}
+		s.add(span{row, least, most})
+	}
+	return s
+}
+
+// add notes the bounds of a sum.
+func (s *spans) add(x span) {
+	for i := range s.list {
+		if have := &s.list[i]; slices.Equal(have.row, x.row) {
+			have.lo, have.hi = max(have.lo, x.lo), min(have.hi, x.hi)
+			return
+		}
+	}
+	s.list = append(s.list, x)
+}
+
+// wide splits a sum of loops into that of the loops of more than one value and the value of the others.
+func (s *spans) wide(row []int64) (wide []int64, fixed int64) {
+	wide = make([]int64, len(row))
+	for l, a := range row {
+		if s.loops.End[l]-s.loops.Start[l] > 1 {
+			wide[l] = a
+		} else {
+			fixed += a * s.loops.Start[l]
+		}
+	}
+	return wide, fixed
+}
+
+// hull gives the least and the greatest value of a sum over all loops.
+func (s *spans) hull(row []int64) (lo, hi int64) {
+	for l, a := range row {
+		if a != 0 {
+			least, most := scaled(a, s.loops.Start[l], s.loops.End[l]-1)
+			lo, hi = lo+least, hi+most
+		}
+	}
+	return lo, hi
+}
+
+// contradict says whether the conditions hold at no point.
+func (s *spans) contradict() bool {
+	return slices.ContainsFunc(s.list, func(x span) bool { return x.lo > x.hi })
+}
+
+// clip cuts the values between lo and hi that a coordinate row·loops + off takes to those that the sums it is made of leave.
+func (s *spans) clip(row []int64, off, lo, hi int64) (int64, int64) {
+	if len(s.list) == 0 || !s.small(row, off) {
+		return lo, hi
+	}
+	rest, fixed := s.wide(row)
+	least, most := off+fixed, off+fixed
+	for _, x := range s.list {
+		m := multiple(rest, x.row)
+		if m == 0 {
+			continue
+		}
+		for l, a := range x.row {
+			rest[l] -= m * a
+		}
+		from, to := scaled(m, x.lo, x.hi)
+		least, most = least+from, most+to
+	}
+	from, to := s.hull(rest)
+	return max(lo, least+from), min(hi, most+to)
+}
+
+// small says whether the parts of row·loops + off can be added in any order within 64 bits.
+func (s *spans) small(row []int64, off int64) bool {
+	const limit = 1 << 60
+	bound := math.Abs(float64(off))
+	for l, a := range row {
+		bound += math.Abs(float64(a)) * max(math.Abs(float64(s.loops.Start[l])), math.Abs(float64(s.loops.End[l])))
+	}
+	return bound <= limit
+}
+
+// multiple gives m if a sum is m times another along all loops of that one, and 0 if there is no such m.
+func multiple(row, of []int64) int64 {
+	m, known := int64(0), false
+	for l, a := range of {
+		switch {
+		case a == 0:
+		case row[l]%a != 0, known && row[l]/a != m:
+			return 0
+		default:
+			m, known = row[l]/a, true
+		}
+	}
+	return m
+}
+
+// firstOf gives the first factor of a sum that is not 0, or 0.
+func firstOf(row []int64) int64 {
+	for _, a := range row {
+		if a != 0 {
+			return a
+		}
+	}
+	return 0
+}
