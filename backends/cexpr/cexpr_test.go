@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
-	"tensortapestry.org/tapc/internal/sanitizer"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -150,7 +150,7 @@ func compile(t *testing.T, text, compiler, language string, flags ...string) str
 	if err != nil {
 		t.Skip(err)
 	}
-	sanitizer.Need(t, path, "-fsanitize=undefined")
+	testkit.NeedSanitizers(t, path, "-fsanitize=undefined")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "ops."+language), filepath.Join(dir, "ops")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

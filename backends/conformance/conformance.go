@@ -1,11 +1,12 @@
 // Package conformance is the suite that every back end passes: graphs over all kernels, element types and awkward shapes,
-// taken through the passes and run by the back end, with the reference evaluator's values after every step.
+// taken through the passes and run by the back end, with the reference evaluator's values.
 //
 // It is for tests. Read next: graphs.go.
 package conformance
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,25 +42,50 @@ func Each(t *testing.T, device schedule.DeviceType, f func(t *testing.T, g *ir.G
 	}
 }
 
+// Passes takes every case and every kernel of the library through the passes for a type of device, with the reference evaluator's
+// values after each pass. What runs on a back end is compared at the end only.
+func Passes(t *testing.T, device schedule.DeviceType) {
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			suite{T: t, g: c.graph, stepwise: true}.schedules(device, c.shards...)
+		})
+	}
+	for i, b := range batches(t) {
+		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
+			t.Parallel()
+			s := b.suite(t)
+			s.stepwise = true
+			_, want := s.schedules(device, b.shards...)
+			compareAll(t, "the case in the declaration", b.want, want, nil)
+		})
+	}
+}
+
 // Run runs every case on a back end that has devices of a type.
 func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			in, want := suite{T: t, g: c.graph}.schedules(device, c.shards...)
+			s := suite{T: t, g: c.graph}
+			in, want := s.schedules(device, c.shards...)
 			if n := kernelCount(c.graph); n != c.kernels {
 				t.Errorf("%d kernels, want %d", n, c.kernels)
 			}
-			compareAll(t, "executed", want, execute(t, c.graph, in), nil)
+			s.executed("executed", in, want, execute(t, c.graph, in))
 		})
 	}
 }
 
-// Graph takes one graph through the passes, runs it on a back end and compares all values with the reference evaluator's.
-func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants reference.Constants, execute Execute) {
+// Graph takes one graph through the passes, runs it on a back end, in each way that it is given, and compares all values with the
+// reference evaluator's.
+func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants reference.Constants, execute ...Execute) {
 	t.Helper()
-	in, want := suite{T: t, g: g, constants: constants}.schedules(device)
-	compareAll(t, "executed", want, execute(t, g, in), nil)
+	s := suite{T: t, g: g, constants: constants}
+	in, want := s.schedules(device)
+	for i, run := range execute {
+		s.executed(fmt.Sprintf("executed, way %d of %d", i+1, len(execute)), in, want, run(t, g, in))
+	}
 }
 
 // Examples takes the example graphs of the project (root is its folder) through the passes, runs them on a back end and
@@ -94,6 +120,7 @@ type suite struct {
 	constants reference.Constants
 	given     map[string]tensorfile.Tensor // inputs that are not random
 	terms     map[string]float64           // see termsOf, by output
+	stepwise  bool                         // values are compared after every pass
 }
 
 // inputs gives the inputs of the program: those that are given, and random ones with seed 1.
@@ -156,7 +183,17 @@ func tolerance(d scalar.DType) float64 {
 	return reference.Ulps
 }
 
-// schedules takes the graph through the passes, verifying it and comparing its values with the reference after each.
+// executed compares what a back end gave. If that is wrong it says whether the scheduled graph is.
+func (s suite) executed(what string, in, want, got map[string]tensorfile.Tensor) {
+	s.Helper()
+	failed := s.Failed()
+	compareAll(s.T, what, want, got, s.terms)
+	if s.Failed() && !failed {
+		s.evaluate("the scheduled graph", in, want)
+	}
+}
+
+// schedules takes the graph through the passes and verifies it after each.
 func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want map[string]tensorfile.Tensor) {
 	s.Helper()
 	in = s.inputs()
@@ -173,7 +210,9 @@ func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want
 	for _, step := range standard.Steps(lib, lower.Options{Target: device}) {
 		s.check(step.Run(s.g))
 		s.verify(step.Name, step.Gives.Environment())
-		s.evaluate(step.Name, in, want)
+		if s.stepwise {
+			s.evaluate(step.Name, in, want)
+		}
 	}
 	return in, want
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,31 +11,30 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// Declared runs every kernel of the library on a back end: the cases of its declaration, and random calls of several element
-// types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
-// every time; with TAPC_CONFORMANCE=full there are many more of them, and all of them run.
-func Declared(t *testing.T, device schedule.DeviceType, p Part, execute Execute) {
+// Declared runs every kernel of the library on a back end: the cases of its declaration (whose values Passes compares with what is
+// declared), and random calls of several element types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
+// every time; one graph in every so many has its turn. With TAPC_CONFORMANCE=full there are many more calls, and all graphs run.
+func Declared(t *testing.T, device schedule.DeviceType, every int, execute Execute) {
+	runs := testkit.Turns(t, every)
 	for i, b := range batches(t) {
-		if p.Of > 0 && i%p.Of != p.Number && !full() {
+		name := fmt.Sprintf("declared/%02d", i)
+		if !runs() {
 			continue
 		}
-		t.Run(fmt.Sprintf("declared/%02d", i), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, want := suite{T: t, g: b.g, given: b.inputs, terms: b.terms}.schedules(device, b.shards...)
-			compareAll(t, "the case in the declaration", b.want, want, nil)
-			compareAll(t, "executed", want, execute(t, b.g, in), b.terms)
+			s := b.suite(t)
+			in, want := s.schedules(device, b.shards...)
+			s.executed("executed", in, want, execute(t, b.g, in))
 		})
 	}
 }
-
-// Part is the graphs whose number leaves Number when it is divided by Of: what a slow way to run them is tried on. The zero
-// Part is all of them.
-type Part struct{ Of, Number int }
 
 // batch is a graph of unconnected operations, with the values of its inputs and those outputs that a declaration states.
 type batch struct {
@@ -48,11 +46,12 @@ type batch struct {
 	count        int
 }
 
+func (b *batch) suite(t *testing.T) suite {
+	return suite{T: t, g: b.g, given: b.inputs, terms: b.terms}
+}
+
 // batchSize is the number of operations in a graph.
 const batchSize = 40
-
-// full says whether all element types are asked for.
-func full() bool { return os.Getenv("TAPC_CONFORMANCE") == "full" }
 
 func batches(t *testing.T) []*batch {
 	var all []*batch
@@ -78,7 +77,7 @@ func batches(t *testing.T) []*batch {
 			h := fnv.New64a()
 			fmt.Fprint(h, name, typ)
 			rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
-			for j := range 1 + map[bool]int{true: 5}[full()] {
+			for j := range 1 + map[bool]int{true: 5}[testkit.Full()] {
 				c, err := d.Sample(rnd, typ)
 				if err != nil {
 					t.Fatalf("%s of %v: %v", name, typ, err)
@@ -95,7 +94,7 @@ func batches(t *testing.T) []*batch {
 // typesOf chooses element types for a kernel: all of them, or float32 and two others that take turns from kernel to kernel.
 func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 	all := d.SampleTypes()
-	if full() || len(all) <= 3 {
+	if testkit.Full() || len(all) <= 3 {
 		return all
 	}
 	rest := slices.DeleteFunc(slices.Clone(all), func(t scalar.DType) bool { return t == scalar.Float32 })

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	consts "tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/fuse"
@@ -68,15 +71,17 @@ func chainGraphs() map[string]string {
 	}
 }
 
-// Chains of products are carried out by blocks, and give what the reference gives.
+// Chains of products are carried out by blocks, and give what the reference gives. They take turns.
 func TestChains(t *testing.T) {
-	for name, graph := range chainGraphs() {
+	all, runs := chainGraphs(), testkit.Turns(t, 2)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !runs() {
+			continue
+		}
+		graph := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cc, err := FindCompiler()
-			if err != nil {
-				t.Skip(err)
-			}
+			cc := compiler(t)
 			src, err := Emit(scheduled(t, graph), "test", "test")
 			if err != nil {
 				t.Fatal(err)
@@ -90,16 +95,17 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// They give the same on processors with other vectors, and when clang compiles them.
+// They give the same on processors with other vectors, and when clang compiles them; these take turns.
 func TestChainsElsewhere(t *testing.T) {
 	graph := attentionSize{1, 2, 45, 70, 19, 21}.written("float32")
-	for name, x := range map[string]struct{ cc, cpu string }{"baseline": {"gcc", "baseline"}, "AVX2": {"gcc", "x86-64-v3"}, "clang": {"clang", "native"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("CC", x.cc)
-			cc, err := FindCompiler()
-			if err != nil {
-				t.Skip(err)
-			}
+	runs := testkit.Turns(t, 3)
+	for _, x := range []struct{ name, cc, cpu string }{{"baseline", "gcc", "baseline"}, {"AVX2", "gcc", "x86-64-v3"}, {"clang", "clang", "native"}} {
+		if !runs() {
+			continue
+		}
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			cc := compiler(t, x.cc)
 			load := (&consts.Loader{}).Load
 			conformance.Graph(t, operations(t, graph), schedule.CPU, load, executeFor(cc, x.cpu, strict)(load))
 		})
@@ -133,7 +139,7 @@ func results(t *testing.T, cc *Compiler, g *ir.Graph, threads int) []byte {
 	}
 	dir := t.TempDir()
 	exe, out := filepath.Join(dir, "program"), filepath.Join(dir, "y.npy")
-	if err := cc.Build(context.Background(), src, nil, exe, Options{Version: "test"}); err != nil {
+	if err := cc.Build(context.Background(), src, nil, exe, Options{Version: "test", CPU: "native"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := exec.Command(exe, "--random", "7", "--threads", fmt.Sprint(threads), "--output", "y="+out).CombinedOutput(); err != nil {
@@ -148,10 +154,7 @@ func results(t *testing.T, cc *Compiler, g *ir.Graph, threads int) []byte {
 
 // A chain computes each value as its parts do on their own, in the same order, whatever the number of threads is.
 func TestChainsAreExact(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	for name, graph := range map[string]string{
 		"several blocks": attentionSize{1, 3, 300, 200, 40, 24}.written("float32"),
 		"long lines":     attentionSize{1, 1, 50, 1700, 64, 70}.written("float32"),

@@ -10,31 +10,36 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/sanitizer"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 func TestConformance(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	conformance.Run(t, schedule.CPU, executeWith(cc)(nil))
 }
 
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"gcc", "clang"} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("CC", name)
-			cc, err := FindCompiler()
-			if err != nil {
-				t.Skip(err)
-			}
+			cc := compiler(t, name)
 			conformance.Examples(t, "../..", schedule.CPU, executeWith(cc))
 		})
 	}
+}
+
+// compiler gives the C compiler of a name, or the one that programs are built with.
+func compiler(t testing.TB, name ...string) *Compiler {
+	t.Helper()
+	find := FindCompiler
+	if len(name) > 0 {
+		find = func() (*Compiler, error) { return findCompiler(name...) }
+	}
+	cc, err := find()
+	testkit.Need(t, testkit.Compilers, err)
+	return cc
 }
 
 // executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
@@ -47,7 +52,7 @@ func executeFor(cc *Compiler, cpu string, flags []string) func(load reference.Co
 	return func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
-			sanitizer.Need(t, cc.Path, flags...)
+			testkit.NeedSanitizers(t, cc.Path, flags...)
 			src, err := Emit(g, "test", "test")
 			if err != nil {
 				t.Fatal(err)

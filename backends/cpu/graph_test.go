@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
@@ -26,6 +28,16 @@ func allowing(t testing.TB, graph string, allow permission.Set) *ir.Graph {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// together gives one graph of several that have nothing to do with each other: its program is compiled and linked once. The i-th one's
+// names begin with c and i.
+func together(graphs ...string) string {
+	var b strings.Builder
+	for i, g := range graphs {
+		b.WriteString(strings.ReplaceAll(g, "%", fmt.Sprintf("%%c%d_", i)))
+	}
+	return b.String()
 }
 
 // operations reads a graph in the text form.

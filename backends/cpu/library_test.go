@@ -11,16 +11,13 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/sanitizer"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // TestVersions runs every case on the versions of a portable program that this machine can run.
 func TestVersions(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	targets, err := cc.Targets(context.Background(), Portable)
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +30,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	for _, c := range []struct{ names, want string }{
 		{"x86-64-v3", "x86-64-v3"}, {"x86-64-v4,x86-64", "x86-64-v4 x86-64"}, {"baseline", "x86-64"},
 		{"portable", "x86-64-v4 x86-64-v3 x86-64"}, {"haswell", "haswell"},
@@ -80,10 +74,7 @@ int main(void) {
 
 // TestLibrary links a C program with a shared library and with an object file.
 func TestLibrary(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	g := scheduled(t, "%x = tensor float32 [0:12]\n%y = tensor float32 [0:12]\n%r = operation op:relu (tensor: %x) -> (result: %y)\n")
 	src, err := Emit(g, "small", "test")
 	if err != nil {
@@ -125,10 +116,7 @@ func TestLibrary(t *testing.T) {
 // TestLibraryUse uses a library as its header says, and wrongly, under the sanitizers: instances of many threads of their own, one
 // that they share, and addresses that can not be right.
 func TestLibraryUse(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	src, err := Emit(scheduled(t, `%x = tensor float32 [0:40, 0:33]
 %t = tensor float32 [0:33, 0:40]
 %g = tensor float32 [0:40, 0:40]
@@ -162,7 +150,7 @@ done
 		t.Run(sanitizers, func(t *testing.T) {
 			t.Parallel()
 			flags := []string{"-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
-			sanitizer.Need(t, cc.Path, flags...)
+			testkit.NeedSanitizers(t, cc.Path, flags...)
 			dir := t.TempDir()
 			lib := filepath.Join(dir, "use.so")
 			if err := cc.BuildLibrary(context.Background(), src, load, lib, Options{Version: "test", Flags: flags}); err != nil {

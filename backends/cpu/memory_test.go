@@ -93,10 +93,7 @@ func tensorText(name string, shape ...int) string {
 
 // A program has no more in memory than it says, and not much less.
 func TestPeakMemory(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the unit of ru_maxrss is Linux's")
 	}
@@ -182,10 +179,7 @@ func writePacked(t *testing.T, path string, n int) {
 
 // A program that cannot have what it needs says so before it begins. With a little more than that it runs.
 func TestMemoryIsChecked(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("limits of addresses are Linux's")
 	}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -116,12 +118,11 @@ func wholeConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, e
 	return out, err
 }
 
-// TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with every set of instructions.
+// TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with this processor's instructions, and by turns with every other
+// set of them.
 func TestNarrowConvolutions(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
+	runs := testkit.Turns(t, 2)
 	var all strings.Builder
 	for i, c := range narrowConvolutions() {
 		s := scheduled(t, c.text())
@@ -154,10 +155,15 @@ func TestNarrowConvolutions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, flags := range narrowTargets(t) {
+	targets := narrowTargets(t)
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		cpu, _, _ := strings.Cut(name, " ")
+		if name != "x86-64-v4" && !runs() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			got := executeFor(cc, cpu, flags)(wholeConstant)(t, scheduled(t, all.String()), in)
+			t.Parallel()
+			got := executeFor(cc, cpu, targets[name])(wholeConstant)(t, scheduled(t, all.String()), in)
 			for output, w := range want {
 				if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 					t.Error(err)
@@ -186,10 +192,7 @@ func floatConvolution(rounded bool, filters int64) string {
 // TestLowerConvolutions runs convolutions of float32 whose precision may be bfloat16's: they are those of the rounded numbers. Few filters
 // do not pay for it.
 func TestLowerConvolutions(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	if isNarrow(lowered(t, floatConvolution(false, 8))) {
 		t.Error("a convolution with few filters is rounded")
 	}

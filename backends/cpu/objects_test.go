@@ -8,10 +8,7 @@ import (
 
 // TestCache compiles a file, which other builds then take out of the cache, as they do with the oldest when there are too many.
 func TestCache(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	cache := t.TempDir()
 	u := unit{name: "one.c", text: "int one(void) { return 1; }\n", flags: []string{"-O1"}}
 	compile := func() string {

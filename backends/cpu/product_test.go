@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -18,10 +19,8 @@ import (
 // TestProducts multiplies matrices of sizes at which their right operand is read in each of the ways that there are, and looks at
 // what is particular to each in the code.
 func TestProducts(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
+	elsewhere := testkit.Turns(t, 3)
 	for _, c := range []struct {
 		name           string
 		batch, m, k, n int
@@ -42,7 +41,9 @@ func TestProducts(t *testing.T) {
 		{"rows for few columns", 2, 61, 133, 50, true, "", "_rows("},
 		{"few rows", 3, 11, 133, 70, true, "", "_rows("},
 	} {
+		avx2 := elsewhere()
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			g := products(c.batch, c.m, c.k, c.n, c.turned)
 			src, err := Emit(scheduled(t, g), "test", "test")
 			if err != nil {
@@ -51,9 +52,11 @@ func TestProducts(t *testing.T) {
 			if text := src.C; !strings.Contains(text, c.has) || strings.Contains(text, c.hasNot) {
 				t.Errorf("expected %q and no %q in the code:\n%s", c.has, c.hasNot, text)
 			}
-			for _, cpu := range []string{"x86-64-v3", "native"} {
-				conformance.Graph(t, operations(t, g), schedule.CPU, randomConstant, executeFor(cc, cpu, strict)(randomConstant))
+			ways := []conformance.Execute{executeFor(cc, "native", strict)(randomConstant)}
+			if avx2 {
+				ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
 			}
+			conformance.Graph(t, operations(t, g), schedule.CPU, randomConstant, ways...)
 		})
 	}
 }
@@ -73,12 +76,10 @@ func products(batch, m, k, n int, turned bool) string {
 }
 
 // TestLargeProducts multiplies matrices of small integers, whose products every type has exactly, of sizes at which rows are put in
-// panels piece by piece, or folds are cut.
+// panels piece by piece, or folds are cut. Those of float32 run on this processor; the others, and AVX2, take turns.
 func TestLargeProducts(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
+	runs := testkit.Turns(t, 4)
 	for _, c := range []struct {
 		name        string
 		m, k, n     int
@@ -104,7 +105,18 @@ func TestLargeProducts(t *testing.T) {
 			if dtype != scalar.Float32 && c.m*c.k*c.n > 1<<30 {
 				continue // takes long
 			}
+			var cpus []string
+			if dtype == scalar.Float32 || runs() {
+				cpus = append(cpus, "native")
+			}
+			if runs() {
+				cpus = append(cpus, "x86-64-v3")
+			}
+			if cpus == nil {
+				continue
+			}
 			t.Run(c.name+" "+dtype.String(), func(t *testing.T) {
+				t.Parallel()
 				text := strings.ReplaceAll(products(1, c.m, c.k, c.n, false), "float32", dtype.String())
 				if c.constant {
 					text += "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
@@ -125,7 +137,7 @@ func TestLargeProducts(t *testing.T) {
 				}
 				constant := func(tensorops.Const, *tensorops.Tensor) (tensorfile.Tensor, error) { return right, nil }
 				want := encoded(dtype, multiplied(x, w, c.m, c.k, c.n))
-				for _, cpu := range []string{"x86-64-v3", "native"} {
+				for _, cpu := range cpus {
 					got := executeFor(cc, cpu, strict)(constant)(t, g, in)["y"].Data
 					same(t, cpu, got, want)
 				}
@@ -149,10 +161,7 @@ func same(t *testing.T, what string, got, want []byte) {
 
 // TestLargeBytes multiplies bytes with more unfinished sums than a stack has room for.
 func TestLargeBytes(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	const m, k, n = 300, 2100, 1500
 	g := scheduled(t, fmt.Sprintf("%%x = tensor int8 [0:%d, 0:%d]\n%%w = tensor int8 [0:%d, 0:%d]\n%%y = tensor int32 [0:%d, 0:%d]\n"+
 		"operation op:matmul_integer {} (A: %%x, B: %%w) -> (Y: %%y)\n", m, k, k, n, m, n))

@@ -3,6 +3,7 @@ package cpu
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -65,22 +66,25 @@ func stagedGraphs() map[string]string {
 
 // Folds that have a form are computed in it, and give what the reference gives.
 func TestStaged(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
-	for name, graph := range stagedGraphs() {
-		t.Run(name, func(t *testing.T) {
+	cc := compiler(t)
+	all := stagedGraphs()
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(all)), 12) {
+		t.Run(names[0]+" and on", func(t *testing.T) {
 			t.Parallel()
-			src, err := Emit(scheduled(t, graph), "test", "test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(src.C, "static void k0_point(") {
-				t.Errorf("a fold was not recognised:\n%s", src.C)
+			var graphs []string
+			for i, name := range names {
+				t.Logf("c%d is %s", i, name)
+				src, err := Emit(scheduled(t, all[name]), "test", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(src.C, "static void k0_point(") {
+					t.Errorf("%s: a fold was not recognised:\n%s", name, src.C)
+				}
+				graphs = append(graphs, all[name])
 			}
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, graph), schedule.CPU, load, executeWith(cc)(load))
+			conformance.Graph(t, operations(t, together(graphs...)), schedule.CPU, load, executeWith(cc)(load))
 		})
 	}
 }
@@ -103,10 +107,7 @@ func TestNotStaged(t *testing.T) {
 
 // Long dimensions are possible: a time that grew with the square of their length would be days.
 func TestLongDimensions(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	const n = 1 << 18
 	graph := tensorText("x", n) + tensorText("y", n) + typed("int64", "i", n) + tensorText("z", n) + typed("int32", "k", n) + typed("float32", "h", 100) +
 		tensorText("q", 100) + `%s = operation op:sort (tensor: %x) -> (indices: %i, values: %y)
@@ -147,10 +148,7 @@ func TestLongDimensions(t *testing.T) {
 
 // The distinct cells of a long vector, each with one of few values or of many.
 func TestLongUnique(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	const n, k = 1<<17 + 3, 1 << 17
 	rnd := rand.New(rand.NewPCG(3, 4))
 	x, data := make([]float32, n), make([]byte, 4*n)

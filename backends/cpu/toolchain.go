@@ -26,10 +26,14 @@ type Compiler struct {
 // FindCompiler looks for a C compiler: the one that CC names, else cc, gcc or clang on the PATH. ErrNoCompiler is in the
 // error's chain if there is none.
 func FindCompiler() (*Compiler, error) {
-	candidates := []string{"cc", "gcc", "clang"}
 	if cc := os.Getenv("CC"); cc != "" {
-		candidates = []string{cc}
+		return findCompiler(cc)
 	}
+	return findCompiler("cc", "gcc", "clang")
+}
+
+// findCompiler gives the first of some compilers that is there.
+func findCompiler(candidates ...string) (*Compiler, error) {
 	for _, c := range candidates {
 		path, err := exec.LookPath(c)
 		if err != nil {

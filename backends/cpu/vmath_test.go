@@ -54,10 +54,7 @@ static void test_NAME(void) {
 
 // TestMath compares the functions of vectors with the C library's of twice the precision.
 func TestMath(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	for _, target := range levels {
 		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
 			t.Run(fmt.Sprintf("%s/%v", target.Name, d), func(t *testing.T) {

@@ -18,10 +18,7 @@ import (
 
 // A program whose constants are in a file beside it gives the same, and says what is wrong with a file that is missing or not its own.
 func TestWeightsFile(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	g := scheduled(t, `%x = tensor float32 [0:3]
 %w = tensor float32 [0:3]
 %y = tensor float32 [0:3]
@@ -99,10 +96,7 @@ func TestObjectFile(t *testing.T) {
 
 // A constant without elements has a place too.
 func TestEmptyConstant(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	g := scheduled(t, `%c = tensor float32 [0:0]
 %y = tensor float32 [0:0]
 %k = operation op:constant {value: []} -> (result: %c)

@@ -9,6 +9,7 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -58,12 +59,10 @@ func randomConstant(_ tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, 
 }
 
 // TestConvolutions runs convolutions whose windows reach over the border, jump, have holes, and share or split channels, in sizes
-// around those of vectors and panels.
+// around those of vectors and panels. Constant filters run on this processor; filters that are inputs, and AVX2, take turns.
 func TestConvolutions(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
+	fed, elsewhere := testkit.Turns(t, 2), testkit.Turns(t, 5)
 	for _, c := range []struct {
 		name   string
 		window bool // it is carried out as a product with a window or a padded copy
@@ -85,7 +84,10 @@ func TestConvolutions(t *testing.T) {
 		{"one channel and one tap", true, convolution{[]int64{1, 1, 9}, []int64{8, 1, 1}, 2, 1, 1, 1, false}},
 		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1, false}},
 	} {
+		native := map[bool]bool{false: fed(), true: true}
+		avx2 := map[bool]bool{false: elsewhere(), true: elsewhere()}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := scheduled(t, c.graph())
 			window, n := false, 0
 			for x := range s.Nodes() {
@@ -101,10 +103,15 @@ func TestConvolutions(t *testing.T) {
 			if window != c.window {
 				t.Errorf("a product with a window: %v, expected %v", window, c.window)
 			}
-			for _, cpu := range []string{"x86-64-v3", "native"} {
-				for _, c.fixed = range []bool{false, true} {
-					conformance.Graph(t, operations(t, c.graph()), schedule.CPU, randomConstant, executeFor(cc, cpu, strict)(randomConstant))
+			for _, c.fixed = range []bool{false, true} {
+				var ways []conformance.Execute
+				if native[c.fixed] {
+					ways = append(ways, executeFor(cc, "native", strict)(randomConstant))
 				}
+				if avx2[c.fixed] {
+					ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
+				}
+				conformance.Graph(t, operations(t, c.graph()), schedule.CPU, randomConstant, ways...)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -279,14 +280,19 @@ func (c winogradCase) tolerances(size int64, x, w []float64) []float64 {
 }
 
 // TestWinograd runs convolutions on transformed tiles of both sizes, with vectors of each width, and compares them with the reference
-// evaluator.
+// evaluator. Sizes take turns on the widest vectors, and on the others.
 func TestWinograd(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
-	for number, c := range winogradCases() {
+	cc := compiler(t)
+	widest, narrower := testkit.Turns(t, 3), testkit.Turns(t, 6)
+	for _, c := range winogradCases() {
+		var run [2][]bool // by size and level
+		for range len(levels) {
+			for i := range run {
+				run[i] = append(run[i], len(run[i]) == 0 && widest() || len(run[i]) > 0 && narrower())
+			}
+		}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			graph := c.channelsLast()
 			in := randomInputs(t, operations(t, graph))
 			image, result := floats(in["x"]), "z"
@@ -298,10 +304,10 @@ func TestWinograd(t *testing.T) {
 				want = channelsFirst(want, c.results())
 			}
 			filters := tensorfile.Tensor{Data: rt.Random(scalar.Float32, 3, "constant", product64(c.filters))} // as randomConstant gives them
-			for _, size := range []int64{2, 4} {
+			for index, size := range []int64{2, 4} {
 				allowed := c.tolerances(size, image, floats(filters))
 				for i, level := range levels {
-					if i > 0 && (number%2 != i-1 || number/2%2 != int(size/4)) { // one of these, with one size
+					if !run[index][i] {
 						continue
 					}
 					g := fastConvolution(t, graph, level.Target, size)
@@ -334,10 +340,7 @@ func TestWinograd(t *testing.T) {
 
 // TestWinogradThreads: results are the same for any number of threads, that is for any way in which pieces are shared out.
 func TestWinogradThreads(t *testing.T) {
-	cc, err := FindCompiler()
-	if err != nil {
-		t.Skip(err)
-	}
+	cc := compiler(t)
 	for _, c := range []convolution{
 		{[]int64{1, 40, 33, 30}, []int64{72, 40, 3, 3}, 1, 1, 1, 1, true},
 		{[]int64{5, 64, 9, 7}, []int64{96, 64, 3, 3}, 1, 1, 1, 1, true},

@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 )
 
-// TestDeclared runs kernels of the library through the emulation.
+// TestDeclared runs kernels of the library through the emulation, by turns.
 func TestDeclared(t *testing.T) {
-	conformance.Declared(t, schedule.CUDA, conformance.Part{Of: 4}, execute)
+	conformance.Declared(t, schedule.CUDA, 4, execute)
 }

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tensortapestry.org/tapc/internal/sanitizer"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // A toolchain is a compiler with flags; the library is compiled once for each.
@@ -78,7 +78,7 @@ func library(t testing.TB, c toolchain) string {
 	if dir, ok := built[c.key()]; ok {
 		return dir
 	}
-	sanitizer.Need(t, c.cc, c.flags...)
+	testkit.NeedSanitizers(t, c.cc, c.flags...)
 	dir, err := os.MkdirTemp(scratch, "lib-")
 	if err != nil {
 		t.Fatal(err)

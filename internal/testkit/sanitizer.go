@@ -1,6 +1,4 @@
-// Package sanitizer is for tests that build C with a compiler's sanitizers, whose libraries a machine may lack although the
-// compiler is there. It must not import anything of tapc.
-package sanitizer
+package testkit
 
 import (
 	"fmt"
@@ -13,29 +11,18 @@ import (
 	"testing"
 )
 
-// RequireVariable is the environment variable that turns the skips of Need into failures when it is 1.
-const RequireVariable = "TAPC_REQUIRE_SANITIZERS"
-
 var (
 	mutex  sync.Mutex
 	probed = map[string]error{} // by compiler and flags
 )
 
-// Need skips a test if a compiler cannot link, or the machine cannot run, a program with the sanitizers among flags. If
-// $TAPC_REQUIRE_SANITIZERS is 1 it fails the test instead.
-func Need(t testing.TB, compiler string, flags ...string) {
+// NeedSanitizers is Need for the sanitizers among a compiler's flags: a machine may lack their libraries although the compiler
+// is there, or not run programs that have them.
+func NeedSanitizers(t testing.TB, compiler string, flags ...string) {
 	t.Helper()
 	wanted := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "-fsanitize") })
-	if len(wanted) == 0 {
-		return
-	}
-	err := probe(compiler, wanted)
-	switch {
-	case err == nil:
-	case os.Getenv(RequireVariable) == "1":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
+	if len(wanted) > 0 {
+		Need(t, Sanitizers, probe(compiler, wanted))
 	}
 }
 
