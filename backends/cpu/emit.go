@@ -365,6 +365,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.places) > 0 {
 		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
 	}
+	given, taken := entriesOf(e.Inputs), entriesOf(e.Outputs)
 	for slot, place := range e.places {
 		what := "panels, or scratch memory"
 		if e.threadSlot > 0 && slot == e.threadSlot {
@@ -374,7 +375,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 			id := e.order[slot]
 			what = cnest.Clip(e.g.Name(id))
 			var err error
-			if place, err = e.place(slot, e.buffers[id]); err != nil {
+			if place, err = e.place(slot, e.buffers[id], given, taken); err != nil {
 				return err
 			}
 		}
@@ -406,31 +407,49 @@ func (e *emitter) call(step int) string {
 	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.prefix, c.code, strings.Join(table, ", "))
 }
 
-// place gives the C expression of a buffer's address.
-func (e *emitter) place(slot int, b *schedule.Buffer) (string, error) {
-	find := func(list []tensorops.Named) (int, error) {
-		for i, x := range list {
-			if x.Tensor == b.Tensor {
-				return i, nil
-			}
-		}
-		return 0, fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
+// entries gives, for each tensor, which of the inputs or of the outputs it is.
+type entries map[ir.NodeID][]int
+
+func entriesOf(list []tensorops.Named) entries {
+	of := entries{}
+	for i, x := range list {
+		of[x.Tensor] = append(of[x.Tensor], i)
 	}
+	return of
+}
+
+// take gives the next entry of a tensor: one that is given twice has two buffers.
+func (e entries) take(tensor ir.NodeID) (int, bool) {
+	list := e[tensor]
+	if len(list) == 0 {
+		return 0, false
+	}
+	e[tensor] = list[1:]
+	return list[0], true
+}
+
+// place gives the C expression of the address of a buffer, which comes once.
+func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, error) {
+	i, found := 0, true
 	switch b.Space {
 	case schedule.Input:
-		i, err := find(e.Inputs)
-		return fmt.Sprintf("(void *)in[%d]", i), err
+		i, found = in.take(b.Tensor)
 	case schedule.Output:
-		i, err := find(e.Outputs)
-		return fmt.Sprintf("out[%d]", i), err
+		i, found = out.take(b.Tensor)
 	case schedule.Constant:
-		if _, ok := e.block.of[b.Tensor]; !ok {
-			return "", fmt.Errorf("cpu: %s is in the constant space and not a constant", e.g.Name(b.Tensor))
-		}
-		if e.places[slot] == "" {
-			return "0", nil // nothing reads it as it is
-		}
-		return e.places[slot], nil
+		_, found = e.block.of[b.Tensor]
 	}
-	return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
+	switch {
+	case !found:
+		return "", fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
+	case b.Space == schedule.Input:
+		return fmt.Sprintf("(void *)in[%d]", i), nil
+	case b.Space == schedule.Output:
+		return fmt.Sprintf("out[%d]", i), nil
+	case b.Space == schedule.Arena:
+		return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
+	case e.places[slot] == "":
+		return "0", nil // a constant that nothing reads as it is
+	}
+	return e.places[slot], nil
 }

@@ -29,6 +29,7 @@ func Constraints() []check.Constraint {
 		tensorOperationAgreement,
 		noTensorOperationCycles,
 		operationSignatureAgreement,
+		programInterface,
 	}
 }
 

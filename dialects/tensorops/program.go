@@ -46,80 +46,131 @@ func base(kernel string) string {
 
 // IsSource says whether an operation brings a tensor into the graph: an import, or a constant.
 func (o *Operation) IsSource() bool {
-	return base(o.Kernel) == "import" || base(o.Kernel) == "constant"
+	return o.IsImport() || base(o.Kernel) == "constant"
 }
+
+// IsImport says whether an operation brings tensors in that the program takes.
+func (o *Operation) IsImport() bool { return base(o.Kernel) == "import" }
 
 // IsSink says whether an operation only takes a tensor out of the graph.
 func (o *Operation) IsSink() bool { return base(o.Kernel) == "export" }
 
-// ProgramOf finds a graph's inputs (tensors that nobody produces and somebody uses, and the results of imports), outputs
-// (tensors that nobody consumes, and what an operation with an IOSequencePoint observes) and constants, in graph order. Names
-// come from labels, made unique. A malformed constant is an error with its place.
+// ProgramOf finds a graph's inputs, outputs and constants. Inputs and outputs are those that an import and an export with names
+// list, in order. Where there is no such import, they are the tensors that nobody produces and somebody uses, and the results of
+// imports; where there is no such export, the tensors that nobody consumes, what exports take, and what an operation with an
+// IOSequencePoint observes: in graph order, under the names of labels. Odd characters in names are replaced, and names are made
+// unique. A malformed constant, import or export is an error with its place.
 func ProgramOf(g *ir.Graph) (*Program, error) {
 	p := &Program{}
-	flow := ir.NewFlow(g, OperationKind)
-	observed, imported := map[ir.NodeID]bool{}, map[ir.NodeID]bool{}
-	consumed := map[ir.NodeID]bool{}
+	o := &outside{imported: map[ir.NodeID]bool{}, consumed: map[ir.NodeID]bool{}, observed: map[ir.NodeID]bool{}}
+	o.flow = ir.NewFlow(g, OperationKind)
 	var bad diag.List
-	for _, id := range flow.Ops {
+	for _, id := range o.flow.Ops {
 		op := OperationOf(g, id)
 		switch {
 		case base(op.Kernel) == "constant":
 			bad = append(bad, p.addConst(g, id)...)
+		case op.StatesInterface():
+			bad = append(bad, o.state(g, id)...)
 		case op.IsSource():
-			markAll(op.Outputs, imported)
+			markAll(op.Outputs, o.imported)
 		case op.IsSink():
-			markAll(op.Inputs, observed)
+			markAll(op.Inputs, o.observed)
 		default:
 			p.Compute = append(p.Compute, id)
-			markAll(op.Inputs, consumed)
+			markAll(op.Inputs, o.consumed)
 			if g.Node(id).Tag(IOSequencePointKind) != nil {
-				markAll(op.Outputs, observed)
+				markAll(op.Outputs, o.observed)
 			}
 		}
+	}
+	o.derive(g, p)
+	return p, bad.Err()
+}
+
+// outside gathers what says which tensors a program takes and gives.
+type outside struct {
+	flow                         *ir.Flow
+	inputs, outputs              []Named // that are stated
+	statesInputs, statesOutputs  bool
+	imported, consumed, observed map[ir.NodeID]bool
+}
+
+// state reads an import or export that states the interface.
+func (o *outside) state(g *ir.Graph, id ir.NodeID) diag.List {
+	list, bad := faces(g, id)
+	names := namer{}
+	for i := range list {
+		list[i].Name = names.unique(list[i].Name, i)
+	}
+	op := OperationOf(g, id)
+	markAll(op.Outputs, o.imported)
+	markAll(op.Inputs, o.consumed)
+	if op.IsImport() {
+		o.inputs, o.statesInputs = list, true
+	} else {
+		o.outputs, o.statesOutputs = list, true
+	}
+	return bad
+}
+
+// derive gives a program its inputs and outputs: as they are stated or, where they are not, as the graph's edges and labels have
+// them. A tensor that is an input and an output has one name on both sides then.
+func (o *outside) derive(g *ir.Graph, p *Program) {
+	p.Inputs, p.Outputs = o.inputs, o.outputs
+	if o.statesInputs && o.statesOutputs {
+		return
 	}
 	constant := map[ir.NodeID]bool{}
 	for _, c := range p.Constants {
 		constant[c.Tensor] = true
 	}
-	names := map[string]int{}
+	names := namer{}
 	for n := range g.Nodes() {
 		if n.Body.Kind() != TensorKind {
 			continue
 		}
-		made := len(flow.Producers(n.ID)) > 0 && !imported[n.ID]
-		if !made && (consumed[n.ID] || observed[n.ID] || imported[n.ID]) {
-			p.Inputs = append(p.Inputs, Named{uniqueName(n, names), n.ID})
+		made := len(o.flow.Producers(n.ID)) > 0 && !o.imported[n.ID]
+		used := o.consumed[n.ID] || o.observed[n.ID]
+		if !o.statesInputs && !made && (used || o.imported[n.ID]) {
+			p.Inputs = append(p.Inputs, Named{names.of(n), n.ID})
 		}
-		if observed[n.ID] || made && !consumed[n.ID] && !constant[n.ID] {
-			p.Outputs = append(p.Outputs, Named{uniqueName(n, names), n.ID})
+		if !o.statesOutputs && (o.observed[n.ID] || made && !used && !constant[n.ID]) {
+			p.Outputs = append(p.Outputs, Named{names.of(n), n.ID})
 		}
 	}
-	return p, bad.Err()
 }
 
 func markAll(ports ir.Ports, in map[ir.NodeID]bool) {
 	ports.All(func(_, _ int, s *ir.Selection) { in[s.Tensor] = true })
 }
 
-// uniqueName gives a tensor the name it has on the command line: its label with odd characters replaced, or "t" and its
-// number; a name taken already gets a number behind it. A tensor that is input and output has one name on both sides.
-func uniqueName(n *ir.Node, taken map[string]int) string {
-	name := strings.Map(func(r rune) rune {
+// namer gives names that differ from each other.
+type namer map[string]int
+
+// of gives a tensor the name that it has on the command line: that of its label, or "t" and its number.
+func (m namer) of(n *ir.Node) string {
+	if n.Label == "" {
+		return m.unique(fmt.Sprintf("t%d", n.ID), int(n.ID))
+	}
+	return m.unique(n.Label, int(n.ID))
+}
+
+// unique gives a name as it can stand on a command line: odd characters are replaced, and a name that another owner has already
+// gets a number behind it.
+func (m namer) unique(name string, owner int) string {
+	name = strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '=' || r == 0x7f || r == '/' {
 			return '_'
 		}
 		return r
-	}, n.Label)
-	if name == "" {
-		name = fmt.Sprintf("t%d", n.ID)
-	}
-	for try := name; ; try = fmt.Sprintf("%s_%d", name, taken[name]) {
-		if owner, ok := taken["\x00"+try]; !ok || owner == int(n.ID) {
-			taken["\x00"+try] = int(n.ID)
+	}, name)
+	for try := name; ; try = fmt.Sprintf("%s_%d", name, m[name]) {
+		if other, ok := m["\x00"+try]; !ok || other == owner {
+			m["\x00"+try] = owner
 			return try
 		}
-		taken[name]++
+		m[name]++
 	}
 }
 

@@ -41,7 +41,7 @@ func FromIR(g *ir.Graph) (*Graph, error) {
 	for n := range g.Nodes() {
 		switch o := n.Body.(type) {
 		case *tensorops.Operation:
-			if !o.IsSink() && !strings.HasSuffix(o.Kernel, "import") {
+			if !o.IsSink() && !o.IsImport() {
 				made[n.ID] = l.operation(g, n, o, key)
 			}
 		case *tensorops.Tensor, *tensorops.Note:
@@ -130,7 +130,7 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &raiser{f: f, lib: lib, g: ir.New(), tensors: map[string]ir.NodeID{}, used: map[string]bool{}, outputs: map[string]bool{}}
+	b := &raiser{f: f, lib: lib, g: ir.New(), tensors: map[string]ir.NodeID{}, outputs: map[string]bool{}}
 	b.g.File = g.File
 	for _, p := range f.out.Outputs {
 		b.outputs[p.Name] = true
@@ -138,6 +138,7 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	for _, p := range f.out.Inputs {
 		b.input(p)
 	}
+	tensorops.StateInputs(b.g, b.named(f.out.Inputs))
 	for _, op := range namespace.Order(f.out.Ops) {
 		if op.Domain == "tapc" && op.Type == Output {
 			b.copy(op)
@@ -148,18 +149,16 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	if err := b.bad.Err(); err != nil {
 		return nil, err
 	}
-	for _, p := range f.out.Inputs {
-		b.used[p.Name] = b.used[p.Name] || b.outputs[p.Name]
-		if !b.used[p.Name] {
-			b.add("op:import", nil, ir.Ports{{Name: "result", Sel: b.all(p.Name)}}, nil, ir.Pos{})
-		}
-	}
-	for _, p := range f.out.Outputs {
-		if b.used[p.Name] {
-			b.add("op:export", ir.Ports{{Name: "tensor", Sel: b.all(p.Name)}}, nil, nil, ir.Pos{})
-		}
-	}
+	tensorops.StateOutputs(b.g, b.named(f.out.Outputs))
 	return b.g, nil
+}
+
+func (b *raiser) named(ports []mapping.Port) []tensorops.Named {
+	out := make([]tensorops.Named, len(ports))
+	for i, p := range ports {
+		out[i] = tensorops.Named{Name: p.Name, Tensor: b.tensors[p.Name]}
+	}
+	return out
 }
 
 // raiser builds a graph of tapc.
@@ -168,7 +167,6 @@ type raiser struct {
 	lib     *kernels.Library
 	g       *ir.Graph
 	tensors map[string]ir.NodeID
-	used    map[string]bool
 	outputs map[string]bool
 	bad     diag.List
 }
@@ -206,7 +204,6 @@ func (b *raiser) copy(op *mapping.Op) {
 		return // its producer is at fault
 	}
 	from := b.all(op.In[0])
-	b.used[op.In[0]] = true
 	t := *tensorops.TensorOf(b.g, from[0].Tensor)
 	b.tensors[op.Out[0]] = b.g.Add(&t, op.Out[0]).ID
 	b.add("op:copy", ir.Ports{{Name: "tensor", Sel: from}}, ir.Ports{{Name: "result", Sel: b.all(op.Out[0])}}, nil, op.Pos)
@@ -223,7 +220,6 @@ func (b *raiser) operation(op *mapping.Op) {
 			return // its producer is at fault
 		}
 		sel := b.all(name)
-		b.used[name] = true
 		port := from.op.Inputs[from.in[i]]
 		if box, ok := port.Attrs.Get(boxAttr); ok {
 			r, err := rangeOf(box)

@@ -65,7 +65,9 @@ func shownAs(t *testing.T, g *ir.Graph) string {
 }
 
 const parts = `tapc 1
+%u = tensor int8 [0:0]
 %x = tensor float32 [0:4, 2:5]
+operation op:import {names: ["u", "x"]} -> (result: [%u, %x])
 %c = tensor int32 [0:2]
 operation op:constant {value: [1, 2]} -> (result: %c)
 %h = tensor float32 [0:2, 0:3]
@@ -74,9 +76,10 @@ operation op:copy (tensor: %x[1:3, 2:5]) -> (result: %h)
 operation op:concat {axis: 1} (tensors: [%h, %h]) -> (result: %y)
 %z = tensor int32 [0:2]
 operation op:neg (tensor: %c) -> (result: %z)
+operation op:export {names: ["z", "y"]} (tensor: [%z, %y])
 `
 
-// A graph of tapc comes back as it was: selections of parts, ranges that do not begin at zero, variadic ports, parameters, names.
+// A graph of tapc comes back as it was: its interface, selections of parts, ranges that do not begin at zero, variadic ports, parameters, names.
 func TestThereAndBack(t *testing.T) {
 	g, err := text.Read([]byte(parts), "parts.tap", dialects.Registry())
 	if err != nil {

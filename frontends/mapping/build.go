@@ -116,14 +116,11 @@ func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph,
 	for _, t := range finals {
 		b.used[t] = true
 	}
-	for _, t := range inputs {
-		if _, err := b.tensor(t); err != nil {
-			return nil, err
-		}
-		if !used[t] {
-			b.add(&node{kernel: "op:import", out: []portTensors{{port: "result", tensors: []*Tensor{t}}}})
-		}
+	taken, err := b.named(inputs)
+	if err != nil {
+		return nil, err
 	}
+	tensorops.StateInputs(b.g, taken)
 	for _, n := range m.nodes {
 		if live[n] {
 			if err := b.add(n); err != nil {
@@ -131,14 +128,25 @@ func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph,
 			}
 		}
 	}
-	for _, t := range finals {
-		if used[t] {
-			if err := b.add(&node{kernel: "op:export", in: []portTensors{{port: "tensor", tensors: []*Tensor{t}}}}); err != nil {
-				return nil, err
-			}
-		}
+	given, err := b.named(finals)
+	if err != nil {
+		return nil, err
 	}
+	tensorops.StateOutputs(b.g, given)
 	return b.g, nil
+}
+
+// named gives the nodes of inputs or outputs, whose labels are their names.
+func (b *builder) named(list []*Tensor) ([]tensorops.Named, error) {
+	out := make([]tensorops.Named, len(list))
+	for i, t := range list {
+		sel, err := b.tensor(t)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = tensorops.Named{Name: t.Label, Tensor: sel.Tensor}
+	}
+	return out, nil
 }
 
 // finals gives each output a tensor of its own with its name: an input, a constant or a value that is an output already is

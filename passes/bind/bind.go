@@ -4,6 +4,7 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -23,8 +24,7 @@ func Run(g *ir.Graph, path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	flow := ir.NewFlow(g, tensorops.OperationKind)
-	bound := 0
+	bound, given := 0, map[ir.NodeID]bool{}
 	var faults diag.List
 	for _, in := range p.Inputs {
 		info, err := f.Info(in.Name)
@@ -37,9 +37,7 @@ func Run(g *ir.Graph, path string) (int, error) {
 				Want(fmt.Sprintf("%s%v", t.DType, shape), fmt.Sprintf("%v%v", info.DType, info.Shape)))
 			continue
 		}
-		for _, source := range flow.Producers(in.Tensor) {
-			g.Remove(source) // an import
-		}
+		given[in.Tensor] = true
 		op := g.Add(&tensorops.Operation{Kernel: "op:constant",
 			Params:  ir.Attrs{{Name: "file", Value: ir.StringAttr(path)}, {Name: "key", Value: ir.StringAttr(in.Name)}},
 			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(in.Tensor, t.Range)}}}}, "bind:"+in.Name)
@@ -52,5 +50,29 @@ func Run(g *ir.Graph, path string) (int, error) {
 	if bound == 0 {
 		return 0, diag.Usage("--bind %s: no input of the graph has the name of one of its tensors", path)
 	}
-	return bound, nil
+	return bound, dropImports(g, given)
+}
+
+// dropImports leaves tensors out of what imports bring in.
+func dropImports(g *ir.Graph, given map[ir.NodeID]bool) error {
+	inputs, _ := tensorops.Interface(g)
+	if inputs != ir.NoNode {
+		return tensorops.ChangeInterface(g, inputs, func(list []tensorops.Named) []tensorops.Named {
+			return slices.DeleteFunc(list, func(x tensorops.Named) bool { return given[x.Tensor] })
+		})
+	}
+	var gone []ir.NodeID
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsImport() {
+			op.Outputs.All(func(_, _ int, s *ir.Selection) {
+				if given[s.Tensor] {
+					gone = append(gone, n.ID)
+				}
+			})
+		}
+	}
+	for _, id := range gone {
+		g.Remove(id)
+	}
+	return nil
 }

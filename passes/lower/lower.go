@@ -94,6 +94,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 		if err := l.output(o.Tensor, given[o.Tensor]); err != nil {
 			return err
 		}
+		given[o.Tensor] = given[o.Tensor] || l.host == l.compute // where it is given once more, it is copied from there
 	}
 	if err := l.faults.Err(); err != nil {
 		return err
@@ -316,8 +317,8 @@ func (l *lowering) transfer(tensor, from, to ir.NodeID) {
 	l.writers[to] = append(l.writers[to], writer{n.ID, tensorops.TensorOf(l.g, tensor).Range})
 }
 
-// output brings a tensor to the caller's memory: from the computing device, or from an input or a constant that is observed
-// as it is.
+// output brings a tensor to the caller's memory: from the computing device, or from an input, a constant or another output that
+// it is as it is.
 func (l *lowering) output(tensor ir.NodeID, given bool) error {
 	if !given && l.host == l.compute {
 		_, err := l.buffer(tensor, l.host)

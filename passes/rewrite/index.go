@@ -44,7 +44,8 @@ type index struct {
 	ops     []ir.NodeID               // in graph order when the index was built
 	apps    map[ir.NodeID][]ir.NodeID // by operation
 	effects []ir.NodeID               // operations that the driver leaves alone
-	multi   bool                      // some operation has several outputs
+	multi   bool                      // some operation that rules may remove has several outputs
+	stated  bool                      // an export says what the program gives: nothing is observed by being unused
 	sorted  bool                      // ops have producers before consumers
 	kernels *kernelTable
 }
@@ -154,8 +155,9 @@ func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) bool {
 			ix.addProducer(n.ID, t)
 		}
 	}
-	ix.multi = ix.multi || outputs > 1
 	effect := ix.kernelOf(n.ID).isEffect(n)
+	ix.multi = ix.multi || outputs > 1 && !effect
+	ix.stated = ix.stated || op.IsSink() && op.StatesInterface()
 	if effect {
 		ix.effects = append(ix.effects, n.ID)
 	}
@@ -182,7 +184,7 @@ func (ix *index) observe(outputs []string) {
 		op.Outputs.All(observe)
 	}
 	for t := range ix.marks {
-		if ix.marks[t]&isTensor == 0 || ix.producer[t] == noProducer || ix.live[t] > 0 {
+		if ix.stated || ix.marks[t]&isTensor == 0 || ix.producer[t] == noProducer || ix.live[t] > 0 {
 			continue
 		}
 		p := ix.producer[t]

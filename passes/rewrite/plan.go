@@ -147,7 +147,7 @@ func (d *driver) planRemoval(s *Site, r *Result, p plan) bool {
 	for _, a := range p {
 		renames = renames || a == rename
 	}
-	if !renames && !d.index.multi {
+	if !renames && !d.index.multi || d.index.stated {
 		return true
 	}
 	c := cone{ix: d.index, left: map[ir.NodeID]int32{}, dead: map[ir.NodeID]bool{s.Node.ID: true}}

@@ -163,8 +163,8 @@ func (e *CycleError) Error() string {
 // The graph must satisfy the constraints of its dialect; it is changed in place, also when an error ends the run, and is
 // valid then too.
 //
-// What is observed stays: tensors that nobody consumes (or only those that Options.Outputs labels), and those that an
-// operation with the IOSequencePoint tag, an import or an export has. They keep node, label, dtype and range, and stay
+// What is observed stays: tensors that an operation with the IOSequencePoint tag, an import or an export has and, unless an
+// export states all outputs, those that nobody consumes (or only those that Options.Outputs labels). They keep node, label, dtype and range, and stay
 // unconsumed if they were. Graph inputs stay. Operations with the IOSequencePoint tag, and nodes that other nodes than
 // operations and applications refer to, are not touched.
 func Run(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (Stats, error) {

@@ -10,7 +10,9 @@ package simplify
 
 import (
 	"context"
+	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -32,7 +34,32 @@ func CSE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 	return rewrite.Run(ctx, g, []rewrite.Rule{CSERule(g)}, opt)
 }
 
-// DCE removes operations and tensors that no observed value needs; see rewrite.RemoveDead.
+// DCE removes operations and tensors that no observed value needs; see rewrite.RemoveDead. Where the graph states its outputs, those
+// of the options become the only ones.
 func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, error) {
+	if _, stated := tensorops.Interface(g); stated != ir.NoNode && len(opt.Outputs) > 0 {
+		if err := tensorops.ChangeInterface(g, stated, func(list []tensorops.Named) []tensorops.Named { return chosen(g, list, opt.Outputs) }); err != nil {
+			return rewrite.Stats{}, err
+		}
+	}
 	return rewrite.RemoveDead(ctx, g, "dce", opt)
+}
+
+// chosen gives the outputs that have one of some names, or whose tensors have one of these labels; tensors of these labels that were
+// no outputs are added.
+func chosen(g *ir.Graph, list []tensorops.Named, names []string) []tensorops.Named {
+	var out []tensorops.Named
+	taken := map[ir.NodeID]bool{}
+	for _, x := range list {
+		taken[x.Tensor] = true
+		if slices.Contains(names, x.Name) || slices.Contains(names, g.Node(x.Tensor).Label) {
+			out = append(out, x)
+		}
+	}
+	for n := range g.Nodes() {
+		if n.Body.Kind() == tensorops.TensorKind && !taken[n.ID] && slices.Contains(names, n.Label) {
+			out = append(out, tensorops.Named{Name: n.Label, Tensor: n.ID})
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 
@@ -87,7 +88,7 @@ func (p *Plugin) accept(ctx context.Context, part string, before, after *ir.Grap
 }
 
 // compareProgram says how a graph differs from outside from the one it was made of, or "". Inputs that are not used any more
-// may be gone.
+// may be gone, unless the graph states them; what it states is in the same order.
 func compareProgram(before, after *ir.Graph) string {
 	old, err := tensorops.ProgramOf(before)
 	if err != nil {
@@ -96,6 +97,13 @@ func compareProgram(before, after *ir.Graph) string {
 	now, err := tensorops.ProgramOf(after)
 	if err != nil {
 		return err.Error()
+	}
+	inputs, outputs := tensorops.Interface(before)
+	if inputs != ir.NoNode && !slices.Equal(faces(before, old.Inputs), faces(after, now.Inputs)) {
+		return reordered("inputs", faces(before, old.Inputs), faces(after, now.Inputs))
+	}
+	if outputs != ir.NoNode && !slices.Equal(faces(before, old.Outputs), faces(after, now.Outputs)) {
+		return reordered("outputs", faces(before, old.Outputs), faces(after, now.Outputs))
 	}
 	was, is := faces(before, old.Inputs), faces(after, now.Inputs)
 	for _, x := range is {
@@ -115,6 +123,11 @@ func compareProgram(before, after *ir.Graph) string {
 		}
 	}
 	return ""
+}
+
+func reordered(what string, was, is []string) string {
+	list := func(names []string) string { return clean(strings.Join(names, ", "), 200) }
+	return fmt.Sprintf("the %s were %s, and are %s", what, list(was), list(is))
 }
 
 // faces gives what shows of tensors from outside: name, element type and range.

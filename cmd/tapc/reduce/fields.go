@@ -37,7 +37,7 @@ func dropPorts(g *ir.Graph, items []item) int {
 	done := 0
 	for _, x := range items {
 		op := tensorops.OperationOf(g, x.node)
-		if op == nil || !dropPort(op, x) {
+		if op == nil || !dropFace(g, op, x) && !dropPort(op, x) {
 			continue
 		}
 		done++
@@ -49,6 +49,21 @@ func dropPorts(g *ir.Graph, items []item) int {
 		}
 	}
 	return done
+}
+
+// dropFace takes a tensor, with its name, out of an operation that states the interface.
+func dropFace(g *ir.Graph, op *tensorops.Operation, x item) bool {
+	if !op.StatesInterface() || x.c < 0 {
+		return false
+	}
+	done := false
+	err := tensorops.ChangeInterface(g, x.node, func(list []tensorops.Named) []tensorops.Named {
+		if done = x.c < len(list); !done {
+			return list
+		}
+		return slices.Delete(list, x.c, x.c+1)
+	})
+	return done && err == nil
 }
 
 func dropPort(b ir.Ported, x item) bool {

@@ -1,0 +1,102 @@
+package tensorops
+
+import (
+	"fmt"
+	"strconv"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+)
+
+const interfaceID = "ProgramInterfaceConstraint"
+
+var programInterface = check.Constraint{
+	ID: interfaceID,
+	Doc: "What a program takes and gives is a fact of its graph: one import with the parameter names lists its inputs, one export with it " +
+		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
+		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
+		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output.",
+	Requires: []string{"TensorOperationAgreementConstraint"},
+	Codes: []check.Code{
+		{ID: "TAP0161", Meaning: "an import or export with names does not say what the program takes or gives"},
+		{ID: "TAP0162", Meaning: "there is another import or export beside the one that says everything"},
+		{ID: "TAP0163", Meaning: "two inputs or two outputs have the same name"},
+		{ID: "TAP0164", Meaning: "a tensor is read that nobody produces, and that is not among the inputs"},
+	},
+	Check: checkInterface,
+}
+
+func checkInterface(c *check.Context) {
+	g := c.Graph()
+	var sides [2][]*ir.Node // imports and exports
+	for n := range g.Nodes() {
+		switch op, _ := n.Body.(*Operation); {
+		case op == nil:
+		case op.IsImport():
+			sides[0] = append(sides[0], n)
+		case op.IsSink():
+			sides[1] = append(sides[1], n)
+		}
+	}
+	for _, side := range sides {
+		checkStated(c, side)
+	}
+	for _, n := range sides[0] {
+		if n.Body.(*Operation).StatesInterface() {
+			checkInputsComplete(c, n)
+			break
+		}
+	}
+}
+
+// checkStated checks the imports of a graph, or its exports.
+func checkStated(c *check.Context, side []*ir.Node) {
+	var first *ir.Node
+	for _, n := range side {
+		if !n.Body.(*Operation).StatesInterface() {
+			continue
+		}
+		list, bad := faces(c.Graph(), n.ID)
+		for _, d := range bad {
+			c.Report(d)
+		}
+		checkNames(c, n, list)
+		if first == nil {
+			first = n
+		}
+	}
+	for _, n := range side {
+		if first != nil && n != first && c.Go() {
+			c.Report(c.Error("TAP0162", n, "", "%s is beside %s, which says all", c.Graph().Name(n.ID), c.Graph().Name(first.ID)).
+				Want("one", strconv.Itoa(len(side))).WithNote(c.At(first, ""), "this one has the parameter names"))
+		}
+	}
+}
+
+func checkNames(c *check.Context, n *ir.Node, list []Named) {
+	at := map[string]int{}
+	for i, x := range list {
+		if j, ok := at[x.Name]; ok && c.Go() {
+			c.Report(c.Error("TAP0163", n, fmt.Sprint("/body/params/names/", i), "%s gives a name twice", c.Graph().Name(n.ID)).
+				Want("a name that no other has", fmt.Sprintf("%q, as number %d", x.Name, j)))
+		}
+		at[x.Name] = i
+	}
+}
+
+// checkInputsComplete checks that the graph reads nothing but what it takes and makes.
+func checkInputsComplete(c *check.Context, stated *ir.Node) {
+	g, flow := c.Graph(), c.Flow(OperationKind)
+	for n := range g.Nodes() {
+		if !c.Go() {
+			return
+		}
+		if n.Body.Kind() != TensorKind || len(flow.Producers(n.ID)) > 0 || len(flow.Consumers(n.ID)) == 0 {
+			continue
+		}
+		reader := flow.Consumers(n.ID)[0]
+		c.Report(c.Error("TAP0164", n, "", "%s is read, but nobody produces it, and it is not an input", g.Name(n.ID)).
+			Want("a producer", "none").WithNote(c.At(g.Node(reader), ""), "%s reads it", g.Name(reader)).
+			WithNote(c.At(stated, ""), "the inputs are listed here"))
+	}
+}

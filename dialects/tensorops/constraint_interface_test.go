@@ -1,0 +1,73 @@
+package tensorops
+
+import (
+	"tensortapestry.org/tapc/ir"
+	. "tensortapestry.org/tapc/ir/check/checktest"
+)
+
+// faced is a graph that takes x and u, copies x to y, and gives y; edit may change anything before it is verified.
+func faced(edit func(b builder, in, out *Operation)) *ir.Graph {
+	return graph(func(b builder) {
+		x, y, u := b.tensor("x", "float32", "[1:4]"), b.tensor("y", "float32", "[1:4]"), b.tensor("u", "int8", "[0:0]")
+		in := StateInputs(b.Graph, []Named{{"x", x.ID}, {"u", u.ID}})
+		b.op("copy", ir.Ports{Port("tensor", Sel(x, "[1:4]"))}, ir.Ports{Port("result", Sel(y, "[1:4]"))})
+		out := StateOutputs(b.Graph, []Named{{"y", y.ID}})
+		edit(b, opOf(in), opOf(out))
+	})
+}
+
+func interfaceCases() []Case {
+	names := func(list ...string) ir.Attrs {
+		v := ir.AttrValue{Kind: ir.AttrList}
+		for _, s := range list {
+			v.List = append(v.List, ir.StringAttr(s))
+		}
+		return ir.Attrs{{Name: "names", Value: v}}
+	}
+	return []Case{
+		Of("interface accepted: an input that nothing uses", faced(func(builder, *Operation, *Operation) {}), nil, nil),
+		Of("interface accepted: an input and a result twice, under a name that an input has", faced(func(b builder, in, out *Operation) {
+			y, x := out.Inputs[0].Sel[0], in.Outputs[0].Sel[0]
+			out.Inputs[0].Sel, out.Params = []ir.Selection{y, x, y}, names("x", "y", "z")
+		}), nil, nil),
+		Of("interface accepted: no inputs and no outputs", graph(func(b builder) {
+			StateInputs(b.Graph, nil)
+			StateOutputs(b.Graph, nil)
+		}), nil, nil),
+		Of("interface accepted: outputs alone", graph(func(b builder) {
+			StateOutputs(b.Graph, []Named{{"x", b.tensor("x", "float32", "[]").ID}})
+		}), nil, nil),
+		Of("interface accepted: imports and exports without names", graph(func(b builder) {
+			x := b.tensor("x", "float32", "[]")
+			b.op("in", nil, ir.Ports{Port("result", Sel(x, "[]"))}).Body.(*Operation).Kernel = "op:import"
+			for range 2 {
+				b.op("out", ir.Ports{Port("tensor", Sel(x, "[]"))}, nil).Body.(*Operation).Kernel = "op:export"
+			}
+		}), nil, nil),
+		Of("interface: fewer names", faced(func(_ builder, in, _ *Operation) { in.Params = names("x") }), []string{"TAP0161"},
+			[]string{`"names" of 2 strings`, "names of length 1"}),
+		Of("interface: names are numbers", faced(func(_ builder, _, out *Operation) {
+			out.Params = ir.Attrs{{Name: "names", Value: ir.IntsAttr(1)}}
+		}), []string{"TAP0161"}, nil),
+		Of("interface: an empty name", faced(func(_ builder, _, out *Operation) { out.Params = names("") }), []string{"TAP0161"}, nil),
+		Of("interface: another port", faced(func(_ builder, _, out *Operation) { out.Inputs[0].Name = "tensors" }), []string{"TAP0161"},
+			[]string{`no port but "tensor"`}),
+		Of("interface: a part of a tensor", faced(func(_ builder, in, out *Operation) {
+			out.Inputs[0].Sel[0].SetRange(Range("[1:3]"))
+		}), []string{"TAP0161"}, []string{"the whole of a tensor", "zr[1:3]"}),
+		Of("interface: stated twice", faced(func(b builder, _, out *Operation) {
+			StateOutputs(b.Graph, []Named{{"z", out.Inputs[0].Sel[0].Tensor}})
+		}), []string{"TAP0162"}, nil),
+		Of("interface: an import beside", faced(func(b builder, in, _ *Operation) {
+			z := b.tensor("z", "float32", "[]")
+			b.op("more", nil, ir.Ports{Port("result", Sel(z, "[]"))}).Body.(*Operation).Kernel = "op:import"
+		}), []string{"TAP0162"}, nil),
+		Of("interface: one name for two", faced(func(_ builder, in, _ *Operation) { in.Params = names("x", "x") }), []string{"TAP0163"},
+			[]string{`"x", as number 0`}),
+		Of("interface: a tensor from nowhere", faced(func(b builder, _, _ *Operation) {
+			z := b.tensor("z", "float32", "[]")
+			b.op("sink", ir.Ports{Port("x", Sel(z, "[]"))}, nil)
+		}), []string{"TAP0164"}, []string{`operation "sink" reads it`}),
+		Of("interface near miss: a tensor that nobody reads", faced(func(b builder, _, _ *Operation) { b.tensor("z", "float32", "[]") }), nil, nil),
+	}
+}
