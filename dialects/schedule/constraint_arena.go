@@ -90,12 +90,12 @@ func checkLife(c *check.Context, l *life) {
 
 // checkArena checks the lives on one device, which come in the order of their first steps.
 func checkArena(c *check.Context, lives []*life) {
-	a := newArena(lives)
+	a, s := newArena(lives), stepsOf(c)
 	var pairs []pair
 	var of [][2]*life
 	flush := func() {
 		reported := map[[2]*life]bool{}
-		for _, i := range stepsOf(c).unordered(c, pairs) {
+		for _, i := range s.unordered(c, pairs) {
 			if !reported[of[i]] {
 				reported[of[i]] = true
 				reportReuse(c, of[i][0], of[i][1], pairs[i])
@@ -113,8 +113,8 @@ func checkArena(c *check.Context, lives []*life) {
 				reportShared(c, old, l)
 				continue
 			}
-			for _, u := range old.users {
-				for _, w := range l.writers {
+			for _, u := range lastOf(s, old.users) {
+				for _, w := range firstOf(s, l.writers) {
 					pairs, of = append(pairs, pair{u, w}), append(of, [2]*life{old, l})
 				}
 			}
@@ -124,6 +124,35 @@ func checkArena(c *check.Context, lives []*life) {
 		}
 	}
 	flush()
+}
+
+// firstOf gives those of some steps that wait for no other of them directly: what they wait for, all do.
+func firstOf(s *steps, of []int32) []int32 {
+	if len(of) == 1 {
+		return of
+	}
+	return slices.DeleteFunc(slices.Clone(of), func(x int32) bool {
+		return slices.ContainsFunc(s.after[x], func(a int32) bool { return a != x && among(of, a) })
+	})
+}
+
+// lastOf gives those of some steps that no other of them waits for directly: who waits for them, waits for all.
+func lastOf(s *steps, of []int32) []int32 {
+	waited := map[int32]bool{}
+	for _, x := range of {
+		for _, a := range s.after[x] {
+			if len(of) > 1 && among(of, a) {
+				waited[a] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(of), func(x int32) bool { return waited[x] })
+}
+
+// among says whether a number is one of some ascending ones.
+func among(list []int32, x int32) bool {
+	_, found := slices.BinarySearch(list, x)
+	return found
 }
 
 func reportShared(c *check.Context, a, b *life) {

@@ -30,7 +30,7 @@ func arenaCases() []Case {
 		Of("arena: alive together", reuse(32, 1, second), []string{"TAP0392"}, []string{"bytes 32 to 48 in steps 1 to 1", "bytes 0 to 48 in steps 0 to 1"}),
 		Of("arena near miss: alive together, side by side", reuse(48, 1, second), nil, nil),
 		Of("arena: used again without waiting", reuse(32, 2, func(*program) []ir.NodeID { return nil }), []string{"TAP0393"},
-			[]string{`transfer "in" writes buffer "z" over buffer "y"`, `transfer "in" after kernel "k1"`}),
+			[]string{`transfer "in" writes buffer "z" over buffer "y"`, `transfer "in" after kernel "k2"`}),
 		Of("arena near miss: used again, waits for the writer only", reuse(32, 2, firstOnly), []string{"TAP0393"},
 			[]string{`transfer "in" after kernel "k2"`}),
 	}

@@ -7,6 +7,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -39,7 +40,7 @@ func Run(g *ir.Graph) (map[ir.NodeID]int64, error) {
 		byDevice[l.buf.Device] = append(byDevice[l.buf.Device], l)
 	}
 	for _, d := range devices {
-		peaks[d] = place(byDevice[d])
+		peaks[d] = place(byDevice[d], len(steps))
 		order(g, byDevice[d])
 	}
 	return peaks, nil
@@ -84,88 +85,68 @@ func livesOf(g *ir.Graph, steps []ir.NodeID) []*life {
 	return lives
 }
 
-// place gives every buffer of one device its offset and returns the arena's size.
-func place(lives []*life) int64 {
-	order := slices.Clone(lives)
-	slices.SortStableFunc(order, func(a, b *life) int {
-		switch {
-		case a.buf.Bytes != b.buf.Bytes && a.buf.Bytes > b.buf.Bytes:
-			return -1
-		case a.buf.Bytes != b.buf.Bytes:
-			return 1
-		}
-		return int(a.id) - int(b.id)
-	})
-	peak := int64(0)
-	var placed []*life // by offset
-	for _, l := range order {
-		at := int64(0)
-		for _, p := range placed {
-			if p.last < l.first || l.last < p.first {
-				continue
-			}
-			if at+l.buf.Bytes <= p.buf.Offset {
-				break
-			}
-			at = max(at, align(p.buf.Offset+p.buf.Bytes, l.buf.Align))
-		}
-		l.buf.Offset = at
-		peak = max(peak, at+l.buf.Bytes)
-		i, _ := slices.BinarySearchFunc(placed, at, func(p *life, at int64) int {
-			if p.buf.Offset < at {
-				return -1
-			}
-			return 1
-		})
-		placed = slices.Insert(placed, i, l)
-	}
-	return peak
-}
-
-func align(n, to int64) int64 { return (n + to - 1) / to * to }
-
-// order makes every writer of a buffer wait for the users of the buffers whose bytes it takes over.
+// order makes every writer of a buffer wait for the users of the buffers whose bytes it takes over: those that had a byte last,
+// as these waited for who had it before. Of the writers only the first waits for them, and the others for the first.
 func order(g *ir.Graph, lives []*life) {
-	byOffset := slices.Clone(lives)
-	slices.SortStableFunc(byOffset, func(a, b *life) int {
-		switch {
-		case a.buf.Offset < b.buf.Offset:
-			return -1
-		case a.buf.Offset > b.buf.Offset:
-			return 1
+	inTime := slices.Clone(lives)
+	slices.SortStableFunc(inTime, func(a, b *life) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.id, b.id)) })
+	var owners claims
+	for _, l := range inTime {
+		if l.buf.Bytes == 0 || len(l.writers) == 0 { // nobody reads what nobody writes
+			continue
 		}
-		return a.first - b.first
-	})
-	for i, a := range byOffset {
-		for _, b := range byOffset[i+1:] {
-			if b.buf.Offset >= a.buf.Offset+a.buf.Bytes {
-				break
+		waits := idSet{}
+		for _, old := range owners.take(l.buf.Offset, l.buf.Offset+l.buf.Bytes, l) {
+			for _, u := range old.users {
+				waits.add(u)
 			}
-			if b.buf.Bytes == 0 || a.buf.Bytes == 0 {
-				continue
-			}
-			early, late := a, b
-			if late.last < early.first {
-				early, late = late, early
-			}
-			waitFor(g, late.writers, early.users)
+		}
+		if len(waits.list) == 0 {
+			continue
+		}
+		waitFor(g, l.writers[0], waits.list)
+		for _, w := range l.writers[1:] {
+			waitFor(g, w, l.writers[:1])
 		}
 	}
 }
 
-func waitFor(g *ir.Graph, writers, users []ir.NodeID) {
-	for _, w := range writers {
-		var after *[]ir.NodeID
-		switch b := g.Node(w).Body.(type) {
-		case *schedule.Kernel:
-			after = &b.After
-		case *schedule.Transfer:
-			after = &b.After
-		}
-		for _, u := range users {
-			if u != w && !slices.Contains(*after, u) {
-				*after = append(*after, u)
-			}
+// waitFor makes a step wait for others.
+func waitFor(g *ir.Graph, step ir.NodeID, others []ir.NodeID) {
+	var after *[]ir.NodeID
+	switch b := g.Node(step).Body.(type) {
+	case *schedule.Kernel:
+		after = &b.After
+	case *schedule.Transfer:
+		after = &b.After
+	}
+	have := idSet{}
+	have.add(step)
+	for _, a := range *after {
+		have.add(a)
+	}
+	for _, u := range others {
+		if have.add(u) {
+			*after = append(*after, u)
 		}
 	}
+}
+
+// idSet is a set of steps in the order they came.
+type idSet struct {
+	list []ir.NodeID
+	in   map[ir.NodeID]bool
+}
+
+// add says whether the step is new.
+func (s *idSet) add(id ir.NodeID) bool {
+	if s.in == nil {
+		s.in = map[ir.NodeID]bool{}
+	}
+	if s.in[id] {
+		return false
+	}
+	s.in[id] = true
+	s.list = append(s.list, id)
+	return true
 }
