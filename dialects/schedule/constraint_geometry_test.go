@@ -171,7 +171,7 @@ func TestBoxIndexFindsAllOverlaps(t *testing.T) {
 				want = append(want, i)
 			}
 		}
-		if got := newBoxIndex(boxes).query(q); !slices.Equal(got, want) {
+		if got := zspace.NewIndex(boxes).Query(q); !slices.Equal(got, want) {
 			t.Fatalf("query(%v) = %v, want %v", q, got, want)
 		}
 	})

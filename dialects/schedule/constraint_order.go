@@ -124,7 +124,7 @@ type bufferCheck struct {
 	touches []touch
 	s       *steps
 	writers []touch
-	index   *boxIndex
+	index   *zspace.Index
 	full    bool // every cell of the range is written
 }
 
@@ -143,7 +143,7 @@ func (k *bufferCheck) run() {
 		}
 		return
 	}
-	k.index = newBoxIndex(boxes)
+	k.index = zspace.NewIndex(boxes)
 	if !k.once() {
 		return
 	}
@@ -168,7 +168,7 @@ func (k *bufferCheck) error(code string, t touch, format string, args ...any) di
 func (k *bufferCheck) once() bool {
 	good := true
 	for i, w := range k.writers {
-		for _, j := range k.index.query(w.image.hull) {
+		for _, j := range k.index.Query(w.image.hull) {
 			if j >= i {
 				break
 			}
@@ -208,7 +208,7 @@ func (k *bufferCheck) images(which []int) []image {
 
 func (k *bufferCheck) outputs() {
 	n := k.c.Graph().Node(k.id)
-	v, rest := cover(k.b.Range, k.images(k.index.query(k.b.Range)))
+	v, rest := cover(k.b.Range, k.images(k.index.Query(k.b.Range)))
 	switch v {
 	case uncovered:
 		k.c.Report(k.c.Error("TAP0306", n, "/body/range", "nothing writes a part of %s, an output", k.c.Graph().Name(k.id)).
@@ -235,7 +235,7 @@ func (k *bufferCheck) reads() {
 		if r.write {
 			continue
 		}
-		from := k.index.query(r.image.hull)
+		from := k.index.Query(r.image.hull)
 		if !k.full {
 			k.written(r, from)
 		}

@@ -103,10 +103,10 @@ func layers(n, first, second int64) *program {
 			p.k2 = p.Add(k, "")
 		}
 	}
-	index := newBoxIndex(written)
+	index := zspace.NewIndex(written)
 	for x := range p.Nodes() {
 		if k, ok := x.Body.(*Kernel); ok && k.Operands[0].Buffer == p.by.ID {
-			for _, w := range index.query(k.Space()) {
+			for _, w := range index.Query(k.Space()) {
 				k.After = append(k.After, steps[w])
 			}
 		}

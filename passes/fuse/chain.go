@@ -115,7 +115,7 @@ func (l *linker) add(operand int) bool {
 	if !ok || b.Space != schedule.Arena {
 		return false
 	}
-	for _, r := range l.f.readers[buffer] {
+	for _, r := range l.f.readersOf(buffer) {
 		if !slices.Contains(l.members, r) {
 			return false
 		}
@@ -168,10 +168,8 @@ func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
 			return nil, false
 		}
 	}
-	for _, s := range k.Statements {
-		if s.Store < 0 && !storedOver(k, s.Over) {
-			return nil, false
-		}
+	if !storedOver(k) {
+		return nil, false
 	}
 	first := newJoiner(k, l.whole, in)
 	for _, i := range in[1:] {
@@ -292,8 +290,7 @@ func (l *linker) commit() {
 	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(nodes...)})
 	n.Label, n.Body = l.whole.Name, l.whole
 	for _, m := range l.members[1:] {
-		k, _ := body[*schedule.Kernel](g, m)
-		l.f.rewire(m, id, k)
+		l.f.rewire(m, id)
 		g.Remove(m)
 	}
 }

@@ -36,7 +36,8 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 	}
 	var uses []use
 	all := false // of what the copy's applications put out is used by somebody
-	for _, r := range f.readers[out.Buffer] {
+	readers := f.readersOf(out.Buffer)
+	for _, r := range readers {
 		c, ok := body[*schedule.Kernel](f.g, r)
 		if !ok || c.Device != k.Device {
 			return false
@@ -60,7 +61,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 	for _, u := range uses {
 		u.kernel.Operands[u.operand].Buffer, u.kernel.Operands[u.operand].Access = in.Buffer, u.access
 	}
-	f.drop(id, k, f.readers[out.Buffer])
+	f.drop(id, k, readers)
 	return true
 }
 
@@ -77,21 +78,24 @@ func (f *fuser) drop(id ir.NodeID, k *schedule.Kernel, readers []ir.NodeID) {
 			n.Label = c.Name
 			n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(id), n)})
 		}
-		f.rewire(id, r, k)
 	}
-	for n := range f.g.Nodes() {
-		after, _ := schedule.After(n)
-		if !slices.Contains(after, id) {
-			continue
+	for _, o := range k.Operands {
+		if o.Mode == schedule.Read {
+			f.readers[o.Buffer] = append(f.readers[o.Buffer], readers...)
 		}
-		switch b := n.Body.(type) {
+	}
+	waiters := f.waitersOf(id)
+	for _, a := range k.After {
+		f.waiters[f.now(a)] = append(f.waiters[f.now(a)], waiters...)
+	}
+	for _, w := range waiters {
+		switch b := f.g.Node(w).Body.(type) {
 		case *schedule.Kernel:
 			b.After = mergeAfter(k.After, b.After, id)
 		case *schedule.Transfer:
 			b.After = mergeAfter(k.After, b.After, id)
 		}
 	}
-	delete(f.moved, id)
 	f.g.Remove(id)
 }
 

@@ -26,7 +26,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := &fuser{g: g, at: map[ir.NodeID]int{}}
+	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}}
 	for i, id := range steps {
 		f.at[id] = i
 		if k, ok := body[*schedule.Kernel](g, id); ok {
@@ -97,20 +97,43 @@ func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
 type fuser struct {
 	g       *ir.Graph
 	at      map[ir.NodeID]int         // position of each step before fusion
-	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer
+	readers map[ir.NodeID][]ir.NodeID // kernels and transfers that read a buffer, as they were; see readersOf
+	reads   map[ir.NodeID]*reads      // an index for buffers that many read
+	waiters map[ir.NodeID][]ir.NodeID // steps that wait for one, as they were
 	writers map[ir.NodeID][]ir.NodeID // and those that write it, once indexWriters has found them
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
 }
 
-// now gives the kernel that a step is part of by now.
+// now gives the kernel that a step is part of by now, and remembers it for all on the way there.
 func (f *fuser) now(id ir.NodeID) ir.NodeID {
-	for {
-		to, ok := f.moved[id]
-		if !ok {
-			return id
-		}
-		id = to
+	to := id
+	for next, ok := f.moved[to]; ok; next, ok = f.moved[to] {
+		to = next
 	}
+	for id != to {
+		id, f.moved[id] = f.moved[id], to
+	}
+	return to
+}
+
+// present gives what some steps are part of by now, each once, without those that are no longer there.
+func (f *fuser) present(steps []ir.NodeID) []ir.NodeID {
+	seen := map[ir.NodeID]bool{}
+	out := steps[:0:0]
+	for _, id := range steps {
+		if id = f.now(id); !seen[id] && f.g.Node(id) != nil {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// readersOf gives the steps that read a buffer by now.
+func (f *fuser) readersOf(buffer ir.NodeID) []ir.NodeID {
+	list := f.present(f.readers[buffer])
+	f.readers[buffer] = list
+	return list
 }
 
 // mendOrder makes every step that waits for a kernel wait for what the kernel became part of.
@@ -138,15 +161,19 @@ func (f *fuser) mended(self ir.NodeID, after []ir.NodeID) []ir.NodeID {
 }
 
 func (f *fuser) index() {
-	f.readers, f.moved = map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID]ir.NodeID{}
+	f.readers, f.waiters, f.moved = map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID]ir.NodeID{}
 	for n := range f.g.Nodes() {
+		after, _ := schedule.After(n)
+		for _, a := range after {
+			f.waiters[a] = append(f.waiters[a], n.ID)
+		}
 		switch b := n.Body.(type) {
 		case *schedule.Transfer:
 			f.readers[b.From] = append(f.readers[b.From], n.ID)
 		case *schedule.Kernel:
 			for _, o := range b.Operands {
-				if o.Mode == schedule.Read && !slices.Contains(f.readers[o.Buffer], n.ID) {
-					f.readers[o.Buffer] = append(f.readers[o.Buffer], n.ID)
+				if list := f.readers[o.Buffer]; o.Mode == schedule.Read && (len(list) == 0 || list[len(list)-1] != n.ID) {
+					f.readers[o.Buffer] = append(list, n.ID)
 				}
 			}
 		}
@@ -170,6 +197,58 @@ func (f *fuser) indexWriters() {
 	}
 }
 
+// reads finds the steps that read a part of a buffer.
+type reads struct {
+	boxes *zspace.Index
+	by    []ir.NodeID // by number of the box
+	whole []ir.NodeID // that read all of it, or an unknown part
+}
+
+// fewReaders is how many readers are looked at one by one.
+const fewReaders = 8
+
+// touching gives all steps by now that read a part of a buffer, and maybe others that read the buffer.
+func (f *fuser) touching(buffer ir.NodeID, part zspace.Range) []ir.NodeID {
+	if len(f.readers[buffer]) <= fewReaders {
+		return f.readersOf(buffer)
+	}
+	x := f.reads[buffer]
+	if x == nil {
+		x = f.readsOf(buffer)
+		f.reads[buffer] = x
+	}
+	list := slices.Clone(x.whole)
+	for _, i := range x.boxes.Query(part) {
+		list = append(list, x.by[i])
+	}
+	return f.present(list)
+}
+
+// readsOf indexes the reads of a buffer. What is read of it stays the same when kernels are joined.
+func (f *fuser) readsOf(buffer ir.NodeID) *reads {
+	x := &reads{}
+	var boxes []zspace.Range
+	for _, id := range f.readersOf(buffer) {
+		k, isKernel := body[*schedule.Kernel](f.g, id)
+		if !isKernel {
+			x.whole = append(x.whole, id)
+			continue
+		}
+		for i, o := range k.Operands {
+			if o.Mode != schedule.Read || o.Buffer != buffer {
+				continue
+			}
+			if box, err := reach(k, i); err == nil {
+				boxes, x.by = append(boxes, box), append(x.by, id)
+			} else {
+				x.whole = append(x.whole, id)
+			}
+		}
+	}
+	x.boxes = zspace.NewIndex(boxes)
+	return x
+}
+
 // consumer finds the one kernel that a kernel can become part of, and the number of the operand it reads the result through.
 func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool) {
 	out := -1
@@ -190,7 +269,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 		return 0, 0, false
 	}
 	found, operand := ir.NoNode, -1
-	for _, r := range f.readers[k.Operands[out].Buffer] {
+	for _, r := range f.touching(k.Operands[out].Buffer, written) {
 		c, isKernel := body[*schedule.Kernel](f.g, r)
 		if !isKernel {
 			return 0, 0, false
@@ -215,7 +294,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 		return 0, 0, false
 	}
 	c, _ := body[*schedule.Kernel](f.g, found)
-	if !aligned(k, out, c, operand) || !f.waitsOnly(found, id) {
+	if !bounded(k, c) || !aligned(k, out, c, operand) || !f.waitsOnly(found, id) {
 		return 0, 0, false
 	}
 	return found, operand, true
@@ -232,27 +311,32 @@ func reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
 }
 
 // waitsOnly says whether a kernel may start as early as another once they are joined: nothing else that it waits for waits
-// for that one. Steps that stand before the producer cannot, which bounds the search.
+// for that one. The search goes from the producer on, as few steps wait for it that are not the consumer.
 func (f *fuser) waitsOnly(consumer, producer ir.NodeID) bool {
-	after, _ := schedule.After(f.g.Node(consumer))
 	seen := map[ir.NodeID]bool{}
-	stack := slices.Clone(after)
+	stack := f.waitersOf(producer)
 	for len(stack) > 0 {
-		id := f.now(stack[len(stack)-1])
+		id := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if id == producer || seen[id] || f.at[id] < f.at[producer] {
+		if id == consumer || seen[id] {
 			continue
 		}
 		seen[id] = true
-		more, _ := schedule.After(f.g.Node(id))
-		for _, dep := range more {
-			if f.now(dep) == producer {
-				return false
-			}
-			stack = append(stack, dep)
+		next := f.waitersOf(id)
+		if slices.Contains(next, consumer) {
+			return false
 		}
+		stack = append(stack, next...)
 	}
 	return true
+}
+
+// waitersOf gives the steps that wait for one by now.
+func (f *fuser) waitersOf(step ir.NodeID) []ir.NodeID {
+	list := f.present(f.waiters[step])
+	list = slices.DeleteFunc(list, func(id ir.NodeID) bool { return id == step }) // what is part of it now
+	f.waiters[step] = list
+	return slices.Clone(list)
 }
 
 // unit gives the loop that a row of an access follows, if it is one loop with factor 1; loops of one value do not count.
@@ -306,19 +390,14 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 			}
 		}
 	}
-	for _, s := range k.Statements {
-		if s.Store < 0 && !storedOver(k, s.Over) {
-			return false
-		}
-	}
-	return true
+	return storedOver(k)
 }
 
-// storedOver says whether all the given loops are loops of the stored result.
-func storedOver(k *schedule.Kernel, over []int64) bool {
+// storedOver says whether all local values run along loops of the stored result only.
+func storedOver(k *schedule.Kernel) bool {
 	parallel := k.Parallel()
-	for _, l := range over {
-		if !slices.Contains(parallel, int(l)) {
+	for _, s := range k.Statements {
+		if s.Store < 0 && slices.ContainsFunc(s.Over, func(l int64) bool { return !slices.Contains(parallel, int(l)) }) {
 			return false
 		}
 	}

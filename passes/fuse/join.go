@@ -1,8 +1,8 @@
 package fuse
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
@@ -33,7 +33,7 @@ func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 	n.Label = joined.Name
 	n.Body = joined
 	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
-	f.rewire(producer, consumer, k)
+	f.rewire(producer, consumer)
 	f.g.Remove(producer)
 }
 
@@ -68,37 +68,32 @@ func origins(nodes ...*ir.Node) []ir.Pos {
 	return from
 }
 
+// mergeAfter gives all of a and what b has besides, without one step.
 func mergeAfter(a, b []ir.NodeID, without ir.NodeID) []ir.NodeID {
 	out := slices.Clone(a)
+	in := map[ir.NodeID]bool{without: true}
+	for _, id := range a {
+		in[id] = true
+	}
 	for _, id := range b {
-		if id != without && !slices.Contains(out, id) {
+		if !in[id] {
+			in[id] = true
 			out = append(out, id)
 		}
 	}
 	return out
 }
 
-// rewire notes that the producer is part of the consumer, which now reads what the producer read.
-func (f *fuser) rewire(producer, consumer ir.NodeID, k *schedule.Kernel) {
+// rewire notes that the producer is part of the consumer, which now reads what the producer read and waits for what it waited for.
+func (f *fuser) rewire(producer, consumer ir.NodeID) {
 	f.moved[producer] = consumer
-	for _, o := range k.Operands {
-		list := f.readers[o.Buffer]
-		i := slices.Index(list, producer)
-		if i < 0 {
-			continue
-		}
-		list = slices.Delete(list, i, i+1)
-		if !slices.Contains(list, consumer) {
-			list = append(list, consumer)
-		}
-		f.readers[o.Buffer] = list
-	}
+	f.waiters[consumer] = append(f.waiters[consumer], f.waiters[producer]...)
 }
 
 func (j *joiner) name(base string) string {
 	try := base
 	for i := 1; j.names[try]; i++ {
-		try = fmt.Sprintf("%s_%d", base, i)
+		try = base + "_" + strconv.Itoa(i)
 	}
 	j.names[try] = true
 	return try
@@ -295,11 +290,11 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 		switch {
 		case e.Op == scalar.Load && side == 1 && slices.Contains(j.in, e.Ref):
 			return scalar.NewLocal(j.producer, e.Type)
-		case e.Op == scalar.Load:
+		case e.Op == scalar.Load && j.operand[side][e.Ref] != e.Ref:
 			return scalar.NewLoad(j.operand[side][e.Ref], e.Type)
 		case e.Op == scalar.Loop && side == 0:
 			return j.loopValue(e.Ref)
-		case e.Op == scalar.Local:
+		case e.Op == scalar.Local && base > 0:
 			return scalar.NewLocal(e.Ref+base, e.Type)
 		case e.Op == scalar.Reduce && side == 0:
 			over := make([]int, len(e.Over))

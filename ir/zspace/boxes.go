@@ -1,23 +1,21 @@
-package schedule
+package zspace
 
 import (
 	"cmp"
 	"slices"
-
-	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// boxIndex finds those of many boxes that share a cell with another box. It is a tree over the boxes, halved along the
+// Index finds those of many boxes that share a cell with another box. It is a tree over the boxes, halved along the
 // dimension in which their middles spread most, each part with the least box around it.
-type boxIndex struct {
-	boxes []zspace.Range
+type Index struct {
+	boxes []Range
 	order []int // of the boxes that have cells
-	parts []part
+	parts []indexPart
 }
 
-// part is a node of the tree: order[from:to]; its halves are parts[left] and the one after parts[left]'s, or it is a leaf.
-type part struct {
-	hull        zspace.Range
+// indexPart is a node of the tree: order[from:to]; its halves are parts[left] and the one after parts[left]'s, or it is a leaf.
+type indexPart struct {
+	hull        Range
 	from, to    int
 	left, right int // 0: a leaf
 }
@@ -25,9 +23,9 @@ type part struct {
 // leafSize is how many boxes a leaf holds at most.
 const leafSize = 8
 
-// newBoxIndex indexes boxes of one rank.
-func newBoxIndex(boxes []zspace.Range) *boxIndex {
-	x := &boxIndex{boxes: boxes}
+// NewIndex indexes boxes of one rank, which do not change afterwards.
+func NewIndex(boxes []Range) *Index {
+	x := &Index{boxes: boxes}
 	for i, r := range boxes {
 		if !r.Empty() {
 			x.order = append(x.order, i)
@@ -40,7 +38,7 @@ func newBoxIndex(boxes []zspace.Range) *boxIndex {
 }
 
 // build adds the part of order[from:to] and gives its number.
-func (x *boxIndex) build(from, to int) int {
+func (x *Index) build(from, to int) int {
 	hull := x.boxes[x.order[from]].Clone()
 	for _, i := range x.order[from:to] {
 		for d := range hull.Start {
@@ -49,7 +47,7 @@ func (x *boxIndex) build(from, to int) int {
 		}
 	}
 	at := len(x.parts)
-	x.parts = append(x.parts, part{hull: hull, from: from, to: to})
+	x.parts = append(x.parts, indexPart{hull: hull, from: from, to: to})
 	if to-from <= leafSize || !x.halve(from, to) {
 		return at
 	}
@@ -61,7 +59,7 @@ func (x *boxIndex) build(from, to int) int {
 }
 
 // halve sorts order[from:to] along the dimension in which the middles spread most; false if they do not spread.
-func (x *boxIndex) halve(from, to int) bool {
+func (x *Index) halve(from, to int) bool {
 	middle := func(i, d int) int64 { return x.boxes[i].Start[d]/2 + x.boxes[i].End[d]/2 }
 	best, spread := 0, uint64(0)
 	for d := range x.boxes[x.order[from]].Start {
@@ -83,8 +81,8 @@ func (x *boxIndex) halve(from, to int) bool {
 	return true
 }
 
-// query gives the numbers of the boxes that share a cell with r, ascending.
-func (x *boxIndex) query(r zspace.Range) []int {
+// Query gives the numbers of the boxes that share a cell with r, ascending.
+func (x *Index) Query(r Range) []int {
 	if len(x.parts) == 0 {
 		return nil
 	}
