@@ -113,8 +113,8 @@ func checkArena(c *check.Context, lives []*life) {
 				reportShared(c, old, l)
 				continue
 			}
-			for _, u := range lastOf(s, old.users) {
-				for _, w := range firstOf(s, l.writers) {
+			for _, u := range trailing(s, old.users) {
+				for _, w := range leading(s, l.writers) {
 					pairs, of = append(pairs, pair{u, w}), append(of, [2]*life{old, l})
 				}
 			}
@@ -126,8 +126,8 @@ func checkArena(c *check.Context, lives []*life) {
 	flush()
 }
 
-// firstOf gives those of some steps that wait for no other of them directly: what they wait for, all do.
-func firstOf(s *steps, of []int32) []int32 {
+// leading gives those of some steps that wait for no other of them directly: what they wait for, all do.
+func leading(s *steps, of []int32) []int32 {
 	if len(of) == 1 {
 		return of
 	}
@@ -136,8 +136,8 @@ func firstOf(s *steps, of []int32) []int32 {
 	})
 }
 
-// lastOf gives those of some steps that no other of them waits for directly: who waits for them, waits for all.
-func lastOf(s *steps, of []int32) []int32 {
+// trailing gives those of some steps that no other of them waits for directly: who waits for them, waits for all.
+func trailing(s *steps, of []int32) []int32 {
 	waited := map[int32]bool{}
 	for _, x := range of {
 		for _, a := range s.after[x] {
