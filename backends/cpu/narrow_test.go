@@ -131,8 +131,9 @@ func narrowTargets(t *testing.T) map[string][]string {
 	}
 	return map[string][]string{
 		"x86-64-v4": with(), "x86-64-v3": append(slices.Clone(strict), "-DTAPC_FEATURES=0"), "x86-64": with(),
-		"x86-64-v4 plain":  with("-DTAPC_FEATURES=0"),
-		"x86-64-v4 matrix": with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header)),
+		"x86-64-v4 plain":   with("-DTAPC_FEATURES=0"),
+		"x86-64-v4 vectors": with("-DTAPC_FEATURES=(tapc_features()&~(TAPC_AMX_INT8|TAPC_AMX_BF16))"),
+		"x86-64-v4 matrix":  with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header)),
 	}
 }
 
@@ -156,8 +157,8 @@ func isNarrow(s *ir.Graph) bool {
 	return found
 }
 
-// TestNarrowProducts runs products of bytes and of bfloat16 with every set of instructions: those of this processor, the plain ones of
-// every level, and the matrix unit's through a stand-in. All but the first take turns.
+// TestNarrowProducts runs products of bytes and of bfloat16 with every set of instructions: those of this processor, with its matrix
+// unit and without, the plain ones of every level, and the matrix unit's through a stand-in. All but the first take turns.
 func TestNarrowProducts(t *testing.T) {
 	cc := compiler(t)
 	runs := testkit.Turns(t, 3)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -75,10 +77,29 @@ func (c narrowConvolution) text() string {
 	return b.String()
 }
 
+// pointConvolutions are convolutions by single cells of sums whose lengths stand around those of groups, blocks and the parts in
+// which floats are added up; all lengths up to some with TAPC_CONFORMANCE=full.
+func pointConvolutions() []narrowConvolution {
+	lengths := []int64{31, 65, 66, 67, 129, 191}
+	if testkit.Full() {
+		lengths = nil
+		for n := range int64(140) {
+			lengths = append(lengths, n+1)
+		}
+	}
+	var out []narrowConvolution
+	for _, n := range lengths {
+		for _, types := range [][2]string{{"bfloat16", "bfloat16"}, {"uint8", "int8"}, {"int8", "int8"}} {
+			out = append(out, narrowConvolution{fmt.Sprintf("%d %s", n, types[0]), types[0], types[1], 1, n, 20, 1, []int64{3, 7}, []int64{1, 1}, []int64{3, 7}, "", "", 0})
+		}
+	}
+	return out
+}
+
 // narrowConvolutions are convolutions of odd sizes: of all combinations of signs, with zero points, pads, strides, dilations and
 // groups, in one to three dimensions.
 func narrowConvolutions() []narrowConvolution {
-	return []narrowConvolution{
+	return append(pointConvolutions(), []narrowConvolution{
 		{"plain", "uint8", "int8", 1, 8, 16, 1, []int64{9, 9}, []int64{3, 3}, []int64{7, 7}, "", "", 0},
 		{"pads", "uint8", "int8", 2, 5, 24, 1, []int64{9, 11}, []int64{3, 3}, []int64{9, 11}, ", pads: [1, 1]", "x", 0},
 		{"uneven pads", "int8", "int8", 1, 17, 19, 1, []int64{8, 7}, []int64{3, 2}, []int64{9, 8}, ", pads: [2, 0], pads_end: [1, 2]", "x", 0},
@@ -92,7 +113,7 @@ func narrowConvolutions() []narrowConvolution {
 		{"two signed", "int8", "int8", 2, 7, 18, 1, []int64{6, 33}, []int64{3, 3}, []int64{6, 33}, ", pads: [1, 1]", "x", 64},
 		{"bfloat16", "bfloat16", "bfloat16", 1, 9, 34, 1, []int64{9, 35}, []int64{3, 3}, []int64{9, 35}, ", pads: [1, 1]", "", 0},
 		{"bfloat16 strides", "bfloat16", "bfloat16", 2, 3, 20, 1, []int64{15, 15}, []int64{5, 5}, []int64{8, 8}, ", pads: [2, 2], strides: [2, 2]", "", 0},
-	}
+	}...)
 }
 
 // wholeBytes gives bytes of the whole range of their type: those at its ends first, so that single ones, which are zero points, are extreme.
@@ -105,6 +126,16 @@ func wholeBytes(name string, t tensorfile.Tensor) tensorfile.Tensor {
 	for i := range t.Data {
 		state = state*1664525 + 1013904223
 		t.Data[i] = [...]byte{0x80, 0x7f, 0xff, 0, byte(state >> 24), byte(state >> 24), byte(state >> 24)}[(state>>8)%7]
+	}
+	return t
+}
+
+// withSpecials gives numbers of which one is NaN and one is infinite: what is beside the sums that they are in is none.
+func withSpecials(t tensorfile.Tensor) tensorfile.Tensor {
+	t.Data = slices.Clone(t.Data)
+	size := t.DType.Size()
+	for at, f := range map[int]float64{1: math.NaN(), 3: math.Inf(1)} {
+		scalar.FloatValue(t.DType, f).Encode(t.Data[at*size:])
 	}
 	return t
 }
@@ -148,6 +179,9 @@ func TestNarrowConvolutions(t *testing.T) {
 	for name, x := range in {
 		if x.DType.Size() == 1 {
 			in[name] = wholeBytes(name, x)
+		}
+		if x.DType == scalar.BFloat16 && strings.HasSuffix(name, "_x") {
+			in[name] = withSpecials(x)
 		}
 	}
 	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: wholeConstant}

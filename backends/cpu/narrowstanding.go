@@ -191,7 +191,7 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 		per := d.part * tile.NarrowPanel
 		n.Open("for (int k = 0; k < %d; k += %d) {", whole+min(rest, 1), per)
 		sums()
-		if whole%per == 0 {
+		if whole%per == 0 && rest == 0 {
 			n.groups("0", fmt.Sprint(per), func() { step(read) })
 		} else {
 			n.Line("const int end = k + %d < %d ? k + %d : %d;", per, whole, per, whole)
