@@ -7,6 +7,7 @@ package lit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/tools/lit/run"
 	"tensortapestry.org/tapc/tools/lit/shell"
 )
@@ -46,20 +48,23 @@ func TestLit(t *testing.T) {
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
 		},
-		Features: features(),
+		Features: features(t),
 		Timeout:  2 * time.Minute,
 		Rewrite:  os.Getenv("LIT_REWRITE") == "1",
 	})
 }
 
 // features are what REQUIRES lines may ask for: the programs of this machine.
-func features() []string {
+func features(t *testing.T) []string {
 	var found []string
 	for _, cc := range []string{"cc", "gcc", "clang"} {
 		if _, err := exec.LookPath(cc); err == nil {
 			found = append(found, "cc")
 			break
 		}
+	}
+	if found == nil && testkit.Required(testkit.Compilers) {
+		testkit.Need(t, testkit.Compilers, errors.New("there is no C compiler"))
 	}
 	return found
 }

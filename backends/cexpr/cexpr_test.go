@@ -146,10 +146,7 @@ func source(t *testing.T, all []*operation) string {
 // compile builds the program as C or C++, with every warning an error and undefined behaviour caught.
 func compile(t *testing.T, text, compiler, language string, flags ...string) string {
 	t.Helper()
-	path, err := exec.LookPath(compiler)
-	if err != nil {
-		t.Skip(err)
-	}
+	path := testkit.Program(t, testkit.Compilers, compiler)
 	testkit.NeedSanitizers(t, path, "-fsanitize=undefined")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "ops."+language), filepath.Join(dir, "ops")

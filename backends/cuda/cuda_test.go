@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -43,9 +44,8 @@ func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[str
 
 func executeWith(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load reference.Constants) map[string]tensorfile.Tensor {
 	t.Helper()
-	if _, err := emu.HostCompiler(); err != nil {
-		t.Skip(err)
-	}
+	_, err := emu.HostCompiler()
+	testkit.Need(t, testkit.Compilers, err)
 	src, err := Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -296,14 +298,14 @@ func TestCurrent(t *testing.T) {
 	}
 	out, err := exec.Command(python, "-c", "import onnx; print(onnx.__version__)").Output()
 	if err != nil {
-		t.Skipf("no Python with the package onnx (TAPC_ONNX_PYTHON can name one): %v", err)
+		testkit.Need(t, testkit.ONNX, fmt.Errorf("no Python with the package onnx (TAPC_ONNX_PYTHON can name one): %w", err))
 	}
 	data, err := os.ReadFile("dict/onnx.ns")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if version := strings.TrimSpace(string(out)); !strings.Contains(string(data), "onnx package "+version+";") && os.Getenv("TAPC_ONNX_PYTHON") == "" {
-		t.Skipf("the onnx package that is there is of version %s, another than that of the dictionaries", version)
+		testkit.Need(t, testkit.ONNX, fmt.Errorf("the onnx package that is there is of version %s, another than that of the dictionaries", version))
 	}
 	if out, err := exec.Command(python, "../../tools/onnx/namespace.py", "--check").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)

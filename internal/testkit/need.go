@@ -24,12 +24,15 @@ const (
 	ONNX       Requirement = "TAPC_REQUIRE_ONNX"       // its package and its node tests
 )
 
+// Required says whether what is missing makes tests fail.
+func Required(r Requirement) bool { return os.Getenv(string(r)) == "1" }
+
 // Need skips a test with the reason if err says that something is missing, or fails it where that is required.
 func Need(t testing.TB, r Requirement, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case os.Getenv(string(r)) == "1":
+	case Required(r):
 		t.Fatalf("%s=1, but: %v", r, err)
 	default:
 		t.Skipf("%v (%s=1 makes this a failure)", err, r)

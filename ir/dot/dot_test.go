@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/dot"
 	"tensortapestry.org/tapc/ir/irtest"
@@ -75,10 +76,7 @@ func TestExamples(t *testing.T) {
 // layout lets Graphviz itself read the text, where it is installed.
 func layout(t testing.TB, text string) {
 	t.Helper()
-	program, err := exec.LookPath("dot")
-	if err != nil {
-		t.Skip("Graphviz is not installed")
-	}
+	program := testkit.Program(t, testkit.Graphviz, "dot")
 	cmd := exec.Command(program, "-Tcanon")
 	cmd.Stdin = strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil || bytes.Contains(out, []byte("Error")) {

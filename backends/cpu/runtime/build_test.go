@@ -2,6 +2,7 @@ package rt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,13 +53,16 @@ func TestMain(m *testing.M) {
 // compilers are those of gcc and clang that this machine has. Without any the test is skipped.
 func compilers(t testing.TB) []string {
 	var found []string
+	var missing error
 	for _, cc := range []string{"gcc", "clang"} {
-		if _, err := exec.LookPath(cc); err == nil {
+		_, err := exec.LookPath(cc)
+		if err == nil {
 			found = append(found, cc)
 		}
+		missing = errors.Join(missing, err)
 	}
-	if found == nil {
-		t.Skip("neither gcc nor clang is installed")
+	if found == nil || testkit.Required(testkit.Compilers) {
+		testkit.Need(t, testkit.Compilers, missing)
 	}
 	return found
 }

@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // benchmark reports what the launch itself took, without the process around it.
 func benchmark(b *testing.B, source string, buffers []Buffer, l plan.Launch) {
 	p, err := Compile(context.Background(), source, Options{})
-	if err != nil {
-		b.Skip(err)
-	}
+	testkit.Need(b, testkit.Compilers, err)
 	defer p.Close()
 	total := 0.0
 	for b.Loop() {

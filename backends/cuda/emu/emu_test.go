@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
 	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // compiled keeps the programs of a test run: compiling takes a second, and tests share texts.
@@ -49,9 +50,8 @@ func source(t *testing.T, files string) string {
 // program compiles files of testdata, once for all tests.
 func program(t *testing.T, files string, opts Options) *Program {
 	t.Helper()
-	if _, err := HostCompiler(); err != nil {
-		t.Skip(err)
-	}
+	_, err := HostCompiler()
+	testkit.Need(t, testkit.Compilers, err)
 	if testing.Short() && opts.Check != None {
 		t.Skip("programs with sanitizers are slow to build")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 func TestHandoff(t *testing.T) {
@@ -128,9 +129,8 @@ func TestMathFunctions(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
-	if _, err := HostCompiler(); err != nil {
-		t.Skip(err)
-	}
+	_, err := HostCompiler()
+	testkit.Need(t, testkit.Compilers, err)
 	cases := []struct{ source, want string }{
 		{"extern \"C\" __global__ void k(float* x) {\n  x[0] = missing;\n}", "kernel.cu:2"},
 		{"__global__ void k(int* x) {\n\n  asm volatile(\"mov.u32 %0, 1;\" : \"=r\"(*x));\n}", "inline_PTX_is_not_emulated_see_TAPC_CUDA_EMU"},

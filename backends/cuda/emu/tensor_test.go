@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
 	"tensortapestry.org/tapc/internal/cudashim/plan"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // rounded returns random values of a 16-bit format, as its bits and as what they are worth.
@@ -142,9 +143,7 @@ func TestDeviceTextBecomesInstructions(t *testing.T) {
 		t.Errorf("%+v, expected no spills and 4608 bytes of shared memory", k)
 	}
 	sass, err := tc.Disassemble(t.Context(), cubin)
-	if err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, testkit.CUDA, err)
 	for _, instruction := range []string{"HMMA.16816.F32.BF16", "HMMA.16816.F32 ", "HMMA.1688.F32.TF32", "LDGSTS", "LDSM.16.M88.4", "LDSM.16.MT88.2"} {
 		if !strings.Contains(sass, instruction) {
 			t.Errorf("no %s among the instructions", instruction)

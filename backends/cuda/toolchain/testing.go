@@ -2,29 +2,22 @@ package toolchain
 
 import (
 	"errors"
-	"os"
-)
+	"testing"
 
-// Tester is the part of *testing.T that ForTest uses.
-type Tester interface {
-	Helper()
-	Skip(args ...any)
-	Fatal(args ...any)
-}
+	"tensortapestry.org/tapc/internal/testkit"
+)
 
 // ForTest returns a toolkit for a test. Where none is installed the test is skipped with the reason,
 // or fails if $TAPC_REQUIRE_CUDA is 1. A toolkit that is there and does not run is always a failure.
-func ForTest(t Tester) *Toolchain {
+func ForTest(t testing.TB) *Toolchain {
 	t.Helper()
 	found, err := Find()
 	var missing *NotFoundError
-	switch {
-	case err == nil:
-		return found
-	case errors.As(err, &missing) && os.Getenv(RequireVariable) != "1":
-		t.Skip(err)
-	default:
+	if errors.As(err, &missing) {
+		testkit.Need(t, testkit.CUDA, err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	return nil
+	return found
 }

@@ -23,10 +23,6 @@ import (
 // HomeVariable names the environment variable that overrides where a CUDA toolkit is looked for.
 const HomeVariable = "TAPC_CUDA_HOME"
 
-// RequireVariable names the environment variable that, set to 1, turns a missing toolkit from a
-// reason to skip a test into a failure.
-const RequireVariable = "TAPC_REQUIRE_CUDA"
-
 const installHint = "run tools/cuda/install.sh (needs python3 with pip, no root), or put nvcc on PATH, " +
 	"or set " + HomeVariable + " to a CUDA 12 or 13 toolkit"
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 const twoKernels = `
@@ -65,9 +67,7 @@ func TestCompileOtherForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	sass, err := tc.Disassemble(t.Context(), cubin)
-	if err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, testkit.CUDA, err)
 	if !strings.Contains(sass, "Function : scale") || !strings.Contains(sass, "EXIT") {
 		t.Errorf("disassembly: %s", sass)
 	}

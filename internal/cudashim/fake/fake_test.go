@@ -10,6 +10,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"tensortapestry.org/tapc/backends/cuda/emu"
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
 const kernel = `
@@ -90,9 +91,8 @@ type cells struct {
 }
 
 func TestDriver(t *testing.T) {
-	if _, err := emu.HostCompiler(); err != nil {
-		t.Skip(err)
-	}
+	_, err := emu.HostCompiler()
+	testkit.Need(t, testkit.Compilers, err)
 	runtime.LockOSThread() // a context belongs to a thread
 	defer runtime.UnlockOSThread()
 	d, image, c := open(t), module(t), &cells{count: 5, by: 7, host: [8]int32{1, 2, 3, 4, 5, 6, 7, 8}}

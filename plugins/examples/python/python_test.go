@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/irtest"
 	"tensortapestry.org/tapc/plugins/conformance"
@@ -25,29 +26,12 @@ func TestMain(m *testing.M) { plugintest.Main(m) }
 // packages are what the plugin needs of Python.
 var packages = []string{"grpcio==1.85.1", "grpcio-tools==1.85.1", "cryptography==50.0.2"}
 
-// require is the variable that makes a missing Python a failure.
-const require = "TAPC_REQUIRE_PYTHON"
-
-// missing skips the test, unless Python was demanded.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv(require) == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format+" (set "+require+"=1 to make this a failure)", args...)
-}
-
 // environment gives a virtual environment with the packages, from the cache of this machine or made now.
 func environment(t *testing.T) string {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		missing(t, "there is no python3: %v", err)
-	}
+	python := testkit.Program(t, testkit.Python, "python3")
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		missing(t, "there is no cache directory: %v", err)
-	}
+	testkit.Need(t, testkit.Python, err)
 	venv := filepath.Join(cache, "tapc", "plugin-python-1")
 	if _, err := os.Stat(filepath.Join(venv, "ready")); err == nil {
 		return venv
@@ -59,7 +43,7 @@ func environment(t *testing.T) string {
 		append([]string{filepath.Join(venv, "bin", "pip"), "-q", "--disable-pip-version-check", "install"}, packages...),
 	} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			missing(t, "Python's packages can not be installed: %v\n%s", err, out)
+			testkit.Need(t, testkit.Python, fmt.Errorf("Python's packages can not be installed: %w\n%s", err, out))
 		}
 	}
 	if err := os.WriteFile(filepath.Join(venv, "ready"), nil, 0o600); err != nil {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -110,7 +112,7 @@ func TestNaNAndInfinity(t *testing.T) {
 func TestSuite(t *testing.T) {
 	roots := os.Getenv("TAPC_ONNX")
 	if roots == "" {
-		t.Skip("TAPC_ONNX names no folders of ONNX's tests")
+		testkit.Need(t, testkit.ONNX, errors.New("TAPC_ONNX names no folders of ONNX's tests"))
 	}
 	verdicts := readVerdicts(t)
 	found := map[string]Status{}
