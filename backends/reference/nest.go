@@ -2,7 +2,9 @@ package reference
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -261,12 +263,15 @@ func (n *nest) hold(i int, e *scalar.Expr) func() {
 // storing gives the function that computes and stores an element of an operand. It looks now and then whether the run is
 // cancelled.
 func (n *nest) storing(ref int, e *scalar.Expr) func() {
-	value, v := n.compile(e).value(e.Type), &n.views[ref]
-	size := int64(v.typ.Size())
+	code, v := n.compile(e), &n.views[ref]
+	value, size := code.value(e.Type), int64(v.typ.Size())
+	put := func(to []byte) { value().Encode(to) }
+	if e.Type == scalar.Float32 { // most are
+		put = func(to []byte) { binary.LittleEndian.PutUint32(to, math.Float32bits(float32(code.f()))) }
+	}
 	return func() {
-		x := value()
 		if at, ok := n.element(ref); ok {
-			x.Encode(v.data[at*size : (at+1)*size])
+			put(v.data[at*size : (at+1)*size])
 		}
 		if n.stores++; n.stores%4096 == 0 && n.fault == nil {
 			n.fault = n.ctx.Err()

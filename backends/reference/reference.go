@@ -40,14 +40,14 @@ func (e *Evaluator) Evaluate(ctx context.Context, g *ir.Graph, inputs map[string
 	if err := r.load(p, inputs); err != nil {
 		return nil, err
 	}
-	if steps, err := schedule.Order(g); err != nil {
+	steps, err := schedule.Order(g)
+	if err != nil {
 		return nil, err
-	} else if len(steps) > 0 {
-		err = r.schedule(steps)
-		if err != nil {
-			return nil, err
-		}
-	} else if err := r.operations(p); err != nil {
+	}
+	if err := r.operations(len(steps) > 0); err != nil {
+		return nil, err
+	}
+	if err := r.schedule(steps); err != nil {
 		return nil, err
 	}
 	out := map[string]tensorfile.Tensor{}
@@ -84,19 +84,30 @@ func (r *run) load(p *tensorops.Program, inputs map[string]tensorfile.Tensor) er
 		r.data[in.Tensor] = x.Data
 	}
 	for _, c := range p.Constants {
-		if r.Constants == nil {
-			return fmt.Errorf("%s: constants can not be loaded here", r.g.Name(c.Op))
+		if c.Computed {
+			continue
 		}
-		t := tensorops.TensorOf(r.g, c.Tensor)
-		x, err := r.Constants(c, t)
-		if err == nil {
-			err = fits(x, t)
+		if err := r.constant(c); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("constant %s: %w", r.g.Name(c.Tensor), err)
-		}
-		r.data[c.Tensor] = x.Data
 	}
+	return nil
+}
+
+// constant loads a stored constant.
+func (r *run) constant(c tensorops.Const) error {
+	if r.Constants == nil {
+		return fmt.Errorf("%s: constants can not be loaded here", r.g.Name(c.Op))
+	}
+	t := tensorops.TensorOf(r.g, c.Tensor)
+	x, err := r.Constants(c, t)
+	if err == nil {
+		err = fits(x, t)
+	}
+	if err != nil {
+		return fmt.Errorf("constant %s: %w", r.g.Name(c.Tensor), err)
+	}
+	r.data[c.Tensor] = x.Data
 	return nil
 }
 
@@ -131,7 +142,8 @@ func (r *run) tensor(id ir.NodeID) ([]byte, error) {
 // maxBytes bounds one tensor of the reference evaluator.
 const maxBytes = 8 << 30
 
-func (r *run) operations(p *tensorops.Program) error {
+// operations carries out the operations of the graph, or only the precomputed ones.
+func (r *run) operations(precomputed bool) error {
 	flow := ir.NewFlow(r.g, tensorops.OperationKind)
 	order := flow.Order(r.g)
 	if len(order) < len(flow.Ops) {
@@ -139,7 +151,7 @@ func (r *run) operations(p *tensorops.Program) error {
 	}
 	for _, id := range order {
 		op := tensorops.OperationOf(r.g, id)
-		if op.IsSource() || op.IsSink() {
+		if op.IsSource() || op.IsSink() || precomputed && !tensorops.IsPrecomputed(r.g.Node(id)) {
 			continue
 		}
 		in, err := r.Library.BindOperation(r.g, id)
@@ -189,6 +201,9 @@ func (r *run) instance(id ir.NodeID, in *kernels.Instance) error {
 
 // schedule runs kernels and transfers in order, with every arena buffer at its offset of its device's one arena.
 func (r *run) schedule(steps []ir.NodeID) error {
+	if len(steps) == 0 {
+		return nil
+	}
 	mem, err := r.buffers()
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cuda"
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -68,7 +69,7 @@ func (f *compileFlags) pipeline(last pipeline.Stage) string {
 		steps = append(steps, f.first)
 	}
 	if f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) { // what --shard names must still be there
-		steps = append(steps, "fix("+step("simplify", f.math.settings()...)+",cse,dce)")
+		steps = append(steps, "fix("+step("simplify", f.math.settings()...)+",cse,dce)", "precompute")
 	}
 	if last >= pipeline.ApplicationExpression {
 		for _, at := range f.shards {
@@ -103,7 +104,8 @@ func step(name string, settings ...pipeline.Setting) string {
 type compilation struct {
 	g      *ir.Graph
 	flags  *compileFlags
-	loader *constants.Loader
+	loader *constants.Loader // of stored constants
+	values *reference.Values // of all
 }
 
 // compile reads a graph and takes it to a stage.
@@ -129,12 +131,13 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if err != nil {
 		return nil, err
 	}
-	return &compilation{g: result.Graph, flags: f, loader: f.loader(g, p.Paths())}, nil
+	loader := f.loader(g, p.Paths())
+	return &compilation{g: result.Graph, flags: f, loader: loader, values: &reference.Values{Graph: result.Graph, Library: a.plugins.library(), Stored: loader.Load}}, nil
 }
 
 // loadConst gives the value of a constant.
-func (c *compilation) loadConst(x tensorops.Const) (tensorfile.Tensor, error) {
-	t, err := c.loader.Load(x, tensorops.TensorOf(c.g, x.Tensor))
+func (c *compilation) loadConst(ctx context.Context, x tensorops.Const) (tensorfile.Tensor, error) {
+	t, err := c.values.Load(ctx, x)
 	if err != nil {
 		return t, diag.Errorf("TAP0702", "constants", c.g.At(c.g.Node(x.Op), "/body/params"), "%s can not be loaded: %v", c.g.Name(x.Op), err)
 	}
@@ -164,8 +167,12 @@ func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *c
 	if err != nil {
 		return err
 	}
+	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }
 	for _, x := range src.Constants { // missing or unfit data is found before the compiler runs
-		if _, err := c.loadConst(x); err != nil {
+		if x.Computed {
+			continue
+		}
+		if _, err := load(x); err != nil {
 			return err
 		}
 	}
@@ -175,11 +182,11 @@ func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *c
 	}
 	switch emit {
 	case "lib":
-		return cc.BuildLibrary(ctx, src, c.loadConst, path, opt)
+		return cc.BuildLibrary(ctx, src, load, path, opt)
 	case "obj":
-		return cc.BuildObject(ctx, src, c.loadConst, path, opt)
+		return cc.BuildObject(ctx, src, load, path, opt)
 	}
-	return cc.Build(ctx, src, c.loadConst, path, opt)
+	return cc.Build(ctx, src, load, path, opt)
 }
 
 // sourceText emits the program as source text.

@@ -32,7 +32,7 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	ev := reference.Evaluator{Library: a.plugins.library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(x) }}
+	ev := reference.Evaluator{Library: a.plugins.library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}
 	out, err := ev.Evaluate(ctx, c.g, in)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/precompute"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/tile"
@@ -42,6 +43,7 @@ func passes() *pipeline.Table { return passesOver(kernels.Builtin()) }
 func passesOver(lib *kernels.Library) *pipeline.Table {
 	return &pipeline.Table{Passes: append(simplify.Passes(lib),
 		bind.Pass(),
+		precompute.Pass(lib),
 		shard.Pass(lib),
 		apply.Pass(),
 		lower.Pass(lib),

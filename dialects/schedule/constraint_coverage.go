@@ -308,7 +308,8 @@ func (s *storeCheck) computable(a *application.Application, known map[ir.NodeID]
 			makers := s.c.Flow(application.ApplicationKind).Producers(sel.Tensor)
 			answer = len(makers) > 0 && !slices.ContainsFunc(makers, func(id ir.NodeID) bool {
 				maker := application.ApplicationOf(s.c.Graph(), id)
-				return tensorops.OperationOf(s.c.Graph(), maker.Operation).IsSource() || !s.computable(maker, known)
+				op := s.c.Graph().Node(maker.Operation)
+				return op.Body.(*tensorops.Operation).IsSource() || tensorops.IsPrecomputed(op) || !s.computable(maker, known)
 			})
 			known[sel.Tensor] = answer
 		}

@@ -73,7 +73,7 @@ func checkScheduledOnce(c *check.Context) {
 		if !ok || first[n.ID] != nil || !c.Go() {
 			continue
 		}
-		if op := tensorops.OperationOf(g, a.Operation); !op.IsSource() && !op.IsSink() {
+		if op := tensorops.OperationOf(g, a.Operation); !op.IsSource() && !op.IsSink() && !tensorops.IsPrecomputed(g.Node(a.Operation)) {
 			c.Report(c.Error("TAP0332", n, "", "%s is carried out by no kernel", g.Name(n.ID)).
 				Want("one kernel", "none").WithNote(c.At(g.Node(a.Operation), ""), "it is a shard of %s", g.Name(a.Operation)))
 		}

@@ -2,6 +2,7 @@ package tensorops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir"
@@ -25,7 +26,8 @@ type Named struct {
 
 // Const is a tensor whose value is given by an operation: an inline value, a tensor Key of a data file, or, with Raw, the
 // tensor's own dense little-endian bytes: those of a file from Offset on or, without a file, Bytes in base64. File is as the
-// graph has it, relative to the graph's file. View, if it is there, says how the tensor reads what is stored.
+// graph has it, relative to the graph's file. View, if it is there, says how the tensor reads what is stored. A Computed one
+// has none of these: Op, a Precomputed operation, gives its value.
 type Const struct {
 	Op, Tensor ir.NodeID
 	File, Key  string
@@ -34,6 +36,7 @@ type Const struct {
 	Offset     int64
 	Bytes      string
 	View       *View
+	Computed   bool
 }
 
 // base gives a kernel's name without its namespace.
@@ -59,7 +62,7 @@ func (o *Operation) IsSink() bool { return base(o.Kernel) == "export" }
 // list, in order. Where there is no such import, they are the tensors that nobody produces and somebody uses, and the results of
 // imports; where there is no such export, the tensors that nobody consumes, what exports take, and what an operation with an
 // IOSequencePoint observes: in graph order, under the names of labels. Odd characters in names are replaced, and names are made
-// unique. A malformed constant, import or export is an error with its place.
+// unique. Computed constants come after the stored ones. A malformed constant, import or export is an error with its place.
 func ProgramOf(g *ir.Graph) (*Program, error) {
 	p := &Program{}
 	o := &outside{imported: map[ir.NodeID]bool{}, consumed: map[ir.NodeID]bool{}, observed: map[ir.NodeID]bool{}}
@@ -76,6 +79,8 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 			markAll(op.Outputs, o.imported)
 		case op.IsSink():
 			markAll(op.Inputs, o.observed)
+		case IsPrecomputed(g.Node(id)):
+			markAll(op.Inputs, o.consumed)
 		default:
 			p.Compute = append(p.Compute, id)
 			markAll(op.Inputs, o.consumed)
@@ -85,7 +90,23 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 		}
 	}
 	o.derive(g, p)
+	p.addComputed(g, o.flow)
 	return p, bad.Err()
+}
+
+// addComputed adds the results of precomputed operations that others read or nobody does.
+func (p *Program) addComputed(g *ir.Graph, flow *ir.Flow) {
+	for _, id := range flow.Ops {
+		if !IsPrecomputed(g.Node(id)) {
+			continue
+		}
+		OperationOf(g, id).Outputs.All(func(_, _ int, s *ir.Selection) {
+			readers := flow.Consumers(s.Tensor)
+			if len(readers) == 0 || slices.ContainsFunc(readers, func(r ir.NodeID) bool { return !IsPrecomputed(g.Node(r)) }) {
+				p.Constants = append(p.Constants, Const{Op: id, Tensor: s.Tensor, Computed: true})
+			}
+		})
+	}
 }
 
 // outside gathers what says which tensors a program takes and gives.

@@ -15,6 +15,8 @@ import (
 const (
 	nodeBase = "http://tensortapestry.org/schemas/loom/2024-01/node_types.jsd#/nodes/"
 	tagBase  = "http://tensortapestry.org/schemas/loom/2024-01/tag_types.jsd#/tags/"
+
+	tapcTagBase = "http://tensortapestry.org/schemas/tapc/2026-11/operation.jsd#/tags/"
 )
 
 // The node and tag kinds of the dialect.
@@ -24,6 +26,7 @@ var (
 	NoteKind            = &ir.Kind{URI: nodeBase + "Note", Keyword: "note", Num: 3, New: func() ir.Body { return new(Note) }}
 	SignatureKind       = &ir.Kind{URI: tagBase + "IPFSignature", Keyword: "signature", Num: 1, New: func() ir.Body { return new(Signature) }}
 	IndexKind           = &ir.Kind{URI: tagBase + "IPFIndex", Keyword: "index", Num: 2, New: func() ir.Body { return new(Index) }}
+	PrecomputedKind     = &ir.Kind{URI: tapcTagBase + "Precomputed", Keyword: "precomputed", Num: 4, New: func() ir.Body { return new(Precomputed) }}
 	IOSequencePointKind = &ir.Kind{URI: tagBase + "IOSequencePoint", Keyword: "io", Num: 3, New: func() ir.Body { return new(IOSequencePoint) }}
 )
 
@@ -122,6 +125,19 @@ func (*IOSequencePoint) Kind() *ir.Kind { return IOSequencePointKind }
 
 // Fields visits nothing.
 func (*IOSequencePoint) Fields(ir.Fields) {}
+
+// Precomputed marks an operation that depends on constants alone and is carried out when the program is built, not when it runs:
+// for the program its results are constants.
+type Precomputed struct{}
+
+// Kind is PrecomputedKind.
+func (*Precomputed) Kind() *ir.Kind { return PrecomputedKind }
+
+// Fields visits nothing.
+func (*Precomputed) Fields(ir.Fields) {}
+
+// IsPrecomputed says whether a node is an operation that is carried out when the program is built.
+func IsPrecomputed(n *ir.Node) bool { return n.Tag(PrecomputedKind) != nil }
 
 // SignatureOf gives a node's signature, or nil.
 func SignatureOf(n *ir.Node) *Signature {

@@ -83,7 +83,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 	apps := application.ByOperation(l.g)
 	flow := ir.NewFlow(l.g, tensorops.OperationKind)
 	for _, id := range flow.Order(l.g) {
-		if op := tensorops.OperationOf(l.g, id); op.IsSource() || op.IsSink() {
+		if op := tensorops.OperationOf(l.g, id); op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(l.g.Node(id)) {
 			continue
 		}
 		if err := l.operation(id, apps[id]); err != nil {

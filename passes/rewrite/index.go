@@ -117,7 +117,7 @@ func (ix *index) addNode(n *ir.Node) bool {
 	}
 	for _, t := range n.Tags() {
 		switch t.(type) {
-		case *tensorops.Signature, *tensorops.Index, *tensorops.IOSequencePoint:
+		case *tensorops.Signature, *tensorops.Index, *tensorops.IOSequencePoint, *tensorops.Precomputed:
 		default:
 			ix.pin(ir.References(t))
 		}

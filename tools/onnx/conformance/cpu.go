@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -17,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/precompute"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
@@ -38,9 +40,8 @@ func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
 		}
 		defer os.RemoveAll(dir)
 		exe := filepath.Join(dir, "program")
-		err = cc.Build(ctx, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
-			return loader.Load(c, tensorops.TensorOf(g, c.Tensor))
-		}, exe, cpu.Options{Version: "test", CPU: "native", Flags: flags})
+		values := &reference.Values{Graph: g, Library: lib, Stored: loader.Load}
+		err = cc.Build(ctx, src, func(c tensorops.Const) (tensorfile.Tensor, error) { return values.Load(ctx, c) }, exe, cpu.Options{Version: "test", CPU: "native", Flags: flags})
 		if err != nil {
 			return nil, err
 		}
@@ -69,6 +70,7 @@ func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
 		{Name: "simplify", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.Run(ctx, g, nil, o) })},
 		{Name: "cse", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.CSE(ctx, g, o) })},
 		{Name: "dce", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.DCE(ctx, g, o) })},
+		{Name: "precompute", Gives: pipeline.OperationExpression, Run: func(g *ir.Graph) error { _, err := precompute.Run(g, lib); return err }},
 	}, standard.Steps(lib, lower.Options{})...)
 	for _, s := range steps {
 		if err := s.Run(g); err != nil {
