@@ -1,5 +1,5 @@
 // Package apply is the pass that takes an Operation Expression to an Application Expression: every operation without shards
-// gets one application that covers it whole. Read next: passes/shard.
+// gets one application that covers it whole. An operation with very many inputs or outputs first becomes several. Read next: passes/shard.
 package apply
 
 import (
@@ -8,10 +8,15 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// Run adds the missing applications and gives their number. An application of an operation with a signature carries the
+// Run adds the missing applications and gives their number. Operations with very many inputs or outputs are cut into several. An application of an operation with a signature carries the
 // operation's index.
 func Run(g *ir.Graph) int {
 	apps := application.ByOperation(g)
+	for n := range g.Nodes() {
+		if _, ok := n.Body.(*tensorops.Operation); ok && len(apps[n.ID]) == 0 {
+			cutWide(g, n)
+		}
+	}
 	made := 0
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)

@@ -35,7 +35,7 @@ func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
 	if err != nil {
 		return err
 	}
-	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}}
+	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}}
 	l.host = g.Add(&schedule.Device{Type: schedule.CPU, Allow: opt.Allow}, "cpu0").ID
 	l.compute = l.host
 	if opt.Target != schedule.CPU {
@@ -53,12 +53,19 @@ type writer struct {
 	box  zspace.Range
 }
 
+// index finds the first writers of a buffer by their boxes.
+type index struct {
+	*zspace.Index
+	of int // how many of them
+}
+
 type lowering struct {
 	g             *ir.Graph
 	lib           *kernels.Library
 	host, compute ir.NodeID
 	buffers       map[place]ir.NodeID
 	writers       map[ir.NodeID][]writer
+	indices       map[ir.NodeID]index // of buffers with many writers
 	spaces        map[ir.NodeID]schedule.Space
 	faults        diag.List
 }
@@ -218,14 +225,42 @@ func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box 
 		if err := l.arrive(o.Sel.Tensor); err != nil {
 			return err
 		}
-		for _, w := range l.writers[b] {
-			if w.box.Overlaps(need) {
-				after.add(w.step)
-			}
+		for _, w := range l.writing(b, need) {
+			after.add(w)
 		}
 	}
 	k.Operands = append(k.Operands, schedule.Operand{Name: operandName(in, o), Buffer: b, DType: o.Type.String(), Mode: mode, Access: o.Access})
 	return nil
+}
+
+// fewWriters is how many writers are looked at one by one.
+const fewWriters = 8
+
+// writing gives the steps so far that write a part of a buffer.
+func (l *lowering) writing(buffer ir.NodeID, part zspace.Range) []ir.NodeID {
+	writers := l.writers[buffer]
+	var steps []ir.NodeID
+	if len(writers) <= fewWriters {
+		for _, w := range writers {
+			if w.box.Overlaps(part) {
+				steps = append(steps, w.step)
+			}
+		}
+		return steps
+	}
+	x := l.indices[buffer]
+	if x.of != len(writers) {
+		boxes := make([]zspace.Range, len(writers))
+		for i, w := range writers {
+			boxes[i] = w.box
+		}
+		x = index{zspace.NewIndex(boxes), len(writers)}
+		l.indices[buffer] = x
+	}
+	for _, i := range x.Query(part) {
+		steps = append(steps, writers[i].step)
+	}
+	return steps
 }
 
 func operandName(in *kernels.Instance, o kernels.Operand) string {
