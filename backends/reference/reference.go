@@ -30,10 +30,13 @@ type Evaluator struct {
 }
 
 // Evaluate computes a graph's outputs from its inputs, by name as tensorops.ProgramOf gives them. Inputs must have the dtype
-// and shape of their tensors.
+// and shape of their tensors. A graph for which the machine has no room is an error before anything is computed.
 func (e *Evaluator) Evaluate(ctx context.Context, g *ir.Graph, inputs map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
+		return nil, err
+	}
+	if err := CheckMemory(g); err != nil {
 		return nil, err
 	}
 	r := &run{Evaluator: e, ctx: ctx, g: g, data: map[ir.NodeID][]byte{}, apps: application.ByOperation(g)}

@@ -28,6 +28,9 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := reference.CheckMemory(c.g); err != nil {
+		return err
+	}
 	in, err := c.inputs(p, r)
 	if err != nil {
 		return err

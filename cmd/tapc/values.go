@@ -50,6 +50,9 @@ func evaluateRandom(ctx context.Context, lib *kernels.Library, g *ir.Graph, load
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := reference.CheckMemory(g); err != nil {
+		return nil, nil, err
+	}
 	in, inputs := map[string]tensorfile.Tensor{}, names(p.Inputs)
 	for _, x := range p.Inputs {
 		t := tensorops.TensorOf(g, x.Tensor)
