@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -74,17 +75,14 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 		return err
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
-	return writeBeside(header, []byte(src.program.header()), 0o644)
+	return outputfile.Replace(header, 0o644, func(f *os.File) error {
+		_, err := f.WriteString(src.program.header())
+		return err
+	})
 }
 
 // link makes one file of objects.
 func (c *Compiler) link(ctx context.Context, objects []string, path string, opt Options, what artifact) error {
-	out, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
-	if err != nil {
-		return err
-	}
-	out.Close()
-	defer os.Remove(out.Name())
 	var args []string
 	mode := os.FileMode(0o755)
 	switch what {
@@ -97,13 +95,13 @@ func (c *Compiler) link(ctx context.Context, objects []string, path string, opt 
 		mode = 0o644
 	}
 	args = append(args, opt.Flags...)
-	if err := c.run(ctx, append(args, "-o", out.Name())...); err != nil {
-		return err
-	}
-	if err := os.Chmod(out.Name(), mode); err != nil {
-		return diag.Fault("%v", err)
-	}
-	return os.Rename(out.Name(), path)
+	return outputfile.Replace(path, mode, func(f *os.File) error {
+		f.Close() // the linker writes it
+		if err := c.run(ctx, append(args, "-o", f.Name())...); err != nil {
+			return err
+		}
+		return os.Chmod(f.Name(), mode)
+	})
 }
 
 // noBuildID keeps the linker from digesting all constants for an identification that nothing uses.
@@ -112,26 +110,6 @@ func noBuildID() []string {
 		return nil
 	}
 	return []string{"-Wl,--build-id=none"}
-}
-
-// writeBeside writes a file beside its place and moves it there.
-func writeBeside(path string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
-	}
-	if err != nil {
-		return diag.Fault("%v", err)
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // constants makes the object that holds the block of constants.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -22,25 +23,18 @@ const WeightsSuffix = ".weights"
 
 // separate writes the block beside the program and gives the sources that map it.
 func separate(dir string, b *block, load LoadConst, path string) ([]string, error) {
-	out, err := os.CreateTemp(filepath.Dir(path), ".tapc-")
+	var digest []byte
+	err := outputfile.Replace(path, 0o644, func(f *os.File) error {
+		sum := &summed{sha256.New(), f}
+		if err := b.write(sum, load); err != nil {
+			return err
+		}
+		digest = sum.hash.Sum(nil)
+		_, err := f.Write(digest)
+		return err
+	})
 	if err != nil {
-		return nil, diag.Fault("%v", err)
-	}
-	defer os.Remove(out.Name())
-	defer out.Close()
-	sum := &summed{sha256.New(), out}
-	if err := b.write(sum, load); err != nil {
 		return nil, err
-	}
-	digest := sum.hash.Sum(nil)
-	if _, err = out.Write(digest); err == nil {
-		err = out.Chmod(0o644)
-	}
-	if err != nil {
-		return nil, diag.Fault("%v", err)
-	}
-	if err := os.Rename(out.Name(), path); err != nil {
-		return nil, diag.Fault("%v", err)
 	}
 	reserve := fmt.Sprintf(".section .bss.tapc,\"aw\",%%nobits\n.balign 65536\n.globl tapc_constants\n.hidden tapc_constants\ntapc_constants:\n"+
 		".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", roundUp(b.bytes, 1<<16))

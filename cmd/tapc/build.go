@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -69,8 +70,8 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	switch {
 	case binary && out == "":
 		return diag.Usage("build needs -o PROGRAM")
-	case binary && emit != "exe" && out == stdName:
-		return diag.Usage("--emit=%s writes two files, and needs the name of one: -o FILE", emit)
+	case binary && f.backend == "" && out == stdName:
+		return diag.Usage("--emit=%s needs the name of a file: -o FILE", emit)
 	case f.backend != "" && (emit != "exe" || out == stdName):
 		return diag.Usage("--backend writes files into the directory -o, and does not go with --emit")
 	case binary && f.target == "cuda" && f.backend == "":
@@ -82,6 +83,11 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	}
 	if out == "" {
 		out = stdName
+	}
+	if binary && f.backend == "" {
+		if err := outputfile.Check(out); err != nil {
+			return diag.Usage("-o: %w", err)
+		}
 	}
 	var cc *cpu.Compiler
 	if binary && f.backend == "" {

@@ -2,15 +2,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -23,20 +23,22 @@ func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) 
 	if name == stdName {
 		return write(a.stdout)
 	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // replace the file, not the link
-	}
-	mode := fs.FileMode(0o666)
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
+	if outputfile.Check(name) != nil {
 		return writeDirectly(name, write)
-	case err == nil:
-		mode = info.Mode().Perm()
-	case !errors.Is(err, fs.ErrNotExist):
-		return outputError(err)
 	}
-	return replaceFile(ctx, name, mode, write)
+	begun := false
+	err := outputfile.Replace(name, 0o666, func(f *os.File) error {
+		begun = true
+		return cmp.Or(fill(f, write), context.Cause(ctx))
+	})
+	var moved *os.LinkError
+	switch {
+	case err == nil || begun && !errors.As(err, &moved):
+		return err
+	case begun:
+		return diag.Fault("%w", err)
+	}
+	return outputError(err)
 }
 
 func writeDirectly(name string, write func(io.Writer) error) error {
@@ -57,41 +59,6 @@ func outputError(err error) error {
 		}
 	}
 	return &diag.StatusError{Status: status, Err: err}
-}
-
-// replaceFile writes beside the file and renames.
-func replaceFile(ctx context.Context, name string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := createBeside(name, mode)
-	if err != nil {
-		return outputError(err)
-	}
-	err = fill(f, write)
-	if closeErr := f.Close(); err == nil && closeErr != nil {
-		err = diag.Fault("%w", closeErr)
-	}
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		if err = os.Rename(f.Name(), name); err == nil {
-			return nil
-		}
-		err = diag.Fault("%w", err)
-	}
-	os.Remove(f.Name())
-	return err
-}
-
-// createBeside opens a new hidden file in the directory of another, with its permissions (less the umask).
-func createBeside(name string, mode fs.FileMode) (*os.File, error) {
-	dir, base := filepath.Split(name)
-	for i := 0; ; i++ {
-		beside := filepath.Join(dir, temporaryName(base, i))
-		f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if !errors.Is(err, fs.ErrExist) || i == maxTemporary {
-			return f, err
-		}
-	}
 }
 
 func fill(f *os.File, write func(io.Writer) error) error {
@@ -119,12 +86,4 @@ func (f *faultWriter) Write(p []byte) (int, error) {
 		f.err = err
 	}
 	return n, err
-}
-
-// maxTemporary bounds the search for a free name.
-const maxTemporary = 1000
-
-// temporaryName gives the i-th name tried for a file that is being written.
-func temporaryName(base string, i int) string {
-	return "." + base + "." + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(i) + ".tmp"
 }

@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/internal/inputfile"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -104,7 +105,7 @@ func (f *portFiles) finish() error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(o.to, data, 0o666); err != nil {
+		if err := outputfile.Replace(o.to, 0o666, func(f *os.File) error { _, err := f.Write(data); return err }); err != nil {
 			return err
 		}
 	}

@@ -77,11 +77,11 @@ func expect(path string, good func(fs.FileMode) bool) error {
 }
 
 func unexpected(path string, m fs.FileMode) error {
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("expected a regular file, found %s", kind(m))}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("expected a regular file, found %s", Kind(m))}
 }
 
-// kind says what a file is that is not regular.
-func kind(m fs.FileMode) string {
+// Kind says what a file is that is not regular, with its article.
+func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "a directory"

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tensortapestry.org/tapc/internal/outputfile"
 )
 
 // WriteNPY writes one tensor as .npy, version 1, row-major, exactly as NumPy does. Bfloat16, 8-bit floats and 4-bit
@@ -52,37 +52,17 @@ func Safetensors(tensors map[string]Tensor) ([]byte, error) {
 }
 
 func writeFile(path string, encode func(io.Writer) error) error {
-	file, err := createBeside(path)
+	err := outputfile.Replace(path, 0o666, func(f *os.File) error {
+		buffer := bufio.NewWriterSize(f, 1<<16)
+		if err := encode(buffer); err != nil {
+			return err
+		}
+		return buffer.Flush()
+	})
 	if err != nil {
 		return systemError(path, err)
 	}
-	buffer := bufio.NewWriterSize(file, 1<<16)
-	err = encode(buffer)
-	if err == nil {
-		err = buffer.Flush()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return wrap(path, "", err)
-	}
 	return nil
-}
-
-// createBeside makes a new file next to path. Its name is random; nothing in it is.
-func createBeside(path string) (*os.File, error) {
-	for tries := 0; ; tries++ {
-		name := fmt.Sprintf("%s.part-%08x", path, rand.Uint32())
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, fs.ErrExist) || tries == 100 {
-			return file, err
-		}
-	}
 }
 
 func encodeNPY(w io.Writer, t Tensor) error {

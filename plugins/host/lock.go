@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/internal/inputfile"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins"
 )
@@ -123,26 +124,10 @@ func (l *Lock) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, append(text, '\n'))
-}
-
-// writeWhole writes beside a file and renames.
-func writeWhole(path string, data []byte) error {
-	f, err := createNew(filepath.Dir(path), 0o666)
-	if err != nil {
+	return outputfile.Replace(path, 0o666, func(f *os.File) error {
+		_, err := f.Write(append(text, '\n'))
 		return err
-	}
-	_, err = f.Write(data)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	})
 }
 
 // createNew makes a hidden file in a directory, with permissions less the umask.

@@ -50,6 +50,7 @@ var Table = []Rule{
 	{"frontends/...", 4, 9},
 	{"backends/conformance", 6, 0}, // only tests import it
 	{"internal/inputfile", 0, 0},
+	{"internal/outputfile", 0, 1},
 	{"internal/...", 1, 0},
 	{"plugins/proto", 5, 0},
 	{"plugins/certificate", 5, 0},

@@ -16,6 +16,7 @@ import (
 	"regexp"
 
 	"tensortapestry.org/tapc/internal/jsonfile"
+	"tensortapestry.org/tapc/internal/outputfile"
 )
 
 // Version is the only value of Plan.Version that is understood.
@@ -106,18 +107,7 @@ func WriteFile(path string, data []byte) error {
 // Create lets write fill a file of a temporary name in path's folder and then renames it, so that path
 // never holds a part of it.
 func Create(path string, write func(w io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return outputfile.Replace(path, 0o644, func(f *os.File) error { return write(f) })
 }
 
 // Path returns a path of the plan as seen from outside, where dir is the plan file's folder.
