@@ -86,7 +86,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	}
 	if binary && f.backend == "" {
 		if err := outputfile.Check(out); err != nil {
-			return diag.Usage("-o: %w", err)
+			return err
 		}
 	}
 	var cc *cpu.Compiler

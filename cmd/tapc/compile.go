@@ -144,6 +144,21 @@ func (c *compilation) loadConst(ctx context.Context, x tensorops.Const) (tensorf
 	return t, nil
 }
 
+// dataFiles gives the files that constants are read from.
+func (c *compilation) dataFiles() []string {
+	var files []string
+	p, err := tensorops.ProgramOf(c.g)
+	if err != nil {
+		return nil // no program is built of it
+	}
+	for _, x := range p.Constants {
+		if file, err := c.loader.Path(x.File); err == nil && x.File != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // programName gives a program's name from its graph's file.
 func programName(file string) string {
 	name := filepath.Base(file)
@@ -173,6 +188,11 @@ func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *c
 			continue
 		}
 		if _, err := load(x); err != nil {
+			return err
+		}
+	}
+	for _, out := range []string{path, path + cpu.WeightsSuffix} {
+		if err := c.flags.app.notRead(out, c.dataFiles()...); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 			continue
 		}
 		if !r.given("random") {
-			return nil, fmt.Errorf("input %q is not given: use --input %s=FILE.npy or --random SEED", x.Name, x.Name)
+			return nil, diag.Usage("input %q is not given: use --input %s=FILE.npy or --random SEED", x.Name, x.Name)
 		}
 		t := tensorops.TensorOf(c.g, x.Tensor)
 		n, err := t.Range.Size()

@@ -86,7 +86,7 @@ func TestExitStatusAndFirstLine(t *testing.T) {
 		{"translate a b", 2, `tapc: error: tapc translate takes 1 file, not also "b"`},
 		{"translate --to=png " + example, 2, `tapc: error: unknown value of --to "png"`},
 		{"translate --with=id " + example, 2, `tapc: error: unknown value of --with "id": did you mean "ids"?`},
-		{"translate -o /no/such/dir/x " + example, 2, "tapc: error: open /no/such/dir/"},
+		{"translate -o /no/such/dir/x " + example, 2, "tapc: error: /no/such/dir/"},
 		{"translate -o /dev/full " + example, 3, "tapc: error: write /dev/full: no space left on device"},
 		{"opt " + example, 2, "tapc: error: opt needs --passes"},
 		{"opt --passes=simplfy " + example, 2, `--passes:1:1: error: there is no pass "simplfy"; did you mean "simplify"?`},

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
-	"syscall"
+	"slices"
 
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -23,42 +23,36 @@ func (a *app) writeFile(ctx context.Context, name string, write func(io.Writer) 
 	if name == stdName {
 		return write(a.stdout)
 	}
+	if err := a.notRead(name); err != nil {
+		return err
+	}
 	if outputfile.Check(name) != nil {
 		return writeDirectly(name, write)
 	}
-	begun := false
-	err := outputfile.Replace(name, 0o666, func(f *os.File) error {
-		begun = true
-		return cmp.Or(fill(f, write), context.Cause(ctx))
-	})
-	var moved *os.LinkError
-	switch {
-	case err == nil || begun && !errors.As(err, &moved):
-		return err
-	case begun:
-		return diag.Fault("%w", err)
+	return outputfile.Replace(name, 0o666, func(f *os.File) error { return cmp.Or(fill(f, write), context.Cause(ctx)) })
+}
+
+// notRead is an error of the command line if an output is one of the files that a command reads, which it would replace: those that were
+// read so far, and others.
+func (a *app) notRead(out string, others ...string) error {
+	at, err := os.Stat(out)
+	if err != nil || !at.Mode().IsRegular() {
+		return nil
 	}
-	return outputError(err)
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(a.sources)), others) {
+		if info, err := os.Stat(name); err == nil && os.SameFile(at, info) {
+			return diag.Usage("the output %s is a file that is read, and would be lost: expected another name", out)
+		}
+	}
+	return nil
 }
 
 func writeDirectly(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return outputError(err)
+		return outputfile.Unfit(name, err)
 	}
 	return errors.Join(fill(f, write), f.Close())
-}
-
-// outputError says whose fault it is that a file can not be written: the command line's if the name can not be one, else the
-// machine's.
-func outputError(err error) error {
-	status := diag.ExitInternal
-	for _, e := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG} {
-		if errors.Is(err, e) {
-			status = diag.ExitUsage
-		}
-	}
-	return &diag.StatusError{Status: status, Err: err}
 }
 
 func fill(f *os.File, write func(io.Writer) error) error {

@@ -64,6 +64,9 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	defer remove()
+	if err := a.keepInputs(r); err != nil {
+		return err
+	}
 	files, err := convert(dir, r.inputs, r.outputs)
 	if err != nil {
 		return err
@@ -83,6 +86,29 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	return files.finish()
+}
+
+// keepInputs refuses outputs in the place of files that are read.
+func (a *app) keepInputs(r *runFlags) error {
+	var read []string
+	for _, x := range r.inputs {
+		file, _, _ := cutKey(fileOf(x))
+		read = append(read, file)
+	}
+	for _, x := range r.outputs {
+		if err := a.notRead(fileOf(x), read...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileOf gives the file of NAME=FILE, or of FILE alone.
+func fileOf(text string) string {
+	if _, file, ok := strings.Cut(text, "="); ok {
+		return file
+	}
+	return text
 }
 
 // args gives the program's command line.

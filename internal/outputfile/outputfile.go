@@ -1,30 +1,31 @@
-// Package outputfile writes files whole or not at all: beside their place, under a hidden name, and moves them there. It must not
-// import anything of tapc.
+// Package outputfile writes files whole or not at all: beside their place, under a hidden name, and moves them there. It imports
+// only ir/diag, whose errors say who is at fault, and internal/inputfile.
 package outputfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"tensortapestry.org/tapc/internal/inputfile"
+	"tensortapestry.org/tapc/ir/diag"
 )
 
-// Check is an error, an *fs.PathError, if a name stands for something that a new file must not replace: a device, a pipe, a socket or a
+// Check is an error of the command line if a name stands for something that a new file must not replace: a device, a pipe, a socket or a
 // directory. A name that stands for nothing is fine, whatever becomes of creating it.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().IsRegular() {
 		return nil
 	}
-	return &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("expected a regular file or none there, found %s", inputfile.Kind(info.Mode()))}
+	return diag.Usage("%s: expected a regular file or none there, found %s", path, inputfile.Kind(info.Mode()))
 }
 
-// Replace gives a file what write writes into the file that it is handed, or by its name: the whole of it or, after an error, nothing. A
-// file that is there keeps its permissions; a new one gets mode less the umask. Of a symbolic link it replaces the file, not the link.
+// Replace gives a file what write writes into the file that it is handed, or by its name: the whole of it or, after an error, nothing. An error is that of write, of the
+// command line if the name can not be one, else of the machine. A file that is there keeps its permissions; a new one gets mode less the umask. Of a symbolic link it replaces the file, not the link.
 func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error {
 	if err := Check(path); err != nil {
 		return err
@@ -37,19 +38,40 @@ func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error 
 	}
 	f, err := createBeside(path, mode)
 	if err != nil {
-		return err
+		return Unfit(path, err)
 	}
 	err = write(f)
 	if closed := f.Close(); err == nil && !errors.Is(closed, fs.ErrClosed) {
-		err = closed
+		err = Unfit(path, closed)
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = Unfit(path, os.Rename(f.Name(), path))
 	}
 	if err != nil {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// Unfit says whose fault it is that a file can not be made.
+func Unfit(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var p *fs.PathError
+	var l *os.LinkError
+	why := err
+	if errors.As(err, &p) {
+		why = p.Err
+	} else if errors.As(err, &l) {
+		why = l.Err
+	}
+	for _, e := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, e) {
+			return diag.Usage("%s: %w", path, why)
+		}
+	}
+	return diag.Fault("%s: %w", path, why)
 }
 
 // createBeside opens a new hidden file in the directory of another.

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"tensortapestry.org/tapc/internal/outputfile"
+	"tensortapestry.org/tapc/ir/diag"
 )
 
 // WriteNPY writes one tensor as .npy, version 1, row-major, exactly as NumPy does. Bfloat16, 8-bit floats and 4-bit
@@ -59,10 +60,11 @@ func writeFile(path string, encode func(io.Writer) error) error {
 		}
 		return buffer.Flush()
 	})
-	if err != nil {
-		return systemError(path, err)
+	var placed *diag.StatusError // of the place, and not of what is written
+	if err == nil || errors.As(err, &placed) {
+		return err
 	}
-	return nil
+	return wrap(path, "", err)
 }
 
 func encodeNPY(w io.Writer, t Tensor) error {

@@ -323,9 +323,9 @@ func TestOutOfMemory(t *testing.T) {
 func TestWriteFailures(t *testing.T) {
 	c := one(t, plain)
 	add, show, dir := build(t, c, "add.c", true), build(t, c, "show.c", true), t.TempDir()
-	fail(t, dir, add, 1, "cannot write none/c.npy: No such file or directory", "--random", "1", "--output", "c=none/c.npy")
+	fail(t, dir, add, 2, "cannot write none/c.npy: No such file or directory", "--random", "1", "--output", "c=none/c.npy")
 	must(t, os.Mkdir(filepath.Join(dir, "d.npy"), 0o755))
-	fail(t, dir, add, 1, "cannot write d.npy: expected a regular file or none there, found a directory", "--random", "1", "--output", "z=z.npy", "--output", "c=d.npy")
+	fail(t, dir, add, 2, "cannot write d.npy: expected a regular file or none there, found a directory", "--random", "1", "--output", "z=z.npy", "--output", "c=d.npy")
 	if runtime.GOOS == "linux" {
 		r := run(t, dir, "/bin/sh", "-c", show+" --random 1 >/dev/full")
 		if r.status != 3 || !strings.Contains(r.errors, "cannot write to standard output: No space left on device") {

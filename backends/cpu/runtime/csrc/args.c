@@ -27,7 +27,7 @@ static int unknown(const tapc_program *program, int output, const char *given, t
   for (size_t i = 0; i < n && i < 12 && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", candidate(program, i));
   if (n > 12 && used < sizeof list) snprintf(list + used, sizeof list - used, ", ...");
-  return tapc_fail(fault, TAPC_INPUT, "no %s is named \"%s\"%s%s%s (%s: %s)", output ? "output" : "input", name,
+  return tapc_fail(fault, TAPC_USAGE, "no %s is named \"%s\"%s%s%s (%s: %s)", output ? "output" : "input", name,
                    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", output ? "outputs" : "inputs",
                    n ? list : "none");
 }

@@ -105,7 +105,7 @@ static int load_archive(session *s, const char *path) {
 
 static int missing(session *s, const tapc_tensor *tensor) {
   char shape[512];
-  return tapc_fail(&s->fault, TAPC_INPUT, "input \"%s\" is missing: expected --input %s=FILE with %s %s, or --random SEED", tensor->name,
+  return tapc_fail(&s->fault, TAPC_USAGE, "input \"%s\" is missing: expected --input %s=FILE with %s %s, or --random SEED", tensor->name,
                    tensor->name, tapc_dtype_of(tensor->dtype)->name, tapc_shape_text(shape, sizeof shape, tensor->rank, tensor->shape));
 }
 

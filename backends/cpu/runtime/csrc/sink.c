@@ -30,10 +30,13 @@ int tapc_format_of(const char *path, tapc_format *format) {
   return 0;
 }
 
+// Whether a file can not be made because of its name, and not of the disk or of permissions.
+static int unfit(int error) { return error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG; }
+
 static int create(tapc_sink_file *file, tapc_fault *fault) {
   struct stat st;
   if (!stat(file->path, &st) && !S_ISREG(st.st_mode))
-    return tapc_fail(fault, TAPC_INPUT, "cannot write %s: expected a regular file or none there, found %s", file->path,
+    return tapc_fail(fault, TAPC_USAGE, "cannot write %s: expected a regular file or none there, found %s", file->path,
                      S_ISDIR(st.st_mode) ? "a directory" : "something else");
   size_t room = strlen(file->path) + 16;
   file->beside = malloc(room);
@@ -41,7 +44,7 @@ static int create(tapc_sink_file *file, tapc_fault *fault) {
   snprintf(file->beside, room, "%s.part-XXXXXX", file->path);
   int fd = mkstemp(file->beside);
   if (fd < 0) {
-    int status = tapc_fail(fault, TAPC_INPUT, "cannot write %s: %s", file->path, strerror(errno));
+    int status = tapc_fail(fault, unfit(errno) ? TAPC_USAGE : TAPC_INTERNAL, "cannot write %s: %s", file->path, strerror(errno));
     free(file->beside);
     file->beside = NULL;
     return status;
