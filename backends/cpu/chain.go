@@ -344,17 +344,18 @@ func (c *chain) run() {
 		if p.outer == 1 { // every group has the same panels
 			here = "1"
 		}
-		c.parallel(fmt.Sprintf("%s * %d", here, p.panelsOf(p.c.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i))
+		c.parallel(fmt.Sprintf("%s * %d", here, p.panelsOf(p.c.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
+			each(float64(p.length*panelBytes)/packRate, 1))
 	}
-	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts")
+	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", each(c.e.nanoseconds(c.k, tileRate*float64(c.first.n)), all*inner*c.blocks()))
 	c.Close()
 	c.Close()
 }
 
-func (c *chain) parallel(n, function, ctx string) {
+func (c *chain) parallel(n, function, ctx, each string) {
 	for _, l := range c.k.Loops {
 		if l.Levels[0].Bind == schedule.Thread {
-			c.Line("tapc_parallel(pool, %s, k%d_%s, %s);", n, c.number, function, ctx)
+			c.Line("tapc_parallel(pool, %s, %s, k%d_%s, %s);", n, each, c.number, function, ctx)
 			return
 		}
 	}

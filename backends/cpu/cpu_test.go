@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -70,6 +71,12 @@ func executeFor(cc *Compiler, cpu string, flags []string) func(load reference.Co
 }
 
 var strict = []string{"-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+
+// TestMain has programs share out the smallest kernel, as finely as they can (backends/cpu/runtime/csrc/pool.c).
+func TestMain(m *testing.M) {
+	os.Setenv("TAPC_POOL", "eager")
+	os.Exit(m.Run())
+}
 
 // execute runs a program on files.
 func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {

@@ -91,7 +91,8 @@ func (n *kernel) driver() {
 	n.Close()
 	n.Close()
 	n.e.open(n.Text, n.number)
-	n.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", (loop.Extent()+tile-1)/tile, n.number)
+	tiles := (loop.Extent() + tile - 1) / tile
+	n.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", tiles, each(n.e.nanoseconds(n.Kernel, serialRate), tiles), n.number)
 	n.Close()
 }
 

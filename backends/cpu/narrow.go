@@ -355,7 +355,7 @@ func (n *narrow) run() {
 	for _, a := range p.batch {
 		batch *= a.Extent
 	}
-	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task")
+	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(narrowRate))
 	p.Close()
 	p.Close()
 	p.Close()

@@ -19,7 +19,8 @@ func (n *narrow) strip(o *narrowOperand) int64 {
 // pack writes the packing of an operand by all threads.
 func (n *narrow) pack(o *narrowOperand) {
 	wide := n.strip(o) * tile.NarrowPanel
-	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(extents(o.layout.groups)), o.side.count, wide-1, wide), "pack_"+o.side.name)
+	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(extents(o.layout.groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
+		each(float64(n.strip(o)*o.panel())/packRate, 1))
 }
 
 // packTask writes the function with which a thread packs some strips of panels of an operand.

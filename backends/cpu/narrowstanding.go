@@ -423,12 +423,8 @@ func (n *narrow) standingRun() {
 	p.e.open(p.Text, p.number)
 	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.c.Row.Extent, p.c.Col.Extent)
 	if n.c.Padded != nil {
-		p.parallel(fmt.Sprint(n.padRows()), "image")
+		p.parallel(fmt.Sprint(n.padRows()), "image", each(float64(n.c.Padded.Elements()*n.left.layout.narrow.size())/packRate, n.padRows()))
 	}
-	batch := int64(1)
-	for _, a := range p.batch {
-		batch *= a.Extent
-	}
-	p.parallel(fmt.Sprint(batch*((p.c.Row.Extent+p.cut.rows-1)/p.cut.rows)*((p.c.Col.Extent+p.cut.cols-1)/p.cut.cols)), "task")
+	p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(narrowRate))
 	p.Close()
 }

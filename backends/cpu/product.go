@@ -15,9 +15,6 @@ const panelBytes = tile.PanelBytes
 // maxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
 const maxPacked = 32 << 20
 
-// maxShares is how many threads can pack pieces of their own at a time.
-const maxShares = 64
-
 // product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
 //
@@ -52,14 +49,14 @@ type storage struct {
 	rows place // of the left operand in panels of rows, if it is
 	pad  place // of the padded copy of the left operand
 	own
-	comes  coming // that tiles fetch
-	shares int64  // into which the pieces of a right operand that is packed piece by piece are divided
+	comes coming // that tiles fetch
 }
 
-// own is the memory that a thread has for the piece it is at, in bytes: panels of rows, and behind them unfinished sums.
+// own is the memory that a thread has for the piece it is at, in bytes: panels of rows, of columns, and behind them unfinished sums.
 type own struct {
 	ownSlot  int
 	ownBytes int64
+	panelsAt int64
 	openAt   int64
 	open     int64 // of the sums, which are on the stack if they are few
 }
@@ -197,8 +194,6 @@ func (p *product) chooseForm() {
 		p.form = direct
 	case !p.c.Piecewise && p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
 		p.form = local
-		p.shares = min(maxShares, p.outer*p.pieces())
-		scratch = p.shares * p.share()
 	default:
 		p.form = packed
 		groups, columns := p.chunk()
@@ -408,12 +403,9 @@ func (p *product) task() {
 		p.Line("enum { across = %d, last = %d };", (p.c.Col.Extent+c.cols-1)/c.cols, p.c.Col.Extent)
 	}
 	if p.form == local {
-		all := p.outer * p.pieces()
-		p.Line("%s *panels = (%s *)b[%d] + begin * %s;", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.slot, number(p.share()/int64(p.d.Size())))
-		p.Open("for (int64_t piece = begin * %d / %d; piece < end * %d / %d; piece++) {", all, p.shares, all, p.shares)
-	} else {
-		p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+		p.Line("%s *const panels = (%s *)(own + %d);", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.panelsAt)
 	}
+	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
 	p.coordinatesOf(c)
 	if p.form == local {
@@ -515,18 +507,14 @@ func (p *product) run() {
 	p.e.open(p.Text, p.number)
 	switch {
 	case p.c.Gathered:
-		p.before(p.rowTasks(), "rows")
+		p.before(p.rowTasks(), "rows", p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes())
 	case p.c.Padded != nil:
-		p.before(p.padRows(), "pad")
+		p.before(p.padRows(), "pad", p.c.Padded.Elements()*int64(p.d.Size()))
 	}
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)
-		n := p.outer * pieces * ((p.c.Col.Extent + p.cut.cols - 1) / p.cut.cols)
-		if p.form == local {
-			n = p.shares
-		}
-		p.parallel(fmt.Sprint(n), "task")
+		p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(tileRate))
 		p.Close()
 		return
 	}
@@ -535,24 +523,39 @@ func (p *product) run() {
 	p.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", p.outer, groups, p.outer, groups)
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.c.Col.Extent, columns)
 	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.c.Col.Extent, columns, p.c.Col.Extent, columns)
-	p.parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.panel-1, p.panel), "pack")
-	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task")
+	p.parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.panel-1, p.panel), "pack", each(float64(p.length*panelBytes)/packRate, 1))
+	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(tileRate))
 	p.Close()
 	p.Close()
 	p.Close()
 }
 
-// before writes what threads do before anything is packed or multiplied.
-func (p *product) before(n int64, function string) {
+// indices is how many pieces there are in all, as the indices of one region.
+func (p *product) indices() int64 {
+	n := p.pieces()
+	for _, a := range p.batch {
+		n *= a.Extent
+	}
+	return n
+}
+
+// eachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
+func (p *product) eachPiece(rate float64) string {
+	return each(p.e.nanoseconds(p.k, rate*float64(p.n)), p.indices())
+}
+
+// before writes what threads do before anything is packed or multiplied: they fill some bytes.
+func (p *product) before(n int64, function string, bytes int64) {
 	p.Open("{")
 	p.Line("tapc_part part = {b, 0, 0, 0};")
-	p.parallel(fmt.Sprint(n), function)
+	p.parallel(fmt.Sprint(n), function, each(float64(bytes)/packRate, n))
 	p.Close()
 }
 
-func (p *product) parallel(n, function string) {
+// parallel writes the region of n calls of a function, with the nanoseconds that each takes.
+func (p *product) parallel(n, function, each string) {
 	if p.cut.thread {
-		p.Line("tapc_parallel(pool, %s, k%d_%s, &part);", n, p.number, function)
+		p.Line("tapc_parallel(pool, %s, %s, k%d_%s, &part);", n, each, p.number, function)
 	} else {
 		p.Line("k%d_%s(&part, 0, %s, 0);", p.number, function, n)
 	}

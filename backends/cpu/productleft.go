@@ -14,9 +14,13 @@ func (p *product) pieceLeft() int64 {
 
 // placePiece finds the memory that a thread has for its piece.
 func (p *product) placePiece() {
-	left, open := int64(0), int64(0)
+	panels, open := int64(0), int64(0)
 	if p.c.Piecewise {
-		left = p.pieceLeft()
+		panels = p.pieceLeft()
+	}
+	if p.form == local {
+		p.panelsAt = panels
+		panels += p.share()
 	}
 	switch {
 	case p.c.Turned:
@@ -24,12 +28,12 @@ func (p *product) placePiece() {
 	case p.split():
 		open = p.openBytes()
 	}
-	p.placeOwn(left, open)
+	p.placeOwn(panels, open)
 }
 
-// placeOwn finds the memory of a thread for panels of rows, and for unfinished sums if they are too many for the stack.
-func (p *product) placeOwn(left, open int64) {
-	p.open, p.openAt, p.ownBytes = open, left, left
+// placeOwn finds the memory of a thread for panels, and for unfinished sums if they are too many for the stack.
+func (p *product) placeOwn(panels, open int64) {
+	p.open, p.openAt, p.ownBytes = open, panels, panels
 	if open > tile.MaxSums {
 		p.ownBytes += roundUp(open, panelBytes)
 	}

@@ -279,7 +279,7 @@ func (r *rows) write() string {
 	r.task()
 	r.e.open(r.Text, r.number)
 	if n := r.places(); r.thread {
-		r.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", n, r.number)
+		r.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", n, each(r.e.nanoseconds(r.k, vectorRate*float64(r.n)), n), r.number)
 	} else {
 		r.Line("k%d_task((void *)b, 0, %d, 0);", r.number, n)
 	}

@@ -20,6 +20,7 @@ type staged struct {
 const (
 	maxStage  = 1 << 31  // bytes of scratch memory for one point
 	maxStages = 64 << 20 // bytes of scratch memory for several at a time
+	maxShares = 64       // into which the points are divided
 )
 
 // newStaged prepares a kernel; nil if it is none of this kind.
@@ -76,7 +77,8 @@ func (s *staged) write() string {
 	s.Close()
 	s.Line("")
 	s.e.open(s.Text, s.number)
-	s.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", s.shares, s.number)
+	bytes := s.e.operandBytes(s.Kernel) + float64(s.points)*float64(s.bytes)
+	s.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", s.shares, each(bytes/stagedRate, s.shares), s.number)
 	s.Close()
 	return s.String()
 }

@@ -35,7 +35,6 @@ type winogradPiece struct {
 	of           int
 	down, across int64 // tiles of an image
 	out          int64 // channels of results
-	shares       int64 // into which all pieces are divided
 }
 
 func (p winogradPiece) tiles() int64 { return p.images * p.down * p.across }
@@ -179,8 +178,7 @@ func (w *winograd) placeOperands() {
 		}
 	}
 	w.slot = w.e.panels(filters, l)
-	w.piece.shares = max(1, min(maxShares, w.pieces(), maxPacked/(w.memory.size*4)))
-	w.pad.slot = w.e.needScratch(w.piece.shares * w.memory.size * 4)
+	w.pad.slot = w.e.needThread(w.memory.size * 4)
 }
 
 // blocksDown is how many blocks of tiles, each the tiles of a piece, an image has from top to bottom.
@@ -233,9 +231,9 @@ func (w *winograd) write() string {
 	w.Line("")
 	w.e.open(w.Text, w.number)
 	if w.cut.thread {
-		w.Line("tapc_parallel(pool, %d, k%d_task, (void *)b);", w.piece.shares, w.number)
+		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), each(w.e.nanoseconds(w.kernel, winogradRate*float64(w.n)), w.pieces()), w.number)
 	} else {
-		w.Line("k%d_task((void *)b, 0, %d, 0);", w.number, w.piece.shares)
+		w.Line("k%d_task((void *)b, 0, %d, 0);", w.number, w.pieces())
 	}
 	w.Close()
 	return w.String()
@@ -274,14 +272,12 @@ func (w *winograd) variables(prefix string) string {
 // task writes what a thread does: some pieces.
 func (w *winograd) task() {
 	n, m, c := w.number, w.memory, w.cut
-	all := w.pieces()
 	w.Line("")
 	w.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
-	w.Line("(void)worker;")
-	w.Line("float *const memory = (float *)b[%d] + begin * %d;", w.pad.slot, m.size)
+	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.pad.slot, number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
-	w.Open("for (int64_t piece = begin * %d / %d; piece < end * %d / %d; piece++) {", all, w.piece.shares, all, w.piece.shares)
+	w.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.cols, c.cols,
 		w.w.Out.Extent, c.cols, w.w.Out.Extent)
 	w.Line("int64_t rest = block;")

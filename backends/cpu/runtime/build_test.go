@@ -120,8 +120,13 @@ func build(t testing.TB, c toolchain, source string, executable bool, defines ..
 	path := filepath.Join(scratch, fmt.Sprintf("program-%d", len(built)))
 	args := append([]string{"-I", lib, filepath.Join("testdata", source), "-o", path}, c.flags...)
 	args = append(args, defines...)
+	text, err := os.ReadFile(filepath.Join("testdata", source))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range Sources(!c.lean) {
-		if executable || name != Main {
+		included := bytes.Contains(text, fmt.Appendf(nil, "#include %q", name)) // a test of what a source keeps to itself
+		if (executable || name != Main) && !included {
 			args = append(args, filepath.Join(lib, strings.TrimSuffix(name, ".c")+".o"))
 		}
 	}

@@ -377,6 +377,7 @@ func TestOutputPermissions(t *testing.T) {
 // Any number of threads gives the same bytes, more threads than cores too.
 func TestThreadsGiveTheSameBytes(t *testing.T) {
 	add, dir := build(t, one(t, plain), "add.c", true), t.TempDir()
+	t.Setenv("TAPC_POOL", "eager")
 	succeed(t, dir, add, "--random", "9", "--outputs", "1.npz", "--threads", "1")
 	for _, n := range []string{"2", "5", "40"} {
 		succeed(t, dir, add, "--random", "9", "--outputs", n+".npz", "--threads", n)

@@ -57,15 +57,15 @@ func (in *Instance) flops(e *scalar.Expr) float64 {
 	case e.Op == scalar.Reduce:
 		return in.points(e.Over) * (1 + in.flops(e.Args[0]))
 	}
-	n := weight(e)
+	n := Weight(e)
 	for _, a := range e.Args {
 		n += in.flops(a)
 	}
 	return n
 }
 
-// weight is what an operator counts: about what a good implementation of it takes, in additions.
-func weight(e *scalar.Expr) float64 {
+// Weight is what an operator counts: about what a good implementation of it takes, in additions.
+func Weight(e *scalar.Expr) float64 {
 	switch {
 	case e.Op <= scalar.Attr, e.Op == scalar.Where, e.Op == scalar.Cast, e.Op == scalar.Bitcast, len(e.Args) > 0 && e.Args[0].Type == scalar.Int64 && onLoops(e):
 		return 0

@@ -21,7 +21,7 @@ static int first_sibling(int cpu) {
   return first;
 }
 
-int tapc_cores(int *cpus, int room) {
+static int cores(void) {
   cpu_set_t allowed, seen;
   CPU_ZERO(&seen);
   int n = 0;
@@ -32,7 +32,6 @@ int tapc_cores(int *cpus, int room) {
     if (core < 0 || core >= CPU_SETSIZE) core = cpu;
     if (CPU_ISSET((size_t)core, &seen)) continue;
     CPU_SET((size_t)core, &seen);
-    if (n < room) cpus[n] = cpu;
     n++;
   }
   return n ? n : 1;
@@ -44,45 +43,22 @@ static int logical(void) {
   return CPU_COUNT(&allowed);
 }
 
-// Processors' worth of time that the control group grants (cgroup v2: "max 100000" or "QUOTA PERIOD"), rounded up.
-static int group_limit(void) {
-  long long quota, period;
-  FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-  if (!file) return TAPC_MAX_THREADS;
-  int read = fscanf(file, "%lld %lld", &quota, &period);
-  fclose(file);
-  if (read != 2 || quota <= 0 || period <= 0 || quota / period >= TAPC_MAX_THREADS) return TAPC_MAX_THREADS;
-  return (int)((quota + period - 1) / period);
-}
-
-void tapc_pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET((size_t)cpu, &set);
-  (void)sched_setaffinity(0, sizeof set, &set); // where that is forbidden the thread runs anywhere
-}
-
 #else
 
-int tapc_cores(int *cpus, int room) {
+static int cores(void) {
   long n = sysconf(_SC_NPROCESSORS_ONLN);
-  for (int i = 0; i < room && i < n; i++) cpus[i] = i;
   return n < 1 ? 1 : (int)n;
 }
 
-static int logical(void) { return tapc_cores(NULL, 0); }
-
-static int group_limit(void) { return TAPC_MAX_THREADS; }
-
-void tapc_pin(int cpu) { (void)cpu; }
+static int logical(void) { return cores(); }
 
 #endif
 
 static int limited(int threads) {
-  int limit = group_limit(); // at most TAPC_MAX_THREADS
+  int limit = tapc_group_limit("/proc/self/cgroup", "/proc/self/mountinfo");
   return threads < limit ? threads : limit;
 }
 
-int tapc_default_threads(void) { return limited(tapc_cores(NULL, 0)); }
+int tapc_default_threads(void) { return limited(cores()); }
 
 int tapc_processors(void) { return limited(logical()); }

@@ -49,16 +49,14 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
     tapc_no_memory(fault, arena, "intermediate values");
     return give_up(instance);
   }
-  instance->pool = tapc_pool_new(threads, own, fault);
+  instance->pool = tapc_pool_new(threads, fault);
   return instance->pool ? instance : give_up(instance);
 }
 
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
   pthread_mutex_lock(&instance->lock);
   rejection = NULL;
-  tapc_pool_begin(instance->pool);
   int result = instance->program->run(instance->program, in, out, instance->arena, instance->pool);
-  tapc_pool_end(instance->pool);
   const char *text = rejection;
   pthread_mutex_unlock(&instance->lock);
   if (!result) return 0;

@@ -2,10 +2,11 @@
 //
 // main.c drives; args.c reads the command line; help.c prints the help; archive.c opens tensor files of three formats and
 // loads tensors from them (npy.c, zip.c + inflate.c, safetensors.c); sink.c writes them; print.c shows
-// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, cpus.c) and memory (memory.c).
+// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, park.c, cpus.c, cgroup.c) and memory (memory.c).
 #ifndef TAPC_INTERNAL_H
 #define TAPC_INTERNAL_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "tapc_rt.h"
@@ -170,7 +171,7 @@ int tapc_format_of(const char *path, tapc_format *format);
 // pack.c: the bytes of one file; 0, or -1 with errno set
 int tapc_pack(FILE *to, tapc_format format, const tapc_tensor *const *tensors, void *const *data, size_t n);
 
-// ---- random.c, print.c, bench.c, pool.c, cpus.c, instance.c ---------------------------------------------------
+// ---- random.c, print.c, bench.c, pool.c, park.c, cpus.c, cgroup.c, instance.c ---------------------------------------------------
 
 // Fills an input with values that depend on seed, name, dtype and position only. See random.c for the function.
 void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory);
@@ -182,20 +183,20 @@ int tapc_bench(FILE *to, tapc_instance *instance, int64_t n, const void *const *
 int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
                  tapc_fault *fault);
 
-// Usable cores: one logical processor of each core that the process may run on. Writes up to room of them, returns
-// how many there are (at least 1).
-int tapc_cores(int *cpus, int room);
-int tapc_default_threads(void); // cores, or what the control group allows if less
+int tapc_default_threads(void); // cores that the process may run on, or what the control group allows if less
+// Processors' worth of time, rounded up, that the control groups of the process grant by their quotas, those around its own included;
+// TAPC_MAX_THREADS for no limit. The files are /proc/self/cgroup and /proc/self/mountinfo.
+int tapc_group_limit(const char *groups, const char *mounts);
 int tapc_processors(void);      // threads that can run at once: logical processors, or what the control group allows if less
-void tapc_pin(int cpu);         // the calling thread; does nothing when that is not allowed
 
-// pin: bind workers, and the caller, to a core each when all cores are asked for.
-tapc_pool *tapc_pool_new(int threads, int pin, tapc_fault *fault);
+tapc_pool *tapc_pool_new(int threads, tapc_fault *fault);
 void tapc_pool_free(tapc_pool *pool);
-void tapc_pool_begin(tapc_pool *pool); // a run begins: wake the workers and keep them awake
-void tapc_pool_end(tapc_pool *pool);   // it has ended: they may sleep
 
-// own: the process is the program's own, so it may bind its threads to cores and has checked its memory.
+// Sleeps while the number is some value; may return at any time. And wakes who sleeps on a number, which has been changed.
+void tapc_park(atomic_uint *word, unsigned value);
+void tapc_unpark(atomic_uint *word);
+
+// own: the process is the program's own, so it has checked its memory.
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);
 int tapc_instance_threads(const tapc_instance *instance);

@@ -46,18 +46,15 @@ typedef struct tapc_tensor {
 
 typedef struct tapc_pool tapc_pool;
 
-// A share of a parallel region: the indices begin..end-1, on worker number `worker` (0 <= worker < tapc_threads).
+// A piece of a parallel region: the indices begin..end-1, on worker number `worker` (0 <= worker < tapc_threads).
 typedef void (*tapc_task)(void *ctx, int64_t begin, int64_t end, int worker);
 
-// Runs task over 0..n-1 and returns when all of it is done. The indices are cut into min(n, threads) contiguous
-// shares whose sizes differ by one at most; share w runs on worker w, worker 0 being the caller, so the cut depends
-// on n and the number of threads only, never on timing. A task whose result for an index does not depend on
-// the share it is in therefore gives the same bytes for any number of threads. Runs inline, as one share, when there
-// is one thread (p may be NULL), when n is 1, and inside another region (on the worker that asks).
-void tapc_parallel(tapc_pool *p, int64_t n, tapc_task task, void *ctx);
-
-// Waits until every share of the region that it is called in has called it as often. All shares must do so.
-void tapc_barrier(tapc_pool *p);
+// Runs task over 0..n-1 and returns when all of it is done. Workers take pieces of the indices as they come, the caller among them as
+// worker 0; how they are cut depends on who comes when. A task whose result for an index depends neither on the piece it is in nor on the worker
+// therefore gives the same bytes for any number of threads. An index takes about `each` picoseconds, by which is decided who is worth waking,
+// and how large pieces are. Runs inline, as one piece, when there is one thread (p may be NULL), when n is 1 or the work
+// too little, and inside another region (on the worker that asks).
+void tapc_parallel(tapc_pool *p, int64_t n, int64_t each, tapc_task task, void *ctx);
 
 // The number of workers, the caller included; 1 for NULL. Scratch space of a task is indexed by worker below this.
 int tapc_threads(const tapc_pool *p);

@@ -31,7 +31,7 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   const float *x = in[2], *y = in[3];
   float *z = out[1];
   uint8_t *less = out[2];
-  tapc_parallel(pool, 6, add, &o);
+  tapc_parallel(pool, 6, 1000000, add, &o);
   tapc_done(0);
   for (int i = 0; i < 4; i++) {
     z[i] = x[i] + y[i];

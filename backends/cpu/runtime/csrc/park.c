@@ -1,0 +1,36 @@
+// How threads sleep until a number changes.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#if defined(__linux__) && !defined(TAPC_NO_FUTEX)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+void tapc_park(atomic_uint *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
+
+void tapc_unpark(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
+
+#else // any POSIX system: one lock for all words; sleepers check their own
+
+static pthread_mutex_t park_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t park_change = PTHREAD_COND_INITIALIZER;
+
+void tapc_park(atomic_uint *word, unsigned value) {
+  pthread_mutex_lock(&park_lock);
+  if (atomic_load(word) == value) pthread_cond_wait(&park_change, &park_lock);
+  pthread_mutex_unlock(&park_lock);
+}
+
+void tapc_unpark(atomic_uint *word) {
+  (void)word;
+  pthread_mutex_lock(&park_lock);
+  pthread_cond_broadcast(&park_change);
+  pthread_mutex_unlock(&park_lock);
+}
+
+#endif
