@@ -137,6 +137,22 @@ class Decoder(nn.Module):
         return self.last(self.norm(x))
 
 
+class Encoder(nn.Module):
+    """A layer of BERT-base."""
+
+    def __init__(self, width=768, heads=12):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.wide, self.narrow, self.norms = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.ModuleList([nn.LayerNorm(width) for _ in range(2)])
+
+    def forward(self, x):
+        n, length, width = x.shape
+        q, k, v = [y.reshape(n, length, self.heads, -1).transpose(1, 2) for y in self.qkv(x).split(width, -1)]
+        y = torch.softmax(q @ k.transpose(-1, -2) * (width // self.heads) ** -0.5, -1) @ v
+        x = self.norms[0](x + self.out(y.transpose(1, 2).reshape(n, length, width)))
+        return self.norms[1](x + self.narrow(F.gelu(self.wide(x))))
+
+
 class Vision(nn.Module):
     """A small vision transformer of patches of 16 by 16 pixels."""
 
@@ -149,6 +165,10 @@ class Vision(nn.Module):
     def forward(self, x):
         y = self.patches(x).flatten(2).transpose(1, 2)
         return self.last(self.layers(torch.cat([self.first, y], 1))[:, 0])
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
 
 
 def generator():
@@ -171,6 +191,7 @@ NETS = {
     "unet": (UNet, (1, 3, 128, 128)), "efficientnet": (Efficient, (1, 3, 224, 224)), "convnext": (ConvNext, (1, 3, 224, 224)),
     "vision_transformer": (Vision, (1, 3, 224, 224)), "decoder": (Decoder, (1, 128)), "lstm": (lambda: Recurrent(nn.LSTM, num_layers=2), (1, 64, 128)),
     "lstm_batch8": (lambda: Recurrent(nn.LSTM, num_layers=2), (8, 64, 128)), "gru": (lambda: Recurrent(nn.GRU, bidirectional=True), (1, 64, 128)),
+    "encoder": (Encoder, (1, 128, 768)), "mlp": (perceptron, (1, 784)), "mlp_batch256": (perceptron, (256, 784)),
     "generator": (generator, (1, 100, 1, 1)), "temporal": (temporal, (1, 40, 1000)), "volume": (volume, (1, 1, 32, 32, 32)),
 }
 
