@@ -253,13 +253,9 @@ func (s *storeCheck) gap(t ir.NodeID, n *need, i int, rest zspace.Range) {
 // local checks that boxes that are not stored are values inside kernels.
 func (s *storeCheck) local(t ir.NodeID, n *need) {
 	g := s.c.Graph()
-	consumers := s.c.Flow(application.ApplicationKind).Consumers(t)
 	for i, box := range n.boxes {
 		used := false
-		for _, id := range consumers {
-			if !takes(application.ApplicationOf(g, id), t, box) {
-				continue
-			}
+		for _, id := range takersOf(s.c, t).of(box) {
 			used = true
 			by := kernelsOf(s.c)[id]
 			if by == ir.NoNode || by == s.n.ID || s.reaches(g.Node(by), t, n.apps[i]) {
@@ -278,13 +274,37 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 	}
 }
 
-// takes says whether an application selects a cell of a box of a tensor.
-func takes(a *application.Application, t ir.NodeID, box zspace.Range) bool {
-	found := false
-	a.Inputs.All(func(_, _ int, sel *ir.Selection) {
-		found = found || sel.Tensor == t && sel.Range().Overlaps(box)
-	})
-	return found
+// takers are the applications that select parts of a tensor.
+type takers struct {
+	boxes *zspace.Index
+	by    []ir.NodeID // by number of the box
+}
+
+// takersOf gives those of a tensor, indexed once.
+func takersOf(c *check.Context, tensor ir.NodeID) *takers {
+	all := check.Cached(c, "schedule.takers", func() map[ir.NodeID]*takers { return map[ir.NodeID]*takers{} })
+	if all[tensor] == nil {
+		x, boxes := &takers{}, []zspace.Range(nil)
+		for _, id := range c.Flow(application.ApplicationKind).Consumers(tensor) {
+			application.ApplicationOf(c.Graph(), id).Inputs.All(func(_, _ int, sel *ir.Selection) {
+				if sel.Tensor == tensor {
+					boxes, x.by = append(boxes, sel.Range()), append(x.by, id)
+				}
+			})
+		}
+		x.boxes = zspace.NewIndex(boxes)
+		all[tensor] = x
+	}
+	return all[tensor]
+}
+
+// of gives those that select a cell of a box, in graph order, each once.
+func (t *takers) of(box zspace.Range) []ir.NodeID {
+	var ids []ir.NodeID
+	for _, i := range t.boxes.Query(box) {
+		ids = append(ids, t.by[i])
+	}
+	return slices.Compact(ids)
 }
 
 // reaches says whether a kernel reads a tensor, or can compute what an application puts out from what it reads.

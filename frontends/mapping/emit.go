@@ -95,7 +95,7 @@ func (m *mapper) call(c call) (Value, error) {
 
 // finish finds the types of the results and computes them when all inputs are known and small.
 func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error) {
-	outs, err := infer(decl, n, results)
+	outs, err := m.infer(decl, n, results)
 	if err != nil {
 		return Value{}, err
 	}

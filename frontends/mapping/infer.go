@@ -1,18 +1,84 @@
 package mapping
 
 import (
+	"encoding/binary"
+	"math"
+
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// infer finds the outputs of a node by its kernel's shape and type rules. What is found is checked by binding the kernel to it.
-func infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) {
+// infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
+// what is found for one use is remembered for those like it.
+func (m *mapper) infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) {
 	in, err := ports(n.in)
 	if err != nil {
 		return nil, err
 	}
 	c := kernels.Call{Params: n.params, Inputs: in}
+	key := use{decl, string(appendCall(nil, c, results))}
+	if outs, known := m.inferred[key]; known {
+		return outs, nil
+	}
+	outs, err := inferCall(decl, c, results)
+	if err == nil {
+		if m.inferred == nil {
+			m.inferred = map[use][]kernels.PortSel{}
+		}
+		m.inferred[key] = outs
+	}
+	return outs, err
+}
+
+// use is a use of a kernel: call is all else that its outputs depend on.
+type use struct {
+	decl *kernels.Decl
+	call string
+}
+
+// appendCall writes what the outputs of a call depend on. Lengths stand before names and lists, so that no two read the same.
+func appendCall(b []byte, c kernels.Call, results int) []byte {
+	b = binary.AppendVarint(b, int64(results))
+	b = appendAttrs(b, c.Params)
+	for _, p := range c.Inputs {
+		b = appendText(b, p.Name)
+		b = binary.AppendVarint(b, int64(len(p.Sel)))
+		for _, s := range p.Sel {
+			r := s.Sel.Range()
+			b = binary.AppendVarint(append(b, byte(s.Type)), int64(r.Rank()))
+			for d := range r.Start {
+				b = binary.AppendVarint(binary.AppendVarint(b, r.Start[d]), r.End[d])
+			}
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendVarint(b, int64(len(s))), s...)
+}
+
+func appendAttrs(b []byte, as ir.Attrs) []byte {
+	b = binary.AppendVarint(b, int64(len(as)))
+	for _, a := range as {
+		b = appendValue(appendText(b, a.Name), a.Value)
+	}
+	return b
+}
+
+func appendValue(b []byte, v ir.AttrValue) []byte {
+	b = binary.AppendVarint(append(b, byte(v.Kind)), v.Int)
+	b = binary.AppendUvarint(b, math.Float64bits(v.Num))
+	b = binary.AppendVarint(appendText(b, v.Str), int64(len(v.List)))
+	for _, x := range v.List {
+		b = appendValue(b, x)
+	}
+	return appendAttrs(b, v.Map)
+}
+
+// inferCall finds the outputs of a call. What is found is checked by binding the kernel to it.
+func inferCall(decl *kernels.Decl, c kernels.Call, results int) ([]kernels.PortSel, error) {
 	for i := range decl.Operands {
 		if o := &decl.Operands[i]; o.Out && o.Variadic {
 			c.Outputs = append(c.Outputs, kernels.PortSel{Name: o.Name(), Sel: make([]kernels.Selected, results)})

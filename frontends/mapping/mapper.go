@@ -40,9 +40,10 @@ type mapper struct {
 	depth  int
 	steps  int
 	applied
-	foreign  int   // operations that the rules for one stand for
-	ordinals int64 // given out so far
-	calls    int   // of graphs inside of others
+	inferred map[use][]kernels.PortSel // outputs by the use of a kernel; see infer
+	foreign  int                       // operations that the rules for one stand for
+	ordinals int64                     // given out so far
+	calls    int                       // of graphs inside of others
 }
 
 // applied is the rule that is being applied.

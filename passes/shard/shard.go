@@ -66,15 +66,13 @@ func (r Request) check() error {
 // made. A request that names nothing, or does not fit an operation's index, is an error.
 func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
 	apps := application.ByOperation(g)
+	named := operations(g)
 	made := 0
 	for _, r := range requests {
-		found := false
-		for n := range g.Nodes() {
-			op, ok := n.Body.(*tensorops.Operation)
-			if !ok || op.Kernel != r.Target && n.Label != r.Target {
-				continue
-			}
-			found = true
+		if len(named[r.Target]) == 0 {
+			return made, diag.Usage("--shard: no operation has the kernel or label %q", r.Target)
+		}
+		for _, n := range named[r.Target] {
 			for _, a := range apps[n.ID] {
 				g.Remove(a)
 			}
@@ -85,11 +83,24 @@ func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
 			apps[n.ID] = cut
 			made += len(cut)
 		}
-		if !found {
-			return made, diag.Usage("--shard: no operation has the kernel or label %q", r.Target)
-		}
 	}
 	return made, nil
+}
+
+// operations gives the operations by what a request may call them, in graph order.
+func operations(g *ir.Graph) map[string][]*ir.Node {
+	named := map[string][]*ir.Node{}
+	for n := range g.Nodes() {
+		op, ok := n.Body.(*tensorops.Operation)
+		if !ok {
+			continue
+		}
+		named[op.Kernel] = append(named[op.Kernel], n)
+		if n.Label != op.Kernel {
+			named[n.Label] = append(named[n.Label], n)
+		}
+	}
+	return named
 }
 
 func cutOperation(g *ir.Graph, lib *kernels.Library, n *ir.Node, r Request) ([]ir.NodeID, error) {
