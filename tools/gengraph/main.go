@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/tools/gengraph/gen"
 )
@@ -27,7 +29,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	var o gen.Options
 	fs := flag.NewFlagSet("gengraph", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	shape := fs.String("shape", string(gen.Chain), "chain, wide (chains of 1000 side by side) or sharded (a chain cut into shards)")
+	shape := fs.String("shape", string(gen.Chain), "chain, wide (chains of 1000 side by side), sharded (a chain cut into shards) or, as text only, "+
+		strings.Join(gen.TextShapes(), ", "))
 	format := fs.String("format", "tap", "tap, loom or mlir")
 	fs.IntVar(&o.Ops, "ops", 1000, "number of operations")
 	fs.IntVar(&o.Shards, "shards", 4, "shards of each operation, for sharded")
@@ -38,6 +41,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if *format == "tap" && slices.Contains(gen.TextShapes(), *shape) {
+		return gen.WriteText(stdout, *shape, o.Ops)
 	}
 	o.Shape = gen.Shape(*shape)
 	sink, err := gen.NewSink(*format, stdout)

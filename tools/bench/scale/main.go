@@ -3,6 +3,10 @@
 //
 //	go run ./tools/bench/scale -ops 1000,10000,100000 -rounds 5
 //
+// With -build it times the whole way to the C program, for graphs that hang together in every way that has been slow:
+//
+//	go run ./tools/bench/scale -build all -ops 10000,100000 -rounds 1
+//
 // Rounds are interleaved and medians are given, so that a machine that is busy for a while harms both alike. Both programs
 // read a file, verify after reading and after each pass, and write a file. mlir-opt is looked for on the path and, where it is
 // missing, fetched with apt-get from Debian's mlir-19-tools into a temporary directory; the table is printed without it if that
@@ -32,6 +36,7 @@ type settings struct {
 	tapc   string
 	mlir   string
 	passes string
+	shapes []string // to build instead of racing
 }
 
 func main() {
@@ -54,8 +59,15 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.StringVar(&s.tapc, "tapc", "", "the tapc to run; built from this tree if empty")
 	fs.StringVar(&s.mlir, "mlir-opt", "", "the mlir-opt to run; looked for and fetched if empty")
 	fs.StringVar(&s.passes, "passes", "simplify,cse", "tapc's passes")
+	build := fs.String("build", "", `time "tapc build --emit=c" on graphs of these shapes instead: all, or names with commas`)
 	if err := fs.Parse(args); err != nil {
 		return s, err
+	}
+	if *build != "" {
+		var err error
+		if s.shapes, err = shapesOf(*build); err != nil {
+			return s, err
+		}
 	}
 	s.shape = gen.Shape(*shape)
 	for _, text := range strings.Split(*ops, ",") {
@@ -81,6 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if s.shapes != nil {
+		return s.build(ctx, dir, stdout)
+	}
 	runners, err := s.runners(ctx, dir, stderr)
 	if err != nil {
 		return err

@@ -63,8 +63,21 @@ func TestWithoutMLIR(t *testing.T) {
 	}
 }
 
+func TestBuild(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	var out, errs bytes.Buffer
+	args := []string{"-tapc", script(t, "tapc", "echo $@ >> "+log), "-build", "tree,split", "-ops", "10,20", "-rounds", "2"}
+	if err := run(context.Background(), args, &out, &errs); err != nil {
+		t.Fatal(err, errs.String())
+	}
+	calls, err := os.ReadFile(log)
+	if err != nil || strings.Count(string(calls), "build --emit=c") != 8 || strings.Count(out.String(), "\n") != 5 {
+		t.Errorf("%v: %s%s", err, calls, out.String())
+	}
+}
+
 func TestFailures(t *testing.T) {
-	for _, args := range [][]string{{"-ops", "x"}, {"-ops", "0"}, {"-rounds", "0"}, {"arg"}, {"-nonsense"},
+	for _, args := range [][]string{{"-ops", "x"}, {"-ops", "0"}, {"-rounds", "0"}, {"-build", "tree,ring"}, {"arg"}, {"-nonsense"},
 		{"-tapc", script(t, "tapc", "echo broken; exit 3"), "-mlir-opt", "/nonexistent", "-ops", "5"},
 		{"-tapc", script(t, "tapc", ""), "-mlir-opt", "/nonexistent", "-ops", "5", "-shape", "ring"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
