@@ -50,7 +50,7 @@ func placeFlag(c *cobra.Command) func() (host.Place, error) {
 
 func (a *app) pluginListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the plugins and what they may do", Args: cobra.NoArgs, Example: "  tapc plugin list",
-		Long: "List the plugins of the user and the project: what they provide, what they may\nuse, whether their files are those that were installed, and how this system\nconfines them. No plugin is started."}
+		Long: "List the plugins of the user and the project: what they provide, what they may\nuse, whether their files are those that were installed, and what this system keeps\nthem from: a line for each property, with what keeps it, or with NO and what is\nmissing. No plugin is started."}
 	return a.command(c, func(context.Context, []string) error {
 		all, err := places()
 		if err != nil {
@@ -61,8 +61,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 				return err
 			}
 		}
-		a.printConfinement(host.Available())
-		return nil
+		return a.printConfinement()
 	})
 }
 
@@ -114,15 +113,16 @@ func (a *app) printPlugin(l *host.Locked) {
 }
 
 // printConfinement says what plugins are kept from on this system and what not.
-func (a *app) printConfinement(c host.Confinement) {
-	full := "full"
-	if len(c.Gaps()) > 0 {
-		full = "not full"
+func (a *app) printConfinement() error {
+	c, err := host.Available()
+	if err != nil {
+		return diag.Fault("plugins can not be confined: %w", err)
 	}
-	a.printf("confinement on this system: %s\n", full)
+	a.printf("on this system, a plugin that was granted nothing is kept from:\n")
 	for _, b := range c.Bounds() {
-		a.printf("  %-4s %s\n", map[bool]string{true: "yes", false: "NO"}[b.Held], b.Text)
+		a.printf("  %-4s %-20s %s\n", map[bool]string{true: "yes", false: "NO"}[b.Held], b.Name, b.Text)
 	}
+	return nil
 }
 
 func (a *app) pluginInstallCommand() *cobra.Command {
@@ -164,7 +164,7 @@ func (a *app) notGranted(path string) error {
 
 func (a *app) pluginVerifyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "verify [NAME...]", Short: "Check that plugins are what was installed", Example: "  tapc plugin verify",
-		Long: "Check the plugins of the lock files, or those named: that their files are the ones\nthat were locked, that they start, and that they say of themselves what the lock\nfile says. The exit status is 3 if one is not as it was."}
+		Long: "Check the plugins of the lock files, or those named: that their files are the ones\nthat were locked, that they start, and that they say of themselves what the lock\nfile says; and say what this system keeps them from. The exit status is 3 if one\nis not as it was."}
 	return a.command(c, func(ctx context.Context, names []string) error {
 		all, err := places()
 		if err != nil {
@@ -172,6 +172,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		}
 		var failed error
 		var known []string
+		verified := 0
 		for _, place := range all {
 			lock, err := host.ReadLock(place.Lock)
 			if err != nil {
@@ -188,11 +189,17 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 					continue
 				}
 				a.printf("%s %s (%s): ok\n", l.Name, l.Version, place.Kind)
+				verified++
 			}
 		}
 		for _, name := range names {
 			if !slices.Contains(known, name) {
 				return unknown("plugin", name, known)
+			}
+		}
+		if verified > 0 {
+			if err := a.printConfinement(); err != nil {
+				return err
 			}
 		}
 		return failed

@@ -31,7 +31,7 @@ func checkStart(ctx context.Context, s *Subject, t T) {
 	t.Logf("%s %s, written with %s, started in %v: %d passes, %d sets of rules, %d of kernels, %d back ends", d.Name, d.Version, d.SDK,
 		time.Since(began).Round(time.Millisecond), len(d.Passes), len(d.Rules), len(d.Kernels), len(d.Backends))
 	for _, gap := range p.Confinement().Gaps() {
-		t.Logf("this system does not confine it fully: %s", gap)
+		t.Logf("this system does not confine it fully: %s: %s", gap.Name, gap.Text)
 	}
 }
 

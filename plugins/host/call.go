@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/wire"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins/confine"
 	"tensortapestry.org/tapc/plugins/proto"
 	"tensortapestry.org/tapc/plugins/stream"
 )
@@ -90,6 +91,8 @@ func (p *Plugin) explainEnd(part string) *Fault {
 	switch {
 	case end.Reason == "processes":
 		return p.fault(OutOfMemory, part, fmt.Sprintf("more than %d processes at a time", p.opts.Limits.Processes))
+	case end.Reason == "files":
+		return p.fault(OutOfSpace, part, fmt.Sprintf("more than %d bytes, or %d files", p.opts.Limits.FileSize, confine.MaxFiles))
 	case end.Reason == "memory" || end.RSS >= p.opts.Limits.Memory/4*3:
 		return p.fault(OutOfMemory, part, fmt.Sprintf("it had %d MiB of %d MiB when %v", end.RSS>>20, p.opts.Limits.Memory>>20, end))
 	case end.CPU >= p.opts.Limits.CPU:

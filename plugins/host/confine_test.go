@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins/confine"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -22,15 +25,18 @@ func try(t *testing.T, name, at string, access host.Access) error {
 	t.Helper()
 	p := open(t, misbehaving(t, name), host.Options{Limits: limits(nil), Access: access})
 	if gaps := p.Confinement().Gaps(); len(gaps) > 0 {
-		t.Skipf("this system does not confine plugins: %s", strings.Join(gaps, "; "))
+		t.Skipf("this system does not confine plugins: %v", gaps)
 	}
 	_, err := p.RunPass(context.Background(), "pass", []pipeline.Setting{{Name: "at", Value: at}}, load(t, "linear-relu.loom.json"))
 	return err
 }
 
+// refusals are the ways in which a system says that something may not be had.
+var refusals = []string{"permission denied", "operation not permitted", "no such file or directory", "read-only file system"}
+
 func denied(t *testing.T, err error) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "permission denied") {
+	if err == nil || !slices.ContainsFunc(refusals, func(s string) bool { return strings.Contains(err.Error(), s) }) {
 		t.Errorf("expected a denial, found %v", err)
 	}
 }
@@ -55,83 +61,32 @@ func TestConfinement(t *testing.T) {
 		t.Parallel()
 		allowed(t, try(t, "writes", filepath.Join(filepath.Dir(secret), "new"), host.Access{Write: dir.Read}))
 	})
-	t.Run("other processes", func(t *testing.T) { t.Parallel(); denied(t, try(t, "reads-file", "/proc/1/environ", host.Access{})) })
 	t.Run("own directory", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "writes", "file", host.Access{})) })
-	t.Run("network", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "network", "", host.Access{})) })
 	t.Run("network granted", func(t *testing.T) {
 		t.Parallel()
-		if err := try(t, "network", "", host.Access{Network: true}); err == nil || !strings.Contains(err.Error(), "a UDP socket could be made") {
-			t.Errorf("the network is denied though it was granted: %v", err)
-		}
+		allowed(t, try(t, "network", "", host.Access{Network: true}))
 	})
 	t.Run("names with the network", func(t *testing.T) {
 		t.Parallel()
 		allowed(t, try(t, "reads-file", "/etc/hosts", host.Access{Network: true}))
 		denied(t, try(t, "reads-file", "/etc/hosts", host.Access{}))
 	})
-	t.Run("sockets of others", testSocketsOfOthers)
-	t.Run("socket pairs", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "pairs", "", host.Access{})) })
-	t.Run("keys and memory", func(t *testing.T) {
+	t.Run("services with the network", func(t *testing.T) {
 		t.Parallel()
-		allowed(t, try(t, "keys", "", host.Access{}))
-		allowed(t, try(t, "keys", "", host.Access{Network: true}))
+		at := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		denied(t, try(t, "connects", at, host.Access{Network: true}))
+		allowed(t, try(t, "connects", at, host.Access{Network: true, Write: []string{at}}))
 	})
-	t.Run("signals", func(t *testing.T) { t.Parallel(); allowed(t, try(t, "signals", "", host.Access{})) })
 	t.Run("programs", func(t *testing.T) {
 		t.Parallel()
 		denied(t, try(t, "executes", "/usr/bin/env", host.Access{}))
 		allowed(t, try(t, "executes", "/usr/bin/env", host.Access{Execute: true}))
 	})
-}
-
-// testSocketsOfOthers lets plugins speak to services of the user that listen on Unix sockets, as those of containers and
-// desktops do.
-func testSocketsOfOthers(t *testing.T) {
-	stream, abstract := filepath.Join(t.TempDir(), "s"), fmt.Sprintf("@tapc-test-%d", os.Getpid())
-	for _, at := range []string{stream, abstract} {
-		l, err := net.Listen("unix", at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		t.Run(at[:1], func(t *testing.T) { denied(t, try(t, "connects", at, host.Access{})) })
-	}
-	datagrams := filepath.Join(t.TempDir(), "d")
-	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: datagrams, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := try(t, "sends", datagrams, host.Access{}); err == nil || !strings.Contains(err.Error(), "protocol not supported") {
-		t.Errorf("expected no datagram socket, found %v", err)
-	}
-	if host.Available().Landlock < 9 { // what only the filter keeps out is reached once the network is granted
-		allowed(t, try(t, "connects", stream, host.Access{Network: true}))
-	}
-}
-
-func TestBounds(t *testing.T) {
-	for _, x := range []struct {
-		c    host.Confinement
-		gaps []string
-	}{
-		{host.Confinement{Supervised: true, Landlock: 7, Filter: true}, nil},
-		{host.Confinement{Supervised: true, Landlock: 5, Filter: true}, []string{"Landlock 5 does not know signals"}},
-		{host.Confinement{Supervised: true, Landlock: 1, Filter: true}, []string{"Landlock 1 does not know signals", "Landlock 1 does not know truncation"}},
-		{host.Confinement{Supervised: true}, []string{"no Landlock", "no filter of system calls"}},
-		{host.Confinement{}, []string{"no supervisor", "no Landlock", "no filter of system calls"}},
-	} {
-		gaps := x.c.Gaps()
-		if len(gaps) != len(x.gaps) {
-			t.Errorf("%+v: the gaps are %q", x.c, gaps)
-			continue
-		}
-		for i, gap := range gaps {
-			if !strings.HasPrefix(gap, x.gaps[i]) {
-				t.Errorf("%+v: the gap %q does not begin with %q", x.c, gap, x.gaps[i])
-			}
-		}
-	}
 }
 
 func TestEnvironmentIsClean(t *testing.T) {
@@ -146,9 +101,13 @@ func TestEnvironmentIsClean(t *testing.T) {
 // asHost makes this test program a host that runs a plugin until it is killed.
 const asHost = "TAPC_HOST_TEST_PLUGIN"
 
+// asHostWithout names the layers that this host leaves out, as a number.
+const asHostWithout = "TAPC_HOST_TEST_WITHOUT"
+
 // runAsHost starts the plugin that a variable names and a pass that never ends.
 func runAsHost(path string) {
-	p, err := host.Start(context.Background(), path, host.Options{})
+	off, _ := strconv.Atoi(os.Getenv(asHostWithout))
+	p, err := host.Start(context.Background(), path, host.Options{}.Without(confine.Layer(off)))
 	if err != nil {
 		os.Stdout.WriteString(err.Error())
 		return
@@ -159,12 +118,16 @@ func runAsHost(path string) {
 
 // TestHostIsKilled kills tapc in the middle of a pass of a plugin that has children of its own, and looks for what is left.
 func TestHostIsKilled(t *testing.T) {
-	for _, name := range []string{"deaf", "forks-and-waits", "stopped"} {
-		t.Run(name, func(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		off  confine.Layer
+	}{{"deaf", 0}, {"forks-and-waits", 0}, {"stopped", 0}, {"forks-and-waits", confine.Spaces}} {
+		name := x.name
+		t.Run(fmt.Sprintf("%s without %d", name, x.off), func(t *testing.T) {
 			t.Parallel()
 			path := misbehaving(t, name)
 			cmd := exec.Command("/proc/self/exe")
-			cmd.Env = append(os.Environ(), asHost+"="+path)
+			cmd.Env = append(os.Environ(), asHost+"="+path, fmt.Sprintf("%s=%d", asHostWithout, x.off))
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -197,13 +160,13 @@ const unsupervised = "TAPC_HOST_TEST_UNSUPERVISED"
 func TestWithoutSupervisor(t *testing.T) {
 	if os.Getenv(unsupervised) != "" {
 		p := open(t, misbehaving(t, "good"), host.Options{Limits: limits(nil)})
-		if p.Confinement().Supervised || len(p.Confinement().Gaps()) != 3 {
+		if p.Confinement().Supervised || len(p.Confinement().Gaps()) != len(p.Confinement().Bounds()) {
 			t.Errorf("the confinement is %+v", p.Confinement())
 		}
 		return
 	}
 	t.Parallel()
-	cmd := exec.Command("/proc/self/exe", "-test.run=^(TestWithoutSupervisor|TestRunPass|TestCancel|TestReports|TestFaultsAtStart)$")
+	cmd := exec.Command("/proc/self/exe", "-test.run=^(TestWithoutSupervisor|TestRunPass|TestCancel|TestReports|TestFaultsAtStart|TestAttacksUnconfined)$")
 	cmd.Env = append(os.Environ(), unsupervised+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

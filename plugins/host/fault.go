@@ -32,6 +32,7 @@ const (
 	ChangedProgram
 	ChangedValues
 	Failed
+	OutOfSpace
 )
 
 // ConstraintID stands in the diagnostics of plugins' faults.
@@ -58,6 +59,7 @@ var Kinds = [...]struct{ Code, Meaning string }{
 	ChangedProgram:     {"TAP1019", "the plugin's graph has other inputs or outputs than the one it was given"},
 	ChangedValues:      {"TAP1020", "the plugin's graph computes other values"},
 	Failed:             {"TAP1021", "the plugin reports that it failed"},
+	OutOfSpace:         {"TAP1022", "the plugin's folder holds more than it may"},
 }
 
 // Fault is a plugin's failure. As an error it is one diagnostic; the exit status it asks for is diag.ExitInternal.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/plugins/confine"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -70,7 +72,9 @@ var startFaults = []fault{
 	{"elsewhere", host.Garbage, "not a socket in its temporary directory", nil},
 	{"no-certificate", host.Garbage, "without a certificate", nil},
 	{"bad-certificate", host.Garbage, "", nil},
-	{"no-listener", host.Garbage, "connect: ", nil},
+	{"no-listener", host.Garbage, "its address can not be used: no such file or directory", nil},
+	{"linked-socket", host.Garbage, "its address can not be used: it is not a socket", nil},
+	{"plain-file", host.Garbage, "its address can not be used: it is not a socket", nil},
 	{"bad-description", host.CrashedAtStart, "it exited with status 1", nil},
 }
 
@@ -136,6 +140,24 @@ func TestFaultsInPasses(t *testing.T) {
 			p := open(t, path, host.Options{Limits: limits(f.limits)})
 			g := load(t, "linear-relu.loom.json")
 			_, err := p.RunPass(context.Background(), "pass", nil, g)
+			f.check(t, err, path, "pass pass")
+			p.Close()
+			gone(t, path)
+		})
+	}
+}
+
+// TestFaultsWithoutNamespaces runs the rows that rest on the supervisor where the kernel gives it no PID namespace.
+func TestFaultsWithoutNamespaces(t *testing.T) {
+	for _, f := range passFaults {
+		if !slices.Contains([]string{"killed", "stopped", "allocates", "computes", "forks-and-exits", "forks-often"}, f.name) {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			path := misbehaving(t, f.name)
+			p := open(t, path, host.Options{Limits: limits(f.limits)}.Without(confine.Spaces))
+			_, err := p.RunPass(context.Background(), "pass", nil, load(t, "linear-relu.loom.json"))
 			f.check(t, err, path, "pass pass")
 			p.Close()
 			gone(t, path)

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"tensortapestry.org/tapc/plugins"
+	"tensortapestry.org/tapc/plugins/confine"
 	"tensortapestry.org/tapc/plugins/proto"
 	"tensortapestry.org/tapc/plugins/stream"
 )
@@ -45,6 +46,7 @@ type Plugin struct {
 type life struct {
 	child   *child
 	tail    *tail
+	socket  *os.File    // its socket, if that is kept open; not for reading
 	flooded atomic.Bool // it wrote too much to standard error
 	stopped atomic.Bool // tapc stopped it
 	forced  atomic.Bool // it did not end when it was asked to
@@ -111,7 +113,7 @@ func (p *Plugin) connect(ctx context.Context, exe *os.File) error {
 		VersionedPlugins: map[int]goplugin.PluginSet{plugins.ProtocolMajor: {plugins.Service: caller{}}},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (gorunner.Runner, error) {
 			var r *attached
-			if r, failure = p.launch(ctx, p.environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+own)), exe); failure != nil {
+			if r, failure = p.launch(ctx, p.environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+own)), exe, dir); failure != nil {
 				return nil, failure
 			}
 			unwatch = context.AfterFunc(ctx, p.stop) // from here on nothing else ends a call that hangs
@@ -167,7 +169,7 @@ func (caller) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.C
 func (p *Plugin) Path() string { return p.path }
 
 // Confinement says what keeps the plugin in bounds.
-func (p *Plugin) Confinement() Confinement { return p.child.confine }
+func (p *Plugin) Confinement() confine.State { return p.child.confine }
 
 // Close asks the plugin to end, makes it end if it does not within its grace, and removes what it left. It may be called
 // again.
@@ -183,6 +185,9 @@ func (p *Plugin) Close() error {
 			timer.Stop()
 			p.stop()
 			<-p.child.done
+		}
+		if p.child != nil {
+			closeAll([]*os.File{p.socket, p.child.folder})
 		}
 		err = os.RemoveAll(p.dir)
 	})

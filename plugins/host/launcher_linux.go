@@ -15,33 +15,43 @@ import (
 func launch() {
 	runtime.LockOSThread() // what confines belongs to a thread until the process becomes another program
 	unix.CloseOnExec(launchReportFD)
-	report := json.NewEncoder(os.NewFile(launchReportFD, "report"))
+	report := linkOf(launchReportFD)
 	in := os.NewFile(launchOrderFD, "order")
 	unix.CloseOnExec(launchOrderFD)
 	var o order
 	err := json.NewDecoder(in).Decode(&o)
 	if err == nil {
-		err = os.Chdir(o.Dir)
-	}
-	var c Confinement
-	if err == nil {
-		if c, err = confine(&o); err != nil {
-			err = fmt.Errorf("confinement: %w", err)
-		}
-	}
-	if err == nil {
-		report.Encode(state{Confine: c})
-		// The descriptor that tapc opened is run, so that what runs is what was checked. It stays open, for the interpreter
-		// of a script reads it from there.
-		err = syscall.Exec(fmt.Sprintf("/proc/self/fd/%d", launchExeFD), []string{o.Path}, o.Env)
-	} else {
-		report.Encode(state{})
+		err = o.become(report)
 	}
 	failure := state{Error: err.Error()}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		failure.Errno = int(errno)
 	}
-	report.Encode(failure)
+	report.send(failure)
 	os.Exit(0)
+}
+
+// become makes this process the plugin, and returns if it can not. The report is a state without an error, when only the start of the
+// program is left to do, with the folder if it is in memory, and then the listener of the filter if it has one.
+func (o *order) become(report *link) error {
+	c, err := o.Task.Confine(launchExeFD)
+	if err != nil {
+		return fmt.Errorf("confinement: %w", err)
+	}
+	var fds []int
+	for _, fd := range []int{c.Folder, c.Listener} {
+		if fd >= 0 {
+			fds = append(fds, fd)
+		}
+	}
+	if err := report.send(state{Confine: c.State}, fds...); err != nil {
+		return err
+	}
+	if o.Probe {
+		os.Exit(0)
+	}
+	// What tapc opened is run, so that what runs is what was checked. Where it has no name of its own, it stays open for the
+	// interpreter of a script, which reads it from there.
+	return syscall.Exec(c.Program, []string{o.Task.Path}, o.Env)
 }

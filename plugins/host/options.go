@@ -3,6 +3,8 @@ package host
 import (
 	"log/slog"
 	"time"
+
+	"tensortapestry.org/tapc/plugins/confine"
 )
 
 // Limits bound what a plugin may use. The zero value of a field stands for its default in DefaultLimits.
@@ -14,7 +16,7 @@ type Limits struct {
 	CPU       time.Duration // processor time of each of its processes
 	Files     int           // open at a time
 	Processes int           // at a time
-	FileSize  int64         // bytes of a file that it writes
+	FileSize  int64         // bytes of a file that it writes, and of all files in its folder together
 	Answer    int64         // bytes of a graph or of all artifacts
 	Reports   int           // diagnostics, log records and progress reports of one run
 	Stderr    int64         // bytes of standard error
@@ -66,4 +68,5 @@ type Options struct {
 	Access   Access       //
 	Log      *slog.Logger // nil discards
 	Progress func(plugin, part string, done, total uint64, text string)
+	off      confine.Layer // what does not confine it, for tests
 }

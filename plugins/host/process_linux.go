@@ -8,6 +8,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tensortapestry.org/tapc/plugins/confine"
 )
 
 // A plugin's process tree on Linux: tapc → supervisor → plugin → whatever it starts. The supervisor is tapc's own program,
@@ -37,22 +41,12 @@ const (
 	launchOrderFD
 )
 
-// order is what a supervisor reads first from its control pipe.
+// order is what a supervisor reads first from its control pipe, and gives to the launcher.
 type order struct {
-	Path     string
-	Env      []string
-	Dir      string
-	Limits   Limits
-	Access   Access
-	Runnable []string
-}
-
-// state is what a supervisor writes: once when it has started the plugin, or not, and once when all is over.
-type state struct {
-	Errno   int         `json:",omitempty"` // of the start; the plugin does not run
-	Error   string      `json:",omitempty"`
-	Confine Confinement //
-	End     *outcome    `json:",omitempty"`
+	Task      confine.Task
+	Env       []string
+	Processes int  // at a time
+	Probe     bool // confine, say what came of it, and start nothing
 }
 
 // Supervise is the first thing that the main function of a program with plugins does. In a supervisor's or launcher's process
@@ -78,21 +72,70 @@ func start(s *spec) (*child, error) {
 	}
 	w := &watch{child: c}
 	c.stop = w.stop
+	o := order{Task: s.task, Env: s.env, Processes: s.processes, Probe: s.probe}
 	control, err := w.pipes()
 	if err == nil {
-		files := append(append([]*os.File{}, theirs[:]...), append(control, s.exe)...)
-		w.process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{
-			Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setpgid: true},
-		})
+		err = w.spawn(append(append([]*os.File{}, theirs[:]...), append(control, s.exe)...), &o)
 	}
 	closeAll(theirs[:])
 	closeAll(control)
 	if err != nil {
 		c.closePipes()
-		closeAll([]*os.File{w.control, w.pipe})
+		w.close()
 		return nil, err
 	}
-	return c, w.begin(s)
+	return c, w.begin(&o, s.patience)
+}
+
+// spawn starts the supervisor, as the first process of a PID namespace if there are such, and writes into the order which namespaces
+// it has.
+func (w *watch) spawn(files []*os.File, o *order) (err error) {
+	attempts := []confine.Namespaces{{User: true, PID: true}, {PID: true}, {}}
+	if o.Task.Off.Has(confine.Spaces) {
+		attempts = attempts[2:]
+	}
+	for _, n := range attempts {
+		o.Task.Namespaces = n
+		sys := &syscall.SysProcAttr{Setpgid: true, Cloneflags: confine.CloneFlags(n)}
+		if n.User { // the same user and group, with capabilities that count only inside
+			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+		}
+		w.process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{Files: files, Env: []string{}, Sys: sys})
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Available finds out how this system confines a plugin that was granted nothing, by doing all of it but for the start of a program.
+func Available() (confine.State, error) {
+	if !supervisable.Load() {
+		return confine.State{}, nil
+	}
+	dir, err := temporary()
+	if err != nil {
+		return confine.State{}, err
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return confine.State{}, err
+	}
+	defer exe.Close()
+	p := &Plugin{path: exe.Name(), dir: dir, opts: Options{Limits: DefaultLimits()}}
+	s := p.spec(exe, nil, dir)
+	s.probe = true
+	c, err := start(s)
+	if err != nil {
+		return confine.State{}, err
+	}
+	c.stop()
+	<-c.done
+	c.closePipes()
+	return c.confine, nil
 }
 
 // watch is tapc's side of a supervisor.
@@ -100,33 +143,40 @@ type watch struct {
 	child   *child
 	process *os.Process
 	control *os.File
-	status  *json.Decoder
-	pipe    *os.File
+	status  *link
 	once    sync.Once
 }
 
-// pipes makes the control and the status pipe, and gives the supervisor's ends.
+// pipes makes the control pipe and the connection for states, and gives the supervisor's ends.
 func (w *watch) pipes() (theirs []*os.File, err error) {
 	control, controlIn, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	statusOut, statusIn, err := os.Pipe()
+	in, out, err := linkPair()
 	if err != nil {
 		closeAll([]*os.File{control, controlIn})
 		return nil, err
 	}
-	w.control, w.pipe, w.status = controlIn, statusOut, json.NewDecoder(statusOut)
-	return []*os.File{control, statusIn}, nil
+	w.control, w.status = controlIn, in
+	return []*os.File{control, out.file}, nil
+}
+
+// close closes tapc's ends.
+func (w *watch) close() {
+	if w.status != nil {
+		closeAll([]*os.File{w.control, w.status.file})
+	}
 }
 
 // begin gives the supervisor its order and waits until the plugin is started.
-func (w *watch) begin(s *spec) error {
-	err := json.NewEncoder(w.control).Encode(order{s.path, s.env, s.dir, s.limits, s.access, s.runnable})
+func (w *watch) begin(o *order, patience time.Duration) error {
+	err := json.NewEncoder(w.control).Encode(o)
 	var first state
+	var fds []int
 	if err == nil {
-		w.pipe.SetReadDeadline(time.Now().Add(s.limits.Start))
-		err = w.status.Decode(&first)
+		w.status.file.SetReadDeadline(time.Now().Add(patience))
+		first, fds, err = w.status.receive()
 	}
 	if err == nil && first.Error != "" {
 		err = &startError{errors.New(first.Error)}
@@ -135,6 +185,9 @@ func (w *watch) begin(s *spec) error {
 		}
 	}
 	w.child.confine = first.Confine
+	if len(fds) > 0 {
+		w.child.folder = os.NewFile(uintptr(fds[0]), o.Task.Folder)
+	}
 	go w.wait()
 	if err != nil {
 		w.stop()
@@ -146,13 +199,12 @@ func (w *watch) begin(s *spec) error {
 
 // wait reads how the plugin ended and reaps the supervisor.
 func (w *watch) wait() {
-	var last state
-	w.pipe.SetReadDeadline(time.Time{})
-	if err := w.status.Decode(&last); err == nil && last.End != nil {
+	w.status.file.SetReadDeadline(time.Time{})
+	if last, _, err := w.status.receive(); err == nil && last.End != nil {
 		w.child.end = *last.End
 	}
 	w.process.Wait()
-	w.pipe.Close()
+	w.status.file.Close()
 	close(w.child.done)
 }
 

@@ -5,9 +5,12 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"tensortapestry.org/tapc/plugins/confine"
 )
 
 // attached is a started plugin as the handshake library sees it. The library gets the handshake, which has been checked, and
@@ -16,15 +19,23 @@ type attached struct {
 	plugin *Plugin
 	child  *child
 	stdout io.ReadCloser
+	socket string // an address of its socket
 }
 
 // drainTime is how long output may still come after the process has ended. Longer, a stranger holds the pipe.
 const drainTime = 500 * time.Millisecond
 
+// spec says how the process is started. Its sockets are to be in a directory of its folder.
+func (p *Plugin) spec(exe *os.File, env []string, sockets string) *spec {
+	l, a := &p.opts.Limits, &p.opts.Access
+	return &spec{exe: exe, env: env, processes: l.Processes, patience: l.Start, task: confine.Task{Path: p.path, Folder: p.dir, Sockets: sockets,
+		Runnable: interpreters(p.head, searchPath), Read: a.Read, Write: a.Write, Network: a.Network, Execute: a.Execute,
+		Limits: confine.Limits{Memory: l.Memory, FileSize: l.FileSize, CPU: l.CPU, Files: l.Files}, Off: p.opts.off}}
+}
+
 // launch starts the process and waits for its handshake. The error is a *Fault or the context's.
-func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File) (*attached, error) {
-	c, err := start(&spec{exe: exe, path: p.path, env: env, dir: p.dir, limits: p.opts.Limits, access: p.opts.Access,
-		runnable: interpreters(p.head, searchPath)})
+func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File, sockets string) (*attached, error) {
+	c, err := start(p.spec(exe, env, sockets))
 	if err != nil {
 		return nil, p.fault(CannotStart, "", err.Error())
 	}
@@ -45,8 +56,7 @@ func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File) (*attac
 			case <-patience.Done(): // a stranger holds the pipe
 			}
 		}
-		c.stdout.Close()
-		c.stderr.Close()
+		closeAll([]*os.File{c.stdout, c.stderr})
 	}()
 	out := bufio.NewReaderSize(drained, maxLineLen)
 	line, err := p.shake(ctx, c, out)
@@ -54,7 +64,30 @@ func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File) (*attac
 		return nil, err
 	}
 	go io.Copy(io.Discard, out)
-	return &attached{plugin: p, child: c, stdout: io.NopCloser(strings.NewReader(line + "\n"))}, nil
+	address, err := p.open(handshakeForm.FindStringSubmatch(line)[4])
+	if err != nil {
+		p.end()
+		return nil, p.fault(Garbage, "", "its address can not be used: "+err.Error())
+	}
+	return &attached{plugin: p, child: c, stdout: io.NopCloser(strings.NewReader(line + "\n")), socket: address}, nil
+}
+
+// open opens the socket at a path, which is in the plugin's folder, and gives an address for it.
+func (p *Plugin) open(path string) (string, error) {
+	inside, err := filepath.Rel(p.dir, path)
+	if err != nil {
+		return "", err
+	}
+	folder := p.child.folder
+	if folder == nil {
+		if folder, err = os.Open(p.dir); err != nil {
+			return "", err
+		}
+		defer folder.Close()
+	}
+	var address string
+	p.socket, address, err = openSocket(folder, inside)
+	return address, err
 }
 
 // drain notes the end of a stream, so that nobody closes it before all of it was read.
@@ -104,9 +137,9 @@ func (r *attached) Kill(context.Context) error {
 // ID gives a word that is not empty.
 func (r *attached) ID() string { return "plugin" }
 
-// PluginToHost leaves addresses as they are.
-func (r *attached) PluginToHost(network, addr string) (string, string, error) {
-	return network, addr, nil
+// PluginToHost gives the address of the socket that was checked.
+func (r *attached) PluginToHost(network, _ string) (string, string, error) {
+	return network, r.socket, nil
 }
 
 // HostToPlugin leaves addresses as they are.

@@ -8,22 +8,55 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tensortapestry.org/tapc/plugins/confine"
 )
 
 // supervise does a supervisor's work and ends the process.
 func supervise() {
 	runtime.LockOSThread() // the plugin dies with the thread that starts it, so that one must stay
-	s := &supervisor{out: json.NewEncoder(os.NewFile(statusFD, "status"))}
-	for _, fd := range []int{controlFD, statusFD, exeFD} {
-		unix.CloseOnExec(fd)
-	}
+	s := &supervisor{out: linkOf(statusFD), folder: -1}
 	control := bufio.NewReader(os.NewFile(controlFD, "control"))
+	err := confine.SealDescriptors(controlFD)
+	if err == nil {
+		err = s.prepare(control)
+	}
+	if err != nil {
+		s.refuse(state{Error: fmt.Sprintf("the supervisor can not work: %v", err)})
+	}
+	first := s.start()
+	if first.Error != "" {
+		s.refuse(first)
+	}
+	s.out.send(first, s.rights()...)
+	go func() {
+		io.Copy(io.Discard, control) // ends when tapc closes it or dies
+		s.kill("")
+	}()
+	go s.watch()
+	end := s.reap()
+	os.RemoveAll(s.order.Task.Folder) // tapc does so too, if it can still do anything
+	s.out.send(state{End: &end})
+	os.Exit(0)
+}
+
+type supervisor struct {
+	order   order
+	out     *link
+	pid     int // of the plugin
+	root    int // this process, as /proc names it
+	folder  int // the plugin's folder if it is in memory, or -1
+	killing atomic.Bool
+	reason  atomic.Pointer[string]
+}
+
+// prepare reads the order and makes this process one that everything which descends from it comes back to.
+func (s *supervisor) prepare(control *bufio.Reader) error {
 	line, err := control.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &s.order)
@@ -31,73 +64,90 @@ func supervise() {
 	if err == nil {
 		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // nothing of the user's reads or writes this process
+	}
 	if err != nil {
-		s.refuse(state{Error: fmt.Sprintf("the supervisor can not work: %v", err)})
+		return err
 	}
-	first := s.start(line)
-	if first.Error != "" {
-		s.refuse(first)
+	self, err := os.Readlink("/proc/self") // another number than this process's own where it has a PID namespace
+	if err == nil {
+		s.root, err = strconv.Atoi(self)
 	}
-	s.out.Encode(first)
-	go func() {
-		io.Copy(io.Discard, control) // ends when tapc closes it or dies
-		s.kill("")
-	}()
-	go s.watch()
-	end := s.reap()
-	os.RemoveAll(s.order.Dir) // tapc does so too, if it can still do anything
-	s.out.Encode(state{End: &end})
-	os.Exit(0)
+	return err
 }
 
-type supervisor struct {
-	order   order
-	out     *json.Encoder
-	pid     int
-	killing atomic.Bool
-	reason  atomic.Pointer[string]
+// rights are the descriptors that tapc gets: the folder, if only that names it.
+func (s *supervisor) rights() []int {
+	if s.folder < 0 {
+		return nil
+	}
+	return []int{s.folder}
 }
 
 // refuse reports that the plugin does not run, and ends the process.
 func (s *supervisor) refuse(e state) {
-	s.out.Encode(e)
+	s.out.send(e)
 	os.Exit(0)
 }
 
 // start starts the plugin, by way of a launcher that gets the order, and gives what tapc is to know of it.
-func (s *supervisor) start(order []byte) (first state) {
+func (s *supervisor) start() (first state) {
 	fail := func(err error) state { return state{Error: err.Error()} }
 	orderOut, orderIn, err := os.Pipe()
 	if err != nil {
 		return fail(err)
 	}
-	reportOut, reportIn, err := os.Pipe()
+	report, theirs, err := linkPair()
 	if err != nil {
 		return fail(err)
 	}
-	s.pid, err = syscall.ForkExec("/proc/self/exe", []string{launcherName}, &syscall.ProcAttr{
-		Env: []string{}, Files: []uintptr{0, 1, 2, exeFD, reportIn.Fd(), orderOut.Fd()},
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
-	if err != nil {
+	if err := s.fork([]uintptr{0, 1, 2, exeFD, uintptr(theirs.fd), orderOut.Fd()}); err != nil {
 		return fail(err)
 	}
-	closeAll([]*os.File{reportIn, orderOut})
+	closeAll([]*os.File{theirs.file, orderOut})
 	if err := closeStandard(); err != nil {
 		return fail(err)
 	}
-	orderIn.Write(order) // if the launcher is gone, the report says so
+	json.NewEncoder(orderIn).Encode(s.order) // if the launcher is gone, the report says so
 	orderIn.Close()
-	reports := json.NewDecoder(reportOut)
-	if err := reports.Decode(&first); err != nil {
+	first, fds, err := report.receive()
+	if err != nil {
 		return fail(fmt.Errorf("the launcher ended before its work was done: %w", err))
 	}
-	var failure state
-	if reports.Decode(&failure) == nil { // the pipe closes when the launcher has become the plugin
+	if first.Confine.Rooted {
+		s.folder, fds = fds[0], fds[1:]
+	}
+	if first.Confine.Once {
+		go confine.WatchPrograms(fds[0], report.fd)
+	}
+	if failure, _, err := report.receive(); err == nil { // the connection ends when the launcher has become the plugin
 		return failure
 	}
-	first.Confine.Supervised = true
+	first.Confine.Supervised, first.Confine.Sealed = true, true
 	return first
+}
+
+// fork starts the launcher, with the namespaces that are to be had.
+func (s *supervisor) fork(files []uintptr) (err error) {
+	t := &s.order.Task
+	attempts := []confine.Namespaces{{Mount: true, IPC: true, Network: !t.Network}, {}}
+	if t.Off.Has(confine.Spaces) {
+		attempts = attempts[1:]
+	}
+	outer := t.Namespaces
+	for _, inner := range attempts {
+		t.Namespaces = confine.Namespaces{User: outer.User, PID: outer.PID, Mount: inner.Mount, Network: inner.Network, IPC: inner.IPC}
+		s.pid, err = syscall.ForkExec("/proc/self/exe", []string{launcherName}, &syscall.ProcAttr{
+			Env: []string{}, Files: files,
+			// A session of its own, so that it can not join a process group of the user's and signal that.
+			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: confine.CloneFlags(inner)},
+		})
+		if err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // closeStandard lets go of the plugin's three pipes, so that their ends show when the plugin closes them.
@@ -146,103 +196,21 @@ func (s *supervisor) kill(reason string) {
 		return
 	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		syscall.Kill(-s.pid, syscall.SIGKILL)
-		for _, p := range processes() {
-			if p.parent == os.Getpid() {
-				syscall.Kill(p.pid, syscall.SIGKILL)
-			}
-		}
+		s.killOnce()
 		time.Sleep(wait)
 	}
 }
 
-// The supervisor's looks at what the plugin uses: often at the plugin, and every treeTurn-th time at all that descends from it.
-const (
-	lookInterval = 100 * time.Millisecond
-	treeTurn     = 5
-)
-
-// watch kills everything when limits are passed.
-func (s *supervisor) watch() {
-	page := int64(os.Getpagesize())
-	for turn := 0; ; turn++ {
-		time.Sleep(lookInterval)
-		use := resident(s.pid) * page
-		if turn%treeTurn == 0 {
-			pids := tree(os.Getpid(), processes())
-			use = 0
-			for _, p := range pids {
-				use += resident(p) * page
-			}
-			if len(pids) > s.order.Limits.Processes {
-				s.kill("processes")
-			}
-		}
-		if use > s.order.Limits.Memory {
-			s.kill("memory")
+// killOnce kills what is there now.
+func (s *supervisor) killOnce() {
+	if s.order.Task.Namespaces.PID {
+		syscall.Kill(-1, syscall.SIGKILL) // all but this process, which is the namespace's first
+		return
+	}
+	syscall.Kill(-s.pid, syscall.SIGKILL)
+	for _, p := range processes() {
+		if p.parent == s.root {
+			syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 	}
-}
-
-// process is one entry of /proc.
-type process struct{ pid, parent int }
-
-// processes lists the processes of the system.
-func processes() []process {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	var list []process
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		text, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (name) state parent …; the name may hold anything, so the last parenthesis counts
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if len(fields) > 1 {
-			parent, _ := strconv.Atoi(fields[1])
-			list = append(list, process{pid, parent})
-		}
-	}
-	return list
-}
-
-// tree gives everything that descends from a process.
-func tree(root int, list []process) []int {
-	children := map[int][]int{}
-	for _, p := range list {
-		children[p.parent] = append(children[p.parent], p.pid)
-	}
-	all := []int{}
-	for next := children[root]; len(next) > 0; {
-		all = append(all, next...)
-		var deeper []int
-		for _, p := range next {
-			deeper = append(deeper, children[p]...)
-		}
-		next = deeper
-	}
-	return all
-}
-
-// resident gives the resident pages of a process, 0 if it is gone.
-func resident(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0
-	}
-	n, _ := strconv.ParseInt(fields[1], 10, 64)
-	return n
 }

@@ -52,6 +52,7 @@ var Table = []Rule{
 	{"internal/inputfile", 0, 0},
 	{"internal/outputfile", 0, 1},
 	{"internal/...", 1, 0},
+	{"plugins/confine", 5, 0},
 	{"plugins/proto", 5, 0},
 	{"plugins/certificate", 5, 0},
 	{"plugins/proto/gen", 6, 1},

@@ -14,8 +14,11 @@ import (
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	if len(os.Args) > 1 && os.Args[1] == "child" {
-		time.Sleep(time.Hour)
+	if len(os.Args) > 1 {
+		if os.Args[1] == "child" {
+			time.Sleep(time.Hour)
+		}
+		return
 	}
 	if f := starts[name]; f != nil {
 		f()
@@ -60,6 +63,8 @@ var starts = map[string]func(){
 	"core-9":           func() { shake("9|1|unix|%s/socket|grpc|AAAA") },
 	"netrpc":           func() { shake("1|1|unix|%s/socket|netrpc|AAAA") },
 	"elsewhere":        func() { shake("1|1|tcp|127.0.0.1:80|grpc|AAAA%.0s") },
+	"linked-socket":    linkedSocket,
+	"plain-file":       func() { shake("1|1|unix|%s/../file|grpc|" + someCertificate()) },
 	"no-certificate":   func() { shake("1|1|unix|%s/socket|grpc|") },
 	"bad-certificate":  func() { shake("1|1|unix|%s/socket|grpc|" + strings.Repeat("AAAA", 30)) },
 	"no-listener":      func() { shake("1|1|unix|%s/socket|grpc|" + someCertificate()) },
@@ -68,6 +73,7 @@ var starts = map[string]func(){
 }
 
 func shake(line string) {
+	os.WriteFile("file", nil, 0o600)
 	fmt.Printf(line+"\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 	time.Sleep(time.Hour)
 }

@@ -1,64 +1,14 @@
-package host
+package confine
 
 import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// confine bounds this thread, and the program that the process becomes when this thread says so. What the kernel can not do
-// is left out and told; what it should do and refuses is an error.
-func confine(o *order) (Confinement, error) {
-	var c Confinement
-	if err := setLimits(o.Limits); err != nil {
-		return c, err
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return c, err
-	}
-	abi, err := landlock(o)
-	if err != nil {
-		return c, err
-	}
-	c.Landlock = abi
-	c.Filter, err = filter(o.Access.Network)
-	return c, err
-}
-
-// memorySlack is how much more a process may map than it may have resident: run-time systems map ahead of use.
-const memorySlack = 512 << 20
-
-// setLimits sets the resource limits of this process, which the plugin inherits.
-func setLimits(l Limits) error {
-	cpu := uint64(max(l.CPU/time.Second, 1))
-	for _, x := range []struct {
-		which int
-		soft  uint64
-		hard  uint64
-	}{
-		{unix.RLIMIT_DATA, uint64(l.Memory) + memorySlack, uint64(l.Memory) + memorySlack},
-		{unix.RLIMIT_CPU, cpu, cpu + 1},
-		{unix.RLIMIT_FSIZE, uint64(l.FileSize), uint64(l.FileSize)},
-		{unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files)},
-		{unix.RLIMIT_CORE, 0, 0},
-	} {
-		var old syscall.Rlimit
-		if err := syscall.Getrlimit(x.which, &old); err != nil {
-			return err
-		}
-		hard := min(x.hard, old.Max)
-		if err := syscall.Setrlimit(x.which, &syscall.Rlimit{Cur: min(x.soft, hard), Max: hard}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Rights of Landlock, by what they let a process do.
 const (
@@ -81,12 +31,12 @@ type grant struct {
 }
 
 // systemGrants are what every program needs: the system's libraries and data, and the devices that are no devices. The
-// process information in /proc is not among them.
+// process information in /proc is not among them, and neither is /dev/zero: what is mapped of it is memory that no supervisor sees.
 var systemGrants = []grant{
 	{"/usr", rightRead}, {"/lib", rightRead | rightExecute}, {"/lib64", rightRead | rightExecute},
 	{"/usr/lib", rightRead | rightExecute}, {"/usr/lib64", rightRead | rightExecute}, {"/usr/local/lib", rightRead | rightExecute},
 	{"/bin", rightRead}, {"/sbin", rightRead}, {"/etc/ld.so.cache", rightRead}, {"/etc/alternatives", rightRead},
-	{"/etc/localtime", rightRead}, {"/dev/null", rightRead | rightWrite}, {"/dev/zero", rightRead}, {"/dev/full", rightRead | rightWrite},
+	{"/etc/localtime", rightRead}, {"/dev/null", rightRead | rightWrite}, {"/dev/full", rightRead | rightWrite},
 	{"/dev/urandom", rightRead}, {"/dev/random", rightRead},
 }
 
@@ -99,21 +49,21 @@ var networkGrants = []grant{
 	{"/etc/gai.conf", rightRead}, {"/etc/services", rightRead}, {"/etc/ssl", rightRead}, {"/etc/pki", rightRead},
 }
 
-func (o *order) grants() []grant {
-	list := append([]grant{{o.Dir, rightAll &^ rightExecute}}, systemGrants...)
-	for _, p := range o.Access.Read {
+func (t *Task) grants() []grant {
+	list := append([]grant{{t.Folder, rightAll &^ rightExecute}}, systemGrants...)
+	for _, p := range t.Read {
 		list = append(list, grant{p, rightRead})
 	}
-	for _, p := range o.Access.Write {
+	for _, p := range t.Write {
 		list = append(list, grant{p, rightRead | rightWrite | rightMake})
 	}
-	for _, p := range o.Runnable {
+	for _, p := range t.Runnable {
 		list = append(list, grant{p, rightRead | rightExecute})
 	}
-	if o.Access.Execute {
+	if t.Execute {
 		list = append(list, executeGrants...)
 	}
-	if o.Access.Network {
+	if t.Network {
 		list = append(list, networkGrants...)
 	}
 	return list
@@ -122,21 +72,21 @@ func (o *order) grants() []grant {
 // rulesetAttr is struct landlock_ruleset_attr.
 type rulesetAttr struct{ fs, net, scoped uint64 }
 
-// landlock confines this thread to the files of an order, and gives the version of the interface that did it; 0 is none.
-func landlock(o *order) (int, error) {
+// landlock confines this thread to the files of a task, whose program is open as exe, and gives the version of the interface that did it; 0 is none.
+func (t *Task) landlock(exe int) (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
+	if errno != 0 || t.Off.Has(Landlock) {
 		return 0, nil
 	}
 	handled := rulesetAttr{fs: handledRights(int(abi))}
 	size := unsafe.Sizeof(handled.fs)
 	if abi >= 4 {
 		size *= 2
-		if !o.Access.Network {
+		if !t.Network {
 			handled.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 		}
 	}
-	if abi >= 6 {
+	if abi >= landlockSignals {
 		size = unsafe.Sizeof(handled)
 		handled.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
@@ -145,10 +95,10 @@ func landlock(o *order) (int, error) {
 		return 0, errno
 	}
 	defer unix.Close(int(ruleset))
-	if err := addRule(int(ruleset), launchExeFD, (rightRead|rightExecute)&handled.fs); err != nil {
+	if err := addRule(int(ruleset), exe, (rightRead|rightExecute)&handled.fs); err != nil {
 		return 0, err
 	}
-	for _, g := range o.grants() {
+	for _, g := range t.grants() {
 		if err := addPath(int(ruleset), g, handled.fs); err != nil {
 			return 0, &os.PathError{Op: "landlock", Path: g.path, Err: err}
 		}
@@ -165,8 +115,8 @@ func handledRights(abi int) uint64 {
 	for _, x := range []struct {
 		since int
 		right uint64
-	}{{2, unix.LANDLOCK_ACCESS_FS_REFER}, {3, unix.LANDLOCK_ACCESS_FS_TRUNCATE}, {5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
-		{9, rightConnect}} {
+	}{{2, unix.LANDLOCK_ACCESS_FS_REFER}, {landlockTruncates, unix.LANDLOCK_ACCESS_FS_TRUNCATE}, {5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		{landlockUnix, rightConnect}} {
 		if abi < x.since {
 			rights &^= x.right
 		}
@@ -205,13 +155,4 @@ func addRule(ruleset, fd int, rights uint64) error {
 		return errno
 	}
 	return nil
-}
-
-// Available says how this system can confine plugins.
-func Available() Confinement {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		abi = 0
-	}
-	return Confinement{Supervised: supervisable.Load(), Landlock: int(abi), Filter: filters()}
 }
