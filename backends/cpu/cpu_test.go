@@ -106,7 +106,9 @@ func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Ten
 		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(types[o.Name]))
 		args = append(args, "--output", o.Name+"="+files[o.Name])
 	}
-	if out, err := exec.Command(exe, args...).CombinedOutput(); err != nil {
+	cmd := exec.Command(exe, args...)
+	cmd.Env = append(os.Environ(), "TAPC_MEMORY=poison") // what is read unwritten shows
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got := map[string]tensorfile.Tensor{}

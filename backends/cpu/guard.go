@@ -116,7 +116,7 @@ func (p *point) laneByLane(e *scalar.Expr) value {
 	ref := e.Args[1].Ref
 	d, step := e.Type, p.axes[p.along].Step(p.views[ref])
 	lane := *p
-	lane.axes = slices.Clone(p.axes)
+	lane.axes, lane.here = slices.Clone(p.axes), 0
 	at := func(offset string) string {
 		lane.axes[p.along].variable = fmt.Sprintf("(%s + %s)", p.axes[p.along].variable, offset)
 		lane.along = -1

@@ -176,7 +176,9 @@ func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tens
 		files[o.Name] = filepath.Join(dir, "out-"+o.Name+suffix(types[o.Name]))
 		args = append(args, "--output", o.Name+"="+files[o.Name])
 	}
-	if text, err := exec.CommandContext(ctx, exe, args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = append(os.Environ(), "TAPC_MEMORY=poison") // what is read unwritten shows
+	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the program: %w\n%s", err, text)
 	}
 	out := map[string]tensorfile.Tensor{}

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -320,6 +321,26 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 // Outputs that cannot be written: one line, status, and no file.
+// With TAPC_MEMORY=poison what a run reads unwritten, and what it leaves unwritten, is NaN: in every run, not only the first.
+func TestPoisonedMemory(t *testing.T) {
+	program := build(t, one(t, plain), "stale.c", true)
+	for wish, want := range map[string]string{"poison": "ffffffffffffffffffffffffffffffff", "": "0000000000000000"} {
+		t.Run(wish, func(t *testing.T) {
+			t.Setenv("TAPC_MEMORY", wish)
+			dir := t.TempDir()
+			succeed(t, dir, program, "--bench", "2", "--output", "y=y.npy")
+			f, err := tensorfile.Open(filepath.Join(dir, "y.npy"))
+			must(t, err)
+			defer f.Close()
+			y, err := f.Load(f.Tensors()[0].Name)
+			must(t, err)
+			if got := fmt.Sprintf("%x", y.Data); !strings.HasPrefix(got, want) {
+				t.Errorf("found %s, expected %s", got, want)
+			}
+		})
+	}
+}
+
 func TestWriteFailures(t *testing.T) {
 	c := one(t, plain)
 	add, show, dir := build(t, c, "add.c", true), build(t, c, "show.c", true), t.TempDir()

@@ -110,7 +110,9 @@ func execute(ctx context.Context, exe, dir string, g *ir.Graph, in map[string]te
 	for i, o := range program.Outputs {
 		args = append(args, "--output", fmt.Sprintf("%s=%s.%d.safetensors", o.Name, output, i))
 	}
-	if text, err := exec.CommandContext(ctx, exe, args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = append(os.Environ(), "TAPC_MEMORY=poison") // what is read unwritten shows
+	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the program: %w: %s", err, strings.TrimSpace(string(text)))
 	}
 	got := map[string]tensorfile.Tensor{}

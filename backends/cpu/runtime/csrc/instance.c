@@ -11,6 +11,8 @@ struct tapc_instance {
   const tapc_program *program;
   tapc_pool *pool;
   void *arena;
+  uint64_t arena_bytes;
+  int poison;           // every run begins with poisoned memory
   pthread_mutex_t lock; // one run at a time
 };
 
@@ -49,13 +51,21 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
     tapc_no_memory(fault, arena, "intermediate values");
     return give_up(instance);
   }
+  instance->arena_bytes = arena;
+  instance->poison = tapc_memory_wish("poison");
   instance->pool = tapc_pool_new(threads, fault);
   return instance->pool ? instance : give_up(instance);
+}
+
+static void poison(const tapc_instance *instance, void *const *out) {
+  tapc_poison(instance->arena, instance->arena_bytes);
+  for (int i = 0; i < instance->program->n_outputs; i++) tapc_poison(out[i], instance->program->outputs[i].bytes);
 }
 
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
   pthread_mutex_lock(&instance->lock);
   rejection = NULL;
+  if (instance->poison) poison(instance, out);
   int result = instance->program->run(instance->program, in, out, instance->arena, instance->pool);
   const char *text = rejection;
   pthread_mutex_unlock(&instance->lock);

@@ -45,6 +45,11 @@ const char *tapc_input_name(const void *program, size_t i);
 // Memory for tensors: 64-byte aligned; from 2 MiB on aligned to and advised for huge pages. NULL when there is none.
 void *tapc_alloc(size_t bytes);
 void tapc_free(void *memory);
+// Whether the environment variable TAPC_MEMORY is a word: unchecked, for the check below, or poison: then every run begins with
+// its arena, of which threads have their parts, and its outputs poisoned, so that what is read unwritten shows in the results.
+int tapc_memory_wish(const char *word);
+// Fills memory with ones, which are NaN in every type of floats that has one.
+void tapc_poison(void *memory, size_t bytes);
 // Refuses to go on where so many bytes cannot be had: the machine or the control group has not as many, or the process may not
 // have so many addresses more. The environment variable TAPC_MEMORY=unchecked leaves everything to the system.
 int tapc_memory_check(uint64_t bytes, uint64_t addresses, tapc_fault *fault);

@@ -22,6 +22,15 @@ void *tapc_alloc(size_t bytes) {
 
 void tapc_free(void *memory) { free(memory); }
 
+int tapc_memory_wish(const char *word) {
+  const char *wish = getenv("TAPC_MEMORY");
+  return wish && !strcmp(wish, word);
+}
+
+void tapc_poison(void *memory, size_t bytes) {
+  if (memory && bytes) memset(memory, 0xff, bytes);
+}
+
 // ---- What there is ---------------------------------------------------------------------------------------------
 
 enum { UNITS = 1024 };
@@ -73,8 +82,7 @@ static int refuse(uint64_t bytes, uint64_t has, const char *what, tapc_fault *fa
 }
 
 int tapc_memory_check(uint64_t bytes, uint64_t addresses, tapc_fault *fault) {
-  const char *wish = getenv("TAPC_MEMORY");
-  if (wish && !strcmp(wish, "unchecked")) return 0;
+  if (tapc_memory_wish("unchecked")) return 0;
   int status = refuse(bytes, machine_has(), "the machine has", fault);
   if (!status) status = refuse(bytes, group_has(), "its control group allows", fault);
   uint64_t pages;
