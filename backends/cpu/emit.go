@@ -365,7 +365,14 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.places) > 0 {
 		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
 	}
-	given, taken := entriesOf(e.Inputs), entriesOf(e.Outputs)
+	var inputs []ir.NodeID
+	for _, x := range e.Inputs {
+		inputs = append(inputs, x.Tensor)
+	}
+	given, taken := entriesOf(inputs), entriesOf(e.Held())
+	if len(e.Checks) > 0 {
+		fmt.Fprintf(out, "  int64_t checked[%d] = {0};\n", 2*len(e.Checks))
+	}
 	for slot, place := range e.places {
 		what := "panels, or scratch memory"
 		if e.threadSlot > 0 && slot == e.threadSlot {
@@ -390,6 +397,14 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		}
 		fmt.Fprintf(out, " tapc_done(%d);\n", i)
 	}
+	for i, c := range e.Checks {
+		shape := "0"
+		if len(c.Shape) > 0 {
+			shape = fmt.Sprintf("(const int64_t[]){%s}", numbers(c.Shape))
+		}
+		fmt.Fprintf(out, "  if (checked[%d] < %d)\n    return tapc_reject_index(%s, checked[%d], checked[%d] * %d + %d, %d, %s, %d, %d);\n", 2*i, c.Count(), cString(c.Name), 2*i+1,
+			2*i, c.Stride, c.Offset, len(c.Shape), shape, c.Low, c.High)
+	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil
 }
@@ -410,10 +425,10 @@ func (e *emitter) call(step int) string {
 // entries gives, for each tensor, which of the inputs or of the outputs it is.
 type entries map[ir.NodeID][]int
 
-func entriesOf(list []tensorops.Named) entries {
+func entriesOf(tensors []ir.NodeID) entries {
 	of := entries{}
-	for i, x := range list {
-		of[x.Tensor] = append(of[x.Tensor], i)
+	for i, t := range tensors {
+		of[t] = append(of[t], i)
 	}
 	return of
 }
@@ -444,6 +459,8 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 		return "", fmt.Errorf("cpu: %s is in the %s space and not among the program's", e.g.Name(b.Tensor), b.Space)
 	case b.Space == schedule.Input:
 		return fmt.Sprintf("(void *)in[%d]", i), nil
+	case b.Space == schedule.Output && i >= len(e.Outputs):
+		return fmt.Sprintf("checked + %d", i-len(e.Outputs)), nil
 	case b.Space == schedule.Output:
 		return fmt.Sprintf("out[%d]", i), nil
 	case b.Space == schedule.Arena:

@@ -98,6 +98,7 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 	if len(list) == 0 {
 		return
 	}
+	limits := p.Limits(p.g)
 	fmt.Fprintf(out, "static const tapc_tensor %s[] = {\n", name)
 	for _, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
@@ -108,7 +109,7 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 		} else {
 			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", numbers(t.Range.Start), numbers(t.Range.Shape()))
 		}
-		fmt.Fprintf(out, ", %d},\n", size*int64(t.Type().Size()))
+		fmt.Fprintf(out, ", %d, %d},\n", size*int64(t.Type().Size()), limits[x.Tensor])
 	}
 	out.WriteString("};\n\n")
 }

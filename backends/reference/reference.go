@@ -8,6 +8,7 @@ package reference
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/application"
@@ -27,6 +28,7 @@ type Constants func(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, 
 type Evaluator struct {
 	Library   *kernels.Library
 	Constants Constants // may be nil if the graph has none
+	Unchecked bool      // leaves out the checks that the graph states
 }
 
 // Evaluate computes a graph's outputs from its inputs, by name as tensorops.ProgramOf gives them. Inputs must have the dtype
@@ -53,6 +55,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, g *ir.Graph, inputs map[string
 	if err := r.schedule(steps); err != nil {
 		return nil, err
 	}
+	if err := r.check(p); err != nil {
+		return nil, err
+	}
 	out := map[string]tensorfile.Tensor{}
 	for _, o := range p.Outputs {
 		t := tensorops.TensorOf(g, o.Tensor)
@@ -63,6 +68,25 @@ func (e *Evaluator) Evaluate(ctx context.Context, g *ir.Graph, inputs map[string
 		out[o.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: data}
 	}
 	return out, nil
+}
+
+// check holds the run to what the graph states.
+func (r *run) check(p *tensorops.Program) error {
+	for _, c := range p.Checks {
+		place, err := r.tensor(c.Place)
+		if err != nil {
+			return err
+		}
+		index, err := r.tensor(c.Index)
+		if err != nil {
+			return err
+		}
+		number := func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }
+		if err := c.Fault(number(place), number(index)); err != nil && !r.Unchecked {
+			return err
+		}
+	}
+	return nil
 }
 
 // run is one evaluation: the bytes of each tensor that has a value, dense and row-major.

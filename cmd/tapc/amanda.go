@@ -71,7 +71,7 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 		maps.Copy(natives, onnx.Natives())
 	}
 	g, report, err := mapping.Map(ctx, fg, mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: natives})
+		Library: o.Library, Natives: natives, Unchecked: o.Unchecked})
 	if a.imports.analyze && report.Total > 0 {
 		if werr := report.Write(a.stdout); werr != nil {
 			return nil, werr

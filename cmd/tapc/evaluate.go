@@ -103,7 +103,7 @@ func names(list []tensorops.Named) []string {
 
 // inputs reads the inputs from the files of the command line, and makes the others at random where that is asked for.
 func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tensorfile.Tensor, error) {
-	in := map[string]tensorfile.Tensor{}
+	in, limits := map[string]tensorfile.Tensor{}, p.Limits(c.g)
 	for _, text := range r.inputs {
 		name, path, ok := strings.Cut(text, "=")
 		if !ok {
@@ -133,7 +133,7 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 		if err != nil {
 			return nil, err
 		}
-		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), uint64(r.random), x.Name, n)}
+		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.RandomBelow(limits[x.Tensor], t.Type(), uint64(r.random), x.Name, n)}
 	}
 	return in, nil
 }

@@ -25,6 +25,8 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
+	// unchecked leaves out the checks of indices that standards ask for.
+	unchecked bool
 	vocabularyFlags
 }
 
@@ -34,12 +36,13 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE (repeatable)")
 	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
+	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }
 
 // options reads the flags: rules may use the kernels of a library.
 func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
-	o := onnx.Options{Library: lib, Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
+	o := onnx.Options{Library: lib, Unchecked: f.unchecked, Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
 	for _, text := range f.dims {
 		i := strings.LastIndexByte(text, '=')
 		if i < 1 {

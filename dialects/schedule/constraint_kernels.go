@@ -101,23 +101,23 @@ func checkResultsHeld(c *check.Context) {
 		return // a malformed constant; it is reported when constants are loaded
 	}
 	times := map[ir.NodeID]int{}
-	for _, out := range p.Outputs {
-		times[out.Tensor]++
+	for _, t := range p.Held() {
+		times[t]++
 		var held []zspace.Range
 		copies := 0
-		for _, n := range buffersOf(c)[out.Tensor] {
+		for _, n := range buffersOf(c)[t] {
 			if b := n.Body.(*Buffer); b.Space == Output {
 				held, copies = append(held, b.Range), copies+1
 			}
 		}
-		n := g.Node(out.Tensor)
-		whole := tensorops.TensorOf(g, out.Tensor).Range
+		n := g.Node(t)
+		whole := tensorops.TensorOf(g, t).Range
 		if rest, _ := zspace.Subtract(whole, held, 1); len(rest) > 0 && c.Go() {
 			c.Report(c.Error("TAP0334", n, "/body/range", "%s is a result of the program, but no output buffer holds all of it", g.Name(n.ID)).
 				Want(fmt.Sprintf("output buffers that hold %v", whole), fmt.Sprintf("none for %v", rest[0])))
-		} else if times[out.Tensor] > max(1, copies) && c.Go() {
+		} else if times[t] > max(1, copies) && c.Go() {
 			c.Report(c.Error("TAP0334", n, "/body/range", "%s is more than one result of the program, but has no output buffer for each", g.Name(n.ID)).
-				Want(check.Count(times[out.Tensor], "output buffer"), check.Count(copies, "output buffer")))
+				Want(check.Count(times[t], "output buffer"), check.Count(copies, "output buffer")))
 		}
 	}
 }

@@ -15,13 +15,14 @@ var programInterface = check.Constraint{
 	Doc: "What a program takes and gives is a fact of its graph: one import with the parameter names lists its inputs, one export with it " +
 		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
 		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
-		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output.",
+		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. A check says of which indices, with which limits.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0161", Meaning: "an import or export with names does not say what the program takes or gives"},
 		{ID: "TAP0162", Meaning: "there is another import or export beside the one that says everything"},
 		{ID: "TAP0163", Meaning: "two inputs or two outputs have the same name"},
 		{ID: "TAP0164", Meaning: "a tensor is read that nobody produces, and that is not among the inputs"},
+		{ID: "TAP0165", Meaning: "a check does not say what it checks"},
 	},
 	Check: checkInterface,
 }
@@ -34,8 +35,13 @@ func checkInterface(c *check.Context) {
 		case op == nil:
 		case op.IsImport():
 			sides[0] = append(sides[0], n)
-		case op.IsSink():
+		case op.IsExport():
 			sides[1] = append(sides[1], n)
+		case op.IsCheck():
+			_, bad := checkOf(g, n.ID)
+			for _, d := range bad {
+				c.Report(d)
+			}
 		}
 	}
 	for _, side := range sides {

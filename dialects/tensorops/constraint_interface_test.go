@@ -16,6 +16,19 @@ func faced(edit func(b builder, in, out *Operation)) *ir.Graph {
 	})
 }
 
+// checked is a graph with a check; edit may change it before it is verified.
+func checked(edit func(*Operation)) *ir.Graph {
+	return graph(func(b builder) {
+		x, y, n := b.tensor("x", "int64", "[]"), b.tensor("y", "int64", "[]"), b.tensor("n", "int32", "[]")
+		b.op("n", nil, ir.Ports{Port("n", Sel(n, "[]"))})
+		c := Check{Name: "input", Shape: []int64{3, 2}, Low: -2, High: 2, Stride: 2, Offset: 1}
+		op := c.Operation()
+		op.Inputs = ir.Ports{Port("index", Sel(x, "[]")), Port("place", Sel(y, "[]"))}
+		b.Add(op, "check")
+		edit(op)
+	})
+}
+
 func interfaceCases() []Case {
 	names := func(list ...string) ir.Attrs {
 		v := ir.AttrValue{Kind: ir.AttrList}
@@ -68,6 +81,11 @@ func interfaceCases() []Case {
 			z := b.tensor("z", "float32", "[]")
 			b.op("sink", ir.Ports{Port("x", Sel(z, "[]"))}, nil)
 		}), []string{"TAP0164"}, []string{`operation "sink" reads it`}),
+		Of("check accepted", checked(func(*Operation) {}), nil, nil),
+		Of("check: no limit", checked(func(op *Operation) { op.Params = op.Params.Without("high") }), []string{"TAP0165"}, nil),
+		Of("check: an offset beyond the stride", checked(func(op *Operation) { op.Params = op.Params.With("offset", ir.IntAttr(2)) }), []string{"TAP0165"}, nil),
+		Of("check: one input", checked(func(op *Operation) { op.Inputs = op.Inputs[:1] }), []string{"TAP0165"}, []string{`"place" and "index"`}),
+		Of("check: of an int32", checked(func(op *Operation) { op.Inputs[1].Sel[0].Tensor = 2 }), []string{"TAP0165"}, []string{"an int64 without dimensions", `tensor "n"`}),
 		Of("interface near miss: a tensor that nobody reads", faced(func(b builder, _, _ *Operation) { b.tensor("z", "float32", "[]") }), nil, nil),
 	}
 }

@@ -24,7 +24,7 @@ const (
 // StatesInterface says whether an operation states all inputs or all outputs of the program.
 func (o *Operation) StatesInterface() bool {
 	_, ok := o.Params.Get(namesParam)
-	return ok && (o.IsImport() || o.IsSink())
+	return ok && (o.IsImport() || o.IsExport())
 }
 
 // StateInputs adds the operation that says which tensors the program takes, under which names.

@@ -15,6 +15,7 @@ type Program struct {
 	Inputs    []Named
 	Outputs   []Named
 	Constants []Const
+	Checks    []Check     // what its runs are held to
 	Compute   []ir.NodeID // the operations that compute, without sources and sinks, in graph order
 }
 
@@ -55,8 +56,11 @@ func (o *Operation) IsSource() bool {
 // IsImport says whether an operation brings tensors in that the program takes.
 func (o *Operation) IsImport() bool { return base(o.Kernel) == "import" }
 
-// IsSink says whether an operation only takes a tensor out of the graph.
-func (o *Operation) IsSink() bool { return base(o.Kernel) == "export" }
+// IsSink says whether an operation only takes tensors out of the graph: an export, or a check.
+func (o *Operation) IsSink() bool { return o.IsExport() || o.IsCheck() }
+
+// IsExport says whether an operation takes tensors out that the program gives.
+func (o *Operation) IsExport() bool { return base(o.Kernel) == "export" }
 
 // ProgramOf finds a graph's inputs, outputs and constants. Inputs and outputs are those that an import and an export with names
 // list, in order. Where there is no such import, they are the tensors that nobody produces and somebody uses, and the results of
@@ -77,6 +81,10 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 			bad = append(bad, o.state(g, id)...)
 		case op.IsSource():
 			markAll(op.Outputs, o.imported)
+		case op.IsCheck():
+			c, wrong := checkOf(g, id)
+			p.Checks, bad = append(p.Checks, c), append(bad, wrong...)
+			markAll(op.Inputs, o.consumed)
 		case op.IsSink():
 			markAll(op.Inputs, o.observed)
 		case IsPrecomputed(g.Node(id)):
@@ -160,6 +168,18 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 			p.Outputs = append(p.Outputs, Named{names.of(n), n.ID})
 		}
 	}
+}
+
+// Held gives the tensors that are still there when a run is over: those of the outputs, in order, and then two for each check.
+func (p *Program) Held() []ir.NodeID {
+	var out []ir.NodeID
+	for _, x := range p.Outputs {
+		out = append(out, x.Tensor)
+	}
+	for _, c := range p.Checks {
+		out = append(out, c.Place, c.Index)
+	}
+	return out
 }
 
 func markAll(ports ir.Ports, in map[ir.NodeID]bool) {

@@ -41,7 +41,7 @@ func FromIR(g *ir.Graph) (*Graph, error) {
 	for n := range g.Nodes() {
 		switch o := n.Body.(type) {
 		case *tensorops.Operation:
-			if !o.IsSink() && !o.IsImport() {
+			if !o.IsExport() && !o.IsImport() {
 				made[n.ID] = l.operation(g, n, o, key)
 			}
 		case *tensorops.Tensor, *tensorops.Note:

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // BackOptions are what a mapping back is given besides the program.
@@ -32,13 +33,17 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, e
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
+	g, err := withoutChecks(ctx, g, opt.Library)
+	if err != nil {
+		return nil, nil, err
+	}
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
 		return nil, nil, err
 	}
 	fg := &Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*Data{}}
 	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*Tensor{}, taken: map[string]bool{}, names: map[*Tensor]string{}, rules: rulesByKernel(opt)}
-	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library}, rules: map[string][]*Rule{}, report: newReport(fg)}
+	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: map[string][]*Rule{}, report: newReport(fg)}
 	b.region = &Region{m: b.m, graph: fg, values: map[string]Value{}}
 	b.shown = &Region{m: b.m, graph: &Graph{}}
 	for _, x := range append(slices.Clone(p.Inputs), p.Outputs...) {
@@ -69,6 +74,25 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, e
 		return nil, b.m.report, err
 	}
 	return fg, b.m.report, nil
+}
+
+// withoutChecks gives a graph without its checks, and what only these need: operators with the same checks stand for the rest.
+func withoutChecks(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.Graph, error) {
+	var checks []ir.NodeID
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsCheck() {
+			checks = append(checks, n.ID)
+		}
+	}
+	if len(checks) == 0 {
+		return g, nil
+	}
+	c := g.Clone()
+	for _, id := range checks {
+		c.Remove(id)
+	}
+	_, err := rewrite.RemoveDead(ctx, c, "dce", rewrite.Options{Library: lib})
+	return c, err
 }
 
 // backer is one mapping back.

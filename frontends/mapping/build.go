@@ -182,9 +182,10 @@ func (m *mapper) live(finals []*Tensor) (map[*node]bool, map[*Tensor]bool) {
 		live[t.from] = true
 	}
 	for _, n := range slices.Backward(m.nodes) {
-		if !live[n] {
+		if !live[n] && !slices.ContainsFunc(n.guards, func(g *node) bool { return live[g] }) {
 			continue
 		}
+		live[n] = true
 		for _, p := range n.in {
 			for _, t := range p.tensors {
 				used[t] = true

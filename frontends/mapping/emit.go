@@ -36,6 +36,8 @@ type node struct {
 	in, out []portTensors
 	rule    string
 	pos     ir.Pos
+	check   bool    // of indices, see inRange
+	guards  []*node // that compute what the check stands before
 }
 
 type portTensors struct {

@@ -22,6 +22,8 @@ type Options struct {
 	Bind    map[string]*Data  // inputs that become constants
 	Natives map[string]Native // by domain:type, or type
 	Bodies  func(domain, op string) *Function
+	// Unchecked leaves out the checks of indices that standards ask for.
+	Unchecked bool
 }
 
 // Function is an operation that is defined by a graph: formal inputs and outputs are the graph's, attributes are bound by name.
@@ -235,6 +237,7 @@ func (r *Region) op(op *Op) error {
 	switch {
 	case err == nil:
 		m.report.ok(r, op, by)
+		guard(m.nodes[mark:], out)
 		r.give(op, out)
 		return nil
 	case errors.Is(err, errListed):

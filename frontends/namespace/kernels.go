@@ -25,6 +25,9 @@ func fromKernels(lib *kernels.Library) *Dictionary {
 			{Name: "value", Type: "any"}}}}
 	d.ops["import"] = []*Op{{Name: "import", Since: 1, Out: []Port{{Name: "result", Type: "T"}}, Types: []Types{all}}}
 	d.ops["export"] = []*Op{{Name: "export", Since: 1, In: []Port{{Name: "tensor", Type: "T"}}, Types: []Types{all}}}
+	d.ops["check"] = []*Op{{Name: "check", Since: 1, In: []Port{{Name: "index", Type: "T"}, {Name: "place", Type: "T"}}, Types: []Types{all},
+		Attrs: []Attr{{Name: "high", Type: "int"}, {Name: "low", Type: "int"}, {Name: "of", Type: "string"}, {Name: "offset", Type: "int"},
+			{Name: "shape", Type: "ints"}, {Name: "stride", Type: "int"}}}}
 	return d
 }
 

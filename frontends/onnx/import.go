@@ -15,13 +15,15 @@ type Options struct {
 	Bind    map[string]*mapping.Data // inputs that become constants
 	Tables  []*mapping.Table         // rules of the user, tried first
 	Library *kernels.Library         // nil for the built-in kernels
+	// Unchecked leaves out the checks of indices that the standard asks for.
+	Unchecked bool
 }
 
 // Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
 // graph itself is not sound.
 func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Report, error) {
 	return mapping.Map(ctx, m.Graph, mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: Natives(), Bodies: m.Function})
+		Library: o.Library, Natives: Natives(), Bodies: m.Function, Unchecked: o.Unchecked})
 }
 
 // Natives are the operators that rules can not say, by domain and type: control flow, sequences and decision trees.

@@ -73,8 +73,8 @@ type lowering struct {
 func (l *lowering) run(p *tensorops.Program) error {
 	l.spaces = map[ir.NodeID]schedule.Space{}
 	given := map[ir.NodeID]bool{}
-	for _, o := range p.Outputs {
-		l.spaces[o.Tensor] = schedule.Output
+	for _, t := range p.Held() {
+		l.spaces[t] = schedule.Output
 	}
 	for _, c := range p.Constants {
 		l.spaces[c.Tensor] = schedule.Constant
@@ -97,11 +97,11 @@ func (l *lowering) run(p *tensorops.Program) error {
 			return err
 		}
 	}
-	for _, o := range p.Outputs {
-		if err := l.output(o.Tensor, given[o.Tensor]); err != nil {
+	for _, t := range p.Held() {
+		if err := l.output(t, given[t]); err != nil {
 			return err
 		}
-		given[o.Tensor] = given[o.Tensor] || l.host == l.compute // where it is given once more, it is copied from there
+		given[t] = given[t] || l.host == l.compute // where it is given once more, it is copied from there
 	}
 	if err := l.faults.Err(); err != nil {
 		return err

@@ -157,7 +157,7 @@ func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) bool {
 	}
 	effect := ix.kernelOf(n.ID).isEffect(n)
 	ix.multi = ix.multi || outputs > 1 && !effect
-	ix.stated = ix.stated || op.IsSink() && op.StatesInterface()
+	ix.stated = ix.stated || op.IsExport() && op.StatesInterface()
 	if effect {
 		ix.effects = append(ix.effects, n.ID)
 	}

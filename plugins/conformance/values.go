@@ -108,7 +108,7 @@ func evaluate(ctx context.Context, lib *kernels.Library, g *ir.Graph) (map[strin
 		}
 		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), seed, x.Name, n)}
 	}
-	ev := reference.Evaluator{Library: lib, Constants: func(c tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) {
+	ev := reference.Evaluator{Library: lib, Unchecked: true, Constants: func(c tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) {
 		return tensorfile.Tensor{}, fmt.Errorf("%s: the kit reads no data files", c.Key)
 	}}
 	return ev.Evaluate(ctx, g, in)

@@ -27,6 +27,16 @@ func Random(dtype scalar.DType, seed uint64, name string, n int64) []byte {
 	return out
 }
 
+// RandomBelow gives what an executable makes for an input of integers that it checks to be below a limit; 0 is none.
+func RandomBelow(limit int64, dtype scalar.DType, seed uint64, name string, n int64) []byte {
+	out := Random(dtype, seed, name, n)
+	for i := 0; limit > 0 && dtype.IsInt() && i < len(out); i += dtype.Size() {
+		v := scalar.Decode(dtype, out[i:]).I
+		scalar.IntValue(dtype, (v%limit+limit)%limit).Encode(out[i:])
+	}
+	return out
+}
+
 // golden is 2^64 divided by the golden ratio: SplitMix64's increment.
 const golden = 0x9E3779B97F4A7C15
 

@@ -45,7 +45,7 @@ func checkSpace(name, space string) error {
 }
 
 // borderNames are the operations at the border of a graph, which are told by these names in any namespace.
-var borderNames = []string{"constant", "export", "import"}
+var borderNames = []string{"check", "constant", "export", "import"}
 
 // checkKernelName looks at a name that stands in a declaration: NAME or NAMESPACE:NAME.
 func checkKernelName(name string) error {

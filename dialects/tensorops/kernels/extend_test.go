@@ -52,7 +52,7 @@ func TestNamespaces(t *testing.T) {
 		{"op:cube", "", "1: a kernel's name: expected a name in a namespace of its own, such as mine:cube, found \"op:cube\""},
 		{"cube", "my-plugin", "1: a kernel's name: expected the name my-plugin:cube, found \"cube\""},
 		{"mine:cube", "my-plugin", "1: a kernel's name: expected the name my-plugin:cube, found \"mine:cube\""},
-		{"mine:constant", "", "1: expected a name other than constant, export, import, which are operations of every graph, found \"mine:constant\""},
+		{"mine:constant", "", "1: expected a name other than check, constant, export, import, which are operations of every graph, found \"mine:constant\""},
 		{"mine:", "", "1: expected a kernel's name, NAME or NAMESPACE:NAME, found \"mine:\""},
 		{":cube", "", "1: expected a kernel's name, NAME or NAMESPACE:NAME, found \":cube\""},
 		{"a:b:cube", "", "1: expected a kernel's name, NAME or NAMESPACE:NAME, found \"a:b:cube\""},

@@ -25,6 +25,22 @@ int tapc_reject(const char *text) {
   return TAPC_INPUT;
 }
 
+int tapc_reject_index(const char *name, int64_t index, int64_t place, int rank, const int64_t *shape, int64_t low, int64_t high) {
+  static _Thread_local char text[512];
+  char at[256] = "";
+  int64_t below = 1; // elements for each step along a dimension
+  for (int d = 1; d < rank; d++) below *= shape[d];
+  for (int d = 0; d < rank; d++) {
+    size_t used = strlen(at);
+    snprintf(at + used, sizeof at - used, "%s%lld", d ? ", " : "", (long long)(place / below));
+    place %= below;
+    if (d + 1 < rank) below /= shape[d + 1];
+  }
+  snprintf(text, sizeof text, "%.180s: index %lld at [%s] is out of range: expected %lld to %lld", name, (long long)index, at,
+           (long long)low, (long long)high - 1);
+  return tapc_reject(text);
+}
+
 static tapc_instance *give_up(tapc_instance *instance) {
   tapc_instance_destroy(instance);
   return NULL;

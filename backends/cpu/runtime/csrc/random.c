@@ -5,6 +5,7 @@
 // with all arithmetic modulo 2^64, i the row-major position from 0, fnv the 64-bit FNV-1a hash of the name's bytes, and mix
 // the finisher of SplitMix64 (Steele, Lea, Flood 2014). From the draw's top bits:
 //     float with p bits of precision   (u >> (64 - p)) * 2^(1-p) - 1: uniform in [-1, 1), every value exact
+//     integer v of an input whose values must be below a limit: v modulo the limit, from 0 on; else
 //     signed integer                   (u >> 60) - 8: -8 to 7; int2 (u >> 62) - 2: -2 to 1
 //     unsigned integer                 u >> 60: 0 to 15; uint2 u >> 62: 0 to 3
 //     boolean                          u >> 63
@@ -54,9 +55,10 @@ static void put_double(unsigned char *to, uint64_t u) {
   memcpy(to, &d, 8);
 }
 
-static void put_integer(unsigned char *to, uint64_t u, const tapc_dtype_info *info) {
+static void put_integer(unsigned char *to, uint64_t u, const tapc_dtype_info *info, int64_t limit) {
   int shift = info->kind == 'b' ? 63 : info->bits == 2 ? 62 : 60;
   int64_t value = (int64_t)(u >> shift) - (info->kind == 'i' ? (int64_t)1 << (63 - shift) : 0);
+  if (limit > 0) value = (value % limit + limit) % limit;
   memcpy(to, &value, info->size);
 }
 
@@ -66,7 +68,8 @@ static void put_small(unsigned char *to, uint64_t u, const tapc_float_format *f,
   memcpy(to, &half, size);
 }
 
-static void put_random(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
+static void put_random(unsigned char *to, const tapc_tensor *tensor, uint64_t key, uint64_t i) {
+  int dtype = tensor->dtype;
   uint64_t u = draw(key, i);
   const tapc_float_format *format = tapc_float_of(dtype);
   switch (dtype) {
@@ -83,12 +86,12 @@ static void put_random(unsigned char *to, int dtype, uint64_t key, uint64_t i) {
   default: break;
   }
   if (format) put_small(to, u, format, tapc_dtype_of(dtype)->size);
-  else put_integer(to, u, tapc_dtype_of(dtype));
+  else put_integer(to, u, tapc_dtype_of(dtype), tensor->limit);
 }
 
 void tapc_random(const tapc_tensor *tensor, uint64_t seed, void *memory) {
   uint64_t key = mix(seed ^ mix(hash_name(tensor->name)));
   size_t size = tapc_dtype_of(tensor->dtype)->size, n = tapc_count(tensor);
   unsigned char *to = memory;
-  for (size_t i = 0; i < n; i++) put_random(to + i * size, tensor->dtype, key, i);
+  for (size_t i = 0; i < n; i++) put_random(to + i * size, tensor, key, i);
 }

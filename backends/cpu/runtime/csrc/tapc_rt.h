@@ -40,6 +40,7 @@ typedef struct tapc_tensor {
   int rank;
   const int64_t *start, *shape;
   size_t bytes;
+  int64_t limit; // of an input of integers that the program checks: random ones are from 0 to below it; 0 for none
 } tapc_tensor;
 
 // ---- Threads -------------------------------------------------------------------------------------------------
@@ -102,6 +103,9 @@ extern const tapc_program tapc_main_program;
 // For `return tapc_reject("...")` in run: the values of an input are at fault (an index out of bounds, say). The text
 // must live for ever. The run then ends with TAPC_INPUT and this text; any other non-zero result is TAPC_INTERNAL.
 int tapc_reject(const char *text);
+
+// The same for an index of a tensor of a rank and shape, with its row-major place, that is less than low or not less than high.
+int tapc_reject_index(const char *name, int64_t index, int64_t place, int rank, const int64_t *shape, int64_t low, int64_t high);
 
 // ---- Library use ---------------------------------------------------------------------------------------------
 
