@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
@@ -110,36 +111,64 @@ func TestNaNAndInfinity(t *testing.T) {
 // writes ONNX's node tests. Each test is evaluated as it is imported, and again after all passes of a compilation, and ends as
 // testdata/verdicts.txt says; those that are not there pass. -update writes that file anew.
 func TestSuite(t *testing.T) {
-	roots := os.Getenv("TAPC_ONNX")
-	if roots == "" {
-		testkit.Need(t, testkit.ONNX, errors.New("TAPC_ONNX names no folders of ONNX's tests"))
-	}
+	folders := suite(t)
 	verdicts := readVerdicts(t)
 	found := map[string]Status{}
 	var results []Result
-	for _, root := range filepath.SplitList(roots) {
-		dirs, err := Find(root)
-		if err != nil {
-			t.Fatal(err)
+	for _, d := range folders {
+		r := Test(context.Background(), d, Options{})
+		results, found[r.Name] = append(results, r), r.Status
+		if want := verdicts.of(r.Name); r.Status != want && !*update {
+			t.Errorf("%s: %s: %s; expected: %s", r.Name, r.Status, r.Reason, want)
 		}
-		for _, d := range dirs {
-			r := Test(context.Background(), d, Options{})
-			results, found[r.Name] = append(results, r), r.Status
-			if want := verdicts.of(r.Name); r.Status != want && !*update {
-				t.Errorf("%s: %s: %s; expected: %s", r.Name, r.Status, r.Reason, want)
-			}
-			if r.Status == Refused && strings.Contains(r.Reason, "no rule maps it") {
-				t.Errorf("%s is refused without a reason: %s", r.Name, r.Reason)
-			}
-			if s := Test(context.Background(), d, Options{Run: Scheduled(kernels.Builtin())}); s.Status != r.Status {
-				t.Errorf("%s: %s after all passes: %s; %s before", s.Name, s.Status, s.Reason, r.Status)
-			}
+		if r.Status == Refused && strings.Contains(r.Reason, "no rule maps it") {
+			t.Errorf("%s is refused without a reason: %s", r.Name, r.Reason)
+		}
+		if s := Test(context.Background(), d, Options{Run: Scheduled(kernels.Builtin())}); s.Status != r.Status {
+			t.Errorf("%s: %s after all passes: %s; %s before", s.Name, s.Status, s.Reason, r.Status)
 		}
 	}
 	if *update {
 		writeVerdicts(t, found)
 	}
 	t.Log("\n" + Table(results))
+}
+
+// suite lists the folders of the suite's tests.
+func suite(t *testing.T) (folders []string) {
+	t.Helper()
+	roots := os.Getenv("TAPC_ONNX")
+	if roots == "" {
+		testkit.Need(t, testkit.ONNX, errors.New("TAPC_ONNX names no folders of ONNX's tests"))
+	}
+	for _, root := range filepath.SplitList(roots) {
+		dirs, err := Find(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, dirs...)
+	}
+	return folders
+}
+
+// TestPrograms builds programs of the suite's tests, which take turns, and runs them.
+func TestPrograms(t *testing.T) {
+	folders := suite(t)
+	cc, err := cpu.FindCompiler()
+	testkit.Need(t, testkit.Compilers, err)
+	verdicts, runs := readVerdicts(t), testkit.Turns(t, 60)
+	for _, d := range folders {
+		name := filepath.Base(d)
+		if !runs() || verdicts.of(name) == Refused {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if r := Test(context.Background(), d, Options{Run: Compiled(cc, kernels.Builtin(), []string{"-O1"})}); !r.passed() {
+				t.Errorf("%s: %s", r.Status, r.Reason)
+			}
+		})
+	}
 }
 
 var update = flag.Bool("update", false, "write testdata/verdicts.txt anew")
