@@ -29,6 +29,10 @@ func kernelCases() []Case {
 		Of("kernels near miss: an exported value in the middle", edited(func(p *program) {
 			p.op("export", ir.Ports{Port("tensor", Sel(p.y, "[0:4, 0:3]"))}, nil)
 		}), []string{"TAP0334"}, []string{`tensor "y"`}),
+		Of("kernels: a value that is given twice has one output buffer", edited(func(p *program) {
+			out := tensorops.StateOutputs(p.Graph, []tensorops.Named{{Name: "a", Tensor: p.z.ID}, {Name: "b", Tensor: p.z.ID}})
+			p.Add(&application.Application{Operation: out.ID, Inputs: out.Body.(*tensorops.Operation).Inputs.Clone()}, "")
+		}), []string{"TAP0334"}, []string{`tensor "z" is more than one result`, "2 output buffers"}),
 		Of("kernels near miss: an output buffer for a part", edited(func(p *program) {
 			buf(p.bz).Range = Range("[0:3]")
 		}), []string{"TAP0334"}, []string{"none for zr[3:4]"}),
