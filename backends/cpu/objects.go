@@ -3,38 +3,19 @@ package cpu
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir/diag"
 )
-
-// maxObjects is how many objects the cache keeps.
-const maxObjects = 4096
-
-// cacheFolder gives the folder of compiled objects, which it makes.
-func cacheFolder() (string, error) {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		base = os.TempDir()
-	}
-	dir := filepath.Join(base, "tapc", "objects")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", diag.Fault("the cache of compiled objects: %v", err)
-	}
-	return dir, nil
-}
 
 // unit is one file to compile, with all that decides about its object.
 type unit struct {
@@ -47,10 +28,8 @@ type unit struct {
 // objects compiles the parts of a program, its constants and the run-time library, side by side, and gives the objects. What
 // was compiled before comes from the cache.
 func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *Source, load LoadConst, opt Options, what artifact) ([]string, error) {
-	cache, err := cacheFolder()
-	if err != nil {
-		return nil, err
-	}
+	cache, _ := filecache.Open() // without one everything is compiled
+	defer cache.Close()
 	headers := map[string][]byte{}
 	for name, text := range rt.Files() {
 		if strings.HasSuffix(name, ".h") {
@@ -104,22 +83,21 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 			return err
 		})
 	}
-	err = group.Wait()
+	err := group.Wait()
 	return append(out, separated...), err
 }
 
-// compile gives the object of one file, from the cache or made now, as a file in the folder of the build: another build may take it out
-// of the cache at any time. Its name in the cache is a digest of the text, the compiler and the flags, so it is never stale.
-func (c *Compiler) compile(ctx context.Context, cache, dir string, u unit) (string, error) {
-	h := sha256.New()
-	for _, s := range append([]string{c.Path, c.Version, u.key, u.text, hostKey(u.flags)}, u.flags...) {
-		fmt.Fprintf(h, "%d %s\n", len(s), s)
-	}
-	cached := filepath.Join(cache, hex.EncodeToString(h.Sum(nil)[:16])+".o")
+// compile gives the object of one file, from the cache or made now, as a file in the folder of the build.
+func (c *Compiler) compile(ctx context.Context, cache *filecache.Cache, dir string, u unit) (string, error) {
 	object := filepath.Join(dir, u.name+".o")
-	now := time.Now()
-	if os.Chtimes(cached, now, now) == nil && share(cached, object) == nil { // it is there, and is kept longer now
-		return object, nil
+	key, lasts := c.keyOf(u)
+	if lasts {
+		if data, ok := cache.Get(key); ok {
+			if err := os.WriteFile(object, data, 0o600); err != nil {
+				return "", diag.Fault("%v", err)
+			}
+			return object, nil
+		}
 	}
 	source := filepath.Join(dir, u.name)
 	if err := os.WriteFile(source, []byte(u.text), 0o644); err != nil {
@@ -128,79 +106,76 @@ func (c *Compiler) compile(ctx context.Context, cache, dir string, u unit) (stri
 	if err := c.run(ctx, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
 		return "", err
 	}
-	if err := store(object, cached); err != nil {
-		return "", diag.Fault("the cache of compiled objects: %v", err)
+	if lasts {
+		if data, err := os.ReadFile(object); err == nil {
+			cache.Put(key, data)
+		}
 	}
-	prune(cache)
 	return object, nil
 }
 
-// share gives a file a second name, or makes a copy of it where it can have none.
-func share(from, to string) error {
-	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrNotExist) {
-		return err
+// keyOf digests all that decides about the object of a file: the compiler, what it takes from the environment and from the machine, the
+// flags and the text. An object does not last whose flags may name files, which change.
+func (c *Compiler) keyOf(u unit) (key filecache.Key, lasts bool) {
+	host, lasts := hostKey(u.flags)
+	lasts = lasts && !slices.ContainsFunc(u.flags, func(f string) bool { return !selfContained(f) })
+	parts := []string{"tapc object 2", runtime.GOOS, runtime.GOARCH, c.identity(), u.key, u.text, host}
+	for _, name := range compilerEnvironment {
+		parts = append(parts, name+"="+os.Getenv(name))
 	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
+	h := sha256.New()
+	for _, s := range append(parts, u.flags...) {
+		fmt.Fprintf(h, "%d %s\n", len(s), s)
 	}
-	return os.WriteFile(to, data, 0o644)
+	return filecache.Key(h.Sum(nil)), lasts
 }
 
-// store puts an object in the cache, whole.
-func store(object, cached string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(cached), "new-")
+// compilerEnvironment are the variables from which compilers take flags, headers and parts of themselves.
+var compilerEnvironment = []string{"CPATH", "C_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "SDKROOT"}
+
+// identity tells compilers apart: by what they say of themselves, by place, and by the file there.
+func (c *Compiler) identity() string {
+	path, err := filepath.EvalSymlinks(c.Path)
 	if err != nil {
-		return err
+		path = c.Path
 	}
-	tmp.Close()
-	defer os.Remove(tmp.Name())
-	if err := share(object, tmp.Name()); err != nil {
-		return err
+	info, err := os.Stat(path)
+	if err != nil {
+		return path + "\n" + c.says
 	}
-	return os.Rename(tmp.Name(), cached)
+	return fmt.Sprintf("%s %d %d\n%s", path, info.Size(), info.ModTime().UnixNano(), c.says)
 }
 
-// hostKey tells machines apart where a flag means this machine's processor.
-func hostKey(flags []string) string {
+// selfContained says whether a flag means the same as long as the compiler is the same.
+func selfContained(flag string) bool {
+	switch {
+	case strings.HasPrefix(flag, "-fplugin"), strings.HasPrefix(flag, "-fprofile"), strings.HasPrefix(flag, "-fauto-profile"), strings.ContainsAny(flag, `/@`):
+		return false
+	}
+	return flag == "-pthread" || flag == "-w" || slices.ContainsFunc([]string{"-O", "-D", "-U", "-f", "-g", "-m", "-std=", "-Wno-", "-Wall", "-Wextra", "-Werror"},
+		func(prefix string) bool { return strings.HasPrefix(flag, prefix) })
+}
+
+// hostKey tells machines apart where a flag means this machine's processor; it does not where the system does not say what that is.
+func hostKey(flags []string) (key string, known bool) {
 	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, "=native") }) {
-		return ""
+		return "", true
 	}
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
-		return ""
+		return "", false
 	}
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "flags") || strings.HasPrefix(line, "Features") {
-			return line
+	first, _, _ := strings.Cut(string(text), "\n\n") // one processor
+	var b strings.Builder
+	for line := range strings.Lines(first) {
+		name, _, _ := strings.Cut(line, ":")
+		if slices.Contains(hostLines, strings.TrimSpace(name)) {
+			b.WriteString(line)
 		}
 	}
-	return ""
+	return b.String(), b.Len() > 0
 }
 
-// prune removes the objects that were made first when there are too many. Failing to is no fault.
-func prune(cache string) {
-	entries, err := os.ReadDir(cache)
-	if err != nil || len(entries) <= maxObjects {
-		return
-	}
-	type aged struct {
-		name string
-		time int64
-	}
-	var list []aged
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			list = append(list, aged{e.Name(), info.ModTime().UnixNano()})
-		}
-	}
-	slices.SortFunc(list, func(a, b aged) int {
-		if a.time != b.time {
-			return int(min(1, max(-1, a.time-b.time)))
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	for _, a := range list[:len(list)/4] {
-		os.Remove(filepath.Join(cache, a.name))
-	}
-}
+// hostLines are what decides about code for a processor.
+var hostLines = []string{"vendor_id", "cpu family", "model", "stepping", "cache size", "flags", "Features", "CPU implementer", "CPU architecture",
+	"CPU variant", "CPU part", "CPU revision"}

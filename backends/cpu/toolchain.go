@@ -20,6 +20,7 @@ var ErrNoCompiler = errors.New("no C compiler found")
 type Compiler struct {
 	Path    string
 	Version string // first line of --version
+	says    string // all of --version
 	gnu     bool   // it is GCC
 }
 
@@ -44,7 +45,7 @@ func findCompiler(candidates ...string) (*Compiler, error) {
 			continue
 		}
 		line, _, _ := strings.Cut(string(out), "\n")
-		return &Compiler{Path: path, Version: line, gnu: strings.Contains(string(out), "Free Software Foundation")}, nil
+		return &Compiler{Path: path, Version: line, says: string(out), gnu: strings.Contains(string(out), "Free Software Foundation")}, nil
 	}
 	return nil, &diag.StatusError{Status: diag.ExitInternal, Err: fmt.Errorf("%w (looked for %s): install one, "+
 		"such as \"apt-get install gcc libc6-dev\", \"dnf install gcc\" or \"apk add gcc musl-dev\", or name it in CC",

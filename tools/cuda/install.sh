@@ -39,6 +39,7 @@ if [ -e "$dest" ] && [ ! -e "$dest/.tapc-compiler" ] && [ -n "$(ls -A "$dest")" 
 fi
 python3 -m pip --version >/dev/null 2>&1 || die "needs python3 with pip"
 
+umask 022 # tapc runs only what nobody else can write
 mkdir -p "$(dirname "$dest")"
 work=$(mktemp -d "$dest.partial.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"tensortapestry.org/tapc/internal/filecache"
 )
 
 // HomeVariable names the environment variable that overrides where a CUDA toolkit is looked for.
@@ -55,10 +57,10 @@ func Find() (*Toolchain, error) {
 		return open(nvcc)
 	}
 	missing := &NotFoundError{}
-	for _, place := range places() {
-		err := executable(place)
+	for _, p := range places() {
+		err := p.usable()
 		if err == nil {
-			return open(place)
+			return open(p.nvcc)
 		}
 		missing.Tried = append(missing.Tried, err.Error())
 	}
@@ -66,24 +68,46 @@ func Find() (*Toolchain, error) {
 }
 
 // CacheDir is the folder that tools/cuda/install.sh fills by default: $XDG_CACHE_HOME/tapc/cuda, or
-// .cache/tapc/cuda in the home folder; empty if neither is known.
+// .cache/tapc/cuda in the home folder; empty if neither is known or the name is relative.
 func CacheDir() string {
-	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
-		return filepath.Join(dir, "tapc", "cuda")
-	}
-	home, err := os.UserHomeDir()
+	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(home, ".cache", "tapc", "cuda")
+	return filepath.Join(cache, "tapc", "cuda")
 }
 
-func places() []string {
-	list := []string{"nvcc", "/usr/local/cuda/bin/nvcc"}
+// places lists where to look, with the folders of each that nobody else may write.
+func places() []place {
+	list := []place{{nvcc: "nvcc"}, {nvcc: "/usr/local/cuda/bin/nvcc"}}
 	if dir := CacheDir(); dir != "" {
-		list = append(list, filepath.Join(dir, "bin", "nvcc"))
+		bin := filepath.Join(dir, "bin")
+		list = append(list, place{filepath.Join(bin, "nvcc"), []string{dir, bin}})
 	}
 	return list
+}
+
+// place is where a compiler may be.
+type place struct {
+	nvcc    string
+	private []string
+}
+
+// usable returns nil if the compiler is there and, in a cache, nobody else could have put it there.
+func (p place) usable() error {
+	if err := executable(p.nvcc); err != nil || p.private == nil {
+		return err
+	}
+	for _, path := range append(p.private, p.nvcc) {
+		info, err := os.Stat(path)
+		if err == nil {
+			err = filecache.Private(info)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
 }
 
 // executable returns nil if path (or, without a slash, a name on PATH) can be run.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +137,39 @@ func TestFindSaysWhatToInstall(t *testing.T) {
 	}
 	if _, err = Find(); !errors.As(err, &missing) || len(missing.Tried) != 3 {
 		t.Errorf("nothing anywhere: error %v", err)
+	}
+}
+
+// A compiler in a cache that others can write is not run.
+func TestFindDistrustsCache(t *testing.T) {
+	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
+		t.Skip("/usr/local/cuda is there")
+	}
+	cache := t.TempDir()
+	dir := filepath.Join(cache, "tapc", "cuda")
+	fakeNVCC(t, dir, "echo 'Cuda compilation tools, release 12.4, V12.4.131'")
+	t.Setenv(HomeVariable, "")
+	t.Setenv("PATH", "/usr/bin:/bin")
+	if _, err := exec.LookPath("nvcc"); err == nil {
+		t.Skip("nvcc is on the PATH")
+	}
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("NVCC_CCBIN", "cc")
+	if _, err := Find(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "bin"), filepath.Join(dir, "bin", "nvcc")} {
+		for mode, want := range map[os.FileMode]string{0o777: "0777", 0o755: ""} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Find(); want != "" && (err == nil || !strings.Contains(err.Error(), path+": expected that others can not write it")) || want == "" && err != nil {
+				t.Errorf("%s with permissions %#o: found %v", path, mode, err)
+			}
+			if err := os.Chmod(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

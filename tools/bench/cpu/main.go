@@ -45,13 +45,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var s settings
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
+	venv := ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		venv = filepath.Join(cache, "tapc-bench", "venv")
 	}
 	flag.StringVar(&s.threads, "threads", "1,2", "numbers of threads, with commas; a process each")
 	flag.Float64Var(&s.seconds, "seconds", 4, "time for a case")
-	flag.StringVar(&s.venv, "venv", filepath.Join(cache, "tapc-bench", "venv"), "Python environment with the frameworks")
+	flag.StringVar(&s.venv, "venv", venv, "Python environment with the frameworks")
 	flag.BoolVar(&s.install, "install", false, "make the Python environment first: "+strings.Join(wheels, ", "))
 	flag.StringVar(&s.compile, "compile", "", "compile the graph file given to this library, and do nothing else")
 	flag.StringVar(&s.cpu, "cpu", "native", "processor to compile for")
