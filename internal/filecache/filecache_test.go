@@ -205,6 +205,7 @@ func TestReadOnly(t *testing.T) {
 	c := at(t, t.TempDir())
 	defer c.Close()
 	c.Put(keyOf(1), []byte("kept"))
+	t.Cleanup(func() { os.Chmod(c.path, 0o700) }) // so that it can be removed
 	if err := os.Chmod(c.path, 0o500); err != nil {
 		t.Fatal(err)
 	}
