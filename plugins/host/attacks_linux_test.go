@@ -51,7 +51,9 @@ var mayFail = []string{"ptrace", "vm-read", "setxattr", "removexattr", "keyctl",
 // targetsOf makes what the attacks are aimed at.
 func targetsOf(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("/tmp", "tapc-") // the paths of sockets are short
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	file := filepath.Join(dir, "file")
 	must(t, os.WriteFile(file, []byte("precious"), 0o600))
 	victim := exec.Command("sleep", "1000")
@@ -63,7 +65,7 @@ func targetsOf(t *testing.T) string {
 	descriptor, err := unix.Dup(int(f.Fd())) // without O_CLOEXEC, as programs leave them
 	must(t, err)
 	t.Cleanup(func() { unix.Close(descriptor) })
-	abstract := "@tapc-attacks-" + filepath.Base(filepath.Dir(dir))
+	abstract := "@" + filepath.Base(dir)
 	for _, at := range []string{filepath.Join(dir, "s"), abstract} {
 		l, err := net.Listen("unix", at)
 		must(t, err)
@@ -232,6 +234,9 @@ func compareAttacks(t *testing.T, came []string, state confine.State) {
 		held[b.Name] = b.Held
 	}
 	for _, a := range attackTable {
+		if a.bound == "memory" && state.Cgroup {
+			continue // the kernel counts what is refused elsewhere
+		}
 		through, possible := 0, len(a.names)
 		for _, name := range a.names {
 			switch {

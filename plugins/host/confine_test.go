@@ -73,7 +73,12 @@ func TestConfinement(t *testing.T) {
 	})
 	t.Run("services with the network", func(t *testing.T) {
 		t.Parallel()
-		at := filepath.Join(t.TempDir(), "s")
+		dir, err := os.MkdirTemp("/tmp", "tapc-") // the paths of sockets are short
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		at := filepath.Join(dir, "s")
 		l, err := net.Listen("unix", at)
 		if err != nil {
 			t.Fatal(err)

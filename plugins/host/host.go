@@ -81,8 +81,9 @@ func Start(ctx context.Context, path string, opts Options) (*Plugin, error) {
 	return p, nil
 }
 
-// maxSocketDir bounds the length of a directory for sockets: their paths may have 108 bytes.
-const maxSocketDir = 60
+// maxSocketDir bounds the length of a directory for plugins' directories: the path of a socket may have 107 bytes, and behind this one stand
+// /tapc-plugin-, /plugin-dir and /plugin, each with a number of up to ten digits.
+const maxSocketDir = 107 - (13 + 10) - (11 + 10) - (7 + 10)
 
 // temporary makes a plugin's directory.
 func temporary() (string, error) {

@@ -154,6 +154,28 @@ func TestRunPass(t *testing.T) {
 	}
 }
 
+// TestLongTemporaryDirectory starts a plugin where the paths of its sockets are as long as they can be, and would be longer.
+func TestLongTemporaryDirectory(t *testing.T) {
+	base, err := os.MkdirTemp("/tmp", "t-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
+	for length := 44; length <= 60; length += 2 {
+		dir := filepath.Join(base, strings.Repeat("d", length-len(base)-1))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", dir)
+		p, err := host.Start(context.Background(), program(t, linearRelu), host.Options{})
+		if err != nil {
+			t.Errorf("%d bytes: %v", len(dir), err)
+			continue
+		}
+		p.Close()
+	}
+}
+
 // running gives the processes of a program: those whose command line names it.
 func running(path string) []string {
 	var pids []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -40,6 +41,10 @@ func supervise() {
 	}()
 	go s.watch()
 	end := s.reap()
+	if s.group.starved() && end.Reason == "" {
+		end.Reason = "memory"
+	}
+	s.group.remove()
 	os.RemoveAll(s.order.Task.Folder) // tapc does so too, if it can still do anything
 	s.out.send(state{End: &end})
 	os.Exit(0)
@@ -51,6 +56,7 @@ type supervisor struct {
 	pid     int // of the plugin
 	root    int // this process, as /proc names it
 	folder  int // the plugin's folder if it is in memory, or -1
+	group   *cgroup
 	killing atomic.Bool
 	reason  atomic.Pointer[string]
 }
@@ -87,6 +93,7 @@ func (s *supervisor) rights() []int {
 
 // refuse reports that the plugin does not run, and ends the process.
 func (s *supervisor) refuse(e state) {
+	s.group.remove()
 	s.out.send(e)
 	os.Exit(0)
 }
@@ -124,12 +131,28 @@ func (s *supervisor) start() (first state) {
 	if failure, _, err := report.receive(); err == nil { // the connection ends when the launcher has become the plugin
 		return failure
 	}
-	first.Confine.Supervised, first.Confine.Sealed = true, true
+	first.Confine.Supervised, first.Confine.Sealed, first.Confine.Cgroup = true, true, s.group != nil
 	return first
 }
 
-// fork starts the launcher, with the namespaces that are to be had.
+// fork starts the launcher, in a control group and with the namespaces that are to be had.
 func (s *supervisor) fork(files []uintptr) (err error) {
+	t := &s.order.Task
+	if !t.Off.Has(confine.Cgroup) {
+		s.group, _ = newCgroup(cgroupRoot, filepath.Base(t.Folder), cgroupNeeds, t.Limits.Memory, s.order.Processes) // without, this process looks
+	}
+	if s.group != nil {
+		if err = s.forkInto(s.group, files); err == nil {
+			return nil
+		}
+		s.group.remove()
+		s.group = nil
+	}
+	return s.forkInto(nil, files)
+}
+
+// forkInto starts the launcher in a group; nil is that of this process.
+func (s *supervisor) forkInto(group *cgroup, files []uintptr) (err error) {
 	t := &s.order.Task
 	attempts := []confine.Namespaces{{Mount: true, IPC: true, Network: !t.Network}, {}}
 	if t.Off.Has(confine.Spaces) {
@@ -141,7 +164,7 @@ func (s *supervisor) fork(files []uintptr) (err error) {
 		s.pid, err = syscall.ForkExec("/proc/self/exe", []string{launcherName}, &syscall.ProcAttr{
 			Env: []string{}, Files: files,
 			// A session of its own, so that it can not join a process group of the user's and signal that.
-			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: confine.CloneFlags(inner)},
+			Sys: group.into(&syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: confine.CloneFlags(inner)}),
 		})
 		if err == nil {
 			return nil
