@@ -81,8 +81,13 @@ func TestMain(m *testing.M) {
 // execute runs a program on files.
 func execute(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 	t.Helper()
+	return executeThreads(t, exe, g, in, "2")
+}
+
+func executeThreads(t *testing.T, exe string, g *ir.Graph, in map[string]tensorfile.Tensor, threads string) map[string]tensorfile.Tensor {
+	t.Helper()
 	dir := t.TempDir()
-	args := []string{"--threads", "2"}
+	args := []string{"--threads", threads}
 	for name, x := range in {
 		path := filepath.Join(dir, "in-"+name+suffix(x.DType))
 		write := tensorfile.WriteNPY

@@ -81,7 +81,7 @@ const (
 type cut struct {
 	rows, cols         int64 // of a piece: what a thread computes at a time
 	tileRows, tileCols int64 // of a register tile
-	fold, block        int64 // values of the innermost dimension of the fold at once, and in a partial sum
+	fold, block        int64 // values of the innermost dimension of the fold at once, and in a partial sum, which may be longer
 	thread             bool
 }
 
@@ -112,8 +112,21 @@ func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
 			return x, false
 		}
 		x.fold, x.block = min(extent, levels[0].Tile), min(extent, levels[1].Tile)
+		if c.Sum.Type.IsFloat() && k.Sums > 0 {
+			x.block = min(extent, k.Sums)
+		}
+		return x, x.ends(extent)
 	}
 	return x, true
+}
+
+// span is how many values of the fold have one partial sum of partial sums.
+func (c cut) span() int64 { return c.block * tile.SumBlock }
+
+// ends says whether the parts of a fold that run at once end where partial sums end or, if they are shorter, whole parts make one.
+func (c cut) ends(extent int64) bool {
+	fit := func(part, of int64) bool { return of >= extent || of%part == 0 }
+	return c.fold >= extent || (c.fold%c.block == 0 || c.fold < c.block && fit(c.fold, c.block)) && fit(c.fold, c.span())
 }
 
 // newProduct prepares a contraction; nil if the kernel is none, or not scheduled as one.

@@ -28,8 +28,9 @@ func TestProducts(t *testing.T) {
 		has, hasNot    string
 	}{
 		{"in place", 1, 3, 40, 70, false, "", "_panel("},
-		{"in place, parts of the fold in groups", 1, 2, 700, 150, false, "totals", "_panel("},
-		{"in place, few parts", 1, 2, 300, 150, false, "open", "totals"},
+		{"in place, one partial sum", 1, 2, 200, 150, false, "open", "sums = "},
+		{"in place, partial sums", 1, 2, 700, 150, false, "sums = ", "totals"},
+		{"in place, partial sums in groups", 1, 2, 5000, 20, false, "totals", "_panel("},
 		{"panels of a piece", 1, 30, 20, 600, false, "panels = ", "from - f"},
 		{"panels of a piece, block by block", 1, 25, 800, 130, false, "from - f", "_pack("},
 		{"panels that pieces share", 1, 300, 300, 20, false, "_pack(", "from - f"},
@@ -95,7 +96,9 @@ func TestLargeProducts(t *testing.T) {
 		{"with the next columns", 600, 300, 500, "// the next columns", "_left(", false},
 		{"with the next piece", 30, 300, 600, "// the next piece", "_pack(", false},
 		{"without a next piece, as columns are few", 30, 128, 130, "_panel(", "// the next", false},
-		{"few rows, read once", 2, 3000, 530, "totals", "_left(", false},
+		{"few rows, read once", 2, 3000, 530, "sums = ", "_left(", false},
+		{"few rows, a long sum", 2, 9000, 30, "totals", "_left(", false},
+		{"where they stand, a long sum", 30, 5000, 40, "totals", "_left(", false},
 		{"constant, by rows", 300, 64, 130, "// by rows", "// the next", true},
 		{"constant, by columns", 100, 700, 500, "// the next columns", "// by rows", true},
 		{"constant, the next columns in the last tiles", 30, 600, 500, "step = tile >= ", "// by rows", true},

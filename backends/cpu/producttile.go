@@ -28,6 +28,9 @@ func (p *product) tileFunction(rows, cols int64) {
 		p.number, rows, cols, stored, stored, p.coordinates("int64_t "), more)
 	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
 	p.expect(rows, cols)
+	if p.split() {
+		p.resume(rows, vectors)
+	}
 	p.folds(rows, cols, vectors)
 	if p.split() {
 		p.unfinished(rows, vectors)
@@ -68,47 +71,95 @@ func (p *product) expect(rows, cols int64) {
 // expectBytes is the size of operands of which a tile's part is in no cache near by.
 const expectBytes = 256 << 10
 
-// unfinished adds the sums of the parts of the fold before this one, and keeps them if it is not the last. Many parts are summed in
-// groups, whose totals stand behind the sums of the present one.
-func (p *product) unfinished(rows, vectors int64) {
-	each := func(operation, at string) {
-		p.Line("for (int x = 0; x < %d; x++) "+operation+";", rows*vectors, "s[x]", at+"[x]")
+// A sum of float products is a tree over the fold (docs/numerics.md): partial sums of cut.block products, sums of tile.SumBlock of these, and
+// the sum of all of those. It does not depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums
+// that are not whole, and behind these in the others.
+
+// within says whether a partial sum takes several parts of the fold.
+func (p *product) within() bool { return p.split() && p.cut.fold < p.cut.block }
+
+// several says whether there are so many partial sums that these are summed in groups.
+func (p *product) several() bool { return len(p.c.Fold) == 1 && p.innerFold() > p.cut.span() }
+
+// openArea is how many vectors of unfinished sums of one kind a piece has, and openSums of all.
+func (p *product) openArea() int64 { return p.cut.rows * p.cut.cols / int64(p.n) }
+
+func (p *product) openSums() int64 {
+	kinds := int64(1)
+	if p.within() && p.innerFold() > p.cut.block {
+		kinds++
 	}
-	const add, keep = "%[2]s += %[3]s", "%[3]s = %[2]s"
-	if !p.grouped() {
+	if p.several() {
+		kinds++
+	}
+	return kinds * p.openArea()
+}
+
+// each writes an operation on all sums of a tile.
+func (p *product) each(rows, vectors int64, operation string) {
+	p.Line("for (int x = 0; x < %d; x++) %s;", rows*vectors, operation)
+}
+
+// resume writes how a tile goes on with the sums of the parts of the fold before this one.
+func (p *product) resume(rows, vectors int64) {
+	t := p.e.v.typ(p.vectorType(), p.n)
+	behind := int64(0)
+	if p.within() && p.innerFold() > p.cut.block {
+		behind += p.openArea()
+		p.Line("%s *sums = open + %d;", t, behind)
+	}
+	if p.several() {
+		behind += p.openArea()
+		p.Line("%s *totals = open + %d;", t, behind)
+	}
+	if p.within() {
+		return // the products themselves go on
+	}
+	if p.several() {
+		p.Open("if (f %% %d != 0) {", p.cut.span())
+	} else {
 		p.Open("if (f > 0) {")
-		each(add, "open")
-		p.Close()
-		p.Open("if (f + fn < %d) {", p.innerFold())
-		each(keep, "open")
-		p.Line("return;")
-		p.Close()
-		return
 	}
-	span := groupParts * p.cut.fold
-	p.Line("%s *totals = open + %d;", p.e.v.typ(p.vectorType(), p.n), p.openSums()/2)
-	p.Open("if (f %% %d != 0) {", span)
-	each(add, "open")
-	p.Close()
-	p.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.innerFold(), span)
-	each(keep, "open")
-	p.Line("return;")
-	p.Close()
-	p.Open("if (f >= %d) {", span)
-	each(add, "totals")
-	p.Close()
-	p.Open("if (f + fn < %d) {", p.innerFold())
-	each(keep, "totals")
-	p.Line("return;")
+	p.each(rows, vectors, "s[x] = open[x]")
 	p.Close()
 }
 
-// groupParts is how many parts of a long fold are summed before their sum is added to those of others: errors grow with the
-// numbers of parts in a group and of groups, not with their product.
-const groupParts = 16
-
-// grouped says whether there are so many parts of the fold that they are summed in groups.
-func (p *product) grouped() bool { return p.innerFold() > 2*groupParts*p.cut.fold }
+// unfinished keeps the sums of a tile if this is not the last part of the fold.
+func (p *product) unfinished(rows, vectors int64) {
+	last, kept := fmt.Sprintf("f + fn == %d", p.innerFold()), "open"
+	keep := func(to string) {
+		p.each(rows, vectors, to+"[x] = s[x]")
+		p.Line("return;")
+		p.Close()
+	}
+	if p.within() {
+		p.Open("if (f + fn < %d && (f + fn) %% %d != 0) {", p.innerFold(), p.cut.block)
+		keep("open")
+		if p.innerFold() <= p.cut.block {
+			return
+		}
+		kept = "sums"
+		if p.several() {
+			p.Open("if (f %% %d >= %d) {", p.cut.span(), p.cut.block)
+		} else {
+			p.Open("if (f >= %d) {", p.cut.block)
+		}
+		p.each(rows, vectors, "s[x] = sums[x] + s[x]")
+		p.Close()
+	}
+	if !p.several() {
+		p.Open("if (!(%s)) {", last)
+		keep(kept)
+		return
+	}
+	p.Open("if (!(%s) && (f + fn) %% %d != 0) {", last, p.cut.span())
+	keep(kept)
+	p.Open("if (f >= %d) {", p.cut.span())
+	p.each(rows, vectors, "s[x] = totals[x] + s[x]")
+	p.Close()
+	p.Open("if (!(%s)) {", last)
+	keep("totals")
+}
 
 // openTile writes where the unfinished sums of a tile stand: those of the tiles of some columns one behind the other.
 func (p *product) openTile() string {
@@ -118,15 +169,6 @@ func (p *product) openTile() string {
 		return fmt.Sprintf("open + (i - i0) / %d * %d", rows, each)
 	}
 	return fmt.Sprintf("open + ((j - j0) / %d * %d + (i - i0) / %d) * %d", cols, p.cut.rows/rows, rows, each)
-}
-
-// openSums is how many vectors of unfinished sums a piece has.
-func (p *product) openSums() int64 {
-	n := p.cut.rows * p.cut.cols / int64(p.n)
-	if p.grouped() {
-		n *= 2
-	}
-	return n
 }
 
 // vectorType is the type that sums are computed in: integers wrap as unsigned numbers do.
@@ -146,6 +188,9 @@ func (p *product) folds(rows, cols, vectors int64) {
 	if len(fold) > 0 {
 		length = p.cut.fold
 		blocks = (length + p.cut.block - 1) / p.cut.block * (p.length / fold[len(fold)-1].Extent)
+		if p.split() && !p.within() {
+			blocks++ // those of the parts before
+		}
 	}
 	depth := 0
 	a, w := "a", "w"
@@ -187,7 +232,10 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	if !fixed {
 		count = "fn"
 	}
-	cutUp := p.cut.block < length
+	cutUp, inGroups := p.cut.block < length, !p.split() && p.several()
+	if inGroups {
+		p.Line("%s totals[%d] = {{0}};", p.e.v.typ(p.vectorType(), p.n), rows*vectors)
+	}
 	if cutUp {
 		p.Open("for (int64_t k0 = 0; k0 < %s; k0 += %d) {", count, p.cut.block)
 		if fixed && length%p.cut.block == 0 {
@@ -202,10 +250,24 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	for r := range rows {
 		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
 	}
+	if p.within() {
+		p.Open("if (f %% %d != 0) {", p.cut.block)
+		for r := range rows {
+			p.Line("%s;", list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = open[%d]", r, x, r*vectors+x) }))
+		}
+		p.Close()
+	}
 	p.multiply(rows, cols, vectors, count, names)
 	p.keep(rows, vectors, blocks > 1)
+	if inGroups {
+		p.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.cut.block, p.cut.span(), rows*vectors,
+			p.e.v.typ(p.vectorType(), p.n))
+	}
 	if cutUp {
 		p.Close()
+	}
+	if inGroups {
+		p.each(rows, vectors, "s[x] = totals[x] + s[x]")
 	}
 }
 

@@ -13,7 +13,8 @@ var kernelLoops = check.Constraint{
 	Doc: "Every loop of a kernel ends at or after its start and has at least one level. Tiles are positive, none is larger than the one " +
 		"around it, and the last is 1, so that the levels visit every value of the loop once. Loops are bound to what the kernel's " +
 		"device has: threads of a CPU; blocks, warps and lanes of a GPU. A loop bound to threads or blocks is one that every stored " +
-		"statement runs along, or else they would all write the same cell.",
+		"statement runs along, or else they would all write the same cell. What a loop is of has a start and an end, and the loop lies " +
+		"between; partial sums have no negative number of values.",
 	Requires: []string{"ScheduleReferenceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0341", Meaning: "a loop ends before its start, or its extent is beyond 64 bits"},
@@ -21,6 +22,8 @@ var kernelLoops = check.Constraint{
 		{ID: "TAP0343", Meaning: "a tile is not positive, or larger than the one around it"},
 		{ID: "TAP0344", Meaning: "a loop is bound to something that the device does not have"},
 		{ID: "TAP0345", Meaning: "a loop bound to threads or blocks is not one of a stored statement"},
+		{ID: "TAP0336", Meaning: "a loop is no part of the dimension that it is of"},
+		{ID: "TAP0337", Meaning: "a kernel's partial sums have less than one value"},
 	},
 	Check: func(c *check.Context) {
 		for n := range c.Graph().Nodes() {
@@ -33,9 +36,27 @@ var kernelLoops = check.Constraint{
 			}
 			for i := range k.Loops {
 				checkLoop(c, n, k, i)
+				checkOf(c, n, k, i)
+			}
+			if k.Sums < 0 {
+				c.Report(c.Error("TAP0337", n, "/body/sums", "the partial sums of %s are empty", c.Graph().Name(n.ID)).
+					Want("a number of values, or 0 for no products", fmt.Sprint(k.Sums)))
 			}
 		}
 	},
+}
+
+// mostOf bounds the places of a dimension that a loop is part of.
+const mostOf = 1 << 40
+
+// checkOf checks that a loop is part of the dimension that it says it is of.
+func checkOf(c *check.Context, n *ir.Node, k *Kernel, i int) {
+	l := &k.Loops[i]
+	if len(l.Of) == 0 || len(l.Of) == 2 && -mostOf <= l.Of[0] && l.Of[0] <= l.Start && l.End <= l.Of[1] && l.Of[1] <= mostOf {
+		return
+	}
+	c.Report(c.Error("TAP0336", n, fmt.Sprint("/body/loops/", i, "/of"), "loop %s of %s is no part of its dimension", l.Name, c.Graph().Name(n.ID)).
+		Want(fmt.Sprintf("a start and an end around %d to %d", l.Start, l.End), fmt.Sprint(l.Of)))
 }
 
 func checkLoop(c *check.Context, n *ir.Node, k *Kernel, i int) {

@@ -64,6 +64,11 @@ func loopCases() []Case {
 			p.cpu.Body.(*Device).Type = CUDA
 			p.first().Loops[1].Levels[0].Bind = Thread
 		}), []string{"TAP0344"}, nil),
+		Of("loops: beside its dimension", edited(func(p *program) { p.first().Loops[0].Of = []int64{1, 4} }), []string{"TAP0336"}, []string{"around 0 to 4"}),
+		Of("loops: of three numbers", edited(func(p *program) { p.first().Loops[0].Of = []int64{0, 4, 4} }), []string{"TAP0336"}, nil),
+		Of("loops: of no end", edited(func(p *program) { p.first().Loops[0].Of = []int64{0, math.MaxInt64} }), []string{"TAP0336"}, nil),
+		Of("loops near miss: a part", edited(func(p *program) { p.first().Loops[0].Of = []int64{-3, 9} }), nil, nil),
+		Of("loops: empty partial sums", edited(func(p *program) { p.first().Sums = -1 }), []string{"TAP0337"}, nil),
 		Of("loops near miss: vectors and threads on a CPU", edited(func(p *program) {
 			p.first().Loops[0].Levels[0].Bind = Thread
 			p.first().Loops[1].Levels[0].Bind = Vector

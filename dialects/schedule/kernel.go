@@ -18,6 +18,7 @@ func (l *Loop) fields(f ir.Fields) {
 			ir.Enum(f, ir.Field{Num: 1, Name: "bind", Style: ir.Positional}, bindings, &l.Levels[i].Bind)
 			f.Int(ir.Field{Num: 2, Name: "tile", Style: ir.Positional}, &l.Levels[i].Tile)
 		})
+	f.Ints(ir.Field{Num: 5, Name: "of", Optional: true}, &l.Of)
 }
 
 func (o *Operand) fields(f ir.Fields) {

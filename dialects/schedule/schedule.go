@@ -213,10 +213,13 @@ type Level struct {
 	Bind Binding
 }
 
-// Loop is one dimension of a kernel's iteration space, from Start to End.
+// Loop is one dimension of a kernel's iteration space, from Start to End. Where the kernel carries out a shard, Of is the start and the
+// end of the whole dimension: what is chosen by it, as the order of sums is, is the same for all shards. It is empty where that is Start
+// and End.
 type Loop struct {
 	Name       string
 	Start, End int64
+	Of         []int64
 	Levels     []Level
 }
 
@@ -265,6 +268,7 @@ type Kernel struct {
 	Loops        []Loop
 	Operands     []Operand
 	Statements   []Statement
+	Sums         int64          // values that a sum of float products adds before it starts a new partial sum (docs/numerics.md); 0 if it is no product
 	Allow        permission.Set // what it may do to numbers, of what its device allows: what would be of no use to it is left out
 }
 
@@ -284,4 +288,5 @@ func (k *Kernel) Fields(f ir.Fields) {
 	f.List(ir.Field{Num: 7, Name: "statements", Optional: true}, len(k.Statements), func(n int) { k.Statements = make([]Statement, n) },
 		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
 	allow(f, ir.Field{Num: 10, Name: "allow", Optional: true}, &k.Allow) // 8 and 9 were precision and fast
+	f.Int(ir.Field{Num: 11, Name: "sums", Optional: true}, &k.Sums)
 }

@@ -304,7 +304,9 @@ func (c *cutter) rewrite(accesses [][]linear) {
 		}
 		for i, step := range c.digits[l] {
 			one := schedule.Loop{Name: old.Name, Start: old.Start, End: old.End, Levels: []schedule.Level{{Tile: 1, Bind: schedule.Serial}}}
-			if len(c.digits[l]) > 1 {
+			if len(c.digits[l]) == 1 {
+				one.Of = old.Of
+			} else {
 				one.Name = c.fresh(fmt.Sprintf("%s_%d", old.Name, i))
 				first, last := c.ends(digit{l, step})
 				one.Start, one.End = first, last+1

@@ -170,7 +170,11 @@ func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID) e
 	}
 	k := &schedule.Kernel{Name: name, Device: l.compute, Applications: []ir.NodeID{a}}
 	for i, d := range in.Dims {
-		k.Loops = append(k.Loops, schedule.Loop{Name: d.Name, Start: box.Start[i], End: box.End[i], Levels: []schedule.Level{{Tile: 1}}})
+		l := schedule.Loop{Name: d.Name, Start: box.Start[i], End: box.End[i], Levels: []schedule.Level{{Tile: 1}}}
+		if l.Extent() < d.Extent {
+			l.Of = []int64{0, d.Extent}
+		}
+		k.Loops = append(k.Loops, l)
 	}
 	after := idSet{}
 	for i := range in.Operands {

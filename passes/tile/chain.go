@@ -46,6 +46,7 @@ const (
 // FindChain recognises a chain.
 func FindChain(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Chain, bool) {
 	f := &chainFinder{k: k}
+	f.all, _ = whole(k)
 	if !f.findLast() || !f.findFirst() || !f.findLines() || !vectorsOnly(k) {
 		return nil, false
 	}
@@ -85,7 +86,7 @@ func vectors(d scalar.DType) bool {
 
 // chainFinder finds the parts of a chain in a kernel's statements.
 type chainFinder struct {
-	k       *schedule.Kernel
+	k, all  *schedule.Kernel // and that of the whole operation, if this is a shard
 	line    int
 	stored  int // statement with the result
 	scores  int // with the first sum
@@ -144,7 +145,7 @@ func sumsOf(e *scalar.Expr) []*scalar.Expr {
 
 // wide leaves out loops of one value.
 func (f *chainFinder) wide(over []int) []int {
-	return slices.DeleteFunc(slices.Clone(over), func(l int) bool { return f.k.Loops[l].Extent() == 1 })
+	return slices.DeleteFunc(slices.Clone(over), func(l int) bool { return single(f.k.Loops[l]) })
 }
 
 func (f *chainFinder) over(statement int) []int {
@@ -291,7 +292,7 @@ func (c *Chain) build(f *chainFinder, at int) bool {
 func (f *chainFinder) rows(buffers map[ir.NodeID]*schedule.Buffer) int {
 	best := -1
 	for _, l := range f.over(f.scores) {
-		if l == f.line || best >= 0 && f.k.Loops[l].Extent() < f.k.Loops[best].Extent() {
+		if l == f.line || best >= 0 && f.all.Loops[l].Extent() < f.all.Loops[best].Extent() {
 			continue
 		}
 		moves := 0
@@ -332,7 +333,7 @@ func (c *Chain) hold(f *chainFinder, statement int, line bool) bool {
 	b.Strides = make([]int64, len(over))
 	step := h.Step
 	if c.Row >= 0 {
-		step = saturatingProduct(step, f.k.Loops[c.Row].Extent()+1)
+		step = saturatingProduct(step, f.all.Loops[c.Row].Extent()+1)
 	}
 	for i, l := range slices.Backward(over) {
 		switch l {
@@ -342,12 +343,12 @@ func (c *Chain) hold(f *chainFinder, statement int, line bool) bool {
 			b.Strides[i] = h.Step
 		default:
 			b.Strides[i] = step
-			step = saturatingProduct(step, f.k.Loops[l].Extent()+1)
+			step = saturatingProduct(step, f.all.Loops[l].Extent()+1)
 		}
 	}
 	for _, l := range over {
-		b.Range.Start = append(b.Range.Start, f.k.Loops[l].Start)
-		b.Range.End = append(b.Range.End, f.k.Loops[l].End)
+		b.Range.Start = append(b.Range.Start, f.all.Loops[l].Start)
+		b.Range.End = append(b.Range.End, f.all.Loops[l].End)
 	}
 	c.Held = append(c.Held, h)
 	c.parts[h.Buffer] = b
@@ -515,7 +516,7 @@ func (s *stage) leaveLoops() {
 	}
 	for l := range used {
 		if !used[l] {
-			s.made.Loops[l].End = s.made.Loops[l].Start + 1
+			s.made.Loops[l].End, s.made.Loops[l].Of = s.made.Loops[l].Start+1, nil
 		}
 	}
 }

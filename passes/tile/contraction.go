@@ -23,6 +23,7 @@ type Contraction struct {
 	Row, Col  Dim          // of extent 1 and without loops if there is none
 	Fold      []Dim        // what is summed over, outermost first
 	Views     []View       // of all operands; of a left one with a padded copy, the view of the copy
+	like      *Contraction // that of the whole operation, if this is a shard
 	Turned    bool         // neighbours among the results are of neighbouring rows: a thread turns a piece's sums, then finishes them
 	Source
 }
@@ -62,9 +63,44 @@ func (d Dim) Step(v View) int64 {
 	return v.Steps[d.Inner()]
 }
 
-// FindContraction recognises a contraction.
+// FindContraction recognises a contraction. A shard is one of the form that the whole operation has.
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
-	c := &Contraction{}
+	all, cut := whole(k)
+	if !cut {
+		return findContraction(k, buffers, nil)
+	}
+	like, ok := findContraction(all, buffers, nil)
+	if !ok {
+		return nil, false
+	}
+	c, ok := findContraction(k, buffers, like)
+	if ok {
+		c.sumLike()
+	}
+	return c, ok
+}
+
+// sumLike makes the dimensions of the fold those of the whole operation: how others merge can depend on what is cut.
+func (c *Contraction) sumLike() {
+	var here, there []int
+	for _, d := range c.Fold {
+		here = append(here, d.Loops...)
+	}
+	for _, d := range c.like.Fold {
+		there = append(there, d.Loops...)
+		if !slices.ContainsFunc(c.Fold, func(x Dim) bool {
+			return !slices.ContainsFunc(d.Loops, func(l int) bool { return !slices.Contains(x.Loops, l) })
+		}) {
+			return
+		}
+	}
+	if slices.Equal(here, there) {
+		c.Fold = c.like.Fold
+	}
+}
+
+func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Contraction) (*Contraction, bool) {
+	c := &Contraction{like: like}
 	left, right, ok := c.operands(k)
 	if !ok {
 		return nil, false
@@ -239,7 +275,7 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 	for _, l := range byStep(k, free, store) {
 		left, right := c.Views[c.Left].Steps[l] != 0, c.Views[c.Right].Steps[l] != 0
 		switch {
-		case k.Loops[l].Extent() == 1:
+		case single(k.Loops[l]):
 		case left && !right:
 			rows = append(rows, l)
 		case right && !left:
@@ -289,7 +325,7 @@ func last(dims, batch []Dim) (Dim, []Dim) {
 // column gives the free loop along which results are neighbours and one operand stands still, or -1.
 func (c *Contraction) column(k *schedule.Kernel, free []int64, store View, a, b int) int {
 	for _, l := range free {
-		if k.Loops[l].Extent() > 1 && store.Steps[l] == 1 {
+		if !single(k.Loops[l]) && store.Steps[l] == 1 {
 			if (c.Views[a].Steps[l] == 0) == (c.Views[b].Steps[l] == 0) {
 				return -1
 			}

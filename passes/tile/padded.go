@@ -188,7 +188,7 @@ func copyOf(k *schedule.Kernel, b *schedule.Buffer, operand int, free []int64, o
 	for d, row := range o.Access.Projection {
 		spatial, moved := false, false
 		for l, f := range row {
-			if f != 0 && k.Loops[l].Extent() != 1 {
+			if f != 0 && !single(k.Loops[l]) {
 				moved = true
 				spatial = spatial || slices.Contains(free, int64(l)) && other.Steps[l] == 0
 			}

@@ -155,7 +155,10 @@ func (t Target) bindContraction(k *schedule.Kernel, c *Contraction) {
 	c.Col.bind(k, bind, p.cols, p.tile.Vectors*p.lanes, p.lanes)
 	if n := len(c.Fold); n > 0 {
 		l := c.Fold[n-1].Inner()
-		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: p.block}, {Tile: 1}}
+		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, p.block)}, {Tile: 1}}
+	}
+	if k.Sums = 0; c.Sum.Type.IsFloat() {
+		k.Sums = p.block
 	}
 }
 
@@ -275,15 +278,22 @@ func (c *Contraction) innerFold() int64 {
 func (p *productPlan) cutFold(c *Contraction, size int64) {
 	switch {
 	case c.Direct && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
-		p.fold, p.block = streamRows, streamRows
+		p.fold = streamRows
 	case c.Piecewise:
 		if p.length > pieceFold {
-			p.fold = even(p.length, pieceFold, SumBlock)
+			p.fold = run(p.length, pieceFold)
 		}
 	case p.length > maxFold:
-		p.fold = even(p.length, foldBlock, SumBlock)
+		p.fold = run(p.length, foldBlock)
 	}
-	p.block = min(p.block, p.fold)
+}
+
+// run gives the size of the runs, of about some values, of a long fold: partial sums end with them, and those of partial sums.
+func run(length, most int64) int64 {
+	if length > SumBlock*SumBlock {
+		return most
+	}
+	return even(length, most, SumBlock)
 }
 
 // even gives the size of about equal pieces, none greater than most, that an extent is cut into: a multiple of a number.

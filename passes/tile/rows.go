@@ -26,8 +26,21 @@ const usualLanes = 16
 
 // FindRows recognises such a kernel, and chooses the dimension for the lanes with which it takes the fewest loads and stores.
 // Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
-// borders, or that changes at few lanes.
+// borders, or that changes at few lanes. Lanes of a shard follow what those of the whole operation do.
 func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
+	all, cut := whole(k)
+	if !cut {
+		return findRows(k, buffers, nil)
+	}
+	like, ok := findRows(all, buffers, nil)
+	if !ok {
+		return nil, false
+	}
+	return findRows(k, buffers, like)
+}
+
+// findRows is FindRows; like is what the whole operation is, if the kernel is a shard: then the lanes follow the same.
+func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Rows) (*Rows, bool) {
 	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
 		return nil, false
 	}
@@ -35,7 +48,10 @@ func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows
 	free, fold := r.dims(k)
 	best, at, least := Dim{}, -1, 0.0
 	for i, d := range append(slices.Clone(free), fold...) {
-		if d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
+		if like != nil && d.Inner() != like.Lane.Inner() {
+			continue
+		}
+		if like == nil && d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
 			continue
 		}
 		if cost := r.cost(d); at < 0 || cost < least {
@@ -74,7 +90,7 @@ func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
 	var outer, rest []int64
 	for l := range k.Loops {
 		switch {
-		case k.Loops[l].Extent() == 1 || places[l]:
+		case single(k.Loops[l]) || places[l]:
 		case slices.Contains(isFree, l):
 			outer = append(outer, int64(l))
 		default:

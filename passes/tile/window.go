@@ -57,6 +57,9 @@ func ofLoops(e *scalar.Expr) bool {
 func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, left, right *scalar.Expr) bool {
 	a, okA := factorOf(left)
 	b, okB := factorOf(right)
+	if c.like != nil {
+		return okA && okB && c.factorsLike(k, buffers, free, a, b)
+	}
 	switch {
 	case !okA || !okB || a.open != nil && b.open != nil:
 		return false
@@ -86,6 +89,25 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	}
 	c.Window = nil
 	return c.pad(k, buffers, free, left, b.ref)
+}
+
+// factorsLike is factors for a shard of an operation.
+func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, a, b factor) bool {
+	w := c.like
+	switch {
+	case w.Turned:
+		return c.turn(k, buffers, free, w.Left, w.Right)
+	case w.Window != nil:
+		c.Window = w.Window
+		return c.roles(k, free, a.ref, b.ref) && c.Right == w.Right && c.guardable(k)
+	case w.Padded != nil:
+		p, v, ok := copyOf(k, buffers[k.Operands[w.Left].Buffer], w.Left, free, c.Views[w.Right])
+		if !ok {
+			return false
+		}
+		c.Padded, c.Views[w.Left] = p, v
+	}
+	return c.roles(k, free, a.ref, b.ref) && c.Left == w.Left
 }
 
 // pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
@@ -118,7 +140,10 @@ func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.B
 	t.Views[image] = v
 	store := t.Views[k.Statements[out].Store]
 	t.sortLoops(k, free, store)
-	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 || t.Row.Extent < minTurnedRows || roundUp(t.Col.Extent, turnedColumns)*4 > t.Col.Extent*5 {
+	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
+		return false
+	}
+	if c.like == nil && (t.Row.Extent < minTurnedRows || roundUp(t.Col.Extent, turnedColumns)*4 > t.Col.Extent*5) {
 		return false
 	}
 	*c = t
