@@ -140,3 +140,8 @@ func suffix(d scalar.DType) string {
 	}
 	return ".npy"
 }
+
+// TestViews builds views around windows, which take turns.
+func TestViews(t *testing.T) {
+	conformance.Views(t, schedule.CPU, 4, executeWith(compiler(t))(nil))
+}

@@ -295,6 +295,9 @@ func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 				return good(e.Args[1], true) && good(e.Args[2], true)
 			}
 		}
+		if e.Op == scalar.Where { // lanes differ: both sides are computed for all, and it may be this choice that keeps loads inside
+			chosen = false
+		}
 		for _, a := range e.Args {
 			if !good(a, chosen) {
 				return false
