@@ -91,7 +91,7 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows 
 	for i, d := range found.Fold {
 		r.fold = append(r.fold, axis{d, fmt.Sprintf("f%d", i)})
 	}
-	r.n = e.target.lanes(r.widest())
+	r.n = r.whole(e.target.lanes(r.widest()))
 	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
 		r.piece = min(r.piece, roundUp(levels[0].Tile, int64(r.n)))
 	}
@@ -104,6 +104,24 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows 
 	}
 	r.prepare()
 	return r
+}
+
+// leastBytes is the size of the smallest vector that is worth it.
+const leastBytes = 16
+
+// whole gives how many lanes a vector has, n or fewer: a fold of few free lanes, as that of a window has whose channels are innermost,
+// takes narrower vectors if these are all full. The last vector of a row looks at each of its lanes in every step of the fold, and
+// takes longer than all others together.
+func (r *rows) whole(n int) int {
+	if !r.r.Free || len(r.fold) == 0 {
+		return n
+	}
+	for m := n; m*r.widest() >= leastBytes; m /= 2 {
+		if r.lane.Extent%int64(m) == 0 {
+			return m
+		}
+	}
+	return n
 }
 
 // findBand finds the lanes inside the borders of guarded loads, in which the guards need not be looked at.
