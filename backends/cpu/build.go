@@ -71,7 +71,7 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 	if err != nil {
 		return err
 	}
-	if err := c.link(ctx, objects, path, opt, what); err != nil || what == executable {
+	if err := c.link(ctx, dir, objects, path, opt, what); err != nil || what == executable {
 		return err
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
@@ -82,7 +82,7 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 }
 
 // link makes one file of objects.
-func (c *Compiler) link(ctx context.Context, objects []string, path string, opt Options, what artifact) error {
+func (c *Compiler) link(ctx context.Context, dir string, objects []string, path string, opt Options, what artifact) error {
 	var args []string
 	mode := os.FileMode(0o755)
 	switch what {
@@ -97,7 +97,7 @@ func (c *Compiler) link(ctx context.Context, objects []string, path string, opt 
 	args = append(args, opt.Flags...)
 	return outputfile.Replace(path, mode, func(f *os.File) error {
 		f.Close() // the linker writes it
-		if err := c.run(ctx, append(args, "-o", f.Name())...); err != nil {
+		if err := c.run(ctx, dir, append(args, "-o", f.Name())...); err != nil {
 			return err
 		}
 		return os.Chmod(f.Name(), mode)
@@ -127,7 +127,7 @@ func (c *Compiler) constants(ctx context.Context, dir string, b *block, load Loa
 	if err := b.assembly(path, file); err != nil {
 		return "", err
 	}
-	return object, c.run(ctx, "-c", path, "-o", object)
+	return object, c.run(ctx, dir, "-c", path, "-o", object)
 }
 
 // part is a file of C.

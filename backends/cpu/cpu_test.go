@@ -34,11 +34,10 @@ func TestExamples(t *testing.T) {
 // compiler gives the C compiler of a name, or the one that programs are built with.
 func compiler(t testing.TB, name ...string) *Compiler {
 	t.Helper()
-	find := FindCompiler
+	cc, err := FindCompiler(t.Context())
 	if len(name) > 0 {
-		find = func() (*Compiler, error) { return findCompiler(name...) }
+		cc, err = findCompiler(t.Context(), name...)
 	}
-	cc, err := find()
 	testkit.Need(t, testkit.Compilers, err)
 	return cc
 }

@@ -103,7 +103,7 @@ func (c *Compiler) compile(ctx context.Context, cache *filecache.Cache, dir stri
 	if err := os.WriteFile(source, []byte(u.text), 0o644); err != nil {
 		return "", diag.Fault("%v", err)
 	}
-	if err := c.run(ctx, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
+	if err := c.run(ctx, dir, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
 		return "", err
 	}
 	if lasts {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -26,26 +27,32 @@ type Compiler struct {
 
 // FindCompiler looks for a C compiler: the one that CC names, else cc, gcc or clang on the PATH. ErrNoCompiler is in the
 // error's chain if there is none.
-func FindCompiler() (*Compiler, error) {
+func FindCompiler(ctx context.Context) (*Compiler, error) {
 	if cc := os.Getenv("CC"); cc != "" {
-		return findCompiler(cc)
+		return findCompiler(ctx, cc)
 	}
-	return findCompiler("cc", "gcc", "clang")
+	return findCompiler(ctx, "cc", "gcc", "clang")
 }
 
 // findCompiler gives the first of some compilers that is there.
-func findCompiler(candidates ...string) (*Compiler, error) {
+func findCompiler(ctx context.Context, candidates ...string) (*Compiler, error) {
 	for _, c := range candidates {
 		path, err := exec.LookPath(c)
 		if err != nil {
 			continue
 		}
-		out, err := exec.Command(path, "--version").Output()
+		var says strings.Builder
+		cmd := childproc.Command(ctx, path, "--version")
+		cmd.Stdout = &says
+		err = childproc.Run(ctx, cmd)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			continue
 		}
-		line, _, _ := strings.Cut(string(out), "\n")
-		return &Compiler{Path: path, Version: line, says: string(out), gnu: strings.Contains(string(out), "Free Software Foundation")}, nil
+		line, _, _ := strings.Cut(says.String(), "\n")
+		return &Compiler{Path: path, Version: line, says: says.String(), gnu: strings.Contains(says.String(), "Free Software Foundation")}, nil
 	}
 	return nil, &diag.StatusError{Status: diag.ExitInternal, Err: fmt.Errorf("%w (looked for %s): install one, "+
 		"such as \"apt-get install gcc libc6-dev\", \"dnf install gcc\" or \"apk add gcc musl-dev\", or name it in CC",
@@ -68,18 +75,26 @@ func (c *Compiler) stackFlags() []string {
 	return []string{"-mincoming-stack-boundary=3"}
 }
 
-// run calls the compiler; what it printed is in the error.
-func (c *Compiler) run(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, c.Path, args...)
+// run calls the compiler, whose temporary files go to the folder of the build; what it printed is in the error.
+func (c *Compiler) run(ctx context.Context, dir string, args ...string) error {
+	out, err := c.output(ctx, dir, args...)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return diag.Fault("%s: %v\n%s", c.Path, err, strings.TrimSpace(firstLines(out, 20)))
+}
+
+// output gives what the compiler prints.
+func (c *Compiler) output(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := childproc.Command(ctx, c.Path, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir) // by the names that systems have for it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return diag.Fault("%s: %v\n%s", c.Path, err, strings.TrimSpace(firstLines(out.String(), 20)))
+	err := childproc.Run(ctx, cmd)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	return nil
+	return out.String(), err
 }
 
 func firstLines(s string, n int) string {

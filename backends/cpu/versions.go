@@ -2,7 +2,7 @@ package cpu
 
 import (
 	"context"
-	"os/exec"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -76,14 +76,19 @@ func (c *Compiler) target(ctx context.Context, name string) (Target, error) {
 		}
 	}
 	flags := []string{"-march=" + name}
-	text, err := exec.CommandContext(ctx, c.Path, append(slices.Clone(flags), "-dM", "-E", "-x", "c", "/dev/null")...).CombinedOutput()
+	dir, err := os.MkdirTemp("", "tapc-build-")
 	if err != nil {
-		if ctx.Err() != nil {
-			return Target{}, ctx.Err()
-		}
-		return Target{}, diag.Usage("--cpu=%s: %s does not know it:\n%s", name, c.Path, firstLines(strings.TrimSpace(string(text)), 3))
+		return Target{}, diag.Fault("a folder for the compiler: %v", err)
 	}
-	return targetOf(name, flags, string(text)), nil
+	defer os.RemoveAll(dir)
+	text, err := c.output(ctx, dir, append(slices.Clone(flags), "-dM", "-E", "-x", "c", "/dev/null")...)
+	switch {
+	case err == nil:
+		return targetOf(name, flags, text), nil
+	case ctx.Err() != nil:
+		return Target{}, err
+	}
+	return Target{}, diag.Usage("--cpu=%s: %s does not know it:\n%s", name, c.Path, firstLines(strings.TrimSpace(text), 3))
 }
 
 // targetOf reads what processor a compiler's macros describe.

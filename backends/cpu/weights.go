@@ -72,7 +72,7 @@ func (c *Compiler) separateObjects(ctx context.Context, dir string, b *block, lo
 	var objects []string
 	for _, s := range sources {
 		o := s + ".o"
-		if err := c.run(ctx, "-O1", "-c", s, "-o", o); err != nil {
+		if err := c.run(ctx, dir, "-O1", "-c", s, "-o", o); err != nil {
 			return nil, err
 		}
 		objects = append(objects, o)

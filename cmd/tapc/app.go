@@ -47,6 +47,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 
 // Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.
 const (
+	exitHungUp      = 129
 	exitInterrupted = 130
 	exitTerminated  = 143
 )
@@ -119,24 +120,40 @@ func usageError(err error) error {
 type signalError struct {
 	what   string
 	status int
+	signal os.Signal
 }
 
 func (s signalError) Error() string { return s.what + "; nothing was written" }
 
-// signalContext gives a context that SIGINT and SIGTERM end. A second signal kills the process.
+// receivedSignal gives the signal that ended a context, for programs that it shall reach.
+func receivedSignal(ctx context.Context) os.Signal {
+	var s signalError
+	if errors.As(context.Cause(ctx), &s) {
+		return s.signal
+	}
+	return os.Interrupt
+}
+
+// signalContext gives a context that SIGINT, SIGTERM and, unless nohup made it ignored, SIGHUP end. A second signal kills the process.
 func signalContext() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		s, ok := <-signals
 		if !ok {
 			return
 		}
 		signal.Stop(signals)
-		e := signalError{"interrupted", exitInterrupted}
-		if s == syscall.SIGTERM {
-			e = signalError{"terminated", exitTerminated}
+		e := signalError{"interrupted", exitInterrupted, s}
+		switch s {
+		case syscall.SIGTERM:
+			e.what, e.status = "terminated", exitTerminated
+		case syscall.SIGHUP:
+			e.what, e.status = "hung up", exitHungUp
 		}
 		cancel(e)
 	}()

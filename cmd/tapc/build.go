@@ -92,7 +92,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	var cc *cpu.Compiler
 	if binary && f.backend == "" {
 		var err error
-		if cc, err = cpu.FindCompiler(); err != nil {
+		if cc, err = cpu.FindCompiler(ctx); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // Every entry that a program is made of is damaged at a random place, and folders are unfit: the program has the same bytes each time.
 func TestDamagedCacheBuildsTheSame(t *testing.T) {
-	_, err := cpu.FindCompiler()
+	_, err := cpu.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
 	out := filepath.Join(t.TempDir(), "program")
 	build := func(cache string) []byte {

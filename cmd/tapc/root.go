@@ -23,7 +23,7 @@ Files are named on the command line; "-" is standard input or output. A file tha
 is written appears whole, under its name, or not at all.
 
 Exit status: 0 done; 1 the input is at fault; 2 the command line is; 3 tapc, a
-plugin or the machine is; 130 interrupted (Ctrl-C), 143 terminated.`
+plugin or the machine is; 129 hung up, 130 interrupted (Ctrl-C), 143 terminated.`
 
 const rootExample = `  tapc verify model.loom.json
   tapc translate --to=tap model.loom.json

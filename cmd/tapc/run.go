@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +50,10 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags, reference bool) error {
-	cc, err := cpu.FindCompiler()
+	cc, err := cpu.FindCompiler(ctx)
+	if cause := signalOf(ctx); cause != nil {
+		return cause
+	}
 	if errors.Is(err, cpu.ErrNoCompiler) && !reference {
 		fmt.Fprintf(a.stderr, "tapc: no C compiler on this machine: computing with the reference evaluator\n")
 	}
@@ -139,7 +142,8 @@ func (r *runFlags) args() []string {
 // execute runs a program with tapc's own streams; its exit status becomes tapc's.
 func (a *app) execute(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(receivedSignal(ctx)) } // it stays in the terminal's group: it may read from there
+	cmd.WaitDelay = 2 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/text"
@@ -53,12 +52,10 @@ func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", j.shellText())
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 5 * time.Second
+	cmd := childproc.Command(ctx, "sh", "-c", j.shellText())
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
+	err := childproc.Run(ctx, cmd)
 	if cause := context.Cause(ctx); cause != nil {
 		return false, cause
 	}

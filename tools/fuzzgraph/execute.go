@@ -36,7 +36,7 @@ func backendNamed(name string) (backend, error) {
 		var list []*cpu.Compiler
 		for _, cc := range []string{"gcc", "clang"} {
 			os.Setenv("CC", cc)
-			if c, err := cpu.FindCompiler(); err == nil {
+			if c, err := cpu.FindCompiler(context.Background()); err == nil {
 				list = append(list, c)
 			}
 		}

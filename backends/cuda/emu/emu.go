@@ -27,7 +27,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"tensortapestry.org/tapc/internal/childproc"
 )
 
 //go:embed include
@@ -139,13 +140,12 @@ func (p *Program) build(ctx context.Context, compiler, unit string, opts Options
 	if err := os.WriteFile(filepath.Join(p.dir, "unit.cpp"), []byte(unit), 0o666); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, compiler, opts.arguments(compiler)...)
+	cmd := childproc.Command(ctx, compiler, opts.arguments(compiler)...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+p.dir)
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err := childproc.Run(ctx, cmd)
 	switch {
 	case err == nil:
 		return nil

@@ -5,11 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"tensortapestry.org/tapc/internal/childproc"
 )
 
 // Cubin is a module of machine code for one GPU architecture.
@@ -123,12 +124,12 @@ func (t *Toolchain) run(ctx context.Context, src, target string, args []string) 
 	if err := os.WriteFile(filepath.Join(dir, sourceName), []byte(src), 0o666); err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, t.NVCC, append(args, "-o", "kernel.out", sourceName)...)
+	cmd := childproc.Command(ctx, t.NVCC, append(args, "-o", "kernel.out", sourceName)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "LC_ALL=C")
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
-	if err := cmd.Run(); err != nil {
+	if err := childproc.Run(ctx, cmd); err != nil {
 		if ctx.Err() != nil {
 			return nil, "", fmt.Errorf("nvcc for %s: %w", target, ctx.Err())
 		}

@@ -8,6 +8,7 @@
 package toolchain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"runtime"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/internal/filecache"
 )
 
@@ -208,13 +210,14 @@ func (t *Toolchain) Disassemble(ctx context.Context, cubin Cubin) (string, error
 	if err := os.WriteFile(filepath.Join(dir, "kernel.cubin"), cubin, 0o666); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, path, "--dump-sass", "kernel.cubin")
+	cmd := childproc.Command(ctx, path, "--dump-sass", "kernel.cubin")
 	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cuobjdump: %w: %s", err, firstLine(string(out)))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := childproc.Run(ctx, cmd); err != nil {
+		return "", fmt.Errorf("cuobjdump: %w: %s", err, firstLine(out.String()))
 	}
-	return string(out), nil
+	return out.String(), nil
 }
 
 func firstLine(s string) string {

@@ -45,7 +45,7 @@ func compile(ctx context.Context, s settings) error {
 		return err
 	}
 	fmt.Println(dialect.Allowed(g))
-	cc, err := cpu.FindCompiler()
+	cc, err := cpu.FindCompiler(ctx)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func main() {
 		o.Run = conformance.Scheduled(lib)
 	}
 	if *compiled {
-		cc, err := cpu.FindCompiler()
+		cc, err := cpu.FindCompiler(context.Background())
 		if err != nil {
 			fail(err)
 		}

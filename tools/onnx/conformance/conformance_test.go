@@ -154,7 +154,7 @@ func suite(t *testing.T) (folders []string) {
 // TestPrograms builds programs of the suite's tests, which take turns, and runs them.
 func TestPrograms(t *testing.T) {
 	folders := suite(t)
-	cc, err := cpu.FindCompiler()
+	cc, err := cpu.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
 	verdicts, runs := readVerdicts(t), testkit.Turns(t, 60)
 	for _, d := range folders {

@@ -1,0 +1,150 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/internal/filecache"
+	"tensortapestry.org/tapc/internal/testkit"
+)
+
+// slowCompiler is a compiler's driver that leaves a temporary file and waits for a child that does not mind being told to end.
+const slowCompiler = `#!/bin/sh
+if [ "$1" = --version ]; then echo slow 1; exit; fi
+touch "${TMPDIR:-/tmp}/ccXXXX.s"
+sh -c 'trap "" TERM INT HUP; echo $$ >> "$PIDS"; touch "$STARTED"; while :; do sleep 1; done' &
+wait
+`
+
+// A build is cut short while the compiler's child hangs: nothing of it is alive, and nothing is left.
+func TestSignalsEndTheCompiler(t *testing.T) {
+	cpus := map[os.Signal]string{os.Interrupt: "baseline", syscall.SIGTERM: "native", syscall.SIGHUP: "portable"} // asked about native, it waits there
+	for s, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		dir := t.TempDir()
+		cc, pids := filepath.Join(t.TempDir(), "cc"), filepath.Join(t.TempDir(), "pids")
+		if err := os.WriteFile(cc, []byte(slowCompiler), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("CC", cc)
+		t.Setenv("PIDS", pids)
+		t.Setenv("TMPDIR", dir)
+		t.Setenv(filecache.Variable, "off")
+		began := time.Now()
+		status, stderr := interrupt(t, s, dir, "build", "--cpu="+cpus[s], example, "-o", filepath.Join(dir, "out"))
+		if status != want || !strings.HasSuffix(stderr, "; nothing was written\n") || time.Since(began) > 30*time.Second {
+			t.Errorf("%v: status %d, want %d: %s", s, status, want, stderr)
+		}
+		if names, _ := os.ReadDir(dir); len(names) != 1 || names[0].Name() != "started" {
+			t.Errorf("%v: left behind: %v", s, names)
+		}
+		noneAlive(t, pids)
+	}
+}
+
+// noneAlive is a fault if a process of a list is there and more than its exit status.
+func noneAlive(t *testing.T, pids string) {
+	t.Helper()
+	text, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stat, _ := os.ReadFile("/proc/" + field + "/stat")
+		if syscall.Kill(pid, 0) == nil && !bytes.Contains(stat, []byte(") Z ")) {
+			t.Errorf("process %d is alive", pid)
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// A program is ended while it writes a large output, by each signal that ends programs: nothing is left, whether the system makes files
+// without names or, as behind many outputs, a handler removes them.
+func TestSignalsLeaveNoParts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc to see what a program writes")
+	}
+	_, err := cpu.FindCompiler(t.Context())
+	testkit.Need(t, testkit.Compilers, err)
+	for before, signals := range map[int][]syscall.Signal{0: {syscall.SIGTERM, syscall.SIGKILL}, 40: {syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}} {
+		graph := "tapc 1\n%a = tensor float32 [0:1]\n%x = tensor float32 [0:16000000]\n"
+		for i := range before {
+			graph += fmt.Sprintf("%%o%d = tensor float32 [0:1]\noperation op:neg (tensor: %%a) -> (result: %%o%d)\n", i, i)
+		}
+		graph += "%y = tensor float32 [0:16000000]\noperation op:neg (tensor: %x) -> (result: %y)\n"
+		program := filepath.Join(t.TempDir(), "program")
+		if status, _, errs := tapc(t, "", "build", "--cpu=baseline", write(t, "large.tap", graph), "-o", program); status != 0 {
+			t.Fatal(errs)
+		}
+		for _, s := range signals {
+			endWriting(t, program, before, s)
+		}
+	}
+}
+
+// endWriting starts a program and ends it while it writes its large output.
+func endWriting(t *testing.T, program string, before int, s syscall.Signal) {
+	t.Helper()
+	for range 5 {
+		dir := t.TempDir()
+		args := []string{"--random", "1", "--output", "y=" + filepath.Join(dir, "y.npz")}
+		for i := range before {
+			args = append(args, "--output", fmt.Sprintf("o%d=%s", i, filepath.Join(dir, fmt.Sprintf("o%d.npz", i))))
+		}
+		cmd := exec.Command(program, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		nameless := untilWriting(cmd.Process.Pid, dir)
+		cmd.Process.Signal(s) // it may have ended
+		cmd.Wait()
+		if cmd.ProcessState.Success() {
+			continue // too late
+		}
+		if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || w.Signal() != s {
+			t.Errorf("%v: ended with %v", s, cmd.ProcessState)
+		}
+		if names, _ := os.ReadDir(dir); len(names) != 0 && (s != syscall.SIGKILL || nameless) {
+			t.Errorf("%v, %d outputs before: left behind: %v", s, before, names)
+		}
+		return
+	}
+	t.Errorf("%v: the program always ended before it was signalled", s)
+}
+
+// untilWriting waits until a process has written a megabyte to a file of a folder, or has ended, and says whether that file is without a name.
+func untilWriting(pid int, dir string) (nameless bool) {
+	fds := fmt.Sprintf("/proc/%d/fd", pid)
+	for range 20000 {
+		list, err := os.ReadDir(fds)
+		if err != nil {
+			return false
+		}
+		for _, fd := range list {
+			at, err := os.Readlink(filepath.Join(fds, fd.Name()))
+			if err != nil || !strings.HasPrefix(at, dir+"/") {
+				continue
+			}
+			if info, err := os.Stat(filepath.Join(fds, fd.Name())); err == nil && info.Size() > 1<<20 {
+				return strings.HasSuffix(at, " (deleted)")
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}
