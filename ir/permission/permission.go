@@ -52,7 +52,7 @@ var Table = []Row{
 	{BF16, "bf16", "Products of float32 may be computed from operands rounded to bfloat16.", "kernels on a CPU"},
 	{TF32, "tf32", "Products of float32 may be computed from operands rounded to 11 bits of significand (TF32).", "nothing yet"},
 	{IntegerSums, "integer-sums", "Products of dequantized numbers may be summed as integers.", "the pass simplify"},
-	{FoldedWeights, "folded-weights", "Constant factors and terms behind a product may be multiplied into its weights.", "nothing yet"},
+	{FoldedWeights, "folded-weights", "Constant factors and terms behind a product may be multiplied into its weights.", "the pass simplify"},
 }
 
 // Precisions are the words of --precision, with what each allows.

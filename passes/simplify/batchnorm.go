@@ -1,0 +1,110 @@
+package simplify
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// batchNormWeights makes the factors and terms of a batch normalization a part of the filters before it. What a filter's cell and its
+// factor multiply to is rounded once, and the sum is no longer rounded before it is scaled: so it needs a permission.
+var batchNormWeights = rewrite.Rule{
+	Name: "batch-norm-weights", Source: "Go", Needs: []string{"conv", "constant"}, Roots: []string{"batch_norm"},
+	Allow:   permission.FoldedWeights,
+	Text:    "A batch normalization of a convolution of float32 that nothing else reads becomes the convolution, with scaled filters and another bias: if filters, bias and what normalizes are constants.",
+	Because: "(Σ x·w + b - mean)·f + bias = Σ x·(w·f) + ((b - mean)·f + bias), where f = scale / √(variance + epsilon); w·f and the new bias are computed in float64 and rounded once",
+	Match:   foldBatchNorm,
+}
+
+func foldBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
+	out, ok := s.Result()
+	x := s.Op.Inputs.Get("X")
+	if !ok || s.Decl() == nil || s.Type(out) != scalar.Float32 || x == nil || !s.Once(x.Sel[0].Tensor) {
+		return rewrite.Result{}, false
+	}
+	conv, ok := s.Def(x.Sel[0])
+	if !ok || conv.Kernel != "conv" || s.Type(x.Sel[0]) != scalar.Float32 {
+		return rewrite.Result{}, false
+	}
+	given := map[string]ir.Selection{}
+	for _, p := range slices.Concat(s.Op.Inputs, conv.Inputs) {
+		if p.Name != "X" {
+			given[p.Name] = p.Sel[0]
+			ok = ok && isConstant(s, p.Sel[0]) && s.Type(p.Sel[0]).IsFloat()
+		}
+	}
+	epsilon, found := s.Op.Params.Get("epsilon")
+	number, isNumber := epsilon.Number()
+	if !found {
+		number, isNumber = 1e-5, true
+	}
+	if !ok || !isNumber {
+		return rewrite.Result{}, false
+	}
+	m := folding{maker{s: s, out: out}, out.Range().Shape()[1]}
+	filters, bias := m.weights(given, number)
+	made := &rewrite.Op{Kernel: s.Name("conv"), Params: conv.Op.Params, Outputs: []rewrite.Output{{Port: "Y", DType: scalar.Float32.String(), Range: out.Range()}}}
+	for _, in := range []struct {
+		port string
+		arg  rewrite.Operand
+	}{{"B", bias}, {"W", filters}, {"X", rewrite.Operand{Sel: conv.Inputs.Get("X").Sel[0]}}} {
+		made.Inputs = append(made.Inputs, rewrite.Input{Port: in.port, Args: []rewrite.Operand{in.arg}})
+	}
+	return rewrite.One(rewrite.Operand{New: made}, conv.Node.ID), true
+}
+
+// folding makes what computes the weights of a number of channels.
+type folding struct {
+	maker
+	channels int64
+}
+
+// weights gives the filters and the bias.
+func (m folding) weights(given map[string]ir.Selection, epsilon float64) (filters, bias rewrite.Operand) {
+	row := []int64{m.channels}
+	wide := func(name string) rewrite.Operand {
+		return m.cast(rewrite.Operand{Sel: given[name]}, row, scalar.Float64)
+	}
+	each := func() rewrite.Operand {
+		shifted := m.float64s("add", row, wide("variance"), m.s.Constant(ir.FloatAttr(epsilon), scalar.Float64.String(), m.rangeOf(row)))
+		return m.float64s("div", row, wide("scale"), m.float64s("sqrt", row, shifted))
+	}
+	shape := given["W"].Range().Shape()
+	along := slices.Repeat([]int64{1}, len(shape))
+	along[0] = m.channels
+	factor := m.float64s("reshape", along, each())
+	factor.New.Params = ir.Attrs{{Name: "shape", Value: ir.IntsAttr(along...)}}
+	filters = m.cast(m.float64s("mul", shape, m.cast(rewrite.Operand{Sel: given["W"]}, shape, scalar.Float64), factor), shape, scalar.Float32)
+	moved := m.float64s("neg", row, wide("mean"))
+	if _, ok := given["B"]; ok {
+		moved = m.float64s("sub", row, wide("B"), wide("mean"))
+	}
+	bias = m.cast(m.float64s("add", row, m.float64s("mul", row, moved, each()), wide("bias")), row, scalar.Float32)
+	return filters, bias
+}
+
+// float64s makes an elementwise operation in float64, whose inputs have the ports that all of its kind have.
+func (m folding) float64s(kernel string, shape []int64, args ...rewrite.Operand) rewrite.Operand {
+	var in []rewrite.Input
+	switch {
+	case kernel == "sub" || kernel == "div":
+		in = []rewrite.Input{{Port: "a", Args: args[:1]}, {Port: "b", Args: args[1:]}}
+	case len(args) == 1:
+		in = []rewrite.Input{{Port: "tensor", Args: args}}
+	default:
+		in = []rewrite.Input{{Port: "tensors", Args: args}}
+	}
+	o := m.op(kernel, m.rangeOf(shape), in...)
+	o.New.Outputs[0].DType = scalar.Float64.String()
+	return o
+}
+
+func (m folding) cast(x rewrite.Operand, shape []int64, to scalar.DType) rewrite.Operand {
+	o := m.op("cast", m.rangeOf(shape), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{x}})
+	o.New.Outputs[0].DType = to.String()
+	o.New.Params = ir.Attrs{{Name: "dtype", Value: ir.StringAttr(to.String())}}
+	return o
+}
