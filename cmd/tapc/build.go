@@ -108,7 +108,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, f *compileFlags
 	case "exe", "lib", "obj":
 		return c.binary(ctx, programName(file), out, emit, cc)
 	case "c", "cuda":
-		text, err := c.sourceText(programName(file))
+		text, err := c.sourceText(ctx, programName(file))
 		if err != nil {
 			return err
 		}

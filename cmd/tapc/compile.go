@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -178,7 +179,7 @@ func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu
 
 // binary builds the program at a path: as an executable, a shared library or an object file, as --emit calls them.
 func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *cpu.Compiler) error {
-	src, err := cpu.Emit(c.g, name, release)
+	src, err := emitted(ctx, func() (*cpu.Source, error) { return cpu.Emit(c.g, name, release) })
 	if err != nil {
 		return err
 	}
@@ -210,19 +211,32 @@ func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *c
 }
 
 // sourceText emits the program as source text.
-func (c *compilation) sourceText(name string) (string, error) {
+func (c *compilation) sourceText(ctx context.Context, name string) (string, error) {
 	if c.flags.target == schedule.CUDA.String() {
-		src, err := cuda.Emit(c.g, name, release)
+		src, err := emitted(ctx, func() (*cuda.Source, error) { return cuda.Emit(c.g, name, release) })
 		if err != nil {
 			return "", err
 		}
 		return src.CUDA, nil
 	}
-	src, err := cpu.Emit(c.g, name, release)
+	src, err := emitted(ctx, func() (*cpu.Source, error) { return cpu.Emit(c.g, name, release) })
 	if err != nil {
 		return "", err
 	}
 	return src.C, nil
+}
+
+// emitted gives what a back end writes, unless the context ends first.
+func emitted[T any](ctx context.Context, emit func() (*T, error)) (*T, error) {
+	var out *T
+	left, err := interruptible.Run(ctx, func() (err error) {
+		out, err = emit()
+		return err
+	})
+	if left {
+		return nil, err
+	}
+	return out, err
 }
 
 // temporary gives a new folder and the function that removes it.

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"slices"
+	"sync"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -22,6 +24,30 @@ type Context struct {
 	values map[string]value
 	fuel   *rewrite.Fuel // nil is any number
 	run    *run
+	left   left
+}
+
+// left says that nobody waits for a pass any more. It then ends where it next turns to its context.
+type left struct {
+	mu  sync.Mutex
+	yes bool
+}
+
+// leave returns when the pass is not at its run, and will not be.
+func (c *Context) leave() {
+	c.left.mu.Lock()
+	c.left.yes = true
+	c.left.mu.Unlock()
+}
+
+// with gives a pass its run, unless nobody waits for the pass.
+func (c *Context) with(use func(r *run)) {
+	c.left.mu.Lock()
+	defer c.left.mu.Unlock()
+	if c.left.yes {
+		runtime.Goexit()
+	}
+	use(c.run)
 }
 
 // value gives the value of a declared option. Asking for another is a fault of the pass.
@@ -47,16 +73,18 @@ func (c *Context) Float(name string) float64 { return c.value(name, Float).num }
 // Count adds to a counter of the pass. Counters that stay 0 are not shown.
 func (c *Context) Count(counter string, n int) {
 	if n != 0 {
-		c.run.result.Stats.add(c.pass.Name, counter, n)
+		c.with(func(r *run) { r.result.Stats.add(c.pass.Name, counter, n) })
 	}
 }
 
 // Remark tells the user something that is not an error; severity Error becomes Warning.
 func (c *Context) Remark(d diag.Diagnostic) {
 	d.Severity = max(d.Severity, diag.Warning)
-	if c.run.Report != nil {
-		c.run.Report(d)
-	}
+	c.with(func(r *run) {
+		if r.Report != nil {
+			r.Report(d)
+		}
+	})
 }
 
 // Disabled says whether the user turned a rule off.
@@ -89,7 +117,8 @@ func (c *Context) Allow() (permission.Set, error) {
 
 // applied notes one change, just before or after it happens. That it used fuel is counted at the end of the pass.
 func (c *Context) applied(rule string, node ir.NodeID) {
-	c.run.result.Last = Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node)}
+	last := Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node)}
+	c.with(func(r *run) { r.result.Last = last })
 	c.Count(rule, 1)
 }
 

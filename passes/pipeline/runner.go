@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
@@ -236,8 +237,8 @@ func (r *run) keeps(s *Step) bool {
 	return r.Values != nil || r.Print.shows(r.Print.Changes, s.Pass.Name)
 }
 
-// execute calls the pass. A panic becomes a passFault.
-func (r *run) execute(ctx context.Context, s *Step) (err error) {
+// execute calls the pass. A panic becomes a passFault. A pass that goes on after the end of the context is left alone with its graph.
+func (r *run) execute(ctx context.Context, s *Step) error {
 	values, err := s.Pass.values(s.Settings)
 	if err != nil {
 		return &diag.StatusError{Status: diag.ExitUsage, Err: err}
@@ -248,13 +249,25 @@ func (r *run) execute(ctx context.Context, s *Step) (err error) {
 	}
 	c.fuel = r.stepFuel(c)
 	full := c.fuel.Left
-	defer func() {
-		if p := recover(); p != nil {
-			err = &passFault{by: s.Pass.Name, what: fmt.Sprintf("panicked: %v", p), stack: debug.Stack()}
-		}
-		r.burn(full - c.fuel.Left)
-	}()
-	if err := s.Pass.Run(ctx, c); err != nil {
+	left, err := interruptible.Run(ctx, func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &passFault{by: s.Pass.Name, what: fmt.Sprintf("panicked: %v", p), stack: debug.Stack()}
+			}
+		}()
+		return s.Pass.Run(ctx, c)
+	})
+	if left {
+		c.leave()
+		r.result.Graph = ir.New()
+		return err
+	}
+	r.burn(full - c.fuel.Left)
+	var fault *passFault
+	if errors.As(err, &fault) {
+		return err
+	}
+	if err != nil {
 		return r.passError(ctx, s, err)
 	}
 	if c.Graph == nil {

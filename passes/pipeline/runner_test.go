@@ -423,3 +423,29 @@ func checkJSON(t *testing.T, s *Span) {
 		t.Error(diff)
 	}
 }
+
+// A pass that does not ask its context ends a run no less: it is left alone, and changes nothing that is the runner's.
+func TestRunDoesNotWaitForPass(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("interrupted")
+	end, ended := make(chan struct{}), make(chan struct{})
+	row := Pass{Name: "endless", Doc: "Go on.", Needs: OperationExpression, Run: func(_ context.Context, c *Context) error {
+		defer close(ended)
+		c.Count("before", 1)
+		cancel(cause)
+		<-end
+		c.Count("after", 1)
+		t.Error("a pass goes on that nobody waits for")
+		return nil
+	}}
+	p, err := ParsePipeline("endless", &Table{Passes: []Pass{row}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&Runner{}).Run(ctx, p, notes("a"))
+	close(end)
+	<-ended
+	if !errors.Is(err, cause) || len(got.Stats) != 1 {
+		t.Errorf("%v, %v", err, got.Stats)
+	}
+}
