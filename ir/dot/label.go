@@ -20,7 +20,7 @@ func html(s string) string {
 
 // quote writes a Graphviz string.
 func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "?")) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\x00", "?").Replace(strings.ToValidUTF8(s, "?")) + `"`
 }
 
 // table is an HTML table on white.
