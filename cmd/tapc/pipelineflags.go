@@ -117,8 +117,9 @@ func (f *pipelineFlags) check(ctx context.Context) error {
 
 // runner makes the runner that the flags describe, for a graph as it was loaded.
 func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) *pipeline.Runner {
-	dir := f.loader(g, nil).Dir
-	r := &pipeline.Runner{NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir,
+	loader := f.loader(g, p.Paths())
+	dir := loader.Dir
+	r := &pipeline.Runner{Load: loader.Load, NoVerify: f.noVerify, Disable: f.disable, Dir: dir, DumpDir: f.dumpDir,
 		Reproducers: pipeline.Reproducers{Dir: f.reproducers, Input: f.app.origins[g].again},
 		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
 		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },

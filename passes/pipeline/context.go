@@ -102,7 +102,7 @@ func (c *Context) Take(rule string, node ir.NodeID) bool {
 
 // Rewrites gives the options for the rewrite driver: fuel, disabled rules and the count of what happens.
 func (c *Context) Rewrites() rewrite.Options {
-	return rewrite.Options{Fuel: c.fuel, Disable: c.run.Disable,
+	return rewrite.Options{Fuel: c.fuel, Disable: c.run.Disable, Load: c.run.Load,
 		Trace: func(x rewrite.Change) { c.applied(x.Rule, x.Root) }}
 }
 

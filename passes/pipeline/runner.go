@@ -23,6 +23,7 @@ type Runner struct {
 	Disable     []string              // names of passes that are left out, and of rules that stay off
 	Fuel        *int                  // rewrites that may happen in all; nil is any number
 	Dir         string                // directory that names of data files in the graph are relative to
+	Load        rewrite.LoadConst     // reads constants for rules that hold for some values only; nil reads none
 	Print       Printing              // what is shown of the graph on its way
 	DumpDir     string                // directory for the graph before the first pass and after each, in numbered files; "" is none
 	Values      *Values               // value check after each pass; nil is none

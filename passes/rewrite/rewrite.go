@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -109,7 +111,11 @@ type Options struct {
 	Limit   int            // applications after which a run is said not to end; 0 is 100 for each operation and 10000
 	Verify  bool           // bind every operation that a rule makes to its kernel; a misfit is an error that names the rule
 	Trace   func(Change)   // called before every application, if not nil
+	Load    LoadConst      // nil where no data files can be read
 }
+
+// LoadConst reads the value of a constant, for rules that hold for some values only.
+type LoadConst func(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error)
 
 // Change is one application of a rule, for traces.
 type Change struct {

@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -93,6 +94,36 @@ func (s *Site) Uses(t ir.NodeID) int {
 		n++
 	}
 	return int(n)
+}
+
+// Finite says whether a tensor has no infinities and NaN, as integers and constants that can be read do. It is false where that is not
+// known.
+func (s *Site) Finite(sel ir.Selection) bool {
+	if t := s.Type(sel); !t.IsFloat() && !t.IsComplex() {
+		return true
+	}
+	d, ok := s.producer(sel)
+	if !ok || d.Kernel != "constant" || s.driver.opt.Load == nil {
+		return false
+	}
+	c, bad := tensorops.ConstOf(s.Graph, d.Node.ID)
+	if bad != nil {
+		return false
+	}
+	x, err := s.driver.opt.Load(c, s.Tensor(sel.Tensor))
+	return err == nil && finite(x)
+}
+
+func finite(x tensorfile.Tensor) bool {
+	if x.DType.IsComplex() {
+		return false
+	}
+	for at, size := 0, x.DType.Size(); at < len(x.Data); at += size {
+		if f := scalar.Decode(x.DType, x.Data[at:]).F; f-f != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Bind applies the site's kernel to its operation.

@@ -8,12 +8,12 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 )
 
-// transposedPhases takes a transposed convolution with strides apart into convolutions without.
+// transposedPhases makes convolutions of a transposed convolution: one, or with strides as many as there are remainders.
 var transposedPhases = rewrite.Rule{
 	Name: "transposed-phases", Source: "Go", Roots: []string{"conv_transpose"},
-	Text: "A transposed convolution with strides becomes one convolution for all places that leave the same remainder of the strides, or, if every filter cell's remainder has as many cells and there is one group, " +
+	Text: "A transposed convolution with constant, finite filters (or of integers) becomes one convolution for all places that leave the same remainder of the strides, or, if every filter cell's remainder has as many cells and there is one group, " +
 		"one with filters for each remainder; their results are woven together. Dimensions with a stride have no dilation, and at least as many filter cells.",
-	Because: "o + pads = stride·q + u takes only the filter cells k = stride·t + u, and of X the places q - t: the same products are summed",
+	Because: "o + pads = stride·q + u takes only the filter cells k = stride·t + u, and of X the places q - t: the same products are summed, and beyond X's border products with 0, which are 0 as the filter is finite",
 	Match:   splitPhases,
 }
 
@@ -48,14 +48,15 @@ func splitPhases(s *rewrite.Site) (rewrite.Result, bool) {
 	if !m.read(out) {
 		return rewrite.Result{}, false
 	}
-	y := m.woven(m.convolutions())
-	last := []int64{0, 0}
-	for _, d := range m.dims {
-		last = append(last, d.pad-d.stride*d.first)
+	y, shape := m.convolutions(), out.Range().Shape()
+	if slices.ContainsFunc(m.dims, func(d phases) bool { return d.stride > 1 }) {
+		last := []int64{0, 0}
+		for _, d := range m.dims {
+			last = append(last, d.pad-d.stride*d.first)
+		}
+		params := ir.Attrs{}.With("lengths", ir.IntsAttr(shape...)).With("starts", ir.IntsAttr(last...))
+		y = m.op("slice", params, shape, rewrite.Input{Port: "tensor", Args: []rewrite.Operand{m.woven(y)}})
 	}
-	shape := out.Range().Shape()
-	params := ir.Attrs{}.With("lengths", ir.IntsAttr(shape...)).With("starts", ir.IntsAttr(last...))
-	y = m.op("slice", params, shape, rewrite.Input{Port: "tensor", Args: []rewrite.Operand{y}})
 	if b != nil {
 		each := slices.Repeat([]int64{1}, len(shape))
 		each[1] = shape[1]
@@ -91,7 +92,7 @@ func (m *weaver) read(out ir.Selection) bool {
 		return false
 	}
 	m.images, m.channels, m.group = xs[0], ws[0], ws[1]
-	apart, count := false, int64(1)
+	count := int64(1)
 	for i := range n {
 		d := phases{stride: strides[i], dilation: dilations[i], cells: ws[i+2], pad: pads[i], in: xs[i+2], out: ys[i+2]}
 		if d.stride < 1 || d.pad < 0 || d.stride > 1 && (d.dilation != 1 || d.cells < d.stride) || d.stride > maxPhases {
@@ -100,12 +101,11 @@ func (m *weaver) read(out ir.Selection) bool {
 		d.first = d.pad / d.stride
 		d.count = (d.pad+d.out-1)/d.stride - d.first + 1
 		m.dims = append(m.dims, d)
-		apart = apart || d.stride > 1
 		if count *= d.stride; count > maxPhases {
 			return false
 		}
 	}
-	return apart
+	return m.s.Finite(m.w)
 }
 
 // intsOf reads a parameter of one integer for each of some dimensions.
@@ -182,6 +182,9 @@ func (m *weaver) convolutions() rewrite.Operand {
 		if i < 0 {
 			break
 		}
+	}
+	if len(list) == 1 {
+		return list[0]
 	}
 	shape := []int64{m.images, all * int64(len(list))}
 	for _, d := range m.dims {

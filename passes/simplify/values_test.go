@@ -74,7 +74,12 @@ func inlineConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, 
 
 func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 	t.Helper()
-	e := reference.Evaluator{Library: kernels.Builtin(), Constants: inlineConstant}
+	return evaluateWith(t, g, in, inlineConstant)
+}
+
+func evaluateWith(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load reference.Constants) map[string]tensorfile.Tensor {
+	t.Helper()
+	e := reference.Evaluator{Library: kernels.Builtin(), Constants: load}
 	out, err := e.Evaluate(context.Background(), g, in)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, dump(g))
