@@ -18,6 +18,8 @@ import (
 //   - a rank counts what comes before each point: sum(j) where(before | not(after) & j < i, 1, 0), where before compares what an operand
 //     holds at j with what it holds at i, and after is the same the other way round. It is where the point comes to stand when
 //     the operand is sorted.
+//
+// Buckets whose place is a rank hold one cell each: the first of them are a selection.
 type formKind uint8
 
 const (
@@ -37,6 +39,7 @@ type form struct {
 	targets    []target       // buckets: which points a value is for
 	conditions []*scalar.Expr // buckets: when it is for any
 	initial    scalar.Value   // not for a rank
+	selection  *selection     // buckets: what gives the value for each, or nil
 }
 
 // target is a loop and the place along it.
@@ -48,6 +51,9 @@ type target struct {
 // parts are the expressions that a form computes.
 func (f *form) parts() []*scalar.Expr {
 	out := append([]*scalar.Expr{f.value}, f.conditions...)
+	if f.selection != nil {
+		return append(out, f.selection.rank.value)
+	}
 	for _, t := range f.targets {
 		out = append(out, t.place)
 	}

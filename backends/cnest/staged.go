@@ -58,18 +58,33 @@ func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *ce
 		return nil
 	}
 	n.stages = st
-	st.live = make([]bool, len(k.Statements))
-	for i, s := range k.Statements {
-		if s.Store >= 0 {
-			n.need(i)
-		}
-	}
+	n.selections()
+	n.needed()
 	n.allot()
 	return n
 }
 
 // Arrays are what the function of the free loops' points has to declare, by pointers, before Statements.
 func (n *Nest) Arrays() []Array { return n.stages.arrays }
+
+// needed finds the statements that are computed, and the selections that stay: if something else reads a rank, all of it is
+// computed, and so read.
+func (n *Nest) needed() {
+	st := n.stages
+	st.live = make([]bool, len(n.Kernel.Statements))
+	for i, s := range n.Kernel.Statements {
+		if s.Store >= 0 {
+			n.need(i)
+		}
+	}
+	for _, forms := range st.forms {
+		for _, f := range forms {
+			if f.selection != nil && st.live[f.targets[0].place.Ref] {
+				f.selection = nil
+			}
+		}
+	}
+}
 
 // need notes that a statement is computed, and those that it reads.
 func (n *Nest) need(statement int) {
@@ -114,6 +129,9 @@ func (n *Nest) allot() {
 		for x, f := range n.stages.forms[i] {
 			sum, name := n.running(f.fold), fmt.Sprintf("m%d_%d", i, x)
 			m := memory{name, name + "_more"}
+			if f.selection != nil && f.selection.order == "" {
+				f.selection.order = add(name+"_order", scalar.Int64, 2*f.selection.room())
+			}
 			switch {
 			case f.kind == scan:
 				continue
@@ -273,30 +291,14 @@ func (n *Nest) give(f *form, text string) {
 
 // buckets writes the loops that fold values into the points that they name.
 func (n *Nest) buckets(f *form, extra []int) {
-	r, m, ends := n.runningOf(f), n.stages.memory[f.fold], f.ends()
+	r, m := n.runningOf(f), n.stages.memory[f.fold]
 	n.Open("for (int64_t z = 0; z < %d; z++) {", n.points(extra))
 	n.Line("%s[z] = %s;", m.results, n.start(r, f))
 	if r.lossy {
 		n.Line("%s[z] = 0;", m.more)
 	}
 	n.Close()
-	depth := 0
-	for _, l := range append(slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return slices.Contains(ends, l) }), f.fold.Over...) {
-		n.forLoop(l)
-		depth++
-	}
-	for _, c := range f.conditions {
-		n.folds(c)
-		n.Open("if (%s) {", bare(n.w.Expr(c, n)))
-		depth++
-	}
-	for _, t := range f.targets {
-		v, l := Variable(t.loop), n.Kernel.Loops[t.loop]
-		n.folds(t.place)
-		n.Line("const int64_t %s = %s;", v, n.w.Expr(t.place, n))
-		n.Open("if (%s >= %d && %s < %d) {", v, l.Start, v, l.End)
-		depth++
-	}
+	depth := n.values(f, extra)
 	at := n.position(extra)
 	acc, lost := fmt.Sprintf("%s[%s]", m.results, at), fmt.Sprintf("%s[%s]", m.more, at)
 	n.step(r, acc, lost)
@@ -306,10 +308,39 @@ func (n *Nest) buckets(f *form, extra []int) {
 	n.give(f, n.result(r, acc, lost))
 }
 
+// values opens the loops over the values of buckets that are for any point, and gives their number: the variables say for which.
+func (n *Nest) values(f *form, extra []int) (depth int) {
+	if f.selection != nil {
+		n.chosen(f)
+		depth++
+	} else {
+		for _, l := range append(slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return slices.Contains(f.ends(), l) }), f.fold.Over...) {
+			n.forLoop(l)
+			depth++
+		}
+	}
+	for _, c := range f.conditions {
+		n.folds(c)
+		n.Open("if (%s) {", bare(n.w.Expr(c, n)))
+		depth++
+	}
+	if f.selection != nil {
+		return depth
+	}
+	for _, t := range f.targets {
+		v, l := Variable(t.loop), n.Kernel.Loops[t.loop]
+		n.folds(t.place)
+		n.Line("const int64_t %s = %s;", v, n.w.Expr(t.place, n))
+		n.Open("if (%s >= %d && %s < %d) {", v, l.Start, v, l.End)
+		depth++
+	}
+	return depth
+}
+
 // ranks writes a merge sort of places, and where each of them comes to stand.
 func (n *Nest) ranks(f *form, extra []int) {
 	m, j, i := n.stages.memory[f.fold], n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
-	vj, vi, count := Variable(f.fold.Over[0]), Variable(f.loop), j.Extent()
+	vi, count := Variable(f.loop), j.Extent()
 	others := slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return l == f.loop })
 	for _, l := range others {
 		n.forLoop(l)
@@ -317,22 +348,7 @@ func (n *Nest) ranks(f *form, extra []int) {
 	n.Open("{")
 	n.Line("int64_t *order = %s, *merged = %s + %d;", m.more, m.more, count)
 	n.Line("for (int64_t z = 0; z < %d; z++) order[z] = %d + z;", count, j.Start)
-	n.Open("for (int64_t width = 1; width < %d; width *= 2) {", count)
-	n.Open("for (int64_t z = 0, low = 0; low < %d; low += 2 * width) {", count)
-	n.Line("const int64_t middle = low + width < %d ? low + width : %d, high = middle + width < %d ? middle + width : %d;", count, count, count, count)
-	n.Line("int64_t left = low, right = middle;")
-	n.Open("for (; z < high; z++) {")
-	n.Line("int from_right = left >= middle;")
-	n.Open("if (!from_right && right < high) {")
-	n.Line("const int64_t %s = order[left], %s = order[right];", vi, vj)
-	n.Line("from_right = %s;", n.w.Expr(f.value, n))
-	n.Close()
-	n.Line("merged[z] = from_right ? order[right++] : order[left++];")
-	n.Close()
-	n.Close()
-	n.Line("int64_t *other = order;")
-	n.Line("order = merged, merged = other;")
-	n.Close()
+	n.mergeSort(f, fmt.Sprint(count))
 	n.Open("for (int64_t z = 0; z < %d; z++) {", count)
 	n.Line("const int64_t %s = order[z];", vi)
 	n.Line("if (%s >= %d && %s < %d) %s[%s] = z;", vi, i.Start, vi, i.End, m.results, n.position(extra))
