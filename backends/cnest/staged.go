@@ -61,8 +61,48 @@ func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *ce
 	n.selections()
 	n.needed()
 	n.allot()
+	n.abreast()
 	return n
 }
+
+// abreast makes running values go side by side along a dimension of which results are neighbours, the last of the free ones then,
+// if nothing else has a form.
+func (n *Nest) abreast() {
+	for i, forms := range n.stages.forms {
+		if n.stages.live[i] && slices.ContainsFunc(forms, func(f *form) bool { return f.kind != scan }) {
+			return
+		}
+	}
+	if len(n.stages.arrays) > 0 {
+		return
+	}
+	at := slices.IndexFunc(n.Free, func(l int) bool { return n.Kernel.Loops[l].Extent() > 1 && n.neighbours(l) })
+	if at >= 0 {
+		l := n.Free[at]
+		n.Free = append(slices.Delete(n.Free, at, at+1), l)
+		tile := int64(scanTile)
+		for tile > scanTile/16 && tile*int64(len(n.Kernel.Statements)) > 4*scanTile {
+			tile /= 2
+		}
+		n.Lanes = []Lane{{Loop: l, Tile: tile}}
+	}
+}
+
+// neighbours says whether every result's next element is the one at the next point of a loop.
+func (n *Nest) neighbours(loop int) bool {
+	for _, s := range n.Kernel.Statements {
+		if s.Store < 0 {
+			continue
+		}
+		if _, steps := n.steps(int(s.Store)); steps[loop] != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// scanTile running values side by side stay in the first cache. Kernels of many statements, which have variables too, have fewer.
+const scanTile = 1024
 
 // Arrays are what the function of the free loops' points has to declare, by pointers, before Statements.
 func (n *Nest) Arrays() []Array { return n.stages.arrays }
@@ -200,13 +240,15 @@ func (n *Nest) start(r running, f *form) string {
 func (n *Nest) step(r running, acc, lost string) {
 	body := r.fold.Args[0]
 	n.folds(body)
-	if !r.lossy {
+	n.openLanes()
+	if r.lossy {
+		n.Line("const double x = %s, sum = %s + x;", n.w.Expr(body, n), acc)
+		n.Line("%s += __builtin_fabs(%s) >= __builtin_fabs(x) ? (%s - sum) + x : (x - sum) + %s;", lost, acc, acc, acc)
+		n.Line("%s = sum;", acc)
+	} else {
 		n.Line("%s = %s;", acc, n.w.Fold(r.fold, acc, n))
-		return
 	}
-	n.Line("const double x = %s, sum = %s + x;", n.w.Expr(body, n), acc)
-	n.Line("%s += __builtin_fabs(%s) >= __builtin_fabs(x) ? (%s - sum) + x : (x - sum) + %s;", lost, acc, acc, acc)
-	n.Line("%s = sum;", acc)
+	n.closeLanes()
 }
 
 // result is the value that an accumulator stands for, in the wide type of the fold.
@@ -257,12 +299,12 @@ func (n *Nest) staged(s schedule.Statement, forms []*form, write func()) {
 // scan writes the loop along which a value runs, and in it what uses the value.
 func (n *Nest) scan(f *form, write func()) {
 	r, j, k := n.runningOf(f), n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
-	acc, lost := fmt.Sprintf("s%d", n.folded), fmt.Sprintf("s%d_more", n.folded)
 	vj, vk, next := Variable(f.fold.Over[0]), Variable(f.loop), fmt.Sprintf("next%d", n.folded)
-	n.folded++
-	n.Line("%s %s = %s;", n.w.Type(r.typ), acc, n.start(r, f))
+	acc, lost := n.accumulator(n.w.Type(r.typ)), ""
+	n.set(acc, n.start(r, f))
 	if r.lossy {
-		n.Line("double %s = 0;", lost)
+		lost = n.accumulator("double")
+		n.set(lost, "0")
 	}
 	equal := map[bool]string{true: "="}[f.closed]
 	if f.backward {

@@ -102,7 +102,7 @@ func TestPeakMemory(t *testing.T) {
 	if err := os.WriteFile(wrapper+".c", []byte(peakOf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := cc.run(context.Background(), wrapper+".c", "-o", wrapper); err != nil {
+	if err := cc.run(context.Background(), dir, wrapper+".c", "-o", wrapper); err != nil {
 		t.Fatal(err)
 	}
 	images, _ := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1, false)
@@ -116,11 +116,12 @@ func TestPeakMemory(t *testing.T) {
 `
 	sorted := tensorText("x", 300, 1000) + tensorText("y", 300, 1000) + tensorText("z", 300, 1000) +
 		"%s = operation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n%t = operation op:cumsum {axis: 1} (tensor: %y) -> (result: %z)\n"
+	across := tensorText("x", 40, 3000) + tensorText("y", 40, 3000) + "%s = operation op:cumsum {axis: 0} (tensor: %x) -> (result: %y)\n"
 	large := tensorText("x", 4<<20) + tensorText("y", 4<<20) + "%e = operation op:exp (tensor: %x) -> (result: %y)\n"
 	packed := filepath.Join(dir, "x.npz")
 	writePacked(t, packed, 4<<20)
 	for _, c := range []struct{ name, graph, input string }{
-		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"blocks", attentionSize{1, 4, 700, 3000, 64, 64}.kernel(""), ""}, {"large", large, ""}, {"packed", large, packed}, {"small", tensorText("x", 1) + tensorText("y", 1) +
+		{"images", images, ""}, {"mlp", mlp, ""}, {"rows", sorted, ""}, {"across", across, ""}, {"blocks", attentionSize{1, 4, 700, 3000, 64, 64}.kernel(""), ""}, {"large", large, ""}, {"packed", large, packed}, {"small", tensorText("x", 1) + tensorText("y", 1) +
 			"%e = operation op:exp (tensor: %x) -> (result: %y)\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 )
@@ -21,6 +23,7 @@ const (
 	maxStage  = 1 << 31  // bytes of scratch memory for one point
 	maxStages = 64 << 20 // bytes of scratch memory for several at a time
 	maxShares = 64       // into which the points are divided
+	strip     = 64       // values side by side that are one thread's at least; divides every tile of them
 )
 
 // newStaged prepares a kernel; nil if it is none of this kind.
@@ -31,7 +34,7 @@ func newStaged(k *schedule.Kernel, number int, e *emitter) *staged {
 	}
 	s := &staged{Nest: n, e: e, number: number, points: 1}
 	for _, l := range n.Free {
-		s.points *= k.Loops[l].Extent()
+		s.points *= s.places(l)
 	}
 	for _, a := range n.Arrays() {
 		if a.Count > maxStage/a.Bytes {
@@ -49,6 +52,14 @@ func newStaged(k *schedule.Kernel, number int, e *emitter) *staged {
 	return s
 }
 
+// places is the number of points along a free loop, or of strips if its values are computed side by side.
+func (s *staged) places(loop int) int64 {
+	if len(s.Lanes) > 0 && s.Lanes[0].Loop == loop {
+		return (s.Kernel.Loops[loop].Extent() + strip - 1) / strip
+	}
+	return s.Kernel.Loops[loop].Extent()
+}
+
 // write writes the whole kernel.
 func (s *staged) write() string {
 	s.point()
@@ -56,24 +67,11 @@ func (s *staged) write() string {
 	s.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", s.number)
 	s.Line("void *const *b = ctx;")
 	s.Line("(void)worker;")
-	s.Open("for (int64_t share = begin; share < end; share++) {")
-	memory := "0"
-	if s.bytes > 0 {
-		s.Line("char *const memory = (char *)b[%d] + share * %d;", s.slot, s.bytes)
-		memory = "memory"
+	if len(s.Lanes) > 0 {
+		s.strips(s.Lanes[0])
+	} else {
+		s.eachPoint()
 	}
-	s.Open("for (int64_t point = share * %d / %d; point < (share + 1) * %d / %d; point++) {", s.points, s.shares, s.points, s.shares)
-	args := "b, " + memory
-	rest := s.points
-	for _, l := range s.Free {
-		loop := s.Kernel.Loops[l]
-		rest /= loop.Extent()
-		s.Line("const int64_t %s = point / %d %% %d + %d;", cnest.Variable(l), rest, loop.Extent(), loop.Start)
-		args += ", " + cnest.Variable(l)
-	}
-	s.Line("k%d_point(%s);", s.number, args)
-	s.Close()
-	s.Close()
 	s.Close()
 	s.Line("")
 	s.e.open(s.Text, s.number)
@@ -83,11 +81,57 @@ func (s *staged) write() string {
 	return s.String()
 }
 
+// eachPoint writes the calls of a task for the points of its shares.
+func (s *staged) eachPoint() {
+	s.Open("for (int64_t share = begin; share < end; share++) {")
+	memory := "0"
+	if s.bytes > 0 {
+		s.Line("char *const memory = (char *)b[%d] + share * %d;", s.slot, s.bytes)
+		memory = "memory"
+	}
+	s.Open("for (int64_t point = share * %d / %d; point < (share + 1) * %d / %d; point++) {", s.points, s.shares, s.points, s.shares)
+	s.Line("k%d_point(b, %s%s);", s.number, memory, s.variables())
+	s.Close()
+	s.Close()
+}
+
+// strips writes the calls of a task whose values are computed side by side: for as many strips of neighbours together as it has.
+func (s *staged) strips(x cnest.Lane) {
+	v, places, end := cnest.Variable(x.Loop), s.places(x.Loop), s.Kernel.Loops[x.Loop].End
+	s.Line("const int64_t last = end * %d / %d;", s.points, s.shares)
+	s.Open("for (int64_t point = begin * %d / %d, count; point < last; point += count) {", s.points, s.shares)
+	s.Line("count = %d - point %% %d;", places, places)
+	s.Line("if (count > last - point) count = last - point;")
+	s.Line("if (count > %d) count = %d;", x.Tile/strip, x.Tile/strip)
+	variables := s.variables()
+	s.Line("const int n%d = (int)(%d - %s < count * %d ? %d - %s : count * %d);", x.Loop, end, v, strip, end, v, strip)
+	s.Line("k%d_point(b, 0%s, n%d);", s.number, variables, x.Loop)
+	s.Close()
+}
+
+// variables writes where the free loops are at a point, and gives the arguments that say so.
+func (s *staged) variables() string {
+	args, rest := "", s.points
+	for _, l := range s.Free {
+		step := ""
+		if len(s.Lanes) > 0 && s.Lanes[0].Loop == l {
+			step = fmt.Sprintf(" * %d", strip)
+		}
+		rest /= s.places(l)
+		s.Line("const int64_t %s = point / %d %% %d%s + %d;", cnest.Variable(l), rest, s.places(l), step, s.Kernel.Loops[l].Start)
+		args += ", " + cnest.Variable(l)
+	}
+	return args
+}
+
 // point writes the function of one point of the free loops.
 func (s *staged) point() {
 	params := ""
 	for _, l := range s.Free {
 		params += ", int64_t " + cnest.Variable(l)
+	}
+	for _, x := range s.Lanes {
+		params += fmt.Sprintf(", int n%d", x.Loop)
 	}
 	s.Open("static void k%d_point(void *const *b, char *memory%s) {", s.number, params)
 	all := make([]int, len(s.Kernel.Operands))

@@ -31,6 +31,13 @@ func stagedGraphs() map[string]string {
 			out["cumsum "+d+" "+p] = typed(d, "x", 37, 70) + typed(d, "y", 37, 70) + fmt.Sprintf("%%s = operation op:cumsum {%s} (tensor: %%x) -> (result: %%y)\n", p)
 		}
 	}
+	for _, d := range []string{"float32", "float64", "int64", "uint8", "bfloat16"} { // more values side by side than one tile has
+		for at, p := range []string{"axis: 1", "axis: 1, exclusive: true", "axis: 1, reverse: true"} {
+			kernel := []string{"cumsum", "cumsum", "cumprod"}[at]
+			out["wide "+kernel+" "+d+" "+p] = typed(d, "x", 3, 7, 1100) + typed(d, "y", 3, 7, 1100) +
+				fmt.Sprintf("%%s = operation op:%s {%s} (tensor: %%x) -> (result: %%y)\n", kernel, p)
+		}
+	}
 	for _, kernel := range []string{"cummax", "cummin"} {
 		out[kernel] = tensorText("x", 9, 70) + tensorText("y", 9, 70) + "%s = operation op:" + kernel + " {axis: 1, reverse: true} (tensor: %x) -> (result: %y)\n"
 	}
