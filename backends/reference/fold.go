@@ -89,16 +89,17 @@ func (n *nest) at(e *scalar.Expr) code {
 	}
 	switch {
 	case body.f != nil:
-		return code{f: visit(n, loop, there, body.f)}
+		return code{f: visit(n, loop, there, body.f, scalar.Zero(e.Type).F)}
 	case body.c != nil:
-		return code{c: visit(n, loop, there, body.c)}
+		return code{c: visit(n, loop, there, body.c, 0)}
 	}
-	return code{i: visit(n, loop, there, body.i)}
+	return code{i: visit(n, loop, there, body.i, 0)}
 }
 
-func visit[T any](n *nest, loop int, there func() (bool, int64), body func() T) func() T {
+// visit computes the body there, and gives what is outside where there is nowhere.
+func visit[T any](n *nest, loop int, there func() (bool, int64), body func() T, outside T) func() T {
 	return func() T {
-		var v T
+		v := outside
 		if ok, back := there(); ok {
 			v = body()
 			n.set(loop, back)

@@ -61,7 +61,9 @@ func TestFolders(t *testing.T) {
 				t.Fatal(err)
 			}
 			cache, err := At(dir)
-			defer cache.Close()
+			if err == nil {
+				defer cache.Close()
+			}
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("expected %q, found %v", c.want, err)
 			}
