@@ -36,11 +36,7 @@ func foldBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
 			ok = ok && isConstant(s, p.Sel[0]) && s.Type(p.Sel[0]).IsFloat()
 		}
 	}
-	epsilon, found := s.Op.Params.Get("epsilon")
-	number, isNumber := epsilon.Number()
-	if !found {
-		number, isNumber = 1e-5, true
-	}
+	number, isNumber := epsilonOf(s.Op.Params)
 	if !ok || !isNumber {
 		return rewrite.Result{}, false
 	}
@@ -54,6 +50,48 @@ func foldBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
 		made.Inputs = append(made.Inputs, rewrite.Input{Port: in.port, Args: []rewrite.Operand{in.arg}})
 	}
 	return rewrite.One(rewrite.Operand{New: made}, conv.Node.ID), true
+}
+
+// batchNormFactor writes a batch normalization out, so that what depends on its channels alone is computed when the program is built.
+var batchNormFactor = rewrite.Rule{
+	Name: "batch-norm-factor", Source: "Go", Needs: []string{"constant"}, Roots: []string{"batch_norm"},
+	Text:    "A batch normalization of float32 whose scale and variance are constants becomes its steps.",
+	Because: "they are the steps of its definition, each rounded as there: (X - mean)·(scale / √(variance + epsilon)) + bias",
+	Match:   writeOutBatchNorm,
+}
+
+func writeOutBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
+	out, ok := s.Result()
+	given := map[string]ir.Selection{}
+	for _, p := range s.Op.Inputs {
+		given[p.Name] = p.Sel[0]
+		ok = ok && s.Type(p.Sel[0]) == scalar.Float32
+	}
+	epsilon, isNumber := epsilonOf(s.Op.Params)
+	if !ok || s.Decl() == nil || !isNumber || s.Type(out) != scalar.Float32 || !isConstant(s, given["scale"]) || !isConstant(s, given["variance"]) {
+		return rewrite.Result{}, false
+	}
+	shape := out.Range().Shape()
+	m := folding{maker{s: s, out: out}, shape[1]}
+	row, along := []int64{m.channels}, slices.Repeat([]int64{1}, len(shape))
+	along[1] = m.channels
+	shifted := m.elementwise(scalar.Float32, "add", row, rewrite.Operand{Sel: given["variance"]}, s.Constant(ir.FloatAttr(epsilon), scalar.Float32.String(), m.rangeOf(row)))
+	factor := m.elementwise(scalar.Float32, "div", row, rewrite.Operand{Sel: given["scale"]}, m.elementwise(scalar.Float32, "sqrt", row, shifted))
+	factor = m.elementwise(scalar.Float32, "reshape", along, factor)
+	factor.New.Params = ir.Attrs{{Name: "shape", Value: ir.IntsAttr(along...)}}
+	y := m.elementwise(scalar.Float32, "sub", shape, rewrite.Operand{Sel: given["X"]}, m.reshaped(given["mean"], along))
+	y = m.elementwise(scalar.Float32, "add", shape, m.elementwise(scalar.Float32, "mul", shape, y, factor), m.reshaped(given["bias"], along))
+	y.New.Outputs[0].Range = out.Range()
+	return rewrite.One(y), true
+}
+
+// epsilonOf gives what a batch normalization adds to the variance.
+func epsilonOf(params ir.Attrs) (float64, bool) {
+	epsilon, found := params.Get("epsilon")
+	if !found {
+		return 1e-5, true
+	}
+	return epsilon.Number()
 }
 
 // folding makes what computes the weights of a number of channels.
@@ -86,8 +124,13 @@ func (m folding) weights(given map[string]ir.Selection, epsilon float64) (filter
 	return filters, bias
 }
 
-// float64s makes an elementwise operation in float64, whose inputs have the ports that all of its kind have.
+// float64s makes an elementwise operation in float64.
 func (m folding) float64s(kernel string, shape []int64, args ...rewrite.Operand) rewrite.Operand {
+	return m.elementwise(scalar.Float64, kernel, shape, args...)
+}
+
+// elementwise makes an operation whose inputs have the ports that all of its kind have.
+func (m folding) elementwise(d scalar.DType, kernel string, shape []int64, args ...rewrite.Operand) rewrite.Operand {
 	var in []rewrite.Input
 	switch {
 	case kernel == "sub" || kernel == "div":
@@ -98,7 +141,7 @@ func (m folding) float64s(kernel string, shape []int64, args ...rewrite.Operand)
 		in = []rewrite.Input{{Port: "tensors", Args: args}}
 	}
 	o := m.op(kernel, m.rangeOf(shape), in...)
-	o.New.Outputs[0].DType = scalar.Float64.String()
+	o.New.Outputs[0].DType = d.String()
 	return o
 }
 

@@ -26,7 +26,7 @@ var builtin = sync.OnceValue(func() []rewrite.Rule {
 })
 
 func rulesOf(lib *kernels.Library) ([]rewrite.Rule, error) {
-	rules := []rewrite.Rule{constantFold, constantView, constantDequantized, transposedPhases, batchNormWeights}
+	rules := []rewrite.Rule{constantFold, constantView, constantDequantized, transposedPhases, batchNormWeights, batchNormFactor}
 	files, err := fs.Glob(ruleFiles, "rules/*.rules")
 	if err != nil {
 		return nil, err
