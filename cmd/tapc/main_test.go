@@ -280,6 +280,9 @@ func interrupt(t *testing.T, s os.Signal, dir string, args ...string) (status in
 		time.Sleep(10 * time.Millisecond)
 	}
 	cmd.Process.Signal(s)
+	cmd.WaitDelay = 10 * time.Second // for what it started
+	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer late.Stop()
 	cmd.Wait()
 	return cmd.ProcessState.ExitCode(), errs.String()
 }
