@@ -14,7 +14,8 @@ type DimVerdict struct {
 
 // ShardableDims judges every dimension of index for an output map, from the
 // matrix alone. The verdict holds for every cut of that dimension, and for cuts
-// of several dimensions judged OK together.
+// of several dimensions judged OK together, if a point of the index writes a
+// cell: where Shape has a 0, shards cut down to points write nothing.
 //
 // Cutting dimension j moves only the rows with a non-zero entry at j. If there
 // is none, all shards write the same box. If there are two or more, the shards'
