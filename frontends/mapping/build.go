@@ -99,9 +99,12 @@ func (r *Region) outputs() ([]Value, error) {
 
 // builder makes the graph of what the outputs need.
 type builder struct {
-	m    *mapper
-	g    *ir.Graph
-	used map[*Tensor]bool // by an operation, or as an output
+	m      *mapper
+	g      *ir.Graph
+	used   map[*Tensor]bool // by an operation, or as an output
+	intern ir.Intern
+	list   []ir.Port      // room for the ports of an operation
+	sel    []ir.Selection // and for their selections
 }
 
 func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph, error) {
@@ -204,7 +207,11 @@ func (b *builder) add(n *node) error {
 	if op.Inputs, err = b.ports(n.in); err != nil {
 		return err
 	}
-	out := slices.DeleteFunc(slices.Clone(n.out), func(p portTensors) bool { return p.optional && !slices.ContainsFunc(p.tensors, b.isUsed) })
+	unused := func(p portTensors) bool { return p.optional && !slices.ContainsFunc(p.tensors, b.isUsed) }
+	out := n.out
+	if slices.ContainsFunc(out, unused) {
+		out = slices.DeleteFunc(slices.Clone(out), unused)
+	}
 	if op.Outputs, err = b.ports(out); err != nil {
 		return err
 	}
@@ -223,32 +230,32 @@ func (b *builder) add(n *node) error {
 func (b *builder) isUsed(t *Tensor) bool { return b.used[t] }
 
 func (b *builder) ports(list []portTensors) (ir.Ports, error) {
-	out := make(ir.Ports, len(list))
-	for i, p := range list {
-		out[i].Name = p.port
+	b.list = b.list[:0]
+	for _, p := range list {
+		b.sel = b.sel[:0]
 		for _, t := range p.tensors {
 			sel, err := b.tensor(t)
 			if err != nil {
 				return nil, err
 			}
-			out[i].Sel = append(out[i].Sel, sel)
+			b.sel = append(b.sel, sel)
 		}
+		b.list = append(b.list, ir.Port{Name: p.port, Sel: b.intern.Selections(b.sel)})
 	}
-	slices.SortFunc(out, func(a, c ir.Port) int { return strings.Compare(a.Name, c.Name) })
-	return out, nil
+	slices.SortFunc(b.list, func(a, c ir.Port) int { return strings.Compare(a.Name, c.Name) })
+	return b.intern.Ports(b.list), nil
 }
 
 // tensor gives the node of a tensor, made when it is first needed, with the operation of a constant.
 func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
 	if t.id != ir.NoNode {
-		r := b.g.Node(t.id).Body.(*tensorops.Tensor).Range
-		return ir.Select(t.id, r), nil
+		return t.sel, nil
 	}
 	sel, err := addTensor(b.g, t, t.Label)
 	if err != nil {
 		return sel, err
 	}
-	t.id = sel.Tensor
+	t.id, t.sel = sel.Tensor, sel
 	if t.Data == nil {
 		return sel, nil
 	}

@@ -20,6 +20,7 @@ type Tensor struct {
 	Label string // name in the model
 	from  *node  // what computes it; nil for inputs and constants
 	id    ir.NodeID
+	sel   ir.Selection // of all of it, once it has a node
 }
 
 func (t *Tensor) title() string {
@@ -105,10 +106,11 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error)
 	for _, p := range outs {
 		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Optional && o.Name() == p.Name })}
 		for _, s := range p.Sel {
-			if size := elements(s.Sel.Range().Shape()); size < 0 || size > 1<<50 {
-				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(s.Sel.Range().Shape()))
+			shape := s.Sel.Range().Shape()
+			if size := elements(shape); size < 0 || size > 1<<50 {
+				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(shape))
 			}
-			t := &Tensor{DType: s.Type, Shape: s.Sel.Range().Shape(), from: n, id: ir.NoNode}
+			t := &Tensor{DType: s.Type, Shape: shape, from: n, id: ir.NoNode}
 			ts.tensors = append(ts.tensors, t)
 			values = append(values, tensorValue(t))
 		}

@@ -21,9 +21,9 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 // env is what the names in an expression stand for.
 type env struct {
 	vars  map[string]Value
-	lets  map[string]*clause // of the rule, computed when they are first needed
-	root  *env               // that holds lets; nil for one without
-	m     *mapper            // nil where only literals are allowed
+	lets  []clause // of the rule, up to where it is; computed when they are first needed
+	root  *env     // that holds lets; nil for one without
+	m     *mapper  // nil where only literals are allowed
 	steps *int
 }
 
@@ -171,14 +171,16 @@ func (e *env) name(name string) (Value, error) {
 		return v, nil
 	}
 	root := e.root
-	if c := root.lets[name]; c != nil {
-		if _, done := root.vars[name]; !done {
-			if err := root.let(c); err != nil {
-				return Value{}, err
-			}
+	if v, done := root.vars[name]; done {
+		return v, nil
+	}
+	for i := range slices.Backward(root.lets) {
+		if c := &root.lets[i]; slices.Contains(c.names, name) {
+			err := root.let(c)
+			return root.vars[name], err
 		}
 	}
-	return root.vars[name], nil
+	return Value{}, nil
 }
 
 // fold computes "fold acc = first for name in list do next".
@@ -399,7 +401,6 @@ func arithmetic(op string, a, b Value) (Value, error) {
 }
 
 func integer(op string, a, b int64) (Value, error) {
-	overflow := refuse("%d %s %d does not fit 64 bits", a, op, b)
 	switch op {
 	case "+":
 		if c := a + b; (c > a) == (b > 0) {
@@ -432,7 +433,7 @@ func integer(op string, a, b int64) (Value, error) {
 		}
 		return IntValue(q), nil
 	}
-	return Value{}, overflow
+	return Value{}, refuse("%d %s %d does not fit 64 bits", a, op, b)
 }
 
 // kernel emits an operation.
@@ -441,7 +442,7 @@ func (e *env) kernel(x *expr) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	c := call{kernel: x.text}
+	c := call{kernel: x.text, args: make([]portArg, 0, len(args))}
 	for i, v := range args {
 		c.args = append(c.args, portArg{x.ports[i], v})
 	}

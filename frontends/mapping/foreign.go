@@ -3,28 +3,24 @@ package mapping
 import (
 	"fmt"
 	"slices"
+	"strconv"
+
+	"tensortapestry.org/tapc/ir/lang"
 )
 
 // foreign reads the rest of "@Op(inputs){attributes}": an operation of the source's own vocabulary, which other rules map. An attribute
 // of the value none is left out; {results: n} says how many results there are.
 func (p *parser) foreign(line int) (*expr, error) {
-	t := p.next()
-	if t.kind != tokName && t.kind != tokString {
-		return nil, fmt.Errorf("expected an operation's name after \"@\", found %v", t)
-	}
-	e := &expr{kind: exprForeign, text: t.text, line: line}
-	if err := p.expect("("); err != nil {
+	name, err := p.operation()
+	if err != nil {
 		return nil, err
 	}
-	for !p.accept(")") {
-		x, err := p.expr()
-		if err != nil {
-			return nil, err
-		}
-		e.args = append(e.args, x)
-		if !p.accept(",") && !p.is(")") {
-			return nil, fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
+	e := &expr{kind: exprForeign, text: name, line: line}
+	if err := p.Expect("("); err != nil {
+		return nil, err
+	}
+	if err := p.exprs(e, ")"); err != nil {
+		return nil, err
 	}
 	p.table.foreign = append(p.table.foreign, e)
 	return e, p.kernelAttrs(e)
@@ -121,28 +117,30 @@ func compareNames(a, b string) int {
 
 // hopHead reads the rest of "table NAME : NAMESPACE 6 -> 7": rules from one version of a vocabulary to the next.
 func (p *parser) hopHead() error {
-	if p.peek().kind != tokNumber || p.tokens[p.at+1].text != "->" {
+	if p.Peek().Kind != lang.Number || p.Second().Text != "->" {
 		return nil
 	}
 	var err error
 	if p.table.From, err = p.version(); err != nil {
 		return err
 	}
-	if err = p.expect("->"); err != nil {
+	if err = p.Expect("->"); err != nil {
 		return err
 	}
 	if p.table.Hop, err = p.version(); err == nil && p.table.Hop <= p.table.From {
+		p.Back()
 		err = fmt.Errorf("expected a version after %d, found %d", p.table.From, p.table.Hop)
 	}
 	return err
 }
 
 func (p *parser) version() (int64, error) {
-	t := p.next()
-	var n int64
-	if _, err := fmt.Sscanf(t.text, "%d", &n); t.kind != tokNumber || err != nil || n < 1 || n > 1<<20 {
+	t := p.Peek()
+	n, err := strconv.ParseInt(t.Text, 10, 64)
+	if t.Kind != lang.Number || err != nil || n < 1 || n > 1<<20 {
 		return 0, fmt.Errorf("expected a version, found %v", t)
 	}
+	p.Next()
 	return n, nil
 }
 
@@ -157,7 +155,7 @@ func (p *parser) carry() error {
 			return err
 		}
 		p.table.carries = append(p.table.carries, n)
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			return nil
 		}
 	}

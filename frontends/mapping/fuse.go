@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -33,7 +34,7 @@ type patternArg struct {
 // fuse reads "fuse NAME (inputs) -> (outputs)", the operations that it matches, the last one first found, and its clauses. It stands for
 // all of them.
 func (p *parser) fuse() error {
-	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.peek().line}
+	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
 	var err error
 	if r.Op, err = p.name(); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (p *parser) fuse() error {
 		}
 		p.scope = append(p.scope, in.Name)
 	}
-	for p.accept("match") {
+	for p.Accept("match") {
 		if err = p.match(r); err != nil {
 			return err
 		}
@@ -83,14 +84,14 @@ func (p *parser) fuse() error {
 func (p *parser) match(r *Rule) error {
 	s := &step{}
 	var err error
-	if p.is("(") {
+	if p.Is("(") {
 		s.names, err = p.nameList()
 	} else {
 		s.names = make([]string, 1)
 		s.names[0], err = p.name()
 	}
 	if err == nil {
-		err = p.expect("=")
+		err = p.Expect("=")
 	}
 	for err == nil {
 		var alt shapeOf
@@ -98,7 +99,7 @@ func (p *parser) match(r *Rule) error {
 			break
 		}
 		s.alts = append(s.alts, alt)
-		if !p.accept("or") {
+		if !p.Accept("or") {
 			break
 		}
 	}
@@ -107,52 +108,47 @@ func (p *parser) match(r *Rule) error {
 }
 
 func (p *parser) shape() (shapeOf, error) {
-	t := p.next()
-	alt := shapeOf{op: t.text}
-	if t.kind != tokName && t.kind != tokString {
-		return alt, fmt.Errorf("expected an operation's name, found %v", t)
-	}
-	if err := p.expect("("); err != nil {
+	var alt shapeOf
+	var err error
+	if alt.op, err = p.operation(); err != nil {
 		return alt, err
 	}
-	for !p.accept(")") {
-		a, err := p.patternArg()
-		if err != nil {
-			return alt, err
-		}
-		alt.args = append(alt.args, a)
-		if !p.accept(",") && !p.is(")") {
-			return alt, fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
+	if err := p.Expect("("); err != nil {
+		return alt, err
 	}
-	if !p.accept("{") {
-		return alt, nil
+	err = p.List(")", func() error {
+		a, err := p.patternArg()
+		alt.args = append(alt.args, a)
+		return err
+	})
+	if err != nil || !p.Accept("{") {
+		return alt, err
 	}
 	holder := &Rule{}
 	if err := p.attrs(holder, false); err != nil {
 		return alt, err
 	}
 	alt.attrs = holder.Attrs
-	return alt, p.expect("}")
+	return alt, p.Expect("}")
 }
 
 func (p *parser) patternArg() (patternArg, error) {
 	sign := 1.0
-	if p.accept("-") {
+	if p.Accept("-") {
 		sign = -1
 	}
-	if p.peek().kind != tokNumber {
+	if p.Peek().Kind != lang.Number {
 		n, err := p.name()
 		return patternArg{name: n}, err
 	}
 	a := patternArg{constant: true}
 	var err error
-	if a.value, err = strconv.ParseFloat(p.next().text, 64); err != nil {
+	if a.value, err = strconv.ParseFloat(p.Next().Text, 64); err != nil {
 		return a, err
 	}
 	a.value *= sign
-	if p.accept("~") {
-		a.within, err = strconv.ParseFloat(p.next().text, 64)
+	if p.Accept("~") {
+		a.within, err = strconv.ParseFloat(p.Next().Text, 64)
 	}
 	return a, err
 }
@@ -165,7 +161,7 @@ func (p *parser) commutes() error {
 			return err
 		}
 		p.table.commutes = append(p.table.commutes, n)
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			return nil
 		}
 	}
@@ -210,8 +206,40 @@ func (r *Rule) checkPattern() error {
 type found struct {
 	rule  *Rule
 	ops   []*Op
-	names map[string]string
-	attrs map[string]Value
+	set   []int // steps in the order in which their operations were found
+	names []named
+	attrs []Attr
+}
+
+// named is a value that a name of a pattern stands for.
+type named struct{ name, value string }
+
+// value gives what a name stands for.
+func (f *found) value(name string) (string, bool) {
+	for _, n := range f.names {
+		if n.name == name {
+			return n.value, true
+		}
+	}
+	return "", false
+}
+
+// attr gives what the name of an attribute stands for.
+func (f *found) attr(name string) (Value, bool) {
+	for _, a := range f.attrs {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// back takes everything back that was found since there were so many steps, names and attributes.
+func (f *found) back(set, names, attrs int) {
+	for _, k := range f.set[set:] {
+		f.ops[k] = nil
+	}
+	f.set, f.names, f.attrs = f.set[:set], f.names[:names], f.attrs[:attrs]
 }
 
 // matcher looks for patterns in a region's graph.
@@ -221,6 +249,7 @@ type matcher struct {
 	uses     map[string]int
 	commutes map[string]bool
 	tries    int
+	try      found // what is being matched
 }
 
 // maxTries bounds the work of one pattern at one operation.
@@ -230,7 +259,7 @@ const maxTries = 1 << 12
 // gives what each operation that belongs to one belongs to.
 func (r *Region) fusions(order []*Op) map[*Op]*found {
 	var rules []*Rule
-	c := &matcher{r: r, producer: map[string]*Op{}, uses: map[string]int{}, commutes: map[string]bool{}}
+	c := &matcher{r: r, producer: make(map[string]*Op, len(order)), uses: make(map[string]int, len(order)), commutes: map[string]bool{}}
 	for _, t := range r.m.opt.Tables {
 		rules = append(rules, t.Fuses...)
 		for _, n := range t.commutes {
@@ -255,8 +284,10 @@ func (r *Region) fusions(order []*Op) map[*Op]*found {
 	claimed := map[*Op]*found{}
 	for _, rule := range rules {
 		for _, root := range slices.Backward(order) {
-			version := r.version(root.Domain)
-			if claimed[root] != nil || version < rule.From || rule.To >= 0 && version > rule.To {
+			if claimed[root] != nil || !rule.steps[len(rule.steps)-1].may(root) {
+				continue
+			}
+			if version := r.version(root.Domain); version < rule.From || rule.To >= 0 && version > rule.To {
 				continue
 			}
 			if f := c.find(rule, root); f != nil && !slices.ContainsFunc(f.ops, func(op *Op) bool { return claimed[op] != nil }) {
@@ -271,12 +302,24 @@ func (r *Region) fusions(order []*Op) map[*Op]*found {
 
 // find matches a pattern whose last operation is root.
 func (c *matcher) find(rule *Rule, root *Op) *found {
-	f := &found{rule: rule, ops: make([]*Op, len(rule.steps)), names: map[string]string{}, attrs: map[string]Value{}}
+	f := &c.try
+	f.back(0, 0, 0)
+	f.rule, f.ops = rule, append(f.ops[:0], make([]*Op, len(rule.steps))...)
 	c.tries = 0
 	if !c.step(f, len(rule.steps)-1, root) || slices.Contains(f.ops, nil) || !c.closed(f) {
 		return nil
 	}
-	return f
+	kept := *f
+	c.try = found{}
+	return &kept
+}
+
+// may says whether an operation is of a type that the step allows.
+func (s *step) may(op *Op) bool {
+	return slices.ContainsFunc(s.alts, func(alt shapeOf) bool {
+		domain, typ := splitType(alt.op)
+		return op.Type == typ && op.Domain == domain
+	})
 }
 
 // step matches one operation, and those that give its inputs. What it bound is taken back if it does not match.
@@ -293,26 +336,15 @@ func (c *matcher) step(f *found, k int, op *Op) bool {
 			continue
 		}
 		for _, in := range c.orders(op, alt) {
-			saved := f.clone()
-			f.ops[k] = op
+			set, names, attrs := len(f.set), len(f.names), len(f.attrs)
+			f.ops[k], f.set = op, append(f.set, k)
 			if c.attrs(f, alt, op) && c.inputs(f, alt, in) {
 				return true
 			}
-			*f = *saved
+			f.back(set, names, attrs)
 		}
 	}
 	return false
-}
-
-func (f *found) clone() *found {
-	g := &found{rule: f.rule, ops: slices.Clone(f.ops), names: map[string]string{}, attrs: map[string]Value{}}
-	for k, v := range f.names {
-		g.names[k] = v
-	}
-	for k, v := range f.attrs {
-		g.attrs[k] = v
-	}
-	return g
 }
 
 // orders gives the orders in which an operation's inputs can stand.
@@ -342,10 +374,13 @@ func (c *matcher) attrs(f *found, alt shapeOf, op *Op) bool {
 		if !ok && a.Default != nil {
 			v = *a.Default
 		}
-		if old, bound := f.attrs[a.Name]; bound && !old.equal(v) {
+		old, bound := f.attr(a.Name)
+		if bound && !old.equal(v) {
 			return false
 		}
-		f.attrs[a.Name] = v
+		if !bound {
+			f.attrs = append(f.attrs, Attr{a.Name, v})
+		}
 	}
 	return true
 }
@@ -359,13 +394,13 @@ func (c *matcher) inputs(f *found, alt shapeOf, in []string) bool {
 			}
 			continue
 		}
-		if old, ok := f.names[a.name]; ok {
+		if old, ok := f.value(a.name); ok {
 			if old != in[i] {
 				return false
 			}
 			continue
 		}
-		f.names[a.name] = in[i]
+		f.names = append(f.names, named{a.name, in[i]})
 		k := slices.IndexFunc(f.rule.steps, func(s *step) bool { return slices.Contains(s.names, a.name) })
 		if k < 0 {
 			if in[i] == "" {
@@ -446,7 +481,8 @@ func (r *Region) fused(f *found, position map[*Op]int) error {
 func (m *mapper) applyFused(r *Region, f *found, root *Op) ([]Value, error) {
 	e := m.begin(f.rule, r, root, r.version(root.Domain))
 	for _, in := range f.rule.In {
-		v, err := r.Value(f.names[in.Name])
+		name, _ := f.value(in.Name)
+		v, err := r.Value(name)
 		if err != nil {
 			return nil, err
 		}
@@ -455,8 +491,8 @@ func (m *mapper) applyFused(r *Region, f *found, root *Op) ([]Value, error) {
 		}
 		e.vars[in.Name] = v
 	}
-	for name, v := range f.attrs {
-		e.vars[name] = v
+	for _, a := range f.attrs {
+		e.vars[a.Name] = a.Value
 	}
 	return m.conclude(f.rule, e, root)
 }

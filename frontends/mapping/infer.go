@@ -12,21 +12,20 @@ import (
 // infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
 // what is found for one use is remembered for those like it.
 func (m *mapper) infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) {
+	m.key = appendCall(m.key[:0], n, results)
+	if outs, known := m.inferred[use{decl, string(m.key)}]; known {
+		return outs, nil
+	}
 	in, err := ports(n.in)
 	if err != nil {
 		return nil, err
 	}
-	c := kernels.Call{Params: n.params, Inputs: in}
-	key := use{decl, string(appendCall(nil, c, results))}
-	if outs, known := m.inferred[key]; known {
-		return outs, nil
-	}
-	outs, err := inferCall(decl, c, results)
+	outs, err := inferCall(decl, kernels.Call{Params: n.params, Inputs: in}, results)
 	if err == nil {
 		if m.inferred == nil {
 			m.inferred = map[use][]kernels.PortSel{}
 		}
-		m.inferred[key] = outs
+		m.inferred[use{decl, string(m.key)}] = outs
 	}
 	return outs, err
 }
@@ -38,17 +37,16 @@ type use struct {
 }
 
 // appendCall writes what the outputs of a call depend on. Lengths stand before names and lists, so that no two read the same.
-func appendCall(b []byte, c kernels.Call, results int) []byte {
+func appendCall(b []byte, n *node, results int) []byte {
 	b = binary.AppendVarint(b, int64(results))
-	b = appendAttrs(b, c.Params)
-	for _, p := range c.Inputs {
-		b = appendText(b, p.Name)
-		b = binary.AppendVarint(b, int64(len(p.Sel)))
-		for _, s := range p.Sel {
-			r := s.Sel.Range()
-			b = binary.AppendVarint(append(b, byte(s.Type)), int64(r.Rank()))
-			for d := range r.Start {
-				b = binary.AppendVarint(binary.AppendVarint(b, r.Start[d]), r.End[d])
+	b = appendAttrs(b, n.params)
+	for _, p := range n.in {
+		b = appendText(b, p.port)
+		b = binary.AppendVarint(b, int64(len(p.tensors)))
+		for _, t := range p.tensors {
+			b = binary.AppendVarint(append(b, byte(t.DType)), int64(len(t.Shape)))
+			for _, size := range t.Shape {
+				b = binary.AppendVarint(b, size)
 			}
 		}
 	}

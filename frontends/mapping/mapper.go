@@ -44,6 +44,8 @@ type mapper struct {
 	applied
 	inferred map[use][]kernels.PortSel // outputs by the use of a kernel; see infer
 	foreign  int                       // operations that the rules for one stand for
+	key      []byte                    // room for the text of a use
+	spare    []map[string]Value        // of rules that are done, empty
 	ordinals int64                     // given out so far
 	calls    int                       // of graphs inside of others
 }
@@ -53,9 +55,9 @@ type applied struct {
 	rule    string // and those that stand for the operation, first
 	chain   string // the latter
 	pos     ir.Pos
-	used    map[string]bool // output parameters of the rule that are used in the model
-	results int             // outputs of the operation
-	hop     int64           // the version that the rule's table leads to
+	params  []string // outputs of the rule
+	outputs []string // of the operation; "" for one that nothing takes
+	hop     int64    // the version that the rule's table leads to
 	at      origin
 }
 
@@ -283,7 +285,6 @@ func (m *mapper) mapOp(r *Region, op *Op, in []Value) (out []Value, by string, e
 		return out, "native", err
 	}
 	version := r.version(op.Domain)
-	err = refuse("no rule maps it")
 	by = "no-rule"
 	mark := len(m.nodes)
 	for _, rule := range m.rules[key] {
@@ -307,6 +308,9 @@ func (m *mapper) mapOp(r *Region, op *Op, in []Value) (out []Value, by string, e
 			out, err = m.function(r, op, f, in)
 			return out, "function", err
 		}
+	}
+	if err == nil {
+		err = refuse("no rule maps it")
 	}
 	return nil, by, err
 }
@@ -366,22 +370,35 @@ func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64
 // begin makes the names that a rule for an operation starts with.
 func (m *mapper) begin(rule *Rule, r *Region, op *Op, version int64) *env {
 	m.rule, m.pos, m.hop, m.at, m.steps = m.chain+rule.Name, op.Pos, rule.hop, origin{r, op.Name}, 0
-	e := &env{vars: map[string]Value{"opset": IntValue(version)}, lets: map[string]*clause{}, m: m, steps: &m.steps}
+	e := &env{vars: m.names(), m: m, steps: &m.steps}
+	e.vars["opset"] = IntValue(version)
 	e.root = e
 	return e
 }
 
+// names gives an empty map, one of a rule that is done if there is one.
+func (m *mapper) names() map[string]Value {
+	if n := len(m.spare) - 1; n >= 0 {
+		vars := m.spare[n]
+		m.spare = m.spare[:n]
+		return vars
+	}
+	return map[string]Value{}
+}
+
+// done ends the use of a rule's names.
+func (m *mapper) done(e *env) {
+	clear(e.vars)
+	m.spare = append(m.spare, e.vars)
+}
+
 // conclude works a rule's clauses off and gives its results.
 func (m *mapper) conclude(rule *Rule, e *env, op *Op) ([]Value, error) {
-	m.used, m.results = map[string]bool{}, len(op.Out)
-	for i, o := range rule.Out {
-		m.used[o] = i < len(op.Out) && op.Out[i] != ""
-	}
+	defer m.done(e)
+	m.params, m.outputs = rule.Out, op.Out
 	for i := range rule.clauses {
 		c := &rule.clauses[i]
-		for _, name := range c.names {
-			e.lets[name] = c
-		}
+		e.lets = rule.clauses[:i+1]
 		if len(c.names) == 0 {
 			if err := e.need(c); err != nil {
 				return nil, err
@@ -389,6 +406,12 @@ func (m *mapper) conclude(rule *Rule, e *env, op *Op) ([]Value, error) {
 		}
 	}
 	return rule.results(e, op)
+}
+
+// used says whether the model takes an output of the rule.
+func (a *applied) used(name string) bool {
+	i := slices.Index(a.params, name)
+	return i >= 0 && i < len(a.outputs) && a.outputs[i] != ""
 }
 
 func (e *env) need(c *clause) error {

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"container/heap"
+	"slices"
 	"sort"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // value and a cycle are errors.
 func (r *Region) order() ([]*Op, error) {
 	ops := r.graph.Ops
-	producer := map[string]int{}
+	producer := make(map[string]int, len(ops))
 	for i, op := range ops {
 		for _, o := range op.Out {
 			if o == "" {
@@ -31,15 +32,18 @@ func (r *Region) order() ([]*Op, error) {
 	}
 	users := make([][]int, len(ops))
 	wait := make([]int, len(ops))
+	sorted := true
 	for i, op := range ops {
-		seen := map[int]bool{}
 		for _, name := range op.needs() {
-			if p, ok := producer[name]; ok && !seen[p] {
-				seen[p] = true
+			p, ok := producer[name]
+			if sorted = sorted && (!ok || p < i); ok && (len(users[p]) == 0 || users[p][len(users[p])-1] != i) {
 				users[p] = append(users[p], i)
 				wait[i]++
 			}
 		}
+	}
+	if sorted {
+		return ops, nil
 	}
 	var ready intHeap
 	for i := range ops {
@@ -69,7 +73,7 @@ func (r *Region) fault(format string, args ...any) error {
 
 // needs lists the values that an operation takes, those that graphs in its attributes take from outside included.
 func (o *Op) needs() []string {
-	list := append([]string(nil), o.In...)
+	list := slices.Clip(o.In) // what is appended to it is a copy
 	for _, a := range o.Attrs {
 		if a.Value.Graph != nil {
 			list = append(list, a.Value.Graph.captures()...)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"tensortapestry.org/tapc/ir/lang"
 )
 
 // Table is a file of rules from one namespace to tapc's kernels.
@@ -73,63 +75,33 @@ type def struct {
 // ParseWith reads a table, which may use the functions of earlier ones of its namespace. Names that a rule uses must be bound;
 // functions may only use functions defined before them, so every rule ends. What is called and is no function is a kernel.
 func ParseWith(file, text string, earlier []*Table) (*Table, error) {
-	tokens, err := lex(text)
+	c, err := lexicon.Cursor(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s:%w", file, err)
 	}
-	p := &parser{tokens: tokens, earlier: earlier, table: &Table{file: file, defs: map[string]*def{}}}
+	p := &parser{Cursor: c, earlier: earlier, table: &Table{file: file, defs: map[string]*def{}}}
 	if err := p.file(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file, p.peek().line, err)
+		return nil, p.At(file, err)
 	}
 	return p.table, nil
 }
 
+// lexicon is what the language of tables is made of.
+var lexicon = lang.Lexicon{Single: true, Symbols: []string{"...", "->", "==", "!=", "<=", ">=", "//", "..", "(", ")", "[", "]", "{", "}", ",",
+	":", "=", "<", ">", "+", "-", "*", "/", "%", "?", "@", "~"}}
+
 type parser struct {
-	tokens  []token
-	at      int
-	depth   int
+	lang.Cursor
 	table   *Table
 	earlier []*Table
 	scope   []string
 }
 
-func (p *parser) peek() token { return p.tokens[p.at] }
-
-func (p *parser) next() token {
-	t := p.tokens[p.at]
-	if t.kind != tokEnd {
-		p.at++
-	}
-	return t
-}
-
-func (p *parser) is(text string) bool {
-	t := p.peek()
-	return t.text == text && (t.kind == tokName || t.kind == tokSymbol)
-}
-
-func (p *parser) accept(text string) bool {
-	if p.is(text) {
-		p.at++
-		return true
-	}
-	return false
-}
-
-func (p *parser) expect(text string) error {
-	if !p.accept(text) {
-		return fmt.Errorf("expected %q, found %v", text, p.peek())
-	}
-	return nil
-}
-
 func (p *parser) name() (string, error) {
-	t := p.peek()
-	if t.kind != tokName || keywords[t.text] {
+	if t := p.Peek(); keywords[t.Text] {
 		return "", fmt.Errorf("expected a name, found %v", t)
 	}
-	p.at++
-	return t.text, nil
+	return p.Want("a name", lang.Name)
 }
 
 var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
@@ -137,14 +109,14 @@ var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": t
 	"fuse": true, "match": true, "carry": true, "commutes": true}
 
 func (p *parser) file() error {
-	if err := p.expect("table"); err != nil {
+	if err := p.Expect("table"); err != nil {
 		return err
 	}
 	var err error
 	if p.table.Name, err = p.name(); err != nil {
 		return err
 	}
-	if err = p.expect(":"); err != nil {
+	if err = p.Expect(":"); err != nil {
 		return err
 	}
 	if p.table.Namespace, err = p.name(); err != nil {
@@ -160,20 +132,20 @@ func (p *parser) file() error {
 	}
 	for err == nil {
 		switch {
-		case p.accept("def"):
+		case p.Accept("def"):
 			err = p.def()
-		case p.accept("rule"):
+		case p.Accept("rule"):
 			err = p.rule()
-		case p.accept("fuse"):
+		case p.Accept("fuse"):
 			err = p.fuse()
-		case p.accept("carry"):
+		case p.Accept("carry"):
 			err = p.carry()
-		case p.accept("commutes"):
+		case p.Accept("commutes"):
 			err = p.commutes()
-		case p.peek().kind == tokEnd:
+		case p.Peek().Kind == lang.End:
 			return nil
 		default:
-			err = fmt.Errorf("expected rule or def, found %v", p.peek())
+			err = fmt.Errorf("expected rule or def, found %v", p.Peek())
 		}
 	}
 	return err
@@ -191,7 +163,7 @@ func (p *parser) def() error {
 	if d.params, err = p.nameList(); err != nil {
 		return err
 	}
-	if err = p.expect("="); err != nil {
+	if err = p.Expect("="); err != nil {
 		return err
 	}
 	p.scope = slices.Clone(d.params)
@@ -202,46 +174,37 @@ func (p *parser) def() error {
 }
 
 func (p *parser) nameList() ([]string, error) {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return nil, err
 	}
 	var out []string
-	for !p.accept(")") {
+	err := p.List(")", func() error {
 		n, err := p.name()
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, n)
-		if !p.accept(",") && !p.is(")") {
-			return nil, fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
-	}
-	return out, nil
+		return err
+	})
+	return out, err
 }
 
 // rule reads "rule Op 7..12 (a, b?, rest...) -> (y)" and its clauses, or "rule Op refuse "reason"".
 func (p *parser) rule() error {
-	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.peek().line}
-	t := p.next()
-	if t.kind != tokName && t.kind != tokString {
-		return fmt.Errorf("expected an operation's name, found %v", t)
+	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
+	name, err := p.operation()
+	if err != nil {
+		return err
 	}
-	r.Domain, r.Op = splitType(t.text)
-	r.Name = p.table.Name + "." + t.text
+	r.Domain, r.Op = splitType(name)
+	r.Name = p.table.Name + "." + name
 	if err := p.versions(r); err != nil {
 		return err
 	}
 	if r.hop = p.table.Hop; r.hop != 0 {
 		r.From, r.To = p.table.From, p.table.From
 	}
-	if p.accept("refuse") {
-		reason := p.next()
-		if reason.kind != tokString {
-			return fmt.Errorf("expected a reason, found %v", reason)
-		}
-		r.Refuses = reason.text
+	if p.Accept("refuse") {
+		r.Refuses, err = p.reason()
 		p.table.Rules = append(p.table.Rules, r)
-		return nil
+		return err
 	}
 	if err := p.ruleHead(r); err != nil {
 		return err
@@ -264,6 +227,13 @@ func (p *parser) rule() error {
 	return r.check()
 }
 
+// operation reads the name of an operation of the source, in quotes where it is no name of this language.
+func (p *parser) operation() (string, error) {
+	return p.Want("an operation's name", lang.Name, lang.String)
+}
+
+func (p *parser) reason() (string, error) { return p.Want("a reason", lang.String) }
+
 // splitType splits "domain:Type".
 func splitType(s string) (domain, op string) {
 	for i := len(s) - 1; i >= 0; i-- {
@@ -275,76 +245,66 @@ func splitType(s string) (domain, op string) {
 }
 
 func (p *parser) versions(r *Rule) error {
-	if p.peek().kind != tokNumber {
+	if p.Peek().Kind != lang.Number {
 		return nil
 	}
 	var err error
-	if r.From, err = strconv.ParseInt(p.next().text, 10, 32); err != nil {
+	if r.From, err = strconv.ParseInt(p.Next().Text, 10, 32); err != nil {
 		return err
 	}
 	r.Name += fmt.Sprintf("@%d", r.From)
-	if !p.accept("..") {
+	if !p.Accept("..") {
 		r.To = r.From
 		return nil
 	}
-	if p.peek().kind != tokNumber {
+	if p.Peek().Kind != lang.Number {
 		return nil
 	}
-	r.To, err = strconv.ParseInt(p.next().text, 10, 32)
+	r.To, err = strconv.ParseInt(p.Next().Text, 10, 32)
 	return err
 }
 
 func (p *parser) ruleHead(r *Rule) error {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return err
 	}
-	for !p.accept(")") {
+	err := p.List(")", func() error {
 		n, err := p.name()
-		if err != nil {
-			return err
-		}
-		in := Param{Name: n}
-		in.Optional = p.accept("?")
-		in.Variadic = p.accept("...")
-		r.In = append(r.In, in)
-		if !p.accept(",") && !p.is(")") {
-			return fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
-	}
-	if err := p.expect("->"); err != nil {
+		r.In = append(r.In, Param{Name: n, Optional: p.Accept("?"), Variadic: p.Accept("...")})
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	var err error
+	if err := p.Expect("->"); err != nil {
+		return err
+	}
 	r.Out, err = p.nameList()
 	return err
 }
 
 func (p *parser) clause(r *Rule) (bool, error) {
 	switch {
-	case p.accept("attrs"):
+	case p.Accept("attrs"):
 		return true, p.attrs(r, false)
-	case p.accept("ignore"):
+	case p.Accept("ignore"):
 		return true, p.attrs(r, true)
-	case p.accept("need"):
+	case p.Accept("need"):
 		c := clause{}
 		var err error
 		if c.value, err = p.expr(); err != nil {
 			return false, err
 		}
-		if err = p.expect(","); err != nil {
+		if err = p.Expect(","); err != nil {
 			return false, err
 		}
-		t := p.next()
-		if t.kind != tokString {
-			return false, fmt.Errorf("expected a reason, found %v", t)
-		}
-		c.reason = t.text
+		c.reason, err = p.reason()
 		r.clauses = append(r.clauses, c)
-		return true, nil
-	case p.accept("let"):
+		return true, err
+	case p.Accept("let"):
 		c := clause{}
 		var err error
-		if p.is("(") {
+		if p.Is("(") {
 			c.names, err = p.nameList()
 		} else {
 			c.names = make([]string, 1)
@@ -356,7 +316,7 @@ func (p *parser) clause(r *Rule) (bool, error) {
 			}
 		}
 		if err == nil {
-			err = p.expect("=")
+			err = p.Expect("=")
 		}
 		if err == nil {
 			c.value, err = p.expr()
@@ -375,7 +335,7 @@ func (p *parser) attrs(r *Rule, ignored bool) error {
 			return err
 		}
 		a := AttrParam{Name: n, Ignored: ignored}
-		if p.accept("=") {
+		if p.Accept("=") {
 			e, err := p.expr()
 			if err != nil {
 				return err
@@ -388,7 +348,7 @@ func (p *parser) attrs(r *Rule, ignored bool) error {
 		}
 		r.Attrs = append(r.Attrs, a)
 		p.scope = append(p.scope, n)
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			return nil
 		}
 	}

@@ -18,22 +18,22 @@ import (
 
 func TestParseErrors(t *testing.T) {
 	for want, text := range map[string]string{
-		`expected "table"`:               `rule A (X) -> (Y)`,
-		`"Z" is not bound here`:          "table t : t\nrule A (X) -> (Y)\n  let Y = Z",
-		`X is bound already`:             "table t : t\nrule A (X) -> (Y)\n  let X = 1\n  let Y = X",
-		`rule t.A gives no Y`:            "table t : t\nrule A (X) -> (Y)\n  let Z = X",
-		`f is defined already`:           "table t : t\ndef f(x) = x\ndef f(x) = x",
-		`shape is defined already`:       "table t : t\ndef shape(x) = x",
-		`f takes 1 arguments, found 2`:   "table t : t\ndef f(x) = x\nrule A (X) -> (Y)\n  let Y = f(X, X)",
-		`shape takes 1 to 1 arguments`:   "table t : t\nrule A (X) -> (Y)\n  let Y = shape(X, X)",
-		`a string without an end`:        "table t : t\nrule A (X) -> (Y)\n  need true, \"x",
-		`expected a reason`:              "table t : t\nrule A refuse because",
-		`nested deeper than`:             "table t : t\nrule A (X) -> (Y)\n  let Y = " + strings.Repeat("(", 200) + "X",
-		`"i" is not bound here`:          "table t : t\nrule A (X) -> (Y)\n  let Y = [i for i in range(3)] + [i]",
-		`"a" is not bound here`:          "table t : t\nrule A (X) -> (Y)\n  let Y = (fold a = 1 for i in range(3) do a + i) + a",
-		`expected "for"`:                 "table t : t\nrule A (X) -> (Y)\n  let Y = fold a = 1 do a",
-		`expected a name, found "let"`:   "table t : t\nrule A (let) -> (Y)",
-		`expected rule or def, found "1`: "table t : t\n12",
+		`expected "table"`:                `rule A (X) -> (Y)`,
+		`f.map:3:11: "Z" is not bound`:    "table t : t\nrule A (X) -> (Y)\n  let Y = Z",
+		`X is bound already`:              "table t : t\nrule A (X) -> (Y)\n  let X = 1\n  let Y = X",
+		`rule t.A gives no Y`:             "table t : t\nrule A (X) -> (Y)\n  let Z = X",
+		`f is defined already`:            "table t : t\ndef f(x) = x\ndef f(x) = x",
+		`shape is defined already`:        "table t : t\ndef shape(x) = x",
+		`f takes 1 arguments, found 2`:    "table t : t\ndef f(x) = x\nrule A (X) -> (Y)\n  let Y = f(X, X)",
+		`shape takes 1 to 1 arguments`:    "table t : t\nrule A (X) -> (Y)\n  let Y = shape(X, X)",
+		`3:14: a text in quotes does not`: "table t : t\nrule A (X) -> (Y)\n  need true, \"x",
+		`expected a reason`:               "table t : t\nrule A refuse because",
+		`nested deeper than`:              "table t : t\nrule A (X) -> (Y)\n  let Y = " + strings.Repeat("(", 200) + "X",
+		`"i" is not bound here`:           "table t : t\nrule A (X) -> (Y)\n  let Y = [i for i in range(3)] + [i]",
+		`"a" is not bound here`:           "table t : t\nrule A (X) -> (Y)\n  let Y = (fold a = 1 for i in range(3) do a + i) + a",
+		`expected "for"`:                  "table t : t\nrule A (X) -> (Y)\n  let Y = fold a = 1 do a",
+		`expected a name, found "let"`:    "table t : t\nrule A (let) -> (Y)",
+		`expected rule or def, found "1`:  "table t : t\n12",
 	} {
 		if _, err := Parse("f.map", text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f.map:") {
 			t.Errorf("expected an error with %q and the file, found %v", want, err)

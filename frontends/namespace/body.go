@@ -7,7 +7,7 @@ import (
 
 // body reads the rest of an operator's line after "body": the version that the statements below are written in, or "by types".
 func (p *lineParser) body(o *Op) *Body {
-	if p.accept("by") {
+	if p.Accept("by") {
 		p.expect("types")
 		return &Body{ByTypes: true}
 	}
@@ -23,11 +23,11 @@ func (p *lineParser) body(o *Op) *Body {
 }
 
 // statement reads "outputs = Op(inputs) {attributes}" into a graph; "_" is an input that is left out.
-func (p *lineParser) statement(g *mapping.Graph) error {
+func (p *lineParser) statement(g *mapping.Graph) {
 	op := &mapping.Op{}
 	for p.err == nil {
 		op.Out = append(op.Out, p.operand())
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			break
 		}
 	}
@@ -35,19 +35,15 @@ func (p *lineParser) statement(g *mapping.Graph) error {
 	op.Type = p.name()
 	p.expect("(")
 	op.In = p.operands()
-	if p.accept("{") {
-		for p.err == nil && !p.accept("}") {
+	if p.Accept("{") {
+		p.list("}", func() {
 			a := mapping.Attr{Name: p.name()}
 			p.expect(":")
 			a.Value = p.value()
 			op.Attrs = append(op.Attrs, a)
-			if !p.is("}") {
-				p.expect(",")
-			}
-		}
+		})
 	}
 	g.Ops = append(g.Ops, op)
-	return p.err
 }
 
 func (p *lineParser) operand() string {
@@ -60,12 +56,7 @@ func (p *lineParser) operand() string {
 // operands reads names up to a closing parenthesis.
 func (p *lineParser) operands() []string {
 	var out []string
-	for p.err == nil && !p.accept(")") {
-		out = append(out, p.operand())
-		if !p.is(")") {
-			p.expect(",")
-		}
-	}
+	p.list(")", func() { out = append(out, p.operand()) })
 	return out
 }
 
@@ -76,16 +67,15 @@ func (p *lineParser) graph() *mapping.Graph {
 	for _, name := range p.operands() {
 		g.Inputs = append(g.Inputs, mapping.Port{Name: name})
 	}
-	p.expect("-")
-	p.expect(">")
+	p.expect("->")
 	p.expect("(")
 	for _, name := range p.operands() {
 		g.Outputs = append(g.Outputs, mapping.Port{Name: name})
 	}
 	p.expect("[")
-	for p.err == nil && !p.accept("]") {
-		_ = p.statement(g)
-		if !p.is("]") {
+	for p.err == nil && !p.Accept("]") {
+		p.statement(g)
+		if !p.Is("]") {
 			p.expect(";")
 		}
 	}
@@ -98,12 +88,12 @@ func (p *lineParser) tensor() mapping.Value {
 	d := &mapping.Data{DType: DType(p.name())}
 	p.expect(",")
 	p.expect("[")
-	for _, v := range p.list().List {
+	for _, v := range p.values().List {
 		d.Shape = append(d.Shape, v.Int)
 	}
 	p.expect(",")
 	p.expect("[")
-	values := p.list().List
+	values := p.values().List
 	p.expect(")")
 	if d.DType == scalar.Invalid || d.Len() != int64(len(values)) {
 		p.fail("a tensor of %d elements of type %v with %d values", d.Len(), d.DType, len(values))

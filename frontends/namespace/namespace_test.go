@@ -235,7 +235,7 @@ func TestParseFaults(t *testing.T) {
 		"": "expected lines with namespace", "namespace n\nversions 3..1\n": "f:2", head + "A 1 (x: T) -> (y: T) T: @none;\n": "f:3", head + "A 1 (x T) -> ()\n": `expected ":"`,
 		head + "A 1 () -> ()\nA 1 () -> ()\n": "there twice", head + "A 10 () -> ()\n": "after the last", head + "A 1 () -> () {a: number}\n": "type of an attribute",
 		head + "A 1 () -> () body 1\n  x = B(\n": "f:4", head + "A 1 () -> () {a: int = }\n": "expected a value", head + "  x = A()\n": "f:3",
-		head + "A 1 () -> () T: " + strings.Repeat("seq(", 20) + ";\n": "nested too deep", head + "A 1 () -> () {a: any = tensor(float32, [2], [1])}\n": "with 1 values",
+		head + "A 1 () -> () T: " + strings.Repeat("seq(", 20) + ";\n": "nested deeper than 8", head + "A 1 () -> () {a: any = tensor(float32, [2], [1])}\n": "with 1 values",
 	} {
 		if _, err := Parse("f", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: expected an error with %q, found %v", text, want, err)

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/scanner"
 
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/ir/lang"
 )
+
+// How deep types and values may nest.
+const maxTypes, maxValues = 8, 32
 
 // groups are the words for element types that mostly stand together.
 var groups = map[string][]string{
@@ -24,22 +27,18 @@ func Parse(file, text string) (*Dictionary, error) {
 	d := &Dictionary{ops: map[string][]*Op{}}
 	var op *Op
 	for i, line := range strings.Split(text, "\n") {
-		p := newParser(line)
 		var err error
 		switch {
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
 			continue
 		case line[0] == ' ' && op != nil && op.Body != nil && !op.Body.ByTypes:
-			err = p.statement(op.Body.Graph)
+			err = readLine(line, func(p *lineParser) { p.statement(op.Body.Graph) })
 			op.Body.text = append(op.Body.text, strings.TrimSpace(line))
 		case op == nil && d.head(line, &err):
 		default:
-			if op, err = p.op(); err == nil {
+			if err = readLine(line, func(p *lineParser) { op = p.op() }); err == nil {
 				err = d.add(op)
 			}
-		}
-		if err == nil {
-			err = p.end(line)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
@@ -89,162 +88,130 @@ func (d *Dictionary) add(o *Op) error {
 	return nil
 }
 
+// lexicon is what a line is made of.
+var lexicon = lang.Lexicon{Symbols: []string{"->", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "/", "?", "*", "!", "@", "-"}}
+
 // lineParser reads one line.
 type lineParser struct {
-	s     scanner.Scanner
-	tok   rune
-	err   error
-	depth int
+	lang.Cursor
+	err error
 }
 
-func newParser(line string) *lineParser {
-	p := &lineParser{}
-	p.s.Init(strings.NewReader(line))
-	p.s.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanFloats | scanner.ScanStrings
-	p.s.Error = func(_ *scanner.Scanner, msg string) { p.fail("%s", msg) }
-	p.tok = p.s.Scan()
-	return p
+// readLine reads the whole of a line.
+func readLine(line string, read func(p *lineParser)) error {
+	c, err := lexicon.Cursor(line)
+	if err != nil {
+		return err
+	}
+	p := &lineParser{Cursor: c}
+	read(p)
+	if p.err == nil && !p.next(lang.End) {
+		p.fail("expected the end of the line, found %v", p.Peek())
+	}
+	return p.err
 }
 
-func (p *lineParser) fail(format string, args ...any) {
-	if p.err == nil {
-		p.err = fmt.Errorf("column %d: %s", p.s.Position.Column, fmt.Sprintf(format, args...))
+// fail keeps the first error.
+func (p *lineParser) fail(format string, args ...any) { p.keep(fmt.Errorf(format, args...)) }
+
+func (p *lineParser) keep(err error) {
+	if p.err == nil && err != nil {
+		p.err = fmt.Errorf("column %d: %w", p.Peek().Column, err)
 	}
 }
 
-func (p *lineParser) end(line string) error {
-	if strings.HasPrefix(line, " ") || p.err != nil {
-		if p.err == nil && p.tok != scanner.EOF {
-			p.fail("expected the end of the line, found %q", p.s.TokenText())
-		}
-		return p.err
-	}
-	return nil
-}
+func (p *lineParser) next(kind lang.Kind) bool { return p.Peek().Kind == kind }
 
-func (p *lineParser) next() string {
-	t := p.s.TokenText()
-	p.tok = p.s.Scan()
-	return t
-}
-
-func (p *lineParser) is(text string) bool {
-	return p.tok != scanner.EOF && p.tok != scanner.String && p.s.TokenText() == text
-}
-
-func (p *lineParser) accept(text string) bool {
-	if p.is(text) {
-		p.next()
-		return true
-	}
-	return false
-}
-
-func (p *lineParser) expect(text string) {
-	if !p.accept(text) {
-		p.fail("expected %q, found %q", text, p.s.TokenText())
-	}
-}
+func (p *lineParser) expect(text string) { p.keep(p.Expect(text)) }
 
 // name reads a name, which is quoted when it is no identifier.
 func (p *lineParser) name() string {
-	switch p.tok {
-	case scanner.Ident:
-		return p.next()
-	case scanner.String:
-		s, err := strconv.Unquote(p.next())
-		if err != nil {
-			p.fail("%v", err)
-		}
-		return s
-	}
-	p.fail("expected a name, found %q", p.s.TokenText())
-	return ""
+	s, err := p.Want("a name", lang.Name, lang.String)
+	p.keep(err)
+	return s
+}
+
+// list reads items with commas between them up to a closing symbol.
+func (p *lineParser) list(closing string, item func()) {
+	p.keep(p.List(closing, func() error {
+		item()
+		return p.err
+	}))
 }
 
 func (p *lineParser) integer() int64 {
 	sign := int64(1)
-	if p.accept("-") {
+	if p.Accept("-") {
 		sign = -1
 	}
-	n, err := strconv.ParseInt(p.s.TokenText(), 10, 64)
-	if p.tok != scanner.Int || err != nil {
-		p.fail("expected an integer, found %q", p.s.TokenText())
+	text, err := p.Want("an integer", lang.Number)
+	p.keep(err)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		p.fail("expected an integer, found %q", text)
 	}
-	p.next()
 	return sign * n
 }
 
 // op reads "Name since (inputs) -> (outputs) {attributes} T: types; is traits body version".
-func (p *lineParser) op() (*Op, error) {
+func (p *lineParser) op() *Op {
 	o := &Op{Name: p.name()}
-	if p.tok == scanner.Int {
+	if p.next(lang.Number) {
 		o.Since = p.integer()
 	}
-	if o.Deprecated = p.accept("deprecated"); o.Deprecated {
-		return o, p.finish()
+	if o.Deprecated = p.Accept("deprecated"); o.Deprecated {
+		return o
 	}
 	o.In = p.ports()
-	p.expect("-")
-	p.expect(">")
+	p.expect("->")
 	o.Out = p.ports()
-	if p.accept("{") {
+	if p.Accept("{") {
 		o.Attrs = p.attrs()
 	}
-	for p.err == nil && p.tok == scanner.Ident && !p.is("is") && !p.is("body") {
+	for p.err == nil && p.next(lang.Name) && !p.Is("is") && !p.Is("body") {
 		t := Types{Var: p.name()}
 		p.expect(":")
 		t.Allowed = p.union()
 		p.expect(";")
 		o.Types = append(o.Types, t)
 	}
-	if p.accept("is") {
-		for p.tok == scanner.Ident && !p.is("body") {
+	if p.Accept("is") {
+		for p.next(lang.Name) && !p.Is("body") {
 			o.Traits = append(o.Traits, p.name())
 		}
 	}
-	if p.accept("body") {
+	if p.Accept("body") {
 		o.Body = p.body(o)
 	}
-	return o, p.finish()
-}
-
-func (p *lineParser) finish() error {
-	if p.err == nil && p.tok != scanner.EOF {
-		p.fail("expected the end of the line, found %q", p.s.TokenText())
-	}
-	return p.err
+	return o
 }
 
 func (p *lineParser) ports() []Port {
 	p.expect("(")
 	var out []Port
-	for p.err == nil && !p.accept(")") {
+	p.list(")", func() {
 		x := Port{Name: p.name()}
-		for p.accept("/") {
+		for p.Accept("/") {
 			x.Aliases = append(x.Aliases, p.name())
 		}
-		x.Optional = p.accept("?")
-		if x.Variadic = p.accept("*"); x.Variadic {
+		x.Optional = p.Accept("?")
+		if x.Variadic = p.Accept("*"); x.Variadic {
 			x.Least = int(p.integer())
-			x.Mixed = p.accept("mixed")
+			x.Mixed = p.Accept("mixed")
 		}
 		p.expect(":")
 		x.Type = p.typ()
 		out = append(out, x)
-		if !p.is(")") {
-			p.expect(",")
-		}
-	}
+	})
 	return out
 }
 
 // typ reads one type, such as float32, seq(int64) or map(string, float32).
 func (p *lineParser) typ() string {
 	t := p.name()
-	if p.accept("(") {
+	if p.Accept("(") {
 		t += "(" + p.typ()
-		for p.accept(",") {
+		for p.Accept(",") {
 			t += "," + p.typ()
 		}
 		p.expect(")")
@@ -255,14 +222,13 @@ func (p *lineParser) typ() string {
 
 // union reads types until something else comes; a container holds each of the types in its parentheses.
 func (p *lineParser) union() []string {
-	if p.depth++; p.depth > 8 {
-		p.fail("types are nested too deep")
+	if p.keep(p.Enter(maxTypes)); p.err != nil {
 		return nil
 	}
-	defer func() { p.depth-- }()
+	defer p.Leave()
 	var out []string
-	for p.err == nil && (p.tok == scanner.Ident || p.is("@")) {
-		if p.accept("@") {
+	for p.err == nil && (p.next(lang.Name) || p.Is("@")) {
+		if p.Accept("@") {
 			members := groups[p.name()]
 			if members == nil {
 				p.fail("expected a group of types after @")
@@ -272,12 +238,12 @@ func (p *lineParser) union() []string {
 		}
 		name := p.name()
 		switch {
-		case name == "map" && p.accept("("):
+		case name == "map" && p.Accept("("):
 			key := p.typ()
 			p.expect(",")
 			out = append(out, "map("+key+","+p.typ()+")")
 			p.expect(")")
-		case p.accept("("):
+		case p.Accept("("):
 			for _, t := range p.union() {
 				out = append(out, name+"("+t+")")
 			}
@@ -296,53 +262,49 @@ var attrTypes = []string{"float", "int", "string", "bool", "tensor", "graph", "t
 
 func (p *lineParser) attrs() []Attr {
 	var out []Attr
-	for p.err == nil && !p.accept("}") {
-		a := Attr{Name: p.name(), Required: p.accept("!")}
+	p.list("}", func() {
+		a := Attr{Name: p.name(), Required: p.Accept("!")}
 		p.expect(":")
 		a.Type = p.name()
 		if !slices.Contains(attrTypes, a.Type) {
 			p.fail("expected a type of an attribute, found %q", a.Type)
 		}
-		if p.accept("=") {
+		if p.Accept("=") {
 			v := p.value()
 			a.Default = &v
 		}
-		if p.accept("of") {
-			for p.tok == scanner.String {
+		if p.Accept("of") {
+			for p.next(lang.String) {
 				a.Words = append(a.Words, p.name())
 			}
 		}
 		out = append(out, a)
-		if !p.is("}") {
-			p.expect(",")
-		}
-	}
+	})
 	return out
 }
 
 // value reads an attribute's value.
 func (p *lineParser) value() mapping.Value {
-	if p.depth++; p.depth > 32 {
-		p.fail("values are nested too deep")
+	if p.keep(p.Enter(maxValues)); p.err != nil {
 		return mapping.Value{}
 	}
-	defer func() { p.depth-- }()
+	defer p.Leave()
 	switch {
-	case p.tok == scanner.String:
+	case p.next(lang.String):
 		return mapping.StringValue(p.name())
-	case p.accept("@"):
+	case p.Accept("@"):
 		return mapping.Reference(p.name())
-	case p.accept("["):
-		return p.list()
-	case p.accept("true"):
+	case p.Accept("["):
+		return p.values()
+	case p.Accept("true"):
 		return mapping.BoolValue(true)
-	case p.accept("false"):
+	case p.Accept("false"):
 		return mapping.BoolValue(false)
-	case p.accept("tensor"):
+	case p.Accept("tensor"):
 		return p.tensor()
-	case p.accept("graph"):
+	case p.Accept("graph"):
 		return mapping.Value{Kind: mapping.GraphKind, Graph: p.graph()}
-	case p.tok == scanner.Ident: // the name of a type
+	case p.next(lang.Name): // the name of a type
 		return mapping.StringValue(p.name())
 	}
 	return p.number()
@@ -350,31 +312,21 @@ func (p *lineParser) value() mapping.Value {
 
 func (p *lineParser) number() mapping.Value {
 	text := ""
-	if p.accept("-") {
+	if p.Accept("-") {
 		text = "-"
 	}
-	tok := p.tok
-	text += p.s.TokenText()
-	p.next()
-	if tok == scanner.Int {
-		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return mapping.IntValue(i)
-		}
+	digits, err := p.Want("a value", lang.Number)
+	p.keep(err)
+	text += digits
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return mapping.IntValue(i)
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if tok != scanner.Int && tok != scanner.Float || err != nil {
-		p.fail("expected a value, found %q", text)
-	}
+	f, _ := strconv.ParseFloat(text, 64) // the lexicon has checked that it is a number
 	return mapping.FloatValue(f)
 }
 
-func (p *lineParser) list() mapping.Value {
+func (p *lineParser) values() mapping.Value {
 	out := mapping.ListValue()
-	for p.err == nil && !p.accept("]") {
-		out.List = append(out.List, p.value())
-		if !p.is("]") {
-			p.expect(",")
-		}
-	}
+	p.list("]", func() { out.List = append(out.List, p.value()) })
 	return out
 }

@@ -2,9 +2,11 @@ package rewrite
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -25,11 +27,11 @@ func (p *parser) guard() (condition, error) {
 // joined reads conditions that a word joins.
 func (p *parser) joined(word string, part func() (condition, error)) (condition, error) {
 	c, err := part()
-	if err != nil || p.peek().text != word {
+	if err != nil || p.Peek().Text != word {
 		return c, err
 	}
 	all := []condition{c}
-	for p.accept(word) {
+	for p.Accept(word) {
 		if c, err = part(); err != nil {
 			return nil, err
 		}
@@ -47,23 +49,23 @@ func (p *parser) joined(word string, part func() (condition, error)) (condition,
 }
 
 func (p *parser) factor() (condition, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.Enter(maxNest); err != nil {
 		return nil, err
 	}
-	defer func() { p.nest-- }()
+	defer p.Leave()
 	switch {
-	case p.accept("not"):
+	case p.Accept("not"):
 		c, err := p.factor()
 		return func(s *Site) bool { return !c(s) }, err
-	case p.accept("("):
+	case p.Accept("("):
 		c, err := p.guard()
 		if err != nil {
 			return nil, err
 		}
-		return c, p.expect(")")
+		return c, p.Expect(")")
 	}
-	if f, ok := predicates[p.peek().text]; ok {
-		p.next()
+	if f, ok := predicates[p.Peek().Text]; ok {
+		p.Next()
 		args, err := p.selections(f.args)
 		return func(s *Site) bool { return f.holds(s, args) }, err
 	}
@@ -75,10 +77,11 @@ func (p *parser) comparison() (condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	op := p.next().text
+	op := p.Peek().Text
 	if !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, op) {
-		return nil, fmt.Errorf("expected a comparison, found %q", op)
+		return nil, fmt.Errorf("expected a comparison, found %v", p.Peek())
 	}
+	p.Next()
 	b, err := p.value()
 	if err != nil {
 		return nil, err
@@ -113,17 +116,17 @@ func compareValues(op string, x, y ir.AttrValue) bool {
 
 // selections reads (NAME, …), n of them; "result" is the matched operation's result.
 func (p *parser) selections(n int) ([]selOf, error) {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return nil, err
 	}
 	var out []selOf
 	for i := range n {
 		if i > 0 {
-			if err := p.expect(","); err != nil {
+			if err := p.Expect(","); err != nil {
 				return nil, err
 			}
 		}
-		name, err := p.want(tokName, "a name")
+		name, err := p.Want("a name", lang.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -137,40 +140,40 @@ func (p *parser) selections(n int) ([]selOf, error) {
 		}
 		out = append(out, func(s *Site) ir.Selection { return s.state.slots[slot].sel })
 	}
-	return out, p.expect(")")
+	return out, p.Expect(")")
 }
 
 // value reads a literal, a parameter's variable or a function of values.
 func (p *parser) value() (valueExpr, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.Enter(maxNest); err != nil {
 		return nil, err
 	}
-	defer func() { p.nest-- }()
-	t := p.peek()
-	if t.kind != tokName || t.text == "true" || t.text == "false" {
+	defer p.Leave()
+	t := p.Peek()
+	if t.Kind != lang.Name || t.Text == "true" || t.Text == "false" {
 		v, err := p.literal()
 		return func(*Site) (ir.AttrValue, bool) { return v, true }, err
 	}
-	p.next()
-	if f, ok := facts[t.text]; ok {
+	p.Next()
+	if f, ok := facts[t.Text]; ok {
 		args, err := p.selections(f.args)
 		return func(s *Site) (ir.AttrValue, bool) { return f.value(s, args), true }, err
 	}
-	if f, ok := functions[t.text]; ok {
+	if f, ok := functions[t.Text]; ok {
 		return p.function(f)
 	}
-	slot, err := p.names.find(t.text, attributeVar)
+	slot, err := p.names.find(t.Text, attributeVar)
 	return func(s *Site) (ir.AttrValue, bool) { return s.state.slots[slot].attr, true }, err
 }
 
 func (p *parser) function(f function) (valueExpr, error) {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return nil, err
 	}
 	var args []valueExpr
 	for i := range f.args {
 		if i > 0 {
-			if err := p.expect(","); err != nil {
+			if err := p.Expect(","); err != nil {
 				return nil, err
 			}
 		}
@@ -189,7 +192,7 @@ func (p *parser) function(f function) (valueExpr, error) {
 			}
 		}
 		return f.value(values)
-	}, p.expect(")")
+	}, p.Expect(")")
 }
 
 // predicate is a condition on selections.
@@ -204,12 +207,17 @@ func ofType(doc string, is func(scalar.DType) bool) predicate {
 	return predicate{1, doc, func(s *Site, args []selOf) bool { return is(s.Type(args[0](s))) }}
 }
 
+func hasNaN(d scalar.DType) bool {
+	return d.IsFraction() && math.IsNaN(scalar.FloatValue(d, math.NaN()).F)
+}
+
 // predicates are the conditions of the language by name.
 var predicates = map[string]predicate{
 	"boolean": ofType("its elements are booleans", scalar.DType.IsBool),
 	"integer": ofType("its elements are integers", scalar.DType.IsInt),
 	"float":   ofType("its elements are real floats", scalar.DType.IsFraction),
 	"real":    ofType("its elements are integers or real floats", scalar.DType.IsReal),
+	"nan":     ofType("its elements are real floats of a type that has NaN", hasNaN),
 	"once": {1, "the matched use is its only one, and it is not observed", func(s *Site, args []selOf) bool {
 		return s.Once(args[0](s).Tensor)
 	}},

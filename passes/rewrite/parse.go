@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/lang"
 )
 
 // Parse reads rules from a text and resolves the kernels that they name in a library. The language is described in
@@ -15,21 +16,21 @@ import (
 //
 // An error names the file and the line, and what was expected and found.
 func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
-	tokens, err := scan(text)
+	c, err := lexicon.Cursor(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", file, err)
 	}
-	p := &parser{tokens: tokens, lib: lib}
+	p := &parser{Cursor: c, lib: lib}
 	var rules []Rule
 	seen := map[string]bool{}
-	for p.peek().kind != tokEnd {
-		line := p.peek().line
+	for p.Peek().Kind != lang.End {
+		line := p.Peek().Line
 		r, err := p.rule()
 		if err == nil && seen[r.Name] {
 			err = fmt.Errorf("rule %s is there twice", r.Name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, p.peek().line, err)
+			return nil, p.At(file, err)
 		}
 		seen[r.Name] = true
 		r.Source = fmt.Sprintf("%s:%d", file, line)
@@ -38,84 +39,47 @@ func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
 	return rules, nil
 }
 
+// lexicon is what the rule language is made of.
+var lexicon = lang.Lexicon{Dashes: true, Signed: true, Symbols: []string{"...", "..", "=>", "!=", "<=", ">=", "(", ")", "{", "}", ":", ",", "|",
+	"@", "=", "?", "<", ">"}}
+
 // parser reads tokens. Its methods give the first thing that is wrong as an error.
 type parser struct {
-	tokens []token
-	at     int
-	lib    *kernels.Library
-	names  *scope
-	nest   int
+	lang.Cursor
+	lib   *kernels.Library
+	names *scope
 }
 
 // maxNest bounds how deep patterns, results and guards may nest.
 const maxNest = 50
 
-func (p *parser) peek() token { return p.tokens[p.at] }
-
-func (p *parser) next() token {
-	t := p.tokens[p.at]
-	if t.kind != tokEnd {
-		p.at++
-	}
-	return t
-}
-
-func (p *parser) accept(text string) bool {
-	if t := p.peek(); t.text == text && (t.kind == tokSymbol || t.kind == tokName) {
-		p.next()
-		return true
-	}
-	return false
-}
-
-func (p *parser) expect(text string) error {
-	if !p.accept(text) {
-		return fmt.Errorf("expected %q, found %v", text, p.peek())
-	}
-	return nil
-}
-
-func (p *parser) want(k tokenKind, what string) (string, error) {
-	if t := p.peek(); t.kind != k {
-		return "", fmt.Errorf("expected %s, found %v", what, t)
-	}
-	return p.next().text, nil
-}
-
-func (p *parser) deeper() error {
-	if p.nest++; p.nest > maxNest {
-		return fmt.Errorf("nested deeper than %d", maxNest)
-	}
-	return nil
-}
-
 // rule reads one rule.
 func (p *parser) rule() (Rule, error) {
 	var r Rule
-	if err := p.expect("rule"); err != nil {
+	if err := p.Expect("rule"); err != nil {
 		return r, err
 	}
 	p.names = &scope{}
 	var err error
-	if r.Name, err = p.want(tokName, "the rule's name"); err != nil {
+	if r.Name, err = p.Want("the rule's name", lang.Name); err != nil {
 		return r, err
 	}
-	if p.accept("must") {
+	if p.Accept("must") {
 		r.Class = Semantic
 	}
-	if err := p.expect(":"); err != nil {
+	if err := p.Expect(":"); err != nil {
 		return r, err
 	}
-	from := p.at
+	from := p.Rest()
 	c, err := p.body()
 	if err != nil {
 		return r, fmt.Errorf("rule %s: %w", r.Name, err)
 	}
-	r.Text = textOf(p.tokens[from:p.at])
-	if err := p.expect("because"); err != nil {
+	r.Text = textOf(from[:len(from)-len(p.Rest())])
+	if err := p.Expect("because"); err != nil {
 		return r, fmt.Errorf("rule %s: %w", r.Name, err)
 	}
-	if r.Because, err = p.want(tokString, "the identity in quotes"); err != nil {
+	if r.Because, err = p.Want("the identity in quotes", lang.String); err != nil {
 		return r, fmt.Errorf("rule %s: %w", r.Name, err)
 	}
 	for i, alt := range c.patterns {
@@ -141,11 +105,11 @@ func (p *parser) body() (*compiled, error) {
 		if err := p.names.same(len(c.patterns) == 1); err != nil {
 			return nil, err
 		}
-		if !p.accept("|") {
+		if !p.Accept("|") {
 			break
 		}
 	}
-	if err := p.expect("=>"); err != nil {
+	if err := p.Expect("=>"); err != nil {
 		return nil, err
 	}
 	p.names.closed = true
@@ -153,26 +117,26 @@ func (p *parser) body() (*compiled, error) {
 	if c.result, err = p.result(); err != nil {
 		return nil, err
 	}
-	if c.result.op != nil && c.result.op.like >= 0 || c.result.like >= 0 {
+	if c.result.op != nil && c.result.op.like != none || c.result.like != none {
 		return nil, fmt.Errorf("the result has the type of the matched operation's: it takes no \"like\"")
 	}
-	if p.accept("if") {
+	if p.Accept("if") {
 		c.guard, err = p.guard()
 	}
 	return c, err
 }
 
 // textOf writes tokens as a rule's text.
-func textOf(tokens []token) string {
+func textOf(tokens []lang.Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
 		if i > 0 && spaced(tokens[i-1], t) {
 			b.WriteByte(' ')
 		}
-		if t.kind == tokString {
+		if t.Kind == lang.String {
 			b.WriteString(t.String())
 		} else {
-			b.WriteString(t.text)
+			b.WriteString(t.Text)
 		}
 	}
 	return b.String()
@@ -182,11 +146,11 @@ func textOf(tokens []token) string {
 var opening, tight = []string{"(", "{", "@", ".."}, []string{")", "}", ",", ":", "@", "?", "..."}
 
 // spaced says whether a space stands between two tokens.
-func spaced(a, b token) bool {
-	if a.kind == tokSymbol && slices.Contains(opening, a.text) || b.kind == tokSymbol && slices.Contains(tight, b.text) {
+func spaced(a, b lang.Token) bool {
+	if a.Kind == lang.Symbol && slices.Contains(opening, a.Text) || b.Kind == lang.Symbol && slices.Contains(tight, b.Text) {
 		return false
 	}
-	call := b.text == "(" || b.text == "{"
-	word := a.kind == tokName && (a.text == "if" || a.text == "and" || a.text == "or" || a.text == "not")
-	return b.kind != tokSymbol || !call || word || a.kind == tokSymbol && a.text != ")"
+	call := b.Text == "(" || b.Text == "{"
+	word := a.Kind == lang.Name && (a.Text == "if" || a.Text == "and" || a.Text == "or" || a.Text == "not")
+	return b.Kind != lang.Symbol || !call || word || a.Kind == lang.Symbol && a.Text != ")"
 }

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/lang"
 )
 
 // varKind is what a name in a rule stands for.
@@ -148,17 +149,17 @@ func common(a, b []string, first bool) []string {
 
 // pattern reads [NAME@]KERNEL(ARGS){ATTRS}.
 func (p *parser) pattern() (*pattern, error) {
-	if err := p.deeper(); err != nil {
+	if err := p.Enter(maxNest); err != nil {
 		return nil, err
 	}
-	defer func() { p.nest-- }()
+	defer p.Leave()
 	pat := &pattern{as: -1, rest: -1}
-	if p.tokens[min(p.at+1, len(p.tokens)-1)].text == "@" {
-		name, err := p.want(tokName, "a name")
+	if p.Second().Text == "@" {
+		name, err := p.Want("a name", lang.Name)
 		if err != nil {
 			return nil, err
 		}
-		p.next()
+		p.Next()
 		if pat.as, err = p.names.bind(name, selectionVar); err != nil {
 			return nil, err
 		}
@@ -175,27 +176,27 @@ func (p *parser) pattern() (*pattern, error) {
 
 // kernel reads a kernel's name: one of the library, or any name in quotes.
 func (p *parser) kernel() (string, *kernels.Decl, error) {
-	t := p.peek()
-	if t.kind != tokName && t.kind != tokString {
-		return "", nil, fmt.Errorf("expected a kernel, found %v", t)
+	quoted := p.Peek().Kind == lang.String
+	name, err := p.Want("a kernel", lang.Name, lang.String)
+	if err != nil {
+		return "", nil, err
 	}
-	p.next()
-	decl, ok := p.lib.Find(t.text)
-	if ok {
+	if decl, ok := p.lib.Find(name); ok {
 		return decl.Name, decl, nil
 	}
-	if t.kind == tokName && t.text != "constant" {
-		return "", nil, fmt.Errorf("unknown kernel %q; a foreign one stands in quotes", t.text)
+	if !quoted && name != "constant" {
+		p.Back()
+		return "", nil, fmt.Errorf("unknown kernel %q; a foreign one stands in quotes", name)
 	}
-	return t.text, nil, nil
+	return name, nil, nil
 }
 
 func (p *parser) patternArgs(pat *pattern) error {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return err
 	}
 	place := placer{decl: pat.decl}
-	for !p.accept(")") {
+	return p.List(")", func() error {
 		names, err := p.portName(&place)
 		if err != nil {
 			return err
@@ -210,11 +211,8 @@ func (p *parser) patternArgs(pat *pattern) error {
 			i = len(pat.ports) - 1
 		}
 		pat.ports[i].items = append(pat.ports[i].items, it)
-		if !p.accept(",") && p.peek().text != ")" {
-			return fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // placer gives arguments without a port to a kernel's declared inputs, in order.
@@ -240,11 +238,11 @@ func (pl *placer) next() ([]string, error) {
 
 // portName reads "PORT:", or takes the next declared input.
 func (p *parser) portName(place *placer) ([]string, error) {
-	if p.peek().kind != tokName || p.tokens[p.at+1].text != ":" {
+	if p.Peek().Kind != lang.Name || p.Second().Text != ":" {
 		return place.next()
 	}
-	name := p.next().text
-	p.next()
+	name := p.Next().Text
+	p.Next()
 	if place.decl == nil {
 		return []string{name}, nil
 	}
@@ -259,24 +257,24 @@ func (p *parser) portName(place *placer) ([]string, error) {
 // item reads a variable, a number or a nested pattern.
 func (p *parser) item() (item, error) {
 	it := item{slot: -1}
-	t := p.peek()
-	after := p.tokens[min(p.at+1, len(p.tokens)-1)].text
+	t := p.Peek()
+	after := p.Second().Text
 	var err error
 	switch {
-	case t.kind == tokNumber:
+	case t.Kind == lang.Number:
 		var f float64
-		f, err = strconv.ParseFloat(p.next().text, 64)
+		f, err = strconv.ParseFloat(p.Next().Text, 64)
 		it.number = &f
-	case t.kind == tokString || t.kind == tokName && (after == "(" || after == "@"):
+	case t.Kind == lang.String || t.Kind == lang.Name && (after == "(" || after == "@"):
 		it.sub, err = p.pattern()
-	case t.kind == tokName:
-		p.next()
-		if p.accept("...") {
+	case t.Kind == lang.Name:
+		p.Next()
+		if p.Accept("...") {
 			it.kind = sequenceVar
-		} else if p.accept("?") {
+		} else if p.Accept("?") {
 			it.kind = optionalVar
 		}
-		it.slot, err = p.names.bind(t.text, it.kind)
+		it.slot, err = p.names.bind(t.Text, it.kind)
 	default:
 		err = fmt.Errorf("expected a name, a number or a kernel, found %v", t)
 	}
@@ -285,27 +283,19 @@ func (p *parser) item() (item, error) {
 
 // patternAttrs reads {NAME: VALUE, ..REST}, if it is there.
 func (p *parser) patternAttrs(pat *pattern) error {
-	if !p.accept("{") {
+	if !p.Accept("{") {
 		return nil
 	}
-	for !p.accept("}") {
-		var err error
-		if p.accept("..") {
-			var name string
-			if name, err = p.want(tokName, "a name"); err == nil {
-				pat.rest, err = p.names.bind(name, restVar)
-			}
-		} else {
-			err = p.patternAttr(pat)
+	return p.List("}", func() error {
+		if !p.Accept("..") {
+			return p.patternAttr(pat)
 		}
-		if err != nil {
-			return err
+		name, err := p.Want("a name", lang.Name)
+		if err == nil {
+			pat.rest, err = p.names.bind(name, restVar)
 		}
-		if !p.accept(",") && p.peek().text != "}" {
-			return fmt.Errorf("expected \",\" or \"}\", found %v", p.peek())
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 func (p *parser) patternAttr(pat *pattern) error {
@@ -314,8 +304,8 @@ func (p *parser) patternAttr(pat *pattern) error {
 		return err
 	}
 	a := attrPattern{name: name, slot: -1}
-	if t := p.peek(); t.kind == tokName && t.text != "true" && t.text != "false" {
-		a.slot, err = p.names.bind(p.next().text, attributeVar)
+	if t := p.Peek(); t.Kind == lang.Name && t.Text != "true" && t.Text != "false" {
+		a.slot, err = p.names.bind(p.Next().Text, attributeVar)
 	} else {
 		a.value, err = p.literal()
 	}
@@ -324,30 +314,31 @@ func (p *parser) patternAttr(pat *pattern) error {
 }
 
 func (p *parser) attrName(decl *kernels.Decl) (string, error) {
-	name, err := p.want(tokName, "a parameter's name")
+	name, err := p.Want("a parameter's name", lang.Name)
 	if err != nil {
 		return "", err
 	}
 	if decl != nil && !slices.ContainsFunc(decl.Attrs, func(a kernels.AttrDecl) bool { return a.Name == name }) {
 		return "", fmt.Errorf("kernel %s has no parameter %q", decl.Name, name)
 	}
-	return name, p.expect(":")
+	return name, p.Expect(":")
 }
 
 // literal reads a number, a text in quotes, true or false.
 func (p *parser) literal() (ir.AttrValue, error) {
-	t := p.next()
-	switch {
-	case t.kind == tokString:
-		return ir.StringAttr(t.text), nil
-	case t.kind == tokName && (t.text == "true" || t.text == "false"):
-		return ir.BoolAttr(t.text == "true"), nil
-	case t.kind == tokNumber:
-		if i, err := strconv.ParseInt(t.text, 10, 64); err == nil {
-			return ir.IntAttr(i), nil
-		}
-		f, err := strconv.ParseFloat(t.text, 64)
-		return ir.FloatAttr(f), err
+	t := p.Peek()
+	if t.Kind == lang.End || t.Kind == lang.Symbol || t.Kind == lang.Name && t.Text != "true" && t.Text != "false" {
+		return ir.AttrValue{}, fmt.Errorf("expected a value, found %v", t)
 	}
-	return ir.AttrValue{}, fmt.Errorf("expected a value, found %v", t)
+	switch p.Next(); t.Kind {
+	case lang.String:
+		return ir.StringAttr(t.Text), nil
+	case lang.Name:
+		return ir.BoolAttr(t.Text == "true"), nil
+	}
+	if i, err := strconv.ParseInt(t.Text, 10, 64); err == nil {
+		return ir.IntAttr(i), nil
+	}
+	f, err := strconv.ParseFloat(t.Text, 64)
+	return ir.FloatAttr(f), err
 }

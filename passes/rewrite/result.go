@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,19 +9,30 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// resultExpr is a value that a rule builds: a variable, a new operation or a number. Its type is that of the variable in
-// slot like or, at the root, of the matched operation's result.
+// resultExpr is a value that a rule builds: a variable, a new operation or a number. Its type is like's or, at the root, that of the
+// matched operation's result.
 type resultExpr struct {
 	slot   int // -1 for none
 	kind   varKind
 	op     *opExpr
 	number *float64
-	like   int // of a number
+	like   likeness // of a number
 }
+
+// likeness is the type that a new value says it has: the shape of the value in a slot, -1 for none, and its dtype or, if there
+// is one, another.
+type likeness struct {
+	slot  int
+	dtype string
+}
+
+// none is what a value says that has the type of the matched operation's result.
+var none = likeness{slot: -1}
 
 // opExpr is an operation that a rule builds.
 type opExpr struct {
@@ -29,7 +41,7 @@ type opExpr struct {
 	ports  []resultPort
 	attrs  []attrExpr
 	out    string
-	like   int // slot of the value whose dtype and shape the result has; -1 at the root
+	like   likeness
 }
 
 type resultPort struct {
@@ -46,59 +58,67 @@ type attrExpr struct {
 
 // result reads what a rule builds.
 func (p *parser) result() (resultExpr, error) {
-	e := resultExpr{slot: -1, like: -1}
-	if err := p.deeper(); err != nil {
+	e := resultExpr{slot: -1, like: none}
+	if err := p.Enter(maxNest); err != nil {
 		return e, err
 	}
-	defer func() { p.nest-- }()
-	t := p.peek()
-	after := p.tokens[min(p.at+1, len(p.tokens)-1)].text
+	defer p.Leave()
+	t := p.Peek()
+	after := p.Second().Text
 	var err error
 	switch {
-	case t.kind == tokNumber:
+	case t.Kind == lang.Number:
 		var f float64
-		f, err = strconv.ParseFloat(p.next().text, 64)
+		f, err = strconv.ParseFloat(p.Next().Text, 64)
 		e.number = &f
 		if err == nil {
 			e.like, err = p.like()
 		}
-	case t.kind == tokString || t.kind == tokName && after == "(":
+	case t.Kind == lang.String || t.Kind == lang.Name && after == "(":
 		e.op, err = p.resultOp()
-	case t.kind == tokName:
-		p.next()
-		if p.accept("...") {
+	case t.Kind == lang.Name:
+		p.Next()
+		if p.Accept("...") {
 			e.kind = sequenceVar
-		} else if p.accept("?") {
+		} else if p.Accept("?") {
 			e.kind = optionalVar
 		}
-		e.slot, err = p.names.find(t.text, e.kind)
+		e.slot, err = p.names.find(t.Text, e.kind)
 	default:
 		err = fmt.Errorf("expected a name, a number or a kernel, found %v", t)
 	}
 	return e, err
 }
 
-// like reads "like NAME", if it is there.
-func (p *parser) like() (int, error) {
-	if !p.accept("like") {
-		return -1, nil
+// like reads "like NAME" or "like NAME as DTYPE", if it is there.
+func (p *parser) like() (likeness, error) {
+	l := none
+	if !p.Accept("like") {
+		return l, nil
 	}
-	name, err := p.want(tokName, "a name")
+	name, err := p.Want("a name", lang.Name)
 	if err != nil {
-		return -1, err
+		return l, err
 	}
-	return p.names.find(name, selectionVar)
+	if l.slot, err = p.names.find(name, selectionVar); err != nil || !p.Accept("as") {
+		return l, err
+	}
+	if l.dtype, err = p.Want("an element type", lang.Name); err != nil {
+		return l, err
+	}
+	_, err = scalar.ParseDType(l.dtype)
+	return l, err
 }
 
 func (p *parser) resultOp() (*opExpr, error) {
-	e := &opExpr{like: -1, out: "result"}
+	e := &opExpr{like: none, out: "result"}
 	var err error
-	t := p.peek()
+	t := p.Peek()
 	if e.kernel, e.decl, err = p.kernel(); err != nil {
 		return nil, err
 	}
-	if t.kind == tokString {
-		e.kernel = t.text // with its namespace
+	if t.Kind == lang.String {
+		e.kernel = t.Text // with its namespace
 	}
 	if e.decl != nil {
 		for _, o := range e.decl.Operands {
@@ -110,6 +130,7 @@ func (p *parser) resultOp() (*opExpr, error) {
 	if err := p.resultArgs(e); err != nil {
 		return nil, err
 	}
+	slices.SortFunc(e.ports, func(a, b resultPort) int { return strings.Compare(a.name, b.name) })
 	if err := p.resultAttrs(e); err != nil {
 		return nil, err
 	}
@@ -118,11 +139,11 @@ func (p *parser) resultOp() (*opExpr, error) {
 }
 
 func (p *parser) resultArgs(e *opExpr) error {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return err
 	}
 	place := placer{decl: e.decl}
-	for !p.accept(")") {
+	return p.List(")", func() error {
 		names, err := p.portName(&place)
 		if err != nil {
 			return err
@@ -131,8 +152,8 @@ func (p *parser) resultArgs(e *opExpr) error {
 		if err != nil {
 			return err
 		}
-		if arg.op != nil && arg.op.like < 0 || arg.number != nil && arg.like < 0 {
-			return fmt.Errorf("an inner value needs a type: \"like NAME\" before %v", p.peek())
+		if arg.op != nil && arg.op.like == none || arg.number != nil && arg.like == none {
+			return fmt.Errorf("an inner value needs a type: \"like NAME\" before %v", p.Peek())
 		}
 		i := slices.IndexFunc(e.ports, func(q resultPort) bool { return q.name == names[0] })
 		if i < 0 {
@@ -140,38 +161,28 @@ func (p *parser) resultArgs(e *opExpr) error {
 			i = len(e.ports) - 1
 		}
 		e.ports[i].args = append(e.ports[i].args, arg)
-		if !p.accept(",") && p.peek().text != ")" {
-			return fmt.Errorf("expected \",\" or \")\", found %v", p.peek())
-		}
-	}
-	slices.SortFunc(e.ports, func(a, b resultPort) int { return strings.Compare(a.name, b.name) })
-	return nil
+		return nil
+	})
 }
 
 func (p *parser) resultAttrs(e *opExpr) error {
-	if !p.accept("{") {
+	if !p.Accept("{") {
 		return nil
 	}
-	for !p.accept("}") {
+	return p.List("}", func() error {
 		a := attrExpr{}
 		var err error
-		if p.accept("..") {
+		if p.Accept("..") {
 			var name string
-			if name, err = p.want(tokName, "a name"); err == nil {
+			if name, err = p.Want("a name", lang.Name); err == nil {
 				a.rest, err = p.names.find(name, restVar)
 			}
 		} else if a.name, err = p.attrName(e.decl); err == nil {
 			a.value, err = p.value()
 		}
-		if err != nil {
-			return err
-		}
 		e.attrs = append(e.attrs, a)
-		if !p.accept(",") && p.peek().text != "}" {
-			return fmt.Errorf("expected \",\" or \"}\", found %v", p.peek())
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // build makes the value for the root of a site.
@@ -289,8 +300,8 @@ func (e *resultExpr) arg(s *Site, in *Input) bool {
 	if e.op != nil {
 		like = e.op.like
 	}
-	b := &s.state.slots[like]
-	dtype := s.Tensor(b.sel.Tensor).DType
+	b := &s.state.slots[like.slot]
+	dtype := cmp.Or(like.dtype, s.Tensor(b.sel.Tensor).DType)
 	r, err := zspace.FromShape(b.sel.Range().Shape()...)
 	if err != nil {
 		return false

@@ -102,16 +102,22 @@ func (s *Site) Finite(sel ir.Selection) bool {
 	if t := s.Type(sel); !t.IsFloat() && !t.IsComplex() {
 		return true
 	}
-	d, ok := s.producer(sel)
+	x, ok := s.Value(sel)
+	return ok && finite(x)
+}
+
+// Value reads the tensor that a selection is a box of, if it is a constant that can be read.
+func (s *Site) Value(sel ir.Selection) (tensorfile.Tensor, bool) {
+	d, ok := s.producer(ir.Select(sel.Tensor, s.Tensor(sel.Tensor).Range))
 	if !ok || d.Kernel != "constant" || s.driver.opt.Load == nil {
-		return false
+		return tensorfile.Tensor{}, false
 	}
 	c, bad := tensorops.ConstOf(s.Graph, d.Node.ID)
 	if bad != nil {
-		return false
+		return tensorfile.Tensor{}, false
 	}
 	x, err := s.driver.opt.Load(c, s.Tensor(sel.Tensor))
-	return err == nil && finite(x)
+	return x, err == nil
 }
 
 func finite(x tensorfile.Tensor) bool {

@@ -18,6 +18,7 @@ type Rule struct {
 var Table = []Rule{
 	{"ir/diag", 0, 0},
 	{"ir/zspace", 0, 0},
+	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},
 	{"ir", 1, 0},
