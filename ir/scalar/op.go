@@ -88,7 +88,20 @@ type opInfo struct {
 	infix string
 	prec  int
 	rule  typeRule
+	class Class
 }
+
+// Class says what carries an operator out on floats, in the order of what it takes.
+type Class uint8
+
+// The classes of operators.
+const (
+	Exact          Class = iota // it moves, chooses, compares or converts: a real result is not rounded, or as its type asks
+	Arithmetic                  // an instruction whose result is rounded
+	Division                    // an instruction that takes several times as long
+	Root                        // as Division
+	Transcendental              // a function of the C library, or dozens of instructions
+)
 
 // typeRule says which element types an operator accepts and what it gives.
 type typeRule uint8
@@ -119,30 +132,30 @@ var ops = [numOps]opInfo{
 	Neg:      {name: "neg", arity: 1, rule: ruleNumeric},
 	Abs:      {name: "abs", arity: 1, rule: ruleAbs},
 	Sign:     {name: "sign", arity: 1, rule: ruleReal},
-	Exp:      {name: "exp", arity: 1, rule: ruleFloat},
-	Exp2:     {name: "exp2", arity: 1, rule: ruleRealFloat},
-	Expm1:    {name: "expm1", arity: 1, rule: ruleRealFloat},
-	Log:      {name: "log", arity: 1, rule: ruleFloat},
-	Log2:     {name: "log2", arity: 1, rule: ruleRealFloat},
-	Log10:    {name: "log10", arity: 1, rule: ruleRealFloat},
-	Log1p:    {name: "log1p", arity: 1, rule: ruleRealFloat},
-	Sqrt:     {name: "sqrt", arity: 1, rule: ruleFloat},
-	Rsqrt:    {name: "rsqrt", arity: 1, rule: ruleFloat},
-	Cbrt:     {name: "cbrt", arity: 1, rule: ruleRealFloat},
-	Sin:      {name: "sin", arity: 1, rule: ruleFloat},
-	Cos:      {name: "cos", arity: 1, rule: ruleFloat},
-	Tan:      {name: "tan", arity: 1, rule: ruleRealFloat},
-	Asin:     {name: "asin", arity: 1, rule: ruleRealFloat},
-	Acos:     {name: "acos", arity: 1, rule: ruleRealFloat},
-	Atan:     {name: "atan", arity: 1, rule: ruleRealFloat},
-	Sinh:     {name: "sinh", arity: 1, rule: ruleRealFloat},
-	Cosh:     {name: "cosh", arity: 1, rule: ruleRealFloat},
-	Tanh:     {name: "tanh", arity: 1, rule: ruleFloat},
-	Asinh:    {name: "asinh", arity: 1, rule: ruleRealFloat},
-	Acosh:    {name: "acosh", arity: 1, rule: ruleRealFloat},
-	Atanh:    {name: "atanh", arity: 1, rule: ruleRealFloat},
-	Erf:      {name: "erf", arity: 1, rule: ruleRealFloat},
-	Erfc:     {name: "erfc", arity: 1, rule: ruleRealFloat},
+	Exp:      {name: "exp", arity: 1, rule: ruleFloat, class: Transcendental},
+	Exp2:     {name: "exp2", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Expm1:    {name: "expm1", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Log:      {name: "log", arity: 1, rule: ruleFloat, class: Transcendental},
+	Log2:     {name: "log2", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Log10:    {name: "log10", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Log1p:    {name: "log1p", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Sqrt:     {name: "sqrt", arity: 1, rule: ruleFloat, class: Root},
+	Rsqrt:    {name: "rsqrt", arity: 1, rule: ruleFloat, class: Root},
+	Cbrt:     {name: "cbrt", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Sin:      {name: "sin", arity: 1, rule: ruleFloat, class: Transcendental},
+	Cos:      {name: "cos", arity: 1, rule: ruleFloat, class: Transcendental},
+	Tan:      {name: "tan", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Asin:     {name: "asin", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Acos:     {name: "acos", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Atan:     {name: "atan", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Sinh:     {name: "sinh", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Cosh:     {name: "cosh", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Tanh:     {name: "tanh", arity: 1, rule: ruleFloat, class: Transcendental},
+	Asinh:    {name: "asinh", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Acosh:    {name: "acosh", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Atanh:    {name: "atanh", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Erf:      {name: "erf", arity: 1, rule: ruleRealFloat, class: Transcendental},
+	Erfc:     {name: "erfc", arity: 1, rule: ruleRealFloat, class: Transcendental},
 	Floor:    {name: "floor", arity: 1, rule: ruleRealFloat},
 	Ceil:     {name: "ceil", arity: 1, rule: ruleRealFloat},
 	Round:    {name: "round", arity: 1, rule: ruleRealFloat},
@@ -155,14 +168,14 @@ var ops = [numOps]opInfo{
 	Conj:     {name: "conj", arity: 1, rule: ruleComplex},
 	Real:     {name: "real", arity: 1, rule: rulePart},
 	Imag:     {name: "imag", arity: 1, rule: rulePart},
-	Add:      {name: "add", arity: 2, infix: "+", prec: 6, rule: ruleNumeric},
-	Sub:      {name: "sub", arity: 2, infix: "-", prec: 6, rule: ruleNumeric},
-	Mul:      {name: "mul", arity: 2, infix: "*", prec: 7, rule: ruleNumeric},
-	Div:      {name: "div", arity: 2, infix: "/", prec: 7, rule: ruleNumeric},
-	Rem:      {name: "rem", arity: 2, rule: ruleReal},
-	Mod:      {name: "mod", arity: 2, infix: "%", prec: 7, rule: ruleReal},
-	Pow:      {name: "pow", arity: 2, rule: ruleReal},
-	Atan2:    {name: "atan2", arity: 2, rule: ruleRealFloat},
+	Add:      {name: "add", arity: 2, infix: "+", prec: 6, rule: ruleNumeric, class: Arithmetic},
+	Sub:      {name: "sub", arity: 2, infix: "-", prec: 6, rule: ruleNumeric, class: Arithmetic},
+	Mul:      {name: "mul", arity: 2, infix: "*", prec: 7, rule: ruleNumeric, class: Arithmetic},
+	Div:      {name: "div", arity: 2, infix: "/", prec: 7, rule: ruleNumeric, class: Division},
+	Rem:      {name: "rem", arity: 2, rule: ruleReal, class: Division},
+	Mod:      {name: "mod", arity: 2, infix: "%", prec: 7, rule: ruleReal, class: Division},
+	Pow:      {name: "pow", arity: 2, rule: ruleReal, class: Transcendental},
+	Atan2:    {name: "atan2", arity: 2, rule: ruleRealFloat, class: Transcendental},
 	Copysign: {name: "copysign", arity: 2, rule: ruleRealFloat},
 	Complex:  {name: "complex", arity: 2, rule: rulePair},
 	Min:      {name: "min", arity: 2, rule: ruleReal},
@@ -187,6 +200,9 @@ var ops = [numOps]opInfo{
 
 // String gives the operator's name in expression text.
 func (o Op) String() string { return ops[o].name }
+
+// Class says what carries the operator out.
+func (o Op) Class() Class { return ops[o].class }
 
 // Arity is the number of arguments an operator takes.
 func (o Op) Arity() int { return ops[o].arity }

@@ -220,16 +220,11 @@ func exactInstance(in *kernels.Instance) bool {
 			if op == scalar.Reduce {
 				op = e.Monoid
 			}
-			exact = exact && !(floats && rounds(op))
+			exact = exact && !(floats && op.Class() > scalar.Exact)
 			return exact
 		})
 	}
 	return exact
-}
-
-// rounds says whether an operator's floats depend on how they are rounded.
-func rounds(op scalar.Op) bool {
-	return op >= scalar.Exp && op <= scalar.Erfc || op >= scalar.Add && op <= scalar.Atan2
 }
 
 // evaluate computes a step with the reference evaluator from the tensors given, and hands every result to keep, in the order

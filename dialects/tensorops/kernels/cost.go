@@ -69,9 +69,9 @@ func Weight(e *scalar.Expr) float64 {
 	switch {
 	case e.Op <= scalar.Attr, e.Op == scalar.Where, e.Op == scalar.Cast, e.Op == scalar.Bitcast, len(e.Args) > 0 && e.Args[0].Type == scalar.Int64 && onLoops(e):
 		return 0
-	case e.Op == scalar.Sqrt || e.Op == scalar.Rsqrt || e.Op == scalar.Div || e.Op == scalar.Rem || e.Op == scalar.Mod:
+	case e.Op.Class() == scalar.Division || e.Op.Class() == scalar.Root:
 		return 4
-	case e.Op >= scalar.Exp && e.Op <= scalar.Erfc || e.Op == scalar.Pow || e.Op == scalar.Atan2:
+	case e.Op.Class() == scalar.Transcendental:
 		return 16
 	}
 	return 1
