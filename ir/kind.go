@@ -68,7 +68,9 @@ func Enum[T ~uint8](fs Fields, f Field, words []string, v *T) {
 	fs.String(f, &word)
 	for i, w := range words {
 		if w == word {
-			*v = T(i)
+			if *v != T(i) { // who only reads a graph may share it with others who do
+				*v = T(i)
+			}
 			return
 		}
 	}

@@ -34,16 +34,12 @@ var operationApplicationAgreement = check.Constraint{
 
 func checkAgreement(c *check.Context) {
 	orphans := false
-	for n := range c.Graph().Nodes() {
-		if a, ok := n.Body.(*Application); ok && c.Go() {
-			_, found := c.Ref("TAP0201", "TAP0202", n, "/body/operationId", a.Operation, tensorops.OperationKind)
-			orphans = orphans || !found
-		}
+	for n, a := range check.Each[*Application](c) {
+		_, found := c.Ref("TAP0201", "TAP0202", n, "/body/operationId", a.Operation, tensorops.OperationKind)
+		orphans = orphans || !found
 	}
-	for n := range c.Graph().Nodes() {
-		if _, ok := n.Body.(*tensorops.Operation); ok && c.Go() {
-			checkShards(c, n, !orphans)
-		}
+	for n := range check.Each[*tensorops.Operation](c) {
+		checkShards(c, n, !orphans)
 	}
 }
 

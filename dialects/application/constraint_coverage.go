@@ -21,14 +21,7 @@ var outputCoverageIsExact = check.Constraint{
 		{ID: "TAP0222", Meaning: "no application writes some cells of an output"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			op, ok := n.Body.(*tensorops.Operation)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, op := range check.Each[*tensorops.Operation](c) {
 			checkCoverage(c, n, op)
 		}
 	},

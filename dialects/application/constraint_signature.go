@@ -25,14 +25,10 @@ var applicationSignatureAgreement = check.Constraint{
 		{ID: "TAP0216", Meaning: "a warning: the indexes of an operation's applications overlap or leave a gap"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			if _, ok := n.Body.(*tensorops.Operation); !ok || tensorops.SignatureOf(n) == nil {
-				continue
+		for n := range check.Each[*tensorops.Operation](c) {
+			if tensorops.SignatureOf(n) != nil {
+				checkIndexes(c, n)
 			}
-			if !c.Go() {
-				return
-			}
-			checkIndexes(c, n)
 		}
 	},
 }

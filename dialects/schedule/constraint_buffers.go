@@ -35,14 +35,7 @@ var bufferLayout = check.Constraint{
 	},
 	Check: func(c *check.Context) {
 		written := writtenBuffers(c)
-		for n := range c.Graph().Nodes() {
-			b, ok := n.Body.(*Buffer)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, b := range check.Each[*Buffer](c) {
 			checkBuffer(c, n, b, written[n.ID])
 		}
 	},

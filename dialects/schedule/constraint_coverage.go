@@ -28,14 +28,7 @@ var kernelLoopCoverage = check.Constraint{
 		{ID: "TAP0375", Meaning: "a warning: whether a kernel stores its output boxes exactly could not be decided"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			s := &storeCheck{c: c, n: n, k: k, needs: map[ir.NodeID]*need{}}
 			s.run()
 		}

@@ -49,11 +49,7 @@ func kernelsOf(c *check.Context) []ir.NodeID {
 func checkScheduledOnce(c *check.Context) {
 	g := c.Graph()
 	first := make([]*ir.Node, g.Bound())
-	for n := range g.Nodes() {
-		k, ok := n.Body.(*Kernel)
-		if !ok || !c.Go() {
-			continue
-		}
+	for n, k := range check.Each[*Kernel](c) {
 		if len(k.Applications) == 0 {
 			c.Report(c.Error("TAP0331", n, "/body/applications", "%s carries out no application", g.Name(n.ID)).
 				Want("at least one application", "none"))
@@ -68,9 +64,8 @@ func checkScheduledOnce(c *check.Context) {
 				WithNote(c.At(first[a], "/body/applications"), "the first kernel is %s", g.Name(first[a].ID)))
 		}
 	}
-	for n := range g.Nodes() {
-		a, ok := n.Body.(*application.Application)
-		if !ok || first[n.ID] != nil || !c.Go() {
+	for n, a := range check.Each[*application.Application](c) {
+		if first[n.ID] != nil {
 			continue
 		}
 		if op := tensorops.OperationOf(g, a.Operation); !op.IsSource() && !op.IsSink() && !tensorops.IsPrecomputed(g.Node(a.Operation)) {

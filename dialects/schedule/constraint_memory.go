@@ -21,11 +21,7 @@ var deviceMemory = check.Constraint{
 	Check: func(c *check.Context) {
 		held := heldOf(c)
 		first := map[Device]*ir.Node{}
-		for n := range c.Graph().Nodes() {
-			d, ok := n.Body.(*Device)
-			if !ok || !c.Go() {
-				continue
-			}
+		for n, d := range check.Each[*Device](c) {
 			same := Device{Type: d.Type, Number: d.Number}
 			if other := first[same]; other != nil {
 				c.Report(c.Error("TAP0397", n, "", "%s is there twice", c.Graph().Name(n.ID)).

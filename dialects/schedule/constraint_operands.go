@@ -20,14 +20,7 @@ var operandAgreement = check.Constraint{
 		{ID: "TAP0348", Meaning: "an access has another number of columns than the kernel has loops"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			for i := range k.Operands {
 				checkOperand(c, n, k, i)
 			}

@@ -13,14 +13,7 @@ var kernelPermissions = check.Constraint{
 	Requires: []string{"ScheduleReferenceConstraint"},
 	Codes:    []check.Code{{ID: "TAP0335", Meaning: "a kernel has a permission that its device does not give"}},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			allowed := deviceOf(c, k.Device).Allow
 			if allowed.Has(k.Allow) {
 				continue

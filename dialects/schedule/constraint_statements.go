@@ -32,14 +32,7 @@ var statements = check.Constraint{
 		{ID: "TAP0360", Meaning: "a warning: whether a statement stores two points to the same cell could not be decided"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			s := &statementCheck{c: c, n: n, k: k, good: true}
 			s.names()
 			for i := range k.Statements {

@@ -18,14 +18,7 @@ var operandViewContainment = check.Constraint{
 		{ID: "TAP0362", Meaning: "the coordinates of an access are beyond 64 bits"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			for _, u := range usesIn(c)[n.ID] {
 				checkView(c, n, k, u)
 			}

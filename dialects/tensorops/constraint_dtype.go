@@ -16,13 +16,9 @@ var tensorDTypesAreValid = check.Constraint{
 	Codes:    []check.Code{{ID: "TAP0121", Meaning: "a tensor has an element type that is not allowed"}},
 	Check: func(c *check.Context) {
 		allowed := c.Environment().DTypes
-		for n := range c.Graph().Nodes() {
-			t, ok := n.Body.(*Tensor)
-			if !ok || slices.Contains(allowed, t.DType) {
+		for n, t := range check.Each[*Tensor](c) {
+			if slices.Contains(allowed, t.DType) {
 				continue
-			}
-			if !c.Go() {
-				return
 			}
 			c.Report(c.Error("TAP0121", n, "/body/dtype", "%s has an element type that is not allowed", c.Graph().Name(n.ID)).
 				Want("one of "+strings.Join(allowed, ", "), strconv.Quote(t.DType)))

@@ -35,14 +35,10 @@ const collisionBudget = 20_000
 // signatureCheck gives the check with a budget for each search for colliding points.
 func signatureCheck(budget int) func(*check.Context) {
 	return func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			if _, ok := n.Body.(*Operation); !ok || SignatureOf(n) == nil {
-				continue
+		for n := range check.Each[*Operation](c) {
+			if SignatureOf(n) != nil {
+				checkSignature(c, n, budget)
 			}
-			if !c.Go() {
-				return
-			}
-			checkSignature(c, n, budget)
 		}
 	}
 }

@@ -20,6 +20,13 @@ type note struct{}
 func (*note) Kind() *ir.Kind   { return noteKind }
 func (*note) Fields(ir.Fields) {}
 
+var remarkKind = &ir.Kind{URI: "test#/nodes/Remark", Keyword: "remark", New: func() ir.Body { return &remark{} }}
+
+type remark struct{}
+
+func (*remark) Kind() *ir.Kind   { return remarkKind }
+func (*remark) Fields(ir.Fields) {}
+
 // finding is a constraint that reports severities at every node.
 func finding(id string, requires []string, severities ...diag.Severity) Constraint {
 	code := strings.ToUpper(id)
@@ -129,6 +136,32 @@ func TestWarningsDoNotHideErrors(t *testing.T) {
 	got := env(late).Verify(context.Background(), notes(5*MaxFindings))
 	if !got.HasErrors() || len(got) != MaxFindings+2 {
 		t.Errorf("%d findings, errors: %v", len(got), got.HasErrors())
+	}
+}
+
+func TestEachGivesBodiesOfOneTypeWhileItShouldGoOn(t *testing.T) {
+	g := notes(3)
+	g.Add(&remark{}, "")
+	g.Add(&note{}, "")
+	visited := 0
+	each := Constraint{ID: "a", Doc: "d", Codes: []Code{{"A", "m"}}, Check: func(c *Context) {
+		for n, b := range Each[*note](c) {
+			if n.Body != ir.Body(b) {
+				t.Error("the body is another node's")
+			}
+			visited++
+			c.Report(c.Error("A", n, "", "a"))
+		}
+	}}
+	e := env(each)
+	e.NodeKinds = append(e.NodeKinds, remarkKind)
+	e.Verify(context.Background(), g)
+	if visited != 4 {
+		t.Errorf("%d notes of 4", visited)
+	}
+	visited = 0
+	if env(each).Verify(context.Background(), notes(2*MaxFindings)); visited != MaxFindings+1 {
+		t.Errorf("%d notes, one more than the %d that are listed tells that there are more", visited, MaxFindings)
 	}
 }
 

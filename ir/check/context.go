@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,17 @@ func Cached[T any](c *Context, key string, build func() T) T {
 func (c *Context) Go() bool {
 	c.turns++
 	return c.errors <= MaxFindings && (c.turns%1024 != 0 || c.ctx.Err() == nil)
+}
+
+// Each gives the nodes with a body of a type, in order, for as long as the check should go on.
+func Each[B ir.Body](c *Context) iter.Seq2[*ir.Node, B] {
+	return func(yield func(*ir.Node, B) bool) {
+		for n := range c.graph.Nodes() {
+			if b, ok := n.Body.(B); ok && (!c.Go() || !yield(n, b)) {
+				return
+			}
+		}
+	}
 }
 
 // Error makes an error of the present constraint at a node; field is the JSON pointer inside the node, or "".
