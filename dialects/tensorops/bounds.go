@@ -106,24 +106,25 @@ var moving = []string{"cast", "copy", "first_outside", "permute", "reshape", "se
 
 // Limits gives, for inputs whose elements are indices that the program checks, what they must be less than.
 func (p *Program) Limits(g *ir.Graph) map[ir.NodeID]int64 {
-	limits, input := map[ir.NodeID]int64{}, map[ir.NodeID]bool{}
+	limits := map[ir.NodeID]int64{}
 	if len(p.Checks) == 0 {
 		return limits
 	}
+	var input ir.NodeSet
 	for _, x := range p.Inputs {
-		input[x.Tensor] = true
+		input.Add(x.Tensor)
 	}
 	flow := ir.NewFlow(g, OperationKind)
 	for _, c := range p.Checks {
 		at := c.Place
-		for made := flow.Producers(at); !input[at] && len(made) == 1; made = flow.Producers(at) {
+		for made := flow.Producers(at); !input.Has(at) && len(made) == 1; made = flow.Producers(at) {
 			op := OperationOf(g, made[0])
 			if !slices.Contains(moving, base(op.Kernel)) || len(op.Inputs) != 1 {
 				break
 			}
 			at = op.Inputs[0].Sel[0].Tensor
 		}
-		if high, ok := limits[at]; input[at] && c.High > 0 && (!ok || c.High < high) {
+		if high, ok := limits[at]; input.Has(at) && c.High > 0 && (!ok || c.High < high) {
 			limits[at] = c.High
 		}
 	}

@@ -69,8 +69,7 @@ func (o *Operation) IsExport() bool { return base(o.Kernel) == "export" }
 // unique. Computed constants come after the stored ones. A malformed constant, import or export is an error with its place.
 func ProgramOf(g *ir.Graph) (*Program, error) {
 	p := &Program{}
-	o := &outside{imported: map[ir.NodeID]bool{}, consumed: map[ir.NodeID]bool{}, observed: map[ir.NodeID]bool{}}
-	o.flow = ir.NewFlow(g, OperationKind)
+	o := &outside{flow: ir.NewFlow(g, OperationKind)}
 	var bad diag.List
 	for _, id := range o.flow.Ops {
 		op := OperationOf(g, id)
@@ -80,20 +79,20 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 		case op.StatesInterface():
 			bad = append(bad, o.state(g, id)...)
 		case op.IsSource():
-			markAll(op.Outputs, o.imported)
+			o.imported.AddPorts(op.Outputs)
 		case op.IsCheck():
 			c, wrong := checkOf(g, id)
 			p.Checks, bad = append(p.Checks, c), append(bad, wrong...)
-			markAll(op.Inputs, o.consumed)
+			o.consumed.AddPorts(op.Inputs)
 		case op.IsSink():
-			markAll(op.Inputs, o.observed)
+			o.observed.AddPorts(op.Inputs)
 		case IsPrecomputed(g.Node(id)):
-			markAll(op.Inputs, o.consumed)
+			o.consumed.AddPorts(op.Inputs)
 		default:
 			p.Compute = append(p.Compute, id)
-			markAll(op.Inputs, o.consumed)
+			o.consumed.AddPorts(op.Inputs)
 			if g.Node(id).Tag(IOSequencePointKind) != nil {
-				markAll(op.Outputs, o.observed)
+				o.observed.AddPorts(op.Outputs)
 			}
 		}
 	}
@@ -122,7 +121,7 @@ type outside struct {
 	flow                         *ir.Flow
 	inputs, outputs              []Named // that are stated
 	statesInputs, statesOutputs  bool
-	imported, consumed, observed map[ir.NodeID]bool
+	imported, consumed, observed ir.NodeSet
 }
 
 // state reads an import or export that states the interface.
@@ -133,8 +132,8 @@ func (o *outside) state(g *ir.Graph, id ir.NodeID) diag.List {
 		list[i].Name = names.unique(list[i].Name, i)
 	}
 	op := OperationOf(g, id)
-	markAll(op.Outputs, o.imported)
-	markAll(op.Inputs, o.consumed)
+	o.imported.AddPorts(op.Outputs)
+	o.consumed.AddPorts(op.Inputs)
 	if op.IsImport() {
 		o.inputs, o.statesInputs = list, true
 	} else {
@@ -150,21 +149,21 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 	if o.statesInputs && o.statesOutputs {
 		return
 	}
-	constant := map[ir.NodeID]bool{}
+	var constant ir.NodeSet
 	for _, c := range p.Constants {
-		constant[c.Tensor] = true
+		constant.Add(c.Tensor)
 	}
 	names := namer{}
 	for n := range g.Nodes() {
 		if n.Body.Kind() != TensorKind {
 			continue
 		}
-		made := len(o.flow.Producers(n.ID)) > 0 && !o.imported[n.ID]
-		used := o.consumed[n.ID] || o.observed[n.ID]
-		if !o.statesInputs && !made && (used || o.imported[n.ID]) {
+		made := len(o.flow.Producers(n.ID)) > 0 && !o.imported.Has(n.ID)
+		used := o.consumed.Has(n.ID) || o.observed.Has(n.ID)
+		if !o.statesInputs && !made && (used || o.imported.Has(n.ID)) {
 			p.Inputs = append(p.Inputs, Named{names.of(n), n.ID})
 		}
-		if !o.statesOutputs && (o.observed[n.ID] || made && !used && !constant[n.ID]) {
+		if !o.statesOutputs && (o.observed.Has(n.ID) || made && !used && !constant.Has(n.ID)) {
 			p.Outputs = append(p.Outputs, Named{names.of(n), n.ID})
 		}
 	}
@@ -180,10 +179,6 @@ func (p *Program) Held() []ir.NodeID {
 		out = append(out, c.Place, c.Index)
 	}
 	return out
-}
-
-func markAll(ports ir.Ports, in map[ir.NodeID]bool) {
-	ports.All(func(_, _ int, s *ir.Selection) { in[s.Tensor] = true })
 }
 
 // namer gives names that differ from each other.

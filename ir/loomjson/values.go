@@ -305,26 +305,12 @@ func (d *decoder) memberName(identifier bool) string {
 
 // sortNamed sorts a map's entries by name and reports those that are there twice; at holds where each stands.
 func sortNamed[E any](d *decoder, list []E, at []int, name func(*E) string) []E {
-	sorted := true
-	for i := 1; i < len(list) && sorted; i++ {
-		sorted = name(&list[i-1]) < name(&list[i])
-	}
-	if sorted || d.broken {
+	if d.broken {
 		return list
 	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(name(&list[a]), name(&list[b])) })
-	out := make([]E, 0, len(list))
-	for i, k := range order {
-		if i > 0 && name(&list[order[i-1]]) == name(&list[k]) {
-			d.report(at[k], codeRepeated, ir.StageParse, "a key is there twice", "each key once", quote(name(&list[k])))
-		}
-		out = append(out, list[k])
-	}
-	return out
+	return ir.SortByName(list, name, func(i int) {
+		d.report(at[i], codeRepeated, ir.StageParse, "a key is there twice", "each key once", quote(name(&list[i])))
+	})
 }
 
 func isIdentifier(s []byte) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -313,24 +312,10 @@ func (d *decoder) portMaps() ir.PortMaps {
 
 // sortNamed sorts a list by name and reports names that are there twice; at holds where each stands.
 func sortNamed[E any](d *decoder, list []E, at []int, name func(*E) string) []E {
-	sorted := true
-	for i := 1; i < len(list) && sorted; i++ {
-		sorted = name(&list[i-1]) < name(&list[i])
-	}
-	if sorted || d.bad {
+	if d.bad {
 		return list
 	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(name(&list[a]), name(&list[b])) })
-	out := make([]E, 0, len(list))
-	for i, k := range order {
-		if i > 0 && name(&list[order[i-1]]) == name(&list[k]) {
-			d.report(at[k], codeRepeated, ir.StageParse, "a name is there twice", "each name once", quote(name(&list[k])))
-		}
-		out = append(out, list[k])
-	}
-	return out
+	return ir.SortByName(list, name, func(i int) {
+		d.report(at[i], codeRepeated, ir.StageParse, "a name is there twice", "each name once", quote(name(&list[i])))
+	})
 }

@@ -24,7 +24,8 @@ func Run(g *ir.Graph, path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	bound, given := 0, map[ir.NodeID]bool{}
+	bound := 0
+	var given ir.NodeSet
 	var faults diag.List
 	for _, in := range p.Inputs {
 		info, err := f.Info(in.Name)
@@ -37,7 +38,7 @@ func Run(g *ir.Graph, path string) (int, error) {
 				Want(fmt.Sprintf("%s%v", t.DType, shape), fmt.Sprintf("%v%v", info.DType, info.Shape)))
 			continue
 		}
-		given[in.Tensor] = true
+		given.Add(in.Tensor)
 		op := g.Add(&tensorops.Operation{Kernel: "op:constant",
 			Params:  ir.Attrs{{Name: "file", Value: ir.StringAttr(path)}, {Name: "key", Value: ir.StringAttr(in.Name)}},
 			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(in.Tensor, t.Range)}}}}, "bind:"+in.Name)
@@ -50,22 +51,22 @@ func Run(g *ir.Graph, path string) (int, error) {
 	if bound == 0 {
 		return 0, diag.Usage("--bind %s: no input of the graph has the name of one of its tensors", path)
 	}
-	return bound, dropImports(g, given)
+	return bound, dropImports(g, &given)
 }
 
 // dropImports leaves tensors out of what imports bring in.
-func dropImports(g *ir.Graph, given map[ir.NodeID]bool) error {
+func dropImports(g *ir.Graph, given *ir.NodeSet) error {
 	inputs, _ := tensorops.Interface(g)
 	if inputs != ir.NoNode {
 		return tensorops.ChangeInterface(g, inputs, func(list []tensorops.Named) []tensorops.Named {
-			return slices.DeleteFunc(list, func(x tensorops.Named) bool { return given[x.Tensor] })
+			return slices.DeleteFunc(list, func(x tensorops.Named) bool { return given.Has(x.Tensor) })
 		})
 	}
 	var gone []ir.NodeID
 	for n := range g.Nodes() {
 		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsImport() {
 			op.Outputs.All(func(_, _ int, s *ir.Selection) {
-				if given[s.Tensor] {
+				if given.Has(s.Tensor) {
 					gone = append(gone, n.ID)
 				}
 			})

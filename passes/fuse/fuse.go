@@ -39,7 +39,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	for _, late := range []bool{false, true} { // what is worked out for what goes on with a sum becomes part of it before the sum does
 		for _, id := range steps {
 			k, ok := body[*schedule.Kernel](g, id)
-			if !ok || behind[id] != late {
+			if !ok || behind.Has(id) != late {
 				continue
 			}
 			if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
@@ -65,17 +65,19 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 }
 
 // behindFolds gives the kernels that fold, and those that may become part of one: that alone read what such a kernel gives.
-func (f *fuser) behindFolds(steps []ir.NodeID) map[ir.NodeID]bool {
-	out, writer := map[ir.NodeID]bool{}, map[ir.NodeID]ir.NodeID{}
+func (f *fuser) behindFolds(steps []ir.NodeID) (out ir.NodeSet) {
+	writer := map[ir.NodeID]ir.NodeID{}
 	for _, id := range steps {
 		k, ok := body[*schedule.Kernel](f.g, id)
 		if !ok {
 			continue
 		}
-		out[id] = folds(k, anyLoop)
+		if folds(k, anyLoop) {
+			out.Add(id)
+		}
 		for _, o := range k.Operands {
-			if w, ok := writer[o.Buffer]; ok && o.Mode == schedule.Read && out[w] && len(f.readers[o.Buffer]) == 1 {
-				out[id] = true
+			if w, ok := writer[o.Buffer]; ok && o.Mode == schedule.Read && out.Has(w) && len(f.readers[o.Buffer]) == 1 {
+				out.Add(id)
 			}
 		}
 		for _, o := range k.Operands {
@@ -406,19 +408,20 @@ func storedOver(k *schedule.Kernel) bool {
 
 // dropBuffers removes the arena buffers that nothing reads or writes any more.
 func (f *fuser) dropBuffers() {
-	used := map[ir.NodeID]bool{}
+	var used ir.NodeSet
 	for n := range f.g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Transfer:
-			used[b.From], used[b.To] = true, true
+			used.Add(b.From)
+			used.Add(b.To)
 		case *schedule.Kernel:
 			for _, o := range b.Operands {
-				used[o.Buffer] = true
+				used.Add(o.Buffer)
 			}
 		}
 	}
 	for n := range f.g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && !used[n.ID] {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && !used.Has(n.ID) {
 			f.g.Remove(n.ID)
 		}
 	}

@@ -34,10 +34,10 @@ func Run(g *ir.Graph, lib *kernels.Library) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), known: map[ir.NodeID]bool{}, marked: map[ir.NodeID]*kernels.Instance{}}
+	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), marked: map[ir.NodeID]*kernels.Instance{}}
 	stored := int64(0)
 	for _, c := range p.Constants {
-		m.known[c.Tensor] = true
+		m.known.Add(c.Tensor)
 		stored += m.bytes(c.Tensor)
 	}
 	m.most = max(maxGrowth, stored)
@@ -61,7 +61,7 @@ type marking struct {
 	g      *ir.Graph
 	lib    *kernels.Library
 	flow   *ir.Flow
-	known  map[ir.NodeID]bool // tensors that depend on constants alone
+	known  ir.NodeSet // tensors that depend on constants alone
 	marked map[ir.NodeID]*kernels.Instance
 	most   int64 // bytes of a result
 	growth int64 // bytes that constants may still grow by
@@ -72,7 +72,7 @@ func (m *marking) mark(id ir.NodeID, left int64) int64 {
 	n := m.g.Node(id)
 	op := tensorops.OperationOf(m.g, id)
 	ok := !op.IsSource() && !op.IsSink() && n.Tag(tensorops.IOSequencePointKind) == nil
-	op.Inputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.known[s.Tensor] })
+	op.Inputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.known.Has(s.Tensor) })
 	op.Outputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.bytes(s.Tensor) <= m.most })
 	if !ok {
 		return 0
@@ -82,7 +82,7 @@ func (m *marking) mark(id ir.NodeID, left int64) int64 {
 		return 0 // what is wrong with an operation, lower says
 	}
 	m.marked[id] = in
-	op.Outputs.All(func(_, _ int, s *ir.Selection) { m.known[s.Tensor] = true })
+	m.known.AddPorts(op.Outputs)
 	return in.Work()
 }
 

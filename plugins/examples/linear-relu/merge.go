@@ -38,7 +38,7 @@ func merge(ctx context.Context, p *plugins.Context) error {
 type merger struct {
 	g    *ir.Graph
 	flow *ir.Flow
-	held map[ir.NodeID]bool // nodes that others than operations refer to
+	held ir.NodeSet // nodes that others than operations refer to
 }
 
 // pair is a linear operation, the relu that alone reads its result, and the tensor between them.
@@ -66,7 +66,7 @@ func (m *merger) match(id ir.NodeID) (x pair, ok bool) {
 	whole := tensorops.TensorOf(m.g, from.Tensor)
 	producers := m.flow.Producers(from.Tensor)
 	switch {
-	case whole == nil || m.held[from.Tensor] || len(producers) != 1 || len(m.flow.Consumers(from.Tensor)) != 1:
+	case whole == nil || m.held.Has(from.Tensor) || len(producers) != 1 || len(m.flow.Consumers(from.Tensor)) != 1:
 		return x, false // somebody else reads or writes it
 	case !from.Range().Equal(whole.Range):
 		return x, false // relu reads a part
@@ -89,7 +89,7 @@ func (m *merger) match(id ir.NodeID) (x pair, ok bool) {
 // outside the graph.
 func (m *merger) operation(id ir.NodeID, kernel string) (*tensorops.Operation, bool) {
 	op := tensorops.OperationOf(m.g, id)
-	if op == nil || m.held[id] || m.g.Node(id).Tag(tensorops.IOSequencePointKind) != nil {
+	if op == nil || m.held.Has(id) || m.g.Node(id).Tag(tensorops.IOSequencePointKind) != nil {
 		return nil, false
 	}
 	decl, ok := kernels.Builtin().Find(op.Kernel)
@@ -131,12 +131,11 @@ func only(ports ir.Ports) (ir.Selection, bool) {
 }
 
 // held gives the nodes that others than operations refer to.
-func held(g *ir.Graph) map[ir.NodeID]bool {
-	out := map[ir.NodeID]bool{}
+func held(g *ir.Graph) (out ir.NodeSet) {
 	for n := range g.Nodes() {
 		if n.Body.Kind() != tensorops.OperationKind {
 			for _, id := range ir.References(n.Body) {
-				out[id] = true
+				out.Add(id)
 			}
 		}
 	}
