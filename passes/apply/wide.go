@@ -12,7 +12,7 @@ import (
 // selections are therefore cut into several with few. A join of parts copies them once for each level of its tree, but needs
 // no search among many for every element; vectors along the joined dimension have code of their own for as many parts as here.
 const (
-	mostParts = 16 // of a concatenation or a split
+	mostParts = 16 // of a concatenation, a stack, an interleaving or a split
 	mostTerms = 32 // of a fold
 )
 
@@ -20,7 +20,7 @@ const (
 // others to report.
 var cutters = map[string]func(w *wide) bool{
 	"op:add": (*wide).fold, "op:mul": (*wide).fold, "op:max": (*wide).fold, "op:min": (*wide).fold,
-	"op:concat": (*wide).concat, "op:split": (*wide).split,
+	"op:concat": (*wide).concat, "op:split": (*wide).split, "op:stack": (*wide).stack, "op:interleave": (*wide).interleave,
 }
 
 // cutWide cuts the operation of a node, if it has many selections and no signature, which speaks of all of them.
@@ -37,20 +37,30 @@ type wide struct {
 	op *tensorops.Operation
 }
 
-// add puts an operation beside the one that is cut. Its result, a new tensor, has the given shape and the type of a selection.
+// add puts an operation of the same kernel beside the one that is cut. Its result, a new tensor, has the given shape and the type of a selection.
 func (w *wide) add(in ir.Ports, params ir.Attrs, shape []int64, like ir.Selection) ir.Selection {
-	t := w.g.Add(&tensorops.Tensor{DType: tensorops.TensorOf(w.g, like.Tensor).DType, Range: zspace.MustShape(shape...)}, "")
-	out := ir.Select(t.ID, zspace.MustShape(shape...))
-	o := w.g.Add(&tensorops.Operation{Kernel: w.op.Kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: w.op.Outputs[0].Name, Sel: []ir.Selection{out}}}}, "")
-	for _, n := range []*ir.Node{t, o} {
-		w.from(n)
-	}
-	return out
+	return w.made(w.op.Kernel, in, params, shape, like).op.Outputs[0].Sel[0]
 }
 
+// made is add for any kernel; what it gives can be cut in turn.
+func (w *wide) made(kernel string, in ir.Ports, params ir.Attrs, shape []int64, like ir.Selection) *wide {
+	box := zspace.MustShape(shape...)
+	t := w.g.Add(&tensorops.Tensor{DType: tensorops.TensorOf(w.g, like.Tensor).DType, Range: box}, "")
+	op := &tensorops.Operation{Kernel: kernel, Params: params, Inputs: in,
+		Outputs: ir.Ports{{Name: w.op.Outputs[0].Name, Sel: []ir.Selection{ir.Select(t.ID, box)}}}}
+	n := w.g.Add(op, "")
+	w.from(t)
+	w.from(n)
+	return &wide{g: w.g, n: n, op: op}
+}
+
+// from gives a node the place of the one that is cut; its operations are carried out when that would be.
 func (w *wide) from(n *ir.Node) {
 	n.Pos = w.n.Pos
 	n.SetOrigin(&ir.Origin{Rule: "apply", From: []ir.Pos{w.n.Pos}})
+	if _, ok := n.Body.(*tensorops.Operation); ok && tensorops.IsPrecomputed(w.n) {
+		n.SetTag(&tensorops.Precomputed{})
+	}
 }
 
 // fold folds the first selections, then that with the next ones, and so on: in the order of the whole.
@@ -119,12 +129,72 @@ func (w *wide) concat() bool {
 	return ok
 }
 
+// stack stacks neighbours, and joins what was stacked.
+func (w *wide) stack() bool {
+	sel, axis, ok := w.alike(1)
+	if !ok {
+		return false
+	}
+	w.op.Inputs[0].Sel = w.stacked(sel, axis)
+	w.op.Kernel, w.op.Params = "op:concat", axisAttr(axis)
+	w.concat()
+	return true
+}
+
+// interleave stacks the parts behind the dimension along which they are shuffled: the cells stand in order then, and have another shape.
+func (w *wide) interleave() bool {
+	sel, axis, ok := w.alike(0)
+	if !ok || w.op.Outputs[0].Sel[0].Range().Empty() {
+		return false
+	}
+	shape := slices.Insert(slices.Clone(sel[0].Range().Shape()), axis+1, int64(len(sel)))
+	joined := w.made("op:concat", ir.Ports{{Name: "tensors", Sel: w.stacked(sel, axis+1)}}, axisAttr(axis+1), shape, sel[0])
+	joined.concat()
+	result := w.op.Outputs[0].Sel[0].Range().Shape()
+	w.op.Kernel, w.op.Params = "op:reshape", ir.Attrs{{Name: "shape", Value: ir.IntsAttr(result...)}}
+	w.op.Inputs = ir.Ports{{Name: "tensor", Sel: slices.Clone(joined.op.Outputs[0].Sel)}}
+	return true
+}
+
+func axisAttr(axis int) ir.Attrs { return ir.Attrs{{Name: "axis", Value: ir.IntAttr(int64(axis))}} }
+
+// alike gives the selections of an operation that reads very many of one shape, and the dimension that its parameter says, of so
+// many more than they have.
+func (w *wide) alike(more int) (sel []ir.Selection, axis int, ok bool) {
+	port := w.op.Inputs.Get("tensors")
+	if port == nil || len(port.Sel) <= mostParts || len(w.op.Inputs) != 1 || len(w.op.Outputs) != 1 || len(w.op.Outputs[0].Sel) != 1 {
+		return nil, 0, false
+	}
+	shape := port.Sel[0].Range().Shape()
+	if slices.ContainsFunc(port.Sel, func(s ir.Selection) bool { return !slices.Equal(s.Range().Shape(), shape) }) {
+		return nil, 0, false
+	}
+	axis, ok = w.dimension(len(shape) + more)
+	return port.Sel, axis, ok
+}
+
+// stacked stacks selections of one shape by as many as one kernel may, along a new dimension.
+func (w *wide) stacked(sel []ir.Selection, axis int) []ir.Selection {
+	var parts []ir.Selection
+	for part := range slices.Chunk(sel, mostParts) {
+		shape := slices.Insert(slices.Clone(part[0].Range().Shape()), axis, int64(len(part)))
+		stack := w.made("op:stack", ir.Ports{{Name: "tensors", Sel: slices.Clone(part)}}, axisAttr(axis), shape, part[0])
+		parts = append(parts, stack.op.Outputs[0].Sel...)
+	}
+	return parts
+}
+
 // axis gives the dimension that an operation's parameter of that name says, of selections of one rank.
 func (w *wide) axis(sel []ir.Selection) (int, bool) {
 	rank := sel[0].Range().Rank()
 	if slices.ContainsFunc(sel, func(s ir.Selection) bool { return s.Range().Rank() != rank }) {
 		return 0, false
 	}
+	return w.dimension(rank)
+}
+
+// dimension gives what the parameter axis says of so many dimensions.
+func (w *wide) dimension(rank int) (int, bool) {
 	v, given := w.op.Params.Get("axis")
 	if !given {
 		return 0, rank > 0

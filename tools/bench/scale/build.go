@@ -32,7 +32,7 @@ func (s *settings) build(ctx context.Context, dir string, stdout io.Writer) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%-12s %9s %10s %10s %9s\n", "shape", "ops", "tapc", "µs/op", "MiB")
+	fmt.Fprintf(stdout, "%-12s %9s %10s %10s %10s %9s\n", "shape", "ops", "tapc", "processor", "µs/op", "MiB")
 	for _, shape := range s.shapes {
 		for _, n := range s.ops {
 			r := &runner{args: func(in string) []string {
@@ -42,7 +42,7 @@ func (s *settings) build(ctx context.Context, dir string, stdout io.Writer) erro
 				return err
 			}
 			took := median(r.seconds)
-			fmt.Fprintf(stdout, "%-12s %9d %9.3fs %10.1f %9.0f\n", shape, n, took, took*1e6/float64(n), median(r.mib))
+			fmt.Fprintf(stdout, "%-12s %9d %9.3fs %9.3fs %10.1f %9.0f\n", shape, n, took, median(r.cpu), took*1e6/float64(n), median(r.mib))
 		}
 	}
 	return nil

@@ -23,13 +23,13 @@ type runner struct {
 	args   func(input string) []string
 	env    []string
 
-	seconds, mib []float64
+	seconds, cpu, mib []float64 // wall-clock and processor's time, and peak memory, of each run
 }
 
 // race generates the module of n operations for every runner and takes the rounds.
 func (s *settings) race(ctx context.Context, dir string, n int, rs []*runner) error {
 	for _, r := range rs {
-		r.seconds, r.mib = nil, nil
+		r.seconds, r.cpu, r.mib = nil, nil, nil
 		if err := s.generate(filepath.Join(dir, r.input), r.format, n); err != nil {
 			return err
 		}
@@ -81,6 +81,7 @@ func (r *runner) once(ctx context.Context, input string) error {
 		return fmt.Errorf("this system does not say how much memory a process took")
 	}
 	r.seconds = append(r.seconds, took.Seconds())
+	r.cpu = append(r.cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 	r.mib = append(r.mib, float64(usage.Maxrss)/1024)
 	return nil
 }

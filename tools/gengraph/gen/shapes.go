@@ -17,6 +17,8 @@ var textShapes = map[string]func(t *texter, n int){
 	"fan":         fan,
 	"concat":      func(t *texter, n int) { t.joined("concat", n, n) },
 	"concat-of":   concatOf,
+	"stack":       stack,
+	"interleave":  interleave,
 	"sum":         func(t *texter, n int) { t.joined("add", n, 1) },
 	"sum-of":      sumOf,
 	"split":       split,
@@ -108,6 +110,18 @@ func fan(t *texter, n int) {
 func (t *texter) joined(kernel string, n, length int) {
 	ins := several(n, func(int) string { return t.tensor(1, 16) })
 	t.op(kernel, "tensors: ["+strings.Join(ins, ", ")+"]", length, 16)
+}
+
+// stack puts n inputs one behind the other along a new dimension behind theirs.
+func stack(t *texter, n int) {
+	ins := several(n, func(int) string { return t.tensor(3) })
+	t.op("stack {axis: 1}", "tensors: ["+strings.Join(ins, ", ")+"]", 3, n)
+}
+
+// interleave shuffles n inputs.
+func interleave(t *texter, n int) {
+	ins := several(n, func(int) string { return t.tensor(3, 4) })
+	t.op("interleave", "tensors: ["+strings.Join(ins, ", ")+"]", 3*n, 4)
 }
 
 // concatOf joins what n operations give, and goes on with that.
