@@ -26,14 +26,7 @@ var kernelLoops = check.Constraint{
 		{ID: "TAP0337", Meaning: "a kernel's partial sums have less than one value"},
 	},
 	Check: func(c *check.Context) {
-		for n := range c.Graph().Nodes() {
-			k, ok := n.Body.(*Kernel)
-			if !ok {
-				continue
-			}
-			if !c.Go() {
-				return
-			}
+		for n, k := range check.Each[*Kernel](c) {
 			for i := range k.Loops {
 				checkLoop(c, n, k, i)
 				checkOf(c, n, k, i)
@@ -92,15 +85,7 @@ func checkBindings(c *check.Context, n *ir.Node, k *Kernel, i int) {
 	l, device := &k.Loops[i], deviceOf(c, k.Device)
 	for j, level := range l.Levels {
 		field := fmt.Sprintf("/body/loops/%d/levels/%d", i, j)
-		needs, bound := CPU, true
-		switch level.Bind {
-		case Thread:
-		case Block, Warp, Lane:
-			needs = CUDA
-		default:
-			bound = false
-		}
-		if bound && device.Type != needs {
+		if !device.Type.Has(level.Bind) {
 			c.Report(c.Error("TAP0344", n, field, "loop %s of %s is bound to what its device does not have", l.Name, c.Graph().Name(n.ID)).
 				Want(fmt.Sprintf("a binding of a %s device", device.Type), level.Bind.String()).
 				WithNote(c.At(c.Graph().Node(k.Device), ""), "the device"))

@@ -35,40 +35,6 @@ var (
 	TransferKind = &ir.Kind{URI: nodeBase + "Transfer", Keyword: "transfer", Num: 8, New: func() ir.Body { return new(Transfer) }}
 )
 
-// DeviceType is what a device is.
-type DeviceType uint8
-
-// The device types.
-const (
-	CPU DeviceType = iota
-	CUDA
-)
-
-var deviceTypes = []string{"cpu", "cuda"}
-
-// String gives the type's word.
-func (t DeviceType) String() string { return deviceTypes[t] }
-
-// Device is something that runs kernels and has memory. Memory is in bytes, 0 if not known. Allow is what the program may do to numbers
-// there.
-type Device struct {
-	Type   DeviceType
-	Number int64
-	Memory int64
-	Allow  permission.Set
-}
-
-// Kind is DeviceKind.
-func (*Device) Kind() *ir.Kind { return DeviceKind }
-
-// Fields names the device's facts.
-func (d *Device) Fields(f ir.Fields) {
-	ir.Enum(f, ir.Field{Num: 1, Name: "type", Style: ir.Positional}, deviceTypes, &d.Type)
-	f.Int(ir.Field{Num: 2, Name: "number", Style: ir.Positional}, &d.Number)
-	f.Int(ir.Field{Num: 3, Name: "memory", Optional: true}, &d.Memory)
-	allow(f, ir.Field{Num: 4, Name: "allow", Optional: true}, &d.Allow)
-}
-
 // allow visits a set of permissions, whose form is the text with commas.
 func allow(f ir.Fields, field ir.Field, v *permission.Set) {
 	before := v.String()

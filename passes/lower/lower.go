@@ -21,7 +21,7 @@ import (
 
 // Options of the pass.
 type Options struct {
-	Target schedule.DeviceType // where kernels run; inputs and outputs are in the CPU's memory
+	Target schedule.DeviceType // where kernels run; inputs and outputs are in the host's memory
 	Allow  permission.Set      // what the program may do to numbers, which is written on its devices
 }
 
@@ -36,9 +36,9 @@ func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
 		return err
 	}
 	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}}
-	l.host = g.Add(&schedule.Device{Type: schedule.CPU, Allow: opt.Allow}, "cpu0").ID
+	l.host = g.Add(&schedule.Device{Type: schedule.Host, Allow: opt.Allow}, schedule.Host.String()+"0").ID
 	l.compute = l.host
-	if opt.Target != schedule.CPU {
+	if opt.Target != schedule.Host {
 		l.compute = g.Add(&schedule.Device{Type: opt.Target, Allow: opt.Allow}, opt.Target.String()+"0").ID
 	}
 	return l.run(p)
@@ -72,17 +72,17 @@ type lowering struct {
 
 func (l *lowering) run(p *tensorops.Program) error {
 	l.spaces = map[ir.NodeID]schedule.Space{}
-	given := map[ir.NodeID]bool{}
+	var given ir.NodeSet
 	for _, t := range p.Held() {
 		l.spaces[t] = schedule.Output
 	}
 	for _, c := range p.Constants {
 		l.spaces[c.Tensor] = schedule.Constant
-		given[c.Tensor] = true
+		given.Add(c.Tensor)
 	}
 	for _, in := range p.Inputs {
 		l.spaces[in.Tensor] = schedule.Input
-		given[in.Tensor] = true
+		given.Add(in.Tensor)
 		if _, err := l.buffer(in.Tensor, l.host); err != nil {
 			return err
 		}
@@ -98,10 +98,12 @@ func (l *lowering) run(p *tensorops.Program) error {
 		}
 	}
 	for _, t := range p.Held() {
-		if err := l.output(t, given[t]); err != nil {
+		if err := l.output(t, given.Has(t)); err != nil {
 			return err
 		}
-		given[t] = given[t] || l.host == l.compute // where it is given once more, it is copied from there
+		if l.host == l.compute {
+			given.Add(t) // where it is given once more, it is copied from there
+		}
 	}
 	if err := l.faults.Err(); err != nil {
 		return err
