@@ -24,6 +24,7 @@ func Constraints() []check.Constraint {
 		kernelApplicationAgreement,
 		kernelPermissions,
 		kernelLoops,
+		kernelConfigs,
 		operandAgreement,
 		statements,
 		operandViewContainment,

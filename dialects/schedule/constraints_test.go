@@ -110,7 +110,7 @@ func tensorBody(n *ir.Node) *tensorops.Tensor { return n.Body.(*tensorops.Tensor
 
 func TestConstraints(t *testing.T) {
 	cases := []Case{Of("accepted", edited(func(*program) {}), nil, nil)}
-	for _, k := range [][]Case{referenceCases(), bufferCases(), kernelCases(), permissionCases(), loopCases(), operandCases(), statementCases(), viewCases(),
+	for _, k := range [][]Case{referenceCases(), bufferCases(), kernelCases(), permissionCases(), configCases(), loopCases(), operandCases(), statementCases(), viewCases(),
 		coverageCases(), transferCases(), orderCases(), arenaCases(), memoryCases()} {
 		cases = append(cases, k...)
 	}

@@ -236,6 +236,7 @@ type Kernel struct {
 	Statements   []Statement
 	Sums         int64          // values that a sum of float products adds before it starts a new partial sum (docs/numerics.md); 0 if it is no product
 	Allow        permission.Set // what it may do to numbers, of what its device allows: what would be of no use to it is left out
+	Configs      []Config       // how it is carried out, one for each target that was decided for
 }
 
 // Kind is KernelKind.
@@ -255,4 +256,6 @@ func (k *Kernel) Fields(f ir.Fields) {
 		func(i int, f ir.Fields) { k.Statements[i].fields(f, k, i) })
 	allow(f, ir.Field{Num: 10, Name: "allow", Optional: true}, &k.Allow) // 8 and 9 were precision and fast
 	f.Int(ir.Field{Num: 11, Name: "sums", Optional: true}, &k.Sums)
+	f.List(ir.Field{Num: 12, Name: "configs", Optional: true}, len(k.Configs), func(n int) { k.Configs = make([]Config, n) },
+		func(i int, f ir.Fields) { k.Configs[i].fields(f) })
 }

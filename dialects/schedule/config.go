@@ -1,0 +1,167 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+)
+
+// Config is what was decided about how a kernel is carried out on one target. It is all that a back end needs beside the kernel: a tree
+// (backends/tree) is a pure function of both. passes/tile chooses it among the candidates of the target's back end.
+type Config struct {
+	Target string // a processor that a back end knows, such as sm_80
+	Stages []Stage
+}
+
+// Stage is one algorithm of a kernel: its only one, or one of several that follow each other block by block, as those of an attention do.
+type Stage struct {
+	Algorithm  Algorithm
+	Tiles      []Tiling    // by role
+	Placements []Placement // of operands that are not read where they are
+	Micro      string      // the micro-kernel, by name: a row of the back end's table; empty where the algorithm has none
+}
+
+// Algorithm is how a stage is carried out.
+type Algorithm uint8
+
+// The algorithms.
+const (
+	Loops       Algorithm = iota // every cell for itself
+	Contraction                  // tiles of sums of products
+	Reduction                    // lines, each reduced by lanes together, and what goes on with them
+)
+
+var algorithms = []string{"loops", "contraction", "reduction"}
+
+// String gives the algorithm's word.
+func (a Algorithm) String() string { return algorithms[a] }
+
+// Role is what a dimension of a stage is to its algorithm.
+type Role uint8
+
+// The roles: rows, columns and the reduced dimension of a contraction; lines and their elements.
+const (
+	RoleM Role = iota
+	RoleN
+	RoleK
+	RoleLine
+	RoleElement
+)
+
+var roles = []string{"m", "n", "k", "line", "element"}
+
+// String gives the role's word.
+func (r Role) String() string { return roles[r] }
+
+// Tiling is how a dimension is cut: the sizes of its tiles, each a multiple of the next, the outermost level first. The first is the
+// part of one block of a GPU or one task of a CPU; the second is the part of a lane, or what registers hold.
+type Tiling struct {
+	Role  Role
+	Sizes []int64
+}
+
+// Scope is who has the memory of a placement.
+type Scope uint8
+
+// The scopes.
+const (
+	SharedScope  Scope = iota // lanes of a GPU block
+	PrivateScope              // a CPU thread
+)
+
+var scopes = []string{"shared", "private"}
+
+// String gives the scope's word.
+func (s Scope) String() string { return scopes[s] }
+
+// Placement says that tiles of an operand are copied before they are read: to memory of a scope, in which Depth tiles have room, so that
+// Depth - 1 are under way while one is used.
+type Placement struct {
+	Operand string // by name
+	Scope   Scope
+	Depth   int64
+}
+
+// Tile gives the sizes of a role's tiles, nil if the stage does not have it.
+func (s *Stage) Tile(r Role) []int64 {
+	for _, t := range s.Tiles {
+		if t.Role == r {
+			return t.Sizes
+		}
+	}
+	return nil
+}
+
+// Depth gives how many tiles of an operand have room, 0 if it is read where it is.
+func (s *Stage) Depth(operand string) int64 {
+	for _, p := range s.Placements {
+		if p.Operand == operand {
+			return p.Depth
+		}
+	}
+	return 0
+}
+
+// For gives the config of a target, nil if there is none.
+func (k *Kernel) For(target string) *Config {
+	for i := range k.Configs {
+		if k.Configs[i].Target == target {
+			return &k.Configs[i]
+		}
+	}
+	return nil
+}
+
+// Forget takes away the config of a target.
+func (k *Kernel) Forget(target string) {
+	k.Configs = slices.DeleteFunc(k.Configs, func(c Config) bool { return c.Target == target })
+}
+
+func (c *Config) fields(f ir.Fields) {
+	f.String(ir.Field{Num: 1, Name: "target", Style: ir.Positional}, &c.Target)
+	f.List(ir.Field{Num: 2, Name: "stages"}, len(c.Stages), func(n int) { c.Stages = make([]Stage, n) },
+		func(i int, f ir.Fields) { c.Stages[i].fields(f) })
+}
+
+func (s *Stage) fields(f ir.Fields) {
+	ir.Enum(f, ir.Field{Num: 1, Name: "algorithm", Style: ir.Positional}, algorithms, &s.Algorithm)
+	f.List(ir.Field{Num: 2, Name: "tiles", Optional: true}, len(s.Tiles), func(n int) { s.Tiles = make([]Tiling, n) }, func(i int, f ir.Fields) {
+		ir.Enum(f, ir.Field{Num: 1, Name: "role", Style: ir.Positional}, roles, &s.Tiles[i].Role)
+		f.Ints(ir.Field{Num: 2, Name: "sizes", Style: ir.Positional}, &s.Tiles[i].Sizes)
+	})
+	f.List(ir.Field{Num: 3, Name: "placements", Optional: true}, len(s.Placements), func(n int) { s.Placements = make([]Placement, n) }, func(i int, f ir.Fields) {
+		p := &s.Placements[i]
+		f.String(ir.Field{Num: 1, Name: "operand", Style: ir.Positional}, &p.Operand)
+		ir.Enum(f, ir.Field{Num: 2, Name: "scope", Style: ir.Positional}, scopes, &p.Scope)
+		f.Int(ir.Field{Num: 3, Name: "depth", Style: ir.Positional}, &p.Depth)
+	})
+	f.String(ir.Field{Num: 4, Name: "micro", Optional: true}, &s.Micro)
+}
+
+// String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
+func (c *Config) String() string {
+	if c == nil {
+		return "loops"
+	}
+	var stages []string
+	for _, s := range c.Stages {
+		words := []string{s.Algorithm.String()}
+		for _, t := range s.Tiles {
+			var sizes []string
+			for _, n := range t.Sizes {
+				sizes = append(sizes, fmt.Sprint(n))
+			}
+			words = append(words, t.Role.String()+" "+strings.Join(sizes, "/"))
+		}
+		for _, p := range s.Placements {
+			words = append(words, fmt.Sprintf("%s %s×%d", p.Operand, p.Scope, p.Depth))
+		}
+		if s.Micro != "" {
+			words = append(words, s.Micro)
+		}
+		stages = append(stages, strings.Join(words, ", "))
+	}
+	return strings.Join(stages, "; then ")
+}

@@ -1,0 +1,75 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+)
+
+var kernelConfigs = check.Constraint{
+	ID: "KernelConfigConstraint",
+	Doc: "A kernel has at most one config for each target. Every stage has an algorithm; its tiles are of the roles that the algorithm has, each " +
+		"once, and of sizes that are positive and whole multiples of the next. What is placed elsewhere is an operand that the kernel reads, " +
+		"once, with room for 1 to 8 tiles. Whether a back end can carry a config out is for the back end to say.",
+	Requires: []string{"ScheduleReferenceConstraint"},
+	Codes: []check.Code{
+		{ID: "TAP0363", Meaning: "a kernel has two configs for a target, or one for none"},
+		{ID: "TAP0364", Meaning: "a stage has a tile of a role that its algorithm does not have, or twice"},
+		{ID: "TAP0365", Meaning: "a tile's sizes are not positive, or not multiples of each other"},
+		{ID: "TAP0366", Meaning: "what is placed is no operand that the kernel reads, or has no room"},
+	},
+	Check: func(c *check.Context) {
+		for n, k := range check.Each[*Kernel](c) {
+			for i := range k.Configs {
+				checkConfig(c, n, k, i)
+			}
+		}
+	},
+}
+
+// maxDepth is the room for tiles of an operand.
+const maxDepth = 8
+
+// rolesOf are the roles of an algorithm's dimensions.
+var rolesOf = map[Algorithm][]Role{Contraction: {RoleM, RoleN, RoleK}, Reduction: {RoleLine, RoleElement}}
+
+func checkConfig(c *check.Context, n *ir.Node, k *Kernel, i int) {
+	x := &k.Configs[i]
+	field, name := fmt.Sprint("/body/configs/", i), c.Graph().Name(n.ID)
+	same := func(y Config) bool { return y.Target == x.Target }
+	if x.Target == "" || slices.ContainsFunc(k.Configs[:i], same) || len(x.Stages) == 0 {
+		c.Report(c.Error("TAP0363", n, field, "%s has several configs for a target, or one without a target or stages", name).
+			Want("one config, with stages, for each target", fmt.Sprintf("%q with %d stages", x.Target, len(x.Stages))))
+	}
+	for j := range x.Stages {
+		checkStage(c, n, k, &x.Stages[j], fmt.Sprint(field, "/stages/", j))
+	}
+}
+
+func checkStage(c *check.Context, n *ir.Node, k *Kernel, s *Stage, field string) {
+	name := c.Graph().Name(n.ID)
+	for i, t := range s.Tiles {
+		at := fmt.Sprint(field, "/tiles/", i)
+		if same := func(u Tiling) bool { return u.Role == t.Role }; !slices.Contains(rolesOf[s.Algorithm], t.Role) || slices.ContainsFunc(s.Tiles[:i], same) {
+			c.Report(c.Error("TAP0364", n, at, "a stage of %s has a tile that its algorithm does not have", name).
+				Want(fmt.Sprintf("the roles %v of the algorithm %s, each once", rolesOf[s.Algorithm], s.Algorithm), t.Role.String()))
+		}
+		for l, size := range t.Sizes {
+			if size < 1 || l > 0 && t.Sizes[l-1]%size != 0 {
+				c.Report(c.Error("TAP0365", n, at+"/sizes", "the tiles %s of %s do not fit into each other", t.Role, name).
+					Want("positive sizes, each a multiple of the next", fmt.Sprint(t.Sizes)))
+				break
+			}
+		}
+	}
+	for i, p := range s.Placements {
+		read := func(o Operand) bool { return o.Name == p.Operand && o.Mode == Read }
+		same := func(q Placement) bool { return q.Operand == p.Operand }
+		if !slices.ContainsFunc(k.Operands, read) || slices.ContainsFunc(s.Placements[:i], same) || p.Depth < 1 || p.Depth > maxDepth {
+			c.Report(c.Error("TAP0366", n, fmt.Sprint(field, "/placements/", i), "a stage of %s places what it cannot", name).
+				Want(fmt.Sprintf("an operand that the kernel reads, once, with room for 1 to %d tiles", maxDepth), fmt.Sprintf("%q with room for %d", p.Operand, p.Depth)))
+		}
+	}
+}

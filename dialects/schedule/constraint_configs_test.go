@@ -1,0 +1,34 @@
+package schedule
+
+import . "tensortapestry.org/tapc/ir/check/checktest"
+
+func configCases() []Case {
+	given := func(edit func(k *Kernel, s *Stage)) func(*program) {
+		return func(p *program) {
+			k := p.first()
+			k.Configs = []Config{{Target: "sm_80", Stages: []Stage{{Algorithm: Contraction, Micro: "fma",
+				Tiles: []Tiling{{RoleM, []int64{64, 4}}, {RoleN, []int64{64, 4}}, {RoleK, []int64{16}}}}}}}
+			for _, o := range k.Operands {
+				if o.Mode == Read {
+					k.Configs[0].Stages[0].Placements = []Placement{{Operand: o.Name, Depth: 2}}
+				}
+			}
+			edit(k, &k.Configs[0].Stages[0])
+		}
+	}
+	return []Case{
+		Of("configs: two for a target", edited(given(func(k *Kernel, _ *Stage) { k.Configs = append(k.Configs, k.Configs[0]) })), []string{"TAP0363"}, []string{`"sm_80"`}),
+		Of("configs: without stages", edited(given(func(k *Kernel, _ *Stage) { k.Configs[0].Stages = nil })), []string{"TAP0363"}, []string{"0 stages"}),
+		Of("configs: a role twice", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[1].Role = RoleM })), []string{"TAP0364"}, []string{"found:    m"}),
+		Of("configs: a role of another algorithm", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[0].Role = RoleLine })), []string{"TAP0364"}, []string{"found:    line"}),
+		Of("configs: a tile in parts", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[0].Sizes[1] = 5 })), []string{"TAP0365"}, []string{"[64 5]"}),
+		Of("configs: an empty tile", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[2].Sizes[0] = 0 })), []string{"TAP0365"}, []string{"[0]"}),
+		Of("configs: of no operand", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Operand = "nobody" })), []string{"TAP0366"}, []string{`"nobody"`}),
+		Of("configs: without room", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Depth = 0 })), []string{"TAP0366"}, []string{"room for 0"}),
+		Of("configs near miss: two targets", edited(given(func(k *Kernel, _ *Stage) {
+			k.Configs = append(k.Configs, k.Configs[0])
+			k.Configs[1].Target = "sm_90"
+		})), nil, nil),
+		Of("configs near miss: room for 8", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Depth = 8 })), nil, nil),
+	}
+}
