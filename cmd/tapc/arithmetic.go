@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/ir/permission"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // arithmetic is the flags that say what a program may do to numbers. They add up to one set of permissions.
@@ -60,12 +59,4 @@ func (m *arithmetic) check() error {
 		m.set |= one
 	}
 	return nil
-}
-
-// settings are what passes are told; nothing where nothing is allowed.
-func (m *arithmetic) settings() []pipeline.Setting {
-	if m.set == 0 {
-		return nil
-	}
-	return []pipeline.Setting{{Name: pipeline.AllowOption.Name, Value: m.set.String()}}
 }

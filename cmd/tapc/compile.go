@@ -18,9 +18,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/standard"
 )
 
 // compileFlags are the flags that build and run share.
@@ -56,49 +54,15 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	return f
 }
 
-// pipeline gives the text of the passes that take a graph to a stage. Sharding comes before apply, which covers what has no
-// shards; the rows of the table have the other order constraints.
-func (f *compileFlags) pipeline(last pipeline.Stage) string {
-	var steps []string
-	pass := func(name, option, value string) {
-		steps = append(steps, step(name, pipeline.Setting{Name: option, Value: value}))
+// request gives what the flags ask of the standard pipeline, for a graph that shall be taken to a stage.
+func (f *compileFlags) request(last pipeline.Stage) pipeline.Request {
+	r := pipeline.Request{Last: last, First: f.first, Facts: map[pipeline.Fact][]string{
+		pipeline.Bindings: f.binds, pipeline.Shards: f.shards, pipeline.Target: {f.target}}}
+	r.Simplify = f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) // what --shard names must still be there
+	if f.math.set != 0 {
+		r.Facts[pipeline.Permissions] = []string{f.math.set.String()}
 	}
-	for _, file := range f.binds {
-		pass("bind", "file", file)
-	}
-	if f.first != "" {
-		steps = append(steps, f.first)
-	}
-	if f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) { // what --shard names must still be there
-		steps = append(steps, "fix("+step("simplify", f.math.settings()...)+",cse,dce)", "precompute")
-	}
-	if last >= pipeline.ApplicationExpression {
-		for _, at := range f.shards {
-			pass("shard", "at", at)
-		}
-	}
-	for _, s := range standard.Steps(nil, lower.Options{}) {
-		switch {
-		case s.Gives > last:
-		case s.Name == "lower":
-			steps = append(steps, step(s.Name, append(f.math.settings(), pipeline.Setting{Name: "target", Value: f.target})...))
-		default:
-			steps = append(steps, s.Name)
-		}
-	}
-	return strings.Join(steps, ",")
-}
-
-// step writes a pass with its settings, as a pipeline has it.
-func step(name string, settings ...pipeline.Setting) string {
-	if len(settings) == 0 {
-		return name
-	}
-	texts := make([]string, len(settings))
-	for i, s := range settings {
-		texts[i] = s.String()
-	}
-	return name + "{" + strings.Join(texts, ",") + "}"
+	return r
 }
 
 // compilation is a graph that was compiled to a stage.
@@ -120,7 +84,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if err := f.check(ctx); err != nil {
 		return nil, err
 	}
-	p, err := a.parsePasses(f.pipeline(last))
+	p, err := a.parsePasses(a.plugins.table().Standard(f.request(last)))
 	if err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func passSections(b *bytes.Buffer) {
 	t := passes()
 	for i := range t.Passes {
 		p := &t.Passes[i]
-		fmt.Fprintf(b, "\n### %s\n\n%s\n\nTakes: %s.\n", p.Name, p.Doc, stagesText(p))
+		fmt.Fprintf(b, "\n### %s\n\n%s\n\nTakes: %s. Runs: %s.\n", p.Name, p.Doc, stagesText(p), p.Standard)
 		if len(p.Options) > 0 {
 			b.WriteString("\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n")
 		}

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -269,7 +270,7 @@ func (s *pluginSet) library() *kernels.Library {
 
 // table is the pass table with the rows of the plugins.
 func (s *pluginSet) table() *pipeline.Table {
-	t := passesOver(s.library())
+	t := standard.Table(s.library())
 	t.Passes = append(t.Passes, s.rows...)
 	return t
 }

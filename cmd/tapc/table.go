@@ -6,17 +6,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/bind"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/layout"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/precompute"
-	"tensortapestry.org/tapc/passes/shard"
-	"tensortapestry.org/tapc/passes/simplify"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 )
 
 // forms lists the forms of a graph file, in the order in which content is tried.
@@ -36,24 +27,8 @@ var forms = []form{
 // defaultForm is the form of output whose name does not tell another.
 const defaultForm = "tap"
 
-// passes lists the passes in the order of a compilation. A pass's order constraints are in its row.
-func passes() *pipeline.Table { return passesOver(kernels.Builtin()) }
-
-// passesOver lists the passes for graphs that use the kernels of a library.
-func passesOver(lib *kernels.Library) *pipeline.Table {
-	return &pipeline.Table{Passes: append(simplify.Passes(lib),
-		bind.Pass(),
-		precompute.Pass(lib),
-		shard.Pass(lib),
-		apply.Pass(),
-		lower.Pass(lib),
-		fuse.Pass(),
-		layout.Pass(),
-		tile.Pass(),
-		plan.Pass(),
-		pipeline.Verify(),
-	)}
-}
+// passes is the pass table. Plugins have rows of their own, see pluginSet.table.
+func passes() *pipeline.Table { return standard.Table(kernels.Builtin()) }
 
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {

@@ -12,9 +12,10 @@ func Pass() pipeline.Pass {
 	return pipeline.Pass{
 		Name: "fuse", Doc: "Join kernels whose result one other kernel reads.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
-		After:   []pipeline.Order{{Name: "lower", Reason: "it joins the kernels that lowering makes"}},
-		Rules:   func() []string { return []string{"fuse"} },
-		Options: []pipeline.Option{pipeline.FuelOption},
+		Standard: pipeline.Standard{Phase: pipeline.Lowering},
+		After:    []pipeline.Order{{Name: "lower", Reason: "it joins the kernels that lowering makes"}},
+		Rules:    func() []string { return []string{"fuse"} },
+		Options:  []pipeline.Option{pipeline.FuelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			_, err := RunWhile(p.Graph, func(kernel ir.NodeID) bool { return p.Take("fuse", kernel) })
 			return err

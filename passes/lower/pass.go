@@ -2,10 +2,10 @@ package lower
 
 import (
 	"context"
+	"strings"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -14,24 +14,21 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "lower", Doc: "Schedule every application as a kernel on a device.",
 		Needs: pipeline.ApplicationExpression, Gives: pipeline.ScheduledKernels,
+		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After: []pipeline.Order{
 			{Name: "shard", Reason: "kernels are made of the shards that there are"},
 			{Name: "apply", Reason: "an operation without applications would not be computed"},
 			{Name: "bind", Reason: "whether a tensor is an input decides where its buffer lives"},
 		},
-		Options: []pipeline.Option{{Name: "target", Doc: "what kernels run on: cpu or cuda", Type: pipeline.String, Default: "cpu"},
+		Options: []pipeline.Option{{Name: "target", Doc: "what kernels run on: " + strings.Join(schedule.DeviceWords(), " or "), Type: pipeline.String, Default: schedule.Host.String(), Words: schedule.DeviceWords(), Fact: pipeline.Target},
 			pipeline.AllowOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			allow, err := p.Allow()
 			if err != nil {
 				return err
 			}
-			for _, t := range []schedule.DeviceType{schedule.CPU, schedule.CUDA} {
-				if p.Text("target") == t.String() {
-					return Run(p.Graph, lib, Options{Target: t, Allow: allow})
-				}
-			}
-			return diag.Usage("lower{target=%s}: expected cpu or cuda", p.Text("target"))
+			target, _ := schedule.DeviceNamed(p.Text("target")) // it is one of the words
+			return Run(p.Graph, lib, Options{Target: target, Allow: allow})
 		},
 	}
 }

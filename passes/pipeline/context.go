@@ -20,11 +20,11 @@ type Context struct {
 	Dir   string       // directory that names of data files in the graph are relative to
 	Log   *slog.Logger // for people who ask what a pass does; never nil
 
-	pass   *Pass
-	values map[string]value
-	fuel   *rewrite.Fuel // nil is any number
-	run    *run
-	left   left
+	pass *Pass
+	OptionValues
+	fuel *rewrite.Fuel // nil is any number
+	run  *run
+	left left
 }
 
 // left says that nobody waits for a pass any more. It then ends where it next turns to its context.
@@ -49,26 +49,6 @@ func (c *Context) with(use func(r *run)) {
 	}
 	use(c.run)
 }
-
-// value gives the value of a declared option. Asking for another is a fault of the pass.
-func (c *Context) value(name string, types ...OptionType) value {
-	if o := c.pass.option(name); o == nil || !slices.Contains(types, o.Type) {
-		panic("pass " + c.pass.Name + " does not declare an option " + name + " of this type")
-	}
-	return c.values[name]
-}
-
-// Int gives the value of an option of type Int.
-func (c *Context) Int(name string) int64 { return c.value(name, Int).int }
-
-// Bool gives the value of an option of type Bool.
-func (c *Context) Bool(name string) bool { return c.value(name, Bool).int != 0 }
-
-// Text gives the value of an option of type String or Path.
-func (c *Context) Text(name string) string { return c.value(name, String, Path).text }
-
-// Float gives the value of an option of type Float.
-func (c *Context) Float(name string) float64 { return c.value(name, Float).num }
 
 // Count adds to a counter of the pass. Counters that stay 0 are not shown.
 func (c *Context) Count(counter string, n int) {

@@ -20,7 +20,7 @@ func (r *run) stepFuel(c *Context) *rewrite.Fuel {
 	if r.fuel != nil {
 		left = r.fuel.Left
 	}
-	if o := c.pass.option(FuelOption.Name); o != nil && o.Type == Int {
+	if o := findOption(c.pass.Options, FuelOption.Name); o != nil && o.Type == Int {
 		if n := c.Int(FuelOption.Name); n >= 0 {
 			left = int(min(int64(left), n))
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,8 +32,11 @@ func (o *Option) parse(text string) (v value, err error) {
 			err = strconv.ErrRange
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return v, fmt.Errorf("option %s: expected %s, found %q", o.Name, valueText[o.Type], text)
+	case len(o.Words) > 0 && !slices.Contains(o.Words, text):
+		return v, fmt.Errorf("option %s: expected %s, found %q", o.Name, strings.Join(o.Words, " or "), text)
 	}
 	return v, nil
 }
@@ -55,40 +59,67 @@ func (s Setting) String() string {
 // isPlain says whether a character of a value needs no quotes.
 func isPlain(r rune) bool { return r > ' ' && r != 0x7f && !strings.ContainsRune(`,{}()"`, r) }
 
-// values gives the value of every option of a pass: the default or what the settings say.
-func (p *Pass) values(settings []Setting) (map[string]value, error) {
-	values := map[string]value{}
-	for i := range p.Options {
-		o := &p.Options[i]
+// OptionValues are the values of all options that something declares: the defaults, or what settings say. They are asked for by an option's
+// name and type; asking for one that is not declared is a fault of whoever declared them.
+type OptionValues struct {
+	of      string
+	options []Option
+	given   []Setting
+	values  map[string]value
+}
+
+// Settle gives the values of options, which belong to what messages call of.
+func Settle(of string, options []Option, settings []Setting) (OptionValues, error) {
+	v := OptionValues{of: of, options: options, given: settings, values: map[string]value{}}
+	for i := range options {
+		o := &options[i]
+		var err error
 		if o.Default != "" {
-			v, err := o.parse(o.Default)
-			if err != nil {
-				return nil, err
+			if v.values[o.Name], err = o.parse(o.Default); err != nil {
+				return v, err
 			}
-			values[o.Name] = v
-		} else {
-			values[o.Name] = value{}
 		}
 	}
 	for _, s := range settings {
-		o := p.option(s.Name)
+		o := findOption(options, s.Name)
 		if o == nil {
-			return nil, fmt.Errorf("pass %s has no option %q", p.Name, s.Name)
+			return v, fmt.Errorf("%s has no option %q", of, s.Name)
 		}
-		v, err := o.parse(s.Value)
-		if err != nil {
-			return nil, err
+		var err error
+		if v.values[s.Name], err = o.parse(s.Value); err != nil {
+			return v, err
 		}
-		values[s.Name] = v
 	}
-	return values, nil
+	return v, nil
 }
 
-func (p *Pass) option(name string) *Option {
-	for i := range p.Options {
-		if p.Options[i].Name == name {
-			return &p.Options[i]
-		}
+// Given are the settings that the values were made of, without the defaults.
+func (v OptionValues) Given() []Setting { return v.given }
+
+// value gives the value of a declared option.
+func (v OptionValues) value(name string, types ...OptionType) value {
+	if o := findOption(v.options, name); o == nil || !slices.Contains(types, o.Type) {
+		panic(v.of + " does not declare an option " + name + " of this type")
 	}
-	return nil
+	return v.values[name]
+}
+
+// Int gives the value of an option of type Int.
+func (v OptionValues) Int(name string) int64 { return v.value(name, Int).int }
+
+// Bool gives the value of an option of type Bool.
+func (v OptionValues) Bool(name string) bool { return v.value(name, Bool).int != 0 }
+
+// Text gives the value of an option of type String or Path.
+func (v OptionValues) Text(name string) string { return v.value(name, String, Path).text }
+
+// Float gives the value of an option of type Float.
+func (v OptionValues) Float(name string) float64 { return v.value(name, Float).num }
+
+func findOption(options []Option, name string) *Option {
+	i := slices.IndexFunc(options, func(o Option) bool { return o.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &options[i]
 }

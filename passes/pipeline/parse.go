@@ -38,7 +38,7 @@ func (p Pipeline) Paths() []string {
 	var paths []string
 	eachPass(p.Steps, func(s *Step) {
 		for _, x := range s.Settings {
-			if o := s.Pass.option(x.Name); o != nil && o.Type == Path {
+			if o := findOption(s.Pass.Options, x.Name); o != nil && o.Type == Path {
 				paths = append(paths, x.Value)
 			}
 		}

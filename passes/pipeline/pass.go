@@ -9,17 +9,18 @@ import (
 // Pass is one row of the table: a step of a compilation, as a value. Run changes the graph in place or replaces it; what
 // stands around that (see the package comment) is the runner's work.
 type Pass struct {
-	Name    string
-	Doc     string          // one line for lists, then paragraphs after an empty line if there is more to say
-	Plugin  string          // the plugin that provides it; "" is tapc itself
-	Needs   Stage           // the earliest stage that it takes
-	Upto    Stage           // the latest stage that it takes, if later than Needs
-	Gives   Stage           // what the graph is afterwards, if later than before
-	After   []Order         // passes that come before it where both are in a pipeline
-	Options []Option        // as name{option=value}
-	Rules   func() []string // names that it asks fuel for, so that they can be disabled; nil is none
-	Run     func(ctx context.Context, p *Context) error
-	Suspect *Suspect // of a plugin's pass; nil is tapc's own
+	Name     string
+	Doc      string          // one line for lists, then paragraphs after an empty line if there is more to say
+	Plugin   string          // the plugin that provides it; "" is tapc itself
+	Needs    Stage           // the earliest stage that it takes
+	Upto     Stage           // the latest stage that it takes, if later than Needs
+	Gives    Stage           // what the graph is afterwards, if later than before
+	After    []Order         // passes that come before it where both are in a pipeline
+	Options  []Option        // as name{option=value}
+	Rules    func() []string // names that it asks fuel for, so that they can be disabled; nil is none
+	Run      func(ctx context.Context, p *Context) error
+	Suspect  *Suspect // of a plugin's pass; nil is tapc's own
+	Standard Standard // its part in what tapc build runs
 }
 
 // Suspect is what the runner does otherwise for a pass that it does not trust.
@@ -66,6 +67,10 @@ type Option struct {
 	Default string
 	// Required makes a pipeline that leaves the option out an error.
 	Required bool
+	// Words are the values that an option of type String may have; any if there are none.
+	Words []string
+	// Fact is what the standard pipeline gives the option for its value.
+	Fact Fact
 }
 
 // FuelOption is the option of passes that rewrite: how many rewrites this use of the pass may make. The runner sees to it
@@ -73,7 +78,7 @@ type Option struct {
 var FuelOption = Option{Name: "fuel", Doc: "number of rewrites that may happen; negative is any number", Type: Int, Default: "-1"}
 
 // AllowOption says what a pass may do to numbers; Context.Allow reads it.
-var AllowOption = Option{Name: "allow", Doc: "what the program may do to numbers: permissions, with commas between", Type: String}
+var AllowOption = Option{Name: "allow", Doc: "what the program may do to numbers: permissions, with commas between", Type: String, Fact: Permissions}
 
 // verifyName is the name of the pass that Verify gives.
 const verifyName = "verify"

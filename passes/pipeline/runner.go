@@ -83,6 +83,14 @@ func (r *Runner) Run(ctx context.Context, p Pipeline, g *ir.Graph) (*Result, err
 	return run.result, err
 }
 
+// Alone runs a pass on a graph that it takes, with nothing around it, and gives the graph that it leaves.
+func (s *Step) Alone(ctx context.Context, g *ir.Graph) (*ir.Graph, error) {
+	r := newRun(&Runner{NoVerify: true}, Pipeline{}, g)
+	r.result.Stage = max(r.result.Stage, s.Pass.Needs) // a graph without nodes does not show it
+	err := r.step(ctx, s)
+	return r.result.Graph, err
+}
+
 // run is one run of a runner.
 type run struct {
 	*Runner
@@ -240,11 +248,11 @@ func (r *run) keeps(s *Step) bool {
 
 // execute calls the pass. A panic becomes a passFault. A pass that goes on after the end of the context is left alone with its graph.
 func (r *run) execute(ctx context.Context, s *Step) error {
-	values, err := s.Pass.values(s.Settings)
+	values, err := Settle("pass "+s.Pass.Name, s.Pass.Options, s.Settings)
 	if err != nil {
 		return &diag.StatusError{Status: diag.ExitUsage, Err: err}
 	}
-	c := &Context{Graph: r.result.Graph, Stage: r.result.Stage, Dir: r.Dir, Log: r.Log, pass: s.Pass, values: values, run: r}
+	c := &Context{Graph: r.result.Graph, Stage: r.result.Stage, Dir: r.Dir, Log: r.Log, pass: s.Pass, OptionValues: values, run: r}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

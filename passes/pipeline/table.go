@@ -48,7 +48,7 @@ func (t *Table) Rules() []string {
 
 // Validate checks the table itself: names are well-formed and unique, every pass has a text and a function, options have
 // defaults of their type, and the order constraints name passes of the table, give reasons, contain no circle and can be
-// kept by some pipeline.
+// kept by some pipeline and by the standard one.
 func (t *Table) Validate() error {
 	seen := map[string]bool{groupName: true}
 	for i := range t.Passes {
@@ -61,7 +61,10 @@ func (t *Table) Validate() error {
 			return fmt.Errorf("pass table: pass %q: %w", p.Name, err)
 		}
 	}
-	return t.checkCircles()
+	if err := t.checkCircles(); err != nil {
+		return err
+	}
+	return t.checkStandard()
 }
 
 func (p *Pass) validate(t *Table) error {

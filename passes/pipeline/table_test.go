@@ -27,6 +27,7 @@ func TestValidate(t *testing.T) {
 			}
 		}
 	}
+	lowering := func(p *Pass) { p.Standard.Phase = Lowering }
 	for _, k := range []struct {
 		name   string
 		passes []Pass
@@ -48,6 +49,17 @@ func TestValidate(t *testing.T) {
 		{"never", []Pass{{Name: "a", Doc: "d", Run: nop, Gives: ScheduledKernels}, with(after("a"))}, `it never follows "a"`},
 		{"option twice", []Pass{with(func(p *Pass) { p.Options = []Option{{Name: "x", Doc: "d"}, {Name: "x", Doc: "d"}} })}, `option "x"`},
 		{"option default", []Pass{with(func(p *Pass) { p.Options = []Option{{Name: "x", Doc: "d", Type: Int, Default: "1.5"}} })}, "the default is not valid"},
+		{"a standard pass", []Pass{{Name: "a", Doc: "d", Run: nop, Standard: Standard{Phase: Completing}}, with(lowering)}, ""},
+		{"phases out of order", []Pass{{Name: "a", Doc: "d", Run: nop, Standard: Standard{Phase: Lowering}}, with(func(p *Pass) { p.Standard.Phase = Simplifying })}, "out of order for the standard"},
+		{"no such phase", []Pass{with(func(p *Pass) { p.Standard.Phase = Lowering + 1 })}, "out of order for the standard"},
+		{"too early a row", []Pass{with(func(p *Pass) { lowering(p); p.Needs = ScheduledKernels })}, "out of order for the standard"},
+		{"too late a row", []Pass{{Name: "a", Doc: "d", Run: nop, Gives: ScheduledKernels, Standard: Standard{Phase: Lowering}}, with(lowering)}, "out of order for the standard"},
+		{"rows against their order", []Pass{with(func(p *Pass) { lowering(p); after("c")(p) }), {Name: "c", Doc: "d", Run: nop, Standard: Standard{Phase: Lowering}}}, `has "c" later: r`},
+		{"fact on request", []Pass{with(func(p *Pass) { p.Options = []Option{{Name: "x", Doc: "d", Type: String, Fact: Target}} })}, `option "x"`},
+		{"two lists", []Pass{with(func(p *Pass) {
+			lowering(p)
+			p.Options = []Option{{Name: "x", Doc: "d", Type: String, Fact: Shards}, {Name: "y", Doc: "d", Type: String, Fact: Bindings}}
+		})}, `option "y"`},
 	} {
 		err := (&Table{Passes: k.passes}).Validate()
 		if k.want == "" && err != nil || k.want != "" && (err == nil || !strings.Contains(err.Error(), k.want)) {

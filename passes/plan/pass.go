@@ -11,7 +11,8 @@ func Pass() pipeline.Pass {
 	return pipeline.Pass{
 		Name: "plan", Doc: "Place the buffers of each device in as little memory as their lives allow.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
-		After: []pipeline.Order{{Name: "fuse", Reason: "fusion removes buffers"}},
+		Standard: pipeline.Standard{Phase: pipeline.Lowering},
+		After:    []pipeline.Order{{Name: "fuse", Reason: "fusion removes buffers"}},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			peaks, err := Run(p.Graph)
 			for _, bytes := range peaks {

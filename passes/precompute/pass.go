@@ -11,7 +11,8 @@ import (
 func Pass(lib *kernels.Library) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "precompute", Doc: "Mark operations that depend on constants alone, to be carried out when the program is built.",
-		Upto: pipeline.ApplicationExpression,
+		Upto:     pipeline.ApplicationExpression,
+		Standard: pipeline.Standard{Phase: pipeline.Simplifying},
 		After: []pipeline.Order{
 			{Name: "bind", Reason: "it makes inputs constants"},
 			{Name: "simplify", Reason: "constants that it composes and algebra that it finds are lost behind a mark"},

@@ -18,6 +18,7 @@ import (
 func Passes(lib *kernels.Library) []pipeline.Pass {
 	row := func(p pipeline.Pass, run func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error)) pipeline.Pass {
 		p.Upto = pipeline.ApplicationExpression
+		p.Standard = pipeline.Standard{Phase: pipeline.Simplifying, Fix: true}
 		p.Options = append([]pipeline.Option{pipeline.FuelOption}, p.Options...)
 		p.Run = func(ctx context.Context, c *pipeline.Context) error {
 			o := c.Rewrites()

@@ -1,22 +1,43 @@
-// Package standard is the sequence of passes that takes a graph from one stage to the next when nobody asks for another: what
-// tapc build runs, and what tests of back ends and plugins start from.
+// Package standard is the pass table: the one list of tapc's passes. The passes of a row that says so are, in the order of the rows, the
+// standard pipeline: what tapc build runs, and what tests of back ends and plugins start from.
 //
-// It must not import a back end. Read next: cmd/tapc, which runs the same sequence through passes/pipeline.
+// It must not import a back end. Read next: a row, such as passes/fuse/pass.go, then passes/pipeline, which runs them.
 package standard
 
 import (
-	"fmt"
+	"context"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/bind"
 	"tensortapestry.org/tapc/passes/fuse"
 	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/plan"
+	"tensortapestry.org/tapc/passes/precompute"
+	"tensortapestry.org/tapc/passes/shard"
+	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/tile"
 )
+
+// Table lists the passes in the order of a compilation, for graphs that use the kernels of a library. What a pass needs, when it runs and
+// what it comes after are in its row.
+func Table(lib *kernels.Library) *pipeline.Table {
+	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass()}, simplify.Passes(lib), []pipeline.Pass{
+		precompute.Pass(lib),
+		shard.Pass(lib, apply.Run),
+		apply.Pass(),
+		lower.Pass(lib),
+		fuse.Pass(),
+		layout.Pass(),
+		tile.Pass(),
+		plan.Pass(),
+		pipeline.Verify(),
+	})}
+}
 
 // Step is one pass: its name in the pass table, the stage of the graph that it leaves, and how it runs.
 type Step struct {
@@ -25,16 +46,22 @@ type Step struct {
 	Run   func(g *ir.Graph) error
 }
 
-// Steps gives the passes from Operation Expression to Scheduled Kernels, in order.
+// Steps gives the passes from Operation Expression to Scheduled Kernels, in order: the standard pipeline without simplification.
 func Steps(lib *kernels.Library, opt lower.Options) []Step {
-	return []Step{
-		{"apply", pipeline.ApplicationExpression, func(g *ir.Graph) error { apply.Run(g); return nil }},
-		{"lower", pipeline.ScheduledKernels, func(g *ir.Graph) error { return lower.Run(g, lib, opt) }},
-		{"fuse", pipeline.ScheduledKernels, func(g *ir.Graph) error { _, err := fuse.Run(g); return err }},
-		{"layout", pipeline.ScheduledKernels, func(g *ir.Graph) error { layout.Run(g); return nil }},
-		{"tile", pipeline.ScheduledKernels, func(g *ir.Graph) error { tile.Run(g, tile.Options{}); return nil }},
-		{"plan", pipeline.ScheduledKernels, func(g *ir.Graph) error { _, err := plan.Run(g); return err }},
+	t := Table(lib)
+	p, err := pipeline.ParsePipeline(t.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Facts: map[pipeline.Fact][]string{
+		pipeline.Target: {opt.Target.String()}, pipeline.Permissions: {opt.Allow.String()}}}), t)
+	if err != nil {
+		panic("the standard pipeline is none: " + err.Error())
 	}
+	steps := make([]Step, len(p.Steps))
+	for i, s := range p.Steps {
+		steps[i] = Step{s.Pass.Name, s.Pass.Gives, func(g *ir.Graph) error {
+			_, err := s.Alone(context.Background(), g) // tapc's own passes change the graph in place
+			return err
+		}}
+	}
+	return steps
 }
 
 // Run takes a graph of Operation or Application Expression to Scheduled Kernels. Operations that have no
@@ -42,7 +69,7 @@ func Steps(lib *kernels.Library, opt lower.Options) []Step {
 func Run(g *ir.Graph, lib *kernels.Library, opt lower.Options) error {
 	for _, s := range Steps(lib, opt) {
 		if err := s.Run(g); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+			return err
 		}
 	}
 	return nil

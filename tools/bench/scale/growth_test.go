@@ -10,14 +10,8 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/text"
-	"tensortapestry.org/tapc/passes/apply"
-	"tensortapestry.org/tapc/passes/fuse"
-	"tensortapestry.org/tapc/passes/layout"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/plan"
-	"tensortapestry.org/tapc/passes/simplify"
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/tools/gengraph/gen"
 )
 
@@ -31,12 +25,8 @@ func compile(t *testing.T, shape string, n int) cost {
 	if err := gen.WriteText(&b, shape, n); err != nil {
 		t.Fatal(err)
 	}
-	lib := kernels.Builtin()
-	table := &pipeline.Table{Passes: append(simplify.Passes(lib), apply.Pass(), lower.Pass(lib), fuse.Pass(), layout.Pass(), tile.Pass(), plan.Pass())}
-	steps := "fix(simplify,cse,dce),apply,lower,fuse,layout,tile,plan"
-	if shape == "shards" {
-		steps = "apply,lower,fuse,layout,tile,plan"
-	}
+	table := standard.Table(kernels.Builtin())
+	steps := table.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: shape != "shards"})
 	p, err := pipeline.ParsePipeline(steps, table)
 	if err != nil {
 		t.Fatal(err)

@@ -16,18 +16,15 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/precompute"
-	"tensortapestry.org/tapc/passes/rewrite"
-	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/standard"
 )
 
 // Compiled builds a program of the graph, as tapc build does, and runs it.
 func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
 	return func(ctx context.Context, g *ir.Graph, loader *constants.Loader, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
-		if err := schedules(ctx, g, lib); err != nil {
+		g, err := schedules(ctx, g, lib)
+		if err != nil {
 			return nil, err
 		}
 		src, err := cpu.Emit(g, "test", "test")
@@ -53,7 +50,8 @@ func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
 func Scheduled(lib *kernels.Library) Runner {
 	evaluate := Reference(lib)
 	return func(ctx context.Context, g *ir.Graph, loader *constants.Loader, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
-		if err := schedules(ctx, g, lib); err != nil {
+		g, err := schedules(ctx, g, lib)
+		if err != nil {
 			return nil, err
 		}
 		return evaluate(ctx, g, loader, in)
@@ -61,26 +59,14 @@ func Scheduled(lib *kernels.Library) Runner {
 }
 
 // schedules takes a graph through the passes of a compilation, and verifies it after each.
-func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) error {
-	rewrites := func(run func() (rewrite.Stats, error)) func(*ir.Graph) error {
-		return func(*ir.Graph) error { _, err := run(); return err }
+func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.Graph, error) {
+	table := standard.Table(lib)
+	p, err := pipeline.ParsePipeline(table.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: true}), table)
+	if err != nil {
+		return nil, err
 	}
-	o := rewrite.Options{Library: lib}
-	steps := append([]standard.Step{
-		{Name: "simplify", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.Run(ctx, g, nil, o) })},
-		{Name: "cse", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.CSE(ctx, g, o) })},
-		{Name: "dce", Gives: pipeline.OperationExpression, Run: rewrites(func() (rewrite.Stats, error) { return simplify.DCE(ctx, g, o) })},
-		{Name: "precompute", Gives: pipeline.OperationExpression, Run: func(g *ir.Graph) error { _, err := precompute.Run(g, lib); return err }},
-	}, standard.Steps(lib, lower.Options{})...)
-	for _, s := range steps {
-		if err := s.Run(g); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
-		}
-		if list := s.Gives.Environment().Verify(ctx, g); list.HasErrors() {
-			return fmt.Errorf("after %s the graph breaks constraints: %w", s.Name, list)
-		}
-	}
-	return nil
+	result, err := new(pipeline.Runner).Run(ctx, p, g)
+	return result.Graph, err
 }
 
 // execute runs a program on files in a folder. Inputs that the program does not take, because no output needs them, stay out.

@@ -1,0 +1,159 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Phase is when a pass runs in the standard pipeline, the one that makes programs of graphs.
+type Phase uint8
+
+// The phases, in order. The user's own passes come before Simplifying.
+const (
+	OnRequest   Phase = iota // nowhere: it runs where a pipeline names it
+	Completing               // it adds to the graph what belongs to it
+	Simplifying              // it changes operations and no value, and is left out where that is not asked for
+	Lowering                 // it takes the graph towards a program
+)
+
+// Standard is a pass's part in the standard pipeline, which has the rows of the table in the table's order. Neighbouring rows that
+// say Fix run again and again until they change nothing.
+type Standard struct {
+	Phase Phase
+	Fix   bool
+}
+
+// String says when the pass runs.
+func (s Standard) String() string {
+	text := [...]string{"where a pipeline names it", "in every compilation, before the user's own passes", "where operations are simplified", "in every compilation"}[s.Phase]
+	if s.Fix {
+		text += ", with its neighbours until they change nothing"
+	}
+	return text
+}
+
+// Fact is something that the standard pipeline is asked for, which options take their values from.
+type Fact uint8
+
+// The facts. The first two are lists: a pass that takes one is there once for each value, and not without one.
+const (
+	NoFact      Fact = iota
+	Bindings         // data files whose tensors become constants
+	Shards           // what is cut into shards, and into how many
+	Target           // what kernels run on
+	Permissions      // what the program may do to numbers
+	facts
+)
+
+// isList says whether a pass takes the fact's values one at a time.
+func (f Fact) isList() bool { return f == Bindings || f == Shards }
+
+// Request is what the standard pipeline is asked for.
+type Request struct {
+	From     Stage // of the graph; what is scheduled is not scheduled again
+	Last     Stage // where to stop
+	Simplify bool
+	First    string // a pipeline of the user's own
+	Facts    map[Fact][]string
+}
+
+// Standard gives the text of the pipeline that takes a graph to a stage.
+func (t *Table) Standard(r Request) string {
+	var steps, group []string
+	first := r.First
+	flush := func() {
+		if len(group) > 0 {
+			steps, group = append(steps, groupName+"("+strings.Join(group, ",")+")"), nil
+		}
+	}
+	for i := range t.Passes {
+		p := &t.Passes[i]
+		if p.Standard.Phase > Completing && first != "" {
+			steps, first = append(steps, first), ""
+		}
+		if !p.Standard.Fix {
+			flush()
+		}
+		for _, s := range p.uses(r) {
+			if p.Standard.Fix {
+				group = append(group, s.String())
+			} else {
+				steps = append(steps, s.String())
+			}
+		}
+	}
+	flush()
+	if first != "" {
+		steps = append(steps, first)
+	}
+	return strings.Join(steps, ",")
+}
+
+// uses gives the steps that a pass has in the standard pipeline.
+func (p *Pass) uses(r Request) []Step {
+	list := p.list()
+	switch {
+	case p.Standard.Phase == OnRequest, p.Standard.Phase == Simplifying && !r.Simplify, p.Gives > r.Last,
+		list == nil && r.From == ScheduledKernels:
+		return nil
+	case list == nil:
+		return []Step{{Pass: p, Settings: p.settings(r)}}
+	}
+	var out []Step
+	for _, v := range r.Facts[list.Fact] {
+		out = append(out, Step{Pass: p, Settings: append([]Setting{{list.Name, v}}, p.settings(r)...)})
+	}
+	return out
+}
+
+// settings gives what a request says of a pass's options, lists left out.
+func (p *Pass) settings(r Request) []Setting {
+	var out []Setting
+	for _, o := range p.Options {
+		if v := r.Facts[o.Fact]; o.Fact != NoFact && !o.Fact.isList() && len(v) > 0 {
+			out = append(out, Setting{o.Name, v[0]})
+		}
+	}
+	return out
+}
+
+// list gives the option that takes the values of a list, or nil.
+func (p *Pass) list() *Option {
+	i := slices.IndexFunc(p.Options, func(o Option) bool { return o.Fact.isList() })
+	if i < 0 {
+		return nil
+	}
+	return &p.Options[i]
+}
+
+// checkStandard checks the rows' parts in the standard pipeline: phases are in order, every pass takes what is there when it runs,
+// order constraints are kept, and facts go to passes that run there, of lists one to a pass.
+func (t *Table) checkStandard() error {
+	phase, stage := Completing, OperationExpression
+	for i := range t.Passes {
+		p := &t.Passes[i]
+		lists := 0
+		for _, o := range p.Options {
+			if o.Fact.isList() {
+				lists++
+			}
+			if o.Fact != NoFact && (p.Standard.Phase == OnRequest || lists > 1 || o.Fact >= facts) {
+				return fmt.Errorf("pass table: pass %q: option %q: there is no such fact, it is not asked for, or is a second list", p.Name, o.Name)
+			}
+		}
+		if p.Standard.Phase == OnRequest {
+			continue
+		}
+		if p.Standard.Phase < phase || p.Standard.Phase > Lowering || !p.takes(stage) {
+			return fmt.Errorf("pass table: pass %q: its row is out of order for the standard pipeline", p.Name)
+		}
+		for _, c := range p.After {
+			if j := slices.IndexFunc(t.Passes, func(x Pass) bool { return x.Name == c.Name }); j > i && t.Passes[j].Standard.Phase != OnRequest {
+				return fmt.Errorf("pass table: pass %q: the standard pipeline has %q later: %s", p.Name, c.Name, c.Reason)
+			}
+		}
+		phase, stage = p.Standard.Phase, p.after(stage)
+	}
+	return nil
+}
