@@ -1,0 +1,360 @@
+package nest
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Contraction is a kernel that sums products of two operands, and an epilogue that goes on with each sum by itself: a matrix product in its
+// many shapes. Every statement runs along the same loops, the free ones.
+//
+// A free loop that only the left operand follows is a row (m); one that only the right operand follows is a column (n); the others
+// are the batch. The results of consecutive columns of the last column dimension are neighbours in memory,
+// or those of rows if accumulators are transposed.
+type Contraction struct {
+	Statement  int          // that holds the sum
+	Sum        *scalar.Expr // the reduction itself
+	Left       int          // operand that follows the rows
+	Right      int          // operand that follows the columns
+	Batch      []Dim        // outermost first
+	Row, Col   Dim          // of extent 1 and without loops if there is none
+	Reduction  []Dim        // what is summed over, outermost first
+	Views      []View       // of all operands; of a left one with a padded copy, the view of the copy
+	like       *Contraction // that of the whole operation, if this is a shard
+	Transposed bool         // neighbours among the results are of neighbouring rows: accumulators are transposed before the epilogue
+	Factors
+}
+
+// Factors is what is known of the factors of a contraction, besides their views.
+type Factors struct {
+	Padded        *Padded // the left operand's copy with zeros around, or nil
+	Window        *Window // how the right operand is read if its elements do not stand evenly, as under a convolution; else nil
+	LeftConstant  bool    // the left operand is a constant that is read as it is, with nothing around it
+	RightConstant bool    // the right one is, and no window moves over it: its elements may be put in the order of the reduction
+}
+
+// Dim is one or more loops that run as one, because every operand steps through them evenly: the outermost first.
+type Dim struct {
+	Loops  []int
+	Extent int64
+}
+
+// Inner is the loop whose steps are the dimension's, and which holds its levels; -1 without loops.
+func (d Dim) Inner() int {
+	if len(d.Loops) == 0 {
+		return -1
+	}
+	return d.Loops[len(d.Loops)-1]
+}
+
+// Step is how far a view moves from one value of the dimension to the next, in elements.
+func (d Dim) Step(v View) int64 {
+	if len(d.Loops) == 0 {
+		return 0
+	}
+	return v.Steps[d.Inner()]
+}
+
+// FindContraction recognises a contraction. A shard is one of the form that the whole operation has.
+func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
+	all, cut := whole(k)
+	if !cut {
+		return findContraction(k, buffers, nil)
+	}
+	like, ok := findContraction(all, buffers, nil)
+	if !ok {
+		return nil, false
+	}
+	c, ok := findContraction(k, buffers, like)
+	if ok {
+		c.sumLike()
+	}
+	return c, ok
+}
+
+// sumLike makes the dimensions of the reduction those of the whole operation: how others merge can depend on what is cut.
+func (c *Contraction) sumLike() {
+	var here, there []int
+	for _, d := range c.Reduction {
+		here = append(here, d.Loops...)
+	}
+	for _, d := range c.like.Reduction {
+		there = append(there, d.Loops...)
+		if !slices.ContainsFunc(c.Reduction, func(x Dim) bool {
+			return !slices.ContainsFunc(d.Loops, func(l int) bool { return !slices.Contains(x.Loops, l) })
+		}) {
+			return
+		}
+	}
+	if slices.Equal(here, there) {
+		c.Reduction = c.like.Reduction
+	}
+}
+
+func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Contraction) (*Contraction, bool) {
+	c := &Contraction{like: like}
+	left, right, ok := c.operands(k)
+	if !ok {
+		return nil, false
+	}
+	c.Views = Views(k, buffers)
+	if !c.factors(k, buffers, k.Statements[c.Statement].Over, left, right) {
+		return nil, false
+	}
+	c.findConstants(k, buffers)
+	return c, true
+}
+
+// operands finds the products that are summed, and gives what is multiplied.
+func (c *Contraction) operands(k *schedule.Kernel) (left, right *scalar.Expr, ok bool) {
+	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
+	if none || !c.findSum(k, nil) || !c.sameLoops(k) || !summable(c.Sum.Type) {
+		return nil, nil, false
+	}
+	body := c.Sum.Args[0]
+	if body.Op != scalar.Mul || len(k.Statements[c.Statement].Over)+len(c.Sum.Over) < countWide(k) {
+		return nil, nil, false
+	}
+	return body.Args[0], body.Args[1], true
+}
+
+// findConstants finds which factors are constants. Where the right one is, the reduction has the dimensions that the left one has.
+func (c *Contraction) findConstants(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
+	c.LeftConstant = Prepackable(buffers[k.Operands[c.Left].Buffer]) && c.Padded == nil
+	c.RightConstant = Prepackable(buffers[k.Operands[c.Right].Buffer]) && c.Window == nil
+	if c.RightConstant {
+		c.mergeReduction(k)
+	}
+}
+
+// PackUses is how often each element of an operand must be used for a copy in another order to pay.
+const PackUses = 24
+
+// LongReduction is how many values of a reduction run at once at most: some hundred rows of the left operand must stay in the second cache.
+const LongReduction = 768
+
+// Uses is how often each element of the right operand is used.
+func (c *Contraction) Uses() int64 {
+	n := c.Row.Extent
+	for _, d := range c.Batch {
+		if d.Step(c.Views[c.Right]) == 0 {
+			n *= d.Extent
+		}
+	}
+	return n
+}
+
+// countWide is how many loops have more than one value.
+func countWide(k *schedule.Kernel) int {
+	n := 0
+	for _, l := range k.Loops {
+		if l.Extent() != 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// findSum looks for the one reduction of a kernel, a sum, aside from what one expression holds.
+func (c *Contraction) findSum(k *schedule.Kernel, aside *scalar.Expr) bool {
+	for i, s := range k.Statements {
+		good := true
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op != scalar.Reduce {
+				return e != aside
+			}
+			if e.Monoid != scalar.Add || c.Sum != nil && c.Sum != e {
+				good = false
+			}
+			c.Statement, c.Sum = i, e
+			return false
+		})
+		if !good {
+			return false
+		}
+	}
+	return c.Sum != nil
+}
+
+// sameLoops says whether all statements that hold the sum or are stored run along the same loops, loops of one value aside,
+// and the others along some of these: they can be computed wherever they are needed.
+func (c *Contraction) sameLoops(k *schedule.Kernel) bool {
+	wide := func(over []int64) []int64 {
+		return slices.DeleteFunc(slices.Clone(over), func(l int64) bool { return k.Loops[l].Extent() == 1 })
+	}
+	all := wide(k.Statements[c.Statement].Over)
+	for _, s := range k.Statements {
+		some := wide(s.Over)
+		if s.Store >= 0 && !slices.Equal(some, all) || slices.ContainsFunc(some, func(l int64) bool { return !slices.Contains(all, l) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// summable are the types that contractions are written for.
+func summable(d scalar.DType) bool {
+	switch d {
+	case scalar.Float32, scalar.Float64, scalar.Int32, scalar.Int64, scalar.UInt32, scalar.UInt64:
+		return true
+	}
+	return false
+}
+
+// roles sorts the loops into rows, columns, batch and reduction.
+func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
+	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
+	if out < 0 {
+		return false
+	}
+	store := c.Views[k.Statements[out].Store]
+	col := c.column(k, free, store, a, b)
+	if col < 0 {
+		return false
+	}
+	c.Left, c.Right = a, b
+	if c.Views[b].Steps[col] == 0 {
+		c.Left, c.Right = b, a
+	}
+	c.sortLoops(k, free, store)
+	return c.Col.Inner() == col
+}
+
+// sortLoops sorts the free loops into rows, columns and batch, by which operand follows them, and those that are summed over into the reduction.
+func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
+	var rows, cols, batch, fold []int
+	for _, l := range byStep(k, free, store) {
+		left, right := c.Views[c.Left].Steps[l] != 0, c.Views[c.Right].Steps[l] != 0
+		switch {
+		case single(k.Loops[l]):
+		case left && !right:
+			rows = append(rows, l)
+		case right && !left:
+			cols = append(cols, l)
+		default:
+			batch = append(batch, l)
+		}
+	}
+	over := make([]int64, len(c.Sum.Over))
+	for i, l := range c.Sum.Over {
+		over[i] = int64(l)
+	}
+	for _, l := range byStep(k, over, c.Views[c.Left]) {
+		if k.Loops[l].Extent() != 1 {
+			fold = append(fold, l)
+		}
+	}
+	c.Batch = c.merge(k, batch, true)
+	c.Reduction = c.merge(k, fold, c.Window == nil)
+	c.Row, c.Batch = last(c.merge(k, rows, true), c.Batch)
+	dims := c.merge(k, cols, c.Window == nil)
+	if c.Window != nil && len(dims) > 1 { // those that join the batch must be even after all
+		dims = append(c.merge(k, cols[:len(cols)-len(dims[len(dims)-1].Loops)], true), dims[len(dims)-1])
+	}
+	c.Col, c.Batch = last(dims, c.Batch)
+}
+
+// mergeReduction makes one dimension of reduction loops that follow each other evenly in the left operand, where the right one's
+// elements are put in the reduction's order when the program is built.
+func (c *Contraction) mergeReduction(k *schedule.Kernel) {
+	var loops []int
+	for _, d := range c.Reduction {
+		loops = append(loops, d.Loops...)
+	}
+	left := &Contraction{Views: []View{c.Views[c.Left]}, Sum: c.Sum, Right: -1}
+	c.Reduction = left.merge(k, loops, false)
+}
+
+// last splits the innermost dimension off; the others join the batch.
+func last(dims, batch []Dim) (Dim, []Dim) {
+	if len(dims) == 0 {
+		return Dim{Extent: 1}, batch
+	}
+	return dims[len(dims)-1], append(batch, dims[:len(dims)-1]...)
+}
+
+// column gives the free loop along which results are neighbours and one operand stands still, or -1.
+func (c *Contraction) column(k *schedule.Kernel, free []int64, store View, a, b int) int {
+	for _, l := range free {
+		if !single(k.Loops[l]) && store.Steps[l] == 1 {
+			if (c.Views[a].Steps[l] == 0) == (c.Views[b].Steps[l] == 0) {
+				return -1
+			}
+			return int(l)
+		}
+	}
+	return -1
+}
+
+// byStep sorts loops so that those along which a view takes long steps come first.
+func byStep(k *schedule.Kernel, loops []int64, v View) []int {
+	out := make([]int, len(loops))
+	for i, l := range loops {
+		out[i] = int(l)
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		switch x, y := abs(v.Steps[a]), abs(v.Steps[b]); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+func abs(x int64) int64 { return max(x, -x) }
+
+// merge makes one dimension of loops that follow each other evenly in every view and whose values nothing computes with; if not
+// whole, the right operand aside, whose place in its window is found loop by loop.
+func (c *Contraction) merge(k *schedule.Kernel, loops []int, whole bool) []Dim {
+	var out []Dim
+	for _, l := range loops {
+		if n := len(out); n > 0 && c.even(k, out[n-1].Inner(), l, whole) {
+			out[n-1] = Dim{append(out[n-1].Loops, l), out[n-1].Extent * k.Loops[l].Extent()}
+			continue
+		}
+		out = append(out, Dim{[]int{l}, k.Loops[l].Extent()})
+	}
+	return out
+}
+
+func (c *Contraction) even(k *schedule.Kernel, outer, inner int, whole bool) bool {
+	aside := []*scalar.Expr{c.Sum, SeldomOf(k).side()}
+	if whole && c.Padded == nil {
+		aside = nil
+	}
+	if usesLoop(k, outer, aside...) || usesLoop(k, inner, aside...) {
+		return false
+	}
+	for i, v := range c.Views {
+		if (whole || i != c.Right) && v.Steps[outer] != v.Steps[inner]*k.Loops[inner].Extent() {
+			return false
+		}
+	}
+	return true
+}
+
+// usesLoop says whether some value is computed from the value of a loop, some expressions aside.
+func usesLoop(k *schedule.Kernel, loop int, aside ...*scalar.Expr) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Loop && e.Ref == loop
+			return !found && !slices.Contains(aside, e)
+		})
+	}
+	return found
+}
+
+// InnerReduction is the extent of the innermost dimension of the reduction.
+func (c *Contraction) InnerReduction() int64 {
+	if n := len(c.Reduction); n > 0 {
+		return c.Reduction[n-1].Extent
+	}
+	return 1
+}

@@ -1,0 +1,42 @@
+package nest
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Hull is the least box with all coordinates that the loops of a kernel lead an operand to, beside the range of its buffer.
+type Hull struct {
+	First, Last zspace.Point
+	buffer      zspace.Range
+}
+
+// HullOf gives the hull of an operand; ok is false if a loop has no values, or coordinates are beyond int64.
+func HullOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) (h Hull, ok bool) {
+	o := k.Operands[operand]
+	first, last, err := o.Access.Hull(k.Space())
+	return Hull{first, last, buffers[o.Buffer].Range}, err == nil
+}
+
+// Below says whether the loops lead before the first element of a dimension.
+func (h Hull) Below(dim int) bool { return h.First[dim] < h.buffer.Start[dim] }
+
+// Above says whether they lead behind the last one.
+func (h Hull) Above(dim int) bool { return h.Last[dim] >= h.buffer.End[dim] }
+
+// Inside says whether all coordinates are those of elements.
+func (h Hull) Inside() bool {
+	for d := range h.First {
+		if h.Below(d) || h.Above(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// Inside says whether the loops never lead an operand out of its buffer.
+func Inside(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) bool {
+	h, ok := HullOf(k, buffers, operand)
+	return ok && h.Inside()
+}

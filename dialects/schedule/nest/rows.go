@@ -1,0 +1,362 @@
+package nest
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Rows is a kernel whose lanes of vectors follow one dimension: elementwise work, reductions and what goes on with them row by row.
+type Rows struct {
+	Outer     []Dim   // free dimensions, outermost first
+	Lane      Dim     // that the lanes of vectors follow
+	Free      bool    // Lane is free: each lane has results of its own; else lanes are reduced together
+	Reduction []Dim   // the others that are reduced or stored along, outermost first
+	Splits    []int64 // lanes at which parts of a row begin that read other operands, but the first
+	Views     []View  // of all operands
+}
+
+// gatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
+const gatherCost = 6
+
+// usualLanes is how many lanes the choice of a dimension counts on.
+const usualLanes = 16
+
+// FindRows recognises such a kernel, and chooses the dimension for the lanes with which it takes the fewest loads and stores.
+// Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
+// borders, or that changes at few lanes. Lanes of a shard follow what those of the whole operation do.
+func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
+	all, cut := whole(k)
+	if !cut {
+		return findRows(k, buffers, nil)
+	}
+	like, ok := findRows(all, buffers, nil)
+	if !ok {
+		return nil, false
+	}
+	return findRows(k, buffers, like)
+}
+
+// findRows is FindRows; like is what the whole operation is, if the kernel is a shard: then the lanes follow the same.
+func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Rows) (*Rows, bool) {
+	if !flat(k) || slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 }) {
+		return nil, false
+	}
+	r := &Rows{Views: Views(k, buffers)}
+	free, fold := r.dims(k)
+	best, at, least := Dim{}, -1, 0.0
+	for i, d := range append(slices.Clone(free), fold...) {
+		if like != nil && d.Inner() != like.Lane.Inner() {
+			continue
+		}
+		if like == nil && d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
+			continue
+		}
+		if cost := r.cost(d); at < 0 || cost < least {
+			best, at, least = d, i, cost
+		}
+	}
+	if at < 0 {
+		return nil, false
+	}
+	r.Lane, r.Free = best, at < len(free)
+	if len(placeLoops(k)) > 0 && !r.inOrder(k) {
+		return nil, false
+	}
+	if r.Free {
+		free = slices.Delete(free, at, at+1)
+	} else {
+		fold = slices.Delete(fold, at-len(free), at-len(free)+1)
+	}
+	r.Outer, r.Reduction, r.Splits = free, fold, splits(k, best)
+	return r, true
+}
+
+// inOrder says whether the lanes of every result are neighbours: what goes through memory in no order at all should not in two.
+func (r *Rows) inOrder(k *schedule.Kernel) bool {
+	for i, o := range k.Operands {
+		if o.Mode == schedule.Write && r.Free && r.Lane.Step(r.Views[i]) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// dims makes dimensions of the free loops and of the others. Loops of one value are in none.
+func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
+	isFree, places := k.Free(), placeLoops(k)
+	var outer, rest []int64
+	for l := range k.Loops {
+		switch {
+		case single(k.Loops[l]) || places[l]:
+		case slices.Contains(isFree, l):
+			outer = append(outer, int64(l))
+		default:
+			rest = append(rest, int64(l))
+		}
+	}
+	c := &Contraction{Views: r.Views}
+	free = c.merge(k, byStep(k, outer, r.leading(k, outer, schedule.Write)), true)
+	fold = c.merge(k, byStep(k, rest, r.leading(k, rest, schedule.Read)), true)
+	for _, d := range fold {
+		if !together(k, d) {
+			fold = nil
+			for _, l := range byStep(k, rest, r.leading(k, rest, schedule.Read)) {
+				fold = append(fold, Dim{[]int{l}, k.Loops[l].Extent()})
+			}
+			break
+		}
+	}
+	return free, fold
+}
+
+// leading gives the view of the operand of a mode that moves along most of some loops, to sort them by.
+func (r *Rows) leading(k *schedule.Kernel, loops []int64, mode schedule.Mode) View {
+	best, most := 0, -1
+	for i, o := range k.Operands {
+		n := 0
+		for _, l := range loops {
+			if r.Views[i].Steps[l] != 0 {
+				n++
+			}
+		}
+		if o.Mode == mode {
+			n += len(loops) + 1
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return r.Views[best]
+}
+
+// together says whether every reduction and every statement runs along all loops of a dimension or along none.
+func together(k *schedule.Kernel, d Dim) bool {
+	all := func(has func(l int) bool) bool {
+		n := 0
+		for _, l := range d.Loops {
+			if has(l) {
+				n++
+			}
+		}
+		return n == 0 || n == len(d.Loops)
+	}
+	good := true
+	for _, s := range k.Statements {
+		good = good && all(func(l int) bool { return slices.Contains(s.Over, int64(l)) })
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			good = good && (e.Op != scalar.Reduce || e.IsAt() || all(func(l int) bool { return slices.Contains(e.Over, l) }))
+			return true
+		})
+	}
+	return good
+}
+
+// foldsAll says whether every reduction, and every statement that does not only run along free loops, runs along a dimension.
+func foldsAll(k *schedule.Kernel, d Dim) bool {
+	free := k.Free()
+	good := true
+	for _, s := range k.Statements {
+		if slices.ContainsFunc(s.Over, func(l int64) bool { return k.Loops[l].Extent() != 1 && !slices.Contains(free, int(l)) }) {
+			good = good && slices.Contains(s.Over, int64(d.Inner()))
+		}
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			good = good && (e.Op != scalar.Reduce || e.IsAt() || slices.Contains(e.Over, d.Inner()))
+			return true
+		})
+	}
+	return good
+}
+
+// cost is the time of a point in loads of a vector, for all lanes, live or not.
+func (r *Rows) cost(d Dim) float64 {
+	loads := 0.0
+	for _, v := range r.Views {
+		if s := d.Step(v); s == 0 || s == 1 {
+			loads++
+		} else {
+			loads += gatherCost
+		}
+	}
+	vectors := (d.Extent + usualLanes - 1) / usualLanes
+	return loads * float64(vectors*usualLanes) / float64(d.Extent)
+}
+
+// placeLoops gives the loops of which only computed places are taken.
+func placeLoops(k *schedule.Kernel) map[int]bool {
+	out := map[int]bool{}
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.IsAt() {
+				out[e.Over[0]] = true
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// placed says whether all that is taken at computed places are elements of operands, and the loops of these places do nothing else.
+func placed(k *schedule.Kernel) bool {
+	places, good := placeLoops(k), true
+	if len(places) == 0 {
+		return true
+	}
+	for _, s := range k.Statements {
+		good = good && !slices.ContainsFunc(s.Over, func(l int64) bool { return places[int(l)] })
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			switch {
+			case e.IsAt():
+				inner := e.Args[0]
+				good = good && e.Type != scalar.Bool && (inner.IsAt() || inner.Op == scalar.Load)
+			case e.Op == scalar.Reduce:
+				good = good && !slices.ContainsFunc(e.Over, func(l int) bool { return places[l] })
+			case e.Op == scalar.Loop:
+				good = good && !places[e.Ref]
+			}
+			return good
+		})
+	}
+	return good
+}
+
+// flat says whether no reduction is inside another, neither itself nor through the local value of a statement that runs along
+// loops that are not free, and computed places are those of elements.
+func flat(k *schedule.Kernel) bool {
+	if !placed(k) {
+		return false
+	}
+	free := k.Free()
+	folds := make([]bool, len(k.Statements)) // the statement's value, written where it is used, reduces
+	for i, s := range k.Statements {
+		good := true
+		inside := 0
+		var visit func(e *scalar.Expr)
+		visit = func(e *scalar.Expr) {
+			if e.Op == scalar.Reduce && !e.IsAt() {
+				good = good && inside == 0
+				folds[i] = true
+				inside++
+				defer func() { inside-- }()
+			}
+			if e.Op == scalar.Local && inside > 0 && folds[e.Ref] && !alongOnly(k, k.Statements[e.Ref].Over, free) {
+				good = false
+			}
+			for _, a := range e.Args {
+				visit(a)
+			}
+		}
+		visit(s.Value)
+		if !good || folds[i] && !alongOnly(k, s.Over, free) {
+			return false
+		}
+	}
+	return true
+}
+
+// alongOnly says whether loops, those of one value aside, are all among others.
+func alongOnly(k *schedule.Kernel, over []int64, among []int) bool {
+	return !slices.ContainsFunc(over, func(l int64) bool { return k.Loops[l].Extent() != 1 && !slices.Contains(among, int(l)) })
+}
+
+// readable says whether vectors along a dimension read only elements that exist: every access of an operand that can leave its
+// buffer stands in a choice that does not depend on the dimension, or is guarded.
+func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, d Dim) bool {
+	outside := make([]bool, len(k.Operands))
+	for i, o := range k.Operands {
+		h, ok := HullOf(k, buffers, i)
+		if outside[i] = !ok || !h.Inside(); !ok || outside[i] && o.Mode == schedule.Write {
+			return false
+		}
+	}
+	split := len(splits(k, d)) > 0
+	var good func(e *scalar.Expr, chosen bool) bool
+	good = func(e *scalar.Expr, chosen bool) bool {
+		switch {
+		case e.Op == scalar.Load:
+			return chosen || !outside[e.Ref]
+		case e.IsAt():
+			return r.place(e.Args[1], d) && good(e.Args[0], chosen)
+		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
+			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
+		case e.Type != scalar.Bool && Guarded(e):
+			return true
+		case e.Op == scalar.Where && e.Type != scalar.Bool && split:
+			if _, _, ok := Interval(k, d.Inner(), e.Args[0]); ok {
+				return good(e.Args[1], true) && good(e.Args[2], true)
+			}
+		}
+		if e.Op == scalar.Where { // lanes differ: both sides are computed for all, and it may be this choice that keeps loads inside
+			chosen = false
+		}
+		for _, a := range e.Args {
+			if !good(a, chosen) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, s := range k.Statements {
+		if !good(s.Value, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// Guarded says whether a value is a load where the loops stand inside some borders, and a constant elsewhere.
+func Guarded(e *scalar.Expr) bool {
+	_, ok := Guards(e)
+	return ok
+}
+
+// Guards gives the borders of a value that is Guarded: the load happens where all of the sums are at least 0.
+func Guards(e *scalar.Expr) (sums []Affine, ok bool) {
+	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const {
+		return nil, false
+	}
+	return Borders(e.Args[0])
+}
+
+// Borders gives the sums that are all at least 0 where a condition of loops holds, if it is such a one.
+func Borders(condition *scalar.Expr) (sums []Affine, ok bool) {
+	loops := 0
+	condition.Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Loop {
+			loops = max(loops, e.Ref+1)
+		}
+		return true
+	})
+	for _, c := range conjuncts(condition, nil) {
+		a, ok := atLeastZero(c, loops)
+		if !ok {
+			return nil, false
+		}
+		sums = append(sums, a)
+	}
+	return sums, true
+}
+
+// place says whether a computed place is the same all along a dimension.
+func (r *Rows) place(e *scalar.Expr, d Dim) bool {
+	same := true
+	e.Walk(func(e *scalar.Expr) bool {
+		switch e.Op {
+		case scalar.Load:
+			same = same && !slices.ContainsFunc(d.Loops, func(l int) bool { return r.Views[e.Ref].Steps[l] != 0 })
+		case scalar.Local, scalar.Reduce:
+			same = false
+		case scalar.Loop:
+			same = same && !slices.Contains(d.Loops, e.Ref)
+		}
+		return same
+	})
+	return same
+}
+
+// steady says whether a value is made of constants and of loops that are not a dimension's.
+func steady(e *scalar.Expr, d Dim) bool {
+	return ofLoops(e) && !slices.ContainsFunc(d.Loops, func(l int) bool { return hasLoop(e, l) })
+}

@@ -1,0 +1,246 @@
+package nest
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Window says that the elements of the right operand that a column meets along the reduction do not stand evenly: a convolution's
+// window over an image. Columns and reduction dimensions then merge as if that operand were not there, and it is copied in order before it is
+// used, each loop of theirs followed by itself.
+type Window struct {
+	Guard *scalar.Expr // of loops alone: where it is false, Fill stands for the element, which may not exist; nil is always true
+	Fill  scalar.Value
+}
+
+const (
+	minWindowRows = 4    // fewer rows do not pay for the copy
+	minJumpRows   = 32   // fewer rows do not pay for a copy lane by lane only so that columns join
+	minTurnedRows = 4    // fewer rows do not pay for vectors of columns
+	turnedColumns = 16   // of which no more than a fifth may be empty
+	maxWindow     = 1024 // values of the reduction's loops that a guard may use, together
+)
+
+// factor is one side of the products that a contraction sums: an operand, under a guard or not.
+type factor struct {
+	ref  int
+	open *Window // nil without a guard
+}
+
+func factorOf(e *scalar.Expr) (factor, bool) {
+	if e.Op == scalar.Load {
+		return factor{ref: e.Ref}, true
+	}
+	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const || !ofLoops(e.Args[0]) {
+		return factor{}, false
+	}
+	return factor{e.Args[1].Ref, &Window{e.Args[0], e.Args[2].Value}}, true
+}
+
+// ofLoops says whether a value comes from loops and constants alone.
+func ofLoops(e *scalar.Expr) bool {
+	good := true
+	e.Walk(func(e *scalar.Expr) bool {
+		switch e.Op {
+		case scalar.Load, scalar.Local, scalar.Reduce:
+			good = false
+		}
+		return good
+	})
+	return good
+}
+
+// hasLoop says whether a value is computed from that of a loop.
+func hasLoop(e *scalar.Expr, loop int) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Loop && e.Ref == loop
+		return !found
+	})
+	return found
+}
+
+// factors finds what is multiplied, and the roles of the loops.
+func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, left, right *scalar.Expr) bool {
+	a, okA := factorOf(left)
+	b, okB := factorOf(right)
+	if c.like != nil {
+		return okA && okB && c.factorsLike(k, buffers, free, a, b)
+	}
+	switch {
+	case !okA || !okB || a.open != nil && b.open != nil:
+		return false
+	case a.open == nil && b.open == nil:
+		if !c.roles(k, free, a.ref, b.ref) {
+			return false
+		}
+		plain, slides := *c, slides(k, c.Right)
+		if slides && Inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, c.Left) {
+			return true
+		}
+		c.Window = &Window{}
+		if !c.roles(k, free, a.ref, b.ref) || !c.fits(k) || !slides && (c.Row.Extent < minJumpRows || c.Col.Extent <= plain.Col.Extent) {
+			*c = plain
+		}
+		return true
+	case a.open == nil:
+		a, b = b, a
+		left = right
+	}
+	if operand, ok := paddedOperand(k, buffers, left); ok && c.turn(k, buffers, free, operand, b.ref) {
+		return true
+	}
+	c.Window = a.open
+	if c.roles(k, free, a.ref, b.ref) && c.Right == a.ref {
+		return c.fits(k)
+	}
+	c.Window = nil
+	return c.pad(k, buffers, free, left, b.ref)
+}
+
+// factorsLike is factors for a shard of an operation.
+func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, a, b factor) bool {
+	w := c.like
+	switch {
+	case w.Transposed:
+		return c.turn(k, buffers, free, w.Left, w.Right)
+	case w.Window != nil:
+		c.Window = w.Window
+		return c.roles(k, free, a.ref, b.ref) && c.Right == w.Right && c.guardable(k)
+	case w.Padded != nil:
+		p, v, ok := copyOf(k, buffers, w.Left, free, c.Views[w.Right])
+		if !ok {
+			return false
+		}
+		c.Padded, c.Views[w.Left] = p, v
+	}
+	return c.roles(k, free, a.ref, b.ref) && c.Left == w.Left
+}
+
+// pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
+func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, factor *scalar.Expr, other int) bool {
+	operand, ok := paddedOperand(k, buffers, factor)
+	if !ok || operand == other || c.Sum.Type.IsInt() || used(k, operand, nil) != 1 {
+		return false
+	}
+	p, v, ok := copyOf(k, buffers, operand, free, c.Views[other])
+	if !ok {
+		return false
+	}
+	c.Padded, c.Views[operand] = p, v
+	return c.roles(k, free, operand, other) && c.Left == operand
+}
+
+// turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the
+// image and the sums costs less than a copy of its windows.
+func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image, filter int) bool {
+	if image == filter || !Prepackable(buffers[k.Operands[filter].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 {
+		return false
+	}
+	p, v, ok := copyOf(k, buffers, image, free, c.Views[filter])
+	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
+	if !ok || out < 0 {
+		return false
+	}
+	t := *c
+	t.Left, t.Right, t.Padded, t.Transposed, t.Views = image, filter, p, true, slices.Clone(c.Views)
+	t.Views[image] = v
+	store := t.Views[k.Statements[out].Store]
+	t.sortLoops(k, free, store)
+	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
+		return false
+	}
+	if c.like == nil && (t.Row.Extent < minTurnedRows || (t.Col.Extent+turnedColumns-1)/turnedColumns*turnedColumns*4 > t.Col.Extent*5) {
+		return false
+	}
+	*c = t
+	return true
+}
+
+// used is how often the statements read an operand, aside from what one expression reads.
+func used(k *schedule.Kernel, operand int, aside *scalar.Expr) int {
+	n := 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load && e.Ref == operand {
+				n++
+			}
+			return e != aside
+		})
+	}
+	return n
+}
+
+// slides says whether some coordinate of an operand follows two loops, as a window that slides over it does.
+func slides(k *schedule.Kernel, operand int) bool {
+	return slices.ContainsFunc(k.Operands[operand].Access.Projection, func(row []int64) bool {
+		n := 0
+		for l, f := range row {
+			if f != 0 && k.Loops[l].Extent() > 1 {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// fits says whether the copy of a window's elements pays and can be made: only the sum reads the operand, and the guard's values
+// along the reduction are few.
+func (c *Contraction) fits(k *schedule.Kernel) bool {
+	if c.Row.Extent < minWindowRows || !c.guardable(k) {
+		return false
+	}
+	for _, s := range k.Statements {
+		elsewhere := false
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			elsewhere = elsewhere || e.Op == scalar.Load && e.Ref == c.Right
+			return e != c.Sum
+		})
+		if elsewhere {
+			return false
+		}
+	}
+	return SaturatingProduct(c.GuardExtents(k)...) <= maxWindow
+}
+
+// guardable says whether the guard is the same for all rows, and for all places of the batch that share a copy.
+func (c *Contraction) guardable(k *schedule.Kernel) bool {
+	if c.Window.Guard == nil {
+		return true
+	}
+	fixed := slices.Clone(c.Row.Loops)
+	for _, d := range c.Batch {
+		if d.Step(c.Views[c.Right]) == 0 {
+			fixed = append(fixed, d.Loops...)
+		}
+	}
+	return !slices.ContainsFunc(fixed, func(l int) bool { return hasLoop(c.Window.Guard, l) })
+}
+
+// GuardLoops gives the loops of the reduction that the guard uses, in the order of the reduction.
+func (c *Contraction) GuardLoops() []int {
+	if c.Window == nil || c.Window.Guard == nil {
+		return nil
+	}
+	var out []int
+	for _, d := range c.Reduction {
+		for _, l := range d.Loops {
+			if hasLoop(c.Window.Guard, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// GuardExtents gives the numbers of values of the loops of GuardLoops.
+func (c *Contraction) GuardExtents(k *schedule.Kernel) []int64 {
+	var out []int64
+	for _, l := range c.GuardLoops() {
+		out = append(out, k.Loops[l].Extent())
+	}
+	return out
+}
