@@ -24,8 +24,8 @@ import (
 )
 
 // Table lists the passes in the order of a compilation, for graphs that use the kernels of a library. What a pass needs, when it runs and
-// what it comes after are in its row.
-func Table(lib *kernels.Library) *pipeline.Table {
+// what it comes after are in its row. Kernels get configs for the targets of the choosers.
+func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass()}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
 		shard.Pass(lib, apply.Run),
@@ -33,7 +33,7 @@ func Table(lib *kernels.Library) *pipeline.Table {
 		lower.Pass(lib),
 		fuse.Pass(),
 		layout.Pass(),
-		tile.Pass(),
+		tile.Pass(choosers...),
 		plan.Pass(),
 		pipeline.Verify(),
 	})}
@@ -47,8 +47,8 @@ type Step struct {
 }
 
 // Steps gives the passes from Operation Expression to Scheduled Kernels, in order: the standard pipeline without simplification.
-func Steps(lib *kernels.Library, opt lower.Options) []Step {
-	t := Table(lib)
+func Steps(lib *kernels.Library, opt lower.Options, choosers ...tile.Chooser) []Step {
+	t := Table(lib, choosers...)
 	p, err := pipeline.ParsePipeline(t.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Facts: map[pipeline.Fact][]string{
 		pipeline.Target: {opt.Target.String()}, pipeline.Permissions: {opt.Allow.String()}}}), t)
 	if err != nil {

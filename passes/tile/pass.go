@@ -7,8 +7,8 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-// Pass is the row of the pass table.
-func Pass() pipeline.Pass {
+// Pass is the row of the pass table. Kernels get configs for the targets of some choosers.
+func Pass(choosers ...Chooser) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "tile", Doc: "Cut loops into tiles and bind them to vectors, threads, blocks and lanes.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
@@ -17,9 +17,8 @@ func Pass() pipeline.Pass {
 		Rules:    func() []string { return []string{"tile"} },
 		Options:  []pipeline.Option{pipeline.FuelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			opt := Options{May: func(kernel ir.NodeID) bool { return p.Take("tile", kernel) }}
-			Run(p.Graph, opt)
-			return nil
+			opt := Options{May: func(kernel ir.NodeID) bool { return p.Take("tile", kernel) }, Choosers: choosers}
+			return Run(p.Graph, opt)
 		},
 	}
 }

@@ -6,7 +6,10 @@
 package tile
 
 import (
+	"fmt"
+
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -20,11 +23,12 @@ const (
 
 // Options of a run.
 type Options struct {
-	May func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
+	May      func(kernel ir.NodeID) bool // says whether to cut the loops of a kernel: those of the others stay as they are; nil is always
+	Choosers []Chooser                   // of the targets that kernels get configs for
 }
 
-// Run binds the loops of every kernel, for the default target where it runs on a CPU.
-func Run(g *ir.Graph, opt Options) {
+// Run binds the loops of every kernel, for the default target where it runs on a CPU, and records a config for each target of its device.
+func Run(g *ir.Graph, opt Options) error {
 	buffers := Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
@@ -35,13 +39,22 @@ func Run(g *ir.Graph, opt Options) {
 		if d != nil && d.Type == schedule.CUDA {
 			clear(k)
 			bindCUDA(k)
-			continue
+		} else {
+			if k.Allow = 0; d != nil {
+				allow(k, buffers, d.Allow)
+			}
+			Default.Bind(k, buffers)
 		}
-		if k.Allow = 0; d != nil {
-			allow(k, buffers, d.Allow)
+		for _, c := range opt.Choosers {
+			if device, _ := c.Target(); d == nil || device != d.Type {
+				continue
+			}
+			if err := choose(nest.Analyze(k, buffers), c); err != nil {
+				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+			}
 		}
-		Default.Bind(k, buffers)
 	}
+	return nil
 }
 
 // clear makes every loop serial.

@@ -32,6 +32,7 @@ var Table = []Rule{
 	{"dialects/application", 3, 2},
 	{"dialects/schedule", 3, 3},
 	{"dialects/schedule/nest/scan", 3, 4},
+	{"dialects/schedule/cost", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},
 	{"passes/rewrite", 4, 0},
