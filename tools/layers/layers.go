@@ -39,6 +39,7 @@ var Table = []Rule{
 	{"passes/pipeline", 4, 1},
 	{"passes/standard", 4, 3},
 	{"passes/...", 4, 2},
+	{"backends", 4, 4},
 	{"backends/cexpr", 4, 4},
 	{"backends/cnest", 4, 5},
 	{"backends/constants", 4, 4},
