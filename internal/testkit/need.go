@@ -22,6 +22,9 @@ const (
 	Python     Requirement = "TAPC_REQUIRE_PYTHON"     // python3 and the packages of a test
 	Graphviz   Requirement = "TAPC_REQUIRE_GRAPHVIZ"   // dot
 	ONNX       Requirement = "TAPC_REQUIRE_ONNX"       // its package and its node tests
+	Memcheck   Requirement = "TAPC_REQUIRE_MEMCHECK"   // valgrind
+	AArch64    Requirement = "TAPC_REQUIRE_AARCH64"    // a compiler for it, its C library and an emulator
+	FileCheck  Requirement = "TAPC_REQUIRE_FILECHECK"  // LLVM's FileCheck, to compare ours with
 )
 
 // Required says whether what is missing makes tests fail.

@@ -33,6 +33,9 @@ func Rotation(t testing.TB) uint64 {
 	return n
 }
 
+// shortShare is how many times fewer cases go test -short runs of those that take turns.
+const shortShare = 4
+
 // Turns gives the function that says, for one case of a test after the other, always in the same order, whether it runs this time:
 // each case does in one of every so many rotations, and all do if the whole suite is asked for. It logs what is run, and the
 // command that repeats it if the test fails.
@@ -40,6 +43,9 @@ func Turns(t testing.TB, every int) func() bool {
 	t.Helper()
 	if Full() || every <= 1 {
 		return func() bool { return true }
+	}
+	if testing.Short() {
+		every *= shortShare
 	}
 	n := Rotation(t)
 	t.Logf("rotation %d: one of %d cases has its turn; %s=full runs all", n, every, ConformanceVariable)

@@ -7,6 +7,9 @@ import (
 
 // Every case has its turn once in a period, and every rotation has its share of the cases.
 func TestTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts the turns of a whole run")
+	}
 	const every, cases = 4, 22
 	t.Setenv(ConformanceVariable, "")
 	turns := [cases]int{}
