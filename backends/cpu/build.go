@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -87,9 +86,9 @@ func (c *Compiler) link(ctx context.Context, dir string, objects []string, path 
 	mode := os.FileMode(0o755)
 	switch what {
 	case executable:
-		args = slices.Concat(objects, []string{"-pthread", "-lm"}, noBuildID())
+		args = slices.Concat(objects, []string{"-pthread", "-lm"}, c.machine.noBuildID())
 	case sharedLibrary:
-		args = slices.Concat([]string{"-shared", "-Wl,-Bsymbolic"}, objects, []string{"-pthread", "-lm"}, noBuildID())
+		args = slices.Concat([]string{"-shared", "-Wl,-Bsymbolic"}, objects, []string{"-pthread", "-lm"}, c.machine.noBuildID())
 	case objectFile:
 		args = append([]string{"-r", "-nostdlib"}, objects...)
 		mode = 0o644
@@ -105,8 +104,8 @@ func (c *Compiler) link(ctx context.Context, dir string, objects []string, path 
 }
 
 // noBuildID keeps the linker from digesting all constants for an identification that nothing uses.
-func noBuildID() []string {
-	if runtime.GOOS != "linux" {
+func (m machine) noBuildID() []string {
+	if !m.linux {
 		return nil
 	}
 	return []string{"-Wl,--build-id=none"}
@@ -115,9 +114,9 @@ func noBuildID() []string {
 // constants makes the object that holds the block of constants.
 func (c *Compiler) constants(ctx context.Context, dir string, b *block, load LoadConst) (string, error) {
 	object := filepath.Join(dir, "constants.o")
-	if writesObjects() {
+	if c.machine.writesObjects() {
 		return object, b.writeFile(object, func(f io.Writer) error {
-			return writeObject(f, b.bytes, func(w io.Writer) error { return b.write(w, load) })
+			return writeObject(f, c.machine.elf, b.bytes, func(w io.Writer) error { return b.write(w, load) })
 		})
 	}
 	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")

@@ -7,8 +7,8 @@ import (
 
 const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
 
-// dispatch writes the function run, which chooses among a program's versions: the first that the processor has the features
-// for, or the one that the environment variable TAPC_CPU names, if the processor can run it.
+// dispatch writes the function run, which chooses among a program's versions: the first that the processor can
+// run, or the one that the environment variable TAPC_CPU names, if the processor can run it.
 func (p *program) dispatch(out *strings.Builder, targets []Target) {
 	for i, t := range targets {
 		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", i, runParameters, t.Name)
@@ -21,15 +21,11 @@ func (p *program) dispatch(out *strings.Builder, targets []Target) {
 	}
 	fmt.Fprintf(out, "\nstatic int run(%s) {\n", runParameters)
 	for i, t := range targets {
-		var tests []string
-		for _, f := range t.Features {
-			tests = append(tests, fmt.Sprintf("__builtin_cpu_supports(%q)", f))
-		}
 		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", i)
 		if i+1 == len(targets) {
 			fmt.Fprintf(out, "  %s\n", call)
 		} else {
-			fmt.Fprintf(out, "  if (%s && wanted(%q))\n    %s\n", strings.Join(tests, " && "), t.Name, call)
+			fmt.Fprintf(out, "  if ((%s) && wanted(%q))\n    %s\n", t.Has, t.Name, call)
 		}
 	}
 	out.WriteString("}\n\n")

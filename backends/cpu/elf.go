@@ -5,19 +5,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
-	"runtime"
 )
 
-// elfMachines are the machines whose object files writeObject writes.
-var elfMachines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-
-// writesObjects says whether objects of this system can be written here. Elsewhere the assembler does it, which reads all that
-// it includes.
-func writesObjects() bool { return runtime.GOOS == "linux" && elfMachines[runtime.GOARCH] != 0 }
-
-// writeObject writes an object file whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
+// writeObject writes an object file of a kind of processor, of little-endian numbers of 64 bits, whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
 // bytes go through once. Source of the format: System V ABI, "Object Files".
-func writeObject(to io.Writer, size int64, write func(io.Writer) error) error {
+func writeObject(to io.Writer, machine elf.Machine, size int64, write func(io.Writer) error) error {
 	const align = 4096
 	names := "\x00.rodata\x00.symtab\x00.strtab\x00.shstrtab\x00.note.GNU-stack\x00"
 	symbols := "\x00tapc_constants\x00"
@@ -38,7 +30,7 @@ func writeObject(to io.Writer, size int64, write func(io.Writer) error) error {
 		{Name: at(".note.GNU-stack"), Type: uint32(elf.SHT_PROGBITS), Off: uint64(shstrtab), Addralign: 1},
 	}
 	var head bytes.Buffer
-	h := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(elfMachines[runtime.GOARCH]), Version: uint32(elf.EV_CURRENT), Shoff: uint64(headers), Ehsize: 64,
+	h := elf.Header64{Type: uint16(elf.ET_REL), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Shoff: uint64(headers), Ehsize: 64,
 		Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 4}
 	copy(h.Ident[:], elf.ELFMAG)
 	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
@@ -62,5 +54,5 @@ func writeObject(to io.Writer, size int64, write func(io.Writer) error) error {
 	return err
 }
 
-// put writes a record as the processors of elfMachines have it. A buffer takes all that it is given.
+// put writes a record as writeObject has them. A buffer takes all that it is given.
 func put(b *bytes.Buffer, record any) { _ = binary.Write(b, binary.LittleEndian, record) }

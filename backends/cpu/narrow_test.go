@@ -301,7 +301,7 @@ func TestMatrixUnit(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		graph *ir.Graph
-		level int // in levels
+		level int // in x86Levels
 		want  map[string]bool
 	}{
 		{"exact", scheduled(t, float), 0, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
@@ -310,7 +310,7 @@ func TestMatrixUnit(t *testing.T) {
 		{"bytes", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 0, map[string]bool{"tdpbusd": true, "vpdpbusd": true, "tdpbf16ps": false}},
 		{"bytes without AVX-512", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 1, map[string]bool{"tdpbusd": false, "vpdpbusd": true}},
 	} {
-		src, err := EmitFor(c.graph, "test", "test", levels[c.level])
+		src, err := EmitFor(c.graph, "test", "test", x86Levels[c.level])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestMatrixUnit(t *testing.T) {
 				continue
 			}
 			testkit.Need(t, testkit.Compilers, err)
-			args := append(slices.Concat(usualFlags(), levels[c.level].Flags), "-Wall", "-Wextra", "-Werror", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-S", "-o", "-", file)
+			args := append(slices.Concat(usualFlags(), x86Levels[c.level].Flags), "-Wall", "-Wextra", "-Werror", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-S", "-o", "-", file)
 			text, err := exec.Command(path, args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s, %s: %v\n%s", c.name, compiler, err, firstLines(string(text), 30))

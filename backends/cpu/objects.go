@@ -117,14 +117,15 @@ func (c *Compiler) compile(ctx context.Context, cache *filecache.Cache, dir stri
 // keyOf digests all that decides about the object of a file: the compiler, what it takes from the environment and from the machine, the
 // flags and the text. An object does not last whose flags may name files, which change.
 func (c *Compiler) keyOf(u unit) (key filecache.Key, lasts bool) {
-	host, lasts := hostKey(u.flags)
-	lasts = lasts && !slices.ContainsFunc(u.flags, func(f string) bool { return !selfContained(f) })
-	parts := []string{"tapc object 2", runtime.GOOS, runtime.GOARCH, c.identity(), u.key, u.text, host}
+	flags := slices.Concat(c.args, u.flags)
+	host, lasts := hostKey(flags)
+	lasts = lasts && !slices.ContainsFunc(flags, func(f string) bool { return !selfContained(f) })
+	parts := []string{"tapc object 3", c.identity(), u.key, u.text, host}
 	for _, name := range compilerEnvironment {
 		parts = append(parts, name+"="+os.Getenv(name))
 	}
 	h := sha256.New()
-	for _, s := range append(parts, u.flags...) {
+	for _, s := range append(parts, flags...) {
 		fmt.Fprintf(h, "%d %s\n", len(s), s)
 	}
 	return filecache.Key(h.Sum(nil)), lasts
@@ -133,7 +134,7 @@ func (c *Compiler) keyOf(u unit) (key filecache.Key, lasts bool) {
 // compilerEnvironment are the variables from which compilers take flags, headers and parts of themselves.
 var compilerEnvironment = []string{"CPATH", "C_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "SDKROOT"}
 
-// identity tells compilers apart: by what they say of themselves, by place, and by the file there.
+// identity tells compilers apart: by what they say of themselves, what they compile for, by place, and by the file there.
 func (c *Compiler) identity() string {
 	path, err := filepath.EvalSymlinks(c.Path)
 	if err != nil {
@@ -141,9 +142,9 @@ func (c *Compiler) identity() string {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return path + "\n" + c.says
+		return path + "\n" + c.machine.triple + "\n" + c.says
 	}
-	return fmt.Sprintf("%s %d %d\n%s", path, info.Size(), info.ModTime().UnixNano(), c.says)
+	return fmt.Sprintf("%s %d %d\n%s\n%s", path, info.Size(), info.ModTime().UnixNano(), c.machine.triple, c.says)
 }
 
 // selfContained says whether a flag means the same as long as the compiler is the same.
@@ -152,7 +153,7 @@ func selfContained(flag string) bool {
 	case strings.HasPrefix(flag, "-fplugin"), strings.HasPrefix(flag, "-fprofile"), strings.HasPrefix(flag, "-fauto-profile"), strings.ContainsAny(flag, `/@`):
 		return false
 	}
-	return flag == "-pthread" || flag == "-w" || slices.ContainsFunc([]string{"-O", "-D", "-U", "-f", "-g", "-m", "-std=", "-Wno-", "-Wall", "-Wextra", "-Werror"},
+	return flag == "-pthread" || flag == "-w" || slices.ContainsFunc([]string{"-O", "-D", "-U", "-f", "-g", "-m", "-std=", "--target=", "-Wno-", "-Wall", "-Wextra", "-Werror"},
 		func(prefix string) bool { return strings.HasPrefix(flag, prefix) })
 }
 

@@ -126,6 +126,8 @@ func TestKey(t *testing.T) {
 		"version":  func() (*Compiler, unit) { c := *cc; c.says += "+"; return &c, u },
 		"path":     func() (*Compiler, unit) { c := *cc; c.Path = "/bin/sh"; return &c, u },
 		"compiler": func() (*Compiler, unit) { appendTo(t, cc.Path, "# newer\n"); return cc, u },
+		"machine":  func() (*Compiler, unit) { c := *cc; c.machine = machineOf("aarch64-linux-gnu"); return &c, u },
+		"argument": func() (*Compiler, unit) { c := *cc; c.args = []string{"--target=aarch64-linux-gnu"}; return &c, u },
 		"headers":  func() (*Compiler, unit) { t.Setenv("CPATH", "/elsewhere"); return cc, u },
 	}
 	for name, change := range vary {
@@ -139,6 +141,11 @@ func TestKey(t *testing.T) {
 		v.flags = []string{flag}
 		if _, lasts := cc.keyOf(v); lasts {
 			t.Errorf("%s: the object lasts, though it depends on a file", flag)
+		}
+		c := *cc
+		c.args = []string{flag}
+		if _, lasts := c.keyOf(u); lasts {
+			t.Errorf("%s behind the compiler's name: the object lasts, though it depends on a file", flag)
 		}
 	}
 }

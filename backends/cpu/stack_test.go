@@ -14,9 +14,8 @@ func TestStack(t *testing.T) {
 	g := "%x = tensor float32 [0:2, 0:3, 0:4]\n%i = tensor int64 [0:2, 0:5, 0:2]\n%y = tensor float32 [0:2, 0:5, 0:4]\n" +
 		"operation op:gather_nd {depth: 2} (tensor: %x, indices: %i) -> (result: %y)\n"
 	for _, cpu := range []string{"native", "x86-64-v4", "x86-64-v3", "x86-64", "baseline"} {
-		targets, err := cc.Targets(t.Context(), cpu)
-		if err != nil || !runs(t, cc, targets[0]) {
-			continue
+		if _, err := cc.Targets(t.Context(), cpu); err != nil {
+			continue // the compiler writes for another machine
 		}
 		t.Run(cpu, func(t *testing.T) {
 			conformance.Graph(t, operations(t, g), schedule.CPU, nil, executeFor(cc, cpu, nil)(nil))

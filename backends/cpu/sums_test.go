@@ -81,9 +81,9 @@ func TestShardsKeepBits(t *testing.T) {
 		in[input(i+1, "Y")] = in[input(i, "Y")]
 	}
 	one, many := native(t, cc, whole), native(t, cc, cut)
-	want := executeThreads(t, one, whole, in, "1")
+	want := executeThreads(t, []string{one}, whole, in, "1")
 	for _, threads := range []string{"1", "2", "5"} {
-		for what, got := range map[string]map[string]tensorfile.Tensor{"whole": executeThreads(t, one, whole, in, threads), "cut": executeThreads(t, many, cut, in, threads)} {
+		for what, got := range map[string]map[string]tensorfile.Tensor{"whole": executeThreads(t, []string{one}, whole, in, threads), "cut": executeThreads(t, []string{many}, cut, in, threads)} {
 			for i, label := range c.labels {
 				if out := input(i, "out"); !bytes.Equal(want[out].Data, got[out].Data) {
 					t.Errorf("%s, %s by %v, %s threads: other bits than of one piece", c.about[i], what, counts[label], threads)

@@ -7,23 +7,29 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
+	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // ErrNoCompiler says that the machine has no C compiler.
-var ErrNoCompiler = errors.New("no C compiler found")
+var ErrNoCompiler error = &backends.Missing{What: "C compiler"}
 
-// Compiler is a C compiler of this machine.
+// Compiler is a C compiler of this machine, for this machine or another.
 type Compiler struct {
 	Path    string
-	Version string // first line of --version
-	says    string // all of --version
-	gnu     bool   // it is GCC
+	Version string   // first line of --version
+	args    []string // that come before all others
+	says    string   // all of --version
+	gnu     bool     // it is GCC
+	machine machine  // what it compiles for
 }
+
+// Triple says what the compiler compiles for, as it calls that itself; "" if it does not say.
+func (c *Compiler) Triple() string { return c.machine.triple }
 
 // FindCompiler looks for a C compiler: the one that CC names, else cc, gcc or clang on the PATH. ErrNoCompiler is in the
 // error's chain if there is none.
@@ -34,29 +40,65 @@ func FindCompiler(ctx context.Context) (*Compiler, error) {
 	return findCompiler(ctx, "cc", "gcc", "clang")
 }
 
+// NamedCompiler is the compiler of a name or path, behind which there may be arguments, as in "clang --target=aarch64-linux-gnu".
+func NamedCompiler(ctx context.Context, name string) (*Compiler, error) {
+	cc, err := findCompiler(ctx, name)
+	if errors.Is(err, ErrNoCompiler) {
+		return nil, diag.Usage("--cc=%s: no compiler of this name answers --version", name)
+	}
+	return cc, err
+}
+
 // findCompiler gives the first of some compilers that is there.
 func findCompiler(ctx context.Context, candidates ...string) (*Compiler, error) {
-	for _, c := range candidates {
-		path, err := exec.LookPath(c)
+	for _, name := range candidates {
+		path, args, err := command(name)
 		if err != nil {
 			continue
 		}
-		var says strings.Builder
-		cmd := childproc.Command(ctx, path, "--version")
-		cmd.Stdout = &says
-		err = childproc.Run(ctx, cmd)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+		says, err := answer(ctx, path, append(slices.Clone(args), "--version")...)
 		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
 			continue
 		}
-		line, _, _ := strings.Cut(says.String(), "\n")
-		return &Compiler{Path: path, Version: line, says: says.String(), gnu: strings.Contains(says.String(), "Free Software Foundation")}, nil
+		triple, err := answer(ctx, path, append(slices.Clone(args), "-dumpmachine")...)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		line, _, _ := strings.Cut(says, "\n")
+		return &Compiler{Path: path, Version: line, args: args, says: says, gnu: strings.Contains(says, "Free Software Foundation"),
+			machine: machineOf(strings.TrimSpace(triple))}, nil
 	}
 	return nil, &diag.StatusError{Status: diag.ExitInternal, Err: fmt.Errorf("%w (looked for %s): install one, "+
 		"such as \"apt-get install gcc libc6-dev\", \"dnf install gcc\" or \"apk add gcc musl-dev\", or name it in CC",
 		ErrNoCompiler, strings.Join(candidates, ", "))}
+}
+
+// command finds the program that a text names, alone or with arguments behind it.
+func command(text string) (path string, args []string, err error) {
+	if path, err = exec.LookPath(text); err == nil {
+		return path, nil, nil
+	}
+	words := strings.Fields(text)
+	if len(words) < 2 {
+		return "", nil, err
+	}
+	path, err = exec.LookPath(words[0])
+	return path, words[1:], err
+}
+
+// answer gives what a program prints on standard output.
+func answer(ctx context.Context, path string, args ...string) (string, error) {
+	var says strings.Builder
+	cmd := childproc.Command(ctx, path, args...)
+	cmd.Stdout = &says
+	err := childproc.Run(ctx, cmd)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	return says.String(), err
 }
 
 // usualFlags are those with which generated programs are compiled. Contraction to fused multiply-add and the absence of errno and traps
@@ -65,14 +107,12 @@ func usualFlags() []string {
 	return []string{"-std=c11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"}
 }
 
-// stackFlags make GCC align the stack where a function needs it. Up to version 14 it does not see accesses through a pointer to a
-// local array when it looks for what a function without calls needs (GCC bugs 109780 and 109093), and then its vectors fault on
-// a stack that is aligned to 8 bytes; told that no more can be relied on, it aligns for the arrays themselves.
+// stackFlags are those that GCC needs to align vectors on the stack.
 func (c *Compiler) stackFlags() []string {
-	if !c.gnu || runtime.GOARCH != "amd64" {
+	if !c.gnu {
 		return nil
 	}
-	return []string{"-mincoming-stack-boundary=3"}
+	return c.machine.stack
 }
 
 // run calls the compiler, whose temporary files go to the folder of the build; what it printed is in the error.
@@ -86,7 +126,7 @@ func (c *Compiler) run(ctx context.Context, dir string, args ...string) error {
 
 // output gives what the compiler prints.
 func (c *Compiler) output(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := childproc.Command(ctx, c.Path, args...)
+	cmd := childproc.Command(ctx, c.Path, append(slices.Clone(c.args), args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir) // by the names that systems have for it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

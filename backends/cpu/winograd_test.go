@@ -286,7 +286,7 @@ func TestWinograd(t *testing.T) {
 	widest, narrower := testkit.Turns(t, 3), testkit.Turns(t, 6)
 	for _, c := range winogradCases() {
 		var run [2][]bool // by size and level
-		for range len(levels) {
+		for range len(x86Levels) {
 			for i := range run {
 				run[i] = append(run[i], len(run[i]) == 0 && widest() || len(run[i]) > 0 && narrower())
 			}
@@ -306,7 +306,7 @@ func TestWinograd(t *testing.T) {
 			filters := tensorfile.Tensor{Data: rt.Random(scalar.Float32, 3, "constant", product64(c.filters))} // as randomConstant gives them
 			for index, size := range []int64{2, 4} {
 				allowed := c.tolerances(size, image, floats(filters))
-				for i, level := range levels {
+				for i, level := range x86Levels {
 					if !run[index][i] {
 						continue
 					}

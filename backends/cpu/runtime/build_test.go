@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,8 @@ import (
 type toolchain struct {
 	cc    string
 	flags []string
-	lean  bool // only what a shared library needs
+	lean  bool     // only what a shared library needs
+	on    []string // the command that its programs are arguments of; nil for none
 }
 
 var (
@@ -36,7 +38,8 @@ func (c toolchain) key() string { return fmt.Sprint(c.cc, c.lean, c.flags) }
 var (
 	scratch string // a directory for all that is built
 	mutex   sync.Mutex
-	built   = map[string]string{} // directories of compiled libraries and programs, by what they were built from
+	built   = map[string]string{}   // directories of compiled libraries and programs, by what they were built from
+	on      = map[string][]string{} // what programs are run by, other than themselves
 )
 
 func TestMain(m *testing.M) {
@@ -133,7 +136,7 @@ func build(t testing.TB, c toolchain, source string, executable bool, defines ..
 	if err := compile(c.cc, args...); err != nil {
 		t.Fatal(err)
 	}
-	built[key] = path
+	built[key], on[path] = path, c.on
 	return path
 }
 
@@ -146,13 +149,21 @@ type result struct {
 // run starts a program in a directory.
 func run(t testing.TB, dir, program string, args ...string) result {
 	t.Helper()
-	cmd := exec.Command(program, args...)
+	cmd := command(program, args...)
 	var out, errors bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errors
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return result{cmd.ProcessState.ExitCode(), out.String(), errors.String()}
+}
+
+// command is how a program that build gave is run.
+func command(program string, args ...string) *exec.Cmd {
+	mutex.Lock()
+	defer mutex.Unlock()
+	words := append(append(slices.Clone(on[program]), program), args...)
+	return exec.Command(words[0], words[1:]...)
 }
 
 // succeed runs a program that must end well and say nothing on standard error.
@@ -176,11 +187,19 @@ func fail(t testing.TB, dir, program string, status int, want string, args ...st
 	}
 }
 
-// each runs a test with every compiler under the address and undefined-behaviour sanitizers.
+// each runs a test with every compiler under the address and undefined-behaviour sanitizers, and on an emulated AArch64.
 func each(t *testing.T, test func(t *testing.T, c toolchain)) {
 	for _, cc := range compilers(t) {
 		t.Run(cc, func(t *testing.T) { test(t, toolchain{cc: cc, flags: address}) })
 	}
+	t.Run("aarch64", func(t *testing.T) { test(t, aarch64(t)) })
+}
+
+// aarch64 is a compiler for AArch64.
+func aarch64(t testing.TB) toolchain {
+	t.Helper()
+	tools := testkit.CrossAArch64(t, "gcc")
+	return toolchain{cc: tools.Compiler, flags: plain, on: tools.Emulator}
 }
 
 // one is a single toolchain for what need not be tried with all.

@@ -10,7 +10,7 @@ import (
 // What control groups grant is the least quota of the process's group and of those around it, in both versions, wherever they
 // are mounted.
 func TestGroupLimit(t *testing.T) {
-	program := build(t, toolchain{one(t, address).cc, address, true}, "grouptest.c", false)
+	program := build(t, toolchain{cc: one(t, address).cc, flags: address, lean: true}, "grouptest.c", false)
 	const none = "1024\n"
 	v2 := "31 23 0:28 / @/v2 rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
 	v1 := "32 31 0:29 / @/v1/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -257,7 +256,7 @@ func TestReadersAgree(t *testing.T) {
 				fmt.Fprintln(&paths, path)
 			}
 		}
-		cmd := exec.Command(build(t, c, "readmany.c", false))
+		cmd := command(build(t, c, "readmany.c", false))
 		cmd.Stdin = strings.NewReader(paths.String())
 		out, err := cmd.CombinedOutput()
 		if err != nil {

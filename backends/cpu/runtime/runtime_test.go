@@ -153,7 +153,7 @@ func TestPoolUnderThreadSanitizer(t *testing.T) {
 	for _, cc := range compilers(t) {
 		for _, variant := range []string{"-DTAPC_FUTEX", "-DTAPC_NO_FUTEX"} {
 			t.Run(cc+variant, func(t *testing.T) {
-				c := toolchain{cc, append([]string{variant}, thread...), true}
+				c := toolchain{cc: cc, flags: append([]string{variant}, thread...), lean: true}
 				if out := succeed(t, t.TempDir(), build(t, c, "pooltest.c", false)); out != "ok\n" {
 					t.Error(out)
 				}

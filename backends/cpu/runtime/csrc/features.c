@@ -40,6 +40,26 @@ static unsigned find_features(void) {
     has |= (d >> 22 & 1 ? TAPC_AMX_BF16 : 0) | (d >> 25 & 1 ? TAPC_AMX_INT8 : 0);
   return has;
 }
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+
+// Whether all of some bits are set.
+static int all(unsigned long bits, unsigned long wanted) { return (bits & wanted) == wanted; }
+
+// What Linux says of the processor, by the numbers of its bits (arch/arm64/include/uapi/asm/hwcap.h), which C libraries came to know
+// one by one.
+static unsigned find_features(void) {
+  enum { CRC32 = 1 << 7, ATOMICS = 1 << 8, ASIMDRDM = 1 << 12, JSCVT = 1 << 13, FCMA = 1 << 14, LRCPC = 1 << 15, ASIMDDP = 1 << 20, FLAGM = 1 << 27 };
+  enum { FRINT = 1 << 8, I8MM = 1 << 13, BF16 = 1 << 14 };
+  const unsigned long one = getauxval(AT_HWCAP), two = getauxval(AT_HWCAP2), v8_2 = CRC32 | ATOMICS | ASIMDRDM | ASIMDDP;
+  unsigned has = 0;
+  if (one & ASIMDDP) has |= TAPC_DOTPROD;
+  if (two & I8MM) has |= TAPC_I8MM;
+  if (two & BF16) has |= TAPC_BF16_DOT;
+  if (all(one, v8_2)) has |= TAPC_ARMV8_2;
+  if (all(one, v8_2 | JSCVT | FCMA | LRCPC | FLAGM) && all(two, FRINT | I8MM | BF16)) has |= TAPC_ARMV8_6;
+  return has;
+}
 #else
 static unsigned find_features(void) { return 0; }
 #endif

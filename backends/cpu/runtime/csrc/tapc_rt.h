@@ -62,8 +62,12 @@ int tapc_threads(const tapc_pool *p);
 
 // ---- Processors ----------------------------------------------------------------------------------------------
 
-// Instructions that not every processor has which runs a version of a program, as bits.
-enum tapc_feature { TAPC_AVX512_VNNI = 1, TAPC_AVX_VNNI = 2, TAPC_AVX512_BF16 = 4, TAPC_AMX_INT8 = 8, TAPC_AMX_BF16 = 16 };
+// Instructions that not every processor has which runs a version of a program, as bits; and, for AArch64, all that compilers use when
+// they are told of ARMv8.2 with dot products, or of ARMv8.6.
+enum tapc_feature {
+  TAPC_AVX512_VNNI = 1, TAPC_AVX_VNNI = 2, TAPC_AVX512_BF16 = 4, TAPC_AMX_INT8 = 8, TAPC_AMX_BF16 = 16,
+  TAPC_DOTPROD = 32, TAPC_I8MM = 64, TAPC_BF16_DOT = 128, TAPC_ARMV8_2 = 256, TAPC_ARMV8_6 = 512
+};
 
 // Which of them this process can use. The first call asks the system for the registers of the matrix unit (AMX), if the
 // processor has one; without its leave the unit counts as not there.
