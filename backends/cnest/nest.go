@@ -82,11 +82,11 @@ func (n *Nest) choose() {
 	}
 }
 
-// costly says whether a value is more than a few operations: it folds, or calls a function of the C library.
+// costly says whether a value is more than a few operations: it folds, takes a root or is transcendental.
 func (n *Nest) costly(e *scalar.Expr) bool {
 	found := false
 	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Reduce || e.Op >= scalar.Exp && e.Op <= scalar.Erfc || e.Op == scalar.Pow
+		found = found || e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root
 		return !found
 	})
 	return found
@@ -110,7 +110,7 @@ func Variable(loop int) string { return fmt.Sprintf("i%d", loop) }
 func (n *Nest) Statements() {
 	n.choose()
 	for i, s := range n.Kernel.Statements {
-		if n.kinds[i] != inline && (n.stages == nil || n.stages.live[i]) {
+		if n.kinds[i] != inline && (n.stages == nil || n.stages.Live[i]) {
 			n.statement(i, s)
 		}
 	}
@@ -127,7 +127,7 @@ func (n *Nest) statement(i int, s schedule.Statement) {
 		}
 	}
 	if n.stages != nil {
-		n.staged(s, n.stages.forms[i], func() { n.assign(i, s) })
+		n.staged(s, n.stages.Forms[i], func() { n.assign(i, s) })
 		return
 	}
 	for _, l := range extra {

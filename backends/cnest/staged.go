@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -13,11 +14,17 @@ import (
 // stages is what a nest knows whose statements are computed one after the other for all points of the loops that are not free,
 // because some of its folds have a form.
 type stages struct {
-	forms  map[int][]*form // by statement
-	live   []bool          // statements that are needed still
+	*scan.Scans
 	arrays []Array
 	memory map[*scalar.Expr]memory
-	given  map[*scalar.Expr]bool // folds whose values are there
+	given  map[*scalar.Expr]bool // reductions whose values are there
+	orders map[*scan.Selection]*order
+}
+
+// order is where a selection is written.
+type order struct {
+	array string // of its places, and as many to sort them
+	made  bool
 }
 
 // memory is the arrays of a form: of its results, and of what a sum has lost to rounding or, for a rank, of places twice.
@@ -30,36 +37,12 @@ type Array struct {
 	Bytes      int64 // of one
 }
 
-// NewStaged makes the writer of a kernel of which some folds have a form in which all of their values are computed together. Fewer
-// loops than usual are free: Free. It is nil if there is no such fold.
-func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text) *Nest {
-	r := reader{k}
-	st := &stages{forms: map[int][]*form{}, memory: map[*scalar.Expr]memory{}, given: map[*scalar.Expr]bool{}}
+// NewStaged makes the writer of a kernel of which some reductions have a form in which all of their values are computed together. Fewer
+// loops than usual are free: Free.
+func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text, found *scan.Scans) *Nest {
 	n := New(k, buffers, w, text)
-	for i, s := range k.Statements {
-		scans := 0
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			f := r.formOf(s, e)
-			if f == nil {
-				return e.Op != scalar.Reduce // what is below depends on the loops folded over
-			}
-			if f.kind == scan {
-				scans++
-			}
-			st.forms[i] = append(st.forms[i], f)
-			n.Free = slices.DeleteFunc(n.Free, func(l int) bool { return slices.Contains(f.ends(), l) })
-			return false
-		})
-		if scans > 1 {
-			return nil
-		}
-	}
-	if len(st.forms) == 0 || n.empty() {
-		return nil
-	}
-	n.stages = st
-	n.selections()
-	n.needed()
+	n.Free = slices.Clone(found.Free)
+	n.stages = &stages{Scans: found, memory: map[*scalar.Expr]memory{}, given: map[*scalar.Expr]bool{}, orders: map[*scan.Selection]*order{}}
 	n.allot()
 	n.abreast()
 	return n
@@ -68,8 +51,8 @@ func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *ce
 // abreast makes running values go side by side along a dimension of which results are neighbours, the last of the free ones then,
 // if nothing else has a form.
 func (n *Nest) abreast() {
-	for i, forms := range n.stages.forms {
-		if n.stages.live[i] && slices.ContainsFunc(forms, func(f *form) bool { return f.kind != scan }) {
+	for i, forms := range n.stages.Forms {
+		if n.stages.Live[i] && slices.ContainsFunc(forms, func(f *scan.Form) bool { return f.Kind != scan.Prefix }) {
 			return
 		}
 	}
@@ -107,51 +90,6 @@ const scanTile = 1024
 // Arrays are what the function of the free loops' points has to declare, by pointers, before Statements.
 func (n *Nest) Arrays() []Array { return n.stages.arrays }
 
-// needed finds the statements that are computed, and the selections that stay: if something else reads a rank, all of it is
-// computed, and so read.
-func (n *Nest) needed() {
-	st := n.stages
-	st.live = make([]bool, len(n.Kernel.Statements))
-	for i, s := range n.Kernel.Statements {
-		if s.Store >= 0 {
-			n.need(i)
-		}
-	}
-	for _, forms := range st.forms {
-		for _, f := range forms {
-			if f.selection != nil && st.live[f.targets[0].place.Ref] {
-				f.selection = nil
-			}
-		}
-	}
-}
-
-// need notes that a statement is computed, and those that it reads.
-func (n *Nest) need(statement int) {
-	if n.stages.live[statement] {
-		return
-	}
-	n.stages.live[statement] = true
-	n.needs(n.Kernel.Statements[statement].Value, n.stages.forms[statement])
-}
-
-func (n *Nest) needs(e *scalar.Expr, forms []*form) {
-	e.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Local {
-			n.need(e.Ref)
-		}
-		for _, f := range forms {
-			if f.fold == e {
-				for _, part := range f.parts() {
-					n.needs(part, nil)
-				}
-				return false
-			}
-		}
-		return true
-	})
-}
-
 // allot says which arrays there are.
 func (n *Nest) allot() {
 	add := func(name string, d scalar.DType, count int64) string {
@@ -159,29 +97,29 @@ func (n *Nest) allot() {
 		return name
 	}
 	for i, s := range n.Kernel.Statements {
-		if !n.stages.live[i] {
+		if !n.stages.Live[i] {
 			continue
 		}
 		extra := n.extra(s.Over)
 		if s.Store < 0 && len(extra) > 0 && n.costly(s.Value) {
 			add(fmt.Sprintf("v%d", i), s.Value.Type, n.points(extra))
 		}
-		for x, f := range n.stages.forms[i] {
-			sum, name := n.running(f.fold), fmt.Sprintf("m%d_%d", i, x)
+		for x, f := range n.stages.Forms[i] {
+			sum, name := n.running(f.Reduce), fmt.Sprintf("m%d_%d", i, x)
 			m := memory{name, name + "_more"}
-			if f.selection != nil && f.selection.order == "" {
-				f.selection.order = add(name+"_order", scalar.Int64, 2*f.selection.room())
+			if f.Selection != nil && n.stages.orders[f.Selection] == nil {
+				n.stages.orders[f.Selection] = &order{array: add(name+"_order", scalar.Int64, 2*room(f.Selection))}
 			}
 			switch {
-			case f.kind == scan:
+			case f.Kind == scan.Prefix:
 				continue
-			case f.kind == rank:
-				add(m.more, scalar.Int64, 2*n.points(f.fold.Over))
+			case f.Kind == scan.Rank:
+				add(m.more, scalar.Int64, 2*n.points(f.Reduce.Over))
 			case sum.lossy:
 				add(m.more, sum.typ, n.points(extra))
 			}
 			add(m.results, sum.typ, n.points(extra))
-			n.stages.memory[f.fold] = m
+			n.stages.memory[f.Reduce] = m
 		}
 	}
 }
@@ -221,19 +159,19 @@ func (n *Nest) running(e *scalar.Expr) running {
 }
 
 // runningOf is the running fold of what a form folds.
-func (n *Nest) runningOf(f *form) running {
-	return n.running(&scalar.Expr{Op: scalar.Reduce, Type: f.fold.Type, Monoid: f.fold.Monoid, Over: f.fold.Over, Args: []*scalar.Expr{f.value}})
+func (n *Nest) runningOf(f *scan.Form) running {
+	return n.running(&scalar.Expr{Op: scalar.Reduce, Type: f.Reduce.Type, Monoid: f.Reduce.Monoid, Over: f.Reduce.Over, Args: []*scalar.Expr{f.Value}})
 }
 
 // start is what an accumulator is before anything is folded.
-func (n *Nest) start(r running, f *form) string {
+func (n *Nest) start(r running, f *scan.Form) string {
 	switch {
-	case r.typ == f.fold.Type:
-		return n.w.Const(f.initial)
-	case r.typ == f.fold.Type.Wide():
-		return n.w.Const(scalar.Identity(f.fold.Monoid, f.fold.Type))
+	case r.typ == f.Reduce.Type:
+		return n.w.Const(f.Initial)
+	case r.typ == f.Reduce.Type.Wide():
+		return n.w.Const(scalar.Identity(f.Reduce.Monoid, f.Reduce.Type))
 	}
-	return n.w.Const(scalar.Identity(f.fold.Monoid, r.typ))
+	return n.w.Const(scalar.Identity(f.Reduce.Monoid, r.typ))
 }
 
 // step folds the body's value at the present point.
@@ -263,14 +201,14 @@ func (n *Nest) result(r running, acc, lost string) string {
 }
 
 // staged writes a statement some of whose folds have a form.
-func (n *Nest) staged(s schedule.Statement, forms []*form, write func()) {
+func (n *Nest) staged(s schedule.Statement, forms []*scan.Form, write func()) {
 	extra := n.extra(s.Over)
-	var running *form
+	var running *scan.Form
 	for _, f := range forms {
-		switch f.kind {
-		case buckets:
+		switch f.Kind {
+		case scan.Scatter:
 			n.buckets(f, extra)
-		case rank:
+		case scan.Rank:
 			n.ranks(f, extra)
 		default:
 			running = f
@@ -278,7 +216,7 @@ func (n *Nest) staged(s schedule.Statement, forms []*form, write func()) {
 	}
 	depth := 0
 	for _, l := range extra {
-		if running == nil || l != running.loop {
+		if running == nil || l != running.Loop {
 			n.forLoop(l)
 			depth++
 		}
@@ -292,28 +230,28 @@ func (n *Nest) staged(s schedule.Statement, forms []*form, write func()) {
 		n.Close()
 	}
 	for _, f := range forms {
-		delete(n.stages.given, f.fold)
+		delete(n.stages.given, f.Reduce)
 	}
 }
 
 // scan writes the loop along which a value runs, and in it what uses the value.
-func (n *Nest) scan(f *form, write func()) {
-	r, j, k := n.runningOf(f), n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
-	vj, vk, next := Variable(f.fold.Over[0]), Variable(f.loop), fmt.Sprintf("next%d", n.folded)
+func (n *Nest) scan(f *scan.Form, write func()) {
+	r, j, k := n.runningOf(f), n.Kernel.Loops[f.Reduce.Over[0]], n.Kernel.Loops[f.Loop]
+	vj, vk, next := Variable(f.Reduce.Over[0]), Variable(f.Loop), fmt.Sprintf("next%d", n.folded)
 	acc, lost := n.accumulator(n.w.Type(r.typ)), ""
 	n.set(acc, n.start(r, f))
 	if r.lossy {
 		lost = n.accumulator("double")
 		n.set(lost, "0")
 	}
-	equal := map[bool]string{true: "="}[f.closed]
-	if f.backward {
+	equal := map[bool]string{true: "="}[f.Closed]
+	if f.Backward {
 		n.Line("int64_t %s = %d;", next, j.End-1)
 		n.Open("for (int64_t %s = %d; %s >= %d; %s--) {", vk, k.End-1, vk, k.Start, vk)
 		n.Open("for (; %s >= %d && %s >%s %s; %s--) {", next, j.Start, next, equal, vk, next)
 	} else {
 		n.Line("int64_t %s = %d;", next, j.Start)
-		n.forLoop(f.loop)
+		n.forLoop(f.Loop)
 		n.Open("for (; %s < %d && %s <%s %s; %s++) {", next, j.End, next, equal, vk, next)
 	}
 	n.Line("const int64_t %s = %s;", vj, next)
@@ -326,14 +264,14 @@ func (n *Nest) scan(f *form, write func()) {
 }
 
 // give notes where the value of a fold is.
-func (n *Nest) give(f *form, text string) {
-	n.accs[f.fold] = text
-	n.stages.given[f.fold] = true
+func (n *Nest) give(f *scan.Form, text string) {
+	n.accs[f.Reduce] = text
+	n.stages.given[f.Reduce] = true
 }
 
 // buckets writes the loops that fold values into the points that they name.
-func (n *Nest) buckets(f *form, extra []int) {
-	r, m := n.runningOf(f), n.stages.memory[f.fold]
+func (n *Nest) buckets(f *scan.Form, extra []int) {
+	r, m := n.runningOf(f), n.stages.memory[f.Reduce]
 	n.Open("for (int64_t z = 0; z < %d; z++) {", n.points(extra))
 	n.Line("%s[z] = %s;", m.results, n.start(r, f))
 	if r.lossy {
@@ -351,28 +289,28 @@ func (n *Nest) buckets(f *form, extra []int) {
 }
 
 // values opens the loops over the values of buckets that are for any point, and gives their number: the variables say for which.
-func (n *Nest) values(f *form, extra []int) (depth int) {
-	if f.selection != nil {
+func (n *Nest) values(f *scan.Form, extra []int) (depth int) {
+	if f.Selection != nil {
 		n.chosen(f)
 		depth++
 	} else {
-		for _, l := range append(slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return slices.Contains(f.ends(), l) }), f.fold.Over...) {
+		for _, l := range append(slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return slices.Contains(f.Ends(), l) }), f.Reduce.Over...) {
 			n.forLoop(l)
 			depth++
 		}
 	}
-	for _, c := range f.conditions {
+	for _, c := range f.Conditions {
 		n.folds(c)
 		n.Open("if (%s) {", bare(n.w.Expr(c, n)))
 		depth++
 	}
-	if f.selection != nil {
+	if f.Selection != nil {
 		return depth
 	}
-	for _, t := range f.targets {
-		v, l := Variable(t.loop), n.Kernel.Loops[t.loop]
-		n.folds(t.place)
-		n.Line("const int64_t %s = %s;", v, n.w.Expr(t.place, n))
+	for _, t := range f.Targets {
+		v, l := Variable(t.Loop), n.Kernel.Loops[t.Loop]
+		n.folds(t.Place)
+		n.Line("const int64_t %s = %s;", v, n.w.Expr(t.Place, n))
 		n.Open("if (%s >= %d && %s < %d) {", v, l.Start, v, l.End)
 		depth++
 	}
@@ -380,10 +318,10 @@ func (n *Nest) values(f *form, extra []int) (depth int) {
 }
 
 // ranks writes a merge sort of places, and where each of them comes to stand.
-func (n *Nest) ranks(f *form, extra []int) {
-	m, j, i := n.stages.memory[f.fold], n.Kernel.Loops[f.fold.Over[0]], n.Kernel.Loops[f.loop]
-	vi, count := Variable(f.loop), j.Extent()
-	others := slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return l == f.loop })
+func (n *Nest) ranks(f *scan.Form, extra []int) {
+	m, j, i := n.stages.memory[f.Reduce], n.Kernel.Loops[f.Reduce.Over[0]], n.Kernel.Loops[f.Loop]
+	vi, count := Variable(f.Loop), j.Extent()
+	others := slices.DeleteFunc(slices.Clone(extra), func(l int) bool { return l == f.Loop })
 	for _, l := range others {
 		n.forLoop(l)
 	}

@@ -52,3 +52,9 @@ func bare(s string) string {
 	}
 	return s[1 : len(s)-1]
 }
+
+// Else ends what Open began and opens the other branch.
+func (t *Text) Else() {
+	t.depth--
+	t.Open("} else {")
+}

@@ -7,18 +7,19 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// chain writes a product, what is done with its lines, and a product with these, block by block of rows; see tile.Chain. Right
+// chain writes a product, what is done with its lines, and a product with these, block by block of rows; see nest.BackToBack. Right
 // operands are packed before, by all threads. Then a thread takes blocks, and carries out the three stages for each in memory of
 // its own, of which every address is as if the block were the whole.
 type chain struct {
 	*cnest.Text
 	e           *emitter
 	k           *schedule.Kernel
-	c           *tile.Chain
+	c           *nest.BackToBack
 	number      int
 	first, last *product
 	middle      *rows // or nil
@@ -36,20 +37,16 @@ type chainPlaces struct {
 	places []int64 // in that, of the packed operands
 }
 
-// newChain prepares a chain; nil if the kernel is none.
-func newChain(e *emitter, number int, k *schedule.Kernel) *chain {
-	found, ok := tile.FindChain(k, e.buffers)
-	if !ok {
-		return nil
-	}
+// newChain prepares a chain; nil if its products are not written for what they multiply.
+func newChain(e *emitter, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
 	c := &chain{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
 	}
 	e.target.Cut(found, c.rows)
 	c.know()
-	for i, x := range []*tile.Contraction{found.First, found.Last} {
-		p := productOf(e, number, found.Stages[2*i], x)
+	for i, x := range []*nest.Contraction{found.First, found.Last} {
+		p := productOf(e, number, found.Stages[2*i], x, tile.StagePacking(x))
 		if p == nil || p.split() && p.openBytes() > tile.MaxSums { // a chain has them on the stack
 			c.forget()
 			return nil
@@ -70,13 +67,13 @@ func newChain(e *emitter, number int, k *schedule.Kernel) *chain {
 
 // know makes the buffers of what is held known to the emitter, and forget takes them away.
 func (c *chain) know() {
-	for id, b := range c.c.HeldBuffers() {
+	for id, b := range c.c.WorkspaceBuffers() {
 		c.e.buffers[id] = b
 	}
 }
 
 func (c *chain) forget() {
-	for id := range c.c.HeldBuffers() {
+	for id := range c.c.WorkspaceBuffers() {
 		delete(c.e.buffers, id)
 	}
 	c.e.held = nil
@@ -85,10 +82,10 @@ func (c *chain) forget() {
 // chooseChained chooses where the right operand of a stage is read.
 func (p *product) chooseChained() {
 	switch buffer := p.k.Operands[p.c.Right].Buffer; {
-	case p.c.Prepared:
+	case p.pack.Right == tile.Prepacked:
 		p.form = prepared
 		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
-	case p.c.Direct:
+	case p.pack.Right == tile.Unpacked:
 		p.form = direct
 	default:
 		p.form = packed
@@ -102,7 +99,7 @@ func (c *chain) place() {
 	for _, o := range c.k.Operands {
 		c.e.slot(o.Buffer)
 	}
-	for _, h := range c.c.Held {
+	for _, h := range c.c.Workspaces {
 		c.held = append(c.held, c.bytes)
 		c.bytes += roundUp(c.e.buffers[h.Buffer].Bytes, 64)
 	}
@@ -241,7 +238,7 @@ func (c *chain) task() {
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")
 	c.coordinates()
-	for i, h := range c.c.Held {
+	for i, h := range c.c.Workspaces {
 		size := int64(c.e.buffers[h.Buffer].Type().Size())
 		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.held[i], h.Step*size, c.k.Statements[h.Statement].Name)
 	}
@@ -266,7 +263,7 @@ func (c *chain) tableEnd() int { return c.table + len(c.held) + len(c.places) }
 // heldSlots gives the places in the table of the addresses of what is held.
 func (c *chain) heldSlots() map[ir.NodeID]int {
 	out := map[ir.NodeID]int{}
-	for i, h := range c.c.Held {
+	for i, h := range c.c.Workspaces {
 		out[h.Buffer] = c.table + i
 	}
 	return out

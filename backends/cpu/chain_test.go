@@ -123,7 +123,9 @@ func apart(t *testing.T, graph string) *ir.Graph {
 	if _, err := fuse.RunWhile(g, func(ir.NodeID) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	tile.Run(g, tile.Options{})
+	if err := tile.Run(g, tile.Options{}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := plan.Run(g); err != nil {
 		t.Fatal(err)
 	}

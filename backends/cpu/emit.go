@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -71,6 +74,7 @@ type program struct {
 	order   []ir.NodeID // buffers, by slot
 	buffers map[ir.NodeID]*schedule.Buffer
 	slots   map[ir.NodeID]int
+	forms   map[ir.NodeID]nest.Forms // what kernels are
 	block   *block
 	needs
 }
@@ -84,7 +88,10 @@ type needs struct {
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
-	p := &program{g: g, name: name, version: version, buffers: tile.Buffers(g), slots: map[ir.NodeID]int{}}
+	if err := backends.Scheduled(g, schedule.CPU.String(), schedule.CPU); err != nil {
+		return nil, err
+	}
+	p := &program{g: g, name: name, version: version, buffers: nest.Buffers(g), slots: map[ir.NodeID]int{}, forms: map[ir.NodeID]nest.Forms{}}
 	var err error
 	if p.Program, err = tensorops.ProgramOf(g); err != nil {
 		return nil, err
@@ -94,12 +101,15 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	}
 	p.block = newBlock(p.Constants)
 	for n := range g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok {
+		switch b := n.Body.(type) {
+		case *schedule.Buffer:
 			p.slots[n.ID] = len(p.order)
 			p.order = append(p.order, n.ID)
 			if b.Space == schedule.Arena {
 				p.arena = max(p.arena, b.Offset+b.Bytes)
 			}
+		case *schedule.Kernel:
+			p.forms[n.ID] = nest.Classify(b, p.buffers)
 		}
 	}
 	return p, nil
@@ -169,7 +179,7 @@ func (p *program) emit(t Target, prefix string) (*emitter, error) {
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			if err := e.kernel(i, p.g.Node(id), e.cut(b)); err != nil {
+			if err := e.kernel(i, p.g.Node(id), e.cut(b, p.forms[id]), p.forms[id]); err != nil {
 				return nil, err
 			}
 		case *schedule.Transfer:
@@ -180,19 +190,20 @@ func (p *program) emit(t Target, prefix string) (*emitter, error) {
 }
 
 // cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
-func (e *emitter) cut(k *schedule.Kernel) *schedule.Kernel {
+func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
 	if e.target.Target == tile.Default {
 		return k
 	}
-	other := ir.CloneBody(k).(*schedule.Kernel)
-	tile.Default.Bind(other, e.buffers)
+	other := *k
+	other.Loops = slices.Clone(k.Loops)
+	tile.Default.Bind(&other, forms)
 	for i := range k.Loops {
-		if fmt.Sprint(k.Loops[i].Levels) != fmt.Sprint(other.Loops[i].Levels) {
+		if !slices.Equal(k.Loops[i].Levels, other.Loops[i].Levels) {
 			return k
 		}
 	}
-	e.target.Bind(other, e.buffers)
-	return other
+	e.target.Bind(&other, forms)
+	return &other
 }
 
 // raw says that a buffer is read as it is, which places constants in the program.
@@ -258,14 +269,11 @@ func (e *emitter) needThread(bytes int64) int {
 }
 
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
-func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
+func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
 	e.used = nil
 	e.v.allow = k.Allow
-	text, written := e.product(number, k)
-	if !written {
-		text = e.nest(number, k)
-	}
+	text, written := e.form(number, k, forms)
 	if err := e.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
@@ -282,32 +290,38 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel) error {
 	return nil
 }
 
-// product writes a kernel as a contraction, or as a chain of them, if it is one.
-func (e *emitter) product(number int, k *schedule.Kernel) (text string, ok bool) {
-	if n := newNarrow(e, number, k); n != nil {
-		return n.write(), true
+// form writes a kernel as the first of its forms that it is scheduled as, else as loops over its statements. What is written out for
+// vectors and registers is written.
+func (e *emitter) form(number int, k *schedule.Kernel, forms nest.Forms) (text string, written bool) {
+	for _, form := range forms.Allowed(k.Allow) {
+		switch f := form.(type) {
+		case *nest.LowPrecision:
+			if n := newNarrow(e, number, k, f); n != nil {
+				return n.write(), true
+			}
+		case *nest.Winograd:
+			if w := newWinograd(e, number, k, f); w != nil {
+				return w.write(), true
+			}
+		case *nest.Contraction:
+			if p := newProduct(e, number, k, f); p != nil {
+				return p.write(), true
+			}
+		case *nest.BackToBack:
+			if c := newChain(e, number, k, f); c != nil {
+				return c.write(), true
+			}
+		case *scan.Scans:
+			if s := newStaged(k, number, e, f); s != nil {
+				return s.write(), false
+			}
+		case *nest.Rows:
+			if r := newRows(e, number, k, f); r != nil {
+				return r.write(), false
+			}
+		}
 	}
-	if w := newWinograd(e, number, k); w != nil {
-		return w.write(), true
-	}
-	if p := newProduct(e, number, k); p != nil {
-		return p.write(), true
-	}
-	if c := newChain(e, number, k); c != nil {
-		return c.write(), true
-	}
-	return "", false
-}
-
-// nest writes a kernel as rows of vectors if it can be, else as loops over its statements.
-func (e *emitter) nest(number int, k *schedule.Kernel) string {
-	if s := newStaged(k, number, e); s != nil {
-		return s.write()
-	}
-	if r := newRows(e, number, k); r != nil {
-		return r.write()
-	}
-	return newKernel(k, number, e).write()
+	return newKernel(k, number, e).write(), false
 }
 
 // nameless gives a kernel's text without comments, and without the number that its functions' names have.

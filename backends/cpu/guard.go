@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // guarded writes a load under a guard that lanes differ in. The places where a guard holds have none between them where it does
@@ -22,15 +22,15 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 	if e.Op == scalar.Where && !usesAny(p.axes[p.along].Loops, e.Args[0]) {
 		return p.steady(e)
 	}
-	sums, ok := tile.Guards(e)
+	sums, ok := nest.Guards(e)
 	if !ok {
 		return value{}, false
 	}
 	ref, lane := e.Args[1].Ref, p.axes[p.along].Inner()
-	if p.axes[p.along].Step(p.views[ref]) != 1 || slices.ContainsFunc(sums, func(a tile.Affine) bool { return abs(a.Factor(lane)) > 1 }) {
+	if p.axes[p.along].Step(p.views[ref]) != 1 || slices.ContainsFunc(sums, func(a nest.Affine) bool { return abs(a.Factor(lane)) > 1 }) {
 		return p.laneByLane(e), true
 	}
-	var same []string
+	var same []nest.Affine
 	low, high := "0", p.count
 	for _, a := range sums {
 		switch text := p.affine(a); a.Factor(lane) {
@@ -39,7 +39,7 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 		case -1:
 			high = p.v.extent("least", high, text+" + 1")
 		default:
-			same = append(same, fmt.Sprintf("%s >= 0", text))
+			same = append(same, a)
 		}
 	}
 	fill := p.v.w.Const(e.Args[2].Value)
@@ -49,11 +49,29 @@ func (p *point) guarded(e *scalar.Expr) (value, bool) {
 		text = fmt.Sprintf("(%s ? %s : %s)", p.inside, p.load(ref).text, text)
 	}
 	if len(same) > 0 {
-		if text = fmt.Sprintf("(%s ? %s : %s)", strings.Join(same, " && "), text, all); p.borders {
-			text = fmt.Sprintf("(%s == %s ? %s : %s)", p.inside, allInside, p.load(ref).text, text)
-		}
+		text = fmt.Sprintf("(%s ? %s : %s)", p.hold(same), text, all)
+	}
+	if len(same) > 0 && p.spanned != nil {
+		text = fmt.Sprintf("(%s == %s ? %s : %s)", p.inside, allInside, p.load(ref).text, text)
 	}
 	return value{text: text, typ: e.Type}, true
+}
+
+// hold writes the condition that sums are at least 0, some of which may be known of all places of a span.
+func (p *point) hold(sums []nest.Affine) string {
+	var along, across []string
+	for _, a := range sums {
+		text := fmt.Sprintf("%s >= 0", p.affine(a))
+		if p.spanned != nil && a.Factor(p.spanned.Inner()) != 0 {
+			along = append(along, text)
+		} else {
+			across = append(across, text)
+		}
+	}
+	if len(along) > 0 {
+		across = append(across, fmt.Sprintf("(%s == %s || (%s))", p.inside, alongInside, strings.Join(along, " && ")))
+	}
+	return strings.Join(across, " && ")
 }
 
 // chosen writes what a choice chooses in the part of a row that the code is for, if that is known.
@@ -61,7 +79,7 @@ func (p *point) chosen(e *scalar.Expr) (value, bool) {
 	if p.part == nil || e.Op != scalar.Where {
 		return value{}, false
 	}
-	from, to, ok := tile.Interval(p.k, p.axes[p.along].Inner(), e.Args[0])
+	from, to, ok := nest.Interval(p.k, p.axes[p.along].Inner(), e.Args[0])
 	switch {
 	case !ok:
 	case from <= p.part.from && p.part.to <= to:
@@ -74,7 +92,8 @@ func (p *point) chosen(e *scalar.Expr) (value, bool) {
 
 // steady writes a choice whose condition is the same for all lanes, if it may be known elsewhere that it holds.
 func (p *point) steady(e *scalar.Expr) (value, bool) {
-	if _, ok := tile.Borders(e.Args[0]); !ok || !p.borders {
+	sums, ok := nest.Borders(e.Args[0])
+	if !ok || p.spanned == nil {
 		return value{}, false
 	}
 	args, uniform := make([]value, len(e.Args)), true
@@ -82,14 +101,14 @@ func (p *point) steady(e *scalar.Expr) (value, bool) {
 		args[i] = p.v.expr(a, p.n, p)
 		uniform = uniform && args[i].uniform
 	}
-	args[0].text = fmt.Sprintf("(%s == %s || %s)", p.inside, allInside, args[0].text)
+	args[0].text = fmt.Sprintf("(%s == %s || (%s))", p.inside, allInside, p.hold(sums))
 	return p.v.apply(scalar.Where, e.Type, p.n, args, uniform), true
 }
 
 func abs(n int64) int64 { return max(n, -n) }
 
 // affine writes the value of a sum of loop values at the first lane.
-func (p *point) affine(a tile.Affine) string {
+func (p *point) affine(a nest.Affine) string {
 	constant := a.Constant
 	var terms []string
 	for l, f := range a.Factors {

@@ -200,7 +200,19 @@ func TestSpans(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			executeForm(t, cc, operations(t, c.graph), nil, "_span(", c.together, "places are computed together")
+			executeForm(t, cc, operations(t, c.graph), nil, "_span", c.together, "places are computed together")
+		})
+	}
+	few := func(text string) string { return strings.ReplaceAll(text, "0:37, 0:37]", "0:3, 0:37]") }
+	for _, c := range []struct{ name, graph, form string }{
+		{"channels, most rows at a border", depthwise(33, 13, 5, 1, 2, true), "if (along) k"},
+		{"channels, most rows inside", depthwise(40, 14, 3, 1, 1, true), "if (along && across) k"},
+		{"channels, all at borders", depthwise(24, 3, 5, 1, 2, true), " == 0) k"},
+		{"rows, few of them and long", few(depthwise(5, 37, 3, 1, 1, false)), " == 0) k"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			executeForm(t, cc, operations(t, c.graph), nil, c.form, true, "guards that are known are not asked: "+c.form)
 		})
 	}
 }

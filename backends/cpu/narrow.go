@@ -2,21 +2,23 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// narrow writes a contraction of narrow numbers; see tile.Narrow. Both operands stand in panels of groups of four bytes, which
+// narrow writes a contraction of narrow numbers; see nest.LowPrecision. Both operands stand in panels of groups of four bytes, which
 // narrowLayout describes: packed when the program is built if they are constant, else before the product is computed.
 //
 // The sums of a tile are computed by one of several functions, for the instructions that a processor may have; which it has is
 // asked when the kernel runs.
 type narrow struct {
 	*product
-	n           *tile.Narrow
+	n           *nest.LowPrecision
 	tiles       []narrowTile
 	left, right narrowOperand
 }
@@ -35,15 +37,11 @@ type narrowOperand struct {
 // narrowSide is what the code calls the two operands and the positions along them.
 type narrowSide struct{ name, first, count string }
 
-// newNarrow prepares a narrow contraction; nil if the kernel is none, or not scheduled as one.
-func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
-	found, ok := tile.FindNarrow(k, e.buffers)
-	if !ok {
-		return nil
-	}
+// newNarrow prepares a narrow contraction; nil if the kernel is not scheduled as one.
+func newNarrow(e *emitter, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
 	lanes := e.target.lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
-	if found.Row.Inner() < 0 && !found.Standing {
+	if found.Row.Inner() < 0 && !found.Unpacked {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1
 	}
 	if !ok || !cut.narrow(found) {
@@ -59,7 +57,7 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	}
 	c := *found.Contraction
 	c.Sum = sum
-	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut,
+	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut, seldom: nest.SeldomOf(wide),
 		sizes: sizes{length: found.Length(), outer: 1, inner: 1}}
 	for _, d := range c.Batch {
 		p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
@@ -67,14 +65,14 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 	n := &narrow{product: p, n: found}
 	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, lines, narrowSide{"left", "row", "rows"})
 	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, across, narrowSide{"right", "column", "columns"})
-	if found.Standing {
+	if found.Unpacked {
 		n.right.layout.narrow.run = found.Run()
 	}
 	n.placePanels()
 	switch {
-	case found.Turned:
+	case found.Transposed:
 		p.placeOwn(0, p.turnedBytes())
-	case p.split() && !found.Standing:
+	case p.split() && !found.Unpacked:
 		p.placeOwn(0, 4*cut.rows*cut.cols)
 	}
 	n.tiles = n.variants()
@@ -82,8 +80,8 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel) *narrow {
 }
 
 // narrow says whether pieces and tiles are such as the instructions for narrow numbers take.
-func (c cut) narrow(n *tile.Narrow) bool {
-	if n.Standing {
+func (c cut) narrow(n *nest.LowPrecision) bool {
+	if n.Unpacked {
 		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run()
 	}
 	if c.fold < n.Length() && c.fold*4/n.Group%tile.NarrowBlock != 0 {
@@ -99,13 +97,13 @@ func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrow
 	l := n.layout(operand, along.Dim, tile.NarrowPanel)
 	l.size = buffer.Type().Size()
 	l.narrow = narrowLayout{form: form, from: buffer.Type()}
-	return narrowOperand{operand: operand, along: along, layout: l, fixed: tile.Stored(buffer), chunk: along.Extent, side: side}
+	return narrowOperand{operand: operand, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: side}
 }
 
 // placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
 func (n *narrow) placePanels() {
 	scratch := int64(0)
-	if n.n.Standing {
+	if n.n.Unpacked {
 		scratch = n.placeImage()
 	}
 	for _, o := range n.packed() {
@@ -133,7 +131,7 @@ func (n *narrow) placePanels() {
 
 // packed gives the operands that stand in panels.
 func (n *narrow) packed() []*narrowOperand {
-	if n.n.Standing {
+	if n.n.Unpacked {
 		return []*narrowOperand{&n.right}
 	}
 	return []*narrowOperand{&n.left, &n.right}
@@ -170,13 +168,19 @@ func (n *narrow) corrected() bool {
 	return l != nil || r != nil || a != 0 || b != 0
 }
 
+// needsSums says whether tiles need the sums of the bytes of an operand's panels.
+func (n *narrow) needsSums(o *narrowOperand) bool {
+	moved := o == &n.right && slices.ContainsFunc(n.tiles, func(t narrowTile) bool { return t.moves() })
+	return o.layout.narrow.isBytes() && (n.corrected() || moved)
+}
+
 // write writes the whole kernel.
 func (n *narrow) write() string {
-	n.finish(n.c.Turned)
+	n.finish(n.c.Transposed)
 	if n.corrected() {
 		n.correct()
 	}
-	if n.n.Standing {
+	if n.n.Unpacked {
 		return n.writeStanding()
 	}
 	for _, t := range n.tiles {
@@ -257,8 +261,8 @@ func (n *narrow) task() {
 	}
 	p.declareOwn("_Alignas(64) ", "uint32_t", 4)
 	for i, t := range n.tiles {
-		if t.setup != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup) })
+		if t.setup() != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup()) })
 		}
 	}
 	p.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.cols-1, c.cols, c.rows-1, c.rows)
@@ -272,8 +276,8 @@ func (n *narrow) task() {
 	n.pieceTiles()
 	p.Close()
 	for i, t := range n.tiles {
-		if t.release != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release) })
+		if t.release() != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release()) })
 		}
 	}
 	p.Close()
@@ -318,26 +322,19 @@ func (n *narrow) pieceTiles() {
 
 // guarded writes what needs a compiler that knows a tile's instructions.
 func (n *narrow) guarded(t narrowTile, write func()) {
-	if t.known != "" {
-		n.Line("#if %s", t.known)
+	if t.known() != "" {
+		n.Line("#if %s", t.known())
 	}
 	write()
-	if t.known != "" {
+	if t.known() != "" {
 		n.Line("#endif")
 	}
 }
 
-const partText = `// A part of a product of narrow numbers: some rows and columns, which are packed at once.
-typedef struct tapc_narrow_part {
-  void *const *b;
-  int64_t row, rows, column, columns;
-} tapc_narrow_part;
-`
-
 // run writes the function that carries out the kernel.
 func (n *narrow) run() {
 	p := n.product
-	n.define("tapc_narrow_part", partText)
+	n.defineFile("part.c")
 	p.Line("")
 	p.e.open(p.Text, p.number)
 	rows, cols := p.c.Row.Extent, p.c.Col.Extent

@@ -8,21 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/conformance"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // box writes a range that starts at 0.
@@ -120,8 +120,26 @@ func narrowCases() []narrowCase {
 	}
 }
 
-// narrowTargets are processors and what is known of them.
-func narrowTargets(t *testing.T) map[string][]string {
+// narrowTarget is a processor and what is known of it.
+type narrowTarget struct {
+	cpu   string // of x86-64, or "aarch64"
+	flags []string
+}
+
+// execute builds for the target and runs there; the test is skipped where that can not be done.
+func (x narrowTarget) execute(t *testing.T, load reference.Constants) conformance.Execute {
+	t.Helper()
+	if x.cpu == "aarch64" {
+		cc, tools := cross(t, "gcc")
+		return executeFor(cc, Portable, x.flags, tools.Processor("max")...)(load)
+	}
+	cc := compiler(t)
+	needX86(t, cc)
+	return executeFor(cc, x.cpu, x.flags)(load)
+}
+
+// lowPrecisionTargets have each set of instructions.
+func lowPrecisionTargets(t *testing.T) map[string]narrowTarget {
 	header, err := filepath.Abs("testdata/tiles.h")
 	if err != nil {
 		t.Fatal(err)
@@ -129,11 +147,16 @@ func narrowTargets(t *testing.T) map[string][]string {
 	with := func(flags ...string) []string {
 		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1"}, flags...)
 	}
-	return map[string][]string{
-		"x86-64-v4": with(), "x86-64-v3": append(slices.Clone(strict), "-DTAPC_FEATURES=0"), "x86-64": with(),
-		"x86-64-v4 plain":   with("-DTAPC_FEATURES=0"),
-		"x86-64-v4 vectors": with("-DTAPC_FEATURES=(tapc_features()&~(TAPC_AMX_INT8|TAPC_AMX_BF16))"),
-		"x86-64-v4 matrix":  with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header)),
+	return map[string]narrowTarget{
+		"x86-64-v4":         {"x86-64-v4", with()},
+		"x86-64-v3":         {"x86-64-v3", append(slices.Clone(strict), "-DTAPC_FEATURES=0")},
+		"x86-64":            {"x86-64", with()},
+		"x86-64-v4 plain":   {"x86-64-v4", with("-DTAPC_FEATURES=0")},
+		"x86-64-v4 vectors": {"x86-64-v4", with("-DTAPC_FEATURES=(tapc_features()&~(TAPC_AMX_INT8|TAPC_AMX_BF16))")},
+		"x86-64-v4 matrix":  {"x86-64-v4", with("-DTAPC_FEATURES=(TAPC_AMX_INT8|TAPC_AMX_BF16)", fmt.Sprintf("-DTAPC_TILES_HEADER=%q", header))},
+		"aarch64":           {"aarch64", with()}, // usdot and bfdot
+		"aarch64 sdot":      {"aarch64", with("-DTAPC_FEATURES=(tapc_features()&~TAPC_I8MM)")},
+		"aarch64 plain":     {"aarch64", with("-DTAPC_FEATURES=0")},
 	}
 }
 
@@ -151,7 +174,8 @@ func isNarrow(s *ir.Graph) bool {
 	found := false
 	for x := range s.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok && !found {
-			_, found = tile.FindNarrow(k, tile.Buffers(s))
+			n, ok := nest.FindLowPrecision(k, nest.Buffers(s))
+			found = ok && k.Allow.Has(n.Needs())
 		}
 	}
 	return found
@@ -160,7 +184,6 @@ func isNarrow(s *ir.Graph) bool {
 // TestNarrowProducts runs products of bytes and of bfloat16 with every set of instructions: those of this processor, with its matrix
 // unit and without, the plain ones of every level, and the matrix unit's through a stand-in. All but the first take turns.
 func TestNarrowProducts(t *testing.T) {
-	cc := compiler(t)
 	runs := testkit.Turns(t, 3)
 	for _, c := range narrowCases() {
 		s := scheduled(t, c.graph)
@@ -176,10 +199,9 @@ func TestNarrowProducts(t *testing.T) {
 		text := joined(narrowCases(), fixed)
 		in := randomInputs(t, operations(t, text))
 		want := evaluate(t, operations(t, text), in)
-		targets := narrowTargets(t)
+		targets := lowPrecisionTargets(t)
 		for _, name := range slices.Sorted(maps.Keys(targets)) {
-			cpu, instructions, _ := strings.Cut(name, " ")
-			if fixed && cpu == "x86-64" || fixed && instructions == "plain" {
+			if fixed && (name == "x86-64" || strings.HasSuffix(name, " plain")) {
 				continue // constants' panels are the same for all
 			}
 			title := fmt.Sprintf("%s constant=%v", name, fixed)
@@ -189,7 +211,7 @@ func TestNarrowProducts(t *testing.T) {
 			t.Run(title, func(t *testing.T) {
 				t.Parallel()
 				g := scheduled(t, text)
-				got := executeFor(cc, cpu, targets[name])(randomConstant)(t, g, in)
+				got := targets[name].execute(t, randomConstant)(t, g, in)
 				for output, w := range want {
 					if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 						t.Error(err)
@@ -256,7 +278,6 @@ func lowered(t *testing.T, graph string) *ir.Graph {
 
 // TestLowerPrecision runs products of float32 whose precision may be bfloat16's: they are those of the rounded numbers.
 func TestLowerPrecision(t *testing.T) {
-	cc := compiler(t)
 	for _, dims := range [][3]int64{{37, 70, 50}, {1, 131, 64}} {
 		for source, constant := range map[string]string{"": "", "w": "operation op:constant {file: \"w\", key: \"w\"} -> (result: %b)\n"} {
 			g := lowered(t, floatProduct(false, dims[0], dims[1], dims[2], constant))
@@ -272,23 +293,44 @@ func TestLowerPrecision(t *testing.T) {
 			rounded := operations(t, floatProduct(true, dims[0], dims[1], dims[2], constant))
 			in := randomInputs(t, rounded)
 			want := evaluate(t, rounded, in)
-			for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64"} {
-				cpu, _, _ := strings.Cut(name, " ")
-				got := executeFor(cc, cpu, narrowTargets(t)[name])(randomConstant)(t, g, in)
-				if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
-					t.Errorf("%v %s %s: %v", dims, name, source, err)
-				}
+			for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64", "aarch64", "aarch64 plain"} {
+				t.Run(fmt.Sprintf("%v %s %s", dims, name, source), func(t *testing.T) {
+					got := lowPrecisionTargets(t)[name].execute(t, randomConstant)(t, g, in)
+					if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
+						t.Error(err)
+					}
+				})
 			}
 		}
+	}
+}
+
+// needX86 skips a test of instructions of x86-64 where the compiler writes for something else.
+func needX86(t *testing.T, cc *Compiler) {
+	t.Helper()
+	if cc.machine.name != "x86_64" {
+		t.Skipf("%s compiles for %s", cc.Path, cc.machine.triple)
+	}
+}
+
+// TestInstructions says for each set of instructions that programs ask for when they run, whether this machine's runs execute it. The
+// tests of products take what the processor has, so that nothing else would show that the others were only compiled.
+func TestInstructions(t *testing.T) {
+	cc := compiler(t)
+	needX86(t, cc)
+	for _, name := range []string{"AVX_VNNI", "AVX512_VNNI", "AVX512_BF16", "AMX_INT8", "AMX_BF16"} {
+		t.Run(name, func(t *testing.T) {
+			if !has(t, cc, "tapc_features() & TAPC_"+name) {
+				t.Skipf("this processor has no %s: micro-kernels for it were compiled, not executed", name)
+			}
+		})
 	}
 }
 
 // TestMatrixUnit compiles programs with what the compilers know of the matrix unit: its instructions are there where products may
 // use them, and only there.
 func TestMatrixUnit(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the matrix unit is of x86-64")
-	}
+	needX86(t, compiler(t))
 	dir := t.TempDir()
 	for name, text := range rt.Files() {
 		if strings.HasSuffix(name, ".h") {
@@ -338,7 +380,7 @@ func TestMatrixUnit(t *testing.T) {
 	}
 }
 
-// TestFastMath runs a softmax with fast math beside one without: values differ by little, and a NaN is lost only by the one.
+// TestFastMath runs a softmax with fast math beside one without: values differ by little. TestExtremes has its NaN.
 func TestFastMath(t *testing.T) {
 	cc := compiler(t)
 	const graph = "%x = tensor float32 [0:5, 0:100]\n%y = tensor float32 [0:5, 0:100]\noperation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n"

@@ -11,12 +11,12 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // narrowConvolution is a convolution of narrow numbers, what follows it, and whether it is read where it stands without a copy.
@@ -83,8 +83,8 @@ func pointConvolutions() []narrowConvolution {
 	lengths := []int64{31, 65, 66, 67, 129, 191}
 	if testkit.Full() {
 		lengths = nil
-		for n := range int64(140) {
-			lengths = append(lengths, n+1)
+		for n := int64(2); n <= 140; n++ { // a single product is no sum
+			lengths = append(lengths, n)
 		}
 	}
 	var out []narrowConvolution
@@ -152,7 +152,6 @@ func wholeConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, e
 // TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with this processor's instructions, and by turns with every other
 // set of them.
 func TestNarrowConvolutions(t *testing.T) {
-	cc := compiler(t)
 	runs := testkit.Turns(t, 2)
 	var all strings.Builder
 	for i, c := range narrowConvolutions() {
@@ -164,9 +163,9 @@ func TestNarrowConvolutions(t *testing.T) {
 		found, standing := 0, false
 		for x := range s.Nodes() {
 			if k, ok := x.Body.(*schedule.Kernel); ok {
-				if n, ok := tile.FindNarrow(k, tile.Buffers(s)); ok {
+				if n, ok := nest.FindLowPrecision(k, nest.Buffers(s)); ok {
 					found++
-					standing = standing || n.Standing
+					standing = standing || n.Unpacked
 				}
 			}
 		}
@@ -189,15 +188,14 @@ func TestNarrowConvolutions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := narrowTargets(t)
+	targets := lowPrecisionTargets(t)
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		cpu, _, _ := strings.Cut(name, " ")
 		if name != "x86-64-v4" && !runs() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := executeFor(cc, cpu, targets[name])(wholeConstant)(t, scheduled(t, all.String()), in)
+			got := targets[name].execute(t, wholeConstant)(t, scheduled(t, all.String()), in)
 			for output, w := range want {
 				if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 					t.Error(err)
@@ -226,7 +224,6 @@ func floatConvolution(rounded bool, filters int64) string {
 // TestLowerConvolutions runs convolutions of float32 whose precision may be bfloat16's: they are those of the rounded numbers. Few filters
 // do not pay for it.
 func TestLowerConvolutions(t *testing.T) {
-	cc := compiler(t)
 	if isNarrow(lowered(t, floatConvolution(false, 8))) {
 		t.Error("a convolution with few filters is rounded")
 	}
@@ -237,11 +234,12 @@ func TestLowerConvolutions(t *testing.T) {
 	rounded := operations(t, floatConvolution(true, 36))
 	in := randomInputs(t, rounded)
 	want := evaluate(t, rounded, in)
-	for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64-v3", "x86-64"} {
-		cpu, _, _ := strings.Cut(name, " ")
-		got := executeFor(cc, cpu, narrowTargets(t)[name])(randomConstant)(t, g, in)
-		if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64-v3", "x86-64", "aarch64", "aarch64 plain"} {
+		t.Run(name, func(t *testing.T) {
+			got := lowPrecisionTargets(t)[name].execute(t, randomConstant)(t, g, in)
+			if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // placeImage finds where the left operand is read if it stands: in its buffer, or in a copy in scratch memory, of which it gives the
@@ -103,7 +103,7 @@ func (n *narrow) fill() string {
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
-func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner tile.PaddedDim) {
+func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner nest.PaddedDim) {
 	l := n.left.layout.narrow
 	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
 	switch {

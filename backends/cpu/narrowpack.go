@@ -56,12 +56,12 @@ func (n *narrow) packTask(o *narrowOperand) {
 	p.Line("uint8_t *to = first + k / %d * %d;", per, blockBytes)
 	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
 	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
-	step := p.c.Fold[0].Step(view)
+	step := p.c.Reduction[0].Step(view)
 	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", number(step), number(l.step)), l.step, step, "to"))
 	p.Close()
 	p.Close()
 	p.Close()
-	if l.narrow.isBytes() && n.corrected() {
+	if n.needsSums(o) {
 		n.strips(o)
 		p.Line("(void)from;")
 		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, n.sumsFunction(l.narrow), tile.NarrowPanel, o.panel(), o.blocks())
@@ -72,7 +72,7 @@ func (n *narrow) packTask(o *narrowOperand) {
 
 // across says whether an operand is packed group by group: lanes are neighbours in memory, and the fold's values are not.
 func (n *narrow) across(o *narrowOperand) bool {
-	return o.layout.step == 1 && n.c.Fold[0].Step(n.c.Views[o.operand]) != 1
+	return o.layout.step == 1 && n.c.Reduction[0].Step(n.c.Views[o.operand]) != 1
 }
 
 // strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
@@ -165,13 +165,7 @@ func (n *narrow) linesFunction(l narrowLayout) string {
 
 // oneToBF16 names the function that rounds one number to the bits of bfloat16.
 func (n *narrow) oneToBF16() string {
-	n.define("tapc_to_bf16", `TAPC_FN uint16_t tapc_to_bf16(float f) {
-  uint32_t x;
-  __builtin_memcpy(&x, &f, sizeof x);
-  if ((x & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x >> 16 | 0x40u);
-  return (uint16_t)((x + 0x7fffu + (x >> 16 & 1u)) >> 16);
-}
-`)
+	n.defineFile("tobf16.c")
 	return "tapc_to_bf16"
 }
 
@@ -266,24 +260,9 @@ func (n *narrow) flipMask(l narrowLayout, u32 string) string {
 // sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.
 func (n *narrow) sumsFunction(l narrowLayout) string {
 	if l.form == lines {
-		n.define("tapc_line_sums", `TAPC_FN void tapc_line_sums(uint8_t *panel, int64_t blocks) {
-  for (int lane = 0; lane < 16; lane++) {
-    uint32_t sum = 0;
-    for (int64_t k = 0; k < blocks; k++)
-      for (int x = 0; x < 64; x++) sum += panel[k * 1024 + lane * 64 + x];
-    __builtin_memcpy(panel + blocks * 1024 + lane * 4, &sum, 4);
-  }
-}
-`)
+		n.defineFile("sums.c")
 		return "tapc_line_sums"
 	}
-	n.define("tapc_across_sums", `TAPC_FN void tapc_across_sums(uint8_t *panel, int64_t blocks) {
-  int32_t sums[16] = {0};
-  for (int64_t k = 0; k < blocks * 16; k++)
-    for (int lane = 0; lane < 16; lane++)
-      for (int x = 0; x < 4; x++) sums[lane] += (int8_t)panel[k * 64 + lane * 4 + x];
-  __builtin_memcpy(panel + blocks * 1024, sums, 64);
-}
-`)
+	n.defineFile("sums.c")
 	return "tapc_across_sums"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -14,23 +15,21 @@ import (
 
 // writeStanding writes the rest of such a kernel.
 func (n *narrow) writeStanding() string {
-	n.define("tapc_features", featuresText)
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
-	n.define("tapc_narrow_part", partText)
+	n.defineFile("part.c")
 	if n.summed() {
 		n.rowSums()
 	}
 	for _, t := range n.tiles {
+		n.e.v.defineMicrokernel(t.microkernel, n.product.n)
 		n.guarded(t, func() {
-			if t.matrix {
-				n.define("tapc_tiles", tilesText)
+			if t.form == matrixUnit {
 				t.standingMatrix(n)
 				return
 			}
-			d := n.dot(t)
 			for _, s := range t.shapes(n) {
-				t.standingVectors(n, d, s[0], s[1])
+				t.standingVectors(n, s[0], s[1])
 			}
 		})
 	}
@@ -50,7 +49,7 @@ func (n *narrow) summed() bool {
 }
 
 // bytesOf is how far a view of the left operand steps for a dimension, in bytes of what is read.
-func (n *narrow) bytesOf(d tile.Dim) int64 {
+func (n *narrow) bytesOf(d nest.Dim) int64 {
 	return d.Step(n.c.Views[n.c.Left]) * n.left.layout.narrow.size()
 }
 
@@ -59,7 +58,7 @@ func (n *narrow) runBytes() int64 { return n.n.Run() * n.left.layout.narrow.size
 
 // runs opens the loops over the runs of the fold, and gives the text of where the run begins in the left operand.
 func (n *narrow) runs() (at string, depth int) {
-	outer := n.c.Fold[:len(n.c.Fold)-1]
+	outer := n.c.Reduction[:len(n.c.Reduction)-1]
 	at = "a"
 	for i, d := range outer {
 		n.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", i, i, d.Extent, i)
@@ -89,7 +88,7 @@ func (n *narrow) rowSums() {
 // standingParameters gives those that all tiles' functions have.
 func (n *narrow) standingParameters(more string) string {
 	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.coordinates("int64_t "))
-	if n.c.Turned {
+	if n.c.Transposed {
 		text += ", uint32_t *restrict open"
 	}
 	return text + more
@@ -97,15 +96,13 @@ func (n *narrow) standingParameters(more string) string {
 
 // standingSums writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector.
 // They are finished, or kept for the piece if neighbours among the results are rows.
-func (n *narrow) standingSums(vector, rows string, whole, rest string) {
+func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest string) {
 	lanes := int64(n.product.n)
-	if n.corrected() {
-		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*blockBytes)
-		if n.summed() {
-			n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.cut.tileRows))
-			n.Line("k%d_row_sums(a, %s, row_sums);", n.number, rows)
-		}
+	if n.corrected() && n.summed() {
+		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.cut.tileRows))
+		n.Line("k%d_row_sums(a, %s, row_sums);", n.number, rows)
 	}
+	n.declareColumnSums(t)
 	call := func(x, count string) {
 		sum := strings.ReplaceAll(vector, "$x", x)
 		if n.corrected() {
@@ -113,15 +110,13 @@ func (n *narrow) standingSums(vector, rows string, whole, rest string) {
 			if n.summed() {
 				row = "row_sums[r]"
 			}
-			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, column_sums + %s * %d %% %d + %s * %d / %d * %d, %s)", n.number,
-				n.coordinates(""), x, lanes, sum, row, x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4, count)
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.number, n.coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
 		}
-		if !n.c.Turned {
+		if !n.c.Transposed {
 			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 			return
 		}
-		t := n.e.v.typ(n.product.d, n.product.n)
-		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", t, n.openCols(), x, lanes, sum)
+		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.v.typ(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -142,13 +137,13 @@ func (n *narrow) standingSums(vector, rows string, whole, rest string) {
 }
 
 // standingVectors writes the function that keeps the sums of some rows and columns in vector registers.
-func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
+func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 	lanes := int64(n.product.n)
 	vectors := (cols + lanes - 1) / lanes
 	v := n.e.v.typ(n.vectorType(), n.product.n)
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
-	n.Open("static __attribute__((noinline)) void k%d_%s_%dx%d(%s) {", n.number, t.name, rows, cols, n.standingParameters(""))
+	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.attribute(), n.number, t.name, rows, cols, n.standingParameters(""))
 	n.Line("(void)b, %s(void)i, (void)j;", n.voids())
 	sums := func() {
 		for r := range rows {
@@ -160,8 +155,8 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 			n.Line("%s", strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] %s c%d_%d;", r*vectors+x, op, r, x) }), " "))
 		}
 	}
-	n.Line("%s s[%d]%s;", v, rows*vectors, map[bool]string{true: " = {{0}}"}[d.part > 0])
-	if d.part == 0 {
+	n.Line("%s s[%d]%s;", v, rows*vectors, map[bool]string{true: " = {{0}}"}[t.run() > 0])
+	if t.run() == 0 {
 		sums()
 	}
 	n.Line("const uint8_t *wk = w;")
@@ -170,7 +165,7 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 	run := n.runBytes()
 	whole, rest := run/4, run%4
 	step := func(left func(r int64) string) {
-		t.standingStep(n, d, rows, vectors, left)
+		t.standingStep(n, rows, vectors, left)
 		n.Line("ak += 4, wk += %d;", 4*tile.NarrowPanel)
 	}
 	read := func(r int64) string {
@@ -178,9 +173,9 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 	}
 	partly := func(r int64) string { return fmt.Sprintf("tapc_some(ak + %s, %d)", number(r*n.bytesOf(n.c.Row)), rest) }
 	if rest > 0 {
-		n.define("tapc_some", "TAPC_FN uint32_t tapc_some(const uint8_t *p, int n) {\n  uint32_t x = 0;\n  __builtin_memcpy(&x, p, (unsigned)n);\n  return x;\n}\n")
+		n.defineFile("some.c")
 	}
-	if d.part == 0 {
+	if t.run() == 0 {
 		n.groups("0", fmt.Sprint(whole), func() { step(read) })
 		if rest > 0 {
 			n.Open("{")
@@ -188,7 +183,7 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 			n.Close()
 		}
 	} else {
-		per := d.part * tile.NarrowPanel
+		per := t.run() * tile.NarrowPanel
 		n.Open("for (int k = 0; k < %d; k += %d) {", whole+min(rest, 1), per)
 		sums()
 		if whole%per == 0 && rest == 0 {
@@ -211,14 +206,10 @@ func (t narrowTile) standingVectors(n *narrow, d narrowDot, rows, cols int64) {
 	for range depth {
 		n.Close()
 	}
-	if d.part == 0 {
+	if t.run() == 0 {
 		kept("=")
 	}
-	signed := ""
-	if n.vectorType() != n.product.d {
-		signed = "(" + n.e.v.typ(n.product.d, n.product.n) + ")"
-	}
-	n.standingSums(fmt.Sprintf("%ss[r * %d + $x]", signed, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.standingSums(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
 }
 
@@ -234,24 +225,18 @@ func (n *narrow) groups(from, to string, body func()) {
 }
 
 // standingStep writes one step of the fold: a group of every row and column.
-func (t narrowTile) standingStep(n *narrow, d narrowDot, rows, vectors int64, left func(r int64) string) {
+func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int64) string) {
 	lanes := int64(n.product.n)
 	bits := n.e.v.typ(scalar.UInt32, n.product.n)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
-		for y, text := range d.right {
-			n.Line("const %s w%d_%d = %s;", d.typ, x, y, strings.ReplaceAll(text, "$", fmt.Sprintf("w%d", x)))
-		}
 	}
 	for r := range rows {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, n.e.v.splat(value{text: left(r), typ: scalar.UInt32, uniform: true}, n.product.n).text)
-		for y, text := range d.left {
-			n.Line("const %s a0_%d = %s;", d.typ, y, strings.ReplaceAll(text, "$", "a0"))
-		}
 		for x := range vectors {
-			n.Line("%s", strings.NewReplacer("$c", fmt.Sprintf("c%d_%d", r, x), "$a", "a0", "$w", fmt.Sprintf("w%d", x)).Replace(d.step))
+			n.Line("%s", t.step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}
@@ -262,11 +247,7 @@ func (t narrowTile) standingStep(n *narrow, d narrowDot, rows, vectors int64, le
 func (t narrowTile) standingMatrix(n *narrow) {
 	lanes := int64(n.product.n)
 	vector := n.e.v.typ(n.product.d, int(lanes))
-	dot := "tapc_tile_bf16"
-	if n.left.layout.narrow.isBytes() {
-		dot = "tapc_tile_bytes"
-	}
-	n.define("tapc_tile_rows", tileRowsText)
+	n.defineFile("tilerows.c")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
 	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.number, n.standingParameters(", int rows, int cols"))
@@ -293,15 +274,15 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	}
 	load(4, "ak", "rows")
 	n.Line("tapc_tile_load(6, wk);")
-	n.Line("%s(0, 4, 6);", dot)
+	n.Line("%s(0, 4, 6);", t.function)
 	n.Open("if (across) {")
 	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
-	n.Line("%s(1, 4, 7);", dot)
+	n.Line("%s(1, 4, 7);", t.function)
 	n.Close()
 	n.Line("if (!down) continue;")
 	load(5, "ak + 16 * "+step, "rows - 16")
-	n.Line("%s(2, 5, 6);", dot)
-	n.Line("if (across) %s(3, 5, 7);", dot)
+	n.Line("%s(2, 5, 6);", t.function)
+	n.Line("if (across) %s(3, 5, 7);", t.function)
 	n.Close()
 	for range depth {
 		n.Close()
@@ -309,19 +290,10 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	for x, when := range tileLives {
 		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
 	}
-	n.standingSums(fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
+	n.standingSums(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
 		"rows", fmt.Sprintf("cols / %d", lanes), "n")
 	n.Close()
 }
-
-// tileRowsText copies some bytes of some rows into what the matrix unit loads, with zeros around.
-const tileRowsText = `#if defined(TAPC_TILES)
-TAPC_FN void tapc_tile_rows(uint8_t *to, const uint8_t *from, int64_t step, int rows, int bytes) {
-  __builtin_memset(to, 0, 1024);
-  for (int r = 0; r < rows; r++) __builtin_memcpy(to + r * 64, from + r * step, (unsigned)bytes);
-}
-#endif
-`
 
 // standingTask writes what a thread does: some pieces of the results.
 func (n *narrow) standingTask() {
@@ -334,12 +306,12 @@ func (n *narrow) standingTask() {
 	p.Line("const int choice = k%d_choice();", p.number)
 	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.slot, n.left.place.at, p.k.Operands[n.left.operand].Name)
 	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.slot, n.right.place.at, p.k.Operands[n.right.operand].Name)
-	if n.c.Turned {
+	if n.c.Transposed {
 		p.declareOwn("_Alignas(64) ", "uint32_t", 4)
 	}
 	for i, t := range n.tiles {
-		if t.setup != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup) })
+		if t.setup() != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup()) })
 		}
 	}
 	rows, cols := p.c.Row.Extent, p.c.Col.Extent
@@ -366,8 +338,8 @@ func (n *narrow) standingTask() {
 	n.standingTiles()
 	p.Close()
 	for i, t := range n.tiles {
-		if t.release != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release) })
+		if t.release() != "" {
+			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release()) })
 		}
 	}
 	p.Close()
@@ -388,7 +360,7 @@ func (n *narrow) standingTiles() {
 	}
 	view := p.c.Views[p.c.Left]
 	at := offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), view)
-	turned := n.c.Turned
+	turned := n.c.Transposed
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
 			p.Open("if (choice == %d) {", i)
@@ -400,7 +372,7 @@ func (n *narrow) standingTiles() {
 			if turned {
 				open = ", " + n.openPlace()
 			}
-			if t.matrix {
+			if t.form == matrixUnit {
 				p.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", p.number,
 					p.coordinates(""), open, t.rows, t.rows, t.cols, t.cols)
 			} else {

@@ -8,49 +8,42 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// narrowTile is a function that computes a tile of sums with some instructions.
+// narrowTile is a function that computes a tile of sums by a row of the table of micro-kernels.
 type narrowTile struct {
-	name       string
-	feature    string // that a processor must have, as tapc_rt.h calls it; "" for none
-	known      string // condition for the preprocessor that the compiler knows the instructions; "" if every one does
-	rows, cols int64  // of a tile
-	setup      string // a statement before a thread's first tile, and one behind its last
-	release    string
-	matrix     bool // it is the matrix unit's
+	microkernel
+	rows, cols int64
+}
+
+// setup and release are statements before a thread's first tile and behind its last.
+func (t narrowTile) setup() string {
+	if t.form == matrixUnit {
+		return "tapc_tile_config()"
+	}
+	return ""
+}
+
+func (t narrowTile) release() string {
+	if t.form == matrixUnit {
+		return "tapc_tile_release()"
+	}
+	return ""
 }
 
 // variants gives the functions that a kernel has, the best first.
 func (n *narrow) variants() []narrowTile {
-	bytes, wide := n.left.layout.narrow.isBytes(), n.e.target.Vector >= 64
-	plain := narrowTile{rows: n.cut.tileRows, cols: n.cut.tileCols}
-	matrix := narrowTile{rows: tile.NarrowRows, cols: tile.NarrowRows, known: "defined(TAPC_TILES)", setup: "tapc_tile_config()",
-		release: "tapc_tile_release()", matrix: true}
 	var out []narrowTile
-	add := func(t narrowTile, name, feature, known string) {
-		t.name, t.feature = name, feature
-		if known != "" {
-			t.known = known
+	for _, m := range microkernelsFor(n.e.target, n.n.Group) {
+		t := narrowTile{m, n.cut.tileRows, n.cut.tileCols}
+		switch { // what is taken apart needs registers too
+		case m.form == matrixUnit:
+			t.rows, t.cols = tile.NarrowRows, tile.NarrowRows
+		case m.form == takenApart && n.n.Unpacked && (t.rows > 8 || t.cols%(2*tile.NarrowPanel) != 0):
+			t.cols = tile.NarrowPanel
+		case m.form == takenApart && m.sum.IsInt() && n.e.target.Vector >= 64:
+			t.cols = 2 * tile.NarrowPanel
 		}
 		out = append(out, t)
 	}
-	const amd64 = "defined(TAPC_NARROW)"
-	switch {
-	case bytes && wide:
-		add(matrix, "amx", "TAPC_AMX_INT8", "")
-		add(plain, "vnni", "TAPC_AVX512_VNNI", amd64)
-	case bytes && n.e.target.Vector == 32:
-		add(plain, "vexvnni", "TAPC_AVX_VNNI", amd64)
-	case !bytes && wide:
-		add(matrix, "amx", "TAPC_AMX_BF16", "")
-		add(plain, "bf16", "TAPC_AVX512_BF16", amd64)
-	}
-	switch { // what is taken apart first needs registers too
-	case n.n.Standing && (plain.rows > 8 || plain.cols%(2*tile.NarrowPanel) != 0):
-		plain.cols = tile.NarrowPanel
-	case bytes && wide:
-		plain.cols = 2 * tile.NarrowPanel
-	}
-	add(plain, "any", "", "")
 	return out
 }
 
@@ -60,7 +53,6 @@ func (n *narrow) choice() {
 	n.Open("static int k%d_choice(void) {", n.number)
 	last := len(n.tiles) - 1
 	if last > 0 {
-		n.define("tapc_features", featuresText)
 		n.Line("const unsigned has = TAPC_FEATURES;")
 		n.Line("(void)has;")
 	}
@@ -76,34 +68,10 @@ func (n *narrow) define(name, text string) {
 	n.e.v.define(name, func() string { return text })
 }
 
-// featuresText says what compilers and processors know. TAPC_FEATURES and TAPC_TILES can be given to the compiler, for tests.
-const featuresText = `#ifndef TAPC_FEATURES
-#define TAPC_FEATURES tapc_features()
-#endif
-#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
-#define TAPC_NARROW 1 // the compiler knows instructions for narrow numbers
-#endif
-`
-
-// tilesText names the operations of the matrix unit on its registers, of 16 rows of 64 bytes. A test can name a header with a
-// stand-in for them.
-const tilesText = `#if defined(TAPC_TILES_HEADER)
-#include TAPC_TILES_HEADER
-#define TAPC_TILES 1
-#elif defined(TAPC_NARROW)
-#define TAPC_TILES 1
-__attribute__((unused)) static const uint8_t tapc_tile_shapes[64] = {1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64, [28] = 64, [30] = 64,
-  [48] = 16, 16, 16, 16, 16, 16, 16, 16};
-#define tapc_tile_config() __asm__ volatile("ldtilecfg %0" ::"m"(tapc_tile_shapes))
-#define tapc_tile_release() __asm__ volatile("tilerelease" ::)
-#define tapc_tile_zero(t) __asm__ volatile("tilezero %%tmm" #t ::)
-#define tapc_tile_load(t, p) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((int64_t)64) : "memory")
-#define tapc_tile_load_apart(t, p, step) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((int64_t)(step)) : "memory")
-#define tapc_tile_store(t, p) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"((int64_t)64) : "memory")
-#define tapc_tile_bytes(t, a, w) __asm__ volatile("tdpbusd %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
-#define tapc_tile_bf16(t, a, w) __asm__ volatile("tdpbf16ps %%tmm" #w ", %%tmm" #a ", %%tmm" #t ::)
-#endif
-`
+// defineFile adds a file of the folder microkernels to the definitions before the kernels.
+func (n *narrow) defineFile(file string) {
+	n.e.v.define(file, func() string { return microkernelText(file) })
+}
 
 // shapes gives the sizes of tiles that occur: whole ones, and those at the edges.
 func (t narrowTile) shapes(n *narrow) (list [][2]int64) {
@@ -119,17 +87,15 @@ func (t narrowTile) shapes(n *narrow) (list [][2]int64) {
 
 // write writes the functions of all sizes.
 func (t narrowTile) write(n *narrow) {
-	n.define("tapc_features", featuresText)
-	if t.matrix {
-		n.define("tapc_tiles", tilesText)
+	n.e.v.defineMicrokernel(t.microkernel, n.product.n)
+	if t.form == matrixUnit {
 		n.guarded(t, func() { t.matrixFunction(n) })
 		return
 	}
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	d := n.dot(t)
 	n.guarded(t, func() {
 		for _, s := range t.shapes(n) {
-			t.vectorFunction(n, d, s[0], s[1])
+			t.vectorFunction(n, s[0], s[1])
 		}
 	})
 }
@@ -140,7 +106,7 @@ func (t narrowTile) call(n *narrow) {
 	if n.split() {
 		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.cut.cols/t.cols, t.cols, t.rows*t.cols)
 	}
-	if t.matrix {
+	if t.form == matrixUnit {
 		n.Line("k%d_amx(a, w, b%s, i, j, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d)%s);", n.number, n.coordinates(""),
 			t.rows, t.rows, t.cols, t.cols, more)
 		return
@@ -196,22 +162,20 @@ func (n *narrow) blockRange() (first, count string) {
 
 // finishTile writes the calls of finish for the sums of a tile: vector is the text of those of row r, $x in it the number of the
 // vector.
-func (n *narrow) finishTile(vector, rows, whole string, rest string) {
+func (n *narrow) finishTile(t narrowTile, vector, rows, whole string, rest string) {
 	lanes := int64(n.product.n)
 	call := func(x, count string) {
 		sum := strings.ReplaceAll(vector, "$x", x)
 		if n.corrected() {
-			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, row_sums[(i + r) %% %d + (i %% %d + r) / %d * %d], "+
-				"column_sums + %s * %d %% %d + %s * %d / %d * %d, %s)", n.number, n.coordinates(""), x, lanes, sum,
-				tile.NarrowPanel, tile.NarrowPanel, tile.NarrowPanel, n.left.panel()/4, x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel,
-				n.right.panel()/4, count)
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, row_sums[(i + r) %% %d + (i %% %d + r) / %d * %d], %s, %s)",
+				n.number, n.coordinates(""), x, lanes, sum, tile.NarrowPanel, tile.NarrowPanel, tile.NarrowPanel, n.left.panel()/4, n.columnSums(x), count)
 		}
 		n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 	}
 	if n.corrected() {
-		at := n.left.blocks() * blockBytes
-		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d), *column_sums = (const tapc_u32_any *)(w + %d);", at, at)
+		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*blockBytes)
 	}
+	n.declareColumnSums(t)
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
 		n.Open("for (int x = 0; x < %s; x++) {", whole)
@@ -235,10 +199,6 @@ func (t narrowTile) matrixFunction(n *narrow) {
 	first, count := n.blockRange()
 	lanes := int64(n.product.n)
 	vector := n.e.v.typ(n.product.d, int(lanes))
-	dot := "tapc_tile_bf16"
-	if n.left.layout.narrow.isBytes() {
-		dot = "tapc_tile_bytes"
-	}
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
@@ -266,15 +226,15 @@ func (t narrowTile) matrixFunction(n *narrow) {
 	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", blockBytes, 4*blockBytes)
 	n.Line("tapc_tile_load(4, ak);")
 	n.Line("tapc_tile_load(6, wk);")
-	n.Line("%s(0, 4, 6);", dot)
+	n.Line("%s(0, 4, 6);", t.function)
 	n.Open("if (across) {")
 	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
-	n.Line("%s(1, 4, 7);", dot)
+	n.Line("%s(1, 4, 7);", t.function)
 	n.Close()
 	n.Line("if (!down) continue;")
 	n.Line("tapc_tile_load(5, ak + %d);", n.left.panel())
-	n.Line("%s(2, 5, 6);", dot)
-	n.Line("if (across) %s(3, 5, 7);", dot)
+	n.Line("%s(2, 5, 6);", t.function)
+	n.Line("if (across) %s(3, 5, 7);", t.function)
 	n.Close()
 	for x, when := range tileLives {
 		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
@@ -282,7 +242,7 @@ func (t narrowTile) matrixFunction(n *narrow) {
 	if n.split() {
 		n.Line("if (f + fn < %d) return;", n.left.blocks())
 	}
-	n.finishTile(fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
+	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
 		"rows", fmt.Sprintf("cols / %d", lanes), "n")
 	n.Close()
 }
@@ -291,7 +251,7 @@ func (t narrowTile) matrixFunction(n *narrow) {
 var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) "}
 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
-func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
+func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 	p := n.product
 	lanes := int64(p.n)
 	vectors := (cols + lanes - 1) / lanes
@@ -299,7 +259,7 @@ func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
 	first, count := n.blockRange()
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
-	n.Open("static __attribute__((noinline)) void k%d_%s_%dx%d(%s) {", p.number, t.name, rows, cols, n.parameters(""))
+	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.attribute(), p.number, t.name, rows, cols, n.parameters(""))
 	n.Line("%s s[%d] = {{0}};", v, rows*vectors)
 	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
 	n.Line("int64_t k = %s;", first)
@@ -307,8 +267,8 @@ func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
 	for r := range rows {
 		n.Line("%s %s;", v, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
 	}
-	if d.part > 0 {
-		n.Line("const int64_t part = k + %d < end ? k + %d : end;", d.part, d.part)
+	if run := t.run(); run > 0 {
+		n.Line("const int64_t part = k + %d < end ? k + %d : end;", run, run)
 	} else {
 		n.Line("const int64_t part = end;")
 	}
@@ -326,19 +286,13 @@ func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
-		for y, text := range d.right {
-			n.Line("const %s w%d_%d = %s;", d.typ, x, y, strings.ReplaceAll(text, "$", fmt.Sprintf("w%d", x)))
-		}
 	}
 	splat := p.e.v.splat(value{text: "*(const tapc_u32_any *)(ak + $)", typ: scalar.UInt32, uniform: true}, p.n).text
 	for r := range rows {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
-		for y, text := range d.left {
-			n.Line("const %s a0_%d = %s;", d.typ, y, strings.ReplaceAll(text, "$", "a0"))
-		}
 		for x := range vectors {
-			n.Line("%s", strings.NewReplacer("$c", fmt.Sprintf("c%d_%d", r, x), "$a", "a0", "$w", fmt.Sprintf("w%d", x)).Replace(d.step))
+			n.Line("%s", t.step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}
@@ -351,12 +305,33 @@ func (t narrowTile) vectorFunction(n *narrow, d narrowDot, rows, cols int64) {
 	if n.split() {
 		n.keepSums(v, rows*vectors)
 	}
-	signed := ""
-	if p.vectorType() != p.d {
-		signed = "(" + p.e.v.typ(p.d, p.n) + ")"
-	}
-	n.finishTile(fmt.Sprintf("%ss[r * %d + $x]", signed, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.finishTile(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
+}
+
+// declareColumnSums writes where the sums of the columns' bytes are, if a tile needs them at its end.
+func (n *narrow) declareColumnSums(t narrowTile) {
+	if n.corrected() || t.moves() {
+		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*blockBytes)
+	}
+}
+
+// columnSums writes the address of those of the vector x.
+func (n *narrow) columnSums(x string) string {
+	lanes := n.product.n
+	return fmt.Sprintf("column_sums + %s * %d %% %d + %s * %d / %d * %d", x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4)
+}
+
+// keptSums writes the sums of vector $x of row r, of which a tile has some in every row.
+func (n *narrow) keptSums(t narrowTile, vectors int64) string {
+	sums := fmt.Sprintf("s[r * %d + $x]", vectors)
+	if t.moves() {
+		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.e.v.typ(scalar.UInt32, n.product.n), n.columnSums("$x"))
+	}
+	if n.vectorType() != n.product.d {
+		return "(" + n.e.v.typ(n.product.d, n.product.n) + ")" + sums
+	}
+	return sums
 }
 
 // keepSums adds the sums of the parts of the fold before this one, and keeps them if it is not the last.

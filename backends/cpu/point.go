@@ -7,14 +7,14 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // axis is a dimension that code runs along: its C variable, from 0, is at the present place.
 type axis struct {
-	tile.Dim
+	nest.Dim
 	variable string
 }
 
@@ -35,7 +35,7 @@ func placeOf(t *cnest.Text, axes []axis) {
 type point struct {
 	v      *vectors
 	k      *schedule.Kernel
-	views  []tile.View
+	views  []nest.View
 	axes   []axis
 	along  int // the axis that lanes follow, or -1
 	n      int
@@ -49,7 +49,7 @@ type point struct {
 // known is what code knows of the place that it is for.
 type known struct {
 	inside  string // C variable that says that all lanes stand inside the borders that guard loads, or ""
-	borders bool   // if that is allInside, so does the place: choices of loops that no lane follows choose the first
+	spanned *axis  // of a span, if that variable says as well what is known of its places: choices of loops that no lane follows ask it
 	here    int    // so many axes, whose part of where an operand is stands in variables q
 	part    *lanes // that the code is for, or nil
 }
@@ -58,7 +58,7 @@ type known struct {
 type lanes struct{ from, to int64 }
 
 // start is the number of the element that a view is at where all loops start.
-func start(k *schedule.Kernel, v tile.View) int64 {
+func start(k *schedule.Kernel, v nest.View) int64 {
 	at := v.Base
 	for l, s := range v.Steps {
 		at += s * k.Loops[l].Start
@@ -68,11 +68,11 @@ func start(k *schedule.Kernel, v tile.View) int64 {
 
 // offset writes the number of the element that a view is at, the axis of the lanes at its first lane. Axes in skip do not
 // count.
-func (p *point) offset(v tile.View, skip ...int) string {
+func (p *point) offset(v nest.View, skip ...int) string {
 	return offsetText(start(p.k, v), p.axes, v, skip...)
 }
 
-func offsetText(base int64, axes []axis, v tile.View, skip ...int) string {
+func offsetText(base int64, axes []axis, v nest.View, skip ...int) string {
 	var b strings.Builder
 	for i, a := range axes {
 		s := a.Step(v)
@@ -219,7 +219,7 @@ func (p *point) at(e *scalar.Expr) value {
 	loop, variable := p.k.Loops[l], fmt.Sprintf("h%d", l)
 	place := p.v.expr(e.Args[1], p.n, p)
 	inner := *p
-	inner.axes = append(slices.Clone(p.axes), axis{tile.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
+	inner.axes = append(slices.Clone(p.axes), axis{nest.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
 	x := p.v.expr(e.Args[0], p.n, &inner)
 	zero := value{text: p.v.w.Const(scalar.Zero(e.Type)), typ: e.Type, uniform: true}
 	if !x.uniform {
@@ -272,19 +272,9 @@ func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, as
 
 // vectorBounds says whether operands are read only inside their buffers, wherever the loops stand; one operand aside.
 func vectorBounds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
-	space := k.Space()
-	for i, o := range k.Operands {
-		if i == aside {
-			continue
-		}
-		lo, hi, err := o.Access.Hull(space)
-		if err != nil {
+	for i := range k.Operands {
+		if i != aside && !nest.Inside(k, buffers, i) {
 			return false
-		}
-		for d, r := 0, buffers[o.Buffer].Range; d < len(lo); d++ {
-			if lo[d] < r.Start[d] || hi[d] >= r.End[d] {
-				return false
-			}
 		}
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -24,11 +25,13 @@ type product struct {
 	*cnest.Text
 	e      *emitter
 	k      *schedule.Kernel
-	c      *tile.Contraction
+	c      *nest.Contraction
+	pack   tile.Packing // where the factors are read
 	number int
 	d      scalar.DType // of the sums
 	n      int          // lanes of a vector
 	cut    cut
+	seldom *nest.Seldom // what some results are computed from besides, or nil
 	sizes
 	storage
 }
@@ -86,7 +89,7 @@ type cut struct {
 }
 
 // readCut reads the levels of a contraction, if they are of the form that passes/tile gives them.
-func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
+func readCut(k *schedule.Kernel, c *nest.Contraction, lanes int64) (cut, bool) {
 	x := cut{rows: 1, tileRows: 1, fold: 1, block: 1}
 	if l := c.Row.Inner(); l >= 0 {
 		levels := k.Loops[l].Levels
@@ -106,9 +109,9 @@ func readCut(k *schedule.Kernel, c *tile.Contraction, lanes int64) (cut, bool) {
 	if x.tileRows > 64 || x.tileCols > 32*lanes {
 		return x, false
 	}
-	if n := len(c.Fold); n > 0 {
-		levels, extent := k.Loops[c.Fold[n-1].Inner()].Levels, c.Fold[n-1].Extent
-		if len(levels) != 3 || len(c.Fold) > 1 && levels[0].Tile < extent {
+	if n := len(c.Reduction); n > 0 {
+		levels, extent := k.Loops[c.Reduction[n-1].Inner()].Levels, c.Reduction[n-1].Extent
+		if len(levels) != 3 || len(c.Reduction) > 1 && levels[0].Tile < extent {
 			return x, false
 		}
 		x.fold, x.block = min(extent, levels[0].Tile), min(extent, levels[1].Tile)
@@ -129,18 +132,14 @@ func (c cut) ends(extent int64) bool {
 	return c.fold >= extent || (c.fold%c.block == 0 || c.fold < c.block && fit(c.fold, c.block)) && fit(c.fold, c.span())
 }
 
-// newProduct prepares a contraction; nil if the kernel is none, or not scheduled as one.
-func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
-	c, ok := tile.FindContraction(k, e.buffers)
-	if !ok {
-		return nil
-	}
-	p := productOf(e, number, k, c)
+// newProduct prepares a contraction; nil if the kernel is not scheduled as one.
+func newProduct(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction) *product {
+	p := productOf(e, number, k, c, tile.PackingOf(c))
 	if p != nil {
 		p.chooseForm()
 		p.placePiece()
 		p.comes = p.whatComes()
-		if c.Fixed {
+		if p.pack.Left == tile.Prepacked {
 			p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
 		}
 	}
@@ -148,7 +147,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel) *product {
 }
 
 // productOf prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func productOf(e *emitter, number int, k *schedule.Kernel, c *tile.Contraction) *product {
+func productOf(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *product {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -156,10 +155,10 @@ func productOf(e *emitter, number int, k *schedule.Kernel, c *tile.Contraction) 
 	case c.Padded != nil:
 		aside = c.Left
 	}
-	if !vectorKernel(k, e.buffers, aside) {
+	if _, known := microkernelOf(c.Sum.Type); !known || !vectorKernel(k, e.buffers, aside) {
 		return nil
 	}
-	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
+	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, pack: pack, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
 		sizes: sizes{length: 1, outer: 1, inner: 1}}
 	var ok bool
 	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {
@@ -169,11 +168,13 @@ func productOf(e *emitter, number int, k *schedule.Kernel, c *tile.Contraction) 
 	if p.cut.tileCols%p.panel != 0 && p.panel%p.cut.tileCols != 0 {
 		return nil
 	}
-	for _, d := range c.Fold {
+	for _, d := range c.Reduction {
 		p.length *= d.Extent
 	}
 	p.sortBatch()
-	p.c.Piecewise = p.c.Piecewise && p.cut.tileRows <= int64(p.n)
+	if p.pack.Left == tile.PerMacroTile && p.cut.tileRows > int64(p.n) {
+		p.pack.Left = tile.Unpacked
+	}
 	return p
 }
 
@@ -200,12 +201,12 @@ func (p *product) chooseForm() {
 	buffer := p.k.Operands[p.c.Right].Buffer
 	scratch := int64(0)
 	switch {
-	case p.c.Prepared:
+	case p.pack.Right == tile.Prepacked:
 		p.form = prepared
 		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
-	case p.c.Direct:
+	case p.pack.Right == tile.Unpacked:
 		p.form = direct
-	case !p.c.Piecewise && p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
+	case p.pack.Left != tile.PerMacroTile && p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
 		p.form = local
 	default:
 		p.form = packed
@@ -217,7 +218,7 @@ func (p *product) chooseForm() {
 	}
 	at := roundUp(scratch, panelBytes)
 	switch {
-	case p.c.Gathered:
+	case p.pack.Left == tile.UpFront:
 		p.rows = place{p.e.needScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes()), at}
 	case p.c.Padded != nil:
 		p.pad = place{p.e.needScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
@@ -257,7 +258,7 @@ func (p *product) chunk() (groups, columns int64) {
 }
 
 // layout says how the panels of an operand are made from its elements: some rows or columns wide.
-func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
+func (p *product) layout(operand int, along nest.Dim, width int64) panelLayout {
 	v := p.c.Views[operand]
 	l := panelLayout{size: p.d.Size(), width: width, base: start(p.k, v), columns: along.Extent, step: along.Step(v)}
 	for _, a := range p.batch {
@@ -265,7 +266,7 @@ func (p *product) layout(operand int, along tile.Dim, width int64) panelLayout {
 			l.groups = append(l.groups, stride{a.Extent, s})
 		}
 	}
-	for _, d := range p.c.Fold {
+	for _, d := range p.c.Reduction {
 		for _, loop := range d.Loops {
 			l.fold = append(l.fold, stride{p.k.Loops[loop].Extent(), v.Steps[loop]})
 		}
@@ -283,7 +284,7 @@ func (p *product) write() string {
 
 // functions writes what tasks call: the multiplication of tiles, and the packing of operands.
 func (p *product) functions() {
-	p.finish(p.c.Turned)
+	p.finish(p.c.Transposed)
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	for _, r := range []int64{rows, p.c.Row.Extent % rows} {
 		for _, c := range []int64{cols, p.c.Col.Extent % cols} {
@@ -303,11 +304,11 @@ func (p *product) functions() {
 		p.packTask()
 	}
 	switch {
-	case p.c.Gathered:
+	case p.pack.Left == tile.UpFront:
 		p.rowTask()
 	case p.c.Padded != nil:
 		p.padTask()
-	case p.c.Piecewise:
+	case p.pack.Left == tile.PerMacroTile:
 		p.leftFunction()
 	}
 }
@@ -335,6 +336,9 @@ func (p *product) finish(ofRows bool) {
 	if ofRows {
 		at.along--
 	}
+	if p.seldom != nil {
+		p.seldomFunctions(p.seldom, at.axes, at.along)
+	}
 	p.Line("")
 	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.typ(p.d, p.n))
 	used := []int{}
@@ -349,20 +353,30 @@ func (p *product) finish(ofRows bool) {
 	for i := range all {
 		all[i] = i
 	}
+	if s := p.seldom; s != nil {
+		at.statements(p.Text, all[:s.Statement])
+		at.locals[s.Statement] = at.seldom(p.Text, p.number, p.coordinates(""), s)
+		all = all[s.Statement+1:]
+	}
 	at.statements(p.Text, all)
 	p.Close()
 }
 
 // finishReads says whether an operand is read outside the sum.
-func (p *product) finishReads(operand int) bool { return readsBeside(p.k, p.c.Sum, operand) }
+func (p *product) finishReads(operand int) bool {
+	if p.seldom != nil {
+		return readsBeside(p.k, operand, p.c.Sum, p.seldom.Choice.Args[2])
+	}
+	return readsBeside(p.k, operand, p.c.Sum)
+}
 
-// readsBeside says whether a kernel reads an operand outside one of its expressions.
-func readsBeside(k *schedule.Kernel, aside *scalar.Expr, operand int) bool {
+// readsBeside says whether a kernel reads an operand outside some of its expressions.
+func readsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
 	found := false
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			found = found || e.Op == scalar.Load && e.Ref == operand
-			return e != aside
+			return !slices.Contains(aside, e)
 		})
 	}
 	return found
@@ -386,7 +400,7 @@ func (p *product) task() {
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	switch left := p.k.Operands[p.c.Left]; {
-	case p.c.Paneled():
+	case p.pack.Paneled():
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.rows.slot, p.rows.at, left.Name)
 	case p.c.Padded != nil:
 		p.e.raw(left.Buffer)
@@ -402,12 +416,12 @@ func (p *product) task() {
 	if p.form != local {
 		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
-	if p.c.Turned {
+	if p.c.Transposed {
 		p.declareOwn("_Alignas(64) ", p.element(), int64(p.d.Wide().Size()))
 	} else {
 		p.declareOwn("", p.e.v.typ(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
 	}
-	if p.c.Piecewise {
+	if p.pack.Left == tile.PerMacroTile {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
 	}
 	if p.form == packed {
@@ -491,7 +505,7 @@ func (p *product) coordinatesOf(c cut) {
 func (p *product) columnsLast() bool {
 	left := p.c.Row.Extent * p.inner * p.length
 	several := p.inner > 1 || p.cut.rows < p.c.Row.Extent
-	return p.form == prepared && !p.c.Piecewise && p.outer == 1 && several && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
+	return p.form == prepared && p.pack.Left != tile.PerMacroTile && p.outer == 1 && several && p.c.Col.Extent*p.length > min(left, keepLeft/int64(p.d.Size()))
 }
 
 // keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
@@ -508,8 +522,8 @@ func (p *product) isLastOuter(i int) bool {
 func (p *product) split() bool { return p.cut.fold < p.innerFold() }
 
 func (p *product) innerFold() int64 {
-	if n := len(p.c.Fold); n > 0 {
-		return p.c.Fold[n-1].Extent
+	if n := len(p.c.Reduction); n > 0 {
+		return p.c.Reduction[n-1].Extent
 	}
 	return 1
 }
@@ -519,7 +533,7 @@ func (p *product) run() {
 	p.Line("")
 	p.e.open(p.Text, p.number)
 	switch {
-	case p.c.Gathered:
+	case p.pack.Left == tile.UpFront:
 		p.before(p.rowTasks(), "rows", p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes())
 	case p.c.Padded != nil:
 		p.before(p.padRows(), "pad", p.c.Padded.Elements()*int64(p.d.Size()))

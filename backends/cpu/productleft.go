@@ -15,7 +15,7 @@ func (p *product) pieceLeft() int64 {
 // placePiece finds the memory that a thread has for its piece.
 func (p *product) placePiece() {
 	panels, open := int64(0), int64(0)
-	if p.c.Piecewise {
+	if p.pack.Left == tile.PerMacroTile {
 		panels = p.pieceLeft()
 	}
 	if p.form == local {
@@ -23,7 +23,7 @@ func (p *product) placePiece() {
 		panels += p.share()
 	}
 	switch {
-	case p.c.Turned:
+	case p.c.Transposed:
 		open = p.turnedBytes()
 	case p.split():
 		open = p.openBytes()
@@ -81,9 +81,9 @@ func (p *product) leftFunction() {
 // packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the fold.
 func (p *product) packLeft() {
 	switch at := p.leftOffset("i0"); {
-	case !p.c.Piecewise:
+	case p.pack.Left != tile.PerMacroTile:
 	case p.split():
-		p.Line("k%d_left(left + %s%s, i1 - i0, fn, rows);", p.number, at, p.foldOffset(p.c.Fold[0].Step(p.c.Views[p.c.Left])))
+		p.Line("k%d_left(left + %s%s, i1 - i0, fn, rows);", p.number, at, p.foldOffset(p.c.Reduction[0].Step(p.c.Views[p.c.Left])))
 	default:
 		p.Line("k%d_left(left + %s, i1 - i0, %d, rows);", p.number, at, p.innerFold())
 	}
@@ -92,13 +92,13 @@ func (p *product) packLeft() {
 // leftTile writes where the rows of a tile are.
 func (p *product) leftTile() string {
 	step := int64(0)
-	if n := len(p.c.Fold); n > 0 {
-		step = p.c.Fold[n-1].Step(p.c.Views[p.c.Left])
+	if n := len(p.c.Reduction); n > 0 {
+		step = p.c.Reduction[n-1].Step(p.c.Views[p.c.Left])
 	}
 	switch {
-	case p.c.Piecewise:
+	case p.pack.Left == tile.PerMacroTile:
 		return fmt.Sprintf("rows + (i - i0) * %d", p.cut.fold)
-	case p.c.Paneled():
+	case p.pack.Paneled():
 		return "left + " + p.rowOffset("i") + p.foldOffset(tile.RowPanel)
 	}
 	return "left + " + p.leftOffset("i") + p.foldOffset(step)
@@ -121,9 +121,9 @@ func (p *product) leftOffset(row string) string {
 // leftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
 func (p *product) leftWidth() int64 {
 	switch {
-	case p.c.Piecewise:
+	case p.pack.Left == tile.PerMacroTile:
 		return p.cut.tileRows
-	case p.c.Paneled():
+	case p.pack.Paneled():
 		return tile.RowPanel
 	}
 	return 0

@@ -25,7 +25,7 @@ const fewStrips = 4
 
 // whatComes chooses what tiles fetch.
 func (p *product) whatComes() coming {
-	last := len(p.c.Fold) - 1
+	last := len(p.c.Reduction) - 1
 	if last < 0 || p.c.Window != nil {
 		return nothing
 	}
@@ -54,7 +54,7 @@ func (p *product) strips() int64 { return (p.c.Col.Extent + p.cut.tileCols - 1) 
 
 // neighbours says whether the rows of the left operand stand one behind the other.
 func (p *product) neighbours() bool {
-	left, fold := p.c.Views[p.c.Left], p.c.Fold[len(p.c.Fold)-1]
+	left, fold := p.c.Views[p.c.Left], p.c.Reduction[len(p.c.Reduction)-1]
 	return fold.Step(left) == 1 && p.c.Row.Step(left) == fold.Extent
 }
 
@@ -135,7 +135,7 @@ func (p *product) next() {
 		}
 		o, view, line := p.k.Operands[p.c.Right], p.c.Views[p.c.Right], int64(panelBytes/p.d.Size())
 		from := offsetText(start(p.k, view), append(slices.Clone(p.groups()), axis{p.c.Col, "j1"}), view)
-		some(fmt.Sprintf("tile < %d", (p.cut.cols+line-1)/line), p.c.Fold[0].Step(view))
+		some(fmt.Sprintf("tile < %d", (p.cut.cols+line-1)/line), p.c.Reduction[0].Step(view))
 		declare(fmt.Sprintf("b[%d]", p.e.slot(o.Buffer)), fmt.Sprintf("%s + (step ? tile : 0) * %d", from, line), "piece")
 	}
 }

@@ -13,7 +13,7 @@ const packRows = 64
 const packAhead = 16
 
 // partly says whether panels can be packed for some values of the fold at a time: it has one dimension.
-func (p *product) partly() bool { return p.c.Window == nil && len(p.c.Fold) == 1 }
+func (p *product) partly() bool { return p.c.Window == nil && len(p.c.Reduction) == 1 }
 
 // foldRange writes the arguments of a panel's function that say which values of the fold it packs, if it packs some at a time.
 func (p *product) foldRange(from, to string) string {
@@ -36,8 +36,8 @@ func (p *product) panelFunction() {
 	p.Line("%s(void)j;", p.voids())
 	p.Line("const %s *from = right + %s;", stored, offsetText(start(p.k, view), append(p.groups(), axis{p.c.Col, "j"}), view))
 	at := "from"
-	last := len(p.c.Fold) - 1
-	for x, d := range p.c.Fold {
+	last := len(p.c.Reduction) - 1
+	for x, d := range p.c.Reduction {
 		if x == last {
 			break
 		}
@@ -46,7 +46,7 @@ func (p *product) panelFunction() {
 	}
 	length, step := int64(1), int64(0)
 	if last >= 0 {
-		length, step = p.c.Fold[last].Extent, p.c.Fold[last].Step(view)
+		length, step = p.c.Reduction[last].Extent, p.c.Reduction[last].Step(view)
 	}
 	cols := p.c.Col.Extent
 	rest := cols % p.panel

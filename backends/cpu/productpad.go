@@ -3,7 +3,7 @@ package cpu
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/passes/tile"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
 // padRows is how many rows the padded copy of the left operand has: places of all but its two innermost dimensions.
@@ -59,7 +59,7 @@ func (p *product) padTask() {
 }
 
 // padRow writes the copying of one row.
-func (p *product) padRow(across, inner tile.PaddedDim, at string) {
+func (p *product) padRow(across, inner nest.PaddedDim, at string) {
 	o := p.k.Operands[p.c.Left]
 	buffer, stored := p.e.buffers[o.Buffer], p.e.w.Stored(p.d)
 	r := buffer.Range

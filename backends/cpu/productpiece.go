@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 	"slices"
+
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // tiles writes the loops over the tiles of a piece.
@@ -14,7 +16,7 @@ func (p *product) tiles() {
 		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
 	}
 	if p.split() {
-		last := p.c.Fold[len(p.c.Fold)-1]
+		last := p.c.Reduction[len(p.c.Reduction)-1]
 		step := p.panel
 		if p.form == direct {
 			step = last.Step(right)
@@ -53,7 +55,7 @@ func (p *product) tiles() {
 	p.calls()
 	p.Close()
 	p.Close()
-	if p.c.Turned {
+	if p.c.Transposed {
 		p.turnSums(p.d)
 	}
 	if p.split() {
@@ -64,7 +66,7 @@ func (p *product) tiles() {
 // rowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
 // one behind the other.
 func (p *product) rowsFirst() bool {
-	return p.form == prepared && !p.c.Piecewise && !p.split() && p.cut.cols > p.cut.tileCols && p.e.target.Near(p.cut.cols*p.length*int64(p.d.Size()))
+	return p.form == prepared && p.pack.Left != tile.PerMacroTile && !p.split() && p.cut.cols > p.cut.tileCols && p.e.target.Near(p.cut.cols*p.length*int64(p.d.Size()))
 }
 
 // group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
@@ -117,7 +119,7 @@ func (p *product) calls() {
 	call := func(r, c int64) string {
 		more := ""
 		switch {
-		case p.c.Turned:
+		case p.c.Transposed:
 			more = ", " + p.openPlace()
 		case p.split():
 			more = ", f, fn, " + p.openTile()

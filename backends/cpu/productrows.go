@@ -50,17 +50,17 @@ func (p *product) rowTask() {
 	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + %s;", stored, stored, p.rows.slot, p.rows.at, p.rowOffset("i0"))
 	p.Line("const int64_t live = %d - i0 < %d ? %d - i0 : %d;", rows, togetherPanels*tile.RowPanel, rows, togetherPanels*tile.RowPanel)
 	at := "from"
-	for x, d := range p.c.Fold {
+	for x, d := range p.c.Reduction {
 		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
 		at += fmt.Sprintf(" + f%d * %s", x, number(d.Step(view)))
 	}
 	p.Line("const %s *row = %s;", stored, at)
-	if step := p.c.Fold[len(p.c.Fold)-1].Step(view); p.c.Row.Step(view) == 1 {
+	if step := p.c.Reduction[len(p.c.Reduction)-1].Step(view); p.c.Row.Step(view) == 1 {
 		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(row, %s + x, 0, 3);", togetherPanels*tile.RowPanel, panelBytes/p.d.Size(), number(packAhead*step))
 	}
 	p.copyRows()
 	p.Line("to += %d;", tile.RowPanel)
-	for range p.c.Fold {
+	for range p.c.Reduction {
 		p.Close()
 	}
 	p.Close()

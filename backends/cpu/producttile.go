@@ -18,7 +18,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	t := p.e.v.typ(p.vectorType(), p.n)
 	more := ""
 	switch {
-	case p.c.Turned:
+	case p.c.Transposed:
 		more = fmt.Sprintf(", %s *restrict open", p.element())
 	case p.split():
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
@@ -35,7 +35,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	if p.split() {
 		p.unfinished(rows, vectors)
 	}
-	if p.c.Turned {
+	if p.c.Transposed {
 		p.Line("(void)b, %s(void)i, (void)j;", p.voids())
 		p.keepTile(rows, vectors)
 	} else {
@@ -49,7 +49,7 @@ func (p *product) tileFunction(rows, cols int64) {
 func (p *product) expect(rows, cols int64) {
 	at, count, apart := p.places(), rows, p.c.Row
 	along, length := p.c.Col, cols
-	if p.c.Turned {
+	if p.c.Transposed {
 		count, apart, along, length = cols, p.c.Col, p.c.Row, rows
 	}
 	for i, o := range p.k.Operands {
@@ -79,7 +79,7 @@ const expectBytes = 256 << 10
 func (p *product) within() bool { return p.split() && p.cut.fold < p.cut.block }
 
 // several says whether there are so many partial sums that these are summed in groups.
-func (p *product) several() bool { return len(p.c.Fold) == 1 && p.innerFold() > p.cut.span() }
+func (p *product) several() bool { return len(p.c.Reduction) == 1 && p.innerFold() > p.cut.span() }
 
 // openArea is how many vectors of unfinished sums of one kind a piece has, and openSums of all.
 func (p *product) openArea() int64 { return p.cut.rows * p.cut.cols / int64(p.n) }
@@ -181,7 +181,7 @@ func (p *product) vectorType() scalar.DType {
 
 // folds writes the loops of the sum.
 func (p *product) folds(rows, cols, vectors int64) {
-	fold := p.c.Fold
+	fold := p.c.Reduction
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
 	blocks := int64(1)
 	length := int64(1)
@@ -203,7 +203,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 		}
 	}
 	if depth > 0 {
-		if !p.c.Paneled() {
+		if !p.pack.Paneled() {
 			p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
 		}
 		if p.form == direct {
@@ -212,7 +212,7 @@ func (p *product) folds(rows, cols, vectors int64) {
 	}
 	names := [2]string{"a", "w"}
 	if depth > 0 {
-		if !p.c.Paneled() {
+		if !p.pack.Paneled() {
 			names[0] = "ak"
 		}
 		if p.form == direct {
@@ -289,12 +289,12 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	if width := p.leftWidth(); width > 0 {
 		leftStep, rowStep = width, 1
 	}
-	if n := len(p.c.Fold); n > 0 {
+	if n := len(p.c.Reduction); n > 0 {
 		if p.leftWidth() == 0 {
-			leftStep = p.c.Fold[n-1].Step(left)
+			leftStep = p.c.Reduction[n-1].Step(left)
 		}
 		if p.form == direct {
-			step = p.c.Fold[n-1].Step(right)
+			step = p.c.Reduction[n-1].Step(right)
 		}
 	}
 	if rows*vectors <= 32 {
@@ -318,6 +318,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 		}
 	}
 	p.fetchStep()
+	micro, _ := microkernelOf(p.d)
 	for r := range rows {
 		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*rowStep))
 		var b strings.Builder
@@ -325,7 +326,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 			if x > 0 {
 				b.WriteByte(' ')
 			}
-			fmt.Fprintf(&b, "c%d_%d += a%d * w%d;", r, x, r, x)
+			b.WriteString(micro.step(fmt.Sprintf("c%d_%d", r, x), fmt.Sprintf("a%d", r), fmt.Sprintf("w%d", x)))
 		}
 		p.Line("%s", b.String())
 	}

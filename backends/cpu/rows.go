@@ -7,12 +7,11 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/ir/zspace"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
-// rows writes a kernel whose vectors follow one dimension; see tile.Rows.
+// rows writes a kernel whose vectors follow one dimension; see nest.Rows.
 //
 // The function cell carries out the statements at one place of the free dimensions: on a vector of them if the lanes are free, on
 // all of a row if they are folded. Then every fold is one sweep along the row and every result that has one value for each
@@ -21,7 +20,7 @@ type rows struct {
 	*cnest.Text
 	e      *emitter
 	k      *schedule.Kernel
-	r      *tile.Rows
+	r      *nest.Rows
 	number int
 	p      *point
 
@@ -65,12 +64,8 @@ type band struct {
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
 
-// newRows prepares a kernel; nil if it is none of this kind.
-func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
-	found, ok := tile.FindRows(k, e.buffers)
-	if !ok {
-		return nil
-	}
+// newRows prepares a kernel; nil if there are no vectors for what it computes.
+func newRows(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 	for _, s := range k.Statements {
 		if !canVectorize(s.Value) {
 			return nil
@@ -82,13 +77,13 @@ func newRows(e *emitter, number int, k *schedule.Kernel) *rows {
 }
 
 // rowsOf prepares a kernel that is recognised.
-func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows {
+func rowsOf(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
 		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
 		r.outer = append(r.outer, axis{d, fmt.Sprintf("g%d", i)})
 	}
-	for i, d := range found.Fold {
+	for i, d := range found.Reduction {
 		r.fold = append(r.fold, axis{d, fmt.Sprintf("f%d", i)})
 	}
 	r.n = r.whole(e.target.lanes(r.widest()))
@@ -109,26 +104,39 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *tile.Rows) *rows 
 // leastBytes is the size of the smallest vector that is worth it.
 const leastBytes = 16
 
-// whole gives how many lanes a vector has, n or fewer: a fold of few free lanes, as that of a window has whose channels are innermost,
-// takes narrower vectors if these are all full. The last vector of a row looks at each of its lanes in every step of the fold, and
-// takes longer than all others together.
+// whole gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
+// makes rows no more vectors. Elsewhere a fold of few free lanes, as that of a window has whose channels are innermost, takes narrower
+// vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
+// at each of its lanes, in every step of the fold, and takes longer than all others together.
 func (r *rows) whole(n int) int {
-	if !r.r.Free || len(r.fold) == 0 {
+	if !r.r.Free || len(r.fold) == 0 && r.lane.Extent >= int64(n) {
 		return n
 	}
+	least, some := n, r.someLanes(n)
 	for m := n; m*r.widest() >= leastBytes; m /= 2 {
-		if r.lane.Extent%int64(m) == 0 {
+		switch {
+		case some && (r.lane.Extent+int64(m)-1)/int64(m) == (r.lane.Extent+int64(n)-1)/int64(n):
+			least = m
+		case !some && r.lane.Extent%int64(m) == 0:
 			return m
 		}
 	}
-	return n
+	return least
+}
+
+// someLanes says whether processors with vectors of n lanes can read and write some of them.
+func (r *rows) someLanes(n int) bool {
+	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[r.widest()]
+	return r.e.v.masked(d, n, "%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
+		return o.Mode == schedule.Write && r.e.buffers[o.Buffer].Type() != d
+	})
 }
 
 // findBand finds the lanes inside the borders of guarded loads, in which the guards need not be looked at.
 func (r *rows) findBand() band {
 	b, lane := band{to: r.lane.Extent}, r.lane.Inner()
 	visit := func(e *scalar.Expr) bool {
-		sums, ok := tile.Guards(e)
+		sums, ok := nest.Guards(e)
 		if !ok || e.Type == scalar.Bool || !usesAny(r.lane.Loops, e.Args[0]) {
 			return true
 		}
@@ -180,7 +188,7 @@ func (r *rows) widest() int {
 				with = follows[e.Ref]
 			}
 			for i, a := range e.Args {
-				if i > 0 || !tile.Guarded(e) { // guards are computed lane by lane
+				if i > 0 || !nest.Guarded(e) { // guards are computed lane by lane
 					with = visit(a) || with
 				}
 			}
@@ -250,7 +258,7 @@ func (r *rows) keptValues() int64 {
 func (r *rows) costly(e *scalar.Expr) bool {
 	found := false
 	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op >= scalar.Exp && e.Op <= scalar.Erfc || e.Op == scalar.Pow
+		found = found || e.Op.Class() >= scalar.Root
 		return !found
 	})
 	return found
@@ -353,7 +361,7 @@ func (r *rows) prepare() {
 func (r *rows) parts() []lanes {
 	var out []lanes
 	from := int64(0)
-	for _, to := range append(slices.Clone(r.r.Seams), r.lane.Extent) {
+	for _, to := range append(slices.Clone(r.r.Splits), r.lane.Extent) {
 		out = append(out, lanes{from, to})
 		from = to
 	}
@@ -427,13 +435,10 @@ func (r *rows) findAhead() {
 	if !r.r.Free || len(r.fold) == 0 || !small(r.fold) {
 		return
 	}
-	space := r.k.Space()
 	for _, i := range r.used() {
 		o, v := r.k.Operands[i], r.r.Views[i]
-		lo, hi, err := o.Access.Hull(space)
-		b := r.e.buffers[o.Buffer].Range
-		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || err != nil || !vectorizable(o.Type()) ||
-			len(along(r.fold, v)) == 0 || !within(lo, hi, b) {
+		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vectorizable(o.Type()) ||
+			len(along(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.buffers, i) {
 			continue
 		}
 		at := "0"
@@ -457,18 +462,8 @@ func (r *rows) placed(operand int) bool {
 }
 
 // along gives the axes that a view moves along.
-func along(axes []axis, v tile.View) []axis {
+func along(axes []axis, v nest.View) []axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a axis) bool { return a.Step(v) == 0 })
-}
-
-// within says whether all places between two lie in a range.
-func within(lo, hi zspace.Point, r zspace.Range) bool {
-	for d := range lo {
-		if lo[d] < r.Start[d] || hi[d] >= r.End[d] {
-			return false
-		}
-	}
-	return true
 }
 
 // fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.
@@ -587,7 +582,7 @@ func (r *rows) streams(operand int) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.r.Seams, func(at int64) bool { return at%vector != 0 })
+	return !slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
 }
 
 // storeAt writes a vector of results.

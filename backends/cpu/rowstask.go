@@ -30,7 +30,7 @@ func (r *rows) task() {
 		rest = fmt.Sprintf("rest%d / %d", i, r.placesOf(i))
 	}
 	switch {
-	case len(r.r.Seams) > 0 && r.r.Free:
+	case len(r.r.Splits) > 0 && r.r.Free:
 		r.sewn(cut)
 	case r.span.places > 0:
 		r.spans(cut)

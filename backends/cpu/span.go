@@ -1,14 +1,15 @@
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // span is how many neighbouring places of the last free dimension are computed together, because their folds read the same elements,
@@ -17,7 +18,7 @@ import (
 type span struct {
 	places int64        // or 0
 	fold   *scalar.Expr // the one fold of the kernel
-	near   []tile.Affine
+	near   []nest.Affine
 	apart  bool // the fold is too long to be written out: that of its outermost dimension is a loop around all places
 }
 
@@ -31,6 +32,7 @@ const (
 	atBorder    = "0" // nothing
 	lanesInside = "1" // the lanes are inside
 	allInside   = "2" // and so is the place: all guards hold
+	alongInside = "3" // and so are all places of the span along its axis
 )
 
 // findSpan decides whether some places are computed together.
@@ -114,13 +116,13 @@ func (r *rows) slides(fold *scalar.Expr, last axis) bool {
 }
 
 // bordersOf gives the sums that choices of a fold ask for and that no lane follows: they have to be at least 0.
-func (r *rows) bordersOf(fold *scalar.Expr) []tile.Affine {
-	var out []tile.Affine
+func (r *rows) bordersOf(fold *scalar.Expr) []nest.Affine {
+	var out []nest.Affine
 	visit := func(e *scalar.Expr) bool {
 		if e.Op != scalar.Where {
 			return true
 		}
-		sums, _ := tile.Borders(e.Args[0])
+		sums, _ := nest.Borders(e.Args[0])
 		for _, a := range sums {
 			if a.Factor(r.lane.Inner()) == 0 && !slices.ContainsFunc(out, a.Equal) {
 				out = append(out, a)
@@ -135,31 +137,98 @@ func (r *rows) bordersOf(fold *scalar.Expr) []tile.Affine {
 	return out
 }
 
-// interior writes the condition that all places of a span stand inside the borders, whatever the folded loops are.
-func (r *rows) interior() string {
+// interior writes the conditions that all places of a span stand inside the borders along its axis, and across it, whatever the
+// folded loops are.
+func (r *rows) interior() (along, across string) {
 	last := r.outer[len(r.outer)-1]
-	text := fmt.Sprintf("%s + %d <= %d", last.variable, r.span.places, last.Extent)
+	along = fmt.Sprintf("%s + %d <= %d", last.variable, r.span.places, last.Extent)
 	for _, a := range r.span.near {
-		least, free := a.Constant, []string{}
-		for l, f := range a.Factors {
-			x := r.k.Loops[l]
-			at := slices.IndexFunc(r.outer, func(o axis) bool { return o.Inner() == l })
-			if f == 0 {
-				continue
-			}
-			if at < 0 {
-				least += min(f*x.Start, f*(x.End-1))
-				continue
-			}
-			least += f * x.Start
-			if at == len(r.outer)-1 && f < 0 {
-				least += f * (r.span.places - 1)
-			}
-			free = append(free, fmt.Sprintf("%s * %s", r.outer[at].variable, number(f)))
+		least, free := r.leastOf(a)
+		text := fmt.Sprintf("%s >= 0", strings.Join(append(free, number(least)), " + "))
+		switch {
+		case a.Factor(last.Inner()) != 0:
+			along += " && " + text
+		case across != "":
+			across += " && " + text
+		default:
+			across = text
 		}
-		text += fmt.Sprintf(" && %s >= 0", strings.Join(append(free, number(least)), " + "))
 	}
-	return text
+	return along, across
+}
+
+// leastOf gives the least value that a sum has in a span, but for the terms of the outer axes at its first place.
+func (r *rows) leastOf(a nest.Affine) (least int64, terms []string) {
+	least = a.Constant
+	for l, f := range a.Factors {
+		x := r.k.Loops[l]
+		at := slices.IndexFunc(r.outer, func(o axis) bool { return o.Inner() == l })
+		if f == 0 {
+			continue
+		}
+		if at < 0 {
+			least += min(f*x.Start, f*(x.End-1))
+			continue
+		}
+		least += f * x.Start
+		if at == len(r.outer)-1 && f < 0 {
+			least += f * (r.span.places - 1)
+		}
+		terms = append(terms, fmt.Sprintf("%s * %s", r.outer[at].variable, number(f)))
+	}
+	return least, terms
+}
+
+// borderSpans is how many spans at borders have code of their own at most.
+const borderSpans = 3
+
+// atBorders gives the first places of the spans that stand at a border along their axis, or are less than whole.
+func (r *rows) atBorders() (places []int64) {
+	last := r.outer[len(r.outer)-1]
+	for at := int64(0); at < last.Extent; at += r.span.places {
+		whole := at+r.span.places <= last.Extent
+		for _, a := range r.span.near {
+			least, terms := r.leastOf(a)
+			f := a.Factor(last.Inner())
+			whole = whole && (f == 0 || len(terms) == 1 && least+f*at >= 0)
+		}
+		if !whole {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// borderPlaces gives those if they are few and there are no others, as in images of few rows: they have code of their own, in which the
+// guards along that axis are known.
+func (r *rows) borderPlaces() []int64 {
+	places := r.atBorders()
+	if len(places) > borderSpans || r.spanInside() {
+		return nil
+	}
+	return places
+}
+
+// spanInside says whether there are spans that stand at no border along their axis.
+func (r *rows) spanInside() bool { return int64(len(r.atBorders())) < r.placesOf(len(r.outer)-1) }
+
+// mostlyInside says whether three quarters of all places or more stand at no border across the axis of spans. Where fewer do, spans ask
+// the guards across it.
+func (r *rows) mostlyInside() bool {
+	share := 1.0
+	for _, a := range r.span.near {
+		least, _ := r.leastOf(a)
+		for _, x := range r.outer[:len(r.outer)-1] {
+			if f := a.Factor(x.Inner()); f != 0 {
+				beyond := max(0, -least) // of places in a row, if values grow; else least is the value at the first place
+				if f < 0 {
+					beyond = max(0, x.Extent-1-least/-f)
+				}
+				share *= 1 - float64(beyond)/float64(x.Extent)
+			}
+		}
+	}
+	return share >= 0.75
 }
 
 // spanCells writes a cell as two functions, of its fold and of the rest, and the function of a span, which first takes all folds: no
@@ -194,22 +263,33 @@ func (r *rows) spanCells(parameters string) {
 	r.spanSums(1, arguments)
 	r.Line("k%d_finish(b%s, %s, sum0);", r.number, r.coordinates(""), arguments)
 	r.Close()
-	open("void", "span", "")
-	r.spanSums(r.span.places, arguments)
-	for u := range r.span.places {
-		r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, r.coordinates(""), u, arguments, u)
+	for _, places := range r.spanSizes() {
+		open("void", fmt.Sprintf("span%d", places), "")
+		r.spanSums(places, arguments)
+		for u := range places {
+			r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, r.coordinates(""), u, arguments, u)
+		}
+		r.Close()
 	}
-	r.Close()
+}
+
+// spanSizes gives how many places spans have that have a function.
+func (r *rows) spanSizes() []int64 {
+	sizes := []int64{r.span.places}
+	if rest := r.outer[len(r.outer)-1].Extent % r.span.places; rest != 0 && len(r.borderPlaces()) > 0 {
+		sizes = append(sizes, rest)
+	}
+	return sizes
 }
 
 // spanFold writes the fold at a place, or the part of it at a place of its outermost dimension.
 func (r *rows) spanFold(e *scalar.Expr) {
 	axes, fold := r.p.axes, r.fold
-	defer func() { r.p.axes, r.fold, r.p.here, r.p.borders = axes, fold, 0, false }()
+	defer func() { r.p.axes, r.fold, r.p.here, r.p.spanned = axes, fold, 0, nil }()
 	if r.span.apart {
 		r.p.axes, r.fold = append(slices.Clone(axes), fold[0]), fold[1:]
 	}
-	r.p.here, r.p.borders = len(r.p.axes), true
+	r.p.here, r.p.spanned = len(r.p.axes), &r.outer[len(r.outer)-1]
 	for _, i := range r.used() {
 		if r.k.Operands[i].Mode == schedule.Read && r.p.ahead[i] == "" {
 			r.Line("const int64_t q%d = %s;", i, r.p.offset(r.r.Views[i]))
@@ -254,13 +334,30 @@ func (r *rows) spanSums(places int64, arguments string) {
 func (r *rows) spans(cut bool) {
 	last, ahead := r.outer[len(r.outer)-1], r.fetchAhead()
 	r.Line("const int64_t places = %d - %s < %d ? %d - %s : %d;", last.Extent, last.variable, r.span.places, last.Extent, last.variable, r.span.places)
-	r.Line("const int together = %s;", r.interior())
-	r.Line("(void)together;")
+	along, across := r.interior()
+	r.Line("const int along = %s;", along)
+	r.Line("const int across = %s;", cmp.Or(across, "1"))
+	r.Line("(void)along, (void)across;")
+	before := strings.TrimSuffix(r.coordinates(""), last.variable)
 	r.vectors(cut, func(j, live, inside string) string {
 		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, r.coordinates(""), j, live, inside, ahead)
-		if live != fmt.Sprint(r.n) || r.inside.guarded && inside == atBorder {
+		if live != fmt.Sprint(r.n) && !r.someLanes(r.n) || r.inside.guarded && inside == atBorder {
 			return alone
 		}
-		return fmt.Sprintf("{ if (together) k%d_span(b%s, %s, %s, %s%s); else %s }", r.number, r.coordinates(""), j, live, allInside, ahead, alone)
+		span := func(places int64, at, inside string) string {
+			return fmt.Sprintf("k%d_span%d(b%s%s, %s, %s, %s%s);", r.number, places, before, at, j, live, inside, ahead)
+		}
+		text := "{ "
+		switch most := r.mostlyInside(); {
+		case !r.spanInside():
+		case across == "" || most:
+			text += fmt.Sprintf("if (along && across) %s else ", span(r.span.places, last.variable, allInside))
+		default:
+			text += fmt.Sprintf("if (along) %s else ", span(r.span.places, last.variable, alongInside))
+		}
+		for _, at := range r.borderPlaces() {
+			text += fmt.Sprintf("if (%s == %d) %s else ", last.variable, at, span(min(r.span.places, last.Extent-at), fmt.Sprint(at), lanesInside))
+		}
+		return text + alone + " }"
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
 // staged writes a kernel of which some folds have a form in which all of their values are computed together: a function for one
@@ -26,12 +27,9 @@ const (
 	strip     = 64       // values side by side that are one thread's at least; divides every tile of them
 )
 
-// newStaged prepares a kernel; nil if it is none of this kind.
-func newStaged(k *schedule.Kernel, number int, e *emitter) *staged {
-	n := cnest.NewStaged(k, e.buffers, e.w, new(cnest.Text))
-	if n == nil {
-		return nil
-	}
+// newStaged prepares a kernel; nil if it needs too much scratch memory.
+func newStaged(k *schedule.Kernel, number int, e *emitter, found *scan.Scans) *staged {
+	n := cnest.NewStaged(k, e.buffers, e.w, new(cnest.Text), found)
 	s := &staged{Nest: n, e: e, number: number, points: 1}
 	for _, l := range n.Free {
 		s.points *= s.places(l)

@@ -106,8 +106,13 @@ type value struct {
 func (v *vectors) load(d scalar.DType, n int, address, count string) string {
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_load_%sx%d", elementName(d), n), func() string {
-		return fmt.Sprintf("TAPC_FN %s tapc_load_%sx%d(const %s *p, int n) {\n  if (n == %d) return *(const %su *)p;\n"+
-			"  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t, elementName(d), n, cexpr.Stored(d), n, t, t)
+		text := fmt.Sprintf("TAPC_FN %s tapc_load_%sx%d(const %s *p, int n) {\n  if (n == %d) return *(const %su *)p;\n",
+			t, elementName(d), n, cexpr.Stored(d), n, t)
+		if h := n / 2; h*d.Size() >= leastBytes {
+			text += fmt.Sprintf("  if (n == %d) return __builtin_shufflevector(*(const %[2]su *)p, (%[2]s){0}, %[3]s);\n", h, v.typ(d, h), listed(n))
+		}
+		text += v.masked(d, n, "  return (%[1]s)__builtin_ia32_loadup%[2]s512_mask((const %[3]s *)p, (%[1]s){0}, (uint%[4]d_t)((1u << n) - 1));\n")
+		return text + fmt.Sprintf("  %s v = {0};\n  __builtin_memcpy(&v, p, (unsigned)n * sizeof *p);\n  return v;\n}\n", t)
 	})
 	return fmt.Sprintf("%s(%s, %s)", name, address, count)
 }
@@ -116,10 +121,35 @@ func (v *vectors) load(d scalar.DType, n int, address, count string) string {
 func (v *vectors) store(d scalar.DType, n int, address, vector, count string) string {
 	t := v.typ(d, n)
 	name := v.define(fmt.Sprintf("tapc_store_%sx%d", elementName(d), n), func() string {
-		return fmt.Sprintf("TAPC_FN void tapc_store_%sx%d(%s *p, %s v, int n) {\n  if (n == %d) *(%su *)p = v;\n"+
-			"  else __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n", elementName(d), n, cexpr.Stored(d), t, n, t)
+		text := fmt.Sprintf("TAPC_FN void tapc_store_%sx%d(%s *p, %s v, int n) {\n  if (n == %d) { *(%su *)p = v; return; }\n",
+			elementName(d), n, cexpr.Stored(d), t, n, t)
+		if h := n / 2; h*d.Size() >= leastBytes {
+			text += fmt.Sprintf("  if (n == %d) { *(%su *)p = __builtin_shufflevector(v, v, %s); return; }\n", h, v.typ(d, h), listed(h))
+		}
+		text += v.masked(d, n, "  __builtin_ia32_storeup%[2]s512_mask((%[3]s *)p, v, (uint%[4]d_t)((1u << n) - 1));\n  return;\n")
+		return text + "  __builtin_memcpy(p, &v, (unsigned)n * sizeof *p);\n}\n"
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, address, vector, count)
+}
+
+// listed lists the lanes of a vector.
+func listed(n int) string {
+	lanes := make([]string, n)
+	for i := range lanes {
+		lanes[i] = fmt.Sprint(i)
+	}
+	return strings.Join(lanes, ", ")
+}
+
+// masked writes a statement for processors that read and write some lanes of a vector of 64 bytes: through memory, as memcpy has
+// it, a vector would wait for what was written in pieces. The statement is a format of the vector's type, the instruction's letter, the
+// element type and the number of lanes.
+func (v *vectors) masked(d scalar.DType, n int, format string) string {
+	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]
+	if letter == "" || n*d.Size() != 64 {
+		return ""
+	}
+	return "#if defined(__AVX512F__)\n" + fmt.Sprintf(format, v.typ(d, n), letter, cexpr.CType(d), n) + "#endif\n"
 }
 
 // stream writes a whole vector past the caches, to an address that is a multiple of its size. A fence must follow before other

@@ -122,8 +122,8 @@ func (p *product) runs() {
 
 // fetchRows asks for the memory that the copying comes to a few steps of the outermost loop later: the rows of a window.
 func (p *product) fetchRows() {
-	loops := p.c.Fold[0].Loops
-	for _, d := range p.c.Fold[1:] {
+	loops := p.c.Reduction[0].Loops
+	for _, d := range p.c.Reduction[1:] {
 		loops = append(slices.Clone(loops), d.Loops...)
 	}
 	ahead, step, rows := p.ahead(), int64(0), int64(1)
@@ -140,7 +140,7 @@ func (p *product) fetchRows() {
 func (p *product) runLoops(write func(from, guard string)) {
 	view, guards := p.c.Views[p.c.Right], p.c.GuardLoops()
 	offset, guard, depth := "0", "", 0
-	for _, d := range p.c.Fold {
+	for _, d := range p.c.Reduction {
 		for _, l := range d.Loops {
 			extent := p.k.Loops[l].Extent()
 			if contains(guards, l) && extent <= maxUnrolled {
@@ -203,7 +203,7 @@ func (p *product) copies() {
 	var offset, live strings.Builder
 	guards := p.c.GuardLoops()
 	depth := 0
-	for _, d := range p.c.Fold {
+	for _, d := range p.c.Reduction {
 		for _, l := range d.Loops {
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.k.Loops[l].Extent(), depth)
 			fmt.Fprintf(&offset, " + f%d * %s", depth, number(view.Steps[l]))
@@ -254,10 +254,10 @@ func (p *product) copies() {
 // ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
 // that a processor does not see them coming.
 func (p *product) ahead() int64 {
-	if len(p.c.Fold) == 0 || len(p.c.Fold[0].Loops) == 0 {
+	if len(p.c.Reduction) == 0 || len(p.c.Reduction[0].Loops) == 0 {
 		return 0
 	}
-	l := p.c.Fold[0].Loops[0]
+	l := p.c.Reduction[0].Loops[0]
 	step := p.c.Views[p.c.Right].Steps[l]
 	if p.k.Loops[l].Extent() < 2*copyAhead || step*int64(p.d.Size()) < 1024 && step*int64(p.d.Size()) > -1024 {
 		return 0

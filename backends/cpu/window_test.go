@@ -8,10 +8,10 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // convolution is a graph of one convolution with a bias and a ReLU behind it.
@@ -92,7 +92,7 @@ func TestConvolutions(t *testing.T) {
 			window, n := false, 0
 			for x := range s.Nodes() {
 				if k, ok := x.Body.(*schedule.Kernel); ok {
-					found, ok := tile.FindContraction(k, tile.Buffers(s))
+					found, ok := nest.FindContraction(k, nest.Buffers(s))
 					n++
 					window = window || ok && (found.Window != nil || found.Padded != nil)
 				}

@@ -6,11 +6,12 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// winograd writes a convolution that is carried out on transformed tiles; see tile.Winograd. A thread takes a piece, which is a
+// winograd writes a convolution that is carried out on transformed tiles; see nest.Winograd. A thread takes a piece, which is a
 // block of tiles and some channels of their results, and keeps everything in memory of its own, which stays in the second cache: it
 // transforms the tiles' elements, channels innermost; multiplies them, point by point, with the filters, which were transformed when the program
 // was built; and transforms the sums back and carries out the kernel's statements on the results. Pieces of the same block follow each
@@ -20,7 +21,7 @@ import (
 // points, with operands of its own.
 type winograd struct {
 	*product
-	w      *tile.Winograd
+	w      *nest.Winograd
 	kernel *schedule.Kernel
 	batch  []axis // of the convolution; the embedded product has none
 	piece  winogradPiece
@@ -50,18 +51,16 @@ type winogradMemory struct {
 	size                int64
 }
 
-// newWinograd prepares such a convolution; nil if the kernel is none, or not scheduled as one.
-func newWinograd(e *emitter, number int, k *schedule.Kernel) *winograd {
-	found, ok := tile.FindWinograd(k, e.buffers)
-	if !ok || !vectorKernel(k, e.buffers, found.Image) {
+// newWinograd prepares such a convolution; nil if the kernel is not scheduled as one.
+func newWinograd(e *emitter, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
+	levels := k.Loops[found.Down.Inner()].Levels
+	if len(levels) != 3 || !vectorKernel(k, e.buffers, found.Image) {
 		return nil
 	}
-	if levels := k.Loops[found.Down.Inner()].Levels; len(levels) == 3 {
-		found.Size = levels[1].Tile
-	}
-	if _, ok := winogradForms[found.Size]; !ok {
+	if _, ok := winogradForms[levels[1].Tile]; !ok {
 		return nil
 	}
+	found = found.Of(levels[1].Tile)
 	w := &winograd{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
 	c, ok := w.readLevels(int64(e.target.lanes(4)))
 	if !ok {
@@ -89,7 +88,7 @@ func newWinograd(e *emitter, number int, k *schedule.Kernel) *winograd {
 func (w *winograd) readLevels(lanes int64) (cut, bool) {
 	c := cut{}
 	for _, s := range []struct {
-		tile.Slide
+		nest.Slide
 		tiles *int64
 	}{{w.w.Down, &w.piece.down}, {w.w.Across, &w.piece.across}} {
 		levels := w.kernel.Loops[s.Inner()].Levels
@@ -159,10 +158,11 @@ func (w *winograd) pointProduct(e *emitter, number int, c cut) {
 	lanes := e.target.lanes(4)
 	c.rows = w.piece.tiles()
 	c.tileRows = e.target.WinogradRows(c.rows, c.tileCols/int64(lanes))
-	views := []tile.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
+	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
 	w.product = &product{Text: new(cnest.Text), e: e, k: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
-		c: &tile.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: tile.Dim{Loops: []int{rows}, Extent: c.rows}, Col: tile.Dim{Loops: []int{columns}, Extent: out},
-			Fold: []tile.Dim{{Loops: []int{fold}, Extent: in}}, Views: views, Source: tile.Source{Prepared: true}},
+		c: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
+			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
+		pack:   tile.Packing{Right: tile.Prepacked},
 		number: number, d: scalar.Float32, n: lanes, cut: c, sizes: sizes{panel: panelBytes / 4, length: in}, storage: storage{form: prepared}}
 }
 

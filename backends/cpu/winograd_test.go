@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -130,9 +130,8 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 	for x := range g.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok {
 			k.Allow = permission.TransformedTiles // also where it does not pay
-			if w, ok := tile.FindWinograd(k, tile.Buffers(g)); ok {
-				w.Size = size
-				target.BindWinograd(k, w)
+			if w, ok := nest.FindWinograd(k, nest.Buffers(g)); ok {
+				target.BindWinograd(k, w.Of(size))
 				found++
 			}
 		}
@@ -286,7 +285,7 @@ func TestWinograd(t *testing.T) {
 	widest, narrower := testkit.Turns(t, 3), testkit.Turns(t, 6)
 	for _, c := range winogradCases() {
 		var run [2][]bool // by size and level
-		for range len(x86Levels) {
+		for range len(cc.machine.levels) {
 			for i := range run {
 				run[i] = append(run[i], len(run[i]) == 0 && widest() || len(run[i]) > 0 && narrower())
 			}
@@ -306,7 +305,7 @@ func TestWinograd(t *testing.T) {
 			filters := tensorfile.Tensor{Data: rt.Random(scalar.Float32, 3, "constant", product64(c.filters))} // as randomConstant gives them
 			for index, size := range []int64{2, 4} {
 				allowed := c.tolerances(size, image, floats(filters))
-				for i, level := range x86Levels {
+				for i, level := range cc.machine.levels {
 					if !run[index][i] {
 						continue
 					}

@@ -211,7 +211,7 @@ func (w *winograd) epilogue() {
 	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.number, w.variables("int64_t "), t)
 	used, all := []int{}, make([]int, len(w.kernel.Statements))
 	for i, o := range w.kernel.Operands {
-		if o.Mode == schedule.Write || readsBeside(w.kernel, w.w.Sum, i) {
+		if o.Mode == schedule.Write || readsBeside(w.kernel, i, w.w.Sum) {
 			used = append(used, i)
 		}
 	}

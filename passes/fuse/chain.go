@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // chain joins a product with what makes the lines of its left operand, back to the product that these come from, if the whole is
-// a tile.Chain: an attention, whose scores then exist for a block of queries at a time only. Each value is computed once, as before.
-// GPUs have no threads that could hold a block.
+// a nest.BackToBack: an attention, whose scores then exist for a block of queries at a time only. Each value is computed once, as before.
+// A device without threads that go through loops of their own has none that could hold a block.
 func (f *fuser) chain(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
-	if d, ok := body[*schedule.Device](f.g, k.Device); !ok || d.Type != schedule.CPU {
+	if d, ok := body[*schedule.Device](f.g, k.Device); !ok || !d.Type.Has(schedule.Thread) {
 		return false
 	}
 	for _, factor := range factorsOf(k) {
@@ -62,14 +62,19 @@ const mostLinks = 4
 // grow joins the kernels that the lines come from until the whole is a chain.
 func (l *linker) grow() bool {
 	for len(l.members) <= mostLinks {
-		if c, ok := tile.FindChain(l.whole, l.buffers()); ok {
-			return c.Middle != nil && c.Row >= 0 && !c.First.Direct && !c.Last.Direct && !c.First.Long()
+		if c, ok := nest.FindBackToBack(l.whole, l.buffers()); ok {
+			return c.Middle != nil && c.Row >= 0 && copied(c.First) && copied(c.Last) && c.First.InnerReduction() <= nest.LongReduction
 		}
 		if !slices.ContainsFunc(l.lineOperands(), l.add) {
 			return false
 		}
 	}
 	return false
+}
+
+// copied says whether each element of the right operand of a product is used so often, or stands so, that it is copied in order first.
+func copied(c *nest.Contraction) bool {
+	return c.RightConstant || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.PackUses
 }
 
 // buffers gives the buffers of the whole's operands.

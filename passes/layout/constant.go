@@ -2,14 +2,14 @@ package layout
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // constants puts the dimension of a constant innermost along which all kernels that read it write neighbours, as the filters of a
 // convolution channel by channel have it: vectors are then loaded in one piece. Factors of products have an order of their own anyway.
 func (c *chooser) constants() int {
-	buffers := tile.Buffers(c.g)
+	buffers := nest.Buffers(c.g)
 	inner := map[ir.NodeID]int{} // -1 where kernels disagree
 	for n := range c.g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
@@ -17,16 +17,15 @@ func (c *chooser) constants() int {
 			continue
 		}
 		lane := lane(k, buffers)
-		_, product := tile.FindContraction(k, buffers)
-		_, narrow := tile.FindNarrow(k, buffers)
+		product := ordersFactors(nest.Classify(k, buffers).Allowed(k.Allow))
 		for i := range k.Operands {
 			o := &k.Operands[i]
 			b := buffers[o.Buffer]
-			if b.Space != schedule.Constant || c.fixed[o.Buffer] || c.ordered[o.Buffer] || !c.onCPU(b) || !b.RowMajor() || smaller(b) {
+			if b.Space != schedule.Constant || c.fixed.Has(o.Buffer) || c.ordered.Has(o.Buffer) || c.onGrid(b) || !b.RowMajor() || smaller(b) {
 				continue
 			}
 			dim := -1
-			if lane >= 0 && !product && !narrow {
+			if lane >= 0 && !product {
 				dim = only(k, o, lane)
 			}
 			if old, ok := inner[o.Buffer]; ok && old != dim {
@@ -45,9 +44,16 @@ func (c *chooser) constants() int {
 	return changed
 }
 
+// ordersFactors says whether a kernel is a contraction, whose factors are put in an order of their own.
+func ordersFactors(forms nest.Forms) bool {
+	_, product := nest.Of[*nest.Contraction](forms)
+	_, narrow := nest.Of[*nest.LowPrecision](forms)
+	return product || narrow
+}
+
 // lane gives the loop of more than one value along which a kernel writes neighbours, or -1.
 func lane(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) int {
-	views := tile.Views(k, buffers)
+	views := nest.Views(k, buffers)
 	for i, o := range k.Operands {
 		for l := range k.Loops {
 			if o.Mode == schedule.Write && k.Loops[l].Extent() > 1 && views[i].Steps[l] == 1 {

@@ -13,27 +13,27 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Run chooses layouts, and gives how many buffers are not row-major afterwards.
 func Run(g *ir.Graph) int {
-	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}, fixed: map[ir.NodeID]bool{},
-		ordered: map[ir.NodeID]bool{}}
-	buffers := tile.Buffers(g)
+	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}}
+	buffers := nest.Buffers(g)
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
 			c.connect(b)
-			if _, ok := tile.FindChain(b, buffers); ok { // it is none with results in another order
+			if _, ok := nest.FindBackToBack(b, buffers); ok { // it is none with results in another order
 				for _, o := range b.Operands {
-					c.ordered[o.Buffer] = true
+					c.ordered.Add(o.Buffer)
 				}
 			}
 		case *schedule.Transfer:
-			c.fixed[b.From], c.fixed[b.To] = true, true
+			c.fixed.Add(b.From)
+			c.fixed.Add(b.To)
 		}
 	}
 	for n := range g.Nodes() {
@@ -44,7 +44,7 @@ func Run(g *ir.Graph) int {
 	changed := 0
 	for n := range g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] || c.ordered[n.ID] {
+		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.ordered.Has(n.ID) {
 			continue
 		}
 		if dim, ok := c.channel[c.root(n.ID)]; ok && dim >= 0 && dim < b.Range.Rank()-1 && b.RowMajor() {
@@ -64,7 +64,7 @@ func (c *chooser) spread() int {
 	more := map[ir.NodeID][]grown{} // by device
 	for n := range c.g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed[n.ID] || !c.onCPU(b) {
+		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.onGrid(b) {
 			continue
 		}
 		bytes := b.Bytes
@@ -133,8 +133,8 @@ type chooser struct {
 	g       *ir.Graph
 	group   map[ir.NodeID]ir.NodeID // a buffer that a buffer is connected with; itself if absent
 	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
-	fixed   map[ir.NodeID]bool      // buffers that are copied as they are
-	ordered map[ir.NodeID]bool      // buffers whose elements stay in the order that they have
+	fixed   ir.NodeSet              // buffers that are copied as they are
+	ordered ir.NodeSet              // buffers whose elements stay in the order that they have
 }
 
 func (c *chooser) root(id ir.NodeID) ir.NodeID {
@@ -147,18 +147,19 @@ func (c *chooser) root(id ir.NodeID) ir.NodeID {
 	}
 }
 
-// arena gives an operand's buffer if it may have another order: on GPUs neighbouring threads follow the last dimension.
+// arena gives an operand's buffer if it may have another order: on a grid neighbouring lanes follow the last dimension.
 func (c *chooser) arena(o *schedule.Operand) (*schedule.Buffer, bool) {
 	b, ok := c.g.Node(o.Buffer).Body.(*schedule.Buffer)
 	if !ok || b.Space != schedule.Arena || b.Range.Rank() < 3 {
 		return nil, false
 	}
-	return b, c.onCPU(b)
+	return b, !c.onGrid(b)
 }
 
-func (c *chooser) onCPU(b *schedule.Buffer) bool {
+// onGrid says whether a buffer is on a device that carries kernels out by lanes, or on none.
+func (c *chooser) onGrid(b *schedule.Buffer) bool {
 	d, ok := c.g.Node(b.Device).Body.(*schedule.Device)
-	return ok && d.Type == schedule.CPU
+	return !ok || d.Type.Has(schedule.Lane)
 }
 
 // connect joins the groups of the operands of a kernel that follow the same loops, dimension by dimension; one dimension may

@@ -2,7 +2,7 @@ package tile
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
 const (
@@ -12,13 +12,13 @@ const (
 	blockSlack = 4   // the part of its rows by which a block may be larger or smaller for the tiles' sake
 )
 
-// bindChain cuts a chain into blocks of rows.
-func (t Target) bindChain(k *schedule.Kernel, c *Chain) {
+// bindBackToBack cuts contractions back to back into blocks of rows.
+func (t Target) bindBackToBack(k *schedule.Kernel, c *nest.BackToBack) {
 	bind, work := schedule.Serial, c.First.Col.Extent
 	for _, l := range c.Free() {
-		work = saturatingProduct(work, k.Loops[l].Extent())
+		work = nest.SaturatingProduct(work, k.Loops[l].Extent())
 	}
-	if saturatingProduct(work, c.First.innerFold()+c.Last.Col.Extent) >= productWork {
+	if nest.SaturatingProduct(work, c.First.InnerReduction()+c.Last.Col.Extent) >= productWork {
 		bind = schedule.Thread
 	}
 	for _, l := range c.Free() {
@@ -29,29 +29,20 @@ func (t Target) bindChain(k *schedule.Kernel, c *Chain) {
 	}
 }
 
-// Free gives the loops that every stage runs along: each place of them has a line.
-func (c *Chain) Free() []int {
-	var out []int
-	for _, d := range append(c.First.Batch, c.First.Row) {
-		out = append(out, d.Loops...)
-	}
-	return out
-}
-
 // blockRows chooses how many rows a block has: as many as stay in the second cache, in blocks of about the same size, of which there
 // are enough for threads if these share them. Among close numbers it takes one that the register tiles of both products divide well.
-func (t Target) blockRows(c *Chain, bind schedule.Binding) int64 {
-	first, last := t.plan(c.First).tile.Rows, t.plan(c.Last).tile.Rows
+func (t Target) blockRows(c *nest.BackToBack, bind schedule.Binding) int64 {
+	first, last := t.plan(c.First, StagePacking(c.First)).tile.Rows, t.plan(c.Last, StagePacking(c.Last)).tile.Rows
 	extent := c.First.Row.Extent
-	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.lineSize()))
-	if p := t.plan(c.Last); p.fold < c.Last.innerFold() {
+	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.LineSize()))
+	if p := t.plan(c.Last, StagePacking(c.Last)); p.fold < c.Last.InnerReduction() {
 		limit = max(1, min(limit, MaxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
 	}
 	most, others := min(limit, extent), int64(1)
 	for _, d := range c.First.Batch {
-		others = saturatingProduct(others, d.Extent)
+		others = nest.SaturatingProduct(others, d.Extent)
 	}
-	for bind == schedule.Thread && most > 2*max(first, last) && saturatingProduct(others, (extent+most-1)/most) < pieces {
+	for bind == schedule.Thread && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
 		most = (most + 1) / 2
 	}
 	blocks := (extent + most - 1) / most
@@ -65,14 +56,6 @@ func (t Target) blockRows(c *Chain, bind schedule.Binding) int64 {
 	return best
 }
 
-// Long says whether a sum is so long that it runs in several parts.
-func (c *Contraction) Long() bool { return c.innerFold() > maxFold }
-
-// lineSize is the bytes from one line that is held to the next.
-func (c *Chain) lineSize() int64 {
-	return c.Held[0].Step * int64(c.parts[c.Held[0].Buffer].Type().Size())
-}
-
 // divisor gives the greatest number up to some that divides another.
 func divisor(n, most int64) int64 {
 	d := min(n, most)
@@ -82,18 +65,18 @@ func divisor(n, most int64) int64 {
 	return d
 }
 
-// Cut cuts the stages of a chain for blocks of some rows.
-func (t Target) Cut(c *Chain, rows int64) {
-	for i, x := range map[int]*Contraction{0: c.First, 2: c.Last} {
+// Cut cuts the stages of contractions back to back for blocks of some rows.
+func (t Target) Cut(c *nest.BackToBack, rows int64) {
+	for i, x := range map[int]*nest.Contraction{0: c.First, 2: c.Last} {
 		k := c.Stages[i]
 		clear(k)
-		t.bindContraction(k, x)
+		t.bindContraction(k, x, StagePacking(x))
 		if l := x.Row.Inner(); l >= 0 {
 			tile := k.Loops[l].Levels[1].Tile
 			k.Loops[l].Levels[0].Tile, k.Loops[l].Levels[1].Tile = rows, divisor(rows, tile)
 		}
-		if n := len(x.Fold); n > 0 && x == c.First { // the sums of a line are not held unfinished
-			k.Loops[x.Fold[n-1].Inner()].Levels[0].Tile = x.innerFold()
+		if n := len(x.Reduction); n > 0 && x == c.First { // the sums of a line are not held unfinished
+			k.Loops[x.Reduction[n-1].Inner()].Levels[0].Tile = x.InnerReduction()
 		}
 		levels := k.Loops[x.Col.Inner()].Levels
 		levels[0].Tile = roundUp(x.Col.Extent, levels[1].Tile)
@@ -102,17 +85,8 @@ func (t Target) Cut(c *Chain, rows int64) {
 		clear(c.Stages[1])
 		t.bindRows(c.Stages[1], c.Middle)
 	}
-	for _, h := range c.Held {
-		b := c.parts[h.Buffer]
+	for _, h := range c.Workspaces {
+		b := c.Buffer(h)
 		b.Bytes = rows * h.Step * int64(b.Type().Size())
 	}
-}
-
-// HeldBuffers gives the buffers that only the chain knows, of the size of a block once it is cut.
-func (c *Chain) HeldBuffers() map[ir.NodeID]*schedule.Buffer {
-	out := map[ir.NodeID]*schedule.Buffer{}
-	for _, h := range c.Held {
-		out[h.Buffer] = c.parts[h.Buffer]
-	}
-	return out
 }

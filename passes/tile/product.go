@@ -2,6 +2,7 @@ package tile
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
 const (
@@ -14,11 +15,10 @@ const (
 	pagedRows     = 8       // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
 	halfPagedRows = 12      // of one whose rows lie half pages apart
 	maxVectors    = 8       // of a register tile
-	leastVectors  = 2       // of a register tile whose fold is too long for a cache
+	leastVectors  = 2       // of a register tile whose reduction is too long for a cache
 	pieces        = 32      // that a large product is cut into at least, for threads to share
 	fewPieces     = 8       // that do if more would have to share columns in panels
 	productWork   = 1 << 16 // multiply-adds from which threads pay, and of the smallest piece
-	maxFold       = 768     // values of a fold that run at once: some hundred rows of the left operand must stay in the second cache
 	foldBlock     = 512     // about how many run at once if there are more
 	streamRows    = 16      // rows of a right operand that are read side by side when it is read once,
 	streamCols    = 1024    // and columns
@@ -26,7 +26,7 @@ const (
 
 // Of a contraction whose rows are put in panels piece by piece.
 const (
-	pieceFold      = 1024 // values of the fold that run at once
+	pieceFold      = 1024 // values of the reduction that run at once
 	pieceCols      = 2048 // columns of a piece at most,
 	leastPieceCols = 512  // and at least, if there are as many: each piece puts its rows in panels
 	leastPieces    = 16   // that it is cut into, for threads to share
@@ -43,7 +43,20 @@ const RowPanel = 12
 // that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
 const PanelBytes = 64
 
-// sumBlock is how many products of a fold are added before a new partial sum starts.
+// PartialSum is how many values of a contraction's innermost reduction are added before a new partial sum starts: a fact of the whole operation
+// for floats (docs/numerics.md), and all of them for integers, whose sums have no order.
+func PartialSum(c *nest.Contraction) int64 {
+	n := len(c.Reduction)
+	switch {
+	case n == 0:
+		return 1
+	case c.Sum.Type.IsFloat():
+		return sumBlock(c.Reduction[n-1].Extent)
+	}
+	return c.Reduction[n-1].Extent
+}
+
+// sumBlock is how many products of a reduction are added before a new partial sum starts.
 func sumBlock(fold int64) int64 {
 	if fold <= wholeSum {
 		return fold
@@ -58,7 +71,7 @@ type RegisterTile struct{ Rows, Vectors int64 }
 func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows + t.Vectors) }
 
 // registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
-// multiply-adds and two loads in a cycle and has results after four; columns of a fold that is so long that they come from the
+// multiply-adds and two loads in a cycle and has results after four; columns of a reduction that is so long that they come from the
 // second cache take longer.
 // Sizes that leave something over at the edges want functions of their own, which take time to compile, so they have to be better by
 // a little.
@@ -109,7 +122,7 @@ func edges(rows, vectors, r, v int64) int64 {
 // things about.
 const spare = 2
 
-// loadCycles is the time that a vector of columns takes to come, in half cycles, where v vectors of each step of a fold are used
+// loadCycles is the time that a vector of columns takes to come, in half cycles, where v vectors of each step of a reduction are used
 // again by the next rows.
 func (t Target) loadCycles(v, fold int64) int64 {
 	if v*t.Vector*fold <= firstCache {
@@ -124,7 +137,7 @@ const (
 	distantLoad = 5        // half cycles of a vector from the second: it gives a vector in two to three cycles
 )
 
-// tileCycles is about the time of one step of the fold over all tiles, in eighths of a cycle. Loads cost something even where
+// tileCycles is about the time of one step of the reduction over all tiles, in eighths of a cycle. Loads cost something even where
 // they are not what a step waits for, and vectors of columns, which come from further away, cost more.
 func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 	one := func(r, v int64) int64 {
@@ -138,10 +151,10 @@ func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 	return m*n*one(r, v) + m*one(r, nt) + n*one(mt, v) + one(mt, nt)
 }
 
-// bindContraction cuts a contraction: register tiles, pieces whose left operand stays in the second cache, threads.
-func (t Target) bindContraction(k *schedule.Kernel, c *Contraction) {
-	p := t.plan(c)
-	work := saturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch)
+// bindContraction cuts a contraction whose factors are read as a packing says: register tiles, pieces whose left operand stays in the second cache, threads.
+func (t Target) bindContraction(k *schedule.Kernel, c *nest.Contraction, from Packing) {
+	p := t.plan(c, from)
+	work := nest.SaturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch)
 	bind := schedule.Serial
 	if work >= productWork {
 		bind = schedule.Thread
@@ -151,10 +164,10 @@ func (t Target) bindContraction(k *schedule.Kernel, c *Contraction) {
 			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
 		}
 	}
-	c.Row.bind(k, bind, p.rows, p.tile.Rows, 1)
-	c.Col.bind(k, bind, p.cols, p.tile.Vectors*p.lanes, p.lanes)
-	if n := len(c.Fold); n > 0 {
-		l := c.Fold[n-1].Inner()
+	bindDim(k, c.Row, bind, p.rows, p.tile.Rows, 1)
+	bindDim(k, c.Col, bind, p.cols, p.tile.Vectors*p.lanes, p.lanes)
+	if n := len(c.Reduction); n > 0 {
+		l := c.Reduction[n-1].Inner()
 		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, p.block)}, {Tile: 1}}
 	}
 	if k.Sums = 0; c.Sum.Type.IsFloat() {
@@ -167,20 +180,21 @@ type productPlan struct {
 	lanes         int64
 	tile          RegisterTile
 	rows, cols    int64 // of a piece
-	fold          int64 // values of the innermost fold that run at once
+	fold          int64 // values of the innermost reduction dimension that run at once
 	block         int64 // products in a partial sum
-	length, batch int64 // extents of fold and batch
+	length, batch int64 // extents of reduction and batch
+	Packing
 }
 
-// plan chooses the sizes of a contraction.
-func (t Target) plan(c *Contraction) productPlan {
+// plan chooses the sizes of a contraction whose factors are read as a packing says.
+func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
 	size := int64(c.Sum.Type.Size())
-	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: 1}
-	for _, d := range c.Fold {
+	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: PartialSum(c), Packing: from}
+	for _, d := range c.Reduction {
 		p.length *= d.Extent
 	}
 	most := int64(maxRows)
-	if step := c.Row.Step(c.Views[c.Left]) * size; !c.Paneled() && step != 0 {
+	if step := c.Row.Step(c.Views[c.Left]) * size; !p.Paneled() && step != 0 {
 		switch {
 		case step%pageBytes == 0:
 			most = pagedRows
@@ -191,32 +205,28 @@ func (t Target) plan(c *Contraction) productPlan {
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
-	if c.Piecewise {
+	if p.Left == PerMacroTile {
 		most = min(maxRows, p.lanes)
 	}
-	kept := t.keptColumns(c, size)
-	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, maxFold), most, c.Paneled())
+	kept := t.keptColumns(c, size, p.Right == Unpacked)
+	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, nest.LongReduction), most, p.Paneled())
 	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
 	p.cols = min(roundUp(c.Col.Extent, width), roundDown(kept, width))
-	if n := len(c.Fold); n > 0 {
-		p.fold = c.Fold[n-1].Extent
-		p.block = p.fold
-		if c.Sum.Type.IsFloat() {
-			p.block = sumBlock(p.block)
-		}
+	if n := len(c.Reduction); n > 0 {
+		p.fold = c.Reduction[n-1].Extent
 	}
-	if len(c.Fold) == 1 && !c.Turned {
+	if len(c.Reduction) == 1 && !c.Transposed {
 		p.cutFold(c, size)
 	}
-	if c.Piecewise {
+	if p.Left == PerMacroTile {
 		p.cols = min(roundUp(c.Col.Extent, width), roundUp(pieceCols, width))
 	}
-	near := c.Prepared && t.Near(saturatingProduct(p.length, c.Col.Extent, size)) && p.batch*p.rows/p.tile.Rows >= pieces
+	near := p.Right == Prepacked && t.Near(nest.SaturatingProduct(p.length, c.Col.Extent, size)) && p.batch*p.rows/p.tile.Rows >= pieces
 	if near { // rows are pieces enough
 		p.cols = roundUp(c.Col.Extent, width)
 	}
-	if across := roundDown(t.L2/2/(max(1, p.length/c.innerFold()*p.fold)*size), p.tile.Rows); across < p.rows {
+	if across := roundDown(t.L2/2/(max(1, p.length/c.InnerReduction()*p.fold)*size), p.tile.Rows); across < p.rows {
 		p.rows = even(c.Row.Extent, across, p.tile.Rows)
 	}
 	least := width
@@ -225,14 +235,14 @@ func (t Target) plan(c *Contraction) productPlan {
 		least = roundUp(streamCols, width)
 	case near:
 		least = p.cols
-	case c.Piecewise:
+	case p.Left == PerMacroTile:
 		least = min(p.cols, roundUp(leastPieceCols, width))
 	}
 	p.shrink(c, least)
-	for !c.Piecewise && p.fold < c.innerFold() && p.rows*p.cols*size > MaxSums && p.cols > width {
+	for p.Left != PerMacroTile && p.fold < c.InnerReduction() && p.rows*p.cols*size > MaxSums && p.cols > width {
 		p.cols = roundUp(p.cols/2, width)
 	}
-	if c.Turned {
+	if c.Transposed {
 		p.turned(MaxSums / size)
 	}
 	return p
@@ -249,46 +259,39 @@ func (p *productPlan) turned(most int64) {
 	}
 }
 
-// keptColumns is how many columns, each with what runs of the fold at once, stay in the second cache beside the rows that they are
+// keptColumns is how many columns, each with what runs of the reduction at once, stay in the second cache beside the rows that they are
 // multiplied with, for the next rows to use. A few do in any case: with fewer, the sums in registers would not pay for what is
 // loaded.
-func (t Target) keptColumns(c *Contraction, size int64) int64 {
-	if c.Direct || c.Window != nil {
+func (t Target) keptColumns(c *nest.Contraction, size int64, direct bool) int64 {
+	if direct || c.Window != nil {
 		return c.Col.Extent
 	}
 	fold := int64(1)
-	for _, d := range c.Fold {
-		fold = saturatingProduct(fold, d.Extent)
+	for _, d := range c.Reduction {
+		fold = nest.SaturatingProduct(fold, d.Extent)
 	}
-	if len(c.Fold) == 1 {
-		fold = min(fold, maxFold)
+	if len(c.Reduction) == 1 {
+		fold = min(fold, nest.LongReduction)
 	}
 	lanes := t.lanes(int(size))
 	return max(roundDown(t.L2*5/8/(fold*size), lanes), leastVectors*lanes)
 }
 
-func (c *Contraction) innerFold() int64 {
-	if n := len(c.Fold); n > 0 {
-		return c.Fold[n-1].Extent
-	}
-	return 1
-}
-
-// cutFold cuts a long fold. A right operand that is read once where it stands is read in order: some rows of it at once.
-func (p *productPlan) cutFold(c *Contraction, size int64) {
+// cutFold cuts a long reduction. A right operand that is read once unpacked is read in order: some rows of it at once.
+func (p *productPlan) cutFold(c *nest.Contraction, size int64) {
 	switch {
-	case c.Direct && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
+	case p.Right == Unpacked && c.Row.Extent <= 2*p.tile.Rows && p.length > 2*streamRows && c.Col.Step(c.Views[c.Right]) == 1:
 		p.fold = streamRows
-	case c.Piecewise:
+	case p.Left == PerMacroTile:
 		if p.length > pieceFold {
 			p.fold = run(p.length, pieceFold)
 		}
-	case p.length > maxFold:
+	case p.length > nest.LongReduction:
 		p.fold = run(p.length, foldBlock)
 	}
 }
 
-// run gives the size of the runs, of about some values, of a long fold: partial sums end with them, and those of partial sums.
+// run gives the size of the runs, of about some values, of a long reduction: partial sums end with them, and those of partial sums.
 func run(length, most int64) int64 {
 	if length > SumBlock*SumBlock {
 		return most
@@ -304,13 +307,13 @@ func even(extent, most, of int64) int64 {
 }
 
 // shrink makes pieces smaller until there are enough of them: first fewer columns, as neighbouring pieces share the rows. Pieces of
-// all rows stay so if there are some: a thread then puts the columns of its pieces in order itself, block by block of the fold.
-func (p *productPlan) shrink(c *Contraction, least int64) {
+// all rows stay so if there are some: a thread then puts the columns of its pieces in order itself, block by block of the reduction.
+func (p *productPlan) shrink(c *nest.Contraction, least int64) {
 	count := func() int64 {
 		return p.batch * ((c.Row.Extent + p.rows - 1) / p.rows) * ((c.Col.Extent + p.cols - 1) / p.cols)
 	}
 	enough := int64(pieces)
-	if c.Piecewise {
+	if p.Left == PerMacroTile {
 		enough = leastPieces
 	}
 	for count() < enough {
@@ -318,12 +321,12 @@ func (p *productPlan) shrink(c *Contraction, least int64) {
 		switch {
 		case cols > least:
 			cols = roundUp(cols/2, least)
-		case rows > 4*p.tile.Rows && (rows < c.Row.Extent || c.Prepared || c.Direct || count() < fewPieces):
+		case rows > 4*p.tile.Rows && (rows < c.Row.Extent || p.Right == Prepacked || p.Right == Unpacked || count() < fewPieces):
 			rows = even(c.Row.Extent, rows/2, p.tile.Rows)
 		default:
 			return
 		}
-		if saturatingProduct(p.length, rows, cols) < productWork {
+		if nest.SaturatingProduct(p.length, rows, cols) < productWork {
 			return
 		}
 		p.rows, p.cols = rows, cols
@@ -332,7 +335,7 @@ func (p *productPlan) shrink(c *Contraction, least int64) {
 
 // bind sets the levels of a dimension: pieces, register tiles in them, and the values of a tile, which are rows, or the
 // lanes of vectors. Tiles count values of the whole dimension; they stand on its innermost loop.
-func (d Dim) bind(k *schedule.Kernel, outer schedule.Binding, piece, tile, lanes int64) {
+func bindDim(k *schedule.Kernel, d nest.Dim, outer schedule.Binding, piece, tile, lanes int64) {
 	for _, l := range d.Loops {
 		k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: outer}}
 	}
@@ -350,14 +353,3 @@ func (d Dim) bind(k *schedule.Kernel, outer schedule.Binding, piece, tile, lanes
 
 func roundUp(n, to int64) int64   { return (n + to - 1) / to * to }
 func roundDown(n, to int64) int64 { return max(to, n/to*to) }
-
-func saturatingProduct(factors ...int64) int64 {
-	n := int64(1)
-	for _, f := range factors {
-		if f = max(f, 1); n > (1<<40)/f {
-			return 1 << 40
-		}
-		n *= f
-	}
-	return n
-}

@@ -3,6 +3,7 @@ package tile
 import (
 	"testing"
 
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -31,10 +32,10 @@ func TestNearPieces(t *testing.T) {
 		rows, pieces int64
 		whole        bool
 	}{{1000, 8, true}, {40, 8, false}} {
-		c := &Contraction{Sum: &scalar.Expr{Op: scalar.Reduce, Type: scalar.Float32}, Left: 0, Right: 1,
-			Row: Dim{[]int{0}, x.rows}, Col: Dim{[]int{1}, 256}, Fold: []Dim{{[]int{2}, 256}},
-			Views: []View{{Steps: []int64{256, 0, 1}}, {Steps: []int64{0, 1, 256}}}, Source: Source{Prepared: true}}
-		p := Default.plan(c)
+		c := &nest.Contraction{Sum: &scalar.Expr{Op: scalar.Reduce, Type: scalar.Float32}, Left: 0, Right: 1,
+			Row: nest.Dim{Loops: []int{0}, Extent: x.rows}, Col: nest.Dim{Loops: []int{1}, Extent: 256}, Reduction: []nest.Dim{{Loops: []int{2}, Extent: 256}},
+			Views: []nest.View{{Steps: []int64{256, 0, 1}}, {Steps: []int64{0, 1, 256}}}}
+		p := Default.plan(c, Packing{Right: Prepacked})
 		pieces := (x.rows + p.rows - 1) / p.rows * ((256 + p.cols - 1) / p.cols)
 		if pieces < x.pieces || (p.cols >= 256) != x.whole {
 			t.Errorf("%d rows: %d pieces of %d by %d, expected %d or more, of all columns: %v", x.rows, pieces, p.rows, p.cols, x.pieces, x.whole)

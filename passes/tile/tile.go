@@ -1,22 +1,24 @@
 // Package tile is the pass that decides how each loop of a kernel is cut and what carries it out: vectors, unrolled registers
-// and threads on a CPU; blocks and lanes on a GPU.
+// and threads on a CPU; blocks and lanes on a GPU. What a kernel is, dialects/schedule/nest finds.
 //
 // Its choices change speed and never values, unless the device allows it. Then it writes down at each kernel what that may do, see allow.
 // Read next: passes/plan.
 package tile
 
 import (
+	"cmp"
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir"
 )
 
 // Sizes of tiles, in loop values.
 const (
 	VectorTile = 64  // values of the innermost loop that a CPU kernel computes together
-	RowTile    = 4   // rows that a folding CPU kernel keeps in registers beside them
+	RowTile    = 4   // rows that a reducing CPU kernel keeps in registers beside them
 	LaneTile   = 256 // threads of a GPU block along the innermost loop
 	threadWork = 1 << 14
 )
@@ -27,34 +29,46 @@ type Options struct {
 	Choosers []Chooser                   // of the targets that kernels get configs for
 }
 
-// Run binds the loops of every kernel, for the default target where it runs on a CPU, and records a config for each target of its device.
+// Run binds the loops of every kernel, to blocks and lanes where its device has these, else as the default target asks, and records a config
+// for each target of its device.
 func Run(g *ir.Graph, opt Options) error {
-	buffers := Buffers(g)
+	buffers := nest.Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
 		if !ok || opt.May != nil && !opt.May(n.ID) {
 			continue
 		}
 		d, _ := g.Node(k.Device).Body.(*schedule.Device)
-		if d != nil && d.Type == schedule.CUDA {
+		a := nest.Analyze(k, buffers)
+		if d != nil && d.Type.Has(schedule.Lane) {
 			clear(k)
-			bindCUDA(k)
+			bindGrid(k)
+			k.Sums = sums(a.Forms)
 		} else {
 			if k.Allow = 0; d != nil {
-				allow(k, buffers, d.Allow)
+				allow(k, a.Forms, d.Allow)
 			}
-			Default.Bind(k, buffers)
+			Default.Bind(k, a.Forms)
 		}
 		for _, c := range opt.Choosers {
 			if device, _ := c.Target(); d == nil || device != d.Type {
 				continue
 			}
-			if err := choose(nest.Analyze(k, buffers), c); err != nil {
+			if err := choose(a, c); err != nil {
 				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 			}
 		}
 	}
 	return nil
+}
+
+// sums gives how many products a sum of a contraction adds before it starts a new partial sum, 0 if the kernel is none or needs none.
+func sums(forms nest.Forms) int64 {
+	c, ok := nest.Of[*nest.Contraction](forms)
+	if !ok || !c.Sum.Type.IsFloat() || len(c.Reduction) == 0 {
+		return 0
+	}
+	return sumBlock(c.Reduction[len(c.Reduction)-1].Extent)
 }
 
 // clear makes every loop serial.
@@ -64,32 +78,43 @@ func clear(k *schedule.Kernel) {
 	}
 }
 
-// Bind binds the loops of a kernel that runs on a CPU.
-func (t Target) Bind(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
+// Bind binds the loops of a kernel that runs on a CPU, for the first of its forms that it is allowed and that pays, and gives that; nil is
+// plain loops.
+func (t Target) Bind(k *schedule.Kernel, forms nest.Forms) nest.Form {
 	clear(k)
-	if n, ok := FindNarrow(k, buffers); ok {
-		t.bindNarrow(k, n)
-		return
-	}
-	if w, ok := FindWinograd(k, buffers); ok {
-		if w.Size = w.choose(); w.Size > 0 {
-			t.BindWinograd(k, w)
-			return
+	var found nest.Form
+	for _, f := range forms.Allowed(k.Allow) {
+		if s, ok := f.(*scan.Scans); ok { // how their loops are cut is not read: they are bound as what they are besides
+			found = s
+			continue
+		}
+		if t.bindForm(k, f) {
+			return cmp.Or(found, f)
 		}
 	}
-	if c, ok := FindContraction(k, buffers); ok {
-		t.bindContraction(k, c)
-		return
-	}
-	if c, ok := FindChain(k, buffers); ok {
-		t.bindChain(k, c)
-		return
-	}
-	if r, ok := FindRows(k, buffers); ok {
-		t.bindRows(k, r)
-		return
-	}
 	bindCPU(k)
+	return found
+}
+
+// bindForm binds the loops of a kernel to be carried out as a form, and says whether it did.
+func (t Target) bindForm(k *schedule.Kernel, form nest.Form) bool {
+	switch f := form.(type) {
+	case *nest.LowPrecision:
+		t.bindLowPrecision(k, f)
+	case *nest.Winograd:
+		size := transformedSize(f)
+		if size == 0 {
+			return false
+		}
+		t.BindWinograd(k, f.Of(size))
+	case *nest.Contraction:
+		t.bindContraction(k, f, PackingOf(f))
+	case *nest.BackToBack:
+		t.bindBackToBack(k, f)
+	case *nest.Rows:
+		t.bindRows(k, f)
+	}
+	return true
 }
 
 func bindCPU(k *schedule.Kernel) {
@@ -140,7 +165,8 @@ func work(k *schedule.Kernel) int64 {
 	return n
 }
 
-func bindCUDA(k *schedule.Kernel) {
+// bindGrid gives every point of the free loops a lane: the innermost loop is cut into blocks.
+func bindGrid(k *schedule.Kernel) {
 	loops := k.Free()
 	for i, l := range loops {
 		if i == len(loops)-1 {

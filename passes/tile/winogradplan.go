@@ -1,6 +1,9 @@
 package tile
 
-import "tensortapestry.org/tapc/dialects/schedule"
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+)
 
 const (
 	mostOut    = 128 // channels of results of a piece at most: more would leave less of the second cache to its tiles
@@ -17,7 +20,7 @@ type winogradPlan struct {
 
 // BindWinograd cuts a convolution into tiles of w.Size, and into pieces of which the transformed image and the unfinished results stay
 // in the second cache.
-func (t Target) BindWinograd(k *schedule.Kernel, w *Winograd) {
+func (t Target) BindWinograd(k *schedule.Kernel, w *nest.Winograd) {
 	clear(k)
 	p := t.planWinograd(w)
 	bind := schedule.Serial
@@ -30,20 +33,20 @@ func (t Target) BindWinograd(k *schedule.Kernel, w *Winograd) {
 			k.Loops[d.Inner()].Levels = []schedule.Level{{Tile: p.images, Bind: bind}, {Tile: 1}}
 		}
 	}
-	w.Down.bind(k, bind, p.down*w.Size, w.Size, 1)
-	w.Across.bind(k, bind, p.across*w.Size, w.Size, 1)
-	w.Out.bind(k, bind, p.out, p.width, t.lanes(4))
+	bindDim(k, w.Down.Dim, bind, p.down*w.Size, w.Size, 1)
+	bindDim(k, w.Across.Dim, bind, p.across*w.Size, w.Size, 1)
+	bindDim(k, w.Out, bind, p.out, p.width, t.lanes(4))
 	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: sumBlock(w.In.Extent)}, {Tile: 1}}
 }
 
 // planWinograd chooses the sizes.
-func (t Target) planWinograd(w *Winograd) winogradPlan {
+func (t Target) planWinograd(w *nest.Winograd) winogradPlan {
 	down, across := w.Down.Tiles(w.Size), w.Across.Tiles(w.Size)
 	lanes := t.lanes(4)
 	vectors := min(leastVectors, (w.Out.Extent+lanes-1)/lanes) // more would have fewer tiles to share filters that come from far away
 	p := winogradPlan{images: 1, down: down, across: across, width: vectors * lanes}
 	p.out = min(roundUp(w.Out.Extent, p.width), roundDown(mostOut, p.width))
-	far := saturatingProduct(4*w.Points(), w.In.Extent, w.Out.Extent) > t.L2 // filters, which every block of tiles reads again
+	far := nest.SaturatingProduct(4*w.Points(), w.In.Extent, w.Out.Extent) > t.L2 // filters, which every block of tiles reads again
 	most := max(1, t.L2*3/4/(4*w.Points()*(w.In.Extent+p.out)))
 	if far {
 		most = max(most, leastTiles)
@@ -61,10 +64,10 @@ func (t Target) planWinograd(w *Winograd) winogradPlan {
 		n := ((down + p.down - 1) / p.down) * ((across + p.across - 1) / p.across) * ((w.Out.Extent + p.out - 1) / p.out)
 		for i, d := range w.Batch {
 			if i != w.Images() {
-				n = saturatingProduct(n, d.Extent)
+				n = nest.SaturatingProduct(n, d.Extent)
 			}
 		}
-		return saturatingProduct(n, (images+p.images-1)/p.images)
+		return nest.SaturatingProduct(n, (images+p.images-1)/p.images)
 	}
 	for count() < fewPieces {
 		switch tall := p.down > 1 && p.down*p.across >= 2*maxRows; {

@@ -58,7 +58,8 @@ func TestRules(t *testing.T) {
 		want     bool
 	}{
 		{"ir", "ir/diag", true}, {"ir/diag", "ir", false}, {"ir/text", "ir/loomjson", true}, {"dialects/schedule", "passes/lower", false},
-		{"passes/lower", "passes/pipeline", true}, {"passes/pipeline", "passes/lower", false}, {"cmd/tapc", "plugins/host", true},
+		{"passes/lower", "passes/pipeline", true}, {"passes/pipeline", "passes/lower", false}, {"passes/fuse", "passes/tile", false},
+		{"passes/fuse", "dialects/schedule/nest", true}, {"dialects/schedule", "dialects/schedule/nest", false}, {"passes/standard", "passes/tile", true}, {"cmd/tapc", "plugins/host", true},
 		{"plugins", "plugins/host", false}, {"dialects/tensorops", "dialects/application", false},
 	}
 	for _, c := range cases {

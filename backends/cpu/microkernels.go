@@ -1,0 +1,156 @@
+package cpu
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// microkernel is a row of the table of micro-kernels: how vectors of sums take in products by a class of instructions. A kernel has a
+// function for each row that may carry it out on its target's processors, and asks the processor when it runs.
+type microkernel struct {
+	name     string       // of the class, and in the names of functions
+	machine  string       // the architecture that has the instructions; "" is every one
+	vector   int64        // bytes of a vector, of targets with such vectors; 0 is any
+	left     scalar.DType // what is multiplied
+	right    scalar.DType
+	sum      scalar.DType
+	group    int64  // numbers along K that a lane of a vector has: their products are added in one step
+	function string // in C: of sums, the left numbers and the right ones, that gives the sums; "" is c += a * w
+	file     string // of the function, in the folder microkernels
+	feature  string // that a processor must have, as tapc_rt.h calls it; "" for none
+	target   string // what Clang must be told on AArch64 to take the instructions
+	form     microForm
+}
+
+// microForm says what else there is to a micro-kernel.
+type microForm uint8
+
+const (
+	inOne      microForm = iota // one instruction takes groups as they are
+	takenApart                  // groups are taken apart into wider numbers, which needs registers too
+	matrixUnit                  // tiles of sums are in a matrix unit
+)
+
+// microkernels is the table, the best first of those for the same numbers. Left bytes are without sign where they are packed in groups
+// (narrowLayout); a row whose left bytes have one moves them.
+var microkernels = []microkernel{
+	{"amx", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_tile_bytes", "tiles.c", "TAPC_AMX_INT8", "", matrixUnit},
+	{"vnni", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vnni", "vnni.c", "TAPC_AVX512_VNNI", "", inOne},
+	{"vexvnni", "x86_64", 32, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vexvnni", "vexvnni.c", "TAPC_AVX_VNNI", "", inOne},
+	{"usdot", "aarch64", 16, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_usdot", "usdot.c", "TAPC_I8MM", "i8mm", inOne},
+	{"sdot", "aarch64", 16, scalar.Int8, scalar.Int8, scalar.Int32, 4, "tapc_sdot", "sdot.c", "TAPC_DOTPROD", "dotprod", inOne},
+	{"any", "", 0, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_bytes", "bytes.c", "", "", takenApart},
+
+	{"amx", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_tile_bf16", "tiles.c", "TAPC_AMX_BF16", "", matrixUnit},
+	{"bf16", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_dot_bf16", "dotbf16.c", "TAPC_AVX512_BF16", "", inOne},
+	{"bfdot", "aarch64", 16, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_bfdot", "bfdot.c", "TAPC_BF16_DOT", "bf16", inOne},
+	{"any", "", 0, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_halves", "halves.c", "", "", takenApart},
+
+	{"any", "", 0, scalar.Float32, scalar.Float32, scalar.Float32, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Float64, scalar.Float64, scalar.Float64, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Int32, scalar.Int32, scalar.Int32, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Int64, scalar.Int64, scalar.Int64, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Int16, scalar.Int16, scalar.Int16, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Int8, scalar.Int8, scalar.Int8, 1, "", "", "", "", inOne},
+}
+
+//go:embed microkernels/*.c
+var microkernelFiles embed.FS
+
+// microkernelText is a file of the folder microkernels.
+func microkernelText(file string) string {
+	data, err := microkernelFiles.ReadFile("microkernels/" + file)
+	if err != nil {
+		panic(fmt.Sprintf("cpu: %v", err)) // the program itself would be damaged
+	}
+	return string(data)
+}
+
+// microkernelsFor gives the rows for the products of groups on a target, the best first; the last is for every processor.
+func microkernelsFor(t Target, group int64) []microkernel {
+	var out []microkernel
+	for _, m := range microkernels {
+		if m.group == group && (m.machine == "" || m.machine == t.machine) && (m.vector == 0 || m.vector == t.Vector) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// microkernelOf gives the row for products of one number at a time, summed in a type; those without sign are summed as those with one.
+func microkernelOf(sum scalar.DType) (microkernel, bool) {
+	if sum.IsInt() {
+		sum = integerOf(sum.Size(), true)
+	}
+	for _, m := range microkernels {
+		if m.group == 1 && m.sum == sum {
+			return m, true
+		}
+	}
+	return microkernel{}, false
+}
+
+// known is the condition, for the preprocessor, that the compiler knows the instructions; "" if every one does.
+func (m microkernel) known() string {
+	switch {
+	case m.form == matrixUnit:
+		return "defined(TAPC_TILES)"
+	case m.machine == "":
+		return ""
+	}
+	return map[string]string{"x86_64": "defined(TAPC_X86_DOT)", "aarch64": "defined(TAPC_ARM_DOT)"}[m.machine]
+}
+
+// attribute comes before functions that use the row.
+func (m microkernel) attribute() string {
+	if m.target == "" {
+		return ""
+	}
+	return fmt.Sprintf("TAPC_TARGET(%q) ", m.target)
+}
+
+// moves says whether the row takes left bytes less 128, so that what its sums lack is 128 times the sums of the right ones.
+func (m microkernel) moves() bool { return m.left == scalar.Int8 }
+
+// run is the blocks of K after which sums start anew, so that their error grows less; 0 for exact sums.
+func (m microkernel) run() int64 {
+	if m.sum.IsInt() {
+		return 0
+	}
+	return tile.SumBlock * m.group / tile.NarrowBlock
+}
+
+// step writes how sums take in products.
+func (m microkernel) step(sums, left, right string) string {
+	if m.function == "" {
+		return fmt.Sprintf("%s += %s * %s;", sums, left, right)
+	}
+	return fmt.Sprintf("%s = %s(%s, %s, %s);", sums, m.function, sums, left, right)
+}
+
+// defineMicrokernel adds a row's function, and what it needs, to the definitions before the kernels.
+func (v *vectors) defineMicrokernel(m microkernel, lanes int) {
+	v.define("tapc_features", func() string { return microkernelText("features.c") })
+	v.define("tapc_groups", func() string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "// Vectors of groups of four bytes, and what is made of them.\n#define TAPC_LANES %d\n", lanes)
+		for _, t := range []struct {
+			name  string
+			d     scalar.DType
+			count int
+		}{{"groups", scalar.UInt32, lanes}, {"ints", scalar.Int32, lanes}, {"singles", scalar.Float32, lanes}, {"words", scalar.UInt16, 2 * lanes}, {"shorts", scalar.Int16, 2 * lanes}} {
+			fmt.Fprintf(&b, "typedef %s tapc_%s;\n", v.typ(t.d, t.count), t.name)
+		}
+		return b.String()
+	})
+	v.define(m.file, func() string {
+		if m.known() == "" || m.form == matrixUnit {
+			return microkernelText(m.file)
+		}
+		return "#if " + m.known() + "\n" + microkernelText(m.file) + "#endif\n"
+	})
+}

@@ -1,0 +1,213 @@
+package cpu
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+)
+
+// The table of docs/cpu.md is the one that programs are made of.
+func TestMicrokernelTable(t *testing.T) {
+	const file = "../../docs/cpu.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := microkernelTable()
+	if strings.Contains(string(text), want) {
+		return
+	}
+	t.Errorf("%s lacks the table of micro-kernels:\n%s", file, want)
+}
+
+// microkernelTable describes the table, as docs/cpu.md has it.
+func microkernelTable() string {
+	var b strings.Builder
+	b.WriteString("| products and sums | group | lanes | name | processors | C |\n|---|---|---|---|---|---|\n")
+	for _, m := range microkernels {
+		processors, lanes := "every one", "any"
+		if m.machine != "" {
+			processors = fmt.Sprintf("%s with `%s`", m.machine, m.feature)
+		}
+		if m.vector > 0 {
+			lanes = fmt.Sprint(m.vector / int64(m.sum.Size()))
+		}
+		file := "`c += a * w`"
+		if m.file != "" {
+			file = "[`" + m.file + "`](../backends/cpu/microkernels/" + m.file + ")"
+		}
+		fmt.Fprintf(&b, "| %v × %v, %v | %d | %s | %s | %s | %s |\n", m.left, m.right, m.sum, m.group, lanes, m.name, processors, file)
+	}
+	return b.String()
+}
+
+// Every kernel of groups has a row for every processor, and rows are told apart where a program has several.
+func TestMicrokernelRows(t *testing.T) {
+	var targets []Target
+	for _, triple := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu"} {
+		targets = append(targets, machineOf(triple).levels...)
+	}
+	for _, target := range append(targets, Scheduled) {
+		for _, group := range []int64{2, 4} {
+			seen := map[string]bool{}
+			rows := microkernelsFor(target, group)
+			for i, m := range rows {
+				if last := i == len(rows)-1; seen[m.name] || (m.feature == "") != last || m.known() == "" != last || microkernelText(m.file) == "" {
+					t.Errorf("%s, groups of %d: row %d of %d, %+v", target.Name, group, i, len(rows), m)
+				}
+				seen[m.name] = true
+			}
+			if len(rows) == 0 {
+				t.Errorf("%s, groups of %d: no row", target.Name, group)
+			}
+		}
+	}
+}
+
+// bytesHarness compares what a step gives with the sums of the products, for bytes from a small generator and for the extreme ones. What a
+// row that moves left bytes lacks is added.
+const bytesHarness = `
+%[1]s__attribute__((noinline)) static int test_%[2]s(void) {
+  uint32_t state = 1;
+  for (int i = 0; i < 4000; i++) {
+    tapc_groups c, w, got;
+    uint8_t a[4];
+    int8_t right[4 * TAPC_LANES];
+    for (int x = 0; x < 4; x++) a[x] = i %% 3 ? (uint8_t)((state = state * 1664525u + 1013904223u) >> 24) : (uint8_t)(i & 1 ? 255 : 0);
+    for (int x = 0; x < 4 * TAPC_LANES; x++) right[x] = i %% 5 ? (int8_t)((state = state * 1664525u + 1013904223u) >> 24) : (int8_t)(i & 2 ? 127 : -128);
+    for (int x = 0; x < TAPC_LANES; x++) c[x] = state * (uint32_t)x;
+    __builtin_memcpy(&w, right, sizeof w);
+    uint32_t group;
+    __builtin_memcpy(&group, a, 4);
+    got = %[3]s(c, group - (tapc_groups){0}, w);
+    for (int x = 0; x < TAPC_LANES; x++) {
+      uint32_t want = c[x], sum = 0;
+      for (int y = 0; y < 4; y++) want += (uint32_t)(a[y] * right[4 * x + y]), sum += (uint32_t)right[4 * x + y];
+      if (got[x] + %[4]du * sum != want) return 1;
+    }
+  }
+  return 0;
+}
+`
+
+// TestMicrokernelFiles compiles the files of the table as C of their own, for each size of vectors, and runs the rows for bytes that the
+// processor can run.
+func TestMicrokernelFiles(t *testing.T) {
+	test := func(cc *Compiler, target Target, runner ...string) func(t *testing.T) {
+		return func(t *testing.T) {
+			w := cexpr.NewWriter()
+			v, lanes := newVectors(w), target.lanes(4)
+			var tests, calls strings.Builder
+			for _, m := range slices.Concat(microkernelsFor(target, 4), microkernelsFor(target, 2)) {
+				v.defineMicrokernel(m, lanes)
+				if m.group != 4 || m.form == matrixUnit {
+					continue
+				}
+				when, has := "1", "1"
+				if m.feature != "" {
+					when, has = m.known(), "tapc_features() & "+m.feature
+				}
+				fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.attribute(), m.name, m.function, map[bool]int{true: 128}[m.moves()])
+				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.name, m.name)
+			}
+			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c"} {
+				v.define(file, func() string { return microkernelText(file) })
+			}
+			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.prelude() + tests.String() +
+				"int main(void) {\n" + calls.String() + "  return 0;\n}\n")
+			flags := slices.Concat(cc.args, usualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+			command := append(slices.Clone(runner), compileC(t, cc, text, flags...))
+			if target.Has != "" && len(runner) == 0 && !runs(t, cc, target) {
+				return
+			}
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("wrong sums of %s (%v)", out, err)
+			}
+		}
+	}
+	for _, name := range []string{"gcc", "clang"} {
+		t.Run(name, func(t *testing.T) {
+			cc := compiler(t, name)
+			for _, target := range append(slices.Clone(cc.machine.levels), Target{Target: Scheduled.Target, Name: "wide, without instructions", machine: "none"}) {
+				t.Run(target.Name, test(cc, target))
+			}
+		})
+		t.Run("aarch64 "+name, func(t *testing.T) {
+			cc, tools := cross(t, name)
+			for _, target := range cc.machine.levels {
+				t.Run(target.Name, test(cc, target, tools.Emulator...))
+			}
+		})
+	}
+}
+
+// bfdotHarness prints what BFDOT makes of some sums and pairs.
+const bfdotHarness = `
+#include <stdio.h>
+#include <string.h>
+static unsigned bits(float f) {
+  unsigned x;
+  memcpy(&x, &f, sizeof x);
+  return x;
+}
+TAPC_TARGET("bf16") __attribute__((noinline)) static tapc_singles dot(tapc_singles c, tapc_groups a, tapc_groups w) { return tapc_bfdot(c, a, w); }
+int main(void) {
+  static const struct { float c; unsigned a, w; } cases[] = {%s};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float c = cases[i].c;
+    printf("%%08x\n", bits(dot((tapc_singles){c, c, c, c}, (tapc_groups){cases[i].a}, (tapc_groups){cases[i].w})[0]));
+  }
+}
+`
+
+// TestBFDOT holds an emulated processor to what docs/cpu.md says of the instruction BFDOT (Arm Architecture Reference Manual, BFDOT and
+// BFDotAdd, without FEAT_EBF16 or where FPCR.EBF is 0).
+func TestBFDOT(t *testing.T) {
+	cc, tools := cross(t, "gcc")
+	cases := []struct {
+		about, c string
+		a, w     uint32 // two bfloat16 each
+		want     uint32 // bits
+	}{
+		{"exact", "1.0f", 0x40003f80, 0x3f803f80, 0x40800000},                                           // 1 + (1·1 + 2·1)
+		{"an inexact sum has an odd last bit, upward here", "1.0f", 0x00003380, 0x00003f80, 0x3f800001}, // 1 + 2^-24: a tie, to nearest even 1
+		{"and downward here", "0x1.000002p0f", 0x00003400, 0x00003f00, 0x3f800001},                      // 1 + 2^-23 + 2^-24: a tie, to nearest even 1 + 2^-22
+		{"however little is lost", "1.0f", 0x00000d80, 0x00003f80, 0x3f800001},                          // 1 + 2^-100
+		{"products are added to each other first", "0.0f", 0x33803f80, 0x3f803f80, 0x3f800001},          // 1 + 2^-24
+		{"denormal operands are zero", "0.0f", 0x00000040, 0x00007f00, 0},
+		{"denormal sums are zero", "0.0f", 0x00000080, 0x00003f00, 0}, // 2^-126 / 2
+		{"negative ones too", "0.0f", 0x00008080, 0x00003f00, 0},
+		{"overflow is infinite", "0.0f", 0x00007f7f, 0x00007f7f, 0x7f800000},
+		{"NaN is the default one", "0.0f", 0x0000ffc1, 0x00003f80, 0x7fc00000},
+		{"infinity less infinity too", "0.0f", 0xff807f80, 0x3f803f80, 0x7fc00000},
+	}
+	var rows strings.Builder
+	for _, c := range cases {
+		fmt.Fprintf(&rows, "{%s, 0x%xu, 0x%xu}, ", c.c, c.a, c.w)
+	}
+	types := "#define TAPC_FN static inline __attribute__((always_inline, unused))\n" +
+		"typedef float tapc_singles __attribute__((vector_size(16)));\ntypedef uint32_t tapc_groups __attribute__((vector_size(16)));\n"
+	text := withFeatures(types + microkernelText("features.c") + microkernelText("bfdot.c") + fmt.Sprintf(bfdotHarness, rows.String()))
+	for _, compiler := range []string{"gcc", "clang"} {
+		if compiler == "clang" {
+			cc, tools = cross(t, compiler)
+		}
+		exe := compileC(t, cc, text, append(cc.args, "-O1", "-Wall", "-Wextra")...)
+		command := append(tools.Processor("max"), exe)
+		out, err := exec.Command(command[0], command[1:]...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(string(out))
+		for i, c := range cases {
+			if want := fmt.Sprintf("%08x", c.want); i >= len(got) || got[i] != want {
+				t.Errorf("%s: %s: found %v, expected %s", compiler, c.about, got, want)
+			}
+		}
+	}
+}

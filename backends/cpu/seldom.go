@@ -1,0 +1,142 @@
+package cpu
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// What few results are computed from besides the sum (nest.Seldom) is in functions of its own, which the vectors' code calls for
+// the lanes that need it.
+
+// seldomLanes are the elements of the reduction that are multiplied at once.
+const seldomLanes = 8
+
+// seldomFunctions writes them: the value of one result, and of some lanes of a vector.
+func (p *product) seldomFunctions(s *nest.Seldom, axes []axis, along int) {
+	p.seldomOne(s, axes)
+	v := p.e.v.typ(scalar.Float32, p.n)
+	p.Line("")
+	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.number, p.coordinates("int64_t "), v)
+	p.Line("float x[%d];", p.n)
+	p.Line("__builtin_memcpy(x, &usual, sizeof x);")
+	p.Open("for (; lanes; lanes &= lanes - 1) {")
+	p.Line("const int lane = __builtin_ctz(lanes);")
+	args := ""
+	for i, a := range axes {
+		args += ", " + a.variable
+		if i == along {
+			args += " + lane"
+		}
+	}
+	p.Line("x[lane] = k%d_one(b%s);", p.number, args)
+	p.Close()
+	p.Line("__builtin_memcpy(&usual, x, sizeof x);")
+	p.Line("return usual;")
+	p.Close()
+}
+
+// seldomOne writes the function of one result. Lanes follow the reduced loop along which the left operand has neighbours.
+func (p *product) seldomOne(s *nest.Seldom, places []axis) {
+	v, side := p.e.v, s.Choice.Args[2]
+	at := &point{v: v, k: p.k, views: nest.Views(p.k, p.e.buffers), n: seldomLanes, along: len(places) + len(s.Sum.Over) - 1}
+	at.axes = slices.Clone(places)
+	for _, l := range p.reductionOrder(s.Sum.Over, at.views[p.c.Left]) {
+		at.axes = append(at.axes, axis{nest.Dim{Loops: []int{l}, Extent: p.k.Loops[l].Extent()}, fmt.Sprintf("f%d", l)})
+	}
+	p.Line("")
+	p.Line("// %s of one result.", cnest.Clip(side.Format(p.k)))
+	p.Open("static __attribute__((noinline)) float k%d_one(void *const *b%s, int64_t i, int64_t j) {", p.number, p.coordinates("int64_t "))
+	used := []int{}
+	for i := range p.k.Operands {
+		if readsIn(side, i) {
+			used = append(used, i)
+		}
+	}
+	pointers(p.Text, p.e, p.k, used)
+	p.Line("%s(void)i, (void)j;", p.voids())
+	sums := v.typ(scalar.Float64, seldomLanes)
+	p.Line("%s sums = {0};", sums)
+	for _, a := range at.axes[len(places):at.along] {
+		p.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+	}
+	term := func(count int64) string {
+		at.count = fmt.Sprint(count)
+		return v.splat(v.expr(s.Sum.Args[0], seldomLanes, at), seldomLanes).text
+	}
+	inner := at.axes[at.along]
+	rest := inner.Extent % seldomLanes
+	p.Line("int64_t %s = 0;", inner.variable)
+	if inner.Extent >= seldomLanes {
+		p.Line("for (; %s + %d <= %d; %s += %d) sums += %s;", inner.variable, seldomLanes, inner.Extent, inner.variable, seldomLanes, term(seldomLanes))
+	}
+	if rest > 0 {
+		p.Line("%s last = %s;", sums, term(rest))
+		p.Line("for (int lane = %d; lane < %d; lane++) last[lane] = 0;", rest, seldomLanes)
+		p.Line("sums += last;")
+	}
+	for range at.axes[len(places):at.along] {
+		p.Close()
+	}
+	p.Line("double sum = 0;")
+	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
+	one := &point{v: v, k: p.k, views: at.views, axes: places, n: 1, along: -1, sums: map[*scalar.Expr]value{s.Sum: {text: "sum", typ: scalar.Float64, uniform: true}}}
+	p.Line("return %s;", v.expr(side, 1, one).text)
+	p.Close()
+}
+
+// reductionOrder sorts loops by how far a view steps along them, the least last.
+func (p *product) reductionOrder(over []int, v nest.View) []int {
+	loops := slices.Clone(over)
+	slices.SortStableFunc(loops, func(a, b int) int {
+		key := func(l int) int64 {
+			if p.k.Loops[l].Extent() == 1 {
+				return math.MaxInt64
+			}
+			return abs(v.Steps[l])
+		}
+		return cmp.Compare(key(b), key(a))
+	})
+	return loops
+}
+
+// readsIn says whether an expression reads an operand.
+func readsIn(e *scalar.Expr, operand int) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Load && e.Ref == operand
+		return !found
+	})
+	return found
+}
+
+// seldom writes a choice whose other side few lanes have.
+func (p *point) seldom(t *cnest.Text, number int, coordinates string, s *nest.Seldom) value {
+	c, usual := p.v.splat(p.v.expr(s.Choice.Args[0], p.n, p), p.n), p.v.splat(p.v.expr(s.Choice.Args[1], p.n, p), p.n)
+	v := p.v.typ(scalar.Float32, p.n)
+	t.Line("%s chosen = %s;", v, usual.text)
+	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.v.bits(p.v.mask(c, 4, p.n), p.n), p.count)
+	t.Line("if (__builtin_expect(others != 0, 0)) chosen = k%d_some(b%s, i, j, chosen, others);", number, coordinates)
+	return value{text: "chosen", typ: scalar.Float32}
+}
+
+// bits gives the truth of lanes of four bytes, a bit for each.
+func (v *vectors) bits(mask string, n int) string {
+	t := v.typ(scalar.Int32, n)
+	name := v.define(fmt.Sprintf("tapc_bits_x%d", n), func() string {
+		plain := fmt.Sprintf("  unsigned r = 0;\n  for (int i = 0; i < %d; i++) r |= (unsigned)(m[i] & 1) << i;\n  return r;\n", n)
+		fast := map[int][2]string{16: {"__AVX512DQ__", "__builtin_ia32_cvtd2mask512((in)m)"}, 8: {"__AVX__", "(unsigned)__builtin_ia32_movmskps256((in)m)"},
+			4: {"__SSE__", "(unsigned)__builtin_ia32_movmskps((in)m)"}}[n]
+		if fast[0] != "" {
+			element := map[bool]string{true: "int", false: "float"}[n == 16]
+			plain = fmt.Sprintf("#if defined(%s)\n  typedef %s in __attribute__((vector_size(%d)));\n  return %s;\n#else\n%s#endif\n", fast[0], element, 4*n, fast[1], plain)
+		}
+		return fmt.Sprintf("TAPC_FN unsigned tapc_bits_x%d(%s m) {\n%s}\n", n, t, plain)
+	})
+	return fmt.Sprintf("%s(%s)", name, mask)
+}

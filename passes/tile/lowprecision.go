@@ -1,0 +1,117 @@
+package tile
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+)
+
+// Sizes of the tiles of low-precision contractions.
+const (
+	NarrowPanel = 16       // rows or columns that are copied side by side
+	NarrowRows  = 32       // of a piece, a multiple of these: matrix units take two panels of either operand at a time
+	NarrowCols  = 96       // of a piece, a multiple of these: a multiple of the widths of all tiles
+	NarrowBlock = 64       // bytes of the reduction that a matrix unit takes at a time
+	narrowFold  = 2 << 10  // bytes of the reduction that run at once
+	narrowSums  = 64 << 10 // unfinished sums of a piece at most
+	minNarrow   = 16       // columns, and length of the reduction, of float32 that pays to be made narrow
+)
+
+// roundingPays says whether a kernel of float32 that may round its operands gains from it: if they are copied anyway, or when the
+// program is built.
+func roundingPays(_ *schedule.Kernel, forms nest.Forms) bool {
+	n, ok := nest.Of[*nest.LowPrecision](forms)
+	return ok && n.Rounds() && n.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.RightConstant || n.Uses() >= nest.PackUses)
+}
+
+// lowPrecisionTile is the register tile of sums: as many rows as there are registers for beside the columns of some panels. Groups of two
+// numbers are taken apart where there is no instruction for them, which needs registers too.
+func (t Target) lowPrecisionTile(group int64) (rows, cols int64) {
+	switch {
+	case t.Vector < 64:
+		return max(1, t.Registers*t.Vector/128), NarrowPanel // half of the registers are sums
+	case group == 2:
+		return 8, 2 * NarrowPanel
+	}
+	return 8, 3 * NarrowPanel
+}
+
+// bindLowPrecision cuts a low-precision contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
+func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
+	if n.Unpacked {
+		t.bindUnpacked(k, n)
+		return
+	}
+	tileRows, tileCols := t.lowPrecisionTile(n.Group)
+	length := n.Reduction[0].Extent
+	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: 1, fold: length, Packing: Packing{Right: UpFront}}
+	for _, d := range n.Batch {
+		p.batch *= d.Extent
+	}
+	bytes := 4 / n.Group
+	if length*bytes > narrowFold {
+		p.fold = even(length, narrowFold/bytes, NarrowBlock/bytes)
+	}
+	p.rows = roundUp(n.Row.Extent, NarrowRows)
+	if most := roundDown(t.L2/2/(p.fold*bytes), NarrowRows); most < p.rows {
+		p.rows = even(n.Row.Extent, most, NarrowRows)
+	}
+	p.cols = roundUp(n.Col.Extent, NarrowCols)
+	p.shrink(n.Contraction, NarrowCols)
+	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
+		p.cols = roundUp(p.cols/2, NarrowCols)
+	}
+	bind := schedule.Serial
+	if nest.SaturatingProduct(length, n.Row.Extent, n.Col.Extent, p.batch) >= productWork {
+		bind = schedule.Thread
+	}
+	for _, d := range n.Batch {
+		for _, l := range d.Loops {
+			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+		}
+	}
+	bindDim(k, n.Row, bind, p.rows, tileRows, 1)
+	bindDim(k, n.Col, bind, p.cols, tileCols, p.lanes)
+	inner := n.Reduction[0].Inner()
+	k.Loops[inner].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, SumBlock)}, {Tile: 1}}
+}
+
+// unpackedTile is the register tile of sums of a contraction whose left operand is unpacked.
+func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
+	if t.Vector < 64 || n.Group == 2 {
+		return t.lowPrecisionTile(n.Group)
+	}
+	tile := t.registerTile(n.Row.Extent, n.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false)
+	return tile.Rows, tile.Vectors * t.lanes(4)
+}
+
+// bindUnpacked cuts a contraction whose left operand is unpacked.
+func (t Target) bindUnpacked(k *schedule.Kernel, n *nest.LowPrecision) {
+	tileRows, tileCols := t.unpackedTile(n)
+	length, bytes := n.Length(), 4/n.Group
+	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: 1, Packing: Packing{Right: UpFront}}
+	for _, d := range n.Batch {
+		p.batch *= d.Extent
+	}
+	p.rows = roundUp(n.Row.Extent, tileRows)
+	if most := roundDown(t.L2/4/max(1, length*bytes), tileRows); most < p.rows {
+		p.rows = even(n.Row.Extent, most, tileRows)
+	}
+	p.cols = min(roundUp(n.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
+	if n.Transposed {
+		p.turned(MaxSums / 4)
+	}
+	p.shrink(n.Contraction, tileCols)
+	bind := schedule.Serial
+	if nest.SaturatingProduct(length, n.Row.Extent, n.Col.Extent, p.batch) >= productWork {
+		bind = schedule.Thread
+	}
+	for _, d := range n.Batch {
+		for _, l := range d.Loops {
+			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+		}
+	}
+	bindDim(k, n.Row, bind, p.rows, tileRows, 1)
+	bindDim(k, n.Col, bind, p.cols, tileCols, p.lanes)
+	run := n.Run()
+	k.Loops[n.Reduction[len(n.Reduction)-1].Inner()].Levels = []schedule.Level{{Tile: run}, {Tile: min(run, SumBlock)}, {Tile: 1}}
+}
