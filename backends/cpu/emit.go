@@ -110,6 +110,9 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 			}
 		case *schedule.Kernel:
 			p.forms[n.ID] = nest.Classify(b, p.buffers)
+			if err := p.checkSums(n, b, p.forms[n.ID]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return p, nil
