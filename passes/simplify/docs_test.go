@@ -21,7 +21,8 @@ const page = "../../docs/rewrites.md"
 // TestPage checks that docs/rewrites.md is what the rules and the guide give; with -update it writes it.
 func TestPage(t *testing.T) {
 	want := "<!-- Made by go generate ./passes/simplify from its rules and guide.md. -->\n" + guide +
-		rewrite.LanguageTables() + "\n## The rules of simplify, in the order in which they are tried\n\n" +
+		rewrite.LanguageTables() + "\n## The rules of simplify for dequantized bytes, which are tried before the others\n\n" + rewrite.Markdown(simplify.EarlyRules()) +
+		"## The rules of simplify, in the order in which they are tried\n\n" +
 		rewrite.Markdown(simplify.Rules()) + "## The rules of the other passes\n\n" +
 		rewrite.Markdown([]rewrite.Rule{simplify.CSERule(ir.New())})
 	want = want[:len(want)-1]

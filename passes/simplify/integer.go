@@ -35,18 +35,18 @@ type dequantized struct {
 
 // integerForm is what differs between convolutions and products.
 type integerForm struct {
-	product, gemm, turned bool // a matrix product; a gemm; that transposes its right factor
-	left, right           string
+	product, gemm, transposed bool // a matrix product; a gemm; that transposes its right factor
+	left, right               string
 }
 
 // formOf gives the form of an operation; ok is false for a gemm that does more than a product and a sum.
-func formOf(s *rewrite.Site) (f integerForm, ok bool) {
-	switch s.Kernel() {
+func formOf(kernel string, params ir.Attrs) (f integerForm, ok bool) {
+	switch kernel {
 	case "matmul":
 		return integerForm{product: true, left: "X", right: "Y"}, true
 	case "gemm":
-		turned, plain := plainGemm(s.Op.Params)
-		return integerForm{product: true, gemm: true, turned: turned, left: "A", right: "B"}, plain
+		transposed, plain := plainGemm(params)
+		return integerForm{product: true, gemm: true, transposed: transposed, left: "A", right: "B"}, plain
 	}
 	return integerForm{left: "X", right: "W"}, true
 }
@@ -56,7 +56,7 @@ func (f integerForm) sums(shape []int64) (terms int64, axis int, ok bool) {
 	switch {
 	case f.product && len(shape) != 2:
 		return 0, 0, false
-	case f.turned:
+	case f.transposed:
 		return shape[1], 0, true
 	case f.product:
 		return shape[0], 1, true
@@ -68,13 +68,17 @@ func (f integerForm) sums(shape []int64) (terms int64, axis int, ok bool) {
 	return terms, 0, true
 }
 
-// bias gives what is added behind: one number for all, or one for each place along an axis of the result; good is false if it is more.
-func (f integerForm) bias(s *rewrite.Site, shape []int64, axis int) (sel *ir.Selection, good bool) {
-	name := "B"
+// biasPort is the port of what is added.
+func (f integerForm) biasPort() string {
 	if f.product {
-		name = "C"
+		return "C"
 	}
-	p := s.Op.Inputs.Get(name)
+	return "B"
+}
+
+// bias gives what is added behind: one number for all, or one for each place along an axis of the result; good is false if it is more.
+func (f integerForm) bias(in ir.Ports, shape []int64, axis int) (sel *ir.Selection, good bool) {
+	p := in.Get(f.biasPort())
 	if p == nil || f.product && !f.gemm {
 		return nil, true
 	}
@@ -83,45 +87,76 @@ func (f integerForm) bias(s *rewrite.Site, shape []int64, axis int) (sel *ir.Sel
 
 func multiplyIntegers(s *rewrite.Site) (rewrite.Result, bool) {
 	out, ok := s.Result()
-	f, plain := formOf(s)
-	if !ok || !plain || s.Type(out) != scalar.Float32 || s.Decl() == nil {
+	if !ok || s.Type(out) != scalar.Float32 || s.Decl() == nil {
 		return rewrite.Result{}, false
 	}
-	a, okA := dequantizedInput(s, f.left)
-	b, okB := dequantizedInput(s, f.right)
-	if !okA || !okB || !isConstant(s, b.bytes) || one(a.scale) != 1 || a.zero != nil && one(*a.zero) != 1 {
+	p, ok := productOf(s, s.Kernel(), s.Op.Params, s.Op.Inputs, out.Range())
+	if !ok {
 		return rewrite.Result{}, false
 	}
-	shape, at := b.bytes.Range().Shape(), 1 // at is the axis of the result that filters or columns go along
-	if f.product {
-		at = out.Range().Rank() - 1
+	return p.integers(s, out), true
+}
+
+// bytesProduct is a convolution or matrix product of dequantized bytes with dequantized constant bytes.
+type bytesProduct struct {
+	form   integerForm
+	params ir.Attrs
+	a, b   dequantized
+	bias   *ir.Selection
+	terms  int64 // of a sum
+	axis   int   // of the constant bytes that filters or columns go along
+	at     int   // of the result
+}
+
+// productOf reads one, if its sums fit in int32 and its bytes have scales and zero points that can be taken out of them.
+func productOf(s *rewrite.Site, kernel string, params ir.Attrs, in ir.Ports, out zspace.Range) (p bytesProduct, ok bool) {
+	p = bytesProduct{params: params, at: 1}
+	if p.form, ok = formOf(kernel, params); !ok {
+		return p, false
 	}
-	terms, axis, ok := f.sums(shape)
-	bias, good := f.bias(s, out.Range().Shape(), at)
-	if !ok || !good || terms > mostTerms || !alongAxis(b.scale, shape, axis) || b.zero != nil && !alongAxis(*b.zero, shape, axis) ||
-		!f.product && b.zero != nil && one(*b.zero) != shape[0] {
-		return rewrite.Result{}, false
+	var okA, okB bool
+	p.a, okA = dequantizedInput(s, in, p.form.left)
+	p.b, okB = dequantizedInput(s, in, p.form.right)
+	if !okA || !okB || !isConstant(s, p.b.bytes) || one(p.a.scale) != 1 || p.a.zero != nil && one(*p.a.zero) != 1 {
+		return p, false
 	}
+	shape := p.b.bytes.Range().Shape()
+	if p.form.product {
+		p.at = out.Rank() - 1
+	}
+	var fits, good bool
+	p.terms, p.axis, fits = p.form.sums(shape)
+	p.bias, good = p.form.bias(in, out.Shape(), p.at)
+	if !fits || !good || p.terms > mostTerms || !alongAxis(p.b.scale, shape, p.axis) {
+		return p, false
+	}
+	zero := p.b.zero
+	return p, zero == nil || alongAxis(*zero, shape, p.axis) && (p.form.product || one(*zero) == shape[0])
+}
+
+// integers gives the product as one of integers, times the scales, plus the bias.
+func (p bytesProduct) integers(s *rewrite.Site, out ir.Selection) rewrite.Result {
 	m := maker{s: s, out: out}
-	integer := m.integers(f, a, b)
+	integer := m.integers(p)
 	each := slices.Repeat([]int64{1}, out.Range().Rank())
 	along := func(sel ir.Selection) rewrite.Operand {
-		each[at] = one(sel)
+		each[p.at] = one(sel)
 		return m.reshaped(sel, slices.Clone(each))
 	}
-	by := along(b.scale)
-	scale := m.op("mul", m.rangeOf(each), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{m.reshaped(a.scale, nil), by}})
+	by := along(p.b.scale)
+	scale := m.op("mul", m.rangeOf(each), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{m.reshaped(p.a.scale, nil), by}})
 	real := m.op("cast", out.Range(), rewrite.Input{Port: "tensor", Args: []rewrite.Operand{integer}})
 	real.New.Params = ir.Attrs{{Name: "dtype", Value: ir.StringAttr(scalar.Float32.String())}}
 	y := m.op("mul", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{real, scale}})
-	if bias != nil {
-		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, along(*bias)}})
+	if p.bias != nil {
+		y = m.op("add", out.Range(), rewrite.Input{Port: "tensors", Args: []rewrite.Operand{y, along(*p.bias)}})
 	}
-	return rewrite.One(y, a.from, b.from), true
+	return rewrite.One(y, p.a.from, p.b.from)
 }
 
 // integers makes the operation that sums integers.
-func (m maker) integers(f integerForm, a, b dequantized) rewrite.Operand {
+func (m maker) integers(p bytesProduct) rewrite.Operand {
+	f, a, b := p.form, p.a, p.b
 	o := &rewrite.Op{Outputs: []rewrite.Output{{Port: "Y", DType: scalar.Int32.String(), Range: m.out.Range()}}}
 	input := func(port string, x rewrite.Operand) {
 		o.Inputs = append(o.Inputs, rewrite.Input{Port: port, Args: []rewrite.Operand{x}})
@@ -132,7 +167,7 @@ func (m maker) integers(f integerForm, a, b dequantized) rewrite.Operand {
 		}
 	}
 	bytes := rewrite.Operand{Sel: b.bytes}
-	if f.turned {
+	if f.transposed {
 		bytes = m.turned(b.bytes)
 	}
 	count := int64(1)
@@ -146,7 +181,7 @@ func (m maker) integers(f integerForm, a, b dequantized) rewrite.Operand {
 		zero("a_zero", a.zero)
 		zero("b_zero", b.zero, count)
 	} else {
-		o.Kernel, o.Params = m.s.Name("conv_integer"), m.s.Op.Params
+		o.Kernel, o.Params = m.s.Name("conv_integer"), p.params
 		input("W", bytes)
 		input("X", rewrite.Operand{Sel: a.bytes})
 		zero("w_zero", b.zero, count)
@@ -156,7 +191,7 @@ func (m maker) integers(f integerForm, a, b dequantized) rewrite.Operand {
 }
 
 // plainGemm says whether a gemm's parameters scale nothing and do not transpose the left factor, and whether they do the right one.
-func plainGemm(p ir.Attrs) (turned, plain bool) {
+func plainGemm(p ir.Attrs) (transposed, plain bool) {
 	plain = true
 	for _, name := range []string{"alpha", "beta"} {
 		v, ok := p.Get(name)
@@ -168,8 +203,8 @@ func plainGemm(p ir.Attrs) (turned, plain bool) {
 }
 
 // dequantizedInput reads an input that is dequantized bytes.
-func dequantizedInput(s *rewrite.Site, port string) (dequantized, bool) {
-	p := s.Op.Inputs.Get(port)
+func dequantizedInput(s *rewrite.Site, in ir.Ports, port string) (dequantized, bool) {
+	p := in.Get(port)
 	if p == nil || len(p.Sel) != 1 {
 		return dequantized{}, false
 	}

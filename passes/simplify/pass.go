@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -30,7 +31,7 @@ func Passes(lib *kernels.Library) []pipeline.Pass {
 	return []pipeline.Pass{
 		row(pipeline.Pass{Name: "simplify", Doc: "Simplify by algebra, composition of selectors and constant folding.", Rules: ruleNames,
 			Options: []pipeline.Option{{Name: "rules", Doc: "a file with more rules, tried after the built-in ones", Type: pipeline.Path},
-				pipeline.AllowOption}},
+				pipeline.AllowOption, targetOption}},
 			func(ctx context.Context, p *pipeline.Context, o rewrite.Options) (rewrite.Stats, error) {
 				more, err := Load(p.Text("rules"), lib)
 				if err != nil {
@@ -38,6 +39,11 @@ func Passes(lib *kernels.Library) []pipeline.Pass {
 				}
 				if o.Allow, err = p.Allow(); err != nil {
 					return rewrite.Stats{}, err
+				}
+				if p.Text(targetOption.Name) == schedule.Host.String() {
+					if _, err := RunEarly(ctx, p.Graph, true, o); err != nil {
+						return rewrite.Stats{}, err
+					}
 				}
 				return Run(ctx, p.Graph, more, o)
 			}),
@@ -56,9 +62,15 @@ func Passes(lib *kernels.Library) []pipeline.Pass {
 	}
 }
 
+// targetOption is for rules that pay on some targets alone: on a CPU, of a choice only the side that is chosen is computed.
+var targetOption = pipeline.Option{Name: "target", Type: pipeline.String, Default: anyTarget, Words: append(schedule.DeviceWords(), anyTarget), Fact: pipeline.Target,
+	Doc: "what the program runs on, for rules that pay there: " + strings.Join(append(schedule.DeviceWords(), anyTarget), " or ")}
+
+const anyTarget = "any"
+
 func ruleNames() []string {
 	var names []string
-	for _, r := range Rules() {
+	for _, r := range append(EarlyRules(), Rules()...) {
 		names = append(names, r.Name)
 	}
 	return names

@@ -20,10 +20,8 @@ import (
 // Run simplifies a graph in place with the built-in rules and, after them, those given. The result observes the same values but for
 // what opt allows; see rewrite.Run for what stays.
 func Run(ctx context.Context, g *ir.Graph, more []rewrite.Rule, opt rewrite.Options) (rewrite.Stats, error) {
-	if first := integerProducts; opt.Allow.Has(first.Allow) { // the others dequantize small constants
-		if _, err := rewrite.Run(ctx, g, []rewrite.Rule{first}, opt); err != nil {
-			return rewrite.Stats{}, err
-		}
+	if _, err := RunEarly(ctx, g, false, opt); err != nil {
+		return rewrite.Stats{}, err
 	}
 	return rewrite.Run(ctx, g, append(Rules(), more...), opt)
 }
@@ -49,15 +47,15 @@ func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 // no outputs are added.
 func chosen(g *ir.Graph, list []tensorops.Named, names []string) []tensorops.Named {
 	var out []tensorops.Named
-	taken := map[ir.NodeID]bool{}
+	var taken ir.NodeSet
 	for _, x := range list {
-		taken[x.Tensor] = true
+		taken.Add(x.Tensor)
 		if slices.Contains(names, x.Name) || slices.Contains(names, g.Node(x.Tensor).Label) {
 			out = append(out, x)
 		}
 	}
 	for n := range g.Nodes() {
-		if n.Body.Kind() == tensorops.TensorKind && !taken[n.ID] && slices.Contains(names, n.Label) {
+		if n.Body.Kind() == tensorops.TensorKind && !taken.Has(n.ID) && slices.Contains(names, n.Label) {
 			out = append(out, tensorops.Named{Name: n.Label, Tensor: n.ID})
 		}
 	}
