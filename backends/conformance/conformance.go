@@ -57,7 +57,7 @@ func Passes(t *testing.T, device schedule.DeviceType) {
 			s := b.suite(t)
 			s.stepwise = true
 			_, want := s.schedules(device, b.shards...)
-			compareAll(t, "the case in the declaration", b.want, want, nil)
+			suite{T: t}.compare("the case in the declaration", b.want, want)
 		})
 	}
 }
@@ -119,7 +119,8 @@ type suite struct {
 	g         *ir.Graph
 	constants reference.Constants
 	given     map[string]tensorfile.Tensor // inputs that are not random
-	terms     map[string]float64           // see termsOf, by output
+	rules     map[string]comparison        // of outputs; the others are compared by the tensor's greatest magnitude
+	sums      map[string]tensorfile.Tensor // outputs for inputs without signs: how large what a cell adds up is
 	stepwise  bool                         // values are compared after every pass
 }
 
@@ -154,7 +155,7 @@ func (s suite) evaluate(what string, in, want map[string]tensorfile.Tensor) map[
 	if err != nil {
 		s.Fatalf("%s: %v", what, err)
 	}
-	compareAll(s.T, what, want, got, s.terms)
+	s.compare(what, want, got)
 	return got
 }
 
@@ -165,11 +166,11 @@ func (s suite) verify(what string, e *check.Environment) {
 	}
 }
 
-func compareAll(t *testing.T, what string, want, got map[string]tensorfile.Tensor, terms map[string]float64) {
-	t.Helper()
+func (s suite) compare(what string, want, got map[string]tensorfile.Tensor) {
+	s.Helper()
 	for name, w := range want {
-		if err := reference.CompareSums(name, w, got[name], tolerance(w.DType), terms[name]); err != nil {
-			t.Errorf("%s: %v", what, err)
+		if err := s.rules[name].compare(name, w, got[name], s.sums[name]); err != nil {
+			s.Errorf("%s: %v", what, err)
 		}
 	}
 }
@@ -187,7 +188,7 @@ func tolerance(d scalar.DType) float64 {
 func (s suite) executed(what string, in, want, got map[string]tensorfile.Tensor) {
 	s.Helper()
 	failed := s.Failed()
-	compareAll(s.T, what, want, got, s.terms)
+	s.compare(what, want, got)
 	if s.Failed() && !failed {
 		s.evaluate("the scheduled graph", in, want)
 	}

@@ -30,6 +30,7 @@ func Declared(t *testing.T, device schedule.DeviceType, every int, execute Execu
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := b.suite(t)
+			s.sums = s.withoutSigns()
 			in, want := s.schedules(device, b.shards...)
 			s.executed("executed", in, want, execute(t, b.g, in))
 		})
@@ -41,13 +42,13 @@ type batch struct {
 	builder
 	rnd          *rand.Rand
 	inputs, want map[string]tensorfile.Tensor
-	terms        map[string]float64
+	rules        map[string]comparison
 	shards       []string
 	count        int
 }
 
 func (b *batch) suite(t *testing.T) suite {
-	return suite{T: t, g: b.g, given: b.inputs, terms: b.terms}
+	return suite{T: t, g: b.g, given: b.inputs, rules: b.rules}
 }
 
 // batchSize is the number of operations in a graph.
@@ -58,7 +59,7 @@ func batches(t *testing.T) []*batch {
 	next := func() *batch {
 		if len(all) == 0 || all[len(all)-1].count == batchSize {
 			all = append(all, &batch{builder: builder{ir.New()}, rnd: rand.New(rand.NewPCG(7, uint64(len(all)))),
-				inputs: map[string]tensorfile.Tensor{}, want: map[string]tensorfile.Tensor{}, terms: map[string]float64{}})
+				inputs: map[string]tensorfile.Tensor{}, want: map[string]tensorfile.Tensor{}, rules: map[string]comparison{}})
 		}
 		b := all[len(all)-1]
 		b.count++
@@ -142,7 +143,7 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 	slices.SortFunc(op.Outputs, byName)
 	b.g.Add(op, name)
 	b.shard(name, d, c)
-	b.sums(name, d, c)
+	b.judge(name, d, c)
 }
 
 // input adds an input tensor of which a selection is the whole or a part.

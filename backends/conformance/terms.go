@@ -4,14 +4,36 @@ import (
 	"fmt"
 	"math"
 
+	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// sums notes how large the terms are that an operation of the batch adds up: if they cancel, results are allowed the rounding errors
-// of the terms.
-func (b *batch) sums(name string, d *kernels.Decl, c kernels.Call) {
+// comparison says how an output is compared with the reference.
+type comparison struct {
+	own   certainty
+	terms float64 // the greatest magnitude of the terms that are added up, if they have a bound
+	grows bool    // the result for inputs without signs is the sum of the magnitudes that are added up
+}
+
+func (c comparison) compare(name string, want, got, sums tensorfile.Tensor) error {
+	ulps := tolerance(want.DType)
+	switch {
+	case c.own == exact && want.DType.Wide() == want.DType:
+		return reference.CompareElements(name, want, got, 0)
+	case c.own != loose:
+		return reference.CompareElements(name, want, got, ulps)
+	}
+	if size := want.DType.Size(); c.grows && len(sums.Data) == len(want.Data) && !want.DType.IsComplex() {
+		return reference.CompareScaled(name, want, got, ulps, func(i int) float64 { return scalar.Decode(want.DType, sums.Data[i*size:]).F })
+	}
+	return reference.CompareSums(name, want, got, ulps, c.terms)
+}
+
+// judge notes how the outputs of an operation of the batch are compared: what is computed element by element by units in the last
+// place of each, sums by the terms that each cell adds up or, where it does more with them, by a bound of these; they may cancel.
+func (b *batch) judge(name string, d *kernels.Decl, c kernels.Call) {
 	in, err := d.Bind(c)
 	if err != nil {
 		return
@@ -19,12 +41,13 @@ func (b *batch) sums(name string, d *kernels.Decl, c kernels.Call) {
 	terms := termsOf(in, func(o kernels.Operand) float64 {
 		return magnitude(b.inputs[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)])
 	})
+	own, grows := ownScale(in), growing(in)
 	for _, s := range in.Statements {
-		if s.Store < 0 || terms[s.Store] == 0 {
+		if s.Store < 0 {
 			continue
 		}
 		o := in.Operands[s.Store]
-		b.terms[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)] = terms[s.Store]
+		b.rules[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)] = comparison{own[s.Store], terms[s.Store], grows[s.Store]}
 	}
 }
 

@@ -65,3 +65,68 @@ func TestCompareSums(t *testing.T) {
 		}
 	}
 }
+
+// Each output is compared as narrowly as its statements let it: element by element, by its own terms, or by the whole tensor's.
+func TestOwnScale(t *testing.T) {
+	for name, want := range map[string]comparison{"add": {own: exact, grows: true}, "sub": {own: exact}, "sqrt": {own: exact}, "exp": {own: close}, "hard_sigmoid": {},
+		"reduce_max": {own: exact}, "gelu": {}, "matmul": {grows: true}, "sum": {grows: true}, "variance": {}, "sigmoid": {}} {
+		d, ok := kernels.Builtin().Find(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		for seed := range uint64(20) {
+			c, err := d.Sample(rand.New(rand.NewPCG(seed, 1)), scalar.Float32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c == nil {
+				continue
+			}
+			in, err := d.Bind(*c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range in.Statements {
+				if s.Store < 0 {
+					continue
+				}
+				if got := (comparison{own: ownScale(in)[s.Store], grows: growing(in)[s.Store]}); got.own != want.own && got.own != exact || got.grows != want.grows && want.own != exact && got.own != exact {
+					t.Errorf("%s: %+v, expected %+v", name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A small element that is wholly wrong, a sum of small terms beside large ones, and the sign of a zero are found.
+func TestSmallElements(t *testing.T) {
+	tensor := func(x ...float64) tensorfile.Tensor {
+		out := tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{int64(len(x))}, Data: make([]byte, 4*len(x))}
+		for i, f := range x {
+			scalar.FloatValue(scalar.Float32, f).Encode(out.Data[4*i:])
+		}
+		return out
+	}
+	next := func(x float64, by int) float64 {
+		return float64(math.Float32frombits(math.Float32bits(float32(x)) + uint32(by)))
+	}
+	zero := math.Copysign(0, -1)
+	for name, c := range map[string]struct {
+		of              comparison
+		want, got, sums tensorfile.Tensor
+		ok              bool
+	}{
+		"small, whole tensor": {comparison{}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(), true},
+		"small":               {comparison{own: close}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(), false},
+		"a few units":         {comparison{own: close}, tensor(1e6, 1), tensor(1e6, next(1, 3)), tensor(), true},
+		"a few units, exact":  {comparison{own: exact}, tensor(1e6, 1), tensor(1e6, next(1, 1)), tensor(), false},
+		"zero":                {comparison{own: close}, tensor(0), tensor(zero), tensor(), false},
+		"denormal":            {comparison{own: close}, tensor(1e-44), tensor(3e-45), tensor(), true},
+		"a sum":               {comparison{grows: true}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(1e6, 2), false},
+		"a sum that cancels":  {comparison{grows: true}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(1e6, 1e6), true},
+	} {
+		if err := c.of.compare("x", c.want, c.got, c.sums); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -48,17 +48,27 @@ func CompareWithin(name string, want, got tensorfile.Tensor, ulps float64) error
 	return CompareSums(name, want, got, ulps, 0)
 }
 
+// CompareElements is CompareWithin by units in the last place of each element itself, with the sign of zero: for what is computed
+// element by element. A value too small for a normal number may be off by what the smallest normal one may.
+func CompareElements(name string, want, got tensorfile.Tensor, ulps float64) error {
+	return compare(name, want, got, func(_ int, w, g float64) bool {
+		return math.Signbit(w) == math.Signbit(g) && math.Abs(w-g) <= ulps*ulp(want.DType, max(math.Abs(w), smallestNormal(want.DType)))
+	})
+}
+
+// CompareScaled is CompareWithin by units in the last place of a magnitude for each element, such as that of a sum's terms.
+func CompareScaled(name string, want, got tensorfile.Tensor, ulps float64, scale func(element int) float64) error {
+	return compare(name, want, got, func(i int, w, g float64) bool {
+		return math.Abs(w-g) <= ulps*ulp(want.DType, max(scale(i), math.Abs(w), smallestNormal(want.DType)))
+	})
+}
+
 // CompareSums is CompareWithin for a tensor of sums with terms of magnitudes up to terms: where those cancel, the tensor's values
 // are smaller than what rounding goes by.
 func CompareSums(name string, want, got tensorfile.Tensor, ulps, terms float64) error {
-	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) || len(want.Data) != len(got.Data) {
-		return &Difference{Name: name, Index: -1, Want: scalar.Zero(want.DType), Shape: want.Shape}
-	}
-	size := want.DType.Size()
-	n := len(want.Data) / size
-	scale := terms
-	for i := range n {
-		v := scalar.Decode(want.DType, want.Data[i*size:])
+	scale, size := terms, want.DType.Size()
+	for at := 0; at+size <= len(want.Data); at += size {
+		v := scalar.Decode(want.DType, want.Data[at:])
 		for _, f := range []float64{math.Abs(v.F), math.Abs(v.Im)} {
 			if !math.IsInf(f, 0) && f > scale {
 				scale = f
@@ -66,23 +76,40 @@ func CompareSums(name string, want, got tensorfile.Tensor, ulps, terms float64) 
 		}
 	}
 	tolerance := ulps * ulp(want.DType, scale)
-	for i := range n {
+	return compare(name, want, got, func(_ int, w, g float64) bool { return math.Abs(w-g) <= tolerance })
+}
+
+// compare compares types, shapes and elements; near judges finite floats.
+func compare(name string, want, got tensorfile.Tensor, near func(element int, w, g float64) bool) error {
+	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) || len(want.Data) != len(got.Data) {
+		return &Difference{Name: name, Index: -1, Want: scalar.Zero(want.DType), Shape: want.Shape}
+	}
+	size := want.DType.Size()
+	for i := range len(want.Data) / size {
 		w, g := scalar.Decode(want.DType, want.Data[i*size:]), scalar.Decode(got.DType, got.Data[i*size:])
-		if w.I != g.I || !near(w.F, g.F, tolerance) || !near(w.Im, g.Im, tolerance) {
+		same := func(w, g float64) bool {
+			switch {
+			case math.IsNaN(w) || math.IsNaN(g):
+				return math.IsNaN(w) && math.IsNaN(g)
+			case math.IsInf(w, 0) || math.IsInf(g, 0):
+				return w == g
+			}
+			return near(i, w, g)
+		}
+		if w.I != g.I || !same(w.F, g.F) || !same(w.Im, g.Im) {
 			return &Difference{name, int64(i), w, g, want.Shape}
 		}
 	}
 	return nil
 }
 
-func near(w, g, tolerance float64) bool {
-	switch {
-	case math.IsNaN(w) || math.IsNaN(g):
-		return math.IsNaN(w) && math.IsNaN(g)
-	case math.IsInf(w, 0) || math.IsInf(g, 0):
-		return w == g
+// smallestNormal is the least positive normal number of a float type.
+func smallestNormal(d scalar.DType) float64 {
+	least := map[scalar.DType]int{scalar.Float64: -1022, scalar.Float32: -126}[d.Part()]
+	if f, ok := d.Format(); ok {
+		least = 1 - f.Bias
 	}
-	return math.Abs(w-g) <= tolerance
+	return math.Ldexp(1, least)
 }
 
 // ulp is the unit in the last place of a magnitude in a float type.
