@@ -1,0 +1,149 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// String writes the tree for readers, a statement a line.
+func (f *Func) String() string {
+	p := &printer{}
+	p.line("func %s {", f.Name)
+	p.depth++
+	for _, m := range f.Operands {
+		mode := "reads"
+		if m.Written {
+			mode = "writes"
+		}
+		p.line("%s %s", mode, p.memory(m))
+	}
+	p.list(f.Body)
+	p.depth--
+	p.line("}")
+	return p.b.String()
+}
+
+type printer struct {
+	b     strings.Builder
+	depth int
+}
+
+func (p *printer) line(format string, args ...any) {
+	p.b.WriteString(strings.Repeat("  ", p.depth))
+	fmt.Fprintf(&p.b, format, args...)
+	p.b.WriteByte('\n')
+}
+
+func (p *printer) list(body []Stmt) {
+	for _, s := range body {
+		s.print(p)
+	}
+}
+
+func (p *printer) block(body []Stmt, format string, args ...any) {
+	p.line(format+" {", args...)
+	p.depth++
+	p.list(body)
+	p.depth--
+	p.line("}")
+}
+
+func (p *printer) memory(m *Memory) string {
+	var dims []string
+	for _, d := range m.Dims {
+		text := fmt.Sprintf("%d:%d", d.Start, d.End)
+		if d.Start == 0 {
+			text = fmt.Sprint(d.End)
+		}
+		if m.Scope == Global || m.Scope == Shared {
+			text += fmt.Sprintf(" by %d", d.Stride)
+		}
+		dims = append(dims, text)
+	}
+	kind := ""
+	if m.Acc {
+		kind = " sums"
+	}
+	return fmt.Sprintf("%s: %s%s in %s [%s]", m.Name, m.Type, kind, m.Scope, strings.Join(dims, ", "))
+}
+
+func (a Access) String() string {
+	var at []string
+	for i, x := range a.At {
+		if a.Memory.Dims[i].Stride == 0 || x == nil {
+			at = append(at, "·")
+			continue
+		}
+		at = append(at, x.String())
+	}
+	return fmt.Sprintf("%s[%s]", a.Memory.Name, strings.Join(at, ", "))
+}
+
+func (s *For) print(p *printer) {
+	step := ""
+	if s.Step != 1 {
+		step = fmt.Sprintf(" step %d", s.Step)
+	}
+	lanes := ""
+	if s.Bind == Vector {
+		lanes = fmt.Sprintf(" of %d", s.Lanes)
+	}
+	p.block(s.Body, "%s%s %s in %s .. %s%s", s.Bind, lanes, s.Var.Name, s.From, s.To, step)
+}
+
+func (s *Let) print(p *printer) { p.line("let %s = %s", s.Var.Name, s.Value) }
+
+func (s *If) print(p *printer) {
+	var conds []string
+	for _, c := range s.Conds {
+		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+	}
+	p.block(s.Then, "if %s", strings.Join(conds, " and "))
+	if len(s.Else) > 0 {
+		p.block(s.Else, "else")
+	}
+}
+
+func (s *Declare) print(p *printer) { p.line("declare %s", p.memory(s.Memory)) }
+
+func (s *Map) print(p *printer) {
+	sign := "="
+	if s.Monoid != NoMonoid {
+		sign = scalar.MonoidName(s.Monoid) + "="
+	}
+	p.line("%s %s %s", s.Dst, sign, s.Value.Format(names{s}))
+}
+
+func (s *Dot) print(p *printer) {
+	p.line("dot[%s] %s[%s, %s] += %s * %s for %s in %s .. %s", s.Micro, s.Acc.Name, s.R.Name, s.C.Name, s.A, s.B, s.K.Name, s.From, s.To)
+}
+
+func (s *Combine) print(p *printer) {
+	p.line("combine %s %s across %d lanes", s.Value, scalar.MonoidName(s.Monoid), s.Lanes)
+}
+
+func (s *Copy) print(p *printer) {
+	word := "copy"
+	if s.Async {
+		word = "copy async"
+	}
+	p.line("%s %s <- %s, %d", word, s.Dst, s.Src, s.Count)
+}
+
+func (Commit) print(p *printer)  { p.line("commit") }
+func (s Wait) print(p *printer)  { p.line("wait %d", s.Pending) }
+func (Barrier) print(p *printer) { p.line("barrier") }
+
+// names are those of what stands in the value of a Map.
+type names struct{ m *Map }
+
+// OperandName gives the text of an argument.
+func (n names) OperandName(ref int) string { return n.m.Args[ref].String() }
+
+// LocalName is not asked for: there are none.
+func (names) LocalName(ref int) string { return fmt.Sprintf("local%d", ref) }
+
+// LoopName gives the text of a loop's value.
+func (n names) LoopName(ref int) string { return n.m.Loops[ref].String() }

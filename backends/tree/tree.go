@@ -1,0 +1,234 @@
+// Package tree is the tile tree: what a kernel does on one target, after every decision is taken and before it is text.
+//
+// A tree is a pure function of a kernel and its config (backends/codegen). It says which loops run, what carries them out, which
+// memory of which scope is declared where, what is copied, multiplied, computed, reduced and stored, and where threads wait for each
+// other. Nothing is left to choose: C and CUDA are printed from it, and Verify holds it to what both rely on. Trees are printed
+// (--emit=tree) but never read, stored or searched; what can be chosen is in the config.
+//
+// Integers that are known when the program runs are an Index, elements are an Access of a Memory, and values are scalar expressions
+// whose loads are the arguments of a Map. It must not import passes or other back ends. Read next: verify.go, backends/codegen.
+package tree
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Bind is what carries out the iterations of a loop.
+type Bind uint8
+
+// The bindings. Iterations of Serial and Unrolled follow each other; those of Vector are the lanes of one instruction; those of Thread,
+// Block and Lane run in no order, on a CPU's threads, as a GPU's blocks, and as the threads of a block.
+const (
+	Serial Bind = iota
+	Unrolled
+	Vector
+	Thread
+	Block
+	Lane
+)
+
+var binds = []string{"serial", "unrolled", "vector", "thread", "block", "lane"}
+
+// String gives the binding's word.
+func (b Bind) String() string { return binds[b] }
+
+// Scope is who has a memory, and how long.
+type Scope uint8
+
+// The scopes. Global memory is an operand's buffer; a Workspace is memory of the device that all share while the kernel runs; Private
+// memory is one CPU thread's; Shared memory is one GPU block's; Registers are one thread's or lane's.
+const (
+	Global Scope = iota
+	Workspace
+	Private
+	Shared
+	Registers
+)
+
+var scopes = []string{"global", "workspace", "private", "shared", "registers"}
+
+// String gives the scope's word.
+func (s Scope) String() string { return scopes[s] }
+
+// Dim is one dimension of a memory: its coordinates are from Start to End, each Stride elements from the one before.
+type Dim struct{ Start, End, Stride int64 }
+
+// Memory holds elements of one type. The element at a coordinate is Base + sum of (coordinate·Stride) elements from its beginning, which
+// for an operand is that of its buffer. An operand has a dimension for each loop of its kernel: it is accessed where these stand.
+type Memory struct {
+	Name    string
+	Type    scalar.DType
+	Scope   Scope
+	Dims    []Dim
+	Base    int64
+	Operand int   // of the kernel, for Global
+	Written bool  // for Global: the kernel writes it
+	Lanes   int64 // of the vectors that registers are; 0 for single numbers
+	Acc     bool  // values are kept as accumulators are: in the wide type of Type, and not rounded
+}
+
+// Elements is how many elements from its beginning a declared memory takes.
+func (m *Memory) Elements() int64 {
+	last := m.Base
+	for _, d := range m.Dims {
+		last += max(0, d.End-1) * d.Stride
+	}
+	return last + 1
+}
+
+// Bytes is what a declared memory takes.
+func (m *Memory) Bytes() int64 {
+	size := m.Type.Size()
+	if m.Acc {
+		size = m.Type.Wide().Size()
+	}
+	return m.Elements() * int64(size)
+}
+
+// NewMemory makes a memory of a shape, in row-major order. Rows of the innermost dimension are pad elements apart.
+func NewMemory(name string, t scalar.DType, s Scope, pad int64, shape ...int64) *Memory {
+	m := &Memory{Name: name, Type: t, Scope: s, Dims: make([]Dim, len(shape)), Operand: -1}
+	step := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		m.Dims[i] = Dim{0, shape[i], step}
+		step *= shape[i]
+		if i == len(shape)-1 {
+			step += pad
+		}
+	}
+	return m
+}
+
+// Access is an element of a memory. Coordinates of dimensions without a stride may be nil.
+type Access struct {
+	Memory *Memory
+	At     []*Index
+}
+
+// Address is the number of the element from the beginning of its memory; of neighbouring elements, of the first.
+func (a Access) Address() *Index {
+	x := Const(a.Memory.Base)
+	for i, d := range a.Memory.Dims {
+		if d.Stride != 0 {
+			x = a.At[i].Times(d.Stride).Add(x)
+		}
+	}
+	return x
+}
+
+// Symbol is the name of a memory in what is printed: operands are parameters p and their number.
+func (m *Memory) Symbol() string {
+	if m.Scope == Global {
+		return fmt.Sprintf("p%d", m.Operand)
+	}
+	return m.Name
+}
+
+// Stmt is one step of a tree: *For, *Let, *If, *Declare, *Map, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
+type Stmt interface{ print(p *printer) }
+
+// For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
+// which runs at most once around: To - From is at most that.
+type For struct {
+	Var      *Var
+	From, To *Index
+	Step     int64
+	Bind     Bind
+	Lanes    int64
+	Body     []Stmt
+}
+
+// Let names an index for what follows it in its list.
+type Let struct {
+	Var   *Var
+	Value *Index
+}
+
+// Cond is Var < Limit.
+type Cond struct {
+	Var   *Var
+	Limit *Index
+}
+
+// If runs Then where all conditions hold, else Else.
+type If struct {
+	Conds      []Cond
+	Then, Else []Stmt
+}
+
+// Declare makes a memory for what follows it in its list. What it holds is not defined.
+type Declare struct{ Memory *Memory }
+
+// Map computes a value and stores it. Loads in Value are numbers of Args; locals and reductions there are none; loops are numbers of Loops.
+// If Monoid is not NoMonoid, the value is combined with what is stored there: the step of a reduction.
+type Map struct {
+	Dst    Access
+	Value  *scalar.Expr
+	Args   []Access
+	Loops  []*Index
+	Monoid scalar.Op
+	About  string // the statement of the kernel, for readers
+}
+
+// NoMonoid is the Monoid of a Map that only stores.
+const NoMonoid = scalar.NoOp
+
+// Dot adds products to a tile of accumulators: for all k from From to To, in this order, and all rows r and columns c of the tile,
+// Acc[r,c] += A[r,k]·B[k,c]. The loop variables K, R and C stand in the coordinates of A and B. Micro names how: a row of the table of
+// micro-kernels of the back end.
+type Dot struct {
+	Acc      *Memory // of dimensions rows and columns
+	A, B     Access
+	R, C, K  *Var
+	From, To *Index
+	Micro    string
+}
+
+// Rows is the height of the tile.
+func (d *Dot) Rows() int64 { return d.Acc.Dims[0].End }
+
+// Cols is the width of the tile.
+func (d *Dot) Cols() int64 { return d.Acc.Dims[1].End }
+
+// Combine makes the values that the iterations of the innermost Lane or Vector loop have in a register into one, which all of them then
+// have: neighbours at a distance of 1, 2, 4, ... are combined. Lanes is how many there are, a power of 2. Scratch is the shared memory through
+// which warps of a block combine: nil if Lanes is at most a warp.
+type Combine struct {
+	Value   Access
+	Monoid  scalar.Op
+	Lanes   int64
+	Scratch *Memory
+}
+
+// Copy copies Count neighbouring elements of one type. An Async copy from global to shared memory is done when a Wait for its group is.
+type Copy struct {
+	Dst, Src Access
+	Count    int64
+	Async    bool
+}
+
+// Commit makes a group of the asynchronous copies since the last.
+type Commit struct{}
+
+// Wait waits until at most Pending groups of asynchronous copies of this thread are not done.
+type Wait struct{ Pending int64 }
+
+// Barrier waits until all lanes of a block are here, and makes what they have written visible to each other.
+type Barrier struct{}
+
+// Func is what carries out one kernel: regions of threads or blocks, one after the other.
+type Func struct {
+	Name     string
+	Operands []*Memory
+	Body     []Stmt
+}
+
+// Trips is how often a loop runs, at most: as far as that can be told from its ends alone.
+func (s *For) Trips() int64 {
+	return (newVerifier(Limits{}).length(s.From, s.To) + s.Step - 1) / s.Step
+}
+
+// Trips is how many products each cell adds, at most.
+func (d *Dot) Trips() int64 { return newVerifier(Limits{}).length(d.From, d.To) }

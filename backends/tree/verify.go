@@ -1,0 +1,605 @@
+package tree
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Limits are those of a target, in bytes, 0 for none: what a CPU thread and a GPU block may declare.
+type Limits struct {
+	Private, Shared int64
+	Lanes           int64 // of a block, at most
+}
+
+// Verify says whether what is printed from a tree is a sound program: every variable and memory is declared once before it is used, every
+// coordinate is inside its dimension whatever the loops do, memories are where their scope can be, lanes meet at barriers and see what
+// other lanes wrote only behind one, and asynchronous copies are waited for. That operands are read inside their buffers
+// follows, because the schedule's constraints prove it for all values of a kernel's loops. The error names the statement.
+func Verify(f *Func, limits Limits) error {
+	v := newVerifier(limits)
+	for _, m := range f.Operands {
+		v.declared[m] = true
+	}
+	v.list(f.Body)
+	if v.err != nil {
+		return fmt.Errorf("tree %s: %w", f.Name, v.err)
+	}
+	return nil
+}
+
+func newVerifier(limits Limits) *verifier {
+	return &verifier{env: newEnv(), limits: limits, declared: map[*Memory]bool{}, seen: map[*Var]bool{}, divergent: map[*Var]bool{}, shifted: map[*Var]*Index{},
+		names: map[string]Stmt{}}
+}
+
+// sharing is an access of shared memory since the last barrier.
+type sharing struct {
+	Access
+	writes bool
+}
+
+// rounds is how many rounds of a loop follow the first one, to see what they find of each other: more than the stages of a pipeline.
+const rounds = 4
+
+type verifier struct {
+	*env
+	limits    Limits
+	declared  map[*Memory]bool
+	seen      map[*Var]bool
+	divergent map[*Var]bool   // variables that differ from lane to lane
+	shifted   map[*Var]*Index // in the second of two rounds of a loop
+	place
+	copies
+	shared []sharing
+	names  map[string]Stmt
+	err    error
+}
+
+// place is where a statement is.
+type place struct {
+	thread, block, lane, vector bool
+	apart                       bool // lanes may be at different statements
+	bytes                       map[Scope]int64
+}
+
+// copies are the asynchronous ones that are not waited for: by group, the last for those not committed.
+type copies struct{ groups [][]Access }
+
+func (v *verifier) fail(s Stmt, format string, args ...any) {
+	if v.err == nil {
+		p := &printer{}
+		s.print(p)
+		line, _, _ := strings.Cut(p.b.String(), "\n")
+		v.err = fmt.Errorf("%s: %s", line, fmt.Sprintf(format, args...))
+	}
+}
+
+func (v *verifier) list(body []Stmt) {
+	vars, at := len(v.order), v.place
+	var own []*Memory
+	for _, s := range body {
+		if v.err != nil {
+			break
+		}
+		if d, ok := s.(*Declare); ok {
+			own = append(own, d.Memory)
+		}
+		v.stmt(s)
+	}
+	v.release(vars)
+	for _, m := range own {
+		delete(v.declared, m)
+	}
+	v.place = at
+}
+
+func (v *verifier) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *For:
+		v.loop(s)
+	case *Let:
+		i, ok := v.of(s.Value)
+		if !ok {
+			v.fail(s, "uses a variable that is not bound here")
+		}
+		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.differs(s.Value))
+	case *If:
+		v.choice(s)
+	case *Declare:
+		v.declare(s)
+	case *Map:
+		v.compute(s)
+	case *Dot:
+		v.dot(s)
+	case *Combine:
+		v.combine(s)
+	case *Copy:
+		v.copy(s)
+	case Commit:
+		v.groups = append(v.groups, nil)
+	case Wait:
+		if s.Pending < 0 {
+			v.fail(s, "waits for less than no group")
+		}
+		if done := len(v.groups) - 1 - int(s.Pending); done > 0 { // the last group is not committed
+			for _, g := range v.groups[:done] { // other lanes see what has arrived behind a barrier
+				for _, a := range g {
+					v.shared = append(v.shared, sharing{a, true})
+				}
+			}
+			v.groups = v.groups[done:]
+		}
+	case Barrier:
+		v.meet(s)
+	}
+}
+
+// meet is a barrier, where all lanes have to come.
+func (v *verifier) meet(s Stmt) {
+	switch {
+	case !v.lane:
+		v.fail(s, "lanes meet outside of their loop")
+	case v.apart:
+		v.fail(s, "lanes meet where not all of them come")
+	}
+	v.shared = nil
+}
+
+func (v *verifier) define(s Stmt, x *Var, f fact, divergent bool) {
+	if v.seen[x] {
+		v.fail(s, "%s is bound twice", x.Name)
+	}
+	v.seen[x] = true
+	v.name(s, x.Name)
+	v.bind(x, f)
+	v.divergent[x] = divergent
+}
+
+// name says that a name is used once: printers declare what trees do by name.
+func (v *verifier) name(s Stmt, name string) {
+	if before, ok := v.names[name]; ok && before != s {
+		v.fail(s, "%s is the name of two things", name)
+	}
+	v.names[name] = s
+}
+
+func (v *verifier) differs(x *Index) bool {
+	for y, d := range v.divergent {
+		if d && x.Uses(y) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *verifier) loop(s *For) {
+	from, ok1 := v.of(s.From)
+	to, ok2 := v.of(s.To)
+	if !ok1 || !ok2 {
+		v.fail(s, "uses a variable that is not bound here")
+		return
+	}
+	if s.Step < 1 {
+		v.fail(s, "a step of %d", s.Step)
+		return
+	}
+	v.bound(s, from, to)
+	if to.High <= from.Low || v.err != nil {
+		return // it never runs
+	}
+	f := v.counted(s.From, s.To, s.Step)
+	if f.rest.High < 0 {
+		return
+	}
+	rest := f.rest
+	before, vars := v.place, len(v.order)
+	diverges := s.Bind == Lane || v.differs(s.From) || v.differs(s.To)
+	v.enter(s, diverges)
+	v.define(s, s.Var, f, s.Bind == Lane || v.differs(s.From))
+	v.list(s.Body)
+	if rest.Step != 0 && (s.Bind == Serial || s.Bind == Unrolled) && (len(v.shared) > 0 || v.pending()) {
+		for round := range int64(rounds) {
+			v.again(s, round+1)
+		}
+	}
+	v.release(vars)
+	v.place = before
+	if s.Bind == Lane {
+		v.shared = nil // regions follow each other
+		if v.pending() {
+			v.fail(s, "lanes end before their copies do")
+		}
+	}
+}
+
+// counted is what is known of a variable that counts from one index to another; its part has no values if it never does.
+func (v *verifier) counted(start, end *Index, step int64) fact {
+	from, _ := v.of(start)
+	to, _ := v.of(end)
+	most := min(to.High-from.Low, v.length(start, end)) - 1
+	f := fact{base: start, rest: interval(0, max(most, 0), step)}
+	if most < 0 {
+		f.rest.High = -1
+	}
+	f.values, _ = from.plus(f.rest)
+	if i, ok := f.values.below(to.High); ok {
+		f.values = i
+	}
+	return f
+}
+
+// length is at least the distance of two indices, of which the second may be the lesser of two.
+func (v *verifier) length(start, end *Index) int64 {
+	most := int64(math.MaxInt64)
+	if l, ok := v.of(end.Add(start.Times(-1))); ok {
+		most = l.High
+	}
+	if end.op == least {
+		most = min(most, v.length(start, end.a), v.length(start, end.b))
+	}
+	return most
+}
+
+// again walks through a loop's body for a later round.
+func (v *verifier) again(s *For, round int64) {
+	v.shifted[s.Var] = Use(s.Var).Plus(round * s.Step)
+	v.forget(s.Body)
+	v.list(s.Body)
+	delete(v.shifted, s.Var)
+}
+
+// forget lets the variables that some statements bind be bound again.
+func (v *verifier) forget(body []Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *For:
+			delete(v.seen, s.Var)
+			v.forget(s.Body)
+		case *Let:
+			delete(v.seen, s.Var)
+		case *If:
+			v.forget(s.Then)
+			v.forget(s.Else)
+		case *Dot:
+			delete(v.seen, s.R)
+			delete(v.seen, s.C)
+			delete(v.seen, s.K)
+		}
+	}
+}
+
+func (v *verifier) pending() bool {
+	for _, g := range v.groups {
+		if len(g) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bound checks what a loop's binding asks of its place and of its ends.
+func (v *verifier) bound(s *For, from, to Interval) {
+	constant := from.Step == 0 && to.Step == 0 && from.Low == 0 && s.Step == 1
+	switch s.Bind {
+	case Thread:
+		if v.thread || v.block || v.lane || v.vector {
+			v.fail(s, "threads inside of what runs on threads or blocks")
+		}
+	case Block:
+		if v.block || v.thread || v.lane || !constant {
+			v.fail(s, "blocks are counted from 0, outside of all else")
+		}
+	case Lane:
+		if !v.block || v.lane || !constant {
+			v.fail(s, "lanes are counted from 0, once in a loop of blocks")
+		}
+		if v.limits.Lanes > 0 && to.High > v.limits.Lanes {
+			v.fail(s, "%d lanes, and a block has at most %d", to.High, v.limits.Lanes)
+		}
+	case Vector:
+		if v.vector || v.block || s.Step != 1 || v.length(s.From, s.To) > s.Lanes {
+			v.fail(s, "lanes of a vector of %d", s.Lanes)
+		}
+	}
+}
+
+func (v *verifier) enter(s *For, diverges bool) {
+	switch s.Bind {
+	case Thread:
+		v.thread = true
+	case Block:
+		v.block = true
+	case Lane:
+		v.lane, v.groups = true, [][]Access{nil}
+		return
+	case Vector:
+		v.vector = true
+	}
+	v.apart = v.apart || diverges
+}
+
+func (v *verifier) choice(s *If) {
+	before := v.place
+	saved := map[*Var]fact{}
+	reachable := true
+	for _, c := range s.Conds {
+		f, known := v.facts[c.Var]
+		limit, ok := v.of(c.Limit)
+		if !known || !ok {
+			v.fail(s, "uses a variable that is not bound here")
+			return
+		}
+		v.apart = v.apart || v.divergent[c.Var] || v.differs(c.Limit)
+		if _, ok := saved[c.Var]; !ok {
+			saved[c.Var] = f
+		}
+		values, ok := f.values.below(limit.High)
+		reachable = reachable && ok
+		f.values = values
+		v.facts[c.Var] = f
+	}
+	if reachable {
+		v.list(s.Then)
+	}
+	for x, f := range saved {
+		v.facts[x] = f
+	}
+	if len(s.Else) > 0 {
+		reachable = true
+		if len(s.Conds) == 1 {
+			c := s.Conds[0]
+			f := saved[c.Var]
+			limit, _ := v.of(c.Limit)
+			f.values, reachable = f.values.from(limit.Low)
+			v.facts[c.Var] = f
+		}
+		if reachable {
+			v.list(s.Else)
+		}
+		for x, f := range saved {
+			v.facts[x] = f
+		}
+	}
+	v.place = before
+}
+
+func (v *verifier) declare(s *Declare) {
+	m := s.Memory
+	if v.declared[m] {
+		v.fail(s, "is declared twice")
+	}
+	v.declared[m] = true
+	v.name(s, m.Name)
+	at := false
+	switch m.Scope {
+	case Workspace:
+		at = !v.thread && !v.block
+	case Private:
+		at = v.thread && !v.vector
+	case Shared:
+		at = v.block && !v.lane
+	case Registers:
+		at = (v.thread || v.lane) && !v.vector
+	}
+	if !at {
+		v.fail(s, "there is no memory of the scope %s here", m.Scope)
+	}
+	bytes := maps.Clone(v.bytes)
+	if bytes == nil {
+		bytes = map[Scope]int64{}
+	}
+	bytes[m.Scope] += m.Bytes()
+	v.bytes = bytes
+	for scope, most := range map[Scope]int64{Private: v.limits.Private, Shared: v.limits.Shared} {
+		if most > 0 && bytes[scope] > most {
+			v.fail(s, "%d bytes of %s memory, and there are %d", bytes[scope], scope, most)
+		}
+	}
+}
+
+// use checks an access of some neighbouring elements.
+func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
+	m := a.Memory
+	if !v.declared[m] {
+		v.fail(s, "%s is not declared here", m.Name)
+		return
+	}
+	if len(a.At) != len(m.Dims) {
+		v.fail(s, "%s has %d dimensions", m.Name, len(m.Dims))
+		return
+	}
+	if m.Scope == Global && writes != m.Written {
+		v.fail(s, "%s is an operand of the other kind", m.Name)
+	}
+	even := count == 1
+	for d, x := range a.At {
+		dim := m.Dims[d]
+		if x == nil {
+			if dim.Stride != 0 {
+				v.fail(s, "%s has no coordinate in dimension %d", m.Name, d)
+			}
+			continue
+		}
+		i, ok := v.of(x)
+		if !ok {
+			v.fail(s, "uses a variable that is not bound here")
+			return
+		}
+		if dim.Stride == 1 && !even {
+			even = true
+			i.High += count - 1
+		}
+		if !i.within(dim.Start, dim.End) && dim.Stride != 0 {
+			v.fail(s, "%s is accessed at %s = %d to %d in dimension %d, which is from %d to %d", m.Name, x, i.Low, i.High, d, dim.Start, dim.End)
+		}
+	}
+	if !even {
+		v.fail(s, "elements of %s are no neighbours", m.Name)
+	}
+	v.lanes(s, a, writes)
+}
+
+// lanes checks what lanes do to memory that they share: none reads what another may write without a barrier between. That two do not write
+// the same element is not checked.
+func (v *verifier) lanes(s Stmt, a Access, writes bool) {
+	m := a.Memory
+	if m.Scope != Shared {
+		return
+	}
+	if !v.lane {
+		v.fail(s, "%s is for lanes", m.Name)
+		return
+	}
+	b := v.now(a)
+	for _, g := range v.groups {
+		if !writes && slices.ContainsFunc(g, func(x Access) bool { return x.Memory == m && !v.disjoint(x, b) }) {
+			v.fail(s, "%s is used while a copy to it may be under way", m.Name)
+		}
+	}
+	if slices.ContainsFunc(v.shared, func(x sharing) bool { return x.Memory == m && x.writes != writes && !v.disjoint(x.Access, b) }) {
+		v.fail(s, "%s is used by other lanes, and no barrier stands between", m.Name)
+	}
+	v.shared = append(v.shared, sharing{b, writes})
+}
+
+// now is an access in terms of the present round of loops.
+func (v *verifier) now(a Access) Access {
+	out := Access{a.Memory, make([]*Index, len(a.At))}
+	for i, x := range a.At {
+		if x == nil {
+			continue
+		}
+		for _, y := range slices.Backward(v.order) { // what Lets name, in terms of loops
+			if f := v.facts[y]; f.base != nil && f.named && x.Uses(y) {
+				x = x.With(y, f.base)
+			}
+		}
+		for y, to := range v.shifted {
+			x = x.With(y, to)
+		}
+		out.At[i] = x
+	}
+	return out
+}
+
+// disjoint says whether two accesses of one memory are of different elements for certain, whichever lanes make them.
+func (v *verifier) disjoint(a, b Access) bool {
+	for i, x := range a.At {
+		if y := b.At[i]; x != nil && y != nil && v.even(x) && v.even(y) && Differ(x, y) {
+			return true
+		}
+	}
+	return false
+}
+
+// even says whether an index is the same for all lanes, and of loops that are still running.
+func (v *verifier) even(x *Index) bool {
+	switch {
+	case x == nil || x.op == constant:
+		return true
+	case x.op == variable:
+		_, bound := v.facts[x.v]
+		return bound && !v.divergent[x.v]
+	}
+	return v.even(x.a) && v.even(x.b)
+}
+
+func (v *verifier) compute(s *Map) {
+	s.Value.Walk(func(e *scalar.Expr) bool {
+		switch {
+		case e.Op == scalar.Load && (e.Ref < 0 || e.Ref >= len(s.Args)):
+			v.fail(s, "there is no argument %d", e.Ref)
+		case e.Op == scalar.Loop && (e.Ref < 0 || e.Ref >= len(s.Loops) || s.Loops[e.Ref] == nil):
+			v.fail(s, "there is no loop %d", e.Ref)
+		case e.Op == scalar.Local, e.Op == scalar.Reduce && !e.IsAt():
+			v.fail(s, "a value of a statement or of a reduction")
+		}
+		return v.err == nil
+	})
+	for _, x := range s.Loops {
+		if x == nil {
+			continue
+		}
+		if _, ok := v.of(x); !ok {
+			v.fail(s, "uses a variable that is not bound here")
+		}
+	}
+	for _, a := range s.Args {
+		v.use(s, a, 1, false)
+	}
+	v.use(s, s.Dst, 1, true)
+}
+
+func (v *verifier) dot(s *Dot) {
+	if len(s.Acc.Dims) != 2 || s.Acc.Scope != Registers || !s.Acc.Acc {
+		v.fail(s, "%s is no tile of accumulators", s.Acc.Name)
+		return
+	}
+	from, ok1 := v.of(s.From)
+	to, ok2 := v.of(s.To)
+	if !ok1 || !ok2 {
+		v.fail(s, "uses a variable that is not bound here")
+		return
+	}
+	if to.High <= from.Low {
+		return
+	}
+	vars := len(v.order)
+	f := v.counted(s.From, s.To, 1)
+	v.define(s, s.R, fact{values: interval(0, s.Rows()-1, 1)}, false)
+	v.define(s, s.C, fact{values: interval(0, s.Cols()-1, 1)}, false)
+	v.define(s, s.K, f, false)
+	v.use(s, s.A, 1, false)
+	v.use(s, s.B, 1, false)
+	if !v.declared[s.Acc] {
+		v.fail(s, "%s is not declared here", s.Acc.Name)
+	}
+	v.release(vars)
+}
+
+func (v *verifier) combine(s *Combine) {
+	if s.Value.Memory.Scope != Registers {
+		v.fail(s, "%s is not in registers", s.Value.Memory.Name)
+	}
+	if s.Lanes < 1 || s.Lanes&(s.Lanes-1) != 0 {
+		v.fail(s, "%d lanes are no power of 2", s.Lanes)
+	}
+	v.use(s, s.Value, 1, true)
+	if v.lane {
+		if v.apart {
+			v.fail(s, "lanes meet where not all of them come")
+		}
+		if s.Scratch != nil {
+			if s.Scratch.Scope != Shared || !v.declared[s.Scratch] {
+				v.fail(s, "%s is not shared", s.Scratch.Name)
+			}
+			v.meet(s)
+		}
+	}
+}
+
+func (v *verifier) copy(s *Copy) {
+	if s.Dst.Memory.Type != s.Src.Memory.Type || s.Dst.Memory.Acc || s.Src.Memory.Acc {
+		v.fail(s, "a copy of one type to another")
+	}
+	if s.Count < 1 {
+		v.fail(s, "a copy of %d elements", s.Count)
+	}
+	v.use(s, s.Src, s.Count, false)
+	if !s.Async {
+		v.use(s, s.Dst, s.Count, true)
+		return
+	}
+	if s.Dst.Memory.Scope != Shared || s.Src.Memory.Scope != Global || !v.lane {
+		v.fail(s, "asynchronous copies are of lanes, from global to shared memory")
+		return
+	}
+	v.use(s, s.Dst, s.Count, true)
+	last := len(v.groups) - 1
+	v.groups[last] = append(v.groups[last], v.now(s.Dst))
+}

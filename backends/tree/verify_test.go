@@ -1,0 +1,121 @@
+package tree
+
+import (
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// blocks makes a function of one block of 64 lanes, with what the lanes do.
+func blocks(shared []*Memory, operands []*Memory, lanes func(lane *Index) []Stmt) *Func {
+	b, t := &Var{"block"}, &Var{"lane"}
+	var body []Stmt
+	for _, m := range shared {
+		body = append(body, &Declare{m})
+	}
+	body = append(body, &For{Var: t, From: Const(0), To: Const(64), Step: 1, Bind: Lane, Body: lanes(Use(t))})
+	return &Func{Name: "k", Operands: operands, Body: []Stmt{&For{Var: b, From: Const(0), To: Const(4), Step: 1, Bind: Block, Body: body}}}
+}
+
+func operand(name string, n int64, written bool) *Memory {
+	m := NewMemory(name, scalar.Float32, Global, 0, n)
+	m.Written = written
+	return m
+}
+
+func at(m *Memory, x ...*Index) Access { return Access{m, x} }
+
+// move makes a Map that copies an element.
+func move(to, from Access) *Map {
+	return &Map{Dst: to, Value: scalar.NewLoad(0, scalar.Float32), Args: []Access{from}}
+}
+
+func loop(v *Var, n int64, body ...Stmt) *For {
+	return &For{Var: v, From: Const(0), To: Const(n), Step: 1, Body: body}
+}
+
+// TestVerify changes sound trees by one thing each.
+func TestVerify(t *testing.T) {
+	in, out := operand("in", 64, false), operand("out", 64, true)
+	all := []*Memory{in, out}
+	sh := NewMemory("tile", scalar.Float32, Shared, 0, 64)
+	two := NewMemory("tiles", scalar.Float32, Shared, 0, 2, 64)
+	reg := NewMemory("r", scalar.Float32, Registers, 0)
+	i := &Var{"i"}
+	handOver := func(between ...Stmt) func(*Index) []Stmt {
+		return func(lane *Index) []Stmt {
+			return append(append([]Stmt{move(at(sh, lane), at(in, lane))}, between...), move(at(out, lane), at(sh, lane.Times(-1).Plus(63))))
+		}
+	}
+	pipelined := func(pending, apart int64) func(*Index) []Stmt {
+		next := &Var{"next"}
+		return func(lane *Index) []Stmt {
+			copyTo := func(stage *Index) Stmt {
+				return &Copy{Dst: at(two, stage.Mod(2), lane), Src: at(in, lane), Count: 1, Async: true}
+			}
+			return []Stmt{copyTo(Const(0)), Commit{}, loop(i, 8, &Let{next, Use(i).Plus(apart)}, copyTo(Use(next)), Commit{}, Wait{pending}, Barrier{},
+				move(at(out, lane), at(two, Use(i).Mod(2), lane.Times(-1).Plus(63))), Barrier{}), Wait{0}}
+		}
+	}
+	tests := []struct {
+		name, want string // want is a part of the error, "" for a sound tree
+		f          *Func
+	}{
+		{"a copy", "", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(out, l), at(in, l))} })},
+		{"behind the end", "in is accessed at lane + 1 = 1 to 64", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(out, l), at(in, l.Plus(1)))} })},
+		{"before the start", "= -1 to 62", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(out, l), at(in, l.Plus(-1)))} })},
+		{"a guard", "", blocks(nil, all, func(l *Index) []Stmt {
+			next := &Var{"next"}
+			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{next, Const(64)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
+		})},
+		{"a guard that is too wide", "in is accessed at next = 1 to 64", blocks(nil, all, func(l *Index) []Stmt {
+			next := &Var{"next"}
+			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{next, Const(65)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
+		})},
+		{"a write to what is read", "operand of the other kind", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(in, l), at(in, l))} })},
+		{"other lanes' elements behind a barrier", "", blocks([]*Memory{sh}, all, handOver(Barrier{}))},
+		{"other lanes' elements", "no barrier stands between", blocks([]*Memory{sh}, all, handOver())},
+		{"a barrier for some", "not all of them come", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			return []Stmt{&If{Conds: []Cond{{l.Var(), Const(3)}}, Then: []Stmt{Barrier{}}}}
+		})},
+		{"the next round finds what the last one reads", "no barrier stands between", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			return []Stmt{loop(i, 2, handOver(Barrier{})(l)...)}
+		})},
+		{"shared memory that is not declared", "tile is not declared here", blocks(nil, all, handOver(Barrier{}))},
+		{"a pipeline", "", blocks([]*Memory{two}, all, pipelined(1, 1))},
+		{"a pipeline that waits too little", "a copy to it may be under way", blocks([]*Memory{two}, all, pipelined(2, 1))},
+		{"a pipeline onto what is read", "a copy to it may be under way", blocks([]*Memory{two}, all, pipelined(1, 2))},
+		{"copies without a wait", "before their copies do", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			return []Stmt{&Copy{Dst: at(sh, l), Src: at(in, l), Count: 1, Async: true}}
+		})},
+		{"neighbours behind the end", "0 to 66", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			return []Stmt{&Copy{Dst: at(sh, l), Src: at(in, l), Count: 4}}
+		})},
+		{"neighbours by fours", "", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			four := &Var{"four"}
+			return []Stmt{&Let{four, l.Div(4).Times(4)}, &Copy{Dst: at(sh, Use(four)), Src: at(in, Use(four)), Count: 4}}
+		})},
+		{"registers of nobody", "no memory of the scope registers", blocks([]*Memory{reg}, all, func(*Index) []Stmt { return nil })},
+		{"a name twice", "the name of two things", blocks(nil, all, func(l *Index) []Stmt {
+			return []Stmt{&Let{&Var{"x"}, l}, &Let{&Var{"x"}, l}}
+		})},
+		{"a variable of another place", "not bound here", blocks(nil, all, func(l *Index) []Stmt {
+			return []Stmt{loop(i, 2), move(at(out, Use(i)), at(in, l))}
+		})},
+		{"lanes without end", "at most 32", blocks(nil, all, func(*Index) []Stmt { return nil })},
+		{"more than is there", "bytes of shared memory", blocks([]*Memory{NewMemory("large", scalar.Float32, Shared, 0, 1<<20)}, all, func(*Index) []Stmt { return nil })},
+	}
+	for _, x := range tests {
+		t.Run(x.name, func(t *testing.T) {
+			limits := Limits{Shared: 1 << 20, Lanes: 64}
+			if x.name == "lanes without end" {
+				limits.Lanes = 32
+			}
+			err := Verify(x.f, limits)
+			if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+				t.Errorf("%v, want %q\n%s", err, x.want, x.f)
+			}
+		})
+	}
+}
