@@ -56,6 +56,7 @@ var Table = []Rule{
 	{"backends/cpu/runtime", 4, 4},
 	{"backends/cuda/toolchain", 4, 4},
 	{"backends/tree", 4, 4},
+	{"backends/codegen", 4, 5},
 	{"backends/cuda/emu", 4, 5},
 	{"backends/cpu", 4, 6},
 	{"backends/cuda", 4, 6},

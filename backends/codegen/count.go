@@ -1,0 +1,108 @@
+package codegen
+
+import (
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Effort is how often one lane does what, and the bytes of global memory that a block moves.
+type Effort struct {
+	Dots       float64 // multiply-adds
+	Operations float64 // other operators, and steps of loops that are not unrolled
+	Calls      float64 // of functions such as exp
+	Global     float64 // accesses of global memory
+	Shared     float64 // and of shared memory
+	Barriers   float64
+	Shuffles   float64
+	Bytes      float64
+}
+
+// Work is the blocks of a tree, and what each takes.
+type Work struct {
+	Blocks, Lanes int64
+	SharedBytes   int64
+	Effort
+}
+
+// Count counts what a tree does: every loop as often as it can run, and both sides of a choice as the first.
+func Count(f *tree.Func) Work {
+	var w Work
+	for _, s := range f.Body {
+		if blocks, ok := s.(*tree.For); ok {
+			w.Blocks, _ = blocks.To.Number()
+			w.list(blocks.Body, 1)
+		}
+	}
+	return w
+}
+
+func (w *Work) list(body []tree.Stmt, times float64) {
+	for _, s := range body {
+		w.stmt(s, times)
+	}
+}
+
+func (w *Work) stmt(s tree.Stmt, times float64) {
+	switch s := s.(type) {
+	case *tree.For:
+		if s.Bind == tree.Lane {
+			w.Lanes, _ = s.To.Number()
+			w.list(s.Body, times)
+			return
+		}
+		n := float64(s.Trips())
+		if s.Bind != tree.Unrolled {
+			w.Operations += times * n
+		}
+		w.list(s.Body, times*n)
+	case *tree.If:
+		w.Operations += times
+		w.list(s.Then, times)
+	case *tree.Declare:
+		if s.Memory.Scope == tree.Shared {
+			w.SharedBytes += s.Memory.Bytes()
+		}
+	case *tree.Map:
+		w.access(s.Dst, times, 1)
+		for _, a := range s.Args {
+			w.access(a, times, 1)
+		}
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			switch {
+			case e.Op.Class() == scalar.Transcendental:
+				w.Calls += times
+			case len(e.Args) > 0:
+				w.Operations += times
+			}
+			return true
+		})
+	case *tree.Dot:
+		k := times * float64(s.Trips())
+		w.Dots += k * float64(s.Rows()*s.Cols())
+		w.access(s.A, k*float64(s.Rows()), 1)
+		w.access(s.B, k*float64(s.Cols()), 1)
+	case *tree.Combine:
+		for n := int64(1); n < s.Lanes; n *= 2 {
+			w.Shuffles += times
+		}
+		if s.Scratch != nil {
+			w.Barriers += 2 * times
+		}
+	case *tree.Copy:
+		w.access(s.Src, times, s.Count)
+		w.access(s.Dst, times, s.Count)
+	case tree.Barrier:
+		w.Barriers += times
+	}
+}
+
+// access counts an instruction that reads or writes some neighbouring elements.
+func (w *Work) access(a tree.Access, times float64, elements int64) {
+	switch a.Memory.Scope {
+	case tree.Global:
+		w.Global += times
+		w.Bytes += times * float64(elements*int64(a.Memory.Type.Size())) * float64(max(w.Lanes, 1))
+	case tree.Shared:
+		w.Shared += times
+	}
+}
