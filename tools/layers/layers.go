@@ -55,6 +55,7 @@ var Table = []Rule{
 	{"backends/reference", 4, 4},
 	{"backends/cpu/runtime", 4, 4},
 	{"backends/cuda/toolchain", 4, 4},
+	{"backends/cuda/ptx", 4, 4},
 	{"backends/tree", 4, 4},
 	{"backends/codegen", 4, 5},
 	{"backends/cuda/emu", 4, 5},

@@ -28,18 +28,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cuda/ptx"
 	"tensortapestry.org/tapc/internal/childproc"
 )
 
 //go:embed include
 var headers embed.FS
-
-// Device is a CUDA text to stand before kernels that use tensor cores or asynchronous copies: functions
-// tapc_mma_..., tapc_ldmatrix_..., tapc_cp_async_... over inline PTX. Under the emulation it is empty
-// and the header has them, with the same meaning. Texts may also include it as "tapc_device.cuh".
-//
-//go:embed device/tapc_device.cuh
-var Device string
 
 // Check is a tool of the compiler that watches the kernels while they run. Programs with one are
 // several times slower.
@@ -204,7 +198,7 @@ func writeHeaders(dir string) error {
 	if err := os.Mkdir(filepath.Join(dir, "include"), 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "include", "tapc_device.cuh"), []byte(Device), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "include", "tapc_device.cuh"), []byte(ptx.Text), 0o666); err != nil {
 		return err
 	}
 	return fs.WalkDir(headers, "include", func(path string, entry fs.DirEntry, err error) error {

@@ -223,7 +223,7 @@ func TestSoftmax(t *testing.T) {
 // Every text that the emulation is tested on is CUDA: the real compiler takes it too.
 func TestRealCompilerAgrees(t *testing.T) {
 	tc := toolchain.ForTest(t)
-	device, err := filepath.Abs("device")
+	device, err := filepath.Abs("../ptx")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"tensortapestry.org/tapc/backends/cuda/ptx"
 	"tensortapestry.org/tapc/backends/cuda/toolchain"
 	"tensortapestry.org/tapc/internal/cudashim/plan"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -134,7 +135,7 @@ func TestPartialCopy(t *testing.T) {
 // The real compiler makes tensor core instructions and asynchronous copies of the same text.
 func TestDeviceTextBecomesInstructions(t *testing.T) {
 	tc := toolchain.ForTest(t)
-	text := strings.ReplaceAll(source(t, "tensor.cu"), `#include "tapc_device.cuh"`, Device)
+	text := strings.ReplaceAll(source(t, "tensor.cu"), `#include "tapc_device.cuh"`, ptx.Text)
 	cubin, info, err := tc.CompileCubin(t.Context(), text, "sm_90", toolchain.Options{})
 	if err != nil {
 		t.Fatal(err)
