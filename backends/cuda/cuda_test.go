@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // TestConformance runs the emitted kernels on the CPU through the emulation, with the order of threads permuted.
@@ -25,6 +26,7 @@ func TestExamples(t *testing.T) {
 	nvcc := toolchain.ForTest(t)
 	conformance.Examples(t, "../..", schedule.CUDA, func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			configured(t, g)
 			src, err := Emit(g, "test", "test")
 			if err != nil {
 				t.Fatal(err)
@@ -37,31 +39,52 @@ func TestExamples(t *testing.T) {
 	})
 }
 
+// configured gives the kernels of a graph the configs that are chosen for them.
+func configured(t *testing.T, g *ir.Graph) {
+	t.Helper()
+	if err := tile.Run(g, tile.Options{Choosers: []tile.Chooser{Chooser{}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func execute(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 	t.Helper()
+	configured(t, g)
 	return executeWith(t, g, in, nil)
 }
 
 func executeWith(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load reference.Constants) map[string]tensorfile.Tensor {
 	t.Helper()
-	_, err := emu.HostCompiler()
-	testkit.Need(t, testkit.Compilers, err)
 	src, err := Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return emulated(t, g, in, load, compiled(t, src), src.Steps)
+}
+
+// compiled compiles a program for the emulation, until the test ends.
+func compiled(t *testing.T, src *Source) *emu.Program {
+	t.Helper()
+	_, err := emu.HostCompiler()
+	testkit.Need(t, testkit.Compilers, err)
 	program, err := emu.Compile(context.Background(), src.CUDA, emu.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src.CUDA)
 	}
-	defer program.Close()
+	t.Cleanup(func() { program.Close() })
+	return program
+}
+
+// emulated carries out steps of a compiled program, and gives the outputs.
+func emulated(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor, load reference.Constants, program *emu.Program, steps []Step) map[string]tensorfile.Tensor {
+	t.Helper()
 	r := &emulation{t: t, g: g, program: program, data: map[ir.NodeID][]byte{}}
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.allocate(p, in, load)
-	for _, s := range src.Steps {
+	for _, s := range steps {
 		r.step(s)
 	}
 	out := map[string]tensorfile.Tensor{}
@@ -138,7 +161,7 @@ func (r *emulation) step(s Step) {
 		buffers = append(buffers, emu.Buffer{Name: name, Data: data})
 		args = append(args, plan.Arg{Kind: plan.KindBuffer, Buffer: name})
 	}
-	launch := plan.Launch{Kernel: s.Kernel, Grid: plan.Dim{s.Grid, 1, 1}, Block: plan.Dim{s.Block, 1, 1}, Args: args}
+	launch := plan.Launch{Kernel: s.Kernel, Grid: plan.Dim{s.Grid, 1, 1}, Block: plan.Dim{s.Block, 1, 1}, Args: args, Shared: s.Shared}
 	if _, err := r.program.Run(context.Background(), buffers, []plan.Launch{launch}, emu.Settings{Seed: 7}); err != nil {
 		r.t.Fatal(err)
 	}

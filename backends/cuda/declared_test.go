@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 )
 
-// TestDeclared runs kernels of the library through the emulation, by turns.
+// TestDeclared runs kernels of the library through the emulation, some of them each time.
 func TestDeclared(t *testing.T) {
 	conformance.Declared(t, schedule.CUDA, 4, execute)
 }

@@ -10,9 +10,14 @@ import (
 	"math"
 	"strings"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/cuda/ptx"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -28,6 +33,7 @@ type Source struct {
 type Step struct {
 	Kernel        string
 	Grid, Block   int64       // in x
+	Shared        int64       // bytes of dynamic shared memory
 	Buffers       []ir.NodeID // the kernel's arguments, in order
 	From, To      ir.NodeID   // of a copy
 	Bytes         int64
@@ -50,6 +56,9 @@ const header = `// %s
 // Emit writes the kernels of a graph that is scheduled on a CUDA device. It is a pure function of the graph, the name and the
 // version.
 func Emit(g *ir.Graph, name, version string) (*Source, error) {
+	if err := backends.Scheduled(g, device.String(), device); err != nil {
+		return nil, err
+	}
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return nil, err
@@ -76,12 +85,20 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 			code.WriteString(text + "\n")
 		}
 	}
-	prelude := e.w.Prelude()
+	e.write(name, version, code.String())
+	return &e.src, nil
+}
+
+// write puts what kernels use before them.
+func (e *emitter) write(name, version, kernels string) {
+	prelude, inline := e.w.Prelude(), ""
 	if prelude != "" {
 		prelude += "\n"
 	}
-	e.src.CUDA = fmt.Sprintf(header, name, version) + prelude + code.String()
-	return &e.src, nil
+	if e.inline {
+		inline = strings.TrimSpace(ptx.Text) + "\n\n"
+	}
+	e.src.CUDA = fmt.Sprintf(header, name, version) + inline + prelude + kernels
 }
 
 type emitter struct {
@@ -89,10 +106,14 @@ type emitter struct {
 	w       *cexpr.Writer
 	buffers map[ir.NodeID]*schedule.Buffer
 	src     Source
+	inline  bool // kernels use the functions of tapc_device.cuh
 }
 
 // kernel writes one kernel and notes its launch: a thread for every point of the free loops.
 func (e *emitter) kernel(name string, id ir.NodeID, k *schedule.Kernel) (string, error) {
+	if c := k.For(Target); c != nil {
+		return e.tree(name, id, k, c)
+	}
 	n := cnest.New(k, e.buffers, e.w, new(cnest.Text))
 	for _, line := range cnest.About(e.g, k) {
 		n.Line("// %s", line)
@@ -111,15 +132,7 @@ func (e *emitter) kernel(name string, id ir.NodeID, k *schedule.Kernel) (string,
 		}
 		step.Grid *= blocks
 	}
-	params := make([]string, len(k.Operands))
-	for i, o := range k.Operands {
-		constant := ""
-		if o.Mode == schedule.Read {
-			constant = "const "
-		}
-		params[i] = fmt.Sprintf("%s%s *__restrict__ p%d", constant, e.w.Stored(o.Type()), i)
-		step.Buffers = append(step.Buffers, o.Buffer)
-	}
+	params := e.params(k, &step)
 	n.Open("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {", step.Block, name, strings.Join(params, ", "))
 	e.point(n, k)
 	n.Statements()
@@ -130,6 +143,54 @@ func (e *emitter) kernel(name string, id ir.NodeID, k *schedule.Kernel) (string,
 	}
 	return n.String(), nil
 }
+
+// params gives the parameters of a kernel, and notes the arguments.
+func (e *emitter) params(k *schedule.Kernel, step *Step) []string {
+	params := make([]string, len(k.Operands))
+	for i, o := range k.Operands {
+		constant := ""
+		if o.Mode == schedule.Read {
+			constant = "const "
+		}
+		params[i] = fmt.Sprintf("%s%s *__restrict__ p%d", constant, e.w.Stored(o.Type()), i)
+		step.Buffers = append(step.Buffers, o.Buffer)
+	}
+	return params
+}
+
+// tree writes the kernel of a config.
+func (e *emitter) tree(name string, id ir.NodeID, k *schedule.Kernel, c *schedule.Config) (string, error) {
+	f, err := treeOf(e.g, id, name, nest.Analyze(k, e.buffers), c)
+	if err != nil {
+		return "", err
+	}
+	var t cnest.Text
+	for _, line := range cnest.Origin(e.g, k) {
+		t.Line("// %s", line)
+	}
+	t.Line("//   %s", c)
+	step := Step{Kernel: name, ScheduledNode: id}
+	l, err := printTree(&t, e.w, f, e.params(k, &step))
+	if err != nil {
+		return "", diag.Errorf("TAP0952", "cuda", e.g.At(e.g.Node(id), "/body/configs"), "%s: %v", e.g.Name(id), err)
+	}
+	step.Grid, step.Block, step.Shared = l.blocks, l.lanes, l.dynamic
+	e.inline = e.inline || l.async
+	e.src.Steps = append(e.src.Steps, step)
+	return t.String(), nil
+}
+
+// treeOf is Tree of a node, with an error that says where it is.
+func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
+	f, err := Tree(name, a, c)
+	if err != nil {
+		return nil, diag.Errorf("TAP0952", "cuda", g.At(g.Node(id), "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(id), err)
+	}
+	return f, nil
+}
+
+// Trees writes the trees of the kernels that have a config, in the order of Emit's kernels.
+func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, Target, treeOf) }
 
 // point writes how a thread finds its values of the free loops from its block and lane.
 func (e *emitter) point(n *cnest.Nest, k *schedule.Kernel) {

@@ -1,0 +1,290 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// StaticShared is how many bytes of shared memory a block has without asking for more when it is launched.
+const StaticShared = 48 << 10
+
+// printer writes a tree as a CUDA kernel. What a tree leaves open, and a compiler decides, is nothing but registers.
+type printer struct {
+	*cnest.Text
+	w      *cexpr.Writer
+	index  string // the C type of indices
+	lane   string // the variable of the loop of lanes
+	shared []*tree.Memory
+	launch *launch
+}
+
+// launch is what a printed kernel asks for.
+type launch struct {
+	blocks, lanes int64
+	dynamic       int64 // bytes of shared memory
+	async         bool  // it uses the functions of tapc_device.cuh
+}
+
+// printTree writes the kernel of a tree with one loop of blocks, which has one of lanes.
+func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*launch, error) {
+	if len(f.Body) != 1 {
+		return nil, fmt.Errorf("%d regions, and a kernel is one", len(f.Body))
+	}
+	p := &printer{Text: t, w: w, index: "int", launch: &launch{}}
+	blocks, ok := f.Body[0].(*tree.For)
+	if !ok || blocks.Bind != tree.Block {
+		return nil, fmt.Errorf("no loop of blocks")
+	}
+	p.launch.blocks, _ = blocks.To.Number()
+	for _, m := range f.Operands {
+		if m.Elements() > math.MaxInt32 {
+			p.index = "int64_t"
+		}
+	}
+	for _, s := range blocks.Body {
+		switch s := s.(type) {
+		case *tree.Declare:
+			p.shared = append(p.shared, s.Memory)
+		case *tree.For:
+			if p.launch.lanes, ok = s.To.Number(); !ok || s.Bind != tree.Lane || p.lane != "" {
+				return nil, fmt.Errorf("no single loop of lanes")
+			}
+			p.lane = s.Var.Name
+			t.Open("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {", p.launch.lanes, f.Name, strings.Join(params, ", "))
+			p.declareShared()
+			t.Line("const %s %s = blockIdx.x;", p.index, blocks.Var.Name)
+			t.Line("const %s %s = threadIdx.x;", p.index, s.Var.Name)
+			p.list(s.Body)
+			t.Close()
+		default:
+			return nil, fmt.Errorf("blocks have memory and lanes, and nothing else")
+		}
+	}
+	if p.lane == "" {
+		return nil, fmt.Errorf("no loop of lanes")
+	}
+	return p.launch, nil
+}
+
+// declareShared declares the memory of the block: arrays, or parts of one that is asked for at the launch where they take more than every
+// block has.
+func (p *printer) declareShared() {
+	total := int64(0)
+	for _, m := range p.shared {
+		total += (m.Bytes() + 15) / 16 * 16
+	}
+	if total <= StaticShared {
+		for _, m := range p.shared {
+			p.Line("__shared__ __align__(16) %s %s[%d];", p.element(m), m.Name, m.Elements())
+		}
+		return
+	}
+	p.launch.dynamic = total
+	p.Line("extern __shared__ __align__(16) unsigned char tapc_shared[];")
+	at := int64(0)
+	for _, m := range p.shared {
+		p.Line("%s *const %s = (%s *)(tapc_shared + %d);", p.element(m), m.Name, p.element(m), at)
+		at += (m.Bytes() + 15) / 16 * 16
+	}
+}
+
+// element is the C type of a memory's elements.
+func (p *printer) element(m *tree.Memory) string {
+	switch {
+	case m.Acc:
+		return p.w.Type(m.Type.Wide())
+	case m.Scope == tree.Registers:
+		return p.w.Type(m.Type)
+	}
+	return p.w.Stored(m.Type)
+}
+
+func (p *printer) list(body []tree.Stmt) {
+	for _, s := range body {
+		p.stmt(s)
+	}
+}
+
+func (p *printer) stmt(s tree.Stmt) {
+	switch s := s.(type) {
+	case *tree.For:
+		p.loop(s)
+	case *tree.Let:
+		p.Line("const %s %s = %s;", p.index, s.Var.Name, s.Value)
+	case *tree.If:
+		p.choice(s)
+	case *tree.Declare:
+		p.Line("%s %s[%d];", p.element(s.Memory), s.Memory.Name, s.Memory.Elements())
+	case *tree.Map:
+		p.compute(s)
+	case *tree.Dot:
+		p.dot(s)
+	case *tree.Combine:
+		p.combine(s)
+	case *tree.Copy:
+		p.copy(s)
+	case tree.Commit:
+		p.launch.async = true
+		p.Line("tapc_cp_async_commit();")
+	case tree.Wait:
+		p.launch.async = true
+		p.Line("tapc_cp_async_wait<%d>();", s.Pending)
+	case tree.Barrier:
+		p.Line("__syncthreads();")
+	}
+}
+
+func (p *printer) loop(s *tree.For) {
+	if s.Bind == tree.Unrolled {
+		p.Line("#pragma unroll")
+	}
+	v := s.Var.Name
+	p.Open("for (%s %s = %s; %s < %s; %s += %d) {", p.index, v, s.From, v, s.To, v, s.Step)
+	p.list(s.Body)
+	p.Close()
+}
+
+func (p *printer) choice(s *tree.If) {
+	var conds []string
+	for _, c := range s.Conds {
+		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+	}
+	p.Open("if (%s) {", strings.Join(conds, " && "))
+	p.list(s.Then)
+	if len(s.Else) > 0 {
+		p.Else()
+		p.list(s.Else)
+	}
+	p.Close()
+}
+
+func lvalue(a tree.Access) string { return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address()) }
+
+// value reads an element: a number as it is computed with.
+func (p *printer) value(a tree.Access) string {
+	switch {
+	case a.Memory.Acc:
+		return p.w.Round(a.Memory.Type, lvalue(a))
+	case a.Memory.Scope == tree.Registers:
+		return lvalue(a)
+	}
+	return p.w.Load(a.Memory.Type, lvalue(a))
+}
+
+// mapLeaves are the leaves of a Map's value.
+type mapLeaves struct {
+	p *printer
+	m *tree.Map
+}
+
+func (l mapLeaves) Load(ref int) string {
+	if a := l.m.Args[ref]; l.m.Dst.Memory.Acc && l.m.Monoid != tree.NoMonoid && a.Memory.Acc {
+		return lvalue(a) // a partial sum is not rounded before it is added
+	}
+	return l.p.value(l.m.Args[ref])
+}
+
+func (l mapLeaves) Local(int) string           { return "" }
+func (l mapLeaves) Reduce(*scalar.Expr) string { return "" }
+func (l mapLeaves) Chosen(*scalar.Expr) string { return "" }
+func (l mapLeaves) Loop(ref int) string        { return fmt.Sprintf("(int64_t)(%s)", l.m.Loops[ref]) }
+
+func (p *printer) compute(s *tree.Map) {
+	if s.About != "" {
+		p.Line("// %s", cnest.Clip(s.About))
+	}
+	to, l := lvalue(s.Dst), mapLeaves{p, s}
+	if s.Monoid != tree.NoMonoid {
+		reduce := &scalar.Expr{Op: scalar.Reduce, Type: s.Dst.Memory.Type, Monoid: s.Monoid, Args: []*scalar.Expr{s.Value}}
+		p.Line("%s = %s;", to, p.w.Fold(reduce, to, l))
+		return
+	}
+	value := p.w.Expr(s.Value, l)
+	if s.Dst.Memory.Scope != tree.Registers {
+		value = p.w.Store(s.Dst.Memory.Type, value)
+	}
+	p.Line("%s = %s;", to, value)
+}
+
+// dot writes the micro-kernel: a lane reads a column of A and a row of B into registers, and adds their products.
+func (p *printer) dot(s *tree.Dot) {
+	t := s.Acc.Type
+	k := s.K.Name
+	if s.Trips() <= 64 {
+		p.Line("#pragma unroll")
+	} else {
+		p.Line("#pragma unroll 4")
+	}
+	p.Open("for (%s %s = %s; %s < %s; %s++) {", p.index, k, s.From, k, s.To, k)
+	p.Line("%s a[%d], b[%d];", p.w.Type(t), s.Rows(), s.Cols())
+	p.each(s.R, s.Rows(), func() { p.Line("a[%s] = %s;", s.R.Name, p.value(s.A)) })
+	p.each(s.C, s.Cols(), func() { p.Line("b[%s] = %s;", s.C.Name, p.value(s.B)) })
+	p.each(s.R, s.Rows(), func() {
+		p.each(s.C, s.Cols(), func() {
+			acc := lvalue(tree.Access{Memory: s.Acc, At: []*tree.Index{tree.Use(s.R), tree.Use(s.C)}})
+			product := p.w.Apply(scalar.Mul, t.Wide(), t.Wide(), fmt.Sprintf("a[%s]", s.R.Name), fmt.Sprintf("b[%s]", s.C.Name))
+			p.Line("%s = %s;", acc, p.w.Apply(scalar.Add, t.Wide(), t.Wide(), acc, product))
+		})
+	})
+	p.Close()
+}
+
+// each writes an unrolled loop.
+func (p *printer) each(v *tree.Var, n int64, body func()) {
+	p.Line("#pragma unroll")
+	p.Open("for (int %s = 0; %s < %d; %s++) {", v.Name, v.Name, n, v.Name)
+	body()
+	p.Close()
+}
+
+// combine writes the steps in which lanes, and then warps through shared memory, combine what they have.
+func (p *printer) combine(s *tree.Combine) {
+	v, t := lvalue(s.Value), s.Value.Memory.Type.Wide()
+	shuffle := func(lanes int64) {
+		for d := int64(1); d < lanes; d *= 2 {
+			p.Line("%s = %s;", v, p.w.Apply(s.Monoid, t, t, v, p.exchanged(t, v, d)))
+		}
+	}
+	shuffle(min(s.Lanes, codegen.WarpLanes))
+	if s.Lanes <= codegen.WarpLanes {
+		return
+	}
+	p.Line("if (%s %% 32 == 0) %s[%s / 32] = %s;", p.lane, s.Scratch.Name, p.lane, v)
+	p.Line("__syncthreads();")
+	p.Line("%s = %s[%s %% %d];", v, s.Scratch.Name, p.lane, s.Lanes/codegen.WarpLanes)
+	shuffle(s.Lanes / codegen.WarpLanes)
+	p.Line("__syncthreads();")
+}
+
+// exchanged writes the value that the lane at a distance has: numbers of fewer than 4 bytes travel as int.
+func (p *printer) exchanged(t scalar.DType, v string, distance int64) string {
+	text := fmt.Sprintf("__shfl_xor_sync(0xffffffffu, %s, %d)", v, distance)
+	if t.Size() < 4 {
+		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (int)%s, %d)", p.w.Type(t), v, distance)
+	}
+	if !t.IsFloat() && t.Size() == 8 { // the 64-bit integers of <stdint.h> are long, those of the function long long
+		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (long long)%s, %d)", p.w.Type(t), v, distance)
+	}
+	return text
+}
+
+func (p *printer) copy(s *tree.Copy) {
+	bytes := s.Count * int64(s.Dst.Memory.Type.Size())
+	switch {
+	case s.Async && slices.Contains([]int64{4, 16}, bytes):
+		p.launch.async = true
+		p.Line("tapc_cp_async_%d(&%s, &%s);", bytes, lvalue(s.Dst), lvalue(s.Src))
+	case s.Count == 1:
+		p.Line("%s = %s;", lvalue(s.Dst), lvalue(s.Src))
+	default:
+		p.Line("__builtin_memcpy(&%s, &%s, %d);", lvalue(s.Dst), lvalue(s.Src), bytes)
+	}
+}
