@@ -88,7 +88,7 @@ type needs struct {
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
-	if err := backends.Scheduled(g, schedule.CPU.String(), schedule.CPU); err != nil {
+	if err := backends.Scheduled(g, device.String(), device); err != nil {
 		return nil, err
 	}
 	p := &program{g: g, name: name, version: version, buffers: nest.Buffers(g), slots: map[ir.NodeID]int{}, forms: map[ir.NodeID]nest.Forms{}}
@@ -276,7 +276,18 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	number := len(e.codes)
 	e.used = nil
 	e.v.allow = k.Allow
-	text, written := e.form(number, k, forms)
+	text, written := "", true
+	if c := k.For(ConfigTarget); c != nil {
+		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.buffers, Forms: forms}, c)
+		if err != nil {
+			return err
+		}
+		if text, err = e.tree(number, f, k); err != nil {
+			return diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
+		}
+	} else {
+		text, written = e.form(number, k, forms)
+	}
 	if err := e.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}

@@ -1,0 +1,129 @@
+package cpu
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// device is what graphs are scheduled for.
+const device = schedule.CPU
+
+// The options of outputs.
+var (
+	cpuOption = pipeline.Option{Name: "cpu", Type: pipeline.String,
+		Doc: "CPU to compile for: native, x86-64-v3, armv8.2-a, … (what the compiler knows), baseline, or portable: versions for several, of which the program takes the best (default: native; portable if the compiler is one for other machines)"}
+	ccOption = pipeline.Option{Name: "cc", Type: pipeline.String,
+		Doc: "C compiler, which may be one for other machines: its target decides what the program is for (default: $CC, else cc, gcc or clang)"}
+	weightsOption = pipeline.Option{Name: "weights", Type: pipeline.String, Default: "embed", Words: []string{"embed", "file"},
+		Doc: "where constants go: embed, into the program; or file, to a file beside it that the program maps"}
+)
+
+// Backend is the row of the list of back ends.
+func Backend() backends.Backend {
+	t := &tools{found: map[string]*Compiler{}}
+	each := []pipeline.Option{cpuOption, ccOption}
+	return backends.Backend{
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device},
+		Outputs: []backends.Output{
+			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Ready: t.ready,
+				File: func(ctx context.Context, j *backends.Job, path string) error {
+					opt := Options{}
+					if j.Values.Text(weightsOption.Name) == "file" {
+						opt.Weights = path + WeightsSuffix
+					}
+					return t.make(ctx, j, path, opt, (*Compiler).Build)
+				}},
+			{Name: "lib", Doc: "a library to load or link", Options: each, Ready: t.ready, File: func(ctx context.Context, j *backends.Job, path string) error {
+				return t.make(ctx, j, path, Options{}, (*Compiler).BuildLibrary)
+			}},
+			{Name: "obj", Doc: "an object file", Options: each, Ready: t.ready, File: func(ctx context.Context, j *backends.Job, path string) error {
+				return t.make(ctx, j, path, Options{}, (*Compiler).BuildObject)
+			}},
+			{Name: "c", Doc: "the C program", Text: func(ctx context.Context, j *backends.Job) (string, error) {
+				src, err := emitted(ctx, j)
+				if err != nil {
+					return "", err
+				}
+				return src.C, nil
+			}},
+			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
+				return backends.Emit(ctx, func() (string, error) { return Trees(j.Graph) })
+			}},
+		},
+	}
+}
+
+func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
+	return backends.Emit(ctx, func() (*Source, error) { return Emit(j.Graph, j.Program, j.Version) })
+}
+
+// tools are the compilers of the machine that were looked for, by the value of ccOption.
+type tools struct {
+	mu    sync.Mutex
+	found map[string]*Compiler
+}
+
+// find finds a compiler, once.
+func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *Compiler, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name := v.Text(ccOption.Name)
+	if cc = t.found[name]; cc != nil {
+		return cc, nil
+	}
+	if name == "" {
+		cc, err = FindCompiler(ctx)
+	} else {
+		cc, err = NamedCompiler(ctx, name)
+	}
+	if err == nil {
+		t.found[name] = cc
+	}
+	return cc, err
+}
+
+func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
+	cc, err := t.find(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	return cc.Triple(), nil
+}
+
+// builder builds a program in one of its forms.
+type builder func(cc *Compiler, ctx context.Context, src *Source, load LoadConst, path string, opt Options) error
+
+// make builds a program. Missing or unfit data is found before the compiler runs.
+func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {
+	opt.Version, opt.CPU = j.Version, j.Values.Text(cpuOption.Name)
+	cc, err := t.find(ctx, j.Values)
+	if err != nil {
+		return err
+	}
+	src, err := emitted(ctx, j)
+	if err != nil {
+		return err
+	}
+	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
+	for _, x := range src.Constants {
+		if x.Computed {
+			continue
+		}
+		if _, err := load(x); err != nil {
+			return err
+		}
+	}
+	for _, out := range []string{path, path + WeightsSuffix} {
+		if err := j.Writable(out); err != nil {
+			return err
+		}
+	}
+	return build(cc, ctx, src, load, path, opt)
+}

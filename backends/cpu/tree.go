@@ -1,0 +1,299 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// ConfigTarget is the target of configs of kernels that run on a CPU. Vectors are those of the config's micro-kernel, whatever processor a
+// program is compiled for: compilers make several instructions of one that the processor does not have.
+const ConfigTarget = "cpu"
+
+// treeLimits are what a thread may have for itself.
+var treeLimits = tree.Limits{Private: 64 << 20}
+
+// treeOf makes the tree of a kernel and its config, with an error that says where it is.
+func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
+	f, err := codegen.BuildTasks(name, a, c)
+	if err == nil {
+		err = tree.Verify(f, treeLimits)
+	}
+	if err != nil {
+		return nil, diag.Errorf("TAP0903", "cpu", g.At(g.Node(id), "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(id), err)
+	}
+	return f, nil
+}
+
+// Trees writes the trees of the kernels that have a config, in order.
+func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, ConfigTarget, treeOf) }
+
+// treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
+type treePrinter struct {
+	*cnest.Text
+	e       *emitter
+	private int64     // bytes that a thread has
+	along   *tree.Var // of the loop of a vector's lanes, nil outside
+	lanes   int
+}
+
+// tree writes a kernel by its config.
+func (e *emitter) tree(kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
+	p := &treePrinter{Text: new(cnest.Text), e: e}
+	loop, ok := f.Body[0].(*tree.For)
+	if !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
+		return "", fmt.Errorf("a tree of the CPU is one loop of threads")
+	}
+	used := make([]int, len(k.Operands))
+	for i := range used {
+		used[i] = i
+	}
+	bytes := p.privateBytes(loop.Body)
+	slot := 0
+	if bytes > 0 {
+		slot = e.needThread(bytes)
+	}
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
+	p.Line("void *const *b = ((const tapc_part *)ctx)->b;")
+	p.Line("(void)worker;")
+	pointers(p.Text, e, k, used)
+	if bytes > 0 {
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, number(bytes))
+	}
+	p.Open("for (int64_t %s = begin; %s < end; %s++) {", loop.Var.Name, loop.Var.Name, loop.Var.Name)
+	p.list(loop.Body)
+	p.Close()
+	p.Close()
+	p.Line("")
+	e.open(p.Text, kernel)
+	p.Line("tapc_part part = {b, 0, 0, 0};")
+	tasks, _ := loop.To.Number()
+	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, each(e.nanoseconds(k, tileRate*float64(e.target.lanes(4))), tasks), kernel)
+	p.Close()
+	return p.String(), nil
+}
+
+// privateBytes is what the memories of a thread take that are declared in some statements.
+func (p *treePrinter) privateBytes(body []tree.Stmt) int64 {
+	total := int64(0)
+	for _, s := range body {
+		switch s := s.(type) {
+		case *tree.Declare:
+			if s.Memory.Scope == tree.Private {
+				total += roundUp(s.Memory.Bytes(), 64)
+			}
+		case *tree.For:
+			total += p.privateBytes(s.Body)
+		}
+	}
+	return total
+}
+
+func (p *treePrinter) list(body []tree.Stmt) {
+	for _, s := range body {
+		p.stmt(s)
+	}
+}
+
+func (p *treePrinter) stmt(s tree.Stmt) {
+	switch s := s.(type) {
+	case *tree.For:
+		p.loop(s)
+	case *tree.Let:
+		p.Line("const int64_t %s = %s;", s.Var.Name, s.Value)
+	case *tree.If:
+		p.choice(s)
+	case *tree.Declare:
+		p.declare(s.Memory)
+	case *tree.Map:
+		p.compute(s)
+	case *tree.Dot:
+		p.dot(s)
+	case *tree.Copy:
+		p.Line("%s = %s;", p.lvalue(s.Dst), p.lvalue(s.Src))
+	}
+}
+
+func (p *treePrinter) declare(m *tree.Memory) {
+	switch {
+	case m.Scope == tree.Private:
+		p.Line("%s *const %s = (%s *)(own + %d);", p.e.w.Stored(m.Type), m.Name, p.e.w.Stored(m.Type), p.private)
+		p.private += roundUp(m.Bytes(), 64)
+	default:
+		p.Line("%s %s[%d];", p.e.v.typ(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
+	}
+}
+
+func (p *treePrinter) loop(s *tree.For) {
+	v := s.Var.Name
+	if s.Bind == tree.Vector {
+		p.Open("{")
+		p.Line("const int64_t %s = %s;", v, s.From)
+		p.Line("const int n = (int)(%s - %s);", s.To, v)
+		p.Open("if (n > 0) {")
+		p.along, p.lanes = s.Var, int(s.Lanes)
+		p.list(s.Body)
+		p.along = nil
+		p.Close()
+		p.Close()
+		return
+	}
+	if s.Bind == tree.Unrolled {
+		p.Line("#pragma GCC unroll 16")
+	}
+	p.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", v, s.From, v, s.To, v, s.Step)
+	p.list(s.Body)
+	p.Close()
+}
+
+func (p *treePrinter) choice(s *tree.If) {
+	var conds []string
+	for _, c := range s.Conds {
+		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+	}
+	p.Open("if (%s) {", strings.Join(conds, " && "))
+	p.list(s.Then)
+	if len(s.Else) > 0 {
+		p.Else()
+		p.list(s.Else)
+	}
+	p.Close()
+}
+
+// lvalue is an element, or a vector of registers.
+func (p *treePrinter) lvalue(a tree.Access) string {
+	at := a.Address()
+	if a.Memory.Lanes > 0 {
+		at = at.Div(a.Memory.Lanes)
+	}
+	return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), at)
+}
+
+// stride is how far an access moves from one lane to the next.
+func (p *treePrinter) stride(a tree.Access) int64 {
+	if p.along == nil {
+		return 0
+	}
+	n, _ := a.Address().Multiple(p.along)
+	return n
+}
+
+// treeLeaves are the leaves of a Map's value.
+type treeLeaves struct {
+	p *treePrinter
+	m *tree.Map
+}
+
+func (l treeLeaves) load(ref int) value {
+	a := l.m.Args[ref]
+	p, d := l.p, a.Memory.Type
+	if a.Memory.Lanes > 0 {
+		return value{text: p.lvalue(a), typ: d}
+	}
+	at := fmt.Sprintf("%s + %s", a.Memory.Symbol(), a.Address())
+	switch s := p.stride(a); s {
+	case 0:
+		return value{text: p.e.w.Load(d, p.lvalue(a)), typ: d, uniform: true}
+	case 1:
+		x := value{text: p.e.v.load(d, p.lanes, at, "n"), typ: d}
+		if d == scalar.Bool {
+			return p.e.v.truth(x.text, p.lanes)
+		}
+		return x
+	default:
+		return value{text: p.e.v.gather(d, p.lanes, at, number(s), "n"), typ: d}
+	}
+}
+
+func (l treeLeaves) local(int) value           { return value{} }
+func (l treeLeaves) reduce(*scalar.Expr) value { return value{} }
+func (l treeLeaves) guarded(*scalar.Expr) (value, bool) {
+	return value{}, false
+}
+
+func (l treeLeaves) loop(ref int) value {
+	x := l.m.Loops[ref]
+	text := fmt.Sprintf("(int64_t)(%s)", x)
+	if l.p.along != nil && x.Uses(l.p.along) {
+		return l.p.e.v.count(text, l.p.lanes)
+	}
+	return value{text: text, typ: scalar.Int64, uniform: true}
+}
+
+func (p *treePrinter) compute(s *tree.Map) {
+	if s.About != "" {
+		p.Line("// %s", cnest.Clip(s.About))
+	}
+	l := treeLeaves{p, s}
+	if p.along == nil {
+		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.v.expr(s.Value, 1, l).text)
+		return
+	}
+	x, d := p.e.v.expr(s.Value, p.lanes, l), s.Dst.Memory.Type
+	x = p.e.v.splat(x, p.lanes)
+	if s.Dst.Memory.Lanes > 0 {
+		sign := "="
+		if s.Monoid == scalar.Add {
+			sign = "+="
+		}
+		p.Line("%s %s %s;", p.lvalue(s.Dst), sign, x.text)
+		return
+	}
+	at := fmt.Sprintf("%s + %s", s.Dst.Memory.Symbol(), s.Dst.Address())
+	if d == scalar.Bool {
+		x.text = p.e.v.bytes(x, p.lanes)
+	}
+	if step := p.stride(s.Dst); step != 1 {
+		p.Line("%s;", p.e.v.scatter(d, p.lanes, at, number(step), x.text, "n"))
+		return
+	}
+	p.Line("%s;", p.e.v.store(d, p.lanes, at, x.text, "n"))
+}
+
+// dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand for each.
+func (p *treePrinter) dot(s *tree.Dot) {
+	lanes := s.Acc.Lanes
+	vectors := s.Cols() / lanes
+	t := p.e.v.typ(s.Acc.Type, int(lanes))
+	p.Open("{")
+	for i := range s.Rows() * vectors {
+		p.Line("%s a%d = %s[%d];", t, i, s.Acc.Name, i)
+	}
+	k := s.K.Name
+	p.Open("for (int64_t %s = %s; %s < %s; %s++) {", k, s.From, k, s.To, k)
+	for v := range vectors {
+		b := tree.Access{Memory: s.B.Memory, At: with(s.B.At, s.C, tree.Const(v*lanes))}
+		p.Line("const %s b%d = *(const %su *)(%s + %s);", t, v, t, b.Memory.Symbol(), b.Address())
+	}
+	for r := range s.Rows() {
+		a := tree.Access{Memory: s.A.Memory, At: with(s.A.At, s.R, tree.Const(r))}
+		p.Line("const %s x%d = %s;", p.e.w.Type(s.Acc.Type), r, p.lvalue(a))
+		for v := range vectors {
+			p.Line("a%d += x%d * b%d;", r*vectors+v, r, v)
+		}
+	}
+	p.Close()
+	for i := range s.Rows() * vectors {
+		p.Line("%s[%d] = a%d;", s.Acc.Name, i, i)
+	}
+	p.Close()
+}
+
+// with puts an index in the place of a variable in all coordinates.
+func with(at []*tree.Index, v *tree.Var, x *tree.Index) []*tree.Index {
+	out := make([]*tree.Index, len(at))
+	for i, y := range at {
+		if y != nil {
+			out[i] = y.With(v, x)
+		}
+	}
+	return out
+}
