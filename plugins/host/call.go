@@ -65,7 +65,9 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	if fault := p.explainEnd(part); fault != nil {
 		return fault
 	}
-	p.end()
+	if fault := p.endNow(part); fault != nil {
+		return fault
+	}
 	return p.explainError(part, err)
 }
 
@@ -83,6 +85,27 @@ func (p *Plugin) explainEnd(part string) *Fault {
 	default:
 		return nil
 	}
+	return p.explainOutcome(part)
+}
+
+// endNow ends the plugin by force. If its process had ended by itself before, which tapc learns late where the machine is busy, it gives
+// the fault of that; else nil.
+func (p *Plugin) endNow(part string) *Fault {
+	stopped := p.stopped.Load()
+	p.end()
+	select {
+	case <-p.child.done:
+	default:
+		return nil
+	}
+	if fault := p.explainEnd(part); fault != nil || stopped || !p.child.end.byItself() {
+		return fault
+	}
+	return p.explainOutcome(part)
+}
+
+// explainOutcome gives the fault of a process that has ended.
+func (p *Plugin) explainOutcome(part string) *Fault {
 	select {
 	case <-p.tail.done:
 	case <-time.After(drainTime):

@@ -132,6 +132,20 @@ func TestFaultsAtStart(t *testing.T) {
 	}
 }
 
+// TestLateEnds runs plugins whose end tapc learns of after it has lost its patience, as on a busy machine: what is said of them is how they
+// ended, and of one that closes its output and goes on, that.
+func TestLateEnds(t *testing.T) {
+	defer host.Impatient()()
+	for _, f := range startFaults {
+		if !slices.Contains([]string{"exits-0", "exits-3", "panics-at-start", "closes-stdout"}, f.name) {
+			continue
+		}
+		path := misbehaving(t, f.name)
+		_, err := host.Start(context.Background(), path, host.Options{Limits: limits(f.limits)})
+		f.check(t, err, path, "")
+	}
+}
+
 func TestFaultsInPasses(t *testing.T) {
 	for _, f := range passFaults {
 		t.Run(f.name, func(t *testing.T) {

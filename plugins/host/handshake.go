@@ -25,8 +25,11 @@ var handshakeForm = regexp.MustCompile(`^([0-9]+)\|([0-9]+)\|([a-z]+)\|([^|]+)\|
 const (
 	maxStrayLines = 200
 	maxLineLen    = 16 << 10
-	strayPatience = time.Second
 )
+
+// strayPatience is how long a handshake may come behind other output, and the end of a process behind that of its output. Tests
+// change it.
+var strayPatience = time.Second
 
 // shaken is what came of waiting for a handshake.
 type shaken struct {
@@ -114,13 +117,15 @@ func (p *Plugin) judge(c *child, s shaken) (string, error) {
 
 // endedEarly explains a process that closed its output before it served.
 func (p *Plugin) endedEarly(c *child) error {
+	var fault *Fault
 	select {
 	case <-c.done:
+		fault = p.explainEnd("")
 	case <-time.After(strayPatience):
-		p.end()
-		return p.fault(NotAPlugin, "", "it closed its standard output and went on")
+		if fault = p.endNow(""); fault == nil {
+			return p.fault(NotAPlugin, "", "it closed its standard output and went on")
+		}
 	}
-	fault := p.explainEnd("")
 	if fault != nil && fault.Kind != Crashed {
 		return fault
 	}

@@ -53,6 +53,11 @@ func (o outcome) String() string {
 	return "it is gone"
 }
 
+// byItself says whether the process ended in another way than by tapc's force.
+func (o outcome) byItself() bool {
+	return o.Exited || o.Signal != 0 && o.Signal != int(syscall.SIGKILL)
+}
+
 // supervisorGrace is how long a supervisor may take to kill everything before it is killed itself, and so how long the end of
 // a plugin may take at most.
 const supervisorGrace = 5 * time.Second
