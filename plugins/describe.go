@@ -12,7 +12,7 @@ import (
 // Protocol is the version of the protocol that this package speaks: Major in the handshake, Minor in the description.
 const (
 	ProtocolMajor = 1
-	ProtocolMinor = 0
+	ProtocolMinor = 1
 )
 
 const sdk = "go 1.0"
@@ -98,7 +98,11 @@ func (p *Plugin) describe() *proto.Description {
 		d.Rules = append(d.Rules, &proto.Declarations{Name: x.Name, Doc: x.Doc, Text: x.Text})
 	}
 	for _, x := range p.Backends {
-		d.Backends = append(d.Backends, &proto.Backend{Name: x.Name, Doc: x.Doc, Options: optionMessages(x.Options)})
+		b := &proto.Backend{Name: x.Name, Doc: x.Doc, Options: optionMessages(x.Options)}
+		for _, t := range x.Devices {
+			b.Devices = append(b.Devices, t.String())
+		}
+		d.Backends = append(d.Backends, b)
 	}
 	return d
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -48,6 +49,7 @@ type Text struct {
 type Backend struct {
 	Name    string
 	Doc     string
+	Devices []schedule.DeviceType // what the graphs that it takes are scheduled for; any if empty
 	Options []pipeline.Option
 	Emit    func(ctx context.Context, e *Emission) error
 }

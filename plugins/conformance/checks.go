@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/wire"
@@ -323,12 +324,16 @@ func checkBackends(ctx context.Context, s *Subject, t T) {
 	if len(p.Description.Backends) == 0 {
 		return
 	}
-	graphs, err := s.graphs()
-	if err != nil {
-		t.Errorf("the corpus: %v", err)
-		return
-	}
 	for _, b := range p.Description.Backends {
+		target := schedule.Host
+		if len(b.Devices) > 0 {
+			target = b.Devices[0]
+		}
+		graphs, err := s.graphs(target)
+		if err != nil {
+			t.Errorf("the corpus: %v", err)
+			return
+		}
 		for _, g := range graphs {
 			if g.stage != pipeline.ScheduledKernels {
 				continue

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -99,7 +100,7 @@ func (x item) String() string {
 // items pairs the plugin's passes with the graphs that they take.
 func (s *Subject) items(p *host.Plugin, t T) []item {
 	var out []item
-	graphs, err := s.graphs()
+	graphs, err := s.graphs(schedule.Host)
 	if err != nil {
 		t.Errorf("the corpus: %v", err)
 		return nil

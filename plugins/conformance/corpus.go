@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -26,8 +27,8 @@ type staged struct {
 	stage pipeline.Stage
 }
 
-// graphs gives the corpus and the subject's own graphs, each at every stage that it can be taken to.
-func (s *Subject) graphs() ([]staged, error) {
+// graphs gives the corpus and the subject's own graphs, each at every stage that it can be taken to, for a type of device.
+func (s *Subject) graphs(target schedule.DeviceType) ([]staged, error) {
 	all, err := Corpus()
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (s *Subject) graphs() ([]staged, error) {
 		out = append(out, staged{g, stage})
 		for stage < pipeline.ScheduledKernels {
 			next := g.Clone()
-			if err := raise(next, stage); err != nil {
+			if err := raise(next, stage, target); err != nil {
 				return nil, fmt.Errorf("%s: %w", g.File, err)
 			}
 			stage++
@@ -50,8 +51,8 @@ func (s *Subject) graphs() ([]staged, error) {
 }
 
 // raise takes a graph one stage on.
-func raise(g *ir.Graph, from pipeline.Stage) error {
-	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{}) {
+func raise(g *ir.Graph, from pipeline.Stage, target schedule.DeviceType) error {
+	for _, s := range standard.Steps(kernels.Builtin(), lower.Options{Target: target}) {
 		if s.Gives != from+1 {
 			continue
 		}

@@ -127,7 +127,7 @@ func describe(d *host.Description) string {
 		text += fmt.Sprintf("\nkernels %s %s %s", x.Name, x.Doc, x.Text)
 	}
 	for _, b := range d.Backends {
-		text += fmt.Sprintf("\nback end %s %s %v", b.Name, b.Doc, b.Options)
+		text += fmt.Sprintf("\nback end %s %s %v %v", b.Name, b.Doc, b.Devices, b.Options)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins"
 	"tensortapestry.org/tapc/plugins/proto"
@@ -28,6 +29,7 @@ type Description struct {
 type Backend struct {
 	Name    string
 	Doc     string
+	Devices []schedule.DeviceType // any if empty
 	Options []pipeline.Option
 }
 
@@ -84,7 +86,7 @@ func readDescription(m *proto.Description) (*Description, error) {
 	}
 	for _, x := range m.Backends {
 		r.name("back end", x.Name, "-")
-		d.Backends = append(d.Backends, Backend{x.Name, clean(x.Doc, maxDoc), r.options(x.Name, x.Options)})
+		d.Backends = append(d.Backends, Backend{x.Name, clean(x.Doc, maxDoc), r.devices(x.Name, x.Devices), r.options(x.Name, x.Options)})
 	}
 	return d, r.err
 }
@@ -139,6 +141,19 @@ func (r *reading) stage(of, word string, fallback pipeline.Stage) pipeline.Stage
 		r.say("pass %q: %q is not a stage; expected one of %q", of, clean(word, 40), pipeline.StageWords())
 	}
 	return s
+}
+
+func (r *reading) devices(of string, words []string) []schedule.DeviceType {
+	var out []schedule.DeviceType
+	for _, word := range words {
+		t, ok := schedule.DeviceNamed(word)
+		if !ok {
+			r.say("back end %s is for devices %q, which this tapc does not know; expected of %q", of, clean(word, 40), schedule.DeviceWords())
+			return nil
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 var optionTypes = map[proto.Option_Type]pipeline.OptionType{proto.Option_STRING: pipeline.String, proto.Option_BOOL: pipeline.Bool,

@@ -58,6 +58,7 @@ type lockedPass struct {
 type lockedBackend struct {
 	Name    string         `json:"name"`
 	Doc     string         `json:"doc,omitempty"`
+	Devices []string       `json:"devices,omitempty"`
 	Options []lockedOption `json:"options,omitempty"`
 }
 
@@ -189,7 +190,11 @@ func lockedOf(d *Description, digest string, access Access) Locked {
 		l.Passes = append(l.Passes, lockedPass{p.Name, p.Doc, p.Needs.Word(), p.Upto.Word(), p.Gives.Word(), lockedOptions(p.Options)})
 	}
 	for _, b := range d.Backends {
-		l.Backends = append(l.Backends, lockedBackend{b.Name, b.Doc, lockedOptions(b.Options)})
+		var devices []string
+		for _, t := range b.Devices {
+			devices = append(devices, t.String())
+		}
+		l.Backends = append(l.Backends, lockedBackend{b.Name, b.Doc, devices, lockedOptions(b.Options)})
 	}
 	return l
 }
@@ -220,7 +225,7 @@ func (l *Locked) Description() (*Description, error) {
 	}
 	for _, x := range l.Backends {
 		r.name("back end", x.Name, "-")
-		d.Backends = append(d.Backends, Backend{x.Name, x.Doc, r.unlock(x.Name, x.Options)})
+		d.Backends = append(d.Backends, Backend{x.Name, x.Doc, r.devices(x.Name, x.Devices), r.unlock(x.Name, x.Options)})
 	}
 	if r.err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", l.Name, r.err)

@@ -619,6 +619,7 @@ type Backend struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Doc           string                 `protobuf:"bytes,2,opt,name=doc,proto3" json:"doc,omitempty"`
 	Options       []*Option              `protobuf:"bytes,3,rep,name=options,proto3" json:"options,omitempty"`
+	Devices       []string               `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"` // words of the types of device that its graphs are scheduled for, such as "cpu"; any if empty. Since minor version 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -670,6 +671,13 @@ func (x *Backend) GetDoc() string {
 func (x *Backend) GetOptions() []*Option {
 	if x != nil {
 		return x.Options
+	}
+	return nil
+}
+
+func (x *Backend) GetDevices() []string {
+	if x != nil {
+		return x.Devices
 	}
 	return nil
 }
@@ -1898,11 +1906,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\fDeclarations\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"a\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"{\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x120\n" +
-	"\aoptions\x18\x03 \x03(\v2\x16.tapc.plugin.v1.OptionR\aoptions\"^\n" +
+	"\aoptions\x18\x03 \x03(\v2\x16.tapc.plugin.v1.OptionR\aoptions\x12\x18\n" +
+	"\adevices\x18\x04 \x03(\tR\adevices\"^\n" +
 	"\tPassInput\x121\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.tapc.plugin.v1.PassStartH\x00R\x05start\x12\x16\n" +
 	"\x05graph\x18\x02 \x01(\fH\x00R\x05graphB\x06\n" +

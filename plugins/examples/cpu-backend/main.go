@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/plugins"
 )
 
@@ -17,9 +18,10 @@ func main() {
 		Version: "1.0.0",
 		Doc:     "The CPU back end of tapc, in a process of its own.",
 		Backends: []plugins.Backend{{
-			Name: "c",
-			Doc:  "A C11 program, and what it needs.",
-			Emit: emit,
+			Name:    "c",
+			Doc:     "A C11 program, and what it needs.",
+			Devices: []schedule.DeviceType{schedule.CPU},
+			Emit:    emit,
 		}},
 	})
 }
