@@ -92,6 +92,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if err != nil {
 		return nil, err
 	}
+	a.collectWhileCompiling()
 	result, err := f.runPasses(ctx, p, g)
 	if err != nil {
 		return nil, err

@@ -58,12 +58,14 @@ func (c *content) bytes() ([]byte, error) {
 	return c.data, nil
 }
 
-// Garbage is collected in two ways. While a graph is read, little of what is allocated is garbage, so collections are rare.
-// While passes work on a large graph, most of the memory is the graph, so they come when garbage is a part of it.
+// Garbage is collected in three ways. While a graph is read, little of what is allocated is garbage, so collections are rare.
+// While passes work on a large graph, most of the memory is the graph, so they come when garbage is a part of it. A compilation
+// allocates a hundred times what the graph takes: collections as frequent as that would be half of its time.
 const (
-	readingPercent = 500
-	workingPercent = 20
-	workingRoom    = 8 << 20 // bytes of garbage that are always allowed
+	readingPercent   = 500
+	workingPercent   = 20
+	workingRoom      = 8 << 20 // bytes of garbage that are always allowed
+	compilingPercent = 100
 )
 
 // collectWhileReading sets the collector for reading unless the environment sets it, and says whether it did.
@@ -88,4 +90,14 @@ func (a *app) graphRead(text *content) {
 		live -= min(live-1, uint64(size))
 	}
 	debug.SetGCPercent(int(min(max(workingPercent, workingRoom*100/live), readingPercent)))
+}
+
+// collectWhileCompiling sets the collector for taking a graph through all stages.
+func (a *app) collectWhileCompiling() {
+	if !a.tuned {
+		return
+	}
+	if now := debug.SetGCPercent(compilingPercent); now > compilingPercent { // a small graph
+		debug.SetGCPercent(now)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,21 @@ func TestContentThatStays(t *testing.T) {
 		c.release()
 		if got, err := c.bytes(); err != nil || len(got) != want {
 			t.Errorf("%d bytes of %d: %v", len(got), want, err)
+		}
+	}
+}
+
+// A compilation collects garbage no more often than it must, whatever was set for the graph that it reads, and as the environment says.
+func TestCollectWhileCompiling(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for _, c := range []struct {
+		tuned     bool
+		now, want int
+	}{{true, workingPercent, compilingPercent}, {true, readingPercent, readingPercent}, {false, 30, 30}} {
+		debug.SetGCPercent(c.now)
+		(&app{tuned: c.tuned}).collectWhileCompiling()
+		if got := debug.SetGCPercent(c.now); got != c.want {
+			t.Errorf("%+v: %d", c, got)
 		}
 	}
 }
