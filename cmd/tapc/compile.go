@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/constants"
-	"tensortapestry.org/tapc/backends/cpu"
-	"tensortapestry.org/tapc/backends/cuda"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -30,33 +28,29 @@ type compileFlags struct {
 	optimize int
 	leveled  func() bool // the level was asked for
 	target   string
-	backend  string // of a plugin; "" is tapc's own for the target
-	cpu      string
-	weights  string // where the constants of a program go: embed or file
+	targeted func() bool  // the target was asked for
+	backend  string       // with its options; "" is tapc's own for the target
+	options  []optionFlag // of back ends
 	math     *arithmetic
 }
 
-var weightWords = []string{"embed", "file"}
-
-var targets = []string{"cpu", "cuda"}
-
 func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
-	f := &compileFlags{target: "cpu", weights: "embed"}
+	f := &compileFlags{target: schedule.Host.String()}
 	c.Flags().StringArrayVar(&f.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=2x2 (repeatable)")
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
 	a.addImportFlags(c)
 	f.leveled = func() bool { return c.Flags().Changed("optimize") }
-	c.Flags().StringVar(&f.cpu, "cpu", "native", "CPU to compile for: native, x86-64-v3, … (the compiler's -march), baseline, or portable: versions for several, of which the program takes the best")
+	f.addOptionFlags(c)
 	f.math = addArithmeticFlags(c)
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
 
-// request gives what the flags ask of the standard pipeline, for a graph that shall be taken to a stage.
-func (f *compileFlags) request(last pipeline.Stage) pipeline.Request {
-	r := pipeline.Request{Last: last, First: f.first, Facts: map[pipeline.Fact][]string{
+// request gives what the flags ask of the standard pipeline, for a graph of one stage that shall become one of another.
+func (f *compileFlags) request(from, last pipeline.Stage) pipeline.Request {
+	r := pipeline.Request{From: from, Last: last, First: f.first, Facts: map[pipeline.Fact][]string{
 		pipeline.Bindings: f.binds, pipeline.Shards: f.shards, pipeline.Target: {f.target}}}
 	r.Simplify = f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) // what --shard names must still be there
 	if f.math.set != 0 {
@@ -73,24 +67,39 @@ type compilation struct {
 	values *reference.Values // of all
 }
 
-// compile reads a graph and takes it to a stage.
-func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
+// begin checks the flags and starts the plugins.
+func (f *compileFlags) begin(ctx context.Context) error {
 	if f.optimize < 0 || f.optimize > 1 {
-		return nil, diag.Usage("-O%d: expected 0 or 1", f.optimize)
+		return diag.Usage("-O%d: expected 0 or 1", f.optimize)
 	}
 	if err := f.math.check(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := f.check(ctx); err != nil {
-		return nil, err
+	return f.check(ctx)
+}
+
+// compile reads a graph and takes it to a stage.
+func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
+	passes := func(from pipeline.Stage) (pipeline.Pipeline, error) {
+		return a.parsePasses(a.plugins.table().Standard(f.request(from, last)))
 	}
-	p, err := a.parsePasses(a.plugins.table().Standard(f.request(last)))
+	p, err := passes(pipeline.OperationExpression)
 	if err != nil {
 		return nil, err
 	}
 	g, err := a.load(file)
 	if err != nil {
 		return nil, err
+	}
+	switch from := pipeline.StageOf(g); {
+	case from > last:
+		return nil, diag.Usage("%s is a graph of %v already, and gives no %v", file, from, last)
+	case from == pipeline.ScheduledKernels && f.math.set != 0:
+		return nil, diag.Usage("%s is scheduled: what its program may do to numbers is written there, and takes no flags", file)
+	case from == pipeline.ScheduledKernels:
+		if p, err = passes(from); err != nil {
+			return nil, err
+		}
 	}
 	a.collectWhileCompiling()
 	result, err := f.runPasses(ctx, p, g)
@@ -137,71 +146,10 @@ func programName(file string) string {
 	return name
 }
 
-// executable builds the program at a path.
-func (c *compilation) executable(ctx context.Context, name, path string, cc *cpu.Compiler) error {
-	return c.binary(ctx, name, path, "exe", cc)
-}
-
-// binary builds the program at a path: as an executable, a shared library or an object file, as --emit calls them.
-func (c *compilation) binary(ctx context.Context, name, path, emit string, cc *cpu.Compiler) error {
-	src, err := emitted(ctx, func() (*cpu.Source, error) { return cpu.Emit(c.g, name, release) })
-	if err != nil {
-		return err
-	}
-	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }
-	for _, x := range src.Constants { // missing or unfit data is found before the compiler runs
-		if x.Computed {
-			continue
-		}
-		if _, err := load(x); err != nil {
-			return err
-		}
-	}
-	for _, out := range []string{path, path + cpu.WeightsSuffix} {
-		if err := c.flags.app.notRead(out, c.dataFiles()...); err != nil {
-			return err
-		}
-	}
-	opt := cpu.Options{Version: release, CPU: c.flags.cpu}
-	if c.flags.weights == "file" {
-		opt.Weights = path + cpu.WeightsSuffix
-	}
-	switch emit {
-	case "lib":
-		return cc.BuildLibrary(ctx, src, load, path, opt)
-	case "obj":
-		return cc.BuildObject(ctx, src, load, path, opt)
-	}
-	return cc.Build(ctx, src, load, path, opt)
-}
-
-// sourceText emits the program as source text.
-func (c *compilation) sourceText(ctx context.Context, name string) (string, error) {
-	if c.flags.target == schedule.CUDA.String() {
-		src, err := emitted(ctx, func() (*cuda.Source, error) { return cuda.Emit(c.g, name, release) })
-		if err != nil {
-			return "", err
-		}
-		return src.CUDA, nil
-	}
-	src, err := emitted(ctx, func() (*cpu.Source, error) { return cpu.Emit(c.g, name, release) })
-	if err != nil {
-		return "", err
-	}
-	return src.C, nil
-}
-
-// emitted gives what a back end writes, unless the context ends first.
-func emitted[T any](ctx context.Context, emit func() (*T, error)) (*T, error) {
-	var out *T
-	left, err := interruptible.Run(ctx, func() (err error) {
-		out, err = emit()
-		return err
-	})
-	if left {
-		return nil, err
-	}
-	return out, err
+// job is what a back end works on.
+func (c *compilation) job(program string) *backends.Job {
+	return &backends.Job{Graph: c.g, Program: program, Version: release, Load: c.loadConst,
+		Writable: func(path string) error { return c.flags.app.notRead(path, c.dataFiles()...) }}
 }
 
 // temporary gives a new folder and the function that removes it.

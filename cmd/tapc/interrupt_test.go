@@ -23,7 +23,7 @@ import (
 
 // slowCompiler is a compiler's driver that leaves a temporary file and waits for a child that does not mind being told to end.
 const slowCompiler = `#!/bin/sh
-if [ "$1" = --version ]; then echo slow 1; exit; fi
+case $1 in --version) echo slow 1; exit ;; -dumpmachine) exit ;; esac
 touch "${TMPDIR:-/tmp}/ccXXXX.s"
 sh -c 'trap "" TERM INT HUP; echo $$ >> "$PIDS"; touch "$STARTED"; while :; do sleep 1; done' &
 wait

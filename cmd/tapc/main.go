@@ -1,6 +1,6 @@
 // Command tapc compiles tensor graph files to executables.
 //
-// This package is the composition root: table.go is the only place that lists the dialects, passes, front ends and back ends.
+// This package is the composition root: table.go lists the forms of graphs, the back ends and the commands, passes/standard the passes.
 // Each command is a file of its own; what they share is in app.go (running a command, exit status), forms.go (the forms of a
 // graph file), output.go (files that are whole or not there) and report.go (diagnostics). No other package may import it.
 // Read next: table.go, then docs/cli.md.

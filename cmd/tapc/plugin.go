@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -56,16 +57,9 @@ type pluginSet struct {
 	base     *kernels.Library // tapc's kernels and those of --kernels
 	lib      *kernels.Library // and those of the plugins
 	rows     []pipeline.Pass
-	backends []pluginBackend
+	backends backends.List
 	running  []*host.Plugin
 	mu       sync.Mutex // of running
-}
-
-// pluginBackend is a back end with the way to its plugin.
-type pluginBackend struct {
-	host.Backend
-	plugin string
-	open   host.Opener
 }
 
 // startPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
@@ -92,7 +86,7 @@ func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger
 		found = slices.DeleteFunc(found, func(old usable) bool { return old.about.Name == s.about.Name })
 		found = append(found, *s)
 	}
-	return a.plugins.provide(found)
+	return a.plugins.provide(found, a.report)
 }
 
 // usable is a plugin that can be used: what it provides and how to get it running.
@@ -195,8 +189,8 @@ func lockedAs(path string) (*host.Locked, error) {
 }
 
 // provide makes the rows, kernels and back ends of plugins.
-func (s *pluginSet) provide(found []usable) error {
-	s.lib, s.rows, s.backends = nil, nil, nil
+func (s *pluginSet) provide(found []usable, report func(diag.List)) error {
+	s.lib, s.rows, s.backends = nil, nil, ownBackends()
 	s.lib = s.library()
 	for _, x := range found {
 		var err error
@@ -212,13 +206,24 @@ func (s *pluginSet) provide(found []usable) error {
 		}
 		s.rows = append(s.rows, rows...)
 		for _, b := range x.about.Backends {
-			s.backends = append(s.backends, pluginBackend{b, x.about.Name, open})
+			s.backends = append(s.backends, pluginBackend(b, x.about.Name, open, report))
 		}
 	}
 	if err := s.table().Validate(); err != nil {
 		return diag.Fault("the passes of the plugins do not go with tapc's: %v", err)
 	}
+	if err := s.backends.Validate(); err != nil {
+		return diag.Fault("the back ends of the plugins do not go with tapc's: %v", err)
+	}
 	return nil
+}
+
+// list gives tapc's back ends, and those of the plugins.
+func (s *pluginSet) list() backends.List {
+	if s.backends == nil {
+		s.backends = ownBackends()
+	}
+	return s.backends
 }
 
 // once makes an opener that starts a plugin when it is first called, and keeps it for the end of the run.
@@ -270,7 +275,7 @@ func (s *pluginSet) library() *kernels.Library {
 
 // table is the pass table with the rows of the plugins.
 func (s *pluginSet) table() *pipeline.Table {
-	t := standard.Table(s.library())
+	t := standard.Table(s.library(), ownBackends().Choosers()...)
 	t.Passes = append(t.Passes, s.rows...)
 	return t
 }

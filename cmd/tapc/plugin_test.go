@@ -157,7 +157,7 @@ func TestWhatPluginsDeclare(t *testing.T) {
 		t.Error("a process was wanted")
 		return nil, os.ErrInvalid
 	}
-	if err := a.plugins.provide([]usable{{about: about, open: open}}); err != nil {
+	if err := a.plugins.provide([]usable{{about: about, open: open}}, a.report); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := a.plugins.library().Find("texts:cube"); !ok {

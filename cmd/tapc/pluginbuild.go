@@ -2,91 +2,34 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
-// buildWith hands a compiled graph to the back end of a plugin and writes the files that it makes into a directory, all of
-// them or none. The back end is named with its settings as a pass is: NAME or NAME{OPTION=VALUE,...}.
-func (a *app) buildWith(ctx context.Context, c *compilation, text, program, dir string) error {
-	b, settings, err := a.plugins.backend(text)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return diag.Fault("%w", err)
-	}
-	made, err := os.MkdirTemp(dir, ".tapc-")
-	if err != nil {
-		return diag.Fault("%w", err)
-	}
-	defer os.RemoveAll(made)
-	p, err := b.open(ctx)
-	if err != nil {
-		return err
-	}
-	out, err := p.Emit(ctx, host.Request{Backend: b.Name, Program: program, Settings: settings, Dir: made}, c.g)
-	if err != nil {
-		return err
-	}
-	a.report(out.Found)
-	if out.Found.HasErrors() {
-		return errReported{}
-	}
-	for _, name := range out.Files {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
-			return diag.Fault("%s is in the way", filepath.Join(dir, name))
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diag.Fault("%w", err)
+// pluginBackend makes the row of a plugin's back end. What it finds wrong with a graph is reported.
+func pluginBackend(b host.Backend, plugin string, open host.Opener, report func(diag.List)) backends.Backend {
+	dir := func(ctx context.Context, j *backends.Job, dir string) error {
+		if len(b.Devices) > 0 {
+			if err := backends.Scheduled(j.Graph, b.Name, b.Devices...); err != nil {
+				return err
+			}
 		}
-	}
-	for _, name := range out.Files {
-		if err := os.Rename(filepath.Join(made, name), filepath.Join(dir, name)); err != nil {
-			return diag.Fault("%w", err)
-		}
-	}
-	return nil
-}
-
-// backend finds the back end that a text names, with its settings.
-func (s *pluginSet) backend(text string) (*pluginBackend, []pipeline.Setting, error) {
-	name, _, _ := strings.Cut(text, "{")
-	var names []string
-	for i := range s.backends {
-		b := &s.backends[i]
-		if names = append(names, b.Name); b.Name != name {
-			continue
-		}
-		// A back end's options are written as a pass's are, so the one parser reads both.
-		row := pipeline.Pass{Name: b.Name, Options: b.Options}
-		p, err := pipeline.ParsePipeline(text, &pipeline.Table{Passes: []pipeline.Pass{row}})
+		p, err := open(ctx)
 		if err != nil {
-			return nil, nil, inFlag(err, "--backend")
+			return err
 		}
-		if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
-			return nil, nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", text)
+		out, err := p.Emit(ctx, host.Request{Backend: b.Name, Program: j.Program, Settings: j.Values.Given(), Dir: dir}, j.Graph)
+		if err != nil {
+			return err
 		}
-		return b, p.Steps[0].Settings, nil
+		report(out.Found)
+		if out.Found.HasErrors() {
+			return errReported{}
+		}
+		return nil
 	}
-	if len(names) == 0 {
-		return nil, nil, diag.Usage("--backend %q: no plugin provides a back end; name one with --plugin or install one", text)
-	}
-	return nil, nil, unknown("back end", name, names)
-}
-
-// inFlag gives the findings of a parser that reads the text of another flag.
-func inFlag(err error, flag string) error {
-	list := slices.Clone(diag.FromError(err))
-	for i := range list {
-		list[i].Location.File = flag
-	}
-	return &diag.StatusError{Status: diag.ExitUsage, Err: list}
+	return backends.Backend{Name: b.Name, Doc: b.Doc, Plugin: plugin, Devices: b.Devices,
+		Outputs: []backends.Output{{Name: "files", Doc: "its files, in a directory", Options: b.Options, Dir: dir}}}
 }

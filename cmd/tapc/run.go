@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -22,7 +23,10 @@ const runHelp = `Compile a graph file and run it, in one step.
 Inputs come from .npy, .npz, .safetensors or .pb files (a tensor as ONNX has it), or at
 random; outputs go to files of the same kinds or, without --output, to the terminal.
 Without a C compiler on the machine the reference evaluator computes the values, slowly,
-and a line on standard error says so.`
+and a line on standard error says so.
+
+With --cc a compiler for other machines can be named, and with --runner what runs its
+programs here.`
 
 // runFlags are the flags that go on to the program.
 type runFlags struct {
@@ -31,13 +35,15 @@ type runFlags struct {
 	random  int64
 	bench   int
 	threads int
+	runner  string // the command that runs programs; "" for none
 	given   func(flag string) bool
 }
 
 func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{Use: "run FILE --input NAME=FILE.npy --output NAME=FILE.npy", Short: "Compile a graph file and run it", Long: runHelp,
-		Args:    needFiles(1, 1),
-		Example: "  tapc run model.loom.json --input x=x.npy --output y=y.npy\n  tapc run model.loom.json --random 1"}
+		Args: needFiles(1, 1),
+		Example: "  tapc run model.loom.json --input x=x.npy --output y=y.npy\n  tapc run model.loom.json --random 1\n" +
+			"  tapc run model.tap --cc=aarch64-linux-gnu-gcc --runner='qemu-aarch64 -L /usr/aarch64-linux-gnu' --random 1"}
 	f := a.addCompileFlags(c)
 	r := &runFlags{given: c.Flags().Changed}
 	c.Flags().StringArrayVar(&r.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
@@ -45,17 +51,37 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().Int64Var(&r.random, "random", 0, "fill inputs that are not given at random, from this seed")
 	c.Flags().IntVar(&r.bench, "bench", 0, "run this many times and print the times")
 	c.Flags().IntVar(&r.threads, "threads", 0, "threads to run on (default: all cores)")
+	c.Flags().StringVar(&r.runner, "runner", "", "command that runs the program, where this machine does not by itself: an emulator, with arguments behind its name")
 	reference := c.Flags().Bool("reference", false, "compute with the reference evaluator")
 	return a.command(c, func(ctx context.Context, args []string) error { return a.run(ctx, args[0], f, r, *reference) })
 }
 
+// runnable is the output of back ends that can be executed.
+const runnable = "exe"
+
 func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags, reference bool) error {
-	cc, err := cpu.FindCompiler(ctx)
+	runner, err := r.command()
+	if err != nil {
+		return err
+	}
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	goal, err := a.goal(f, runnable, true)
+	if err != nil {
+		return err
+	}
+	machine, lacks := goal.output.Tools(ctx, goal.values)
 	if cause := signalOf(ctx); cause != nil {
 		return cause
 	}
-	if errors.Is(err, cpu.ErrNoCompiler) && !reference {
-		fmt.Fprintf(a.stderr, "tapc: no C compiler on this machine: computing with the reference evaluator\n")
+	var missing *backends.Missing
+	switch {
+	case reference:
+	case errors.As(lacks, &missing):
+		fmt.Fprintf(a.stderr, "tapc: no %s on this machine: computing with the reference evaluator\n", missing.What)
+	case lacks != nil:
+		return lacks
 	}
 	c, err := a.compile(ctx, file, f, pipeline.ScheduledKernels)
 	if err != nil {
@@ -75,17 +101,21 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	r.inputs, r.outputs = files.inputs, files.outputs
-	if cc == nil || reference {
+	if lacks != nil || reference {
 		if err := a.evaluate(ctx, c, r); err != nil {
 			return err
 		}
 		return files.finish()
 	}
 	program := filepath.Join(dir, programName(file))
-	if err := c.executable(ctx, programName(file), program, cc); err != nil {
+	if err := a.make(ctx, goal, c.job(programName(file)), program); err != nil {
 		return err
 	}
-	if err := a.execute(ctx, program, r.args()); err != nil {
+	err = a.execute(ctx, append(append(runner, program), r.args()...))
+	if errors.Is(err, syscall.ENOEXEC) {
+		return diag.Usage("the program is for %s, which this machine does not run: name what does, such as --runner='qemu-aarch64 -L /usr/aarch64-linux-gnu'", machine)
+	}
+	if err != nil {
 		return err
 	}
 	return files.finish()
@@ -139,9 +169,22 @@ func (r *runFlags) args() []string {
 	return args
 }
 
-// execute runs a program with tapc's own streams; its exit status becomes tapc's.
-func (a *app) execute(ctx context.Context, program string, args []string) error {
-	cmd := exec.CommandContext(ctx, program, args...)
+// command gives the words of the command that runs programs.
+func (r *runFlags) command() ([]string, error) {
+	words := strings.Fields(r.runner)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	path, err := exec.LookPath(words[0])
+	if err != nil {
+		return nil, diag.Usage("--runner: %v", err)
+	}
+	return append([]string{path}, words[1:]...), nil
+}
+
+// execute runs a command with tapc's own streams; its exit status becomes tapc's.
+func (a *app) execute(ctx context.Context, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(receivedSignal(ctx)) } // it stays in the terminal's group: it may read from there
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
@@ -153,7 +196,7 @@ func (a *app) execute(ctx context.Context, program string, args []string) error 
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
 		return &diag.StatusError{Status: exit.ExitCode(), Err: errReported{}}
 	case err != nil:
-		return diag.Fault("the program: %v", err)
+		return diag.Fault("the program: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cuda"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
@@ -28,7 +31,10 @@ var forms = []form{
 const defaultForm = "tap"
 
 // passes is the pass table. Plugins have rows of their own, see pluginSet.table.
-func passes() *pipeline.Table { return standard.Table(kernels.Builtin()) }
+func passes() *pipeline.Table { return standard.Table(kernels.Builtin(), ownBackends().Choosers()...) }
+
+// ownBackends lists tapc's back ends. Plugins have rows of their own, see pluginSet.list.
+func ownBackends() backends.List { return backends.List{cpu.Backend(), cuda.Backend()} }
 
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {

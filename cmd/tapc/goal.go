@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/internal/outputfile"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// goal is what a compilation is for: an output of a back end or, without one, the graph at a stage.
+type goal struct {
+	output *backends.Output
+	values pipeline.OptionValues // of the output's options
+	last   pipeline.Stage
+}
+
+// graphs are the values of --emit that ask for the graph.
+var graphs = []struct {
+	name, doc string
+	stage     pipeline.Stage
+}{
+	{"operations", "the verified Operation Expression", pipeline.OperationExpression},
+	{"applications", "the Application Expression, after sharding", pipeline.ApplicationExpression},
+	{"schedule", "the Scheduled Kernels", pipeline.ScheduledKernels},
+}
+
+// emits lists the values of --emit: outputs of back ends, then stages of graphs.
+func emits(list backends.List) []string {
+	var words []string
+	for _, b := range list {
+		for _, name := range b.OutputNames() {
+			if !slices.Contains(words, name) {
+				words = append(words, name)
+			}
+		}
+	}
+	for _, g := range graphs {
+		words = append(words, g.name)
+	}
+	return words
+}
+
+// targets lists the values of --target: the devices that tapc's own back ends are for.
+func targets(list backends.List) []string {
+	var words []string
+	for _, b := range list {
+		for _, d := range b.Devices {
+			words = append(words, d.String())
+		}
+	}
+	return words
+}
+
+// optionFlag is a flag for an option that outputs have.
+type optionFlag struct {
+	pipeline.Option
+	value *string
+}
+
+// addOptionFlags adds a flag for every option of the outputs of tapc's own back ends.
+func (f *compileFlags) addOptionFlags(c *cobra.Command) {
+	for _, b := range ownBackends() {
+		for _, o := range b.Outputs {
+			for _, x := range o.Options {
+				if c.Flags().Lookup(x.Name) == nil {
+					f.options = append(f.options, optionFlag{x, c.Flags().String(x.Name, x.Default, x.Doc)})
+					complete(c, x.Name, x.Words)
+				}
+			}
+		}
+	}
+}
+
+// goal finds what --emit asks for. Where it was not given it is the first thing that the back end makes, if that is more than a text.
+func (a *app) goal(f *compileFlags, emit string, given bool) (*goal, error) {
+	list := a.plugins.list()
+	if err := oneOf("--emit", emit, emits(list)); err != nil {
+		return nil, err
+	}
+	b, err := a.backend(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range graphs {
+		if g.name == emit {
+			return &goal{last: g.stage}, f.settles(nil, emit)
+		}
+	}
+	o := b.Output(emit)
+	if first := &b.Outputs[0]; !given && first.Text == nil {
+		o = first
+	}
+	if o == nil {
+		with := "--target=" + f.target
+		if f.backend != "" {
+			with = "--backend=" + b.Name
+		}
+		return nil, diag.Usage("--emit=%s does not go with %s: use --emit=%s", emit, with, strings.Join(b.OutputNames(), ", "))
+	}
+	if err := f.settles(o, o.Name); err != nil {
+		return nil, err
+	}
+	settings, err := f.settings(b, o)
+	if err != nil {
+		return nil, err
+	}
+	values, err := pipeline.Settle(b.Name, o.Options, settings)
+	if err != nil {
+		return nil, diag.Usage("%w", err)
+	}
+	return &goal{output: o, values: values, last: pipeline.ScheduledKernels}, nil
+}
+
+// backend gives the back end that --backend names or, without that, tapc's own for --target. A back end that is named says the target if
+// that is not given.
+func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
+	list := a.plugins.list()
+	if err := oneOf("--target", f.target, schedule.DeviceWords()); err != nil {
+		return nil, err
+	}
+	target, _ := schedule.DeviceNamed(f.target)
+	if f.backend == "" {
+		if b := list.For(target); b != nil {
+			return b, nil
+		}
+		return nil, oneOf("--target", f.target, targets(list))
+	}
+	name, _, _ := strings.Cut(f.backend, "{")
+	b := list.Find(name)
+	switch {
+	case b == nil && !slices.ContainsFunc(list, func(b backends.Backend) bool { return b.Plugin != "" }):
+		return nil, diag.Usage("--backend %q: expected %s, or that of a plugin: name one with --plugin or install one", name, strings.Join(list.Names(), ", "))
+	case b == nil:
+		return nil, unknown("back end", name, list.Names())
+	case !b.Takes(target) && f.targeted():
+		return nil, diag.Usage("--target=%s does not go with --backend=%s", f.target, b.Name)
+	case !b.Takes(target):
+		f.target = b.Devices[0].String()
+	}
+	return b, nil
+}
+
+// settles is an error if a flag is for an option that an output does not have.
+func (f *compileFlags) settles(o *backends.Output, emit string) error {
+	for _, x := range f.options {
+		if len(x.Words) > 0 {
+			if err := oneOf("--"+x.Name, *x.value, x.Words); err != nil {
+				return err
+			}
+		}
+		if *x.value != x.Default && (o == nil || !declares(o, x.Name)) {
+			return diag.Usage("--%v does not go with --emit=%s", pipeline.Setting{Name: x.Name, Value: *x.value}, emit)
+		}
+	}
+	return nil
+}
+
+func declares(o *backends.Output, option string) bool {
+	return slices.ContainsFunc(o.Options, func(x pipeline.Option) bool { return x.Name == option })
+}
+
+// settings gives those of --backend NAME{OPTION=VALUE,...}, then those of flags.
+func (f *compileFlags) settings(b *backends.Backend, o *backends.Output) ([]pipeline.Setting, error) {
+	var out []pipeline.Setting
+	if f.backend != "" {
+		// An output's options are written as a pass's are, so the one parser reads both.
+		row := pipeline.Pass{Name: b.Name, Options: o.Options}
+		p, err := pipeline.ParsePipeline(f.backend, &pipeline.Table{Passes: []pipeline.Pass{row}})
+		if err != nil {
+			return nil, inFlag(err, "--backend")
+		}
+		if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
+			return nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", f.backend)
+		}
+		out = slices.Clone(p.Steps[0].Settings)
+	}
+	for _, x := range f.options {
+		if declares(o, x.Name) && *x.value != x.Default {
+			out = append(out, pipeline.Setting{Name: x.Name, Value: *x.value})
+		}
+	}
+	return out, nil
+}
+
+// inFlag gives the findings of a parser that reads the text of another flag.
+func inFlag(err error, flag string) error {
+	list := slices.Clone(diag.FromError(err))
+	for i := range list {
+		list[i].Location.File = flag
+	}
+	return &diag.StatusError{Status: diag.ExitUsage, Err: list}
+}
+
+// place gives where the goal is written, for what -o says.
+func (g *goal) place(out string) (string, error) {
+	if g.output == nil || g.output.Text != nil {
+		if out == "" {
+			return stdName, nil
+		}
+		return out, nil
+	}
+	switch {
+	case g.output.Dir != nil && (out == "" || out == stdName):
+		return "", diag.Usage("--emit=%s needs the name of a directory: -o DIRECTORY", g.output.Name)
+	case out == "":
+		return "", diag.Usage("build needs -o PROGRAM")
+	case out == stdName:
+		return "", diag.Usage("--emit=%s needs the name of a file: -o FILE", g.output.Name)
+	case g.output.File != nil:
+		return out, outputfile.Check(out)
+	}
+	return out, nil
+}
+
+// make lets the back end make its output of a compiled graph.
+func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) error {
+	j.Values = g.values
+	switch o := g.output; {
+	case o.Text != nil:
+		text, err := o.Text(ctx, j)
+		if err != nil {
+			return err
+		}
+		return a.writeFile(ctx, out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	case o.File != nil:
+		return o.File(ctx, j, out)
+	}
+	return intoDirectory(out, func(dir string) error { return g.output.Dir(ctx, j, dir) })
+}
+
+// intoDirectory makes files in an empty directory and moves them to another, all of them or none.
+func intoDirectory(dir string, write func(dir string) error) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return diag.Fault("%w", err)
+	}
+	made, err := os.MkdirTemp(dir, ".tapc-")
+	if err != nil {
+		return diag.Fault("%w", err)
+	}
+	defer os.RemoveAll(made)
+	if err := write(made); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(made)
+	if err != nil {
+		return diag.Fault("%w", err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(filepath.Join(dir, file.Name())); err == nil && !info.Mode().IsRegular() {
+			return diag.Fault("%s is in the way", filepath.Join(dir, file.Name()))
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return diag.Fault("%w", err)
+		}
+	}
+	for _, file := range files {
+		if err := os.Rename(filepath.Join(made, file.Name()), filepath.Join(dir, file.Name())); err != nil {
+			return diag.Fault("%w", err)
+		}
+	}
+	return nil
+}
