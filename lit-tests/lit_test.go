@@ -34,6 +34,7 @@ func TestLit(t *testing.T) {
 	}
 	watch(t, root)
 	bin := t.TempDir()
+	found, arm := features(t)
 	build := exec.Command("go", append([]string{"build", "-o", bin + string(os.PathSeparator)}, commands...)...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -47,16 +48,18 @@ func TestLit(t *testing.T) {
 			{From: "%{bin}", To: bin},
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
+			{From: "%{aarch64-cc}", To: arm.Compiler},
+			{From: "%{aarch64-runner}", To: strings.Join(arm.Emulator, " ")},
 		},
-		Features: features(t),
+		Features: found,
 		Timeout:  2 * time.Minute,
 		Rewrite:  os.Getenv("LIT_REWRITE") == "1",
 	})
 }
 
-// features are what REQUIRES lines may ask for: the programs of this machine.
-func features(t *testing.T) []string {
-	var found []string
+// features are what REQUIRES lines may ask for, the programs of this machine: cc; and aarch64, a compiler for that and what runs its
+// programs, which are given besides.
+func features(t *testing.T) (found []string, arm testkit.Cross) {
 	for _, cc := range []string{"cc", "gcc", "clang"} {
 		if _, err := exec.LookPath(cc); err == nil {
 			found = append(found, "cc")
@@ -66,7 +69,14 @@ func features(t *testing.T) []string {
 	if found == nil && testkit.Required(testkit.Compilers) {
 		testkit.Need(t, testkit.Compilers, errors.New("there is no C compiler"))
 	}
-	return found
+	arm, err := testkit.FindAArch64("gcc")
+	switch {
+	case err == nil:
+		found = append(found, "aarch64")
+	case testkit.Required(testkit.AArch64):
+		testkit.Need(t, testkit.AArch64, err)
+	}
+	return found, arm
 }
 
 // watch looks at every source file, so that the go command, which remembers what a test looked at, runs this test again after
