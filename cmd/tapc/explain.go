@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+const explainHelp = `Explain what was decided, and what else there was.
+
+  kernel  for each kernel of the schedule, or for those of a name: the configs that it can have
+          on the target, what each was thought to take, why others were refused, and which
+          is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.`
+
+func (a *app) explainCommand() *cobra.Command {
+	c := &cobra.Command{Use: "explain kernel FILE [KERNEL]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda"}
+	f := a.addCompileFlags(c)
+	own := ownBackends()
+	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+oneOfText(targets(own)))
+	complete(c, "target", targets(own))
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if args[0] != "kernel" {
+			return diag.Usage("explain kernel FILE; there is no %q to explain", args[0])
+		}
+		if err := oneOf("--target", f.target, targets(own)); err != nil {
+			return err
+		}
+		if err := f.begin(ctx); err != nil {
+			return err
+		}
+		x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
+		if err != nil {
+			return err
+		}
+		defer x.loader.Close()
+		name := ""
+		if len(args) == 3 {
+			name = args[2]
+		}
+		text, err := explainKernels(ctx, x.g, name)
+		if err != nil {
+			return err
+		}
+		return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	})
+}
+
+// explainKernels writes the candidates of the kernels of a graph, or of those with a name.
+func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, error) {
+	var b strings.Builder
+	buffers, found := nest.Buffers(g), false
+	for n := range g.Nodes() {
+		k, ok := n.Body.(*schedule.Kernel)
+		if !ok || name != "" && name != k.Name && name != g.Name(n.ID) {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return "", err
+		}
+		found = true
+		if err := explainKernel(&b, g, n, k, buffers); err != nil {
+			return "", err
+		}
+	}
+	if !found {
+		return "", diag.Errorf("TAP1111", "explain", diag.Location{}, "the schedule has no kernel %q", name).WithHint("without a name, all kernels are explained")
+	}
+	return b.String(), nil
+}
+
+func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) error {
+	fmt.Fprintf(b, "%s\n", g.Name(n.ID))
+	d, ok := g.Node(k.Device).Body.(*schedule.Device)
+	any := false
+	for _, from := range ownBackends().Choosers() {
+		device, target := from.Target()
+		if !ok || d.Type != device {
+			continue
+		}
+		all, err := tile.Consider(nest.Analyze(k, buffers), from)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+		}
+		any = true
+		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
+		for _, c := range all {
+			mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
+			if c.Chosen {
+				mark = "*"
+			}
+			if c.Refused != nil {
+				what = "refused: " + c.Refused.Error()
+			}
+			fmt.Fprintf(b, "  %s %s: %s\n", mark, c.Config, what)
+		}
+	}
+	if !any {
+		fmt.Fprintf(b, "  has no configs: the schedule's loops say how the back end for %s carries it out\n", d.Type)
+	}
+	return nil
+}
