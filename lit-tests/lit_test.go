@@ -25,7 +25,7 @@ import (
 )
 
 // commands are the programs for RUN lines, by package.
-var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu", "./plugins/examples/cpu-backend"}
+var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu", "./plugins/examples/cpu-backend", "./plugins/examples/retile"}
 
 func TestLit(t *testing.T) {
 	root, err := filepath.Abs("..")
