@@ -101,13 +101,15 @@ func TestEveryPatternCompiles(t *testing.T) {
 	for name := range all {
 		compile(t, all, name)
 	}
-	for _, s := range []string{"package.json", "language-configuration.json"} {
+	for _, s := range []string{"package.json", "language-configuration.json", "hash-configuration.json"} {
 		data, err := os.ReadFile(s)
 		if err != nil || !json.Valid(data) {
 			t.Errorf("%s is not JSON: %v", s, err)
 		}
-		if s == "package.json" && !strings.Contains(string(data), grammarFile) {
-			t.Errorf("%s does not name %s", s, grammarFile)
+		for _, g := range []string{"tap", "kernel", "rules", "map"} {
+			if g = "./syntaxes/" + g + ".tmLanguage.json"; s == "package.json" && !strings.Contains(string(data), g) {
+				t.Errorf("%s does not name %s", s, g)
+			}
 		}
 	}
 }
