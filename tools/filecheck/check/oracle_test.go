@@ -11,10 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tensortapestry.org/tapc/internal/testkit"
 )
 
-// oracle is the path of an LLVM 19 FileCheck to compare with. Without it the comparison is skipped.
-const oracleVariable = "FILECHECK_ORACLE"
+// oracle gives the path of an LLVM 19 FileCheck to compare with.
+func oracle(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("FILECHECK_ORACLE")
+	if path == "" {
+		testkit.Need(t, testkit.FileCheck, errors.New("FILECHECK_ORACLE names no FileCheck to compare with"))
+	}
+	return path
+}
 
 // checkLine draws a line of a check file over a small alphabet, so that matches are frequent.
 func checkLine() *rapid.Generator[string] {
@@ -72,10 +81,7 @@ func argList() *rapid.Generator[[]string] {
 
 // TestAgreesWithLLVM compares status and every byte of output with LLVM's FileCheck on random files.
 func TestAgreesWithLLVM(t *testing.T) {
-	oracle := os.Getenv(oracleVariable)
-	if oracle == "" {
-		t.Skip(oracleVariable + " names no FileCheck to compare with")
-	}
+	oracle := oracle(t)
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		checks := strings.Join(rapid.SliceOfN(checkLine(), 1, 6).Draw(t, "checks"), "\n") + "\n"
@@ -85,10 +91,7 @@ func TestAgreesWithLLVM(t *testing.T) {
 
 // TestMistypedOptionsAgreeWithLLVM compares what is said of options with a letter too many, too few or wrong.
 func TestMistypedOptionsAgreeWithLLVM(t *testing.T) {
-	oracle := os.Getenv(oracleVariable)
-	if oracle == "" {
-		t.Skip(oracleVariable + " names no FileCheck to compare with")
-	}
+	oracle := oracle(t)
 	dir := t.TempDir()
 	names := []string{"allow-empty", "check-prefix=A", "dump-input=fail", "match-full-lines", "strict-whitespace", "enable-var-scope", "ignore-case"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,10 +126,7 @@ func regex(depth int) *rapid.Generator[string] {
 
 // TestCapturesAgreeWithLLVM compares what expressions capture.
 func TestCapturesAgreeWithLLVM(t *testing.T) {
-	oracle := os.Getenv(oracleVariable)
-	if oracle == "" {
-		t.Skip(oracleVariable + " names no FileCheck to compare with")
-	}
+	oracle := oracle(t)
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		var checks strings.Builder
