@@ -127,8 +127,13 @@ func (x *reduction) declareScratch(list *[]tree.Stmt) {
 	*list = append(*list, &tree.Declare{Memory: x.scratch})
 }
 
-// each runs something for each element of the line that a lane has. Elements behind the end of the line are left out.
+// each runs something for each element of the line that a lane has.
 func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
+	return x.between(tree.Const(0), tree.Const(x.rounds), body)
+}
+
+// between runs something for some of a lane's elements. Elements behind the end of the line are left out.
+func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.Stmt {
 	round, at := x.variable("e"), x.variable("at")
 	before := []*tree.Index{x.round, x.at[x.element]}
 	x.round, x.at[x.element] = tree.Use(round), tree.Use(at)
@@ -138,7 +143,8 @@ func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
 	}
 	inner := guarded(conds, body()...)
 	x.round, x.at[x.element] = before[0], before[1]
-	loop := unrolled(round, x.rounds, append([]tree.Stmt{&tree.Let{Var: at, Value: tree.Use(round).Times(x.lanes).Add(x.lane)}}, inner...)...)
+	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Unrolled,
+		Body: append([]tree.Stmt{&tree.Let{Var: at, Value: tree.Use(round).Times(x.lanes).Add(x.lane)}}, inner...)}
 	if x.rounds > maxKept {
 		loop.Bind = tree.Serial
 	}
@@ -241,7 +247,7 @@ func (x *reduction) preload(list *[]tree.Stmt, operand int) {
 	}
 }
 
-// reduce makes the reductions in an expression: each lane those of its elements, in partial results of a block of elements, then the lanes together.
+// reduce makes the reductions in an expression: each lane those of its elements, then the lanes together.
 func (x *reduction) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 	if e.Op != scalar.Reduce {
 		for _, a := range e.Args {
@@ -249,12 +255,39 @@ func (x *reduction) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 		}
 		return
 	}
+	to := x.partial(list, e)
+	x.accumulate(list, to, e, tree.Const(0), tree.Const(x.rounds), x.rounds)
+	*list = append(*list, &tree.Combine{Value: to, Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch})
+	x.sums[e] = func() tree.Access { return to }
+}
+
+// sumBlock is how many values of a float sum are added one by one, and how many sums of so many are (docs/numerics.md).
+const sumBlock = 64
+
+// accumulate combines a lane's elements from one to another, at most so many: one by one, but long sums of floats in blocks, and blocks of blocks.
+func (x *reduction) accumulate(list *[]tree.Stmt, to tree.Access, e *scalar.Expr, from, end *tree.Index, most int64) {
+	if most <= sumBlock || e.Monoid != scalar.Add || !e.Type.IsFloat() {
+		*list = append(*list, x.between(from, end, func() []tree.Stmt { return []tree.Stmt{x.compute(to, e.Args[0], e.Monoid)} }))
+		return
+	}
+	size := int64(sumBlock)
+	for size < ceil(most, sumBlock) {
+		size *= sumBlock
+	}
+	first := x.variable("block")
+	var body []tree.Stmt
+	part := x.partial(&body, e)
+	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)
+	body = append(body, &tree.Map{Dst: to, Monoid: e.Monoid, Value: scalar.NewLoad(0, e.Type), Args: []tree.Access{part}})
+	*list = append(*list, &tree.For{Var: first, From: from, To: end, Step: size, Body: body})
+}
+
+// partial declares a register for a part of a reduction, of nothing so far.
+func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) tree.Access {
 	m := tree.NewMemory(fmt.Sprintf("sum%d", *x.vars), e.Type, tree.Registers, 0)
 	m.Acc = true
 	*x.vars++
 	to := tree.Access{Memory: m}
-	*list = append(*list, &tree.Declare{Memory: m}, constant(to, scalar.Identity(e.Monoid, e.Type)),
-		x.each(func() []tree.Stmt { return []tree.Stmt{x.compute(to, e.Args[0], e.Monoid)} }),
-		&tree.Combine{Value: to, Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch})
-	x.sums[e] = func() tree.Access { return to }
+	*list = append(*list, &tree.Declare{Memory: m}, constant(to, scalar.Identity(e.Monoid, e.Type)))
+	return to
 }

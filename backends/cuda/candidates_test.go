@@ -49,6 +49,16 @@ operation op:attention (Q: %q, K: %k, V: %v) -> (Y: %y)
 %y = tensor float32 [0:7, 0:100]
 operation op:softmax (tensor: %x) -> (result: %y)
 `,
+	"doubles": `tapc 1
+%x = tensor float64 [0:3, 0:70]
+%y = tensor float64 [0:3, 0:70]
+operation op:softmax (tensor: %x) -> (result: %y)
+`,
+	"long lines": `tapc 1
+%x = tensor float32 [0:2, 0:60000]
+%y = tensor float32 [0:2, 0:1]
+operation op:sum {dims: [1], keepdims: true} (tensor: %x) -> (result: %y)
+`,
 }
 
 // TestCandidates runs every candidate of each kernel in the emulation, and compares the results with the reference evaluator's. The real
