@@ -23,14 +23,23 @@ var treeLimits = tree.Limits{Private: 64 << 20}
 
 // treeOf makes the tree of a kernel and its config, with an error that says where it is.
 func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	f, err := codegen.BuildTasks(name, a, c)
-	if err == nil {
-		err = tree.Verify(f, treeLimits)
-	}
+	f, err := taskTree(name, a, c)
 	if err != nil {
 		return nil, diag.Errorf("TAP0903", "cpu", g.At(g.Node(id), "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(id), err)
 	}
 	return f, nil
+}
+
+// taskTree makes the tree of a kernel and its config, and holds it to what a thread may have. The error says what does not fit.
+func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
+	if !vectorKernel(a.Kernel, a.Buffers, -1) {
+		return nil, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
+	}
+	f, err := codegen.BuildTasks(name, a, c)
+	if err != nil {
+		return nil, err
+	}
+	return f, tree.Verify(f, treeLimits)
 }
 
 // Trees writes the trees of the kernels that have a config, in order.
@@ -141,7 +150,7 @@ func (p *treePrinter) loop(s *tree.For) {
 		p.Open("if (n > 0) {")
 		p.along, p.lanes = s.Var, int(s.Lanes)
 		p.list(s.Body)
-		p.along = nil
+		p.along, p.lanes = nil, 0
 		p.Close()
 		p.Close()
 		return
@@ -192,8 +201,10 @@ type treeLeaves struct {
 	m *tree.Map
 }
 
-func (l treeLeaves) load(ref int) value {
-	a := l.m.Args[ref]
+func (l treeLeaves) load(ref int) value { return l.read(l.m.Args[ref]) }
+
+// read gives an element, or those of a vector's lanes.
+func (l treeLeaves) read(a tree.Access) value {
 	p, d := l.p, a.Memory.Type
 	if a.Memory.Lanes > 0 {
 		return value{text: p.lvalue(a), typ: d}
@@ -232,30 +243,30 @@ func (p *treePrinter) compute(s *tree.Map) {
 	if s.About != "" {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
-	l := treeLeaves{p, s}
+	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
+	x := p.e.v.expr(s.Value, lanes, l)
+	if s.Monoid != tree.NoMonoid {
+		before := l.read(s.Dst)
+		x = p.e.v.apply(s.Monoid, d, lanes, []value{before, x}, before.uniform && x.uniform)
+	}
 	if p.along == nil {
-		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.v.expr(s.Value, 1, l).text)
+		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.w.Store(d, x.text))
 		return
 	}
-	x, d := p.e.v.expr(s.Value, p.lanes, l), s.Dst.Memory.Type
-	x = p.e.v.splat(x, p.lanes)
+	x = p.e.v.splat(x, lanes)
 	if s.Dst.Memory.Lanes > 0 {
-		sign := "="
-		if s.Monoid == scalar.Add {
-			sign = "+="
-		}
-		p.Line("%s %s %s;", p.lvalue(s.Dst), sign, x.text)
+		p.Line("%s = %s;", p.lvalue(s.Dst), x.text)
 		return
 	}
 	at := fmt.Sprintf("%s + %s", s.Dst.Memory.Symbol(), s.Dst.Address())
 	if d == scalar.Bool {
-		x.text = p.e.v.bytes(x, p.lanes)
+		x.text = p.e.v.bytes(x, lanes)
 	}
 	if step := p.stride(s.Dst); step != 1 {
-		p.Line("%s;", p.e.v.scatter(d, p.lanes, at, number(step), x.text, "n"))
+		p.Line("%s;", p.e.v.scatter(d, lanes, at, number(step), x.text, "n"))
 		return
 	}
-	p.Line("%s;", p.e.v.store(d, p.lanes, at, x.text, "n"))
+	p.Line("%s;", p.e.v.store(d, lanes, at, x.text, "n"))
 }
 
 // dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand for each.

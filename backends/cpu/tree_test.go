@@ -91,3 +91,34 @@ func TestConfigsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigsOfOtherTypes goes on with the sums in other types: those that there are vectors of, and one that there are none of, which is refused.
+func TestConfigsOfOtherTypes(t *testing.T) {
+	cc := compiler(t)
+	const product = `%%x = tensor %[1]s [0:13, 0:70]
+%%w = tensor %[1]s [0:70, 0:37]
+%%b = tensor %[1]s [0:13, 0:37]
+%%z = tensor %[1]s [0:13, 0:37]
+%%y = tensor %[2]s [0:13, 0:37]
+operation op:matmul (X: %%x, W: %%w) -> (Z: %%z)
+operation op:%[3]s -> (result: %%y)
+`
+	for _, x := range []struct{ from, to, operation, micro string }{
+		{"float32", "int8", `cast {dtype: "int8"} (tensor: %z)`, "f32x16"},
+		{"float64", "boolean", "greater (a: %z, b: %b)", "f64x8"},
+	} {
+		t.Run(x.to, func(t *testing.T) {
+			t.Parallel()
+			g := operations(t, fmt.Sprintf(product, x.from, x.to, x.operation))
+			conformance.Graph(t, g, schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+				configured(g, [2]int64{12, 4}, [2]int64{32, 16}, x.micro, "Y")
+				return executeWith(cc)(nil)(t, g, in)
+			})
+		})
+	}
+	g := scheduled(t, fmt.Sprintf(product, "float32", "float16", `cast {dtype: "float16"} (tensor: %z)`))
+	configured(g, [2]int64{12, 4}, [2]int64{32, 16}, "f32x16", "Y")
+	if _, err := Emit(g, "test", "test"); err == nil || !strings.Contains(err.Error(), "no vectors") || !strings.Contains(err.Error(), "TAP0903") {
+		t.Errorf("%v, expected TAP0903: there are no vectors of float16", err)
+	}
+}
