@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,7 +83,7 @@ func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, erro
 func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) error {
 	fmt.Fprintf(b, "%s\n", g.Name(n.ID))
 	d, ok := g.Node(k.Device).Body.(*schedule.Device)
-	any := false
+	var explained []string
 	for _, from := range ownBackends().Choosers() {
 		device, target := from.Target()
 		if !ok || d.Type != device {
@@ -92,7 +93,7 @@ func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kern
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
-		any = true
+		explained = append(explained, target)
 		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
 		for _, c := range all {
 			mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
@@ -105,7 +106,13 @@ func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kern
 			fmt.Fprintf(b, "  %s %s: %s\n", mark, c.Config, what)
 		}
 	}
-	if !any {
+	for _, c := range k.Configs {
+		if !slices.Contains(explained, c.Target) {
+			explained = append(explained, c.Target)
+			fmt.Fprintf(b, "  %s has the config %s, which the schedule says\n", c.Target, &c)
+		}
+	}
+	if len(explained) == 0 {
 		fmt.Fprintf(b, "  has no configs: the schedule's loops say how the back end for %s carries it out\n", d.Type)
 	}
 	return nil
