@@ -110,7 +110,7 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 			}
 		case *schedule.Kernel:
 			p.forms[n.ID] = nest.Classify(b, p.buffers)
-			if err := p.checkSums(n, b, p.forms[n.ID]); err != nil {
+			if err := backends.Ordered(g, "cpu", n, &nest.Analysis{Kernel: b, Buffers: p.buffers, Forms: p.forms[n.ID]}); err != nil {
 				return nil, err
 			}
 		}

@@ -43,8 +43,8 @@ operation op:sum {dims: [1]} (tensor: %x) -> (result: %y)
 			switch {
 			case c.refused == "" && err != nil:
 				t.Error(err)
-			case c.refused != "" && (err == nil || !strings.Contains(err.Error(), "TAP0902") || !strings.Contains(err.Error(), "expected "+c.refused)):
-				t.Errorf("got %v, expected TAP0902 and %s", err, c.refused)
+			case c.refused != "" && (err == nil || !strings.Contains(err.Error(), "TAP0912") || !strings.Contains(err.Error(), "expected "+c.refused)):
+				t.Errorf("got %v, expected TAP0912 and %s", err, c.refused)
 			}
 		})
 	}

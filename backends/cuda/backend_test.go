@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/loomjson"
+	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
 )
@@ -31,6 +32,28 @@ func TestEmitRefusesOtherDevices(t *testing.T) {
 		list := diag.FromError(err)
 		if want == "" && err != nil || want != "" && (len(list) != 1 || list[0].Code != want || list[0].Location.Node == "") {
 			t.Errorf("scheduled for %v: %v, want %q", d, err, want)
+		}
+	}
+}
+
+// A schedule that asks for another order of a sum than its operation has is refused; its own is not.
+func TestForeignSums(t *testing.T) {
+	for sums, want := range map[int64]string{0: "", 64: "", 32: "TAP0912"} {
+		g, err := text.Read([]byte(kernelCases["long sum"]), "long.tap", dialects.Registry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := standard.Run(g, kernels.Builtin(), lower.Options{Target: schedule.CUDA}); err != nil {
+			t.Fatal(err)
+		}
+		for n := range g.Nodes() {
+			if k, ok := n.Body.(*schedule.Kernel); ok {
+				k.Sums = sums
+			}
+		}
+		_, err = Emit(g, "long", "test")
+		if list := diag.FromError(err); want == "" && err != nil || want != "" && (len(list) != 1 || list[0].Code != want) {
+			t.Errorf("partial sums of %d: %v, want %q", sums, err, want)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func compileCandidates(t *testing.T, g *ir.Graph) *candidates {
 			if _, err := Tree("k", a, &c); err != nil {
 				continue
 			}
-			text, err := e.tree(fmt.Sprintf("c%d", i), n.ID, k, &c)
+			text, err := e.tree(fmt.Sprintf("c%d", i), n.ID, a, &c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,11 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 		case *schedule.Transfer:
 			e.src.Steps = append(e.src.Steps, Step{From: b.From, To: b.To, Bytes: e.buffers[b.To].Bytes, ScheduledNode: id})
 		case *schedule.Kernel:
-			text, err := e.kernel(fmt.Sprintf("k%d", i), id, b)
+			a := nest.Analyze(b, e.buffers)
+			if err := backends.Ordered(g, "cuda", g.Node(id), a); err != nil {
+				return nil, err
+			}
+			text, err := e.kernel(fmt.Sprintf("k%d", i), id, a)
 			if err != nil {
 				return nil, err
 			}
@@ -110,9 +114,10 @@ type emitter struct {
 }
 
 // kernel writes one kernel and notes its launch: a thread for every point of the free loops.
-func (e *emitter) kernel(name string, id ir.NodeID, k *schedule.Kernel) (string, error) {
+func (e *emitter) kernel(name string, id ir.NodeID, a *nest.Analysis) (string, error) {
+	k := a.Kernel
 	if c := k.For(Target); c != nil {
-		return e.tree(name, id, k, c)
+		return e.tree(name, id, a, c)
 	}
 	n := cnest.New(k, e.buffers, e.w, new(cnest.Text))
 	for _, line := range cnest.About(e.g, k) {
@@ -159,8 +164,9 @@ func (e *emitter) params(k *schedule.Kernel, step *Step) []string {
 }
 
 // tree writes the kernel of a config.
-func (e *emitter) tree(name string, id ir.NodeID, k *schedule.Kernel, c *schedule.Config) (string, error) {
-	f, err := treeOf(e.g, id, name, nest.Analyze(k, e.buffers), c)
+func (e *emitter) tree(name string, id ir.NodeID, a *nest.Analysis, c *schedule.Config) (string, error) {
+	k := a.Kernel
+	f, err := treeOf(e.g, id, name, a, c)
 	if err != nil {
 		return "", err
 	}

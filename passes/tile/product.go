@@ -43,6 +43,14 @@ const RowPanel = 12
 // that a packed constant serves them all. Tiles are whole panels wide, or whole tiles make a panel.
 const PanelBytes = 64
 
+// Sums is how many values a kernel adds before a new partial sum starts, if it is a contraction of floats, else 0.
+func Sums(forms nest.Forms) int64 {
+	if c, ok := nest.Of[*nest.Contraction](forms); ok && c.Sum.Type.IsFloat() {
+		return PartialSum(c)
+	}
+	return 0
+}
+
 // PartialSum is how many values of a contraction's innermost reduction are added before a new partial sum starts: a fact of the whole operation
 // for floats (docs/numerics.md), and all of them for integers, whose sums have no order.
 func PartialSum(c *nest.Contraction) int64 {

@@ -43,7 +43,7 @@ func Run(g *ir.Graph, opt Options) error {
 		if d != nil && d.Type.Has(schedule.Lane) {
 			clear(k)
 			bindGrid(k)
-			k.Sums = sums(a.Forms)
+			k.Sums = Sums(a.Forms)
 		} else {
 			if k.Allow = 0; d != nil {
 				allow(k, a.Forms, d.Allow)
@@ -60,15 +60,6 @@ func Run(g *ir.Graph, opt Options) error {
 		}
 	}
 	return nil
-}
-
-// sums gives how many products a sum of a contraction adds before it starts a new partial sum, 0 if the kernel is none or needs none.
-func sums(forms nest.Forms) int64 {
-	c, ok := nest.Of[*nest.Contraction](forms)
-	if !ok || !c.Sum.Type.IsFloat() || len(c.Reduction) == 0 {
-		return 0
-	}
-	return sumBlock(c.Reduction[len(c.Reduction)-1].Extent)
 }
 
 // clear makes every loop serial.
