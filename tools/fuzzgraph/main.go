@@ -24,6 +24,7 @@ type settings struct {
 	duration    time.Duration
 	backend     string
 	folder      string
+	corpus      string
 	ops         int
 	keepGoing   bool
 }
@@ -35,12 +36,18 @@ func main() {
 	flag.DurationVar(&s.duration, "for", time.Minute, "start no graph after this time")
 	flag.StringVar(&s.backend, "backend", "cpu", "what runs the schedules: cpu, or reference, which needs no compiler")
 	flag.StringVar(&s.folder, "folder", "fuzzgraph-failures", "folder that failing graphs are written to")
+	flag.StringVar(&s.corpus, "write", "", "write the declared cases and -count random graphs, with inputs, to folders in this one, and run none")
 	flag.IntVar(&s.ops, "ops", 24, "operations in a graph, at most")
 	flag.BoolVar(&s.keepGoing, "keep-going", false, "go on after a failure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ok, err := s.run(ctx)
+	ok, err := true, error(nil)
+	if s.corpus != "" {
+		err = s.writeCorpus(s.corpus)
+	} else {
+		ok, err = s.run(ctx)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzzgraph:", err)
 		os.Exit(diag.ExitUsage)

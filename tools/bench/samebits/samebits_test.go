@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// fake gives a command that does what tapc does for one graph: its program is a script that writes text to the output.
+func fake(t *testing.T, dir, name, c, program string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	script := fmt.Sprintf(`#!/bin/sh
+
+case "$2 $3" in
+*refuse*) echo "error: refused by %[1]s" >&2; exit 1 ;;
+*--emit=c) printf '%%s' '%[2]s' > "$5" ;;
+*) printf '#!/bin/sh\nfor a; do case "$a" in --output=y=*) printf %%%%s %[3]s > "${a#--output=y=}" ;; esac; done\n' > "$5"; chmod +x "$5" ;;
+esac
+`, name, c, program)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Each verdict comes from what the two sides do: the same C, other C with the same and with other bytes, and refusals by one or both.
+func TestVerdicts(t *testing.T) {
+	dir := t.TempDir()
+	a, same, other, wrong := fake(t, dir, "a", "C1", "1"), fake(t, dir, "same", "C1", "1"), fake(t, dir, "other", "C2", "1"), fake(t, dir, "wrong", "C2", "2")
+	for name, c := range map[string]struct {
+		tapc [2]string
+		file string
+		want verdict
+	}{
+		"same C":     {[2]string{a, same}, "g.tap", sameC},
+		"same bits":  {[2]string{a, other}, "g.tap", sameBit},
+		"other bits": {[2]string{a, wrong}, "g.tap", differs},
+		"refused":    {[2]string{a, same}, "refuse.tap", refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pair{tapc: c.tapc, skips: true}
+			got := p.compare(context.Background(), testCase{dir: t.TempDir(), file: c.file, Inputs: map[string]string{}, Outputs: map[string]string{"y": "y.npy"}})
+			if got.verdict != c.want {
+				t.Errorf("verdict %d (%v), expected %d", got.verdict, got.err, c.want)
+			}
+		})
+	}
+}
