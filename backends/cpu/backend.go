@@ -1,11 +1,13 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -21,6 +23,8 @@ var (
 		Doc: "CPU to compile for: native, x86-64-v3, armv8.2-a, … (what the compiler knows), baseline, or portable: versions for several, of which the program takes the best (default: native; portable if the compiler is one for other machines)"}
 	ccOption = pipeline.Option{Name: "cc", Type: pipeline.String,
 		Doc: "C compiler, which may be one for other machines: its target decides what the program is for (default: $CC, else cc, gcc or clang)"}
+	nameOption = pipeline.Option{Name: "name", Type: pipeline.String,
+		Doc: "what the names of a library's C functions and macros begin with (default: the name of the graph's file)"}
 	weightsOption = pipeline.Option{Name: "weights", Type: pipeline.String, Default: "embed", Words: []string{"embed", "file"},
 		Doc: "where constants go: embed, into the program; or file, to a file beside it that the program maps"}
 )
@@ -29,6 +33,7 @@ var (
 func Backend() backends.Backend {
 	t := &tools{found: map[string]*Compiler{}}
 	each := []pipeline.Option{cpuOption, ccOption}
+	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
 		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device},
 		Outputs: []backends.Output{
@@ -40,11 +45,11 @@ func Backend() backends.Backend {
 					}
 					return t.make(ctx, j, path, opt, (*Compiler).Build)
 				}},
-			{Name: "lib", Doc: "a library to load or link", Options: each, Ready: t.ready, File: func(ctx context.Context, j *backends.Job, path string) error {
-				return t.make(ctx, j, path, Options{}, (*Compiler).BuildLibrary)
+			{Name: "lib", Doc: "a library to load or link", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
+				return t.makeNamed(ctx, j, path, Options{}, (*Compiler).BuildLibrary)
 			}},
-			{Name: "obj", Doc: "an object file", Options: each, Ready: t.ready, File: func(ctx context.Context, j *backends.Job, path string) error {
-				return t.make(ctx, j, path, Options{}, (*Compiler).BuildObject)
+			{Name: "obj", Doc: "an object file", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
+				return t.makeNamed(ctx, j, path, Options{}, (*Compiler).BuildObject)
 			}},
 			{Name: "c", Doc: "the C program", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				src, err := emitted(ctx, j)
@@ -95,6 +100,22 @@ func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine str
 		return "", err
 	}
 	return cc.Triple(), nil
+}
+
+// readyNamed is ready for what has a prefix.
+func (t *tools) readyNamed(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
+	if name := v.Text(nameOption.Name); name != "" {
+		if err := cabi.CheckPrefix(name); err != nil {
+			return "", err
+		}
+	}
+	return t.ready(ctx, v)
+}
+
+// makeNamed is make for what has a prefix, which is the program's name.
+func (t *tools) makeNamed(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {
+	j.Program = cmp.Or(j.Values.Text(nameOption.Name), j.Program)
+	return t.make(ctx, j, path, opt, build)
 }
 
 // builder builds a program in one of its forms.

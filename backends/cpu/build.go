@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/symbols"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -75,7 +78,7 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
 	return outputfile.Replace(header, 0o644, func(f *os.File) error {
-		_, err := f.WriteString(src.program.header())
+		_, err := f.WriteString(src.program.description().Header())
 		return err
 	})
 }
@@ -99,8 +102,25 @@ func (c *Compiler) link(ctx context.Context, dir string, objects []string, path 
 		if err := c.run(ctx, dir, append(args, "-o", f.Name())...); err != nil {
 			return err
 		}
+		if what == objectFile {
+			if err := localize(f.Name()); err != nil {
+				return err
+			}
+		}
 		return os.Chmod(f.Name(), mode)
 	})
+}
+
+// localize leaves an object file the names that it exports, so that it goes into a program beside others.
+func localize(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return diag.Fault("%v", err)
+	}
+	if err := errors.Join(symbols.Localize(f), f.Close()); err != nil {
+		return diag.Fault("the object file that the linker wrote: %v", err)
+	}
+	return nil
 }
 
 // noBuildID keeps the linker from digesting all constants for an identification that nothing uses.
@@ -158,7 +178,7 @@ func (p *program) parts(targets []Target, what artifact) ([]part, error) {
 		return nil, err
 	}
 	if what != executable {
-		main.WriteString(p.exports())
+		main.WriteString(cabi.Exports(p.name, what == sharedLibrary))
 	}
 	return append(out, part{"program", main.String(), nil}), nil
 }

@@ -57,7 +57,7 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 	}
 	for _, p := range parts {
 		flags := slices.Concat(usualFlags(), c.stackFlags(), p.flags, shared, opt.Flags)
-		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]), flags: flags})
+		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]) + string(headers[rt.LibraryHeader]), flags: flags})
 	}
 	out := make([]string, len(units), len(units)+2)
 	var separated []string

@@ -1,13 +1,12 @@
 package cpu
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -45,8 +44,9 @@ func (p *program) main(out *strings.Builder, run string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = %s,\n  .describe = %s,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n",
-		cString(p.name), cLongString(description), len(p.Inputs), len(p.Outputs), len(p.steps))
+	fmt.Fprintf(out, "static const char program_name[] = %s;\nstatic const char program_description[] = %s;\n\n", cString(p.name), cLongString(description))
+	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = program_name,\n  .describe = program_description,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n",
+		len(p.Inputs), len(p.Outputs), len(p.steps))
 	for _, t := range []struct {
 		name string
 		n    int
@@ -149,86 +149,23 @@ func numbers(list []int64) string {
 	return strings.Join(words, ", ")
 }
 
-type describedTensor struct {
-	Name  string  `json:"name"`
-	DType string  `json:"dtype"`
-	Range jsonBox `json:"range"`
-	Shape []int64 `json:"shape"`
-	Bytes int64   `json:"bytes"`
-}
-
-type jsonBox struct {
-	Start []int64 `json:"start"`
-	End   []int64 `json:"end"`
-}
-
-type describedKernel struct {
-	Name         string   `json:"name"`
-	Applications int      `json:"applications"`
-	Loops        []string `json:"loops"`
-	Allow        []string `json:"allow,omitempty"`
-}
-
-// memory is what a program has in memory: its arena and constants, all of it at most with one thread, and what each further
-// thread takes.
-type memory struct{ arena, constants, peak, thread int64 }
-
-// description is what --describe prints.
-type description struct {
-	Program, Tapc, Target, Source, Graph string
-	memory
-	Allow           []string // permissions
-	Inputs, Outputs []describedTensor
-	Kernels         []describedKernel
-}
-
 // describe gives what --describe prints.
 func (p *program) describe() (string, error) {
-	d := description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
-		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), memory: memory{p.arenaBytes(), p.block.bytes,
-			p.peakBytes(), p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
-	for _, id := range p.steps {
-		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			d.Kernels = append(d.Kernels, describedKernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Allow: k.Allow.Words()})
-		}
-	}
-	return indented(d)
+	d := p.description()
+	return d.JSON()
 }
 
-// indented writes a description with a line for every tensor and kernel.
-func indented(d description) (string, error) {
-	var b strings.Builder
-	field := func(name string, v any) error {
-		text, err := json.Marshal(v)
-		if b.Len() == 0 {
-			b.WriteString("{\n")
-		} else {
-			b.WriteString(",\n")
+// description is what the program says of itself.
+func (p *program) description() *cabi.Description {
+	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
+		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.arenaBytes(), Constants: p.block.bytes,
+			Peak: p.peakBytes(), ArenaThread: p.thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
+	for _, id := range p.steps {
+		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
+			d.Kernels = append(d.Kernels, cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Allow: k.Allow.Words()})
 		}
-		fmt.Fprintf(&b, "  %q: %s", name, text)
-		return err
 	}
-	list := func(name string, n int, item func(i int) any) error {
-		fmt.Fprintf(&b, ",\n  %q: [", name)
-		for i := range n {
-			text, err := json.Marshal(item(i))
-			if err != nil {
-				return err
-			}
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, "\n    %s", text)
-		}
-		b.WriteString("\n  ]")
-		return nil
-	}
-	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("target", d.Target), field("source", d.Source),
-		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.arena), field("constants_bytes", d.constants), field("peak_bytes", d.peak), field("thread_bytes", d.thread),
-		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
-		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
-		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))
-	return b.String() + "\n}\n", err
+	return d
 }
 
 func loopTexts(k *schedule.Kernel) []string {
@@ -243,12 +180,12 @@ func loopTexts(k *schedule.Kernel) []string {
 	return out
 }
 
-func (p *program) describeAll(list []tensorops.Named) []describedTensor {
-	out := []describedTensor{}
+func (p *program) describeAll(list []tensorops.Named) []cabi.Tensor {
+	out := []cabi.Tensor{}
 	for _, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
-		out = append(out, describedTensor{x.Name, t.DType, jsonBox{notNil(t.Range.Start), notNil(t.Range.End)}, notNil(t.Range.Shape()), size * int64(t.Type().Size())})
+		out = append(out, cabi.Tensor{Name: x.Name, DType: t.DType, Range: cabi.Box{Start: notNil(t.Range.Start), End: notNil(t.Range.End)}, Shape: notNil(t.Range.Shape()), Bytes: size * int64(t.Type().Size())})
 	}
 	return out
 }

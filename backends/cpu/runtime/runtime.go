@@ -24,6 +24,17 @@ var sources embed.FS
 // Header is the name of the one file of the library that generated code includes.
 const Header = "tapc_rt.h"
 
+// LibraryHeader is the name of the file that Header includes: what a library is to its caller.
+const LibraryHeader = "tapc_library.h"
+
+// LibraryInterface gives the declarations in LibraryHeader, without what guards and includes it.
+func LibraryInterface() string {
+	text := string(Files()[LibraryHeader])
+	_, text, _ = strings.Cut(text, "#include <stddef.h>\n\n")
+	text, _, _ = strings.Cut(text, "\n#endif")
+	return text
+}
+
 // Main is the name of the file that defines main; a shared library leaves it out.
 const Main = "main.c"
 

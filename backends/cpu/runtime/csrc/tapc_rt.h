@@ -1,12 +1,14 @@
 // The interface between a compiled tensor program and the run-time library that it is linked with.
 //
-// Generated code includes this header and nothing else, so it must stay free of heavy system headers.
+// Generated code includes this header, which includes tapc_library.h, and nothing else, so it must stay free of heavy system headers.
 // Everything else (files, command line, random inputs, printing) is behind it; see internal.h.
 #ifndef TAPC_RT_H
 #define TAPC_RT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tapc_library.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,9 +115,7 @@ int tapc_reject_index(const char *name, int64_t index, int64_t place, int rank, 
 
 // ---- Library use ---------------------------------------------------------------------------------------------
 
-// A program made ready to run: its threads and its arena. All functions may be called from any thread; runs of one
-// instance wait for each other, runs of different instances do not.
-typedef struct tapc_instance tapc_instance;
+// All functions may be called from any thread; runs of one instance wait for each other, runs of different instances do not.
 
 // Makes an instance with the given number of threads (0: one per usable core). NULL on failure, with one line of text in
 // error (cut to error_bytes, always terminated; error may be NULL when error_bytes is 0).

@@ -1,0 +1,131 @@
+// Package cabi writes what a program says of itself: its description as JSON text, the C header of a library, and the functions that a
+// library exports.
+//
+// It knows names, types and sizes, and no kernel; the functions that it calls are the run-time library's (backends/cpu/runtime, whose
+// csrc/tapc_library.h is the interface that loaders in other languages use). Read next: header.go; docs/libraries.md is the guide.
+package cabi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Version is the version of the interface, TAPC_ABI in csrc/tapc_library.h. A change that a loader of the version before would get wrong
+// makes it one more; what is only added, to the end of the table or as a field of the description, does not.
+const Version = 1
+
+// Tensor is an input or output, as the description has it.
+type Tensor struct {
+	Name  string  `json:"name"`
+	DType string  `json:"dtype"`
+	Range Box     `json:"range"`
+	Shape []int64 `json:"shape"`
+	Bytes int64   `json:"bytes"`
+}
+
+// Box is the range of a tensor.
+type Box struct {
+	Start []int64 `json:"start"`
+	End   []int64 `json:"end"`
+}
+
+// Kernel is one step of a program.
+type Kernel struct {
+	Name         string   `json:"name"`
+	Applications int      `json:"applications"`
+	Loops        []string `json:"loops"`
+	Allow        []string `json:"allow,omitempty"`
+}
+
+// Memory is what a program has in memory, in bytes: its arena and constants, all of it at most with one thread, and what each further
+// thread takes: in the arena, and altogether.
+type Memory struct{ Arena, Constants, Peak, ArenaThread, Thread int64 }
+
+// Description is what a program says of itself.
+type Description struct {
+	Program, Tapc, Target, Source, Graph string
+	Memory
+	Allow           []string // permissions
+	Inputs, Outputs []Tensor
+	Kernels         []Kernel
+}
+
+// JSON gives the description with a line for every tensor and kernel.
+func (d *Description) JSON() (string, error) {
+	var b strings.Builder
+	field := func(name string, v any) error {
+		text, err := json.Marshal(v)
+		if b.Len() == 0 {
+			b.WriteString("{\n")
+		} else {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(&b, "  %q: %s", name, text)
+		return err
+	}
+	list := func(name string, n int, item func(i int) any) error {
+		fmt.Fprintf(&b, ",\n  %q: [", name)
+		for i := range n {
+			text, err := json.Marshal(item(i))
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "\n    %s", text)
+		}
+		b.WriteString("\n  ]")
+		return nil
+	}
+	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Source),
+		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
+		field("thread_bytes", d.Thread),
+		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
+		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
+		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))
+	return b.String() + "\n}\n", err
+}
+
+// Identifier makes a C identifier of a program's name.
+func Identifier(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case isLetter(r), i > 0 && isDigit(r):
+			b.WriteRune(r)
+		case isDigit(r):
+			b.WriteString("p" + string(r))
+		default:
+			b.WriteByte('_')
+		}
+	}
+	if b.Len() == 0 {
+		return "program"
+	}
+	return b.String()
+}
+
+func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// longestPrefix leaves room for what is behind it in identifiers that compilers tell apart by 63 characters.
+const longestPrefix = 40
+
+// CheckPrefix refuses a name that can not begin the names of a program's C functions.
+func CheckPrefix(name string) error {
+	switch {
+	case name == "" || Identifier(name) != name:
+		return diag.Usage("--name=%s: expected letters, digits and underscores, no digit first", name)
+	case len(name) > longestPrefix:
+		return diag.Usage("--name=%s: expected at most %d characters, found %d", name, longestPrefix, len(name))
+	case strings.HasPrefix(strings.ToLower(name), "tapc"), strings.HasPrefix(name, "_"):
+		return diag.Usage("--name=%s: names that begin with tapc or _ are taken", name)
+	}
+	return nil
+}
