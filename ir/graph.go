@@ -9,6 +9,7 @@ package ir
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -51,6 +52,14 @@ func (n *Node) UUID() (id UUID, given bool) {
 		return UUID{}, false
 	}
 	return n.aside.uuid, n.aside.hasID
+}
+
+// Own gives the node's body to who changes it in place: a body that other nodes may have too is copied first.
+func (n *Node) Own() Body {
+	if _, shared := n.Body.(Shared); shared {
+		n.Body = CloneBody(n.Body)
+	}
+	return n.Body
 }
 
 // SetUUID gives the node an id.
@@ -151,8 +160,8 @@ type Graph struct {
 	reserve  []Node // room for the next nodes
 }
 
-// nodeChunk is how many nodes are made at once in a large graph.
-const nodeChunk = 64
+// nodeChunk is how many nodes are made at once in a large graph: as many as fill what the allocator gives.
+const nodeChunk = 8192 / int(unsafe.Sizeof(Node{}))
 
 // New makes an empty graph.
 func New() *Graph { return &Graph{} }
@@ -277,7 +286,7 @@ func (g *Graph) At(n *Node, field string) diag.Location {
 	return at
 }
 
-// Clone copies the graph: nodes, labels and tags are new, bodies and tags are copied field by field.
+// Clone copies the graph: nodes and labels are new, bodies and tags are copied field by field, but for those that are Shared.
 func (g *Graph) Clone() *Graph {
 	c := *g
 	c.reserve = nil
@@ -288,7 +297,9 @@ func (g *Graph) Clone() *Graph {
 			continue
 		}
 		m := *n
-		m.Body = CloneBody(n.Body)
+		if _, shared := n.Body.(Shared); !shared {
+			m.Body = CloneBody(n.Body)
+		}
 		if n.aside != nil {
 			m.aside = n.aside.clone()
 		}

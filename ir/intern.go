@@ -17,6 +17,33 @@ type Intern struct {
 	selections []Selection
 	ports      []Port
 	texts      *strings.Builder
+	shared     [1 << internBits]Shared
+	spare      Shared // a body to fill again
+}
+
+// New makes a body to be filled by a reader and then given to Body.
+func (p *Intern) New(k *Kind) Body {
+	if b := p.spare; b != nil && b.Kind() == k {
+		p.spare = nil
+		return b
+	}
+	return k.New()
+}
+
+// Body gives a body that says what b says, mostly one for all that do if they are Shared, else b. The caller forgets b.
+func (p *Intern) Body(b Body) Body {
+	s, ok := b.(Shared)
+	if !ok {
+		return b
+	}
+	slot := &p.shared[s.Hash()>>(64-internBits)]
+	if *slot != nil && (*slot).Kind() == s.Kind() && s.Same(*slot) {
+		s.Clear()
+		p.spare = s
+		return *slot
+	}
+	*slot = s
+	return b
 }
 
 const (

@@ -18,6 +18,18 @@ type Body interface {
 	Fields(Fields)
 }
 
+// Shared is a body that is never changed while it stands in a graph, so that nodes may have one together: what is to be another is given
+// another body, or one of its own by Node.Own.
+type Shared interface {
+	Body
+	// Hash is equal for bodies that are the same.
+	Hash() uint64
+	// Same says whether a body of the same kind says the same.
+	Same(Shared) bool
+	// Clear empties a body that is in no graph, to be filled again.
+	Clear()
+}
+
 // Style says how the text form writes a field.
 type Style uint8
 

@@ -31,7 +31,7 @@ var (
 )
 
 // Tensor is a logical value: an element type and a box of coordinates, which may start anywhere, be empty, or have no
-// dimensions (one cell).
+// dimensions (one cell). Many nodes may have one body (ir.Shared): to change a tensor is to give its node another.
 type Tensor struct {
 	DType string
 	Range zspace.Range
@@ -45,6 +45,30 @@ func (t *Tensor) Fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "dtype", Style: ir.Positional}, &t.DType)
 	f.Range(ir.Field{Num: 2, Name: "range", Style: ir.Positional}, &t.Range)
 }
+
+// Hash mixes the type and the bounds.
+func (t *Tensor) Hash() uint64 {
+	const prime = 0x9e3779b97f4a7c15
+	h := uint64(len(t.Range.Start))
+	for i := range len(t.DType) {
+		h = h*31 + uint64(t.DType[i])
+	}
+	for _, side := range [2]zspace.Point{t.Range.Start, t.Range.End} {
+		for _, x := range side {
+			h = (h ^ h>>29 ^ uint64(x)) * prime
+		}
+	}
+	return h * prime
+}
+
+// Same says whether another tensor has the same type and box: a tensor is never changed while it stands in a graph.
+func (t *Tensor) Same(other ir.Shared) bool {
+	u, ok := other.(*Tensor)
+	return ok && t.DType == u.DType && t.Range.Equal(u.Range)
+}
+
+// Clear empties a tensor that stands in no graph.
+func (t *Tensor) Clear() { *t = Tensor{} }
 
 // FullRange is the tensor's whole box.
 func (t *Tensor) FullRange() zspace.Range { return t.Range }

@@ -229,8 +229,10 @@ func (d *decoder) body(kind *ir.Kind, n *ir.Node) {
 		return
 	}
 	d.owner.inBody = true
-	n.Body = kind.New()
-	d.read(0, n.Body.Fields)
+	body := d.pool.New(kind)
+	n.Body = body
+	d.read(0, body.Fields)
+	n.Body = d.pool.Body(body)
 	d.owner.inBody = false
 }
 

@@ -1,52 +1,84 @@
 package text
 
 import (
+	"iter"
 	"strconv"
 
 	"tensortapestry.org/tapc/ir"
 )
 
-// nameNodes gives each node the name it is written with, "" for none, in the order of writing. A label that is a word and no
+// nodeNames are the names that nodes are written with. Most of a large graph are numbers or labels, so that few need a string here.
+type nodeNames struct {
+	graph *ir.Graph
+	of    []int32 // by node: a number; or noName, itsLabel, or from firstMade down a place in made
+	made  []string
+}
+
+const (
+	noName    int32 = -1
+	itsLabel  int32 = -2
+	firstMade int32 = -3
+)
+
+// has says whether a node has a name.
+func (t *nodeNames) has(id ir.NodeID) bool { return t.of[id] != noName }
+
+// append writes a node's name, which is nothing if it has none.
+func (t *nodeNames) append(b []byte, id ir.NodeID) []byte {
+	switch k := t.of[id]; {
+	case k >= 0:
+		return strconv.AppendInt(b, int64(k), 10)
+	case k == itsLabel:
+		return append(b, t.graph.Node(id).Label...)
+	case k <= firstMade:
+		return append(b, t.made[firstMade-k]...)
+	}
+	return b
+}
+
+// nameNodes gives each node the name it is written with, in the order of writing. A label that is a word and no
 // other node's is the name; another label is made a word, with a number if that is taken; a node without a label that others
 // refer to has a number; one that nobody refers to has no name.
-func nameNodes(g *ir.Graph, order []*ir.Node) []string {
-	names := make([]string, g.Bound())
-	used := make([]bool, g.Bound())
+func nameNodes(g *ir.Graph, order iter.Seq[*ir.Node]) *nodeNames {
+	t := &nodeNames{graph: g, of: make([]int32, g.Bound())}
+	var used ir.NodeSet
 	labelled := 0
-	for _, n := range order {
+	for n := range order {
+		t.of[n.ID] = noName
 		if n.Label != "" {
 			labelled++
 		}
 	}
 	labels := make(map[string]int, labelled) // how many nodes have each
 	note := ir.ReferenceFields(func(ref *ir.NodeID) {
-		if *ref >= 0 && int(*ref) < len(used) {
-			used[*ref] = true
+		if g.Node(*ref) != nil {
+			used.Add(*ref)
 		}
 	})
-	for _, n := range order {
+	for n := range order {
 		if n.Label != "" {
 			labels[n.Label]++
 		}
 		visit(n, note)
 	}
-	number := 0
-	for _, n := range order {
+	number := int32(0)
+	for n := range order {
 		switch {
-		case n.Label == "" && used[n.ID]:
-			names[n.ID] = strconv.Itoa(number)
+		case n.Label == "" && used.Has(n.ID):
+			t.of[n.ID] = number
 			number++
 		case n.Label != "" && labels[n.Label] == 1 && isWord(n.Label):
-			names[n.ID] = n.Label
+			t.of[n.ID] = itsLabel
 		}
 	}
 	free := &namer{labels: labels, taken: map[string]bool{}, next: map[string]int{}}
-	for _, n := range order {
-		if n.Label != "" && names[n.ID] == "" {
-			names[n.ID] = free.name(wordFrom(n.Label))
+	for n := range order {
+		if n.Label != "" && t.of[n.ID] == noName {
+			t.of[n.ID] = firstMade - int32(len(t.made))
+			t.made = append(t.made, free.name(wordFrom(n.Label)))
 		}
 	}
-	return names
+	return t
 }
 
 // visit visits a node's body and tags.

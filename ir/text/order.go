@@ -6,6 +6,28 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
+// inReadingOrder says whether readingOrder would leave the graph's order as it is.
+func inReadingOrder(g *ir.Graph) bool {
+	var seen, read ir.NodeSet
+	ordered := true
+	need := ir.ReferenceFields(func(ref *ir.NodeID) {
+		ordered = ordered && (seen.Has(*ref) || g.Node(*ref) == nil)
+	})
+	for n := range g.Nodes() {
+		seen.Add(n.ID)
+		visit(n, need)
+		if body, ok := n.Body.(ir.Ported); ok {
+			in, out := body.Ports()
+			out.All(func(_, _ int, s *ir.Selection) { ordered = ordered && !read.Has(s.Tensor) })
+			read.AddPorts(*in)
+		}
+		if !ordered {
+			return false
+		}
+	}
+	return true
+}
+
 // readingOrder sorts the nodes so that a reader meets a thing before its use: what a node refers to, and who produces its
 // inputs, come before it; nodes on a cycle keep the graph's order among themselves. Otherwise the order is the graph's. It is
 // the components of Tarjan's algorithm, which come out in this order; ordering the result again changes nothing. The time is

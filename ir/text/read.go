@@ -1,7 +1,6 @@
 package text
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +13,8 @@ import (
 // Read reads a text. The graph's nodes are in the text's order. The error is a diag.List of every problem (up to MaxFindings,
 // one for each node whose form is wrong) in the order of the text. The graph holds no reference to data.
 func Read(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
-	d := &decoder{parser: parser{data: data, file: file}, graph: ir.New(), reg: reg,
-		names: make(map[string]ir.NodeID, min(len(data)/96, 1<<20)), named: make([]naming, 0, min(len(data)/96, 1<<20)), wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{},
-		maps: map[string]zspace.ProjectionMap{}}
+	d := &decoder{parser: parser{data: data, file: file}, graph: ir.New(), reg: reg, names: newNameTable(data, min(len(data)/96, 1<<20)),
+		wanted: map[string]wanted{}, ids: map[ir.UUID]ir.NodeID{}, maps: map[string]zspace.ProjectionMap{}}
 	d.graph.File = file
 	d.graph.Grow(min(len(data)/128, 1<<20))
 	if d.header() {
@@ -45,8 +43,7 @@ type decoder struct {
 	intern  ir.Intern
 	graph   *ir.Graph
 	reg     *ir.Registry
-	names   map[string]ir.NodeID
-	named   []naming
+	names   *nameTable
 	wanted  map[string]wanted // names referred to before their node
 	ids     map[ir.UUID]ir.NodeID
 	waiting []waiting
@@ -61,7 +58,7 @@ type scratch struct {
 	portList   []ir.Port
 	places     []int // of the ports
 	readers    []*reader
-	nameStart  int  // of the node's own name
+	nameEnd    int  // of the node's own name
 	pending    bool // the node refers to names not met yet, or leaves out the range of a node not met yet
 }
 
@@ -124,24 +121,30 @@ func (d *decoder) headerRest() bool {
 
 // nodeEntry reads one node with its tags.
 func (d *decoder) nodeEntry() {
-	d.node, d.pending = "", false
+	d.node, d.pending = nil, false
 	at := d.pos
 	name, label := d.head()
+	start := d.nameEnd - len(name)
 	kind := d.nodeKind()
 	if d.bad {
-		d.claim(name, at)
+		if len(name) > 0 { // may be referred to without another finding
+			d.names.add(name, start, lost)
+		}
 		return
 	}
-	body := kind.New()
+	body := d.intern.New(kind)
 	n := d.graph.Add(body, label)
-	if name != "" {
-		d.name(name, n.ID, at)
+	if len(name) > 0 {
+		d.name(name, start, n.ID, at)
 	}
 	if !d.placed {
 		line, col := d.place(at)
 		n.Pos = ir.Pos{Line: int32(line), Col: int32(col)}
 	}
 	d.read(0, body.Fields)
+	if !d.bad {
+		n.Body = d.intern.Body(body)
+	}
 	for !d.bad && d.trailer(n) {
 	}
 	if d.pending {
@@ -150,15 +153,15 @@ func (d *decoder) nodeEntry() {
 }
 
 // head reads the name and the label of a node, if they are there. The label of a node that is named by a word is the word.
-func (d *decoder) head() (name, label string) {
+func (d *decoder) head() (name []byte, label string) {
 	if d.peek() != '%' {
-		return "", ""
+		return nil, ""
 	}
 	d.pos++
-	d.nameStart = d.pos
 	name = d.refName()
-	if classes[(name + "0")[0]] == letter {
-		label = name
+	d.nameEnd = d.pos
+	if len(name) > 0 && classes[name[0]] == letter {
+		label = d.intern.Text(name)
 	}
 	if d.peek() == '"' && !d.bad {
 		label = d.quoted()
@@ -169,14 +172,14 @@ func (d *decoder) head() (name, label string) {
 }
 
 // refName reads the name behind a percent sign.
-func (d *decoder) refName() string {
+func (d *decoder) refName() []byte {
 	n := wordLength(d.data[d.pos:], letter|digit)
 	if n == 0 {
 		d.fail(d.pos, "a name")
-		return ""
+		return nil
 	}
 	d.pos += n
-	return d.intern.Text(d.data[d.pos-n : d.pos])
+	return d.data[d.pos-n : d.pos]
 }
 
 // nodeKind reads the keyword of a node.
@@ -209,35 +212,15 @@ func keywords(kinds []*ir.Kind) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// name gives a name to a node.
-func (d *decoder) name(name string, id ir.NodeID, at int) {
-	before := len(d.names)
-	if d.names[name] = id; len(d.names) > before { // one look into the table, not two
-		if start := d.nameStart; start <= math.MaxUint32 {
-			d.named = append(d.named, naming{uint32(start), id})
-		}
+// name gives a name, which stands at start, to a node that begins at an offset.
+func (d *decoder) name(name []byte, start int, id ir.NodeID, at int) {
+	taken, ok := d.names.add(name, start, id)
+	if ok {
 		return
 	}
-	d.report(at, codeName, ir.StageParse, "a name is given twice", "a name of its own", quote("%"+name))
-	first := slices.IndexFunc(d.named, func(n naming) bool {
-		text := d.data[n.start:]
-		return wordLength(text, letter|digit) == len(name) && string(text[:len(name)]) == name
-	})
-	if last := &d.findings[len(d.findings)-1]; last.Code == codeName && first >= 0 {
-		*last = last.WithNote(d.graph.At(d.graph.Node(d.named[first].id), ""), "the other node")
-	}
-}
-
-// naming is where a name stands in the text, and the first node that was given it.
-type naming struct {
-	start uint32
-	id    ir.NodeID
-}
-
-// claim lets a node that could not be read be referred to without another finding.
-func (d *decoder) claim(name string, at int) {
-	if _, taken := d.names[name]; name != "" && !taken {
-		d.names[name] = lost
+	d.report(at, codeName, ir.StageParse, "a name is given twice", "a name of its own", quote("%"+string(name)))
+	if last := &d.findings[len(d.findings)-1]; last.Code == codeName && taken != lost {
+		*last = last.WithNote(d.graph.At(d.graph.Node(taken), ""), "the other node")
 	}
 }
 
@@ -351,9 +334,9 @@ func (d *decoder) origin(n *ir.Node) {
 func (d *decoder) settle() {
 	ids := make([]ir.NodeID, len(d.wanted))
 	for name, w := range d.wanted {
-		id, ok := d.names[name]
+		id, ok := d.names.find([]byte(name))
 		if !ok {
-			d.node, id = "", lost
+			d.node, id = nil, lost
 			d.report(w.at, codeUnknown, ir.StageParse, "no node has this name", "the name of a node", quote("%"+name))
 		}
 		ids[unresolved-w.id] = id
@@ -385,7 +368,7 @@ func (d *decoder) fill(s *ir.Selection, at int) {
 			return
 		}
 	}
-	d.node = ""
+	d.node = nil
 	d.report(at, codeRange, ir.StageParse, "a selection has no range, and neither has what it selects",
 		"a range such as [0:10]", d.graph.Name(s.Tensor))
 }

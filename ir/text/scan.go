@@ -18,7 +18,7 @@ type parser struct {
 	bad      bool
 	full     bool // the findings are full
 	file     string
-	node     string // name of the node that is read
+	node     []byte // name of the node that is read
 	findings diag.List
 	lines    int // ends of lines before counted
 	lineAt   int // start of the line of counted
@@ -38,8 +38,8 @@ func (p *parser) report(at int, code, constraint, message, expected, found strin
 	}
 	line, col := p.place(at)
 	d.Location = diag.Location{File: p.file, Line: line, Column: col}
-	if p.node != "" {
-		d.Location.Node = "%" + p.node
+	if len(p.node) > 0 {
+		d.Location.Node = "%" + string(p.node)
 	}
 	p.findings = append(p.findings, d)
 }

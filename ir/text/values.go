@@ -36,7 +36,7 @@ func (d *decoder) ref() ir.NodeID {
 	}
 	name := d.data[d.pos : d.pos+n]
 	d.pos += n
-	if id, ok := d.names[string(name)]; ok {
+	if id, ok := d.names.find(name); ok {
 		return id
 	}
 	d.pending = true

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -26,15 +27,13 @@ type Options struct {
 // that is not UTF-8) is an error that names the node; w then has at most the nodes before it.
 func Write(w io.Writer, g *ir.Graph, o Options) error {
 	e := &encoder{graph: g, options: o}
-	var order []*ir.Node
-	if o.GraphOrder {
-		order = slices.AppendSeq(make([]*ir.Node, 0, g.Len()), g.Nodes())
-	} else {
-		order = readingOrder(g)
+	var order iter.Seq[*ir.Node] = g.Nodes()
+	if !o.GraphOrder && !inReadingOrder(g) {
+		order = slices.Values(readingOrder(g))
 	}
 	e.names = nameNodes(g, order)
 	e.header()
-	for _, n := range order {
+	for n := range order {
 		e.node(n)
 		if e.err != nil {
 			return fmt.Errorf("%s: %w", g.Name(n.ID), e.err)
@@ -54,7 +53,7 @@ func Write(w io.Writer, g *ir.Graph, o Options) error {
 type encoder struct {
 	graph   *ir.Graph
 	options Options
-	names   []string
+	names   *nodeNames
 	buf     []byte
 	group   bool // braces with named fields are open
 	bare    bool // nothing has been written of a list's item
@@ -90,9 +89,11 @@ func (e *encoder) id(u ir.UUID) {
 
 // node writes one node: a line, and a line for each tag.
 func (e *encoder) node(n *ir.Node) {
-	if name := e.names[n.ID]; name != "" {
-		e.put("%" + name)
-		if n.Label != "" && n.Label != name {
+	if e.names.has(n.ID) {
+		e.put("%")
+		mark := len(e.buf)
+		e.buf = e.names.append(e.buf, n.ID)
+		if n.Label != "" && n.Label != string(e.buf[mark:]) {
 			e.put(" ")
 			e.quoted(n.Label)
 		}
@@ -171,7 +172,7 @@ func (e *encoder) quoted(s string) {
 func (e *encoder) ref(id ir.NodeID) {
 	if e.graph.Node(id) != nil {
 		e.buf = append(e.buf, '%')
-		e.put(e.names[id])
+		e.buf = e.names.append(e.buf, id)
 		return
 	}
 	e.buf = append(e.buf, '?')

@@ -321,8 +321,9 @@ func (d *decoder) readPart(m *message, n *ir.Node) {
 	if n.Body != nil {
 		d.fail("two bodies")
 	}
-	n.Body = body.New()
-	d.read(0, b, n.Body.Fields)
+	filled := d.intern.New(body)
+	d.read(0, b, filled.Fields)
+	n.Body = d.intern.Body(filled)
 }
 
 func (d *decoder) pos(m *message) (p ir.Pos) {

@@ -29,7 +29,7 @@ type table struct {
 }
 
 type slot struct {
-	hash uint64 // 0 for an empty one
+	hash uint32 // 0 for an empty one
 	op   ir.NodeID
 }
 
@@ -37,8 +37,8 @@ func (t *table) match(s *rewrite.Site) (rewrite.Result, bool) {
 	if s.Decl() == nil && s.Kernel() != "constant" {
 		return rewrite.Result{}, false
 	}
-	h := t.hash(s.Kernel(), s.Op) | 1
-	mask := uint64(len(t.slots) - 1)
+	h := t.hash(s.Kernel(), s.Op)
+	mask := uint32(len(t.slots) - 1)
 	i := h & mask
 	for ; t.slots[i].hash != 0; i = (i + 1) & mask {
 		if t.slots[i].hash != h {
@@ -60,8 +60,8 @@ func (t *table) match(s *rewrite.Site) (rewrite.Result, bool) {
 
 func (t *table) grow() {
 	old := t.slots
-	t.slots = make([]slot, 4*len(old))
-	mask := uint64(len(t.slots) - 1)
+	t.slots = make([]slot, 2*len(old))
+	mask := uint32(len(t.slots) - 1)
 	for _, e := range old {
 		if e.hash == 0 {
 			continue
@@ -117,7 +117,7 @@ func (t *table) sameType(a, b ir.NodeID) bool {
 }
 
 // hash mixes what same compares of an operation's inputs, with the multipliers of the 64-bit finalizer of MurmurHash3.
-func (t *table) hash(kernel string, op *tensorops.Operation) uint64 {
+func (t *table) hash(kernel string, op *tensorops.Operation) uint32 {
 	h := hasher(len(op.Inputs))
 	h.text(op.Kernel)
 	h.attrs(op.Params)
@@ -128,7 +128,7 @@ func (t *table) hash(kernel string, op *tensorops.Operation) uint64 {
 			h.point(p.Sel[i].Range().Start)
 		}
 	}
-	return uint64(h)
+	return max(1, uint32(h))
 }
 
 type hasher uint64

@@ -194,6 +194,7 @@ func shorten(g *ir.Graph, items []item) int {
 		}
 	}
 	for n := range g.Nodes() {
+		n.Own()
 		visitRanges(n, l)
 	}
 	return l.changed

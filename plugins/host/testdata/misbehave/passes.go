@@ -179,7 +179,7 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 func eachNode[B ir.Body](change func(*ir.Graph, B) bool) func(context.Context, *plugins.Context) error {
 	return func(_ context.Context, p *plugins.Context) error {
 		for n := range p.Graph.Nodes() {
-			if b, ok := n.Body.(B); ok && change(p.Graph, b) {
+			if b, ok := n.Own().(B); ok && change(p.Graph, b) {
 				return nil
 			}
 		}
