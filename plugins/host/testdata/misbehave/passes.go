@@ -85,9 +85,11 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 		return offspring()
 	},
 	"forks-and-exits": func(context.Context, *plugins.Context) error {
-		err := offspring()
+		if err := offspring(); err != nil {
+			return err
+		}
 		os.Exit(0)
-		return err
+		return nil
 	},
 	"forks-and-waits": func(context.Context, *plugins.Context) error {
 		if err := offspring(); err != nil {
