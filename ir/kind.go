@@ -18,7 +18,7 @@ type Body interface {
 	Fields(Fields)
 }
 
-// Shared is a body that is never changed while it stands in a graph, so that nodes may have one together: what is to be another is given
+// Shared is a body that is never changed while it is in a graph, so that nodes may have one together: what is to be another is given
 // another body, or one of its own by Node.Own.
 type Shared interface {
 	Body

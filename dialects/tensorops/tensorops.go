@@ -61,13 +61,13 @@ func (t *Tensor) Hash() uint64 {
 	return h * prime
 }
 
-// Same says whether another tensor has the same type and box: a tensor is never changed while it stands in a graph.
+// Same says whether another tensor has the same type and box: a tensor is never changed while it is in a graph.
 func (t *Tensor) Same(other ir.Shared) bool {
 	u, ok := other.(*Tensor)
 	return ok && t.DType == u.DType && t.Range.Equal(u.Range)
 }
 
-// Clear empties a tensor that stands in no graph.
+// Clear empties a tensor that is in no graph.
 func (t *Tensor) Clear() { *t = Tensor{} }
 
 // FullRange is the tensor's whole box.

@@ -212,7 +212,7 @@ func keywords(kinds []*ir.Kind) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// name gives a name, which stands at start, to a node that begins at an offset.
+// name gives a name, which is at start, to a node that begins at an offset.
 func (d *decoder) name(name []byte, start int, id ir.NodeID, at int) {
 	taken, ok := d.names.add(name, start, id)
 	if ok {

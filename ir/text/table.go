@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// nameTable finds nodes by the names that a text gives them. It holds where in the text names stand and no names, so that a million
+// nameTable finds nodes by the names that a text gives them. It holds the offsets of names in the text and no names, so that a million
 // of them take little room. It is a hash table with linear probing.
 type nameTable struct {
 	text  []byte
@@ -16,7 +16,7 @@ type nameTable struct {
 	given []naming
 }
 
-// naming is where a name stands in the text, and the first node that was given it.
+// naming is the offset of a name in the text, and the first node that was given it.
 type naming struct {
 	low, high uint32 // halves of the offset
 	id        ir.NodeID
@@ -28,7 +28,7 @@ func newNameTable(text []byte, expected int) *nameTable {
 	return t
 }
 
-// add gives a name, which stands at an offset of the text, to a node, unless it is taken: then it gives the node that has it.
+// add gives a name, which is at an offset of the text, to a node, unless it is taken: then it gives the node that has it.
 func (t *nameTable) add(name []byte, at int, id ir.NodeID) (taken ir.NodeID, ok bool) {
 	slot := t.slot(name)
 	if n := t.slots[slot]; n != 0 {

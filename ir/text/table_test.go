@@ -9,7 +9,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// TestNameTable finds thousands of names, some the beginnings of others, where they stand in a text, and none that were not given.
+// TestNameTable finds thousands of names, some the beginnings of others, at their offsets in a text, and none that were not given.
 func TestNameTable(t *testing.T) {
 	const names = 5000
 	var b strings.Builder
