@@ -20,6 +20,7 @@ const (
 	Sanitizers Requirement = "TAPC_REQUIRE_SANITIZERS" // of these compilers
 	CUDA       Requirement = "TAPC_REQUIRE_CUDA"       // CUDA's compiler and headers
 	Python     Requirement = "TAPC_REQUIRE_PYTHON"     // python3 and the packages of a test
+	NumPy      Requirement = "TAPC_REQUIRE_NUMPY"      // a Python with NumPy and pip
 	Graphviz   Requirement = "TAPC_REQUIRE_GRAPHVIZ"   // dot
 	ONNX       Requirement = "TAPC_REQUIRE_ONNX"       // its package and its node tests
 	Memcheck   Requirement = "TAPC_REQUIRE_MEMCHECK"   // valgrind

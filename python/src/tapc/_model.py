@@ -1,0 +1,306 @@
+"""A library that is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ._errors import ArgumentError, Error, InputError, LoadError, RunError
+
+ABI = 1  # TAPC_ABI, the version of the interface that is written here
+_ERROR_BYTES = 2048
+
+# How elements are stored that NumPy has no type for: what it calls numbers of as many bytes.
+_STORED = {"bfloat16": "uint16", "int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
+_NUMPY = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+          "complex64", "complex128"}
+
+Out = Union[Any, Sequence[Any], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output of a model."""
+
+    name: str
+    dtype: str  # as tapc calls it
+    shape: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def numpy(self) -> "np.dtype[Any]":
+        """The type of arrays that hold it: of its bits, where NumPy has no such type (uint16 for bfloat16)."""
+        if self.dtype in _NUMPY:
+            return np.dtype(self.dtype)
+        if self.dtype == "boolean":
+            return np.dtype(np.bool_)
+        if self.dtype in _STORED:
+            return np.dtype(_STORED[self.dtype])
+        if self.dtype.startswith("float"):  # of 8 bits and less
+            return np.dtype(np.uint8)
+        raise LoadError(f'"{self.name}" has the unknown type {self.dtype}')
+
+
+class _Table(ctypes.Structure):
+    """struct tapc_library of tapc_library.h."""
+
+    _fields_ = [("abi", ctypes.c_int), ("bytes", ctypes.c_size_t), ("name", ctypes.c_char_p), ("description", ctypes.c_char_p),
+                ("create", ctypes.c_void_p), ("run", ctypes.c_void_p), ("destroy", ctypes.c_void_p)]
+
+
+# Functions of these types are called without Python's lock.
+_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+_DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def _table_of(path: str) -> _Table:
+    try:
+        library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as e:
+        raise LoadError(str(e)) from None
+    try:
+        table_of = library.tapc_library_of
+    except AttributeError:
+        raise LoadError(f"{path} is no library of tapc's, or of a version before its interface had a number") from None
+    table_of.restype = ctypes.POINTER(_Table)
+    table = table_of().contents
+    if table.abi != ABI:
+        raise LoadError(f"{path} has version {table.abi} of the library interface: expected version {ABI}")
+    return table
+
+
+class Model:
+    """A library that is loaded. Any thread may call it.
+
+    A run takes one of the model's instances, and waits where all are busy. An instance has threads and scratch memory of its own.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> None:
+        if instances < 1:
+            raise ArgumentError(f"instances: expected at least 1, found {instances}")
+        self.path = os.path.abspath(os.fspath(path))
+        if not os.path.exists(self.path):
+            raise LoadError(f"{self.path}: no such file")
+        table = _table_of(self.path)
+        self._create, self._run, self._destroy = _CREATE(table.create), _RUN(table.run), _DESTROY(table.destroy)
+        try:
+            self.description: dict[str, Any] = json.loads(table.description)
+            self.name: str = self.description["program"]
+            self.inputs, self.outputs = (tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"]), t["bytes"]) for t in self.description[k])
+                                         for k in ("inputs", "outputs"))
+        except (ValueError, KeyError, TypeError) as e:
+            raise LoadError(f"{self.path}: its description can not be read: {e!r}") from None
+        for tensor in self.inputs + self.outputs:
+            tensor.numpy  # refuses a type that is not known
+        self._threads, self._limit = threads, instances
+        self._closed = False
+        self._begin()
+        _models.add(self)
+        self._give(self._take())  # now it is known that there is one, and the memory for it
+
+    # ---- Running ----
+
+    def __call__(self, *args: Any, out: Optional[Out] = None, **kwargs: Any) -> Any:
+        """Run on inputs, in order or by name, and give the output, or a tuple of all if there are several.
+
+        out is where outputs are to be written: an array, a sequence of arrays and None in order, or a mapping of names to arrays.
+        """
+        if len(args) > len(self.inputs):
+            raise ArgumentError(f"expected at most {len(self.inputs)} inputs, found {len(args)}")
+        given = dict(zip((t.name for t in self.inputs), args))
+        for name, value in kwargs.items():
+            if name in given:
+                raise ArgumentError(f'input "{name}" is given twice')
+            given[name] = value
+        results = self.run(given, out=out)
+        return next(iter(results.values())) if len(results) == 1 else tuple(results.values())
+
+    def run(self, inputs: Mapping[str, Any], *, out: Optional[Out] = None) -> dict[str, "np.ndarray[Any, Any]"]:
+        """Run on inputs by name and give the outputs by name."""
+        _known(inputs, self.inputs, "input")
+        arrays = []
+        for t in self.inputs:
+            if t.name not in inputs:
+                raise ArgumentError(f'input "{t.name}" is missing: expected {t.dtype} of shape {t.shape}')
+            arrays.append(_input_array(t, inputs[t.name]))
+        given = self._given_outputs(out)
+        results, targets, buffers = [], [], []
+        for t, array in zip(self.outputs, given):
+            result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
+            targets.append(result)
+            results.append(array if isinstance(array, np.ndarray) else result)
+            fits = result.flags.c_contiguous and result.flags.aligned
+            buffers.append(result if fits else np.empty(t.shape, t.numpy))
+        self._call(arrays, buffers)
+        for target, buffer in zip(targets, buffers):
+            if target is not buffer:
+                target[...] = buffer
+        return {t.name: result for t, result in zip(self.outputs, results)}
+
+    def _given_outputs(self, out: Optional[Out]) -> list[Any]:
+        if out is None:
+            return [None] * len(self.outputs)
+        if isinstance(out, Mapping):
+            _known(out, self.outputs, "output")
+            return [out.get(t.name) for t in self.outputs]
+        if not isinstance(out, (list, tuple)):
+            out = [out]
+        if len(out) != len(self.outputs):
+            raise ArgumentError(f"out: expected {len(self.outputs)} arrays, found {len(out)}")
+        return list(out)
+
+    def _call(self, inputs: list[Any], outputs: list[Any]) -> None:
+        ins = (ctypes.c_void_p * max(1, len(inputs)))(*(a.ctypes.data for a in inputs))
+        outs = (ctypes.c_void_p * max(1, len(outputs)))(*(a.ctypes.data for a in outputs))
+        text = ctypes.create_string_buffer(_ERROR_BYTES)
+        instance = self._take()
+        try:
+            status = self._run(instance, ins, outs, text, _ERROR_BYTES)
+        finally:
+            self._give(instance)
+        if status:
+            kind: type[Error] = {1: InputError, 2: ArgumentError}.get(status, RunError)
+            raise kind(text.value.decode(errors="replace"))
+
+    # ---- Instances ----
+
+    def _begin(self) -> None:
+        self._changed = threading.Condition()
+        self._idle: list[int] = []
+        self._made = 0
+
+    def _take(self) -> int:
+        with self._changed:
+            while not self._closed and not self._idle and self._made == self._limit:
+                self._changed.wait()
+            if self._closed:
+                raise ArgumentError(f"{self.path} is closed")
+            if self._idle:
+                return self._idle.pop()
+            self._made += 1
+        text = ctypes.create_string_buffer(_ERROR_BYTES)
+        instance = self._create(self._threads, text, _ERROR_BYTES)
+        if instance:
+            return int(instance)
+        with self._changed:
+            self._made -= 1
+            self._changed.notify()
+        raise RunError(text.value.decode(errors="replace"))
+
+    def _give(self, instance: int) -> None:
+        with self._changed:
+            self._idle.append(instance)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the threads and free the memory, once no run is in progress. The model can not be called afterwards."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            while len(self._idle) < self._made:
+                self._changed.wait()
+            idle, self._idle, self._made = self._idle, [], 0
+        for instance in idle:
+            self._destroy(instance)
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_made"):
+            self.close()
+
+    def __repr__(self) -> str:
+        def texts(tensors: tuple[Tensor, ...]) -> str:
+            return ", ".join(f"{t.name}: {t.dtype}{list(t.shape)}" for t in tensors)
+
+        return f"<tapc.Model {self.name} ({texts(self.inputs)}) -> ({texts(self.outputs)})>"
+
+
+_models: "weakref.WeakSet[Model]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """A process that was forked off has no threads of instances, and perhaps locks that nobody will give back."""
+    for model in _models:
+        model._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def load(path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> Model:
+    """Load a library that tapc built (``tapc build --emit=lib``).
+
+    threads are those of an instance, 0 one for each core. instances are how many runs can be in progress at the same time.
+    """
+    return Model(path, threads=threads, instances=instances)
+
+
+# ---- Arrays ----
+
+
+def _known(given: Mapping[str, Any], tensors: tuple[Tensor, ...], kind: str) -> None:
+    names = [t.name for t in tensors]
+    for name in given:
+        if name not in names:
+            raise ArgumentError(f'no {kind} is named "{name}": expected {", ".join(names) or "none"}')
+
+
+def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
+    """Give the array of an input: the one that was given, where its elements are in order, else a copy."""
+    about = f'input "{tensor.name}"'
+    array = _array(value, about)
+    if array is None:
+        try:
+            array = np.asarray(value)
+            if array.dtype.kind in "biufc" and "biufc".find(array.dtype.kind.replace("u", "i")) <= "biufc".find(tensor.numpy.kind.replace("u", "i")):
+                array = np.asarray(value, dtype=tensor.numpy)
+        except (OverflowError, TypeError, ValueError) as e:
+            raise ArgumentError(f"{about}: {e}") from None
+    return np.require(_fitting(array, tensor, about), requirements=["C", "A"])
+
+
+def _output_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
+    about = f'output "{tensor.name}"'
+    array = _array(value, about)
+    if array is None:
+        raise ArgumentError(f"{about}: expected an array, found {type(value).__name__}")
+    if not array.flags.writeable:
+        raise ArgumentError(f"{about}: expected an array that can be written, found one that can not")
+    return _fitting(array, tensor, about)
+
+
+def _array(value: Any, about: str) -> Optional["np.ndarray[Any, Any]"]:
+    """Give an array without a copy, or None for what is no array."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as e:
+            raise ArgumentError(f"{about}: DLPack: {e}") from None
+    return None
+
+
+def _fitting(array: "np.ndarray[Any, Any]", tensor: Tensor, about: str) -> "np.ndarray[Any, Any]":
+    if array.dtype != tensor.numpy:
+        if tensor.numpy.name == tensor.dtype or array.dtype.name != tensor.dtype or array.dtype.itemsize != tensor.numpy.itemsize:
+            raise ArgumentError(f"{about}: expected {tensor.dtype}, found {array.dtype if array.dtype.isnative else array.dtype.str}")
+        array = array.view(tensor.numpy)  # a package's type of this name, such as ml_dtypes' bfloat16
+    if array.shape != tensor.shape:
+        raise ArgumentError(f"{about}: expected shape {tensor.shape}, found {array.shape}")
+    return array

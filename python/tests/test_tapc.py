@@ -1,0 +1,309 @@
+"""Tests of the package, with the program tapc that the environment variable TAPC or the PATH names."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tapc
+
+MIXED = """tapc 1
+%x = tensor float32 [0:4, 0:3]
+%h = tensor bfloat16 [0:4]
+%n = tensor int64 []
+%b = tensor boolean [0:2]
+operation op:import {names: ["x", "h", "n", "b"]} -> (result: [%x, %h, %n, %b])
+%y = tensor float32 [0:4, 0:3]
+%g = tensor bfloat16 [0:4]
+%m = tensor int64 []
+%c = tensor boolean [0:2]
+operation op:relu (tensor: %x) -> (result: %y)
+operation op:neg (tensor: %h) -> (result: %g)
+operation op:neg (tensor: %n) -> (result: %m)
+operation op:not (tensor: %b) -> (result: %c)
+operation op:export {names: ["y", "g", "m", "c"]} (tensor: [%y, %g, %m, %c])
+"""
+
+PRODUCT = """tapc 1
+%a = tensor float32 [0:96, 0:96]
+%b = tensor float32 [0:96, 0:96]
+%c = tensor float32 [0:96, 0:96]
+operation op:matmul (X: %a, Y: %b) -> (Z: %c)
+"""
+
+TABLE = """tapc 1
+%i = tensor int32 [0:2]
+%t = tensor float32 [0:3]
+%y = tensor float32 [0:2]
+%place = tensor int64 []
+%index = tensor int64 []
+operation op:first_outside {low: 0, high: 3} (indices: %i) -> (place: %place, index: %index)
+operation op:check {of: "input i", shape: [2], low: 0, high: 3, offset: 0, stride: 1} (place: %place, index: %index)
+operation op:gather (tensor: %t, indices: %i) -> (result: %y)
+"""
+
+# What is a library of another version, and what is none.
+OTHER = """struct { int abi; unsigned long bytes; } table = {%d, 16};
+void *%s(void) { return &table; }
+"""
+
+
+class Alien:
+    """An array of another package, which NumPy knows by DLPack alone."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+class Models(unittest.TestCase):
+    folder: "tempfile.TemporaryDirectory[str]"
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.at = Path(cls.folder.name)
+        for name, text in (("mixed", MIXED), ("product", PRODUCT), ("table", TABLE)):
+            (cls.at / f"{name}.tap").write_text(text)
+        cls.mixed = tapc.compile(cls.at / "mixed.tap", threads=1)
+        cls.product = tapc.compile(cls.at / "product.tap", output=cls.at / "libproduct.so", flags=["--name=times"], threads=2)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.mixed.close()
+        cls.product.close()
+        cls.folder.cleanup()
+
+    def arguments(self) -> dict[str, Any]:
+        return {"x": np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), "h": np.array([0x3F80, 0, 0x4000, 0xBF80], np.uint16),
+                "n": np.array(5), "b": np.array([True, False])}
+
+    def refused(self, text: str, function: Any, *args: Any, kind: "type[tapc.Error]" = tapc.ArgumentError, **kwargs: Any) -> Any:
+        with self.assertRaises(kind) as caught:
+            function(*args, **kwargs)
+        self.assertIn(text, str(caught.exception))
+        return caught.exception
+
+    # ---- What a model is ----
+
+    def test_description(self) -> None:
+        self.assertEqual(self.mixed.name, "mixed")
+        self.assertEqual(self.mixed.description["abi"], 1)
+        self.assertEqual(self.mixed.description["tapc"], tapc.__version__)
+        self.assertEqual(importlib.metadata.version("tapc"), tapc.__version__)
+        self.assertTrue((Path(tapc.__file__).parent / "py.typed").exists())
+        self.assertEqual([(t.name, t.dtype, t.shape, t.nbytes) for t in self.mixed.inputs],
+                         [("x", "float32", (4, 3), 48), ("h", "bfloat16", (4,), 8), ("n", "int64", (), 8), ("b", "boolean", (2,), 2)])
+        self.assertEqual([t.numpy for t in self.mixed.outputs], [np.float32, np.uint16, np.int64, np.bool_])
+        self.assertEqual(repr(self.product), "<tapc.Model times (a: float32[96, 96], b: float32[96, 96]) -> (c: float32[96, 96])>")
+        self.assertTrue((self.at / "libproduct.h").exists())
+
+    # ---- Values ----
+
+    def test_values(self) -> None:
+        given = self.arguments()
+        y, g, m, c = self.mixed(**given)
+        np.testing.assert_array_equal(y, np.maximum(given["x"], 0))
+        np.testing.assert_array_equal(g, given["h"] ^ 0x8000)
+        self.assertEqual((m.shape, m[()], list(c)), ((), -5, [False, True]))
+        self.assertEqual(list(self.mixed.run(given)), ["y", "g", "m", "c"])
+        a = np.random.default_rng(1).standard_normal((2, 96, 96), np.float32)
+        np.testing.assert_allclose(self.product(*a), a[0] @ a[1], rtol=1e-3, atol=1e-4)
+        again = self.product(a[0], b=a[1])
+        np.testing.assert_array_equal(again, self.product(*a))
+
+    def test_arrays_that_are_not_in_order(self) -> None:
+        given = self.arguments()
+        want = self.mixed(**given)[0]
+        odd = np.zeros(49, np.uint8)[1:].view(np.float32).reshape(4, 3)
+        self.assertFalse(odd.flags.aligned)
+        odd[...] = given["x"]
+        for x in (np.asfortranarray(given["x"]), odd, np.repeat(given["x"], 2, axis=1)[:, ::2], given["x"].tolist()):
+            np.testing.assert_array_equal(self.mixed(**{**given, "x": x})[0], want)
+        for y in (np.empty((4, 3), np.float32), np.empty((3, 4), np.float32).T, np.zeros(49, np.uint8)[1:].view(np.float32).reshape(4, 3)):
+            y[...] = 7
+            result = self.mixed.run(given, out={"y": y})
+            self.assertIs(result["y"], y)
+            np.testing.assert_array_equal(y, want)
+
+    def test_out(self) -> None:
+        a = np.eye(96, dtype=np.float32)
+        c = np.empty_like(a)
+        self.assertIs(self.product(a, a, out=c), c)
+        np.testing.assert_array_equal(c, a)
+        self.assertIs(self.product(a, a, out=[c]), c)
+        self.assertIs(self.mixed(**self.arguments(), out=(None, None, n := np.zeros((), np.int64), None))[2], n)
+        self.assertEqual(n, -5)
+        b = np.broadcast_to(np.float32(1), (96, 96))
+        self.refused("can not", self.product, a, a, out=b)
+        self.refused("overlaps input a", self.product, a, a, out=a)
+        self.refused('output "c": expected float32, found float64', self.product, a, a, out=np.empty((96, 96)))
+        self.refused('output "c": expected shape (96, 96), found (96, 95)', self.product, a, a, out=np.empty((96, 95), np.float32))
+        self.refused("expected 1 arrays, found 2", self.product, a, a, out=[c, c])
+        self.refused("expected an array, found int", self.product, a, a, out=3)
+        self.refused('no output is named "d": expected c', self.product, a, a, out={"d": c})
+
+    def test_dlpack(self) -> None:
+        a = np.arange(96 * 96, dtype=np.float32).reshape(96, 96)
+        identity = np.eye(96, dtype=np.float32)
+        np.testing.assert_array_equal(self.product(Alien(a), Alien(identity)), a)
+        np.testing.assert_array_equal(np.from_dlpack(self.product(a, identity)), a)
+        self.refused("expected float32, found float64", self.product, Alien(a.astype(np.float64)), a)
+
+        class Far(Alien):
+            def __dlpack__(self, **options: Any) -> Any:
+                raise BufferError("it is in the memory of a GPU")
+
+        self.refused('input "a": DLPack: it is in the memory of a GPU', self.product, Far(a), a)
+
+    def test_types_of_other_packages(self) -> None:
+        try:
+            import ml_dtypes
+        except ImportError:
+            self.skipTest("there is no ml_dtypes")
+        given = self.arguments()
+        given["h"] = np.array([1, 0, 2, -1], ml_dtypes.bfloat16)
+        g = np.empty(4, ml_dtypes.bfloat16)
+        self.assertIs(self.mixed.run(given, out={"g": g})["g"], g)
+        self.assertEqual(g.tolist(), [-1, 0, -2, 1])
+        given["h"] = given["h"].view(np.uint16).view(np.float16)
+        self.refused("expected bfloat16, found float16", self.mixed.run, given)
+
+    # ---- Threads ----
+
+    def test_threads(self) -> None:
+        identity = np.eye(96, dtype=np.float32)
+        faults: list[BaseException] = []
+
+        def work(model: tapc.Model, seed: int) -> None:
+            try:
+                a = np.full((96, 96), seed, np.float32)
+                for _ in range(20):
+                    np.testing.assert_array_equal(model(a, identity), a)
+            except BaseException as e:  # noqa: B902
+                faults.append(e)
+
+        for instances in (1, 3):
+            with tapc.load(self.at / "libproduct.so", threads=2, instances=instances) as model:
+                threads = [threading.Thread(target=work, args=(model, i)) for i in range(8)]
+                for t in threads:
+                    t.start()
+                for t in threads:
+                    t.join()
+                self.assertLessEqual(model._made, instances)
+                self.assertEqual(len(model._idle), model._made)
+        self.assertEqual(faults, [])
+
+    def test_without_pythons_lock(self) -> None:
+        """Two runs that are in progress at the same time show that Python's lock is not held."""
+        with tapc.load(self.at / "libproduct.so", threads=1, instances=2) as model:
+            both = threading.Barrier(2, timeout=60)
+            run = model._run
+
+            @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+            def meet(*args: Any) -> int:
+                both.wait()
+                return int(run(*args))
+
+            model._run = meet
+            identity = np.eye(96, dtype=np.float32)
+            threads = [threading.Thread(target=model, args=(identity, identity)) for _ in range(2)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertFalse(both.broken)
+
+    def test_fork(self) -> None:
+        if not hasattr(os, "fork"):
+            self.skipTest("there is no fork")
+        identity = np.eye(96, dtype=np.float32)
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if np.array_equal(self.product(identity, identity), identity) else 1)
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        np.testing.assert_array_equal(self.product(identity, identity), identity)
+
+    # ---- What is refused ----
+
+    def test_arguments(self) -> None:
+        a = np.zeros((96, 96), np.float32)
+        self.refused('input "b" is missing: expected float32 of shape (96, 96)', self.product, a)
+        self.refused("at most 2 inputs, found 3", self.product, a, a, a)
+        self.refused('no input is named "c": expected a, b', self.product, a, a, c=a)
+        self.refused('input "a" is given twice', self.product, a, a=a)
+        self.refused('input "a": expected float32, found float64', self.product, a.astype(np.float64), a)
+        self.refused('input "a": expected float32, found >f4', self.product, a.astype(">f4"), a)
+        self.refused('input "b": expected shape (96, 96), found (96,)', self.product, a, a[0])
+        self.refused('input "a": expected float32, found <U2', self.product, "no", a)
+        given = self.arguments()
+        self.refused("expected int64, found float64", self.mixed.run, {**given, "n": 1.5})
+        self.assertEqual(self.mixed.run({**given, "n": 7})["m"], -7)
+
+    def test_value_of_an_input(self) -> None:
+        with tapc.compile(self.at / "table.tap", threads=1) as table:
+            t = np.array([1, 2, 3], np.float32)
+            np.testing.assert_array_equal(table.run({"i": np.array([2, 0], np.int32), "t": t})["y"], [3, 1])
+            error = self.refused("input i: index 3 at [1] is out of range: expected 0 to 2", table.run, {"i": np.array([2, 3], np.int32), "t": t},
+                                 kind=tapc.InputError)
+            self.assertIsNone(error.code)
+
+    def test_closed(self) -> None:
+        model = tapc.load(self.at / "libproduct.so", threads=1)
+        model.close()
+        model.close()
+        a = np.zeros((96, 96), np.float32)
+        self.refused("is closed", model, a, a)
+
+    def test_load(self) -> None:
+        self.refused("no such file", tapc.load, self.at / "none.so", kind=tapc.LoadError)
+        self.refused("invalid ELF header", tapc.load, self.at / "product.tap", kind=tapc.LoadError)
+        self.refused("threads: expected", tapc.load, self.at / "libproduct.so", threads=-1, kind=tapc.RunError)
+        self.refused("instances: expected at least 1, found 0", tapc.load, self.at / "libproduct.so", instances=0)
+        for name, abi, text in (("tapc_library_of", 2, "has version 2 of the library interface: expected version 1"),
+                                ("other", 1, "is no library of tapc's")):
+            (self.at / "other.c").write_text(OTHER % (abi, name))
+            library = self.at / f"other{abi}.so"
+            subprocess.run(["cc", "-shared", "-fPIC", str(self.at / "other.c"), "-o", str(library)], check=True)
+            self.refused(text, tapc.load, library, kind=tapc.LoadError)
+
+    def test_compile(self) -> None:
+        (self.at / "bad.tap").write_text(MIXED.replace("%y = tensor float32 [0:4, 0:3]", "%y = tensor float32 [0:4, 0:2]"))
+        error = self.refused("bad.tap:11:1: TAP0602: ", tapc.compile, self.at / "bad.tap", kind=tapc.CompileError)
+        self.assertEqual((error.code, error.status, error.diagnostics[0]["location"]["line"]), ("TAP0602", 1, 11))
+        self.assertEqual(pickle.loads(pickle.dumps(error)).code, "TAP0602")
+        error = self.refused("no such file", tapc.compile, self.at / "none.tap", kind=tapc.CompileError)
+        self.assertEqual(error.code, None)
+        self.refused("zork", tapc.compile, self.at / "mixed.tap", dims={"batch": [1, 8]}, flags=["--zork"], kind=tapc.CompileError)
+        before = os.environ.get("TAPC")
+        os.environ["TAPC"] = str(self.at / "tapc")
+        try:
+            self.refused("there is no such program", tapc.find, kind=tapc.LoadError)
+        finally:
+            os.environ.pop("TAPC")
+            if before is not None:
+                os.environ["TAPC"] = before
+
+
+if __name__ == "__main__":
+    print("Python", sys.version.split()[0], "NumPy", np.__version__)
+    unittest.main()
