@@ -39,7 +39,7 @@ type integerForm struct {
 	left, right               string
 }
 
-// formOf gives the form of an operation; ok is false for a gemm that does more than a product and a sum.
+// formOf gives the form of an operation; ok is false for other kernels, and a gemm that does more than a product and a sum.
 func formOf(kernel string, params ir.Attrs) (f integerForm, ok bool) {
 	switch kernel {
 	case "matmul":
@@ -47,8 +47,10 @@ func formOf(kernel string, params ir.Attrs) (f integerForm, ok bool) {
 	case "gemm":
 		transposed, plain := plainGemm(params)
 		return integerForm{product: true, gemm: true, transposed: transposed, left: "A", right: "B"}, plain
+	case "conv":
+		return integerForm{left: "X", right: "W"}, true
 	}
-	return integerForm{left: "X", right: "W"}, true
+	return f, false
 }
 
 // sums gives how many products a sum has, and the axis of the constant factor that filters or columns go along.
