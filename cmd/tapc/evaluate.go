@@ -86,7 +86,7 @@ func outputFiles(p *tensorops.Program, flags []string) (targets map[string]strin
 			return nil, nil, diag.Usage("--output %q: expected NAME=FILE", text)
 		}
 		if !slices.ContainsFunc(p.Outputs, func(o tensorops.Named) bool { return o.Name == name }) {
-			return nil, nil, unknown("output", name, names(p.Outputs))
+			return nil, nil, diag.Unknown("output", name, names(p.Outputs))
 		}
 		targets[name] = path
 	}
@@ -110,7 +110,7 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 			name, path = "", text
 		}
 		if name != "" && !slices.ContainsFunc(p.Inputs, func(x tensorops.Named) bool { return x.Name == name }) {
-			return nil, unknown("input", name, names(p.Inputs))
+			return nil, diag.Unknown("input", name, names(p.Inputs))
 		}
 		if err := readInputs(in, p, name, path); err != nil {
 			return nil, err

@@ -143,7 +143,7 @@ func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 	case b == nil && !slices.ContainsFunc(list, func(b backends.Backend) bool { return b.Plugin != "" }):
 		return nil, diag.Usage("--backend %q: expected %s, or that of a plugin: name one with --plugin or install one", name, strings.Join(list.Names(), ", "))
 	case b == nil:
-		return nil, unknown("back end", name, list.Names())
+		return nil, diag.Unknown("back end", name, list.Names())
 	case !b.Takes(target) && f.targeted():
 		return nil, diag.Usage("--target=%s does not go with --backend=%s", f.target, b.Name)
 	case !b.Takes(target):

@@ -130,7 +130,7 @@ func kernelPages(lib *kernels.Library, names []string) ([]*kernels.Page, error) 
 	for i, name := range names {
 		d, ok := lib.Find(name)
 		if !ok {
-			return nil, unknown("kernel", name, slices.Clone(lib.Names()))
+			return nil, diag.Unknown("kernel", name, slices.Clone(lib.Names()))
 		}
 		p, err := d.Page()
 		if err != nil {

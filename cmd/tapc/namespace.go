@@ -42,7 +42,7 @@ func needCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return unknown("command", args[0], names)
+	return diag.Unknown("command", args[0], names)
 }
 
 // jsonFlag adds the flag for an answer in JSON.
@@ -121,7 +121,7 @@ func (a *app) namespaceShowCommand() *cobra.Command {
 				for _, o := range n.Ops() {
 					names = append(names, o.Name)
 				}
-				return unknown("operator of "+n.String(), name, names)
+				return diag.Unknown("operator of "+n.String(), name, names)
 			}
 			all = append(all, history...)
 			for _, o := range history {

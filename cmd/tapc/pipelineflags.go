@@ -102,14 +102,14 @@ func (f *pipelineFlags) check(ctx context.Context) error {
 	for flag, list := range map[string][]string{"--print-ir-before": f.print.before, "--print-ir-after": f.print.after, "--print-ir-after-change": f.print.change} {
 		for _, name := range list {
 			if name != allPasses && t.Find(name) == nil {
-				return unknown("pass in "+flag, name, t.Names())
+				return diag.Unknown("pass in "+flag, name, t.Names())
 			}
 		}
 	}
 	known := append(t.Names(), t.Rules()...)
 	for _, name := range f.disable {
 		if !slices.Contains(known, name) {
-			return unknown("pass or rule in --disable", name, known)
+			return diag.Unknown("pass or rule in --disable", name, known)
 		}
 	}
 	return nil

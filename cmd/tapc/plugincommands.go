@@ -194,7 +194,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		}
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				return unknown("plugin", name, known)
+				return diag.Unknown("plugin", name, known)
 			}
 		}
 		if verified > 0 {
@@ -265,7 +265,7 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 			for _, l := range lock.Plugins {
 				names = append(names, l.Name)
 			}
-			return unknown("plugin", args[0], names)
+			return diag.Unknown("plugin", args[0], names)
 		}
 		return where.Remove(args[0])
 	})

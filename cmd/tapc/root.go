@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 const rootHelp = `tapc compiles tensor graph files to executables.
@@ -65,16 +64,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return unknown("command", args[0], names)
-}
-
-// unknown makes the usage error for a word that is not one of the names.
-func unknown(what, word string, names []string) error {
-	slices.Sort(names)
-	if near, ok := pipeline.Nearest(word, names); ok {
-		return diag.Usage("unknown %s %q: did you mean %q?", what, word, near)
-	}
-	return diag.Usage("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))
+	return diag.Unknown("command", args[0], names)
 }
 
 // oneOf checks the value of a flag that is one of a few words.
@@ -82,7 +72,7 @@ func oneOf(flag, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	return unknown("value of "+flag, word, slices.Clone(words))
+	return diag.Unknown("value of "+flag, word, slices.Clone(words))
 }
 
 // flagError turns an error of the flags into one that helps.
@@ -99,7 +89,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near, ok := pipeline.Nearest(missing.GetSpecifiedName(), names); ok {
+	if near, ok := diag.Nearest(missing.GetSpecifiedName(), names); ok {
 		return diag.Usage("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 	}
 	return diag.Usage("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())

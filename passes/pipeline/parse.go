@@ -289,7 +289,7 @@ func (p *parser) value() string {
 
 // didYouMean gives the end of a message about an unknown name.
 func didYouMean(word string, names []string) string {
-	if near, ok := Nearest(word, names); ok {
+	if near, ok := diag.Nearest(word, names); ok {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	if len(names) == 0 {

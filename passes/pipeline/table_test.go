@@ -67,14 +67,3 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	names := []string{"simplify", "shard", "cse", "dce", "lower", "verify"}
-	for word, want := range map[string]string{"simplfy": "simplify", "hsard": "shard", "verfiy": "verify", "css": "cse", "lower": "lower",
-		"xyzzy": "", "": "", "x": "", "simplifying": "simplify"} {
-		got, ok := Nearest(word, names)
-		if got != want || ok != (want != "") {
-			t.Errorf("%q: got %q, %v; want %q", word, got, ok, want)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -57,33 +58,14 @@ func (in *Instance) RestrictTo(outputs ir.Ports) (zspace.Range, error) {
 	return in.Restrict(boxes)
 }
 
-// nearest finds the kernel whose name is closest to a misspelt one, or "".
+// nearest finds the kernel whose name is closest to a misspelt one, or "". Namespaces do not count.
 func (l *Library) nearest(name string) string {
-	best, bestDistance := "", 3
-	for _, n := range l.names {
-		if d := distance(n[strings.IndexByte(n, ':')+1:], name[strings.IndexByte(name, ':')+1:]); d < bestDistance {
-			best, bestDistance = n, d
-		}
+	bare := make([]string, len(l.names))
+	for i, n := range l.names {
+		bare[i] = n[strings.IndexByte(n, ':')+1:]
 	}
-	return best
-}
-
-// distance is the edit distance (Levenshtein) of two short words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	if near, ok := diag.Nearest(name[strings.IndexByte(name, ':')+1:], bare); ok {
+		return l.names[slices.Index(bare, near)]
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -1,4 +1,9 @@
-package pipeline
+package diag
+
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest finds the name that a mistyped word most likely stands for: the first of those with the least edit distance
 // (insertions, deletions, substitutions, swaps of neighbours), if that is at most a third of the word's length and one more.
@@ -39,4 +44,16 @@ func distance(a, b string, limit int) int {
 		before, last, now = last, now, before
 	}
 	return min(last[len(b)], limit)
+}
+
+// Unknown is the usage error for a word that is not one of the names: it names the nearest or, where none is near, all.
+func Unknown(what, word string, names []string) error {
+	if near, ok := Nearest(word, names); ok {
+		return Usage("unknown %s %q: did you mean %q?", what, word, near)
+	}
+	if len(names) == 0 {
+		return Usage("unknown %s %q: there is none", what, word)
+	}
+	names = slices.Sorted(slices.Values(names))
+	return Usage("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))
 }
