@@ -40,8 +40,8 @@ func own(g *amanda.Graph) bool {
 	return err == nil && (ns.Name == "loom" || ns.String() == namespace.Own)
 }
 
-// importAmanda reads an Amanda graph and, unless it is in the namespace of tapc's kernels, maps it.
-func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error) {
+// importAmanda reads an Amanda graph; one in the namespace of tapc's kernels needs no mapping.
+func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	ag, err := readAmanda(data, file)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,8 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 		ag.Namespace = a.imports.space
 	}
 	if own(ag) {
-		return amanda.ToIR(ag, a.plugins.library())
+		g, err := amanda.ToIR(ag, a.plugins.library())
+		return &imported{own: g}, err
 	}
 	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
@@ -60,25 +61,15 @@ func importAmanda(ctx context.Context, a *app, data []byte, file string) (*ir.Gr
 	if err != nil {
 		return nil, err
 	}
-	if err := a.imports.shape(fg); err != nil {
-		return nil, err
-	}
-	if err := namespace.Check(fg, isOutput).Err(); err != nil && !a.imports.analyze {
+	if o.Bind, err = a.imports.settle(fg); err != nil {
 		return nil, err
 	}
 	natives := map[string]mapping.Native{"tapc:" + amanda.Output: renamed}
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	g, report, err := mapping.Map(ctx, fg, mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: natives, Unchecked: o.Unchecked})
-	if a.imports.analyze && report.Total > 0 {
-		if werr := report.Write(a.stdout); werr != nil {
-			return nil, werr
-		}
-		return nil, errReportedOr(err)
-	}
-	return g, err
+	return &imported{foreign: fg, fault: namespace.Check(fg, isOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
 }
 
 func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
@@ -126,17 +117,10 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if to == nil || !strings.HasPrefix(to.name, "amanda") {
 		return false, nil
 	}
-	text, file, err := a.readFile(name)
+	f, text, file, err := a.openGraph(name, from)
 	if err != nil {
 		return true, err
 	}
-	f := formNamed(from)
-	if f == nil {
-		if f, err = detect(file, text.data); err != nil {
-			return true, err
-		}
-	}
-	a.sources[file] = source{f, text}
 	if f.imports == nil {
 		if name == stdName {
 			a.stdin = bytes.NewReader(text.data) // for the reader of the form

@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 )
 
 // release is the version that programs carry.
@@ -55,9 +56,9 @@ func (a *app) buildCommand() *cobra.Command {
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	out := c.Flags().StringP("output", "o", "", "file to write; \"-\" is standard output")
-	emit := c.Flags().String("emit", own[0].Outputs[0].Name, "what to write: "+oneOfText(emits(own)))
-	c.Flags().StringVar(&f.backend, "backend", "", "what makes programs: NAME or NAME{OPTION=VALUE,...}, "+oneOfText(own.Names())+" or a plugin's, which writes its files into the directory -o")
-	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+oneOfText(targets(own)))
+	emit := c.Flags().String("emit", own[0].Outputs[0].Name, "what to write: "+guide.WordList(emits(own)))
+	c.Flags().StringVar(&f.backend, "backend", "", "what makes programs: NAME or NAME{OPTION=VALUE,...}, "+guide.WordList(own.Names())+" or a plugin's, which writes its files into the directory -o")
+	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	f.targeted = func() bool { return c.Flags().Changed("target") }
 	complete(c, "emit", emits(own))
 	complete(c, "target", targets(own))
@@ -66,14 +67,12 @@ func (a *app) buildCommand() *cobra.Command {
 	})
 }
 
-// oneOfText lists words, the last after "or".
-func oneOfText(words []string) string {
-	last := len(words) - 1
-	return strings.Join(slices.Clone(words[:last]), ", ") + " or " + words[last]
-}
-
 func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *compileFlags) error {
 	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	if a.imports.analyze {
+		_, err := a.load(file) // ends with the report
 		return err
 	}
 	g, err := a.goal(f, emit, given)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -28,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
-	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+oneOfText(targets(own)))
+	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	complete(c, "target", targets(own))
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if args[0] != "kernel" {

@@ -18,8 +18,8 @@ import (
 	"tensortapestry.org/tapc/ir/wire"
 )
 
-// importer reads a graph in a foreign vocabulary and maps it to tapc's kernels.
-type importer func(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error)
+// importer reads a graph of a form that may be in a foreign vocabulary.
+type importer func(a *app, data []byte, file string) (*imported, error)
 
 // readable says whether files of the form can be read.
 func (f *form) readable() bool { return f.read != nil || f.imports != nil }
@@ -110,26 +110,26 @@ func (a *app) load(name string) (*ir.Graph, error) { return a.loadAs(name, "") }
 
 // loadAs reads a graph file in a form that is named, or found out if it is "".
 func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
-	text, file, err := a.readFile(name)
+	f, text, file, err := a.openGraph(name, formName)
 	if err != nil {
 		return nil, err
 	}
-	f := formNamed(formName)
-	if f == nil {
-		if f, err = detect(file, text.data); err != nil {
-			return nil, err
-		}
-	}
-	a.sources[file] = source{f, text}
 	read := func() (*ir.Graph, error) {
 		data, err := text.bytes()
 		if err != nil {
 			return nil, err
 		}
-		if f.imports != nil {
-			return f.imports(context.Background(), a, data, file)
+		if f.imports == nil {
+			if err := a.imports.noModel(file); err != nil {
+				return nil, err
+			}
+			return f.read(data, file, dialects.Registry())
 		}
-		return f.read(data, file, dialects.Registry())
+		x, err := f.imports(a, data, file)
+		if err != nil {
+			return nil, err
+		}
+		return x.graph(context.Background(), a)
 	}
 	g, err := read()
 	if err == nil {
@@ -137,6 +137,20 @@ func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
 		a.graphRead(text)
 	}
 	return g, err
+}
+
+// openGraph reads a graph file, and finds out its form if that is not named.
+func (a *app) openGraph(name, formName string) (f *form, text *content, file string, err error) {
+	if text, file, err = a.readFile(name); err != nil {
+		return nil, nil, "", err
+	}
+	if f = formNamed(formName); f == nil {
+		if f, err = detect(file, text.data); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	a.sources[file] = source{f, text}
+	return f, text, file, nil
 }
 
 // readFile reads a whole file and gives the name that messages use.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -55,9 +56,9 @@ type outputFlags struct {
 func addOutputFlags(c *cobra.Command) *outputFlags {
 	f := &outputFlags{}
 	c.Flags().StringVarP(&f.file, "output", "o", stdName, `file to write; "-" is standard output`)
-	c.Flags().StringVar(&f.to, "to", "", "form of the output: "+wordList(formNames(false))+"; default: that of the output's name, else "+defaultForm)
-	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+wordList(wordsOf(textWords)))
-	c.Flags().StringSliceVar(&f.dot, "dot", nil, "how a drawing is made: "+wordList(wordsOf(dotWords)))
+	c.Flags().StringVar(&f.to, "to", "", "form of the output: "+guide.WordList(formNames(false))+"; default: that of the output's name, else "+defaultForm)
+	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+guide.WordList(wordsOf(textWords)))
+	c.Flags().StringSliceVar(&f.dot, "dot", nil, "how a drawing is made: "+guide.WordList(wordsOf(dotWords)))
 	complete(c, "to", formNames(false))
 	complete(c, "with", wordsOf(textWords))
 	complete(c, "dot", wordsOf(dotWords))
@@ -113,7 +114,7 @@ func (f *outputFlags) write(ctx context.Context, a *app, g *ir.Graph, from *cons
 
 // addFromFlag adds the flag for the form of input files.
 func addFromFlag(c *cobra.Command) *string {
-	from := c.Flags().String("from", "", "form of the input, if neither name nor content tell: "+wordList(formNames(true)))
+	from := c.Flags().String("from", "", "form of the input, if neither name nor content tell: "+guide.WordList(formNames(true)))
 	complete(c, "from", formNames(true))
 	return from
 }

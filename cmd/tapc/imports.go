@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
+	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -33,7 +34,7 @@ type importFlags struct {
 func (a *app) addImportFlags(c *cobra.Command) {
 	f := &a.imports
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8, or INPUT:0=8 for one without a name (repeatable)")
-	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE (repeatable)")
+	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE, or a number or list of numbers, NAME=1,2.5 (repeatable)")
 	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
@@ -42,7 +43,7 @@ func (a *app) addImportFlags(c *cobra.Command) {
 
 // options reads the flags: rules may use the kernels of a library.
 func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
-	o := onnx.Options{Library: lib, Unchecked: f.unchecked, Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
+	o := onnx.Options{Library: lib, Unchecked: f.unchecked, Dims: map[string]int64{}}
 	for _, text := range f.dims {
 		i := strings.LastIndexByte(text, '=')
 		if i < 1 {
@@ -52,18 +53,10 @@ func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
 		if err != nil || n < 0 {
 			return o, diag.Usage("--dim %q: expected a size of at least 0", text)
 		}
+		if _, twice := o.Dims[text[:i]]; twice {
+			return o, diag.Usage("--dim %s is given twice", text[:i])
+		}
 		o.Dims[text[:i]] = n
-	}
-	for _, text := range f.known {
-		name, path, ok := strings.Cut(text, "=")
-		if !ok {
-			return o, diag.Usage("--known %q: expected NAME=FILE", text)
-		}
-		t, err := readTensor(path)
-		if err != nil {
-			return o, err
-		}
-		o.Bind[name] = &mapping.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
 	}
 	for _, file := range f.rules {
 		text, err := inputfile.ReadText(file, inputfile.MaxText)
@@ -107,8 +100,41 @@ func isONNX(data []byte) bool {
 	return len(data) > 2 && data[0] == 0x08 && data[1] > 1 && data[1] < 0x40 && !isWire(data) && bytes.IndexByte([]byte{0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42}, data[2]) >= 0
 }
 
-// importONNX reads and maps a model. With --analyze it prints the report and ends.
-func importONNX(ctx context.Context, a *app, data []byte, file string) (*ir.Graph, error) {
+// imported is a graph in a foreign vocabulary that is not mapped yet or, if it is of tapc's own kernels, done.
+type imported struct {
+	own      *ir.Graph
+	foreign  *mapping.Graph
+	options  mapping.Options
+	fault    error  // what a dictionary has against it
+	producer string // "" if the file does not say
+}
+
+// graph maps what was read. With --analyze it prints the report and ends.
+func (x *imported) graph(ctx context.Context, a *app) (*ir.Graph, error) {
+	switch {
+	case x.own != nil:
+		return x.own, a.imports.noModel(x.own.File)
+	case a.imports.analyze:
+		s, err := survey.Look(ctx, x.foreign, x.options)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Write(a.stdout); err != nil {
+			return nil, err
+		}
+		return nil, errReportedOr(s.Err)
+	case x.fault != nil:
+		return nil, x.fault
+	}
+	if err := survey.CheckNames(x.foreign, x.options.Dims); err != nil {
+		return nil, err
+	}
+	g, _, err := mapping.Map(ctx, x.foreign, x.options)
+	return g, err
+}
+
+// importONNX reads a model.
+func importONNX(a *app, data []byte, file string) (*imported, error) {
 	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
 		return nil, err
@@ -117,17 +143,28 @@ func importONNX(ctx context.Context, a *app, data []byte, file string) (*ir.Grap
 	if err != nil {
 		return nil, err
 	}
-	if err := a.imports.shape(m.Graph); err != nil {
+	if o.Bind, err = a.imports.settle(m.Graph); err != nil {
 		return nil, err
 	}
-	g, report, err := onnx.Import(ctx, m, o)
-	if a.imports.analyze && report.Total > 0 {
-		if werr := report.Write(a.stdout); werr != nil {
-			return nil, werr
-		}
-		return nil, errReportedOr(err)
+	return &imported{foreign: m.Graph, options: m.Mapping(o), producer: m.Producer}, nil
+}
+
+// noModel is an error if flags for foreign graphs are given for a file that is none.
+func (f *importFlags) noModel(file string) error {
+	flag := ""
+	switch {
+	case f.analyze:
+		flag = "--analyze"
+	case len(f.dims) > 0:
+		flag = "--dim"
+	case len(f.known) > 0:
+		flag = "--known"
+	case len(f.shapes) > 0:
+		flag = "--shape"
+	default:
+		return nil
 	}
-	return g, err
+	return diag.Usage("%s is for models in other frameworks' operators: %s is a graph of tapc's own kernels", flag, file)
 }
 
 // errReportedOr ends a run whose report is its result: with status 0, or 1 when something is not mapped.

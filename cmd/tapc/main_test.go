@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/plugins/host"
@@ -336,21 +337,21 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func TestTheDocumentsAreCurrent(t *testing.T) {
 	root := newApp(nil, io.Discard, io.Discard).root()
 	have, err := os.ReadFile("../../docs/cli.md")
-	if diff := cmp.Diff(string(cliDocument(root)), string(have)); err != nil || diff != "" {
+	if diff := cmp.Diff(string(guide.Commands(root)), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/cli.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
 	}
 	have, err = os.ReadFile("../../docs/passes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := withPassList(have)
+	want, err := guide.WithPasses(have, passes())
 	if diff := cmp.Diff(string(want), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/passes.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
 	}
 	if have, err = os.ReadFile("../../docs/kernels.md"); err != nil {
 		t.Fatal(err)
 	}
-	want, err = withKernelPages(have, kernels.Builtin())
+	want, err = guide.WithKernels(have, kernels.Builtin())
 	if diff := cmp.Diff(string(want), string(have)); err != nil || diff != "" {
 		t.Errorf("docs/kernels.md is not current, run: go run ./cmd/tapc docs docs\n%v %s", err, diff)
 	}

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 const optHelp = `Run passes over a graph and write what comes of it.
@@ -50,7 +48,7 @@ func (a *app) optCommand() *cobra.Command {
 			if err := a.startPlugins(ctx, &f.plugins, f.log()); err != nil {
 				return err
 			}
-			a.printf("%s", a.passList())
+			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
 		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx)); err != nil {
@@ -85,39 +83,4 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// passList describes the passes of the table.
-func (a *app) passList() string {
-	var b strings.Builder
-	t := a.plugins.table()
-	for i := range t.Passes {
-		p := &t.Passes[i]
-		fmt.Fprintf(&b, "%s\n  %s\n  takes: %s\n", p.Name, strings.ReplaceAll(p.Doc, "\n", "\n  "), stagesText(p))
-		for _, o := range p.Options {
-			fmt.Fprintf(&b, "  option %s=%s: %s%s\n", o.Name, strings.ToUpper(o.Type.String()), o.Doc, defaultText(o))
-		}
-		for _, o := range p.After {
-			fmt.Fprintf(&b, "  after %s: %s\n", o.Name, o.Reason)
-		}
-	}
-	return b.String()
-}
-
-func stagesText(p *pipeline.Pass) string {
-	text := p.Needs.String()
-	if p.Upto > p.Needs {
-		text += " to " + p.Upto.String()
-	}
-	if p.Gives > p.Needs {
-		text += "; gives: " + p.Gives.String()
-	}
-	return text
-}
-
-func defaultText(o pipeline.Option) string {
-	if o.Default == "" {
-		return ""
-	}
-	return " (default " + o.Default + ")"
 }

@@ -70,11 +70,3 @@ func formTable() string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// wordList writes words for a sentence.
-func wordList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}

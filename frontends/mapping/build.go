@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -19,9 +20,6 @@ func (m *mapper) graphInputs(fg *Graph, r *Region) ([]*Tensor, error) {
 	var list []*Tensor
 	var bad diag.List
 	for _, p := range fg.Inputs {
-		if fg.Consts[p.Name] != nil {
-			continue // a default of older models
-		}
 		if d := m.opt.Bind[p.Name]; d != nil {
 			t, err := m.constant(d)
 			if err != nil {
@@ -29,6 +27,13 @@ func (m *mapper) graphInputs(fg *Graph, r *Region) ([]*Tensor, error) {
 			}
 			t.Label = p.Name
 			r.values[p.Name] = tensorValue(t)
+			continue
+		}
+		if fg.Consts[p.Name] != nil {
+			continue // a default of older models
+		}
+		if m.opt.Open && (p.Reason != "" || p.DType == scalar.Invalid || !p.Ranked) {
+			r.values[p.Name] = unknown
 			continue
 		}
 		shape, err := m.sizes(p)
@@ -51,22 +56,23 @@ func (m *mapper) sizes(p Port) ([]int64, error) {
 	case p.DType == scalar.Invalid:
 		return nil, fmt.Errorf("has no element type")
 	case !p.Ranked:
-		return nil, fmt.Errorf("has no shape, which tapc must know when compiling")
+		return nil, fmt.Errorf("has no shape, which tapc must know when compiling: --shape %s=SIZExSIZE", p.Name)
 	}
 	shape := make([]int64, len(p.Shape))
 	var missing []string
 	for i, s := range p.Shape {
 		shape[i] = s.Value
-		place := fmt.Sprintf("%s:%d", p.Name, i)
 		if n, ok := m.opt.Dims[s.Name]; ok && s.Name != "" {
 			shape[i] = n
-		} else if n, ok := m.opt.Dims[place]; ok {
+		} else if n, ok := m.opt.Dims[Place(p.Name, i)]; ok {
+			shape[i] = n
+		} else if n, ok := SumOf(s.Name, m.opt.Dims); ok {
 			shape[i] = n
 		} else if s.Name != "" {
 			missing = append(missing, "--dim "+s.Name+"=N")
 			continue
 		} else if s.Value < 0 {
-			missing = append(missing, "--dim "+place+"=N")
+			missing = append(missing, "--dim "+Place(p.Name, i)+"=N")
 		}
 	}
 	if len(missing) > 0 {
@@ -76,6 +82,27 @@ func (m *mapper) sizes(p Port) ([]int64, error) {
 		return nil, fmt.Errorf("of shape %s is larger than any memory", describeShape(shape))
 	}
 	return shape, nil
+}
+
+// Place names a dimension of an input.
+func Place(input string, i int) string { return fmt.Sprintf("%s:%d", input, i) }
+
+// SumOf gives the value of a name that is a sum, as exporters write them, "past + 1", of numbers and of names with values.
+func SumOf(name string, values map[string]int64) (int64, bool) {
+	terms := strings.Split(name, "+")
+	total := int64(0)
+	for _, t := range terms {
+		t = strings.TrimSpace(t)
+		n, err := strconv.ParseInt(t, 10, 64)
+		if v, ok := values[t]; ok {
+			n, err = v, nil
+		}
+		if err != nil || n < 0 || total > 1<<40 {
+			return 0, false
+		}
+		total += n
+	}
+	return total, len(terms) > 1
 }
 
 // outputs gives the values of a graph's outputs, in order.

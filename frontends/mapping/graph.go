@@ -191,6 +191,16 @@ func (v Value) number() (float64, bool) {
 	return 0, false
 }
 
+// Graphs calls f with the graph that a value is, and with those in a list.
+func (v Value) Graphs(f func(*Graph)) {
+	if v.Graph != nil {
+		f(v.Graph)
+	}
+	for _, x := range v.List {
+		x.Graphs(f)
+	}
+}
+
 func (v Value) ints() ([]int64, bool) {
 	if v.Kind != List {
 		return nil, false

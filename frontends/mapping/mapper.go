@@ -24,6 +24,8 @@ type Options struct {
 	Bodies  func(domain, op string) *Function
 	// Unchecked leaves out the checks of indices that standards ask for.
 	Unchecked bool
+	// Open lets inputs lack a type or a shape: what needs them waits, and if an output does, the error is ErrOpen.
+	Open bool
 }
 
 // Function is an operation that is defined by a graph: formal inputs and outputs are the graph's, attributes are bound by name.
@@ -89,9 +91,15 @@ func Map(ctx context.Context, fg *Graph, opt Options) (*ir.Graph, *Report, error
 	if err := m.report.err(); err != nil {
 		return nil, m.report, err
 	}
+	if opt.Open && slices.ContainsFunc(outputs, Value.isUnknown) {
+		return nil, m.report, ErrOpen
+	}
 	g, err := m.build(fg, inputs, outputs)
 	return g, m.report, err
 }
+
+// ErrOpen ends the mapping of a graph whose outputs wait for the shape of an input.
+var ErrOpen = errors.New("the shape of an input is not known")
 
 // Region is a graph that is being mapped: the program itself, or the body of control flow or a function inside it.
 type Region struct {
@@ -229,7 +237,7 @@ func (r *Region) op(op *Op) error {
 		if cause, reason := m.hopeless(r, op); reason != "" {
 			m.report.fail(r, op, cause, reason)
 		} else {
-			m.report.Blocked++
+			m.report.wait(r, op)
 		}
 		r.give(op, nil)
 		return nil

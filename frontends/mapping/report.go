@@ -1,11 +1,8 @@
 package mapping
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -25,6 +22,7 @@ type Report struct {
 	Blocked  int // operations that wait for one that could not be mapped
 	Mapped   []Mapped
 	Unmapped []Unmapped
+	Waiting  map[string]int // those of Blocked, by operator
 
 	mapped map[[2]string]int
 }
@@ -45,7 +43,7 @@ type Unmapped struct {
 }
 
 func newReport(g *Graph) *Report {
-	return &Report{File: g.File, Versions: g.Versions, mapped: map[[2]string]int{}}
+	return &Report{File: g.File, Versions: g.Versions, mapped: map[[2]string]int{}, Waiting: map[string]int{}}
 }
 
 func (r *Region) opVersion(op *Op) string {
@@ -70,6 +68,11 @@ func (p *Report) ok(r *Region, op *Op, by string) {
 			p.Mapped[i].Count++
 		}
 	}
+}
+
+func (p *Report) wait(r *Region, op *Op) {
+	p.Blocked++
+	p.Waiting[r.opVersion(op)]++
 }
 
 // maxNodes bounds the operations that an entry of the report names.
@@ -113,35 +116,4 @@ func (p *Report) err() error {
 		list = append(list, diag.Errorf(CodeUnmapped, "mapping", u.At, "%s can not be mapped%s: %s", u.Op, times, u.Reason))
 	}
 	return list.Err()
-}
-
-// Write prints the report: a table of what was mapped by which rule, and of what was not and why.
-func (p *Report) Write(w io.Writer) error {
-	done := 0
-	for _, m := range p.Mapped {
-		done += m.Count
-	}
-	all := p.Total + p.Blocked
-	var b strings.Builder
-	share := 100.0
-	if all > 0 {
-		share = 100 * float64(done) / float64(all)
-	}
-	fmt.Fprintf(&b, "%s: %d of %d operations mapped (%.1f %%)\n", p.File, done, all, share)
-	mapped := slices.Clone(p.Mapped)
-	slices.SortFunc(mapped, func(x, y Mapped) int { return cmp.Or(cmp.Compare(x.Op, y.Op), cmp.Compare(x.Rule, y.Rule)) })
-	for _, m := range mapped {
-		fmt.Fprintf(&b, "  %6d  %-32s %s\n", m.Count, m.Op, m.Rule)
-	}
-	if len(p.Unmapped) > 0 {
-		b.WriteString("not mapped:\n")
-	}
-	for _, u := range p.Unmapped {
-		fmt.Fprintf(&b, "  %6d  %-32s %s: %s [%s]\n", u.Count, u.Op, u.Cause, u.Reason, strings.Join(u.Nodes, ", "))
-	}
-	if p.Blocked > 0 {
-		fmt.Fprintf(&b, "  %6d  operations wait for those\n", p.Blocked)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

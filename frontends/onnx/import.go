@@ -22,8 +22,13 @@ type Options struct {
 // Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
 // graph itself is not sound.
 func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Report, error) {
-	return mapping.Map(ctx, m.Graph, mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: Natives(), Bodies: m.Function, Unchecked: o.Unchecked})
+	return mapping.Map(ctx, m.Graph, m.Mapping(o))
+}
+
+// Mapping gives what mapping the model's graph is given.
+func (m *Model) Mapping(o Options) mapping.Options {
+	return mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
+		Library: o.Library, Natives: Natives(), Bodies: m.Function, Unchecked: o.Unchecked}
 }
 
 // Natives are the operators that rules can not say, by domain and type: control flow, sequences and decision trees.

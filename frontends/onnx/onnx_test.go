@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
+	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -164,12 +165,12 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, report, err := onnx.Import(context.Background(), m, onnx.Options{})
-	if err == nil {
-		t.Fatal("expected an error")
+	found, err := survey.Look(context.Background(), m.Graph, m.Mapping(onnx.Options{}))
+	if err != nil || found.Err == nil {
+		t.Fatal("expected a survey with an error", err)
 	}
 	var b bytes.Buffer
-	if err := report.Write(&b); err != nil {
+	if err := found.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"1 of 4 operations mapped", "2  Odd@17", "no-rule: no rule maps it [one, two]", "1  operations wait for those"} {

@@ -65,6 +65,7 @@ var Table = []Rule{
 	{"backends/cuda", 4, 6},
 	{"frontends/mapping", 4, 8}, // constants are computed when importing, by the reference evaluator
 	{"frontends/namespace", 4, 9},
+	{"frontends/survey", 4, 9},
 	{"frontends/onnx/onnxtest", 6, 0}, // only tests import it
 	{"frontends/...", 4, 10},
 	{"backends/conformance", 6, 0}, // only tests import it

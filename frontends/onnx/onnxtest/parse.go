@@ -238,7 +238,7 @@ func (p *parser) tensorType() (message, error) {
 		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
 			d.number(1, n)
 		} else if word != "?" {
-			d.text(2, word)
+			d.text(2, unquote(word))
 		}
 		shape.bytes(1, d)
 		return nil

@@ -1,4 +1,4 @@
-package main
+package guide
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ const (
 	pagesEnd   = "<!-- End of the pages of kernels. -->\n"
 )
 
-// withKernelPages renews the pages of all kernels in a document.
-func withKernelPages(document []byte, lib *kernels.Library) ([]byte, error) {
+// WithKernels renews the pages of all kernels in a document.
+func WithKernels(document []byte, lib *kernels.Library) ([]byte, error) {
 	head, rest, begins := bytes.Cut(document, []byte(pagesBegin))
 	_, tail, ends := bytes.Cut(rest, []byte(pagesEnd))
 	if !begins || !ends {
