@@ -234,7 +234,7 @@ func (c *chain) task() {
 	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
 	if c.last.split() {
 		c.e.stack(c.last.openBytes())
-		c.Line("%s open[%d]; // unfinished sums", c.e.v.typ(c.last.vectorType(), c.last.n), c.last.openSums())
+		c.Line("%s open[%d]; // unfinished sums", c.e.v.Type(c.last.vectorType(), c.last.n), c.last.openSums())
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")
 	c.coordinates()

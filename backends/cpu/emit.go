@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -144,7 +145,7 @@ type emitter struct {
 	places  []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
 	scratchSlots
 	w     *cexpr.Writer
-	v     *vectors
+	v     *vector.Printer
 	used  []int          // slots that the kernel which is being written uses, in the order of its own table b
 	codes []*code        // of the kernels
 	known map[string]int // codes by their text
@@ -178,7 +179,7 @@ func (p *program) emit(t Target, prefix string) (*emitter, error) {
 	if prefix != "" {
 		e.linkage = ""
 	}
-	e.v = newVectors(e.w)
+	e.v = vector.New(e.w)
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
@@ -275,7 +276,7 @@ func (e *emitter) needThread(bytes int64) int {
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
 	e.used = nil
-	e.v.allow = k.Allow
+	e.v.Allow = k.Allow
 	text, written := "", true
 	if c := k.For(ConfigTarget); c != nil {
 		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.buffers, Forms: forms}, c)
@@ -361,7 +362,7 @@ func (c *code) String() string {
 func (e *emitter) prelude() string {
 	var out strings.Builder
 	out.WriteString(partType)
-	for _, text := range []string{e.w.Prelude(), e.v.prelude()} {
+	for _, text := range []string{e.w.Prelude(), e.v.Prelude()} {
 		if text != "" {
 			out.WriteString(text + "\n")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -84,7 +85,7 @@ func microkernelsFor(t Target, group int64) []microkernel {
 // microkernelOf gives the row for products of one number at a time, summed in a type; those without sign are summed as those with one.
 func microkernelOf(sum scalar.DType) (microkernel, bool) {
 	if sum.IsInt() {
-		sum = integerOf(sum.Size(), true)
+		sum = vector.IntegerOf(sum.Size(), true)
 	}
 	for _, m := range microkernels {
 		if m.group == 1 && m.sum == sum {
@@ -132,10 +133,10 @@ func (m microkernel) step(sums, left, right string) string {
 	return fmt.Sprintf("%s = %s(%s, %s, %s);", sums, m.function, sums, left, right)
 }
 
-// defineMicrokernel adds a row's function, and what it needs, to the definitions before the kernels.
-func (v *vectors) defineMicrokernel(m microkernel, lanes int) {
-	v.define("tapc_features", func() string { return microkernelText("features.c") })
-	v.define("tapc_groups", func() string {
+// define adds a row's function, and what it needs, to the definitions before the kernels.
+func (m microkernel) define(v *vector.Printer, lanes int) {
+	v.Define("tapc_features", func() string { return microkernelText("features.c") })
+	v.Define("tapc_groups", func() string {
 		var b strings.Builder
 		fmt.Fprintf(&b, "// Vectors of groups of four bytes, and what is made of them.\n#define TAPC_LANES %d\n", lanes)
 		for _, t := range []struct {
@@ -143,11 +144,11 @@ func (v *vectors) defineMicrokernel(m microkernel, lanes int) {
 			d     scalar.DType
 			count int
 		}{{"groups", scalar.UInt32, lanes}, {"ints", scalar.Int32, lanes}, {"singles", scalar.Float32, lanes}, {"words", scalar.UInt16, 2 * lanes}, {"shorts", scalar.Int16, 2 * lanes}} {
-			fmt.Fprintf(&b, "typedef %s tapc_%s;\n", v.typ(t.d, t.count), t.name)
+			fmt.Fprintf(&b, "typedef %s tapc_%s;\n", v.Type(t.d, t.count), t.name)
 		}
 		return b.String()
 	})
-	v.define(m.file, func() string {
+	v.Define(m.file, func() string {
 		if m.known() == "" || m.form == matrixUnit {
 			return microkernelText(m.file)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 )
 
 // The table of docs/cpu.md is the one that programs are made of.
@@ -101,10 +102,10 @@ func TestMicrokernelFiles(t *testing.T) {
 	test := func(cc *Compiler, target Target, runner ...string) func(t *testing.T) {
 		return func(t *testing.T) {
 			w := cexpr.NewWriter()
-			v, lanes := newVectors(w), target.lanes(4)
+			v, lanes := vector.New(w), target.lanes(4)
 			var tests, calls strings.Builder
 			for _, m := range slices.Concat(microkernelsFor(target, 4), microkernelsFor(target, 2)) {
-				v.defineMicrokernel(m, lanes)
+				m.define(v, lanes)
 				if m.group != 4 || m.form == matrixUnit {
 					continue
 				}
@@ -116,9 +117,9 @@ func TestMicrokernelFiles(t *testing.T) {
 				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.name, m.name)
 			}
 			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c"} {
-				v.define(file, func() string { return microkernelText(file) })
+				v.Define(file, func() string { return microkernelText(file) })
 			}
-			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.prelude() + tests.String() +
+			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n" + calls.String() + "  return 0;\n}\n")
 			flags := slices.Concat(cc.args, usualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
 			command := append(slices.Clone(runner), compileC(t, cc, text, flags...))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -51,7 +52,7 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel, found *nest.LowPrecis
 	if found.Padded != nil {
 		aside = found.Left
 	}
-	wide, sum, ok := widened(k, found.Sum)
+	wide, sum, ok := vector.Widened(k, found.Sum)
 	if !ok || !vectorBounds(wide, e.buffers, aside) {
 		return nil
 	}
@@ -201,12 +202,12 @@ func (n *narrow) write() string {
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
 func (n *narrow) correct() {
 	v, p := n.e.v, n.product
-	t, d := v.typ(scalar.UInt32, n.product.n), v.typ(scalar.Int32, n.product.n)
+	t, d := v.Type(scalar.UInt32, n.product.n), v.Type(scalar.Int32, n.product.n)
 	p.Line("")
 	p.Line("// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
 	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
 		d, p.number, p.coordinates("int64_t "), d)
-	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]value{}}
+	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]vector.Value{}}
 	at.along = len(at.axes) - 1
 	var used []int
 	for _, z := range []*scalar.Expr{n.n.LeftZero, n.n.RightZero} {
@@ -226,11 +227,11 @@ func (n *narrow) correct() {
 		if e == nil {
 			return fmt.Sprintf("(%s)(%d)", p.e.w.Type(scalar.UInt32), plus)
 		}
-		x := v.expr(e, p.n, at)
-		if x.uniform {
-			return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.text, plus)
+		x := v.Expr(e, p.n, at)
+		if x.Uniform {
+			return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.Text, plus)
 		}
-		return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.text, plus)
+		return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.Text, plus)
 	}
 	isZero := func(o *narrowOperand) bool { e, plus := n.zero(o); return e == nil && plus == 0 }
 	p.Line("%s r = (%s)sum;", t, t)

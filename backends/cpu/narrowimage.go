@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -98,8 +99,8 @@ func (n *narrow) fill() string {
 		return true
 	})
 	pointers(n.Text, n.e, n.k, used)
-	at := &point{v: n.e.v, k: n.k, views: n.c.Views, along: -1, n: 1, count: "1", locals: map[int]value{}}
-	return fmt.Sprintf("(int)(%s) + %d", n.e.v.expr(e, 1, at).text, plus)
+	at := &point{v: n.e.v, k: n.k, views: n.c.Views, along: -1, n: 1, count: "1", locals: map[int]vector.Value{}}
+	return fmt.Sprintf("(int)(%s) + %d", n.e.v.Expr(e, 1, at).Text, plus)
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
@@ -139,16 +140,16 @@ func (n *narrow) imageLine(l narrowLayout) string {
 	switch {
 	case l.from == scalar.Float32:
 		kept = "uint16_t"
-		u32, u16 := n.e.v.typ(scalar.UInt32, lanes), n.e.v.typ(scalar.UInt16, lanes)
+		u32, u16 := n.e.v.Type(scalar.UInt32, lanes), n.e.v.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("  for (; x + %d <= n; x += %d) *(%su *)(to + x) = __builtin_convertvector(%s(*(const %su *)(from + x)), %s);\n",
-			lanes, lanes, u16, n.e.v.toBF16(lanes), u32, u16)
+			lanes, lanes, u16, n.e.v.ToBF16(lanes), u32, u16)
 	case !l.isBytes():
 		kept = "uint16_t"
 	default:
-		u8 := n.e.v.typ(scalar.UInt8, 16)
+		u8 := n.e.v.Type(scalar.UInt8, 16)
 		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.flip())
 	}
-	name := fmt.Sprintf("tapc_image_line_%s_%d", elementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_image_line_%s_%d", vector.ElementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
 		name, n.e.w.Stored(l.from), kept, quick, n.imageOne(l, "from[x]")))
 	return name
@@ -163,9 +164,9 @@ func (n *narrow) imageTurn(l narrowLayout) string {
 	}
 	stored, line := n.e.w.Stored(l.from), n.imageLine(l)
 	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
-		n.e.v.turn(d, 16, 16, "square", "16", "to + x * values + y", "values"))
+		n.e.v.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
 	if l.from != scalar.Float32 && l.flip() == 0 {
-		rows = n.e.v.turn(d, 16, 16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
+		rows = n.e.v.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
-	return n.e.v.turnPlaces(fmt.Sprintf("tapc_image_turn_%s_%d", elementName(l.from), l.flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
+	return vector.TransposePlaces(n.e.v, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.from), l.flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
 }

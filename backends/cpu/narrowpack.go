@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -111,7 +112,7 @@ func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, 
 // turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
 func (n *narrow) turnFunction() string {
 	lanes := n.product.n
-	square := n.e.v.turn(scalar.UInt32, lanes, lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
+	square := n.e.v.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
 	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
 		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
@@ -134,9 +135,9 @@ func (n *narrow) linesFunction(l narrowLayout) string {
 	kept := "uint16_t"
 	switch l.from {
 	case scalar.Float32:
-		u32, u16 := v.typ(scalar.UInt32, lanes), v.typ(scalar.UInt16, lanes)
+		u32, u16 := v.Type(scalar.UInt32, lanes), v.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("for (; k + %d <= count; k += %d) *(%su *)(row + k) = __builtin_convertvector(%s(*(const %su *)(line + k)), %s);",
-			lanes, lanes, u16, v.toBF16(lanes), u32, u16)
+			lanes, lanes, u16, v.ToBF16(lanes), u32, u16)
 		element = n.oneToBF16() + "(line[k * fold])"
 	case scalar.BFloat16:
 		quick = "for (; k < count; k++) row[k] = line[k];"
@@ -146,7 +147,7 @@ func (n *narrow) linesFunction(l narrowLayout) string {
 		quick = fmt.Sprintf("for (; k < count; k++) row[k] = (uint8_t)line[k] ^ %d;", l.flip())
 		element = fmt.Sprintf("(uint8_t)line[k * fold] ^ %d", l.flip())
 	}
-	name := fmt.Sprintf("tapc_lines_%s_%d", elementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_lines_%s_%d", vector.ElementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
   for (int lane = 0; lane < live; lane++) {
@@ -173,7 +174,7 @@ func (n *narrow) oneToBF16() string {
 func (n *narrow) acrossFunction(l narrowLayout) string {
 	v, lanes := n.e.v, n.product.n
 	stored := n.e.w.Stored(l.from)
-	u32 := v.typ(scalar.UInt32, lanes)
+	u32 := v.Type(scalar.UInt32, lanes)
 	element := l.from
 	if l.isBytes() {
 		element = scalar.UInt8
@@ -181,12 +182,12 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
 	group := int(4 / l.size())
 	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
-		row := v.load(element, lanes, fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "$n")
+		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "$n")
 		switch {
 		case l.from == scalar.Float32:
-			row = fmt.Sprintf("%s((%s)%s)", v.toBF16(lanes), u32, row)
+			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
 		case l.isBytes(): // in two steps, which GCC 12 has instructions for
-			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.typ(scalar.UInt16, lanes), u32)
+			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.Type(scalar.UInt16, lanes), u32)
 		default:
 			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
 		}
@@ -198,7 +199,7 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
 	if l.isBytes() {
 		quick = n.weave() + fmt.Sprintf("(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.flip())
 	}
-	name := fmt.Sprintf("tapc_across_%s_%d", elementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_across_%s_%d", vector.ElementName(l.from), l.flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   (void)step;
   if (live == 16 && count == %d) {
@@ -225,7 +226,7 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
 
 // weave names the function that puts sixteen bytes of each of four rows side by side in groups of four, and changes bits of each.
 func (n *narrow) weave() string {
-	u8, u16 := n.e.v.typ(scalar.UInt8, 16), n.e.v.typ(scalar.UInt16, 8)
+	u8, u16 := n.e.v.Type(scalar.UInt8, 16), n.e.v.Type(scalar.UInt16, 8)
 	pairs := func(a, b string, of, from int) string { // elements of two vectors by turns
 		return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", a, b, list(int64(of), func(i int64) string {
 			return fmt.Sprint(from + int(i)/2 + int(i)%2*of)
@@ -252,9 +253,9 @@ func (n *narrow) flipMask(l narrowLayout, u32 string) string {
 		return "(" + u32 + "){0}"
 	}
 	lanes := n.product.n
-	mask := n.e.v.only(n.e.v.splat(value{text: fmt.Sprintf("%du", l.flip()), typ: scalar.UInt32, uniform: true}, lanes), lanes, "n",
+	mask := n.e.v.Only(n.e.v.Splat(vector.Value{Text: fmt.Sprintf("%du", l.flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
 		scalar.IntValue(scalar.UInt32, 0))
-	return mask.text
+	return mask.Text
 }
 
 // sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.

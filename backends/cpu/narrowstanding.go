@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -22,7 +23,7 @@ func (n *narrow) writeStanding() string {
 		n.rowSums()
 	}
 	for _, t := range n.tiles {
-		n.e.v.defineMicrokernel(t.microkernel, n.product.n)
+		t.microkernel.define(n.e.v, n.product.n)
 		n.guarded(t, func() {
 			if t.form == matrixUnit {
 				t.standingMatrix(n)
@@ -116,7 +117,7 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 			return
 		}
-		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.v.typ(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
+		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.v.Type(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -140,7 +141,7 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 	lanes := int64(n.product.n)
 	vectors := (cols + lanes - 1) / lanes
-	v := n.e.v.typ(n.vectorType(), n.product.n)
+	v := n.e.v.Type(n.vectorType(), n.product.n)
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
 	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.attribute(), n.number, t.name, rows, cols, n.standingParameters(""))
@@ -227,14 +228,14 @@ func (n *narrow) groups(from, to string, body func()) {
 // standingStep writes one step of the fold: a group of every row and column.
 func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int64) string) {
 	lanes := int64(n.product.n)
-	bits := n.e.v.typ(scalar.UInt32, n.product.n)
+	bits := n.e.v.Type(scalar.UInt32, n.product.n)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
 	for r := range rows {
 		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, n.e.v.splat(value{text: left(r), typ: scalar.UInt32, uniform: true}, n.product.n).text)
+		n.Line("const %s a0 = %s;", bits, n.e.v.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.product.n).Text)
 		for x := range vectors {
 			n.Line("%s", t.step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
@@ -246,7 +247,7 @@ func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int
 // loaded from where they stand; where there are fewer than sixteen, or fewer than 64 bytes of them, they are copied first.
 func (t narrowTile) standingMatrix(n *narrow) {
 	lanes := int64(n.product.n)
-	vector := n.e.v.typ(n.product.d, int(lanes))
+	vector := n.e.v.Type(n.product.d, int(lanes))
 	n.defineFile("tilerows.c")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")

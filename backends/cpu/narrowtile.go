@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -65,12 +66,12 @@ func (n *narrow) choice() {
 
 // define adds a text to the definitions before the kernels.
 func (n *narrow) define(name, text string) {
-	n.e.v.define(name, func() string { return text })
+	n.e.v.Define(name, func() string { return text })
 }
 
 // defineFile adds a file of the folder microkernels to the definitions before the kernels.
 func (n *narrow) defineFile(file string) {
-	n.e.v.define(file, func() string { return microkernelText(file) })
+	n.e.v.Define(file, func() string { return microkernelText(file) })
 }
 
 // shapes gives the sizes of tiles that occur: whole ones, and those at the edges.
@@ -87,7 +88,7 @@ func (t narrowTile) shapes(n *narrow) (list [][2]int64) {
 
 // write writes the functions of all sizes.
 func (t narrowTile) write(n *narrow) {
-	n.e.v.defineMicrokernel(t.microkernel, n.product.n)
+	t.microkernel.define(n.e.v, n.product.n)
 	if t.form == matrixUnit {
 		n.guarded(t, func() { t.matrixFunction(n) })
 		return
@@ -198,7 +199,7 @@ func (n *narrow) finishTile(t narrowTile, vector, rows, whole string, rest strin
 func (t narrowTile) matrixFunction(n *narrow) {
 	first, count := n.blockRange()
 	lanes := int64(n.product.n)
-	vector := n.e.v.typ(n.product.d, int(lanes))
+	vector := n.e.v.Type(n.product.d, int(lanes))
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
@@ -255,7 +256,7 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 	p := n.product
 	lanes := int64(p.n)
 	vectors := (cols + lanes - 1) / lanes
-	v := p.e.v.typ(p.vectorType(), p.n)
+	v := p.e.v.Type(p.vectorType(), p.n)
 	first, count := n.blockRange()
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
@@ -282,12 +283,12 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 	}
 	n.Line("#pragma GCC unroll 2")
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
-	bits := p.e.v.typ(scalar.UInt32, p.n)
+	bits := p.e.v.Type(scalar.UInt32, p.n)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
-	splat := p.e.v.splat(value{text: "*(const tapc_u32_any *)(ak + $)", typ: scalar.UInt32, uniform: true}, p.n).text
+	splat := p.e.v.Splat(vector.Value{Text: "*(const tapc_u32_any *)(ak + $)", Type: scalar.UInt32, Uniform: true}, p.n).Text
 	for r := range rows {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
@@ -326,10 +327,10 @@ func (n *narrow) columnSums(x string) string {
 func (n *narrow) keptSums(t narrowTile, vectors int64) string {
 	sums := fmt.Sprintf("s[r * %d + $x]", vectors)
 	if t.moves() {
-		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.e.v.typ(scalar.UInt32, n.product.n), n.columnSums("$x"))
+		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.e.v.Type(scalar.UInt32, n.product.n), n.columnSums("$x"))
 	}
 	if n.vectorType() != n.product.d {
-		return "(" + n.e.v.typ(n.product.d, n.product.n) + ")" + sums
+		return "(" + n.e.v.Type(n.product.d, n.product.n) + ")" + sums
 	}
 	return sums
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -33,15 +34,15 @@ func placeOf(t *cnest.Text, axes []axis) {
 
 // point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.
 type point struct {
-	v      *vectors
+	v      *vector.Printer
 	k      *schedule.Kernel
 	views  []nest.View
 	axes   []axis
 	along  int // the axis that lanes follow, or -1
 	n      int
 	count  string // text of the number of live lanes
-	locals map[int]value
-	sums   map[*scalar.Expr]value
+	locals map[int]vector.Value
+	sums   map[*scalar.Expr]vector.Value
 	ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
 	known
 }
@@ -126,35 +127,35 @@ func (p *point) address(ref int) string {
 	return fmt.Sprintf("p%d + (q%d + %s)", ref, ref, offsetText(0, p.axes[p.here:], view))
 }
 
-// load reads an operand.
-func (p *point) load(ref int) value {
+// Load reads an operand.
+func (p *point) Load(ref int) vector.Value {
 	d, view := p.k.Operands[ref].Type(), p.views[ref]
 	step := int64(0)
 	if p.along >= 0 {
 		step = p.axes[p.along].Step(view)
 	}
-	x := value{typ: d}
+	x := vector.Value{Type: d}
 	if array, ok := p.ahead[ref]; ok {
-		x.text, x.uniform = p.v.w.Load(d, array), true
+		x.Text, x.Uniform = p.v.W.Load(d, array), true
 		return x
 	}
 	switch step {
 	case 0:
-		x.text, x.uniform = p.v.w.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
+		x.Text, x.Uniform = p.v.W.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
 		return x
 	case 1:
-		x.text = p.v.load(d, p.n, p.address(ref), p.count)
+		x.Text = p.v.Of(d, p.n).Load(p.address(ref), p.count)
 	default:
-		x.text = p.v.gather(d, p.n, p.address(ref), number(step), p.count)
+		x.Text = p.v.Of(d, p.n).Gather(p.address(ref), number(step), p.count)
 	}
 	if d == scalar.Bool {
-		return p.v.truth(x.text, p.n)
+		return p.v.Truth(x.Text, p.n)
 	}
 	return x
 }
 
 // store writes a value to an operand.
-func (p *point) store(ref int, x value) string {
+func (p *point) store(ref int, x vector.Value) string {
 	d, view := p.k.Operands[ref].Type(), p.views[ref]
 	at := fmt.Sprintf("p%d + %s", ref, p.offset(view))
 	step := int64(0)
@@ -162,19 +163,19 @@ func (p *point) store(ref int, x value) string {
 		step = p.axes[p.along].Step(view)
 	}
 	if step == 0 {
-		return fmt.Sprintf("p%d[%s] = %s", ref, p.offset(view), x.text)
+		return fmt.Sprintf("p%d[%s] = %s", ref, p.offset(view), x.Text)
 	}
-	if d == scalar.BFloat16 && x.uniform {
-		x = p.v.bf16(d, p.n, p.v.splat(value{text: x.text, typ: scalar.Float32, uniform: true}, p.n))
+	if d == scalar.BFloat16 && x.Uniform {
+		x = p.v.BF16(d, p.n, p.v.Splat(vector.Value{Text: x.Text, Type: scalar.Float32, Uniform: true}, p.n))
 	}
-	x = p.v.splat(x, p.n)
+	x = p.v.Splat(x, p.n)
 	if d == scalar.Bool {
-		x.text = p.v.bytes(x, p.n)
+		x.Text = p.v.Bytes(x, p.n)
 	}
 	if step == 1 {
-		return p.v.store(d, p.n, at, x.text, p.count)
+		return p.v.Of(d, p.n).Store(at, x.Text, p.count)
 	}
-	return p.v.scatter(d, p.n, at, number(step), x.text, p.count)
+	return p.v.Of(d, p.n).Scatter(at, number(step), x.Text, p.count)
 }
 
 // usesAny says whether an expression uses the value of one of some loops.
@@ -187,11 +188,11 @@ func usesAny(loops []int, e *scalar.Expr) bool {
 	return found
 }
 
-// local gives the value of an earlier statement.
-func (p *point) local(ref int) value { return p.locals[ref] }
+// Local gives the value of an earlier statement.
+func (p *point) Local(ref int) vector.Value { return p.locals[ref] }
 
-// loop gives the value of a loop variable, which is an axis of its own or has one value.
-func (p *point) loop(ref int) value {
+// Loop gives the value of a loop variable, which is an axis of its own or has one value.
+func (p *point) Loop(ref int) vector.Value {
 	first := p.k.Loops[ref].Start
 	for i, a := range p.axes {
 		if a.Inner() != ref {
@@ -199,14 +200,14 @@ func (p *point) loop(ref int) value {
 		}
 		text := fmt.Sprintf("(%s + %s)", a.variable, number(first))
 		if i == p.along {
-			return p.v.count(text, p.n)
+			return p.v.Count(text, p.n)
 		}
-		return value{text: text, typ: scalar.Int64, uniform: true}
+		return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
 	}
-	return value{text: fmt.Sprintf("INT64_C(%d)", first), typ: scalar.Int64, uniform: true}
+	return vector.Value{Text: fmt.Sprintf("INT64_C(%d)", first), Type: scalar.Int64, Uniform: true}
 }
 
-func (p *point) reduce(e *scalar.Expr) value {
+func (p *point) Reduce(e *scalar.Expr) vector.Value {
 	if e.IsAt() {
 		return p.at(e)
 	}
@@ -214,33 +215,33 @@ func (p *point) reduce(e *scalar.Expr) value {
 }
 
 // at writes what stands at a computed place, the same for all lanes; 0 if that is none.
-func (p *point) at(e *scalar.Expr) value {
+func (p *point) at(e *scalar.Expr) vector.Value {
 	l := e.Over[0]
 	loop, variable := p.k.Loops[l], fmt.Sprintf("h%d", l)
-	place := p.v.expr(e.Args[1], p.n, p)
+	place := p.v.Expr(e.Args[1], p.n, p)
 	inner := *p
 	inner.axes = append(slices.Clone(p.axes), axis{nest.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
-	x := p.v.expr(e.Args[0], p.n, &inner)
-	zero := value{text: p.v.w.Const(scalar.Zero(e.Type)), typ: e.Type, uniform: true}
-	if !x.uniform {
-		zero = p.v.splat(zero, p.n)
+	x := p.v.Expr(e.Args[0], p.n, &inner)
+	zero := vector.Value{Text: p.v.W.Const(scalar.Zero(e.Type)), Type: e.Type, Uniform: true}
+	if !x.Uniform {
+		zero = p.v.Splat(zero, p.n)
 	}
-	x.text = fmt.Sprintf("({ const int64_t %s = (%s) - %s; %s >= 0 && %s < %d ? %s : %s; })", variable, place.text, number(loop.Start), variable, variable, loop.Extent(),
-		x.text, zero.text)
+	x.Text = fmt.Sprintf("({ const int64_t %s = (%s) - %s; %s >= 0 && %s < %d ? %s : %s; })", variable, place.Text, number(loop.Start), variable, variable, loop.Extent(),
+		x.Text, zero.Text)
 	return x
 }
 
 // name declares a variable of a value and gives it.
-func (p *point) name(t *cnest.Text, variable string, x value) value {
-	c := p.v.w.Type(x.typ)
-	if !x.uniform {
-		c = p.v.typ(x.typ, p.n)
-		if x.typ == scalar.Bool {
-			c = p.v.maskType(x.mask, p.n)
+func (p *point) name(t *cnest.Text, variable string, x vector.Value) vector.Value {
+	c := p.v.W.Type(x.Type)
+	if !x.Uniform {
+		c = p.v.Type(x.Type, p.n)
+		if x.Type == scalar.Bool {
+			c = p.v.MaskType(x.Mask, p.n)
 		}
 	}
-	t.Line("const %s %s = %s;", c, variable, x.text)
-	x.text = variable
+	t.Line("const %s %s = %s;", c, variable, x.Text)
+	x.Text = variable
 	return x
 }
 
@@ -249,7 +250,7 @@ func (p *point) statements(t *cnest.Text, list []int) {
 	for _, i := range list {
 		s := p.k.Statements[i]
 		t.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(p.k)))
-		x := p.v.expr(s.Value, p.n, p)
+		x := p.v.Expr(s.Value, p.n, p)
 		if s.Store >= 0 {
 			t.Line("%s;", p.store(int(s.Store), x))
 		} else {
@@ -263,7 +264,7 @@ func (p *point) statements(t *cnest.Text, list []int) {
 // aside.
 func vectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
 	for _, s := range k.Statements {
-		if !canVectorize(s.Value) {
+		if !vector.CanVectorize(s.Value) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -330,8 +331,8 @@ func (p *product) coordinates(prefix string) string {
 // finish writes the function of the kernel's statements on a vector of sums: of columns, or of rows.
 func (p *product) finish(ofRows bool) {
 	v := p.e.v
-	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]value{},
-		sums: map[*scalar.Expr]value{p.c.Sum: {text: "sum", typ: p.d}}}
+	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]vector.Value{},
+		sums: map[*scalar.Expr]vector.Value{p.c.Sum: {Text: "sum", Type: p.d}}}
 	at.along = len(at.axes) - 1
 	if ofRows {
 		at.along--
@@ -340,7 +341,7 @@ func (p *product) finish(ofRows bool) {
 		p.seldomFunctions(p.seldom, at.axes, at.along)
 	}
 	p.Line("")
-	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.typ(p.d, p.n))
+	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.Type(p.d, p.n))
 	used := []int{}
 	for i, o := range p.k.Operands {
 		if o.Mode == schedule.Write || p.finishReads(i) {
@@ -419,7 +420,7 @@ func (p *product) task() {
 	if p.c.Transposed {
 		p.declareOwn("_Alignas(64) ", p.element(), int64(p.d.Wide().Size()))
 	} else {
-		p.declareOwn("", p.e.v.typ(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
+		p.declareOwn("", p.e.v.Type(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
 	}
 	if p.pack.Left == tile.PerMacroTile {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)

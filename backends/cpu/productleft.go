@@ -70,7 +70,7 @@ func (p *product) leftFunction() {
 	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, number(rows*p.c.Row.Step(p.c.Views[p.c.Left])), rows*p.cut.fold)
 	p.Line("int64_t k = 0;")
 	p.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
-		p.e.v.turn(p.d, p.n, int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
+		p.e.v.Of(p.d, p.n).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
 	p.Open("for (; k < values; k++) {")
 	p.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
 	p.Close()

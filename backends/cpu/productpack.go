@@ -118,7 +118,7 @@ func (p *product) packPanel(at string, live, length, step int64) {
 		p.Line("int64_t turned = %s;", from)
 		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.panel)
 		for x := int64(0); x < p.panel; x += n {
-			p.Line("%s;", p.e.v.turn(p.d, p.n, p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
+			p.Line("%s;", p.e.v.Of(p.d, p.n).Transpose(p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
 		}
 		p.Close()
 		if length%n == 0 && packRows%n == 0 {
@@ -138,7 +138,7 @@ func (p *product) packPanel(at string, live, length, step int64) {
 // packRow copies the live elements of one row of a panel and clears the others.
 func (p *product) packRow(live int64) {
 	across := p.c.Col.Step(p.c.Views[p.c.Right])
-	n, t := int64(p.n), p.e.v.typ(p.d, p.n)
+	n, t := int64(p.n), p.e.v.Type(p.d, p.n)
 	for x := int64(0); x < p.panel; x += n {
 		here := max(0, min(n, live-x))
 		from := fmt.Sprintf("row + %s", number(x*across))
@@ -146,9 +146,9 @@ func (p *product) packRow(live int64) {
 		case here == 0:
 			p.Line("*(%s *)(to + %d) = (%s){0};", t, x, t)
 		case across == 1:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.load(p.d, p.n, from, fmt.Sprint(here)))
+			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.Of(p.d, p.n).Load(from, fmt.Sprint(here)))
 		default:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.gather(p.d, p.n, from, number(across), fmt.Sprint(here)))
+			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.Of(p.d, p.n).Gather(from, number(across), fmt.Sprint(here)))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -82,8 +83,8 @@ func (p *product) padRow(across, inner nest.PaddedDim, at string) {
 	case stepInner == 1:
 		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(to + (%d + x) * %d, from + x * %s, %d * sizeof *to);", live, before, n, number(stepAcross), n)
 	case stepAcross == 1:
-		square := p.e.v.turn(p.d, p.n, p.n, "from + y * step + x", "step", "to + x * values + y", "values")
-		name := p.e.v.turnPlaces("tapc_turn_places_"+elementName(p.d), stored, stored, square, "from[y * step + x]", p.n)
+		square := p.e.v.Of(p.d, p.n).Transpose(p.n, "from + y * step + x", "step", "to + x * values + y", "values")
+		name := vector.TransposePlaces(p.e.v, "tapc_turn_places_"+vector.ElementName(p.d), stored, stored, square, "from[y * step + x]", p.n)
 		p.Line("%s(from, %s, to + %d, %d, %d);", name, number(stepInner), before*n, live, n)
 	default:
 		p.Open("for (int64_t x = 0; x < %d; x++) {", live)

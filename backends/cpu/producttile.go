@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -15,7 +16,7 @@ func (p *product) tileFunction(rows, cols int64) {
 	stored := p.e.w.Stored(p.d)
 	p.Line("")
 	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
-	t := p.e.v.typ(p.vectorType(), p.n)
+	t := p.e.v.Type(p.vectorType(), p.n)
 	more := ""
 	switch {
 	case p.c.Transposed:
@@ -102,7 +103,7 @@ func (p *product) each(rows, vectors int64, operation string) {
 
 // resume writes how a tile goes on with the sums of the parts of the fold before this one.
 func (p *product) resume(rows, vectors int64) {
-	t := p.e.v.typ(p.vectorType(), p.n)
+	t := p.e.v.Type(p.vectorType(), p.n)
 	behind := int64(0)
 	if p.within() && p.innerFold() > p.cut.block {
 		behind += p.openArea()
@@ -171,10 +172,10 @@ func (p *product) openTile() string {
 	return fmt.Sprintf("open + ((j - j0) / %d * %d + (i - i0) / %d) * %d", cols, p.cut.rows/rows, rows, each)
 }
 
-// vectorType is the type that sums are computed in: integers wrap as unsigned numbers do.
+// vector.Type is the type that sums are computed in: integers wrap as unsigned numbers do.
 func (p *product) vectorType() scalar.DType {
 	if p.d.IsInt() {
-		return unsignedOf(p.d)
+		return vector.UnsignedOf(p.d)
 	}
 	return p.d
 }
@@ -234,7 +235,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	}
 	cutUp, inGroups := p.cut.block < length, !p.split() && p.several()
 	if inGroups {
-		p.Line("%s totals[%d] = {{0}};", p.e.v.typ(p.vectorType(), p.n), rows*vectors)
+		p.Line("%s totals[%d] = {{0}};", p.e.v.Type(p.vectorType(), p.n), rows*vectors)
 	}
 	if cutUp {
 		p.Open("for (int64_t k0 = 0; k0 < %s; k0 += %d) {", count, p.cut.block)
@@ -246,7 +247,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 		}
 	}
 	p.fetchBlock()
-	t := p.e.v.typ(p.vectorType(), p.n)
+	t := p.e.v.Type(p.vectorType(), p.n)
 	for r := range rows {
 		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
 	}
@@ -261,7 +262,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	p.keep(rows, vectors, blocks > 1)
 	if inGroups {
 		p.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.cut.block, p.cut.span(), rows*vectors,
-			p.e.v.typ(p.vectorType(), p.n))
+			p.e.v.Type(p.vectorType(), p.n))
 	}
 	if cutUp {
 		p.Close()
@@ -283,7 +284,7 @@ func list(n int64, item func(i int64) string) string {
 func (p *product) multiply(rows, cols, vectors int64, count string, names [2]string) {
 	a, w := names[0], names[1]
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
-	element, vector := p.element(), p.e.v.typ(p.vectorType(), p.n)
+	element, vector := p.element(), p.e.v.Type(p.vectorType(), p.n)
 	step := p.panel
 	leftStep, rowStep := int64(0), p.c.Row.Step(left)
 	if width := p.leftWidth(); width > 0 {
@@ -304,7 +305,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	p.Line("const %s %s;", vector, list(vectors, func(x int64) string {
 		at := p.columnOffset(x, w)
 		if p.form == direct && x == vectors-1 && cols%int64(p.n) != 0 {
-			return fmt.Sprintf("w%d = %s", x, p.cast(p.e.v.load(p.d, p.n, at, fmt.Sprint(cols%int64(p.n)))))
+			return fmt.Sprintf("w%d = %s", x, p.cast(p.e.v.Of(p.d, p.n).Load(at, fmt.Sprint(cols%int64(p.n)))))
 		}
 		unaligned := ""
 		if p.form == direct {
@@ -342,7 +343,7 @@ func (p *product) cast(vector string) string {
 	if p.vectorType() == p.d {
 		return vector
 	}
-	return fmt.Sprintf("(%s)%s", p.e.v.typ(p.vectorType(), p.n), vector)
+	return fmt.Sprintf("(%s)%s", p.e.v.Type(p.vectorType(), p.n), vector)
 }
 
 // distance is how many steps of the fold before their use columns in panels are fetched: from the second cache, or from memory.
@@ -399,7 +400,7 @@ func (p *product) keep(rows, vectors int64, several bool) {
 func (p *product) finishTile(rows, cols, vectors int64) {
 	signed := ""
 	if p.vectorType() != p.d {
-		signed = "(" + p.e.v.typ(p.d, p.n) + ")"
+		signed = "(" + p.e.v.Type(p.d, p.n) + ")"
 	}
 	call := func(vector, count string) {
 		p.Line("k%d_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.number, p.coordinates(""), vector, p.n, signed, vectors, vector, count)

@@ -28,12 +28,12 @@ func (p *product) openPlace() string {
 // same size, are turned, square by square.
 func (p *product) turnSums(kept scalar.DType) {
 	lanes := int64(p.n)
-	t, element := p.e.v.typ(p.d, p.n), p.e.w.Type(kept)
+	t, element := p.e.v.Type(p.d, p.n), p.e.w.Type(kept)
 	p.Open("for (int64_t i = i0; i < i1; i += %d) {", lanes)
 	p.Line("const int rows = i1 - i < %d ? (int)(i1 - i) : %d;", lanes, lanes)
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
 	p.Line("_Alignas(64) %s square[%d];", element, lanes*lanes)
-	p.Line("%s;", p.e.v.turn(kept, p.n, p.n, p.openPlace(), fmt.Sprint(p.openCols()), "square", fmt.Sprint(lanes)))
+	p.Line("%s;", p.e.v.Of(kept, p.n).Transpose(p.n, p.openPlace(), fmt.Sprint(p.openCols()), "square", fmt.Sprint(lanes)))
 	p.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, p.number,
 		p.coordinates(""), t, lanes)
 	p.Close()
@@ -43,27 +43,5 @@ func (p *product) turnSums(kept scalar.DType) {
 // keepTile writes how a tile keeps its sums for the piece.
 func (p *product) keepTile(rows, vectors int64) {
 	p.Line("for (int r = 0; r < %d; r++) for (int x = 0; x < %d; x++) *(%s *)(open + r * %d + x * %d) = s[r * %d + x];", rows, vectors,
-		p.e.v.typ(p.vectorType(), p.n), p.openCols(), p.n, vectors)
-}
-
-// turnPlaces names the function that copies places that are neighbours, the values of each of them step apart, so that the values are
-// neighbours: squares are turned, as square says, the last ones over what is there already, and where there is no room for one, element by
-// element, as one says.
-func (v *vectors) turnPlaces(name, stored, kept, square, one string, side int) string {
-	return v.define(name, func() string {
-		return fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, %s *to, int64_t places, int64_t values) {
-  if (places < %[5]d || values < %[5]d) {
-    for (int64_t x = 0; x < places; x++)
-      for (int64_t y = 0; y < values; y++) to[x * values + y] = %[6]s;
-    return;
-  }
-  for (int64_t u = 0; u < places; u += %[5]d) {
-    for (int64_t v = 0; v < values; v += %[5]d) {
-      const int64_t x = u + %[5]d <= places ? u : places - %[5]d, y = v + %[5]d <= values ? v : values - %[5]d;
-      %[4]s;
-    }
-  }
-}
-`, name, stored, kept, square, side, one)
-	})
+		p.e.v.Type(p.vectorType(), p.n), p.openCols(), p.n, vectors)
 }

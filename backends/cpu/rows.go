@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -67,7 +68,7 @@ const maxKept = 128 << 10
 // newRows prepares a kernel; nil if there are no vectors for what it computes.
 func newRows(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 	for _, s := range k.Statements {
-		if !canVectorize(s.Value) {
+		if !vector.CanVectorize(s.Value) {
 			return nil
 		}
 	}
@@ -101,9 +102,6 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows 
 	return r
 }
 
-// leastBytes is the size of the smallest vector that is worth it.
-const leastBytes = 16
-
 // whole gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
 // makes rows no more vectors. Elsewhere a fold of few free lanes, as that of a window has whose channels are innermost, takes narrower
 // vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
@@ -113,7 +111,7 @@ func (r *rows) whole(n int) int {
 		return n
 	}
 	least, some := n, r.someLanes(n)
-	for m := n; m*r.widest() >= leastBytes; m /= 2 {
+	for m := n; m*r.widest() >= vector.LeastBytes; m /= 2 {
 		switch {
 		case some && (r.lane.Extent+int64(m)-1)/int64(m) == (r.lane.Extent+int64(n)-1)/int64(n):
 			least = m
@@ -127,7 +125,7 @@ func (r *rows) whole(n int) int {
 // someLanes says whether processors with vectors of n lanes can read and write some of them.
 func (r *rows) someLanes(n int) bool {
 	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[r.widest()]
-	return r.e.v.masked(d, n, "%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
+	return r.e.v.Of(d, n).Masked("%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
 		return o.Mode == schedule.Write && r.e.buffers[o.Buffer].Type() != d
 	})
 }
@@ -348,7 +346,7 @@ func (r *rows) coordinates(prefix string) string {
 
 // prepare sets the place that code is written for, and finds what is read before it.
 func (r *rows) prepare() {
-	r.p = &point{v: r.e.v, k: r.k, views: r.r.Views, n: r.n, along: -1, locals: map[int]value{}, sums: map[*scalar.Expr]value{}}
+	r.p = &point{v: r.e.v, k: r.k, views: r.r.Views, n: r.n, along: -1, locals: map[int]vector.Value{}, sums: map[*scalar.Expr]vector.Value{}}
 	r.p.axes = slices.Clone(r.outer)
 	if r.r.Free {
 		r.p.axes = append(r.p.axes, r.lane)
@@ -437,7 +435,7 @@ func (r *rows) findAhead() {
 	}
 	for _, i := range r.used() {
 		o, v := r.k.Operands[i], r.r.Views[i]
-		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vectorizable(o.Type()) ||
+		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vector.Vectorizable(o.Type()) ||
 			len(along(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.buffers, i) {
 			continue
 		}
@@ -522,7 +520,7 @@ func (r *rows) statement(i int, s schedule.Statement) {
 		return
 	}
 	s.Value.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Reduce && !e.IsAt() && r.p.sums[e].text == "" {
+		if e.Op == scalar.Reduce && !e.IsAt() && r.p.sums[e].Text == "" {
 			r.foldOf(e)
 		}
 		return e.Op != scalar.Reduce || e.IsAt()
@@ -532,7 +530,7 @@ func (r *rows) statement(i int, s schedule.Statement) {
 		return
 	}
 	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
-	r.Line("%s;", r.storeAt(int(s.Store), r.p.v.expr(s.Value, r.n, r.p)))
+	r.Line("%s;", r.storeAt(int(s.Store), r.p.v.Expr(s.Value, r.n, r.p)))
 }
 
 // foldOf writes a fold at a place, and notes where its value is.
@@ -586,9 +584,9 @@ func (r *rows) streams(operand int) bool {
 }
 
 // storeAt writes a vector of results.
-func (r *rows) storeAt(operand int, x value) string {
+func (r *rows) storeAt(operand int, x vector.Value) string {
 	plain := r.p.store(operand, x)
-	if !r.streams(operand) || r.p.along < 0 || x.typ == scalar.Bool || r.p.count != "n" && r.p.count != fmt.Sprint(r.n) {
+	if !r.streams(operand) || r.p.along < 0 || x.Type == scalar.Bool || r.p.count != "n" && r.p.count != fmt.Sprint(r.n) {
 		return plain
 	}
 	r.streamed = true
@@ -597,5 +595,5 @@ func (r *rows) storeAt(operand int, x value) string {
 		whole = fmt.Sprintf("n == %d && %s", r.n, whole)
 	}
 	at := fmt.Sprintf("p%d + %s", operand, r.p.offset(r.p.views[operand]))
-	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.v.stream(x.typ, r.n, at, r.e.v.splat(x, r.n).text), plain)
+	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.v.Of(x.Type, r.n).Stream(at, r.e.v.Splat(x, r.n).Text), plain)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -20,7 +21,7 @@ const seldomLanes = 8
 // seldomFunctions writes them: the value of one result, and of some lanes of a vector.
 func (p *product) seldomFunctions(s *nest.Seldom, axes []axis, along int) {
 	p.seldomOne(s, axes)
-	v := p.e.v.typ(scalar.Float32, p.n)
+	v := p.e.v.Type(scalar.Float32, p.n)
 	p.Line("")
 	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.number, p.coordinates("int64_t "), v)
 	p.Line("float x[%d];", p.n)
@@ -60,14 +61,14 @@ func (p *product) seldomOne(s *nest.Seldom, places []axis) {
 	}
 	pointers(p.Text, p.e, p.k, used)
 	p.Line("%s(void)i, (void)j;", p.voids())
-	sums := v.typ(scalar.Float64, seldomLanes)
+	sums := v.Type(scalar.Float64, seldomLanes)
 	p.Line("%s sums = {0};", sums)
 	for _, a := range at.axes[len(places):at.along] {
 		p.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
 	}
 	term := func(count int64) string {
 		at.count = fmt.Sprint(count)
-		return v.splat(v.expr(s.Sum.Args[0], seldomLanes, at), seldomLanes).text
+		return v.Splat(v.Expr(s.Sum.Args[0], seldomLanes, at), seldomLanes).Text
 	}
 	inner := at.axes[at.along]
 	rest := inner.Extent % seldomLanes
@@ -85,8 +86,8 @@ func (p *product) seldomOne(s *nest.Seldom, places []axis) {
 	}
 	p.Line("double sum = 0;")
 	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
-	one := &point{v: v, k: p.k, views: at.views, axes: places, n: 1, along: -1, sums: map[*scalar.Expr]value{s.Sum: {text: "sum", typ: scalar.Float64, uniform: true}}}
-	p.Line("return %s;", v.expr(side, 1, one).text)
+	one := &point{v: v, k: p.k, views: at.views, axes: places, n: 1, along: -1, sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
+	p.Line("return %s;", v.Expr(side, 1, one).Text)
 	p.Close()
 }
 
@@ -116,27 +117,11 @@ func readsIn(e *scalar.Expr, operand int) bool {
 }
 
 // seldom writes a choice whose other side few lanes have.
-func (p *point) seldom(t *cnest.Text, number int, coordinates string, s *nest.Seldom) value {
-	c, usual := p.v.splat(p.v.expr(s.Choice.Args[0], p.n, p), p.n), p.v.splat(p.v.expr(s.Choice.Args[1], p.n, p), p.n)
-	v := p.v.typ(scalar.Float32, p.n)
-	t.Line("%s chosen = %s;", v, usual.text)
-	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.v.bits(p.v.mask(c, 4, p.n), p.n), p.count)
+func (p *point) seldom(t *cnest.Text, number int, coordinates string, s *nest.Seldom) vector.Value {
+	c, usual := p.v.Splat(p.v.Expr(s.Choice.Args[0], p.n, p), p.n), p.v.Splat(p.v.Expr(s.Choice.Args[1], p.n, p), p.n)
+	v := p.v.Type(scalar.Float32, p.n)
+	t.Line("%s chosen = %s;", v, usual.Text)
+	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.v.Bits(p.v.Mask(c, 4, p.n), p.n), p.count)
 	t.Line("if (__builtin_expect(others != 0, 0)) chosen = k%d_some(b%s, i, j, chosen, others);", number, coordinates)
-	return value{text: "chosen", typ: scalar.Float32}
-}
-
-// bits gives the truth of lanes of four bytes, a bit for each.
-func (v *vectors) bits(mask string, n int) string {
-	t := v.typ(scalar.Int32, n)
-	name := v.define(fmt.Sprintf("tapc_bits_x%d", n), func() string {
-		plain := fmt.Sprintf("  unsigned r = 0;\n  for (int i = 0; i < %d; i++) r |= (unsigned)(m[i] & 1) << i;\n  return r;\n", n)
-		fast := map[int][2]string{16: {"__AVX512DQ__", "__builtin_ia32_cvtd2mask512((in)m)"}, 8: {"__AVX__", "(unsigned)__builtin_ia32_movmskps256((in)m)"},
-			4: {"__SSE__", "(unsigned)__builtin_ia32_movmskps((in)m)"}}[n]
-		if fast[0] != "" {
-			element := map[bool]string{true: "int", false: "float"}[n == 16]
-			plain = fmt.Sprintf("#if defined(%s)\n  typedef %s in __attribute__((vector_size(%d)));\n  return %s;\n#else\n%s#endif\n", fast[0], element, 4*n, fast[1], plain)
-		}
-		return fmt.Sprintf("TAPC_FN unsigned tapc_bits_x%d(%s m) {\n%s}\n", n, t, plain)
-	})
-	return fmt.Sprintf("%s(%s)", name, mask)
+	return vector.Value{Text: "chosen", Type: scalar.Float32}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -234,7 +235,7 @@ func (r *rows) mostlyInside() bool {
 // spanCells writes a cell as two functions, of its fold and of the rest, and the function of a span, which first takes all folds: no
 // result is written between their loads.
 func (r *rows) spanCells(parameters string) {
-	e, t := r.span.fold, r.e.v.typ(r.span.fold.Type, r.n)
+	e, t := r.span.fold, r.e.v.Type(r.span.fold.Type, r.n)
 	open := func(result, name, more string) {
 		r.Line("")
 		r.Open("TAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, r.coordinates("int64_t "), parameters, more)
@@ -246,11 +247,11 @@ func (r *rows) spanCells(parameters string) {
 	open(t, "fold", more)
 	r.declare(false)
 	r.spanFold(e)
-	r.Line("return %s;", r.p.sums[e].text)
+	r.Line("return %s;", r.p.sums[e].Text)
 	r.Close()
 	open("void", "finish", ", "+t+" sum")
 	r.declare(true)
-	r.p.sums[e] = value{text: "sum", typ: e.Type}
+	r.p.sums[e] = vector.Value{Text: "sum", Type: e.Type}
 	for i, s := range r.k.Statements {
 		r.statement(i, s)
 	}
@@ -302,7 +303,7 @@ func (r *rows) spanFold(e *scalar.Expr) {
 // spanSums declares the folds of some places.
 func (r *rows) spanSums(places int64, arguments string) {
 	e := r.span.fold
-	t := r.e.v.typ(e.Type, r.n)
+	t := r.e.v.Type(e.Type, r.n)
 	call := func(u int64, more string) string {
 		at := ""
 		if u > 0 {
@@ -316,16 +317,16 @@ func (r *rows) spanSums(places int64, arguments string) {
 		}
 		return
 	}
-	first := r.e.v.splat(value{text: r.e.w.Const(scalar.Identity(e.Monoid, e.Type)), typ: e.Type, uniform: true}, r.n)
+	first := r.e.v.Splat(vector.Value{Text: r.e.w.Const(scalar.Identity(e.Monoid, e.Type)), Type: e.Type, Uniform: true}, r.n)
 	for u := range places {
-		r.Line("%s sum%d = %s;", t, u, first.text)
+		r.Line("%s sum%d = %s;", t, u, first.Text)
 	}
 	a := r.fold[0]
 	r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
 	for u := range places {
 		r.Line("const %s part%d = %s;", t, u, call(u, ", "+a.variable))
-		sum, part := value{text: fmt.Sprintf("sum%d", u), typ: e.Type}, value{text: fmt.Sprintf("part%d", u), typ: e.Type}
-		r.Line("sum%d = %s;", u, r.e.v.apply(e.Monoid, e.Type, r.n, []value{sum, part}, false).text)
+		sum, part := vector.Value{Text: fmt.Sprintf("sum%d", u), Type: e.Type}, vector.Value{Text: fmt.Sprintf("part%d", u), Type: e.Type}
+		r.Line("sum%d = %s;", u, r.e.v.Apply(e.Monoid, e.Type, r.n, []vector.Value{sum, part}, false).Text)
 	}
 	r.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -20,7 +21,7 @@ type sweep struct {
 	store  int          // statement, or -1
 	reduce *scalar.Expr // or nil
 	name   string       // of the accumulator
-	value  value        // what the accumulator holds
+	value  vector.Value // what the accumulator holds
 	unroll int64        // accumulators
 	inside point        // of the row
 }
@@ -69,7 +70,7 @@ func (w *sweep) declare(body *scalar.Expr) {
 	text := w.rows.Text
 	w.rows.Text = new(cnest.Text) // what is written here is not used
 	done := maps.Clone(w.done)
-	w.value = w.p.v.splat(w.body(body), w.n)
+	w.value = w.p.v.Splat(w.body(body), w.n)
 	w.rows.Text, w.p.locals, w.rows.done = text, locals, done
 	if w.r.Free {
 		w.p.count = "n"
@@ -79,12 +80,12 @@ func (w *sweep) declare(body *scalar.Expr) {
 
 // accumulators declares accumulators with the identity as their value.
 func (w *sweep) accumulators(name string) {
-	identity := w.p.v.splat(value{text: w.e.w.Const(scalar.Identity(w.reduce.Monoid, w.reduce.Type)), typ: w.reduce.Type, uniform: true}, w.n)
-	t := w.p.v.typ(w.value.typ, w.n)
-	text := identity.text
-	if w.value.typ == scalar.Bool {
-		t = w.p.v.maskType(w.value.mask, w.n)
-		text = w.p.v.mask(identity, w.value.mask, w.n)
+	identity := w.p.v.Splat(vector.Value{Text: w.e.w.Const(scalar.Identity(w.reduce.Monoid, w.reduce.Type)), Type: w.reduce.Type, Uniform: true}, w.n)
+	t := w.p.v.Type(w.value.Type, w.n)
+	text := identity.Text
+	if w.value.Type == scalar.Bool {
+		t = w.p.v.MaskType(w.value.Mask, w.n)
+		text = w.p.v.Mask(identity, w.value.Mask, w.n)
 	}
 	w.Line("%s %s[%d];", t, name, w.unroll)
 	w.Line("for (int u = 0; u < %d; u++) %s[u] = %s;", w.unroll, name, text)
@@ -219,24 +220,24 @@ func (w *sweep) lanes(body *scalar.Expr, acc string) {
 }
 
 // body writes what an expression needs of the row's values, and gives its value.
-func (w *sweep) body(e *scalar.Expr) value {
+func (w *sweep) body(e *scalar.Expr) vector.Value {
 	for _, i := range w.needs(e) {
 		s := w.k.Statements[i]
 		if w.kept[i] && w.done[i] {
 			at := w.keptAt(i)
-			w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), value{text: fmt.Sprintf("*(const %s *)(%s)", w.p.v.typ(s.Value.Type, w.n), at), typ: s.Value.Type})
+			w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), vector.Value{Text: fmt.Sprintf("*(const %s *)(%s)", w.p.v.Type(s.Value.Type, w.n), at), Type: s.Value.Type})
 			continue
 		}
-		x := w.p.v.expr(s.Value, w.n, w.p)
+		x := w.p.v.Expr(s.Value, w.n, w.p)
 		if w.kept[i] {
-			x = w.p.v.splat(x, w.n)
+			x = w.p.v.Splat(x, w.n)
 		}
 		w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), x)
 		if w.kept[i] {
-			w.Line("*(%s *)(%s) = v%d;", w.p.v.typ(s.Value.Type, w.n), w.keptAt(i), i)
+			w.Line("*(%s *)(%s) = v%d;", w.p.v.Type(s.Value.Type, w.n), w.keptAt(i), i)
 		}
 	}
-	return w.p.v.expr(e, w.n, w.p)
+	return w.p.v.Expr(e, w.n, w.p)
 }
 
 // keptAt writes where a kept value of the present place is.
@@ -303,19 +304,19 @@ func (w *sweep) once(body *scalar.Expr, acc, live string) {
 	if w.reduce == nil {
 		w.Line("%s;", w.storeAt(int(w.k.Statements[w.store].Store), x))
 	} else {
-		x = w.p.v.splat(x, w.n)
+		x = w.p.v.Splat(x, w.n)
 		if live != "" {
-			x = w.p.v.only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
+			x = w.p.v.Only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
 		}
-		sum := value{text: acc, typ: w.value.typ, mask: w.value.mask}
-		args := []value{sum, x}
+		sum := vector.Value{Text: acc, Type: w.value.Type, Mask: w.value.Mask}
+		args := []vector.Value{sum, x}
 		if w.reduce.Monoid == scalar.Min || w.reduce.Monoid == scalar.Max {
-			args = []value{x, sum} // where the first is NaN is known before the sum is
+			args = []vector.Value{x, sum} // where the first is NaN is known before the sum is
 		}
-		next := w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, args, false)
-		text := next.text
-		if next.typ == scalar.Bool {
-			text = w.p.v.mask(next, w.value.mask, w.n)
+		next := w.p.v.Apply(w.reduce.Monoid, w.reduce.Type, w.n, args, false)
+		text := next.Text
+		if next.Type == scalar.Bool {
+			text = w.p.v.Mask(next, w.value.Mask, w.n)
 		}
 		w.Line("%s = %s;", acc, text)
 	}
@@ -323,16 +324,16 @@ func (w *sweep) once(body *scalar.Expr, acc, live string) {
 }
 
 // folded joins the accumulators, and their lanes if these are folded, and gives the result.
-func (w *sweep) folded() value {
+func (w *sweep) folded() vector.Value {
 	for _, i := range w.needs(w.reduce.Args[0]) {
 		if w.kept[i] {
 			w.done[i] = true
 		}
 	}
 	join := func(a, b string) string {
-		x := value{text: a, typ: w.value.typ, mask: w.value.mask}
-		y := value{text: b, typ: w.value.typ, mask: w.value.mask}
-		return w.p.v.apply(w.reduce.Monoid, w.reduce.Type, w.n, []value{x, y}, false).text
+		x := vector.Value{Text: a, Type: w.value.Type, Mask: w.value.Mask}
+		y := vector.Value{Text: b, Type: w.value.Type, Mask: w.value.Mask}
+		return w.p.v.Apply(w.reduce.Monoid, w.reduce.Type, w.n, []vector.Value{x, y}, false).Text
 	}
 	for half := int64(1); half < w.unroll; half *= 2 {
 		for u := int64(0); u+half < w.unroll; u += 2 * half {
@@ -340,7 +341,7 @@ func (w *sweep) folded() value {
 		}
 	}
 	if w.r.Free {
-		return value{text: w.name + "[0]", typ: w.value.typ, mask: w.value.mask}
+		return vector.Value{Text: w.name + "[0]", Type: w.value.Type, Mask: w.value.Mask}
 	}
 	for half := w.n / 2; half > 0; half /= 2 {
 		lanes := make([]string, w.n)
@@ -351,9 +352,9 @@ func (w *sweep) folded() value {
 		w.Line("%s = %s;", acc, join(acc, fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", acc, acc, strings.Join(lanes, ", "))))
 	}
 	text := w.name + "[0][0]"
-	if w.value.typ == scalar.Bool {
+	if w.value.Type == scalar.Bool {
 		text = "(uint8_t)-" + text
 	}
-	w.Line("const %s %sr = %s;", w.e.w.Type(w.value.typ), w.name, text)
-	return value{text: w.name + "r", typ: w.value.typ, uniform: true}
+	w.Line("const %s %sr = %s;", w.e.w.Type(w.value.Type), w.name, text)
+	return vector.Value{Text: w.name + "r", Type: w.value.Type, Uniform: true}
 }

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -137,7 +138,7 @@ func (p *treePrinter) declare(m *tree.Memory) {
 		p.Line("%s *const %s = (%s *)(own + %d);", p.e.w.Stored(m.Type), m.Name, p.e.w.Stored(m.Type), p.private)
 		p.private += roundUp(m.Bytes(), 64)
 	default:
-		p.Line("%s %s[%d];", p.e.v.typ(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
+		p.Line("%s %s[%d];", p.e.v.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
 	}
 }
 
@@ -201,42 +202,42 @@ type treeLeaves struct {
 	m *tree.Map
 }
 
-func (l treeLeaves) load(ref int) value { return l.read(l.m.Args[ref]) }
+func (l treeLeaves) Load(ref int) vector.Value { return l.read(l.m.Args[ref]) }
 
 // read gives an element, or those of a vector's lanes.
-func (l treeLeaves) read(a tree.Access) value {
+func (l treeLeaves) read(a tree.Access) vector.Value {
 	p, d := l.p, a.Memory.Type
 	if a.Memory.Lanes > 0 {
-		return value{text: p.lvalue(a), typ: d}
+		return vector.Value{Text: p.lvalue(a), Type: d}
 	}
 	at := fmt.Sprintf("%s + %s", a.Memory.Symbol(), a.Address())
 	switch s := p.stride(a); s {
 	case 0:
-		return value{text: p.e.w.Load(d, p.lvalue(a)), typ: d, uniform: true}
+		return vector.Value{Text: p.e.w.Load(d, p.lvalue(a)), Type: d, Uniform: true}
 	case 1:
-		x := value{text: p.e.v.load(d, p.lanes, at, "n"), typ: d}
+		x := vector.Value{Text: p.e.v.Of(d, p.lanes).Load(at, "n"), Type: d}
 		if d == scalar.Bool {
-			return p.e.v.truth(x.text, p.lanes)
+			return p.e.v.Truth(x.Text, p.lanes)
 		}
 		return x
 	default:
-		return value{text: p.e.v.gather(d, p.lanes, at, number(s), "n"), typ: d}
+		return vector.Value{Text: p.e.v.Of(d, p.lanes).Gather(at, number(s), "n"), Type: d}
 	}
 }
 
-func (l treeLeaves) local(int) value           { return value{} }
-func (l treeLeaves) reduce(*scalar.Expr) value { return value{} }
-func (l treeLeaves) guarded(*scalar.Expr) (value, bool) {
-	return value{}, false
+func (l treeLeaves) Local(int) vector.Value           { return vector.Value{} }
+func (l treeLeaves) Reduce(*scalar.Expr) vector.Value { return vector.Value{} }
+func (l treeLeaves) Guarded(*scalar.Expr) (vector.Value, bool) {
+	return vector.Value{}, false
 }
 
-func (l treeLeaves) loop(ref int) value {
+func (l treeLeaves) Loop(ref int) vector.Value {
 	x := l.m.Loops[ref]
 	text := fmt.Sprintf("(int64_t)(%s)", x)
 	if l.p.along != nil && x.Uses(l.p.along) {
-		return l.p.e.v.count(text, l.p.lanes)
+		return l.p.e.v.Count(text, l.p.lanes)
 	}
-	return value{text: text, typ: scalar.Int64, uniform: true}
+	return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
 }
 
 func (p *treePrinter) compute(s *tree.Map) {
@@ -244,36 +245,36 @@ func (p *treePrinter) compute(s *tree.Map) {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
 	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
-	x := p.e.v.expr(s.Value, lanes, l)
+	x := p.e.v.Expr(s.Value, lanes, l)
 	if s.Monoid != tree.NoMonoid {
 		before := l.read(s.Dst)
-		x = p.e.v.apply(s.Monoid, d, lanes, []value{before, x}, before.uniform && x.uniform)
+		x = p.e.v.Apply(s.Monoid, d, lanes, []vector.Value{before, x}, before.Uniform && x.Uniform)
 	}
 	if p.along == nil {
-		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.w.Store(d, x.text))
+		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.w.Store(d, x.Text))
 		return
 	}
-	x = p.e.v.splat(x, lanes)
+	x = p.e.v.Splat(x, lanes)
 	if s.Dst.Memory.Lanes > 0 {
-		p.Line("%s = %s;", p.lvalue(s.Dst), x.text)
+		p.Line("%s = %s;", p.lvalue(s.Dst), x.Text)
 		return
 	}
 	at := fmt.Sprintf("%s + %s", s.Dst.Memory.Symbol(), s.Dst.Address())
 	if d == scalar.Bool {
-		x.text = p.e.v.bytes(x, lanes)
+		x.Text = p.e.v.Bytes(x, lanes)
 	}
 	if step := p.stride(s.Dst); step != 1 {
-		p.Line("%s;", p.e.v.scatter(d, lanes, at, number(step), x.text, "n"))
+		p.Line("%s;", p.e.v.Of(d, lanes).Scatter(at, number(step), x.Text, "n"))
 		return
 	}
-	p.Line("%s;", p.e.v.store(d, lanes, at, x.text, "n"))
+	p.Line("%s;", p.e.v.Of(d, lanes).Store(at, x.Text, "n"))
 }
 
 // dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand for each.
 func (p *treePrinter) dot(s *tree.Dot) {
 	lanes := s.Acc.Lanes
 	vectors := s.Cols() / lanes
-	t := p.e.v.typ(s.Acc.Type, int(lanes))
+	t := p.e.v.Type(s.Acc.Type, int(lanes))
 	p.Open("{")
 	for i := range s.Rows() * vectors {
 		p.Line("%s a%d = %s[%d];", t, i, s.Acc.Name, i)

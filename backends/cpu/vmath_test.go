@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cexpr"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -118,25 +119,25 @@ func compileC(t *testing.T, cc *Compiler, text string, flags ...string) string {
 // testMath tests the functions of a target on every stride-th of some million bit patterns; what programs are arguments of comes last.
 func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride uint64, runner ...string) {
 	w := cexpr.NewWriter()
-	v, n := newVectors(w), target.lanes(d.Size())
+	v, n := vector.New(w), target.lanes(d.Size())
 	if n < 4 {
 		n = 4
 	}
 	var body, main strings.Builder
 	words := []string{"REAL", "float", "WIDE", "double", "BITS", "uint32_t", "DIGITS", "24", "LEAST", "-125", "LDEXP", "ldexp", "STRIDE", fmt.Sprint(4099 * stride),
-		"MOST", "0x1.fffffep127f", "LANES", fmt.Sprint(n), "VECTOR", v.typ(d, n)}
+		"MOST", "0x1.fffffep127f", "LANES", fmt.Sprint(n), "VECTOR", v.Type(d, n)}
 	if d == scalar.Float64 {
 		words = []string{"REAL", "double", "WIDE", "long double", "BITS", "uint64_t", "DIGITS", "53", "LEAST", "-1021", "LDEXP", "ldexpl",
-			"STRIDE", fmt.Sprintf("%du", 35184372088891*stride), "MOST", "0x1.fffffffffffffp1023", "LANES", fmt.Sprint(n), "VECTOR", v.typ(d, n)}
+			"STRIDE", fmt.Sprintf("%du", 35184372088891*stride), "MOST", "0x1.fffffffffffffp1023", "LANES", fmt.Sprint(n), "VECTOR", v.Type(d, n)}
 	}
 	tested := 0
 	for _, op := range mathOps {
-		x, ok := v.function(op, n, []value{{text: "x", typ: d}})
+		x, ok := v.Function(op, n, []vector.Value{{Text: "x", Type: d}})
 		if !ok {
 			continue
 		}
 		tested++
-		name, _, _ := strings.Cut(x.text, "(")
+		name, _, _ := strings.Cut(x.Text, "(")
 		exact := op.String()
 		if d == scalar.Float64 {
 			exact += "l"
@@ -145,7 +146,7 @@ func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride 
 		fmt.Fprintf(&main, "  test_%v();\n", op)
 	}
 	text := "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] +
-		w.Prelude() + v.prelude() + body.String() + "int main(void) {\n" + main.String() + "  return 0;\n}\n"
+		w.Prelude() + v.Prelude() + body.String() + "int main(void) {\n" + main.String() + "  return 0;\n}\n"
 	flags := append(usualFlags(), target.Flags...)
 	// special lists 16 values; shorter vectors leave the rest out.
 	text = strings.ReplaceAll(text, "const float special["+fmt.Sprint(n)+"]", "const float special[16]")
@@ -163,8 +164,8 @@ func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride 
 		}
 		tested--
 		t.Logf("%s: %.3f ulp at %s", name, ulps, at)
-		if ulps > MaxULP {
-			t.Errorf("%s is off by %.3f units in the last place at %s, expected at most %d", name, ulps, at, MaxULP)
+		if ulps > vector.MaxULP {
+			t.Errorf("%s is off by %.3f units in the last place at %s, expected at most %d", name, ulps, at, vector.MaxULP)
 		}
 	}
 	if tested != 0 {

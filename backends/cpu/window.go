@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -91,8 +92,8 @@ func (p *product) runs() {
 	if p.c.Window.Guard != nil {
 		fill = p.e.w.Const(p.c.Window.Fill)
 	}
-	t := p.e.v.typ(p.d, n)
-	p.Line("const %s fill = %s;", t, p.e.v.splat(value{text: fill, typ: p.d, uniform: true}, n).text)
+	t := p.e.v.Type(p.d, n)
+	p.Line("const %s fill = %s;", t, p.e.v.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, n).Text)
 	p.Line("const uintptr_t begin = (uintptr_t)right + (uintptr_t)at[0] * sizeof *right;")
 	p.Line("const uintptr_t next = (uintptr_t)right + (uintptr_t)(cut < %d ? at[cut] - cut : at[0]) * sizeof *right;", n)
 	for _, two := range []bool{false, true} {
@@ -171,7 +172,7 @@ func product64(list []int64) int64 {
 }
 
 // maskElement is the integer type of the lanes of the truth vectors that pick lanes of the operand.
-func (p *product) maskElement() scalar.DType { return integerOf(p.d.Size(), true) }
+func (p *product) maskElement() scalar.DType { return vector.IntegerOf(p.d.Size(), true) }
 
 // guards writes the loops that keep the guard's values for one lane.
 func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
@@ -183,7 +184,7 @@ func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
 		place.loops[l] = fmt.Sprintf("g_%d", x)
 		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
 	}
-	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.v.expr(guard, 1, place).text)
+	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.v.Expr(guard, 1, place).Text)
 	for range loops {
 		p.Close()
 	}
@@ -227,13 +228,13 @@ func (p *product) copies() {
 	if ahead := p.ahead(); ahead != 0 {
 		p.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", number(ahead))
 	}
-	t, n := p.e.v.typ(p.d, p.n), int64(p.n)
+	t, n := p.e.v.Type(p.d, p.n), int64(p.n)
 	for x := int64(0); x < p.panel; x += n {
-		text := p.e.v.load(p.d, p.n, fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
+		text := p.e.v.Of(p.d, p.n).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
 		if guarded {
-			m := p.e.v.maskType(p.d.Size(), p.n)
-			fills := p.e.v.splat(value{text: fill, typ: p.d, uniform: true}, p.n).text
-			text = p.e.v.pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
+			m := p.e.v.MaskType(p.d.Size(), p.n)
+			fills := p.e.v.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, p.n).Text
+			text = p.e.v.Pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
 		}
 		p.Line("*(%s *)(to + %d) = %s;", t, x, text)
 	}
@@ -278,16 +279,16 @@ type windowPlace struct {
 	loops map[int]string // variables, from 0
 }
 
-func (w *windowPlace) loop(ref int) value {
+func (w *windowPlace) Loop(ref int) vector.Value {
 	text := number(w.p.k.Loops[ref].Start)
 	if variable, ok := w.loops[ref]; ok {
 		text = fmt.Sprintf("(%s + %s)", variable, text)
 	}
-	return value{text: fmt.Sprintf("((int64_t)%s)", text), typ: scalar.Int64, uniform: true}
+	return vector.Value{Text: fmt.Sprintf("((int64_t)%s)", text), Type: scalar.Int64, Uniform: true}
 }
 
 // A guard has loops for its only leaves.
-func (w *windowPlace) load(int) value                     { return value{} }
-func (w *windowPlace) local(int) value                    { return value{} }
-func (w *windowPlace) guarded(*scalar.Expr) (value, bool) { return value{}, false }
-func (w *windowPlace) reduce(*scalar.Expr) value          { return value{} }
+func (w *windowPlace) Load(int) vector.Value                     { return vector.Value{} }
+func (w *windowPlace) Local(int) vector.Value                    { return vector.Value{} }
+func (w *windowPlace) Guarded(*scalar.Expr) (vector.Value, bool) { return vector.Value{}, false }
+func (w *windowPlace) Reduce(*scalar.Expr) vector.Value          { return vector.Value{} }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -13,7 +14,7 @@ func grid(letter string, row, column int64) string { return fmt.Sprintf("%s%d%d"
 // square writes a transformation of a square of elements from both sides: of variables from.. the variables to.., which has rows by
 // rows of them, by way of its columns.
 func (w *winograd) square(matrix [][]float64, from, to string) {
-	t := w.e.v.typ(scalar.Float32, w.n)
+	t := w.e.v.Type(scalar.Float32, w.n)
 	around, rows := int64(len(matrix[0])), int64(len(matrix))
 	declare := func(lines []string) {
 		w.Line("const %s %s;", t, list(int64(len(lines)), func(i int64) string { return lines[i] }))
@@ -38,14 +39,14 @@ func (w *winograd) square(matrix [][]float64, from, to string) {
 // pointFunction writes the function that transforms some channels of a tile's elements.
 func (w *winograd) pointFunction() {
 	v, around := w.e.v, w.w.Size+2
-	t := v.typ(scalar.Float32, w.n)
+	t := v.Type(scalar.Float32, w.n)
 	w.Line("")
 	w.Line("// The points of a tile, in some channels; its elements are down and across apart.")
 	w.Open("TAPC_FN void k%d_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.number)
 	w.Line("(void)n;")
 	for r := range around {
 		for c := range around {
-			w.Line("const %s %s = %s;", t, grid("d", r, c), v.load(scalar.Float32, w.n, fmt.Sprintf("from + %d * down + %d * across", r, c), "n"))
+			w.Line("const %s %s = %s;", t, grid("d", r, c), v.Of(scalar.Float32, w.n).Load(fmt.Sprintf("from + %d * down + %d * across", r, c), "n"))
 		}
 	}
 	w.square(winogradForms[w.w.Size].image, "d", "u")
@@ -87,7 +88,7 @@ func (w *winograd) patchFunction() {
 	}
 	if across == 1 {
 		turn := func() string {
-			return w.e.v.turn(scalar.Float32, w.n, w.n, fmt.Sprintf("from + x + c * %s", number(channel)), number(channel),
+			return w.e.v.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("from + x + c * %s", number(channel)), number(channel),
 				fmt.Sprintf("inside + (x - first) * %d + c", line), number(line))
 		}
 		w.Open("if (end - first >= %d) {", n)
@@ -162,7 +163,7 @@ func (w *winograd) batchVoids() string {
 
 // keepSums writes the function that a register tile calls with each vector of its sums.
 func (w *winograd) keepSums() {
-	t := w.e.v.typ(scalar.Float32, w.n)
+	t := w.e.v.Type(scalar.Float32, w.n)
 	w.Line("")
 	w.Open("TAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.number, t)
 	w.Line("(void)n;")
@@ -172,7 +173,7 @@ func (w *winograd) keepSums() {
 
 // resultFunction writes the function that transforms some channels of a tile's sums back.
 func (w *winograd) resultFunction() {
-	t, size, around := w.e.v.typ(scalar.Float32, w.n), w.w.Size, w.w.Size+2
+	t, size, around := w.e.v.Type(scalar.Float32, w.n), w.w.Size, w.w.Size+2
 	w.Line("")
 	w.Line("// The results of a tile, in some channels; results in a column are down apart.")
 	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.number)
@@ -200,9 +201,9 @@ func (w *winograd) resultsMemory(text string) string {
 
 // epilogue writes the function of the kernel's statements on a vector of sums: of neighbouring channels, or of a row.
 func (w *winograd) epilogue() {
-	v, t := w.e.v, w.e.v.typ(scalar.Float32, w.n)
-	at := &point{v: v, k: w.kernel, views: w.w.Views, axes: w.places(), n: w.n, count: "n", locals: map[int]value{},
-		sums: map[*scalar.Expr]value{w.w.Sum: {text: "sum", typ: scalar.Float32}}}
+	v, t := w.e.v, w.e.v.Type(scalar.Float32, w.n)
+	at := &point{v: v, k: w.kernel, views: w.w.Views, axes: w.places(), n: w.n, count: "n", locals: map[int]vector.Value{},
+		sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
 	at.along = len(at.axes) - 1
 	if w.rows {
 		at.along--
@@ -231,7 +232,7 @@ func (w *winograd) places() []axis {
 
 // resultsFunction writes the function that makes results of a piece's sums and carries out the statements on them.
 func (w *winograd) resultsFunction() {
-	t, size, n := w.e.v.typ(scalar.Float32, w.n), w.w.Size, int64(w.n)
+	t, size, n := w.e.v.Type(scalar.Float32, w.n), w.w.Size, int64(w.n)
 	w.Line("")
 	w.Line("// The results of a piece.")
 	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.number,
@@ -248,7 +249,7 @@ func (w *winograd) resultsFunction() {
 		w.Open("for (int64_t r = 0; r < %d && y + r < y1; r++) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d) {", n)
 		w.Line("%s turned[%d];", t, n)
-		w.Line("%s;", w.e.v.turn(scalar.Float32, w.n, w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
+		w.Line("%s;", w.e.v.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
 		w.Open("for (int l = 0; l < %d && o + l < o1; l++) {", n)
 		w.counted("x", w.w.Across.Extent, func(count string) { call("y + r", "x", "o + l", "turned[l]", count) })
 		w.Close()

@@ -1,4 +1,4 @@
-package cpu
+package vector
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// widened gives a kernel that computes the same with numbers of bfloat16 held as float32: each operator's result is rounded, and only
+// Widened gives a kernel that computes the same with numbers of bfloat16 held as float32: each operator's result is rounded, and only
 // operands have bfloat16 elements. The sum becomes a leaf of float32, which wide is. ok is false for what has no such form.
-func widened(k *schedule.Kernel, sum *scalar.Expr) (out *schedule.Kernel, wide *scalar.Expr, ok bool) {
+func Widened(k *schedule.Kernel, sum *scalar.Expr) (out *schedule.Kernel, wide *scalar.Expr, ok bool) {
 	copied := *k
 	out, copied.Statements = &copied, slices.Clone(k.Statements)
 	w := &widener{sum: sum, good: true}
@@ -82,7 +82,7 @@ func (w *widener) expr(e *scalar.Expr) *scalar.Expr {
 			return roundBF16(&c)
 		}
 	}
-	w.good = w.good && vectorizable(c.Type)
+	w.good = w.good && Vectorizable(c.Type)
 	return &c
 }
 
@@ -99,42 +99,42 @@ func (w *widener) cast(from *scalar.Expr) *scalar.Expr {
 }
 
 // saturate converts float32 to integers of at most 16 bits: truncated, the nearest that there is, 0 of NaN.
-func (v *vectors) saturate(to scalar.DType, n int, a value) value {
-	t, whole, result := v.typ(scalar.Float32, n), v.typ(scalar.Int32, n), v.typ(to, n)
+func (v *Printer) saturate(to scalar.DType, n int, a Value) Value {
+	t, whole, result := v.Type(scalar.Float32, n), v.Type(scalar.Int32, n), v.Type(to, n)
 	lo, hi := int64(0), int64(1)<<to.Bits()-1
 	if to.IsSigned() {
 		lo, hi = -1<<(to.Bits()-1), 1<<(to.Bits()-1)-1
 	}
 	bound := func(x int64) string {
-		return v.splat(value{text: v.w.Const(scalar.FloatValue(scalar.Float32, float64(x))), typ: scalar.Float32, uniform: true}, n).text
+		return v.Splat(Value{Text: v.W.Const(scalar.FloatValue(scalar.Float32, float64(x))), Type: scalar.Float32, Uniform: true}, n).Text
 	}
-	name := fmt.Sprintf("tapc_saturate_%s", v.shortName(to, n))
-	v.define(name, func() string {
+	name := fmt.Sprintf("tapc_saturate_%s", shortName(to, n))
+	v.Define(name, func() string {
 		inside := v.greater(scalar.Float32, n, "<", v.greater(scalar.Float32, n, ">", "x", bound(lo)), bound(hi))
 		return fmt.Sprintf("TAPC_FN %s %s(%s x) {\n  const %s r = (%s)%s & (%s)(x == x);\n"+
 			"  return __builtin_convertvector(__builtin_convertvector((%s)r, %s), %s);\n}\n", result, name, t, whole, whole, inside, whole, t, whole, result)
 	})
-	return value{text: fmt.Sprintf("%s(%s)", name, a.text), typ: to}
+	return Value{Text: fmt.Sprintf("%s(%s)", name, a.Text), Type: to}
 }
 
-// bf16 converts vectors between float32 and bfloat16, whose values are held as their bits.
-func (v *vectors) bf16(to scalar.DType, n int, a value) value {
-	bits, floats, ints := v.typ(scalar.BFloat16, n), v.typ(scalar.Float32, n), v.typ(scalar.UInt32, n)
-	name := "tapc_from_" + v.shortName(scalar.BFloat16, n)
+// BF16 converts vectors between float32 and bfloat16, whose values are held as their bits.
+func (v *Printer) BF16(to scalar.DType, n int, a Value) Value {
+	bits, floats, ints := v.Type(scalar.BFloat16, n), v.Type(scalar.Float32, n), v.Type(scalar.UInt32, n)
+	name := "tapc_from_" + shortName(scalar.BFloat16, n)
 	if to == scalar.Float32 {
-		v.define(name, func() string {
+		v.Define(name, func() string {
 			return "TAPC_FN " + floats + " " + name + "(" + bits + " x) {\n  return (" + floats + ")(__builtin_convertvector(x, " + ints + ") << 16);\n}\n"
 		})
-		return value{text: name + "(" + a.text + ")", typ: to}
+		return Value{Text: name + "(" + a.Text + ")", Type: to}
 	}
-	return value{text: "__builtin_convertvector(" + v.toBF16(n) + "((" + ints + ")" + a.text + "), " + bits + ")", typ: to}
+	return Value{Text: "__builtin_convertvector(" + v.ToBF16(n) + "((" + ints + ")" + a.Text + "), " + bits + ")", Type: to}
 }
 
-// toBF16 names the function that rounds the bits of float32 numbers to those of bfloat16, to nearest even; NaN stays NaN.
-func (v *vectors) toBF16(n int) string {
-	t, ints := v.typ(scalar.UInt32, n), v.typ(scalar.Int32, n)
-	name := "tapc_to_" + v.shortName(scalar.BFloat16, n)
-	return v.define(name, func() string {
+// ToBF16 names the function that rounds the bits of float32 numbers to those of bfloat16, to nearest even; NaN stays NaN.
+func (v *Printer) ToBF16(n int) string {
+	t, ints := v.Type(scalar.UInt32, n), v.Type(scalar.Int32, n)
+	name := "tapc_to_" + shortName(scalar.BFloat16, n)
+	return v.Define(name, func() string {
 		return "TAPC_FN " + t + " " + name + "(" + t + " x) {\n" +
 			"  const " + t + " nan = (" + t + ")((" + ints + ")(x & 0x7fffffffu) > 0x7f800000);\n" +
 			"  return ((x + 0x7fffu + (x >> 16 & 1u)) >> 16 & ~nan) | ((x >> 16 | 0x40u) & nan);\n}\n"

@@ -1,4 +1,4 @@
-package cpu
+package vector
 
 import (
 	"fmt"
@@ -15,21 +15,21 @@ const MaxULP = 2
 
 // mathType is a vector type that functions are written for.
 type mathType struct {
-	v        *vectors
+	v        *Printer
 	d        scalar.DType
 	n        int
 	mantissa int // bits of a float behind its first
 	bias     int // of its exponent
 }
 
-// function writes a function of one float vector; ok is false for those that are computed lane by lane.
-func (v *vectors) function(op scalar.Op, n int, args []value) (x value, ok bool) {
-	m := mathType{v, args[0].typ, n, 23, 127}
+// Function writes a function of one float vector; ok is false for those that are computed lane by lane.
+func (v *Printer) Function(op scalar.Op, n int, args []Value) (x Value, ok bool) {
+	m := mathType{v, args[0].Type, n, 23, 127}
 	if m.d == scalar.Float64 {
 		m.mantissa, m.bias = 52, 1023
 	}
 	if n < 4 || m.d != scalar.Float32 && (m.d != scalar.Float64 || op == scalar.Erf) {
-		return value{}, false
+		return Value{}, false
 	}
 	var write func(m mathType) string
 	switch op {
@@ -44,24 +44,24 @@ func (v *vectors) function(op scalar.Op, n int, args []value) (x value, ok bool)
 	case scalar.Sin, scalar.Cos:
 		write = func(m mathType) string { return m.wave(op) }
 	default:
-		return value{}, false
+		return Value{}, false
 	}
-	name := v.define(fmt.Sprintf("tapc_%v_%s", op, m.short()), func() string {
+	name := v.Define(fmt.Sprintf("tapc_%v_%s", op, m.short()), func() string {
 		body := m.fill(write(m))
 		return m.fill(fmt.Sprintf("TAPC_FN $V tapc_%v_%s($V x) {\n", op, m.short())) + body + "}\n"
 	})
-	return value{text: fmt.Sprintf("%s(%s)", name, args[0].text), typ: m.d}, true
+	return Value{Text: fmt.Sprintf("%s(%s)", name, args[0].Text), Type: m.d}, true
 }
 
-func (m mathType) short() string { return fmt.Sprintf("%sx%d", elementName(m.d), m.n) }
+func (m mathType) short() string { return fmt.Sprintf("%sx%d", ElementName(m.d), m.n) }
 
 // fill names the types in a text: $V of floats, $I of integers, $U of integers without sign; $pick chooses by a truth vector,
 // $bias and $mantissa are numbers of the float format.
 func (m mathType) fill(text string) string {
-	i := m.v.maskType(m.d.Size(), m.n)
-	t := m.v.typ(m.d, m.n)
-	m.v.pick(t, i, "", "", "")
-	return strings.NewReplacer("$V", t, "$I", i, "$U", m.v.typ(integerOf(m.d.Size(), false), m.n), "$pick", "tapc_pick_"+m.short(),
+	i := m.v.MaskType(m.d.Size(), m.n)
+	t := m.v.Type(m.d, m.n)
+	m.v.Pick(t, i, "", "", "")
+	return strings.NewReplacer("$V", t, "$I", i, "$U", m.v.Type(IntegerOf(m.d.Size(), false), m.n), "$pick", "tapc_pick_"+m.short(),
 		"$bias", fmt.Sprint(m.bias), "$mantissa", fmt.Sprint(m.mantissa)).Replace(text)
 }
 
@@ -166,12 +166,12 @@ func (m mathType) log() string {
 		fmt.Sprintf("  const $V y = $pick(small, x * %s, x);\n", m.c(math.Ldexp(1, m.mantissa))) +
 		fmt.Sprintf("  const $I bits = ($I)y - %s;\n", root) +
 		"  const $V e = __builtin_convertvector((bits >> $mantissa) - (small & $mantissa), $V);\n" +
-		fmt.Sprintf("  const $V f = ($V)((bits & (((%s)1 << $mantissa) - 1)) + %s) - 1;\n", m.v.w.Type(integerOf(m.d.Size(), true)), root) +
+		fmt.Sprintf("  const $V f = ($V)((bits & (((%s)1 << $mantissa) - 1)) + %s) - 1;\n", m.v.W.Type(IntegerOf(m.d.Size(), true)), root) +
 		"  const $V s = f / (2 + f), z = s * s, h = f * f * " + m.c(0.5) + ";\n" +
 		fmt.Sprintf("  const $V q = z * %s;\n", m.polynomial("z", c...)) +
 		fmt.Sprintf("  $V g = e * %s - ((h - (s * (h + q) + e * %s)) - f);\n", m.c(high), m.c(low)) +
-		fmt.Sprintf("  g = $pick(x == 0, %s + ($V){0}, g);\n", m.v.w.Const(scalar.FloatValue(m.d, math.Inf(-1)))) +
-		fmt.Sprintf("  g = $pick(x == %s, x, g);\n", m.v.w.Const(scalar.FloatValue(m.d, math.Inf(1)))) +
+		fmt.Sprintf("  g = $pick(x == 0, %s + ($V){0}, g);\n", m.v.W.Const(scalar.FloatValue(m.d, math.Inf(-1)))) +
+		fmt.Sprintf("  g = $pick(x == %s, x, g);\n", m.v.W.Const(scalar.FloatValue(m.d, math.Inf(1)))) +
 		"  return $pick(x >= 0, g, (x - x) / (x - x));\n"
 }
 
@@ -194,23 +194,23 @@ func (m mathType) tanh() string {
 // erf writes the error function of float32: x + x P(x²) below 1, 1 - exp(Q(|x|)) above. P and Q were fitted to the exact values
 // with the Remez exchange; their errors are below 1.2e-9.
 func (m mathType) erf() string {
-	exp, _ := m.v.function(scalar.Exp, m.n, []value{{text: "q", typ: m.d}})
+	exp, _ := m.v.Function(scalar.Exp, m.n, []Value{{Text: "q", Type: m.d}})
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V y = ($V)(($I)x ^ sign), z = x * x;\n" +
 		fmt.Sprintf("  const $V low = x * %s + x;\n", m.polynomial("z", 0.128379165914, -0.37612627136, 0.112836001758, -0.0268544445625,
 			0.00518953527781, -0.000802084071355, 7.88911757925e-5)) +
 		fmt.Sprintf("  const $V c = %s;\n", m.v.greater(m.d, m.n, "<", "4 + ($V){0}", "y")) +
 		fmt.Sprintf("  const $V q = %s;\n", m.polynomial("c", -0.000332707133369, -1.12712242472, -0.638093691221, -0.103147857732,
 			0.0218562577208, -0.00295186308346, 0.000186775584658)) +
-		fmt.Sprintf("  const $V high = ($V)(($I)(1 - %s) | sign);\n", exp.text) +
+		fmt.Sprintf("  const $V high = ($V)(($I)(1 - %s) | sign);\n", exp.Text) +
 		"  return $pick(y < 1, low, high);\n"
 }
 
 // wave writes sin or cos: x less n quarter turns, and by n mod 4 the series of sine or cosine, or its negative. Angles so large
 // that n is not exact are left to the C library.
 func (m mathType) wave(op scalar.Op) string {
-	plain := m.v.lanewise(op, m.d, m.n, []value{{text: "x", typ: m.d}})
+	plain := m.v.lanewise(op, m.d, m.n, []Value{{Text: "x", Type: m.d}})
 	text := "  const $V y = ($V)(($I)x & ~($I)-($V){0});\n" + fmt.Sprintf("  const $I far = ~(y <= %s);\n", m.c(1<<19)) +
-		m.either() + fmt.Sprintf("  if (any) return %s;\n", plain.text)
+		m.either() + fmt.Sprintf("  if (any) return %s;\n", plain.Text)
 	sines, cosines := 8, 8
 	if m.d == scalar.Float64 {
 		text += m.split("x", 2/math.Pi)
@@ -240,14 +240,14 @@ func (m mathType) either() string {
 func (m mathType) wideTurns() string {
 	half := m.n / 2
 	wide := mathType{m.v, scalar.Float64, half, 52, 1023}
-	name := m.v.define("tapc_turns_"+m.short(), func() string {
-		narrow := m.v.typ(scalar.Float32, half)
-		whole := m.v.typ(scalar.Int32, half)
+	name := m.v.Define("tapc_turns_"+m.short(), func() string {
+		narrow := m.v.Type(scalar.Float32, half)
+		whole := m.v.Type(scalar.Int32, half)
 		return wide.fill(fmt.Sprintf("TAPC_FN %s tapc_turns_%s(%s a, %s *k4) {\n  const $V x = __builtin_convertvector(a, $V);\n", narrow, m.short(), narrow, whole) +
 			wide.split("x", 2/math.Pi) + fmt.Sprintf("  *k4 = __builtin_convertvector(($I)k, %s);\n", whole) +
 			fmt.Sprintf("  return __builtin_convertvector((x - n * %s) - n * %s, %s);\n}\n", wide.c(pi2High), wide.c(pi2Middle), narrow))
 	})
-	narrow, whole := m.v.typ(scalar.Float32, half), m.v.typ(scalar.Int32, half)
+	narrow, whole := m.v.Type(scalar.Float32, half), m.v.Type(scalar.Int32, half)
 	return fmt.Sprintf("  %s in[2], out[2];\n  %s turns[2];\n  __builtin_memcpy(in, &x, sizeof in);\n"+
 		"  out[0] = %s(in[0], &turns[0]), out[1] = %s(in[1], &turns[1]);\n"+
 		"  $V r;\n  $U k;\n  __builtin_memcpy(&r, out, sizeof r);\n  __builtin_memcpy(&k, turns, sizeof k);\n", narrow, whole, name, name)
