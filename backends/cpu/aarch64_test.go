@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // cross gives a compiler for AArch64 and an emulator.
-func cross(t *testing.T, compiler string) (*Compiler, testkit.Cross) {
+func cross(t *testing.T, compiler string) (*toolchain.Compiler, testkit.Cross) {
 	t.Helper()
 	tools := testkit.CrossAArch64(t, compiler)
-	cc, err := NamedCompiler(t.Context(), tools.Compiler)
+	cc, err := toolchain.NamedCompiler(t.Context(), tools.Compiler)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +33,9 @@ func TestAArch64(t *testing.T) {
 		every         int // one in so many kernels of the library has its turn
 		flags         []string
 	}{
-		{"gcc", Portable, 8, warnings},
+		{"gcc", toolchain.Portable, 8, warnings},
 		{"gcc", "armv8.6-a", 24, nil},
-		{"clang", Portable, 24, warnings},
+		{"clang", toolchain.Portable, 24, warnings},
 	} {
 		t.Run(c.compiler+" "+c.cpu, func(t *testing.T) {
 			cc, tools := cross(t, c.compiler)
@@ -43,7 +44,7 @@ func TestAArch64(t *testing.T) {
 	}
 	t.Run("suite", func(t *testing.T) {
 		cc, tools := cross(t, "gcc")
-		conformance.Run(t, schedule.CPU, executeFor(cc, Portable, warnings, tools.Emulator...)(nil))
+		conformance.Run(t, schedule.CPU, executeFor(cc, toolchain.Portable, warnings, tools.Emulator...)(nil))
 	})
 	t.Run("examples", func(t *testing.T) {
 		cc, tools := cross(t, "gcc")
@@ -61,7 +62,7 @@ func TestVersionsOfAArch64(t *testing.T) {
 	}
 	exe := filepath.Join(t.TempDir(), "program")
 	names := []string{"armv8.6-a", "armv8.2-a+dotprod", "armv8-a"}
-	if err := cc.Build(t.Context(), src, nil, exe, Options{Version: "test", CPU: strings.Join(names, ",")}); err != nil {
+	if err := Build(t.Context(), cc, src, nil, exe, Options{Version: "test", CPU: strings.Join(names, ",")}); err != nil {
 		t.Fatal(err)
 	}
 	in := randomInputs(t, g)

@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -31,7 +32,7 @@ var (
 
 // Backend is the row of the list of back ends.
 func Backend() backends.Backend {
-	t := &tools{found: map[string]*Compiler{}}
+	t := &tools{found: map[string]*toolchain.Compiler{}}
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
@@ -43,13 +44,13 @@ func Backend() backends.Backend {
 					if j.Values.Text(weightsOption.Name) == "file" {
 						opt.Weights = path + WeightsSuffix
 					}
-					return t.make(ctx, j, path, opt, (*Compiler).Build)
+					return t.make(ctx, j, path, opt, Build)
 				}},
 			{Name: "lib", Doc: "a library to load or link", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
-				return t.makeNamed(ctx, j, path, Options{}, (*Compiler).BuildLibrary)
+				return t.makeNamed(ctx, j, path, Options{}, BuildLibrary)
 			}},
 			{Name: "obj", Doc: "an object file", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
-				return t.makeNamed(ctx, j, path, Options{}, (*Compiler).BuildObject)
+				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
 			{Name: "c", Doc: "the C program", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				src, err := emitted(ctx, j)
@@ -72,11 +73,11 @@ func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
 // tools are the compilers of the machine that were looked for, by the value of ccOption.
 type tools struct {
 	mu    sync.Mutex
-	found map[string]*Compiler
+	found map[string]*toolchain.Compiler
 }
 
 // find finds a compiler, once.
-func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *Compiler, err error) {
+func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *toolchain.Compiler, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name := v.Text(ccOption.Name)
@@ -84,9 +85,9 @@ func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *Compiler
 		return cc, nil
 	}
 	if name == "" {
-		cc, err = FindCompiler(ctx)
+		cc, err = toolchain.FindCompiler(ctx)
 	} else {
-		cc, err = NamedCompiler(ctx, name)
+		cc, err = toolchain.NamedCompiler(ctx, name)
 	}
 	if err == nil {
 		t.found[name] = cc
@@ -119,7 +120,7 @@ func (t *tools) makeNamed(ctx context.Context, j *backends.Job, path string, opt
 }
 
 // builder builds a program in one of its forms.
-type builder func(cc *Compiler, ctx context.Context, src *Source, load LoadConst, path string, opt Options) error
+type builder func(ctx context.Context, cc *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error
 
 // make builds a program. Missing or unfit data is found before the compiler runs.
 func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {
@@ -146,5 +147,5 @@ func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Opti
 			return err
 		}
 	}
-	return build(cc, ctx, src, load, path, opt)
+	return build(ctx, cc, src, load, path, opt)
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/symbols"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -30,19 +32,19 @@ type Options struct {
 type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
 
 // Build compiles and links a program. The executable appears at path complete or not at all.
-func (c *Compiler) Build(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
-	return c.build(ctx, src, load, path, opt, executable)
+func Build(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+	return build(ctx, c, src, load, path, opt, executable)
 }
 
 // BuildLibrary compiles a program to a shared library for C and what can call C, and writes its header beside it: path with
 // .h for its suffix. Both appear complete or not at all. What the library exports begins with the name in the header.
-func (c *Compiler) BuildLibrary(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
-	return c.build(ctx, src, load, path, opt, sharedLibrary)
+func BuildLibrary(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+	return build(ctx, c, src, load, path, opt, sharedLibrary)
 }
 
 // BuildObject is BuildLibrary, but gives an object file to link into another program, which needs -pthread -lm.
-func (c *Compiler) BuildObject(ctx context.Context, src *Source, load LoadConst, path string, opt Options) error {
-	return c.build(ctx, src, load, path, opt, objectFile)
+func BuildObject(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+	return build(ctx, c, src, load, path, opt, objectFile)
 }
 
 // product is what is built.
@@ -55,7 +57,7 @@ const (
 )
 
 // build compiles the parts of a program and links them.
-func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path string, opt Options, what artifact) error {
+func build(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options, what artifact) error {
 	targets, err := c.Targets(ctx, opt.CPU)
 	if err != nil {
 		return err
@@ -69,11 +71,11 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 		return diag.Fault("a folder to build in: %v", err)
 	}
 	defer os.RemoveAll(dir)
-	objects, err := c.objects(ctx, dir, parts, src, load, opt, what)
+	objects, err := objects(ctx, c, dir, parts, src, load, opt, what)
 	if err != nil {
 		return err
 	}
-	if err := c.link(ctx, dir, objects, path, opt, what); err != nil || what == executable {
+	if err := link(ctx, c, dir, objects, path, opt, what); err != nil || what == executable {
 		return err
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
@@ -84,14 +86,14 @@ func (c *Compiler) build(ctx context.Context, src *Source, load LoadConst, path 
 }
 
 // link makes one file of objects.
-func (c *Compiler) link(ctx context.Context, dir string, objects []string, path string, opt Options, what artifact) error {
+func link(ctx context.Context, c *toolchain.Compiler, dir string, objects []string, path string, opt Options, what artifact) error {
 	var args []string
 	mode := os.FileMode(0o755)
 	switch what {
 	case executable:
-		args = slices.Concat(objects, []string{"-pthread", "-lm"}, c.machine.noBuildID())
+		args = slices.Concat(objects, []string{"-pthread", "-lm"}, c.Machine.NoBuildID())
 	case sharedLibrary:
-		args = slices.Concat([]string{"-shared", "-Wl,-Bsymbolic"}, objects, []string{"-pthread", "-lm"}, c.machine.noBuildID())
+		args = slices.Concat([]string{"-shared", "-Wl,-Bsymbolic"}, objects, []string{"-pthread", "-lm"}, c.Machine.NoBuildID())
 	case objectFile:
 		args = append([]string{"-r", "-nostdlib"}, objects...)
 		mode = 0o644
@@ -99,7 +101,7 @@ func (c *Compiler) link(ctx context.Context, dir string, objects []string, path 
 	args = append(args, opt.Flags...)
 	return outputfile.Replace(path, mode, func(f *os.File) error {
 		f.Close() // the linker writes it
-		if err := c.run(ctx, dir, append(args, "-o", f.Name())...); err != nil {
+		if err := c.Run(ctx, dir, append(args, "-o", f.Name())...); err != nil {
 			return err
 		}
 		if what == objectFile {
@@ -123,20 +125,12 @@ func localize(path string) error {
 	return nil
 }
 
-// noBuildID keeps the linker from digesting all constants for an identification that nothing uses.
-func (m machine) noBuildID() []string {
-	if !m.linux {
-		return nil
-	}
-	return []string{"-Wl,--build-id=none"}
-}
-
-// constants makes the object that holds the block of constants.
-func (c *Compiler) constants(ctx context.Context, dir string, b *block, load LoadConst) (string, error) {
+// constantsObject makes the object that holds the block of constants.
+func constantsObject(ctx context.Context, c *toolchain.Compiler, dir string, b *block, load LoadConst) (string, error) {
 	object := filepath.Join(dir, "constants.o")
-	if c.machine.writesObjects() {
+	if c.Machine.WritesObjects() {
 		return object, b.writeFile(object, func(f io.Writer) error {
-			return writeObject(f, c.machine.elf, b.bytes, func(w io.Writer) error { return b.write(w, load) })
+			return writeObject(f, c.Machine.ELF, b.bytes, func(w io.Writer) error { return b.write(w, load) })
 		})
 	}
 	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")
@@ -146,7 +140,7 @@ func (c *Compiler) constants(ctx context.Context, dir string, b *block, load Loa
 	if err := b.assembly(path, file); err != nil {
 		return "", err
 	}
-	return object, c.run(ctx, dir, "-c", path, "-o", object)
+	return object, c.Run(ctx, dir, "-c", path, "-o", object)
 }
 
 // part is a file of C.
@@ -157,7 +151,7 @@ type part struct {
 }
 
 // parts writes a program as files that compile on their own: the kernels of every version, and the program.
-func (p *program) parts(targets []Target, what artifact) ([]part, error) {
+func (p *program) parts(targets []isa.Target, what artifact) ([]part, error) {
 	var out []part
 	for i, t := range targets {
 		prefix := fmt.Sprintf("tapc_v%d_", i)

@@ -14,6 +14,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -133,7 +135,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 }
 
 // results builds a graph without constants, runs it on random inputs and gives all outputs.
-func results(t *testing.T, cc *Compiler, g *ir.Graph, threads int) []byte {
+func results(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, threads int) []byte {
 	t.Helper()
 	src, err := Emit(g, "test", "test")
 	if err != nil {
@@ -141,7 +143,7 @@ func results(t *testing.T, cc *Compiler, g *ir.Graph, threads int) []byte {
 	}
 	dir := t.TempDir()
 	exe, out := filepath.Join(dir, "program"), filepath.Join(dir, "y.npy")
-	if err := cc.Build(context.Background(), src, nil, exe, Options{Version: "test", CPU: "native"}); err != nil {
+	if err := Build(context.Background(), cc, src, nil, exe, Options{Version: "test", CPU: "native"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := exec.Command(exe, "--random", "7", "--threads", fmt.Sprint(threads), "--output", "y="+out).CombinedOutput(); err != nil {
@@ -182,7 +184,7 @@ func TestChainMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.single(Scheduled); err != nil {
+		if _, err := p.single(isa.Scheduled); err != nil {
 			t.Fatal(err)
 		}
 		return p.arenaBytes(), p.thread

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -33,23 +34,23 @@ func TestExamples(t *testing.T) {
 }
 
 // compiler gives the C compiler of a name, or the one that programs are built with.
-func compiler(t testing.TB, name ...string) *Compiler {
+func compiler(t testing.TB, name ...string) *toolchain.Compiler {
 	t.Helper()
-	cc, err := FindCompiler(t.Context())
+	cc, err := toolchain.FindCompiler(t.Context())
 	if len(name) > 0 {
-		cc, err = findCompiler(t.Context(), name...)
+		cc, err = toolchain.Find(t.Context(), name...)
 	}
 	testkit.Need(t, testkit.Compilers, err)
 	return cc
 }
 
 // executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
-func executeWith(cc *Compiler) func(load reference.Constants) conformance.Execute {
+func executeWith(cc *toolchain.Compiler) func(load reference.Constants) conformance.Execute {
 	return executeFor(cc, "native", strict)
 }
 
 // executeFor is executeWith for a processor, with other flags; what programs are arguments of, such as an emulator, comes last.
-func executeFor(cc *Compiler, cpu string, flags []string, runner ...string) func(load reference.Constants) conformance.Execute {
+func executeFor(cc *toolchain.Compiler, cpu string, flags []string, runner ...string) func(load reference.Constants) conformance.Execute {
 	return func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
@@ -59,7 +60,7 @@ func executeFor(cc *Compiler, cpu string, flags []string, runner ...string) func
 				t.Fatal(err)
 			}
 			exe := filepath.Join(t.TempDir(), "program")
-			err = cc.Build(context.Background(), src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+			err = Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
 				return load(c, tensorops.TensorOf(g, c.Tensor))
 			}, exe, Options{Version: "test", CPU: cpu, Flags: flags})
 			if err != nil {
@@ -74,7 +75,7 @@ func executeFor(cc *Compiler, cpu string, flags []string, runner ...string) func
 }
 
 // needProcessor skips a test whose program this machine's processor cannot execute: it was built, and that is all.
-func needProcessor(t *testing.T, cc *Compiler, cpu string) {
+func needProcessor(t *testing.T, cc *toolchain.Compiler, cpu string) {
 	t.Helper()
 	targets, err := cc.Targets(context.Background(), cpu)
 	if err != nil {

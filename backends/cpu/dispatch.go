@@ -3,13 +3,15 @@ package cpu
 import (
 	"fmt"
 	"strings"
+
+	"tensortapestry.org/tapc/backends/cpu/isa"
 )
 
 const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
 
 // dispatch writes the function run, which chooses among a program's versions: the first that the processor can
 // run, or the one that the environment variable TAPC_CPU names, if the processor can run it.
-func (p *program) dispatch(out *strings.Builder, targets []Target) {
+func (p *program) dispatch(out *strings.Builder, targets []isa.Target) {
 	for i, t := range targets {
 		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", i, runParameters, t.Name)
 	}

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -48,12 +49,12 @@ const header = `// %s
 // Emit writes the program of a scheduled graph as C11, for the processors that passes/tile cuts loops for if it is told nothing
 // else. It is a pure function of the graph, the name and the version.
 func Emit(g *ir.Graph, name, version string) (*Source, error) {
-	return EmitFor(g, name, version, Scheduled)
+	return EmitFor(g, name, version, isa.Scheduled)
 }
 
 // EmitFor is Emit for a target. Kernels that are cut as passes/tile cuts them by default are cut for the target; others stay
 // as they are.
-func EmitFor(g *ir.Graph, name, version string, t Target) (*Source, error) {
+func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
 	p, err := newProgram(g, name, version)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (p *program) arenaBytes() int64 {
 // emitter writes the kernels for one target.
 type emitter struct {
 	*program
-	target  Target
+	target  isa.Target
 	linkage string   // of the functions that carry out kernels
 	prefix  string   // of their names
 	places  []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
@@ -173,7 +174,7 @@ type call struct {
 }
 
 // emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
-func (p *program) emit(t Target, prefix string) (*emitter, error) {
+func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 	e := &emitter{program: p, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(p.order)), w: cexpr.NewWriter(),
 		known: map[string]int{}, calls: map[int]call{}}
 	if prefix != "" {

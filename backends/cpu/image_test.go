@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -313,7 +314,7 @@ func TestPlaces(t *testing.T) {
 }
 
 // executeForm executes a graph as conformance.Graph does. Its code has some text or not, which says what form it has.
-func executeForm(t *testing.T, cc *Compiler, g *ir.Graph, load reference.Constants, text string, want bool, what string) {
+func executeForm(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, load reference.Constants, text string, want bool, what string) {
 	t.Helper()
 	run := executeWith(cc)(load)
 	conformance.Graph(t, g, schedule.CPU, load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -18,7 +19,7 @@ import (
 // TestVersions runs every case on the versions of a portable program that this machine can run.
 func TestVersions(t *testing.T) {
 	cc := compiler(t)
-	targets, err := cc.Targets(context.Background(), Portable)
+	targets, err := cc.Targets(context.Background(), toolchain.Portable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +82,11 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func(tensorops.Const) (tensorfile.Tensor, error) { return tensorfile.Tensor{}, nil }
-	builds := map[string]func(context.Context, *Source, LoadConst, string, Options) error{
-		"libsmall.so": cc.BuildLibrary, "small.o": cc.BuildObject}
+	builds := map[string]builder{"libsmall.so": BuildLibrary, "small.o": BuildObject}
 	for file, build := range builds {
 		t.Run(file, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := build(context.Background(), src, load, filepath.Join(dir, file), Options{Version: "test"}); err != nil {
+			if err := build(context.Background(), cc, src, load, filepath.Join(dir, file), Options{Version: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			header := strings.TrimSuffix(file, filepath.Ext(file)) + ".h"
@@ -153,7 +153,7 @@ done
 			testkit.NeedSanitizers(t, cc.Path, flags...)
 			dir := t.TempDir()
 			lib := filepath.Join(dir, "use.so")
-			if err := cc.BuildLibrary(context.Background(), src, load, lib, Options{Version: "test", Flags: flags}); err != nil {
+			if err := BuildLibrary(context.Background(), cc, src, load, lib, Options{Version: "test", Flags: flags}); err != nil {
 				t.Fatal(err)
 			}
 			exe := filepath.Join(dir, "program")

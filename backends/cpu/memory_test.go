@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -43,7 +44,7 @@ int main(int argc, char **argv) {
 `
 
 // built builds a graph whose constants are all ones.
-func built(t *testing.T, cc *Compiler, graph string) string {
+func built(t *testing.T, cc *toolchain.Compiler, graph string) string {
 	t.Helper()
 	g := scheduled(t, graph)
 	src, err := Emit(g, "test", "test")
@@ -56,7 +57,7 @@ func built(t *testing.T, cc *Compiler, graph string) string {
 		n, _ := x.Range.Size()
 		return tensorfile.Tensor{DType: x.Type(), Shape: x.Range.Shape(), Data: bytes.Repeat([]byte{0, 0, 128, 63}, int(n))}, nil
 	}
-	if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test"}); err != nil {
+	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	return exe
@@ -102,7 +103,7 @@ func TestPeakMemory(t *testing.T) {
 	if err := os.WriteFile(wrapper+".c", []byte(peakOf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := cc.run(context.Background(), dir, wrapper+".c", "-o", wrapper); err != nil {
+	if err := cc.Run(context.Background(), dir, wrapper+".c", "-o", wrapper); err != nil {
 		t.Fatal(err)
 	}
 	images, _ := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1, false)

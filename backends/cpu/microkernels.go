@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -72,10 +73,10 @@ func microkernelText(file string) string {
 }
 
 // microkernelsFor gives the rows for the products of groups on a target, the best first; the last is for every processor.
-func microkernelsFor(t Target, group int64) []microkernel {
+func microkernelsFor(t isa.Target, group int64) []microkernel {
 	var out []microkernel
 	for _, m := range microkernels {
-		if m.group == group && (m.machine == "" || m.machine == t.machine) && (m.vector == 0 || m.vector == t.Vector) {
+		if m.group == group && (m.machine == "" || m.machine == t.Machine) && (m.vector == 0 || m.vector == t.Vector) {
 			out = append(out, m)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 )
 
@@ -49,11 +51,11 @@ func microkernelTable() string {
 
 // Every kernel of groups has a row for every processor, and rows are told apart where a program has several.
 func TestMicrokernelRows(t *testing.T) {
-	var targets []Target
+	var targets []isa.Target
 	for _, triple := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu"} {
-		targets = append(targets, machineOf(triple).levels...)
+		targets = append(targets, isa.MachineOf(triple).Levels...)
 	}
-	for _, target := range append(targets, Scheduled) {
+	for _, target := range append(targets, isa.Scheduled) {
 		for _, group := range []int64{2, 4} {
 			seen := map[string]bool{}
 			rows := microkernelsFor(target, group)
@@ -99,10 +101,10 @@ const bytesHarness = `
 // TestMicrokernelFiles compiles the files of the table as C of their own, for each size of vectors, and runs the rows for bytes that the
 // processor can run.
 func TestMicrokernelFiles(t *testing.T) {
-	test := func(cc *Compiler, target Target, runner ...string) func(t *testing.T) {
+	test := func(cc *toolchain.Compiler, target isa.Target, runner ...string) func(t *testing.T) {
 		return func(t *testing.T) {
 			w := cexpr.NewWriter()
-			v, lanes := vector.New(w), target.lanes(4)
+			v, lanes := vector.New(w), target.Lanes(4)
 			var tests, calls strings.Builder
 			for _, m := range slices.Concat(microkernelsFor(target, 4), microkernelsFor(target, 2)) {
 				m.define(v, lanes)
@@ -121,7 +123,7 @@ func TestMicrokernelFiles(t *testing.T) {
 			}
 			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n" + calls.String() + "  return 0;\n}\n")
-			flags := slices.Concat(cc.args, usualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
+			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
 			command := append(slices.Clone(runner), compileC(t, cc, text, flags...))
 			if target.Has != "" && len(runner) == 0 && !runs(t, cc, target) {
 				return
@@ -134,13 +136,13 @@ func TestMicrokernelFiles(t *testing.T) {
 	for _, name := range []string{"gcc", "clang"} {
 		t.Run(name, func(t *testing.T) {
 			cc := compiler(t, name)
-			for _, target := range append(slices.Clone(cc.machine.levels), Target{Target: Scheduled.Target, Name: "wide, without instructions", machine: "none"}) {
+			for _, target := range append(slices.Clone(cc.Machine.Levels), isa.Target{Target: isa.Scheduled.Target, Name: "wide, without instructions", Machine: "none"}) {
 				t.Run(target.Name, test(cc, target))
 			}
 		})
 		t.Run("aarch64 "+name, func(t *testing.T) {
 			cc, tools := cross(t, name)
-			for _, target := range cc.machine.levels {
+			for _, target := range cc.Machine.Levels {
 				t.Run(target.Name, test(cc, target, tools.Emulator...))
 			}
 		})
@@ -198,7 +200,7 @@ func TestBFDOT(t *testing.T) {
 		if compiler == "clang" {
 			cc, tools = cross(t, compiler)
 		}
-		exe := compileC(t, cc, text, append(cc.args, "-O1", "-Wall", "-Wextra")...)
+		exe := compileC(t, cc, text, append(cc.Args, "-O1", "-Wall", "-Wextra")...)
 		command := append(tools.Processor("max"), exe)
 		out, err := exec.Command(command[0], command[1:]...).Output()
 		if err != nil {

@@ -40,7 +40,7 @@ type narrowSide struct{ name, first, count string }
 
 // newNarrow prepares a narrow contraction; nil if the kernel is not scheduled as one.
 func newNarrow(e *emitter, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
-	lanes := e.target.lanes(4)
+	lanes := e.target.Lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
 	if found.Row.Inner() < 0 && !found.Unpacked {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1

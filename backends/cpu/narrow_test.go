@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -131,7 +133,7 @@ func (x narrowTarget) execute(t *testing.T, load reference.Constants) conformanc
 	t.Helper()
 	if x.cpu == "aarch64" {
 		cc, tools := cross(t, "gcc")
-		return executeFor(cc, Portable, x.flags, tools.Processor("max")...)(load)
+		return executeFor(cc, toolchain.Portable, x.flags, tools.Processor("max")...)(load)
 	}
 	cc := compiler(t)
 	needX86(t, cc)
@@ -306,10 +308,10 @@ func TestLowerPrecision(t *testing.T) {
 }
 
 // needX86 skips a test of instructions of x86-64 where the compiler writes for something else.
-func needX86(t *testing.T, cc *Compiler) {
+func needX86(t *testing.T, cc *toolchain.Compiler) {
 	t.Helper()
-	if cc.machine.name != "x86_64" {
-		t.Skipf("%s compiles for %s", cc.Path, cc.machine.triple)
+	if cc.Machine.Name != "x86_64" {
+		t.Skipf("%s compiles for %s", cc.Path, cc.Machine.Triple)
 	}
 }
 
@@ -343,7 +345,7 @@ func TestMatrixUnit(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		graph *ir.Graph
-		level int // in x86Levels
+		level int // in isa.X86Levels
 		want  map[string]bool
 	}{
 		{"exact", scheduled(t, float), 0, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
@@ -352,7 +354,7 @@ func TestMatrixUnit(t *testing.T) {
 		{"bytes", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 0, map[string]bool{"tdpbusd": true, "vpdpbusd": true, "tdpbf16ps": false}},
 		{"bytes without AVX-512", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 1, map[string]bool{"tdpbusd": false, "vpdpbusd": true}},
 	} {
-		src, err := EmitFor(c.graph, "test", "test", x86Levels[c.level])
+		src, err := EmitFor(c.graph, "test", "test", isa.X86Levels[c.level])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,10 +368,10 @@ func TestMatrixUnit(t *testing.T) {
 				continue
 			}
 			testkit.Need(t, testkit.Compilers, err)
-			args := append(slices.Concat(usualFlags(), x86Levels[c.level].Flags), "-Wall", "-Wextra", "-Werror", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-S", "-o", "-", file)
+			args := append(slices.Concat(toolchain.UsualFlags(), isa.X86Levels[c.level].Flags), "-Wall", "-Wextra", "-Werror", "-mamx-tile", "-mamx-bf16", "-mamx-int8", "-S", "-o", "-", file)
 			text, err := exec.Command(path, args...).CombinedOutput()
 			if err != nil {
-				t.Fatalf("%s, %s: %v\n%s", c.name, compiler, err, firstLines(string(text), 30))
+				t.Fatalf("%s, %s: %v\n%s", c.name, compiler, err, text)
 			}
 			for instruction, want := range c.want {
 				if got := regexp.MustCompile(`\b` + instruction + `\b`).Match(text); got != want {

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,21 +12,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// unit is one file to compile, with all that decides about its object.
-type unit struct {
-	name  string
-	text  string
-	key   string // more that the text depends on, such as the headers that it includes
-	flags []string
-}
-
 // objects compiles the parts of a program, its constants and the run-time library, side by side, and gives the objects. What
 // was compiled before comes from the cache.
-func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *Source, load LoadConst, opt Options, what artifact) ([]string, error) {
+func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []part, src *Source, load LoadConst, opt Options, what artifact) ([]string, error) {
 	cache, _ := filecache.Open() // without one everything is compiled
 	defer cache.Close()
 	headers := map[string][]byte{}
@@ -41,7 +33,7 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 			return nil, diag.Fault("%v", err)
 		}
 	}
-	var units []unit
+	var units []toolchain.Unit
 	shared := []string{}
 	if what != executable {
 		shared = []string{"-fPIC", "-fvisibility=hidden"}
@@ -53,11 +45,11 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 		}
 	}
 	for _, u := range rt.Units(what == executable) { // first, as one of them takes longer than any part
-		units = append(units, unit{name: u.Name, text: u.Text, key: rt.Digest(), flags: slices.Concat(library, u.Flags)})
+		units = append(units, toolchain.Unit{Name: u.Name, Text: u.Text, Key: rt.Digest(), Flags: slices.Concat(library, u.Flags)})
 	}
 	for _, p := range parts {
-		flags := slices.Concat(usualFlags(), c.stackFlags(), p.flags, shared, opt.Flags)
-		units = append(units, unit{name: p.name + ".c", text: p.text, key: string(headers[rt.Header]) + string(headers[rt.LibraryHeader]), flags: flags})
+		flags := slices.Concat(toolchain.UsualFlags(), c.StackFlags(), p.flags, shared, opt.Flags)
+		units = append(units, toolchain.Unit{Name: p.name + ".c", Text: p.text, Key: string(headers[rt.Header]) + string(headers[rt.LibraryHeader]), Flags: flags})
 	}
 	out := make([]string, len(units), len(units)+2)
 	var separated []string
@@ -67,116 +59,22 @@ func (c *Compiler) objects(ctx context.Context, dir string, parts []part, src *S
 	case src.program.block.bytes == 0:
 	case opt.Weights != "" && what == executable:
 		group.Go(func() (err error) {
-			separated, err = c.separateObjects(ctx, dir, src.program.block, load, opt.Weights)
+			separated, err = separateObjects(ctx, c, dir, src.program.block, load, opt.Weights)
 			return err
 		})
 	default:
 		out = append(out, "")
 		group.Go(func() (err error) {
-			out[len(units)], err = c.constants(ctx, dir, src.program.block, load)
+			out[len(units)], err = constantsObject(ctx, c, dir, src.program.block, load)
 			return err
 		})
 	}
 	for i, u := range units {
 		group.Go(func() (err error) {
-			out[i], err = c.compile(ctx, cache, dir, u)
+			out[i], err = c.Compile(ctx, cache, dir, u)
 			return err
 		})
 	}
 	err := group.Wait()
 	return append(out, separated...), err
 }
-
-// compile gives the object of one file, from the cache or made now, as a file in the folder of the build.
-func (c *Compiler) compile(ctx context.Context, cache *filecache.Cache, dir string, u unit) (string, error) {
-	object := filepath.Join(dir, u.name+".o")
-	key, lasts := c.keyOf(u)
-	if lasts {
-		if data, ok := cache.Get(key); ok {
-			if err := os.WriteFile(object, data, 0o600); err != nil {
-				return "", diag.Fault("%v", err)
-			}
-			return object, nil
-		}
-	}
-	source := filepath.Join(dir, u.name)
-	if err := os.WriteFile(source, []byte(u.text), 0o644); err != nil {
-		return "", diag.Fault("%v", err)
-	}
-	if err := c.run(ctx, dir, append(slices.Clone(u.flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
-		return "", err
-	}
-	if lasts {
-		if data, err := os.ReadFile(object); err == nil {
-			cache.Put(key, data)
-		}
-	}
-	return object, nil
-}
-
-// keyOf digests all that decides about the object of a file: the compiler, what it takes from the environment and from the machine, the
-// flags and the text. An object does not last whose flags may name files, which change.
-func (c *Compiler) keyOf(u unit) (key filecache.Key, lasts bool) {
-	flags := slices.Concat(c.args, u.flags)
-	host, lasts := hostKey(flags)
-	lasts = lasts && !slices.ContainsFunc(flags, func(f string) bool { return !selfContained(f) })
-	parts := []string{"tapc object 3", c.identity(), u.key, u.text, host}
-	for _, name := range compilerEnvironment {
-		parts = append(parts, name+"="+os.Getenv(name))
-	}
-	h := sha256.New()
-	for _, s := range append(parts, flags...) {
-		fmt.Fprintf(h, "%d %s\n", len(s), s)
-	}
-	return filecache.Key(h.Sum(nil)), lasts
-}
-
-// compilerEnvironment are the variables from which compilers take flags, headers and parts of themselves.
-var compilerEnvironment = []string{"CPATH", "C_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "SDKROOT"}
-
-// identity tells compilers apart: by what they say of themselves, what they compile for, by place, and by the file there.
-func (c *Compiler) identity() string {
-	path, err := filepath.EvalSymlinks(c.Path)
-	if err != nil {
-		path = c.Path
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return path + "\n" + c.machine.triple + "\n" + c.says
-	}
-	return fmt.Sprintf("%s %d %d\n%s\n%s", path, info.Size(), info.ModTime().UnixNano(), c.machine.triple, c.says)
-}
-
-// selfContained says whether a flag means the same as long as the compiler is the same.
-func selfContained(flag string) bool {
-	switch {
-	case strings.HasPrefix(flag, "-fplugin"), strings.HasPrefix(flag, "-fprofile"), strings.HasPrefix(flag, "-fauto-profile"), strings.ContainsAny(flag, `/@`):
-		return false
-	}
-	return flag == "-pthread" || flag == "-w" || slices.ContainsFunc([]string{"-O", "-D", "-U", "-f", "-g", "-m", "-std=", "--target=", "-Wno-", "-Wall", "-Wextra", "-Werror"},
-		func(prefix string) bool { return strings.HasPrefix(flag, prefix) })
-}
-
-// hostKey tells machines apart where a flag means this machine's processor; it does not where the system does not say what that is.
-func hostKey(flags []string) (key string, known bool) {
-	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, "=native") }) {
-		return "", true
-	}
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "", false
-	}
-	first, _, _ := strings.Cut(string(text), "\n\n") // one processor
-	var b strings.Builder
-	for line := range strings.Lines(first) {
-		name, _, _ := strings.Cut(line, ":")
-		if slices.Contains(hostLines, strings.TrimSpace(name)) {
-			b.WriteString(line)
-		}
-	}
-	return b.String(), b.Len() > 0
-}
-
-// hostLines are what decides about code for a processor.
-var hostLines = []string{"vendor_id", "cpu family", "model", "stepping", "cache size", "flags", "Features", "CPU implementer", "CPU architecture",
-	"CPU variant", "CPU part", "CPU revision"}

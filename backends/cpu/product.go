@@ -159,7 +159,7 @@ func productOf(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction, 
 	if _, known := microkernelOf(c.Sum.Type); !known || !vectorKernel(k, e.buffers, aside) {
 		return nil
 	}
-	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, pack: pack, number: number, d: c.Sum.Type, n: e.target.lanes(c.Sum.Type.Size()),
+	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, pack: pack, number: number, d: c.Sum.Type, n: e.target.Lanes(c.Sum.Type.Size()),
 		sizes: sizes{length: 1, outer: 1, inner: 1}}
 	var ok bool
 	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {

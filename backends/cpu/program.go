@@ -7,13 +7,14 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 )
 
 // single writes the whole program for one target in one file.
-func (p *program) single(t Target) (string, error) {
+func (p *program) single(t isa.Target) (string, error) {
 	e, err := p.emit(t, "")
 	if err != nil {
 		return "", err

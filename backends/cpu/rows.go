@@ -87,7 +87,7 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows 
 	for i, d := range found.Reduction {
 		r.fold = append(r.fold, axis{d, fmt.Sprintf("f%d", i)})
 	}
-	r.n = r.whole(e.target.lanes(r.widest()))
+	r.n = r.whole(e.target.Lanes(r.widest()))
 	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
 		r.piece = min(r.piece, roundUp(levels[0].Tile, int64(r.n)))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -167,7 +168,7 @@ func cutAll(t *testing.T, rng *rand.Rand, g *ir.Graph, labels []string) map[stri
 }
 
 // native builds a graph as tapc build does.
-func native(t *testing.T, cc *Compiler, g *ir.Graph) string {
+func native(t *testing.T, cc *toolchain.Compiler, g *ir.Graph) string {
 	t.Helper()
 	if err := standard.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func native(t *testing.T, cc *Compiler, g *ir.Graph) string {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(t.TempDir(), "program")
-	if err := cc.Build(context.Background(), src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+	if err := Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return randomConstant(c, tensorops.TensorOf(g, c.Tensor))
 	}, exe, Options{Version: "test", CPU: "native"}); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func (e *emitter) tree(kernel int, f *tree.Func, k *schedule.Kernel) (string, er
 	e.open(p.Text, kernel)
 	p.Line("tapc_part part = {b, 0, 0, 0};")
 	tasks, _ := loop.To.Number()
-	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, each(e.nanoseconds(k, tileRate*float64(e.target.lanes(4))), tasks), kernel)
+	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, each(e.nanoseconds(k, tileRate*float64(e.target.Lanes(4))), tasks), kernel)
 	p.Close()
 	return p.String(), nil
 }

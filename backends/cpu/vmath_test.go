@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -59,7 +61,7 @@ static void test_NAME(void) {
 // TestMath compares the functions of vectors with the C library's of twice the precision.
 func TestMath(t *testing.T) {
 	cc := compiler(t)
-	for _, target := range cc.machine.levels {
+	for _, target := range cc.Machine.Levels {
 		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
 			t.Run(fmt.Sprintf("%s/%v", target.Name, d), func(t *testing.T) {
 				if !runs(t, cc, target) {
@@ -72,13 +74,13 @@ func TestMath(t *testing.T) {
 	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} { // emulated, for one bit pattern in 16
 		t.Run(fmt.Sprintf("aarch64/%v", d), func(t *testing.T) {
 			cc, tools := cross(t, "gcc")
-			testMath(t, cc, cc.machine.portable[0], d, 16, tools.Emulator...)
+			testMath(t, cc, cc.Machine.Portable[0], d, 16, tools.Emulator...)
 		})
 	}
 }
 
 // runs says whether this machine's processor has what a target needs.
-func runs(t *testing.T, cc *Compiler, target Target) bool {
+func runs(t *testing.T, cc *toolchain.Compiler, target isa.Target) bool {
 	return target.Has == "" || has(t, cc, target.Has)
 }
 
@@ -86,7 +88,7 @@ func runs(t *testing.T, cc *Compiler, target Target) bool {
 var probed sync.Map
 
 // has says whether this machine's processor has some features, as programs ask for them.
-func has(t *testing.T, cc *Compiler, features string) bool {
+func has(t *testing.T, cc *toolchain.Compiler, features string) bool {
 	key := cc.Path + " " + features
 	if answer, ok := probed.Load(key); ok {
 		return answer.(bool)
@@ -103,7 +105,7 @@ func withFeatures(text string) string {
 		strings.NewReplacer(`#include "`+rt.Header+`"`, "", "#define _GNU_SOURCE\n", "").Replace(string(files["features.c"])) + text
 }
 
-func compileC(t *testing.T, cc *Compiler, text string, flags ...string) string {
+func compileC(t *testing.T, cc *toolchain.Compiler, text string, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "test.c"), filepath.Join(dir, "test")
@@ -117,9 +119,9 @@ func compileC(t *testing.T, cc *Compiler, text string, flags ...string) string {
 }
 
 // testMath tests the functions of a target on every stride-th of some million bit patterns; what programs are arguments of comes last.
-func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride uint64, runner ...string) {
+func testMath(t *testing.T, cc *toolchain.Compiler, target isa.Target, d scalar.DType, stride uint64, runner ...string) {
 	w := cexpr.NewWriter()
-	v, n := vector.New(w), target.lanes(d.Size())
+	v, n := vector.New(w), target.Lanes(d.Size())
 	if n < 4 {
 		n = 4
 	}
@@ -132,7 +134,7 @@ func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride 
 	}
 	tested := 0
 	for _, op := range mathOps {
-		x, ok := v.Function(op, n, []vector.Value{{Text: "x", Type: d}})
+		x, ok := vector.Function(v, op, n, []vector.Value{{Text: "x", Type: d}})
 		if !ok {
 			continue
 		}
@@ -147,7 +149,7 @@ func testMath(t *testing.T, cc *Compiler, target Target, d scalar.DType, stride 
 	}
 	text := "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] +
 		w.Prelude() + v.Prelude() + body.String() + "int main(void) {\n" + main.String() + "  return 0;\n}\n"
-	flags := append(usualFlags(), target.Flags...)
+	flags := append(toolchain.UsualFlags(), target.Flags...)
 	// special lists 16 values; shorter vectors leave the rest out.
 	text = strings.ReplaceAll(text, "const float special["+fmt.Sprint(n)+"]", "const float special[16]")
 	text = strings.ReplaceAll(text, "const double special["+fmt.Sprint(n)+"]", "const double special[16]")

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -64,7 +65,7 @@ func (s *summed) Write(p []byte) (int, error) {
 }
 
 // separateObjects compiles what separate gives.
-func (c *Compiler) separateObjects(ctx context.Context, dir string, b *block, load LoadConst, path string) ([]string, error) {
+func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *block, load LoadConst, path string) ([]string, error) {
 	sources, err := separate(dir, b, load, path)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (c *Compiler) separateObjects(ctx context.Context, dir string, b *block, lo
 	var objects []string
 	for _, s := range sources {
 		o := s + ".o"
-		if err := c.run(ctx, dir, "-O1", "-c", s, "-o", o); err != nil {
+		if err := c.Run(ctx, dir, "-O1", "-c", s, "-o", o); err != nil {
 			return nil, err
 		}
 		objects = append(objects, o)

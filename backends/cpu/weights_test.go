@@ -35,7 +35,7 @@ func TestWeightsFile(t *testing.T) {
 		return tensorfile.Tensor{DType: tensorops.TensorOf(g, c.Tensor).Type(), Shape: []int64{3}, Data: []byte{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 128, 64}}, nil
 	}
 	weights := exe + WeightsSuffix
-	if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "baseline", Weights: weights}); err != nil {
+	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "baseline", Weights: weights}); err != nil {
 		t.Fatal(err)
 	}
 	run := func(want string) {
@@ -46,7 +46,7 @@ func TestWeightsFile(t *testing.T) {
 		}
 	}
 	plain := filepath.Join(dir, "plain")
-	if err := cc.Build(context.Background(), src, load, plain, Options{Version: "test", CPU: "baseline"}); err != nil {
+	if err := Build(context.Background(), cc, src, load, plain, Options{Version: "test", CPU: "baseline"}); err != nil {
 		t.Fatal(err)
 	}
 	same, err := exec.Command(plain, "--random", "1").CombinedOutput()
@@ -113,7 +113,7 @@ func TestEmptyConstant(t *testing.T) {
 		return tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{0}, Data: []byte{}}, nil
 	}
 	exe := filepath.Join(t.TempDir(), "program")
-	if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "baseline"}); err != nil {
+	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "baseline"}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(exe).CombinedOutput(); err != nil || !strings.Contains(string(out), "shape [0]") {

@@ -62,7 +62,7 @@ func newWinograd(e *emitter, number int, k *schedule.Kernel, found *nest.Winogra
 	}
 	found = found.Of(levels[1].Tile)
 	w := &winograd{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
-	c, ok := w.readLevels(int64(e.target.lanes(4)))
+	c, ok := w.readLevels(int64(e.target.Lanes(4)))
 	if !ok {
 		return nil
 	}
@@ -78,7 +78,7 @@ func newWinograd(e *emitter, number int, k *schedule.Kernel, found *nest.Winogra
 			break
 		}
 	}
-	w.layOut(int64(e.target.lanes(4)))
+	w.layOut(int64(e.target.Lanes(4)))
 	w.pointProduct(e, number, c)
 	w.placeOperands()
 	return w
@@ -155,7 +155,7 @@ func (w *winograd) layOut(lanes int64) {
 func (w *winograd) pointProduct(e *emitter, number int, c cut) {
 	const rows, columns, fold = 0, 1, 2
 	in, out := w.w.In.Extent, w.w.Out.Extent
-	lanes := e.target.lanes(4)
+	lanes := e.target.Lanes(4)
 	c.rows = w.piece.tiles()
 	c.tileRows = e.target.WinogradRows(c.rows, c.tileCols/int64(lanes))
 	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}

@@ -285,7 +285,7 @@ func TestWinograd(t *testing.T) {
 	widest, narrower := testkit.Turns(t, 3), testkit.Turns(t, 6)
 	for _, c := range winogradCases() {
 		var run [2][]bool // by size and level
-		for range len(cc.machine.levels) {
+		for range len(cc.Machine.Levels) {
 			for i := range run {
 				run[i] = append(run[i], len(run[i]) == 0 && widest() || len(run[i]) > 0 && narrower())
 			}
@@ -305,7 +305,7 @@ func TestWinograd(t *testing.T) {
 			filters := tensorfile.Tensor{Data: rt.Random(scalar.Float32, 3, "constant", product64(c.filters))} // as randomConstant gives them
 			for index, size := range []int64{2, 4} {
 				allowed := c.tolerances(size, image, floats(filters))
-				for i, level := range cc.machine.levels {
+				for i, level := range cc.Machine.Levels {
 					if !run[index][i] {
 						continue
 					}
@@ -354,7 +354,7 @@ func TestWinogradThreads(t *testing.T) {
 		load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 			return randomConstant(c, tensorops.TensorOf(g, c.Tensor))
 		}
-		if err := cc.Build(context.Background(), src, load, exe, Options{Version: "test", CPU: "native"}); err != nil {
+		if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "native"}); err != nil {
 			t.Fatal(err)
 		}
 		var first []byte

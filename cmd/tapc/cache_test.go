@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
 // Every entry that a program is made of is damaged at a random place, and folders are unfit: the program has the same bytes each time.
 func TestDamagedCacheBuildsTheSame(t *testing.T) {
-	_, err := cpu.FindCompiler(t.Context())
+	_, err := toolchain.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
 	out := filepath.Join(t.TempDir(), "program")
 	build := func(cache string) []byte {

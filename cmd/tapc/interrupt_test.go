@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/filecache"
 	"tensortapestry.org/tapc/internal/testkit"
 )
@@ -94,7 +94,7 @@ func TestSignalsLeaveNoParts(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc to see what a program writes")
 	}
-	_, err := cpu.FindCompiler(t.Context())
+	_, err := toolchain.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
 	for before, signals := range map[int][]syscall.Signal{0: {syscall.SIGTERM, syscall.SIGKILL}, 40: {syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}} {
 		graph := "tapc 1\n%a = tensor float32 [0:1]\n%x = tensor float32 [0:16000000]\n"

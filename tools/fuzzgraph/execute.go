@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -33,10 +34,10 @@ func backendNamed(name string) (backend, error) {
 	case "reference":
 		return runReference, nil
 	case "cpu":
-		var list []*cpu.Compiler
+		var list []*toolchain.Compiler
 		for _, cc := range []string{"gcc", "clang"} {
 			os.Setenv("CC", cc)
-			if c, err := cpu.FindCompiler(context.Background()); err == nil {
+			if c, err := toolchain.FindCompiler(context.Background()); err == nil {
 				list = append(list, c)
 			}
 		}
@@ -127,7 +128,7 @@ func runReference(ctx context.Context, g *graph) (map[string]tensorfile.Tensor, 
 }
 
 // runCPU builds a program with one of the compilers and runs it. Compiler, processor and optimization are functions of the seed.
-func runCPU(ctx context.Context, g *graph, compilers []*cpu.Compiler) (map[string]tensorfile.Tensor, error) {
+func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map[string]tensorfile.Tensor, error) {
 	x, in, err := g.schedules(ctx)
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func runCPU(ctx context.Context, g *graph, compilers []*cpu.Compiler) (map[strin
 	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return inline.Load(c, tensorops.TensorOf(x, c.Tensor))
 	}
-	if err := cc.Build(ctx, src, load, exe, opt); err != nil {
+	if err := cpu.Build(ctx, cc, src, load, exe, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", cc.Path, err)
 	}
 	return runProgram(ctx, exe, x, in, dir)

@@ -61,7 +61,9 @@ var Table = []Rule{
 	{"backends/tree", 4, 4},
 	{"backends/codegen", 4, 5},
 	{"backends/cuda/emu", 4, 5},
+	{"backends/cpu/isa", 4, 5},
 	{"backends/cpu/vector", 4, 5},
+	{"backends/cpu/toolchain", 4, 6},
 	{"backends/cpu", 4, 16},
 	{"backends/cuda", 4, 6},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator

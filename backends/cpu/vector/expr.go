@@ -216,7 +216,7 @@ func (v *Printer) arithmetic(op scalar.Op, n int, args []Value) (Value, bool) {
 		case scalar.Min, scalar.Max:
 			return v.extreme(op, n, args[0], args[1]), true
 		}
-		return v.Function(op, n, args)
+		return Function(v, op, n, args)
 	case op == scalar.Min || op == scalar.Max:
 		c := v.compare(map[scalar.Op]scalar.Op{scalar.Min: scalar.Lt, scalar.Max: scalar.Gt}[op], n, args[0], args[1])
 		return v.choose(n, c, args[0], args[1]), true

@@ -23,7 +23,7 @@ type mathType struct {
 }
 
 // Function writes a function of one float vector; ok is false for those that are computed lane by lane.
-func (v *Printer) Function(op scalar.Op, n int, args []Value) (x Value, ok bool) {
+func Function(v *Printer, op scalar.Op, n int, args []Value) (x Value, ok bool) {
 	m := mathType{v, args[0].Type, n, 23, 127}
 	if m.d == scalar.Float64 {
 		m.mantissa, m.bias = 52, 1023
@@ -194,7 +194,7 @@ func (m mathType) tanh() string {
 // erf writes the error function of float32: x + x P(x²) below 1, 1 - exp(Q(|x|)) above. P and Q were fitted to the exact values
 // with the Remez exchange; their errors are below 1.2e-9.
 func (m mathType) erf() string {
-	exp, _ := m.v.Function(scalar.Exp, m.n, []Value{{Text: "q", Type: m.d}})
+	exp, _ := Function(m.v, scalar.Exp, m.n, []Value{{Text: "q", Type: m.d}})
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V y = ($V)(($I)x ^ sign), z = x * x;\n" +
 		fmt.Sprintf("  const $V low = x * %s + x;\n", m.polynomial("z", 0.128379165914, -0.37612627136, 0.112836001758, -0.0268544445625,
 			0.00518953527781, -0.000802084071355, 7.88911757925e-5)) +

@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects"
 	dialect "tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -45,7 +46,7 @@ func compile(ctx context.Context, s settings) error {
 		return err
 	}
 	fmt.Println(dialect.Allowed(g))
-	cc, err := cpu.FindCompiler(ctx)
+	cc, err := toolchain.FindCompiler(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func compile(ctx context.Context, s settings) error {
 	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return loader.Load(c, tensorops.TensorOf(g, c.Tensor))
 	}
-	return cc.BuildLibrary(ctx, src, load, s.compile, cpu.Options{Version: "bench", CPU: s.cpu})
+	return cpu.BuildLibrary(ctx, cc, src, load, s.compile, cpu.Options{Version: "bench", CPU: s.cpu})
 }
 
 // read reads a graph; models are read as tapc reads them.

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/tools/onnx/conformance"
 )
@@ -65,7 +65,7 @@ func main() {
 		o.Run = conformance.Scheduled(lib)
 	}
 	if *compiled {
-		cc, err := cpu.FindCompiler(context.Background())
+		cc, err := toolchain.FindCompiler(context.Background())
 		if err != nil {
 			fail(err)
 		}

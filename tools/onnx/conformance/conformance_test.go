@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
@@ -154,7 +154,7 @@ func suite(t *testing.T) (folders []string) {
 // TestPrograms builds programs of the suite's tests, which take turns, and runs them.
 func TestPrograms(t *testing.T) {
 	folders := suite(t)
-	cc, err := cpu.FindCompiler(t.Context())
+	cc, err := toolchain.FindCompiler(t.Context())
 	testkit.Need(t, testkit.Compilers, err)
 	verdicts, runs := readVerdicts(t), testkit.Turns(t, 60)
 	for _, d := range folders {

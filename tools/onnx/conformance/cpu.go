@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -21,7 +22,7 @@ import (
 )
 
 // Compiled builds a program of the graph, as tapc build does, and runs it.
-func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
+func Compiled(cc *toolchain.Compiler, lib *kernels.Library, flags []string) Runner {
 	return func(ctx context.Context, g *ir.Graph, loader *constants.Loader, in map[string]tensorfile.Tensor) (map[string]tensorfile.Tensor, error) {
 		g, err := schedules(ctx, g, lib)
 		if err != nil {
@@ -38,7 +39,7 @@ func Compiled(cc *cpu.Compiler, lib *kernels.Library, flags []string) Runner {
 		defer os.RemoveAll(dir)
 		exe := filepath.Join(dir, "program")
 		values := &reference.Values{Graph: g, Library: lib, Stored: loader.Load}
-		err = cc.Build(ctx, src, func(c tensorops.Const) (tensorfile.Tensor, error) { return values.Load(ctx, c) }, exe, cpu.Options{Version: "test", CPU: "native", Flags: flags})
+		err = cpu.Build(ctx, cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) { return values.Load(ctx, c) }, exe, cpu.Options{Version: "test", CPU: "native", Flags: flags})
 		if err != nil {
 			return nil, err
 		}

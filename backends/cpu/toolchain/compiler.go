@@ -1,4 +1,6 @@
-package cpu
+// Package toolchain finds C compilers, asks them what they compile for, and compiles files with them; objects are kept in a cache. It knows
+// nothing of graphs or kernels; it must not import backends/cpu. Read next: compiler.go, versions.go, cache.go.
+package toolchain
 
 import (
 	"bytes"
@@ -11,6 +13,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -21,36 +24,36 @@ var ErrNoCompiler error = &backends.Missing{What: "C compiler"}
 // Compiler is a C compiler of this machine, for this machine or another.
 type Compiler struct {
 	Path    string
-	Version string   // first line of --version
-	args    []string // that come before all others
-	says    string   // all of --version
-	gnu     bool     // it is GCC
-	machine machine  // what it compiles for
+	Version string      // first line of --version
+	Args    []string    // that come before all others
+	says    string      // all of --version
+	gnu     bool        // it is GCC
+	Machine isa.Machine // what it compiles for
 }
 
 // Triple says what the compiler compiles for, as it calls that itself; "" if it does not say.
-func (c *Compiler) Triple() string { return c.machine.triple }
+func (c *Compiler) Triple() string { return c.Machine.Triple }
 
 // FindCompiler looks for a C compiler: the one that CC names, else cc, gcc or clang on the PATH. ErrNoCompiler is in the
 // error's chain if there is none.
 func FindCompiler(ctx context.Context) (*Compiler, error) {
 	if cc := os.Getenv("CC"); cc != "" {
-		return findCompiler(ctx, cc)
+		return Find(ctx, cc)
 	}
-	return findCompiler(ctx, "cc", "gcc", "clang")
+	return Find(ctx, "cc", "gcc", "clang")
 }
 
 // NamedCompiler is the compiler of a name or path, behind which there may be arguments, as in "clang --target=aarch64-linux-gnu".
 func NamedCompiler(ctx context.Context, name string) (*Compiler, error) {
-	cc, err := findCompiler(ctx, name)
+	cc, err := Find(ctx, name)
 	if errors.Is(err, ErrNoCompiler) {
 		return nil, diag.Usage("--cc=%s: no compiler of this name answers --version", name)
 	}
 	return cc, err
 }
 
-// findCompiler gives the first of some compilers that is there.
-func findCompiler(ctx context.Context, candidates ...string) (*Compiler, error) {
+// Find gives the first of some compilers that is there.
+func Find(ctx context.Context, candidates ...string) (*Compiler, error) {
 	for _, name := range candidates {
 		path, args, err := command(name)
 		if err != nil {
@@ -68,8 +71,8 @@ func findCompiler(ctx context.Context, candidates ...string) (*Compiler, error) 
 			return nil, err
 		}
 		line, _, _ := strings.Cut(says, "\n")
-		return &Compiler{Path: path, Version: line, args: args, says: says, gnu: strings.Contains(says, "Free Software Foundation"),
-			machine: machineOf(strings.TrimSpace(triple))}, nil
+		return &Compiler{Path: path, Version: line, Args: args, says: says, gnu: strings.Contains(says, "Free Software Foundation"),
+			Machine: isa.MachineOf(strings.TrimSpace(triple))}, nil
 	}
 	return nil, &diag.StatusError{Status: diag.ExitInternal, Err: fmt.Errorf("%w (looked for %s): install one, "+
 		"such as \"apt-get install gcc libc6-dev\", \"dnf install gcc\" or \"apk add gcc musl-dev\", or name it in CC",
@@ -101,22 +104,22 @@ func answer(ctx context.Context, path string, args ...string) (string, error) {
 	return says.String(), err
 }
 
-// usualFlags are those with which generated programs are compiled. Contraction to fused multiply-add and the absence of errno and traps
+// UsualFlags are those with which generated programs are compiled. Contraction to fused multiply-add and the absence of errno and traps
 // change no result beyond the last bit of a product that is added; nothing here reorders sums.
-func usualFlags() []string {
+func UsualFlags() []string {
 	return []string{"-std=c11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"}
 }
 
-// stackFlags are those that GCC needs to align vectors on the stack.
-func (c *Compiler) stackFlags() []string {
+// StackFlags are those that GCC needs to align vectors on the stack.
+func (c *Compiler) StackFlags() []string {
 	if !c.gnu {
 		return nil
 	}
-	return c.machine.stack
+	return c.Machine.Stack
 }
 
-// run calls the compiler, whose temporary files go to the folder of the build; what it printed is in the error.
-func (c *Compiler) run(ctx context.Context, dir string, args ...string) error {
+// Run calls the compiler, whose temporary files go to the folder of the build; what it printed is in the error.
+func (c *Compiler) Run(ctx context.Context, dir string, args ...string) error {
 	out, err := c.output(ctx, dir, args...)
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -126,7 +129,7 @@ func (c *Compiler) run(ctx context.Context, dir string, args ...string) error {
 
 // output gives what the compiler prints.
 func (c *Compiler) output(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := childproc.Command(ctx, c.Path, append(slices.Clone(c.args), args...)...)
+	cmd := childproc.Command(ctx, c.Path, append(slices.Clone(c.Args), args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir) // by the names that systems have for it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

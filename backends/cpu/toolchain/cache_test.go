@@ -1,4 +1,4 @@
-package cpu
+package toolchain
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/internal/filecache"
 )
 
 // counted is a compiler that leaves a file for each time that it runs, and a unit for it.
-func counted(t *testing.T) (c *Compiler, runs func() int, u unit) {
+func counted(t *testing.T) (c *Compiler, runs func() int, u Unit) {
 	t.Helper()
-	real := compiler(t)
+	real := found(t, "cc", "gcc", "clang")
 	log := filepath.Join(t.TempDir(), "log")
 	script := filepath.Join(t.TempDir(), "cc")
 	text := "#!/bin/sh\necho run >> '" + log + "'\nexec '" + real.Path + "' \"$@\"\n"
@@ -37,7 +38,7 @@ func counted(t *testing.T) (c *Compiler, runs func() int, u unit) {
 		return bytes.Count(text, []byte("\n"))
 	}
 	return &Compiler{Path: script, Version: real.Version, says: real.says, gnu: real.gnu}, runs,
-		unit{name: "one.c", text: "int one(void) { return 1; }\n", flags: []string{"-O1"}}
+		Unit{Name: "one.c", Text: "int one(void) { return 1; }\n", Flags: []string{"-O1"}}
 }
 
 func open(t *testing.T, dir string) *filecache.Cache {
@@ -56,7 +57,7 @@ func TestDamagedEntries(t *testing.T) {
 	dir := t.TempDir()
 	compile := func() []byte {
 		t.Helper()
-		object, err := cc.compile(t.Context(), open(t, dir), t.TempDir(), u)
+		object, err := cc.Compile(t.Context(), open(t, dir), t.TempDir(), u)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +120,16 @@ func TestKey(t *testing.T) {
 	if !lasts {
 		t.Fatal("the object does not last")
 	}
-	vary := map[string]func() (*Compiler, unit){
-		"text":     func() (*Compiler, unit) { v := u; v.text += " "; return cc, v },
-		"header":   func() (*Compiler, unit) { v := u; v.key = "other"; return cc, v },
-		"flags":    func() (*Compiler, unit) { v := u; v.flags = []string{"-O2"}; return cc, v },
-		"version":  func() (*Compiler, unit) { c := *cc; c.says += "+"; return &c, u },
-		"path":     func() (*Compiler, unit) { c := *cc; c.Path = "/bin/sh"; return &c, u },
-		"compiler": func() (*Compiler, unit) { appendTo(t, cc.Path, "# newer\n"); return cc, u },
-		"machine":  func() (*Compiler, unit) { c := *cc; c.machine = machineOf("aarch64-linux-gnu"); return &c, u },
-		"argument": func() (*Compiler, unit) { c := *cc; c.args = []string{"--target=aarch64-linux-gnu"}; return &c, u },
-		"headers":  func() (*Compiler, unit) { t.Setenv("CPATH", "/elsewhere"); return cc, u },
+	vary := map[string]func() (*Compiler, Unit){
+		"text":     func() (*Compiler, Unit) { v := u; v.Text += " "; return cc, v },
+		"header":   func() (*Compiler, Unit) { v := u; v.Key = "other"; return cc, v },
+		"flags":    func() (*Compiler, Unit) { v := u; v.Flags = []string{"-O2"}; return cc, v },
+		"version":  func() (*Compiler, Unit) { c := *cc; c.says += "+"; return &c, u },
+		"path":     func() (*Compiler, Unit) { c := *cc; c.Path = "/bin/sh"; return &c, u },
+		"compiler": func() (*Compiler, Unit) { appendTo(t, cc.Path, "# newer\n"); return cc, u },
+		"machine":  func() (*Compiler, Unit) { c := *cc; c.Machine = isa.MachineOf("aarch64-linux-gnu"); return &c, u },
+		"argument": func() (*Compiler, Unit) { c := *cc; c.Args = []string{"--target=aarch64-linux-gnu"}; return &c, u },
+		"headers":  func() (*Compiler, Unit) { t.Setenv("CPATH", "/elsewhere"); return cc, u },
 	}
 	for name, change := range vary {
 		c, v := change()
@@ -138,12 +139,12 @@ func TestKey(t *testing.T) {
 	}
 	for _, flag := range []string{"-fprofile-use", "-Iinclude", "-include", "-fplugin=x", "@options", "-specs=x"} {
 		v := u
-		v.flags = []string{flag}
+		v.Flags = []string{flag}
 		if _, lasts := cc.keyOf(v); lasts {
 			t.Errorf("%s: the object lasts, though it depends on a file", flag)
 		}
 		c := *cc
-		c.args = []string{flag}
+		c.Args = []string{flag}
 		if _, lasts := c.keyOf(u); lasts {
 			t.Errorf("%s behind the compiler's name: the object lasts, though it depends on a file", flag)
 		}
@@ -176,7 +177,7 @@ func TestBuildsShareTheCache(t *testing.T) {
 			defer cache.Close()
 			var first []byte
 			for range 5 {
-				object, err := cc.compile(context.Background(), cache, work, u)
+				object, err := cc.Compile(context.Background(), cache, work, u)
 				if err != nil {
 					return err
 				}

@@ -1,0 +1,43 @@
+package isa
+
+import (
+	"debug/elf"
+	"strings"
+	"testing"
+)
+
+// What compilers say of themselves decides what programs are for.
+func TestMachines(t *testing.T) {
+	for _, c := range []struct {
+		triple, name, levels string
+		portable             int
+		linux                bool
+		object               elf.Machine
+	}{
+		{"x86_64-linux-gnu", "x86_64", "x86-64-v4 x86-64-v3 x86-64", 3, true, elf.EM_X86_64},
+		{"x86_64-pc-linux-musl", "x86_64", "x86-64-v4 x86-64-v3 x86-64", 3, true, elf.EM_X86_64},
+		{"amd64-unknown-openbsd7.4", "x86_64", "x86-64-v4 x86-64-v3 x86-64", 3, false, elf.EM_NONE},
+		{"x86_64-w64-mingw32", "x86_64", "x86-64-v4 x86-64-v3 x86-64", 3, false, elf.EM_NONE},
+		{"x86_64-linux-gnux32", "x86_64", "x86-64-v4 x86-64-v3 x86-64", 3, true, elf.EM_NONE},
+		{"aarch64-linux-gnu", "aarch64", "armv8.6-a armv8.2-a+dotprod armv8-a", 1, true, elf.EM_AARCH64},
+		{"aarch64-unknown-linux-gnu", "aarch64", "armv8.6-a armv8.2-a+dotprod armv8-a", 1, true, elf.EM_AARCH64},
+		{"arm64-apple-darwin23.1.0", "aarch64", "armv8.6-a armv8.2-a+dotprod armv8-a", 1, false, elf.EM_NONE},
+		{"aarch64_be-linux-gnu", "aarch64_be", "baseline", 1, true, elf.EM_NONE}, // its numbers are big-endian
+		{"riscv64-linux-gnu", "riscv64", "baseline", 1, true, elf.EM_NONE},
+		{"", "", "baseline", 1, false, elf.EM_NONE},
+	} {
+		m := MachineOf(c.triple)
+		if m.Name != c.name || m.Triple != c.triple || m.linux != c.linux {
+			t.Errorf("%q: found %q, Linux %v", c.triple, m.Name, m.linux)
+		}
+		if got := strings.Join(m.LevelNames(), " "); got != c.levels || len(m.Portable) != c.portable {
+			t.Errorf("%q: found levels %s, %d of them in a portable program", c.triple, got, len(m.Portable))
+		}
+		if m.WritesObjects() != (c.object != elf.EM_NONE) || m.WritesObjects() && m.ELF != c.object {
+			t.Errorf("%q: objects are written: %v, for %v", c.triple, m.WritesObjects(), m.ELF)
+		}
+		if last := m.Levels[len(m.Levels)-1]; last.Has != "" || m.Level(last.Name) != len(m.Levels)-1 {
+			t.Errorf("%q: the least level asks for %q", c.triple, last.Has)
+		}
+	}
+}

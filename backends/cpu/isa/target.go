@@ -1,0 +1,22 @@
+// Package isa knows families of processors: their levels, for which programs carry versions, the vectors of each, and what compilers are told. Nothing
+// here depends on the machine that tapc runs on; it must not import backends/cpu. Read next: machine.go.
+package isa
+
+import (
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// Target is a kind of processor that code is written for.
+type Target struct {
+	tile.Target
+	Name    string   // what --cpu calls it
+	Flags   []string // that make the compiler write code for it
+	Has     string   // the condition, in C, that a processor can run the code; "" if every one can
+	Machine string   // the name of its architecture
+}
+
+// Scheduled is the target that passes/tile cuts loops for by default.
+var Scheduled = Target{Target: tile.Default, Machine: "x86_64"}
+
+// Lanes is how many values of a size are computed with together: a vector of them.
+func (t Target) Lanes(size int) int { return max(1, int(t.Vector)/size) }
