@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -120,7 +121,7 @@ func (t *tools) makeNamed(ctx context.Context, j *backends.Job, path string, opt
 }
 
 // builder builds a program in one of its forms.
-type builder func(ctx context.Context, cc *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error
+type builder func(ctx context.Context, cc *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options) error
 
 // make builds a program. Missing or unfit data is found before the compiler runs.
 func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {

@@ -12,12 +12,11 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/symbols"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
-	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // Options of Build and its kin.
@@ -28,22 +27,19 @@ type Options struct {
 	Weights string   // file beside an executable that the constants go to; "" puts them inside
 }
 
-// LoadConst gives the value of a constant.
-type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
-
 // Build compiles and links a program. The executable appears at path complete or not at all.
-func Build(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+func Build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options) error {
 	return build(ctx, c, src, load, path, opt, executable)
 }
 
 // BuildLibrary compiles a program to a shared library for C and what can call C, and writes its header beside it: path with
 // .h for its suffix. Both appear complete or not at all. What the library exports begins with the name in the header.
-func BuildLibrary(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+func BuildLibrary(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options) error {
 	return build(ctx, c, src, load, path, opt, sharedLibrary)
 }
 
 // BuildObject is BuildLibrary, but gives an object file to link into another program, which needs -pthread -lm.
-func BuildObject(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options) error {
+func BuildObject(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options) error {
 	return build(ctx, c, src, load, path, opt, objectFile)
 }
 
@@ -57,7 +53,7 @@ const (
 )
 
 // build compiles the parts of a program and links them.
-func build(ctx context.Context, c *toolchain.Compiler, src *Source, load LoadConst, path string, opt Options, what artifact) error {
+func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options, what artifact) error {
 	targets, err := c.Targets(ctx, opt.CPU)
 	if err != nil {
 		return err
@@ -126,18 +122,18 @@ func localize(path string) error {
 }
 
 // constantsObject makes the object that holds the block of constants.
-func constantsObject(ctx context.Context, c *toolchain.Compiler, dir string, b *block, load LoadConst) (string, error) {
+func constantsObject(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst) (string, error) {
 	object := filepath.Join(dir, "constants.o")
 	if c.Machine.WritesObjects() {
-		return object, b.writeFile(object, func(f io.Writer) error {
-			return writeObject(f, c.Machine.ELF, b.bytes, func(w io.Writer) error { return b.write(w, load) })
+		return object, b.WriteFile(object, func(f io.Writer) error {
+			return toolchain.WriteObject(f, c.Machine.ELF, b.Bytes, func(w io.Writer) error { return b.Write(w, load) })
 		})
 	}
 	file, path := filepath.Join(dir, "constants.bin"), filepath.Join(dir, "constants.S")
-	if err := b.writeFile(file, func(f io.Writer) error { return b.write(f, load) }); err != nil {
+	if err := b.WriteFile(file, func(f io.Writer) error { return b.Write(f, load) }); err != nil {
 		return "", err
 	}
-	if err := b.assembly(path, file); err != nil {
+	if err := b.Assembly(path, file); err != nil {
 		return "", err
 	}
 	return object, c.Run(ctx, dir, "-c", path, "-o", object)
@@ -189,14 +185,14 @@ const writtenFlag = "-O2"
 func (e *emitter) files(name string) ([]part, error) {
 	var declarations strings.Builder
 	for i := range e.codes {
-		fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.prefix, i)
+		fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.unit.prefix, i)
 	}
-	top := fmt.Sprintf(header, e.name+" for "+e.target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
+	top := fmt.Sprintf(header, e.name+" for "+e.unit.target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
 		e.prelude() + declarations.String() + "\n"
 	var out []part
 	var text strings.Builder
 	flush := func(flags ...string) {
-		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.target.Flags, flags)})
+		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.unit.target.Flags, flags)})
 		text.Reset()
 	}
 	for _, kind := range []struct {
@@ -217,8 +213,8 @@ func (e *emitter) files(name string) ([]part, error) {
 			flush(kind.flags...)
 		}
 	}
-	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.prefix)
-	if err := e.run(&text, "", e.prefix+"run"); err != nil {
+	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.unit.prefix)
+	if err := e.run(&text, "", e.unit.prefix+"run"); err != nil {
 		return nil, err
 	}
 	flush()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -17,7 +18,7 @@ import (
 // its own, of which every address is as if the block were the whole.
 type chain struct {
 	*cnest.Text
-	e           *emitter
+	e           *unit
 	k           *schedule.Kernel
 	c           *nest.BackToBack
 	number      int
@@ -38,7 +39,7 @@ type chainPlaces struct {
 }
 
 // newChain prepares a chain; nil if its products are not written for what they multiply.
-func newChain(e *emitter, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
+func newChain(e *unit, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
 	c := &chain{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
@@ -65,7 +66,7 @@ func newChain(e *emitter, number int, k *schedule.Kernel, found *nest.BackToBack
 	return c
 }
 
-// know makes the buffers of what is held known to the emitter, and forget takes them away.
+// know makes the buffers of what is held known, and forget takes them away.
 func (c *chain) know() {
 	for id, b := range c.c.WorkspaceBuffers() {
 		c.e.buffers[id] = b
@@ -101,14 +102,14 @@ func (c *chain) place() {
 	}
 	for _, h := range c.c.Workspaces {
 		c.held = append(c.held, c.bytes)
-		c.bytes += roundUp(c.e.buffers[h.Buffer].Bytes, 64)
+		c.bytes += isa.Align(c.e.buffers[h.Buffer].Bytes, 64)
 	}
 	c.thread = c.e.needThread(c.bytes)
 	groups, whole := c.groups(), int64(0)
 	for _, p := range c.products() {
 		c.places = append(c.places, whole)
 		if p.form == packed {
-			whole += roundUp(min(groups, p.outer)*p.panelsOf(p.c.Col.Extent)*p.length*panelBytes, 64)
+			whole += isa.Align(min(groups, p.outer)*p.panelsOf(p.c.Col.Extent)*p.length*panelBytes, 64)
 		}
 	}
 	if whole > 0 {

@@ -22,7 +22,7 @@ const (
 )
 
 // nanoseconds estimates how long a kernel takes on one thread that does so many operations in a nanosecond.
-func (e *emitter) nanoseconds(k *schedule.Kernel, rate float64) float64 {
+func (e *unit) nanoseconds(k *schedule.Kernel, rate float64) float64 {
 	operations := 0.0
 	for _, s := range k.Statements {
 		n := 1 + operationsAt(k, s.Value)
@@ -35,7 +35,7 @@ func (e *emitter) nanoseconds(k *schedule.Kernel, rate float64) float64 {
 }
 
 // operandBytes is the size of all buffers of a kernel.
-func (e *emitter) operandBytes(k *schedule.Kernel) float64 {
+func (e *unit) operandBytes(k *schedule.Kernel) float64 {
 	bytes := 0.0
 	for _, o := range k.Operands {
 		if b := e.buffers[o.Buffer]; b != nil {

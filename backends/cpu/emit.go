@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
-	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -23,7 +22,7 @@ import (
 type Source struct {
 	C         string            // the program in one file, for one target, complete but for tapc_rt.h
 	Constants []tensorops.Const // whose values Build asks for
-	Pieces    []Piece           // what the block of constants is made of
+	Pieces    []panels.Piece    // what the block of constants is made of
 	Bytes     int64             // size of the block of constants, which the program knows as tapc_constants
 	Arena     int64             // bytes of scratch memory
 	program   *program
@@ -63,7 +62,7 @@ func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{C: c, Constants: p.Constants, Pieces: p.block.pieces, Bytes: p.block.bytes, Arena: p.arenaBytes(), program: p}, nil
+	return &Source{C: c, Constants: p.Constants, Pieces: p.block.Pieces, Bytes: p.block.Bytes, Arena: p.arenaBytes(), program: p}, nil
 }
 
 // program is what all versions of a program share.
@@ -73,27 +72,15 @@ type program struct {
 	name    string
 	version string
 	steps   []ir.NodeID
-	order   []ir.NodeID // buffers, by slot
-	buffers map[ir.NodeID]*schedule.Buffer
-	slots   map[ir.NodeID]int
 	forms   map[ir.NodeID]nest.Forms // what kernels are
-	block   *block
-	needs
-}
-
-// needs is the memory that a program's kernels need, in bytes.
-type needs struct {
-	arena   int64 // that the plan places
-	scratch int64 // behind the arena, while a kernel runs
-	thread  int64 // behind that for each thread, while a kernel runs
-	onStack int64 // of the largest array that a kernel has on its stack
+	*memory
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	if err := backends.Scheduled(g, device.String(), device); err != nil {
 		return nil, err
 	}
-	p := &program{g: g, name: name, version: version, buffers: nest.Buffers(g), slots: map[ir.NodeID]int{}, forms: map[ir.NodeID]nest.Forms{}}
+	p := &program{g: g, name: name, version: version, forms: map[ir.NodeID]nest.Forms{}}
 	var err error
 	if p.Program, err = tensorops.ProgramOf(g); err != nil {
 		return nil, err
@@ -101,18 +88,11 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	if p.steps, err = schedule.Order(g); err != nil {
 		return nil, err
 	}
-	p.block = newBlock(p.Constants)
+	p.memory = newMemory(g, p.Constants)
 	for n := range g.Nodes() {
-		switch b := n.Body.(type) {
-		case *schedule.Buffer:
-			p.slots[n.ID] = len(p.order)
-			p.order = append(p.order, n.ID)
-			if b.Space == schedule.Arena {
-				p.arena = max(p.arena, b.Offset+b.Bytes)
-			}
-		case *schedule.Kernel:
-			p.forms[n.ID] = nest.Classify(b, p.buffers)
-			if err := backends.Ordered(g, "cpu", n, &nest.Analysis{Kernel: b, Buffers: p.buffers, Forms: p.forms[n.ID]}); err != nil {
+		if k, ok := n.Body.(*schedule.Kernel); ok {
+			p.forms[n.ID] = nest.Classify(k, p.buffers)
+			if err := backends.Ordered(g, "cpu", n, &nest.Analysis{Kernel: k, Buffers: p.buffers, Forms: p.forms[n.ID]}); err != nil {
 				return nil, err
 			}
 		}
@@ -120,44 +100,13 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	return p, nil
 }
 
-// scratchAt is where kernels have their scratch memory in the arena.
-func (p *program) scratchAt() int64 { return roundUp(p.arena, 4096) }
-
-// threadAt is where the threads have what they need for themselves, one behind the other.
-func (p *program) threadAt() int64 { return roundUp(p.scratchAt()+p.scratch, 4096) }
-
-// arenaBytes is what the arena takes with one thread.
-func (p *program) arenaBytes() int64 {
-	switch {
-	case p.thread > 0:
-		return p.threadAt() + p.thread
-	case p.scratch > 0:
-		return p.scratchAt() + p.scratch
-	}
-	return p.arena
-}
-
 // emitter writes the kernels for one target.
 type emitter struct {
 	*program
-	target  isa.Target
-	linkage string   // of the functions that carry out kernels
-	prefix  string   // of their names
-	places  []string // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
-	scratchSlots
-	w     *cexpr.Writer
-	v     *vector.Printer
-	used  []int          // slots that the kernel which is being written uses, in the order of its own table b
+	unit  *unit
 	codes []*code        // of the kernels
 	known map[string]int // codes by their text
 	calls map[int]call   // by step
-}
-
-// scratchSlots are the slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads. What a kernel
-// holds there for itself has a place in the kernel's own table.
-type scratchSlots struct {
-	scratchSlot, threadSlot int
-	held                    map[ir.NodeID]int
 }
 
 // code is a function that carries out kernels which differ only in their buffers.
@@ -175,12 +124,7 @@ type call struct {
 
 // emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
 func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
-	e := &emitter{program: p, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(p.order)), w: cexpr.NewWriter(),
-		known: map[string]int{}, calls: map[int]call{}}
-	if prefix != "" {
-		e.linkage = ""
-	}
-	e.v = vector.New(e.w)
+	e := &emitter{program: p, unit: newUnit(p.memory, t, prefix), known: map[string]int{}, calls: map[int]call{}}
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
@@ -188,7 +132,7 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 				return nil, err
 			}
 		case *schedule.Transfer:
-			e.raw(b.From)
+			e.unit.raw(b.From)
 		}
 	}
 	return e, nil
@@ -196,7 +140,7 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 
 // cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
 func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
-	if e.target.Target == tile.Default {
+	if e.unit.target.Target == tile.Default {
 		return k
 	}
 	other := *k
@@ -207,93 +151,31 @@ func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
 			return k
 		}
 	}
-	e.target.Bind(&other, forms)
+	e.unit.target.Bind(&other, forms)
 	return &other
-}
-
-// raw says that a buffer is read as it is, which places constants in the program.
-func (e *emitter) raw(buffer ir.NodeID) {
-	b := e.buffers[buffer]
-	if c, ok := e.block.of[b.Tensor]; ok && b.Space == schedule.Constant {
-		e.places[e.slots[buffer]] = constantPlace(e.block.place(c, b.Bytes, inOrder(b)))
-	}
-}
-
-// slot gives the place of a buffer's address in the table b of the kernel that is being written.
-func (e *emitter) slot(buffer ir.NodeID) int {
-	if at, ok := e.held[buffer]; ok {
-		return at
-	}
-	return e.use(e.slots[buffer])
-}
-
-// use gives the place in the kernel's table of what has a slot in the program's.
-func (e *emitter) use(slot int) int {
-	if i := slices.Index(e.used, slot); i >= 0 {
-		return i
-	}
-	e.used = append(e.used, slot)
-	return len(e.used) - 1
-}
-
-// panels places a constant in panels and gives the place of its address in b.
-func (e *emitter) panels(buffer ir.NodeID, layout panelLayout) int {
-	place := constantPlace(e.block.place(e.block.of[e.buffers[buffer].Tensor], layout.bytes(), &layout))
-	for i := len(e.order); i < len(e.places); i++ {
-		if e.places[i] == place {
-			return e.use(i)
-		}
-	}
-	e.places = append(e.places, place)
-	return e.use(len(e.places) - 1)
-}
-
-func constantPlace(offset int64) string {
-	return fmt.Sprintf("(void *)(tapc_constants + %d)", offset)
-}
-
-// needScratch makes sure of some bytes that one kernel at a time can use, and gives the place of their address in b.
-func (e *emitter) needScratch(bytes int64) int {
-	if e.scratchSlot == 0 {
-		e.scratchSlot = len(e.places)
-		e.places = append(e.places, fmt.Sprintf("(char *)arena + %d", e.scratchAt()))
-	}
-	e.scratch = max(e.scratch, bytes)
-	return e.use(e.scratchSlot)
-}
-
-// needThread makes sure of some bytes that each thread can use while a kernel runs, and gives the place in b of the address of the
-// first thread's; those of others follow it.
-func (e *emitter) needThread(bytes int64) int {
-	if e.threadSlot == 0 {
-		e.threadSlot = len(e.places)
-		e.places = append(e.places, "")
-	}
-	e.thread = max(e.thread, bytes)
-	return e.use(e.threadSlot)
 }
 
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
-	e.used = nil
-	e.v.Allow = k.Allow
+	e.unit.used = nil
+	e.unit.v.Allow = k.Allow
 	text, written := "", true
 	if c := k.For(ConfigTarget); c != nil {
 		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.buffers, Forms: forms}, c)
 		if err != nil {
 			return err
 		}
-		if text, err = e.tree(number, f, k); err != nil {
+		if text, err = writeTree(e.unit, number, f, k); err != nil {
 			return diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
 		}
 	} else {
 		text, written = e.form(number, k, forms)
 	}
-	if err := e.w.Err(); err != nil {
+	if err := e.unit.w.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
-	key := nameless(text, e.prefix, number)
+	key := nameless(text, e.unit.prefix, number)
 	at, ok := e.known[key]
 	if !ok {
 		at = number
@@ -302,7 +184,7 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
 	}
-	e.calls[step] = call{at, e.used}
+	e.calls[step] = call{at, e.unit.used}
 	return nil
 }
 
@@ -312,32 +194,32 @@ func (e *emitter) form(number int, k *schedule.Kernel, forms nest.Forms) (text s
 	for _, form := range forms.Allowed(k.Allow) {
 		switch f := form.(type) {
 		case *nest.LowPrecision:
-			if n := newNarrow(e, number, k, f); n != nil {
+			if n := newNarrow(e.unit, number, k, f); n != nil {
 				return n.write(), true
 			}
 		case *nest.Winograd:
-			if w := newWinograd(e, number, k, f); w != nil {
+			if w := newWinograd(e.unit, number, k, f); w != nil {
 				return w.write(), true
 			}
 		case *nest.Contraction:
-			if p := newProduct(e, number, k, f); p != nil {
+			if p := newProduct(e.unit, number, k, f); p != nil {
 				return p.write(), true
 			}
 		case *nest.BackToBack:
-			if c := newChain(e, number, k, f); c != nil {
+			if c := newChain(e.unit, number, k, f); c != nil {
 				return c.write(), true
 			}
 		case *scan.Scans:
-			if s := newStaged(k, number, e, f); s != nil {
+			if s := newStaged(k, number, e.unit, f); s != nil {
 				return s.write(), false
 			}
 		case *nest.Rows:
-			if r := newRows(e, number, k, f); r != nil {
+			if r := newRows(e.unit, number, k, f); r != nil {
 				return r.write(), false
 			}
 		}
 	}
-	return newKernel(k, number, e).write(), false
+	return newKernel(k, number, e.unit).write(), false
 }
 
 // nameless gives a kernel's text without comments, and without the number that its functions' names have.
@@ -363,7 +245,7 @@ func (c *code) String() string {
 func (e *emitter) prelude() string {
 	var out strings.Builder
 	out.WriteString(partType)
-	for _, text := range []string{e.w.Prelude(), e.v.Prelude()} {
+	for _, text := range []string{e.unit.w.Prelude(), e.unit.v.Prelude()} {
 		if text != "" {
 			out.WriteString(text + "\n")
 		}
@@ -379,21 +261,15 @@ typedef struct tapc_part {
 
 `
 
-// open writes the first line of the function that carries out a kernel.
-func (e *emitter) open(t *cnest.Text, number int) {
-	t.Open("%svoid %sk%d(void *const *b, tapc_pool *pool) {", e.linkage, e.prefix, number)
-	t.Line("(void)b, (void)pool;")
-}
-
 // run writes the function that runs the steps in order.
 func (e *emitter) run(out *strings.Builder, linkage, name string) error {
-	if e.block.bytes > 0 {
+	if e.block.Bytes > 0 {
 		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
 	}
 	fmt.Fprintf(out, "%sint %s(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n"+
 		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n", linkage, name)
-	if len(e.places) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.places))
+	if len(e.unit.places) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.places))
 	}
 	var inputs []ir.NodeID
 	for _, x := range e.Inputs {
@@ -403,9 +279,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.Checks) > 0 {
 		fmt.Fprintf(out, "  int64_t checked[%d] = {0};\n", 2*len(e.Checks))
 	}
-	for slot, place := range e.places {
+	for slot, place := range e.unit.places {
 		what := "panels, or scratch memory"
-		if e.threadSlot > 0 && slot == e.threadSlot {
+		if e.unit.threadSlot > 0 && slot == e.unit.threadSlot {
 			place = fmt.Sprintf("(char *)arena + %d", e.threadAt())
 		}
 		if slot < len(e.order) {
@@ -443,13 +319,13 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 func (e *emitter) call(step int) string {
 	c := e.calls[step]
 	if len(c.slots) == 0 {
-		return fmt.Sprintf("%sk%d(0, pool);", e.prefix, c.code)
+		return fmt.Sprintf("%sk%d(0, pool);", e.unit.prefix, c.code)
 	}
 	var table []string
 	for _, slot := range c.slots {
 		table = append(table, fmt.Sprintf("b[%d]", slot))
 	}
-	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.prefix, c.code, strings.Join(table, ", "))
+	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.unit.prefix, c.code, strings.Join(table, ", "))
 }
 
 // entries gives, for each tensor, which of the inputs or of the outputs it is.
@@ -482,7 +358,7 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 	case schedule.Output:
 		i, found = out.take(b.Tensor)
 	case schedule.Constant:
-		_, found = e.block.of[b.Tensor]
+		_, found = e.block.Of[b.Tensor]
 	}
 	switch {
 	case !found:
@@ -495,8 +371,8 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 		return fmt.Sprintf("out[%d]", i), nil
 	case b.Space == schedule.Arena:
 		return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
-	case e.places[slot] == "":
+	case e.unit.places[slot] == "":
 		return "0", nil // a constant that nothing reads as it is
 	}
-	return e.places[slot], nil
+	return e.unit.places[slot], nil
 }

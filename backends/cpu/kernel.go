@@ -11,13 +11,13 @@ import (
 // kernel writes the C code of one kernel: a function for one tile of the free loops, and the loops over tiles.
 type kernel struct {
 	*cnest.Nest
-	e      *emitter
+	e      *unit
 	number int
 	thread int // the loop shared between threads, or -1
 }
 
 // newKernel reads the loops' levels.
-func newKernel(k *schedule.Kernel, number int, e *emitter) *kernel {
+func newKernel(k *schedule.Kernel, number int, e *unit) *kernel {
 	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), e: e, number: number, thread: -1}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 )
@@ -13,9 +14,6 @@ const (
 	stackBytes   = 1 << 20  // the part of a thread's stack that kernels use
 	hugeBytes    = 2 << 20  // what large buffers are rounded up to
 )
-
-// stack says that a kernel has an array of so many bytes on the stack of each thread.
-func (e *emitter) stack(bytes int64) { e.onStack = max(e.onStack, bytes) }
 
 // threadBytes is what a thread besides the first has in memory at most.
 func (p *program) threadBytes() int64 { return stackBytes + p.onStack + inMemory(p.thread) }
@@ -42,13 +40,13 @@ func (p *program) peakBytes() int64 {
 			steps++
 		}
 	}
-	return processBytes + steps*stepBytes + p.onStack + p.block.bytes + inputs + max(tensors(p.Outputs)+inMemory(p.arenaBytes()), unpacking)
+	return processBytes + steps*stepBytes + p.onStack + p.block.Bytes + inputs + max(tensors(p.Outputs)+inMemory(p.arenaBytes()), unpacking)
 }
 
 // inMemory is what a buffer takes.
 func inMemory(bytes int64) int64 {
 	if bytes < hugeBytes {
-		return roundUp(bytes, 4096) + 4096
+		return isa.Align(bytes, 4096) + 4096
 	}
-	return roundUp(bytes, hugeBytes)
+	return isa.Align(bytes, hugeBytes)
 }

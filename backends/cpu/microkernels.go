@@ -38,7 +38,7 @@ const (
 )
 
 // microkernels is the table, the best first of those for the same numbers. Left bytes are without sign where they are packed in groups
-// (narrowLayout); a row whose left bytes have one moves them.
+// (panels.Blocked); a row whose left bytes have one moves them.
 var microkernels = []microkernel{
 	{"amx", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_tile_bytes", "tiles.c", "TAPC_AMX_INT8", "", matrixUnit},
 	{"vnni", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vnni", "vnni.c", "TAPC_AVX512_VNNI", "", inOne},

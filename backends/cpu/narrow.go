@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -13,7 +15,7 @@ import (
 )
 
 // narrow writes a contraction of narrow numbers; see nest.LowPrecision. Both operands stand in panels of groups of four bytes, which
-// narrowLayout describes: packed when the program is built if they are constant, else before the product is computed.
+// panels.Blocked describes: packed when the program is built if they are constant, else before the product is computed.
 //
 // The sums of a tile are computed by one of several functions, for the instructions that a processor may have; which it has is
 // asked when the kernel runs.
@@ -28,7 +30,7 @@ type narrow struct {
 type narrowOperand struct {
 	operand int
 	along   axis // rows or columns
-	layout  panelLayout
+	layout  panels.Layout
 	fixed   bool  // it is packed when the program is built
 	place   place // of the panels: of a constant, or in scratch memory
 	chunk   int64 // of rows or columns that are packed at once
@@ -39,7 +41,7 @@ type narrowOperand struct {
 type narrowSide struct{ name, first, count string }
 
 // newNarrow prepares a narrow contraction; nil if the kernel is not scheduled as one.
-func newNarrow(e *emitter, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
+func newNarrow(e *unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
 	lanes := e.target.Lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
 	if found.Row.Inner() < 0 && !found.Unpacked {
@@ -64,10 +66,10 @@ func newNarrow(e *emitter, number int, k *schedule.Kernel, found *nest.LowPrecis
 		p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
 	}
 	n := &narrow{product: p, n: found}
-	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, lines, narrowSide{"left", "row", "rows"})
-	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, across, narrowSide{"right", "column", "columns"})
+	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, panels.Lines, narrowSide{"left", "row", "rows"})
+	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, panels.Across, narrowSide{"right", "column", "columns"})
 	if found.Unpacked {
-		n.right.layout.narrow.run = found.Run()
+		n.right.layout.Blocked.Run = found.Run()
 	}
 	n.placePanels()
 	switch {
@@ -93,11 +95,11 @@ func (c cut) narrow(n *nest.LowPrecision) bool {
 }
 
 // operandOf lays an operand's panels out.
-func (n *narrow) operandOf(operand int, along axis, form narrowForm, side narrowSide) narrowOperand {
+func (n *narrow) operandOf(operand int, along axis, form panels.BlockForm, side narrowSide) narrowOperand {
 	buffer := n.e.buffers[n.k.Operands[operand].Buffer]
 	l := n.layout(operand, along.Dim, tile.NarrowPanel)
-	l.size = buffer.Type().Size()
-	l.narrow = narrowLayout{form: form, from: buffer.Type()}
+	l.Size = buffer.Type().Size()
+	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
 	return narrowOperand{operand: operand, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: side}
 }
 
@@ -112,12 +114,12 @@ func (n *narrow) placePanels() {
 			o.place.slot = n.e.panels(n.k.Operands[o.operand].Buffer, o.layout)
 			continue
 		}
-		groups, panel := extents(o.layout.groups), o.panel()
+		groups, panel := panels.Extents(o.layout.Groups), o.panel()
 		if most := maxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
 			o.chunk = max(most, tile.NarrowCols)
 		}
 		o.place.at = scratch
-		scratch = roundUp(scratch+groups*o.panels(o.chunk)*panel, panelBytes)
+		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, panelBytes)
 	}
 	if scratch == 0 {
 		return
@@ -139,9 +141,13 @@ func (n *narrow) packed() []*narrowOperand {
 }
 
 // panel is the bytes of one panel.
-func (o *narrowOperand) panel() int64 { return o.layout.narrow.panelBytes(extents(o.layout.fold)) }
+func (o *narrowOperand) panel() int64 {
+	return o.layout.Blocked.PanelBytes(panels.Extents(o.layout.Reduced))
+}
 
-func (o *narrowOperand) blocks() int64 { return o.layout.narrow.blocks(extents(o.layout.fold)) }
+func (o *narrowOperand) blocks() int64 {
+	return o.layout.Blocked.Blocks(panels.Extents(o.layout.Reduced))
+}
 
 func (o *narrowOperand) panels(count int64) int64 {
 	return (count + tile.NarrowPanel - 1) / tile.NarrowPanel
@@ -154,9 +160,9 @@ func (n *narrow) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
 		e = n.n.RightZero
 	}
 	switch {
-	case o.layout.narrow.flip() == 0:
+	case o.layout.Blocked.Flip() == 0:
 		return e, 0
-	case o.layout.narrow.form == lines:
+	case o.layout.Blocked.Form == panels.Lines:
 		return e, 128
 	}
 	return e, -128
@@ -172,7 +178,7 @@ func (n *narrow) corrected() bool {
 // needsSums says whether tiles need the sums of the bytes of an operand's panels.
 func (n *narrow) needsSums(o *narrowOperand) bool {
 	moved := o == &n.right && slices.ContainsFunc(n.tiles, func(t narrowTile) bool { return t.moves() })
-	return o.layout.narrow.isBytes() && (n.corrected() || moved)
+	return o.layout.Blocked.IsBytes() && (n.corrected() || moved)
 }
 
 // write writes the whole kernel.
@@ -299,7 +305,7 @@ func (n *narrow) pieceTiles() {
 	p := n.product
 	blocks := n.left.blocks()
 	if p.split() {
-		step := n.left.layout.narrow.blocks(p.cut.fold)
+		step := n.left.layout.Blocked.Blocks(p.cut.fold)
 		p.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
 		p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
 	}

@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -18,7 +20,7 @@ func (n *narrow) placeImage() int64 {
 		n.left.place.slot = n.e.slot(buffer)
 		return 0
 	}
-	bytes := roundUp(n.c.Padded.Elements()*n.left.layout.narrow.size(), panelBytes)
+	bytes := isa.Align(n.c.Padded.Elements()*n.left.layout.Blocked.Size(), panelBytes)
 	n.left.place.slot = n.e.needScratch(bytes)
 	return bytes
 }
@@ -29,10 +31,10 @@ func (n *narrow) imageTask() {
 	dims := n.c.Padded.Dims
 	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
 	o := n.k.Operands[n.left.operand]
-	buffer, l := n.e.buffers[o.Buffer], n.left.layout.narrow
+	buffer, l := n.e.buffers[o.Buffer], n.left.layout.Blocked
 	r := buffer.Range
-	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.isBytes()]
-	stored := n.e.w.Stored(l.from)
+	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.IsBytes()]
+	stored := n.e.w.Stored(l.From)
 	row := across.Extent() * inner.Extent()
 	n.e.raw(o.Buffer)
 	n.Line("")
@@ -105,7 +107,7 @@ func (n *narrow) fill() string {
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
 func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner nest.PaddedDim) {
-	l := n.left.layout.narrow
+	l := n.left.layout.Blocked
 	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
 	switch {
 	case stepInner == 1 && stepAcross == m:
@@ -123,50 +125,50 @@ func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, acr
 }
 
 // imageOne writes an element as the instructions take it.
-func (n *narrow) imageOne(l narrowLayout, element string) string {
+func (n *narrow) imageOne(l panels.Blocked, element string) string {
 	switch {
-	case l.from == scalar.Float32:
+	case l.From == scalar.Float32:
 		return n.oneToBF16() + "(" + element + ")"
-	case l.isBytes():
-		return fmt.Sprintf("(uint8_t)%s ^ %d", element, l.flip())
+	case l.IsBytes():
+		return fmt.Sprintf("(uint8_t)%s ^ %d", element, l.Flip())
 	}
 	return element
 }
 
 // imageLine names the function that copies neighbours that stay neighbours.
-func (n *narrow) imageLine(l narrowLayout) string {
+func (n *narrow) imageLine(l panels.Blocked) string {
 	lanes := n.product.n
 	kept, quick := "uint8_t", ""
 	switch {
-	case l.from == scalar.Float32:
+	case l.From == scalar.Float32:
 		kept = "uint16_t"
 		u32, u16 := n.e.v.Type(scalar.UInt32, lanes), n.e.v.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("  for (; x + %d <= n; x += %d) *(%su *)(to + x) = __builtin_convertvector(%s(*(const %su *)(from + x)), %s);\n",
 			lanes, lanes, u16, n.e.v.ToBF16(lanes), u32, u16)
-	case !l.isBytes():
+	case !l.IsBytes():
 		kept = "uint16_t"
 	default:
 		u8 := n.e.v.Type(scalar.UInt8, 16)
-		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.flip())
+		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.Flip())
 	}
-	name := fmt.Sprintf("tapc_image_line_%s_%d", vector.ElementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_image_line_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
-		name, n.e.w.Stored(l.from), kept, quick, n.imageOne(l, "from[x]")))
+		name, n.e.w.Stored(l.From), kept, quick, n.imageOne(l, "from[x]")))
 	return name
 }
 
 // imageTurn names the function that copies places which are neighbours, the values of each of them step apart, so that the values are
 // neighbours: squares of 16 by 16 are turned.
-func (n *narrow) imageTurn(l narrowLayout) string {
+func (n *narrow) imageTurn(l panels.Blocked) string {
 	kept, d := "uint8_t", scalar.UInt8
-	if !l.isBytes() {
+	if !l.IsBytes() {
 		kept, d = "uint16_t", scalar.UInt16
 	}
-	stored, line := n.e.w.Stored(l.from), n.imageLine(l)
+	stored, line := n.e.w.Stored(l.From), n.imageLine(l)
 	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
 		n.e.v.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
-	if l.from != scalar.Float32 && l.flip() == 0 {
+	if l.From != scalar.Float32 && l.Flip() == 0 {
 		rows = n.e.v.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
-	return vector.TransposePlaces(n.e.v, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.from), l.flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
+	return vector.TransposePlaces(n.e.v, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.From), l.Flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
 }

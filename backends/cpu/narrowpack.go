@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -14,13 +15,13 @@ func (n *narrow) strip(o *narrowOperand) int64 {
 	if !n.across(o) {
 		return 1
 	}
-	return int64(64 / (tile.NarrowPanel * o.layout.size))
+	return int64(64 / (tile.NarrowPanel * o.layout.Size))
 }
 
 // pack writes the packing of an operand by all threads.
 func (n *narrow) pack(o *narrowOperand) {
 	wide := n.strip(o) * tile.NarrowPanel
-	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(extents(o.layout.groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
+	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
 		each(float64(n.strip(o)*o.panel())/packRate, 1))
 }
 
@@ -41,7 +42,7 @@ func (n *narrow) packTask(o *narrowOperand) {
 	wide := n.strip(o) * tile.NarrowPanel
 	p.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
 		o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
-	per := int64(tile.NarrowBlock) / l.narrow.size()
+	per := int64(tile.NarrowBlock) / l.Blocked.Size()
 	blocks := func() {
 		p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.length, per)
 		p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.length, per, p.length, per)
@@ -54,18 +55,18 @@ func (n *narrow) packTask(o *narrowOperand) {
 	if !rowWise {
 		blocks()
 	}
-	p.Line("uint8_t *to = first + k / %d * %d;", per, blockBytes)
+	p.Line("uint8_t *to = first + k / %d * %d;", per, panels.BlockBytes)
 	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
 	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
 	step := p.c.Reduction[0].Step(view)
-	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", number(step), number(l.step)), l.step, step, "to"))
+	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", number(step), number(l.Step)), l.Step, step, "to"))
 	p.Close()
 	p.Close()
 	p.Close()
 	if n.needsSums(o) {
 		n.strips(o)
 		p.Line("(void)from;")
-		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, n.sumsFunction(l.narrow), tile.NarrowPanel, o.panel(), o.blocks())
+		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, n.sumsFunction(l.Blocked), tile.NarrowPanel, o.panel(), o.blocks())
 		p.Close()
 	}
 	p.Close()
@@ -73,7 +74,7 @@ func (n *narrow) packTask(o *narrowOperand) {
 
 // across says whether an operand is packed group by group: lanes are neighbours in memory, and the fold's values are not.
 func (n *narrow) across(o *narrowOperand) bool {
-	return o.layout.step == 1 && n.c.Reduction[0].Step(n.c.Views[o.operand]) != 1
+	return o.layout.Step == 1 && n.c.Reduction[0].Step(n.c.Views[o.operand]) != 1
 }
 
 // strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
@@ -97,15 +98,15 @@ func (n *narrow) strips(o *narrowOperand) {
 
 // packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
 func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
-	form := lines
+	form := panels.Lines
 	if n.across(o) {
-		form = across
+		form = panels.Across
 	}
-	l := o.layout.narrow
-	if form == l.form {
+	l := o.layout.Blocked
+	if form == l.Form {
 		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", n.blockFunction(l, form), from, number(step), number(foldStep), to)
 	}
-	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", blockBytes,
+	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", panels.BlockBytes,
 		n.blockFunction(l, form), from, number(step), number(foldStep), n.turnFunction(), to)
 }
 
@@ -120,20 +121,20 @@ func (n *narrow) turnFunction() string {
 }
 
 // blockFunction names the function that packs a block lane by lane or group by group, as it stands in memory.
-func (n *narrow) blockFunction(l narrowLayout, form narrowForm) string {
-	if form == lines {
+func (n *narrow) blockFunction(l panels.Blocked, form panels.BlockForm) string {
+	if form == panels.Lines {
 		return n.linesFunction(l)
 	}
 	return n.acrossFunction(l)
 }
 
 // linesFunction names the function that packs a block lane by lane.
-func (n *narrow) linesFunction(l narrowLayout) string {
+func (n *narrow) linesFunction(l panels.Blocked) string {
 	v, lanes := n.e.v, n.product.n
-	stored := n.e.w.Stored(l.from)
+	stored := n.e.w.Stored(l.From)
 	var quick, element string
 	kept := "uint16_t"
-	switch l.from {
+	switch l.From {
 	case scalar.Float32:
 		u32, u16 := v.Type(scalar.UInt32, lanes), v.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("for (; k + %d <= count; k += %d) *(%su *)(row + k) = __builtin_convertvector(%s(*(const %su *)(line + k)), %s);",
@@ -144,10 +145,10 @@ func (n *narrow) linesFunction(l narrowLayout) string {
 		element = "line[k * fold]"
 	default:
 		kept = "uint8_t"
-		quick = fmt.Sprintf("for (; k < count; k++) row[k] = (uint8_t)line[k] ^ %d;", l.flip())
-		element = fmt.Sprintf("(uint8_t)line[k * fold] ^ %d", l.flip())
+		quick = fmt.Sprintf("for (; k < count; k++) row[k] = (uint8_t)line[k] ^ %d;", l.Flip())
+		element = fmt.Sprintf("(uint8_t)line[k * fold] ^ %d", l.Flip())
 	}
-	name := fmt.Sprintf("tapc_lines_%s_%d", vector.ElementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_lines_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
   for (int lane = 0; lane < live; lane++) {
@@ -160,7 +161,7 @@ func (n *narrow) linesFunction(l narrowLayout) string {
     for (; k < count; k++) row[k] = %s;
   }
 }
-`, name, stored, tile.NarrowBlock/l.size(), blockBytes, stored, kept, kept, quick, element))
+`, name, stored, tile.NarrowBlock/l.Size(), panels.BlockBytes, stored, kept, kept, quick, element))
 	return name
 }
 
@@ -171,35 +172,35 @@ func (n *narrow) oneToBF16() string {
 }
 
 // acrossFunction names the function that packs a block group by group: lanes are neighbours in memory.
-func (n *narrow) acrossFunction(l narrowLayout) string {
+func (n *narrow) acrossFunction(l panels.Blocked) string {
 	v, lanes := n.e.v, n.product.n
-	stored := n.e.w.Stored(l.from)
+	stored := n.e.w.Stored(l.From)
 	u32 := v.Type(scalar.UInt32, lanes)
-	element := l.from
-	if l.isBytes() {
+	element := l.From
+	if l.IsBytes() {
 		element = scalar.UInt8
 	}
-	group := int(4 / l.size())
+	group := int(4 / l.Size())
 	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
 		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "$n")
 		switch {
-		case l.from == scalar.Float32:
+		case l.From == scalar.Float32:
 			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
-		case l.isBytes(): // in two steps, which GCC 12 has instructions for
+		case l.IsBytes(): // in two steps, which GCC 12 has instructions for
 			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.Type(scalar.UInt16, lanes), u32)
 		default:
 			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
 		}
-		shift := i * int(l.size()) * 8
+		shift := i * int(l.Size()) * 8
 		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, strings.ReplaceAll(row, "$n", "n"), shift, u32)
-		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", strings.ReplaceAll(row, "$n", fmt.Sprint(lanes)), l.flip(), shift)
+		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", strings.ReplaceAll(row, "$n", fmt.Sprint(lanes)), l.Flip(), shift)
 	}
 	quick := fmt.Sprintf("for (int x = 0; x < 16; x += %d) *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;", lanes, u32, group, strings.Join(whole, " | "))
-	if l.isBytes() {
-		quick = n.weave() + fmt.Sprintf("(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.flip())
+	if l.IsBytes() {
+		quick = n.weave() + fmt.Sprintf("(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.Flip())
 	}
-	name := fmt.Sprintf("tapc_across_%s_%d", vector.ElementName(l.from), l.flip())
+	name := fmt.Sprintf("tapc_across_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
   (void)step;
   if (live == 16 && count == %d) {
@@ -219,8 +220,8 @@ func (n *narrow) acrossFunction(l narrowLayout) string {
     }
   }
 }
-`, name, stored, tile.NarrowBlock/l.size(), tile.NarrowBlock/l.size(), group, stored, quick,
-		blockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
+`, name, stored, tile.NarrowBlock/l.Size(), tile.NarrowBlock/l.Size(), group, stored, quick,
+		panels.BlockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
 	return name
 }
 
@@ -248,19 +249,19 @@ func (n *narrow) weave() string {
 }
 
 // flipMask is what the lanes that are there are changed by, as a vector; n of them are.
-func (n *narrow) flipMask(l narrowLayout, u32 string) string {
-	if l.flip() == 0 {
+func (n *narrow) flipMask(l panels.Blocked, u32 string) string {
+	if l.Flip() == 0 {
 		return "(" + u32 + "){0}"
 	}
 	lanes := n.product.n
-	mask := n.e.v.Only(n.e.v.Splat(vector.Value{Text: fmt.Sprintf("%du", l.flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
+	mask := n.e.v.Only(n.e.v.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
 		scalar.IntValue(scalar.UInt32, 0))
 	return mask.Text
 }
 
 // sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.
-func (n *narrow) sumsFunction(l narrowLayout) string {
-	if l.form == lines {
+func (n *narrow) sumsFunction(l panels.Blocked) string {
+	if l.Form == panels.Lines {
 		n.defineFile("sums.c")
 		return "tapc_line_sums"
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -51,11 +52,11 @@ func (n *narrow) summed() bool {
 
 // bytesOf is how far a view of the left operand steps for a dimension, in bytes of what is read.
 func (n *narrow) bytesOf(d nest.Dim) int64 {
-	return d.Step(n.c.Views[n.c.Left]) * n.left.layout.narrow.size()
+	return d.Step(n.c.Views[n.c.Left]) * n.left.layout.Blocked.Size()
 }
 
 // run is the bytes of a run along the fold.
-func (n *narrow) runBytes() int64 { return n.n.Run() * n.left.layout.narrow.size() }
+func (n *narrow) runBytes() int64 { return n.n.Run() * n.left.layout.Blocked.Size() }
 
 // runs opens the loops over the runs of the fold, and gives the text of where the run begins in the left operand.
 func (n *narrow) runs() (at string, depth int) {
@@ -201,7 +202,7 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 		kept("+=")
 		n.Close()
 	}
-	if skip := n.right.layout.narrow.blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
+	if skip := n.right.layout.Blocked.Blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
 		n.Line("wk += %d;", skip*4*tile.NarrowPanel)
 	}
 	for range depth {
@@ -262,7 +263,7 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	n.Line("const uint8_t *wk = w;")
 	at, depth := n.runs()
 	run, step := n.runBytes(), number(n.bytesOf(n.c.Row))
-	n.Open("for (int64_t k = 0; k < %d; k += %d, wk += %d) {", run, tile.NarrowBlock, blockBytes)
+	n.Open("for (int64_t k = 0; k < %d; k += %d, wk += %d) {", run, tile.NarrowBlock, panels.BlockBytes)
 	n.Line("const uint8_t *ak = %s + k;", at)
 	bytes := fmt.Sprint(tile.NarrowBlock)
 	if run%tile.NarrowBlock != 0 {
@@ -368,7 +369,7 @@ func (n *narrow) standingTiles() {
 			p.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
 			p.Line("const uint8_t *w = right + %s * %s;", panel, number(n.right.panel()))
 			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
-			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.narrow.size())
+			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.Blocked.Size())
 			open := ""
 			if turned {
 				open = ", " + n.openPlace()
@@ -396,7 +397,7 @@ func (n *narrow) standingRun() {
 	p.e.open(p.Text, p.number)
 	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.c.Row.Extent, p.c.Col.Extent)
 	if n.c.Padded != nil {
-		p.parallel(fmt.Sprint(n.padRows()), "image", each(float64(n.c.Padded.Elements()*n.left.layout.narrow.size())/packRate, n.padRows()))
+		p.parallel(fmt.Sprint(n.padRows()), "image", each(float64(n.c.Padded.Elements()*n.left.layout.Blocked.Size())/packRate, n.padRows()))
 	}
 	p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(narrowRate))
 	p.Close()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -174,7 +175,7 @@ func (n *narrow) finishTile(t narrowTile, vector, rows, whole string, rest strin
 		n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 	}
 	if n.corrected() {
-		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*blockBytes)
+		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*panels.BlockBytes)
 	}
 	n.declareColumnSums(t)
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
@@ -223,8 +224,8 @@ func (t narrowTile) matrixFunction(n *narrow) {
 		n.Close()
 	}
 	n.Open("for (int64_t k = %s, end = %s + %s; k < end; k++) {", first, first, count)
-	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", blockBytes, blockBytes)
-	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", blockBytes, 4*blockBytes)
+	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
+	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", panels.BlockBytes, 4*panels.BlockBytes)
 	n.Line("tapc_tile_load(4, ak);")
 	n.Line("tapc_tile_load(6, wk);")
 	n.Line("%s(0, 4, 6);", t.function)
@@ -274,7 +275,7 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 		n.Line("const int64_t part = end;")
 	}
 	n.Open("for (; k < part; k++) {")
-	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", blockBytes, blockBytes)
+	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
 	groups := (p.length + n.n.Group - 1) / n.n.Group
 	if groups%tile.NarrowPanel == 0 {
 		n.Line("const int groups = %d;", tile.NarrowPanel)
@@ -313,7 +314,7 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 // declareColumnSums writes where the sums of the columns' bytes are, if a tile needs them at its end.
 func (n *narrow) declareColumnSums(t narrowTile) {
 	if n.corrected() || t.moves() {
-		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*blockBytes)
+		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*panels.BlockBytes)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/filecache"
@@ -19,7 +20,7 @@ import (
 
 // objects compiles the parts of a program, its constants and the run-time library, side by side, and gives the objects. What
 // was compiled before comes from the cache.
-func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []part, src *Source, load LoadConst, opt Options, what artifact) ([]string, error) {
+func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []part, src *Source, load panels.LoadConst, opt Options, what artifact) ([]string, error) {
 	cache, _ := filecache.Open() // without one everything is compiled
 	defer cache.Close()
 	headers := map[string][]byte{}
@@ -56,7 +57,7 @@ func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []par
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0) + 1)
 	switch {
-	case src.program.block.bytes == 0:
+	case src.program.block.Bytes == 0:
 	case opt.Weights != "" && what == executable:
 		group.Go(func() (err error) {
 			separated, err = separateObjects(ctx, c, dir, src.program.block, load, opt.Weights)

@@ -282,7 +282,7 @@ func vectorBounds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, as
 }
 
 // pointers declares the pointers of some operands.
-func pointers(t *cnest.Text, e *emitter, k *schedule.Kernel, operands []int) {
+func pointers(t *cnest.Text, e *unit, k *schedule.Kernel, operands []int) {
 	for _, i := range operands {
 		o, constant, alone := k.Operands[i], "", "restrict "
 		if o.Mode == schedule.Read {

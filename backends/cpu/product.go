@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -24,7 +26,7 @@ const maxPacked = 32 << 20
 // carries out the kernel's statements on a vector of sums.
 type product struct {
 	*cnest.Text
-	e      *emitter
+	e      *unit
 	k      *schedule.Kernel
 	c      *nest.Contraction
 	pack   tile.Packing // where the factors are read
@@ -134,7 +136,7 @@ func (c cut) ends(extent int64) bool {
 }
 
 // newProduct prepares a contraction; nil if the kernel is not scheduled as one.
-func newProduct(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction) *product {
+func newProduct(e *unit, number int, k *schedule.Kernel, c *nest.Contraction) *product {
 	p := productOf(e, number, k, c, tile.PackingOf(c))
 	if p != nil {
 		p.chooseForm()
@@ -148,7 +150,7 @@ func newProduct(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction)
 }
 
 // productOf prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func productOf(e *emitter, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *product {
+func productOf(e *unit, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *product {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -217,10 +219,10 @@ func (p *product) chooseForm() {
 	if scratch > 0 {
 		p.slot = p.e.needScratch(scratch)
 	}
-	at := roundUp(scratch, panelBytes)
+	at := isa.Align(scratch, panelBytes)
 	switch {
 	case p.pack.Left == tile.UpFront:
-		p.rows = place{p.e.needScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes()), at}
+		p.rows = place{p.e.needScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).Bytes()), at}
 	case p.c.Padded != nil:
 		p.pad = place{p.e.needScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
 	}
@@ -259,17 +261,17 @@ func (p *product) chunk() (groups, columns int64) {
 }
 
 // layout says how the panels of an operand are made from its elements: some rows or columns wide.
-func (p *product) layout(operand int, along nest.Dim, width int64) panelLayout {
+func (p *product) layout(operand int, along nest.Dim, width int64) panels.Layout {
 	v := p.c.Views[operand]
-	l := panelLayout{size: p.d.Size(), width: width, base: start(p.k, v), columns: along.Extent, step: along.Step(v)}
+	l := panels.Layout{Size: p.d.Size(), Width: width, Base: start(p.k, v), Columns: along.Extent, Step: along.Step(v)}
 	for _, a := range p.batch {
 		if s := a.Step(v); s != 0 {
-			l.groups = append(l.groups, stride{a.Extent, s})
+			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
 		}
 	}
 	for _, d := range p.c.Reduction {
 		for _, loop := range d.Loops {
-			l.fold = append(l.fold, stride{p.k.Loops[loop].Extent(), v.Steps[loop]})
+			l.Reduced = append(l.Reduced, panels.Stride{Extent: p.k.Loops[loop].Extent(), Step: v.Steps[loop]})
 		}
 	}
 	return l
@@ -535,7 +537,7 @@ func (p *product) run() {
 	p.e.open(p.Text, p.number)
 	switch {
 	case p.pack.Left == tile.UpFront:
-		p.before(p.rowTasks(), "rows", p.layout(p.c.Left, p.c.Row, tile.RowPanel).bytes())
+		p.before(p.rowTasks(), "rows", p.layout(p.c.Left, p.c.Row, tile.RowPanel).Bytes())
 	case p.c.Padded != nil:
 		p.before(p.padRows(), "pad", p.c.Padded.Elements()*int64(p.d.Size()))
 	}

@@ -4,23 +4,24 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
 // pieceLeft is how many bytes the panels of a piece's rows take, for one run of the fold. Storing whole vectors reaches over the end.
 func (p *product) pieceLeft() int64 {
-	return roundUp((p.cut.rows*p.cut.fold+int64(p.n))*int64(p.d.Size()), panelBytes)
+	return isa.Align((p.cut.rows*p.cut.fold+int64(p.n))*int64(p.d.Size()), panelBytes)
 }
 
 // placePiece finds the memory that a thread has for its piece.
 func (p *product) placePiece() {
-	panels, open := int64(0), int64(0)
+	bytes, open := int64(0), int64(0)
 	if p.pack.Left == tile.PerMacroTile {
-		panels = p.pieceLeft()
+		bytes = p.pieceLeft()
 	}
 	if p.form == local {
-		p.panelsAt = panels
-		panels += p.share()
+		p.panelsAt = bytes
+		bytes += p.share()
 	}
 	switch {
 	case p.c.Transposed:
@@ -28,14 +29,14 @@ func (p *product) placePiece() {
 	case p.split():
 		open = p.openBytes()
 	}
-	p.placeOwn(panels, open)
+	p.placeOwn(bytes, open)
 }
 
 // placeOwn finds the memory of a thread for panels, and for unfinished sums if they are too many for the stack.
-func (p *product) placeOwn(panels, open int64) {
-	p.open, p.openAt, p.ownBytes = open, panels, panels
+func (p *product) placeOwn(packed, open int64) {
+	p.open, p.openAt, p.ownBytes = open, packed, packed
 	if open > tile.MaxSums {
-		p.ownBytes += roundUp(open, panelBytes)
+		p.ownBytes += isa.Align(open, panelBytes)
 	}
 	if p.ownBytes > 0 {
 		p.ownSlot = p.e.needThread(p.ownBytes)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -10,10 +11,10 @@ import (
 // openRows and openCols are the sizes of the array of the sums of a piece that are turned before they are finished: whole vectors
 // either way, and whole tiles of columns.
 func (p *product) openRows() int64 {
-	return roundUp(min(p.cut.rows, p.c.Row.Extent), int64(p.n))
+	return isa.Align(min(p.cut.rows, p.c.Row.Extent), int64(p.n))
 }
 func (p *product) openCols() int64 {
-	return roundUp(min(p.cut.cols, p.c.Col.Extent), max(int64(p.n), tile.NarrowRows))
+	return isa.Align(min(p.cut.cols, p.c.Col.Extent), max(int64(p.n), tile.NarrowRows))
 }
 
 // turnedBytes is the size of that array.

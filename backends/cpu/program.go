@@ -57,7 +57,7 @@ func (p *program) main(out *strings.Builder, run string) error {
 		}
 	}
 	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), p.thread, p.peakBytes(),
-		p.threadBytes(), p.block.bytes, run)
+		p.threadBytes(), p.block.Bytes, run)
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (p *program) describe() (string, error) {
 // description is what the program says of itself.
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
-		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.arenaBytes(), Constants: p.block.bytes,
+		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.arenaBytes(), Constants: p.block.Bytes,
 			Peak: p.peakBytes(), ArenaThread: p.thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -19,7 +20,7 @@ import (
 // element is another, over a row that stays in a cache. What several sweeps need and costs much is kept for the row.
 type rows struct {
 	*cnest.Text
-	e      *emitter
+	e      *unit
 	k      *schedule.Kernel
 	r      *nest.Rows
 	number int
@@ -66,7 +67,7 @@ type band struct {
 const maxKept = 128 << 10
 
 // newRows prepares a kernel; nil if there are no vectors for what it computes.
-func newRows(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows {
+func newRows(e *unit, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 	for _, s := range k.Statements {
 		if !vector.CanVectorize(s.Value) {
 			return nil
@@ -78,7 +79,7 @@ func newRows(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows
 }
 
 // rowsOf prepares a kernel that is recognised.
-func rowsOf(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows {
+func rowsOf(e *unit, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
 		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
@@ -89,7 +90,7 @@ func rowsOf(e *emitter, number int, k *schedule.Kernel, found *nest.Rows) *rows 
 	}
 	r.n = r.whole(e.target.Lanes(r.widest()))
 	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
-		r.piece = min(r.piece, roundUp(levels[0].Tile, int64(r.n)))
+		r.piece = min(r.piece, isa.Align(levels[0].Tile, int64(r.n)))
 	}
 	for _, l := range k.Loops {
 		r.thread = r.thread || l.Levels[0].Bind == schedule.Thread
@@ -245,7 +246,7 @@ func (r *rows) chooseKept() {
 func (r *rows) keptValues() int64 {
 	n := int64(r.n)
 	if !r.r.Free {
-		n = roundUp(r.lane.Extent, int64(r.n))
+		n = isa.Align(r.lane.Extent, int64(r.n))
 	}
 	for _, a := range r.fold {
 		n = min(n, 1<<40/a.Extent) * a.Extent

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
@@ -12,7 +13,7 @@ import (
 // point of the loops that stay free, and the loop over those points, in shares with scratch memory of their own.
 type staged struct {
 	*cnest.Nest
-	e      *emitter
+	e      *unit
 	number int
 	points int64 // of the free loops
 	shares int64
@@ -28,7 +29,7 @@ const (
 )
 
 // newStaged prepares a kernel; nil if it needs too much scratch memory.
-func newStaged(k *schedule.Kernel, number int, e *emitter, found *scan.Scans) *staged {
+func newStaged(k *schedule.Kernel, number int, e *unit, found *scan.Scans) *staged {
 	n := cnest.NewStaged(k, e.buffers, e.w, new(cnest.Text), found)
 	s := &staged{Nest: n, e: e, number: number, points: 1}
 	for _, l := range n.Free {
@@ -38,7 +39,7 @@ func newStaged(k *schedule.Kernel, number int, e *emitter, found *scan.Scans) *s
 		if a.Count > maxStage/a.Bytes {
 			return nil
 		}
-		s.bytes += roundUp(a.Count*a.Bytes, 64)
+		s.bytes += isa.Align(a.Count*a.Bytes, 64)
 	}
 	if s.bytes > maxStage {
 		return nil
@@ -147,7 +148,7 @@ func (s *staged) point() {
 	at := int64(0)
 	for _, a := range s.Arrays() {
 		s.Line("%s *restrict %s = (%s *)(memory + %d);", a.Type, a.Name, a.Type, at)
-		at += roundUp(a.Count*a.Bytes, 64)
+		at += isa.Align(a.Count*a.Bytes, 64)
 	}
 	s.Statements()
 	s.Close()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -245,7 +246,7 @@ func (w *sweep) keptAt(i int) string {
 	over := w.overOf(i)
 	width := int64(w.n)
 	if !w.r.Free {
-		width = roundUp(w.lane.Extent, width)
+		width = isa.Align(w.lane.Extent, width)
 		over = over[:len(over)-1]
 	}
 	at := ""

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -49,14 +50,14 @@ func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, ConfigTarget, 
 // treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
 type treePrinter struct {
 	*cnest.Text
-	e       *emitter
+	e       *unit
 	private int64     // bytes that a thread has
 	along   *tree.Var // of the loop of a vector's lanes, nil outside
 	lanes   int
 }
 
-// tree writes a kernel by its config.
-func (e *emitter) tree(kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
+// writeTree writes a kernel by its config.
+func writeTree(e *unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
 	p := &treePrinter{Text: new(cnest.Text), e: e}
 	loop, ok := f.Body[0].(*tree.For)
 	if !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
@@ -98,7 +99,7 @@ func (p *treePrinter) privateBytes(body []tree.Stmt) int64 {
 		switch s := s.(type) {
 		case *tree.Declare:
 			if s.Memory.Scope == tree.Private {
-				total += roundUp(s.Memory.Bytes(), 64)
+				total += isa.Align(s.Memory.Bytes(), 64)
 			}
 		case *tree.For:
 			total += p.privateBytes(s.Body)
@@ -136,7 +137,7 @@ func (p *treePrinter) declare(m *tree.Memory) {
 	switch {
 	case m.Scope == tree.Private:
 		p.Line("%s *const %s = (%s *)(own + %d);", p.e.w.Stored(m.Type), m.Name, p.e.w.Stored(m.Type), p.private)
-		p.private += roundUp(m.Bytes(), 64)
+		p.private += isa.Align(m.Bytes(), 64)
 	default:
 		p.Line("%s %s[%d];", p.e.v.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -23,11 +25,11 @@ const WeightsSuffix = ".weights"
 // program reserves addresses for the block, which take no room in its file, and maps the file there when it starts.
 
 // separate writes the block beside the program and gives the sources that map it.
-func separate(dir string, b *block, load LoadConst, path string) ([]string, error) {
+func separate(dir string, b *panels.Block, load panels.LoadConst, path string) ([]string, error) {
 	var digest []byte
 	err := outputfile.Replace(path, 0o644, func(f *os.File) error {
 		sum := &summed{sha256.New(), f}
-		if err := b.write(sum, load); err != nil {
+		if err := b.Write(sum, load); err != nil {
 			return err
 		}
 		digest = sum.hash.Sum(nil)
@@ -38,12 +40,12 @@ func separate(dir string, b *block, load LoadConst, path string) ([]string, erro
 		return nil, err
 	}
 	reserve := fmt.Sprintf(".section .bss.tapc,\"aw\",%%nobits\n.balign 65536\n.globl tapc_constants\n.hidden tapc_constants\ntapc_constants:\n"+
-		".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", roundUp(b.bytes, 1<<16))
+		".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", isa.Align(b.Bytes, 1<<16))
 	var id strings.Builder
 	for _, x := range digest {
 		fmt.Fprintf(&id, "\\x%s", hex.EncodeToString([]byte{x}))
 	}
-	mapping := fmt.Sprintf(mapWeights, filepath.Base(path), b.bytes, id.String())
+	mapping := fmt.Sprintf(mapWeights, filepath.Base(path), b.Bytes, id.String())
 	files := []string{filepath.Join(dir, "constants.S"), filepath.Join(dir, "weights.c")}
 	for i, text := range []string{reserve, mapping} {
 		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {
@@ -65,7 +67,7 @@ func (s *summed) Write(p []byte) (int, error) {
 }
 
 // separateObjects compiles what separate gives.
-func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *block, load LoadConst, path string) ([]string, error) {
+func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst, path string) ([]string, error) {
 	sources, err := separate(dir, b, load, path)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -52,12 +54,12 @@ type winogradMemory struct {
 }
 
 // newWinograd prepares such a convolution; nil if the kernel is not scheduled as one.
-func newWinograd(e *emitter, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
+func newWinograd(e *unit, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
 	levels := k.Loops[found.Down.Inner()].Levels
 	if len(levels) != 3 || !vectorKernel(k, e.buffers, found.Image) {
 		return nil
 	}
-	if _, ok := winogradForms[levels[1].Tile]; !ok {
+	if _, ok := panels.WinogradForms[levels[1].Tile]; !ok {
 		return nil
 	}
 	found = found.Of(levels[1].Tile)
@@ -125,11 +127,11 @@ func (w *winograd) layOut(lanes int64) {
 	at := int64(0)
 	take := func(n int64) int64 {
 		from := at
-		at += roundUp(n, line)
+		at += isa.Align(n, line)
 		return from
 	}
 	spread := func(n int64) int64 {
-		if n = roundUp(n, line); n%page == 0 {
+		if n = isa.Align(n, line); n%page == 0 {
 			n += line
 		}
 		return n
@@ -145,14 +147,14 @@ func (w *winograd) layOut(lanes int64) {
 		m.patch = take(around * around * m.line)
 	}
 	if w.rows {
-		m.resultLine = roundUp(w.piece.across*w.w.Size, lanes)
+		m.resultLine = isa.Align(w.piece.across*w.w.Size, lanes)
 		m.results = take(w.w.Size * m.resultLine * lanes)
 	}
 	m.size = at
 }
 
 // pointProduct makes the product of a point: its left operand is the tiles, its right one the filters.
-func (w *winograd) pointProduct(e *emitter, number int, c cut) {
+func (w *winograd) pointProduct(e *unit, number int, c cut) {
 	const rows, columns, fold = 0, 1, 2
 	in, out := w.w.In.Extent, w.w.Out.Extent
 	lanes := e.target.Lanes(4)
@@ -169,12 +171,12 @@ func (w *winograd) pointProduct(e *emitter, number int, c cut) {
 // placeOperands finds places for the filters' panels and the scratch memory.
 func (w *winograd) placeOperands() {
 	view, filters := w.w.Views[w.w.Filter], w.kernel.Operands[w.w.Filter].Buffer
-	l := panelLayout{size: 4, width: w.panel, base: start(w.kernel, view), columns: w.w.Out.Extent, step: w.w.Out.Step(view),
-		fold:     []stride{{w.w.In.Extent, w.w.In.Step(view)}},
-		winograd: winogradFilters{w.w.Size, view.Steps[w.w.Down.Tap], view.Steps[w.w.Across.Tap]}}
+	l := panels.Layout{Size: 4, Width: w.panel, Base: start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
+		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
+		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
 	for _, a := range w.batch {
 		if s := a.Step(view); s != 0 {
-			l.groups = append(l.groups, stride{a.Extent, s})
+			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
 		}
 	}
 	w.slot = w.e.panels(filters, l)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -71,7 +72,7 @@ func squares(a [][]float64) [][]float64 {
 // TestWinogradForms: the transformed product is the convolution, for every tile and filter of small integers, up to what the
 // fractions in the filters' matrix round.
 func TestWinogradForms(t *testing.T) {
-	for size, form := range winogradForms {
+	for size, form := range panels.WinogradForms {
 		rapid.Check(t, func(t *rapid.T) {
 			draw := func(n int64, name string) [][]float64 {
 				out := make([][]float64, n)
@@ -83,7 +84,7 @@ func TestWinogradForms(t *testing.T) {
 				return out
 			}
 			d, g := draw(size+2, "element"), draw(3, "tap")
-			y := sides(form.result, elementwise(sides(form.image, d), sides(form.filter, g), func(x, y float64) float64 { return x * y }))
+			y := sides(form.Result, elementwise(sides(form.Image, d), sides(form.Filter, g), func(x, y float64) float64 { return x * y }))
 			for i := range size {
 				for j := range size {
 					want := 0.0
@@ -113,8 +114,8 @@ func TestTransform(t *testing.T) {
 	for _, c := range []struct {
 		matrix     [][]float64
 		operations int // that are left: additions and subtractions
-	}{{winogradForms[2].image, 4}, {winogradForms[2].result, 4}, {winogradForms[4].image, 12}, {winogradForms[4].result, 10}} {
-		lines := transform(c.matrix, names(len(c.matrix[0])), "p", func(i int) string { return fmt.Sprintf("y%d", i) })
+	}{{panels.WinogradForms[2].Image, 4}, {panels.WinogradForms[2].Result, 4}, {panels.WinogradForms[4].Image, 12}, {panels.WinogradForms[4].Result, 10}} {
+		lines := panels.Transform(c.matrix, names(len(c.matrix[0])), "p", func(i int) string { return fmt.Sprintf("y%d", i) })
 		text := strings.Join(lines, "\n")
 		if n := strings.Count(text, " + ") + strings.Count(text, " - "); n != c.operations {
 			t.Errorf("%d additions, expected %d:\n%s", n, c.operations, text)
@@ -227,11 +228,11 @@ func floats(x tensorfile.Tensor) []float64 {
 // 2^-48·n·S, where S is the sum of the squares of everything that is added up on the way to it: what the transformations give with
 // the squares of all numbers. Six standard deviations are allowed.
 func (c winogradCase) tolerances(size int64, x, w []float64) []float64 {
-	form := winogradForms[size]
+	form := panels.WinogradForms[size]
 	images, filters, channels := c.image[0], c.filters[0], c.filters[1]
 	height, width := c.image[2], c.image[3]
 	down, across := c.results()[2], c.results()[3]
-	image, filter, result := squares(form.image), squares(form.filter), squares(form.result)
+	image, filter, result := squares(form.Image), squares(form.Filter), squares(form.Result)
 	square := func(n int64, at func(i, j int64) float64) [][]float64 {
 		out := make([][]float64, n)
 		for i := range n {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -27,11 +28,11 @@ func (w *winograd) square(matrix [][]float64, from, to string) {
 		return out
 	}
 	for c := range around {
-		declare(transform(matrix, names(func(i int64) string { return grid(from, i, c) }), fmt.Sprintf("part%d_", c),
+		declare(panels.Transform(matrix, names(func(i int64) string { return grid(from, i, c) }), fmt.Sprintf("part%d_", c),
 			func(r int) string { return grid("half", int64(r), c) }))
 	}
 	for r := range rows {
-		declare(transform(matrix, names(func(i int64) string { return grid("half", r, i) }), fmt.Sprintf("side%d_", r),
+		declare(panels.Transform(matrix, names(func(i int64) string { return grid("half", r, i) }), fmt.Sprintf("side%d_", r),
 			func(c int) string { return grid(to, r, int64(c)) }))
 	}
 }
@@ -49,7 +50,7 @@ func (w *winograd) pointFunction() {
 			w.Line("const %s %s = %s;", t, grid("d", r, c), v.Of(scalar.Float32, w.n).Load(fmt.Sprintf("from + %d * down + %d * across", r, c), "n"))
 		}
 	}
-	w.square(winogradForms[w.w.Size].image, "d", "u")
+	w.square(panels.WinogradForms[w.w.Size].Image, "d", "u")
 	for r := range around {
 		for c := range around {
 			w.Line("*(%s *)(to + %d) = %s;", t, (r*around+c)*w.memory.point, grid("u", r, c))
@@ -182,7 +183,7 @@ func (w *winograd) resultFunction() {
 			w.Line("const %s %s = *(const %s *)(from + %d);", t, grid("s", r, c), t, (r*around+c)*w.memory.sumPoint)
 		}
 	}
-	w.square(winogradForms[size].result, "s", "y")
+	w.square(panels.WinogradForms[size].Result, "s", "y")
 	for r := range size {
 		for c := range size {
 			w.Line("*(%s *)(to + %d * down + %d) = %s;", t, r, c*int64(w.n), grid("y", r, c))

@@ -64,6 +64,7 @@ var Table = []Rule{
 	{"backends/cpu/isa", 4, 5},
 	{"backends/cpu/vector", 4, 5},
 	{"backends/cpu/toolchain", 4, 6},
+	{"backends/cpu/panels", 4, 6},
 	{"backends/cpu", 4, 16},
 	{"backends/cuda", 4, 6},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator

@@ -20,3 +20,6 @@ var Scheduled = Target{Target: tile.Default, Machine: "x86_64"}
 
 // Lanes is how many values of a size are computed with together: a vector of them.
 func (t Target) Lanes(size int) int { return max(1, int(t.Vector)/size) }
+
+// Align rounds a size up to a multiple.
+func Align(n, to int64) int64 { return (n + to - 1) / to * to }

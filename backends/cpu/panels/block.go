@@ -1,4 +1,4 @@
-package cpu
+package panels
 
 import (
 	"bufio"
@@ -6,16 +6,18 @@ import (
 	"io"
 	"os"
 
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // Piece is a constant in one form in the program's block of constants: as it is, or in panels for a contraction.
 type Piece struct {
 	Constant      int // number in Source.Constants
 	Offset, Bytes int64
-	panels        *panelLayout // nil for the constant as it is
+	panels        *Layout // nil for the constant as it is
 }
 
 // Write writes the piece, made of the constant's bytes.
@@ -33,40 +35,41 @@ func (p Piece) Write(w io.Writer, data []byte) error {
 // Packed says whether the piece's bytes are not those of the constant.
 func (p Piece) Packed() bool { return p.panels != nil }
 
-// block is the one block of memory that holds a program's constants, each as its kernels read it. The versions of a program
+// LoadConst gives the value of a constant.
+type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
+
+// Block is the one block of memory that holds a program's constants, each as its kernels read it. The versions of a program
 // share it.
-type block struct {
+type Block struct {
 	constants []tensorops.Const
-	of        map[ir.NodeID]int // number of the constant of a tensor
-	pieces    []Piece
-	bytes     int64
+	Of        map[ir.NodeID]int // number of the constant of a tensor
+	Pieces    []Piece
+	Bytes     int64
 }
 
-func newBlock(constants []tensorops.Const) *block {
-	b := &block{constants: constants, of: map[ir.NodeID]int{}}
+func NewBlock(constants []tensorops.Const) *Block {
+	b := &Block{constants: constants, Of: map[ir.NodeID]int{}}
 	for i, c := range constants {
-		b.of[c.Tensor] = i
+		b.Of[c.Tensor] = i
 	}
 	return b
 }
 
-// place gives the offset of a constant in a form, which is added if it is not there yet.
-func (b *block) place(constant int, bytes int64, panels *panelLayout) int64 {
-	for _, p := range b.pieces {
+// Add gives the offset of a constant in a form, which is added if it is not there yet.
+func (b *Block) Add(constant int, bytes int64, panels *Layout) int64 {
+	for _, p := range b.Pieces {
 		if p.Constant == constant && p.Packed() == (panels != nil) && (panels == nil || p.panels.equal(*panels)) {
 			return p.Offset
 		}
 	}
-	at := b.bytes
-	b.pieces = append(b.pieces, Piece{constant, at, bytes, panels})
-	b.bytes = roundUp(at+max(bytes, 1), 64) // also an empty constant has a place
+	at := b.Bytes
+	b.Pieces = append(b.Pieces, Piece{constant, at, bytes, panels})
+	b.Bytes = isa.Align(at+max(bytes, 1), 64) // also an empty constant has a place
 	return at
 }
 
-func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
-
-// writeFile writes a file that has the block in it.
-func (b *block) writeFile(path string, write func(io.Writer) error) error {
+// WriteFile writes a file that has the block in it.
+func (b *Block) WriteFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return diag.Fault("%v", err)
@@ -78,11 +81,11 @@ func (b *block) writeFile(path string, write func(io.Writer) error) error {
 	return f.Close()
 }
 
-// write writes the block, piece by piece: one constant is in memory at a time.
-func (b *block) write(to io.Writer, load LoadConst) error {
+// Write writes the block, piece by piece: one constant is in memory at a time.
+func (b *Block) Write(to io.Writer, load LoadConst) error {
 	w := bufio.NewWriterSize(to, 1<<20)
 	at := int64(0)
-	for _, p := range b.pieces {
+	for _, p := range b.Pieces {
 		t, err := load(b.constants[p.Constant])
 		if err != nil {
 			return err
@@ -95,7 +98,7 @@ func (b *block) write(to io.Writer, load LoadConst) error {
 		}
 		at = p.Offset + p.Bytes
 	}
-	if _, err := w.Write(make([]byte, b.bytes-at)); err != nil {
+	if _, err := w.Write(make([]byte, b.Bytes-at)); err != nil {
 		return diag.Fault("%v", err)
 	}
 	if err := w.Flush(); err != nil {
@@ -104,8 +107,8 @@ func (b *block) write(to io.Writer, load LoadConst) error {
 	return nil
 }
 
-// assembly writes the file that makes a block, written to file, part of a program.
-func (b *block) assembly(path, file string) error {
+// Assembly writes the file that makes a block, written to file, part of a program.
+func (b *Block) Assembly(path, file string) error {
 	text := fmt.Sprintf(".section .rodata\n.balign 4096\n.globl tapc_constants\n.hidden tapc_constants\ntapc_constants:\n.incbin %q\n"+
 		".section .note.GNU-stack,\"\",%%progbits\n", file)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

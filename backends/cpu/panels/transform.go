@@ -1,4 +1,4 @@
-package cpu
+package panels
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 // winogradForm is F(m×m, 3×3): the results of a tile are result·((filter·g·filterᵀ) ⊙ (image·d·imageᵀ))·resultᵀ, where g is a filter
 // and d the elements under the tile.
 type winogradForm struct {
-	image  [][]float64 // m+2 by m+2
-	filter [][]float64 // m+2 by 3
-	result [][]float64 // m by m+2
+	Image  [][]float64 // m+2 by m+2
+	Filter [][]float64 // m+2 by 3
+	Result [][]float64 // m by m+2
 }
 
-// winogradForms are the forms by m. Results of four tiles take five points beside infinity; 0, ±5/8 and ±3/2 give errors with a maximum of a
+// WinogradForms are the forms by m. Results of four tiles take five points beside infinity; 0, ±5/8 and ±3/2 give errors with a maximum of a
 // quarter of that with 0, ±1 and ±2, which are usual, and all factors of the image and of the results are float32 numbers.
-var winogradForms = map[int64]winogradForm{
+var WinogradForms = map[int64]winogradForm{
 	2: formOf(0, 1, -1),
 	4: formOf(0, 5./8, -5./8, 3./2, -3./2),
 }
@@ -26,7 +26,7 @@ var winogradForms = map[int64]winogradForm{
 // multiply, transposed).
 func formOf(points ...float64) winogradForm {
 	n := len(points)
-	f := winogradForm{result: make([][]float64, n-1)}
+	f := winogradForm{Result: make([][]float64, n-1)}
 	for i, p := range points {
 		row, at := []float64{1}, 1.0
 		for j, q := range points {
@@ -34,21 +34,21 @@ func formOf(points ...float64) winogradForm {
 				row, at = timesRoot(row, q), at*(p-q)
 			}
 		}
-		f.image = append(f.image, append(row, 0))
-		f.filter = append(f.filter, []float64{1 / at, p / at, p * p / at})
-		for k := range f.result {
-			f.result[k] = append(f.result[k], math.Pow(p, float64(k)))
+		f.Image = append(f.Image, append(row, 0))
+		f.Filter = append(f.Filter, []float64{1 / at, p / at, p * p / at})
+		for k := range f.Result {
+			f.Result[k] = append(f.Result[k], math.Pow(p, float64(k)))
 		}
 	}
 	last := []float64{1}
 	for _, q := range points {
 		last = timesRoot(last, q)
 	}
-	f.image, f.filter = append(f.image, last), append(f.filter, []float64{0, 0, 1})
-	for k := range f.result {
-		f.result[k] = append(f.result[k], 0)
+	f.Image, f.Filter = append(f.Image, last), append(f.Filter, []float64{0, 0, 1})
+	for k := range f.Result {
+		f.Result[k] = append(f.Result[k], 0)
 	}
-	f.result[n-2][n] = 1
+	f.Result[n-2][n] = 1
 	return f
 }
 
@@ -67,10 +67,10 @@ type factor struct {
 	name  string
 }
 
-// transform gives C declarations of the values name(0), name(1) and so on that a matrix makes of some others, and of what rows share:
+// Transform gives C declarations of the values name(0), name(1) and so on that a matrix makes of some others, and of what rows share:
 // sums and differences of two others whose factors differ at most in sign, and the two parts of two rows that differ only in signs.
 // Shared values are called like part and a number.
-func transform(matrix [][]float64, in []string, part string, name func(int) string) []string {
+func Transform(matrix [][]float64, in []string, part string, name func(int) string) []string {
 	var lines []string
 	shared := 0
 	share := func(terms []factor) string {

@@ -1,15 +1,17 @@
-package cpu
+package toolchain
 
 import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"io"
+
+	"tensortapestry.org/tapc/backends/cpu/isa"
 )
 
-// writeObject writes an object file of a kind of processor, of little-endian numbers of 64 bits, whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
+// WriteObject writes an object file of a kind of processor, of little-endian numbers of 64 bits, whose read-only data is size bytes, as write gives them, under the hidden symbol tapc_constants. The
 // bytes go through once. Source of the format: System V ABI, "Object Files".
-func writeObject(to io.Writer, machine elf.Machine, size int64, write func(io.Writer) error) error {
+func WriteObject(to io.Writer, machine elf.Machine, size int64, write func(io.Writer) error) error {
 	const align = 4096
 	names := "\x00.rodata\x00.symtab\x00.strtab\x00.shstrtab\x00.note.GNU-stack\x00"
 	symbols := "\x00tapc_constants\x00"
@@ -17,10 +19,10 @@ func writeObject(to io.Writer, machine elf.Machine, size int64, write func(io.Wr
 	var table bytes.Buffer
 	put(&table, elf.Sym64{})
 	put(&table, elf.Sym64{Name: 1, Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_OBJECT), Other: byte(elf.STV_HIDDEN), Shndx: 1, Size: uint64(size)})
-	symtab := align + roundUp(size, 8)
+	symtab := align + isa.Align(size, 8)
 	strtab := symtab + int64(table.Len())
 	shstrtab := strtab + int64(len(symbols))
-	headers := roundUp(shstrtab+int64(len(names)), 8)
+	headers := isa.Align(shstrtab+int64(len(names)), 8)
 	sections := []elf.Section64{
 		{},
 		{Name: at(".rodata"), Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_ALLOC), Off: align, Size: uint64(size), Addralign: align},
@@ -54,5 +56,5 @@ func writeObject(to io.Writer, machine elf.Machine, size int64, write func(io.Wr
 	return err
 }
 
-// put writes a record as writeObject has them. A buffer takes all that it is given.
+// put writes a record as WriteObject has them. A buffer takes all that it is given.
 func put(b *bytes.Buffer, record any) { _ = binary.Write(b, binary.LittleEndian, record) }

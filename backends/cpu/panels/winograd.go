@@ -1,4 +1,4 @@
-package cpu
+package panels
 
 import (
 	"encoding/binary"
@@ -7,40 +7,40 @@ import (
 	"slices"
 )
 
-// winogradFilters says that panels hold filters of 3 by 3 float32 transformed for tiles of size by size results: each group of panels
+// WinogradFilters says that panels hold filters of 3 by 3 float32 transformed for tiles of size by size results: each group of panels
 // has panels for one point of the transformed space behind those of the other. down and across are the steps of a filter's taps.
-type winogradFilters struct {
-	size         int64 // 0: panels hold the elements themselves
-	down, across int64
+type WinogradFilters struct {
+	Size         int64 // 0: panels hold the elements themselves
+	Down, Across int64
 }
 
-func (f winogradFilters) points() int64 { return (f.size + 2) * (f.size + 2) }
+func (f WinogradFilters) points() int64 { return (f.Size + 2) * (f.Size + 2) }
 
 // packWinograd writes the panels of an array's bytes. Filters are transformed in float64 and rounded once.
-func (l panelLayout) packWinograd(w io.Writer, data []byte) error {
-	taps := offsets([]stride{{3, l.winograd.down}, {3, l.winograd.across}})
-	fold := offsets(l.fold)
-	everything := offsets(append(slices.Clone(l.fold), stride{3, l.winograd.down}, stride{3, l.winograd.across}))
-	panel := make([]byte, int64(len(fold))*l.width*4)
-	matrix := winogradForms[l.winograd.size].filter
-	for _, group := range offsets(l.groups) {
-		first := l.base + group
-		if err := l.inside(first*4, everything, l.columns, data); err != nil {
+func (l Layout) packWinograd(w io.Writer, data []byte) error {
+	taps := offsets([]Stride{{3, l.Winograd.Down}, {3, l.Winograd.Across}})
+	fold := offsets(l.Reduced)
+	everything := offsets(append(slices.Clone(l.Reduced), Stride{3, l.Winograd.Down}, Stride{3, l.Winograd.Across}))
+	panel := make([]byte, int64(len(fold))*l.Width*4)
+	matrix := WinogradForms[l.Winograd.Size].Filter
+	for _, group := range offsets(l.Groups) {
+		first := l.Base + group
+		if err := l.inside(first*4, everything, l.Columns, data); err != nil {
 			return err
 		}
 		for _, a := range matrix {
 			for _, b := range matrix {
 				factors, at := tapFactors(a, b, taps)
-				for column := int64(0); column < l.columns; column += l.width {
+				for column := int64(0); column < l.Columns; column += l.Width {
 					clear(panel)
-					live := min(l.width, l.columns-column)
+					live := min(l.Width, l.Columns-column)
 					for k, from := range fold {
 						for x := range live {
-							start, sum := first+from+(column+x)*l.step, 0.0
+							start, sum := first+from+(column+x)*l.Step, 0.0
 							for i, f := range factors {
 								sum += f * float64(math.Float32frombits(binary.LittleEndian.Uint32(data[(start+at[i])*4:])))
 							}
-							binary.LittleEndian.PutUint32(panel[(int64(k)*l.width+x)*4:], math.Float32bits(float32(sum)))
+							binary.LittleEndian.PutUint32(panel[(int64(k)*l.Width+x)*4:], math.Float32bits(float32(sum)))
 						}
 					}
 					if _, err := w.Write(panel); err != nil {
