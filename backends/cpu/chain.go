@@ -77,7 +77,7 @@ func (c *chain) forget() {
 	for id := range c.c.WorkspaceBuffers() {
 		delete(c.e.buffers, id)
 	}
-	c.e.held = nil
+	c.e.table.held = nil
 }
 
 // chooseChained chooses where the right operand of a stage is read.
@@ -115,8 +115,8 @@ func (c *chain) place() {
 	if whole > 0 {
 		c.panels = c.e.needScratch(whole)
 	}
-	c.table = len(c.e.used)
-	c.e.held = c.heldSlots()
+	c.table = len(c.e.table.used)
+	c.e.table.held = c.heldSlots()
 	for i, p := range c.products() {
 		if p.form == packed {
 			p.slot = c.table + len(c.held) + i

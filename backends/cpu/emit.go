@@ -158,7 +158,7 @@ func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
-	e.unit.used = nil
+	e.unit.table.used = nil
 	e.unit.v.Allow = k.Allow
 	text, written := "", true
 	if c := k.For(ConfigTarget); c != nil {
@@ -184,7 +184,7 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
 	}
-	e.calls[step] = call{at, e.unit.used}
+	e.calls[step] = call{at, e.unit.table.used}
 	return nil
 }
 
@@ -268,8 +268,8 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	}
 	fmt.Fprintf(out, "%sint %s(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n"+
 		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n", linkage, name)
-	if len(e.unit.places) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.places))
+	if len(e.unit.table.places) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.table.places))
 	}
 	var inputs []ir.NodeID
 	for _, x := range e.Inputs {
@@ -279,9 +279,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.Checks) > 0 {
 		fmt.Fprintf(out, "  int64_t checked[%d] = {0};\n", 2*len(e.Checks))
 	}
-	for slot, place := range e.unit.places {
+	for slot, place := range e.unit.table.places {
 		what := "panels, or scratch memory"
-		if e.unit.threadSlot > 0 && slot == e.unit.threadSlot {
+		if e.unit.table.threadSlot > 0 && slot == e.unit.table.threadSlot {
 			place = fmt.Sprintf("(char *)arena + %d", e.threadAt())
 		}
 		if slot < len(e.order) {
@@ -371,8 +371,8 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 		return fmt.Sprintf("out[%d]", i), nil
 	case b.Space == schedule.Arena:
 		return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
-	case e.unit.places[slot] == "":
+	case e.unit.table.places[slot] == "":
 		return "0", nil // a constant that nothing reads as it is
 	}
-	return e.unit.places[slot], nil
+	return e.unit.table.places[slot], nil
 }

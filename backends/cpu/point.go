@@ -289,7 +289,7 @@ func pointers(t *cnest.Text, e *unit, k *schedule.Kernel, operands []int) {
 			constant = "const "
 			e.raw(o.Buffer)
 		}
-		if _, ok := e.held[o.Buffer]; ok { // results may take the place of what they are made of
+		if _, ok := e.table.held[o.Buffer]; ok { // results may take the place of what they are made of
 			alone = ""
 		}
 		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), alone, i, e.slot(o.Buffer), o.Name)

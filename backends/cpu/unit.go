@@ -15,7 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// memory is what the versions of a program share of memory: buffers, the block of constants, and what kernels need, in bytes.
+// memory is what versions of a program have together in memory: buffers, the block of constants, and what kernels need, in bytes.
 type memory struct {
 	buffers map[ir.NodeID]*schedule.Buffer
 	slots   map[ir.NodeID]int // of buffers
@@ -66,18 +66,23 @@ type unit struct {
 	target  isa.Target
 	w       *cexpr.Writer
 	v       *vector.Printer
-	linkage string            // of the functions that carry out kernels
-	prefix  string            // of their names
-	places  []string          // what the table of addresses holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
-	used    []int             // slots that the kernel which is being written uses, in the order of its own table b
-	held    map[ir.NodeID]int // places in that table of what the kernel holds in scratch memory for itself
+	linkage string // of the functions that carry out kernels
+	prefix  string // of their names
+	table   table
+}
+
+// table is the table of addresses of a version.
+type table struct {
+	places []string          // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	used   []int             // slots that the kernel which is being written uses, in the order of its own table b
+	held   map[ir.NodeID]int // indices in the kernel's table of what it holds in scratch memory for itself
 
 	scratchSlot, threadSlot int // slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads
 }
 
 // newUnit begins a version. Functions are static and called k and a number without a prefix.
 func newUnit(m *memory, t isa.Target, prefix string) *unit {
-	u := &unit{memory: m, target: t, linkage: "static ", prefix: prefix, places: make([]string, len(m.order)), w: cexpr.NewWriter()}
+	u := &unit{memory: m, target: t, linkage: "static ", prefix: prefix, table: table{places: make([]string, len(m.order))}, w: cexpr.NewWriter()}
 	if prefix != "" {
 		u.linkage = ""
 	}
@@ -89,13 +94,13 @@ func newUnit(m *memory, t isa.Target, prefix string) *unit {
 func (u *unit) raw(buffer ir.NodeID) {
 	b := u.buffers[buffer]
 	if c, ok := u.block.Of[b.Tensor]; ok && b.Space == schedule.Constant {
-		u.places[u.slots[buffer]] = constantPlace(u.block.Add(c, b.Bytes, panels.InOrder(b)))
+		u.table.places[u.slots[buffer]] = constantPlace(u.block.Add(c, b.Bytes, panels.InOrder(b)))
 	}
 }
 
 // slot gives the place of a buffer's address in the table b of the kernel that is being written.
 func (u *unit) slot(buffer ir.NodeID) int {
-	if at, ok := u.held[buffer]; ok {
+	if at, ok := u.table.held[buffer]; ok {
 		return at
 	}
 	return u.use(u.slots[buffer])
@@ -103,23 +108,23 @@ func (u *unit) slot(buffer ir.NodeID) int {
 
 // use gives the place in the kernel's table of what has a slot in the program's.
 func (u *unit) use(slot int) int {
-	if i := slices.Index(u.used, slot); i >= 0 {
+	if i := slices.Index(u.table.used, slot); i >= 0 {
 		return i
 	}
-	u.used = append(u.used, slot)
-	return len(u.used) - 1
+	u.table.used = append(u.table.used, slot)
+	return len(u.table.used) - 1
 }
 
 // panels places a constant in panels and gives the place of its address in b.
 func (u *unit) panels(buffer ir.NodeID, layout panels.Layout) int {
 	place := constantPlace(u.block.Add(u.block.Of[u.buffers[buffer].Tensor], layout.Bytes(), &layout))
-	for i := len(u.order); i < len(u.places); i++ {
-		if u.places[i] == place {
+	for i := len(u.order); i < len(u.table.places); i++ {
+		if u.table.places[i] == place {
 			return u.use(i)
 		}
 	}
-	u.places = append(u.places, place)
-	return u.use(len(u.places) - 1)
+	u.table.places = append(u.table.places, place)
+	return u.use(len(u.table.places) - 1)
 }
 
 func constantPlace(offset int64) string {
@@ -128,23 +133,23 @@ func constantPlace(offset int64) string {
 
 // needScratch makes sure of some bytes that one kernel at a time can use, and gives the place of their address in b.
 func (u *unit) needScratch(bytes int64) int {
-	if u.scratchSlot == 0 {
-		u.scratchSlot = len(u.places)
-		u.places = append(u.places, fmt.Sprintf("(char *)arena + %d", u.scratchAt()))
+	if u.table.scratchSlot == 0 {
+		u.table.scratchSlot = len(u.table.places)
+		u.table.places = append(u.table.places, fmt.Sprintf("(char *)arena + %d", u.scratchAt()))
 	}
 	u.scratch = max(u.scratch, bytes)
-	return u.use(u.scratchSlot)
+	return u.use(u.table.scratchSlot)
 }
 
 // needThread makes sure of some bytes that each thread can use while a kernel runs, and gives the place in b of the address of the
 // first thread's; those of others follow it.
 func (u *unit) needThread(bytes int64) int {
-	if u.threadSlot == 0 {
-		u.threadSlot = len(u.places)
-		u.places = append(u.places, "")
+	if u.table.threadSlot == 0 {
+		u.table.threadSlot = len(u.table.places)
+		u.table.places = append(u.table.places, "")
 	}
 	u.thread = max(u.thread, bytes)
-	return u.use(u.threadSlot)
+	return u.use(u.table.threadSlot)
 }
 
 // stack says that a kernel has an array of so many bytes on the stack of each thread.

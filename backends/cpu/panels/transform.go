@@ -67,7 +67,7 @@ type factor struct {
 	name  string
 }
 
-// Transform gives C declarations of the values name(0), name(1) and so on that a matrix makes of some others, and of what rows share:
+// Transform gives C declarations of the values name(0), name(1) and so on that a matrix makes of some others, and of what rows have in common:
 // sums and differences of two others whose factors differ at most in sign, and the two parts of two rows that differ only in signs.
 // Shared values are called like part and a number.
 func Transform(matrix [][]float64, in []string, part string, name func(int) string) []string {
