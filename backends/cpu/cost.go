@@ -63,3 +63,6 @@ func operationsAt(k *schedule.Kernel, e *scalar.Expr) float64 {
 func each(nanoseconds float64, indices int64) string {
 	return fmt.Sprint(int64(min(1000*nanoseconds/float64(max(1, indices)), 1<<50)))
 }
+
+// maxUnrolled is how many steps of a reduction are written out, as those of a window.
+const maxUnrolled = 32

@@ -27,7 +27,7 @@ func (p *point) Guarded(e *scalar.Expr) (vector.Value, bool) {
 		return vector.Value{}, false
 	}
 	ref, lane := e.Args[1].Ref, p.axes[p.along].Inner()
-	if p.axes[p.along].Step(p.views[ref]) != 1 || slices.ContainsFunc(sums, func(a nest.Affine) bool { return abs(a.Factor(lane)) > 1 }) {
+	if p.axes[p.along].Step(p.views[ref]) != 1 || slices.ContainsFunc(sums, func(a nest.Affine) bool { return max(a.Factor(lane), -a.Factor(lane)) > 1 }) {
 		return p.laneByLane(e), true
 	}
 	var same []nest.Affine
@@ -104,8 +104,6 @@ func (p *point) steady(e *scalar.Expr) (vector.Value, bool) {
 	args[0].Text = fmt.Sprintf("(%s == %s || (%s))", p.inside, allInside, p.hold(sums))
 	return p.v.Apply(scalar.Where, e.Type, p.n, args, uniform), true
 }
-
-func abs(n int64) int64 { return max(n, -n) }
 
 // affine writes the value of a sum of loop values at the first lane.
 func (p *point) affine(a nest.Affine) string {

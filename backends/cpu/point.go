@@ -77,7 +77,7 @@ func offsetText(base int64, axes []axis, v nest.View, skip ...int) string {
 	var b strings.Builder
 	for i, a := range axes {
 		s := a.Step(v)
-		if s == 0 || a.Extent == 1 || contains(skip, i) {
+		if s == 0 || a.Extent == 1 || slices.Contains(skip, i) {
 			continue
 		}
 		if b.Len() > 0 {
@@ -96,15 +96,6 @@ func offsetText(base int64, axes []axis, v nest.View, skip ...int) string {
 		b.WriteString(number(base))
 	}
 	return b.String()
-}
-
-func contains(list []int, x int) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
 }
 
 // number writes a constant that is multiplied with or added to 64-bit numbers.
@@ -182,7 +173,7 @@ func (p *point) store(ref int, x vector.Value) string {
 func usesAny(loops []int, e *scalar.Expr) bool {
 	found := false
 	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Loop && contains(loops, e.Ref)
+		found = found || e.Op == scalar.Loop && slices.Contains(loops, e.Ref)
 		return !found
 	})
 	return found
@@ -289,7 +280,7 @@ func pointers(t *cnest.Text, e *unit, k *schedule.Kernel, operands []int) {
 			constant = "const "
 			e.raw(o.Buffer)
 		}
-		if _, ok := e.table.held[o.Buffer]; ok { // results may take the place of what they are made of
+		if e.holds(o.Buffer) { // results may take the place of what they are made of
 			alone = ""
 		}
 		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.w.Stored(o.Type()), alone, i, e.slot(o.Buffer), o.Name)

@@ -99,7 +99,7 @@ func (p *product) reductionOrder(over []int, v nest.View) []int {
 			if p.k.Loops[l].Extent() == 1 {
 				return math.MaxInt64
 			}
-			return abs(v.Steps[l])
+			return max(v.Steps[l], -v.Steps[l])
 		}
 		return cmp.Compare(key(b), key(a))
 	})

@@ -103,12 +103,12 @@ func (r *rows) alone(fold *scalar.Expr) bool {
 func (r *rows) slides(fold *scalar.Expr, last axis) bool {
 	found := false
 	for i, v := range r.r.Views {
-		step := abs(last.Step(v))
+		step := max(last.Step(v), -last.Step(v))
 		if step == 0 || r.k.Operands[i].Mode != schedule.Read {
 			continue
 		}
 		for _, a := range r.fold {
-			if s := abs(a.Step(v)); s != 0 && step%s == 0 && step/s < a.Extent {
+			if s := max(a.Step(v), -a.Step(v)); s != 0 && step%s == 0 && step/s < a.Extent {
 				found = true
 			}
 		}

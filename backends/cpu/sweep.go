@@ -129,9 +129,6 @@ func (w *sweep) steps(over []axis) int64 {
 	return n
 }
 
-// maxUnrolled is how many steps of a fold are written out, as those of a window.
-const maxUnrolled = 32
-
 // small says whether all of a fold is written out.
 func small(fold []axis) bool {
 	n := int64(1)

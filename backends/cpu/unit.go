@@ -106,6 +106,12 @@ func (u *unit) slot(buffer ir.NodeID) int {
 	return u.use(u.slots[buffer])
 }
 
+// holds says whether the kernel that is being written has a buffer in scratch memory for itself.
+func (u *unit) holds(buffer ir.NodeID) bool {
+	_, ok := u.table.held[buffer]
+	return ok
+}
+
 // use gives the place in the kernel's table of what has a slot in the program's.
 func (u *unit) use(slot int) int {
 	if i := slices.Index(u.table.used, slot); i >= 0 {

@@ -144,12 +144,12 @@ func (p *product) runLoops(write func(from, guard string)) {
 	for _, d := range p.c.Reduction {
 		for _, l := range d.Loops {
 			extent := p.k.Loops[l].Extent()
-			if contains(guards, l) && extent <= maxUnrolled {
+			if slices.Contains(guards, l) && extent <= maxUnrolled {
 				p.Line("#pragma GCC unroll %d", extent)
 			}
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, extent, depth)
 			offset += fmt.Sprintf(" + f%d * %s", depth, number(view.Steps[l]))
-			if contains(guards, l) {
+			if slices.Contains(guards, l) {
 				guard = fmt.Sprintf("(%s) * %d + f%d", orZero(guard), extent, depth)
 			}
 			if depth++; depth == 1 {
@@ -208,7 +208,7 @@ func (p *product) copies() {
 		for _, l := range d.Loops {
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.k.Loops[l].Extent(), depth)
 			fmt.Fprintf(&offset, " + f%d * %s", depth, number(view.Steps[l]))
-			if contains(guards, l) {
+			if slices.Contains(guards, l) {
 				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.k.Loops[l].Extent(), depth)
 				live.Reset()
 				live.WriteString(text)
