@@ -61,7 +61,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Bind, err = a.imports.settle(fg); err != nil {
+	if err := a.imports.settle(fg, &o); err != nil {
 		return nil, err
 	}
 	natives := map[string]mapping.Native{"tapc:" + amanda.Output: renamed}

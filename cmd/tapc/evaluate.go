@@ -88,6 +88,9 @@ func outputFiles(p *tensorops.Program, flags []string) (targets map[string]strin
 		if !slices.ContainsFunc(p.Outputs, func(o tensorops.Named) bool { return o.Name == name }) {
 			return nil, nil, diag.Unknown("output", name, names(p.Outputs))
 		}
+		if targets[name] != "" {
+			return nil, nil, diag.Usage("--output %s is given twice", name)
+		}
 		targets[name] = path
 	}
 	return targets, all, nil
@@ -104,6 +107,7 @@ func names(list []tensorops.Named) []string {
 // inputs reads the inputs from the files of the command line, and makes the others at random where that is asked for.
 func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tensorfile.Tensor, error) {
 	in, limits := map[string]tensorfile.Tensor{}, p.Limits(c.g)
+	given := map[string]bool{}
 	for _, text := range r.inputs {
 		name, path, ok := strings.Cut(text, "=")
 		if !ok {
@@ -112,6 +116,10 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 		if name != "" && !slices.ContainsFunc(p.Inputs, func(x tensorops.Named) bool { return x.Name == name }) {
 			return nil, diag.Unknown("input", name, names(p.Inputs))
 		}
+		if given[name] {
+			return nil, diag.Usage("--input %s is given twice", name)
+		}
+		given[name] = ok
 		if err := readInputs(in, p, name, path); err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ func (a *app) explainCommand() *cobra.Command {
 	complete(c, "target", targets(own))
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if args[0] != "kernel" {
-			return diag.Usage("explain kernel FILE; there is no %q to explain", args[0])
+			return diag.Unknown("thing to explain", args[0], []string{"kernel"})
 		}
 		if err := oneOf("--target", f.target, targets(own)); err != nil {
 			return err
@@ -62,8 +62,12 @@ func (a *app) explainCommand() *cobra.Command {
 func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, error) {
 	var b strings.Builder
 	buffers, found := nest.Buffers(g), false
+	var names []string
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
+		if ok {
+			names = append(names, k.Name)
+		}
 		if !ok || name != "" && name != k.Name && name != g.Name(n.ID) {
 			continue
 		}
@@ -76,7 +80,11 @@ func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, erro
 		}
 	}
 	if !found {
-		return "", diag.Errorf("TAP1111", "explain", diag.Location{}, "the schedule has no kernel %q", name).WithHint("without a name, all kernels are explained")
+		hint := "without a name, all kernels are explained"
+		if near, ok := diag.Nearest(name, names); ok {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return "", diag.Errorf("TAP1111", "explain", diag.Location{}, "the schedule has no kernel %q", name).WithHint("%s", hint)
 	}
 	return b.String(), nil
 }

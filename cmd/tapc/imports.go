@@ -28,6 +28,8 @@ type importFlags struct {
 	analyze bool
 	// unchecked leaves out the checks of indices that standards ask for.
 	unchecked bool
+	// files are the values of --input, of which run takes sizes.
+	files []string
 	vocabularyFlags
 }
 
@@ -143,7 +145,7 @@ func importONNX(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Bind, err = a.imports.settle(m.Graph); err != nil {
+	if err := a.imports.settle(m.Graph, &o); err != nil {
 		return nil, err
 	}
 	return &imported{foreign: m.Graph, options: m.Mapping(o), producer: m.Producer}, nil

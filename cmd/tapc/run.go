@@ -22,6 +22,7 @@ const runHelp = `Compile a graph file and run it, in one step.
 
 Inputs come from .npy, .npz, .safetensors or .pb files (a tensor as ONNX has it), or at
 random; outputs go to files of the same kinds or, without --output, to the terminal.
+Sizes that a model leaves open are those of the tensors in these files; --dim gives others.
 Without a C compiler on the machine the reference evaluator computes the values, slowly,
 and a line on standard error says so.
 
@@ -83,6 +84,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	case lacks != nil:
 		return lacks
 	}
+	a.imports.files = r.inputs
 	c, err := a.compile(ctx, file, f, pipeline.ScheduledKernels)
 	if err != nil {
 		return err

@@ -583,7 +583,7 @@ func (m *mapper) origin(t *Tensor) string {
 		t = next
 	}
 	if t.from == nil && t.Data == nil {
-		return fmt.Sprintf("the input %s", t.title())
+		return fmt.Sprintf("the input %s, whose value --known %s=FILE gives, or %s=1,2 with numbers", t.title(), t.Label, t.Label)
 	}
 	return t.title()
 }

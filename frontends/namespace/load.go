@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
 )
 
 //go:embed dict/*.ns
@@ -58,6 +59,10 @@ func Find(name string) (Namespace, error) {
 	var names []string
 	for _, d := range All() {
 		names = append(names, d.Name)
+	}
+	base, _, _ := strings.Cut(name, "/")
+	if near, ok := diag.Nearest(base, names); ok {
+		return Namespace{}, fmt.Errorf("there is no dictionary of %s: did you mean %s?", name, near)
 	}
 	return Namespace{}, fmt.Errorf("there is no dictionary of %s: expected one of %s", name, strings.Join(names, ", "))
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Nearest finds the name that a mistyped word most likely stands for: the first of those with the least edit distance
-// (insertions, deletions, substitutions, swaps of neighbours), if that is at most a third of the word's length and one more.
+// (insertions, deletions, substitutions, swaps of neighbours), if that is at most a third of the word's length and one more; else the
+// only one that begins with the word.
 func Nearest(word string, names []string) (string, bool) {
 	best, at := len(word)/3+2, -1
 	for i, n := range names {
@@ -15,9 +16,22 @@ func Nearest(word string, names []string) (string, bool) {
 		}
 	}
 	if at < 0 || best >= len(word) {
+		at = onlyBeginning(word, names)
+	}
+	if at < 0 {
 		return "", false
 	}
 	return names[at], true
+}
+
+// onlyBeginning gives the place of the only name that begins with a word of two letters or more, or -1.
+func onlyBeginning(word string, names []string) int {
+	begins := func(n string) bool { return len(word) > 1 && strings.HasPrefix(n, word) }
+	i := slices.IndexFunc(names, begins)
+	if i >= 0 && slices.ContainsFunc(names[i+1:], begins) {
+		return -1
+	}
+	return i
 }
 
 // distance is the restricted Damerau-Levenshtein distance, or limit if it is not less.
@@ -53,6 +67,9 @@ func Unknown(what, word string, names []string) error {
 	}
 	if len(names) == 0 {
 		return Usage("unknown %s %q: there is none", what, word)
+	}
+	if len(names) == 1 {
+		return Usage("unknown %s %q: expected %q", what, word, names[0])
 	}
 	names = slices.Sorted(slices.Values(names))
 	return Usage("unknown %s %q: expected one of %s", what, word, strings.Join(names, ", "))

@@ -7,6 +7,8 @@ package shard
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,8 +70,14 @@ func Run(g *ir.Graph, lib *kernels.Library, requests []Request) (int, error) {
 	apps := application.ByOperation(g)
 	named := operations(g)
 	made := 0
-	for _, r := range requests {
+	for i, r := range requests {
+		if slices.ContainsFunc(requests[:i], func(x Request) bool { return x.Target == r.Target }) {
+			return made, diag.Usage("--shard %s is given twice", r.Target)
+		}
 		if len(named[r.Target]) == 0 {
+			if near, ok := diag.Nearest(r.Target, slices.Sorted(maps.Keys(named))); ok {
+				return made, diag.Usage("--shard: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
+			}
 			return made, diag.Usage("--shard: no operation has the kernel or label %q", r.Target)
 		}
 		for _, n := range named[r.Target] {
