@@ -6,7 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/guide"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 const optHelp = `Run passes over a graph and write what comes of it.
@@ -26,6 +28,12 @@ pass and the command that repeats it (see replay).
 with less fuel, and COMMAND (a shell command; the graph's file name goes in for {},
 or at its end) tells by its exit status whether the result is good (0) or bad.
 
+--expect-rules holds the run to the rules that lines of a file name, and to no others,
+as tests do of the file that they are in:
+  EXPECT-RULE: NAME      the rule is applied
+  EXPECT-RULE: NAME 3    it is applied 3 times
+  EXPECT-RULE: none      no rule is applied
+
 ` + withHelp
 
 const optExample = `  tapc opt --passes='fix(simplify,cse,dce)' model.tap -o better.tap
@@ -39,6 +47,7 @@ func (a *app) optCommand() *cobra.Command {
 	text := c.Flags().String("passes", "", "the passes to run, in order")
 	list := c.Flags().Bool("list-passes", false, "list the passes with their options and stop")
 	bisect := c.Flags().String("bisect", "", "find the first rewrite after which this `COMMAND` fails")
+	expect := c.Flags().String("expect-rules", "", "fail unless the rules that are applied are those that lines EXPECT-RULE: of this `FILE` name")
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
@@ -65,15 +74,45 @@ func (a *app) optCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		expected, err := expectedRules(a, *expect)
+		if err != nil {
+			return err
+		}
 		if c.Flags().Changed("bisect") {
+			if expected != nil {
+				return diag.Usage("--expect-rules is for one run, and does not go with --bisect")
+			}
 			return a.bisect(ctx, f, p, g, *bisect)
 		}
 		result, err := f.runPasses(ctx, p, g)
 		if err != nil {
 			return err
 		}
+		if expected != nil {
+			if err := expected.Check(result.Rules); err != nil {
+				return err
+			}
+		}
 		return out.write(ctx, a, result.Graph, f.loader(g, p.Paths()))
 	})
+}
+
+// maxExpected bounds the file of --expect-rules.
+const maxExpected = 64 << 20
+
+// expectedRules reads what a file expects of the rules of a run; nil without a file.
+func expectedRules(a *app, file string) (*pipeline.ExpectedRules, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := inputfile.ReadText(file, maxExpected)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := a.sources[file]; !ok {
+		a.sources[file] = source{&form{}, &content{data: text}}
+	}
+	return pipeline.ParseExpectedRules(file, string(text))
 }
 
 func firstError(errs ...error) error {

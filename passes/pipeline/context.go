@@ -98,7 +98,10 @@ func (c *Context) Allow() (permission.Set, error) {
 // applied notes one change, just before or after it happens. That it used fuel is counted at the end of the pass.
 func (c *Context) applied(rule string, node ir.NodeID) {
 	last := Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node)}
-	c.with(func(r *run) { r.result.Last = last })
+	c.with(func(r *run) {
+		r.result.Last = last
+		r.result.Rules[rule]++
+	})
 	c.Count(rule, 1)
 }
 

@@ -58,8 +58,9 @@ type Values struct {
 type Result struct {
 	Graph   *ir.Graph
 	Stage   Stage
-	Applied int         // rewrites that happened
-	Last    Application // the last of them
+	Applied int            // rewrites that happened
+	Last    Application    // the last of them
+	Rules   map[string]int // how many there were by each rule
 	Stats   Stats
 	Timing  *Span
 }
@@ -113,7 +114,7 @@ func newRun(r *Runner, p Pipeline, g *ir.Graph) *run {
 	if now == nil {
 		now = time.Now
 	}
-	x := &run{Runner: r, steps: p.Steps, result: &Result{Graph: g, Stage: StageOf(g), Stats: Stats{}}}
+	x := &run{Runner: r, steps: p.Steps, result: &Result{Graph: g, Stage: StageOf(g), Rules: map[string]int{}, Stats: Stats{}}}
 	x.spans.begin(now, g)
 	if r.Fuel != nil {
 		x.fuel = &rewrite.Fuel{Left: *r.Fuel}
