@@ -185,14 +185,14 @@ const writtenFlag = "-O2"
 func (e *emitter) files(name string) ([]part, error) {
 	var declarations strings.Builder
 	for i := range e.codes {
-		fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.unit.prefix, i)
+		fmt.Fprintf(&declarations, "HIDDEN void %sk%d(void *const *b, tapc_pool *pool);\n", e.unit.Prefix, i)
 	}
-	top := fmt.Sprintf(header, e.name+" for "+e.unit.target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
+	top := fmt.Sprintf(header, e.name+" for "+e.unit.Target.Name, e.version, "") + "#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" +
 		e.prelude() + declarations.String() + "\n"
 	var out []part
 	var text strings.Builder
 	flush := func(flags ...string) {
-		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.unit.target.Flags, flags)})
+		out = append(out, part{fmt.Sprintf("%s_%d", name, len(out)), top + text.String(), slices.Concat(e.unit.Target.Flags, flags)})
 		text.Reset()
 	}
 	for _, kind := range []struct {
@@ -213,8 +213,8 @@ func (e *emitter) files(name string) ([]part, error) {
 			flush(kind.flags...)
 		}
 	}
-	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.unit.prefix)
-	if err := e.run(&text, "", e.unit.prefix+"run"); err != nil {
+	fmt.Fprintf(&text, "HIDDEN int %srun(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);\n", e.unit.Prefix)
+	if err := e.run(&text, "", e.unit.Prefix+"run"); err != nil {
 		return nil, err
 	}
 	flush()

@@ -7,6 +7,9 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -18,13 +21,13 @@ import (
 // its own, of which every address is as if the block were the whole.
 type chain struct {
 	*cnest.Text
-	e           *unit
+	e           *unit.Unit
 	k           *schedule.Kernel
 	c           *nest.BackToBack
 	number      int
 	first, last *product
-	middle      *rows // or nil
-	rows        int64 // of a block
+	middle      *rows.Kernel // or nil
+	rows        int64        // of a block
 	chainPlaces
 }
 
@@ -39,12 +42,12 @@ type chainPlaces struct {
 }
 
 // newChain prepares a chain; nil if its products are not written for what they multiply.
-func newChain(e *unit, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
+func newChain(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
 	c := &chain{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
 	}
-	e.target.Cut(found, c.rows)
+	e.Target.Cut(found, c.rows)
 	c.know()
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
 		p := productOf(e, number, found.Stages[2*i], x, tile.StagePacking(x))
@@ -60,7 +63,7 @@ func newChain(e *unit, number int, k *schedule.Kernel, found *nest.BackToBack) *
 		}
 	}
 	if found.Middle != nil {
-		c.middle = rowsOf(e, number, found.Stages[1], found.Middle)
+		c.middle = rows.Of(e, number, found.Stages[1], found.Middle)
 	}
 	c.place()
 	return c
@@ -69,15 +72,15 @@ func newChain(e *unit, number int, k *schedule.Kernel, found *nest.BackToBack) *
 // know makes the buffers of what is held known, and forget takes them away.
 func (c *chain) know() {
 	for id, b := range c.c.WorkspaceBuffers() {
-		c.e.buffers[id] = b
+		c.e.Buffers[id] = b
 	}
 }
 
 func (c *chain) forget() {
 	for id := range c.c.WorkspaceBuffers() {
-		delete(c.e.buffers, id)
+		delete(c.e.Buffers, id)
 	}
-	c.e.table.held = nil
+	c.e.Table.Held = nil
 }
 
 // chooseChained chooses where the right operand of a stage is read.
@@ -85,7 +88,7 @@ func (p *product) chooseChained() {
 	switch buffer := p.k.Operands[p.c.Right].Buffer; {
 	case p.pack.Right == tile.Prepacked:
 		p.form = prepared
-		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
+		p.slot = p.e.Panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
 	case p.pack.Right == tile.Unpacked:
 		p.form = direct
 	default:
@@ -98,13 +101,13 @@ func (c *chain) products() []*product { return []*product{c.first, c.last} }
 // place finds places for what is held and for panels. The kernel's table is complete before: what follows it is the chain's.
 func (c *chain) place() {
 	for _, o := range c.k.Operands {
-		c.e.slot(o.Buffer)
+		c.e.Slot(o.Buffer)
 	}
 	for _, h := range c.c.Workspaces {
 		c.held = append(c.held, c.bytes)
-		c.bytes += isa.Align(c.e.buffers[h.Buffer].Bytes, 64)
+		c.bytes += isa.Align(c.e.Buffers[h.Buffer].Bytes, 64)
 	}
-	c.thread = c.e.needThread(c.bytes)
+	c.thread = c.e.NeedThread(c.bytes)
 	groups, whole := c.groups(), int64(0)
 	for _, p := range c.products() {
 		c.places = append(c.places, whole)
@@ -113,10 +116,10 @@ func (c *chain) place() {
 		}
 	}
 	if whole > 0 {
-		c.panels = c.e.needScratch(whole)
+		c.panels = c.e.NeedScratch(whole)
 	}
-	c.table = len(c.e.table.used)
-	c.e.table.held = c.heldSlots()
+	c.table = len(c.e.Table.Used)
+	c.e.Table.Held = c.heldSlots()
 	for i, p := range c.products() {
 		if p.form == packed {
 			p.slot = c.table + len(c.held) + i
@@ -159,7 +162,7 @@ func (c *chain) write() string {
 	defer c.forget()
 	c.stage("first", c.first.Text, c.first.functions)
 	if c.middle != nil {
-		c.stage("middle", c.middle.Text, func() { c.middle.cell("cell") })
+		c.stage("middle", c.middle.Text, func() { c.middle.Cell("cell") })
 	}
 	c.stage("last", c.last.Text, c.last.functions)
 	c.task()
@@ -230,24 +233,24 @@ func (c *chain) task() {
 	c.Line("")
 	c.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
 	c.Line("const tapc_part *const parts = ctx;")
-	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, number(c.bytes))
+	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, point.Number(c.bytes))
 	c.Line("void *b[%d];", c.tableEnd())
 	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
 	if c.last.split() {
-		c.e.stack(c.last.openBytes())
-		c.Line("%s open[%d]; // unfinished sums", c.e.v.Type(c.last.vectorType(), c.last.n), c.last.openSums())
+		c.e.Stack(c.last.openBytes())
+		c.Line("%s open[%d]; // unfinished sums", c.e.V.Type(c.last.vectorType(), c.last.n), c.last.openSums())
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")
 	c.coordinates()
 	for i, h := range c.c.Workspaces {
-		size := int64(c.e.buffers[h.Buffer].Type().Size())
+		size := int64(c.e.Buffers[h.Buffer].Type().Size())
 		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.held[i], h.Step*size, c.k.Statements[h.Statement].Name)
 	}
 	c.product("first", c.first, 0)
 	if c.middle != nil {
 		c.Open("for (int64_t i = i0; i < i1; i++) {")
 		args := ""
-		for _, a := range c.middle.outer {
+		for _, a := range c.middle.Outer {
 			args += ", " + c.variable(a.Inner())
 		}
 		c.Line("k%d_middle_cell(b%s);", c.number, args)
@@ -293,19 +296,19 @@ func (c *chain) coordinates() {
 func (c *chain) product(name string, p *product, part int) {
 	c.stage(name, p.Text, func() {
 		left, right := p.k.Operands[p.c.Left], p.k.Operands[p.c.Right]
-		stored := c.e.w.Stored(p.d)
-		c.e.raw(left.Buffer)
+		stored := c.e.W.Stored(p.d)
+		c.e.Raw(left.Buffer)
 		slot := p.slot
 		if p.form == direct {
-			c.e.raw(right.Buffer)
-			slot = c.e.slot(right.Buffer)
+			c.e.Raw(right.Buffer)
+			slot = c.e.Slot(right.Buffer)
 		}
 		p.Open("{")
 		p.Line("const tapc_part *const part = parts + %d;", part)
-		p.Line("const %s *left = b[%d]; // %s", stored, c.e.slot(left.Buffer), left.Name)
+		p.Line("const %s *left = b[%d]; // %s", stored, c.e.Slot(left.Buffer), left.Name)
 		p.Line("const %s *right = b[%d]; // %s", stored, slot, right.Name)
 		for _, a := range p.batch {
-			p.Line("const int64_t %s = %s;", a.variable, c.variable(a.Inner()))
+			p.Line("const int64_t %s = %s;", a.Variable, c.variable(a.Inner()))
 		}
 		p.Line("const int64_t j0 = 0, j1 = %d;", p.c.Col.Extent)
 		p.Line("%s(void)part;", p.voids())
@@ -317,7 +320,7 @@ func (c *chain) product(name string, p *product, part int) {
 // run writes the function that carries out the kernel.
 func (c *chain) run() {
 	c.Line("")
-	c.e.open(c.Text, c.number)
+	c.e.Open(c.Text, c.number)
 	c.Line("void *table[%d] = {0};", c.tableEnd())
 	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
 	for i, p := range c.products() {
@@ -343,9 +346,9 @@ func (c *chain) run() {
 			here = "1"
 		}
 		c.parallel(fmt.Sprintf("%s * %d", here, p.panelsOf(p.c.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
-			each(float64(p.length*panelBytes)/packRate, 1))
+			unit.Each(float64(p.length*panelBytes)/unit.PackRate, 1))
 	}
-	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", each(c.e.nanoseconds(c.k, tileRate*float64(c.first.n)), all*inner*c.blocks()))
+	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.first.n)), all*inner*c.blocks()))
 	c.Close()
 	c.Close()
 }

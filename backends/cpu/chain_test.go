@@ -187,7 +187,7 @@ func TestChainMemory(t *testing.T) {
 		if _, err := p.single(isa.Scheduled); err != nil {
 			t.Fatal(err)
 		}
-		return p.arenaBytes(), p.thread
+		return p.ArenaBytes(), p.Thread
 	}
 	scores, operands := int64(8*2048*2048*4), int64(8*2048*64*4)
 	if arena, _ := memory(apart(t, s.written("float32"))); arena < 2*scores {

@@ -8,7 +8,10 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -62,7 +65,7 @@ func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{C: c, Constants: p.Constants, Pieces: p.block.Pieces, Bytes: p.block.Bytes, Arena: p.arenaBytes(), program: p}, nil
+	return &Source{C: c, Constants: p.Constants, Pieces: p.Block.Pieces, Bytes: p.Block.Bytes, Arena: p.ArenaBytes(), program: p}, nil
 }
 
 // program is what all versions of a program share.
@@ -73,7 +76,7 @@ type program struct {
 	version string
 	steps   []ir.NodeID
 	forms   map[ir.NodeID]nest.Forms // what kernels are
-	*memory
+	*unit.Memory
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
@@ -88,11 +91,11 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	if p.steps, err = schedule.Order(g); err != nil {
 		return nil, err
 	}
-	p.memory = newMemory(g, p.Constants)
+	p.Memory = unit.NewMemory(g, p.Constants)
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*schedule.Kernel); ok {
-			p.forms[n.ID] = nest.Classify(k, p.buffers)
-			if err := backends.Ordered(g, "cpu", n, &nest.Analysis{Kernel: k, Buffers: p.buffers, Forms: p.forms[n.ID]}); err != nil {
+			p.forms[n.ID] = nest.Classify(k, p.Buffers)
+			if err := backends.Ordered(g, "cpu", n, &nest.Analysis{Kernel: k, Buffers: p.Buffers, Forms: p.forms[n.ID]}); err != nil {
 				return nil, err
 			}
 		}
@@ -103,7 +106,7 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 // emitter writes the kernels for one target.
 type emitter struct {
 	*program
-	unit  *unit
+	unit  *unit.Unit
 	codes []*code        // of the kernels
 	known map[string]int // codes by their text
 	calls map[int]call   // by step
@@ -124,7 +127,7 @@ type call struct {
 
 // emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
 func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
-	e := &emitter{program: p, unit: newUnit(p.memory, t, prefix), known: map[string]int{}, calls: map[int]call{}}
+	e := &emitter{program: p, unit: unit.New(p.Memory, t, prefix), known: map[string]int{}, calls: map[int]call{}}
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
@@ -132,7 +135,7 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 				return nil, err
 			}
 		case *schedule.Transfer:
-			e.unit.raw(b.From)
+			e.unit.Raw(b.From)
 		}
 	}
 	return e, nil
@@ -140,7 +143,7 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 
 // cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
 func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
-	if e.unit.target.Target == tile.Default {
+	if e.unit.Target.Target == tile.Default {
 		return k
 	}
 	other := *k
@@ -151,18 +154,18 @@ func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
 			return k
 		}
 	}
-	e.unit.target.Bind(&other, forms)
+	e.unit.Target.Bind(&other, forms)
 	return &other
 }
 
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
-	e.unit.table.used = nil
-	e.unit.v.Allow = k.Allow
+	e.unit.Table.Used = nil
+	e.unit.V.Allow = k.Allow
 	text, written := "", true
 	if c := k.For(ConfigTarget); c != nil {
-		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.buffers, Forms: forms}, c)
+		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.Buffers, Forms: forms}, c)
 		if err != nil {
 			return err
 		}
@@ -172,10 +175,10 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	} else {
 		text, written = e.form(number, k, forms)
 	}
-	if err := e.unit.w.Err(); err != nil {
+	if err := e.unit.W.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
-	key := nameless(text, e.unit.prefix, number)
+	key := nameless(text, e.unit.Prefix, number)
 	at, ok := e.known[key]
 	if !ok {
 		at = number
@@ -184,7 +187,7 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
 	}
-	e.calls[step] = call{at, e.unit.table.used}
+	e.calls[step] = call{at, e.unit.Table.Used}
 	return nil
 }
 
@@ -210,16 +213,16 @@ func (e *emitter) form(number int, k *schedule.Kernel, forms nest.Forms) (text s
 				return c.write(), true
 			}
 		case *scan.Scans:
-			if s := newStaged(k, number, e.unit, f); s != nil {
-				return s.write(), false
+			if s := loops.NewStaged(k, number, e.unit, f); s != nil {
+				return s.Write(), false
 			}
 		case *nest.Rows:
-			if r := newRows(e.unit, number, k, f); r != nil {
-				return r.write(), false
+			if r := rows.New(e.unit, number, k, f); r != nil {
+				return r.Write(), false
 			}
 		}
 	}
-	return newKernel(k, number, e.unit).write(), false
+	return loops.New(k, number, e.unit).Write(), false
 }
 
 // nameless gives a kernel's text without comments, and without the number that its functions' names have.
@@ -245,7 +248,7 @@ func (c *code) String() string {
 func (e *emitter) prelude() string {
 	var out strings.Builder
 	out.WriteString(partType)
-	for _, text := range []string{e.unit.w.Prelude(), e.unit.v.Prelude()} {
+	for _, text := range []string{e.unit.W.Prelude(), e.unit.V.Prelude()} {
 		if text != "" {
 			out.WriteString(text + "\n")
 		}
@@ -263,13 +266,13 @@ typedef struct tapc_part {
 
 // run writes the function that runs the steps in order.
 func (e *emitter) run(out *strings.Builder, linkage, name string) error {
-	if e.block.Bytes > 0 {
+	if e.Block.Bytes > 0 {
 		out.WriteString("extern const unsigned char tapc_constants[];\n\n")
 	}
 	fmt.Fprintf(out, "%sint %s(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n"+
 		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n", linkage, name)
-	if len(e.unit.table.places) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.table.places))
+	if len(e.unit.Table.Places) > 0 {
+		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.Table.Places))
 	}
 	var inputs []ir.NodeID
 	for _, x := range e.Inputs {
@@ -279,16 +282,16 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.Checks) > 0 {
 		fmt.Fprintf(out, "  int64_t checked[%d] = {0};\n", 2*len(e.Checks))
 	}
-	for slot, place := range e.unit.table.places {
+	for slot, place := range e.unit.Table.Places {
 		what := "panels, or scratch memory"
-		if e.unit.table.threadSlot > 0 && slot == e.unit.table.threadSlot {
-			place = fmt.Sprintf("(char *)arena + %d", e.threadAt())
+		if e.unit.Table.ThreadSlot > 0 && slot == e.unit.Table.ThreadSlot {
+			place = fmt.Sprintf("(char *)arena + %d", e.ThreadAt())
 		}
-		if slot < len(e.order) {
-			id := e.order[slot]
+		if slot < len(e.Order) {
+			id := e.Order[slot]
 			what = cnest.Clip(e.g.Name(id))
 			var err error
-			if place, err = e.place(slot, e.buffers[id], given, taken); err != nil {
+			if place, err = e.place(slot, e.Buffers[id], given, taken); err != nil {
 				return err
 			}
 		}
@@ -299,7 +302,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		case *schedule.Kernel:
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);", e.slots[b.To], e.slots[b.From], e.buffers[b.To].Bytes)
+			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);", e.Slots[b.To], e.Slots[b.From], e.Buffers[b.To].Bytes)
 		}
 		fmt.Fprintf(out, " tapc_done(%d);\n", i)
 	}
@@ -319,13 +322,13 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 func (e *emitter) call(step int) string {
 	c := e.calls[step]
 	if len(c.slots) == 0 {
-		return fmt.Sprintf("%sk%d(0, pool);", e.unit.prefix, c.code)
+		return fmt.Sprintf("%sk%d(0, pool);", e.unit.Prefix, c.code)
 	}
 	var table []string
 	for _, slot := range c.slots {
 		table = append(table, fmt.Sprintf("b[%d]", slot))
 	}
-	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.unit.prefix, c.code, strings.Join(table, ", "))
+	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.unit.Prefix, c.code, strings.Join(table, ", "))
 }
 
 // entries gives, for each tensor, which of the inputs or of the outputs it is.
@@ -358,7 +361,7 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 	case schedule.Output:
 		i, found = out.take(b.Tensor)
 	case schedule.Constant:
-		_, found = e.block.Of[b.Tensor]
+		_, found = e.Block.Of[b.Tensor]
 	}
 	switch {
 	case !found:
@@ -371,8 +374,8 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 		return fmt.Sprintf("out[%d]", i), nil
 	case b.Space == schedule.Arena:
 		return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
-	case e.unit.table.places[slot] == "":
+	case e.unit.Table.Places[slot] == "":
 		return "0", nil // a constant that nothing reads as it is
 	}
-	return e.unit.table.places[slot], nil
+	return e.unit.Table.Places[slot], nil
 }

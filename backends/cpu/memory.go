@@ -16,7 +16,7 @@ const (
 )
 
 // threadBytes is what a thread besides the first has in memory at most.
-func (p *program) threadBytes() int64 { return stackBytes + p.onStack + inMemory(p.thread) }
+func (p *program) threadBytes() int64 { return stackBytes + p.OnStack + inMemory(p.Thread) }
 
 // peakBytes is what a program that runs on one thread has in memory at most. Inputs are read before anything is written to the
 // arena and the outputs; a packed one is there twice more while it is unpacked. (An archive's table of contents comes on top.)
@@ -40,7 +40,7 @@ func (p *program) peakBytes() int64 {
 			steps++
 		}
 	}
-	return processBytes + steps*stepBytes + p.onStack + p.block.Bytes + inputs + max(tensors(p.Outputs)+inMemory(p.arenaBytes()), unpacking)
+	return processBytes + steps*stepBytes + p.OnStack + p.Block.Bytes + inputs + max(tensors(p.Outputs)+inMemory(p.ArenaBytes()), unpacking)
 }
 
 // inMemory is what a buffer takes.

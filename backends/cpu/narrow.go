@@ -7,6 +7,8 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -29,7 +31,7 @@ type narrow struct {
 // narrowOperand is a packed operand.
 type narrowOperand struct {
 	operand int
-	along   axis // rows or columns
+	along   point.Axis // rows or columns
 	layout  panels.Layout
 	fixed   bool  // it is packed when the program is built
 	place   place // of the panels: of a constant, or in scratch memory
@@ -41,8 +43,8 @@ type narrowOperand struct {
 type narrowSide struct{ name, first, count string }
 
 // newNarrow prepares a narrow contraction; nil if the kernel is not scheduled as one.
-func newNarrow(e *unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
-	lanes := e.target.Lanes(4)
+func newNarrow(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
+	lanes := e.Target.Lanes(4)
 	cut, ok := readCut(k, found.Contraction, int64(lanes))
 	if found.Row.Inner() < 0 && !found.Unpacked {
 		cut.rows, cut.tileRows = tile.NarrowRows, 1
@@ -55,7 +57,7 @@ func newNarrow(e *unit, number int, k *schedule.Kernel, found *nest.LowPrecision
 		aside = found.Left
 	}
 	wide, sum, ok := vector.Widened(k, found.Sum)
-	if !ok || !vectorBounds(wide, e.buffers, aside) {
+	if !ok || !point.VectorBounds(wide, e.Buffers, aside) {
 		return nil
 	}
 	c := *found.Contraction
@@ -63,11 +65,11 @@ func newNarrow(e *unit, number int, k *schedule.Kernel, found *nest.LowPrecision
 	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut, seldom: nest.SeldomOf(wide),
 		sizes: sizes{length: found.Length(), outer: 1, inner: 1}}
 	for _, d := range c.Batch {
-		p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
+		p.batch = append(p.batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.batch))})
 	}
 	n := &narrow{product: p, n: found}
-	n.left = n.operandOf(c.Left, axis{c.Row, "i"}, panels.Lines, narrowSide{"left", "row", "rows"})
-	n.right = n.operandOf(c.Right, axis{c.Col, "j"}, panels.Across, narrowSide{"right", "column", "columns"})
+	n.left = n.operandOf(c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, narrowSide{"left", "row", "rows"})
+	n.right = n.operandOf(c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, narrowSide{"right", "column", "columns"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}
@@ -95,8 +97,8 @@ func (c cut) narrow(n *nest.LowPrecision) bool {
 }
 
 // operandOf lays an operand's panels out.
-func (n *narrow) operandOf(operand int, along axis, form panels.BlockForm, side narrowSide) narrowOperand {
-	buffer := n.e.buffers[n.k.Operands[operand].Buffer]
+func (n *narrow) operandOf(operand int, along point.Axis, form panels.BlockForm, side narrowSide) narrowOperand {
+	buffer := n.e.Buffers[n.k.Operands[operand].Buffer]
 	l := n.layout(operand, along.Dim, tile.NarrowPanel)
 	l.Size = buffer.Type().Size()
 	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
@@ -111,7 +113,7 @@ func (n *narrow) placePanels() {
 	}
 	for _, o := range n.packed() {
 		if o.fixed {
-			o.place.slot = n.e.panels(n.k.Operands[o.operand].Buffer, o.layout)
+			o.place.slot = n.e.Panels(n.k.Operands[o.operand].Buffer, o.layout)
 			continue
 		}
 		groups, panel := panels.Extents(o.layout.Groups), o.panel()
@@ -124,7 +126,7 @@ func (n *narrow) placePanels() {
 	if scratch == 0 {
 		return
 	}
-	slot := n.e.needScratch(scratch)
+	slot := n.e.NeedScratch(scratch)
 	for _, o := range n.packed() {
 		if !o.fixed {
 			o.place.slot = slot
@@ -207,14 +209,14 @@ func (n *narrow) write() string {
 // correct writes the function that makes of sums of the panels' bytes those of the numbers they stand for:
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
 func (n *narrow) correct() {
-	v, p := n.e.v, n.product
+	v, p := n.e.V, n.product
 	t, d := v.Type(scalar.UInt32, n.product.n), v.Type(scalar.Int32, n.product.n)
 	p.Line("")
 	p.Line("// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
 	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
 		d, p.number, p.coordinates("int64_t "), d)
-	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]vector.Value{}}
-	at.along = len(at.axes) - 1
+	at := &point.Point{V: v, K: p.k, Views: p.c.Views, Axes: p.places(), N: p.n, Count: "n", Locals: map[int]vector.Value{}}
+	at.Along = len(at.Axes) - 1
 	var used []int
 	for _, z := range []*scalar.Expr{n.n.LeftZero, n.n.RightZero} {
 		if z != nil {
@@ -226,12 +228,12 @@ func (n *narrow) correct() {
 			})
 		}
 	}
-	pointers(p.Text, p.e, p.k, used)
+	point.Pointers(p.Text, p.e, p.k, used)
 	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.voids())
 	zero := func(o *narrowOperand) string {
 		e, plus := n.zero(o)
 		if e == nil {
-			return fmt.Sprintf("(%s)(%d)", p.e.w.Type(scalar.UInt32), plus)
+			return fmt.Sprintf("(%s)(%d)", p.e.W.Type(scalar.UInt32), plus)
 		}
 		x := v.Expr(e, p.n, at)
 		if x.Uniform {
@@ -279,7 +281,7 @@ func (n *narrow) task() {
 	p.Line("rest /= across;")
 	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.rows, c.rows, c.rows)
 	p.Line("rest /= down;")
-	placeOf(p.Text, p.batch)
+	point.PlaceOf(p.Text, p.batch)
 	n.pieceTiles()
 	p.Close()
 	for i, t := range n.tiles {
@@ -293,11 +295,11 @@ func (n *narrow) task() {
 // panelAt writes the address of the panel that a row or column is in.
 func (n *narrow) panelAt(o *narrowOperand) string {
 	group := n.group(o.operand)
-	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.variable, o.side.first, tile.NarrowPanel)
+	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.Variable, o.side.first, tile.NarrowPanel)
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * ((part->%s + %d) / %d) + %s)", group, o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, panel)
 	}
-	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, number(o.panel()))
+	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, point.Number(o.panel()))
 }
 
 // pieceTiles writes the loops over the tiles of a piece.
@@ -343,7 +345,7 @@ func (n *narrow) run() {
 	p := n.product
 	n.defineFile("part.c")
 	p.Line("")
-	p.e.open(p.Text, p.number)
+	p.e.Open(p.Text, p.number)
 	rows, cols := p.c.Row.Extent, p.c.Col.Extent
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
 	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
@@ -359,7 +361,7 @@ func (n *narrow) run() {
 	for _, a := range p.batch {
 		batch *= a.Extent
 	}
-	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(narrowRate))
+	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(unit.NarrowRate))
 	p.Close()
 	p.Close()
 	p.Close()

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -16,12 +17,12 @@ import (
 func (n *narrow) placeImage() int64 {
 	buffer := n.k.Operands[n.left.operand].Buffer
 	if n.c.Padded == nil {
-		n.e.raw(buffer)
-		n.left.place.slot = n.e.slot(buffer)
+		n.e.Raw(buffer)
+		n.left.place.slot = n.e.Slot(buffer)
 		return 0
 	}
 	bytes := isa.Align(n.c.Padded.Elements()*n.left.layout.Blocked.Size(), panelBytes)
-	n.left.place.slot = n.e.needScratch(bytes)
+	n.left.place.slot = n.e.NeedScratch(bytes)
 	return bytes
 }
 
@@ -31,12 +32,12 @@ func (n *narrow) imageTask() {
 	dims := n.c.Padded.Dims
 	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
 	o := n.k.Operands[n.left.operand]
-	buffer, l := n.e.buffers[o.Buffer], n.left.layout.Blocked
+	buffer, l := n.e.Buffers[o.Buffer], n.left.layout.Blocked
 	r := buffer.Range
 	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.IsBytes()]
-	stored := n.e.w.Stored(l.From)
+	stored := n.e.W.Stored(l.From)
 	row := across.Extent() * inner.Extent()
-	n.e.raw(o.Buffer)
+	n.e.Raw(o.Buffer)
 	n.Line("")
 	n.Line("// %s as the instructions take it, with its zero point around.", o.Name)
 	n.Open("static void k%d_image(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
@@ -50,15 +51,15 @@ func (n *narrow) imageTask() {
 	inside, at := "", ""
 	for i := len(outer) - 1; i >= 0; i-- {
 		d := outer[i]
-		n.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), number(d.First))
+		n.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), point.Number(d.First))
 		n.Line("rest /= %d;", d.Extent())
 		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
 			if inside != "" {
 				inside += " && "
 			}
-			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, number(r.Start[d.Dim]), d.Dim, number(r.End[d.Dim]))
+			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, point.Number(r.Start[d.Dim]), d.Dim, point.Number(r.End[d.Dim]))
 		}
-		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, number(r.Start[d.Dim]), number(buffer.Strides[d.Dim]))
+		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, point.Number(r.Start[d.Dim]), point.Number(buffer.Strides[d.Dim]))
 	}
 	n.Line("(void)rest, (void)fill;")
 	if inside != "" {
@@ -78,8 +79,8 @@ func (n *narrow) imageTask() {
 		n.Line("__builtin_memset(to + %d, fill, %d * sizeof *to);", (before+live)*m, behind*m)
 	}
 	if live > 0 {
-		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.e.slot(o.Buffer), at,
-			number((first-r.Start[across.Dim])*buffer.Strides[across.Dim]), number((inner.First-r.Start[inner.Dim])*buffer.Strides[inner.Dim]))
+		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.e.Slot(o.Buffer), at,
+			point.Number((first-r.Start[across.Dim])*buffer.Strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*buffer.Strides[inner.Dim]))
 		n.imageRow(fmt.Sprintf("to + %d", before*m), live, m, buffer, across, inner)
 	}
 	n.Close()
@@ -100,9 +101,9 @@ func (n *narrow) fill() string {
 		}
 		return true
 	})
-	pointers(n.Text, n.e, n.k, used)
-	at := &point{v: n.e.v, k: n.k, views: n.c.Views, along: -1, n: 1, count: "1", locals: map[int]vector.Value{}}
-	return fmt.Sprintf("(int)(%s) + %d", n.e.v.Expr(e, 1, at).Text, plus)
+	point.Pointers(n.Text, n.e, n.k, used)
+	at := &point.Point{V: n.e.V, K: n.k, Views: n.c.Views, Along: -1, N: 1, Count: "1", Locals: map[int]vector.Value{}}
+	return fmt.Sprintf("(int)(%s) + %d", n.e.V.Expr(e, 1, at).Text, plus)
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
@@ -113,13 +114,13 @@ func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, acr
 	case stepInner == 1 && stepAcross == m:
 		n.Line("%s(from, %s, %d);", n.imageLine(l), to, live*m)
 	case stepInner == 1:
-		n.Line("for (int64_t x = 0; x < %d; x++) %s(from + x * %s, %s + x * %d, %d);", live, n.imageLine(l), number(stepAcross), to, m, m)
+		n.Line("for (int64_t x = 0; x < %d; x++) %s(from + x * %s, %s + x * %d, %d);", live, n.imageLine(l), point.Number(stepAcross), to, m, m)
 	case stepAcross == 1:
-		n.Line("%s(from, %s, %s, %d, %d);", n.imageTurn(l), number(stepInner), to, live, m)
+		n.Line("%s(from, %s, %s, %d, %d);", n.imageTurn(l), point.Number(stepInner), to, live, m)
 	default:
 		n.Open("for (int64_t x = 0; x < %d; x++) {", live)
 		n.Line("for (int64_t y = 0; y < %d; y++) (%s)[x * %d + y] = %s;", m, to, m,
-			n.imageOne(l, fmt.Sprintf("from[x * %s + y * %s]", number(stepAcross), number(stepInner))))
+			n.imageOne(l, fmt.Sprintf("from[x * %s + y * %s]", point.Number(stepAcross), point.Number(stepInner))))
 		n.Close()
 	}
 }
@@ -142,18 +143,18 @@ func (n *narrow) imageLine(l panels.Blocked) string {
 	switch {
 	case l.From == scalar.Float32:
 		kept = "uint16_t"
-		u32, u16 := n.e.v.Type(scalar.UInt32, lanes), n.e.v.Type(scalar.UInt16, lanes)
+		u32, u16 := n.e.V.Type(scalar.UInt32, lanes), n.e.V.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("  for (; x + %d <= n; x += %d) *(%su *)(to + x) = __builtin_convertvector(%s(*(const %su *)(from + x)), %s);\n",
-			lanes, lanes, u16, n.e.v.ToBF16(lanes), u32, u16)
+			lanes, lanes, u16, n.e.V.ToBF16(lanes), u32, u16)
 	case !l.IsBytes():
 		kept = "uint16_t"
 	default:
-		u8 := n.e.v.Type(scalar.UInt8, 16)
+		u8 := n.e.V.Type(scalar.UInt8, 16)
 		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.Flip())
 	}
 	name := fmt.Sprintf("tapc_image_line_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
-		name, n.e.w.Stored(l.From), kept, quick, n.imageOne(l, "from[x]")))
+		name, n.e.W.Stored(l.From), kept, quick, n.imageOne(l, "from[x]")))
 	return name
 }
 
@@ -164,11 +165,11 @@ func (n *narrow) imageTurn(l panels.Blocked) string {
 	if !l.IsBytes() {
 		kept, d = "uint16_t", scalar.UInt16
 	}
-	stored, line := n.e.w.Stored(l.From), n.imageLine(l)
+	stored, line := n.e.W.Stored(l.From), n.imageLine(l)
 	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
-		n.e.v.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
+		n.e.V.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
 	if l.From != scalar.Float32 && l.Flip() == 0 {
-		rows = n.e.v.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
+		rows = n.e.V.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
-	return vector.TransposePlaces(n.e.v, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.From), l.Flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
+	return vector.TransposePlaces(n.e.V, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.From), l.Flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
 }

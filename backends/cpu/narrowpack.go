@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -21,8 +23,8 @@ func (n *narrow) strip(o *narrowOperand) int64 {
 // pack writes the packing of an operand by all threads.
 func (n *narrow) pack(o *narrowOperand) {
 	wide := n.strip(o) * tile.NarrowPanel
-	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
-		each(float64(n.strip(o)*o.panel())/packRate, 1))
+	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", point.Number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
+		unit.Each(float64(n.strip(o)*o.panel())/unit.PackRate, 1))
 }
 
 // packTask writes the function with which a thread packs some strips of panels of an operand.
@@ -30,15 +32,15 @@ func (n *narrow) packTask(o *narrowOperand) {
 	p, l := n.product, o.layout
 	operand := p.k.Operands[o.operand]
 	view := p.c.Views[o.operand]
-	stored := p.e.w.Stored(operand.Type())
-	p.e.raw(operand.Buffer)
+	stored := p.e.W.Stored(operand.Type())
+	p.e.Raw(operand.Buffer)
 	p.Line("")
 	p.Line("// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
 	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.number, o.side.name)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	p.Line("const %s *all = b[%d];", stored, p.e.slot(operand.Buffer))
+	p.Line("const %s *all = b[%d];", stored, p.e.Slot(operand.Buffer))
 	wide := n.strip(o) * tile.NarrowPanel
 	p.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
 		o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
@@ -59,7 +61,7 @@ func (n *narrow) packTask(o *narrowOperand) {
 	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
 	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
 	step := p.c.Reduction[0].Step(view)
-	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", number(step), number(l.Step)), l.Step, step, "to"))
+	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", point.Number(step), point.Number(l.Step)), l.Step, step, "to"))
 	p.Close()
 	p.Close()
 	p.Close()
@@ -80,20 +82,20 @@ func (n *narrow) across(o *narrowOperand) bool {
 // strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
 func (n *narrow) strips(o *narrowOperand) {
 	p, view := n.product, n.c.Views[o.operand]
-	wide, v := n.strip(o)*tile.NarrowPanel, o.along.variable
+	wide, v := n.strip(o)*tile.NarrowPanel, o.along.Variable
 	p.Open("for (int64_t strip = begin; strip < end; strip++) {")
 	p.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
 	p.Line("int64_t rest = strip / across;")
 	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.slot, o.place.at, n.strip(o), o.panel())
-	var groups []axis
+	var groups []point.Axis
 	for _, a := range p.batch {
 		if a.Step(view) != 0 {
 			groups = append(groups, a)
 		}
 	}
-	placeOf(p.Text, groups)
+	point.PlaceOf(p.Text, groups)
 	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
-	p.Line("const %s *from = all + %s;", p.e.w.Stored(p.k.Operands[o.operand].Type()), offsetText(start(p.k, view), append(groups, o.along), view))
+	p.Line("const %s *from = all + %s;", p.e.W.Stored(p.k.Operands[o.operand].Type()), point.OffsetText(point.Start(p.k, view), append(groups, o.along), view))
 }
 
 // packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
@@ -104,16 +106,16 @@ func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, 
 	}
 	l := o.layout.Blocked
 	if form == l.Form {
-		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", n.blockFunction(l, form), from, number(step), number(foldStep), to)
+		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", n.blockFunction(l, form), from, point.Number(step), point.Number(foldStep), to)
 	}
 	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", panels.BlockBytes,
-		n.blockFunction(l, form), from, number(step), number(foldStep), n.turnFunction(), to)
+		n.blockFunction(l, form), from, point.Number(step), point.Number(foldStep), n.turnFunction(), to)
 }
 
 // turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
 func (n *narrow) turnFunction() string {
 	lanes := n.product.n
-	square := n.e.v.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
+	square := n.e.V.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
 	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
 		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
@@ -130,8 +132,8 @@ func (n *narrow) blockFunction(l panels.Blocked, form panels.BlockForm) string {
 
 // linesFunction names the function that packs a block lane by lane.
 func (n *narrow) linesFunction(l panels.Blocked) string {
-	v, lanes := n.e.v, n.product.n
-	stored := n.e.w.Stored(l.From)
+	v, lanes := n.e.V, n.product.n
+	stored := n.e.W.Stored(l.From)
 	var quick, element string
 	kept := "uint16_t"
 	switch l.From {
@@ -173,8 +175,8 @@ func (n *narrow) oneToBF16() string {
 
 // acrossFunction names the function that packs a block group by group: lanes are neighbours in memory.
 func (n *narrow) acrossFunction(l panels.Blocked) string {
-	v, lanes := n.e.v, n.product.n
-	stored := n.e.w.Stored(l.From)
+	v, lanes := n.e.V, n.product.n
+	stored := n.e.W.Stored(l.From)
 	u32 := v.Type(scalar.UInt32, lanes)
 	element := l.From
 	if l.IsBytes() {
@@ -183,7 +185,7 @@ func (n *narrow) acrossFunction(l panels.Blocked) string {
 	group := int(4 / l.Size())
 	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
-		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.w.Stored(element), i), "$n")
+		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.W.Stored(element), i), "$n")
 		switch {
 		case l.From == scalar.Float32:
 			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
@@ -227,7 +229,7 @@ func (n *narrow) acrossFunction(l panels.Blocked) string {
 
 // weave names the function that puts sixteen bytes of each of four rows side by side in groups of four, and changes bits of each.
 func (n *narrow) weave() string {
-	u8, u16 := n.e.v.Type(scalar.UInt8, 16), n.e.v.Type(scalar.UInt16, 8)
+	u8, u16 := n.e.V.Type(scalar.UInt8, 16), n.e.V.Type(scalar.UInt16, 8)
 	pairs := func(a, b string, of, from int) string { // elements of two vectors by turns
 		return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", a, b, list(int64(of), func(i int64) string {
 			return fmt.Sprint(from + int(i)/2 + int(i)%2*of)
@@ -254,7 +256,7 @@ func (n *narrow) flipMask(l panels.Blocked, u32 string) string {
 		return "(" + u32 + "){0}"
 	}
 	lanes := n.product.n
-	mask := n.e.v.Only(n.e.v.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
+	mask := n.e.V.Only(n.e.V.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
 		scalar.IntValue(scalar.UInt32, 0))
 	return mask.Text
 }

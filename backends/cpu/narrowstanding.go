@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -24,7 +26,7 @@ func (n *narrow) writeStanding() string {
 		n.rowSums()
 	}
 	for _, t := range n.tiles {
-		t.microkernel.define(n.e.v, n.product.n)
+		t.microkernel.define(n.e.V, n.product.n)
 		n.guarded(t, func() {
 			if t.form == matrixUnit {
 				t.standingMatrix(n)
@@ -64,7 +66,7 @@ func (n *narrow) runs() (at string, depth int) {
 	at = "a"
 	for i, d := range outer {
 		n.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", i, i, d.Extent, i)
-		at += fmt.Sprintf(" + f%d * %s", i, number(n.bytesOf(d)))
+		at += fmt.Sprintf(" + f%d * %s", i, point.Number(n.bytesOf(d)))
 	}
 	return at, len(outer)
 }
@@ -74,7 +76,7 @@ func (n *narrow) rowSums() {
 	n.Line("")
 	n.Line("// The sums of the bytes of some rows along the fold.")
 	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.number)
-	n.Open("for (int r = 0; r < rows; r++, a += %s) {", number(n.bytesOf(n.c.Row)))
+	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.c.Row)))
 	n.Line("uint32_t sum = 0;")
 	at, depth := n.runs()
 	n.Line("const uint8_t *ak = %s;", at)
@@ -118,7 +120,7 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
 			return
 		}
-		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.v.Type(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
+		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.V.Type(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -142,7 +144,7 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 	lanes := int64(n.product.n)
 	vectors := (cols + lanes - 1) / lanes
-	v := n.e.v.Type(n.vectorType(), n.product.n)
+	v := n.e.V.Type(n.vectorType(), n.product.n)
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
 	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.attribute(), n.number, t.name, rows, cols, n.standingParameters(""))
@@ -171,9 +173,11 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 		n.Line("ak += 4, wk += %d;", 4*tile.NarrowPanel)
 	}
 	read := func(r int64) string {
-		return fmt.Sprintf("*(const tapc_u32_at *)(ak + %s)", number(r*n.bytesOf(n.c.Row)))
+		return fmt.Sprintf("*(const tapc_u32_at *)(ak + %s)", point.Number(r*n.bytesOf(n.c.Row)))
 	}
-	partly := func(r int64) string { return fmt.Sprintf("tapc_some(ak + %s, %d)", number(r*n.bytesOf(n.c.Row)), rest) }
+	partly := func(r int64) string {
+		return fmt.Sprintf("tapc_some(ak + %s, %d)", point.Number(r*n.bytesOf(n.c.Row)), rest)
+	}
 	if rest > 0 {
 		n.defineFile("some.c")
 	}
@@ -229,14 +233,14 @@ func (n *narrow) groups(from, to string, body func()) {
 // standingStep writes one step of the fold: a group of every row and column.
 func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int64) string) {
 	lanes := int64(n.product.n)
-	bits := n.e.v.Type(scalar.UInt32, n.product.n)
+	bits := n.e.V.Type(scalar.UInt32, n.product.n)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
 	for r := range rows {
 		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, n.e.v.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.product.n).Text)
+		n.Line("const %s a0 = %s;", bits, n.e.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.product.n).Text)
 		for x := range vectors {
 			n.Line("%s", t.step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
@@ -248,7 +252,7 @@ func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int
 // loaded from where they stand; where there are fewer than sixteen, or fewer than 64 bytes of them, they are copied first.
 func (t narrowTile) standingMatrix(n *narrow) {
 	lanes := int64(n.product.n)
-	vector := n.e.v.Type(n.product.d, int(lanes))
+	vector := n.e.V.Type(n.product.d, int(lanes))
 	n.defineFile("tilerows.c")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
@@ -262,7 +266,7 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	}
 	n.Line("const uint8_t *wk = w;")
 	at, depth := n.runs()
-	run, step := n.runBytes(), number(n.bytesOf(n.c.Row))
+	run, step := n.runBytes(), point.Number(n.bytesOf(n.c.Row))
 	n.Open("for (int64_t k = 0; k < %d; k += %d, wk += %d) {", run, tile.NarrowBlock, panels.BlockBytes)
 	n.Line("const uint8_t *ak = %s + k;", at)
 	bytes := fmt.Sprint(tile.NarrowBlock)
@@ -330,7 +334,7 @@ func (n *narrow) standingTask() {
 	p.Line("const int64_t i0 = rest %% down * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.rows, c.rows, rows, c.rows, rows)
 	p.Line("rest /= down;")
 	for _, a := range slices.Backward(p.batch) {
-		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		p.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
 	if n.columnsOuter() {
@@ -350,7 +354,7 @@ func (n *narrow) standingTask() {
 // columnsOuter says whether a thread goes over all rows for some columns before it goes on to the next: if the panels do not stay
 // in the second cache.
 func (n *narrow) columnsOuter() bool {
-	return n.right.panels(n.c.Col.Extent)*n.right.panel() > n.e.target.L2/2 && n.group(n.right.operand) == ""
+	return n.right.panels(n.c.Col.Extent)*n.right.panel() > n.e.Target.L2/2 && n.group(n.right.operand) == ""
 }
 
 // standingTiles writes the loops over the tiles of a piece.
@@ -361,13 +365,13 @@ func (n *narrow) standingTiles() {
 		panel = fmt.Sprintf("((%s) * %d + %s)", group, n.right.panels(n.c.Col.Extent), panel)
 	}
 	view := p.c.Views[p.c.Left]
-	at := offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, "i"}), view)
+	at := point.OffsetText(point.Start(p.k, view), append(slices.Clone(p.batch), point.Axis{Dim: p.c.Row, Variable: "i"}), view)
 	turned := n.c.Transposed
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
 			p.Open("if (choice == %d) {", i)
 			p.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
-			p.Line("const uint8_t *w = right + %s * %s;", panel, number(n.right.panel()))
+			p.Line("const uint8_t *w = right + %s * %s;", panel, point.Number(n.right.panel()))
 			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
 			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.Blocked.Size())
 			open := ""
@@ -394,11 +398,11 @@ func (n *narrow) standingTiles() {
 func (n *narrow) standingRun() {
 	p := n.product
 	p.Line("")
-	p.e.open(p.Text, p.number)
+	p.e.Open(p.Text, p.number)
 	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.c.Row.Extent, p.c.Col.Extent)
 	if n.c.Padded != nil {
-		p.parallel(fmt.Sprint(n.padRows()), "image", each(float64(n.c.Padded.Elements()*n.left.layout.Blocked.Size())/packRate, n.padRows()))
+		p.parallel(fmt.Sprint(n.padRows()), "image", unit.Each(float64(n.c.Padded.Elements()*n.left.layout.Blocked.Size())/unit.PackRate, n.padRows()))
 	}
-	p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(narrowRate))
+	p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(unit.NarrowRate))
 	p.Close()
 }

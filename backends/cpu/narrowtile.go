@@ -34,14 +34,14 @@ func (t narrowTile) release() string {
 // variants gives the functions that a kernel has, the best first.
 func (n *narrow) variants() []narrowTile {
 	var out []narrowTile
-	for _, m := range microkernelsFor(n.e.target, n.n.Group) {
+	for _, m := range microkernelsFor(n.e.Target, n.n.Group) {
 		t := narrowTile{m, n.cut.tileRows, n.cut.tileCols}
 		switch { // what is taken apart needs registers too
 		case m.form == matrixUnit:
 			t.rows, t.cols = tile.NarrowRows, tile.NarrowRows
 		case m.form == takenApart && n.n.Unpacked && (t.rows > 8 || t.cols%(2*tile.NarrowPanel) != 0):
 			t.cols = tile.NarrowPanel
-		case m.form == takenApart && m.sum.IsInt() && n.e.target.Vector >= 64:
+		case m.form == takenApart && m.sum.IsInt() && n.e.Target.Vector >= 64:
 			t.cols = 2 * tile.NarrowPanel
 		}
 		out = append(out, t)
@@ -67,12 +67,12 @@ func (n *narrow) choice() {
 
 // define adds a text to the definitions before the kernels.
 func (n *narrow) define(name, text string) {
-	n.e.v.Define(name, func() string { return text })
+	n.e.V.Define(name, func() string { return text })
 }
 
 // defineFile adds a file of the folder microkernels to the definitions before the kernels.
 func (n *narrow) defineFile(file string) {
-	n.e.v.Define(file, func() string { return microkernelText(file) })
+	n.e.V.Define(file, func() string { return microkernelText(file) })
 }
 
 // shapes gives the sizes of tiles that occur: whole ones, and those at the edges.
@@ -89,7 +89,7 @@ func (t narrowTile) shapes(n *narrow) (list [][2]int64) {
 
 // write writes the functions of all sizes.
 func (t narrowTile) write(n *narrow) {
-	t.microkernel.define(n.e.v, n.product.n)
+	t.microkernel.define(n.e.V, n.product.n)
 	if t.form == matrixUnit {
 		n.guarded(t, func() { t.matrixFunction(n) })
 		return
@@ -200,7 +200,7 @@ func (n *narrow) finishTile(t narrowTile, vector, rows, whole string, rest strin
 func (t narrowTile) matrixFunction(n *narrow) {
 	first, count := n.blockRange()
 	lanes := int64(n.product.n)
-	vector := n.e.v.Type(n.product.d, int(lanes))
+	vector := n.e.V.Type(n.product.d, int(lanes))
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
@@ -257,7 +257,7 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 	p := n.product
 	lanes := int64(p.n)
 	vectors := (cols + lanes - 1) / lanes
-	v := p.e.v.Type(p.vectorType(), p.n)
+	v := p.e.V.Type(p.vectorType(), p.n)
 	first, count := n.blockRange()
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
@@ -284,12 +284,12 @@ func (t narrowTile) vectorFunction(n *narrow, rows, cols int64) {
 	}
 	n.Line("#pragma GCC unroll 2")
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
-	bits := p.e.v.Type(scalar.UInt32, p.n)
+	bits := p.e.V.Type(scalar.UInt32, p.n)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
-	splat := p.e.v.Splat(vector.Value{Text: "*(const tapc_u32_any *)(ak + $)", Type: scalar.UInt32, Uniform: true}, p.n).Text
+	splat := p.e.V.Splat(vector.Value{Text: "*(const tapc_u32_any *)(ak + $)", Type: scalar.UInt32, Uniform: true}, p.n).Text
 	for r := range rows {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
@@ -328,10 +328,10 @@ func (n *narrow) columnSums(x string) string {
 func (n *narrow) keptSums(t narrowTile, vectors int64) string {
 	sums := fmt.Sprintf("s[r * %d + $x]", vectors)
 	if t.moves() {
-		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.e.v.Type(scalar.UInt32, n.product.n), n.columnSums("$x"))
+		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.e.V.Type(scalar.UInt32, n.product.n), n.columnSums("$x"))
 	}
 	if n.vectorType() != n.product.d {
-		return "(" + n.e.v.Type(n.product.d, n.product.n) + ")" + sums
+		return "(" + n.e.V.Type(n.product.d, n.product.n) + ")" + sums
 	}
 	return sums
 }

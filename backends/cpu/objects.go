@@ -57,16 +57,16 @@ func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []par
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0) + 1)
 	switch {
-	case src.program.block.Bytes == 0:
+	case src.program.Block.Bytes == 0:
 	case opt.Weights != "" && what == executable:
 		group.Go(func() (err error) {
-			separated, err = separateObjects(ctx, c, dir, src.program.block, load, opt.Weights)
+			separated, err = separateObjects(ctx, c, dir, src.program.Block, load, opt.Weights)
 			return err
 		})
 	default:
 		out = append(out, "")
 		group.Go(func() (err error) {
-			out[len(units)], err = constantsObject(ctx, c, dir, src.program.block, load)
+			out[len(units)], err = constantsObject(ctx, c, dir, src.program.Block, load)
 			return err
 		})
 	}

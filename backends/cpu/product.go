@@ -7,6 +7,8 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -26,7 +28,7 @@ const maxPacked = 32 << 20
 // carries out the kernel's statements on a vector of sums.
 type product struct {
 	*cnest.Text
-	e      *unit
+	e      *unit.Unit
 	k      *schedule.Kernel
 	c      *nest.Contraction
 	pack   tile.Packing // where the factors are read
@@ -43,7 +45,7 @@ type product struct {
 type sizes struct {
 	panel  int64 // columns of a panel
 	length int64 // of the fold
-	batch  []axis
+	batch  []point.Axis
 	outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
 	inner  int64 // extents of the rest of the batch
 }
@@ -136,21 +138,21 @@ func (c cut) ends(extent int64) bool {
 }
 
 // newProduct prepares a contraction; nil if the kernel is not scheduled as one.
-func newProduct(e *unit, number int, k *schedule.Kernel, c *nest.Contraction) *product {
+func newProduct(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction) *product {
 	p := productOf(e, number, k, c, tile.PackingOf(c))
 	if p != nil {
 		p.chooseForm()
 		p.placePiece()
 		p.comes = p.whatComes()
 		if p.pack.Left == tile.Prepacked {
-			p.rows.slot = e.panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
+			p.rows.slot = e.Panels(k.Operands[c.Left].Buffer, p.layout(c.Left, c.Row, tile.RowPanel))
 		}
 	}
 	return p
 }
 
 // productOf prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func productOf(e *unit, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *product {
+func productOf(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *product {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -158,10 +160,10 @@ func productOf(e *unit, number int, k *schedule.Kernel, c *nest.Contraction, pac
 	case c.Padded != nil:
 		aside = c.Left
 	}
-	if _, known := microkernelOf(c.Sum.Type); !known || !vectorKernel(k, e.buffers, aside) {
+	if _, known := microkernelOf(c.Sum.Type); !known || !point.VectorKernel(k, e.Buffers, aside) {
 		return nil
 	}
-	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, pack: pack, number: number, d: c.Sum.Type, n: e.target.Lanes(c.Sum.Type.Size()),
+	p := &product{Text: new(cnest.Text), e: e, k: k, c: c, pack: pack, number: number, d: c.Sum.Type, n: e.Target.Lanes(c.Sum.Type.Size()),
 		sizes: sizes{length: 1, outer: 1, inner: 1}}
 	var ok bool
 	if p.cut, ok = readCut(k, c, int64(p.n)); !ok {
@@ -189,7 +191,7 @@ func (p *product) sortBatch() {
 			if (d.Step(right) != 0) != follows {
 				continue
 			}
-			p.batch = append(p.batch, axis{d, fmt.Sprintf("g%d", len(p.batch))})
+			p.batch = append(p.batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.batch))})
 			if follows {
 				p.outer *= d.Extent
 			} else {
@@ -206,7 +208,7 @@ func (p *product) chooseForm() {
 	switch {
 	case p.pack.Right == tile.Prepacked:
 		p.form = prepared
-		p.slot = p.e.panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
+		p.slot = p.e.Panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
 	case p.pack.Right == tile.Unpacked:
 		p.form = direct
 	case p.pack.Left != tile.PerMacroTile && p.cut.rows >= p.c.Row.Extent && p.inner == 1 && p.cut.cols%p.panel == 0: // pieces are whole panels
@@ -217,14 +219,14 @@ func (p *product) chooseForm() {
 		scratch = groups * p.panelsOf(columns) * p.length * panelBytes
 	}
 	if scratch > 0 {
-		p.slot = p.e.needScratch(scratch)
+		p.slot = p.e.NeedScratch(scratch)
 	}
 	at := isa.Align(scratch, panelBytes)
 	switch {
 	case p.pack.Left == tile.UpFront:
-		p.rows = place{p.e.needScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).Bytes()), at}
+		p.rows = place{p.e.NeedScratch(at + p.layout(p.c.Left, p.c.Row, tile.RowPanel).Bytes()), at}
 	case p.c.Padded != nil:
-		p.pad = place{p.e.needScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
+		p.pad = place{p.e.NeedScratch(at + p.c.Padded.Elements()*int64(p.d.Size())), at}
 	}
 }
 
@@ -263,7 +265,7 @@ func (p *product) chunk() (groups, columns int64) {
 // layout says how the panels of an operand are made from its elements: some rows or columns wide.
 func (p *product) layout(operand int, along nest.Dim, width int64) panels.Layout {
 	v := p.c.Views[operand]
-	l := panels.Layout{Size: p.d.Size(), Width: width, Base: start(p.k, v), Columns: along.Extent, Step: along.Step(v)}
+	l := panels.Layout{Size: p.d.Size(), Width: width, Base: point.Start(p.k, v), Columns: along.Extent, Step: along.Step(v)}
 	for _, a := range p.batch {
 		if s := a.Step(v); s != 0 {
 			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
@@ -317,30 +319,30 @@ func (p *product) functions() {
 }
 
 // places gives the axes of the kernel's results.
-func (p *product) places() []axis {
-	return append(slices.Clone(p.batch), axis{p.c.Row, "i"}, axis{p.c.Col, "j"})
+func (p *product) places() []point.Axis {
+	return append(slices.Clone(p.batch), point.Axis{Dim: p.c.Row, Variable: "i"}, point.Axis{Dim: p.c.Col, Variable: "j"})
 }
 
 // coordinates lists the batch variables as parameters or arguments.
 func (p *product) coordinates(prefix string) string {
 	text := ""
 	for _, a := range p.batch {
-		text += ", " + prefix + a.variable
+		text += ", " + prefix + a.Variable
 	}
 	return text
 }
 
 // finish writes the function of the kernel's statements on a vector of sums: of columns, or of rows.
 func (p *product) finish(ofRows bool) {
-	v := p.e.v
-	at := &point{v: v, k: p.k, views: p.c.Views, axes: p.places(), n: p.n, count: "n", locals: map[int]vector.Value{},
-		sums: map[*scalar.Expr]vector.Value{p.c.Sum: {Text: "sum", Type: p.d}}}
-	at.along = len(at.axes) - 1
+	v := p.e.V
+	at := &point.Point{V: v, K: p.k, Views: p.c.Views, Axes: p.places(), N: p.n, Count: "n", Locals: map[int]vector.Value{},
+		Sums: map[*scalar.Expr]vector.Value{p.c.Sum: {Text: "sum", Type: p.d}}}
+	at.Along = len(at.Axes) - 1
 	if ofRows {
-		at.along--
+		at.Along--
 	}
 	if p.seldom != nil {
-		p.seldomFunctions(p.seldom, at.axes, at.along)
+		p.seldomFunctions(p.seldom, at.Axes, at.Along)
 	}
 	p.Line("")
 	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.number, p.coordinates("int64_t "), v.Type(p.d, p.n))
@@ -350,18 +352,18 @@ func (p *product) finish(ofRows bool) {
 			used = append(used, i)
 		}
 	}
-	pointers(p.Text, p.e, p.k, used)
+	point.Pointers(p.Text, p.e, p.k, used)
 	p.Line("%s(void)i, (void)j, (void)n;", p.voids())
 	all := make([]int, len(p.k.Statements))
 	for i := range all {
 		all[i] = i
 	}
 	if s := p.seldom; s != nil {
-		at.statements(p.Text, all[:s.Statement])
-		at.locals[s.Statement] = at.seldom(p.Text, p.number, p.coordinates(""), s)
+		at.Statements(p.Text, all[:s.Statement])
+		at.Locals[s.Statement] = seldomValue(at, p.Text, p.number, p.coordinates(""), s)
 		all = all[s.Statement+1:]
 	}
-	at.statements(p.Text, all)
+	at.Statements(p.Text, all)
 	p.Close()
 }
 
@@ -389,7 +391,7 @@ func readsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
 func (p *product) voids() string {
 	text := ""
 	for _, a := range p.batch {
-		text += "(void)" + a.variable + ", "
+		text += "(void)" + a.Variable + ", "
 	}
 	return text
 }
@@ -404,28 +406,28 @@ func (p *product) task() {
 	p.Line("(void)worker;")
 	switch left := p.k.Operands[p.c.Left]; {
 	case p.pack.Paneled():
-		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.rows.slot, p.rows.at, left.Name)
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.e.W.Stored(p.d), p.e.W.Stored(p.d), p.rows.slot, p.rows.at, left.Name)
 	case p.c.Padded != nil:
-		p.e.raw(left.Buffer)
-		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
+		p.e.Raw(left.Buffer)
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.e.W.Stored(p.d), p.e.W.Stored(p.d), p.pad.slot, p.pad.at, left.Name)
 	default:
-		p.e.raw(left.Buffer)
-		p.Line("const %s *left = b[%d]; // %s", p.e.w.Stored(p.d), p.e.slot(left.Buffer), left.Name)
+		p.e.Raw(left.Buffer)
+		p.Line("const %s *left = b[%d]; // %s", p.e.W.Stored(p.d), p.e.Slot(left.Buffer), left.Name)
 	}
 	if p.form == direct {
-		p.e.raw(p.k.Operands[p.c.Right].Buffer)
-		p.slot = p.e.slot(p.k.Operands[p.c.Right].Buffer)
+		p.e.Raw(p.k.Operands[p.c.Right].Buffer)
+		p.slot = p.e.Slot(p.k.Operands[p.c.Right].Buffer)
 	}
 	if p.form != local {
-		p.Line("const %s *right = b[%d]; // %s%s", p.e.w.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
+		p.Line("const %s *right = b[%d]; // %s%s", p.e.W.Stored(p.d), p.slot, p.k.Operands[p.c.Right].Name, map[rightForm]string{packed: " in panels", prepared: " in panels"}[p.form])
 	}
 	if p.c.Transposed {
 		p.declareOwn("_Alignas(64) ", p.element(), int64(p.d.Wide().Size()))
 	} else {
-		p.declareOwn("", p.e.v.Type(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
+		p.declareOwn("", p.e.V.Type(p.vectorType(), p.n), int64(p.n)*int64(p.d.Wide().Size()))
 	}
 	if p.pack.Left == tile.PerMacroTile {
-		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
+		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.e.W.Stored(p.d), p.e.W.Stored(p.d), p.k.Operands[p.c.Left].Name, p.cut.tileRows)
 	}
 	if p.form == packed {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.cols-1, c.cols)
@@ -433,13 +435,13 @@ func (p *product) task() {
 		p.Line("enum { across = %d, last = %d };", (p.c.Col.Extent+c.cols-1)/c.cols, p.c.Col.Extent)
 	}
 	if p.form == local {
-		p.Line("%s *const panels = (%s *)(own + %d);", p.e.w.Stored(p.d), p.e.w.Stored(p.d), p.panelsAt)
+		p.Line("%s *const panels = (%s *)(own + %d);", p.e.W.Stored(p.d), p.e.W.Stored(p.d), p.panelsAt)
 	}
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
 	p.coordinatesOf(c)
 	if p.form == local {
-		p.Line("const %s *right = panels;", p.e.w.Stored(p.d))
+		p.Line("const %s *right = panels;", p.e.W.Stored(p.d))
 	}
 	if p.form == local && !p.blockwise() {
 		p.packPiece("0", fmt.Sprint(p.innerFold()))
@@ -454,7 +456,7 @@ func (p *product) task() {
 func (p *product) packPiece(from, to string) {
 	pack := func(from, to, at string) {
 		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.panel, p.number, p.coordinates(""),
-			p.foldRange(from, to), number(p.deep()), at)
+			p.foldRange(from, to), point.Number(p.deep()), at)
 	}
 	if !p.partly() {
 		pack("", "", "")
@@ -489,13 +491,13 @@ func (p *product) coordinatesOf(c cut) {
 			if p.outer > 1 {
 				first = "part->group + "
 			}
-			p.Line("const int64_t %s = %srest;", a.variable, first)
+			p.Line("const int64_t %s = %srest;", a.Variable, first)
 			continue
 		}
 		if p.isLastOuter(i) {
 			p.Line("rest += part->group;")
 		}
-		p.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+		p.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
 	if p.columnsLast() {
@@ -534,7 +536,7 @@ func (p *product) innerFold() int64 {
 // run writes the function that carries out the kernel.
 func (p *product) run() {
 	p.Line("")
-	p.e.open(p.Text, p.number)
+	p.e.Open(p.Text, p.number)
 	switch {
 	case p.pack.Left == tile.UpFront:
 		p.before(p.rowTasks(), "rows", p.layout(p.c.Left, p.c.Row, tile.RowPanel).Bytes())
@@ -544,7 +546,7 @@ func (p *product) run() {
 	pieces := (p.c.Row.Extent + p.cut.rows - 1) / p.cut.rows * p.inner
 	if p.form != packed {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.c.Col.Extent)
-		p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(tileRate))
+		p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(unit.TileRate))
 		p.Close()
 		return
 	}
@@ -553,8 +555,8 @@ func (p *product) run() {
 	p.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", p.outer, groups, p.outer, groups)
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.c.Col.Extent, columns)
 	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.c.Col.Extent, columns, p.c.Col.Extent, columns)
-	p.parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.panel-1, p.panel), "pack", each(float64(p.length*panelBytes)/packRate, 1))
-	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(tileRate))
+	p.parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.panel-1, p.panel), "pack", unit.Each(float64(p.length*panelBytes)/unit.PackRate, 1))
+	p.parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(unit.TileRate))
 	p.Close()
 	p.Close()
 	p.Close()
@@ -571,14 +573,14 @@ func (p *product) indices() int64 {
 
 // eachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
 func (p *product) eachPiece(rate float64) string {
-	return each(p.e.nanoseconds(p.k, rate*float64(p.n)), p.indices())
+	return unit.Each(p.e.Nanoseconds(p.k, rate*float64(p.n)), p.indices())
 }
 
 // before writes what threads do before anything is packed or multiplied: they fill some bytes.
 func (p *product) before(n int64, function string, bytes int64) {
 	p.Open("{")
 	p.Line("tapc_part part = {b, 0, 0, 0};")
-	p.parallel(fmt.Sprint(n), function, each(float64(bytes)/packRate, n))
+	p.parallel(fmt.Sprint(n), function, unit.Each(float64(bytes)/unit.PackRate, n))
 	p.Close()
 }
 

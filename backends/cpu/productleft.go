@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -39,7 +40,7 @@ func (p *product) placeOwn(packed, open int64) {
 		p.ownBytes += isa.Align(open, panelBytes)
 	}
 	if p.ownBytes > 0 {
-		p.ownSlot = p.e.needThread(p.ownBytes)
+		p.ownSlot = p.e.NeedThread(p.ownBytes)
 	}
 }
 
@@ -49,14 +50,14 @@ func (p *product) openBytes() int64 { return p.openSums() * int64(p.n) * int64(p
 // declareOwn declares what a thread has for itself; unfinished sums, of a type of some size, are on the stack or not.
 func (p *product) declareOwn(align, typ string, size int64) {
 	if p.ownBytes > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, number(p.ownBytes))
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, point.Number(p.ownBytes))
 	}
 	switch {
 	case p.open == 0:
 	case p.open > tile.MaxSums:
 		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, p.openAt)
 	default:
-		p.e.stack(p.open)
+		p.e.Stack(p.open)
 		p.Line("%s%s open[%d]; // unfinished sums", align, typ, p.open/size)
 	}
 }
@@ -64,14 +65,14 @@ func (p *product) declareOwn(align, typ string, size int64) {
 // leftFunction writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the fold.
 func (p *product) leftFunction() {
 	o, rows, n := p.k.Operands[p.c.Left], p.cut.tileRows, int64(p.n)
-	stored, step := p.e.w.Stored(p.d), number(p.c.Row.Step(p.c.Views[p.c.Left]))
+	stored, step := p.e.W.Stored(p.d), point.Number(p.c.Row.Step(p.c.Views[p.c.Left]))
 	p.Line("")
 	p.Line("// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.cut.fold)
 	p.Open("static void k%d_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.number, stored, stored)
-	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, number(rows*p.c.Row.Step(p.c.Views[p.c.Left])), rows*p.cut.fold)
+	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*p.c.Row.Step(p.c.Views[p.c.Left])), rows*p.cut.fold)
 	p.Line("int64_t k = 0;")
 	p.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
-		p.e.v.Of(p.d, p.n).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
+		p.e.V.Of(p.d, p.n).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
 	p.Open("for (; k < values; k++) {")
 	p.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
 	p.Close()
@@ -110,13 +111,13 @@ func (p *product) foldOffset(step int64) string {
 	if !p.split() {
 		return ""
 	}
-	return fmt.Sprintf(" + f * %s", number(step))
+	return fmt.Sprintf(" + f * %s", point.Number(step))
 }
 
 // leftOffset writes the number of the left operand's element that a row starts at.
 func (p *product) leftOffset(row string) string {
 	view := p.c.Views[p.c.Left]
-	return offsetText(start(p.k, view), append(slices.Clone(p.batch), axis{p.c.Row, row}), view)
+	return point.OffsetText(point.Start(p.k, view), append(slices.Clone(p.batch), point.Axis{Dim: p.c.Row, Variable: row}), view)
 }
 
 // leftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
@@ -136,5 +137,5 @@ func (p *product) rowOffset(row string) string {
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.rowPanels(), panel)
 	}
-	return fmt.Sprintf("%s * %s + %s %% %d", panel, number(p.length*tile.RowPanel), row, tile.RowPanel)
+	return fmt.Sprintf("%s * %s + %s %% %d", panel, point.Number(p.length*tile.RowPanel), row, tile.RowPanel)
 }

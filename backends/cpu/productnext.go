@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/point"
 )
 
 // coming is what a tile fetches while it multiplies: what tiles after it need and no cache near by has. It does so little by little, as
@@ -29,7 +31,7 @@ func (p *product) whatComes() coming {
 	if last < 0 || p.c.Window != nil {
 		return nothing
 	}
-	far := func(operand int) bool { return p.e.buffers[p.k.Operands[operand].Buffer].Bytes >= p.e.target.L2/2 }
+	far := func(operand int) bool { return p.e.Buffers[p.k.Operands[operand].Buffer].Bytes >= p.e.Target.L2/2 }
 	columns := (p.form == prepared || p.form == packed) && far(p.c.Right) && p.strips() > 1 && p.cut.tileCols%p.panel == 0
 	simple := last == 0 && p.c.Padded == nil
 	switch {
@@ -70,7 +72,7 @@ func (p *product) tilesAcross() int64 {
 
 // roomForNext says whether the second cache has room for the next piece's columns beside what the present one takes.
 func (p *product) roomForNext() bool {
-	return 2*p.share()+p.cut.rows*p.length*int64(p.d.Size()) <= p.e.target.L2*3/4
+	return 2*p.share()+p.cut.rows*p.length*int64(p.d.Size()) <= p.e.Target.L2*3/4
 }
 
 // tilesDown is how many tiles of rows a piece has.
@@ -110,33 +112,33 @@ func (p *product) next() {
 	// some tiles, from one on, fetch in steps of some elements
 	some := func(ordinal string, step int64) {
 		p.Line("const int64_t tile = %s;", at)
-		p.Line("const uintptr_t step = %s ? (uintptr_t)%s * sizeof *w : 0;", ordinal, number(step))
+		p.Line("const uintptr_t step = %s ? (uintptr_t)%s * sizeof *w : 0;", ordinal, point.Number(step))
 	}
 	switch p.comes {
 	case rowsNext:
 		p.Line("const uintptr_t step = %d;", panelBytes)
-		declare("a", number(p.cut.tileRows*p.c.Row.Step(p.c.Views[p.c.Left])), "rows")
+		declare("a", point.Number(p.cut.tileRows*p.c.Row.Step(p.c.Views[p.c.Left])), "rows")
 	case columnsNext:
-		declare("w", fmt.Sprintf("%s + %s * %d", number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel), "columns")
+		declare("w", fmt.Sprintf("%s + %s * %d", point.Number(p.cut.tileCols*p.deep()), at, p.blocksOf()*p.pace()*p.panel), "columns")
 	case stripNext:
 		first := p.tilesAcross() - p.cut.tileCols/p.panel
 		if p.columnsLast() && !p.split() {
 			at = fmt.Sprintf("piece %% %d * %d + %s", (p.c.Row.Extent+p.cut.rows-1)/p.cut.rows*p.inner, p.tilesDown(), at)
 		}
-		far := number(p.cut.tileCols * p.deep())
+		far := point.Number(p.cut.tileCols * p.deep())
 		if p.split() {
 			far = fmt.Sprintf("(f + fn < %d ? fn * %d : %s - f * %d)", p.innerFold(), p.panel, far, p.panel)
 		}
 		some(fmt.Sprintf("tile >= %d", first), p.panel)
-		declare("w", fmt.Sprintf("step ? %s + (tile - %d) * %s : 0", far, first, number(p.panel*p.deep())), "columns")
+		declare("w", fmt.Sprintf("step ? %s + (tile - %d) * %s : 0", far, first, point.Number(p.panel*p.deep())), "columns")
 	case pieceNext:
 		if p.cut.cols > p.cut.tileCols {
 			at += fmt.Sprintf(" + (j - j0) / %d * %d", p.cut.tileCols, p.tilesDown())
 		}
 		o, view, line := p.k.Operands[p.c.Right], p.c.Views[p.c.Right], int64(panelBytes/p.d.Size())
-		from := offsetText(start(p.k, view), append(slices.Clone(p.groups()), axis{p.c.Col, "j1"}), view)
+		from := point.OffsetText(point.Start(p.k, view), append(slices.Clone(p.groups()), point.Axis{Dim: p.c.Col, Variable: "j1"}), view)
 		some(fmt.Sprintf("tile < %d", (p.cut.cols+line-1)/line), p.c.Reduction[0].Step(view))
-		declare(fmt.Sprintf("b[%d]", p.e.slot(o.Buffer)), fmt.Sprintf("%s + (step ? tile : 0) * %d", from, line), "piece")
+		declare(fmt.Sprintf("b[%d]", p.e.Slot(o.Buffer)), fmt.Sprintf("%s + (step ? tile : 0) * %d", from, line), "piece")
 	}
 }
 
@@ -156,7 +158,7 @@ func (p *product) fetchBlock() {
 	}
 	n, size := p.pace(), int64(p.d.Size())
 	for x := int64(0); x < p.cut.tileCols; x += p.panel {
-		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, panelBytes, number(x*p.deep()*size))
+		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, panelBytes, point.Number(x*p.deep()*size))
 	}
 	p.Line("next += %d;", n*panelBytes)
 }

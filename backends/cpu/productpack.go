@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/point"
 )
 
 // packRows is how many values of the fold are packed at once into all panels that a thread fills: as many lines of memory, which
@@ -26,15 +28,15 @@ func (p *product) foldRange(from, to string) string {
 // panelFunction writes the function that packs one panel of the right operand: the columns from j on.
 func (p *product) panelFunction() {
 	view := p.c.Views[p.c.Right]
-	stored := p.e.w.Stored(p.d)
+	stored := p.e.W.Stored(p.d)
 	buffer := p.k.Operands[p.c.Right].Buffer
-	p.e.raw(buffer)
+	p.e.Raw(buffer)
 	p.Line("")
 	p.Open("static void k%d_panel(void *const *b%s, int64_t j%s, %s *to) {", p.number, p.coordinates("int64_t "),
 		p.foldRange("int64_t first", "int64_t last"), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slot(buffer), p.k.Operands[p.c.Right].Name)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.e.Slot(buffer), p.k.Operands[p.c.Right].Name)
 	p.Line("%s(void)j;", p.voids())
-	p.Line("const %s *from = right + %s;", stored, offsetText(start(p.k, view), append(p.groups(), axis{p.c.Col, "j"}), view))
+	p.Line("const %s *from = right + %s;", stored, point.OffsetText(point.Start(p.k, view), append(p.groups(), point.Axis{Dim: p.c.Col, Variable: "j"}), view))
 	at := "from"
 	last := len(p.c.Reduction) - 1
 	for x, d := range p.c.Reduction {
@@ -42,7 +44,7 @@ func (p *product) panelFunction() {
 			break
 		}
 		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
-		at += fmt.Sprintf(" + f%d * %s", x, number(d.Step(view)))
+		at += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(view)))
 	}
 	length, step := int64(1), int64(0)
 	if last >= 0 {
@@ -71,14 +73,14 @@ func (p *product) panelFunction() {
 
 // packTask writes the function with which a thread packs some panels.
 func (p *product) packTask() {
-	stored := p.e.w.Stored(p.d)
+	stored := p.e.W.Stored(p.d)
 	p.Line("")
 	p.Open("static void k%d_pack(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
 	p.Line("const tapc_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
 	p.Line("const int64_t across = (part->columns + %d) / %d;", p.panel-1, p.panel)
-	into := "panel * " + number(p.length*p.panel)
+	into := "panel * " + point.Number(p.length*p.panel)
 	if p.partly() {
 		p.Open("for (int64_t from = 0; from < %d; from += %d) {", p.length, packRows)
 		p.Line("const int64_t to = from + %d < %d ? from + %d : %d;", packRows, p.length, packRows, p.length)
@@ -88,9 +90,9 @@ func (p *product) packTask() {
 	p.Line("const int64_t j = part->column + panel %% across * %d;", p.panel)
 	groups := p.groups()
 	p.Line("int64_t rest = panel / across + part->group;")
-	placeOf(p.Text, groups)
+	point.PlaceOf(p.Text, groups)
 	for _, a := range p.batch[len(groups):] {
-		p.Line("const int64_t %s = 0;", a.variable)
+		p.Line("const int64_t %s = 0;", a.Variable)
 	}
 	p.Line("k%d_panel(b%s, j%s, (%s *)b[%d] + %s);", p.number, p.coordinates(""), p.foldRange("from", "to"), stored, p.slot, into)
 	p.Close()
@@ -101,9 +103,9 @@ func (p *product) packTask() {
 }
 
 // groups gives the batch axes that the right operand follows.
-func (p *product) groups() []axis {
+func (p *product) groups() []point.Axis {
 	view := p.c.Views[p.c.Right]
-	return slices.DeleteFunc(slices.Clone(p.batch), func(a axis) bool { return a.Step(view) == 0 })
+	return slices.DeleteFunc(slices.Clone(p.batch), func(a point.Axis) bool { return a.Step(view) == 0 })
 }
 
 // packPanel writes the loop over the innermost dimension of the fold for one panel with some live columns.
@@ -118,7 +120,7 @@ func (p *product) packPanel(at string, live, length, step int64) {
 		p.Line("int64_t turned = %s;", from)
 		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.panel)
 		for x := int64(0); x < p.panel; x += n {
-			p.Line("%s;", p.e.v.Of(p.d, p.n).Transpose(p.n, fmt.Sprintf("%s + turned + %s", at, number(x*across)), number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
+			p.Line("%s;", p.e.V.Of(p.d, p.n).Transpose(p.n, fmt.Sprintf("%s + turned + %s", at, point.Number(x*across)), point.Number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.panel)))
 		}
 		p.Close()
 		if length%n == 0 && packRows%n == 0 {
@@ -127,9 +129,9 @@ func (p *product) packPanel(at string, live, length, step int64) {
 		from = "turned"
 	}
 	p.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, p.panel)
-	p.Line("const %s *row = %s + k * %s;", p.e.w.Stored(p.d), at, number(step))
+	p.Line("const %s *row = %s + k * %s;", p.e.W.Stored(p.d), at, point.Number(step))
 	if p.partly() && across == 1 && step > packAhead {
-		p.Line("TAPC_FETCH(row, %s, 0, 3);", number(packAhead*step))
+		p.Line("TAPC_FETCH(row, %s, 0, 3);", point.Number(packAhead*step))
 	}
 	p.packRow(live)
 	p.Close()
@@ -138,17 +140,17 @@ func (p *product) packPanel(at string, live, length, step int64) {
 // packRow copies the live elements of one row of a panel and clears the others.
 func (p *product) packRow(live int64) {
 	across := p.c.Col.Step(p.c.Views[p.c.Right])
-	n, t := int64(p.n), p.e.v.Type(p.d, p.n)
+	n, t := int64(p.n), p.e.V.Type(p.d, p.n)
 	for x := int64(0); x < p.panel; x += n {
 		here := max(0, min(n, live-x))
-		from := fmt.Sprintf("row + %s", number(x*across))
+		from := fmt.Sprintf("row + %s", point.Number(x*across))
 		switch {
 		case here == 0:
 			p.Line("*(%s *)(to + %d) = (%s){0};", t, x, t)
 		case across == 1:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.Of(p.d, p.n).Load(from, fmt.Sprint(here)))
+			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.V.Of(p.d, p.n).Load(from, fmt.Sprint(here)))
 		default:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.v.Of(p.d, p.n).Gather(from, number(across), fmt.Sprint(here)))
+			p.Line("*(%s *)(to + %d) = %s;", t, x, p.e.V.Of(p.d, p.n).Gather(from, point.Number(across), fmt.Sprint(here)))
 		}
 	}
 }

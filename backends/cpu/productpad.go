@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
@@ -21,9 +22,9 @@ func (p *product) padTask() {
 	dims := p.c.Padded.Dims
 	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
 	o := p.k.Operands[p.c.Left]
-	buffer, stored := p.e.buffers[o.Buffer], p.e.w.Stored(p.d)
+	buffer, stored := p.e.Buffers[o.Buffer], p.e.W.Stored(p.d)
 	row := across.Extent() * inner.Extent()
-	p.e.raw(o.Buffer)
+	p.e.Raw(o.Buffer)
 	p.Line("")
 	p.Line("// %s with zeros around.", o.Name)
 	p.Open("static void k%d_pad(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
@@ -37,15 +38,15 @@ func (p *product) padTask() {
 	for i := len(outer) - 1; i >= 0; i-- {
 		d := outer[i]
 		r := buffer.Range
-		p.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), number(d.First))
+		p.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), point.Number(d.First))
 		p.Line("rest /= %d;", d.Extent())
 		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
 			if inside != "" {
 				inside += " && "
 			}
-			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, number(r.Start[d.Dim]), d.Dim, number(r.End[d.Dim]))
+			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, point.Number(r.Start[d.Dim]), d.Dim, point.Number(r.End[d.Dim]))
 		}
-		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, number(r.Start[d.Dim]), number(buffer.Strides[d.Dim]))
+		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, point.Number(r.Start[d.Dim]), point.Number(buffer.Strides[d.Dim]))
 	}
 	p.Line("(void)rest;")
 	if inside != "" {
@@ -62,15 +63,15 @@ func (p *product) padTask() {
 // padRow writes the copying of one row.
 func (p *product) padRow(across, inner nest.PaddedDim, at string) {
 	o := p.k.Operands[p.c.Left]
-	buffer, stored := p.e.buffers[o.Buffer], p.e.w.Stored(p.d)
+	buffer, stored := p.e.Buffers[o.Buffer], p.e.W.Stored(p.d)
 	r := buffer.Range
 	first, end := max(across.First, r.Start[across.Dim]), min(across.Last+1, r.End[across.Dim])
 	end = max(first, end)
 	before, live, behind := first-across.First, end-first, across.Last+1-end
 	n := inner.Extent()
 	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
-	p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.e.slot(o.Buffer), at,
-		number((first-r.Start[across.Dim])*stepAcross), number((inner.First-r.Start[inner.Dim])*stepInner))
+	p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.e.Slot(o.Buffer), at,
+		point.Number((first-r.Start[across.Dim])*stepAcross), point.Number((inner.First-r.Start[inner.Dim])*stepInner))
 	if before > 0 {
 		p.Line("__builtin_memset(to, 0, %d * sizeof *to);", before*n)
 	}
@@ -81,14 +82,14 @@ func (p *product) padRow(across, inner nest.PaddedDim, at string) {
 	case stepInner == 1 && stepAcross == n:
 		p.Line("__builtin_memcpy(to + %d, from, %d * sizeof *to);", before*n, live*n)
 	case stepInner == 1:
-		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(to + (%d + x) * %d, from + x * %s, %d * sizeof *to);", live, before, n, number(stepAcross), n)
+		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(to + (%d + x) * %d, from + x * %s, %d * sizeof *to);", live, before, n, point.Number(stepAcross), n)
 	case stepAcross == 1:
-		square := p.e.v.Of(p.d, p.n).Transpose(p.n, "from + y * step + x", "step", "to + x * values + y", "values")
-		name := vector.TransposePlaces(p.e.v, "tapc_turn_places_"+vector.ElementName(p.d), stored, stored, square, "from[y * step + x]", p.n)
-		p.Line("%s(from, %s, to + %d, %d, %d);", name, number(stepInner), before*n, live, n)
+		square := p.e.V.Of(p.d, p.n).Transpose(p.n, "from + y * step + x", "step", "to + x * values + y", "values")
+		name := vector.TransposePlaces(p.e.V, "tapc_turn_places_"+vector.ElementName(p.d), stored, stored, square, "from[y * step + x]", p.n)
+		p.Line("%s(from, %s, to + %d, %d, %d);", name, point.Number(stepInner), before*n, live, n)
 	default:
 		p.Open("for (int64_t x = 0; x < %d; x++) {", live)
-		p.Line("for (int64_t y = 0; y < %d; y++) to[(%d + x) * %d + y] = from[x * %s + y * %s];", n, before, n, number(stepAcross), number(stepInner))
+		p.Line("for (int64_t y = 0; y < %d; y++) to[(%d + x) * %d + y] = from[x * %s + y * %s];", n, before, n, point.Number(stepAcross), point.Number(stepInner))
 		p.Close()
 	}
 }

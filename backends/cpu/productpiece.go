@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -13,7 +14,7 @@ func (p *product) tiles() {
 	rows, cols := p.cut.tileRows, p.cut.tileCols
 	rightAt := p.panelOffset()
 	if p.form == direct {
-		rightAt = offsetText(start(p.k, right), append(slices.Clone(p.batch), axis{p.c.Col, "j"}), right)
+		rightAt = point.OffsetText(point.Start(p.k, right), append(slices.Clone(p.batch), point.Axis{Dim: p.c.Col, Variable: "j"}), right)
 	}
 	if p.split() {
 		last := p.c.Reduction[len(p.c.Reduction)-1]
@@ -37,11 +38,11 @@ func (p *product) tiles() {
 	p.packLeft()
 	byColumns := func() {
 		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
-		p.Line("const %s *w = right + %s;", p.e.w.Stored(p.d), rightAt)
+		p.Line("const %s *w = right + %s;", p.e.W.Stored(p.d), rightAt)
 	}
 	byRows := func() {
 		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-		p.Line("const %s *a = %s;", p.e.w.Stored(p.d), p.leftTile())
+		p.Line("const %s *a = %s;", p.e.W.Stored(p.d), p.leftTile())
 	}
 	if p.rowsFirst() {
 		p.Line("// by rows, as all columns stay near")
@@ -66,7 +67,7 @@ func (p *product) tiles() {
 // rowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
 // one behind the other.
 func (p *product) rowsFirst() bool {
-	return p.form == prepared && p.pack.Left != tile.PerMacroTile && !p.split() && p.cut.cols > p.cut.tileCols && p.e.target.Near(p.cut.cols*p.length*int64(p.d.Size()))
+	return p.form == prepared && p.pack.Left != tile.PerMacroTile && !p.split() && p.cut.cols > p.cut.tileCols && p.e.Target.Near(p.cut.cols*p.length*int64(p.d.Size()))
 }
 
 // group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
@@ -76,9 +77,9 @@ func (p *product) group(operand int) string {
 		switch {
 		case a.Step(p.c.Views[operand]) == 0:
 		case text == "":
-			text = a.variable
+			text = a.Variable
 		default:
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.variable)
+			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
 		}
 	}
 	return text
@@ -87,7 +88,7 @@ func (p *product) group(operand int) string {
 // panelOffset writes the number of the element of the panels that a tile starts at.
 func (p *product) panelOffset() string {
 	if p.form == local {
-		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, number(p.deep()*p.panel))
+		text := fmt.Sprintf("(j - j0) / %d * %s", p.panel, point.Number(p.deep()*p.panel))
 		if p.cut.tileCols < p.panel {
 			text += fmt.Sprintf(" + (j - j0) %% %d", p.panel)
 		}
@@ -105,7 +106,7 @@ func (p *product) panelOffset() string {
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
 	}
-	text := fmt.Sprintf("%s * %s", panel, number(p.length*p.panel))
+	text := fmt.Sprintf("%s * %s", panel, point.Number(p.length*p.panel))
 	if p.cut.tileCols < p.panel {
 		text += fmt.Sprintf(" + %s %% %d", column, p.panel)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -13,10 +14,10 @@ import (
 // over the fold is written out for all of them.
 func (p *product) tileFunction(rows, cols int64) {
 	vectors := (cols + int64(p.n) - 1) / int64(p.n)
-	stored := p.e.w.Stored(p.d)
+	stored := p.e.W.Stored(p.d)
 	p.Line("")
 	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
-	t := p.e.v.Type(p.vectorType(), p.n)
+	t := p.e.V.Type(p.vectorType(), p.n)
 	more := ""
 	switch {
 	case p.c.Transposed:
@@ -56,14 +57,14 @@ func (p *product) expect(rows, cols int64) {
 	for i, o := range p.k.Operands {
 		v, write := p.c.Views[i], o.Mode == schedule.Write
 		if i == p.c.Left || i == p.c.Right || !write && !p.finishReads(i) || along.Step(v) != 1 || apart.Step(v) == 0 ||
-			p.e.buffers[o.Buffer].Bytes < expectBytes {
+			p.e.Buffers[o.Buffer].Bytes < expectBytes {
 			continue
 		}
 		line := int64(panelBytes / o.Type().Size())
 		p.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.innerFold())}[p.split()])
-		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.e.w.Stored(o.Type()), p.e.w.Stored(o.Type()), p.e.slot(o.Buffer), offsetText(start(p.k, v), at, v), o.Name)
+		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.e.W.Stored(o.Type()), p.e.W.Stored(o.Type()), p.e.Slot(o.Buffer), point.OffsetText(point.Start(p.k, v), at, v), o.Name)
 		p.Open("for (int r = 0; r < %d; r++) {", count)
-		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, line, number(apart.Step(v)), map[bool]int{true: 1}[write])
+		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, line, point.Number(apart.Step(v)), map[bool]int{true: 1}[write])
 		p.Close()
 		p.Close()
 	}
@@ -103,7 +104,7 @@ func (p *product) each(rows, vectors int64, operation string) {
 
 // resume writes how a tile goes on with the sums of the parts of the fold before this one.
 func (p *product) resume(rows, vectors int64) {
-	t := p.e.v.Type(p.vectorType(), p.n)
+	t := p.e.V.Type(p.vectorType(), p.n)
 	behind := int64(0)
 	if p.within() && p.innerFold() > p.cut.block {
 		behind += p.openArea()
@@ -198,17 +199,17 @@ func (p *product) folds(rows, cols, vectors int64) {
 	for x, d := range fold[:max(0, len(fold)-1)] {
 		depth++
 		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
-		a += fmt.Sprintf(" + f%d * %s", x, number(d.Step(left)))
+		a += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(left)))
 		if p.form == direct {
-			w += fmt.Sprintf(" + f%d * %s", x, number(d.Step(right)))
+			w += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(right)))
 		}
 	}
 	if depth > 0 {
 		if !p.pack.Paneled() {
-			p.Line("const %s *ak = %s;", p.e.w.Stored(p.d), a)
+			p.Line("const %s *ak = %s;", p.e.W.Stored(p.d), a)
 		}
 		if p.form == direct {
-			p.Line("const %s *wk = %s;", p.e.w.Stored(p.d), w)
+			p.Line("const %s *wk = %s;", p.e.W.Stored(p.d), w)
 		}
 	}
 	names := [2]string{"a", "w"}
@@ -235,7 +236,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	}
 	cutUp, inGroups := p.cut.block < length, !p.split() && p.several()
 	if inGroups {
-		p.Line("%s totals[%d] = {{0}};", p.e.v.Type(p.vectorType(), p.n), rows*vectors)
+		p.Line("%s totals[%d] = {{0}};", p.e.V.Type(p.vectorType(), p.n), rows*vectors)
 	}
 	if cutUp {
 		p.Open("for (int64_t k0 = 0; k0 < %s; k0 += %d) {", count, p.cut.block)
@@ -247,7 +248,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 		}
 	}
 	p.fetchBlock()
-	t := p.e.v.Type(p.vectorType(), p.n)
+	t := p.e.V.Type(p.vectorType(), p.n)
 	for r := range rows {
 		p.Line("%s %s;", t, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
 	}
@@ -262,7 +263,7 @@ func (p *product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	p.keep(rows, vectors, blocks > 1)
 	if inGroups {
 		p.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.cut.block, p.cut.span(), rows*vectors,
-			p.e.v.Type(p.vectorType(), p.n))
+			p.e.V.Type(p.vectorType(), p.n))
 	}
 	if cutUp {
 		p.Close()
@@ -284,7 +285,7 @@ func list(n int64, item func(i int64) string) string {
 func (p *product) multiply(rows, cols, vectors int64, count string, names [2]string) {
 	a, w := names[0], names[1]
 	left, right := p.c.Views[p.c.Left], p.c.Views[p.c.Right]
-	element, vector := p.element(), p.e.v.Type(p.vectorType(), p.n)
+	element, vector := p.element(), p.e.V.Type(p.vectorType(), p.n)
 	step := p.panel
 	leftStep, rowStep := int64(0), p.c.Row.Step(left)
 	if width := p.leftWidth(); width > 0 {
@@ -305,7 +306,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	p.Line("const %s %s;", vector, list(vectors, func(x int64) string {
 		at := p.columnOffset(x, w)
 		if p.form == direct && x == vectors-1 && cols%int64(p.n) != 0 {
-			return fmt.Sprintf("w%d = %s", x, p.cast(p.e.v.Of(p.d, p.n).Load(at, fmt.Sprint(cols%int64(p.n)))))
+			return fmt.Sprintf("w%d = %s", x, p.cast(p.e.V.Of(p.d, p.n).Load(at, fmt.Sprint(cols%int64(p.n)))))
 		}
 		unaligned := ""
 		if p.form == direct {
@@ -321,7 +322,7 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 	p.fetchStep()
 	micro, _ := microkernelOf(p.d)
 	for r := range rows {
-		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, number(r*rowStep))
+		p.Line("const %s a%d = (%s)%s[%s];", element, r, element, a, point.Number(r*rowStep))
 		var b strings.Builder
 		for x := range vectors {
 			if x > 0 {
@@ -331,19 +332,19 @@ func (p *product) multiply(rows, cols, vectors int64, count string, names [2]str
 		}
 		p.Line("%s", b.String())
 	}
-	p.Line("%s += %s, %s += %s;", a, number(leftStep), w, number(step))
+	p.Line("%s += %s, %s += %s;", a, point.Number(leftStep), w, point.Number(step))
 	p.Close()
 }
 
 // element is the C type of one number in the computation.
-func (p *product) element() string { return p.e.w.Type(p.vectorType()) }
+func (p *product) element() string { return p.e.W.Type(p.vectorType()) }
 
 // cast makes a vector of the operand's type one of the type that sums are computed in.
 func (p *product) cast(vector string) string {
 	if p.vectorType() == p.d {
 		return vector
 	}
-	return fmt.Sprintf("(%s)%s", p.e.v.Type(p.vectorType(), p.n), vector)
+	return fmt.Sprintf("(%s)%s", p.e.V.Type(p.vectorType(), p.n), vector)
 }
 
 // distance is how many steps of the fold before their use columns in panels are fetched: from the second cache, or from memory.
@@ -372,7 +373,7 @@ func (p *product) columnOffset(x int64, w string) string {
 	if at == 0 {
 		return w
 	}
-	return fmt.Sprintf("%s + %s", w, number(at))
+	return fmt.Sprintf("%s + %s", w, point.Number(at))
 }
 
 // keep adds the sums of a block to those of the blocks before it.
@@ -400,7 +401,7 @@ func (p *product) keep(rows, vectors int64, several bool) {
 func (p *product) finishTile(rows, cols, vectors int64) {
 	signed := ""
 	if p.vectorType() != p.d {
-		signed = "(" + p.e.v.Type(p.d, p.n) + ")"
+		signed = "(" + p.e.V.Type(p.d, p.n) + ")"
 	}
 	call := func(vector, count string) {
 		p.Line("k%d_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.number, p.coordinates(""), vector, p.n, signed, vectors, vector, count)

@@ -29,12 +29,12 @@ func (p *product) openPlace() string {
 // same size, are turned, square by square.
 func (p *product) turnSums(kept scalar.DType) {
 	lanes := int64(p.n)
-	t, element := p.e.v.Type(p.d, p.n), p.e.w.Type(kept)
+	t, element := p.e.V.Type(p.d, p.n), p.e.W.Type(kept)
 	p.Open("for (int64_t i = i0; i < i1; i += %d) {", lanes)
 	p.Line("const int rows = i1 - i < %d ? (int)(i1 - i) : %d;", lanes, lanes)
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
 	p.Line("_Alignas(64) %s square[%d];", element, lanes*lanes)
-	p.Line("%s;", p.e.v.Of(kept, p.n).Transpose(p.n, p.openPlace(), fmt.Sprint(p.openCols()), "square", fmt.Sprint(lanes)))
+	p.Line("%s;", p.e.V.Of(kept, p.n).Transpose(p.n, p.openPlace(), fmt.Sprint(p.openCols()), "square", fmt.Sprint(lanes)))
 	p.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, p.number,
 		p.coordinates(""), t, lanes)
 	p.Close()
@@ -44,5 +44,5 @@ func (p *product) turnSums(kept scalar.DType) {
 // keepTile writes how a tile keeps its sums for the piece.
 func (p *product) keepTile(rows, vectors int64) {
 	p.Line("for (int r = 0; r < %d; r++) for (int x = 0; x < %d; x++) *(%s *)(open + r * %d + x * %d) = s[r * %d + x];", rows, vectors,
-		p.e.v.Type(p.vectorType(), p.n), p.openCols(), p.n, vectors)
+		p.e.V.Type(p.vectorType(), p.n), p.openCols(), p.n, vectors)
 }

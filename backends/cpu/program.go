@@ -56,8 +56,8 @@ func (p *program) main(out *strings.Builder, run string) error {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.arenaBytes(), p.thread, p.peakBytes(),
-		p.threadBytes(), p.block.Bytes, run)
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.ArenaBytes(), p.Thread, p.peakBytes(),
+		p.threadBytes(), p.Block.Bytes, run)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (p *program) stepTable(out *strings.Builder) {
 		case *schedule.Transfer:
 			to = b.To
 		}
-		if b := p.buffers[to]; b != nil {
+		if b := p.Buffers[to]; b != nil {
 			name += fmt.Sprintf(" -> %s %v", b.DType, b.Range.Shape())
 		}
 		fmt.Fprintf(out, "  %s,\n", cString(name))
@@ -159,8 +159,8 @@ func (p *program) describe() (string, error) {
 // description is what the program says of itself.
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
-		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.arenaBytes(), Constants: p.block.Bytes,
-			Peak: p.peakBytes(), ArenaThread: p.thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
+		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
+			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			d.Kernels = append(d.Kernels, cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Allow: k.Allow.Words()})

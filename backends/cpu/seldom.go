@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -19,9 +20,9 @@ import (
 const seldomLanes = 8
 
 // seldomFunctions writes them: the value of one result, and of some lanes of a vector.
-func (p *product) seldomFunctions(s *nest.Seldom, axes []axis, along int) {
+func (p *product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
 	p.seldomOne(s, axes)
-	v := p.e.v.Type(scalar.Float32, p.n)
+	v := p.e.V.Type(scalar.Float32, p.n)
 	p.Line("")
 	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.number, p.coordinates("int64_t "), v)
 	p.Line("float x[%d];", p.n)
@@ -30,7 +31,7 @@ func (p *product) seldomFunctions(s *nest.Seldom, axes []axis, along int) {
 	p.Line("const int lane = __builtin_ctz(lanes);")
 	args := ""
 	for i, a := range axes {
-		args += ", " + a.variable
+		args += ", " + a.Variable
 		if i == along {
 			args += " + lane"
 		}
@@ -43,12 +44,12 @@ func (p *product) seldomFunctions(s *nest.Seldom, axes []axis, along int) {
 }
 
 // seldomOne writes the function of one result. Lanes follow the reduced loop along which the left operand has neighbours.
-func (p *product) seldomOne(s *nest.Seldom, places []axis) {
-	v, side := p.e.v, s.Choice.Args[2]
-	at := &point{v: v, k: p.k, views: nest.Views(p.k, p.e.buffers), n: seldomLanes, along: len(places) + len(s.Sum.Over) - 1}
-	at.axes = slices.Clone(places)
-	for _, l := range p.reductionOrder(s.Sum.Over, at.views[p.c.Left]) {
-		at.axes = append(at.axes, axis{nest.Dim{Loops: []int{l}, Extent: p.k.Loops[l].Extent()}, fmt.Sprintf("f%d", l)})
+func (p *product) seldomOne(s *nest.Seldom, places []point.Axis) {
+	v, side := p.e.V, s.Choice.Args[2]
+	at := &point.Point{V: v, K: p.k, Views: nest.Views(p.k, p.e.Buffers), N: seldomLanes, Along: len(places) + len(s.Sum.Over) - 1}
+	at.Axes = slices.Clone(places)
+	for _, l := range p.reductionOrder(s.Sum.Over, at.Views[p.c.Left]) {
+		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.k.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
 	}
 	p.Line("")
 	p.Line("// %s of one result.", cnest.Clip(side.Format(p.k)))
@@ -59,34 +60,34 @@ func (p *product) seldomOne(s *nest.Seldom, places []axis) {
 			used = append(used, i)
 		}
 	}
-	pointers(p.Text, p.e, p.k, used)
+	point.Pointers(p.Text, p.e, p.k, used)
 	p.Line("%s(void)i, (void)j;", p.voids())
 	sums := v.Type(scalar.Float64, seldomLanes)
 	p.Line("%s sums = {0};", sums)
-	for _, a := range at.axes[len(places):at.along] {
-		p.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+	for _, a := range at.Axes[len(places):at.Along] {
+		p.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
 	}
 	term := func(count int64) string {
-		at.count = fmt.Sprint(count)
+		at.Count = fmt.Sprint(count)
 		return v.Splat(v.Expr(s.Sum.Args[0], seldomLanes, at), seldomLanes).Text
 	}
-	inner := at.axes[at.along]
+	inner := at.Axes[at.Along]
 	rest := inner.Extent % seldomLanes
-	p.Line("int64_t %s = 0;", inner.variable)
+	p.Line("int64_t %s = 0;", inner.Variable)
 	if inner.Extent >= seldomLanes {
-		p.Line("for (; %s + %d <= %d; %s += %d) sums += %s;", inner.variable, seldomLanes, inner.Extent, inner.variable, seldomLanes, term(seldomLanes))
+		p.Line("for (; %s + %d <= %d; %s += %d) sums += %s;", inner.Variable, seldomLanes, inner.Extent, inner.Variable, seldomLanes, term(seldomLanes))
 	}
 	if rest > 0 {
 		p.Line("%s last = %s;", sums, term(rest))
 		p.Line("for (int lane = %d; lane < %d; lane++) last[lane] = 0;", rest, seldomLanes)
 		p.Line("sums += last;")
 	}
-	for range at.axes[len(places):at.along] {
+	for range at.Axes[len(places):at.Along] {
 		p.Close()
 	}
 	p.Line("double sum = 0;")
 	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
-	one := &point{v: v, k: p.k, views: at.views, axes: places, n: 1, along: -1, sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
+	one := &point.Point{V: v, K: p.k, Views: at.Views, Axes: places, N: 1, Along: -1, Sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
 	p.Line("return %s;", v.Expr(side, 1, one).Text)
 	p.Close()
 }
@@ -116,12 +117,12 @@ func readsIn(e *scalar.Expr, operand int) bool {
 	return found
 }
 
-// seldom writes a choice whose other side few lanes have.
-func (p *point) seldom(t *cnest.Text, number int, coordinates string, s *nest.Seldom) vector.Value {
-	c, usual := p.v.Splat(p.v.Expr(s.Choice.Args[0], p.n, p), p.n), p.v.Splat(p.v.Expr(s.Choice.Args[1], p.n, p), p.n)
-	v := p.v.Type(scalar.Float32, p.n)
+// seldomValue writes a choice whose other side few lanes have.
+func seldomValue(p *point.Point, t *cnest.Text, number int, coordinates string, s *nest.Seldom) vector.Value {
+	c, usual := p.V.Splat(p.V.Expr(s.Choice.Args[0], p.N, p), p.N), p.V.Splat(p.V.Expr(s.Choice.Args[1], p.N, p), p.N)
+	v := p.V.Type(scalar.Float32, p.N)
 	t.Line("%s chosen = %s;", v, usual.Text)
-	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.v.Bits(p.v.Mask(c, 4, p.n), p.n), p.count)
+	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.V.Bits(p.V.Mask(c, 4, p.N), p.N), p.Count)
 	t.Line("if (__builtin_expect(others != 0, 0)) chosen = k%d_some(b%s, i, j, chosen, others);", number, coordinates)
 	return vector.Value{Text: "chosen", Type: scalar.Float32}
 }

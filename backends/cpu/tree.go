@@ -7,6 +7,8 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -34,7 +36,7 @@ func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedul
 
 // taskTree makes the tree of a kernel and its config, and holds it to what a thread may have. The error says what does not fit.
 func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	if !vectorKernel(a.Kernel, a.Buffers, -1) {
+	if !point.VectorKernel(a.Kernel, a.Buffers, -1) {
 		return nil, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
 	}
 	f, err := codegen.BuildTasks(name, a, c)
@@ -50,14 +52,14 @@ func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, ConfigTarget, 
 // treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
 type treePrinter struct {
 	*cnest.Text
-	e       *unit
+	e       *unit.Unit
 	private int64     // bytes that a thread has
 	along   *tree.Var // of the loop of a vector's lanes, nil outside
 	lanes   int
 }
 
 // writeTree writes a kernel by its config.
-func writeTree(e *unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
+func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
 	p := &treePrinter{Text: new(cnest.Text), e: e}
 	loop, ok := f.Body[0].(*tree.For)
 	if !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
@@ -70,24 +72,24 @@ func writeTree(e *unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, e
 	bytes := p.privateBytes(loop.Body)
 	slot := 0
 	if bytes > 0 {
-		slot = e.needThread(bytes)
+		slot = e.NeedThread(bytes)
 	}
 	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
 	p.Line("void *const *b = ((const tapc_part *)ctx)->b;")
 	p.Line("(void)worker;")
-	pointers(p.Text, e, k, used)
+	point.Pointers(p.Text, e, k, used)
 	if bytes > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, number(bytes))
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, point.Number(bytes))
 	}
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", loop.Var.Name, loop.Var.Name, loop.Var.Name)
 	p.list(loop.Body)
 	p.Close()
 	p.Close()
 	p.Line("")
-	e.open(p.Text, kernel)
+	e.Open(p.Text, kernel)
 	p.Line("tapc_part part = {b, 0, 0, 0};")
 	tasks, _ := loop.To.Number()
-	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, each(e.nanoseconds(k, tileRate*float64(e.target.Lanes(4))), tasks), kernel)
+	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, unit.Each(e.Nanoseconds(k, unit.TileRate*float64(e.Target.Lanes(4))), tasks), kernel)
 	p.Close()
 	return p.String(), nil
 }
@@ -136,10 +138,10 @@ func (p *treePrinter) stmt(s tree.Stmt) {
 func (p *treePrinter) declare(m *tree.Memory) {
 	switch {
 	case m.Scope == tree.Private:
-		p.Line("%s *const %s = (%s *)(own + %d);", p.e.w.Stored(m.Type), m.Name, p.e.w.Stored(m.Type), p.private)
+		p.Line("%s *const %s = (%s *)(own + %d);", p.e.W.Stored(m.Type), m.Name, p.e.W.Stored(m.Type), p.private)
 		p.private += isa.Align(m.Bytes(), 64)
 	default:
-		p.Line("%s %s[%d];", p.e.v.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
+		p.Line("%s %s[%d];", p.e.V.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
 	}
 }
 
@@ -214,15 +216,15 @@ func (l treeLeaves) read(a tree.Access) vector.Value {
 	at := fmt.Sprintf("%s + %s", a.Memory.Symbol(), a.Address())
 	switch s := p.stride(a); s {
 	case 0:
-		return vector.Value{Text: p.e.w.Load(d, p.lvalue(a)), Type: d, Uniform: true}
+		return vector.Value{Text: p.e.W.Load(d, p.lvalue(a)), Type: d, Uniform: true}
 	case 1:
-		x := vector.Value{Text: p.e.v.Of(d, p.lanes).Load(at, "n"), Type: d}
+		x := vector.Value{Text: p.e.V.Of(d, p.lanes).Load(at, "n"), Type: d}
 		if d == scalar.Bool {
-			return p.e.v.Truth(x.Text, p.lanes)
+			return p.e.V.Truth(x.Text, p.lanes)
 		}
 		return x
 	default:
-		return vector.Value{Text: p.e.v.Of(d, p.lanes).Gather(at, number(s), "n"), Type: d}
+		return vector.Value{Text: p.e.V.Of(d, p.lanes).Gather(at, point.Number(s), "n"), Type: d}
 	}
 }
 
@@ -236,7 +238,7 @@ func (l treeLeaves) Loop(ref int) vector.Value {
 	x := l.m.Loops[ref]
 	text := fmt.Sprintf("(int64_t)(%s)", x)
 	if l.p.along != nil && x.Uses(l.p.along) {
-		return l.p.e.v.Count(text, l.p.lanes)
+		return l.p.e.V.Count(text, l.p.lanes)
 	}
 	return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
 }
@@ -246,36 +248,36 @@ func (p *treePrinter) compute(s *tree.Map) {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
 	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
-	x := p.e.v.Expr(s.Value, lanes, l)
+	x := p.e.V.Expr(s.Value, lanes, l)
 	if s.Monoid != tree.NoMonoid {
 		before := l.read(s.Dst)
-		x = p.e.v.Apply(s.Monoid, d, lanes, []vector.Value{before, x}, before.Uniform && x.Uniform)
+		x = p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{before, x}, before.Uniform && x.Uniform)
 	}
 	if p.along == nil {
-		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.w.Store(d, x.Text))
+		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.W.Store(d, x.Text))
 		return
 	}
-	x = p.e.v.Splat(x, lanes)
+	x = p.e.V.Splat(x, lanes)
 	if s.Dst.Memory.Lanes > 0 {
 		p.Line("%s = %s;", p.lvalue(s.Dst), x.Text)
 		return
 	}
 	at := fmt.Sprintf("%s + %s", s.Dst.Memory.Symbol(), s.Dst.Address())
 	if d == scalar.Bool {
-		x.Text = p.e.v.Bytes(x, lanes)
+		x.Text = p.e.V.Bytes(x, lanes)
 	}
 	if step := p.stride(s.Dst); step != 1 {
-		p.Line("%s;", p.e.v.Of(d, lanes).Scatter(at, number(step), x.Text, "n"))
+		p.Line("%s;", p.e.V.Of(d, lanes).Scatter(at, point.Number(step), x.Text, "n"))
 		return
 	}
-	p.Line("%s;", p.e.v.Of(d, lanes).Store(at, x.Text, "n"))
+	p.Line("%s;", p.e.V.Of(d, lanes).Store(at, x.Text, "n"))
 }
 
 // dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand for each.
 func (p *treePrinter) dot(s *tree.Dot) {
 	lanes := s.Acc.Lanes
 	vectors := s.Cols() / lanes
-	t := p.e.v.Type(s.Acc.Type, int(lanes))
+	t := p.e.V.Type(s.Acc.Type, int(lanes))
 	p.Open("{")
 	for i := range s.Rows() * vectors {
 		p.Line("%s a%d = %s[%d];", t, i, s.Acc.Name, i)
@@ -288,7 +290,7 @@ func (p *treePrinter) dot(s *tree.Dot) {
 	}
 	for r := range s.Rows() {
 		a := tree.Access{Memory: s.A.Memory, At: with(s.A.At, s.R, tree.Const(r))}
-		p.Line("const %s x%d = %s;", p.e.w.Type(s.Acc.Type), r, p.lvalue(a))
+		p.Line("const %s x%d = %s;", p.e.W.Type(s.Acc.Type), r, p.lvalue(a))
 		for v := range vectors {
 			p.Line("a%d += x%d * b%d;", r*vectors+v, r, v)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -17,28 +19,28 @@ const copyAhead = 4
 // that it depends on; then each step of the fold copies a vector, or lane by lane where lanes are not neighbours or a vector
 // would reach beyond the operand.
 func (p *product) windowFunction() {
-	view, stored := p.c.Views[p.c.Right], p.e.w.Stored(p.d)
+	view, stored := p.c.Views[p.c.Right], p.e.W.Stored(p.d)
 	buffer := p.k.Operands[p.c.Right].Buffer
-	p.e.raw(buffer)
+	p.e.Raw(buffer)
 	p.Line("")
 	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.e.slot(buffer), p.k.Operands[p.c.Right].Name)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.e.Slot(buffer), p.k.Operands[p.c.Right].Name)
 	p.Line("%s(void)right;", p.voids())
 	place := &windowPlace{p: p, loops: map[int]string{}}
 	for _, a := range p.batch {
 		for _, l := range a.Loops {
-			place.loops[l] = a.variable // a loop whose value the guard uses is a dimension of its own
+			place.loops[l] = a.Variable // a loop whose value the guard uses is a dimension of its own
 		}
 	}
 	guard := p.c.Window.Guard
 	p.Line("int64_t at[%d]; // where the columns start", p.panel)
 	if guard != nil {
-		p.e.stack(p.panel * int64(p.maskElement().Size()) * product64(p.c.GuardExtents(p.k)))
-		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.e.w.Type(p.maskElement()), product64(p.c.GuardExtents(p.k)), p.panel)
+		p.e.Stack(p.panel * int64(p.maskElement().Size()) * product64(p.c.GuardExtents(p.k)))
+		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.e.W.Type(p.maskElement()), product64(p.c.GuardExtents(p.k)), p.panel)
 	}
 	p.Open("for (int l = 0; l < %d; l++) {", p.panel)
 	p.Line("const int64_t c = j + l < %d ? j + l : %d;", p.c.Col.Extent, p.c.Col.Extent-1)
-	offset := offsetText(start(p.k, view), p.groups(), view)
+	offset := point.OffsetText(point.Start(p.k, view), p.groups(), view)
 	size := p.c.Col.Extent
 	for x, l := range p.c.Col.Loops {
 		e := p.k.Loops[l].Extent()
@@ -52,7 +54,7 @@ func (p *product) windowFunction() {
 		}
 		p.Line("const int64_t c%d = %s;", x, text)
 		place.loops[l] = fmt.Sprintf("c%d", x)
-		offset += fmt.Sprintf(" + c%d * %s", x, number(view.Steps[l]))
+		offset += fmt.Sprintf(" + c%d * %s", x, point.Number(view.Steps[l]))
 	}
 	p.Line("at[l] = %s;", offset)
 	if guard != nil {
@@ -71,7 +73,7 @@ func (p *product) runs() {
 	if letter == "" || p.n*p.d.Size() != 64 || p.panel != int64(p.n) {
 		return
 	}
-	n, stored, mask := p.n, p.e.w.Stored(p.d), fmt.Sprintf("uint%d_t", p.n)
+	n, stored, mask := p.n, p.e.W.Stored(p.d), fmt.Sprintf("uint%d_t", p.n)
 	guards := product64(p.c.GuardExtents(p.k))
 	p.Line("#if defined(__AVX512F__)")
 	p.Line("int cut = %d, several = 0; // where the second run begins, and whether there are more", n)
@@ -90,10 +92,10 @@ func (p *product) runs() {
 	p.Close()
 	fill := "0"
 	if p.c.Window.Guard != nil {
-		fill = p.e.w.Const(p.c.Window.Fill)
+		fill = p.e.W.Const(p.c.Window.Fill)
 	}
-	t := p.e.v.Type(p.d, n)
-	p.Line("const %s fill = %s;", t, p.e.v.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, n).Text)
+	t := p.e.V.Type(p.d, n)
+	p.Line("const %s fill = %s;", t, p.e.V.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, n).Text)
 	p.Line("const uintptr_t begin = (uintptr_t)right + (uintptr_t)at[0] * sizeof *right;")
 	p.Line("const uintptr_t next = (uintptr_t)right + (uintptr_t)(cut < %d ? at[cut] - cut : at[0]) * sizeof *right;", n)
 	for _, two := range []bool{false, true} {
@@ -128,12 +130,12 @@ func (p *product) fetchRows() {
 		loops = append(slices.Clone(loops), d.Loops...)
 	}
 	ahead, step, rows := p.ahead(), int64(0), int64(1)
-	if len(loops) > 1 && p.k.Loops[loops[1]].Extent() <= maxUnrolled {
+	if len(loops) > 1 && p.k.Loops[loops[1]].Extent() <= unit.MaxUnrolled {
 		step, rows = p.c.Views[p.c.Right].Steps[loops[1]], p.k.Loops[loops[1]].Extent()
 	}
 	for r := int64(0); ahead != 0 && r < rows; r++ {
 		p.Line("TAPC_FETCH(right, at[0] + f0 * %s + %s, 0, 3);",
-			number(p.c.Views[p.c.Right].Steps[loops[0]]), number(ahead+r*step))
+			point.Number(p.c.Views[p.c.Right].Steps[loops[0]]), point.Number(ahead+r*step))
 	}
 }
 
@@ -144,11 +146,11 @@ func (p *product) runLoops(write func(from, guard string)) {
 	for _, d := range p.c.Reduction {
 		for _, l := range d.Loops {
 			extent := p.k.Loops[l].Extent()
-			if slices.Contains(guards, l) && extent <= maxUnrolled {
+			if slices.Contains(guards, l) && extent <= unit.MaxUnrolled {
 				p.Line("#pragma GCC unroll %d", extent)
 			}
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, extent, depth)
-			offset += fmt.Sprintf(" + f%d * %s", depth, number(view.Steps[l]))
+			offset += fmt.Sprintf(" + f%d * %s", depth, point.Number(view.Steps[l]))
 			if slices.Contains(guards, l) {
 				guard = fmt.Sprintf("(%s) * %d + f%d", orZero(guard), extent, depth)
 			}
@@ -184,7 +186,7 @@ func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
 		place.loops[l] = fmt.Sprintf("g_%d", x)
 		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
 	}
-	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.v.Expr(guard, 1, place).Text)
+	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.V.Expr(guard, 1, place).Text)
 	for range loops {
 		p.Close()
 	}
@@ -192,7 +194,7 @@ func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
 
 // copies writes the loops over the fold, which copy a row of the panel each.
 func (p *product) copies() {
-	view, buffer := p.c.Views[p.c.Right], p.e.buffers[p.k.Operands[p.c.Right].Buffer]
+	view, buffer := p.c.Views[p.c.Right], p.e.Buffers[p.k.Operands[p.c.Right].Buffer]
 	p.Line("int even = 1; // the lanes are neighbours")
 	p.Line("int64_t low = at[0], high = at[0];")
 	p.Open("for (int l = 1; l < %d; l++) {", p.panel)
@@ -207,7 +209,7 @@ func (p *product) copies() {
 	for _, d := range p.c.Reduction {
 		for _, l := range d.Loops {
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.k.Loops[l].Extent(), depth)
-			fmt.Fprintf(&offset, " + f%d * %s", depth, number(view.Steps[l]))
+			fmt.Fprintf(&offset, " + f%d * %s", depth, point.Number(view.Steps[l]))
 			if slices.Contains(guards, l) {
 				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.k.Loops[l].Extent(), depth)
 				live.Reset()
@@ -219,22 +221,22 @@ func (p *product) copies() {
 	p.Line("const int64_t from = 0%s;", offset.String())
 	guarded, fill := p.c.Window.Guard != nil, ""
 	if guarded {
-		fill = p.e.w.Const(p.c.Window.Fill)
-		p.Line("const %s *mask = live + (%s) * %d;", p.e.w.Type(p.maskElement()), orZero(live.String()), p.panel)
-		p.Open("if (even && from + low >= 0 && from + high < %s) {", number(buffer.Bytes/int64(p.d.Size())))
+		fill = p.e.W.Const(p.c.Window.Fill)
+		p.Line("const %s *mask = live + (%s) * %d;", p.e.W.Type(p.maskElement()), orZero(live.String()), p.panel)
+		p.Open("if (even && from + low >= 0 && from + high < %s) {", point.Number(buffer.Bytes/int64(p.d.Size())))
 	} else {
 		p.Open("if (even) {")
 	}
 	if ahead := p.ahead(); ahead != 0 {
-		p.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", number(ahead))
+		p.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", point.Number(ahead))
 	}
-	t, n := p.e.v.Type(p.d, p.n), int64(p.n)
+	t, n := p.e.V.Type(p.d, p.n), int64(p.n)
 	for x := int64(0); x < p.panel; x += n {
-		text := p.e.v.Of(p.d, p.n).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
+		text := p.e.V.Of(p.d, p.n).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
 		if guarded {
-			m := p.e.v.MaskType(p.d.Size(), p.n)
-			fills := p.e.v.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, p.n).Text
-			text = p.e.v.Pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
+			m := p.e.V.MaskType(p.d.Size(), p.n)
+			fills := p.e.V.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, p.n).Text
+			text = p.e.V.Pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
 		}
 		p.Line("*(%s *)(to + %d) = %s;", t, x, text)
 	}
@@ -280,7 +282,7 @@ type windowPlace struct {
 }
 
 func (w *windowPlace) Loop(ref int) vector.Value {
-	text := number(w.p.k.Loops[ref].Start)
+	text := point.Number(w.p.k.Loops[ref].Start)
 	if variable, ok := w.loops[ref]; ok {
 		text = fmt.Sprintf("(%s + %s)", variable, text)
 	}

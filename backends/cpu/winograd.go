@@ -7,6 +7,8 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -25,7 +27,7 @@ type winograd struct {
 	*product
 	w      *nest.Winograd
 	kernel *schedule.Kernel
-	batch  []axis // of the convolution; the embedded product has none
+	batch  []point.Axis // of the convolution; the embedded product has none
 	piece  winogradPiece
 	memory winogradMemory
 	turned bool // the image's channels are not neighbours: a block of it is copied first
@@ -54,9 +56,9 @@ type winogradMemory struct {
 }
 
 // newWinograd prepares such a convolution; nil if the kernel is not scheduled as one.
-func newWinograd(e *unit, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
+func newWinograd(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
 	levels := k.Loops[found.Down.Inner()].Levels
-	if len(levels) != 3 || !vectorKernel(k, e.buffers, found.Image) {
+	if len(levels) != 3 || !point.VectorKernel(k, e.Buffers, found.Image) {
 		return nil
 	}
 	if _, ok := panels.WinogradForms[levels[1].Tile]; !ok {
@@ -64,12 +66,12 @@ func newWinograd(e *unit, number int, k *schedule.Kernel, found *nest.Winograd) 
 	}
 	found = found.Of(levels[1].Tile)
 	w := &winograd{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
-	c, ok := w.readLevels(int64(e.target.Lanes(4)))
+	c, ok := w.readLevels(int64(e.Target.Lanes(4)))
 	if !ok {
 		return nil
 	}
 	for _, d := range found.Batch {
-		w.batch = append(w.batch, axis{d, fmt.Sprintf("g%d", len(w.batch))})
+		w.batch = append(w.batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(w.batch))})
 	}
 	image := found.Views[found.Image]
 	w.turned = found.In.Step(image) != 1
@@ -80,7 +82,7 @@ func newWinograd(e *unit, number int, k *schedule.Kernel, found *nest.Winograd) 
 			break
 		}
 	}
-	w.layOut(int64(e.target.Lanes(4)))
+	w.layOut(int64(e.Target.Lanes(4)))
 	w.pointProduct(e, number, c)
 	w.placeOperands()
 	return w
@@ -154,12 +156,12 @@ func (w *winograd) layOut(lanes int64) {
 }
 
 // pointProduct makes the product of a point: its left operand is the tiles, its right one the filters.
-func (w *winograd) pointProduct(e *unit, number int, c cut) {
+func (w *winograd) pointProduct(e *unit.Unit, number int, c cut) {
 	const rows, columns, fold = 0, 1, 2
 	in, out := w.w.In.Extent, w.w.Out.Extent
-	lanes := e.target.Lanes(4)
+	lanes := e.Target.Lanes(4)
 	c.rows = w.piece.tiles()
-	c.tileRows = e.target.WinogradRows(c.rows, c.tileCols/int64(lanes))
+	c.tileRows = e.Target.WinogradRows(c.rows, c.tileCols/int64(lanes))
 	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
 	w.product = &product{Text: new(cnest.Text), e: e, k: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
 		c: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
@@ -171,7 +173,7 @@ func (w *winograd) pointProduct(e *unit, number int, c cut) {
 // placeOperands finds places for the filters' panels and the scratch memory.
 func (w *winograd) placeOperands() {
 	view, filters := w.w.Views[w.w.Filter], w.kernel.Operands[w.w.Filter].Buffer
-	l := panels.Layout{Size: 4, Width: w.panel, Base: start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
+	l := panels.Layout{Size: 4, Width: w.panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
 		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
 		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
 	for _, a := range w.batch {
@@ -179,8 +181,8 @@ func (w *winograd) placeOperands() {
 			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
 		}
 	}
-	w.slot = w.e.panels(filters, l)
-	w.pad.slot = w.e.needThread(w.memory.size * 4)
+	w.slot = w.e.Panels(filters, l)
+	w.pad.slot = w.e.NeedThread(w.memory.size * 4)
 }
 
 // blocksDown is how many blocks of tiles, each the tiles of a piece, an image has from top to bottom.
@@ -231,9 +233,9 @@ func (w *winograd) write() string {
 	w.resultsFunction()
 	w.task()
 	w.Line("")
-	w.e.open(w.Text, w.number)
+	w.e.Open(w.Text, w.number)
 	if w.cut.thread {
-		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), each(w.e.nanoseconds(w.kernel, winogradRate*float64(w.n)), w.pieces()), w.number)
+		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), unit.Each(w.e.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.n)), w.pieces()), w.number)
 	} else {
 		w.Line("k%d_task((void *)b, 0, %d, 0);", w.number, w.pieces())
 	}
@@ -266,7 +268,7 @@ func (w *winograd) tileCounts() []int64 {
 func (w *winograd) variables(prefix string) string {
 	text := ""
 	for _, a := range w.batch {
-		text += ", " + prefix + a.variable
+		text += ", " + prefix + a.Variable
 	}
 	return text
 }
@@ -277,7 +279,7 @@ func (w *winograd) task() {
 	w.Line("")
 	w.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
-	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.pad.slot, number(m.size))
+	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.pad.slot, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
 	w.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.cols, c.cols,
@@ -295,7 +297,7 @@ func (w *winograd) task() {
 		if i == w.piece.of {
 			w.Line("const int64_t n0 = rest %% %d * %d, n1 = n0 + %d < %d ? n0 + %d : %d;", w.blocksOf(i), w.piece.images, w.piece.images, a.Extent, w.piece.images, a.Extent)
 		} else {
-			w.Line("const int64_t %s = rest %% %d;", a.variable, a.Extent)
+			w.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
 		}
 		w.Line("rest /= %d;", w.blocksOf(i))
 	}
@@ -317,7 +319,7 @@ func (w *winograd) byImage(call string, apart int64) {
 		w.Line(call, "")
 		return
 	}
-	n := w.batch[w.piece.of].variable
+	n := w.batch[w.piece.of].Variable
 	w.Line("for (int64_t %s = n0; %s < n1; %s++) "+call, n, n, n, fmt.Sprintf(" + (%s - n0) * each * %d", n, apart))
 }
 
@@ -336,13 +338,13 @@ func (w *winograd) multiply() {
 	}
 	w.Open("for (int64_t point = 0; point < %d; point++) {", w.w.Points())
 	w.Line("void *const sums[1] = {memory + %d + point * %d};", m.sums, m.sumPoint)
-	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.slot, first, number(panels*length), w.kernel.Operands[w.w.Filter].Name)
+	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.slot, first, point.Number(panels*length), w.kernel.Operands[w.w.Filter].Name)
 	w.Open("for (int64_t j = o0; j < o1; j += %d) {", c.tileCols)
 	within := ""
 	if c.tileCols < w.panel {
 		within = fmt.Sprintf(" + j %% %d", w.panel)
 	}
-	w.Line("const float *w = right + j / %d * %s%s;", w.panel, number(length), within)
+	w.Line("const float *w = right + j / %d * %s%s;", w.panel, point.Number(length), within)
 	w.Open("for (int64_t i = 0; i < tiles; i += %d) {", c.tileRows)
 	w.Line("const float *a = memory + point * %d + i * %d;", m.point, m.line)
 	rest := w.w.Out.Extent % c.tileCols
@@ -390,9 +392,9 @@ func (w *winograd) filterGroup() string {
 		switch {
 		case a.Step(w.w.Views[w.w.Filter]) == 0:
 		case text == "":
-			text = a.variable
+			text = a.Variable
 		default:
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.variable)
+			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
 		}
 	}
 	return text

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -15,7 +16,7 @@ func grid(letter string, row, column int64) string { return fmt.Sprintf("%s%d%d"
 // square writes a transformation of a square of elements from both sides: of variables from.. the variables to.., which has rows by
 // rows of them, by way of its columns.
 func (w *winograd) square(matrix [][]float64, from, to string) {
-	t := w.e.v.Type(scalar.Float32, w.n)
+	t := w.e.V.Type(scalar.Float32, w.n)
 	around, rows := int64(len(matrix[0])), int64(len(matrix))
 	declare := func(lines []string) {
 		w.Line("const %s %s;", t, list(int64(len(lines)), func(i int64) string { return lines[i] }))
@@ -39,7 +40,7 @@ func (w *winograd) square(matrix [][]float64, from, to string) {
 
 // pointFunction writes the function that transforms some channels of a tile's elements.
 func (w *winograd) pointFunction() {
-	v, around := w.e.v, w.w.Size+2
+	v, around := w.e.V, w.w.Size+2
 	t := v.Type(scalar.Float32, w.n)
 	w.Line("")
 	w.Line("// The points of a tile, in some channels; its elements are down and across apart.")
@@ -73,24 +74,24 @@ func (w *winograd) patchFunction() {
 	w.Line("__builtin_memset(to, 0, (uint64_t)(columns * %d) * sizeof *to);", line)
 	w.Line("continue;")
 	w.Close()
-	w.Line("const float *from = image + r * %s;", number(down))
+	w.Line("const float *from = image + r * %s;", point.Number(down))
 	w.Line("float *const inside = to + (first - column) * %d;", line)
 	w.Line("__builtin_memset(to, 0, (uint64_t)((first - column) * %d) * sizeof *to);", line)
 	w.Line("__builtin_memset(to + (end - column) * %d, 0, (uint64_t)((column + columns - end) * %d) * sizeof *to);", line, line)
 	if !w.turned {
-		w.Line("for (int64_t x = first; x < end; x++) __builtin_memcpy(inside + (x - first) * %d, from + x * %s, %d * sizeof *to);", line, number(across), in)
+		w.Line("for (int64_t x = first; x < end; x++) __builtin_memcpy(inside + (x - first) * %d, from + x * %s, %d * sizeof *to);", line, point.Number(across), in)
 		w.Close()
 		w.Close()
 		return
 	}
 	w.Line("int64_t c = 0;")
 	single := func() {
-		w.Line("inside[(x - first) * %d + c] = from[x * %s + c * %s];", line, number(across), number(channel))
+		w.Line("inside[(x - first) * %d + c] = from[x * %s + c * %s];", line, point.Number(across), point.Number(channel))
 	}
 	if across == 1 {
 		turn := func() string {
-			return w.e.v.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("from + x + c * %s", number(channel)), number(channel),
-				fmt.Sprintf("inside + (x - first) * %d + c", line), number(line))
+			return w.e.V.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("from + x + c * %s", point.Number(channel)), point.Number(channel),
+				fmt.Sprintf("inside + (x - first) * %d + c", line), point.Number(line))
 		}
 		w.Open("if (end - first >= %d) {", n)
 		w.Open("for (; c + %d <= %d; c += %d) {", n, in, n)
@@ -118,16 +119,16 @@ func (w *winograd) imageFunction() {
 	d, a, size, line := w.w.Down, w.w.Across, w.w.Size, w.memory.line
 	around := size + 2
 	down, across := d.Step(view), a.Step(view)
-	w.e.raw(o.Buffer)
+	w.e.Raw(o.Buffer)
 	w.Line("")
 	w.Line("// The points of the tiles of some results.")
 	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.number, w.variables("int64_t "))
-	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.e.slot(o.Buffer),
-		offsetText(start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
+	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.e.Slot(o.Buffer),
+		point.OffsetText(point.Start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
 	w.Line("%s(void)patch;", w.batchVoids())
 	if w.turned {
 		w.Line("const int64_t high = (y1 - y0 + %d) / %d * %d + 2, wide = (x1 - x0 + %d) / %d * %d + 2;", size-1, size, size, size-1, size, size)
-		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.number, number(d.First), number(a.First))
+		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.number, point.Number(d.First), point.Number(a.First))
 	}
 	w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 	w.Open("for (int64_t x = x0; x < x1; x += %d, to += %d) {", size, line)
@@ -135,12 +136,12 @@ func (w *winograd) imageFunction() {
 		w.Line("const float *from = patch + ((y - y0) * wide + x - x0) * %d;", line)
 		w.Line("const int64_t down = wide * %d, across = %d;", line, line)
 	} else {
-		w.Line("const int64_t row = y + %s, column = x + %s;", number(d.First), number(a.First))
+		w.Line("const int64_t row = y + %s, column = x + %s;", point.Number(d.First), point.Number(a.First))
 		w.Line("const float *from = patch;")
 		w.Line("int64_t down = %d, across = %d;", around*line, line)
 		w.Line("if (row < 0 || row + %d > %d || column < 0 || column + %d > %d) k%d_patch(image, row, %d, column, %d, patch);", around, d.Bound, around, a.Bound,
 			w.number, around, around)
-		w.Line("else from = image + row * %s + column * %s, down = %s, across = %s;", number(down), number(across), number(down), number(across))
+		w.Line("else from = image + row * %s + column * %s, down = %s, across = %s;", point.Number(down), point.Number(across), point.Number(down), point.Number(across))
 	}
 	n := int64(w.n)
 	if whole := w.w.In.Extent / n * n; whole > 0 {
@@ -157,14 +158,14 @@ func (w *winograd) imageFunction() {
 func (w *winograd) batchVoids() string {
 	text := ""
 	for _, a := range w.batch {
-		text += "(void)" + a.variable + ", "
+		text += "(void)" + a.Variable + ", "
 	}
 	return text
 }
 
 // keepSums writes the function that a register tile calls with each vector of its sums.
 func (w *winograd) keepSums() {
-	t := w.e.v.Type(scalar.Float32, w.n)
+	t := w.e.V.Type(scalar.Float32, w.n)
 	w.Line("")
 	w.Open("TAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.number, t)
 	w.Line("(void)n;")
@@ -174,7 +175,7 @@ func (w *winograd) keepSums() {
 
 // resultFunction writes the function that transforms some channels of a tile's sums back.
 func (w *winograd) resultFunction() {
-	t, size, around := w.e.v.Type(scalar.Float32, w.n), w.w.Size, w.w.Size+2
+	t, size, around := w.e.V.Type(scalar.Float32, w.n), w.w.Size, w.w.Size+2
 	w.Line("")
 	w.Line("// The results of a tile, in some channels; results in a column are down apart.")
 	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.number)
@@ -202,12 +203,12 @@ func (w *winograd) resultsMemory(text string) string {
 
 // epilogue writes the function of the kernel's statements on a vector of sums: of neighbouring channels, or of a row.
 func (w *winograd) epilogue() {
-	v, t := w.e.v, w.e.v.Type(scalar.Float32, w.n)
-	at := &point{v: v, k: w.kernel, views: w.w.Views, axes: w.places(), n: w.n, count: "n", locals: map[int]vector.Value{},
-		sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
-	at.along = len(at.axes) - 1
+	v, t := w.e.V, w.e.V.Type(scalar.Float32, w.n)
+	at := &point.Point{V: v, K: w.kernel, Views: w.w.Views, Axes: w.places(), N: w.n, Count: "n", Locals: map[int]vector.Value{},
+		Sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
+	at.Along = len(at.Axes) - 1
 	if w.rows {
-		at.along--
+		at.Along--
 	}
 	w.Line("")
 	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.number, w.variables("int64_t "), t)
@@ -220,20 +221,20 @@ func (w *winograd) epilogue() {
 	for i := range all {
 		all[i] = i
 	}
-	pointers(w.Text, w.e, w.kernel, used)
+	point.Pointers(w.Text, w.e, w.kernel, used)
 	w.Line("%s(void)y, (void)x, (void)o, (void)n;", w.batchVoids())
-	at.statements(w.Text, all)
+	at.Statements(w.Text, all)
 	w.Close()
 }
 
 // places gives the axes of the kernel's results.
-func (w *winograd) places() []axis {
-	return append(append([]axis{}, w.batch...), axis{w.w.Down.Dim, "y"}, axis{w.w.Across.Dim, "x"}, axis{w.w.Out, "o"})
+func (w *winograd) places() []point.Axis {
+	return append(append([]point.Axis{}, w.batch...), point.Axis{Dim: w.w.Down.Dim, Variable: "y"}, point.Axis{Dim: w.w.Across.Dim, Variable: "x"}, point.Axis{Dim: w.w.Out, Variable: "o"})
 }
 
 // resultsFunction writes the function that makes results of a piece's sums and carries out the statements on them.
 func (w *winograd) resultsFunction() {
-	t, size, n := w.e.v.Type(scalar.Float32, w.n), w.w.Size, int64(w.n)
+	t, size, n := w.e.V.Type(scalar.Float32, w.n), w.w.Size, int64(w.n)
 	w.Line("")
 	w.Line("// The results of a piece.")
 	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.number,
@@ -250,7 +251,7 @@ func (w *winograd) resultsFunction() {
 		w.Open("for (int64_t r = 0; r < %d && y + r < y1; r++) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d) {", n)
 		w.Line("%s turned[%d];", t, n)
-		w.Line("%s;", w.e.v.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
+		w.Line("%s;", w.e.V.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
 		w.Open("for (int l = 0; l < %d && o + l < o1; l++) {", n)
 		w.counted("x", w.w.Across.Extent, func(count string) { call("y + r", "x", "o + l", "turned[l]", count) })
 		w.Close()

@@ -65,6 +65,10 @@ var Table = []Rule{
 	{"backends/cpu/vector", 4, 5},
 	{"backends/cpu/toolchain", 4, 6},
 	{"backends/cpu/panels", 4, 6},
+	{"backends/cpu/unit", 4, 7},
+	{"backends/cpu/point", 4, 8},
+	{"backends/cpu/loops", 4, 9},
+	{"backends/cpu/rows", 4, 9},
 	{"backends/cpu", 4, 16},
 	{"backends/cuda", 4, 6},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator

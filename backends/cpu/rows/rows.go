@@ -1,4 +1,6 @@
-package cpu
+// Package rows writes kernels whose results are rows of vectors: elementwise ones, reductions along a row or beside it, windows. It must not import
+// backends/cpu. Read next: rows.go, sweep.go, span.go.
+package rows
 
 import (
 	"fmt"
@@ -7,24 +9,26 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// rows writes a kernel whose vectors follow one dimension; see nest.Rows.
+// Kernel writes a kernel whose vectors follow one dimension; see nest.Rows.
 //
 // The function cell carries out the statements at one place of the free dimensions: on a vector of them if the lanes are free, on
 // all of a row if they are folded. Then every fold is one sweep along the row and every result that has one value for each
 // element is another, over a row that stays in a cache. What several sweeps need and costs much is kept for the row.
-type rows struct {
+type Kernel struct {
 	*cnest.Text
-	e      *unit
+	e      *unit.Unit
 	k      *schedule.Kernel
 	r      *nest.Rows
 	number int
-	p      *point
+	p      *point.Point
 
 	streamed bool // some results go past the caches
 	inside   band
@@ -36,9 +40,9 @@ type rows struct {
 
 // rowAxes are the dimensions of a kernel of rows.
 type rowAxes struct {
-	outer []axis
-	lane  axis
-	fold  []axis
+	Outer []point.Axis
+	lane  point.Axis
+	fold  []point.Axis
 }
 
 // rowPieces are what the lanes of a row are cut into.
@@ -66,29 +70,29 @@ type band struct {
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
 
-// newRows prepares a kernel; nil if there are no vectors for what it computes.
-func newRows(e *unit, number int, k *schedule.Kernel, found *nest.Rows) *rows {
+// New prepares a kernel; nil if there are no vectors for what it computes.
+func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Rows) *Kernel {
 	for _, s := range k.Statements {
 		if !vector.CanVectorize(s.Value) {
 			return nil
 		}
 	}
-	r := rowsOf(e, number, k, found)
+	r := Of(e, number, k, found)
 	r.span = r.findSpan()
 	return r
 }
 
-// rowsOf prepares a kernel that is recognised.
-func rowsOf(e *unit, number int, k *schedule.Kernel, found *nest.Rows) *rows {
-	r := &rows{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
-		rowAxes: rowAxes{lane: axis{found.Lane, "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
+// Of prepares a kernel that is recognised.
+func Of(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Rows) *Kernel {
+	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
+		rowAxes: rowAxes{lane: point.Axis{Dim: found.Lane, Variable: "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
-		r.outer = append(r.outer, axis{d, fmt.Sprintf("g%d", i)})
+		r.Outer = append(r.Outer, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", i)})
 	}
 	for i, d := range found.Reduction {
-		r.fold = append(r.fold, axis{d, fmt.Sprintf("f%d", i)})
+		r.fold = append(r.fold, point.Axis{Dim: d, Variable: fmt.Sprintf("f%d", i)})
 	}
-	r.n = r.whole(e.target.Lanes(r.widest()))
+	r.n = r.whole(e.Target.Lanes(r.widest()))
 	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
 		r.piece = min(r.piece, isa.Align(levels[0].Tile, int64(r.n)))
 	}
@@ -107,7 +111,7 @@ func rowsOf(e *unit, number int, k *schedule.Kernel, found *nest.Rows) *rows {
 // makes rows no more vectors. Elsewhere a fold of few free lanes, as that of a window has whose channels are innermost, takes narrower
 // vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
 // at each of its lanes, in every step of the fold, and takes longer than all others together.
-func (r *rows) whole(n int) int {
+func (r *Kernel) whole(n int) int {
 	if !r.r.Free || len(r.fold) == 0 && r.lane.Extent >= int64(n) {
 		return n
 	}
@@ -124,19 +128,19 @@ func (r *rows) whole(n int) int {
 }
 
 // someLanes says whether processors with vectors of n lanes can read and write some of them.
-func (r *rows) someLanes(n int) bool {
+func (r *Kernel) someLanes(n int) bool {
 	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[r.widest()]
-	return r.e.v.Of(d, n).Masked("%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
-		return o.Mode == schedule.Write && r.e.buffers[o.Buffer].Type() != d
+	return r.e.V.Of(d, n).Masked("%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
+		return o.Mode == schedule.Write && r.e.Buffers[o.Buffer].Type() != d
 	})
 }
 
 // findBand finds the lanes inside the borders of guarded loads, in which the guards need not be looked at.
-func (r *rows) findBand() band {
+func (r *Kernel) findBand() band {
 	b, lane := band{to: r.lane.Extent}, r.lane.Inner()
 	visit := func(e *scalar.Expr) bool {
 		sums, ok := nest.Guards(e)
-		if !ok || e.Type == scalar.Bool || !usesAny(r.lane.Loops, e.Args[0]) {
+		if !ok || e.Type == scalar.Bool || !point.UsesAny(r.lane.Loops, e.Args[0]) {
 			return true
 		}
 		b.guarded = true
@@ -171,7 +175,7 @@ func (r *rows) findBand() band {
 }
 
 // widest is the size of the widest type that is computed with in lanes.
-func (r *rows) widest() int {
+func (r *Kernel) widest() int {
 	size := 1
 	follows := make([]bool, len(r.k.Statements)) // the lanes
 	for i, s := range r.k.Statements {
@@ -202,17 +206,17 @@ func (r *rows) widest() int {
 }
 
 // wide says whether a statement has a value for every element of a row.
-func (r *rows) wide(i int) bool {
+func (r *Kernel) wide(i int) bool {
 	return slices.ContainsFunc(r.k.Statements[i].Over, func(l int64) bool { return r.folded(int(l)) })
 }
 
-func (r *rows) folded(loop int) bool {
-	in := func(a axis) bool { return slices.Contains(a.Loops, loop) }
+func (r *Kernel) folded(loop int) bool {
+	in := func(a point.Axis) bool { return slices.Contains(a.Loops, loop) }
 	return slices.ContainsFunc(r.fold, in) || !r.r.Free && in(r.lane)
 }
 
 // chooseKept keeps values of a row that call a function and that more than one sweep needs.
-func (r *rows) chooseKept() {
+func (r *Kernel) chooseKept() {
 	uses := map[int]int{}
 	for i, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -243,7 +247,7 @@ func (r *rows) chooseKept() {
 }
 
 // keptValues is how many values a row has, and room for whole vectors.
-func (r *rows) keptValues() int64 {
+func (r *Kernel) keptValues() int64 {
 	n := int64(r.n)
 	if !r.r.Free {
 		n = isa.Align(r.lane.Extent, int64(r.n))
@@ -254,7 +258,7 @@ func (r *rows) keptValues() int64 {
 	return n
 }
 
-func (r *rows) costly(e *scalar.Expr) bool {
+func (r *Kernel) costly(e *scalar.Expr) bool {
 	found := false
 	e.Walk(func(e *scalar.Expr) bool {
 		found = found || e.Op.Class() >= scalar.Root
@@ -264,7 +268,7 @@ func (r *rows) costly(e *scalar.Expr) bool {
 }
 
 // needs lists the wide local values that have to be computed or fetched for an expression, in order.
-func (r *rows) needs(e *scalar.Expr) []int {
+func (r *Kernel) needs(e *scalar.Expr) []int {
 	found := map[int]bool{}
 	var visit func(e *scalar.Expr)
 	visit = func(e *scalar.Expr) {
@@ -291,20 +295,20 @@ func (r *rows) needs(e *scalar.Expr) []int {
 	return out
 }
 
-// write writes the whole kernel.
-func (r *rows) write() string {
+// Write writes the whole kernel.
+func (r *Kernel) Write() string {
 	if parts := r.parts(); len(parts) > 1 {
 		for i := range parts {
-			r.p.part = &parts[i]
-			r.cell(fmt.Sprintf("cell%d", i))
+			r.p.Part = &parts[i]
+			r.Cell(fmt.Sprintf("cell%d", i))
 		}
 	} else {
-		r.cell("cell")
+		r.Cell("cell")
 	}
 	r.task()
-	r.e.open(r.Text, r.number)
+	r.e.Open(r.Text, r.number)
 	if n := r.places(); r.thread {
-		r.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", n, each(r.e.nanoseconds(r.k, vectorRate*float64(r.n)), n), r.number)
+		r.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", n, unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), n), r.number)
 	} else {
 		r.Line("k%d_task((void *)b, 0, %d, 0);", r.number, n)
 	}
@@ -313,12 +317,12 @@ func (r *rows) write() string {
 }
 
 // pieces is how many pieces a row of free lanes is cut into.
-func (r *rows) pieces() int64 { return (r.lane.Extent + r.piece - 1) / r.piece }
+func (r *Kernel) pieces() int64 { return (r.lane.Extent + r.piece - 1) / r.piece }
 
 // places is how many pieces there are in all.
-func (r *rows) places() int64 {
+func (r *Kernel) places() int64 {
 	n := int64(1)
-	for i := range r.outer {
+	for i := range r.Outer {
 		n *= r.placesOf(i)
 	}
 	if r.r.Free {
@@ -328,57 +332,57 @@ func (r *rows) places() int64 {
 }
 
 // placesOf is how many places, or spans of them, an outer axis has.
-func (r *rows) placesOf(axis int) int64 {
-	n := r.outer[axis].Extent
-	if r.span.places > 0 && axis == len(r.outer)-1 {
+func (r *Kernel) placesOf(axis int) int64 {
+	n := r.Outer[axis].Extent
+	if r.span.places > 0 && axis == len(r.Outer)-1 {
 		n = (n + r.span.places - 1) / r.span.places
 	}
 	return n
 }
 
 // coordinates lists the outer variables as parameters or arguments.
-func (r *rows) coordinates(prefix string) string {
+func (r *Kernel) coordinates(prefix string) string {
 	text := ""
-	for _, a := range r.outer {
-		text += ", " + prefix + a.variable
+	for _, a := range r.Outer {
+		text += ", " + prefix + a.Variable
 	}
 	return text
 }
 
 // prepare sets the place that code is written for, and finds what is read before it.
-func (r *rows) prepare() {
-	r.p = &point{v: r.e.v, k: r.k, views: r.r.Views, n: r.n, along: -1, locals: map[int]vector.Value{}, sums: map[*scalar.Expr]vector.Value{}}
-	r.p.axes = slices.Clone(r.outer)
+func (r *Kernel) prepare() {
+	r.p = &point.Point{V: r.e.V, K: r.k, Views: r.r.Views, N: r.n, Along: -1, Locals: map[int]vector.Value{}, Sums: map[*scalar.Expr]vector.Value{}}
+	r.p.Axes = slices.Clone(r.Outer)
 	if r.r.Free {
-		r.p.axes = append(r.p.axes, r.lane)
-		r.p.along, r.p.count = len(r.outer), "n"
+		r.p.Axes = append(r.p.Axes, r.lane)
+		r.p.Along, r.p.Count = len(r.Outer), "n"
 	}
 	r.findAhead()
 }
 
 // parts gives the parts of a row, each of which code of its own is for.
-func (r *rows) parts() []lanes {
-	var out []lanes
+func (r *Kernel) parts() []point.Lanes {
+	var out []point.Lanes
 	from := int64(0)
 	for _, to := range append(slices.Clone(r.r.Splits), r.lane.Extent) {
-		out = append(out, lanes{from, to})
+		out = append(out, point.Lanes{From: from, To: to})
 		from = to
 	}
 	return out
 }
 
-// cell writes the function of one place.
-func (r *rows) cell(name string) {
+// Cell writes the function of one place.
+func (r *Kernel) Cell(name string) {
 	params := ""
 	if r.r.Free {
 		params = ", int64_t j, int n"
 		if r.inside.guarded || r.span.places > 0 {
 			params += ", int inside"
-			r.p.inside = "inside"
+			r.p.Inside = "inside"
 		}
 	}
-	for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
-		params += fmt.Sprintf(", const %s *ahead%d", r.e.w.Stored(r.k.Operands[i].Type()), i)
+	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
+		params += fmt.Sprintf(", const %s *ahead%d", r.e.W.Stored(r.k.Operands[i].Type()), i)
 	}
 	if r.span.places > 0 {
 		r.spanCells(params)
@@ -389,7 +393,7 @@ func (r *rows) cell(name string) {
 	r.declare(true)
 	for i := range r.k.Statements {
 		if r.kept[i] {
-			r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.w.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
+			r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.W.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
 		}
 	}
 	for i, s := range r.k.Statements {
@@ -399,57 +403,57 @@ func (r *rows) cell(name string) {
 }
 
 // declare declares what the code of a place names; whether results are written or not.
-func (r *rows) declare(results bool) {
-	used := slices.DeleteFunc(r.used(), func(i int) bool { return r.p.ahead[i] != "" || !results && r.k.Operands[i].Mode == schedule.Write })
-	pointers(r.Text, r.e, r.k, used)
+func (r *Kernel) declare(results bool) {
+	used := slices.DeleteFunc(r.used(), func(i int) bool { return r.p.Ahead[i] != "" || !results && r.k.Operands[i].Mode == schedule.Write })
+	point.Pointers(r.Text, r.e, r.k, used)
 	for i, o := range r.k.Operands {
 		if results && o.Mode == schedule.Write && r.streams(i) {
 			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
 			r.Line("(void)aligned%d;", i)
 		}
 	}
-	if r.span.places > 0 || r.p.part != nil { // which may need a part of it
+	if r.span.places > 0 || r.p.Part != nil { // which may need a part of it
 		for _, i := range used {
 			r.Line("(void)p%d;", i)
 		}
-		for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
+		for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
 			r.Line("(void)ahead%d;", i)
 		}
 	}
-	for _, a := range r.outer {
-		r.Line("(void)%s;", a.variable)
+	for _, a := range r.Outer {
+		r.Line("(void)%s;", a.Variable)
 	}
 	if r.r.Free {
 		r.Line("(void)j, (void)n;")
 	}
-	if r.p.inside != "" {
+	if r.p.Inside != "" {
 		r.Line("(void)inside;")
 	}
 }
 
 // findAhead finds the operands of which all vectors of a row read the same few elements, as convolutions read filters: they are read
 // before, and a cell has parameters for them.
-func (r *rows) findAhead() {
-	r.p.ahead = map[int]string{}
+func (r *Kernel) findAhead() {
+	r.p.Ahead = map[int]string{}
 	if !r.r.Free || len(r.fold) == 0 || !small(r.fold) {
 		return
 	}
 	for _, i := range r.used() {
 		o, v := r.k.Operands[i], r.r.Views[i]
 		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vector.Vectorizable(o.Type()) ||
-			len(along(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.buffers, i) {
+			len(along(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.Buffers, i) {
 			continue
 		}
 		at := "0"
 		for _, a := range along(r.fold, v) {
-			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.variable)
+			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
 		}
-		r.p.ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
+		r.p.Ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
 	}
 }
 
 // placed says whether an operand is read at computed places.
-func (r *rows) placed(operand int) bool {
+func (r *Kernel) placed(operand int) bool {
 	found := false
 	for _, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -461,29 +465,29 @@ func (r *rows) placed(operand int) bool {
 }
 
 // along gives the axes that a view moves along.
-func along(axes []axis, v nest.View) []axis {
-	return slices.DeleteFunc(slices.Clone(axes), func(a axis) bool { return a.Step(v) == 0 })
+func along(axes []point.Axis, v nest.View) []point.Axis {
+	return slices.DeleteFunc(slices.Clone(axes), func(a point.Axis) bool { return a.Step(v) == 0 })
 }
 
 // fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.
-func (r *rows) fetchAhead() string {
+func (r *Kernel) fetchAhead() string {
 	args := ""
 	for i := range r.k.Operands {
-		if _, ok := r.p.ahead[i]; !ok {
+		if _, ok := r.p.Ahead[i]; !ok {
 			continue
 		}
 		o, n, fold := r.k.Operands[i], int64(1), along(r.fold, r.r.Views[i])
 		for _, a := range fold {
 			n *= a.Extent
 		}
-		pointers(r.Text, r.e, r.k, []int{i})
-		r.Line("%s ahead%d[%d];", r.e.w.Stored(o.Type()), i, n)
+		point.Pointers(r.Text, r.e, r.k, []int{i})
+		r.Line("%s ahead%d[%d];", r.e.W.Stored(o.Type()), i, n)
 		at := "0"
 		for _, a := range fold {
-			r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
-			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.variable)
+			r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
+			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
 		}
-		r.Line("ahead%d[%s] = p%d[%s];", i, at, i, offsetText(start(r.k, r.r.Views[i]), append(slices.Clone(r.outer), fold...), r.r.Views[i]))
+		r.Line("ahead%d[%s] = p%d[%s];", i, at, i, point.OffsetText(point.Start(r.k, r.r.Views[i]), append(slices.Clone(r.Outer), fold...), r.r.Views[i]))
 		for range fold {
 			r.Close()
 		}
@@ -493,7 +497,7 @@ func (r *rows) fetchAhead() string {
 }
 
 // used lists the operands that the code of the statements names.
-func (r *rows) used() []int {
+func (r *Kernel) used() []int {
 	var out []int
 	for i, o := range r.k.Operands {
 		named := o.Mode == schedule.Write
@@ -511,38 +515,38 @@ func (r *rows) used() []int {
 }
 
 // statement writes a statement at a place: its folds, and then its value, or the sweep that stores its values.
-func (r *rows) statement(i int, s schedule.Statement) {
+func (r *Kernel) statement(i int, s schedule.Statement) {
 	if r.wide(i) {
 		if s.Store >= 0 {
 			r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
-			w := &sweep{rows: r, store: i}
+			w := &sweep{Kernel: r, store: i}
 			w.write(s.Value, r.overOf(i))
 		}
 		return
 	}
 	s.Value.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Reduce && !e.IsAt() && r.p.sums[e].Text == "" {
+		if e.Op == scalar.Reduce && !e.IsAt() && r.p.Sums[e].Text == "" {
 			r.foldOf(e)
 		}
 		return e.Op != scalar.Reduce || e.IsAt()
 	})
 	if s.Store < 0 {
-		r.p.statements(r.Text, []int{i})
+		r.p.Statements(r.Text, []int{i})
 		return
 	}
 	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
-	r.Line("%s;", r.storeAt(int(s.Store), r.p.v.Expr(s.Value, r.n, r.p)))
+	r.Line("%s;", r.storeAt(int(s.Store), r.p.V.Expr(s.Value, r.n, r.p)))
 }
 
 // foldOf writes a fold at a place, and notes where its value is.
-func (r *rows) foldOf(e *scalar.Expr) {
+func (r *Kernel) foldOf(e *scalar.Expr) {
 	r.Line("// %s", cnest.Clip(e.Format(r.k)))
-	w := &sweep{rows: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.sums))}
+	w := &sweep{Kernel: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.Sums))}
 	w.write(e.Args[0], r.overLoops(e.Over))
 }
 
 // overOf gives the axes that a wide statement runs along beside the free ones, and overLoops those of some loops.
-func (r *rows) overOf(i int) []axis {
+func (r *Kernel) overOf(i int) []point.Axis {
 	over := make([]int, len(r.k.Statements[i].Over))
 	for x, l := range r.k.Statements[i].Over {
 		over[x] = int(l)
@@ -550,8 +554,8 @@ func (r *rows) overOf(i int) []axis {
 	return r.overLoops(over)
 }
 
-func (r *rows) overLoops(over []int) []axis {
-	var out []axis
+func (r *Kernel) overLoops(over []int) []point.Axis {
+	var out []point.Axis
 	list := r.fold
 	if !r.r.Free {
 		list = append(slices.Clone(r.fold), r.lane)
@@ -570,13 +574,13 @@ const streamBytes = 32 << 20
 // streams says whether the values of an operand are written past the caches: whole vectors to the end, at addresses of which
 // the first decides whether all are multiples of a vector. Rows of several sweeps are not: all of their writing would have to be
 // done in the last, where lines that were asked for in the one before it take what is written at once.
-func (r *rows) streams(operand int) bool {
+func (r *Kernel) streams(operand int) bool {
 	o, v := r.k.Operands[operand], r.r.Views[operand]
 	vector := int64(r.n)
-	if !r.r.Free && r.sweeps > 1 || r.e.buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
+	if !r.r.Free && r.sweeps > 1 || r.e.Buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
 		return false
 	}
-	for _, a := range append(slices.Clone(r.outer), r.fold...) {
+	for _, a := range append(slices.Clone(r.Outer), r.fold...) {
 		if a.Step(v)%vector != 0 {
 			return false
 		}
@@ -585,16 +589,16 @@ func (r *rows) streams(operand int) bool {
 }
 
 // storeAt writes a vector of results.
-func (r *rows) storeAt(operand int, x vector.Value) string {
-	plain := r.p.store(operand, x)
-	if !r.streams(operand) || r.p.along < 0 || x.Type == scalar.Bool || r.p.count != "n" && r.p.count != fmt.Sprint(r.n) {
+func (r *Kernel) storeAt(operand int, x vector.Value) string {
+	plain := r.p.Store(operand, x)
+	if !r.streams(operand) || r.p.Along < 0 || x.Type == scalar.Bool || r.p.Count != "n" && r.p.Count != fmt.Sprint(r.n) {
 		return plain
 	}
 	r.streamed = true
 	whole := fmt.Sprintf("aligned%d", operand)
-	if r.p.count == "n" {
+	if r.p.Count == "n" {
 		whole = fmt.Sprintf("n == %d && %s", r.n, whole)
 	}
-	at := fmt.Sprintf("p%d + %s", operand, r.p.offset(r.p.views[operand]))
-	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.v.Of(x.Type, r.n).Stream(at, r.e.v.Splat(x, r.n).Text), plain)
+	at := fmt.Sprintf("p%d + %s", operand, r.p.Offset(r.p.Views[operand]))
+	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.V.Of(x.Type, r.n).Stream(at, r.e.V.Splat(x, r.n).Text), plain)
 }

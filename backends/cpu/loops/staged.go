@@ -1,19 +1,21 @@
-package cpu
+package loops
 
 import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
-// staged writes a kernel of which some folds have a form in which all of their values are computed together: a function for one
+// Staged writes a kernel of which some folds have a form in which all of their values are computed together: a function for one
 // point of the loops that stay free, and the loop over those points, in shares with scratch memory of their own.
-type staged struct {
+type Staged struct {
 	*cnest.Nest
-	e      *unit
+	e      *unit.Unit
 	number int
 	points int64 // of the free loops
 	shares int64
@@ -28,10 +30,10 @@ const (
 	strip     = 64       // values side by side that are one thread's at least; divides every tile of them
 )
 
-// newStaged prepares a kernel; nil if it needs too much scratch memory.
-func newStaged(k *schedule.Kernel, number int, e *unit, found *scan.Scans) *staged {
-	n := cnest.NewStaged(k, e.buffers, e.w, new(cnest.Text), found)
-	s := &staged{Nest: n, e: e, number: number, points: 1}
+// NewStaged prepares a kernel; nil if it needs too much scratch memory.
+func NewStaged(k *schedule.Kernel, number int, e *unit.Unit, found *scan.Scans) *Staged {
+	n := cnest.NewStaged(k, e.Buffers, e.W, new(cnest.Text), found)
+	s := &Staged{Nest: n, e: e, number: number, points: 1}
 	for _, l := range n.Free {
 		s.points *= s.places(l)
 	}
@@ -46,21 +48,21 @@ func newStaged(k *schedule.Kernel, number int, e *unit, found *scan.Scans) *stag
 	}
 	s.shares = min(maxShares, s.points, max(1, maxStages/max(1, s.bytes)))
 	if s.bytes > 0 {
-		s.slot = e.needScratch(s.shares * s.bytes)
+		s.slot = e.NeedScratch(s.shares * s.bytes)
 	}
 	return s
 }
 
 // places is the number of points along a free loop, or of strips if its values are computed side by side.
-func (s *staged) places(loop int) int64 {
+func (s *Staged) places(loop int) int64 {
 	if len(s.Lanes) > 0 && s.Lanes[0].Loop == loop {
 		return (s.Kernel.Loops[loop].Extent() + strip - 1) / strip
 	}
 	return s.Kernel.Loops[loop].Extent()
 }
 
-// write writes the whole kernel.
-func (s *staged) write() string {
+// Write writes the whole kernel.
+func (s *Staged) Write() string {
 	s.point()
 	s.Line("")
 	s.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", s.number)
@@ -73,15 +75,15 @@ func (s *staged) write() string {
 	}
 	s.Close()
 	s.Line("")
-	s.e.open(s.Text, s.number)
-	bytes := s.e.operandBytes(s.Kernel) + float64(s.points)*float64(s.bytes)
-	s.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", s.shares, each(bytes/stagedRate, s.shares), s.number)
+	s.e.Open(s.Text, s.number)
+	bytes := s.e.OperandBytes(s.Kernel) + float64(s.points)*float64(s.bytes)
+	s.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", s.shares, unit.Each(bytes/unit.StagedRate, s.shares), s.number)
 	s.Close()
 	return s.String()
 }
 
 // eachPoint writes the calls of a task for the points of its shares.
-func (s *staged) eachPoint() {
+func (s *Staged) eachPoint() {
 	s.Open("for (int64_t share = begin; share < end; share++) {")
 	memory := "0"
 	if s.bytes > 0 {
@@ -95,7 +97,7 @@ func (s *staged) eachPoint() {
 }
 
 // strips writes the calls of a task whose values are computed side by side: for as many strips of neighbours together as it has.
-func (s *staged) strips(x cnest.Lane) {
+func (s *Staged) strips(x cnest.Lane) {
 	v, places, end := cnest.Variable(x.Loop), s.places(x.Loop), s.Kernel.Loops[x.Loop].End
 	s.Line("const int64_t last = end * %d / %d;", s.points, s.shares)
 	s.Open("for (int64_t point = begin * %d / %d, count; point < last; point += count) {", s.points, s.shares)
@@ -109,7 +111,7 @@ func (s *staged) strips(x cnest.Lane) {
 }
 
 // variables writes where the free loops are at a point, and gives the arguments that say so.
-func (s *staged) variables() string {
+func (s *Staged) variables() string {
 	args, rest := "", s.points
 	for _, l := range s.Free {
 		step := ""
@@ -124,7 +126,7 @@ func (s *staged) variables() string {
 }
 
 // point writes the function of one point of the free loops.
-func (s *staged) point() {
+func (s *Staged) point() {
 	params := ""
 	for _, l := range s.Free {
 		params += ", int64_t " + cnest.Variable(l)
@@ -137,7 +139,7 @@ func (s *staged) point() {
 	for i := range all {
 		all[i] = i
 	}
-	pointers(s.Text, s.e, s.Kernel, all)
+	point.Pointers(s.Text, s.e, s.Kernel, all)
 	for i := range all {
 		s.Line("(void)p%d;", i)
 	}

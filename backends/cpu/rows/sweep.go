@@ -1,4 +1,4 @@
-package cpu
+package rows
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -18,20 +20,20 @@ import (
 // Float sums are taken in blocks, and blocks of blocks, so that errors grow with the logarithm of the length (N. Higham, "The
 // Accuracy of Floating Point Summation", 1993).
 type sweep struct {
-	*rows
+	*Kernel
 	store  int          // statement, or -1
 	reduce *scalar.Expr // or nil
 	name   string       // of the accumulator
 	value  vector.Value // what the accumulator holds
 	unroll int64        // accumulators
-	inside point        // of the row
+	inside point.Point  // of the row
 }
 
 // sumBlock is how many values a float sum adds before it starts a new partial sum.
 const sumBlock = 64
 
 // write writes the sweep along some axes.
-func (w *sweep) write(body *scalar.Expr, over []axis) {
+func (w *sweep) write(body *scalar.Expr, over []point.Axis) {
 	lane := !w.r.Free
 	w.unroll = 1
 	if lane {
@@ -46,11 +48,11 @@ func (w *sweep) write(body *scalar.Expr, over []axis) {
 	outer := w.p
 	defer func() { w.p = outer }()
 	inside := outside
-	inside.locals = maps.Clone(outside.locals)
-	inside.axes = append(append([]axis{}, outside.axes...), over...)
+	inside.Locals = maps.Clone(outside.Locals)
+	inside.Axes = append(append([]point.Axis{}, outside.Axes...), over...)
 	if lane {
-		inside.axes = append(inside.axes, axis{w.lane.Dim, "j"})
-		inside.along = len(inside.axes) - 1
+		inside.Axes = append(inside.Axes, point.Axis{Dim: w.lane.Dim, Variable: "j"})
+		inside.Along = len(inside.Axes) - 1
 	}
 	w.inside = inside
 	w.p = &w.inside
@@ -60,40 +62,40 @@ func (w *sweep) write(body *scalar.Expr, over []axis) {
 	w.loops(body, over, w.name)
 	w.swept++
 	if w.reduce != nil {
-		outside.sums[w.reduce] = w.folded()
+		outside.Sums[w.reduce] = w.folded()
 	}
 }
 
 // declare finds the type of the values that are folded, and declares the accumulators.
 func (w *sweep) declare(body *scalar.Expr) {
-	w.p.count = fmt.Sprint(w.n)
-	locals := maps.Clone(w.p.locals)
-	text := w.rows.Text
-	w.rows.Text = new(cnest.Text) // what is written here is not used
+	w.p.Count = fmt.Sprint(w.n)
+	locals := maps.Clone(w.p.Locals)
+	text := w.Kernel.Text
+	w.Kernel.Text = new(cnest.Text) // what is written here is not used
 	done := maps.Clone(w.done)
-	w.value = w.p.v.Splat(w.body(body), w.n)
-	w.rows.Text, w.p.locals, w.rows.done = text, locals, done
+	w.value = w.p.V.Splat(w.body(body), w.n)
+	w.Kernel.Text, w.p.Locals, w.Kernel.done = text, locals, done
 	if w.r.Free {
-		w.p.count = "n"
+		w.p.Count = "n"
 	}
 	w.accumulators(w.name)
 }
 
 // accumulators declares accumulators with the identity as their value.
 func (w *sweep) accumulators(name string) {
-	identity := w.p.v.Splat(vector.Value{Text: w.e.w.Const(scalar.Identity(w.reduce.Monoid, w.reduce.Type)), Type: w.reduce.Type, Uniform: true}, w.n)
-	t := w.p.v.Type(w.value.Type, w.n)
+	identity := w.p.V.Splat(vector.Value{Text: w.e.W.Const(scalar.Identity(w.reduce.Monoid, w.reduce.Type)), Type: w.reduce.Type, Uniform: true}, w.n)
+	t := w.p.V.Type(w.value.Type, w.n)
 	text := identity.Text
 	if w.value.Type == scalar.Bool {
-		t = w.p.v.MaskType(w.value.Mask, w.n)
-		text = w.p.v.Mask(identity, w.value.Mask, w.n)
+		t = w.p.V.MaskType(w.value.Mask, w.n)
+		text = w.p.V.Mask(identity, w.value.Mask, w.n)
 	}
 	w.Line("%s %s[%d];", t, name, w.unroll)
 	w.Line("for (int u = 0; u < %d; u++) %s[u] = %s;", w.unroll, name, text)
 }
 
 // loops writes the loops of the fold outside the lanes.
-func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
+func (w *sweep) loops(body *scalar.Expr, over []point.Axis, acc string) {
 	if len(over) == 0 {
 		w.lanes(body, acc)
 		return
@@ -101,14 +103,14 @@ func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
 	a := over[0]
 	if !w.blocked() {
 		if w.r.Free && small(w.fold) {
-			w.Line("#pragma GCC unroll %d", maxUnrolled)
+			w.Line("#pragma GCC unroll %d", unit.MaxUnrolled)
 		}
-		w.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+		w.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
 		w.loops(body, over[1:], acc)
 		w.Close()
 		return
 	}
-	w.blocks(a.variable, fmt.Sprint(a.Extent), a.Extent, 1, acc, func(acc string) {
+	w.blocks(a.Variable, fmt.Sprint(a.Extent), a.Extent, 1, acc, func(acc string) {
 		if w.steps(over[1:]) > sumBlock {
 			w.partial(acc, func(part string) { w.loops(body, over[1:], part) })
 			return
@@ -118,7 +120,7 @@ func (w *sweep) loops(body *scalar.Expr, over []axis, acc string) {
 }
 
 // steps is how often an accumulator is added to along some axes and the lanes.
-func (w *sweep) steps(over []axis) int64 {
+func (w *sweep) steps(over []point.Axis) int64 {
 	n := int64(1)
 	if !w.r.Free {
 		n = w.lane.Extent/(int64(w.n)*w.unroll) + 1
@@ -130,12 +132,12 @@ func (w *sweep) steps(over []axis) int64 {
 }
 
 // small says whether all of a fold is written out.
-func small(fold []axis) bool {
+func small(fold []point.Axis) bool {
 	n := int64(1)
 	for _, a := range fold {
-		n = min(n, maxUnrolled+1) * a.Extent
+		n = min(n, unit.MaxUnrolled+1) * a.Extent
 	}
-	return n <= maxUnrolled
+	return n <= unit.MaxUnrolled
 }
 
 func (w *sweep) blocked() bool {
@@ -154,7 +156,7 @@ func (w *sweep) blocks(variable, end string, extent, step int64, acc string, wri
 func (w *sweep) block(variable, from, to string, size, step int64, acc string, write func(acc string)) {
 	if size == step {
 		if w.r.Free && small(w.fold) {
-			w.Line("#pragma GCC unroll %d", maxUnrolled)
+			w.Line("#pragma GCC unroll %d", unit.MaxUnrolled)
 		}
 		w.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", variable, from, variable, to, variable, step)
 		write(acc)
@@ -179,7 +181,7 @@ func (w *sweep) partial(acc string, write func(part string)) {
 // lanes writes the vectors of a row, or the one vector of free lanes.
 func (w *sweep) lanes(body *scalar.Expr, acc string) {
 	if w.r.Free {
-		w.p.count = "n"
+		w.p.Count = "n"
 		w.once(body, acc+"[0]", "")
 		return
 	}
@@ -187,7 +189,7 @@ func (w *sweep) lanes(body *scalar.Expr, acc string) {
 	group := n * w.unroll
 	extent := w.lane.Extent
 	whole := extent / group * group
-	w.p.count = fmt.Sprint(n)
+	w.p.Count = fmt.Sprint(n)
 	several := func(from string, count int64) func(acc string) {
 		return func(acc string) {
 			if count > 1 {
@@ -208,11 +210,11 @@ func (w *sweep) lanes(body *scalar.Expr, acc string) {
 		several(fmt.Sprint(whole), rest)(acc)
 	}
 	if live := extent % n; live > 0 {
-		w.p.count = fmt.Sprint(live)
+		w.p.Count = fmt.Sprint(live)
 		w.Open("{")
 		w.Line("const int64_t j = %d;", extent-live)
 		w.Line("(void)j;")
-		w.once(body, acc+"[0]", w.p.count)
+		w.once(body, acc+"[0]", w.p.Count)
 		w.Close()
 	}
 }
@@ -223,19 +225,19 @@ func (w *sweep) body(e *scalar.Expr) vector.Value {
 		s := w.k.Statements[i]
 		if w.kept[i] && w.done[i] {
 			at := w.keptAt(i)
-			w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), vector.Value{Text: fmt.Sprintf("*(const %s *)(%s)", w.p.v.Type(s.Value.Type, w.n), at), Type: s.Value.Type})
+			w.p.Locals[i] = w.p.Name(w.Text, fmt.Sprintf("v%d", i), vector.Value{Text: fmt.Sprintf("*(const %s *)(%s)", w.p.V.Type(s.Value.Type, w.n), at), Type: s.Value.Type})
 			continue
 		}
-		x := w.p.v.Expr(s.Value, w.n, w.p)
+		x := w.p.V.Expr(s.Value, w.n, w.p)
 		if w.kept[i] {
-			x = w.p.v.Splat(x, w.n)
+			x = w.p.V.Splat(x, w.n)
 		}
-		w.p.locals[i] = w.p.name(w.Text, fmt.Sprintf("v%d", i), x)
+		w.p.Locals[i] = w.p.Name(w.Text, fmt.Sprintf("v%d", i), x)
 		if w.kept[i] {
-			w.Line("*(%s *)(%s) = v%d;", w.p.v.Type(s.Value.Type, w.n), w.keptAt(i), i)
+			w.Line("*(%s *)(%s) = v%d;", w.p.V.Type(s.Value.Type, w.n), w.keptAt(i), i)
 		}
 	}
-	return w.p.v.Expr(e, w.n, w.p)
+	return w.p.V.Expr(e, w.n, w.p)
 }
 
 // keptAt writes where a kept value of the present place is.
@@ -251,7 +253,7 @@ func (w *sweep) keptAt(i int) string {
 		if at != "" {
 			at = fmt.Sprintf("(%s) * %d + ", at, a.Extent)
 		}
-		at += a.variable
+		at += a.Variable
 	}
 	switch {
 	case at == "" && w.r.Free:
@@ -269,21 +271,21 @@ func (w *sweep) keptAt(i int) string {
 func (w *sweep) prefetch() {
 	for i, o := range w.k.Operands {
 		v := w.r.Views[i]
-		if o.Mode == schedule.Write && w.swept == w.sweeps-2 && w.lane.Step(v) == 1 && len(w.fold) == 0 && w.e.buffers[o.Buffer].Bytes >= prefetchBytes {
-			w.Line("TAPC_FETCH(p%d, %s, 1, 3);", i, w.p.offset(v))
+		if o.Mode == schedule.Write && w.swept == w.sweeps-2 && w.lane.Step(v) == 1 && len(w.fold) == 0 && w.e.Buffers[o.Buffer].Bytes >= prefetchBytes {
+			w.Line("TAPC_FETCH(p%d, %s, 1, 3);", i, w.p.Offset(v))
 		}
 	}
-	if w.swept == 0 || w.sweeps < 2 || len(w.outer) == 0 || len(w.fold) > 0 {
+	if w.swept == 0 || w.sweeps < 2 || len(w.Outer) == 0 || len(w.fold) > 0 {
 		return
 	}
-	next := w.outer[len(w.outer)-1]
+	next := w.Outer[len(w.Outer)-1]
 	for _, i := range w.used() {
 		o, v := w.k.Operands[i], w.r.Views[i]
-		if o.Mode != schedule.Read || next.Step(v) == 0 || w.lane.Step(v) != 1 || w.e.buffers[o.Buffer].Bytes < prefetchBytes {
+		if o.Mode != schedule.Read || next.Step(v) == 0 || w.lane.Step(v) != 1 || w.e.Buffers[o.Buffer].Bytes < prefetchBytes {
 			continue
 		}
 		parts := int64(w.sweeps - 1)
-		at := fmt.Sprintf("%s + j", offsetText(start(w.k, v)+next.Step(v)+int64(w.swept-1)*w.lane.Extent/parts, w.outer, v))
+		at := fmt.Sprintf("%s + j", point.OffsetText(point.Start(w.k, v)+next.Step(v)+int64(w.swept-1)*w.lane.Extent/parts, w.Outer, v))
 		if parts > 1 {
 			at += fmt.Sprintf(" / %d", parts)
 		}
@@ -296,29 +298,29 @@ const prefetchBytes = 2 << 20
 
 // once writes one vector of the sweep: with only some live lanes if live says how many.
 func (w *sweep) once(body *scalar.Expr, acc, live string) {
-	before := maps.Clone(w.p.locals)
+	before := maps.Clone(w.p.Locals)
 	done := maps.Clone(w.done)
 	x := w.body(body)
 	if w.reduce == nil {
 		w.Line("%s;", w.storeAt(int(w.k.Statements[w.store].Store), x))
 	} else {
-		x = w.p.v.Splat(x, w.n)
+		x = w.p.V.Splat(x, w.n)
 		if live != "" {
-			x = w.p.v.Only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
+			x = w.p.V.Only(x, w.n, live, scalar.Identity(w.reduce.Monoid, w.reduce.Type))
 		}
 		sum := vector.Value{Text: acc, Type: w.value.Type, Mask: w.value.Mask}
 		args := []vector.Value{sum, x}
 		if w.reduce.Monoid == scalar.Min || w.reduce.Monoid == scalar.Max {
 			args = []vector.Value{x, sum} // where the first is NaN is known before the sum is
 		}
-		next := w.p.v.Apply(w.reduce.Monoid, w.reduce.Type, w.n, args, false)
+		next := w.p.V.Apply(w.reduce.Monoid, w.reduce.Type, w.n, args, false)
 		text := next.Text
 		if next.Type == scalar.Bool {
-			text = w.p.v.Mask(next, w.value.Mask, w.n)
+			text = w.p.V.Mask(next, w.value.Mask, w.n)
 		}
 		w.Line("%s = %s;", acc, text)
 	}
-	w.p.locals, w.rows.done = before, done
+	w.p.Locals, w.Kernel.done = before, done
 }
 
 // folded joins the accumulators, and their lanes if these are folded, and gives the result.
@@ -331,7 +333,7 @@ func (w *sweep) folded() vector.Value {
 	join := func(a, b string) string {
 		x := vector.Value{Text: a, Type: w.value.Type, Mask: w.value.Mask}
 		y := vector.Value{Text: b, Type: w.value.Type, Mask: w.value.Mask}
-		return w.p.v.Apply(w.reduce.Monoid, w.reduce.Type, w.n, []vector.Value{x, y}, false).Text
+		return w.p.V.Apply(w.reduce.Monoid, w.reduce.Type, w.n, []vector.Value{x, y}, false).Text
 	}
 	for half := int64(1); half < w.unroll; half *= 2 {
 		for u := int64(0); u+half < w.unroll; u += 2 * half {
@@ -353,6 +355,6 @@ func (w *sweep) folded() vector.Value {
 	if w.value.Type == scalar.Bool {
 		text = "(uint8_t)-" + text
 	}
-	w.Line("const %s %sr = %s;", w.e.w.Type(w.value.Type), w.name, text)
+	w.Line("const %s %sr = %s;", w.e.W.Type(w.value.Type), w.name, text)
 	return vector.Value{Text: w.name + "r", Type: w.value.Type, Uniform: true}
 }

@@ -1,24 +1,27 @@
-package cpu
+// Package loops writes kernels as loops that the C compiler vectorises: over their statements, or in stages where all values of a reduction are computed
+// together. It must not import backends/cpu. Read next: kernel.go, staged.go.
+package loops
 
 import (
 	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 )
 
-// kernel writes the C code of one kernel: a function for one tile of the free loops, and the loops over tiles.
-type kernel struct {
+// Kernel writes the C code of one kernel: a function for one tile of the free loops, and the loops over tiles.
+type Kernel struct {
 	*cnest.Nest
-	e      *unit
+	e      *unit.Unit
 	number int
 	thread int // the loop shared between threads, or -1
 }
 
-// newKernel reads the loops' levels.
-func newKernel(k *schedule.Kernel, number int, e *unit) *kernel {
-	n := &kernel{Nest: cnest.New(k, e.buffers, e.w, new(cnest.Text)), e: e, number: number, thread: -1}
+// New reads the loops' levels.
+func New(k *schedule.Kernel, number int, e *unit.Unit) *Kernel {
+	n := &Kernel{Nest: cnest.New(k, e.Buffers, e.W, new(cnest.Text)), e: e, number: number, thread: -1}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels
 		if len(levels) > 1 {
@@ -31,8 +34,8 @@ func newKernel(k *schedule.Kernel, number int, e *unit) *kernel {
 	return n
 }
 
-// write writes the whole kernel.
-func (n *kernel) write() string {
+// Write writes the whole kernel.
+func (n *Kernel) Write() string {
 	n.tileFunction()
 	n.driver()
 	return n.String()
@@ -42,7 +45,7 @@ func (n *kernel) write() string {
 func innerTile(l schedule.Loop) int64 { return l.Levels[max(0, len(l.Levels)-2)].Tile }
 
 // tileFunction writes the function that computes one tile: what stands inside all free loops.
-func (n *kernel) tileFunction() {
+func (n *Kernel) tileFunction() {
 	params := ""
 	for _, l := range n.Free {
 		params += ", int64_t " + cnest.Variable(l)
@@ -55,9 +58,9 @@ func (n *kernel) tileFunction() {
 		constant := ""
 		if o.Mode == schedule.Read {
 			constant = "const "
-			n.e.raw(o.Buffer)
+			n.e.Raw(o.Buffer)
 		}
-		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.w.Stored(o.Type()), i, n.e.slot(o.Buffer), o.Name)
+		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.W.Stored(o.Type()), i, n.e.Slot(o.Buffer), o.Name)
 		n.Line("(void)p%d;", i)
 	}
 	for _, l := range n.Free {
@@ -70,10 +73,10 @@ func (n *kernel) tileFunction() {
 }
 
 // driver writes the loops over tiles, shared between threads where the schedule says so.
-func (n *kernel) driver() {
+func (n *Kernel) driver() {
 	order := slices.Clone(n.Free)
 	if n.thread < 0 {
-		n.e.open(n.Text, n.number)
+		n.e.Open(n.Text, n.number)
 		n.tileLoops(order)
 		n.Close()
 		return
@@ -90,14 +93,14 @@ func (n *kernel) driver() {
 	n.tileLoops(order[1:])
 	n.Close()
 	n.Close()
-	n.e.open(n.Text, n.number)
+	n.e.Open(n.Text, n.number)
 	tiles := (loop.Extent() + tile - 1) / tile
-	n.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", tiles, each(n.e.nanoseconds(n.Kernel, serialRate), tiles), n.number)
+	n.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", tiles, unit.Each(n.e.Nanoseconds(n.Kernel, unit.SerialRate), tiles), n.number)
 	n.Close()
 }
 
 // tileLoops writes the serial loops over tiles and the call inside them.
-func (n *kernel) tileLoops(loops []int) {
+func (n *Kernel) tileLoops(loops []int) {
 	for _, l := range loops {
 		v, loop := cnest.Variable(l), n.Kernel.Loops[l]
 		n.Open("for (int64_t %s = %d; %s < %d; %s += %d) {", v, loop.Start, v, loop.End, v, innerTile(loop))
@@ -109,7 +112,7 @@ func (n *kernel) tileLoops(loops []int) {
 }
 
 // call writes the call of the tile: with constant sizes for whole tiles, so that the compiler keeps them in registers.
-func (n *kernel) call() {
+func (n *Kernel) call() {
 	args, ragged := "b", ""
 	for _, l := range n.Free {
 		args += ", " + cnest.Variable(l)

@@ -1,9 +1,13 @@
-package cpu
+package rows
 
-import "fmt"
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/cpu/point"
+)
 
 // task writes what a thread does: some places.
-func (r *rows) task() {
+func (r *Kernel) task() {
 	r.Line("")
 	r.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", r.number)
 	r.Line("void *const *b = ctx;")
@@ -11,22 +15,22 @@ func (r *rows) task() {
 	r.Open("for (int64_t place = begin; place < end; place++) {")
 	cut := r.r.Free && r.pieces() > 1
 	rest := "place"
-	if cut && len(r.outer) > 0 {
+	if cut && len(r.Outer) > 0 {
 		r.Line("const int64_t j0 = place %% %d * %d;", r.pieces(), r.piece)
 		rest = fmt.Sprintf("place / %d", r.pieces())
 	} else if cut {
 		r.Line("const int64_t j0 = place * %d;", r.piece)
 	}
-	for i := len(r.outer) - 1; i >= 0; i-- {
-		a, step := r.outer[i], ""
-		if r.span.places > 0 && i == len(r.outer)-1 {
+	for i := len(r.Outer) - 1; i >= 0; i-- {
+		a, step := r.Outer[i], ""
+		if r.span.places > 0 && i == len(r.Outer)-1 {
 			step = fmt.Sprintf(" * %d", r.span.places)
 		}
 		if i == 0 {
-			r.Line("const int64_t %s = %s%s;", a.variable, rest, step)
+			r.Line("const int64_t %s = %s%s;", a.Variable, rest, step)
 			break
 		}
-		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d%s;", i, rest, a.variable, i, r.placesOf(i), step)
+		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d%s;", i, rest, a.Variable, i, r.placesOf(i), step)
 		rest = fmt.Sprintf("rest%d / %d", i, r.placesOf(i))
 	}
 	switch {
@@ -53,13 +57,13 @@ func (r *rows) task() {
 }
 
 // sewn writes the loops over the vectors of each part of a row, as far as they are in a piece.
-func (r *rows) sewn(cut bool) {
+func (r *Kernel) sewn(cut bool) {
 	inside := ""
 	if r.inside.guarded {
-		inside = ", " + atBorder
+		inside = ", " + point.AtBorder
 	}
 	for i, x := range r.parts() {
-		from, to := fmt.Sprint(x.from), fmt.Sprint(x.to)
+		from, to := fmt.Sprint(x.From), fmt.Sprint(x.To)
 		r.Open("{")
 		if cut {
 			r.Line("const int64_t from = j0 > %s ? j0 : %s, to = j0 + %d < %s ? j0 + %d : %s;", from, from, r.piece, to, r.piece, to)
@@ -67,7 +71,7 @@ func (r *rows) sewn(cut bool) {
 		}
 		r.Line("int64_t j = %s;", from)
 		r.Line("for (; j + %d <= %s; j += %d) k%d_cell%d(b%s, j, %d%s);", r.n, to, r.n, r.number, i, r.coordinates(""), r.n, inside)
-		if cut || (x.to-x.from)%int64(r.n) != 0 {
+		if cut || (x.To-x.From)%int64(r.n) != 0 {
 			r.Line("if (j < %s) k%d_cell%d(b%s, j, (int)(%s - j)%s);", to, r.number, i, r.coordinates(""), to, inside)
 		}
 		r.Close()
@@ -76,7 +80,7 @@ func (r *rows) sewn(cut bool) {
 
 // vectors writes the loop over the vectors of a piece, the last of which may have fewer live lanes. call gives the statement for the
 // vector at j with some live lanes, at a border or inside of all.
-func (r *rows) vectors(cut bool, call func(j, live, inside string) string) {
+func (r *Kernel) vectors(cut bool, call func(j, live, inside string) string) {
 	n, extent := int64(r.n), r.lane.Extent
 	whole, live := extent/n*n, extent%n
 	from, to := "0", fmt.Sprint(whole)
@@ -87,9 +91,9 @@ func (r *rows) vectors(cut bool, call func(j, live, inside string) string) {
 	}
 	if whole > 0 {
 		r.Open("for (int64_t j = %s; j < %s; j += %d) {", from, to, n)
-		border := call("j", fmt.Sprint(n), atBorder)
+		border := call("j", fmt.Sprint(n), point.AtBorder)
 		if b := r.inside; b.guarded && b.to-b.from >= n {
-			r.Line("if (j >= %d && j <= %d) %s", b.from, b.to-n, call("j", fmt.Sprint(n), lanesInside))
+			r.Line("if (j >= %d && j <= %d) %s", b.from, b.to-n, call("j", fmt.Sprint(n), point.LanesInside))
 			r.Line("else %s", border)
 		} else {
 			r.Line("%s", border)
@@ -103,5 +107,5 @@ func (r *rows) vectors(cut bool, call func(j, live, inside string) string) {
 	if cut {
 		last = fmt.Sprintf("if (j0 + %d >= %d) ", r.piece, extent)
 	}
-	r.Line("%s%s", last, call(fmt.Sprint(whole), fmt.Sprint(live), atBorder))
+	r.Line("%s%s", last, call(fmt.Sprint(whole), fmt.Sprint(live), point.AtBorder))
 }

@@ -1,4 +1,4 @@
-package cpu
+package rows
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -28,18 +29,10 @@ const (
 	spanSteps  = 100 // of all folds of a span at most: they are written out
 )
 
-// Values of a cell's parameter inside: what is known of the guards of its loads.
-const (
-	atBorder    = "0" // nothing
-	lanesInside = "1" // the lanes are inside
-	allInside   = "2" // and so is the place: all guards hold
-	alongInside = "3" // and so are all places of the span along its axis
-)
-
 // findSpan decides whether some places are computed together.
-func (r *rows) findSpan() span {
+func (r *Kernel) findSpan() span {
 	var s span
-	if !r.r.Free || len(r.outer) == 0 || len(r.fold) == 0 || len(r.kept) > 0 {
+	if !r.r.Free || len(r.Outer) == 0 || len(r.fold) == 0 || len(r.kept) > 0 {
 		return span{}
 	}
 	out := r.fold // that are written out
@@ -71,12 +64,12 @@ func (r *rows) findSpan() span {
 	if s.apart && len(r.overLoops(s.fold.Over)) != len(r.fold) {
 		return span{}
 	}
-	last := r.outer[len(r.outer)-1]
+	last := r.Outer[len(r.Outer)-1]
 	places := min(spanPlaces, last.Extent, spanSteps/steps)
 	if places < 2 || !r.slides(s.fold, last) {
 		return span{}
 	}
-	for i := range r.p.ahead {
+	for i := range r.p.Ahead {
 		if last.Step(r.r.Views[i]) != 0 {
 			return span{}
 		}
@@ -86,7 +79,7 @@ func (r *rows) findSpan() span {
 }
 
 // alone says whether a fold needs no value of an earlier statement but those that are computed for each of its steps.
-func (r *rows) alone(fold *scalar.Expr) bool {
+func (r *Kernel) alone(fold *scalar.Expr) bool {
 	good := true
 	check := func(e *scalar.Expr) bool {
 		good = good && (e.Op != scalar.Local || r.wide(e.Ref))
@@ -100,7 +93,7 @@ func (r *rows) alone(fold *scalar.Expr) bool {
 }
 
 // slides says whether neighbouring places along an axis read some of the same elements.
-func (r *rows) slides(fold *scalar.Expr, last axis) bool {
+func (r *Kernel) slides(fold *scalar.Expr, last point.Axis) bool {
 	found := false
 	for i, v := range r.r.Views {
 		step := max(last.Step(v), -last.Step(v))
@@ -117,7 +110,7 @@ func (r *rows) slides(fold *scalar.Expr, last axis) bool {
 }
 
 // bordersOf gives the sums that choices of a fold ask for and that no lane follows: they have to be at least 0.
-func (r *rows) bordersOf(fold *scalar.Expr) []nest.Affine {
+func (r *Kernel) bordersOf(fold *scalar.Expr) []nest.Affine {
 	var out []nest.Affine
 	visit := func(e *scalar.Expr) bool {
 		if e.Op != scalar.Where {
@@ -140,12 +133,12 @@ func (r *rows) bordersOf(fold *scalar.Expr) []nest.Affine {
 
 // interior writes the conditions that all places of a span stand inside the borders along its axis, and across it, whatever the
 // folded loops are.
-func (r *rows) interior() (along, across string) {
-	last := r.outer[len(r.outer)-1]
-	along = fmt.Sprintf("%s + %d <= %d", last.variable, r.span.places, last.Extent)
+func (r *Kernel) interior() (along, across string) {
+	last := r.Outer[len(r.Outer)-1]
+	along = fmt.Sprintf("%s + %d <= %d", last.Variable, r.span.places, last.Extent)
 	for _, a := range r.span.near {
 		least, free := r.leastOf(a)
-		text := fmt.Sprintf("%s >= 0", strings.Join(append(free, number(least)), " + "))
+		text := fmt.Sprintf("%s >= 0", strings.Join(append(free, point.Number(least)), " + "))
 		switch {
 		case a.Factor(last.Inner()) != 0:
 			along += " && " + text
@@ -159,11 +152,11 @@ func (r *rows) interior() (along, across string) {
 }
 
 // leastOf gives the least value that a sum has in a span, but for the terms of the outer axes at its first place.
-func (r *rows) leastOf(a nest.Affine) (least int64, terms []string) {
+func (r *Kernel) leastOf(a nest.Affine) (least int64, terms []string) {
 	least = a.Constant
 	for l, f := range a.Factors {
 		x := r.k.Loops[l]
-		at := slices.IndexFunc(r.outer, func(o axis) bool { return o.Inner() == l })
+		at := slices.IndexFunc(r.Outer, func(o point.Axis) bool { return o.Inner() == l })
 		if f == 0 {
 			continue
 		}
@@ -172,10 +165,10 @@ func (r *rows) leastOf(a nest.Affine) (least int64, terms []string) {
 			continue
 		}
 		least += f * x.Start
-		if at == len(r.outer)-1 && f < 0 {
+		if at == len(r.Outer)-1 && f < 0 {
 			least += f * (r.span.places - 1)
 		}
-		terms = append(terms, fmt.Sprintf("%s * %s", r.outer[at].variable, number(f)))
+		terms = append(terms, fmt.Sprintf("%s * %s", r.Outer[at].Variable, point.Number(f)))
 	}
 	return least, terms
 }
@@ -184,8 +177,8 @@ func (r *rows) leastOf(a nest.Affine) (least int64, terms []string) {
 const borderSpans = 3
 
 // atBorders gives the first places of the spans that stand at a border along their axis, or are less than whole.
-func (r *rows) atBorders() (places []int64) {
-	last := r.outer[len(r.outer)-1]
+func (r *Kernel) atBorders() (places []int64) {
+	last := r.Outer[len(r.Outer)-1]
 	for at := int64(0); at < last.Extent; at += r.span.places {
 		whole := at+r.span.places <= last.Extent
 		for _, a := range r.span.near {
@@ -202,7 +195,7 @@ func (r *rows) atBorders() (places []int64) {
 
 // borderPlaces gives those if they are few and there are no others, as in images of few rows: they have code of their own, in which the
 // guards along that axis are known.
-func (r *rows) borderPlaces() []int64 {
+func (r *Kernel) borderPlaces() []int64 {
 	places := r.atBorders()
 	if len(places) > borderSpans || r.spanInside() {
 		return nil
@@ -211,15 +204,15 @@ func (r *rows) borderPlaces() []int64 {
 }
 
 // spanInside says whether there are spans that stand at no border along their axis.
-func (r *rows) spanInside() bool { return int64(len(r.atBorders())) < r.placesOf(len(r.outer)-1) }
+func (r *Kernel) spanInside() bool { return int64(len(r.atBorders())) < r.placesOf(len(r.Outer)-1) }
 
 // mostlyInside says whether three quarters of all places or more stand at no border across the axis of spans. Where fewer do, spans ask
 // the guards across it.
-func (r *rows) mostlyInside() bool {
+func (r *Kernel) mostlyInside() bool {
 	share := 1.0
 	for _, a := range r.span.near {
 		least, _ := r.leastOf(a)
-		for _, x := range r.outer[:len(r.outer)-1] {
+		for _, x := range r.Outer[:len(r.Outer)-1] {
 			if f := a.Factor(x.Inner()); f != 0 {
 				beyond := max(0, -least) // of places in a row, if values grow; else least is the value at the first place
 				if f < 0 {
@@ -234,30 +227,30 @@ func (r *rows) mostlyInside() bool {
 
 // spanCells writes a cell as two functions, of its fold and of the rest, and the function of a span, which first takes all folds: no
 // result is written between their loads.
-func (r *rows) spanCells(parameters string) {
-	e, t := r.span.fold, r.e.v.Type(r.span.fold.Type, r.n)
+func (r *Kernel) spanCells(parameters string) {
+	e, t := r.span.fold, r.e.V.Type(r.span.fold.Type, r.n)
 	open := func(result, name, more string) {
 		r.Line("")
 		r.Open("TAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, r.coordinates("int64_t "), parameters, more)
 	}
 	more := ""
 	if r.span.apart {
-		more = ", int64_t " + r.fold[0].variable
+		more = ", int64_t " + r.fold[0].Variable
 	}
 	open(t, "fold", more)
 	r.declare(false)
 	r.spanFold(e)
-	r.Line("return %s;", r.p.sums[e].Text)
+	r.Line("return %s;", r.p.Sums[e].Text)
 	r.Close()
 	open("void", "finish", ", "+t+" sum")
 	r.declare(true)
-	r.p.sums[e] = vector.Value{Text: "sum", Type: e.Type}
+	r.p.Sums[e] = vector.Value{Text: "sum", Type: e.Type}
 	for i, s := range r.k.Statements {
 		r.statement(i, s)
 	}
 	r.Close()
 	arguments := "j, n, inside"
-	for _, i := range slices.Sorted(maps.Keys(r.p.ahead)) {
+	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
 		arguments += fmt.Sprintf(", ahead%d", i)
 	}
 	open("void", "cell", "")
@@ -275,25 +268,25 @@ func (r *rows) spanCells(parameters string) {
 }
 
 // spanSizes gives how many places spans have that have a function.
-func (r *rows) spanSizes() []int64 {
+func (r *Kernel) spanSizes() []int64 {
 	sizes := []int64{r.span.places}
-	if rest := r.outer[len(r.outer)-1].Extent % r.span.places; rest != 0 && len(r.borderPlaces()) > 0 {
+	if rest := r.Outer[len(r.Outer)-1].Extent % r.span.places; rest != 0 && len(r.borderPlaces()) > 0 {
 		sizes = append(sizes, rest)
 	}
 	return sizes
 }
 
 // spanFold writes the fold at a place, or the part of it at a place of its outermost dimension.
-func (r *rows) spanFold(e *scalar.Expr) {
-	axes, fold := r.p.axes, r.fold
-	defer func() { r.p.axes, r.fold, r.p.here, r.p.spanned = axes, fold, 0, nil }()
+func (r *Kernel) spanFold(e *scalar.Expr) {
+	axes, fold := r.p.Axes, r.fold
+	defer func() { r.p.Axes, r.fold, r.p.Here, r.p.Spanned = axes, fold, 0, nil }()
 	if r.span.apart {
-		r.p.axes, r.fold = append(slices.Clone(axes), fold[0]), fold[1:]
+		r.p.Axes, r.fold = append(slices.Clone(axes), fold[0]), fold[1:]
 	}
-	r.p.here, r.p.spanned = len(r.p.axes), &r.outer[len(r.outer)-1]
+	r.p.Here, r.p.Spanned = len(r.p.Axes), &r.Outer[len(r.Outer)-1]
 	for _, i := range r.used() {
-		if r.k.Operands[i].Mode == schedule.Read && r.p.ahead[i] == "" {
-			r.Line("const int64_t q%d = %s;", i, r.p.offset(r.r.Views[i]))
+		if r.k.Operands[i].Mode == schedule.Read && r.p.Ahead[i] == "" {
+			r.Line("const int64_t q%d = %s;", i, r.p.Offset(r.r.Views[i]))
 			r.Line("(void)q%d;", i)
 		}
 	}
@@ -301,9 +294,9 @@ func (r *rows) spanFold(e *scalar.Expr) {
 }
 
 // spanSums declares the folds of some places.
-func (r *rows) spanSums(places int64, arguments string) {
+func (r *Kernel) spanSums(places int64, arguments string) {
 	e := r.span.fold
-	t := r.e.v.Type(e.Type, r.n)
+	t := r.e.V.Type(e.Type, r.n)
 	call := func(u int64, more string) string {
 		at := ""
 		if u > 0 {
@@ -317,32 +310,32 @@ func (r *rows) spanSums(places int64, arguments string) {
 		}
 		return
 	}
-	first := r.e.v.Splat(vector.Value{Text: r.e.w.Const(scalar.Identity(e.Monoid, e.Type)), Type: e.Type, Uniform: true}, r.n)
+	first := r.e.V.Splat(vector.Value{Text: r.e.W.Const(scalar.Identity(e.Monoid, e.Type)), Type: e.Type, Uniform: true}, r.n)
 	for u := range places {
 		r.Line("%s sum%d = %s;", t, u, first.Text)
 	}
 	a := r.fold[0]
-	r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.variable, a.variable, a.Extent, a.variable)
+	r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
 	for u := range places {
-		r.Line("const %s part%d = %s;", t, u, call(u, ", "+a.variable))
+		r.Line("const %s part%d = %s;", t, u, call(u, ", "+a.Variable))
 		sum, part := vector.Value{Text: fmt.Sprintf("sum%d", u), Type: e.Type}, vector.Value{Text: fmt.Sprintf("part%d", u), Type: e.Type}
-		r.Line("sum%d = %s;", u, r.e.v.Apply(e.Monoid, e.Type, r.n, []vector.Value{sum, part}, false).Text)
+		r.Line("sum%d = %s;", u, r.e.V.Apply(e.Monoid, e.Type, r.n, []vector.Value{sum, part}, false).Text)
 	}
 	r.Close()
 }
 
 // spans writes what a thread does with the places of a span: together, or one by one.
-func (r *rows) spans(cut bool) {
-	last, ahead := r.outer[len(r.outer)-1], r.fetchAhead()
-	r.Line("const int64_t places = %d - %s < %d ? %d - %s : %d;", last.Extent, last.variable, r.span.places, last.Extent, last.variable, r.span.places)
+func (r *Kernel) spans(cut bool) {
+	last, ahead := r.Outer[len(r.Outer)-1], r.fetchAhead()
+	r.Line("const int64_t places = %d - %s < %d ? %d - %s : %d;", last.Extent, last.Variable, r.span.places, last.Extent, last.Variable, r.span.places)
 	along, across := r.interior()
 	r.Line("const int along = %s;", along)
 	r.Line("const int across = %s;", cmp.Or(across, "1"))
 	r.Line("(void)along, (void)across;")
-	before := strings.TrimSuffix(r.coordinates(""), last.variable)
+	before := strings.TrimSuffix(r.coordinates(""), last.Variable)
 	r.vectors(cut, func(j, live, inside string) string {
 		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, r.coordinates(""), j, live, inside, ahead)
-		if live != fmt.Sprint(r.n) && !r.someLanes(r.n) || r.inside.guarded && inside == atBorder {
+		if live != fmt.Sprint(r.n) && !r.someLanes(r.n) || r.inside.guarded && inside == point.AtBorder {
 			return alone
 		}
 		span := func(places int64, at, inside string) string {
@@ -352,12 +345,12 @@ func (r *rows) spans(cut bool) {
 		switch most := r.mostlyInside(); {
 		case !r.spanInside():
 		case across == "" || most:
-			text += fmt.Sprintf("if (along && across) %s else ", span(r.span.places, last.variable, allInside))
+			text += fmt.Sprintf("if (along && across) %s else ", span(r.span.places, last.Variable, point.AllInside))
 		default:
-			text += fmt.Sprintf("if (along) %s else ", span(r.span.places, last.variable, alongInside))
+			text += fmt.Sprintf("if (along) %s else ", span(r.span.places, last.Variable, point.AlongInside))
 		}
 		for _, at := range r.borderPlaces() {
-			text += fmt.Sprintf("if (%s == %d) %s else ", last.variable, at, span(min(r.span.places, last.Extent-at), fmt.Sprint(at), lanesInside))
+			text += fmt.Sprintf("if (%s == %d) %s else ", last.Variable, at, span(min(r.span.places, last.Extent-at), fmt.Sprint(at), point.LanesInside))
 		}
 		return text + alone + " }"
 	})

@@ -1,0 +1,291 @@
+// Package point writes the values of a kernel at one point of its loops, for the lanes of a vector along one of them: what its operands have there, under
+// guards, and its statements. It must not import backends/cpu. Read next: point.go, guard.go.
+package point
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Axis is a dimension that code runs along: its C variable, from 0, is at the present place.
+type Axis struct {
+	nest.Dim
+	Variable string
+}
+
+// PlaceOf writes which place of some axes the number rest is, which is used up.
+func PlaceOf(t *cnest.Text, axes []Axis) {
+	for i, a := range slices.Backward(axes) {
+		if i == 0 {
+			t.Line("const int64_t %s = rest;", a.Variable)
+			return
+		}
+		t.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
+		t.Line("rest /= %d;", a.Extent)
+	}
+	t.Line("(void)rest;")
+}
+
+// Point writes the values of a kernel at a place of its axes, for the lanes of a vector along one of them.
+type Point struct {
+	V      *vector.Printer
+	K      *schedule.Kernel
+	Views  []nest.View
+	Axes   []Axis
+	Along  int // the axis that lanes follow, or -1
+	N      int
+	Count  string // text of the number of live lanes
+	Locals map[int]vector.Value
+	Sums   map[*scalar.Expr]vector.Value
+	Ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
+	known
+}
+
+// known is what code knows of the place that it is for.
+type known struct {
+	Inside  string // C variable that says that all lanes stand inside the borders that guard loads, or ""
+	Spanned *Axis  // of a span, if that variable says as well what is known of its places: choices of loops that no lane follows ask it
+	Here    int    // so many axes, whose part of where an operand is stands in variables q
+	Part    *Lanes // that the code is for, or nil
+}
+
+// Lanes are those from one on up to another.
+type Lanes struct{ From, To int64 }
+
+// Start is the number of the element that a view is at where all loops start.
+func Start(k *schedule.Kernel, v nest.View) int64 {
+	at := v.Base
+	for l, s := range v.Steps {
+		at += s * k.Loops[l].Start
+	}
+	return at
+}
+
+// Offset writes the number of the element that a view is at, the axis of the lanes at its first lane. Axes in skip do not
+// count.
+func (p *Point) Offset(v nest.View, skip ...int) string {
+	return OffsetText(Start(p.K, v), p.Axes, v, skip...)
+}
+
+func OffsetText(base int64, axes []Axis, v nest.View, skip ...int) string {
+	var b strings.Builder
+	for i, a := range axes {
+		s := a.Step(v)
+		if s == 0 || a.Extent == 1 || slices.Contains(skip, i) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(" + ")
+		}
+		if s == 1 {
+			b.WriteString(a.Variable)
+		} else {
+			fmt.Fprintf(&b, "%s * %s", a.Variable, Number(s))
+		}
+	}
+	if base != 0 || b.Len() == 0 {
+		if b.Len() > 0 {
+			b.WriteString(" + ")
+		}
+		b.WriteString(Number(base))
+	}
+	return b.String()
+}
+
+// Number writes a constant that is multiplied with or added to 64-bit numbers.
+func Number(n int64) string {
+	switch {
+	case n > 1<<31-1 || n < -1<<31:
+		return fmt.Sprintf("INT64_C(%d)", n)
+	case n < 0:
+		return fmt.Sprintf("(%d)", n)
+	}
+	return fmt.Sprint(n)
+}
+
+// address writes a pointer to the element of an operand that is at the place.
+func (p *Point) address(ref int) string {
+	view := p.Views[ref]
+	if p.Here == 0 {
+		return fmt.Sprintf("p%d + %s", ref, p.Offset(view))
+	}
+	return fmt.Sprintf("p%d + (q%d + %s)", ref, ref, OffsetText(0, p.Axes[p.Here:], view))
+}
+
+// Load reads an operand.
+func (p *Point) Load(ref int) vector.Value {
+	d, view := p.K.Operands[ref].Type(), p.Views[ref]
+	step := int64(0)
+	if p.Along >= 0 {
+		step = p.Axes[p.Along].Step(view)
+	}
+	x := vector.Value{Type: d}
+	if array, ok := p.Ahead[ref]; ok {
+		x.Text, x.Uniform = p.V.W.Load(d, array), true
+		return x
+	}
+	switch step {
+	case 0:
+		x.Text, x.Uniform = p.V.W.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
+		return x
+	case 1:
+		x.Text = p.V.Of(d, p.N).Load(p.address(ref), p.Count)
+	default:
+		x.Text = p.V.Of(d, p.N).Gather(p.address(ref), Number(step), p.Count)
+	}
+	if d == scalar.Bool {
+		return p.V.Truth(x.Text, p.N)
+	}
+	return x
+}
+
+// Store writes a value to an operand.
+func (p *Point) Store(ref int, x vector.Value) string {
+	d, view := p.K.Operands[ref].Type(), p.Views[ref]
+	at := fmt.Sprintf("p%d + %s", ref, p.Offset(view))
+	step := int64(0)
+	if p.Along >= 0 {
+		step = p.Axes[p.Along].Step(view)
+	}
+	if step == 0 {
+		return fmt.Sprintf("p%d[%s] = %s", ref, p.Offset(view), x.Text)
+	}
+	if d == scalar.BFloat16 && x.Uniform {
+		x = p.V.BF16(d, p.N, p.V.Splat(vector.Value{Text: x.Text, Type: scalar.Float32, Uniform: true}, p.N))
+	}
+	x = p.V.Splat(x, p.N)
+	if d == scalar.Bool {
+		x.Text = p.V.Bytes(x, p.N)
+	}
+	if step == 1 {
+		return p.V.Of(d, p.N).Store(at, x.Text, p.Count)
+	}
+	return p.V.Of(d, p.N).Scatter(at, Number(step), x.Text, p.Count)
+}
+
+// UsesAny says whether an expression uses the value of one of some loops.
+func UsesAny(loops []int, e *scalar.Expr) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Loop && slices.Contains(loops, e.Ref)
+		return !found
+	})
+	return found
+}
+
+// Local gives the value of an earlier statement.
+func (p *Point) Local(ref int) vector.Value { return p.Locals[ref] }
+
+// Loop gives the value of a loop variable, which is an axis of its own or has one value.
+func (p *Point) Loop(ref int) vector.Value {
+	first := p.K.Loops[ref].Start
+	for i, a := range p.Axes {
+		if a.Inner() != ref {
+			continue
+		}
+		text := fmt.Sprintf("(%s + %s)", a.Variable, Number(first))
+		if i == p.Along {
+			return p.V.Count(text, p.N)
+		}
+		return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
+	}
+	return vector.Value{Text: fmt.Sprintf("INT64_C(%d)", first), Type: scalar.Int64, Uniform: true}
+}
+
+func (p *Point) Reduce(e *scalar.Expr) vector.Value {
+	if e.IsAt() {
+		return p.at(e)
+	}
+	return p.Sums[e]
+}
+
+// at writes what stands at a computed place, the same for all lanes; 0 if that is none.
+func (p *Point) at(e *scalar.Expr) vector.Value {
+	l := e.Over[0]
+	loop, variable := p.K.Loops[l], fmt.Sprintf("h%d", l)
+	place := p.V.Expr(e.Args[1], p.N, p)
+	inner := *p
+	inner.Axes = append(slices.Clone(p.Axes), Axis{nest.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
+	x := p.V.Expr(e.Args[0], p.N, &inner)
+	zero := vector.Value{Text: p.V.W.Const(scalar.Zero(e.Type)), Type: e.Type, Uniform: true}
+	if !x.Uniform {
+		zero = p.V.Splat(zero, p.N)
+	}
+	x.Text = fmt.Sprintf("({ const int64_t %s = (%s) - %s; %s >= 0 && %s < %d ? %s : %s; })", variable, place.Text, Number(loop.Start), variable, variable, loop.Extent(),
+		x.Text, zero.Text)
+	return x
+}
+
+// Name declares a variable of a value and gives it.
+func (p *Point) Name(t *cnest.Text, variable string, x vector.Value) vector.Value {
+	c := p.V.W.Type(x.Type)
+	if !x.Uniform {
+		c = p.V.Type(x.Type, p.N)
+		if x.Type == scalar.Bool {
+			c = p.V.MaskType(x.Mask, p.N)
+		}
+	}
+	t.Line("const %s %s = %s;", c, variable, x.Text)
+	x.Text = variable
+	return x
+}
+
+// Statements writes some statements at the present place.
+func (p *Point) Statements(t *cnest.Text, list []int) {
+	for _, i := range list {
+		s := p.K.Statements[i]
+		t.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(p.K)))
+		x := p.V.Expr(s.Value, p.N, p)
+		if s.Store >= 0 {
+			t.Line("%s;", p.Store(int(s.Store), x))
+		} else {
+			p.Locals[i] = p.Name(t, fmt.Sprintf("v%d", i), x)
+		}
+	}
+}
+
+// VectorKernel says whether all that a kernel computes can be written with vectors: of types that there are vectors of, and
+// reading only elements that exist wherever its loops stand, since lanes that a choice does not pick are read too; one operand
+// aside.
+func VectorKernel(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
+	for _, s := range k.Statements {
+		if !vector.CanVectorize(s.Value) {
+			return false
+		}
+	}
+	return VectorBounds(k, buffers, aside)
+}
+
+// VectorBounds says whether operands are read only inside their buffers, wherever the loops stand; one operand aside.
+func VectorBounds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, aside int) bool {
+	for i := range k.Operands {
+		if i != aside && !nest.Inside(k, buffers, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Pointers declares the pointers of some operands.
+func Pointers(t *cnest.Text, e *unit.Unit, k *schedule.Kernel, operands []int) {
+	for _, i := range operands {
+		o, constant, alone := k.Operands[i], "", "restrict "
+		if o.Mode == schedule.Read {
+			constant = "const "
+			e.Raw(o.Buffer)
+		}
+		if e.Holds(o.Buffer) { // results may take the place of what they are made of
+			alone = ""
+		}
+		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.W.Stored(o.Type()), alone, i, e.Slot(o.Buffer), o.Name)
+	}
+}

@@ -1,0 +1,68 @@
+package unit
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// What a processor does in a nanosecond, about. The run-time library decides by such figures whom to wake for a region and how large
+// pieces are; a factor of three does not matter.
+const (
+	SerialRate   = 2  // operations without vectors
+	VectorRate   = 2  // times the lanes: operations of vectors
+	TileRate     = 7  // times the lanes: multiplications and additions of register tiles
+	NarrowRate   = 16 // times the lanes: those of narrow numbers
+	WinogradRate = 14 // times the lanes: those that a convolution saves by transforming tiles among them
+	memoryRate   = 20 // bytes that are read or written
+	PackRate     = 8  // bytes that are packed or copied
+	StagedRate   = 1  // bytes of what is folded for all points together, of which each is looked at a few times
+)
+
+// Nanoseconds estimates how long a kernel takes on one thread that does so many operations in a nanosecond.
+func (e *Unit) Nanoseconds(k *schedule.Kernel, rate float64) float64 {
+	operations := 0.0
+	for _, s := range k.Statements {
+		n := 1 + operationsAt(k, s.Value)
+		for _, l := range s.Over {
+			n *= float64(k.Loops[l].Extent())
+		}
+		operations += n
+	}
+	return max(operations/rate, e.OperandBytes(k)/memoryRate)
+}
+
+// OperandBytes is the size of all buffers of a kernel.
+func (e *Unit) OperandBytes(k *schedule.Kernel) float64 {
+	bytes := 0.0
+	for _, o := range k.Operands {
+		if b := e.Buffers[o.Buffer]; b != nil {
+			bytes += float64(b.Bytes)
+		}
+	}
+	return bytes
+}
+
+// operationsAt is how many operations an expression takes at one point of its statement.
+func operationsAt(k *schedule.Kernel, e *scalar.Expr) float64 {
+	n := kernels.Weight(e) // of a fold, one for each point
+	for _, a := range e.Args {
+		n += operationsAt(k, a)
+	}
+	if e.Op == scalar.Reduce && !e.IsAt() {
+		for _, l := range e.Over {
+			n *= float64(k.Loops[l].Extent())
+		}
+	}
+	return n
+}
+
+// Each writes how many picoseconds an index of a region takes that takes some nanoseconds in all.
+func Each(nanoseconds float64, indices int64) string {
+	return fmt.Sprint(int64(min(1000*nanoseconds/float64(max(1, indices)), 1<<50)))
+}
+
+// MaxUnrolled is how many steps of a reduction are written out, as those of a window.
+const MaxUnrolled = 32

@@ -1,0 +1,170 @@
+// Package unit is what kernels are written into: a version of a program for one target, with its printers, the table of addresses that kernels read,
+// and the memory that they need. It knows no form of kernels; it must not import backends/cpu. Read next: unit.go, cost.go.
+package unit
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+)
+
+// Memory is what versions of a program have together in memory: buffers, the block of constants, and what kernels need, in bytes.
+type Memory struct {
+	Buffers map[ir.NodeID]*schedule.Buffer
+	Slots   map[ir.NodeID]int // of buffers
+	Order   []ir.NodeID       // buffers, by slot
+	Block   *panels.Block
+	arena   int64 // that the plan places
+	scratch int64 // behind the arena, while a kernel runs
+	Thread  int64 // behind that for each thread, while a kernel runs
+	OnStack int64 // of the largest array that a kernel has on its stack
+}
+
+// NewMemory finds the buffers of a graph.
+func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
+	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants)}
+	for n := range g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok {
+			m.Slots[n.ID] = len(m.Order)
+			m.Order = append(m.Order, n.ID)
+			if b.Space == schedule.Arena {
+				m.arena = max(m.arena, b.Offset+b.Bytes)
+			}
+		}
+	}
+	return m
+}
+
+// scratchAt is where kernels have their scratch memory in the arena.
+func (m *Memory) scratchAt() int64 { return isa.Align(m.arena, 4096) }
+
+// ThreadAt is where the threads have what they need for themselves, one behind the other.
+func (m *Memory) ThreadAt() int64 { return isa.Align(m.scratchAt()+m.scratch, 4096) }
+
+// ArenaBytes is what the arena takes with one thread.
+func (m *Memory) ArenaBytes() int64 {
+	switch {
+	case m.Thread > 0:
+		return m.ThreadAt() + m.Thread
+	case m.scratch > 0:
+		return m.scratchAt() + m.scratch
+	}
+	return m.arena
+}
+
+// Unit is what the kernels of a program's version for one target are written into, apart from their code: the table of addresses that they use, and the
+// memory that they need.
+type Unit struct {
+	*Memory
+	Target  isa.Target
+	W       *cexpr.Writer
+	V       *vector.Printer
+	linkage string // of the functions that carry out kernels
+	Prefix  string // of their names
+	Table   table
+}
+
+// table is the table of addresses of a version.
+type table struct {
+	Places []string          // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	Used   []int             // slots that the kernel which is being written uses, in the order of its own table b
+	Held   map[ir.NodeID]int // indices in the kernel's table of what it holds in scratch memory for itself
+
+	scratchSlot, ThreadSlot int // slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads
+}
+
+// New begins a version. Functions are static and called k and a number without a prefix.
+func New(m *Memory, t isa.Target, prefix string) *Unit {
+	u := &Unit{Memory: m, Target: t, linkage: "static ", Prefix: prefix, Table: table{Places: make([]string, len(m.Order))}, W: cexpr.NewWriter()}
+	if prefix != "" {
+		u.linkage = ""
+	}
+	u.V = vector.New(u.W)
+	return u
+}
+
+// Raw says that a buffer is read as it is, which places constants in the program.
+func (u *Unit) Raw(buffer ir.NodeID) {
+	b := u.Buffers[buffer]
+	if c, ok := u.Block.Of[b.Tensor]; ok && b.Space == schedule.Constant {
+		u.Table.Places[u.Slots[buffer]] = constantPlace(u.Block.Add(c, b.Bytes, panels.InOrder(b)))
+	}
+}
+
+// Slot gives the place of a buffer's address in the table b of the kernel that is being written.
+func (u *Unit) Slot(buffer ir.NodeID) int {
+	if at, ok := u.Table.Held[buffer]; ok {
+		return at
+	}
+	return u.use(u.Slots[buffer])
+}
+
+// Holds says whether the kernel that is being written has a buffer in scratch memory for itself.
+func (u *Unit) Holds(buffer ir.NodeID) bool {
+	_, ok := u.Table.Held[buffer]
+	return ok
+}
+
+// use gives the place in the kernel's table of what has a slot in the program's.
+func (u *Unit) use(slot int) int {
+	if i := slices.Index(u.Table.Used, slot); i >= 0 {
+		return i
+	}
+	u.Table.Used = append(u.Table.Used, slot)
+	return len(u.Table.Used) - 1
+}
+
+// Panels places a constant in panels and gives the place of its address in b.
+func (u *Unit) Panels(buffer ir.NodeID, layout panels.Layout) int {
+	place := constantPlace(u.Block.Add(u.Block.Of[u.Buffers[buffer].Tensor], layout.Bytes(), &layout))
+	for i := len(u.Order); i < len(u.Table.Places); i++ {
+		if u.Table.Places[i] == place {
+			return u.use(i)
+		}
+	}
+	u.Table.Places = append(u.Table.Places, place)
+	return u.use(len(u.Table.Places) - 1)
+}
+
+func constantPlace(offset int64) string {
+	return fmt.Sprintf("(void *)(tapc_constants + %d)", offset)
+}
+
+// NeedScratch makes sure of some bytes that one kernel at a time can use, and gives the place of their address in b.
+func (u *Unit) NeedScratch(bytes int64) int {
+	if u.Table.scratchSlot == 0 {
+		u.Table.scratchSlot = len(u.Table.Places)
+		u.Table.Places = append(u.Table.Places, fmt.Sprintf("(char *)arena + %d", u.scratchAt()))
+	}
+	u.scratch = max(u.scratch, bytes)
+	return u.use(u.Table.scratchSlot)
+}
+
+// NeedThread makes sure of some bytes that each thread can use while a kernel runs, and gives the place in b of the address of the
+// first thread's; those of others follow it.
+func (u *Unit) NeedThread(bytes int64) int {
+	if u.Table.ThreadSlot == 0 {
+		u.Table.ThreadSlot = len(u.Table.Places)
+		u.Table.Places = append(u.Table.Places, "")
+	}
+	u.Thread = max(u.Thread, bytes)
+	return u.use(u.Table.ThreadSlot)
+}
+
+// Stack says that a kernel has an array of so many bytes on the stack of each thread.
+func (u *Unit) Stack(bytes int64) { u.OnStack = max(u.OnStack, bytes) }
+
+// Open writes the first line of the function that carries out a kernel.
+func (u *Unit) Open(t *cnest.Text, number int) {
+	t.Open("%svoid %sk%d(void *const *b, tapc_pool *pool) {", u.linkage, u.Prefix, number)
+	t.Line("(void)b, (void)pool;")
+}
