@@ -91,7 +91,7 @@ tests() {
   TAPC_ROTATION=$(git rev-list --count HEAD)
   export TAPC_ROTATION
   step "race (rotation $TAPC_ROTATION)"
-  go test -race -count=1 ./ir/check ./ir/loomjson ./passes/... ./backends/constants ./plugins/... ./tools/lit/...
+  go test -race -short -count=1 ./ir/check ./ir/loomjson ./passes/... ./backends/constants ./plugins/... ./tools/lit/...
   step "tests (rotation $TAPC_ROTATION)"
   go test -json ./... | report
 }
