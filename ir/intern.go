@@ -15,7 +15,8 @@ type Intern struct {
 	boxes      [1 << internBits]*zspace.Range
 	ints       []int64
 	selections []Selection
-	ports      []Port
+	layouts    [1 << internBits]*layout
+	scratch    []Selection // of the ports that are read
 	texts      *strings.Builder
 	shared     [1 << internBits]Shared
 	spare      Shared // a body to fill again
@@ -118,18 +119,47 @@ func (p *Intern) Vector(v []int64) []int64 {
 	return out
 }
 
-// Selections copies selections.
+// Selections copies selections, until Ports is called.
 func (p *Intern) Selections(v []Selection) []Selection {
-	out := carve(&p.selections, len(v))
-	copy(out, v)
-	return out
+	from := len(p.scratch)
+	p.scratch = append(p.scratch, v...)
+	return p.scratch[from:len(p.scratch):len(p.scratch)]
 }
 
-// Ports copies a list of ports, sharing their selections.
+// Ports makes ports of a list that is sorted by name; it does not keep the list. Ports of the same names, and as many selections each,
+// mostly have one layout.
 func (p *Intern) Ports(v []Port) Ports {
-	out := carve(&p.ports, len(v))
-	copy(out, v)
-	return out
+	p.scratch = p.scratch[:0]
+	if len(v) == 0 {
+		return Ports{}
+	}
+	h := uint64(len(v))
+	for i := range v {
+		h = (h ^ uint64(len(v[i].Sel))) * 0x9e3779b97f4a7c15
+		for j := range len(v[i].Name) {
+			h = h*31 + uint64(v[i].Name[j])
+		}
+	}
+	slot := &p.layouts[h*0x9e3779b97f4a7c15>>(64-internBits)]
+	if *slot == nil || !(*slot).is(v) {
+		*slot = layoutOf(v)
+	}
+	return (*slot).fill(v, carve(&p.selections, (*slot).total()))
+}
+
+// is says whether it is the layout of a list.
+func (l *layout) is(list []Port) bool {
+	if len(l.names) != len(list) {
+		return false
+	}
+	n := 0
+	for i := range list {
+		n += len(list[i].Sel)
+		if l.ends[i] != n || l.names[i] != list[i].Name {
+			return false
+		}
+	}
+	return true
 }
 
 // carve gives n items from a reserve that is renewed when used up.

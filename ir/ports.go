@@ -2,7 +2,9 @@ package ir
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+	"unsafe"
 
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -39,57 +41,168 @@ type Port struct {
 	Sel  []Selection
 }
 
-// Ports are the inputs or the outputs of a node, sorted by name, no name twice.
-type Ports []Port
-
-// Get finds a port by name, or nil.
-func (p Ports) Get(name string) *Port {
-	for i := range p {
-		if p[i].Name == name {
-			return &p[i]
-		}
-	}
-	return nil
+// Ports are the inputs or the outputs of a node, sorted by name, no name twice. The selections of all ports are one array, and what the
+// ports are called and how many each has is often shared by many nodes: selections are changed in place, ports are replaced.
+type Ports struct {
+	layout *layout // nil for no ports
+	first  *Selection
 }
 
-// Equal says whether two port lists are the same.
+// layout says which part of an array of selections each port has. It is never changed.
+type layout struct {
+	names []string
+	ends  []int // behind the last selection of each port
+}
+
+// PortsOf makes ports of a list that is sorted by name. It keeps neither the list nor its selections.
+func PortsOf(list []Port) Ports {
+	if len(list) == 0 {
+		return Ports{}
+	}
+	l := layoutOf(list)
+	return l.fill(list, make([]Selection, l.total()))
+}
+
+func layoutOf(list []Port) *layout {
+	l, n := &layout{make([]string, len(list)), make([]int, len(list))}, 0
+	for i := range list {
+		n += len(list[i].Sel)
+		l.names[i], l.ends[i] = list[i].Name, n
+	}
+	return l
+}
+
+func (l *layout) total() int { return l.ends[len(l.ends)-1] }
+
+// fill gives the ports whose selections are copied into an array.
+func (l *layout) fill(list []Port, all []Selection) Ports {
+	to := all[:0]
+	for i := range list {
+		to = append(to, list[i].Sel...)
+	}
+	return Ports{l, unsafe.SliceData(all)}
+}
+
+// selections gives those of all ports, in order.
+func (p Ports) selections() []Selection {
+	if p.layout == nil {
+		return nil
+	}
+	return unsafe.Slice(p.first, p.layout.total())
+}
+
+// Len is the number of ports.
+func (p Ports) Len() int {
+	if p.layout == nil {
+		return 0
+	}
+	return len(p.layout.names)
+}
+
+// At gives a port. What its selections are may be changed in place; another name or number of selections needs With or PortsOf.
+func (p Ports) At(i int) Port {
+	from, to := 0, p.layout.ends[i]
+	if i > 0 {
+		from = p.layout.ends[i-1]
+	}
+	return Port{p.layout.names[i], p.selections()[from:to:to]}
+}
+
+// Each runs over the ports in order.
+func (p Ports) Each() iter.Seq2[int, Port] {
+	return func(yield func(int, Port) bool) {
+		for i := range p.Len() {
+			if !yield(i, p.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// List gives the ports as a list, to make others of. Their selections are those of the ports.
+func (p Ports) List() []Port {
+	list := make([]Port, p.Len())
+	for i := range list {
+		list[i] = p.At(i)
+	}
+	return list
+}
+
+// Get finds a port by name, or nil. The port is a copy, as At gives it.
+func (p Ports) Get(name string) *Port {
+	i := p.find(name)
+	if i < 0 {
+		return nil
+	}
+	port := p.At(i)
+	return &port
+}
+
+func (p Ports) find(name string) int {
+	if p.layout == nil {
+		return -1
+	}
+	return slices.Index(p.layout.names, name)
+}
+
+// With gives ports with one more, or with it in place of that of its name.
+func (p Ports) With(port Port) Ports {
+	list := p.List()
+	i, found := slices.BinarySearchFunc(list, port.Name, func(a Port, name string) int { return compareStrings(a.Name, name) })
+	if found {
+		list[i] = port
+	} else {
+		list = slices.Insert(list, i, port)
+	}
+	return PortsOf(list)
+}
+
+// SetSel gives a port other selections.
+func (p *Ports) SetSel(i int, sel ...Selection) { p.set(i, Port{p.layout.names[i], sel}) }
+
+// SetName gives a port another name, which keeps the order of the names.
+func (p *Ports) SetName(i int, name string) { p.set(i, Port{name, p.At(i).Sel}) }
+
+func (p *Ports) set(i int, port Port) {
+	list := p.List()
+	list[i] = port
+	*p = PortsOf(list)
+}
+
+// Equal says whether two lists of ports are the same.
 func (p Ports) Equal(q Ports) bool {
-	return slices.EqualFunc(p, q, func(a, b Port) bool {
-		return a.Name == b.Name && slices.EqualFunc(a.Sel, b.Sel, Selection.Equal)
-	})
+	if p.layout != q.layout && (p.Len() != q.Len() || p.layout != nil &&
+		!(slices.Equal(p.layout.names, q.layout.names) && slices.Equal(p.layout.ends, q.layout.ends))) {
+		return false
+	}
+	return slices.EqualFunc(p.selections(), q.selections(), Selection.Equal)
 }
 
 // Clone copies the ports; ranges are shared, which is safe as ranges are never changed in place.
 func (p Ports) Clone() Ports {
-	q := slices.Clone(p)
-	for i := range q {
-		q[i].Sel = slices.Clone(q[i].Sel)
-	}
-	return q
+	return Ports{p.layout, unsafe.SliceData(slices.Clone(p.selections()))}
 }
 
 // All runs f for every selection in order: port number, entry number, selection.
 func (p Ports) All(f func(port, entry int, s *Selection)) {
-	for i := range p {
-		for j := range p[i].Sel {
-			f(i, j, &p[i].Sel[j])
+	all, from := p.selections(), 0
+	for port := range p.Len() {
+		to := p.layout.ends[port]
+		for i := from; i < to; i++ {
+			f(port, i-from, &all[i])
 		}
+		from = to
 	}
 }
 
 // NewPorts makes ports of one selection each, sorted by name.
 func NewPorts(one map[string]Selection) Ports {
-	p := make(Ports, 0, len(one))
+	list := make([]Port, 0, len(one))
 	for name, s := range one {
-		p = append(p, Port{name, []Selection{s}})
+		list = append(list, Port{name, []Selection{s}})
 	}
-	slices.SortFunc(p, func(a, b Port) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
-	return p
+	slices.SortFunc(list, func(a, b Port) int { return compareStrings(a.Name, b.Name) })
+	return PortsOf(list)
 }
 
 // NamedMaps are the projection maps of one port, one for each of its selections.

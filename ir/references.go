@@ -37,9 +37,9 @@ func (r *references) Refs(f Field, v *[]NodeID) {
 }
 
 func (r *references) Ports(f Field, v *Ports) {
-	for i := range *v {
-		for j := range (*v)[i].Sel {
-			if s := &(*v)[i].Sel[j]; r.selection != nil {
+	for i := range v.Len() {
+		for j := range v.At(i).Sel {
+			if s := &v.At(i).Sel[j]; r.selection != nil {
 				r.selection(s)
 			} else {
 				r.ref(&s.Tensor)

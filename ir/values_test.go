@@ -65,10 +65,12 @@ func TestUUIDText(t *testing.T) {
 }
 
 func TestEachReference(t *testing.T) {
-	one := func(id ir.NodeID) ir.Ports { return ir.Ports{{Name: "x", Sel: []ir.Selection{{Tensor: id}}}} }
+	one := func(id ir.NodeID) ir.Ports {
+		return ir.PortsOf([]ir.Port{{Name: "x", Sel: []ir.Selection{{Tensor: id}}}})
+	}
 	a := &application.Application{Operation: 7, Inputs: one(1), Outputs: one(ir.NoNode)}
 	ir.EachReference(a, func(ref *ir.NodeID) { *ref += 10 })
-	if a.Operation != 17 || a.Inputs[0].Sel[0].Tensor != 11 || a.Outputs[0].Sel[0].Tensor != 9 {
+	if a.Operation != 17 || a.Inputs.At(0).Sel[0].Tensor != 11 || a.Outputs.At(0).Sel[0].Tensor != 9 {
 		t.Errorf("references are %v", ir.References(a))
 	}
 	n := 0

@@ -111,6 +111,7 @@ func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][]byte) {
 	n := 0
 	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: c.Params}
+	var in, out []ir.Port
 	for _, p := range c.Inputs {
 		port := ir.Port{Name: p.Name}
 		for j, s := range p.Sel {
@@ -122,7 +123,7 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 			port.Sel = append(port.Sel, b.input(label, s, bytes))
 			n++
 		}
-		op.Inputs = append(op.Inputs, port)
+		in = append(in, port)
 	}
 	n = 0
 	for _, p := range c.Outputs {
@@ -136,11 +137,12 @@ func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][
 			}
 			n++
 		}
-		op.Outputs = append(op.Outputs, port)
+		out = append(out, port)
 	}
 	byName := func(x, y ir.Port) int { return strings.Compare(x.Name, y.Name) }
-	slices.SortFunc(op.Inputs, byName)
-	slices.SortFunc(op.Outputs, byName)
+	slices.SortFunc(in, byName)
+	slices.SortFunc(out, byName)
+	op.Inputs, op.Outputs = ir.PortsOf(in), ir.PortsOf(out)
 	b.g.Add(op, name)
 	b.shard(name, d, c)
 	b.judge(name, d, c)

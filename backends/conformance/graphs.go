@@ -18,7 +18,7 @@ func (b builder) tensor(name, dtype, box string) ir.Selection {
 }
 
 func (b builder) op(kernel string, params ir.Attrs, in ir.Ports, out ir.Selection, port string) {
-	b.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: port, Sel: []ir.Selection{out}}}}, "")
+	b.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.PortsOf([]ir.Port{{Name: port, Sel: []ir.Selection{out}}})}, "")
 }
 
 func in(name string, s ...ir.Selection) ir.Port { return ir.Port{Name: name, Sel: s} }
@@ -27,8 +27,8 @@ func linearRelu(m, k, n string, dtype string) *ir.Graph {
 	b := builder{ir.New()}
 	x, a, c := b.tensor("x", dtype, "[-40:"+m+", 20:"+k+"]"), b.tensor("A", dtype, "[20:"+k+", 0:"+n+"]"), b.tensor("b", dtype, "[0:"+n+"]")
 	y, z := b.tensor("y", dtype, "[-40:"+m+", 0:"+n+"]"), b.tensor("z", dtype, "[-40:"+m+", 0:"+n+"]")
-	b.op("op:linear", nil, ir.Ports{in("A", a), in("b", c), in("x", x)}, y, "result")
-	b.op("op:relu", nil, ir.Ports{in("tensor", y)}, z, "result")
+	b.op("op:linear", nil, ir.PortsOf([]ir.Port{in("A", a), in("b", c), in("x", x)}), y, "result")
+	b.op("op:relu", nil, ir.PortsOf([]ir.Port{in("tensor", y)}), z, "result")
 	return b.g
 }
 
@@ -36,9 +36,9 @@ func softmaxLike(rows, cols string) *ir.Graph {
 	b := builder{ir.New()}
 	x := b.tensor("x", "float32", "["+rows+", "+cols+"]")
 	e, s, p := b.tensor("e", "float32", "["+rows+", "+cols+"]"), b.tensor("s", "float32", "["+rows+", 0:1]"), b.tensor("p", "float32", "["+rows+", "+cols+"]")
-	b.op("op:exp", nil, ir.Ports{in("tensor", x)}, e, "result")
-	b.op("op:sum", ir.Attrs{{Name: "dims", Value: ir.IntsAttr(1)}, {Name: "keepdims", Value: ir.BoolAttr(true)}}, ir.Ports{in("tensor", e)}, s, "result")
-	b.op("op:div", nil, ir.Ports{in("a", e), in("b", s)}, p, "result")
+	b.op("op:exp", nil, ir.PortsOf([]ir.Port{in("tensor", x)}), e, "result")
+	b.op("op:sum", ir.Attrs{{Name: "dims", Value: ir.IntsAttr(1)}, {Name: "keepdims", Value: ir.BoolAttr(true)}}, ir.PortsOf([]ir.Port{in("tensor", e)}), s, "result")
+	b.op("op:div", nil, ir.PortsOf([]ir.Port{in("a", e), in("b", s)}), p, "result")
 	return b.g
 }
 
@@ -47,11 +47,11 @@ func elementwise(dtype string) *ir.Graph {
 	x, y, m := b.tensor("x", dtype, "[0:7, 5:18]"), b.tensor("y", dtype, "[100:107, 0:1]"), b.tensor("m", "boolean", "[0:13]")
 	s, d, q, t := b.tensor("s", dtype, "[0:7, 0:13]"), b.tensor("d", dtype, "[0:7, 0:13]"), b.tensor("q", dtype, "[0:7, 0:13]"), b.tensor("t", dtype, "[0:13, 0:7]")
 	total := b.tensor("total", dtype, "[]")
-	b.op("builtins:add", ir.Attrs{{Name: "mask_value", Value: ir.IntAttr(12)}}, ir.Ports{in("mask", m), in("tensors", x, y, x)}, s, "result")
-	b.op("op:div", nil, ir.Ports{in("a", s), in("b", x)}, d, "result")
-	b.op("ops:max", nil, ir.Ports{in("tensors", d, y)}, q, "result")
-	b.op("op:permute", ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, ir.Ports{in("tensor", q)}, t, "result")
-	b.op("op:sum", nil, ir.Ports{in("tensor", t)}, total, "result")
+	b.op("builtins:add", ir.Attrs{{Name: "mask_value", Value: ir.IntAttr(12)}}, ir.PortsOf([]ir.Port{in("mask", m), in("tensors", x, y, x)}), s, "result")
+	b.op("op:div", nil, ir.PortsOf([]ir.Port{in("a", s), in("b", x)}), d, "result")
+	b.op("ops:max", nil, ir.PortsOf([]ir.Port{in("tensors", d, y)}), q, "result")
+	b.op("op:permute", ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, ir.PortsOf([]ir.Port{in("tensor", q)}), t, "result")
+	b.op("op:sum", nil, ir.PortsOf([]ir.Port{in("tensor", t)}), total, "result")
 	return b.g
 }
 

@@ -80,7 +80,7 @@ func (v *viewer) input(rank, least int64) {
 func (v *viewer) then(kernel string, params ir.Attrs, port string, shape []int64) {
 	v.shape = shape
 	out := v.new(shape)
-	v.op("op:"+kernel, params, ir.Ports{in(port, v.at)}, out, map[string]string{"X": "Y"}[port]+map[string]string{"tensor": "result"}[port])
+	v.op("op:"+kernel, params, ir.PortsOf([]ir.Port{in(port, v.at)}), out, map[string]string{"X": "Y"}[port]+map[string]string{"tensor": "result"}[port])
 	v.at = out
 }
 
@@ -127,7 +127,7 @@ func (v *viewer) concat(axis int) {
 		return
 	}
 	out := v.new(shape)
-	v.op("op:concat", ir.Attrs{}.With("axis", ir.IntAttr(int64(axis))), ir.Ports{in("tensors", other, v.at)}, out, "result")
+	v.op("op:concat", ir.Attrs{}.With("axis", ir.IntAttr(int64(axis))), ir.PortsOf([]ir.Port{in("tensors", other, v.at)}), out, "result")
 	v.at, v.shape = out, shape
 }
 
@@ -190,6 +190,6 @@ func (v *viewer) window() {
 // filtered adds a convolution by filters that are an input.
 func (v *viewer) filtered(kernel string, params ir.Attrs, filters, shape []int64) {
 	out := v.new(shape)
-	v.op("op:"+kernel, params, ir.Ports{in("W", v.new(filters)), in("X", v.at)}, out, "Y")
+	v.op("op:"+kernel, params, ir.PortsOf([]ir.Port{in("W", v.new(filters)), in("X", v.at)}), out, "Y")
 	v.at, v.shape = out, shape
 }

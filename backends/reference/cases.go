@@ -28,7 +28,7 @@ func CheckCase(ctx context.Context, lib *kernels.Library, d *kernels.Decl, c ker
 	}
 	g, values, want := ir.New(), map[string]tensorfile.Tensor{}, map[string]tensorfile.Tensor{}
 	ports := func(list []kernels.PortSel, data [][]byte, into map[string]tensorfile.Tensor) ir.Ports {
-		var out ir.Ports
+		var out []ir.Port
 		for _, p := range list {
 			port := ir.Port{Name: p.Name}
 			for i, s := range p.Sel {
@@ -40,7 +40,7 @@ func CheckCase(ctx context.Context, lib *kernels.Library, d *kernels.Decl, c ker
 			out = append(out, port)
 		}
 		slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-		return out
+		return ir.PortsOf(out)
 	}
 	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: x.Call.Params}
 	op.Inputs = ports(x.Call.Inputs, x.Inputs, values)
@@ -50,7 +50,7 @@ func CheckCase(ctx context.Context, lib *kernels.Library, d *kernels.Decl, c ker
 	if err != nil {
 		return err
 	}
-	for _, p := range op.Outputs {
+	for _, p := range op.Outputs.Each() {
 		for i := range p.Sel {
 			label := fmt.Sprintf("%s%d", p.Name, i)
 			if err := Compare(p.Name, want[label], got[label]); err != nil {

@@ -69,25 +69,25 @@ func checkShards(c *check.Context, op *ir.Node, borders bool) {
 func checkPorts(c *check.Context, op, app *ir.Node, i int) bool {
 	g := c.Graph()
 	have, want := side(app.Body, i), side(op.Body, i)
-	if !slices.EqualFunc(have, want, func(a, b ir.Port) bool { return a.Name == b.Name }) {
+	if !slices.Equal(portNames(have), portNames(want)) {
 		c.Report(c.Error("TAP0204", app, "/body/"+sides[i], "%s and %s have different %s", g.Name(app.ID), g.Name(op.ID), sides[i]).
 			Want(fmt.Sprintf("%q", portNames(want)), fmt.Sprintf("%q", portNames(have))).
 			WithNote(c.At(op, "/body/"+sides[i]), "the operation"))
 		return false
 	}
 	agree := true
-	for p := range have {
-		if len(have[p].Sel) != len(want[p].Sel) {
-			field := "/body/" + sides[i] + "/" + have[p].Name
-			c.Report(c.Error("TAP0205", app, field, "%s and %s differ in the length of %s %s", g.Name(app.ID), g.Name(op.ID), sides[i], have[p].Name).
-				Want(check.Count(len(want[p].Sel), "selection"), check.Count(len(have[p].Sel), "selection")).
+	for p := range have.Len() {
+		if len(have.At(p).Sel) != len(want.At(p).Sel) {
+			field := "/body/" + sides[i] + "/" + have.At(p).Name
+			c.Report(c.Error("TAP0205", app, field, "%s and %s differ in the length of %s %s", g.Name(app.ID), g.Name(op.ID), sides[i], have.At(p).Name).
+				Want(check.Count(len(want.At(p).Sel), "selection"), check.Count(len(have.At(p).Sel), "selection")).
 				WithNote(c.At(op, field), "the operation"))
 			agree = false
 			continue
 		}
-		for j := range have[p].Sel {
-			field := check.PortField(sides[i], have[p].Name, j)
-			agree = checkEntry(c, op, app, field, &have[p].Sel[j], &want[p].Sel[j]) && agree
+		for j := range have.At(p).Sel {
+			field := check.PortField(sides[i], have.At(p).Name, j)
+			agree = checkEntry(c, op, app, field, &have.At(p).Sel[j], &want.At(p).Sel[j]) && agree
 		}
 	}
 	return agree
@@ -119,13 +119,13 @@ func checkBorders(c *check.Context, op *ir.Node, apps []*ir.Node, i int) {
 	parts := make([]zspace.Range, len(apps))
 	side(op.Body, i).All(func(port, entry int, whole *ir.Selection) {
 		for k, app := range apps {
-			parts[k] = side(app.Body, i)[port].Sel[entry].Range()
+			parts[k] = side(app.Body, i).At(port).Sel[entry].Range()
 		}
 		bound, err := zspace.Bounding(parts...)
 		if err != nil || bound.Equal(whole.Range()) { // parts lie inside whole, so there is no error
 			return
 		}
-		field := check.PortField(sides[i], side(op.Body, i)[port].Name, entry)
+		field := check.PortField(sides[i], side(op.Body, i).At(port).Name, entry)
 		found := fmt.Sprintf("%v around %s", bound, check.Count(len(apps), "application"))
 		if rest, _ := zspace.Subtract(whole.Range(), []zspace.Range{bound}, 1); len(rest) > 0 {
 			found += fmt.Sprintf(", which leaves %v", rest[0])
@@ -136,9 +136,9 @@ func checkBorders(c *check.Context, op *ir.Node, apps []*ir.Node, i int) {
 }
 
 func portNames(p ir.Ports) []string {
-	names := make([]string, len(p))
-	for i := range p {
-		names[i] = p[i].Name
+	names := make([]string, p.Len())
+	for i := range p.Len() {
+		names[i] = p.At(i).Name
 	}
 	return names
 }

@@ -32,13 +32,13 @@ func checkCoverage(c *check.Context, n *ir.Node, op *tensorops.Operation) {
 	parts := make([]zspace.Range, len(apps))
 	op.Outputs.All(func(port, entry int, whole *ir.Selection) {
 		for k, app := range apps {
-			parts[k] = app.Body.(*Application).Outputs[port].Sel[entry].Range()
+			parts[k] = app.Body.(*Application).Outputs.At(port).Sel[entry].Range()
 		}
 		fault, err := zspace.CheckTiling(whole.Range(), parts)
 		if err != nil || fault == nil { // parts are valid boxes inside whole, so there is no error
 			return
 		}
-		reportCoverage(c, n, check.PortField("outputs", op.Outputs[port].Name, entry), whole.Range(), apps, parts, fault)
+		reportCoverage(c, n, check.PortField("outputs", op.Outputs.At(port).Name, entry), whole.Range(), apps, parts, fault)
 	})
 }
 

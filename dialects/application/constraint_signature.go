@@ -46,7 +46,7 @@ func checkIndexes(c *check.Context, op *ir.Node) {
 		parts = append(parts, part)
 		for i, maps := range [...]ir.PortMaps{sig.Inputs, sig.Outputs} {
 			side(app.Body, i).All(func(port, entry int, s *ir.Selection) {
-				field := check.PortField(sides[i], side(app.Body, i)[port].Name, entry)
+				field := check.PortField(sides[i], side(app.Body, i).At(port).Name, entry)
 				tensorops.CheckProjection(c, [2]string{"TAP0214", "TAP0215"}, app, field, maps[port].Maps[entry], part, s.Range())
 			})
 		}

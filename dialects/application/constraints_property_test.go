@@ -43,7 +43,7 @@ func (s sharding) graph() *ir.Graph {
 	rank := s.whole.Rank()
 	y := g.Add(&tensorops.Tensor{DType: "int8", Range: s.whole}, "y")
 	ports := func(r zspace.Range) ir.Ports {
-		return ir.Ports{{Name: "y", Sel: []ir.Selection{ir.Select(y.ID, r)}}}
+		return ir.PortsOf([]ir.Port{{Name: "y", Sel: []ir.Selection{ir.Select(y.ID, r)}}})
 	}
 	one := make(zspace.Point, rank)
 	for i := range one {

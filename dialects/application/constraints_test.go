@@ -51,7 +51,7 @@ func rows(edit func(b builder, op, first, second *ir.Node)) *ir.Graph {
 			Outputs: ir.PortMaps{{Name: "y", Maps: []zspace.ProjectionMap{Map("(d0) -> [d0, 0] + [1, 1]")}}},
 		}
 		ports := func(rows string) (in, out ir.Ports) {
-			return ir.Ports{Port("x", Sel(x, "["+rows+", 0:5]"))}, ir.Ports{Port("y", Sel(y, "["+rows+", 0:1]"))}
+			return ir.PortsOf([]ir.Port{Port("x", Sel(x, "["+rows+", 0:5]"))}), ir.PortsOf([]ir.Port{Port("y", Sel(y, "["+rows+", 0:1]"))})
 		}
 		in, out := ports("0:10")
 		op := b.op("sum", in, out, index("[0:10]"), sig)
@@ -69,9 +69,9 @@ func appOf(n *ir.Node) *Application { return n.Body.(*Application) }
 func tiles(whole string, parts ...string) *ir.Graph {
 	return graph(func(b builder) {
 		y := b.tensor("y", whole)
-		op := b.op("fill", nil, ir.Ports{Port("y", Sel(y, whole))})
+		op := b.op("fill", ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, whole))}))
 		for _, p := range parts {
-			b.app(p, op, nil, ir.Ports{Port("y", Sel(y, p))})
+			b.app(p, op, ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, p))}))
 		}
 	})
 }
@@ -100,46 +100,46 @@ func agreementCases() []Case {
 		Of("agreement: not an operation", edit(func(op, first, second *ir.Node) { appOf(first).Operation = second.ID }),
 			[]string{"TAP0202"}, []string{`found:    application "second"`}),
 		Of("agreement: no application", tiles("[0:4]"), []string{"TAP0203"}, []string{`operation "fill" has no application`}),
-		Of("agreement: other ports", edit(func(op, first, second *ir.Node) { appOf(first).Inputs[0].Name = "z" }),
+		Of("agreement: other ports", edit(func(op, first, second *ir.Node) { appOf(first).Inputs.SetName(0, "z") }),
 			[]string{"TAP0204"}, []string{`expected: ["x"]`, `found:    ["z"]`, "inputs"}),
-		Of("agreement: a port is missing", edit(func(op, first, second *ir.Node) { appOf(second).Outputs = nil }),
+		Of("agreement: a port is missing", edit(func(op, first, second *ir.Node) { appOf(second).Outputs = ir.Ports{} }),
 			[]string{"TAP0204"}, []string{"outputs", `application "second"`}),
 		Of("agreement: more selections", edit(func(op, first, second *ir.Node) {
-			in := &appOf(first).Inputs[0]
-			in.Sel = append(in.Sel, in.Sel[0])
+			in := &appOf(first).Inputs
+			in.SetSel(0, append(in.At(0).Sel, in.At(0).Sel[0])...)
 		}), []string{"TAP0205"}, []string{"1 selection", "2 selections"}),
 		Of("agreement: another tensor", rows(func(b builder, op, first, second *ir.Node) {
-			appOf(first).Inputs[0].Sel[0].Tensor = b.tensor("other", "[0:10, 0:5]").ID
+			appOf(first).Inputs.At(0).Sel[0].Tensor = b.tensor("other", "[0:10, 0:5]").ID
 		}), []string{"TAP0206"}, []string{`tensor "x"`, `tensor "other"`}),
 		Of("agreement: another rank", edit(func(op, first, second *ir.Node) {
-			appOf(first).Inputs[0].Sel[0].SetRange(Range("[0:5]"))
+			appOf(first).Inputs.At(0).Sel[0].SetRange(Range("[0:5]"))
 		}), []string{"TAP0207"}, []string{"2, as zr[0:10, 0:5] has", "1 in zr[0:5]"}),
 		Of("agreement: another rank where the operation has none", graph(func(b builder) {
 			y := b.tensor("y", "[]")
-			op := b.op("one", nil, ir.Ports{Port("y", Sel(y, "[]"))})
-			b.app("a", op, nil, ir.Ports{Port("y", Sel(y, "[0:1]"))})
+			op := b.op("one", ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, "[]"))}))
+			b.app("a", op, ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:1]"))}))
 		}), []string{"TAP0207"}, nil),
 		Of("agreement: beyond the operation", edit(func(op, first, second *ir.Node) {
-			appOf(second).Inputs[0].Sel[0].SetRange(Range("[5:12, 0:5]"))
+			appOf(second).Inputs.At(0).Sel[0].SetRange(Range("[5:12, 0:5]"))
 		}), []string{"TAP0208"}, []string{"a box inside zr[0:10, 0:5]", "of which zr[10:12, 0:5] lies outside"}),
 		Of("agreement: beyond the operation, inside the tensor", graph(func(b builder) {
 			x := b.tensor("x", "[0:10]")
-			op := b.op("sink", ir.Ports{Port("x", Sel(x, "[2:8]"))}, nil)
-			b.app("a", op, ir.Ports{Port("x", Sel(x, "[1:8]"))}, nil)
+			op := b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[2:8]"))}), ir.Ports{})
+			b.app("a", op, ir.PortsOf([]ir.Port{Port("x", Sel(x, "[1:8]"))}), ir.Ports{})
 		}), []string{"TAP0208"}, []string{"zr[1:2] lies outside"}),
 		Of("agreement: short of the border", tiles("[0:10]", "[0:4]", "[4:9]"), []string{"TAP0209"},
 			[]string{"zr[0:9] around 2 applications, which leaves zr[9:10]"}),
 		Of("agreement near miss: inputs overlap and leave a gap", graph(func(b builder) {
 			x := b.tensor("x", "[0:10]")
-			op := b.op("sink", ir.Ports{Port("x", Sel(x, "[0:10]"))}, nil)
+			op := b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:10]"))}), ir.Ports{})
 			for _, p := range []string{"[0:4]", "[2:5]", "[9:10]"} {
-				b.app(p, op, ir.Ports{Port("x", Sel(x, p))}, nil)
+				b.app(p, op, ir.PortsOf([]ir.Port{Port("x", Sel(x, p))}), ir.Ports{})
 			}
 		}), nil, nil),
 		Of("agreement near miss: inputs short of the border", graph(func(b builder) {
 			x := b.tensor("x", "[0:10]")
-			op := b.op("sink", ir.Ports{Port("x", Sel(x, "[0:10]"))}, nil)
-			b.app("a", op, ir.Ports{Port("x", Sel(x, "[1:10]"))}, nil)
+			op := b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:10]"))}), ir.Ports{})
+			b.app("a", op, ir.PortsOf([]ir.Port{Port("x", Sel(x, "[1:10]"))}), ir.Ports{})
 		}), []string{"TAP0209"}, []string{"leaves zr[0:1]"}),
 		Of("agreement: borders wait for the rest", tiles("[0:10]", "[0:4]", "[4:11]"), []string{"TAP0208"}, nil),
 	}
@@ -163,30 +163,30 @@ func signatureCases() []Case {
 			[]string{"TAP0213"}, []string{"a box inside zr[0:10]", "zr[10:11] lies outside"}),
 		Of("signature: beyond 64 bits, where the operation's empty index is not", graph(func(b builder) {
 			y := b.tensor("y", "[0:0]")
-			op := b.op("none", nil, ir.Ports{Port("y", Sel(y, "[0:0]"))}, index("[0:0, 0:3]"), &tensorops.Signature{
+			op := b.op("none", ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:0]"))}), index("[0:0, 0:3]"), &tensorops.Signature{
 				Outputs: ir.PortMaps{{Name: "y", Maps: []zspace.ProjectionMap{Map("(d0, d1) -> [d0 + 4611686018427387904*d1] + [1]")}}}})
-			b.app("a", op, nil, ir.Ports{Port("y", Sel(y, "[0:0]"))}, index("[0:0, 2:3]"))
-			b.app("b", op, nil, ir.Ports{Port("y", Sel(y, "[0:0]"))}, index("[0:0, 0:2]"))
+			b.app("a", op, ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:0]"))}), index("[0:0, 2:3]"))
+			b.app("b", op, ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:0]"))}), index("[0:0, 0:2]"))
 		}), []string{"TAP0214"}, []string{`application "a"`, "64 bits"}),
 		Of("signature: another selection", edit(func(op, first, second *ir.Node) {
-			appOf(first).Inputs[0].Sel[0].SetRange(Range("[0:5, 0:4]"))
+			appOf(first).Inputs.At(0).Sel[0].SetRange(Range("[0:5, 0:4]"))
 		}), []string{"TAP0215"}, []string{`application "first"`, "which zr[0:5] selects", "which lacks zr[0:5, 4:5]"}),
 		Of("signature near miss: the other shard's index, and all findings", edit(func(op, first, second *ir.Node) {
 			first.SetTag(index("[5:10]"))
 		}), []string{"TAP0215", "TAP0215", "TAP0216"}, []string{`application "first"`, "which lacks zr[5:10, 0:5]", "a gap: no application has zr[0:5]"}),
 		Of("signature: a replicated sink is a warning", graph(func(b builder) {
 			x := b.tensor("x", "[0:4]")
-			op := b.op("sink", ir.Ports{Port("x", Sel(x, "[0:4]"))}, nil, index("[0:8]"), &tensorops.Signature{
+			op := b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4]"))}), ir.Ports{}, index("[0:8]"), &tensorops.Signature{
 				Inputs: ir.PortMaps{{Name: "x", Maps: []zspace.ProjectionMap{Map("(d0) -> [0] + [4]")}}}})
 			for _, at := range []string{"[0:5]", "[6:8]", "[4:5]"} {
-				b.app(at, op, ir.Ports{Port("x", Sel(x, "[0:4]"))}, nil, index(at))
+				b.app(at, op, ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4]"))}), ir.Ports{}, index(at))
 			}
 		}), []string{"TAP0216"}, []string{"warning", `application "[0:5]" and application "[4:5]" share zr[4:5]`}),
 		Of("signature: a gap of a sink's indexes is a warning", graph(func(b builder) {
 			x := b.tensor("x", "[0:4]")
-			op := b.op("sink", ir.Ports{Port("x", Sel(x, "[0:4]"))}, nil, index("[0:8]"), &tensorops.Signature{
+			op := b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4]"))}), ir.Ports{}, index("[0:8]"), &tensorops.Signature{
 				Inputs: ir.PortMaps{{Name: "x", Maps: []zspace.ProjectionMap{Map("(d0) -> [0] + [4]")}}}})
-			b.app("a", op, ir.Ports{Port("x", Sel(x, "[0:4]"))}, nil, index("[0:5]"))
+			b.app("a", op, ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4]"))}), ir.Ports{}, index("[0:5]"))
 		}), []string{"TAP0216"}, []string{"a gap: no application has zr[5:8]"}),
 	}
 }

@@ -21,13 +21,13 @@ func kernelCases() []Case {
 			p.first().Applications = append(p.first().Applications, p.first().Applications[0])
 		}), []string{"TAP0333"}, nil),
 		Of("kernels near miss: imports and exports need none", edited(func(p *program) {
-			p.op("import", nil, ir.Ports{Port("result", Sel(p.x, "[0:4, 0:3]"))})
-			p.op("export", ir.Ports{Port("tensor", Sel(p.z, "[0:4]"))}, nil)
+			p.op("import", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(p.x, "[0:4, 0:3]"))}))
+			p.op("export", ir.PortsOf([]ir.Port{Port("tensor", Sel(p.z, "[0:4]"))}), ir.Ports{})
 		}), nil, nil),
 		Of("kernels: an output buffer is missing", edited(func(p *program) { buf(p.bz).Space, buf(p.bz).Offset = Arena, 64 }),
 			[]string{"TAP0334"}, []string{`tensor "z" is a result of the program`, "none for zr[0:4]"}),
 		Of("kernels near miss: an exported value in the middle", edited(func(p *program) {
-			p.op("export", ir.Ports{Port("tensor", Sel(p.y, "[0:4, 0:3]"))}, nil)
+			p.op("export", ir.PortsOf([]ir.Port{Port("tensor", Sel(p.y, "[0:4, 0:3]"))}), ir.Ports{})
 		}), []string{"TAP0334"}, []string{`tensor "y"`}),
 		Of("kernels: a value that is given twice has one output buffer", edited(func(p *program) {
 			out := tensorops.StateOutputs(p.Graph, []tensorops.Named{{Name: "a", Tensor: p.z.ID}, {Name: "b", Tensor: p.z.ID}})
@@ -181,8 +181,8 @@ func coverageCases() []Case {
 			p.second().Operands[0].Buffer = p.bx.ID
 			p.Remove(p.by.ID)
 			a := application.ApplicationOf(p.Graph, p.second().Applications[0])
-			a.Inputs = nil
-			tensorops.OperationOf(p.Graph, a.Operation).Inputs = nil
+			a.Inputs = ir.Ports{}
+			tensorops.OperationOf(p.Graph, a.Operation).Inputs = ir.Ports{}
 			buf(p.buffer(p.y, p.cpu, Output, 0)).Range = p.y.Body.(*tensorops.Tensor).Range
 		}), []string{"TAP0374"}, []string{"nothing uses it"}),
 		Of("coverage accepted: stored to two buffers", edited(func(p *program) {
@@ -204,8 +204,8 @@ func (p *program) other() *ir.Node {
 func shards(a, b string, edit func(first, second *Kernel)) *ir.Graph {
 	return edited(func(p *program) {
 		app := application.ApplicationOf(p.Graph, p.second().Applications[0])
-		app.Outputs = ir.Ports{Port("z", Sel(p.z, a))}
-		other := p.Add(&application.Application{Operation: app.Operation, Inputs: app.Inputs, Outputs: ir.Ports{Port("z", Sel(p.z, b))}}, "other")
+		app.Outputs = ir.PortsOf([]ir.Port{Port("z", Sel(p.z, a))})
+		other := p.Add(&application.Application{Operation: app.Operation, Inputs: app.Inputs, Outputs: ir.PortsOf([]ir.Port{Port("z", Sel(p.z, b))})}, "other")
 		k := *p.second()
 		k.Applications = []ir.NodeID{other.ID}
 		k.Loops = []Loop{loop("i", 4), loop("j", 3)}
@@ -254,7 +254,7 @@ func hardStores() *ir.Graph {
 		tensorBody(p.z).Range = Range("[0:1000000]")
 		app := application.ApplicationOf(p.Graph, p.second().Applications[0])
 		for _, ports := range []ir.Ports{app.Outputs, tensorops.OperationOf(p.Graph, app.Operation).Outputs} {
-			ports[0].Sel[0].SetRange(Range("[0:1000000]"))
+			ports.At(0).Sel[0].SetRange(Range("[0:1000000]"))
 		}
 		k := p.second()
 		k.Loops[0].End = 500000

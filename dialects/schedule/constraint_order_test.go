@@ -49,7 +49,7 @@ func transferCases() []Case {
 		}), nil, nil),
 		Of("transfers: to itself", onGPU(func(p *program, there, back *Transfer) { there.From = there.To }), []string{"TAP0383"}, nil),
 		Of("transfers near miss: on one device", edited(func(p *program) {
-			p.op("export", ir.Ports{Port("tensor", Sel(p.x, "[0:4, 0:3]"))}, nil)
+			p.op("export", ir.PortsOf([]ir.Port{Port("tensor", Sel(p.x, "[0:4, 0:3]"))}), ir.Ports{})
 			p.Add(&Transfer{From: p.bx.ID, To: p.buffer(p.x, p.cpu, Output, 0).ID}, "copy")
 		}), nil, nil),
 	}
@@ -152,7 +152,7 @@ func apart(from int64) *ir.Graph {
 		other := &Kernel{Name: "third", Device: p.cpu.ID, Loops: []Loop{loop("i", 2), loop("j", 3)},
 			Operands: []Operand{operand("S", Write, b, "(d0, d1) -> (d0 + 2, d1)")}}
 		say(other, "s", 0, "float32(2)", 0, 1)
-		fill := p.op("fill", nil, ir.Ports{Port("w", Sel(p.tensor("w", "[0:0]"), "[0:0]"))})
+		fill := p.op("fill", ir.Ports{}, ir.PortsOf([]ir.Port{Port("w", Sel(p.tensor("w", "[0:0]"), "[0:0]"))}))
 		p.buffer(p.Node(p.Node(fill.ID).ID-2), p.cpu, Output, 0)
 		other.Applications = []ir.NodeID{fill.ID}
 		p.Add(other, "k3")

@@ -30,7 +30,7 @@ func square(n, parts int64) *program {
 	whole := zspace.MustShape(n, n)
 	p.x, p.y = p.tensor("x", whole.Text()), p.tensor("y", whole.Text())
 	ports := func(name string, t *ir.Node, r zspace.Range) ir.Ports {
-		return ir.Ports{{Name: name, Sel: []ir.Selection{ir.Select(t.ID, r)}}}
+		return ir.PortsOf([]ir.Port{{Name: name, Sel: []ir.Selection{ir.Select(t.ID, r)}}})
 	}
 	identity := func(name string) ir.PortMaps {
 		a := zspace.AffineMap{Projection: zspace.Identity(2), Offset: zspace.Point{0, 0}}
@@ -64,8 +64,8 @@ func BenchmarkChain(b *testing.B) {
 	for range 500_000 {
 		after := g.Add(&tensorops.Tensor{DType: "float32", Range: box}, "")
 		g.Add(&tensorops.Operation{Kernel: "test:copy",
-			Inputs:  ir.Ports{{Name: "x", Sel: []ir.Selection{ir.Select(before.ID, box)}}},
-			Outputs: ir.Ports{{Name: "y", Sel: []ir.Selection{ir.Select(after.ID, box)}}}}, "")
+			Inputs:  ir.PortsOf([]ir.Port{{Name: "x", Sel: []ir.Selection{ir.Select(before.ID, box)}}}),
+			Outputs: ir.PortsOf([]ir.Port{{Name: "y", Sel: []ir.Selection{ir.Select(after.ID, box)}}})}, "")
 		before = after
 	}
 	verifyMust(b, tensorops.Environment(), g)
@@ -83,7 +83,7 @@ func layers(n, first, second int64) *program {
 	for x := range after.Nodes() {
 		if t, ok := x.Body.(ir.Ported); ok {
 			in, out := t.Ports()
-			(*in)[0].Sel[0].Tensor, (*out)[0].Sel[0].Tensor = p.y.ID, p.z.ID
+			in.At(0).Sel[0].Tensor, out.At(0).Sel[0].Tensor = p.y.ID, p.z.ID
 			if a, ok := t.(*application.Application); ok {
 				a.Operation = start
 			}
@@ -96,10 +96,10 @@ func layers(n, first, second int64) *program {
 		a, ok := x.Body.(*application.Application)
 		switch {
 		case ok && x.ID < start:
-			written = append(written, a.Outputs[0].Sel[0].Range())
-			steps = append(steps, p.Add(copyKernel(cpu, x, p.bx, p.by, a.Outputs[0].Sel[0].Range()), "").ID)
+			written = append(written, a.Outputs.At(0).Sel[0].Range())
+			steps = append(steps, p.Add(copyKernel(cpu, x, p.bx, p.by, a.Outputs.At(0).Sel[0].Range()), "").ID)
 		case ok:
-			k := copyKernel(cpu, x, p.by, p.bz, a.Outputs[0].Sel[0].Range())
+			k := copyKernel(cpu, x, p.by, p.bz, a.Outputs.At(0).Sel[0].Range())
 			p.k2 = p.Add(k, "")
 		}
 	}
@@ -138,7 +138,7 @@ func chain(n, slots int) *program {
 	from, step := p.buffer(p.x, p.cpu, Input, 0), ir.NoNode
 	for i := range n {
 		t := p.tensor(fmt.Sprint("t", i), box34.Text())
-		app := p.op("copy", ir.Ports{sel("x", p.x)}, ir.Ports{sel("y", t)})
+		app := p.op("copy", ir.PortsOf([]ir.Port{sel("x", p.x)}), ir.PortsOf([]ir.Port{sel("y", t)}))
 		to := p.buffer(t, p.cpu, Arena, int64(i%slots*64))
 		if i == n-1 {
 			buf(to).Space, buf(to).Offset = Output, 0

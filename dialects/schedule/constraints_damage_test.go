@@ -88,9 +88,9 @@ func (d *damage) Affine(_ ir.Field, v *zspace.AffineMap) {
 func (d *damage) Attrs(ir.Field, *ir.Attrs) {}
 func (d *damage) Ports(f ir.Field, v *ir.Ports) {
 	*v = v.Clone()
-	for i := range *v {
-		for j := range (*v)[i].Sel {
-			s := &(*v)[i].Sel[j]
+	for i := range v.Len() {
+		for j := range v.At(i).Sel {
+			s := &v.At(i).Sel[j]
 			d.Ref(f, &s.Tensor)
 			box := s.Range()
 			d.Range(f, &box)

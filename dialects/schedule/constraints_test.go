@@ -78,8 +78,8 @@ func newProgram() *program {
 	p := &program{Graph: ir.New()}
 	p.cpu = p.Add(&Device{Type: CPU}, "cpu0")
 	p.x, p.y, p.z = p.tensor("x", "[0:4, 0:3]"), p.tensor("y", "[0:4, 0:3]"), p.tensor("z", "[0:4]")
-	double := p.op("double", ir.Ports{Port("x", Sel(p.x, "[0:4, 0:3]"))}, ir.Ports{Port("y", Sel(p.y, "[0:4, 0:3]"))})
-	sums := p.op("sums", ir.Ports{Port("y", Sel(p.y, "[0:4, 0:3]"))}, ir.Ports{Port("z", Sel(p.z, "[0:4]"))})
+	double := p.op("double", ir.PortsOf([]ir.Port{Port("x", Sel(p.x, "[0:4, 0:3]"))}), ir.PortsOf([]ir.Port{Port("y", Sel(p.y, "[0:4, 0:3]"))}))
+	sums := p.op("sums", ir.PortsOf([]ir.Port{Port("y", Sel(p.y, "[0:4, 0:3]"))}), ir.PortsOf([]ir.Port{Port("z", Sel(p.z, "[0:4]"))}))
 	p.bx, p.by, p.bz = p.buffer(p.x, p.cpu, Input, 0), p.buffer(p.y, p.cpu, Arena, 0), p.buffer(p.z, p.cpu, Output, 0)
 	p.by.Body.(*Buffer).Last = 1
 

@@ -69,8 +69,8 @@ func checkOf(g *ir.Graph, id ir.NodeID) (Check, diag.List) {
 		to   *ir.NodeID
 	}{{"place", &c.Place}, {"index", &c.Index}} {
 		port := op.Inputs.Get(p.port)
-		if port == nil || len(port.Sel) != 1 || len(op.Inputs) != 2 || len(op.Outputs) != 0 {
-			return bad("/body", `the inputs "place" and "index"`, fmt.Sprintf("%d inputs, %d outputs", len(op.Inputs), len(op.Outputs)))
+		if port == nil || len(port.Sel) != 1 || op.Inputs.Len() != 2 || op.Outputs.Len() != 0 {
+			return bad("/body", `the inputs "place" and "index"`, fmt.Sprintf("%d inputs, %d outputs", op.Inputs.Len(), op.Outputs.Len()))
 		}
 		*p.to = port.Sel[0].Tensor
 		if t := TensorOf(g, *p.to); t == nil || t.DType != "int64" || t.Range.Rank() != 0 {
@@ -119,10 +119,10 @@ func (p *Program) Limits(g *ir.Graph) map[ir.NodeID]int64 {
 		at := c.Place
 		for made := flow.Producers(at); !input.Has(at) && len(made) == 1; made = flow.Producers(at) {
 			op := OperationOf(g, made[0])
-			if !slices.Contains(moving, base(op.Kernel)) || len(op.Inputs) != 1 {
+			if !slices.Contains(moving, base(op.Kernel)) || op.Inputs.Len() != 1 {
 				break
 			}
-			at = op.Inputs[0].Sel[0].Tensor
+			at = op.Inputs.At(0).Sel[0].Tensor
 		}
 		if high, ok := limits[at]; input.Has(at) && c.High > 0 && (!ok || c.High < high) {
 			limits[at] = c.High

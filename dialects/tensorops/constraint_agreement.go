@@ -57,7 +57,7 @@ type entry struct {
 
 // field is the entry's JSON pointer, which is made for findings only.
 func (e entry) field(side int) string {
-	return check.PortField(sides[side], e.node.Body.(*Operation).side(side)[e.port].Name, int(e.i))
+	return check.PortField(sides[side], e.node.Body.(*Operation).side(side).At(int(e.port)).Name, int(e.i))
 }
 
 // checkSelection checks that a selection is a box inside an existing tensor.

@@ -10,7 +10,7 @@ func faced(edit func(b builder, in, out *Operation)) *ir.Graph {
 	return graph(func(b builder) {
 		x, y, u := b.tensor("x", "float32", "[1:4]"), b.tensor("y", "float32", "[1:4]"), b.tensor("u", "int8", "[0:0]")
 		in := StateInputs(b.Graph, []Named{{"x", x.ID}, {"u", u.ID}})
-		b.op("copy", ir.Ports{Port("tensor", Sel(x, "[1:4]"))}, ir.Ports{Port("result", Sel(y, "[1:4]"))})
+		b.op("copy", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[1:4]"))}), ir.PortsOf([]ir.Port{Port("result", Sel(y, "[1:4]"))}))
 		out := StateOutputs(b.Graph, []Named{{"y", y.ID}})
 		edit(b, opOf(in), opOf(out))
 	})
@@ -20,10 +20,10 @@ func faced(edit func(b builder, in, out *Operation)) *ir.Graph {
 func checked(edit func(*Operation)) *ir.Graph {
 	return graph(func(b builder) {
 		x, y, n := b.tensor("x", "int64", "[]"), b.tensor("y", "int64", "[]"), b.tensor("n", "int32", "[]")
-		b.op("n", nil, ir.Ports{Port("n", Sel(n, "[]"))})
+		b.op("n", ir.Ports{}, ir.PortsOf([]ir.Port{Port("n", Sel(n, "[]"))}))
 		c := Check{Name: "input", Shape: []int64{3, 2}, Low: -2, High: 2, Stride: 2, Offset: 1}
 		op := c.Operation()
-		op.Inputs = ir.Ports{Port("index", Sel(x, "[]")), Port("place", Sel(y, "[]"))}
+		op.Inputs = ir.PortsOf([]ir.Port{Port("index", Sel(x, "[]")), Port("place", Sel(y, "[]"))})
 		b.Add(op, "check")
 		edit(op)
 	})
@@ -40,8 +40,9 @@ func interfaceCases() []Case {
 	return []Case{
 		Of("interface accepted: an input that nothing uses", faced(func(builder, *Operation, *Operation) {}), nil, nil),
 		Of("interface accepted: an input and a result twice, under a name that an input has", faced(func(b builder, in, out *Operation) {
-			y, x := out.Inputs[0].Sel[0], in.Outputs[0].Sel[0]
-			out.Inputs[0].Sel, out.Params = []ir.Selection{y, x, y}, names("x", "y", "z")
+			y, x := out.Inputs.At(0).Sel[0], in.Outputs.At(0).Sel[0]
+			out.Inputs.SetSel(0, y, x, y)
+			out.Params = names("x", "y", "z")
 		}), nil, nil),
 		Of("interface accepted: no inputs and no outputs", graph(func(b builder) {
 			StateInputs(b.Graph, nil)
@@ -52,9 +53,9 @@ func interfaceCases() []Case {
 		}), nil, nil),
 		Of("interface accepted: imports and exports without names", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[]")
-			b.op("in", nil, ir.Ports{Port("result", Sel(x, "[]"))}).Body.(*Operation).Kernel = "op:import"
+			b.op("in", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(x, "[]"))})).Body.(*Operation).Kernel = "op:import"
 			for range 2 {
-				b.op("out", ir.Ports{Port("tensor", Sel(x, "[]"))}, nil).Body.(*Operation).Kernel = "op:export"
+				b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}).Body.(*Operation).Kernel = "op:export"
 			}
 		}), nil, nil),
 		Of("interface: fewer names", faced(func(_ builder, in, _ *Operation) { in.Params = names("x") }), []string{"TAP0161"},
@@ -63,29 +64,29 @@ func interfaceCases() []Case {
 			out.Params = ir.Attrs{{Name: "names", Value: ir.IntsAttr(1)}}
 		}), []string{"TAP0161"}, nil),
 		Of("interface: an empty name", faced(func(_ builder, _, out *Operation) { out.Params = names("") }), []string{"TAP0161"}, nil),
-		Of("interface: another port", faced(func(_ builder, _, out *Operation) { out.Inputs[0].Name = "tensors" }), []string{"TAP0161"},
+		Of("interface: another port", faced(func(_ builder, _, out *Operation) { out.Inputs.SetName(0, "tensors") }), []string{"TAP0161"},
 			[]string{`no port but "tensor"`}),
 		Of("interface: a part of a tensor", faced(func(_ builder, in, out *Operation) {
-			out.Inputs[0].Sel[0].SetRange(Range("[1:3]"))
+			out.Inputs.At(0).Sel[0].SetRange(Range("[1:3]"))
 		}), []string{"TAP0161"}, []string{"the whole of a tensor", "zr[1:3]"}),
 		Of("interface: stated twice", faced(func(b builder, _, out *Operation) {
-			StateOutputs(b.Graph, []Named{{"z", out.Inputs[0].Sel[0].Tensor}})
+			StateOutputs(b.Graph, []Named{{"z", out.Inputs.At(0).Sel[0].Tensor}})
 		}), []string{"TAP0162"}, nil),
 		Of("interface: an import beside", faced(func(b builder, in, _ *Operation) {
 			z := b.tensor("z", "float32", "[]")
-			b.op("more", nil, ir.Ports{Port("result", Sel(z, "[]"))}).Body.(*Operation).Kernel = "op:import"
+			b.op("more", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(z, "[]"))})).Body.(*Operation).Kernel = "op:import"
 		}), []string{"TAP0162"}, nil),
 		Of("interface: one name for two", faced(func(_ builder, in, _ *Operation) { in.Params = names("x", "x") }), []string{"TAP0163"},
 			[]string{`"x", as number 0`}),
 		Of("interface: a tensor from nowhere", faced(func(b builder, _, _ *Operation) {
 			z := b.tensor("z", "float32", "[]")
-			b.op("sink", ir.Ports{Port("x", Sel(z, "[]"))}, nil)
+			b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(z, "[]"))}), ir.Ports{})
 		}), []string{"TAP0164"}, []string{`operation "sink" reads it`}),
 		Of("check accepted", checked(func(*Operation) {}), nil, nil),
 		Of("check: no limit", checked(func(op *Operation) { op.Params = op.Params.Without("high") }), []string{"TAP0165"}, nil),
 		Of("check: an offset beyond the stride", checked(func(op *Operation) { op.Params = op.Params.With("offset", ir.IntAttr(2)) }), []string{"TAP0165"}, nil),
-		Of("check: one input", checked(func(op *Operation) { op.Inputs = op.Inputs[:1] }), []string{"TAP0165"}, []string{`"place" and "index"`}),
-		Of("check: of an int32", checked(func(op *Operation) { op.Inputs[1].Sel[0].Tensor = 2 }), []string{"TAP0165"}, []string{"an int64 without dimensions", `tensor "n"`}),
+		Of("check: one input", checked(func(op *Operation) { op.Inputs = ir.PortsOf(op.Inputs.List()[:1]) }), []string{"TAP0165"}, []string{`"place" and "index"`}),
+		Of("check: of an int32", checked(func(op *Operation) { op.Inputs.At(1).Sel[0].Tensor = 2 }), []string{"TAP0165"}, []string{"an int64 without dimensions", `tensor "n"`}),
 		Of("interface near miss: a tensor that nobody reads", faced(func(b builder, _, _ *Operation) { b.tensor("z", "float32", "[]") }), nil, nil),
 	}
 }

@@ -38,7 +38,7 @@ func checkPrecomputed(c *check.Context, n *ir.Node) {
 	op.Inputs.All(func(port, entry int, s *ir.Selection) {
 		makers := flow.Producers(s.Tensor)
 		if len(makers) == 0 || base(OperationOf(g, makers[0]).Kernel) != "constant" && !IsPrecomputed(g.Node(makers[0])) {
-			c.Report(c.Error("TAP0171", n, check.PortField(sides[0], op.Inputs[port].Name, entry), "%s is carried out when the program is built, and %s is not known then",
+			c.Report(c.Error("TAP0171", n, check.PortField(sides[0], op.Inputs.At(port).Name, entry), "%s is carried out when the program is built, and %s is not known then",
 				g.Name(n.ID), g.Name(s.Tensor)).Want("what constants and precomputed operations make", "another tensor"))
 		}
 	})

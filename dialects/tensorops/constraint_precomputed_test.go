@@ -9,10 +9,10 @@ import (
 func chain(edit func(b builder, c, first, second *ir.Node)) *ir.Graph {
 	return graph(func(b builder) {
 		c, x, y := b.tensor("c", "int8", "[0:4]"), b.tensor("x", "int8", "[0:4]"), b.tensor("y", "int8", "[0:4]")
-		source := b.op("source", nil, ir.Ports{Port("result", Sel(c, "[0:4]"))})
+		source := b.op("source", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(c, "[0:4]"))}))
 		opOf(source).Kernel = "test:constant"
-		first := b.op("first", ir.Ports{Port("x", Sel(c, "[0:4]"))}, ir.Ports{Port("y", Sel(x, "[0:4]"))}, &Precomputed{})
-		second := b.op("second", ir.Ports{Port("x", Sel(x, "[0:4]"))}, ir.Ports{Port("y", Sel(y, "[0:4]"))}, &Precomputed{})
+		first := b.op("first", ir.PortsOf([]ir.Port{Port("x", Sel(c, "[0:4]"))}), ir.PortsOf([]ir.Port{Port("y", Sel(x, "[0:4]"))}), &Precomputed{})
+		second := b.op("second", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4]"))}), ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:4]"))}), &Precomputed{})
 		edit(b, source, first, second)
 	})
 }

@@ -55,7 +55,7 @@ func checkSignature(c *check.Context, n *ir.Node, budget int) {
 		return
 	}
 	op.Outputs.All(func(port, entry int, _ *ir.Selection) {
-		field := check.PortField("outputs", op.Outputs[port].Name, entry)
+		field := check.PortField("outputs", op.Outputs.At(port).Name, entry)
 		checkInjective(c, n, field, sig.Outputs[port].Maps[entry], index.Range, budget)
 	})
 }
@@ -69,8 +69,8 @@ func checkSignatureSide(c *check.Context, n *ir.Node, side int, ports ir.Ports, 
 		return false
 	}
 	agree := true
-	for i := range ports {
-		p, m := &ports[i], &maps[i]
+	for i := range ports.Len() {
+		p, m := ports.At(i), &maps[i]
 		if len(p.Sel) != len(m.Maps) {
 			c.Report(c.Error("TAP0153", n, "/body/"+sides[side]+"/"+p.Name, "%s and its signature differ in the length of %s %s",
 				c.Graph().Name(n.ID), sides[side], p.Name).
@@ -138,9 +138,9 @@ func checkInjective(c *check.Context, n *ir.Node, field string, m zspace.Project
 }
 
 func portNames(p ir.Ports) []string {
-	names := make([]string, len(p))
-	for i := range p {
-		names[i] = p[i].Name
+	names := make([]string, p.Len())
+	for i := range p.Len() {
+		names[i] = p.At(i).Name
 	}
 	return names
 }

@@ -13,7 +13,7 @@ import (
 func writes(box, projection, over string) *ir.Graph {
 	return graph(func(b builder) {
 		y := b.tensor("y", "float32", box)
-		b.op("gen", nil, ir.Ports{Port("y", Sel(y, box))}, index(over), &Signature{Outputs: ir.PortMaps{maps("y", projection)}})
+		b.op("gen", ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, box))}), index(over), &Signature{Outputs: ir.PortMaps{maps("y", projection)}})
 	})
 }
 
@@ -34,7 +34,7 @@ func hardToDecide() *ir.Graph {
 			panic(err)
 		}
 		y := b.tensor("y", "float32", box.Text())
-		b.op("gen", nil, ir.Ports{Port("y", Sel(y, box.Text()))}, &Index{over},
+		b.op("gen", ir.Ports{}, ir.PortsOf([]ir.Port{Port("y", Sel(y, box.Text()))}), &Index{over},
 			&Signature{Outputs: ir.PortMaps{{Name: "y", Maps: []zspace.ProjectionMap{m}}}})
 	})
 }
@@ -47,7 +47,7 @@ func signatureCases() []Case {
 		Of("signature accepted: an index alone", edit(func(b builder, op *ir.Node) { op.DropTag(SignatureKind) }), nil, nil),
 		Of("signature accepted: mixed signs, the exact hull", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[-2:4]")
-			b.op("read", ir.Ports{Port("x", Sel(x, "[-2:4]"))}, nil, index("[0:4, 0:3]"),
+			b.op("read", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[-2:4]"))}), ir.Ports{}, index("[0:4, 0:3]"),
 				&Signature{Inputs: ir.PortMaps{maps("x", "(d0, d1) -> [d0 - d1] + [1]")}})
 		}), nil, nil),
 		Of("signature accepted: empty batch, by dimension", writes("[0:0, 0:5]", "(d0) -> [d0, 0] + [1, 5]", "[0:0]"), nil, nil),
@@ -58,19 +58,19 @@ func signatureCases() []Case {
 		Of("signature: other ports", edit(func(b builder, op *ir.Node) { SignatureOf(op).Outputs[0].Name = "z" }), []string{"TAP0152"},
 			[]string{`["z"], as the signature has`, `["y"]`}),
 		Of("signature near miss: names that join alike", edit(func(b builder, op *ir.Node) {
-			opOf(op).Inputs = ir.Ports{{Name: "a", Sel: opOf(op).Inputs[0].Sel}, {Name: "b", Sel: opOf(op).Inputs[0].Sel}}
+			opOf(op).Inputs = ir.PortsOf([]ir.Port{{Name: "a", Sel: opOf(op).Inputs.At(0).Sel}, {Name: "b", Sel: opOf(op).Inputs.At(0).Sel}})
 			SignatureOf(op).Inputs[0].Name = "a, b"
 		}), []string{"TAP0152"}, nil),
 		Of("signature: fewer projections", edit(func(b builder, op *ir.Node) {
-			in := &opOf(op).Inputs[0]
-			in.Sel = append(in.Sel, in.Sel[0])
+			in := &opOf(op).Inputs
+			in.SetSel(0, append(in.At(0).Sel, in.At(0).Sel[0])...)
 		}), []string{"TAP0153"}, []string{"1 selection, one for each projection", "2 selections"}),
 		Of("signature: index of another rank", edit(func(b builder, op *ir.Node) { op.SetTag(index("[0:12]")) }), []string{"TAP0154", "TAP0154"}, nil),
 		Of("signature: beyond 64 bits", edit(func(b builder, op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps[0].AffineMap.Offset[0] = math.MaxInt64
 		}), []string{"TAP0154"}, []string{"64 bits"}),
 		Of("signature: too little selected", edit(func(b builder, op *ir.Node) {
-			opOf(op).Inputs[0].Sel[0].SetRange(Range("[0:4, 0:2]"))
+			opOf(op).Inputs.At(0).Sel[0].SetRange(Range("[0:4, 0:2]"))
 		}), []string{"TAP0155"}, []string{"zr[0:4, 0:3], which zr[0:4, 0:3] selects through (d0, d1) -> [d0, d1] + [1, 1]", "which lacks zr[0:4, 2:3]"}),
 		Of("signature near miss: too much read, by one row", edit(func(b builder, op *ir.Node) {
 			SignatureOf(op).Inputs[0].Maps[0] = Map("(d0, d1) -> [d0, 0] + [1, 2]")
@@ -87,7 +87,7 @@ func signatureCases() []Case {
 		Of("signature: not decided", hardToDecide(), []string{"TAP0157"}, []string{"warning", "none within 100 steps"}),
 		Of("signature: inputs may overlap", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[0:5]")
-			b.op("window", ir.Ports{Port("x", Sel(x, "[0:5]"))}, nil, index("[0:4]"),
+			b.op("window", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:5]"))}), ir.Ports{}, index("[0:4]"),
 				&Signature{Inputs: ir.PortMaps{maps("x", "(d0) -> [d0] + [2]")}})
 		}), nil, nil),
 	}

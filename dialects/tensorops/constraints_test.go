@@ -45,7 +45,7 @@ func graph(f func(b builder)) *ir.Graph {
 func copies(edit func(b builder, x, y, op *ir.Node)) *ir.Graph {
 	return graph(func(b builder) {
 		x, y := b.tensor("x", "float32", "[0:4, 0:3]"), b.tensor("y", "float32", "[0:4, 0:3]")
-		op := b.op("copy", ir.Ports{Port("x", Sel(x, "[0:4, 0:3]"))}, ir.Ports{Port("y", Sel(y, "[0:4, 0:3]"))},
+		op := b.op("copy", ir.PortsOf([]ir.Port{Port("x", Sel(x, "[0:4, 0:3]"))}), ir.PortsOf([]ir.Port{Port("y", Sel(y, "[0:4, 0:3]"))}),
 			index("[0:4, 0:3]"), identitySignature())
 		edit(b, x, y, op)
 	})

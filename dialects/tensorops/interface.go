@@ -53,7 +53,7 @@ func (o *Operation) setFaces(g *ir.Graph, list []Named) {
 	}
 	var ports ir.Ports
 	if len(list) > 0 {
-		ports = ir.Ports{port}
+		ports = ir.PortsOf([]ir.Port{port})
 	}
 	o.Params = o.Params.With(namesParam, names)
 	if o.IsImport() {
@@ -98,12 +98,12 @@ func faces(g *ir.Graph, id ir.NodeID) ([]Named, diag.List) {
 	if op.IsImport() {
 		ports, other, port, side = op.Outputs, op.Inputs, importPort, "outputs"
 	}
-	if len(other) > 0 || len(ports) > 1 || len(ports) == 1 && ports[0].Name != port {
-		return bad("/body", fmt.Sprintf("no port but %q", port), fmt.Sprintf("%d inputs, %d outputs", len(op.Inputs), len(op.Outputs)))
+	if other.Len() > 0 || ports.Len() > 1 || ports.Len() == 1 && ports.At(0).Name != port {
+		return bad("/body", fmt.Sprintf("no port but %q", port), fmt.Sprintf("%d inputs, %d outputs", op.Inputs.Len(), op.Outputs.Len()))
 	}
 	var sel []ir.Selection
-	if len(ports) == 1 {
-		sel = ports[0].Sel
+	if ports.Len() == 1 {
+		sel = ports.At(0).Sel
 	}
 	names, _ := op.Params.Get(namesParam)
 	if names.Kind != ir.AttrList || len(names.List) != len(sel) || len(op.Params) > 1 {

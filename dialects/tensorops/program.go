@@ -227,8 +227,8 @@ func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 		return c, diag.List{d.Want(expected, found)}
 	}
 	result := op.Outputs.Get("result")
-	if len(op.Outputs) != 1 || result == nil || len(result.Sel) != 1 || len(op.Inputs) != 0 {
-		return bad("/body/outputs", `one output "result" and no inputs`, fmt.Sprintf("%d outputs, %d inputs", len(op.Outputs), len(op.Inputs)))
+	if op.Outputs.Len() != 1 || result == nil || len(result.Sel) != 1 || op.Inputs.Len() != 0 {
+		return bad("/body/outputs", `one output "result" and no inputs`, fmt.Sprintf("%d outputs, %d inputs", op.Outputs.Len(), op.Inputs.Len()))
 	}
 	c.Tensor = result.Sel[0].Tensor
 	file, hasFile := op.Params.Get("file")

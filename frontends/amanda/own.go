@@ -77,10 +77,10 @@ func (l *lifter) operation(g *ir.Graph, n *ir.Node, o *tensorops.Operation, key 
 		}
 	}
 	portOf := func(ports ir.Ports, i, k int) string {
-		if len(ports[i].Sel) > 1 {
-			return fmt.Sprintf("%s/%d", ports[i].Name, k)
+		if len(ports.At(i).Sel) > 1 {
+			return fmt.Sprintf("%s/%d", ports.At(i).Name, k)
 		}
-		return ports[i].Name
+		return ports.At(i).Name
 	}
 	o.Inputs.All(func(i, k int, s *ir.Selection) {
 		x := Port{Name: portOf(o.Inputs, i, k)}
@@ -192,9 +192,6 @@ func (b *raiser) all(name string) []ir.Selection {
 }
 
 func (b *raiser) add(kernel string, in, out ir.Ports, params ir.Attrs, pos ir.Pos) {
-	byName := func(x, y ir.Port) int { return strings.Compare(x.Name, y.Name) }
-	slices.SortStableFunc(in, byName)
-	slices.SortStableFunc(out, byName)
 	b.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: out}, "").Pos = pos
 }
 
@@ -206,7 +203,7 @@ func (b *raiser) copy(op *mapping.Op) {
 	from := b.all(op.In[0])
 	t := *tensorops.TensorOf(b.g, from[0].Tensor)
 	b.tensors[op.Out[0]] = b.g.Add(&t, op.Out[0]).ID
-	b.add("op:copy", ir.Ports{{Name: "tensor", Sel: from}}, ir.Ports{{Name: "result", Sel: b.all(op.Out[0])}}, nil, op.Pos)
+	b.add("op:copy", ir.PortsOf([]ir.Port{{Name: "tensor", Sel: from}}), ir.PortsOf([]ir.Port{{Name: "result", Sel: b.all(op.Out[0])}}), nil, op.Pos)
 }
 
 func (b *raiser) operation(op *mapping.Op) {
@@ -261,10 +258,9 @@ func put(ports ir.Ports, name string, sel []ir.Selection) ir.Ports {
 		name = name[:i]
 	}
 	if p := ports.Get(name); p != nil {
-		p.Sel = append(p.Sel, sel...)
-		return ports
+		sel = append(p.Sel, sel...)
 	}
-	return append(ports, ir.Port{Name: name, Sel: sel})
+	return ports.With(ir.Port{Name: name, Sel: sel})
 }
 
 // results gives the tensors of an operation's outputs: as their ports say, or as the kernel's rules find them.
@@ -292,7 +288,7 @@ func (b *raiser) results(op *mapping.Op, from *flat, in ir.Ports) []*tensorops.T
 		return nil
 	}
 	c := kernels.Call{Params: from.op.Attrs.Without("name").Without("type")}
-	for _, p := range in {
+	for _, p := range in.Each() {
 		x := kernels.PortSel{Name: p.Name}
 		for _, s := range p.Sel {
 			x.Sel = append(x.Sel, kernels.Selected{Sel: s, Type: tensorops.TensorOf(b.g, s.Tensor).Type()})

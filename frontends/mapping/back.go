@@ -329,7 +329,7 @@ func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, erro
 		if operand.Out {
 			list = o.Outputs
 		}
-		for _, p := range list {
+		for _, p := range list.Each() {
 			if !slices.Contains(operand.Names, p.Name) {
 				continue
 			}

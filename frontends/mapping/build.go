@@ -263,7 +263,7 @@ func (b *builder) ports(list []portTensors) (ir.Ports, error) {
 		for _, t := range p.tensors {
 			sel, err := b.tensor(t)
 			if err != nil {
-				return nil, err
+				return ir.Ports{}, err
 			}
 			b.sel = append(b.sel, sel)
 		}
@@ -290,7 +290,7 @@ func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
 	if err != nil {
 		return sel, err
 	}
-	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{sel}}}}, "")
+	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{sel}}})}, "")
 	return sel, nil
 }
 

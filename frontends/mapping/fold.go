@@ -70,7 +70,7 @@ func (m *mapper) fold(n *node) error {
 			inputs[label] = tensorfile.Tensor{DType: t.DType, Shape: t.Shape, Data: b}
 			port.Sel = append(port.Sel, sel)
 		}
-		op.Inputs = append(op.Inputs, port)
+		op.Inputs = op.Inputs.With(port)
 	}
 	byLabel := map[string]*Tensor{}
 	for _, p := range n.out {
@@ -84,7 +84,7 @@ func (m *mapper) fold(n *node) error {
 			byLabel[label] = t
 			port.Sel = append(port.Sel, sel)
 		}
-		op.Outputs = append(op.Outputs, port)
+		op.Outputs = op.Outputs.With(port)
 	}
 	g.Add(op, "")
 	ev := reference.Evaluator{Library: m.opt.Library}

@@ -77,7 +77,7 @@ func shapeOf(g *ir.Graph) string {
 		}
 		fmt.Fprintf(&b, "%s %v", op.Kernel, op.Params)
 		for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
-			for _, p := range ports {
+			for _, p := range ports.Each() {
 				for _, s := range p.Sel {
 					t := tensorops.TensorOf(g, s.Tensor)
 					fmt.Fprintf(&b, " %s: %s%v", p.Name, t.DType, t.Range.Shape())

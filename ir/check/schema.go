@@ -137,9 +137,9 @@ func (v *schemaVisitor) attr(field string, x ir.AttrValue) {
 }
 
 func (v *schemaVisitor) Ports(f ir.Field, ports *ir.Ports) {
-	v.names(f.Name, len(*ports), func(i int) string { return (*ports)[i].Name }, true)
-	for i := range *ports {
-		p := &(*ports)[i]
+	v.names(f.Name, ports.Len(), func(i int) string { return ports.At(i).Name }, true)
+	for i := range ports.Len() {
+		p := ports.At(i)
 		if len(p.Sel) == 0 {
 			v.report("TAP0114", f.Name+"/"+escape(p.Name), "a port selects nothing", "at least one selection", "none")
 		}

@@ -188,9 +188,9 @@ func (p *picture) sequencePoint(it *item) string {
 			continue
 		}
 		switch {
-		case len(it.in) == 0:
+		case it.in.Len() == 0:
 			return "Source"
-		case len(it.out) == 0:
+		case it.out.Len() == 0:
 			return "Sink"
 		}
 		return "Sequence point"
@@ -205,7 +205,7 @@ func (p *picture) ported(it *item, colour string) {
 		t.row(r.name, r.value)
 	}
 	for _, side := range sidesOf(it) {
-		if len(side.ports) > 0 {
+		if side.ports.Len() > 0 {
 			t.row(side.name, p.portTable(side.ports))
 		}
 	}
@@ -233,7 +233,7 @@ func (p *picture) portTable(ports ir.Ports) tree {
 }
 
 func entryName(ports ir.Ports, port, entry int) string {
-	return fmt.Sprintf("%s[%d]", ports[port].Name, entry)
+	return fmt.Sprintf("%s[%d]", ports.At(port).Name, entry)
 }
 
 // alias is the short name of a node, or the id of one that is not there.

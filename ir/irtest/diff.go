@@ -123,7 +123,7 @@ func (r *recorder) Ports(f ir.Field, v *ir.Ports) {
 		Range        zspace.Range
 	}
 	var all []selection
-	for _, p := range *v {
+	for _, p := range v.Each() {
 		for _, s := range p.Sel {
 			all = append(all, selection{p.Name, r.key(s.Tensor), s.Range()})
 		}

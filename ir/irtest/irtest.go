@@ -188,13 +188,13 @@ func (r *random) ports() ir.Ports {
 	for range r.upTo(3) {
 		one[r.ident()] = r.selection()
 	}
-	ports := ir.NewPorts(one)
-	for i := range ports {
+	list := ir.NewPorts(one).List()
+	for i := range list {
 		for range r.upTo(2) {
-			ports[i].Sel = append(ports[i].Sel, r.selection())
+			list[i].Sel = append(list[i].Sel, r.selection())
 		}
 	}
-	return ports
+	return ir.PortsOf(list)
 }
 
 func (r *random) selection() ir.Selection {
@@ -207,7 +207,7 @@ func (r *random) selection() ir.Selection {
 
 func (r *random) maps() ir.PortMaps {
 	maps := ir.PortMaps{}
-	for _, p := range r.ports() {
+	for _, p := range r.ports().Each() {
 		m := ir.NamedMaps{Name: p.Name, Maps: []zspace.ProjectionMap{}}
 		for range r.upTo(2) {
 			a := r.affine(r.upTo(3))

@@ -23,14 +23,14 @@ func Chain(n int) *ir.Graph {
 	identity := zspace.ProjectionMap{AffineMap: zspace.AffineMap{Projection: zspace.Identity(2), Offset: zspace.Point{0, 0}},
 		Shape: zspace.Point{1, 1}}
 	one := func(id ir.NodeID, r zspace.Range) ir.Ports {
-		return ir.Ports{{Name: "tensors", Sel: []ir.Selection{ir.Select(id, r), ir.Select(id, r)}}}
+		return ir.PortsOf([]ir.Port{{Name: "tensors", Sel: []ir.Selection{ir.Select(id, r), ir.Select(id, r)}}})
 	}
 	last := named(&tensorops.Tensor{DType: "float32", Range: box(0)}, "x").ID
 	for i := range n {
 		r := zspace.MustShape(1, 64)
 		out := named(&tensorops.Tensor{DType: "float32", Range: r}, fmt.Sprintf("t%d", i)).ID
 		op := &tensorops.Operation{Kernel: "op:add", Inputs: one(last, r),
-			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(out, r)}}}}
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{ir.Select(out, r)}}})}
 		node := named(op, fmt.Sprintf("add%d", i))
 		if i%8 == 0 {
 			op.Params = ir.Attrs{{Name: "dims", Value: ir.IntsAttr(0, 1)}}

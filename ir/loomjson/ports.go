@@ -9,7 +9,7 @@ import (
 func (d *decoder) portList() ir.Ports {
 	if d.peek() != '{' {
 		d.wrongType("an object of ports")
-		return nil
+		return ir.Ports{}
 	}
 	out, at := d.ports[:0], d.places[:0]
 	d.open()

@@ -167,7 +167,7 @@ func BenchmarkWrite100k(b *testing.B) { benchmarkWrite(b, 100_000) }
 func BenchmarkWriteShards(b *testing.B) {
 	g, box := ir.New(), zspace.MustShape(4)
 	x := g.Add(&tensorops.Tensor{DType: "int32", Range: box}, "x").ID
-	one := ir.Ports{{Name: "x", Sel: []ir.Selection{ir.Select(x, box)}}}
+	one := ir.PortsOf([]ir.Port{{Name: "x", Sel: []ir.Selection{ir.Select(x, box)}}})
 	for range 50_000 {
 		g.Add(&application.Application{Operation: ir.NoNode, Inputs: one}, "")
 		g.Add(&application.Application{Operation: ir.NoNode, Outputs: one}, "")

@@ -141,9 +141,9 @@ func (t *tarjan) addNeeds(id ir.NodeID) {
 	n := t.g.Node(id)
 	if p, ok := n.Body.(ir.Ported); ok {
 		in, _ := p.Ports()
-		for i := range *in {
-			for j := range (*in)[i].Sel {
-				if tensor := (*in)[i].Sel[j].Tensor; t.g.Node(tensor) != nil {
+		for i := range in.Len() {
+			for j := range in.At(i).Sel {
+				if tensor := in.At(i).Sel[j].Tensor; t.g.Node(tensor) != nil {
 					t.need(t.bound + tensor)
 				}
 			}

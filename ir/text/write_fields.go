@@ -107,12 +107,12 @@ func (e *encoder) Attrs(f ir.Field, v *ir.Attrs) {
 }
 
 func (e *encoder) Ports(f ir.Field, v *ir.Ports) {
-	if !e.field(f, len(*v) == 0) {
+	if !e.field(f, v.Len() == 0) {
 		return
 	}
 	e.buf = append(e.buf, '(')
-	for i := range *v {
-		p := &(*v)[i]
+	for i := range v.Len() {
+		p := v.At(i)
 		e.comma(i)
 		e.key(p.Name)
 		if len(p.Sel) == 1 {

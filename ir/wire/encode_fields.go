@@ -56,8 +56,8 @@ func (e *encoder) Attrs(f ir.Field, v *ir.Attrs) {
 }
 
 func (e *encoder) Ports(f ir.Field, v *ir.Ports) {
-	for i := range *v {
-		p := &(*v)[i]
+	for i := range v.Len() {
+		p := v.At(i)
 		at := e.open(number(f))
 		e.str(named1, p.Name)
 		for j := range p.Sel {

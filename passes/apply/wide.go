@@ -39,7 +39,7 @@ type wide struct {
 
 // add puts an operation of the same kernel beside the one that is cut. Its result, a new tensor, has the given shape and the type of a selection.
 func (w *wide) add(in ir.Ports, params ir.Attrs, shape []int64, like ir.Selection) ir.Selection {
-	return w.made(w.op.Kernel, in, params, shape, like).op.Outputs[0].Sel[0]
+	return w.made(w.op.Kernel, in, params, shape, like).op.Outputs.At(0).Sel[0]
 }
 
 // made is add for any kernel; what it gives can be cut in turn.
@@ -47,7 +47,7 @@ func (w *wide) made(kernel string, in ir.Ports, params ir.Attrs, shape []int64, 
 	box := zspace.MustShape(shape...)
 	t := w.g.Add(&tensorops.Tensor{DType: tensorops.TensorOf(w.g, like.Tensor).DType, Range: box}, "")
 	op := &tensorops.Operation{Kernel: kernel, Params: params, Inputs: in,
-		Outputs: ir.Ports{{Name: w.op.Outputs[0].Name, Sel: []ir.Selection{ir.Select(t.ID, box)}}}}
+		Outputs: ir.PortsOf([]ir.Port{{Name: w.op.Outputs.At(0).Name, Sel: []ir.Selection{ir.Select(t.ID, box)}}})}
 	n := w.g.Add(op, "")
 	w.from(t)
 	w.from(n)
@@ -66,7 +66,7 @@ func (w *wide) from(n *ir.Node) {
 // fold folds the first selections, then that with the next ones, and so on: in the order of the whole.
 func (w *wide) fold() bool {
 	port := w.op.Inputs.Get("tensors")
-	if port == nil || len(port.Sel) <= mostTerms || len(w.op.Outputs) != 1 {
+	if port == nil || len(port.Sel) <= mostTerms || w.op.Outputs.Len() != 1 {
 		return false
 	}
 
@@ -76,11 +76,11 @@ func (w *wide) fold() bool {
 		if !ok {
 			return false
 		}
-		folded := w.add(ir.Ports{{Name: port.Name, Sel: slices.Clone(rest[:mostTerms])}}, nil, shape, rest[0])
+		folded := w.add(ir.PortsOf([]ir.Port{{Name: port.Name, Sel: slices.Clone(rest[:mostTerms])}}), nil, shape, rest[0])
 		rest = rest[mostTerms-1:]
 		rest[0] = folded
 	}
-	port.Sel = rest
+	w.op.Inputs = w.op.Inputs.With(ir.Port{Name: port.Name, Sel: rest})
 	return true
 }
 
@@ -107,7 +107,7 @@ func broadcast(sel []ir.Selection) (shape []int64, ok bool) {
 // concat joins neighbours, then what was joined, until few are left.
 func (w *wide) concat() bool {
 	port := w.op.Inputs.Get("tensors")
-	if port == nil || len(port.Sel) <= mostParts || len(w.op.Outputs) != 1 {
+	if port == nil || len(port.Sel) <= mostParts || w.op.Outputs.Len() != 1 {
 		return false
 	}
 	axis, ok := w.axis(port.Sel)
@@ -122,10 +122,11 @@ func (w *wide) concat() bool {
 			for _, s := range part[1:] {
 				shape[axis] += s.Range().Shape()[axis]
 			}
-			joined = append(joined, w.add(ir.Ports{{Name: port.Name, Sel: slices.Clone(part)}}, w.op.Params, shape, part[0]))
+			joined = append(joined, w.add(ir.PortsOf([]ir.Port{{Name: port.Name, Sel: slices.Clone(part)}}), w.op.Params, shape, part[0]))
 		}
 		port.Sel = joined
 	}
+	w.op.Inputs = w.op.Inputs.With(*port)
 	return ok
 }
 
@@ -135,7 +136,7 @@ func (w *wide) stack() bool {
 	if !ok {
 		return false
 	}
-	w.op.Inputs[0].Sel = w.stacked(sel, axis)
+	w.op.Inputs.SetSel(0, w.stacked(sel, axis)...)
 	w.op.Kernel, w.op.Params = "op:concat", axisAttr(axis)
 	w.concat()
 	return true
@@ -144,15 +145,15 @@ func (w *wide) stack() bool {
 // interleave stacks the parts behind the dimension along which they are shuffled: the cells stand in order then, and have another shape.
 func (w *wide) interleave() bool {
 	sel, axis, ok := w.alike(0)
-	if !ok || w.op.Outputs[0].Sel[0].Range().Empty() {
+	if !ok || w.op.Outputs.At(0).Sel[0].Range().Empty() {
 		return false
 	}
 	shape := slices.Insert(slices.Clone(sel[0].Range().Shape()), axis+1, int64(len(sel)))
-	joined := w.made("op:concat", ir.Ports{{Name: "tensors", Sel: w.stacked(sel, axis+1)}}, axisAttr(axis+1), shape, sel[0])
+	joined := w.made("op:concat", ir.PortsOf([]ir.Port{{Name: "tensors", Sel: w.stacked(sel, axis+1)}}), axisAttr(axis+1), shape, sel[0])
 	joined.concat()
-	result := w.op.Outputs[0].Sel[0].Range().Shape()
+	result := w.op.Outputs.At(0).Sel[0].Range().Shape()
 	w.op.Kernel, w.op.Params = "op:reshape", ir.Attrs{{Name: "shape", Value: ir.IntsAttr(result...)}}
-	w.op.Inputs = ir.Ports{{Name: "tensor", Sel: slices.Clone(joined.op.Outputs[0].Sel)}}
+	w.op.Inputs = ir.PortsOf([]ir.Port{{Name: "tensor", Sel: slices.Clone(joined.op.Outputs.At(0).Sel)}})
 	return true
 }
 
@@ -162,7 +163,7 @@ func axisAttr(axis int) ir.Attrs { return ir.Attrs{{Name: "axis", Value: ir.IntA
 // many more than they have.
 func (w *wide) alike(more int) (sel []ir.Selection, axis int, ok bool) {
 	port := w.op.Inputs.Get("tensors")
-	if port == nil || len(port.Sel) <= mostParts || len(w.op.Inputs) != 1 || len(w.op.Outputs) != 1 || len(w.op.Outputs[0].Sel) != 1 {
+	if port == nil || len(port.Sel) <= mostParts || w.op.Inputs.Len() != 1 || w.op.Outputs.Len() != 1 || len(w.op.Outputs.At(0).Sel) != 1 {
 		return nil, 0, false
 	}
 	shape := port.Sel[0].Range().Shape()
@@ -178,8 +179,8 @@ func (w *wide) stacked(sel []ir.Selection, axis int) []ir.Selection {
 	var parts []ir.Selection
 	for part := range slices.Chunk(sel, mostParts) {
 		shape := slices.Insert(slices.Clone(part[0].Range().Shape()), axis, int64(len(part)))
-		stack := w.made("op:stack", ir.Ports{{Name: "tensors", Sel: slices.Clone(part)}}, axisAttr(axis), shape, part[0])
-		parts = append(parts, stack.op.Outputs[0].Sel...)
+		stack := w.made("op:stack", ir.PortsOf([]ir.Port{{Name: "tensors", Sel: slices.Clone(part)}}), axisAttr(axis), shape, part[0])
+		parts = append(parts, stack.op.Outputs.At(0).Sel...)
 	}
 	return parts
 }
@@ -208,7 +209,7 @@ func (w *wide) dimension(rank int) (int, bool) {
 // split makes each part a slice.
 func (w *wide) split() bool {
 	in, out := w.op.Inputs.Get("tensor"), w.op.Outputs.Get("parts")
-	if in == nil || out == nil || len(in.Sel) != 1 || len(out.Sel) <= mostParts || len(w.op.Inputs)+len(w.op.Outputs) != 2 {
+	if in == nil || out == nil || len(in.Sel) != 1 || len(out.Sel) <= mostParts || w.op.Inputs.Len()+w.op.Outputs.Len() != 2 {
 		return false
 	}
 	axis, ok := w.axis(append(slices.Clone(in.Sel), out.Sel...))
@@ -231,8 +232,8 @@ func (w *wide) split() bool {
 	starts := make([]int64, len(whole))
 	for i, s := range out.Sel {
 		params := ir.Attrs{{Name: "lengths", Value: ir.IntsAttr(s.Range().Shape()...)}, {Name: "starts", Value: ir.IntsAttr(starts...)}}
-		w.from(w.g.Add(&tensorops.Operation{Kernel: "op:slice", Params: params, Inputs: ir.Ports{{Name: "tensor", Sel: slices.Clone(in.Sel)}},
-			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{s}}}}, ""))
+		w.from(w.g.Add(&tensorops.Operation{Kernel: "op:slice", Params: params, Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: slices.Clone(in.Sel)}}),
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{s}}})}, ""))
 		starts[axis] += sizes[i]
 	}
 	w.g.Remove(w.n.ID)

@@ -41,7 +41,7 @@ func Run(g *ir.Graph, path string) (int, error) {
 		given.Add(in.Tensor)
 		op := g.Add(&tensorops.Operation{Kernel: "op:constant",
 			Params:  ir.Attrs{{Name: "file", Value: ir.StringAttr(path)}, {Name: "key", Value: ir.StringAttr(in.Name)}},
-			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(in.Tensor, t.Range)}}}}, "bind:"+in.Name)
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{ir.Select(in.Tensor, t.Range)}}})}, "bind:"+in.Name)
 		op.Pos = n.Pos
 		bound++
 	}

@@ -140,8 +140,8 @@ func ticking() func() time.Time {
 func shardless() *ir.Graph {
 	g := ir.New()
 	y := g.Add(&tensorops.Tensor{DType: "float32", Range: zspace.Range{Start: zspace.Point{0}, End: zspace.Point{4}}}, "y")
-	op := g.Add(&tensorops.Operation{Kernel: "op:zeros", Outputs: ir.Ports{{Name: "y", Sel: []ir.Selection{
-		ir.Select(y.ID, zspace.Range{Start: zspace.Point{0}, End: zspace.Point{4}})}}}}, "op")
+	op := g.Add(&tensorops.Operation{Kernel: "op:zeros", Outputs: ir.PortsOf([]ir.Port{{Name: "y", Sel: []ir.Selection{
+		ir.Select(y.ID, zspace.Range{Start: zspace.Point{0}, End: zspace.Point{4}})}}})}, "op")
 	g.Add(&application.Application{Operation: op.ID, Outputs: op.Body.(*tensorops.Operation).Outputs.Clone()}, "part")
 	return g
 }

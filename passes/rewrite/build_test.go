@@ -46,9 +46,9 @@ func (b *builder) line(results []string, kernel, args string, line int32) {
 			port = string(rune('a' + i))
 		}
 		if p := op.Inputs.Get(port); p != nil {
-			p.Sel = append(p.Sel, sel)
+			op.Inputs = op.Inputs.With(ir.Port{Name: port, Sel: append(p.Sel, sel)})
 		} else {
-			op.Inputs = append(op.Inputs, ir.Port{Name: port, Sel: []ir.Selection{sel}})
+			op.Inputs = op.Inputs.With(ir.Port{Name: port, Sel: []ir.Selection{sel}})
 		}
 	}
 	for i, r := range results {
@@ -56,7 +56,7 @@ func (b *builder) line(results []string, kernel, args string, line int32) {
 		if len(results) > 1 {
 			port = fmt.Sprintf("result%d", i)
 		}
-		op.Outputs = append(op.Outputs, ir.Port{Name: port, Sel: []ir.Selection{b.sel(r)}})
+		op.Outputs = op.Outputs.With(ir.Port{Name: port, Sel: []ir.Selection{b.sel(r)}})
 	}
 	n := b.g.Add(op, "")
 	n.Pos.Line = line

@@ -135,7 +135,7 @@ func (d *driver) wake(op ir.NodeID, depth int) {
 	if body == nil {
 		return
 	}
-	for _, p := range body.Outputs {
+	for _, p := range body.Outputs.Each() {
 		for i := range p.Sel {
 			d.index.consumers(p.Sel[i].Tensor, func(c ir.NodeID) { d.wake(c, depth-1) })
 		}

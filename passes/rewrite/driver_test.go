@@ -191,7 +191,7 @@ func TestInnerOperations(t *testing.T) {
 
 // dropSecond is a rule on a foreign kernel: an operation of which only the first argument matters.
 var dropSecond = rewrite.Rule{Name: "first", Roots: []string{"first"}, Match: func(s *rewrite.Site) (rewrite.Result, bool) {
-	return rewrite.One(rewrite.Operand{Sel: s.Op.Inputs[0].Sel[0]}), true
+	return rewrite.One(rewrite.Operand{Sel: s.Op.Inputs.At(0).Sel[0]}), true
 }}
 
 func TestSeveralOutputs(t *testing.T) {
@@ -228,7 +228,7 @@ func TestSeveralOutputs(t *testing.T) {
 // TestSharedResult has a rule that gives a root with two outputs a form with two outputs, one with a helper operation.
 func TestSharedResult(t *testing.T) {
 	split := rewrite.Rule{Name: "split", Roots: []string{"pair"}, Match: func(s *rewrite.Site) (rewrite.Result, bool) {
-		in := s.Op.Inputs[0].Sel[0]
+		in := s.Op.Inputs.At(0).Sel[0]
 		out := func(port string) rewrite.Output {
 			return rewrite.Output{Port: port, DType: "float32", Range: in.Range()}
 		}

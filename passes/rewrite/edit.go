@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -78,11 +79,7 @@ func (e *edit) become(o Operand, out ir.Selection, first bool) {
 	}
 	body := n.Body.(*tensorops.Operation)
 	port := o.New.Outputs[o.Out].Port
-	if p := body.Outputs.Get(port); p != nil {
-		p.Sel = append(p.Sel, out)
-	} else {
-		body.Outputs = insertPort(body.Outputs, ir.Port{Name: port, Sel: []ir.Selection{out}})
-	}
+	body.Outputs = addTo(body.Outputs, port, out)
 	e.index.producer[out.Tensor] = n.ID
 	n.SetOrigin(e.origin)
 }
@@ -96,24 +93,26 @@ func (e *edit) note(op *Op, n *ir.Node) {
 	e.made[op] = n
 	e.index.kernel[n.ID] = e.kernels.number(op.Kernel)
 	e.fresh = append(e.fresh, n)
-	for _, p := range n.Body.(*tensorops.Operation).Inputs {
+	for _, p := range n.Body.(*tensorops.Operation).Inputs.Each() {
 		for i := range p.Sel {
 			e.index.addUse(n.ID, p.Sel[i].Tensor)
 		}
 	}
 }
 
-func insertPort(ports ir.Ports, p ir.Port) ir.Ports {
-	i := 0
-	for i < len(ports) && ports[i].Name < p.Name {
-		i++
+// addTo adds a selection behind those of a port.
+func addTo(ports ir.Ports, port string, sel ir.Selection) ir.Ports {
+	p := ir.Port{Name: port}
+	if there := ports.Get(port); there != nil {
+		p = *there
 	}
-	return slices.Insert(ports, i, p)
+	p.Sel = append(p.Sel, sel)
+	return ports.With(p)
 }
 
 // inputs makes the input ports of a new operation, and the operations that it reads from.
 func (e *edit) inputs(op *Op) ir.Ports {
-	ports := make(ir.Ports, 0, len(op.Inputs))
+	list := make([]ir.Port, 0, len(op.Inputs))
 	for _, in := range op.Inputs {
 		p := ir.Port{Name: in.Port, Sel: make([]ir.Selection, len(in.Args))}
 		for i, a := range in.Args {
@@ -122,9 +121,10 @@ func (e *edit) inputs(op *Op) ir.Ports {
 				p.Sel[i] = e.build(a.New, a.Out)
 			}
 		}
-		ports = insertPort(ports, p)
+		list = append(list, p)
 	}
-	return ports
+	slices.SortFunc(list, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+	return ir.PortsOf(list)
 }
 
 // build makes a new operation with tensors of its own, once, and gives one of its outputs.
@@ -139,11 +139,7 @@ func (e *edit) build(op *Op, out int) ir.Selection {
 			e.index.marks[t.ID] = isTensor
 			e.index.producer[t.ID] = n.ID
 			sel := ir.Select(t.ID, o.Range)
-			if p := body.Outputs.Get(o.Port); p != nil {
-				p.Sel = append(p.Sel, sel)
-			} else {
-				body.Outputs = insertPort(body.Outputs, ir.Port{Name: o.Port, Sel: []ir.Selection{sel}})
-			}
+			body.Outputs = addTo(body.Outputs, o.Port, sel)
 		}
 		e.index.multi = e.index.multi || len(op.Outputs) > 1
 	}

@@ -135,7 +135,7 @@ func (ix *index) pin(ids []ir.NodeID) {
 
 func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) bool {
 	ix.kernel[n.ID] = ix.kernels.number(op.Kernel)
-	for _, p := range op.Inputs {
+	for _, p := range op.Inputs.Each() {
 		for i := range p.Sel {
 			t := p.Sel[i].Tensor
 			if t < 0 || int(t) >= len(ix.marks) {
@@ -145,7 +145,7 @@ func (ix *index) addOperation(n *ir.Node, op *tensorops.Operation) bool {
 		}
 	}
 	outputs := 0
-	for _, p := range op.Outputs {
+	for _, p := range op.Outputs.Each() {
 		for i := range p.Sel {
 			t := p.Sel[i].Tensor
 			if t < 0 || int(t) >= len(ix.marks) {
@@ -255,7 +255,7 @@ func (ix *index) uses(op, t ir.NodeID) bool {
 	if body == nil {
 		return false
 	}
-	for _, p := range body.Inputs {
+	for _, p := range body.Inputs.Each() {
 		for i := range p.Sel {
 			if p.Sel[i].Tensor == t {
 				return true

@@ -84,8 +84,8 @@ func (m *maker) tensor(shape []int64, d scalar.DType, label string, part bool) i
 func (m *maker) use(sel ir.Selection) {
 	t := tensorops.TensorOf(m.g, sel.Tensor)
 	out := m.tensor(sel.Range().Shape(), t.Type(), "use"+strconv.Itoa(m.g.Bound()), false)
-	m.g.Add(&tensorops.Operation{Kernel: "op:broadcast", Inputs: ir.Ports{{Name: "tensor", Sel: []ir.Selection{sel}}},
-		Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
+	m.g.Add(&tensorops.Operation{Kernel: "op:broadcast", Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{sel}}}),
+		Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{out}}})}, "")
 }
 
 // operation makes an operation of a pattern whose result has a box of the given shape and type.
@@ -109,7 +109,7 @@ func (m *maker) operation(p *pattern, shape []int64, d scalar.DType) (ir.Selecti
 		return sel, false
 	}
 	body.Params = c.params
-	body.Outputs = ir.Ports{{Name: c.out.Name(), Sel: []ir.Selection{out}}}
+	body.Outputs = ir.PortsOf([]ir.Port{{Name: c.out.Name(), Sel: []ir.Selection{out}}})
 	m.g.Add(body, "")
 	return sel, true
 }
@@ -280,7 +280,7 @@ func (c *caller) inputs(body *tensorops.Operation) bool {
 			}
 		}
 		if len(p.Sel) > 0 {
-			body.Inputs = insertPort(body.Inputs, p)
+			body.Inputs = body.Inputs.With(p)
 		}
 	}
 	return true
@@ -321,7 +321,7 @@ func (c *caller) value(it item, shape []int64, d scalar.DType) (ir.Selection, bo
 		sel := c.tensor(shape, d, "", true)
 		out := ir.Select(sel.Tensor, tensorops.TensorOf(c.g, sel.Tensor).Range)
 		c.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: a}},
-			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{out}}})}, "")
 		return sel, ok
 	case it.kind != selectionVar || !c.bound[it.slot].bound:
 		sel := c.tensor(shape, d, "in"+strconv.Itoa(c.g.Bound()), true)

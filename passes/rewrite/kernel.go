@@ -88,7 +88,7 @@ func (t *kernelTable) bit(name string) uint64 {
 // producers gives the set of kernels that produce an operation's inputs.
 func (ix *index) producers(op *tensorops.Operation) uint64 {
 	set := uint64(0)
-	for _, p := range op.Inputs {
+	for _, p := range op.Inputs.Each() {
 		for i := range p.Sel {
 			if id := ix.producer[p.Sel[i].Tensor]; id >= 0 {
 				set |= ix.kernels.list[ix.kernel[id]].bit

@@ -98,7 +98,7 @@ func (s *Site) matchOp(p *pattern, d Def, sel ir.Selection) bool {
 			return false
 		}
 	}
-	if ports != len(d.Inputs) || !s.matchAttrs(p, d.Op.Params) {
+	if ports != d.Inputs.Len() || !s.matchAttrs(p, d.Op.Params) {
 		return false
 	}
 	if d.Node != s.Node {
@@ -108,9 +108,9 @@ func (s *Site) matchOp(p *pattern, d Def, sel ir.Selection) bool {
 }
 
 func portOf(ports ir.Ports, names []string) *ir.Port {
-	for i := range ports {
-		if slices.Contains(names, ports[i].Name) {
-			return &ports[i]
+	for _, p := range ports.Each() {
+		if slices.Contains(names, p.Name) {
+			return &p
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func (s *Site) Splat(sel ir.Selection) (scalar.Value, bool) {
 func (s *Site) Inline(sel ir.Selection) (ir.AttrValue, bool) {
 	p := s.driver.index.producer[sel.Tensor]
 	op := tensorops.OperationOf(s.Graph, p)
-	if op == nil || len(op.Inputs) > 0 || !s.driver.index.kernelOf(p).constant || len(op.Params) != 1 {
+	if op == nil || op.Inputs.Len() > 0 || !s.driver.index.kernelOf(p).constant || len(op.Params) != 1 {
 		return ir.AttrValue{}, false
 	}
 	return op.Params.Get("value")

@@ -74,10 +74,10 @@ func (s *sorter) push(op ir.NodeID) {
 // next gives the producer of a frame's next input selection.
 func (s *sorter) next(f *frame) (producer ir.NodeID, more bool) {
 	in := tensorops.OperationOf(s.ix.g, f.op).Inputs
-	for ; f.port < len(in); f.port, f.entry = f.port+1, 0 {
-		if f.entry < len(in[f.port].Sel) {
+	for ; f.port < in.Len(); f.port, f.entry = f.port+1, 0 {
+		if f.entry < len(in.At(f.port).Sel) {
 			f.entry++
-			return s.ix.producer[in[f.port].Sel[f.entry-1].Tensor], true
+			return s.ix.producer[in.At(f.port).Sel[f.entry-1].Tensor], true
 		}
 	}
 	return 0, false

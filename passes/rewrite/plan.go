@@ -228,7 +228,7 @@ func (ix *index) dies(op ir.NodeID, left func(ir.NodeID) int32) bool {
 	if body == nil || ix.is(op, pinned) {
 		return false
 	}
-	for _, p := range body.Outputs {
+	for _, p := range body.Outputs.Each() {
 		for i := range p.Sel {
 			if t := p.Sel[i].Tensor; left(t) > 0 || ix.is(t, observed|pinned) {
 				return false

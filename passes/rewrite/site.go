@@ -52,10 +52,10 @@ func (s *Site) Type(sel ir.Selection) scalar.DType { return s.Tensor(sel.Tensor)
 func (s *Site) Result() (sel ir.Selection, ok bool) { return onlyOutput(s.Op) }
 
 func onlyOutput(op *tensorops.Operation) (ir.Selection, bool) {
-	if len(op.Outputs) != 1 || len(op.Outputs[0].Sel) != 1 {
+	if op.Outputs.Len() != 1 || len(op.Outputs.At(0).Sel) != 1 {
 		return ir.Selection{}, false
 	}
-	return op.Outputs[0].Sel[0], true
+	return op.Outputs.At(0).Sel[0], true
 }
 
 // Def finds the operation that computes a selection. It is false where there is none, where the operation has an effect or
@@ -143,8 +143,8 @@ func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
 	if sel.Range().Equal(out.Range()) {
 		return def.Op.Inputs, true
 	}
-	if sel.Range().Empty() || len(def.Op.Inputs) == 0 {
-		return def.Op.Inputs, len(def.Op.Inputs) == 0
+	if sel.Range().Empty() || def.Op.Inputs.Len() == 0 {
+		return def.Op.Inputs, def.Op.Inputs.Len() == 0
 	}
 	if d.index.kernelOf(def.Node.ID).pointwise {
 		return restrictPointwise(def.Op.Inputs, out.Range(), sel.Range())
@@ -209,17 +209,17 @@ func restrictPointwise(in ir.Ports, whole, part zspace.Range) (ir.Ports, bool) {
 func (d *driver) restrictBound(def Def, part zspace.Range) (ir.Ports, bool) {
 	whole, err := d.bind(def.Op.Kernel, def.Op.Params, def.Op.Inputs, def.Op.Outputs)
 	if err != nil {
-		return nil, false
+		return ir.Ports{}, false
 	}
 	box, err := whole.Restrict([]zspace.Range{part})
 	if err != nil {
-		return nil, false
+		return ir.Ports{}, false
 	}
 	in, out := def.Op.Inputs.Clone(), def.Op.Outputs.Clone()
 	for i, o := range whole.Operands {
 		r, err := whole.Reads(i, box)
 		if err != nil || !o.Sel.Range().Contains(r) {
-			return nil, false
+			return ir.Ports{}, false
 		}
 		side := in
 		if o.Decl.Out {
@@ -228,8 +228,8 @@ func (d *driver) restrictBound(def Def, part zspace.Range) (ir.Ports, bool) {
 		side.Get(o.Port).Sel[o.Entry].SetRange(r)
 	}
 	cut, err := d.bind(def.Op.Kernel, def.Op.Params, in, out)
-	if err != nil || !out[0].Sel[0].Range().Equal(part) || !isPart(whole, cut, box) {
-		return nil, false
+	if err != nil || !out.At(0).Sel[0].Range().Equal(part) || !isPart(whole, cut, box) {
+		return ir.Ports{}, false
 	}
 	return in, true
 }

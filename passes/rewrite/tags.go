@@ -52,7 +52,7 @@ func (e *edit) moveSignature(n *ir.Node, moved []entry, out bool, delta zspace.P
 	}
 	*maps = slices.Clone(*maps)
 	for _, m := range moved {
-		if !moveMap(maps.Get(ports[m.port].Name), m.index, delta) {
+		if !moveMap(maps.Get(ports.At(m.port).Name), m.index, delta) {
 			n.DropTag(tensorops.SignatureKind)
 			n.DropTag(tensorops.IndexKind)
 			return

@@ -178,17 +178,17 @@ func Application(g *ir.Graph, n *ir.Node, block zspace.Range) (*ir.Node, error) 
 
 func project(ports ir.Ports, maps ir.PortMaps, block zspace.Range) (ir.Ports, error) {
 	cut := ports.Clone()
-	for i := range cut {
-		m := maps.Get(cut[i].Name)
-		for j := range cut[i].Sel {
+	for i := range cut.Len() {
+		m := maps.Get(cut.At(i).Name)
+		for j := range cut.At(i).Sel {
 			if m == nil || j >= len(m.Maps) {
-				return nil, fmt.Errorf("port %s[%d] has no projection", cut[i].Name, j)
+				return ir.Ports{}, fmt.Errorf("port %s[%d] has no projection", cut.At(i).Name, j)
 			}
 			r, err := m.Maps[j].Apply(block)
 			if err != nil {
-				return nil, err
+				return ir.Ports{}, err
 			}
-			cut[i].Sel[j].SetRange(r)
+			cut.At(i).Sel[j].SetRange(r)
 		}
 	}
 	return cut, nil

@@ -30,7 +30,7 @@ func foldBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
 		return rewrite.Result{}, false
 	}
 	given := map[string]ir.Selection{}
-	for _, p := range slices.Concat(s.Op.Inputs, conv.Inputs) {
+	for _, p := range slices.Concat(s.Op.Inputs.List(), conv.Inputs.List()) {
 		if p.Name != "X" {
 			given[p.Name] = p.Sel[0]
 			ok = ok && isConstant(s, p.Sel[0]) && s.Type(p.Sel[0]).IsFloat()
@@ -63,7 +63,7 @@ var batchNormFactor = rewrite.Rule{
 func writeOutBatchNorm(s *rewrite.Site) (rewrite.Result, bool) {
 	out, ok := s.Result()
 	given := map[string]ir.Selection{}
-	for _, p := range s.Op.Inputs {
+	for _, p := range s.Op.Inputs.Each() {
 		given[p.Name] = p.Sel[0]
 		ok = ok && s.Type(p.Sel[0]) == scalar.Float32
 	}

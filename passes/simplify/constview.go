@@ -23,10 +23,10 @@ var constantView = rewrite.Rule{
 
 func viewConstant(s *rewrite.Site) (rewrite.Result, bool) {
 	out, ok := s.Result()
-	if !ok || s.Decl() == nil || len(s.Op.Inputs) != 1 || len(s.Op.Inputs[0].Sel) != 1 {
+	if !ok || s.Decl() == nil || s.Op.Inputs.Len() != 1 || len(s.Op.Inputs.At(0).Sel) != 1 {
 		return rewrite.Result{}, false
 	}
-	sel := s.Op.Inputs[0].Sel[0]
+	sel := s.Op.Inputs.At(0).Sel[0]
 	from, to := s.Tensor(sel.Tensor), s.Tensor(out.Tensor)
 	stored, params, ok := storedConstant(s, sel.Tensor)
 	if !ok || !smaller(to, from, s.Uses(sel.Tensor)) || !out.Range().Equal(to.Range) {
@@ -170,7 +170,7 @@ type storedView struct{ tensorops.View }
 func storedConstant(s *rewrite.Site, t ir.NodeID) (storedView, ir.Attrs, bool) {
 	body := s.Tensor(t)
 	d, ok := s.Def(ir.Select(t, body.Range))
-	if !ok || d.Kernel != "constant" || len(d.Op.Inputs) > 0 {
+	if !ok || d.Kernel != "constant" || d.Op.Inputs.Len() > 0 {
 		return storedView{}, nil, false
 	}
 	if c, bad := tensorops.ConstOf(s.Graph, d.Node.ID); bad == nil && c.Value == nil {

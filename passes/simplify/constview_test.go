@@ -37,7 +37,7 @@ func (m *mover) tensor(shape []int64) ir.Selection {
 
 func (m *mover) op(kernel string, params ir.Attrs, in ir.Ports, shape []int64) {
 	out := m.tensor(shape)
-	m.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
+	m.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{out}}})}, "")
 	m.at = out
 }
 
@@ -50,7 +50,7 @@ func (m *mover) constant(shape ...int64) {
 	for i := range n {
 		randomValue(m.rnd, m.d).Encode(data[i*int64(m.d.Size()):])
 	}
-	m.op("op:constant", ir.Attrs{{Name: "bytes", Value: ir.StringAttr(base64.StdEncoding.EncodeToString(data))}}, nil, shape)
+	m.op("op:constant", ir.Attrs{{Name: "bytes", Value: ir.StringAttr(base64.StdEncoding.EncodeToString(data))}}, ir.Ports{}, shape)
 }
 
 // move adds one operation.
@@ -62,7 +62,7 @@ func (m *mover) move() {
 		m.at.SetRange(part)
 		shape[0]--
 	}
-	in := ir.Ports{{Name: "tensor", Sel: []ir.Selection{m.at}}}
+	in := ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{m.at}}})
 	last := len(shape) - 1
 	switch m.rnd.IntN(7) {
 	case 0:
@@ -117,7 +117,7 @@ func TestConstantView(t *testing.T) {
 		for range 1 + rnd.IntN(5) {
 			m.move()
 		}
-		m.op("op:copy", nil, ir.Ports{{Name: "tensor", Sel: []ir.Selection{m.at}}}, m.at.Range().Shape())
+		m.op("op:copy", nil, ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{m.at}}}), m.at.Range().Shape())
 		before := m.g.Clone()
 		s, err := rewrite.Run(context.Background(), m.g, []rewrite.Rule{view}, rewrite.Options{Verify: true})
 		if err != nil {
@@ -145,8 +145,8 @@ func TestConstantViewKeepsTheSize(t *testing.T) {
 		from := m.at
 		for range c.uses {
 			m.op("op:slice", ir.Attrs{{Name: "lengths", Value: ir.IntsAttr(c.part)}, {Name: "starts", Value: ir.IntsAttr(c.part - 1)}, {Name: "steps", Value: ir.IntsAttr(-1)}},
-				ir.Ports{{Name: "tensor", Sel: []ir.Selection{from}}}, []int64{c.part})
-			m.op("op:exp", nil, ir.Ports{{Name: "tensor", Sel: []ir.Selection{m.at}}}, []int64{c.part})
+				ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{from}}}), []int64{c.part})
+			m.op("op:exp", nil, ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{m.at}}}), []int64{c.part})
 		}
 		s, err := rewrite.Run(context.Background(), m.g, []rewrite.Rule{simplify.Rules()[1]}, rewrite.Options{Verify: true})
 		if err != nil || s.Applied != c.want {

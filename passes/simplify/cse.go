@@ -85,11 +85,11 @@ func forwardTo(op *tensorops.Operation, id ir.NodeID) rewrite.Result {
 
 // same says whether two operations compute the same.
 func (t *table) same(a, b *tensorops.Operation) bool {
-	if a.Kernel != b.Kernel || len(a.Outputs) != len(b.Outputs) || !a.Inputs.Equal(b.Inputs) || !a.Params.Equal(b.Params) {
+	if a.Kernel != b.Kernel || a.Outputs.Len() != b.Outputs.Len() || !a.Inputs.Equal(b.Inputs) || !a.Params.Equal(b.Params) {
 		return false
 	}
-	for i := range a.Outputs {
-		x, y := &a.Outputs[i], &b.Outputs[i]
+	for i := range a.Outputs.Len() {
+		x, y := a.Outputs.At(i), b.Outputs.At(i)
 		if x.Name != y.Name || len(x.Sel) != len(y.Sel) {
 			return false
 		}
@@ -118,10 +118,10 @@ func (t *table) sameType(a, b ir.NodeID) bool {
 
 // hash mixes what same compares of an operation's inputs, with the multipliers of the 64-bit finalizer of MurmurHash3.
 func (t *table) hash(kernel string, op *tensorops.Operation) uint32 {
-	h := hasher(len(op.Inputs))
+	h := hasher(op.Inputs.Len())
 	h.text(op.Kernel)
 	h.attrs(op.Params)
-	for _, p := range op.Inputs {
+	for _, p := range op.Inputs.Each() {
 		h.add(uint64(len(p.Sel)))
 		for i := range p.Sel {
 			h.add(uint64(p.Sel[i].Tensor))

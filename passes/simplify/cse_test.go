@@ -22,19 +22,19 @@ type twins struct {
 func newTwins() *twins {
 	w := &twins{g: ir.New()}
 	w.x = ir.Select(w.g.Add(&tensorops.Tensor{DType: "float32", Range: zspace.MustShape(4)}, "x").ID, zspace.MustShape(4))
-	sum := &tensorops.Operation{Kernel: "op:add", Inputs: ir.Ports{{Name: "tensors"}}}
+	sum := &tensorops.Operation{Kernel: "op:add", Inputs: ir.PortsOf([]ir.Port{{Name: "tensors"}})}
 	for i := range w.ops {
 		r, err := zspace.MustShape(4).Translate(zspace.Point{int64(10 * i)})
 		if err != nil {
 			panic(err)
 		}
 		w.outs[i] = w.g.Add(&tensorops.Tensor{DType: "float32", Range: r}, "").ID
-		w.ops[i] = w.g.Add(&tensorops.Operation{Kernel: "op:exp", Inputs: ir.Ports{{Name: "tensor", Sel: []ir.Selection{w.x}}},
-			Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(w.outs[i], r)}}}}, "")
-		sum.Inputs[0].Sel = append(sum.Inputs[0].Sel, ir.Select(w.outs[i], r))
+		w.ops[i] = w.g.Add(&tensorops.Operation{Kernel: "op:exp", Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{w.x}}}),
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{ir.Select(w.outs[i], r)}}})}, "")
+		sum.Inputs.SetSel(0, append(sum.Inputs.At(0).Sel, ir.Select(w.outs[i], r))...)
 	}
 	y := w.g.Add(&tensorops.Tensor{DType: "float32", Range: zspace.MustShape(4)}, "y").ID
-	sum.Outputs = ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(y, zspace.MustShape(4))}}}
+	sum.Outputs = ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{ir.Select(y, zspace.MustShape(4))}}})
 	w.g.Add(sum, "")
 	return w
 }
@@ -56,7 +56,7 @@ func TestCSE(t *testing.T) {
 		{"a kernel that tapc does not know", func(w *twins) { w.op(0).Kernel, w.op(1).Kernel = "x:noise", "x:noise" }, 0},
 		{"another dtype of the result", func(w *twins) { tensorops.TensorOf(w.g, w.outs[1]).DType = "float64" }, 0},
 		{"another part of the input", func(w *twins) {
-			w.op(1).Inputs[0].Sel[0].SetRange(zspace.MustShape(3))
+			w.op(1).Inputs.At(0).Sel[0].SetRange(zspace.MustShape(3))
 		}, 0},
 	}
 	for _, c := range cases {

@@ -56,7 +56,7 @@ func foldConstant(s *rewrite.Site) (rewrite.Result, bool) {
 // allInline says whether every input is produced by a constant, and there is one.
 func allInline(s *rewrite.Site) bool {
 	n := 0
-	for _, p := range s.Op.Inputs {
+	for _, p := range s.Op.Inputs.Each() {
 		for i := range p.Sel {
 			if _, ok := s.Inline(p.Sel[i]); !ok {
 				return false

@@ -25,7 +25,7 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 		return ir.Select(g.Add(&tensorops.Tensor{DType: d.String(), Range: r}, label).ID, r)
 	}
 	op := func(kernel string, params ir.Attrs, in ir.Ports, out ir.Selection) {
-		g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{out}}}}, "")
+		g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: in, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{out}}})}, "")
 	}
 	constant := func() ir.Selection {
 		c := tensor("", 3, 2)
@@ -44,7 +44,7 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 		if !ok {
 			value = ir.IntAttr(1)
 		}
-		op("op:constant", ir.Attrs{{Name: "value", Value: value}}, nil, c)
+		op("op:constant", ir.Attrs{{Name: "value", Value: value}}, ir.Ports{}, c)
 		if rnd.IntN(2) == 0 { // the first two rows
 			part := c.Range().Clone()
 			part.End[0]--
@@ -55,12 +55,12 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 	a, b := constant(), constant()
 	b.SetRange(a.Range())
 	shape := a.Range().Shape()
-	params, in := ir.Attrs(nil), ir.Ports{{Name: "tensor", Sel: []ir.Selection{a}}}
+	params, in := ir.Attrs(nil), ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{a}}})
 	switch kernel {
 	case "sub", "div":
-		in = ir.Ports{{Name: "a", Sel: []ir.Selection{a}}, {Name: "b", Sel: []ir.Selection{b}}}
+		in = ir.PortsOf([]ir.Port{{Name: "a", Sel: []ir.Selection{a}}, {Name: "b", Sel: []ir.Selection{b}}})
 	case "add", "mul", "max", "min":
-		in = ir.Ports{{Name: "tensors", Sel: []ir.Selection{a, b}}}
+		in = ir.PortsOf([]ir.Port{{Name: "tensors", Sel: []ir.Selection{a, b}}})
 	case "permute":
 		params, shape = ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, []int64{shape[1], shape[0]}
 	case "sum":
@@ -68,7 +68,7 @@ func onConstants(rnd *rand.Rand, d scalar.DType, kernel string) *ir.Graph {
 	}
 	mid, y := tensor("", shape...), tensor("y", shape...)
 	op("op:"+kernel, params, in, mid)
-	op("op:broadcast", nil, ir.Ports{{Name: "tensor", Sel: []ir.Selection{mid}}}, y)
+	op("op:broadcast", nil, ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{mid}}}), y)
 	return g
 }
 
@@ -109,9 +109,9 @@ func TestLargeConstant(t *testing.T) {
 		}
 		c, b, y := sel("", zspace.MustShape(1)), sel("", zspace.MustShape(256, extent)), sel("y", zspace.MustShape(256, extent))
 		for _, op := range []*tensorops.Operation{
-			{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: ir.IntAttr(2)}}, Outputs: ir.Ports{{Name: "result", Sel: c}}},
-			{Kernel: "op:broadcast", Inputs: ir.Ports{{Name: "tensor", Sel: c}}, Outputs: ir.Ports{{Name: "result", Sel: b}}},
-			{Kernel: "op:exp", Inputs: ir.Ports{{Name: "tensor", Sel: b}}, Outputs: ir.Ports{{Name: "result", Sel: y}}},
+			{Kernel: "op:constant", Params: ir.Attrs{{Name: "value", Value: ir.IntAttr(2)}}, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: c}})},
+			{Kernel: "op:broadcast", Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: c}}), Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: b}})},
+			{Kernel: "op:exp", Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: b}}), Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: y}})},
 		} {
 			g.Add(op, "")
 		}

@@ -65,9 +65,9 @@ func (p *program) pick() ir.Selection {
 
 func (p *program) add(kernel string, params ir.Attrs, port string, out ir.NodeID, in ...ir.Selection) *ir.Node {
 	op := &tensorops.Operation{Kernel: "op:" + kernel, Params: params,
-		Outputs: ir.Ports{{Name: "result", Sel: []ir.Selection{ir.Select(out, tensorops.TensorOf(p.g, out).Range)}}}}
+		Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{ir.Select(out, tensorops.TensorOf(p.g, out).Range)}}})}
 	if port != "" {
-		op.Inputs = ir.Ports{{Name: port, Sel: in}}
+		op.Inputs = ir.PortsOf([]ir.Port{{Name: port, Sel: in}})
 	}
 	p.pool = append(p.pool, out)
 	return p.g.Add(op, "")
@@ -82,7 +82,7 @@ func (p *program) step() {
 		a, b := p.pick(), p.pick()
 		n := p.add(kernel, nil, "a", out, a)
 		op := n.Body.(*tensorops.Operation)
-		op.Inputs = append(op.Inputs, ir.Port{Name: "b", Sel: []ir.Selection{b}})
+		op.Inputs = op.Inputs.With(ir.Port{Name: "b", Sel: []ir.Selection{b}})
 	case "permute":
 		mid := p.tensor([]int64{3, 2}, "")
 		p.add(kernel, ir.Attrs{{Name: "perm", Value: ir.IntsAttr(1, 0)}}, "tensor", mid, p.pick())

@@ -313,7 +313,7 @@ func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 			}
 		}
 		ports := func(list []kernels.PortSel) ir.Ports {
-			var out ir.Ports
+			var out []ir.Port
 			for _, p := range list {
 				port := ir.Port{Name: p.Name}
 				for _, sel := range p.Sel {
@@ -322,7 +322,7 @@ func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 				out = append(out, port)
 			}
 			slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-			return out
+			return ir.PortsOf(out)
 		}
 		op.Inputs, op.Outputs = ports(s.call.Inputs), ports(s.call.Outputs)
 		x.Add(op, fmt.Sprintf("op%d", n))

@@ -19,9 +19,9 @@ func ports(g *ir.Graph) []item {
 			continue
 		}
 		for side, list := range []ir.Ports{op.Inputs, op.Outputs} {
-			for i := len(list) - 1; i >= 0; i-- {
+			for i := list.Len() - 1; i >= 0; i-- {
 				out = append(out, item{n.ID, side, i, -1})
-				for j := len(list[i].Sel) - 1; j >= 0 && len(list[i].Sel) > 1; j-- {
+				for j := len(list.At(i).Sel) - 1; j >= 0 && len(list.At(i).Sel) > 1; j-- {
 					out = append(out, item{n.ID, side, i, j})
 				}
 			}
@@ -73,15 +73,15 @@ func dropPort(b ir.Ported, x item) bool {
 		list = out
 	}
 	switch {
-	case x.b >= len(*list):
+	case x.b >= list.Len():
 		return false
 	case x.c < 0:
-		*list = slices.Delete(*list, x.b, x.b+1)
-	case x.c >= len((*list)[x.b].Sel) || len((*list)[x.b].Sel) < 2:
+		*list = ir.PortsOf(slices.Delete(list.List(), x.b, x.b+1))
+	case x.c >= len(list.At(x.b).Sel) || len(list.At(x.b).Sel) < 2:
 		return false
 	default:
-		p := &(*list)[x.b]
-		p.Sel = slices.Delete(p.Sel, x.c, x.c+1)
+		sel := list.At(x.b).Sel
+		list.SetSel(x.b, slices.Concat(sel[:x.c], sel[x.c+1:])...)
 	}
 	return true
 }

@@ -110,8 +110,8 @@ func CallOf(params ir.Attrs, inputs, outputs ir.Ports, typeOf TypeOf) Call {
 }
 
 func portSels(ports ir.Ports, typeOf TypeOf) []PortSel {
-	out := make([]PortSel, len(ports))
-	for i, p := range ports {
+	out := make([]PortSel, ports.Len())
+	for i, p := range ports.Each() {
 		out[i] = PortSel{Name: p.Name, Sel: make([]Selected, len(p.Sel))}
 		for j, s := range p.Sel {
 			out[i].Sel[j] = Selected{s, typeOf(s.Tensor)}

@@ -102,7 +102,7 @@ func (m *merger) apply(x pair) error {
 	op := x.linear.Body.(*tensorops.Operation)
 	op.Params = op.Params.With("activation", ir.StringAttr("relu"))
 	op.Outputs = op.Outputs.Clone()
-	op.Outputs[0].Sel[0] = x.result
+	op.Outputs.At(0).Sel[0] = x.result
 	x.linear.SetOrigin(&ir.Origin{Rule: "linear-relu", From: []ir.Pos{x.linear.Pos, x.relu.Pos}})
 	m.g.Remove(x.relu.ID)
 	m.g.Remove(x.between)
@@ -124,10 +124,10 @@ func (m *merger) apply(x pair) error {
 
 // only gives the only selection of ports.
 func only(ports ir.Ports) (ir.Selection, bool) {
-	if len(ports) != 1 || len(ports[0].Sel) != 1 {
+	if ports.Len() != 1 || len(ports.At(0).Sel) != 1 {
 		return ir.Selection{}, false
 	}
-	return ports[0].Sel[0], true
+	return ports.At(0).Sel[0], true
 }
 
 // held gives the nodes that others than operations refer to.

@@ -60,7 +60,7 @@ func TestMerges(t *testing.T) {
 	if v, _ := op.Params.Get("activation"); v.Str != "relu" {
 		t.Errorf("activation is %q", v.Str)
 	}
-	if got := op.Outputs[0].Sel[0].Tensor; got != find(t, g, "z").ID {
+	if got := op.Outputs.At(0).Sel[0].Tensor; got != find(t, g, "z").ID {
 		t.Errorf("the result is %s, not z", g.Name(got))
 	}
 	if g.Node(before) != nil || g.Len() != 5 {
@@ -96,7 +96,7 @@ func TestMovedResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	relu := find(t, g, "relu")
-	relu.Body.(*tensorops.Operation).Outputs[0].Sel[0].SetRange(z.Range)
+	relu.Body.(*tensorops.Operation).Outputs.At(0).Sel[0].SetRange(z.Range)
 	call, err := kernels.Builtin().BindOperation(g, relu.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -138,10 +138,10 @@ func TestNearMisses(t *testing.T) {
 			relu.DropTag(tensorops.SignatureKind)
 			relu.DropTag(tensorops.IndexKind)
 			op := relu.Body.(*tensorops.Operation)
-			half := op.Inputs[0].Sel[0].Range().Clone()
+			half := op.Inputs.At(0).Sel[0].Range().Clone()
 			half.End[0] /= 2
-			op.Inputs[0].Sel[0].SetRange(half)
-			op.Outputs[0].Sel[0].SetRange(half)
+			op.Inputs.At(0).Sel[0].SetRange(half)
+			op.Outputs.At(0).Sel[0].SetRange(half)
 			tensorops.TensorOf(g, find(t, g, "z").ID).Range = half
 		},
 		"an activation already": func(t *testing.T, g *ir.Graph) {

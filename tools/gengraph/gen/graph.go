@@ -44,15 +44,15 @@ func (s *Graph) Input(_ Value, name string) error {
 // ports gives the ports of an operation or of the shard over a box.
 func (s *Graph) ports(op Op, box zspace.Range) (in, out ir.Ports) {
 	sel := func(v Value) []ir.Selection { return []ir.Selection{ir.Select(s.ids[v], box)} }
-	out = ir.Ports{{Name: "result", Sel: sel(op.Result)}}
+	out = ir.PortsOf([]ir.Port{{Name: "result", Sel: sel(op.Result)}})
 	switch op.Kernel {
 	case "constant":
 	case "exp":
-		in = ir.Ports{{Name: "tensor", Sel: sel(op.Args[0])}}
+		in = ir.PortsOf([]ir.Port{{Name: "tensor", Sel: sel(op.Args[0])}})
 	case "sub":
-		in = ir.Ports{{Name: "a", Sel: sel(op.Args[0])}, {Name: "b", Sel: sel(op.Args[1])}}
+		in = ir.PortsOf([]ir.Port{{Name: "a", Sel: sel(op.Args[0])}, {Name: "b", Sel: sel(op.Args[1])}})
 	default:
-		in = ir.Ports{{Name: "tensors", Sel: append(sel(op.Args[0]), sel(op.Args[1])...)}}
+		in = ir.PortsOf([]ir.Port{{Name: "tensors", Sel: append(sel(op.Args[0]), sel(op.Args[1])...)}})
 	}
 	return in, out
 }

@@ -136,16 +136,16 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 
 	"bad-dtype": eachNode(func(_ *ir.Graph, t *tensorops.Tensor) bool { t.DType = "float31"; return true }),
 	"bad-range": eachNode(func(_ *ir.Graph, o *tensorops.Operation) bool {
-		box := o.Inputs[0].Sel[0].Range().Clone()
+		box := o.Inputs.At(0).Sel[0].Range().Clone()
 		box.End[0] += 1000
-		o.Inputs[0].Sel[0].SetRange(box)
+		o.Inputs.At(0).Sel[0].SetRange(box)
 		return true
 	}),
-	"bad-signature": eachNode(func(_ *ir.Graph, o *tensorops.Operation) bool { o.Inputs[0].Name = "other"; return true }),
+	"bad-signature": eachNode(func(_ *ir.Graph, o *tensorops.Operation) bool { o.Inputs.SetName(0, "other"); return true }),
 	"bad-shard": eachNode(func(_ *ir.Graph, a *application.Application) bool {
-		box := a.Outputs[0].Sel[0].Range().Clone()
+		box := a.Outputs.At(0).Sel[0].Range().Clone()
 		box.End[0]--
-		a.Outputs[0].Sel[0].SetRange(box)
+		a.Outputs.At(0).Sel[0].SetRange(box)
 		return true
 	}),
 	"bad-schedule": eachNode(func(_ *ir.Graph, k *schedule.Kernel) bool { k.Loops[0].End--; return true }),
@@ -161,7 +161,7 @@ var runs = map[string]func(ctx context.Context, p *plugins.Context) error{
 	"drops-output": func(_ context.Context, p *plugins.Context) error {
 		for n := range p.Graph.Nodes() {
 			if o, ok := n.Body.(*tensorops.Operation); ok && o.Kernel == "op:relu" {
-				out := o.Outputs[0].Sel[0].Tensor
+				out := o.Outputs.At(0).Sel[0].Tensor
 				p.Graph.Remove(n.ID)
 				p.Graph.Remove(out)
 			}
