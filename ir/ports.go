@@ -195,6 +195,9 @@ func (p Ports) All(f func(port, entry int, s *Selection)) {
 	}
 }
 
+// String writes the ports with their selections.
+func (p Ports) String() string { return fmt.Sprint(p.List()) }
+
 // NewPorts makes ports of one selection each, sorted by name.
 func NewPorts(one map[string]Selection) Ports {
 	list := make([]Port, 0, len(one))

@@ -63,6 +63,9 @@ func TestPorts(t *testing.T) {
 	if len(grown) != 3 {
 		t.Error("an append is lost")
 	}
+	if got := q.String(); got != "[{a [#1zr[0:2] #2zr[0:2]]} {b []} {c [#3zr[0:2]]}]" {
+		t.Errorf("written as %s", got)
+	}
 	for i, port := range p.Each() {
 		if port.Name != []string{"a", "aa", "b", "d"}[i] {
 			t.Errorf("port %d is %s", i, port.Name)

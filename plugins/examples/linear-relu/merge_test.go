@@ -90,7 +90,7 @@ func verify(t *testing.T, g *ir.Graph) {
 // TestMovedResult puts relu's result elsewhere than its operand: only a signature that is derived anew fits then.
 func TestMovedResult(t *testing.T) {
 	g := load(t)
-	z := tensorops.TensorOf(g, find(t, g, "z").ID)
+	z := find(t, g, "z").Own().(*tensorops.Tensor)
 	var err error
 	if z.Range, err = z.Range.Translate([]int64{7, -3}); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestNearMisses(t *testing.T) {
 			half.End[0] /= 2
 			op.Inputs.At(0).Sel[0].SetRange(half)
 			op.Outputs.At(0).Sel[0].SetRange(half)
-			tensorops.TensorOf(g, find(t, g, "z").ID).Range = half
+			find(t, g, "z").Own().(*tensorops.Tensor).Range = half
 		},
 		"an activation already": func(t *testing.T, g *ir.Graph) {
 			op := operation(t, g, "linear")
