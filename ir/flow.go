@@ -49,7 +49,7 @@ func invert(g *Graph, ops []NodeID, side func(Ported) *Ports) csr {
 	}
 	each := func(f func(tensor, op NodeID)) {
 		for _, op := range ops {
-			side(g.nodes[op].Body.(Ported)).All(func(_, _ int, s *Selection) {
+			side(g.Node(op).Body.(Ported)).All(func(_, _ int, s *Selection) {
 				if t := s.Tensor; t >= 0 && int(t) < len(last) && last[t] != op {
 					last[t] = op
 					f(t, op)
@@ -84,7 +84,7 @@ func (f *Flow) Consumers(tensor NodeID) []NodeID { return f.consumers.of(tensor)
 func (f *Flow) Order(g *Graph) []NodeID {
 	wait := make([]int32, g.Bound())
 	for _, op := range f.Ops {
-		in, _ := g.nodes[op].Body.(Ported).Ports()
+		in, _ := g.Node(op).Body.(Ported).Ports()
 		f.sources(in, func(NodeID) { wait[op]++ })
 	}
 	var ready idHeap
@@ -97,7 +97,7 @@ func (f *Flow) Order(g *Graph) []NodeID {
 	for len(ready) > 0 {
 		op := ready.pop()
 		order = append(order, op)
-		_, out := g.nodes[op].Body.(Ported).Ports()
+		_, out := g.Node(op).Body.(Ported).Ports()
 		seen := map[NodeID]bool{}
 		out.All(func(_, _ int, s *Selection) {
 			if seen[s.Tensor] {

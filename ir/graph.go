@@ -8,8 +8,10 @@ package ir
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
-	"unsafe"
+
+	"github.com/bits-and-blooms/bitset"
 
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -154,27 +156,52 @@ type Graph struct {
 	ID       UUID
 	HasID    bool
 	File     string // where it was read from, for messages
-	nodes    []*Node
+	chunks   [][]Node
+	bound    int
+	gone     bitset.BitSet // numbers without a node
 	live     int
 	dangling []UUID // references to nodes that are not there, by NodeID -2, -3, …
-	reserve  []Node // room for the next nodes
 }
 
-// nodeChunk is how many nodes are made at once in a large graph: as many as fill what the allocator gives.
-const nodeChunk = 8192 / int(unsafe.Sizeof(Node{}))
+// Nodes are in chunks that never move: the first has firstChunk numbers, each further one as many as all before it have, up to nodeChunk.
+const (
+	chunkBits  = 9
+	nodeChunk  = 1 << chunkBits
+	firstBits  = 2
+	firstChunk = 1 << firstBits
+)
+
+// place gives the chunk of a number, and the place in it.
+func place(id NodeID) (chunk, at int) {
+	switch {
+	case id >= nodeChunk:
+		return chunkBits - firstBits + int(id>>chunkBits), int(id & (nodeChunk - 1))
+	case id >= firstChunk:
+		order := bits.Len32(uint32(id))
+		return order - firstBits, int(id) - 1<<(order-1)
+	}
+	return 0, int(id)
+}
+
+// chunkLength is how many numbers a chunk has.
+func chunkLength(chunk int) int { return firstChunk << min(max(0, chunk-1), chunkBits-firstBits) }
 
 // New makes an empty graph.
 func New() *Graph { return &Graph{} }
 
 // Add puts a new node with a body into the graph and returns it.
 func (g *Graph) Add(body Body, label string) *Node {
-	if len(g.reserve) == 0 {
-		g.reserve = make([]Node, min(nodeChunk, len(g.nodes)+1))
+	id := NodeID(g.bound)
+	chunk, at := place(id)
+	for chunk >= len(g.chunks) {
+		g.chunks = append(g.chunks, nil)
 	}
-	n := &g.reserve[0]
-	g.reserve = g.reserve[1:]
-	n.ID, n.Body, n.Label = NodeID(len(g.nodes)), body, label
-	g.nodes = append(g.nodes, n)
+	if g.chunks[chunk] == nil {
+		g.chunks[chunk] = make([]Node, chunkLength(chunk))
+	}
+	n := &g.chunks[chunk][at]
+	n.ID, n.Body, n.Label = id, body, label
+	g.bound++
 	g.live++
 	return n
 }
@@ -189,34 +216,45 @@ func (g *Graph) Adopt(n Node) *Node {
 
 // Node gives the node with an id, or nil if there is none.
 func (g *Graph) Node(id NodeID) *Node {
-	if id < 0 || int(id) >= len(g.nodes) {
+	if id < 0 || int(id) >= g.bound || g.live < g.bound && g.gone.Test(uint(id)) {
 		return nil
 	}
-	return g.nodes[id]
+	chunk, at := place(id)
+	return &g.chunks[chunk][at]
 }
 
 // Remove takes a node out of the graph. References to it become dangling; the caller mends them.
 func (g *Graph) Remove(id NodeID) {
 	if g.Node(id) != nil {
-		g.nodes[id] = nil
+		g.gone.Set(uint(id))
 		g.live--
 	}
 }
 
 // Skip leaves out the next n numbers: no node will have them, as if their nodes had been added and removed.
-func (g *Graph) Skip(n int) { g.nodes = append(g.nodes, make([]*Node, n)...) }
+func (g *Graph) Skip(n int) {
+	for range n {
+		g.gone.Set(uint(g.bound))
+		g.bound++
+	}
+	if n > 0 {
+		for chunk, _ := place(NodeID(g.bound - 1)); chunk >= len(g.chunks); {
+			g.chunks = append(g.chunks, nil)
+		}
+	}
+}
 
 // Len is the number of nodes.
 func (g *Graph) Len() int { return g.live }
 
 // Bound is one more than the largest NodeID, for tables indexed by NodeID.
-func (g *Graph) Bound() int { return len(g.nodes) }
+func (g *Graph) Bound() int { return g.bound }
 
 // Nodes runs over the nodes in order; nodes added meanwhile are not visited, removed ones are skipped.
 func (g *Graph) Nodes() func(yield func(*Node) bool) {
 	return func(yield func(*Node) bool) {
-		for _, n := range g.nodes[:len(g.nodes):len(g.nodes)] {
-			if n != nil && g.nodes[n.ID] == n && !yield(n) {
+		for id := range NodeID(g.bound) {
+			if n := g.Node(id); n != nil && !yield(n) {
 				return
 			}
 		}
@@ -224,7 +262,10 @@ func (g *Graph) Nodes() func(yield func(*Node) bool) {
 }
 
 // Grow makes room for n more nodes.
-func (g *Graph) Grow(n int) { g.nodes = slices.Grow(g.nodes, n) }
+func (g *Graph) Grow(n int) {
+	chunk, _ := place(NodeID(g.bound + n))
+	g.chunks = slices.Grow(g.chunks, chunk+1-len(g.chunks))
+}
 
 // AddDangling gives a reference to a node that the graph does not hold.
 func (g *Graph) AddDangling(u UUID) NodeID {
@@ -289,21 +330,22 @@ func (g *Graph) At(n *Node, field string) diag.Location {
 // Clone copies the graph: nodes and labels are new, bodies and tags are copied field by field, but for those that are Shared.
 func (g *Graph) Clone() *Graph {
 	c := *g
-	c.reserve = nil
-	c.nodes = make([]*Node, len(g.nodes))
+	c.chunks = make([][]Node, len(g.chunks))
+	c.gone = *g.gone.Clone()
 	c.dangling = slices.Clone(g.dangling)
-	for i, n := range g.nodes {
-		if n == nil {
-			continue
+	for n := range g.Nodes() {
+		chunk, at := place(n.ID)
+		if c.chunks[chunk] == nil {
+			c.chunks[chunk] = make([]Node, chunkLength(chunk))
 		}
-		m := *n
+		m := &c.chunks[chunk][at]
+		*m = *n
 		if _, shared := n.Body.(Shared); !shared {
 			m.Body = CloneBody(n.Body)
 		}
 		if n.aside != nil {
 			m.aside = n.aside.clone()
 		}
-		c.nodes[i] = &m
 	}
 	return &c
 }

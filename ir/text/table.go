@@ -37,7 +37,7 @@ func (t *nameTable) add(name []byte, at int, id ir.NodeID) (taken ir.NodeID, ok 
 	t.given = append(t.given, naming{uint32(at), uint32(uint64(at) >> 32), id})
 	t.slots[slot] = int32(len(t.given))
 	if len(t.given)*2 > len(t.slots) {
-		t.resize(len(t.given) * 2)
+		t.resize(len(t.given))
 	}
 	return id, true
 }

@@ -50,11 +50,10 @@ type index struct {
 	kernels *kernelTable
 }
 
-// lists are the consumers of each tensor, as linked lists.
+// lists are the consumers of each tensor, as linked lists whose last edge leads to the first.
 type lists struct {
 	live  []int32 // input selections of the tensor
-	head  []int32 // first edge, -1 for none
-	tail  []int32 // last edge
+	tail  []int32 // last edge, -1 for none
 	edges []edge
 }
 
@@ -86,7 +85,6 @@ func (ix *index) grow(n int) {
 		ix.kernel = append(ix.kernel, make([]int32, more)...)
 		ix.live = append(ix.live, make([]int32, more)...)
 		ix.producer = fill(ix.producer, more, noProducer)
-		ix.head = fill(ix.head, more, -1)
 		ix.tail = fill(ix.tail, more, -1)
 	}
 }
@@ -213,39 +211,42 @@ func (ix *index) is(id ir.NodeID, m mark) bool {
 }
 
 func (ix *index) addUse(op, t ir.NodeID) {
-	e := int32(len(ix.edges))
+	e, first := int32(len(ix.edges)), int32(len(ix.edges))
 	ix.live[t]++
 	if last := ix.tail[t]; last >= 0 {
 		if ix.edges[last].op == op {
 			return
 		}
-		ix.edges[last].next = e
-	} else {
-		ix.head[t] = e
+		first, ix.edges[last].next = ix.edges[last].next, e
 	}
 	ix.tail[t] = e
-	ix.edges = append(ix.edges, edge{op, -1})
+	ix.edges = append(ix.edges, edge{op, first})
 }
 
 // consumers calls visit for every operation that selects the tensor, and drops stale edges. An operation may come twice.
 // visit may add uses to other tensors.
 func (ix *index) consumers(t ir.NodeID, visit func(op ir.NodeID)) {
-	prev := int32(-1)
-	for e := ix.head[t]; e >= 0; e = ix.edges[e].next {
-		op := ix.edges[e].op
-		if ix.uses(op, t) {
-			prev = e
-			visit(op)
-			continue
+	last := ix.tail[t]
+	if last < 0 {
+		return
+	}
+	kept := last // the edge before e that stays; last until there is one
+	for e, more := ix.edges[last].next, true; more; {
+		here, next := ix.edges[e].op, ix.edges[e].next
+		more = e != last
+		switch {
+		case ix.uses(here, t):
+			kept = e
+			visit(here)
+		case more || kept != last:
+			ix.edges[kept].next = next
+			if !more {
+				ix.tail[t] = kept
+			}
+		default:
+			ix.tail[t] = -1
 		}
-		if prev < 0 {
-			ix.head[t] = ix.edges[e].next
-		} else {
-			ix.edges[prev].next = ix.edges[e].next
-		}
-		if ix.tail[t] == e {
-			ix.tail[t] = prev
-		}
+		e = next
 	}
 }
 

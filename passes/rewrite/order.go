@@ -11,7 +11,7 @@ import (
 // in such an order already is left in it. A cycle is an error.
 func (ix *index) order() ([]ir.NodeID, error) {
 	if ix.sorted {
-		return append(make([]ir.NodeID, 0, len(ix.ops)+len(ix.ops)/8), ix.ops...), nil
+		return ix.ops, nil
 	}
 	s := sorter{ix: ix, state: make([]uint8, len(ix.marks))}
 	for _, op := range ix.ops {
