@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -103,12 +102,7 @@ func shuffle(g *ir.Graph, rnd *rand.Rand) *ir.Graph {
 }
 
 func movePorts(ports ir.Ports, at map[ir.NodeID]ir.NodeID) ir.Ports {
-	out := slices.Clone(ports)
-	for i := range out {
-		out[i].Sel = slices.Clone(out[i].Sel)
-		for j := range out[i].Sel {
-			out[i].Sel[j].Tensor = at[out[i].Sel[j].Tensor]
-		}
-	}
+	out := ports.Clone()
+	out.All(func(_, _ int, s *ir.Selection) { s.Tensor = at[s.Tensor] })
 	return out
 }
