@@ -1,9 +1,12 @@
 // A program that uses the library of a graph as its header says, from many threads, and wrongly.
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "use.h"
 
@@ -65,6 +68,22 @@ static void refused(tapc_instance *instance, const void *const *in, void *const 
     fail("run", "another status without a place for the text");
 }
 
+// A signal to the process stays with the threads of the program, here blocked, and goes to none of an instance.
+static void signals(void) {
+  sigset_t one, pending;
+  tapc_instance *instance = create(3);
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &one, NULL);
+  for (int i = 0; i < 20; i++) {
+    int number;
+    kill(getpid(), SIGUSR1);
+    if (sigpending(&pending) || !sigismember(&pending, SIGUSR1) || sigwait(&one, &number)) fail("signals", "it is not pending");
+    run(instance);
+  }
+  use_destroy(instance);
+}
+
 static void misuse(void) {
   char error[8] = "before";
   int counts[] = {-1, INT32_MIN, 100000, INT32_MAX};
@@ -109,6 +128,7 @@ int main(void) {
   instance = create(3);
   everyone(together, instance);
   use_destroy(instance);
+  signals();
   misuse();
   puts("done");
   return 0;

@@ -19,6 +19,7 @@
 // With TAPC_POOL=eager in the environment, for tests, every region is cut as finely as can be and waits a moment for all workers.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,13 +295,24 @@ static int start_with(tapc_pool *p, const pthread_attr_t *attributes, tapc_fault
   return 0;
 }
 
+// What is blocked in workers: all signals but those that a fault of their own raises. Who has handlers gets them in threads of its own.
+static void signals_of_others(sigset_t *set) {
+  const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+  sigfillset(set);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(set, own[i]);
+}
+
 // The stacks have the same size whatever the limits of the process are.
 static int start(tapc_pool *p, tapc_fault *fault) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start threads: %s", strerror(error));
   pthread_attr_setstacksize(&attributes, TAPC_STACK);
+  sigset_t blocked, before;
+  signals_of_others(&blocked);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before); // which new threads inherit
   int status = start_with(p, &attributes, fault);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return status;
 }
