@@ -88,6 +88,7 @@ var Table = []Rule{
 	{"plugins", 5, 2},
 	{"plugins/host", 5, 3},
 	{"plugins/...", 5, 4},
+	{"library", 6, 0}, // programs of others import it
 	{"cmd/...", 6, 1},
 	{"tools/...", 6, 1},
 	{"lit-tests", 6, 2},

@@ -1,0 +1,138 @@
+//go:build linux || darwin || freebsd
+
+package library
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// Model is a library that is loaded. All methods may be called from any goroutine. A run takes one of the model's instances, which have threads and
+// scratch memory of their own, and waits where all are busy.
+type Model struct {
+	path            string
+	handle          uintptr
+	threads         int32
+	name, text      string
+	inputs, outputs []Tensor
+	call            functions
+	idle            chan uintptr  // instances that no run has
+	unmade          chan struct{} // an element for each instance that may be made
+	closing         chan struct{}
+	close           sync.Once
+	closed          error // of Close
+}
+
+// Name is the program's name.
+func (m *Model) Name() string { return m.name }
+
+// Description is what the program says of itself, as JSON text.
+func (m *Model) Description() string { return m.text }
+
+// Inputs gives the inputs in their order.
+func (m *Model) Inputs() []Tensor { return slices.Clone(m.inputs) }
+
+// Outputs gives the outputs in their order.
+func (m *Model) Outputs() []Tensor { return slices.Clone(m.outputs) }
+
+// MakeOutputs gives slices for all outputs.
+func (m *Model) MakeOutputs() Values {
+	v := Values{}
+	for _, t := range m.outputs {
+		v[t.Name] = t.Make()
+	}
+	return v
+}
+
+// Run computes the outputs, which it writes to slices of the caller's, from the inputs. All of them are needed, and no output may overlap another slice.
+// After an error the outputs are undefined. The context ends waiting for an instance; a run itself goes to its end.
+func (m *Model) Run(ctx context.Context, inputs, outputs Values) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	in, err := addresses("input", m.inputs, inputs, &pin)
+	if err != nil {
+		return err
+	}
+	out, err := addresses("output", m.outputs, outputs, &pin)
+	if err != nil {
+		return err
+	}
+	said := make([]byte, errorBytes)
+	pin.Pin(&in[0])
+	pin.Pin(&out[0])
+	pin.Pin(&said[0])
+	instance, err := m.take(ctx)
+	if err != nil {
+		return err
+	}
+	status := m.call.run(instance, unsafe.Pointer(&in[0]), unsafe.Pointer(&out[0]), unsafe.Pointer(&said[0]), errorBytes)
+	m.idle <- instance
+	if status != 0 {
+		return fault(Status(status), "%s", text(&said[0]))
+	}
+	return nil
+}
+
+// take gives an instance: one that is idle, else a new one, else the next that becomes idle.
+func (m *Model) take(ctx context.Context) (uintptr, error) {
+	select {
+	case <-m.closing:
+		return 0, m.isClosed()
+	default:
+	}
+	select {
+	case instance := <-m.idle:
+		return instance, nil
+	default:
+	}
+	select {
+	case instance := <-m.idle:
+		return instance, nil
+	case <-m.unmade:
+		instance, err := m.create()
+		if err != nil {
+			m.unmade <- struct{}{}
+		}
+		return instance, err
+	case <-m.closing:
+		return 0, m.isClosed()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+func (m *Model) isClosed() error { return fault(BadArgument, "%s is closed", m.path) }
+
+func (m *Model) create() (uintptr, error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	said := make([]byte, errorBytes)
+	pin.Pin(&said[0])
+	instance := m.call.create(m.threads, unsafe.Pointer(&said[0]), errorBytes)
+	if instance == 0 {
+		return 0, fault(Failed, "%s", text(&said[0]))
+	}
+	return instance, nil
+}
+
+// Close waits for runs that are in progress, ends the threads and unloads the library.
+func (m *Model) Close() error {
+	m.close.Do(func() {
+		close(m.closing)
+		for range cap(m.idle) {
+			select {
+			case instance := <-m.idle:
+				m.call.destroy(instance)
+			case <-m.unmade:
+			}
+		}
+		m.closed = errors.Join(purego.Dlclose(m.handle))
+	})
+	return m.closed
+}
