@@ -4,13 +4,10 @@ package library
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // Model is a library that is loaded. All methods may be called from any goroutine. A run takes one of the model's instances, which have threads and
@@ -132,7 +129,7 @@ func (m *Model) Close() error {
 			case <-m.unmade:
 			}
 		}
-		m.closed = errors.Join(purego.Dlclose(m.handle))
+		m.closed = opened.close(m.path, m.handle)
 	})
 	return m.closed
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -22,8 +23,9 @@ const errorBytes = 2048
 // table is struct tapc_library of tapc_library.h.
 type table struct {
 	abi                  int32
-	bytes                uintptr
-	name, description    *byte
+	_                    uintptr // its size
+	_                    *byte   // the program's name
+	description          *byte
 	create, run, destroy uintptr
 }
 
@@ -49,18 +51,59 @@ func Open(path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, fault(BadLibrary, "%v", err)
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, fault(BadLibrary, "%v", err)
+	m := &Model{path: path, threads: int32(o.Threads), closing: make(chan struct{})}
+	if m.handle, err = opened.open(path); err != nil {
+		return nil, err
 	}
-	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return nil, fault(BadLibrary, "%v", err)
-	}
-	m, err := load(path, handle, o)
-	if err != nil {
-		return nil, errors.Join(err, purego.Dlclose(handle))
+	if err := m.load(max(1, o.Instances)); err != nil {
+		return nil, errors.Join(err, opened.close(path, m.handle))
 	}
 	return m, nil
+}
+
+// files are the libraries that are open, by path. The system knows a library by its path, too: it would give one that is open for another that was written
+// over it.
+type files struct {
+	sync.Mutex
+	by map[string]*file
+}
+
+type file struct {
+	info  os.FileInfo
+	times int // that it is open
+}
+
+var opened = files{by: map[string]*file{}}
+
+func (f *files) open(path string) (handle uintptr, err error) {
+	f.Lock()
+	defer f.Unlock()
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fault(BadLibrary, "%v", err)
+	}
+	known := f.by[path]
+	if known != nil && (!os.SameFile(known.info, info) || !known.info.ModTime().Equal(info.ModTime())) {
+		return 0, fault(BadLibrary, "%s was written anew while it is open: expected that its models are closed first, or another name", path)
+	}
+	if handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
+		return 0, fault(BadLibrary, "%v", err)
+	}
+	if known == nil {
+		known = &file{info: info}
+		f.by[path] = known
+	}
+	known.times++
+	return handle, nil
+}
+
+func (f *files) close(path string, handle uintptr) error {
+	f.Lock()
+	defer f.Unlock()
+	if f.by[path].times--; f.by[path].times == 0 {
+		delete(f.by, path)
+	}
+	return purego.Dlclose(handle)
 }
 
 // OpenBytes loads a library that is in memory, by way of a file of its own in the folder for temporary files, which is gone when OpenBytes returns.
@@ -78,10 +121,11 @@ func OpenBytes(data []byte, o Options) (*Model, error) {
 	return Open(path, o)
 }
 
-func load(path string, handle uintptr, o Options) (*Model, error) {
-	symbol, err := purego.Dlsym(handle, "tapc_library_of")
+// load reads the table and the description, and makes the first of so many instances.
+func (m *Model) load(instances int) error {
+	symbol, err := purego.Dlsym(m.handle, "tapc_library_of")
 	if err != nil {
-		return nil, fault(BadLibrary, "%s is no library of tapc's, or of a version before its interface had a number", path)
+		return fault(BadLibrary, "%s is no library of tapc's, or of a version before its interface had a number", m.path)
 	}
 	var of func() *table
 	purego.RegisterFunc(&of, symbol)
@@ -91,26 +135,25 @@ func load(path string, handle uintptr, o Options) (*Model, error) {
 		if t != nil {
 			abi = t.abi
 		}
-		return nil, fault(BadLibrary, "%s has version %d of the library interface: expected version %d", path, abi, version)
+		return fault(BadLibrary, "%s has version %d of the library interface: expected version %d", m.path, abi, version)
 	}
-	m := &Model{path: path, handle: handle, threads: int32(o.Threads), text: text(t.description), closing: make(chan struct{})}
+	m.text = text(t.description)
 	if err := m.describe(); err != nil {
-		return nil, fault(BadLibrary, "%s: its description can not be read: %v", path, err)
+		return fault(BadLibrary, "%s: its description can not be read: %v", m.path, err)
 	}
 	purego.RegisterFunc(&m.call.create, t.create)
 	purego.RegisterFunc(&m.call.run, t.run)
 	purego.RegisterFunc(&m.call.destroy, t.destroy)
 	first, err := m.create() // now it is known that there is one, and the memory for it
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n := max(1, o.Instances)
-	m.idle, m.unmade = make(chan uintptr, n), make(chan struct{}, n)
+	m.idle, m.unmade = make(chan uintptr, instances), make(chan struct{}, instances)
 	m.idle <- first
-	for range n - 1 {
+	for range instances - 1 {
 		m.unmade <- struct{}{}
 	}
-	return m, nil
+	return nil
 }
 
 // describe reads the description.

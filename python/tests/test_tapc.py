@@ -53,6 +53,14 @@ operation op:check {of: "input i", shape: [2], low: 0, high: 3, offset: 0, strid
 operation op:gather (tensor: %t, indices: %i) -> (result: %y)
 """
 
+SCALE = """tapc 1
+%x = tensor float32 [0:2]
+%w = tensor float32 [0:2]
+%y = tensor float32 [0:2]
+operation op:constant {value: [1, 2]} -> (result: %w)
+operation op:mul (tensors: [%x, %w]) -> (result: %y)
+"""
+
 # What is a library of another version, and what is none.
 OTHER = """struct { int abi; unsigned long bytes; } table = {%d, 16};
 void *%s(void) { return &table; }
@@ -285,6 +293,25 @@ class Models(unittest.TestCase):
             library = self.at / f"other{abi}.so"
             subprocess.run(["cc", "-shared", "-fPIC", str(self.at / "other.c"), "-o", str(library)], check=True)
             self.refused(text, tapc.load, library, kind=tapc.LoadError)
+
+    def test_weights(self) -> None:
+        (self.at / "scale.tap").write_text(SCALE)
+        self.assertEqual(tapc.compile(self.at / "scale.tap", flags=["--weights=file"])([2, 3]).tolist(), [2, 6])
+        library = self.at / "libscale.so"
+        tapc.compile(self.at / "scale.tap", output=library, flags=["--weights=file"]).close()
+        weights = self.at / "libscale.so.weights"
+        data = weights.read_bytes()
+        weights.write_bytes(b"X" + data[1:])
+        self.refused("libscale.so.weights: it is damaged", tapc.load, library, kind=tapc.RunError)
+        weights.unlink()
+        self.refused("No such file or directory", tapc.load, library, kind=tapc.RunError)
+        weights.write_bytes(data)
+        model = tapc.load(library)
+        self.assertEqual(model([2, 3]).tolist(), [2, 6])
+        (self.at / "scale.tap").write_text(SCALE.replace("[1, 2]", "[1, 7]"))
+        self.refused("was written anew while it is loaded", tapc.compile, self.at / "scale.tap", output=library, kind=tapc.LoadError)
+        model.close()
+        self.assertEqual(tapc.load(library)([2, 3]).tolist(), [2, 21])
 
     def test_compile(self) -> None:
         (self.at / "bad.tap").write_text(MIXED.replace("%y = tensor float32 [0:4, 0:3]", "%y = tensor float32 [0:4, 0:2]"))

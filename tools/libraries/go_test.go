@@ -189,6 +189,18 @@ func TestGoOpenRefuses(t *testing.T) {
 	refused(t, err, library.BadArgument, "-1 threads")
 	_, err = library.Open(libraryOf(t, "mixed", mixed), library.Options{Threads: 1 << 20})
 	refused(t, err, library.Failed, "threads: expected 1 to 1024, found 1048576")
+	again := libraryOf(t, "mixed", mixed)
+	m := opened(t, again, library.Options{})
+	second := opened(t, again, library.Options{})
+	do(t, dir, nil, "cp", "--remove-destination", libraryOf(t, "table", table), again)
+	_, err = library.Open(again, library.Options{})
+	refused(t, err, library.BadLibrary, "was written anew while it is open")
+	if err := errors.Join(m.Close(), second.Close()); err != nil {
+		t.Error(err)
+	}
+	if m := opened(t, again, library.Options{}); m.Name() != "table" {
+		t.Errorf("found %s", m.Name())
+	}
 	for name, c := range map[string]struct{ text, want string }{
 		"version":  {`struct { int abi; } t = {2}; void *tapc_library_of(void) { return &t; }`, "has version 2 of the library interface: expected version 1"},
 		"other":    {`int other;`, "is no library of tapc's"},

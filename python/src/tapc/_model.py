@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import json
 import os
@@ -62,7 +63,8 @@ _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 _DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def _table_of(path: str) -> _Table:
+def _table_of(path: str) -> tuple[int, _Table]:
+    """Load a library and give its handle and its table."""
     try:
         library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as e:
@@ -75,7 +77,7 @@ def _table_of(path: str) -> _Table:
     table = table_of().contents
     if table.abi != ABI:
         raise LoadError(f"{path} has version {table.abi} of the library interface: expected version {ABI}")
-    return table
+    return library._handle, table
 
 
 class Model:
@@ -90,7 +92,11 @@ class Model:
         self.path = os.path.abspath(os.fspath(path))
         if not os.path.exists(self.path):
             raise LoadError(f"{self.path}: no such file")
-        table = _table_of(self.path)
+        status = os.stat(self.path)
+        self._file = (status.st_dev, status.st_ino, status.st_mtime_ns)
+        if any(m.path == self.path and m._file != self._file for m in _models if not m._closed):  # which the system would give again
+            raise LoadError(f"{self.path} was written anew while it is loaded: expected that its models are closed first, or another name")
+        self._handle, table = _table_of(self.path)
         self._create, self._run, self._destroy = _CREATE(table.create), _RUN(table.run), _DESTROY(table.destroy)
         try:
             self.description: dict[str, Any] = json.loads(table.description)
@@ -202,7 +208,7 @@ class Model:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End the threads and free the memory, once no run is in progress. The model can not be called afterwards."""
+        """End the threads, free the memory and unload the library, once no run is in progress. The model can not be called afterwards."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -211,6 +217,9 @@ class Model:
             idle, self._idle, self._made = self._idle, [], 0
         for instance in idle:
             self._destroy(instance)
+        if self._handle:
+            handle, self._handle = self._handle, 0
+            _ctypes.dlclose(handle)
 
     def __enter__(self) -> "Model":
         return self
