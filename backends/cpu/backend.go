@@ -41,14 +41,10 @@ func Backend() backends.Backend {
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
-					opt := Options{}
-					if j.Values.Text(weightsOption.Name) == "file" {
-						opt.Weights = path + WeightsSuffix
-					}
-					return t.make(ctx, j, path, opt, Build)
+					return t.make(ctx, j, path, Options{Weights: weightsFile(j, path)}, Build)
 				}},
-			{Name: "lib", Doc: "a library to load or link", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
-				return t.makeNamed(ctx, j, path, Options{}, BuildLibrary)
+			{Name: "lib", Doc: "a library to load or link", Options: append(slices.Clone(named), weightsOption), Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
+				return t.makeNamed(ctx, j, path, Options{Weights: weightsFile(j, path)}, BuildLibrary)
 			}},
 			{Name: "obj", Doc: "an object file", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
@@ -65,6 +61,14 @@ func Backend() backends.Backend {
 			}},
 		},
 	}
+}
+
+// weightsFile gives the file that the constants of a program go to, or "" if they go into it.
+func weightsFile(j *backends.Job, path string) string {
+	if j.Values.Text(weightsOption.Name) == "file" {
+		return path + WeightsSuffix
+	}
+	return ""
 }
 
 func emitted(ctx context.Context, j *backends.Job) (*Source, error) {

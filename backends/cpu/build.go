@@ -24,7 +24,7 @@ type Options struct {
 	Version string   // of tapc
 	CPU     string   // processors to write code for, see Compiler.Targets
 	Flags   []string // further compiler flags, behind the usual ones
-	Weights string   // file beside an executable that the constants go to; "" puts them inside
+	Weights string   // file beside an executable or library that the constants go to; "" puts them inside
 }
 
 // Build compiles and links a program. The executable appears at path complete or not at all.
@@ -58,7 +58,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	if err != nil {
 		return err
 	}
-	parts, err := src.program.parts(targets, what)
+	parts, err := src.program.parts(targets, what, opt.Weights != "")
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ type part struct {
 }
 
 // parts writes a program as files that compile on their own: the kernels of every version, and the program.
-func (p *program) parts(targets []isa.Target, what artifact) ([]part, error) {
+func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
 	var out []part
 	for i, t := range targets {
 		prefix := fmt.Sprintf("tapc_v%d_", i)
@@ -164,7 +164,7 @@ func (p *program) parts(targets []isa.Target, what artifact) ([]part, error) {
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
 	p.dispatch(&main, targets)
-	if err := p.main(&main, "run"); err != nil {
+	if err := p.main(&main, "run", separate); err != nil {
 		return nil, err
 	}
 	if what != executable {

@@ -58,9 +58,9 @@ func objects(ctx context.Context, c *toolchain.Compiler, dir string, parts []par
 	group.SetLimit(runtime.GOMAXPROCS(0) + 1)
 	switch {
 	case src.program.Block.Bytes == 0:
-	case opt.Weights != "" && what == executable:
+	case opt.Weights != "":
 		group.Go(func() (err error) {
-			separated, err = separateObjects(ctx, c, dir, src.program.Block, load, opt.Weights)
+			separated, err = separateObjects(ctx, c, dir, src.program.Block, load, opt.Weights, shared)
 			return err
 		})
 	default:

@@ -32,12 +32,12 @@ func (p *program) single(t isa.Target) (string, error) {
 	if err := e.run(&out, "static ", "run"); err != nil {
 		return "", err
 	}
-	err = p.main(&out, "run")
+	err = p.main(&out, "run", false)
 	return out.String(), err
 }
 
-// main writes the tables of inputs and outputs, and the program's description.
-func (p *program) main(out *strings.Builder, run string) error {
+// main writes the tables of inputs and outputs, and the program's description. separate: constants are in a file beside the program.
+func (p *program) main(out *strings.Builder, run string, separate bool) error {
 	p.table(out, "inputs", p.Inputs)
 	p.table(out, "outputs", p.Outputs)
 	p.stepTable(out)
@@ -46,6 +46,11 @@ func (p *program) main(out *strings.Builder, run string) error {
 		return err
 	}
 	fmt.Fprintf(out, "static const char program_name[] = %s;\nstatic const char program_description[] = %s;\n\n", cString(p.name), cLongString(description))
+	weights := ""
+	if separate && p.Block.Bytes > 0 {
+		out.WriteString("extern const tapc_weights tapc_program_weights __attribute__((visibility(\"hidden\")));\n")
+		weights = "  .weights = &tapc_program_weights,\n"
+	}
 	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = program_name,\n  .describe = program_description,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n",
 		len(p.Inputs), len(p.Outputs), len(p.steps))
 	for _, t := range []struct {
@@ -56,8 +61,8 @@ func (p *program) main(out *strings.Builder, run string) error {
 			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n};\n", p.ArenaBytes(), p.Thread, p.peakBytes(),
-		p.threadBytes(), p.Block.Bytes, run)
+	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n%s};\n", p.ArenaBytes(), p.Thread, p.peakBytes(),
+		p.threadBytes(), p.Block.Bytes, run, weights)
 	return nil
 }
 

@@ -3,12 +3,13 @@ package cpu
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"hash"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
@@ -22,18 +23,18 @@ import (
 const WeightsSuffix = ".weights"
 
 // A weights file is the block of constants, and behind it the digest of the block, which the program carries too. The
-// program reserves addresses for the block, which take no room in its file, and maps the file there when it starts.
+// program reserves addresses for the block, which take no room in its file, and maps the file there when it starts, as
+// runtime/csrc/weights.c says.
 
-// separate writes the block beside the program and gives the sources that map it.
+// separate writes the block beside the program and gives the sources that say where it is to be.
 func separate(dir string, b *panels.Block, load panels.LoadConst, path string) ([]string, error) {
-	var digest []byte
+	sum := &summed{hash: sha256.New()}
 	err := outputfile.Replace(path, 0o644, func(f *os.File) error {
-		sum := &summed{sha256.New(), f}
+		sum.to = f
 		if err := b.Write(sum, load); err != nil {
 			return err
 		}
-		digest = sum.hash.Sum(nil)
-		_, err := f.Write(digest)
+		_, err := f.Write(sum.hash.Sum(nil))
 		return err
 	})
 	if err != nil {
@@ -42,12 +43,12 @@ func separate(dir string, b *panels.Block, load panels.LoadConst, path string) (
 	reserve := fmt.Sprintf(".section .bss.tapc,\"aw\",%%nobits\n.balign 65536\n.globl tapc_constants\n.hidden tapc_constants\ntapc_constants:\n"+
 		".zero %d\n.section .note.GNU-stack,\"\",%%progbits\n", isa.Align(b.Bytes, 1<<16))
 	var id strings.Builder
-	for _, x := range digest {
-		fmt.Fprintf(&id, "\\x%s", hex.EncodeToString([]byte{x}))
+	for _, x := range sum.hash.Sum(nil) {
+		fmt.Fprintf(&id, "0x%02x, ", x)
 	}
-	mapping := fmt.Sprintf(mapWeights, filepath.Base(path), b.Bytes, id.String())
+	where := fmt.Sprintf(weightsText, cString(filepath.Base(path)), b.Bytes, id.String(), sum.check.sum())
 	files := []string{filepath.Join(dir, "constants.S"), filepath.Join(dir, "weights.c")}
-	for i, text := range []string{reserve, mapping} {
+	for i, text := range []string{reserve, where} {
 		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {
 			return nil, diag.Fault("%v", err)
 		}
@@ -55,19 +56,67 @@ func separate(dir string, b *panels.Block, load panels.LoadConst, path string) (
 	return files, nil
 }
 
-// summed writes to a file and a digest.
+// weightsText says what the file is. Its parameters are the file's name, the block's bytes, its digest and its check.
+const weightsText = `#include "tapc_rt.h"
+
+extern unsigned char tapc_constants[] __attribute__((visibility("hidden")));
+extern const tapc_weights tapc_program_weights __attribute__((visibility("hidden")));
+const tapc_weights tapc_program_weights = {%s, %d, {%s}, UINT64_C(%d), tapc_constants};
+`
+
+// summed writes to a file, a digest and a check.
 type summed struct {
-	hash hash.Hash
-	to   io.Writer
+	hash  hash.Hash
+	check check
+	to    io.Writer
 }
 
 func (s *summed) Write(p []byte) (int, error) {
 	s.hash.Write(p)
+	s.check.write(p)
 	return s.to.Write(p)
 }
 
+// check is the number of check_of in runtime/csrc/weights.c. Each lane takes every eighth word.
+type check struct {
+	lanes [8]uint64
+	rest  []byte // less than a word for each lane
+}
+
+const checkFactor = 0x9e3779b97f4a7c15
+
+func (c *check) write(p []byte) {
+	const step = 8 * len(c.lanes)
+	if len(c.rest) > 0 {
+		n := min(len(p), step-len(c.rest))
+		c.rest, p = append(c.rest, p[:n]...), p[n:]
+		if len(c.rest) < step {
+			return
+		}
+		c.words(c.rest)
+		c.rest = c.rest[:0]
+	}
+	for ; len(p) >= step; p = p[step:] {
+		c.words(p)
+	}
+	c.rest = append(c.rest, p...)
+}
+
+func (c *check) words(p []byte) {
+	for i := range c.lanes {
+		c.lanes[i] = (c.lanes[i] ^ binary.LittleEndian.Uint64(p[8*i:])) * checkFactor
+	}
+}
+
+func (c *check) sum() (all uint64) {
+	for _, x := range c.lanes {
+		all = (all ^ x ^ x>>32) * checkFactor
+	}
+	return all
+}
+
 // separateObjects compiles what separate gives.
-func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst, path string) ([]string, error) {
+func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *panels.Block, load panels.LoadConst, path string, flags []string) ([]string, error) {
 	sources, err := separate(dir, b, load, path)
 	if err != nil {
 		return nil, err
@@ -75,50 +124,10 @@ func separateObjects(ctx context.Context, c *toolchain.Compiler, dir string, b *
 	var objects []string
 	for _, s := range sources {
 		o := s + ".o"
-		if err := c.Run(ctx, dir, "-O1", "-c", s, "-o", o); err != nil {
+		if err := c.Run(ctx, dir, slices.Concat(flags, []string{"-O1", "-I", dir, "-c", s, "-o", o})...); err != nil {
 			return nil, err
 		}
 		objects = append(objects, o)
 	}
 	return objects, nil
 }
-
-// mapWeights maps the file before main runs. Its parameters are the file's name, the block's bytes, and its digest.
-const mapWeights = `#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-extern unsigned char tapc_constants[] __attribute__((visibility("hidden")));
-static const char file[] = "%s";
-static const long long bytes = %d;
-static const char id[] = "%s";
-
-static void fail(const char *path, const char *why) {
-  fprintf(stderr, "%%s: error: the constants of the program, %%s: %%s\n", program_invocation_short_name, path, why);
-  exit(1);
-}
-
-__attribute__((constructor)) static void tapc_map_weights(void) {
-  static char path[8192];
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof file - 2);
-  char *slash = NULL, found[32];
-  struct stat s;
-  if (n > 0) {
-    path[n] = 0;
-    slash = strrchr(path, '/');
-  }
-  memcpy(slash ? slash + 1 : path, file, sizeof file);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || fstat(fd, &s) != 0) fail(path, strerror(errno));
-  if (s.st_size != bytes + 32 || pread(fd, found, 32, bytes) != 32 || memcmp(found, id, 32) != 0)
-    fail(path, "it does not belong to this program");
-  if (mmap(tapc_constants, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) fail(path, strerror(errno));
-  close(fd);
-}
-`

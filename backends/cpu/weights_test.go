@@ -55,6 +55,11 @@ func TestWeightsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	data[1] ^= 1 // of a constant
+	if err := os.WriteFile(weights, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("it is damaged")
 	data[len(data)-1] ^= 1 // of the digest
 	if err := os.WriteFile(weights, data, 0o600); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ begins where that cannot be had.
 --emit=lib writes a shared library to -o instead, and --emit=obj an object file to link
 into a program of your own (with -pthread -lm). Beside either stands its C header, -o with
 .h for its suffix: functions that create an instance, run it on your buffers, describe
-it and destroy it, and what each buffer holds.
+it and destroy it, and what each buffer holds. --name says what their names begin with.
+docs/libraries.md has the same for Python and Go.
 
 --emit also stops earlier and writes what there is then, to -o or standard output:
 `

@@ -2,7 +2,8 @@
 //
 // main.c drives; args.c reads the command line; help.c prints the help; archive.c opens tensor files of three formats and
 // loads tensors from them (npy.c, zip.c + inflate.c, safetensors.c); sink.c writes them; print.c shows
-// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, park.c, cpus.c, cgroup.c) and memory (memory.c).
+// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, park.c, cpus.c, cgroup.c) and memory (memory.c), and maps
+// constants (weights.c).
 #ifndef TAPC_INTERNAL_H
 #define TAPC_INTERNAL_H
 
@@ -200,6 +201,11 @@ void tapc_pool_free(tapc_pool *pool);
 // Sleeps while the number is some value; may return at any time. And wakes who sleeps on a number, which has been changed.
 void tapc_park(atomic_uint *word, unsigned value);
 void tapc_unpark(atomic_uint *word);
+
+// ---- weights.c -----------------------------------------------------------------------------------------------
+
+// Maps the file that holds the constants, unless that is done. The file is beside the program, or the library, that w is a part of.
+int tapc_weights_map(const tapc_weights *w, tapc_fault *fault);
 
 // own: the process is the program's own, so it has checked its memory.
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);

@@ -86,6 +86,15 @@ static inline void tapc_done(int step) {
 
 // ---- Programs ------------------------------------------------------------------------------------------------
 
+// Constants that are in a file beside the program: a block, a multiple of 64 bytes, and behind it its digest.
+typedef struct tapc_weights {
+  const char *file;         // its name
+  size_t bytes;             // of the block
+  unsigned char digest[32]; // SHA-256 of the block: whose file it is
+  uint64_t check;           // of the block: whether it is undamaged
+  void *at;                 // addresses that are kept for it
+} tapc_weights;
+
 typedef struct tapc_program {
   const char *name;
   const char *describe; // complete JSON text, what --describe prints
@@ -99,6 +108,7 @@ typedef struct tapc_program {
   // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
   // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
   size_t peak_bytes, thread_bytes, constants_bytes;
+  const tapc_weights *weights; // NULL if constants are inside
   // Computes every output from every input, in the order of the tables. 0 is success; see also tapc_reject.
   int (*run)(const struct tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);
 } tapc_program;
