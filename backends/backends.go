@@ -30,7 +30,7 @@ type Backend struct {
 	Configs tile.Chooser          // of its kernels; nil if they have none
 }
 
-// Output is one thing that a back end makes. It has one of Text, File and Dir.
+// Output is one thing that a back end makes. It has one of Text, File and Dir, or Text and Dir: then -o says which.
 type Output struct {
 	Name    string // as --emit has it
 	Doc     string // a few words
@@ -149,7 +149,7 @@ func (l List) Names() []string {
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate checks the list itself: names are well-formed, and a back end's and its outputs' are its own; rows have texts; an output is one
-// of text, file and directory; and tapc's own say which devices they are for.
+// of text, file and directory, or of text or directory; and tapc's own say which devices they are for.
 func (l List) Validate() error {
 	for i := range l {
 		b := &l[i]
@@ -163,7 +163,7 @@ func (l List) Validate() error {
 		}
 		for j := range b.Outputs {
 			o := &b.Outputs[j]
-			if !namePattern.MatchString(o.Name) || o.Doc == "" || b.Output(o.Name) != o || o.makers() != 1 {
+			if !namePattern.MatchString(o.Name) || o.Doc == "" || b.Output(o.Name) != o || !o.made() {
 				return fmt.Errorf("back end %q: output %q: the name is malformed or taken, the text is missing, or it is not one of text, file and directory", b.Name, o.Name)
 			}
 		}
@@ -171,12 +171,10 @@ func (l List) Validate() error {
 	return nil
 }
 
-// makers counts the ways in which an output is made.
-func (o *Output) makers() (n int) {
-	for _, there := range []bool{o.Text != nil, o.File != nil, o.Dir != nil} {
-		if there {
-			n++
-		}
+// made says whether an output is made in one way, or is one text or several files.
+func (o *Output) made() bool {
+	if o.File != nil {
+		return o.Text == nil && o.Dir == nil
 	}
-	return n
+	return o.Text != nil || o.Dir != nil
 }

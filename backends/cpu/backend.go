@@ -49,12 +49,20 @@ func Backend() backends.Backend {
 			{Name: "obj", Doc: "an object file", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
-			{Name: "c", Doc: "the C program", Text: func(ctx context.Context, j *backends.Job) (string, error) {
-				src, err := emitted(ctx, j)
+			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: []pipeline.Option{nameOption}, Ready: readyC, Text: func(ctx context.Context, j *backends.Job) (string, error) {
+				src, err := emittedNamed(ctx, j)
 				if err != nil {
 					return "", err
 				}
 				return src.C, nil
+			}, Dir: func(ctx context.Context, j *backends.Job, dir string) error {
+				src, err := emittedNamed(ctx, j)
+				if err != nil {
+					return err
+				}
+				load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
+				_, err = backends.Emit(ctx, func() (bool, error) { return true, src.Folder(ctx, load, dir) })
+				return err
 			}},
 			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				return backends.Emit(ctx, func() (string, error) { return Trees(j.Graph) })
@@ -108,12 +116,24 @@ func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine str
 	return cc.Triple(), nil
 }
 
+// readyC checks the prefix of what takes no tools.
+func readyC(_ context.Context, v pipeline.OptionValues) (machine string, err error) {
+	if name := v.Text(nameOption.Name); name != "" {
+		return "", cabi.CheckPrefix(name)
+	}
+	return "", nil
+}
+
+// emittedNamed is emitted for what has a prefix, which is the program's name.
+func emittedNamed(ctx context.Context, j *backends.Job) (*Source, error) {
+	j.Program = cmp.Or(j.Values.Text(nameOption.Name), j.Program)
+	return emitted(ctx, j)
+}
+
 // readyNamed is ready for what has a prefix.
 func (t *tools) readyNamed(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
-	if name := v.Text(nameOption.Name); name != "" {
-		if err := cabi.CheckPrefix(name); err != nil {
-			return "", err
-		}
+	if _, err := readyC(ctx, v); err != nil {
+		return "", err
 	}
 	return t.ready(ctx, v)
 }

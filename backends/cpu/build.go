@@ -148,22 +148,13 @@ type part struct {
 
 // parts writes a program as files that compile on their own: the kernels of every version, and the program.
 func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	var out []part
-	for i, t := range targets {
-		prefix := fmt.Sprintf("tapc_v%d_", i)
-		e, err := p.emit(t, prefix)
-		if err != nil {
-			return nil, err
-		}
-		files, err := e.files(fmt.Sprintf("kernels%d", i))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, files...)
+	out, err := p.kernels(0, targets)
+	if err != nil {
+		return nil, err
 	}
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
-	p.dispatch(&main, targets)
+	p.dispatch(&main, 0, targets)
 	if err := p.main(&main, "run", separate); err != nil {
 		return nil, err
 	}
@@ -171,6 +162,23 @@ func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]p
 		main.WriteString(cabi.Exports(p.name, what == sharedLibrary))
 	}
 	return append(out, part{"program", main.String(), nil}), nil
+}
+
+// kernels writes the kernels of versions, of which the first has a number.
+func (p *program) kernels(first int, targets []isa.Target) ([]part, error) {
+	var out []part
+	for i, t := range targets {
+		e, err := p.emit(t, fmt.Sprintf("tapc_v%d_", first+i))
+		if err != nil {
+			return nil, err
+		}
+		files, err := e.files(fmt.Sprintf("kernels%d", first+i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, files...)
+	}
+	return out, nil
 }
 
 // partBytes is how much text one file of kernels holds at most, if it holds more than one kernel. Smaller files keep all cores

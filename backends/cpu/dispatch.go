@@ -10,10 +10,10 @@ import (
 const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
 
 // dispatch writes the function run, which chooses among a program's versions: the first that the processor can
-// run, or the one that the environment variable TAPC_CPU names, if the processor can run it.
-func (p *program) dispatch(out *strings.Builder, targets []isa.Target) {
+// run, or the one that the environment variable TAPC_CPU names, if the processor can run it. The number of the first is given.
+func (p *program) dispatch(out *strings.Builder, first int, targets []isa.Target) {
 	for i, t := range targets {
-		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", i, runParameters, t.Name)
+		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", first+i, runParameters, t.Name)
 	}
 	if len(targets) > 1 {
 		out.WriteString("\nextern char *getenv(const char *name);\n\n" +
@@ -23,7 +23,7 @@ func (p *program) dispatch(out *strings.Builder, targets []isa.Target) {
 	}
 	fmt.Fprintf(out, "\nstatic int run(%s) {\n", runParameters)
 	for i, t := range targets {
-		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", i)
+		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", first+i)
 		if i+1 == len(targets) {
 			fmt.Fprintf(out, "  %s\n", call)
 		} else {

@@ -25,7 +25,8 @@ begins where that cannot be had.
 into a program of your own (with -pthread -lm). Beside either stands its C header, -o with
 .h for its suffix: functions that create an instance, run it on your buffers, describe
 it and destroy it, and what each buffer holds. --name says what their names begin with.
-docs/libraries.md has the same for Python and Go.
+docs/libraries.md has the same for Python and Go. --emit=c -o FOLDER writes all that it
+takes to build the program elsewhere.
 
 --emit also stops earlier and writes what there is then, to -o or standard output:
 `

@@ -23,6 +23,7 @@ import (
 type goal struct {
 	output *backends.Output
 	values pipeline.OptionValues // of the output's options
+	folder bool                  // the output is made as files in a folder
 	last   pipeline.Stage
 }
 
@@ -208,7 +209,8 @@ func inFlag(err error, flag string) error {
 
 // place gives where the goal is written, for what -o says.
 func (g *goal) place(out string) (string, error) {
-	if g.output == nil || g.output.Text != nil {
+	g.folder = g.output != nil && g.output.Dir != nil && (g.output.Text == nil || namesFolder(out))
+	if g.output == nil || g.output.Text != nil && !g.folder {
 		if out == "" {
 			return stdName, nil
 		}
@@ -227,11 +229,24 @@ func (g *goal) place(out string) (string, error) {
 	return out, nil
 }
 
+// namesFolder says whether a name, where a text can be written to a file or files to a folder, means the folder: it is one, ends as one, or has no
+// suffix and is nothing yet.
+func namesFolder(out string) bool {
+	if out == "" || out == stdName {
+		return false
+	}
+	info, err := os.Stat(out)
+	if err == nil {
+		return info.IsDir()
+	}
+	return os.IsPathSeparator(out[len(out)-1]) || filepath.Ext(out) == ""
+}
+
 // make lets the back end make its output of a compiled graph.
 func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) error {
 	j.Values = g.values
 	switch o := g.output; {
-	case o.Text != nil:
+	case o.Text != nil && !g.folder:
 		text, err := o.Text(ctx, j)
 		if err != nil {
 			return err

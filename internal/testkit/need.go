@@ -16,7 +16,7 @@ type Requirement string
 
 // What tests may need.
 const (
-	Compilers  Requirement = "TAPC_REQUIRE_COMPILERS"  // gcc, g++ and clang
+	Compilers  Requirement = "TAPC_REQUIRE_COMPILERS"  // gcc, g++, clang and make
 	Sanitizers Requirement = "TAPC_REQUIRE_SANITIZERS" // of these compilers
 	CUDA       Requirement = "TAPC_REQUIRE_CUDA"       // CUDA's compiler and headers
 	Python     Requirement = "TAPC_REQUIRE_PYTHON"     // python3 and the packages of a test

@@ -104,6 +104,18 @@ func MachineOf(triple string) Machine {
 	return m
 }
 
+// Machines gives one of each architecture that is known, and at the end one of any other, without a name.
+func Machines() []Machine {
+	var out []Machine
+	for _, a := range architectures {
+		out = append(out, Machine{architecture: a})
+	}
+	return append(out, MachineOf(""))
+}
+
+// Names are what triples of the architecture begin with.
+func (m Machine) Names() []string { return append([]string{m.Name}, m.aliases...) }
+
 // WritesObjects says whether objects of the machine can be written here. Elsewhere the assembler does it, which reads all that it
 // includes.
 func (m Machine) WritesObjects() bool {
