@@ -89,6 +89,7 @@ var Table = []Rule{
 	{"plugins/host", 5, 3},
 	{"plugins/...", 5, 4},
 	{"library", 6, 0}, // programs of others import it
+	{"examples/...", 6, 1},
 	{"cmd/...", 6, 1},
 	{"tools/...", 6, 1},
 	{"lit-tests", 6, 2},
