@@ -137,7 +137,7 @@ func (c *compilation) dataFiles() []string {
 // programName gives a program's name from its graph's file.
 func programName(file string) string {
 	name := filepath.Base(file)
-	for _, suffix := range []string{".json", ".loom", ".tap", ".tapb"} {
+	for _, suffix := range []string{".json", ".yaml", ".yml", ".loom", ".amanda", ".tap", ".tapb", ".onnx"} {
 		name = strings.TrimSuffix(name, suffix)
 	}
 	if name == "" || name == stdName || name == "." {
