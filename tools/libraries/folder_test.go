@@ -40,6 +40,9 @@ func TestFolder(t *testing.T) {
 		return folder
 	}
 	for _, cc := range []string{"gcc", "clang"} {
+		if testing.Short() && cc == "clang" {
+			continue
+		}
 		t.Run(cc, func(t *testing.T) {
 			folder := build(t, testkit.Program(t, testkit.Compilers, cc), nil)
 			m := opened(t, filepath.Join(folder, "libintegers.so"), library.Options{})
@@ -49,6 +52,9 @@ func TestFolder(t *testing.T) {
 				t.Error(y, err)
 			}
 		})
+	}
+	if testing.Short() {
+		return
 	}
 	t.Run("aarch64", func(t *testing.T) {
 		tools := testkit.CrossAArch64(t, "gcc")
