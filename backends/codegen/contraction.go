@@ -127,8 +127,8 @@ func contractionBlocks(f *tree.Func, k *schedule.Kernel, buffers map[ir.NodeID]*
 	return nil
 }
 
-// declareTiles declares the tiles in shared memory. Their elements are in the order of the operand's, and what is read by neighbouring lanes
-// does not fall on the same bank.
+// declareTiles declares the tiles in shared memory. Their elements are in the order of the operand's. A vector is left between neighbours in the
+// slower dimension, so that what lanes read there does not fall on the same bank.
 func (x *contraction) declareTiles(list *[]tree.Stmt, buffers map[ir.NodeID]*schedule.Buffer) {
 	for _, s := range []*staged{&x.left, &x.right} {
 		if s.depth == 0 {
@@ -137,23 +137,15 @@ func (x *contraction) declareTiles(list *[]tree.Stmt, buffers map[ir.NodeID]*sch
 		v := x.views[s.operand]
 		s.byK = x.dims[x.k].Step(v) == 1 && x.dims[s.along].Step(v) != 1
 		s.count = x.vector(s, buffers)
-		row, k, pad := int64(1), s.size+bankPad*s.count, int64(0)
-		last := x.sizes.stepK * k
+		row, k, size := int64(1), s.size+s.count, x.sizes.stepK*(s.size+s.count)
 		if s.byK {
-			if pad = s.count; pad == 1 && x.sizes.stepK%2 == 0 || pad > 1 {
-				pad = max(pad, 1)
-			}
-			row, k = x.sizes.stepK+pad, 1
-			last = s.size * row
+			row, k, size = x.sizes.stepK+s.count, 1, s.size*(x.sizes.stepK+s.count)
 		}
 		s.tile = &tree.Memory{Name: fmt.Sprintf("tile%d", s.operand), Type: x.builder.k.Operands[s.operand].Type(), Scope: tree.Shared, Operand: -1,
-			Dims: []tree.Dim{{End: s.depth, Stride: last}, {End: x.sizes.stepK, Stride: k}, {End: s.size, Stride: row}}}
+			Dims: []tree.Dim{{End: s.depth, Stride: size}, {End: x.sizes.stepK, Stride: k}, {End: s.size, Stride: row}}}
 		*list = append(*list, &tree.Declare{Memory: s.tile})
 	}
 }
-
-// bankPad is how many vectors are left between rows of a tile.
-const bankPad = 1
 
 // vector is how many neighbours of an operand can be copied at once: 16 bytes of them if all addresses are multiples of that, else one.
 func (x *contraction) vector(s *staged, buffers map[ir.NodeID]*schedule.Buffer) int64 {
@@ -333,7 +325,7 @@ func (x *contraction) fetchTile(s *staged, step *tree.Index, depth int64) []tree
 	if x.dims[x.k].Extent%x.sizes.stepK != 0 {
 		conds = append(conds, tree.Cond{Var: at, Limit: tree.Const(x.dims[x.k].Extent)})
 	}
-	copy := tree.Stmt(&tree.Copy{Dst: dst, Src: src, Count: s.count, Async: s.count*int64(s.tile.Type.Size()) >= asyncBytes})
+	copy := tree.Stmt(&tree.Copy{Dst: dst, Src: src, Count: s.count, Async: tree.Asynchronous(s.count * int64(s.tile.Type.Size()))})
 	if len(conds) > 0 {
 		copy = &tree.If{Conds: conds, Then: []tree.Stmt{copy}, Else: x.zeros(dst, s)}
 	}
@@ -346,9 +338,6 @@ func (x *contraction) fetchTile(s *staged, step *tree.Index, depth int64) []tree
 	}
 	return []tree.Stmt{unrolled(part, ceil(copies, x.sizes.lanes), body...)}
 }
-
-// asyncBytes is the least size of an asynchronous copy.
-const asyncBytes = 4
 
 // zeros fills what is copied at once with 0.
 func (x *contraction) zeros(dst tree.Access, s *staged) []tree.Stmt {

@@ -54,6 +54,12 @@ operation op:softmax (tensor: %x) -> (result: %y)
 %y = tensor float64 [0:3, 0:70]
 operation op:softmax (tensor: %x) -> (result: %y)
 `,
+	"odd doubles": `tapc 1
+%x = tensor float64 [0:9, 0:25]
+%w = tensor float64 [0:25, 0:19]
+%y = tensor float64 [0:9, 0:19]
+operation op:matmul (X: %x, W: %w) -> (Z: %y)
+`,
 	"long lines": `tapc 1
 %x = tensor float32 [0:2, 0:60000]
 %y = tensor float32 [0:2, 0:1]

@@ -3,7 +3,6 @@ package cuda
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
@@ -279,7 +278,7 @@ func (p *printer) exchanged(t scalar.DType, v string, distance int64) string {
 func (p *printer) copy(s *tree.Copy) {
 	bytes := s.Count * int64(s.Dst.Memory.Type.Size())
 	switch {
-	case s.Async && slices.Contains([]int64{4, 16}, bytes):
+	case s.Async:
 		p.launch.async = true
 		p.Line("tapc_cp_async_%d(&%s, &%s);", bytes, lvalue(s.Dst), lvalue(s.Src))
 	case s.Count == 1:

@@ -216,3 +216,15 @@ func (e *env) direct(x *Index) (Interval, bool) {
 	}
 	return a.plus(b)
 }
+
+// length is at least the distance of two indices, of which the second may be the lesser of two.
+func (e *env) length(start, end *Index) int64 {
+	most := int64(math.MaxInt64)
+	if l, ok := e.of(end.Add(start.Times(-1))); ok {
+		most = l.High
+	}
+	if end.op == least {
+		most = min(most, e.length(start, end.a), e.length(start, end.b))
+	}
+	return most
+}

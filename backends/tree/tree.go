@@ -209,6 +209,9 @@ type Copy struct {
 	Async    bool
 }
 
+// Asynchronous says whether a copy of so many bytes can be: those are of 4, 8 or 16 (PTX ISA, cp.async).
+func Asynchronous(bytes int64) bool { return bytes == 4 || bytes == 8 || bytes == 16 }
+
 // Commit makes a group of the asynchronous copies since the last.
 type Commit struct{}
 
@@ -227,8 +230,8 @@ type Func struct {
 
 // Trips is how often a loop runs, at most: as far as that can be told from its ends alone.
 func (s *For) Trips() int64 {
-	return (newVerifier(Limits{}).length(s.From, s.To) + s.Step - 1) / s.Step
+	return (newEnv().length(s.From, s.To) + s.Step - 1) / s.Step
 }
 
 // Trips is how many products each cell adds, at most.
-func (d *Dot) Trips() int64 { return newVerifier(Limits{}).length(d.From, d.To) }
+func (d *Dot) Trips() int64 { return newEnv().length(d.From, d.To) }

@@ -3,8 +3,6 @@ package tree
 import (
 	"fmt"
 	"maps"
-	"math"
-	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -21,7 +19,8 @@ type Limits struct {
 // other lanes wrote only behind one, and asynchronous copies are waited for. That operands are read inside their buffers
 // follows, because the schedule's constraints prove it for all values of a kernel's loops. The error names the statement.
 func Verify(f *Func, limits Limits) error {
-	v := newVerifier(limits)
+	e := newEnv()
+	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]bool{}, seen: map[*Var]bool{}, names: map[string]Stmt{}}
 	for _, m := range f.Operands {
 		v.declared[m] = true
 	}
@@ -32,32 +31,15 @@ func Verify(f *Func, limits Limits) error {
 	return nil
 }
 
-func newVerifier(limits Limits) *verifier {
-	return &verifier{env: newEnv(), limits: limits, declared: map[*Memory]bool{}, seen: map[*Var]bool{}, divergent: map[*Var]bool{}, shifted: map[*Var]*Index{},
-		names: map[string]Stmt{}}
-}
-
-// sharing is an access of shared memory since the last barrier.
-type sharing struct {
-	Access
-	writes bool
-}
-
-// rounds is how many rounds of a loop follow the first one, to see what they find of each other: more than the stages of a pipeline.
-const rounds = 4
-
 type verifier struct {
 	*env
-	limits    Limits
-	declared  map[*Memory]bool
-	seen      map[*Var]bool
-	divergent map[*Var]bool   // variables that differ from lane to lane
-	shifted   map[*Var]*Index // in the second of two rounds of a loop
 	place
-	copies
-	shared []sharing
-	names  map[string]Stmt
-	err    error
+	lanes    *lanes
+	limits   Limits
+	declared map[*Memory]bool
+	seen     map[*Var]bool
+	names    map[string]Stmt
+	err      error
 }
 
 // place is where a statement is.
@@ -66,9 +48,6 @@ type place struct {
 	apart                       bool // lanes may be at different statements
 	bytes                       map[Scope]int64
 }
-
-// copies are the asynchronous ones that are not waited for: by group, the last for those not committed.
-type copies struct{ groups [][]Access }
 
 func (v *verifier) fail(s Stmt, format string, args ...any) {
 	if v.err == nil {
@@ -107,7 +86,7 @@ func (v *verifier) stmt(s Stmt) {
 		if !ok {
 			v.fail(s, "uses a variable that is not bound here")
 		}
-		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.differs(s.Value))
+		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.lanes.differs(s.Value))
 	case *If:
 		v.choice(s)
 	case *Declare:
@@ -121,19 +100,12 @@ func (v *verifier) stmt(s Stmt) {
 	case *Copy:
 		v.copy(s)
 	case Commit:
-		v.groups = append(v.groups, nil)
+		v.lanes.commit()
 	case Wait:
 		if s.Pending < 0 {
 			v.fail(s, "waits for less than no group")
 		}
-		if done := len(v.groups) - 1 - int(s.Pending); done > 0 { // the last group is not committed
-			for _, g := range v.groups[:done] { // other lanes see what has arrived behind a barrier
-				for _, a := range g {
-					v.shared = append(v.shared, sharing{a, true})
-				}
-			}
-			v.groups = v.groups[done:]
-		}
+		v.lanes.wait(s.Pending)
 	case Barrier:
 		v.meet(s)
 	}
@@ -147,7 +119,7 @@ func (v *verifier) meet(s Stmt) {
 	case v.apart:
 		v.fail(s, "lanes meet where not all of them come")
 	}
-	v.shared = nil
+	v.lanes.barrier()
 }
 
 func (v *verifier) define(s Stmt, x *Var, f fact, divergent bool) {
@@ -157,7 +129,7 @@ func (v *verifier) define(s Stmt, x *Var, f fact, divergent bool) {
 	v.seen[x] = true
 	v.name(s, x.Name)
 	v.bind(x, f)
-	v.divergent[x] = divergent
+	v.lanes.divergent[x] = divergent
 }
 
 // name says that a name is used once: printers declare what trees do by name.
@@ -166,15 +138,6 @@ func (v *verifier) name(s Stmt, name string) {
 		v.fail(s, "%s is the name of two things", name)
 	}
 	v.names[name] = s
-}
-
-func (v *verifier) differs(x *Index) bool {
-	for y, d := range v.divergent {
-		if d && x.Uses(y) {
-			return true
-		}
-	}
-	return false
 }
 
 func (v *verifier) loop(s *For) {
@@ -198,11 +161,11 @@ func (v *verifier) loop(s *For) {
 	}
 	rest := f.rest
 	before, vars := v.place, len(v.order)
-	diverges := s.Bind == Lane || v.differs(s.From) || v.differs(s.To)
+	diverges := s.Bind == Lane || v.lanes.differs(s.From) || v.lanes.differs(s.To)
 	v.enter(s, diverges)
-	v.define(s, s.Var, f, s.Bind == Lane || v.differs(s.From))
+	v.define(s, s.Var, f, s.Bind == Lane || v.lanes.differs(s.From))
 	v.list(s.Body)
-	if rest.Step != 0 && (s.Bind == Serial || s.Bind == Unrolled) && (len(v.shared) > 0 || v.pending()) {
+	if rest.Step != 0 && (s.Bind == Serial || s.Bind == Unrolled) && v.lanes.busy() {
 		for round := range int64(rounds) {
 			v.again(s, round+1)
 		}
@@ -210,8 +173,8 @@ func (v *verifier) loop(s *For) {
 	v.release(vars)
 	v.place = before
 	if s.Bind == Lane {
-		v.shared = nil // regions follow each other
-		if v.pending() {
+		v.lanes.barrier() // regions follow each other
+		if v.lanes.pending() {
 			v.fail(s, "lanes end before their copies do")
 		}
 	}
@@ -233,24 +196,12 @@ func (v *verifier) counted(start, end *Index, step int64) fact {
 	return f
 }
 
-// length is at least the distance of two indices, of which the second may be the lesser of two.
-func (v *verifier) length(start, end *Index) int64 {
-	most := int64(math.MaxInt64)
-	if l, ok := v.of(end.Add(start.Times(-1))); ok {
-		most = l.High
-	}
-	if end.op == least {
-		most = min(most, v.length(start, end.a), v.length(start, end.b))
-	}
-	return most
-}
-
 // again walks through a loop's body for a later round.
 func (v *verifier) again(s *For, round int64) {
-	v.shifted[s.Var] = Use(s.Var).Plus(round * s.Step)
+	v.lanes.shifted[s.Var] = Use(s.Var).Plus(round * s.Step)
 	v.forget(s.Body)
 	v.list(s.Body)
-	delete(v.shifted, s.Var)
+	delete(v.lanes.shifted, s.Var)
 }
 
 // forget lets the variables that some statements bind be bound again.
@@ -271,15 +222,6 @@ func (v *verifier) forget(body []Stmt) {
 			delete(v.seen, s.K)
 		}
 	}
-}
-
-func (v *verifier) pending() bool {
-	for _, g := range v.groups {
-		if len(g) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // bound checks what a loop's binding asks of its place and of its ends.
@@ -315,7 +257,8 @@ func (v *verifier) enter(s *For, diverges bool) {
 	case Block:
 		v.block = true
 	case Lane:
-		v.lane, v.groups = true, [][]Access{nil}
+		v.lane = true
+		v.lanes.begin()
 		return
 	case Vector:
 		v.vector = true
@@ -334,7 +277,7 @@ func (v *verifier) choice(s *If) {
 			v.fail(s, "uses a variable that is not bound here")
 			return
 		}
-		v.apart = v.apart || v.divergent[c.Var] || v.differs(c.Limit)
+		v.apart = v.apart || v.lanes.divergent[c.Var] || v.lanes.differs(c.Limit)
 		if _, ok := saved[c.Var]; !ok {
 			saved[c.Var] = f
 		}
@@ -441,72 +384,13 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	if !even {
 		v.fail(s, "elements of %s are no neighbours", m.Name)
 	}
-	v.lanes(s, a, writes)
-}
-
-// lanes checks what lanes do to memory that they share: none reads what another may write without a barrier between. That two do not write
-// the same element is not checked.
-func (v *verifier) lanes(s Stmt, a Access, writes bool) {
-	m := a.Memory
-	if m.Scope != Shared {
-		return
-	}
-	if !v.lane {
-		v.fail(s, "%s is for lanes", m.Name)
-		return
-	}
-	b := v.now(a)
-	for _, g := range v.groups {
-		if !writes && slices.ContainsFunc(g, func(x Access) bool { return x.Memory == m && !v.disjoint(x, b) }) {
-			v.fail(s, "%s is used while a copy to it may be under way", m.Name)
+	if m.Scope == Shared {
+		if !v.lane {
+			v.fail(s, "%s is for lanes", m.Name)
+		} else if why := v.lanes.use(a, writes); why != "" {
+			v.fail(s, "%s %s", m.Name, why)
 		}
 	}
-	if slices.ContainsFunc(v.shared, func(x sharing) bool { return x.Memory == m && x.writes != writes && !v.disjoint(x.Access, b) }) {
-		v.fail(s, "%s is used by other lanes, and no barrier stands between", m.Name)
-	}
-	v.shared = append(v.shared, sharing{b, writes})
-}
-
-// now is an access in terms of the present round of loops.
-func (v *verifier) now(a Access) Access {
-	out := Access{a.Memory, make([]*Index, len(a.At))}
-	for i, x := range a.At {
-		if x == nil {
-			continue
-		}
-		for _, y := range slices.Backward(v.order) { // what Lets name, in terms of loops
-			if f := v.facts[y]; f.base != nil && f.named && x.Uses(y) {
-				x = x.With(y, f.base)
-			}
-		}
-		for y, to := range v.shifted {
-			x = x.With(y, to)
-		}
-		out.At[i] = x
-	}
-	return out
-}
-
-// disjoint says whether two accesses of one memory are of different elements for certain, whichever lanes make them.
-func (v *verifier) disjoint(a, b Access) bool {
-	for i, x := range a.At {
-		if y := b.At[i]; x != nil && y != nil && v.even(x) && v.even(y) && Differ(x, y) {
-			return true
-		}
-	}
-	return false
-}
-
-// even says whether an index is the same for all lanes, and of loops that are still running.
-func (v *verifier) even(x *Index) bool {
-	switch {
-	case x == nil || x.op == constant:
-		return true
-	case x.op == variable:
-		_, bound := v.facts[x.v]
-		return bound && !v.divergent[x.v]
-	}
-	return v.even(x.a) && v.even(x.b)
 }
 
 func (v *verifier) compute(s *Map) {
@@ -599,7 +483,9 @@ func (v *verifier) copy(s *Copy) {
 		v.fail(s, "asynchronous copies are of lanes, from global to shared memory")
 		return
 	}
+	if bytes := s.Count * int64(s.Dst.Memory.Type.Size()); !Asynchronous(bytes) {
+		v.fail(s, "an asynchronous copy of %d bytes", bytes)
+	}
 	v.use(s, s.Dst, s.Count, true)
-	last := len(v.groups) - 1
-	v.groups[last] = append(v.groups[last], v.now(s.Dst))
+	v.lanes.copy(s.Dst)
 }

@@ -89,6 +89,10 @@ func TestVerify(t *testing.T) {
 		{"copies without a wait", "before their copies do", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
 			return []Stmt{&Copy{Dst: at(sh, l), Src: at(in, l), Count: 1, Async: true}}
 		})},
+		{"a copy of 12 bytes", "an asynchronous copy of 12 bytes", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
+			three := &Var{"three"}
+			return []Stmt{&Let{three, l.Div(4).Times(4)}, &Copy{Dst: at(sh, Use(three)), Src: at(in, Use(three)), Count: 3, Async: true}, Wait{0}}
+		})},
 		{"neighbours behind the end", "0 to 66", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
 			return []Stmt{&Copy{Dst: at(sh, l), Src: at(in, l), Count: 4}}
 		})},

@@ -51,6 +51,9 @@ TAPC_LDMATRIX4(tapc_ldmatrix_x4_trans, ".trans")
 __device__ __forceinline__ void tapc_cp_async_16(void* to, const void* from, unsigned taken = 16) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(tapc_shared_address(to)), "l"(from), "r"(taken) : "memory");
 }
+__device__ __forceinline__ void tapc_cp_async_8(void* to, const void* from, unsigned taken = 8) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(tapc_shared_address(to)), "l"(from), "r"(taken) : "memory");
+}
 __device__ __forceinline__ void tapc_cp_async_4(void* to, const void* from, unsigned taken = 4) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(tapc_shared_address(to)), "l"(from), "r"(taken) : "memory");
 }

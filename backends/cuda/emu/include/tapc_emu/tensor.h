@@ -177,6 +177,9 @@ inline unsigned tapc_to_tf32(float v) { return (tapc_emu::bits<unsigned>(v) + 0x
 inline void tapc_cp_async_16(void* to, const void* from, unsigned taken = 16, int line = __builtin_LINE()) {
   tapc_emu::begin_copy(to, from, 16, taken, "tapc_cp_async_16", line);
 }
+inline void tapc_cp_async_8(void* to, const void* from, unsigned taken = 8, int line = __builtin_LINE()) {
+  tapc_emu::begin_copy(to, from, 8, taken, "tapc_cp_async_8", line);
+}
 inline void tapc_cp_async_4(void* to, const void* from, unsigned taken = 4, int line = __builtin_LINE()) {
   tapc_emu::begin_copy(to, from, 4, taken, "tapc_cp_async_4", line);
 }
