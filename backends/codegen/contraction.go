@@ -10,152 +10,117 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// contraction makes the tree of C[m,n] = epilogue(sum over k of A[m,k]·B[n,k]) of one block: a macro-tile of blockM rows and blockN columns, of
-// which each lane has a register tile of laneM by laneN, with tiles of A and B, stepK deep, in shared memory.
+// contraction makes the tree of a product on a GPU: a block has a macro-tile of the results, of which each lane has a register tile, with
+// tiles of both operands, stepK deep, in shared memory.
 type contraction struct {
-	*builder
-	c              *nest.Contraction
-	sizes          contractionSizes
-	m, n, k        int // dimensions
-	left, right    staged
-	lane           *tree.Index
-	laneRow        *tree.Index // of the register tile in the macro-tile
-	laneCol        *tree.Index
-	acc, total     *tree.Memory
-	block          int64 // products in a partial sum
-	rowAt, colAt   *tree.Index
-	rowLim, colLim int64
+	*product
+	left, right side
+	stepK       int64
+	lane        *tree.Index
+	acc, total  *tree.Memory
 }
 
-type contractionSizes struct{ blockM, blockN, laneM, laneN, stepK, lanes int64 }
-
-// staged is an operand of which tiles are copied to shared memory, or which is there already.
-type staged struct {
-	operand int
-	along   int          // the dimension of its rows: m or n
-	tile    *tree.Memory // stage, k, row
-	size    int64        // rows
-	depth   int64
-	count   int64 // neighbouring elements that are copied at once
-	byK     bool  // neighbours are along k
+// side is one operand of a product, and the dimension of the results that it follows.
+type side struct {
+	operand, along int
+	block, own     int64        // of that dimension: in a macro-tile, and in a register tile
+	depth          int64        // tiles that have room; 0 if the operand is read where it is
+	byK            bool         // neighbours in memory are along k
+	count          int64        // neighbouring elements that are copied at once
+	tile           *tree.Memory // stage, k, row
+	first          *tree.Index  // of the macro-tile
+	lane           *tree.Index  // of the register tile, in the macro-tile
 }
 
-// contractionSizesOf reads a stage.
-func contractionSizesOf(s *schedule.Stage) (z contractionSizes, err error) {
-	m, n, k := s.Tile(schedule.RoleM), s.Tile(schedule.RoleN), s.Tile(schedule.RoleK)
-	if len(m) != 2 || len(n) != 2 || len(k) != 1 {
-		return z, fmt.Errorf("a contraction has tiles m of a block and a lane, n of a block and a lane, and k")
-	}
-	z = contractionSizes{blockM: m[0], laneM: m[1], blockN: n[0], laneN: n[1], stepK: k[0]}
-	if z.laneM < 1 || z.laneN < 1 || z.stepK < 1 || z.blockM%z.laneM != 0 || z.blockN%z.laneN != 0 || z.blockM < 1 || z.blockN < 1 {
-		return z, fmt.Errorf("tiles of a block are whole tiles of lanes")
-	}
-	z.lanes = z.blockM / z.laneM * (z.blockN / z.laneN)
-	return z, nil
-}
-
-// newContraction prepares a stage; the dimensions are the batch, m, n and k.
-func newContraction(k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage, vars *int) (*contraction, error) {
-	z, err := contractionSizesOf(s)
+// newContraction prepares a stage.
+func newContraction(n *names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*contraction, error) {
+	p, err := newProduct(n, k, c)
 	if err != nil {
 		return nil, err
 	}
+	tm, tn, tk := s.Tile(schedule.RoleM), s.Tile(schedule.RoleN), s.Tile(schedule.RoleK)
 	switch {
-	case c.Window != nil || c.Padded != nil:
-		return nil, fmt.Errorf("an operand is read through a window or with a border of zeros")
-	case len(c.Reduction) > 1:
-		return nil, fmt.Errorf("%d dimensions are reduced, and at most one can be", len(c.Reduction))
+	case len(tm) != 2 || len(tn) != 2 || len(tk) != 1:
+		return nil, fmt.Errorf("a contraction has tiles m of a block and a lane, n of a block and a lane, and k")
+	case tm[1] < 1 || tn[1] < 1 || tk[0] < 1 || tm[0] < 1 || tn[0] < 1 || tm[0]%tm[1] != 0 || tn[0]%tn[1] != 0:
+		return nil, fmt.Errorf("tiles of a block are whole tiles of lanes")
 	case s.Micro != "fma":
 		return nil, fmt.Errorf("there is no micro-kernel %q", s.Micro)
+	case p.block() < p.length() && p.block()%tk[0] != 0:
+		return nil, fmt.Errorf("partial sums of %d products are no whole steps of %d", p.block(), tk[0])
 	}
-	x := &contraction{c: c, sizes: z, m: len(c.Batch), n: len(c.Batch) + 1, k: len(c.Batch) + 2}
-	x.builder = newBuilder(k, c.Views, contractionDims(c), vars)
-	length := x.dims[x.k].Extent
-	if x.block = k.Sums; x.block == 0 || x.block >= length {
-		x.block = length
-	}
-	if x.block < length && x.block%z.stepK != 0 {
-		return nil, fmt.Errorf("partial sums of %d products are no whole steps of %d", x.block, z.stepK)
-	}
-	x.left = staged{operand: c.Left, along: x.m, size: z.blockM, depth: s.Depth(k.Operands[c.Left].Name)}
-	x.right = staged{operand: c.Right, along: x.n, size: z.blockN, depth: s.Depth(k.Operands[c.Right].Name)}
-	return x, nil
+	return &contraction{product: p, stepK: tk[0],
+		left:  side{operand: c.Left, along: p.m(), block: tm[0], own: tm[1], depth: s.Depth(k.Operands[c.Left].Name)},
+		right: side{operand: c.Right, along: p.n(), block: tn[0], own: tn[1], depth: s.Depth(k.Operands[c.Right].Name)}}, nil
 }
 
-// contractionDims gives the dimensions of a contraction: the batch, m, n and k, of one value if nothing is reduced.
-func contractionDims(c *nest.Contraction) []nest.Dim {
-	k := nest.Dim{Extent: 1}
-	if len(c.Reduction) == 1 {
-		k = c.Reduction[0]
-	}
-	return append(append([]nest.Dim{}, c.Batch...), c.Row, c.Col, k)
+// lanes is how many there are in a block.
+func (x *contraction) lanes() int64 {
+	return x.left.block / x.left.own * (x.right.block / x.right.own)
 }
 
-// contractionBlocks makes a kernel that is one contraction: a block for every macro-tile and place of the batch.
-func contractionBlocks(f *tree.Func, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Contraction, s *schedule.Stage) error {
-	vars := 0
-	x, err := newContraction(k, c, s, &vars)
+// contractionBlocks makes a kernel that is one contraction: a block for every macro-tile and index of the batch.
+func contractionBlocks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *schedule.Stage) error {
+	x, err := newContraction(&names{}, a.Kernel, c, s)
 	if err != nil {
 		return err
 	}
-	f.Operands = x.operands(buffers, func(int) bool { return true })
-	if x.left.depth < 1 || x.right.depth < 1 || x.left.depth != x.right.depth {
+	f.Operands = operandsOf(x.builder)
+	if x.left.depth < 1 || x.left.depth != x.right.depth {
 		return fmt.Errorf("tiles of both operands are shared, in the same depth")
 	}
 	block, lane := x.variable("block"), x.variable("lane")
-	var extents []int64
-	for _, d := range c.Batch {
-		extents = append(extents, d.Extent)
-	}
-	extents = append(extents, ceil(c.Row.Extent, x.sizes.blockM), ceil(c.Col.Extent, x.sizes.blockN))
-	blocks := int64(1)
-	for _, n := range extents {
-		blocks *= n
-	}
+	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.left.block), ceil(c.Col.Extent, x.right.block))
 	var body, lanes []tree.Stmt
-	x.declareTiles(&body, buffers)
+	x.declareTiles(&body, a.Buffers)
 	at := x.delinearize(&lanes, tree.Use(block), extents)
 	copy(x.at, at[:len(c.Batch)])
 	x.lane = tree.Use(lane)
-	x.rowAt, x.rowLim = x.let(&lanes, "m", at[x.m].Times(x.sizes.blockM)), c.Row.Extent
-	x.colAt, x.colLim = x.let(&lanes, "n", at[x.n].Times(x.sizes.blockN)), c.Col.Extent
+	x.left.first = x.let(&lanes, "m", at[x.m()].Times(x.left.block))
+	x.right.first = x.let(&lanes, "n", at[x.n()].Times(x.right.block))
 	x.registers(&lanes)
 	x.multiply(&lanes)
 	x.epilogue(&lanes, nil)
-	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(x.sizes.lanes), Step: 1, Bind: tree.Lane, Body: lanes})
-	f.Body = []tree.Stmt{&tree.For{Var: block, From: tree.Const(0), To: tree.Const(blocks), Step: 1, Bind: tree.Block, Body: body}}
+	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(x.lanes()), Step: 1, Bind: tree.Lane, Body: lanes})
+	parallel(f, block, productOf(extents), tree.Block, body)
 	return nil
+}
+
+// shared gives the operands of which tiles are copied to shared memory.
+func (x *contraction) shared() []*side {
+	var out []*side
+	for _, s := range []*side{&x.left, &x.right} {
+		if s.depth > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // declareTiles declares the tiles in shared memory. Their elements are in the order of the operand's. A vector is left between neighbours in the
 // slower dimension, so that what lanes read there does not fall on the same bank.
 func (x *contraction) declareTiles(list *[]tree.Stmt, buffers map[ir.NodeID]*schedule.Buffer) {
-	for _, s := range []*staged{&x.left, &x.right} {
-		if s.depth == 0 {
-			continue
-		}
-		v := x.views[s.operand]
-		s.byK = x.dims[x.k].Step(v) == 1 && x.dims[s.along].Step(v) != 1
-		s.count = x.vector(s, buffers)
-		row, k, size := int64(1), s.size+s.count, x.sizes.stepK*(s.size+s.count)
+	for _, s := range x.shared() {
+		v, o := x.views[s.operand], x.k.Operands[s.operand]
+		s.byK = x.dims[x.z()].Step(v) == 1 && x.dims[s.along].Step(v) != 1
+		s.count = x.vector(s, buffers[o.Buffer])
+		row, k, size := int64(1), s.block+s.count, x.stepK*(s.block+s.count)
 		if s.byK {
-			row, k, size = x.sizes.stepK+s.count, 1, s.size*(x.sizes.stepK+s.count)
+			row, k, size = x.stepK+s.count, 1, s.block*(x.stepK+s.count)
 		}
-		s.tile = &tree.Memory{Name: fmt.Sprintf("tile%d", s.operand), Type: x.builder.k.Operands[s.operand].Type(), Scope: tree.Shared, Operand: -1,
-			Dims: []tree.Dim{{End: s.depth, Stride: size}, {End: x.sizes.stepK, Stride: k}, {End: s.size, Stride: row}}}
+		s.tile = &tree.Memory{Name: fmt.Sprintf("tile%d", s.operand), Type: o.Type(), Scope: tree.Shared, Operand: -1,
+			Dims: []tree.Dim{{End: s.depth, Stride: size}, {End: x.stepK, Stride: k}, {End: s.block, Stride: row}}}
 		*list = append(*list, &tree.Declare{Memory: s.tile})
 	}
 }
 
 // vector is how many neighbours of an operand can be copied at once: 16 bytes of them if all addresses are multiples of that, else one.
-func (x *contraction) vector(s *staged, buffers map[ir.NodeID]*schedule.Buffer) int64 {
-	o, m := x.builder.k.Operands[s.operand], x.memory[s.operand]
-	n := 16 / int64(o.Type().Size())
-	b := buffers[o.Buffer]
-	inner := s.along
-	size := s.size
+func (x *contraction) vector(s *side, b *schedule.Buffer) int64 {
+	m := x.load(s.operand).Memory
+	n := 16 / int64(m.Type.Size())
+	inner, size := s.along, s.block
 	if s.byK {
-		inner, size = x.k, x.sizes.stepK
+		inner, size = x.z(), x.stepK
 	}
 	if m.Dims[inner].Stride != 1 || x.dims[inner].Extent%n != 0 || size%n != 0 || m.Base%n != 0 || b.Align%16 != 0 || b.Offset%16 != 0 {
 		return 1
@@ -170,24 +135,16 @@ func (x *contraction) vector(s *staged, buffers map[ir.NodeID]*schedule.Buffer) 
 
 // registers declares the accumulators of a lane, and finds its register tile.
 func (x *contraction) registers(list *[]tree.Stmt) {
-	z := x.sizes
-	across := z.blockN / z.laneN
-	x.laneRow = x.let(list, "r", x.lane.Div(across).Times(z.laneM))
-	x.laneCol = x.let(list, "c", x.lane.Mod(across).Times(z.laneN))
-	x.acc = x.accumulators("acc")
+	across := x.right.block / x.right.own
+	x.left.lane = x.let(list, "r", x.lane.Div(across).Times(x.left.own))
+	x.right.lane = x.let(list, "c", x.lane.Mod(across).Times(x.right.own))
+	x.acc = x.accumulators("acc", x.left.own, x.right.own, 0)
 	x.total = x.acc
 	*list = append(*list, &tree.Declare{Memory: x.acc})
-	if x.block < x.dims[x.k].Extent {
-		x.total = x.accumulators("total")
+	if x.block() < x.length() {
+		x.total = x.accumulators("total", x.left.own, x.right.own, 0)
 		*list = append(*list, &tree.Declare{Memory: x.total})
 	}
-}
-
-func (x *contraction) accumulators(name string) *tree.Memory {
-	m := tree.NewMemory(fmt.Sprintf("%s%d", name, *x.vars), x.c.Sum.Type, tree.Registers, 0, x.sizes.laneM, x.sizes.laneN)
-	*x.vars++
-	m.Acc = true
-	return m
 }
 
 // clear sets accumulators to 0.
@@ -200,11 +157,7 @@ func (x *contraction) clear(m *tree.Memory) tree.Stmt {
 // eachCell runs something for every cell of the register tile.
 func (x *contraction) eachCell(body func(r, c *tree.Index) []tree.Stmt) tree.Stmt {
 	r, c := x.variable("i"), x.variable("j")
-	return unrolled(r, x.sizes.laneM, unrolled(c, x.sizes.laneN, body(tree.Use(r), tree.Use(c))...))
-}
-
-func unrolled(v *tree.Var, n int64, body ...tree.Stmt) *tree.For {
-	return &tree.For{Var: v, From: tree.Const(0), To: tree.Const(n), Step: 1, Bind: tree.Unrolled, Body: body}
+	return unrolled(r, x.left.own, unrolled(c, x.right.own, body(tree.Use(r), tree.Use(c))...))
 }
 
 // multiply makes the loop over k: the copies of coming tiles are under way while those that are there are multiplied. Without anything to
@@ -214,7 +167,7 @@ func (x *contraction) multiply(list *[]tree.Stmt) {
 	if x.total != x.acc {
 		*list = append(*list, x.clear(x.total))
 	}
-	steps := ceil(x.dims[x.k].Extent, x.sizes.stepK)
+	steps := ceil(x.length(), x.stepK)
 	depth := max(x.left.depth, x.right.depth)
 	for s := range depth - 1 { // the first tiles
 		if s < steps {
@@ -234,113 +187,79 @@ func (x *contraction) multiply(list *[]tree.Stmt) {
 	}
 	body = append(body, tree.Commit{}, tree.Wait{Pending: depth - 1}, tree.Barrier{}, x.dot(at, depth))
 	if x.total != x.acc {
-		body = append(body, x.flushAfter(at)...)
+		left := x.variable("left")
+		body = append(body, &tree.Let{Var: left, Value: at.Plus(1).Mod(x.block() / x.stepK)},
+			&tree.If{Conds: []tree.Cond{{Var: left, Limit: tree.Const(1)}}, Then: []tree.Stmt{x.flush(), x.clear(x.acc)}})
 	}
 	body = append(body, tree.Barrier{})
 	*list = append(*list, &tree.For{Var: step, From: tree.Const(0), To: tree.Const(steps), Step: 1, Bind: tree.Serial, Body: body}, tree.Wait{})
-	if x.total != x.acc && steps%(x.block/x.sizes.stepK) != 0 {
+	if x.total != x.acc && steps%(x.block()/x.stepK) != 0 {
 		*list = append(*list, x.flush())
 	}
 }
 
-// flushAfter adds a partial sum to the total behind its last step.
-func (x *contraction) flushAfter(step *tree.Index) []tree.Stmt {
-	left := x.variable("left")
-	n := x.block / x.sizes.stepK
-	return []tree.Stmt{&tree.Let{Var: left, Value: step.Plus(1).Mod(n)},
-		&tree.If{Conds: []tree.Cond{{Var: left, Limit: tree.Const(1)}}, Then: []tree.Stmt{x.flush(), x.clear(x.acc)}}}
-}
-
+// flush adds a partial sum to the total.
 func (x *contraction) flush() tree.Stmt {
 	return x.eachCell(func(r, c *tree.Index) []tree.Stmt {
 		at := []*tree.Index{r, c}
-		return []tree.Stmt{&tree.Map{Dst: tree.Access{Memory: x.total, At: at}, Monoid: scalar.Add,
-			Value: scalar.NewLoad(0, x.c.Sum.Type), Args: []tree.Access{{Memory: x.acc, At: at}}}}
+		return []tree.Stmt{add(tree.Access{Memory: x.total, At: at}, tree.Access{Memory: x.acc, At: at})}
 	})
 }
 
 // dot multiplies the tiles of a step.
 func (x *contraction) dot(step *tree.Index, depth int64) tree.Stmt {
 	r, c, k := x.variable("i"), x.variable("j"), x.variable("k")
-	first := step.Times(x.sizes.stepK)
-	d := &tree.Dot{Acc: x.acc, R: r, C: c, K: k, From: first, To: first.Plus(x.sizes.stepK), Micro: "fma"}
+	first := step.Times(x.stepK)
+	d := &tree.Dot{Acc: x.acc, R: r, C: c, K: k, From: first, To: first.Plus(x.stepK), Micro: "fma"}
 	if x.left.depth == 0 { // what is not copied has no zeros behind
-		d.To = d.To.Min(tree.Const(x.dims[x.k].Extent))
+		d.To = d.To.Min(tree.Const(x.length()))
 	}
-	d.A = x.factor(&x.left, step.Mod(depth), tree.Use(k), x.laneRow.Add(tree.Use(r)), first)
-	d.B = x.factor(&x.right, step.Mod(depth), tree.Use(k), x.laneCol.Add(tree.Use(c)), first)
+	d.A = x.factor(&x.left, step.Mod(depth), tree.Use(k), tree.Use(r), first)
+	d.B = x.factor(&x.right, step.Mod(depth), tree.Use(k), tree.Use(c), first)
 	return d
 }
 
 // factor gives the element of an operand in the place of the tile.
-func (x *contraction) factor(s *staged, stage, k, row, from *tree.Index) tree.Access {
+func (x *contraction) factor(s *side, stage, k, cell, from *tree.Index) tree.Access {
+	row := s.lane.Add(cell)
 	if s.depth > 0 {
 		return tree.Access{Memory: s.tile, At: []*tree.Index{stage, k.Add(from.Times(-1)), row}}
 	}
-	saved := []*tree.Index{x.at[s.along], x.at[x.k]}
-	first := x.rowAt
-	if s.along == x.n {
-		first = x.colAt
-	}
-	x.at[s.along], x.at[x.k] = first.Add(row), k
-	a := x.load(s.operand)
-	x.at[s.along], x.at[x.k] = saved[0], saved[1]
-	return a
+	return x.loadAt(s.operand, s.along, s.first.Add(row), x.z(), k)
 }
 
 // fetch copies the tiles of a step, all lanes together; what is outside of the operands is 0.
 func (x *contraction) fetch(step *tree.Index, depth int64) []tree.Stmt {
 	var out []tree.Stmt
-	for _, s := range []*staged{&x.left, &x.right} {
-		if s.depth > 0 {
-			out = append(out, x.fetchTile(s, step, depth)...)
-		}
+	for _, s := range x.shared() {
+		out = append(out, fetchTile(x, s, step, depth))
 	}
 	return out
 }
 
-func (x *contraction) fetchTile(s *staged, step *tree.Index, depth int64) []tree.Stmt {
-	first, limit := x.rowAt, x.rowLim
-	if s.along == x.n {
-		first, limit = x.colAt, x.colLim
-	}
+func fetchTile(x *contraction, s *side, step *tree.Index, depth int64) tree.Stmt {
 	part, number, k, row, at := x.variable("e"), x.variable("x"), x.variable("k"), x.variable("row"), x.variable("k")
-	copies := s.size * x.sizes.stepK / s.count
-	outer, inner := s.size/s.count, &tree.Let{Var: row}
-	other := &tree.Let{Var: k}
+	copies := s.block * x.stepK / s.count
+	outer, inner, other := s.block/s.count, &tree.Let{Var: row}, &tree.Let{Var: k}
 	if s.byK {
-		outer, inner, other = x.sizes.stepK/s.count, &tree.Let{Var: k}, &tree.Let{Var: row}
+		outer, inner, other = x.stepK/s.count, other, inner
 	}
 	inner.Value, other.Value = tree.Use(number).Mod(outer).Times(s.count), tree.Use(number).Div(outer)
 	place := x.variable("place")
 	dst := tree.Access{Memory: s.tile, At: []*tree.Index{step.Mod(depth), tree.Use(k), tree.Use(row)}}
-	saved := []*tree.Index{x.at[s.along], x.at[x.k]}
-	x.at[s.along], x.at[x.k] = tree.Use(place), tree.Use(at)
-	src := x.load(s.operand)
-	x.at[s.along], x.at[x.k] = saved[0], saved[1]
-	var conds []tree.Cond
-	if limit%s.size != 0 {
-		conds = append(conds, tree.Cond{Var: place, Limit: tree.Const(limit)})
-	}
-	if x.dims[x.k].Extent%x.sizes.stepK != 0 {
-		conds = append(conds, tree.Cond{Var: at, Limit: tree.Const(x.dims[x.k].Extent)})
-	}
+	src := x.loadAt(s.operand, s.along, tree.Use(place), x.z(), tree.Use(at))
+	conds := append(behind(place, x.dims[s.along].Extent, s.block), behind(at, x.length(), x.stepK)...)
 	copy := tree.Stmt(&tree.Copy{Dst: dst, Src: src, Count: s.count, Async: tree.Asynchronous(s.count * int64(s.tile.Type.Size()))})
 	if len(conds) > 0 {
-		copy = &tree.If{Conds: conds, Then: []tree.Stmt{copy}, Else: x.zeros(dst, s)}
+		copy = &tree.If{Conds: conds, Then: []tree.Stmt{copy}, Else: zeros(dst, s)}
 	}
-	body := []tree.Stmt{inner, other, &tree.Let{Var: place, Value: first.Add(tree.Use(row))}, &tree.Let{Var: at, Value: step.Times(x.sizes.stepK).Add(tree.Use(k))}, copy}
-	numbered := &tree.Let{Var: number, Value: tree.Use(part).Times(x.sizes.lanes).Add(x.lane)}
-	if copies%x.sizes.lanes != 0 {
-		body = []tree.Stmt{numbered, &tree.If{Conds: []tree.Cond{{Var: number, Limit: tree.Const(copies)}}, Then: body}}
-	} else {
-		body = append([]tree.Stmt{numbered}, body...)
-	}
-	return []tree.Stmt{unrolled(part, ceil(copies, x.sizes.lanes), body...)}
+	body := []tree.Stmt{inner, other, &tree.Let{Var: place, Value: s.first.Add(tree.Use(row))}, &tree.Let{Var: at, Value: step.Times(x.stepK).Add(tree.Use(k))}, copy}
+	body = guarded(behind(number, copies, x.lanes()), body...)
+	return unrolled(part, ceil(copies, x.lanes()), append([]tree.Stmt{&tree.Let{Var: number, Value: tree.Use(part).Times(x.lanes()).Add(x.lane)}}, body...)...)
 }
 
 // zeros fills what is copied at once with 0.
-func (x *contraction) zeros(dst tree.Access, s *staged) []tree.Stmt {
+func zeros(dst tree.Access, s *side) []tree.Stmt {
 	along := 2
 	if s.byK {
 		along = 1
@@ -358,17 +277,10 @@ func (x *contraction) zeros(dst tree.Access, s *staged) []tree.Stmt {
 func (x *contraction) epilogue(list *[]tree.Stmt, outside func(row, col *tree.Index) []tree.Stmt) {
 	*list = append(*list, x.eachCell(func(r, c *tree.Index) []tree.Stmt {
 		row, col := x.variable("row"), x.variable("col")
-		out := []tree.Stmt{&tree.Let{Var: row, Value: x.rowAt.Add(x.laneRow).Add(r)}, &tree.Let{Var: col, Value: x.colAt.Add(x.laneCol).Add(c)}}
-		x.at[x.m], x.at[x.n] = tree.Use(row), tree.Use(col)
+		out := []tree.Stmt{&tree.Let{Var: row, Value: x.left.first.Add(x.left.lane).Add(r)}, &tree.Let{Var: col, Value: x.right.first.Add(x.right.lane).Add(c)}}
+		x.at[x.m()], x.at[x.n()] = tree.Use(row), tree.Use(col)
 		x.sums[x.c.Sum] = func() tree.Access { return tree.Access{Memory: x.total, At: []*tree.Index{r, c}} }
-		var conds []tree.Cond
-		if x.rowLim%x.sizes.blockM != 0 {
-			conds = append(conds, tree.Cond{Var: row, Limit: tree.Const(x.rowLim)})
-		}
-		if x.colLim%x.sizes.blockN != 0 {
-			conds = append(conds, tree.Cond{Var: col, Limit: tree.Const(x.colLim)})
-		}
-		cell := guarded(conds, x.statements()...)
+		cell := guarded(append(behind(row, x.c.Row.Extent, x.left.block), behind(col, x.c.Col.Extent, x.right.block)...), x.statements()...)
 		if branch, ok := cell[0].(*tree.If); ok && outside != nil {
 			branch.Else = outside(tree.Use(row), tree.Use(col))
 		}
@@ -379,22 +291,14 @@ func (x *contraction) epilogue(list *[]tree.Stmt, outside func(row, col *tree.In
 // statements makes the kernel's statements at the present cell.
 func (x *contraction) statements() []tree.Stmt {
 	var out []tree.Stmt
-	for i, s := range x.builder.k.Statements {
+	for i, s := range x.k.Statements {
 		if s.Store >= 0 {
-			m := x.compute(x.load(int(s.Store)), s.Value, tree.NoMonoid)
-			m.About = s.Name
-			out = append(out, m)
+			out = append(out, x.statement(x.load(int(s.Store)), s))
 			continue
 		}
-		kept := tree.NewMemory(fmt.Sprintf("v%d_%d", i, *x.vars), s.Value.Type, tree.Registers, 0)
-		*x.vars++
-		to := tree.Access{Memory: kept}
-		m := x.compute(to, s.Value, tree.NoMonoid)
-		m.About = s.Name
-		out = append(out, &tree.Declare{Memory: kept}, m)
+		to := tree.Access{Memory: tree.NewMemory(x.fresh(fmt.Sprintf("v%d_", i)), s.Value.Type, tree.Registers, 0)}
+		out = append(out, &tree.Declare{Memory: to.Memory}, x.statement(to, s))
 		x.locals[i] = local{kept: func() tree.Access { return to }}
 	}
 	return out
 }
-
-func ceil(a, b int64) int64 { return (a + b - 1) / b }

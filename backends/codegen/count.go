@@ -51,6 +51,9 @@ func (w *Work) stmt(s tree.Stmt, times float64) {
 			return
 		}
 		n := float64(s.Trips())
+		if s.Bind == tree.Vector { // its lanes are one instruction's
+			n = 1
+		}
 		if s.Bind != tree.Unrolled {
 			w.Operations += times * n
 		}

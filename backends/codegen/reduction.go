@@ -7,37 +7,36 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// reduction makes the tree of lines: each is reduced by a group of lanes, of which every one has each so-many-th element, and what goes on
-// with it, as a softmax does, element by element.
+// reduction makes the tree of lines: each is reduced by lanes, of which every one has each so-many-th element, and what goes on with it, as a
+// softmax does, element by element. Lanes are those of a group of a GPU's, where each runs all statements; or those of vectors, where each
+// statement has a loop of them.
 type reduction struct {
 	*builder
-	r       *nest.Rows
-	lanes   int64 // of a group
-	element int   // the dimension of the elements
-	lane    *tree.Index
+	lanes   int64
+	vectors bool
+	lane    *tree.Index  // that is here; in vectors: inside of their loops
+	round   *tree.Index  // the number of the element among those of the lane
 	scratch *tree.Memory // through which the warps of a group combine
-	rounds  int64        // elements of a lane
-	round   *tree.Index  // that is worked on
 	stores  func(stores ...tree.Stmt) []tree.Stmt
 	before  func(operand int) []tree.Stmt // what comes before the first store to an operand
 }
 
-// maxKept is how many values of a line each lane keeps in registers; longer lines are computed again where they are used again.
-const maxKept = 32
+const (
+	maxKept      = 32      // values of a line that a lane of a GPU keeps in registers; longer lines are computed again where they are used again
+	maxKeptBytes = 1 << 18 // of a line that a thread of a CPU keeps
+)
 
-func newReduction(k *schedule.Kernel, r *nest.Rows, lanes int64, vars *int) (*reduction, error) {
+func newReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
 	switch {
 	case r.Free || len(r.Reduction) > 0 || len(r.Splits) > 0:
 		return nil, fmt.Errorf("more than the lines of one dimension is reduced, or less")
 	case lanes < 1 || lanes&(lanes-1) != 0:
 		return nil, fmt.Errorf("%d lanes of a line are no power of 2", lanes)
 	}
-	dims := append(slices.Clone(r.Outer), r.Lane)
-	x := &reduction{builder: newBuilder(k, r.Views, dims, vars), r: r, lanes: lanes, element: len(r.Outer), rounds: ceil(r.Lane.Extent, lanes)}
+	x := &reduction{builder: newBuilder(n, k, r.Views, append(slices.Clone(r.Outer), r.Lane)), lanes: lanes}
 	x.stores = func(stores ...tree.Stmt) []tree.Stmt { return stores }
 	x.before = func(int) []tree.Stmt { return nil }
 	for _, s := range k.Statements {
@@ -48,10 +47,19 @@ func newReduction(k *schedule.Kernel, r *nest.Rows, lanes int64, vars *int) (*re
 	return x, nil
 }
 
+// element is the dimension of the elements, the last.
+func (x *reduction) element() int { return len(x.dims) - 1 }
+
+// length is how many a line has.
+func (x *reduction) length() int64 { return x.dims[x.element()].Extent }
+
+// rounds is how many elements a lane has.
+func (x *reduction) rounds() int64 { return ceil(x.length(), x.lanes) }
+
 // check says why there is no tree of an expression.
 func (x *reduction) check(e *scalar.Expr, inside bool) error {
 	if e.Op == scalar.Reduce {
-		if e.IsAt() || inside || !slices.Contains(e.Over, x.r.Lane.Inner()) {
+		if e.IsAt() || inside || !slices.Contains(e.Over, x.dims[x.element()].Inner()) {
 			return fmt.Errorf("a reduction inside of another, or of a part of a line, or a place that is computed")
 		}
 		inside = true
@@ -64,32 +72,36 @@ func (x *reduction) check(e *scalar.Expr, inside bool) error {
 	return nil
 }
 
-// reductionBlocks makes a kernel that is lines: so many lines for a block.
-func reductionBlocks(f *tree.Func, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, r *nest.Rows, s *schedule.Stage) error {
+// lineTiles reads a stage: the lines of a block or task, and the lanes of a line.
+func lineTiles(s *schedule.Stage) (lines, lanes int64, err error) {
 	line, element := s.Tile(schedule.RoleLine), s.Tile(schedule.RoleElement)
 	if len(line) != 1 || len(element) != 1 || line[0] < 1 {
-		return fmt.Errorf("a reduction has the lines of a block and the lanes of a line")
+		return 0, 0, fmt.Errorf("a reduction has the lines of a block or task and the lanes of a line")
 	}
-	vars := 0
-	x, err := newReduction(k, r, element[0], &vars)
+	return line[0], element[0], nil
+}
+
+// reductionBlocks makes a kernel that is lines on a GPU: so many lines for a block.
+func reductionBlocks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.Stage) error {
+	group, width, err := lineTiles(s)
 	if err != nil {
 		return err
 	}
-	if line[0] > 1 && x.lanes > WarpLanes {
+	x, err := newReduction(&names{}, k, r, width)
+	if err != nil {
+		return err
+	}
+	if group > 1 && x.lanes > WarpLanes {
 		return fmt.Errorf("lanes of several warps have a line of their own, and a block has one of them")
 	}
-	f.Operands = x.operands(buffers, func(int) bool { return true })
+	f.Operands = operandsOf(x.builder)
 	block, lane := x.variable("block"), x.variable("lane")
-	lines := int64(1)
-	var extents []int64
-	for _, d := range r.Outer {
-		extents = append(extents, d.Extent)
-		lines *= d.Extent
-	}
+	extents := extentsOf(r.Outer)
+	lines := productOf(extents)
 	var body, lanes []tree.Stmt
 	x.declareScratch(&body)
-	own := x.bound(&lanes, "line", tree.Use(block).Times(line[0]).Add(tree.Use(lane).Div(x.lanes)))
-	if lines%line[0] != 0 { // groups behind the last line do as it does, and store nothing
+	own := x.bound(&lanes, "line", tree.Use(block).Times(group).Add(tree.Use(lane).Div(x.lanes)))
+	if lines%group != 0 { // groups behind the last line do as it does, and store nothing
 		all := own
 		own = x.let(&lanes, "line", all.Min(tree.Const(lines-1)))
 		x.stores = func(stores ...tree.Stmt) []tree.Stmt {
@@ -99,10 +111,62 @@ func reductionBlocks(f *tree.Func, k *schedule.Kernel, buffers map[ir.NodeID]*sc
 	x.lane = x.bound(&lanes, "own", tree.Use(lane).Mod(x.lanes))
 	copy(x.at, x.delinearize(&lanes, own, extents))
 	lanes = append(lanes, x.statements()...)
-	count := tree.Const(line[0] * x.lanes)
-	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: count, Step: 1, Bind: tree.Lane, Body: lanes})
-	f.Body = []tree.Stmt{&tree.For{Var: block, From: tree.Const(0), To: tree.Const(ceil(lines, line[0])), Step: 1, Bind: tree.Block, Body: body}}
+	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(group * x.lanes), Step: 1, Bind: tree.Lane, Body: lanes})
+	parallel(f, block, ceil(lines, group), tree.Block, body)
 	return nil
+}
+
+// reductionTasks makes a kernel that is lines on a CPU: so many lines for a task.
+func reductionTasks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.Stage) error {
+	group, width, err := lineTiles(s)
+	if err != nil {
+		return err
+	}
+	x, err := newVectorReduction(&names{}, k, r, width)
+	if err != nil {
+		return err
+	}
+	f.Operands = operandsOf(x.builder)
+	task, line := x.variable("task"), x.variable("line")
+	extents := extentsOf(r.Outer)
+	lines := productOf(extents)
+	var body, own []tree.Stmt
+	copy(x.at, x.delinearize(&own, tree.Use(line), extents))
+	own = append(own, x.statements()...)
+	first := x.bound(&body, "first", tree.Use(task).Times(group))
+	body = append(body, &tree.For{Var: line, From: first, To: first.Plus(group).Min(tree.Const(lines)), Step: 1, Body: own})
+	parallel(f, task, ceil(lines, group), tree.Thread, body)
+	return nil
+}
+
+// newVectorReduction is newReduction for lanes of vectors.
+func newVectorReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
+	x, err := newReduction(n, k, r, lanes)
+	if err != nil {
+		return nil, err
+	}
+	x.vectors = true
+	switch {
+	case lanes < 4 || lanes > maxVector:
+		return nil, fmt.Errorf("vectors have 4 to %d lanes, not %d", maxVector, lanes)
+	case slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Store < 0 && s.Value.Type == scalar.Bool || reducesBool(s.Value)
+	}):
+		return nil, fmt.Errorf("truth values of a line are kept")
+	}
+	return x, even(k, r.Lane)
+}
+
+// maxVector is how many lanes a vector has at most.
+const maxVector = 16
+
+func reducesBool(e *scalar.Expr) bool {
+	found := false
+	e.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Reduce && e.Type == scalar.Bool
+		return !found
+	})
+	return found
 }
 
 // declareScratch declares what warps combine through, if a line has several.
@@ -129,26 +193,76 @@ func (x *reduction) declareScratch(list *[]tree.Stmt) {
 
 // each runs something for each element of the line that a lane has.
 func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
-	return x.between(tree.Const(0), tree.Const(x.rounds), body)
+	return x.between(tree.Const(0), tree.Const(x.rounds()), body)
 }
 
 // between runs something for some of a lane's elements. Elements behind the end of the line are left out.
 func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.Stmt {
 	round, at := x.variable("e"), x.variable("at")
-	before := []*tree.Index{x.round, x.at[x.element]}
-	x.round, x.at[x.element] = tree.Use(round), tree.Use(at)
-	var conds []tree.Cond
-	if x.r.Lane.Extent%x.lanes != 0 {
-		conds = append(conds, tree.Cond{Var: at, Limit: tree.Const(x.r.Lane.Extent)})
+	lane, before, element := x.lane, x.round, x.at[x.element()]
+	x.round, x.at[x.element()] = tree.Use(round), tree.Use(at)
+	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Serial}
+	first := tree.Use(round).Times(x.lanes)
+	if x.vectors {
+		x.lane = tree.Use(at).Add(first.Times(-1))
+		end := first.Plus(x.lanes)
+		if x.length()%x.lanes != 0 {
+			end = end.Min(tree.Const(x.length()))
+		}
+		loop.Body = []tree.Stmt{&tree.For{Var: at, From: first, To: end, Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: body()}}
+	} else {
+		inner := guarded(behind(at, x.length(), x.lanes), body()...)
+		loop.Body = append([]tree.Stmt{&tree.Let{Var: at, Value: first.Add(lane)}}, inner...)
+		if x.rounds() <= maxKept {
+			loop.Bind = tree.Unrolled
+		}
 	}
-	inner := guarded(conds, body()...)
-	x.round, x.at[x.element] = before[0], before[1]
-	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Unrolled,
-		Body: append([]tree.Stmt{&tree.Let{Var: at, Value: tree.Use(round).Times(x.lanes).Add(x.lane)}}, inner...)}
-	if x.rounds > maxKept {
-		loop.Bind = tree.Serial
-	}
+	x.lane, x.round, x.at[x.element()] = lane, before, element
 	return loop
+}
+
+// all has every lane do something, or in vectors some of them.
+func (x *reduction) all(list *[]tree.Stmt, lanes int64, body func() tree.Stmt) {
+	if !x.vectors {
+		*list = append(*list, body())
+		return
+	}
+	lane := x.variable("u")
+	x.lane = tree.Use(lane)
+	*list = append(*list, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(lanes), Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: []tree.Stmt{body()}})
+	x.lane = nil
+}
+
+// register declares a number that each lane has.
+func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool) access {
+	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0)
+	if x.vectors {
+		m = tree.NewMemory(m.Name, t, tree.Registers, 0, x.lanes)
+		m.Lanes = x.lanes
+	}
+	m.Acc = acc
+	*list = append(*list, &tree.Declare{Memory: m})
+	return func() tree.Access {
+		if x.vectors {
+			return tree.Access{Memory: m, At: []*tree.Index{x.lane}}
+		}
+		return tree.Access{Memory: m}
+	}
+}
+
+// line declares a value for each element: in registers of the lane that has it, or in memory of the thread.
+func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) access {
+	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0, x.rounds())
+	if x.vectors {
+		m = tree.NewMemory(m.Name, t, tree.Private, 0, x.length())
+	}
+	*list = append(*list, &tree.Declare{Memory: m})
+	return func() tree.Access {
+		if x.vectors {
+			return tree.Access{Memory: m, At: []*tree.Index{x.at[x.element()]}}
+		}
+		return tree.Access{Memory: m, At: []*tree.Index{x.round}}
+	}
 }
 
 // statements makes the kernel's statements.
@@ -157,32 +271,47 @@ func (x *reduction) statements() []tree.Stmt {
 	stored := map[int64]bool{}
 	for i, s := range x.k.Statements {
 		x.reduce(&out, s.Value)
-		line := slices.Contains(s.Over, int64(x.r.Lane.Inner()))
+		line := slices.Contains(s.Over, int64(x.dims[x.element()].Inner()))
 		switch {
 		case s.Store >= 0:
 			if !stored[s.Store] {
 				out = append(out, x.before(int(s.Store))...)
 				stored[s.Store] = true
 			}
-			store := func() []tree.Stmt {
-				m := x.compute(x.load(int(s.Store)), s.Value, tree.NoMonoid)
-				m.About = s.Name
-				return x.stores(m)
-			}
-			if line {
-				out = append(out, x.each(store))
-				continue
-			}
-			out = append(out, guarded([]tree.Cond{{Var: x.lane.Var(), Limit: tree.Const(1)}}, store()...)...)
+			x.store(&out, s, line)
 		case !line:
-			x.keep(&out, i, s)
-		case x.rounds <= maxKept && x.worthKeeping(i, s.Value):
-			x.keepLine(&out, i, s)
+			x.locals[i] = local{kept: x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false)}
+			x.all(&out, x.lanes, func() tree.Stmt { return x.statement(x.locals[i].kept(), s) })
+		case x.keeps(s) && x.worthKeeping(i, s.Value):
+			kept := x.line(&out, fmt.Sprintf("v%d_", i), s.Value.Type)
+			out = append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(kept(), s)} }))
+			x.locals[i] = local{kept: kept}
 		default:
 			x.locals[i] = local{value: s.Value}
 		}
 	}
 	return out
+}
+
+// store makes the statement that stores elements, or a number of the line, which one lane does.
+func (x *reduction) store(list *[]tree.Stmt, s schedule.Statement, line bool) {
+	store := func() []tree.Stmt { return x.stores(x.statement(x.load(int(s.Store)), s)) }
+	switch {
+	case line:
+		*list = append(*list, x.each(store))
+	case x.vectors:
+		x.all(list, 1, func() tree.Stmt { return store()[0] })
+	default:
+		*list = append(*list, guarded([]tree.Cond{{Var: x.lane.Var(), Limit: tree.Const(1)}}, store()...)...)
+	}
+}
+
+// keeps says whether there is room for a value of each element.
+func (x *reduction) keeps(s schedule.Statement) bool {
+	if x.vectors {
+		return x.length()*int64(s.Value.Type.Size()) <= maxKeptBytes
+	}
+	return x.rounds() <= maxKept
 }
 
 // worthKeeping says whether a value of a line is used again, and is more than a few operations or is read from memory.
@@ -205,46 +334,13 @@ func (x *reduction) worthKeeping(i int, e *scalar.Expr) bool {
 	return uses > 1 && leaves > 0
 }
 
-// keep computes a number of the whole line.
-func (x *reduction) keep(list *[]tree.Stmt, i int, s schedule.Statement) {
-	m := tree.NewMemory(fmt.Sprintf("v%d_%d", i, *x.vars), s.Value.Type, tree.Registers, 0)
-	*x.vars++
-	to := tree.Access{Memory: m}
-	c := x.compute(to, s.Value, tree.NoMonoid)
-	c.About = s.Name
-	*list = append(*list, &tree.Declare{Memory: m}, c)
-	x.locals[i] = local{kept: func() tree.Access { return to }}
-}
-
-// keepLine computes a value of each element and keeps it in registers.
-func (x *reduction) keepLine(list *[]tree.Stmt, i int, s schedule.Statement) {
-	m := tree.NewMemory(fmt.Sprintf("v%d_%d", i, *x.vars), s.Value.Type, tree.Registers, 0, x.rounds)
-	*x.vars++
-	*list = append(*list, &tree.Declare{Memory: m}, x.each(func() []tree.Stmt {
-		c := x.compute(tree.Access{Memory: m, At: []*tree.Index{x.round}}, s.Value, tree.NoMonoid)
-		c.About = s.Name
-		return []tree.Stmt{c}
-	}))
-	x.locals[i] = local{kept: func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{x.round}} }}
-}
-
 // preload keeps the elements of an operand in registers, which a later store takes the place of.
 func (x *reduction) preload(list *[]tree.Stmt, operand int) {
-	m := tree.NewMemory(fmt.Sprintf("line%d_%d", operand, *x.vars), x.k.Operands[operand].Type(), tree.Registers, 0, x.rounds)
-	*x.vars++
-	*list = append(*list, &tree.Declare{Memory: m}, x.each(func() []tree.Stmt {
-		return []tree.Stmt{&tree.Map{Dst: tree.Access{Memory: m, At: []*tree.Index{x.round}}, Value: scalar.NewLoad(0, m.Type), Args: []tree.Access{x.load(operand)}}}
+	kept, t := x.line(list, fmt.Sprintf("line%d_", operand), x.k.Operands[operand].Type()), x.k.Operands[operand].Type()
+	*list = append(*list, x.each(func() []tree.Stmt {
+		return []tree.Stmt{&tree.Map{Dst: kept(), Value: scalar.NewLoad(0, t), Args: []tree.Access{x.load(operand)}}}
 	}))
-	inner := x.fill
-	x.fill = func(o int) (access, bool) {
-		if o == operand {
-			return func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{x.round}} }, true
-		}
-		if inner != nil {
-			return inner(o)
-		}
-		return nil, false
-	}
+	x.elements[operand] = kept
 }
 
 // reduce makes the reductions in an expression: each lane those of its elements, then the lanes together.
@@ -256,38 +352,34 @@ func (x *reduction) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 		return
 	}
 	to := x.partial(list, e)
-	x.accumulate(list, to, e, tree.Const(0), tree.Const(x.rounds), x.rounds)
-	*list = append(*list, &tree.Combine{Value: to, Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch})
-	x.sums[e] = func() tree.Access { return to }
+	x.accumulate(list, to, e, tree.Const(0), tree.Const(x.rounds()), x.rounds())
+	x.all(list, x.lanes, func() tree.Stmt {
+		return &tree.Combine{Value: to(), Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch}
+	})
+	x.sums[e] = to
 }
 
-// sumBlock is how many values of a float sum are added one by one, and how many sums of so many are (docs/numerics.md).
-const sumBlock = 64
-
 // accumulate combines a lane's elements from one to another, at most so many: one by one, but long sums of floats in blocks, and blocks of blocks.
-func (x *reduction) accumulate(list *[]tree.Stmt, to tree.Access, e *scalar.Expr, from, end *tree.Index, most int64) {
-	if most <= sumBlock || e.Monoid != scalar.Add || !e.Type.IsFloat() {
-		*list = append(*list, x.between(from, end, func() []tree.Stmt { return []tree.Stmt{x.compute(to, e.Args[0], e.Monoid)} }))
+func (x *reduction) accumulate(list *[]tree.Stmt, to access, e *scalar.Expr, from, end *tree.Index, most int64) {
+	if most <= nest.SumBlock || e.Monoid != scalar.Add || !e.Type.IsFloat() {
+		*list = append(*list, x.between(from, end, func() []tree.Stmt { return []tree.Stmt{x.compute(to(), e.Args[0], e.Monoid)} }))
 		return
 	}
-	size := int64(sumBlock)
-	for size < ceil(most, sumBlock) {
-		size *= sumBlock
+	size := int64(nest.SumBlock)
+	for size < ceil(most, nest.SumBlock) {
+		size *= nest.SumBlock
 	}
 	first := x.variable("block")
 	var body []tree.Stmt
 	part := x.partial(&body, e)
 	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)
-	body = append(body, &tree.Map{Dst: to, Monoid: e.Monoid, Value: scalar.NewLoad(0, e.Type), Args: []tree.Access{part}})
+	x.all(&body, x.lanes, func() tree.Stmt { return add(to(), part()) })
 	*list = append(*list, &tree.For{Var: first, From: from, To: end, Step: size, Body: body})
 }
 
 // partial declares a register for a part of a reduction, of nothing so far.
-func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) tree.Access {
-	m := tree.NewMemory(fmt.Sprintf("sum%d", *x.vars), e.Type, tree.Registers, 0)
-	m.Acc = true
-	*x.vars++
-	to := tree.Access{Memory: m}
-	*list = append(*list, &tree.Declare{Memory: m}, constant(to, scalar.Identity(e.Monoid, e.Type)))
+func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) access {
+	to := x.register(list, "sum", e.Type, true)
+	x.all(list, x.lanes, func() tree.Stmt { return constant(to(), scalar.Identity(e.Monoid, e.Type)) })
 	return to
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -39,7 +40,7 @@ func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, er
 	if !point.VectorKernel(a.Kernel, a.Buffers, -1) {
 		return nil, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
 	}
-	f, err := codegen.BuildTasks(name, a, c)
+	f, err := codegen.Build(name, a, c, tree.Thread)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +52,18 @@ func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, ConfigTarget, 
 
 // treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
 type treePrinter struct {
-	*cnest.Text
+	cnest.Tree
 	e       *unit.Unit
 	private int64     // bytes that a thread has
 	along   *tree.Var // of the loop of a vector's lanes, nil outside
 	lanes   int
+	whole   bool // all lanes are there
 }
 
 // writeTree writes a kernel by its config.
 func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
-	p := &treePrinter{Text: new(cnest.Text), e: e}
+	p := &treePrinter{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t"}, e: e}
+	p.Stmt = p.stmt
 	loop, ok := f.Body[0].(*tree.For)
 	if !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
 		return "", fmt.Errorf("a tree of the CPU is one loop of threads")
@@ -69,7 +72,7 @@ func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (stri
 	for i := range used {
 		used[i] = i
 	}
-	bytes := p.privateBytes(loop.Body)
+	bytes, dots := privateBytes(loop.Body)
 	slot := 0
 	if bytes > 0 {
 		slot = e.NeedThread(bytes)
@@ -82,54 +85,64 @@ func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (stri
 		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, point.Number(bytes))
 	}
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", loop.Var.Name, loop.Var.Name, loop.Var.Name)
-	p.list(loop.Body)
+	p.List(loop.Body)
 	p.Close()
 	p.Close()
 	p.Line("")
 	e.Open(p.Text, kernel)
 	p.Line("tapc_part part = {b, 0, 0, 0};")
 	tasks, _ := loop.To.Number()
-	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, unit.Each(e.Nanoseconds(k, unit.TileRate*float64(e.Target.Lanes(4))), tasks), kernel)
+	rate := float64(unit.VectorRate)
+	if dots {
+		rate = unit.TileRate
+	}
+	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, unit.Each(e.Nanoseconds(k, rate*float64(e.Target.Lanes(4))), tasks), kernel)
 	p.Close()
 	return p.String(), nil
 }
 
-// privateBytes is what the memories of a thread take that are declared in some statements.
-func (p *treePrinter) privateBytes(body []tree.Stmt) int64 {
-	total := int64(0)
+// privateBytes is what the memories of a thread take that are declared in some statements, and whether these have micro-kernels.
+func privateBytes(body []tree.Stmt) (bytes int64, dots bool) {
 	for _, s := range body {
+		var inner []tree.Stmt
 		switch s := s.(type) {
 		case *tree.Declare:
 			if s.Memory.Scope == tree.Private {
-				total += isa.Align(s.Memory.Bytes(), 64)
+				bytes += isa.Align(s.Memory.Bytes(), 64)
 			}
+		case *tree.Dot:
+			dots = true
 		case *tree.For:
-			total += p.privateBytes(s.Body)
+			inner = s.Body
+		case *tree.If:
+			inner = append(slices.Clone(s.Then), s.Else...)
 		}
+		more, found := privateBytes(inner)
+		bytes, dots = bytes+more, dots || found
 	}
-	return total
-}
-
-func (p *treePrinter) list(body []tree.Stmt) {
-	for _, s := range body {
-		p.stmt(s)
-	}
+	return bytes, dots
 }
 
 func (p *treePrinter) stmt(s tree.Stmt) {
 	switch s := s.(type) {
 	case *tree.For:
-		p.loop(s)
+		if s.Bind == tree.Vector {
+			p.vector(s)
+		} else {
+			p.For(s, "#pragma GCC unroll 16")
+		}
 	case *tree.Let:
-		p.Line("const int64_t %s = %s;", s.Var.Name, s.Value)
+		p.Let(s)
 	case *tree.If:
-		p.choice(s)
+		p.If(s)
 	case *tree.Declare:
 		p.declare(s.Memory)
 	case *tree.Map:
 		p.compute(s)
 	case *tree.Dot:
 		p.dot(s)
+	case *tree.Combine:
+		p.combine(s)
 	case *tree.Copy:
 		p.Line("%s = %s;", p.lvalue(s.Dst), p.lvalue(s.Src))
 	}
@@ -145,40 +158,31 @@ func (p *treePrinter) declare(m *tree.Memory) {
 	}
 }
 
-func (p *treePrinter) loop(s *tree.For) {
-	v := s.Var.Name
-	if s.Bind == tree.Vector {
-		p.Open("{")
-		p.Line("const int64_t %s = %s;", v, s.From)
-		p.Line("const int n = (int)(%s - %s);", s.To, v)
-		p.Open("if (n > 0) {")
-		p.along, p.lanes = s.Var, int(s.Lanes)
-		p.list(s.Body)
-		p.along, p.lanes = nil, 0
-		p.Close()
-		p.Close()
-		return
-	}
-	if s.Bind == tree.Unrolled {
-		p.Line("#pragma GCC unroll 16")
-	}
-	p.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", v, s.From, v, s.To, v, s.Step)
-	p.list(s.Body)
+// vector writes the lanes of a vector: n of them are there.
+func (p *treePrinter) vector(s *tree.For) {
+	lanes, constant := s.To.Add(s.From.Times(-1)).Number()
+	p.along, p.lanes, p.whole = s.Var, int(s.Lanes), constant && lanes == s.Lanes
+	p.Open("{")
+	p.Line("const int64_t %s = %s;", s.Var.Name, s.From)
+	p.Line("const int n = (int)(%s - %s);", s.To, s.Var.Name)
+	p.Open("if (n > 0) {")
+	p.List(s.Body)
 	p.Close()
+	p.Close()
+	p.along, p.lanes = nil, 0
 }
 
-func (p *treePrinter) choice(s *tree.If) {
-	var conds []string
-	for _, c := range s.Conds {
-		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+// combine writes the steps in which the lanes of a vector combine what they have: neighbours at a distance of 1, 2, 4 ….
+func (p *treePrinter) combine(s *tree.Combine) {
+	v, d, lanes := p.lvalue(s.Value), s.Value.Memory.Type, int(s.Lanes)
+	for distance := 1; distance < lanes; distance *= 2 {
+		order := make([]string, lanes)
+		for i := range order {
+			order[i] = fmt.Sprint(i ^ distance)
+		}
+		other := fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", v, v, strings.Join(order, ", "))
+		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{{Text: v, Type: d}, {Text: other, Type: d}}, false).Text)
 	}
-	p.Open("if (%s) {", strings.Join(conds, " && "))
-	p.list(s.Then)
-	if len(s.Else) > 0 {
-		p.Else()
-		p.list(s.Else)
-	}
-	p.Close()
 }
 
 // lvalue is an element, or a vector of registers.
@@ -250,6 +254,9 @@ func (p *treePrinter) compute(s *tree.Map) {
 	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
 	x := p.e.V.Expr(s.Value, lanes, l)
 	if s.Monoid != tree.NoMonoid {
+		if p.along != nil && !p.whole { // lanes that are not there change nothing
+			x = p.e.V.Only(p.e.V.Splat(x, lanes), lanes, "n", scalar.Identity(s.Monoid, d))
+		}
 		before := l.read(s.Dst)
 		x = p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{before, x}, before.Uniform && x.Uniform)
 	}
@@ -273,31 +280,32 @@ func (p *treePrinter) compute(s *tree.Map) {
 	p.Line("%s;", p.e.V.Of(d, lanes).Store(at, x.Text, "n"))
 }
 
-// dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand for each.
+// dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand
+// for each. No variable of a tree has such names.
 func (p *treePrinter) dot(s *tree.Dot) {
 	lanes := s.Acc.Lanes
 	vectors := s.Cols() / lanes
 	t := p.e.V.Type(s.Acc.Type, int(lanes))
 	p.Open("{")
 	for i := range s.Rows() * vectors {
-		p.Line("%s a%d = %s[%d];", t, i, s.Acc.Name, i)
+		p.Line("%s s_%d = %s[%d];", t, i, s.Acc.Name, i)
 	}
 	k := s.K.Name
 	p.Open("for (int64_t %s = %s; %s < %s; %s++) {", k, s.From, k, s.To, k)
 	for v := range vectors {
 		b := tree.Access{Memory: s.B.Memory, At: with(s.B.At, s.C, tree.Const(v*lanes))}
-		p.Line("const %s b%d = *(const %su *)(%s + %s);", t, v, t, b.Memory.Symbol(), b.Address())
+		p.Line("const %s b_%d = *(const %su *)(%s + %s);", t, v, t, b.Memory.Symbol(), b.Address())
 	}
 	for r := range s.Rows() {
 		a := tree.Access{Memory: s.A.Memory, At: with(s.A.At, s.R, tree.Const(r))}
-		p.Line("const %s x%d = %s;", p.e.W.Type(s.Acc.Type), r, p.lvalue(a))
+		p.Line("const %s a_%d = %s;", p.e.W.Type(s.Acc.Type), r, p.lvalue(a))
 		for v := range vectors {
-			p.Line("a%d += x%d * b%d;", r*vectors+v, r, v)
+			p.Line("s_%d += a_%d * b_%d;", r*vectors+v, r, v)
 		}
 	}
 	p.Close()
 	for i := range s.Rows() * vectors {
-		p.Line("%s[%d] = a%d;", s.Acc.Name, i, i)
+		p.Line("%s[%d] = s_%d;", s.Acc.Name, i, i)
 	}
 	p.Close()
 }

@@ -83,7 +83,7 @@ func reduction(lines, lanes int64) schedule.Stage {
 
 // Tree makes the tree of a kernel and a config of the target, and holds it to the target's limits. The error says what does not fit.
 func Tree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	f, err := codegen.Build(name, a, c)
+	f, err := codegen.Build(name, a, c, tree.Block)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,8 @@ const StaticShared = 48 << 10
 
 // printer writes a tree as a CUDA kernel. What a tree leaves open, and a compiler decides, is nothing but registers.
 type printer struct {
-	*cnest.Text
+	cnest.Tree
 	w      *cexpr.Writer
-	index  string // the C type of indices
 	lane   string // the variable of the loop of lanes
 	shared []*tree.Memory
 	launch *launch
@@ -37,7 +36,8 @@ func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*
 	if len(f.Body) != 1 {
 		return nil, fmt.Errorf("%d regions, and a kernel is one", len(f.Body))
 	}
-	p := &printer{Text: t, w: w, index: "int", launch: &launch{}}
+	p := &printer{Tree: cnest.Tree{Text: t, Index: "int"}, w: w, launch: &launch{}}
+	p.Stmt = p.stmt
 	blocks, ok := f.Body[0].(*tree.For)
 	if !ok || blocks.Bind != tree.Block {
 		return nil, fmt.Errorf("no loop of blocks")
@@ -45,7 +45,7 @@ func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*
 	p.launch.blocks, _ = blocks.To.Number()
 	for _, m := range f.Operands {
 		if m.Elements() > math.MaxInt32 {
-			p.index = "int64_t"
+			p.Index = "int64_t"
 		}
 	}
 	for _, s := range blocks.Body {
@@ -59,9 +59,9 @@ func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*
 			p.lane = s.Var.Name
 			t.Open("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {", p.launch.lanes, f.Name, strings.Join(params, ", "))
 			p.declareShared()
-			t.Line("const %s %s = blockIdx.x;", p.index, blocks.Var.Name)
-			t.Line("const %s %s = threadIdx.x;", p.index, s.Var.Name)
-			p.list(s.Body)
+			t.Line("const %s %s = blockIdx.x;", p.Index, blocks.Var.Name)
+			t.Line("const %s %s = threadIdx.x;", p.Index, s.Var.Name)
+			p.List(s.Body)
 			t.Close()
 		default:
 			return nil, fmt.Errorf("blocks have memory and lanes, and nothing else")
@@ -106,20 +106,14 @@ func (p *printer) element(m *tree.Memory) string {
 	return p.w.Stored(m.Type)
 }
 
-func (p *printer) list(body []tree.Stmt) {
-	for _, s := range body {
-		p.stmt(s)
-	}
-}
-
 func (p *printer) stmt(s tree.Stmt) {
 	switch s := s.(type) {
 	case *tree.For:
-		p.loop(s)
+		p.For(s, "#pragma unroll")
 	case *tree.Let:
-		p.Line("const %s %s = %s;", p.index, s.Var.Name, s.Value)
+		p.Let(s)
 	case *tree.If:
-		p.choice(s)
+		p.If(s)
 	case *tree.Declare:
 		p.Line("%s %s[%d];", p.element(s.Memory), s.Memory.Name, s.Memory.Elements())
 	case *tree.Map:
@@ -139,30 +133,6 @@ func (p *printer) stmt(s tree.Stmt) {
 	case tree.Barrier:
 		p.Line("__syncthreads();")
 	}
-}
-
-func (p *printer) loop(s *tree.For) {
-	if s.Bind == tree.Unrolled {
-		p.Line("#pragma unroll")
-	}
-	v := s.Var.Name
-	p.Open("for (%s %s = %s; %s < %s; %s += %d) {", p.index, v, s.From, v, s.To, v, s.Step)
-	p.list(s.Body)
-	p.Close()
-}
-
-func (p *printer) choice(s *tree.If) {
-	var conds []string
-	for _, c := range s.Conds {
-		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
-	}
-	p.Open("if (%s) {", strings.Join(conds, " && "))
-	p.list(s.Then)
-	if len(s.Else) > 0 {
-		p.Else()
-		p.list(s.Else)
-	}
-	p.Close()
 }
 
 func lvalue(a tree.Access) string { return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address()) }
@@ -222,7 +192,7 @@ func (p *printer) dot(s *tree.Dot) {
 	} else {
 		p.Line("#pragma unroll 4")
 	}
-	p.Open("for (%s %s = %s; %s < %s; %s++) {", p.index, k, s.From, k, s.To, k)
+	p.Open("for (%s %s = %s; %s < %s; %s++) {", p.Index, k, s.From, k, s.To, k)
 	p.Line("%s a[%d], b[%d];", p.w.Type(t), s.Rows(), s.Cols())
 	p.each(s.R, s.Rows(), func() { p.Line("a[%s] = %s;", s.R.Name, p.value(s.A)) })
 	p.each(s.C, s.Cols(), func() { p.Line("b[%s] = %s;", s.C.Name, p.value(s.B)) })

@@ -6,10 +6,7 @@ import (
 )
 
 const (
-	// SumBlock is how many products a float sum adds before it starts a new partial sum, so that its error grows with the
-	// block and not with the whole length (N. Higham, "The Accuracy of Floating Point Summation", 1993).
-	SumBlock = 64
-	wholeSum = 256 // products that are one sum: short ones would be mostly beginnings
+	SumBlock = nest.SumBlock
 
 	maxRows       = 14      // of a register tile
 	pagedRows     = 8       // of a register tile whose rows lie whole pages apart: more push each other out of the first cache
@@ -46,30 +43,9 @@ const PanelBytes = 64
 // Sums is how many values a kernel adds before a new partial sum starts, if it is a contraction of floats, else 0.
 func Sums(forms nest.Forms) int64 {
 	if c, ok := nest.Of[*nest.Contraction](forms); ok && c.Sum.Type.IsFloat() {
-		return PartialSum(c)
+		return nest.PartialSum(c)
 	}
 	return 0
-}
-
-// PartialSum is how many values of a contraction's innermost reduction are added before a new partial sum starts: a fact of the whole operation
-// for floats (docs/numerics.md), and all of them for integers, whose sums have no order.
-func PartialSum(c *nest.Contraction) int64 {
-	n := len(c.Reduction)
-	switch {
-	case n == 0:
-		return 1
-	case c.Sum.Type.IsFloat():
-		return sumBlock(c.Reduction[n-1].Extent)
-	}
-	return c.Reduction[n-1].Extent
-}
-
-// sumBlock is how many products of a reduction are added before a new partial sum starts.
-func sumBlock(fold int64) int64 {
-	if fold <= wholeSum {
-		return fold
-	}
-	return SumBlock
 }
 
 // RegisterTile is what a contraction keeps in registers: sums of Rows rows and Vectors vectors of columns.
@@ -197,7 +173,7 @@ type productPlan struct {
 // plan chooses the sizes of a contraction whose factors are read as a packing says.
 func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
 	size := int64(c.Sum.Type.Size())
-	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: PartialSum(c), Packing: from}
+	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: nest.PartialSum(c), Packing: from}
 	for _, d := range c.Reduction {
 		p.length *= d.Extent
 	}

@@ -36,7 +36,7 @@ func (t Target) BindWinograd(k *schedule.Kernel, w *nest.Winograd) {
 	bindDim(k, w.Down.Dim, bind, p.down*w.Size, w.Size, 1)
 	bindDim(k, w.Across.Dim, bind, p.across*w.Size, w.Size, 1)
 	bindDim(k, w.Out, bind, p.out, p.width, t.lanes(4))
-	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: sumBlock(w.In.Extent)}, {Tile: 1}}
+	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: nest.PartialSumOf(w.In.Extent)}, {Tile: 1}}
 }
 
 // planWinograd chooses the sizes.
