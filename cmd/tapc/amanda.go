@@ -168,7 +168,7 @@ func (a *app) translateInto(ctx context.Context, name, from, into string, out *o
 	if err != nil {
 		return err
 	}
-	if found := a.verifyAs(ctx, g, pipeline.OperationExpression); found.HasErrors() {
+	if found := a.verifyAs(ctx, g, pipeline.OperationExpression, false); found.HasErrors() {
 		a.report(found)
 		return errReported{}
 	}

@@ -88,6 +88,7 @@ func execute(ctx context.Context, root *cobra.Command) (err error) {
 
 // finish reports an error and everything held back, and gives the exit status.
 func (a *app) finish(err error) int {
+	endProgress(a, err == nil)
 	status := statusOf(err)
 	var done errReported
 	if err != nil && !errors.As(err, &done) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -15,6 +16,7 @@ type bisection struct {
 	p     pipeline.Pipeline
 	g     *ir.Graph
 	judge *judge
+	said  string // by the command with the rewrite that is found
 }
 
 // bisect prints the first rewrite with which the command fails (or the pipeline itself) and without which it does not.
@@ -60,16 +62,28 @@ func (b *bisection) search(ctx context.Context, bad int) error {
 		if ok {
 			good = n
 		} else {
-			bad, found = n, result
+			bad, found, b.said = n, result, b.judge.said
 		}
 		if good >= bad {
 			return fmt.Errorf("the command does not always say the same: it failed with %d rewrites, and now it does not", bad)
 		}
 	}
-	x := found.Last
-	b.flags.app.printf("rewrite %d of %d: rule %s of pass %s at %s (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n",
-		bad, most, x.Rule, x.Pass, x.Node, b.judge.runs, good, bad)
+	b.flags.app.printf("rewrite %d of %d: %v (%d runs)\n--fuel=%d is good, --fuel=%d is bad\n", bad, most, found.Last, b.judge.runs, good, bad)
+	b.flags.app.printf("%s\n", b.blame(found.Last))
+	if b.said != "" {
+		b.flags.app.printf("with it, the command says:\n  %s\n", strings.ReplaceAll(b.said, "\n", "\n  "))
+	}
 	return nil
+}
+
+// blame says whose rule it is.
+func (b *bisection) blame(x pipeline.Application) string {
+	for i := range b.p.Steps {
+		if s := &b.p.Steps[i]; s.Pass != nil && s.Pass.Name == x.Pass && s.Supplied(x) {
+			return "the rule is yours, from " + x.Source
+		}
+	}
+	return "the rule is one of the pass: unless the command asks for too much, tapc is at fault"
 }
 
 // good says whether the result with so much fuel is good. A fault of a pass is bad.
@@ -84,6 +98,7 @@ func (b *bisection) good(ctx context.Context, fuel int) (bool, *pipeline.Result,
 			return false, nil, err
 		}
 		b.judge.runs++
+		b.judge.said = err.Error()
 		return false, result, nil
 	}
 	ok, err := b.judge.good(ctx, result.Graph)

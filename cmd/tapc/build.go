@@ -84,6 +84,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *
 	if out, err = g.place(out); err != nil {
 		return err
 	}
+	f.report.later = g.output != nil
 	if g.output != nil {
 		if _, err := g.output.Tools(ctx, g.values); err != nil {
 			return err
@@ -97,5 +98,5 @@ func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *
 	if g.output == nil {
 		return a.store(ctx, out, "", c.g, c.loader, shown{})
 	}
-	return a.make(ctx, g, c.job(programName(file)), out)
+	return c.make(ctx, g, file, out)
 }

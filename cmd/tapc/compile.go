@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -62,6 +65,7 @@ func (f *compileFlags) request(from, last pipeline.Stage) pipeline.Request {
 // compilation is a graph that was compiled to a stage.
 type compilation struct {
 	g      *ir.Graph
+	result *pipeline.Result
 	flags  *compileFlags
 	loader *constants.Loader // of stored constants
 	values *reference.Values // of all
@@ -107,7 +111,22 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 		return nil, err
 	}
 	loader := f.loader(g, p.Paths())
-	return &compilation{g: result.Graph, flags: f, loader: loader, values: &reference.Values{Graph: result.Graph, Library: a.plugins.library(), Stored: loader.Load}}, nil
+	return &compilation{g: result.Graph, result: result, flags: f, loader: loader, values: &reference.Values{Graph: result.Graph, Library: a.plugins.library(), Stored: loader.Load}}, nil
+}
+
+// make lets a back end make its output, and tells how long everything took.
+func (c *compilation) make(ctx context.Context, goal *goal, file, out string) error {
+	a, begun := c.flags.app, time.Now()
+	if m, ok := a.stderr.(*progress.Meter); ok {
+		m.Begin(backendWork)
+	}
+	err := a.make(ctx, goal, c.job(programName(file)), out)
+	endProgress(a, err == nil)
+	if c.result == nil {
+		return err
+	}
+	c.result.Timing.Append(goal.output.Name, time.Since(begun))
+	return cmp.Or(err, c.flags.report.tell(ctx, a, c.result))
 }
 
 // loadConst gives the value of a constant.

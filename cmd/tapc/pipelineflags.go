@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -38,7 +39,9 @@ type printFlags struct{ before, after, change []string }
 // reportFlags say what is told of a run.
 type reportFlags struct {
 	timing, trace  string
+	progress       string
 	stats, verbose bool
+	later          bool // more work comes behind the passes, which is told of too
 }
 
 // allPasses is the value of the flags that choose passes when they are given alone.
@@ -80,8 +83,10 @@ func (p *printFlags) add(c *cobra.Command) {
 }
 
 func (r *reportFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&r.timing, "timing", "", "show the time of each pass, as text or json")
+	c.Flags().StringVar(&r.timing, "timing", "", "show the time of each pass, and of the back end with its C compiler, as text or json")
 	c.Flags().Lookup("timing").NoOptDefVal = "text"
+	c.Flags().StringVar(&r.progress, "progress", "auto", "how far the work is, on standard error: auto is a line on a terminal and nothing elsewhere; none, or json")
+	complete(c, "progress", progressForms)
 	c.Flags().StringVar(&r.trace, "trace", "", "write the times to a file for chrome://tracing or Perfetto")
 	c.Flags().BoolVar(&r.stats, "stats", false, "show the counters of the passes: rules applied and the like")
 	c.Flags().BoolVarP(&r.verbose, "verbose", "v", false, "show what passes say of their work")
@@ -94,6 +99,10 @@ func (f *pipelineFlags) check(ctx context.Context) error {
 		return err
 	}
 	t := f.app.plugins.table()
+	if err := oneOf("--progress", f.report.progress, progressForms); err != nil {
+		return err
+	}
+	f.app.stderr = f.report.meter(f.app.stderr)
 	if f.report.timing != "" {
 		if err := oneOf("--timing", f.report.timing, []string{"text", "json"}); err != nil {
 			return err
@@ -166,7 +175,21 @@ func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 // runPasses takes a graph through a pipeline as the flags say, and shows the times and counters that they ask for, also of a
 // run that failed.
 func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
-	result, err := f.runner(ctx, p, g).Run(ctx, p, g)
+	runner := f.runner(ctx, p, g)
+	if m, ok := f.app.stderr.(*progress.Meter); ok {
+		m.Plan(passNames(p.Steps)...)
+		if f.report.later {
+			m.Plan(backendWork)
+		}
+		runner.Print.Begin = m.Begin
+	}
+	result, err := runner.Run(ctx, p, g)
+	if err != nil || !f.report.later {
+		endProgress(f.app, err == nil)
+	}
+	if err == nil && f.report.later {
+		return result, nil
+	}
 	if told := f.report.tell(ctx, f.app, result); err == nil {
 		err = told
 	}

@@ -76,6 +76,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if cause := signalOf(ctx); cause != nil {
 		return cause
 	}
+	f.report.later = lacks == nil && !reference
 	var missing *backends.Missing
 	switch {
 	case reference:
@@ -110,7 +111,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return files.finish()
 	}
 	program := filepath.Join(dir, programName(file))
-	if err := a.make(ctx, goal, c.job(programName(file)), program); err != nil {
+	if err := c.make(ctx, goal, file, program); err != nil {
 		return err
 	}
 	err = a.execute(ctx, append(append(runner, program), r.args()...))

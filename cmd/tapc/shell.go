@@ -22,6 +22,7 @@ type judge struct {
 	file    string // where each graph is written
 	data    rename // gives each data file a name beside it
 	runs    int
+	said    string // what the command said when it last failed
 }
 
 // newJudge makes a judge with a temporary file; remove removes it. The data files that graphs name are those that from finds.
@@ -68,6 +69,7 @@ func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	case exit.ExitCode() == exitNotFound || exit.ExitCode() == exitNotExecutable:
 		return false, diag.Usage("the command can not run: %s", strings.TrimSpace(said.String()))
 	}
+	j.said = strings.TrimRight(said.String(), "\n")
 	return false, nil
 }
 

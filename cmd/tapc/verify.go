@@ -16,7 +16,9 @@ All files are verified. Nothing is printed for a valid graph; for any other, eve
 finding of the first constraint that it breaks. The exit status is 1 if any file
 is not valid. Warnings do not change it.
 
-A signature of an operation whose kernel is known is compared with the kernel's own.
+Operations are held to their kernels: ports, shapes, element types, parameters and signatures
+must be what the kernel takes. A kernel that tapc does not know is an error,
+unless --unknown-kernels says that the graph is for others.
 
 --dialect is one of
   auto         the first dialect that knows every node's type (the default)
@@ -29,6 +31,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: verifyHelp, Args: needFiles(1, 0),
 		Example: "  tapc verify model.loom.json\n  tapc verify --dialect=application --diagnostics=sarif a.tap b.tap"}
 	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
+	foreign := c.Flags().Bool("unknown-kernels", false, "let operations have kernels that tapc does not know")
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
@@ -40,11 +43,11 @@ func (a *app) verifyCommand() *cobra.Command {
 		if err := formFlag("--from", *from, true); err != nil {
 			return err
 		}
-		return a.verify(ctx, files, *from, *dialect)
+		return a.verify(ctx, files, *from, *dialect, *foreign)
 	})
 }
 
-func (a *app) verify(ctx context.Context, files []string, from, dialect string) error {
+func (a *app) verify(ctx context.Context, files []string, from, dialect string, foreign bool) error {
 	var failed error
 	for _, name := range files {
 		if err := context.Cause(ctx); err != nil {
@@ -59,7 +62,7 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string) 
 		if !ok {
 			stage = pipeline.StageOf(g)
 		}
-		found := a.verifyAs(ctx, g, stage)
+		found := a.verifyAs(ctx, g, stage, foreign)
 		a.report(found)
 		if found.HasErrors() {
 			failed = a.fail(failed, errReported{})
@@ -68,11 +71,11 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string) 
 	return failed
 }
 
-// verifyAs holds a graph to a dialect's constraints, and its signatures to those of the kernels.
-func (a *app) verifyAs(ctx context.Context, g *ir.Graph, stage pipeline.Stage) diag.List {
+// verifyAs holds a graph to a dialect's constraints, and its operations to their kernels, if they are not scheduled yet.
+func (a *app) verifyAs(ctx context.Context, g *ir.Graph, stage pipeline.Stage, foreign bool) diag.List {
 	found := stage.Environment().Verify(ctx, g)
 	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
-		found = append(found, a.plugins.library().CheckSignatures(g)...)
+		found = append(found, a.plugins.library().CheckOperations(g, foreign)...)
 	}
 	return found
 }

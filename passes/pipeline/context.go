@@ -76,14 +76,14 @@ func (c *Context) Take(rule string, node ir.NodeID) bool {
 	if c.Disabled(rule) || !c.fuel.Take() {
 		return false
 	}
-	c.applied(rule, node)
+	c.applied(rule, node, "")
 	return true
 }
 
 // Rewrites gives the options for the rewrite driver: fuel, disabled rules and the count of what happens.
 func (c *Context) Rewrites() rewrite.Options {
 	return rewrite.Options{Fuel: c.fuel, Disable: c.run.Disable, Load: c.run.Load,
-		Trace: func(x rewrite.Change) { c.applied(x.Rule, x.Root) }}
+		Trace: func(x rewrite.Change) { c.applied(x.Rule, x.Root, x.Source) }}
 }
 
 // Allow gives the permissions of AllowOption.
@@ -96,8 +96,8 @@ func (c *Context) Allow() (permission.Set, error) {
 }
 
 // applied notes one change, just before or after it happens. That it used fuel is counted at the end of the pass.
-func (c *Context) applied(rule string, node ir.NodeID) {
-	last := Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node)}
+func (c *Context) applied(rule string, node ir.NodeID, source string) {
+	last := Application{Pass: c.pass.Name, Rule: rule, Node: c.Graph.Name(node), Source: source}
 	c.with(func(r *run) {
 		r.result.Last = last
 		r.result.Rules[rule]++

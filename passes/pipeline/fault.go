@@ -21,6 +21,8 @@ type passFault struct {
 	what  string
 	found diag.List
 	stack []byte
+	// rewrite is the first that did it, if that is known.
+	rewrite *Application
 }
 
 // Error says what the pass did.
@@ -65,7 +67,14 @@ func (r *run) reproduce(s *Step, before *ir.Graph, fuelLeft int, f *passFault) e
 	if s.Pass.Plugin != "" {
 		owner = "plugin " + s.Pass.Plugin
 	}
+	status := diag.ExitInternal
+	if f.rewrite != nil && s.Supplied(*f.rewrite) {
+		owner, status = "your rule "+f.rewrite.Rule, diag.ExitInput
+	}
 	head := diag.Errorf("", "", diag.Location{}, "pass %s %s; this is a fault of %s, not of the graph", s.Pass.Name, f.what, owner)
+	if f.rewrite != nil {
+		head = head.WithNote(diag.Location{}, "the first rewrite that does: %v", f.rewrite)
+	}
 	switch name, err := r.writeReproducer(s, before, fuelLeft, f); {
 	case err != nil:
 		head = head.WithNote(diag.Location{}, "no reproducer could be written: %v", err)
@@ -75,7 +84,7 @@ func (r *run) reproduce(s *Step, before *ir.Graph, fuelLeft int, f *passFault) e
 	case f.stack != nil:
 		head = head.WithNote(diag.Location{}, "%s", f.stack)
 	}
-	return &diag.StatusError{Status: diag.ExitInternal, Err: append(diag.List{head}, f.found...)}
+	return &diag.StatusError{Status: status, Err: append(diag.List{head}, f.found...)}
 }
 
 // blamePlugin adds the file that repeats it to a plugin's fault, which says itself what happened. The graph is as it was before

@@ -16,8 +16,9 @@ import (
 
 // Printing says when the graph is written as text on its way through the passes.
 type Printing struct {
-	Before, After, Changes Choice    // before or after a pass; after it, as a diff, if the text has changed
-	To                     io.Writer // nil prints nothing
+	Before, After, Changes Choice            // before or after a pass; after it, as a diff, if the text has changed
+	To                     io.Writer         // nil prints nothing
+	Begin                  func(pass string) // told of each pass before it runs; nil is not
 }
 
 // Choice is a choice of passes.

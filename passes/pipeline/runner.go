@@ -68,6 +68,16 @@ type Result struct {
 // Application is one rewrite that happened.
 type Application struct {
 	Pass, Rule, Node string
+	Source           string // of the rule: file and line, "Go", or "" if it is a pass without rules
+}
+
+// String says which rule it is, where the rule is, and where it was applied.
+func (a Application) String() string {
+	rule := "rule " + a.Rule
+	if a.Source != "" && a.Source != "Go" {
+		rule += " (" + a.Source + ")"
+	}
+	return fmt.Sprintf("%s of pass %s at %s", rule, a.Pass, a.Node)
 }
 
 // Run takes a graph through a pipeline. The graph may be changed and belongs to the runner. An error is a problem of the
@@ -213,6 +223,9 @@ func (r *run) step(ctx context.Context, s *Step) error {
 	if r.count++; r.count == r.until {
 		return errReached
 	}
+	if r.Print.Begin != nil {
+		r.Print.Begin(s.Pass.Name)
+	}
 	r.spans.open(s.Pass.Name, passWork, r.result.Graph)
 	defer func() { r.spans.close(r.result.Graph) }()
 	if err := r.printBefore(s); err != nil {
@@ -337,7 +350,7 @@ func (r *run) checkValues(ctx context.Context, s *Step, before *ir.Graph) error 
 		r.result.Graph = before
 		return s.Pass.Suspect.Changed(found)
 	case found.HasErrors():
-		return &passFault{by: s.Pass.Name, what: "changed a value that is observed", found: found}
+		return &passFault{by: s.Pass.Name, what: "changed a value that is observed", found: found, rewrite: culprit(ctx, r, s, before)}
 	}
 	r.warn(found)
 	return nil

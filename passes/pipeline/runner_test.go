@@ -52,11 +52,11 @@ func TestFuelIsOfTheWholeRun(t *testing.T) {
 	}
 	fuel := 3
 	got, _ := run1(t, &Runner{Fuel: &fuel}, "upper,shorten", notes("ab", "cd"))
-	if diff := cmp.Diff(Application{"shorten", "cut", `note "n0"`}, got.Last); diff != "" {
+	if diff := cmp.Diff(Application{Pass: "shorten", Rule: "cut", Node: `note "n0"`}, got.Last); diff != "" {
 		t.Error(diff)
 	}
 	got, _ = run1(t, &Runner{Fuel: &fuel}, "rewrite", notes("ab", "cd", "e", "f"))
-	if diff := cmp.Diff(Application{"rewrite", "r", `note "n2"`}, got.Last); diff != "" || got.Applied != 3 {
+	if diff := cmp.Diff(Application{Pass: "rewrite", Rule: "r", Node: `note "n2"`}, got.Last); diff != "" || got.Applied != 3 {
 		t.Error(diff, got.Applied)
 	}
 }

@@ -19,12 +19,13 @@ const (
 	passWork   work = "pass"
 	verifyWork work = "verify"
 	valuesWork work = "values"
+	buildWork  work = "build"
 )
 
 // Span is a time that was spent, with what it consists of. Nodes are those of the graph before and after.
 type Span struct {
 	Name     string        `json:"name"`
-	Work     work          `json:"work"` // pipeline, group, pass, verify or values
+	Work     work          `json:"work"` // pipeline, group, pass, verify values or build
 	Start    time.Duration `json:"start_ns"`
 	Time     time.Duration `json:"time_ns"`
 	Nodes    [2]int        `json:"nodes"`
@@ -60,6 +61,12 @@ func (s *spans) close(g *ir.Graph) {
 	if g != nil {
 		x.Nodes[1] = g.Len()
 	}
+}
+
+// Append adds work that comes behind all passes: what a back end does with the graph.
+func (s *Span) Append(name string, t time.Duration) {
+	s.Children = append(s.Children, &Span{Name: name, Work: buildWork, Start: s.Start + s.Time, Time: t, Nodes: [2]int{s.Nodes[1], s.Nodes[1]}})
+	s.Time += t
 }
 
 // WriteTiming writes the times as a tree for people: seconds, share of the whole, name, nodes before and after.

@@ -31,7 +31,7 @@ func RemoveDead(ctx context.Context, g *ir.Graph, rule string, opt Options) (Sta
 			break
 		}
 		if opt.Trace != nil {
-			opt.Trace(Change{rule, order[i]})
+			opt.Trace(Change{Rule: rule, Root: order[i]})
 		}
 		d.hits[0]++
 		d.removed++

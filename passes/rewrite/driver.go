@@ -100,7 +100,7 @@ func (d *driver) rewrite(s *Site) error {
 		}
 		d.hits[i]++
 		if d.opt.Trace != nil {
-			d.opt.Trace(Change{r.Name, s.Node.ID})
+			d.opt.Trace(Change{r.Name, s.Node.ID, r.Source})
 		}
 		d.carryOut(s, r, &result, p)
 		return nil

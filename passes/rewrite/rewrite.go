@@ -119,8 +119,9 @@ type LoadConst func(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, 
 
 // Change is one application of a rule, for traces.
 type Change struct {
-	Rule string
-	Root ir.NodeID
+	Rule   string
+	Root   ir.NodeID
+	Source string // of the rule
 }
 
 // Hit counts the applications of a rule.

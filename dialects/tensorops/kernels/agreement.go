@@ -47,15 +47,16 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 	return nil
 }
 
-// CheckSignatures compares the signatures in a graph with those of the kernels, for operations whose kernels are known.
-func (l *Library) CheckSignatures(g *ir.Graph) diag.List {
+// CheckOperations holds the operations of a graph to their kernels: that they are known, unless foreign ones may be there, and their
+// ports, shapes, element types, parameters and signatures.
+func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 	var found diag.List
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
-		if !ok || tensorops.SignatureOf(n) == nil {
+		if !ok || op.IsSource() || op.IsSink() {
 			continue
 		}
-		if _, known := l.Find(op.Kernel); !known {
+		if _, known := l.Find(op.Kernel); !known && foreign {
 			continue
 		}
 		in, err := l.BindOperation(g, n.ID)

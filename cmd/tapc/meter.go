@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"tensortapestry.org/tapc/cmd/tapc/progress"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// progressForms are the values of --progress.
+var progressForms = []string{"auto", string(progress.None), string(progress.JSON)}
+
+// meter puts a meter before standard error, if progress is to be shown there.
+func (r *reportFlags) meter(stderr io.Writer) io.Writer {
+	form := progress.Form(r.progress)
+	if f, ok := stderr.(*os.File); r.progress == "auto" && ok && !r.verbose {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" {
+			form = progress.Terminal
+		}
+	}
+	if form != progress.Terminal && form != progress.JSON {
+		return stderr
+	}
+	return progress.New(stderr, form)
+}
+
+// endProgress takes a meter away from standard error.
+func endProgress(a *app, done bool) {
+	if m, ok := a.stderr.(*progress.Meter); ok {
+		a.stderr = m.End(done)
+	}
+}
+
+// backendWork is what progress says while a back end works.
+const backendWork = "waiting for the back end and its compiler"
+
+// passNames lists the passes of a pipeline, those of groups once.
+func passNames(steps []pipeline.Step) []string {
+	var names []string
+	for i := range steps {
+		if steps[i].Pass != nil {
+			names = append(names, steps[i].Pass.Name)
+		}
+		names = append(names, passNames(steps[i].Group)...)
+	}
+	return names
+}
