@@ -7,11 +7,15 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/backtoback"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
+	"tensortapestry.org/tapc/backends/cpu/lowprecision"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -197,20 +201,20 @@ func (e *emitter) form(number int, k *schedule.Kernel, forms nest.Forms) (text s
 	for _, form := range forms.Allowed(k.Allow) {
 		switch f := form.(type) {
 		case *nest.LowPrecision:
-			if n := newNarrow(e.unit, number, k, f); n != nil {
-				return n.write(), true
+			if n := lowprecision.New(e.unit, number, k, f); n != nil {
+				return n.Write(), true
 			}
 		case *nest.Winograd:
-			if w := newWinograd(e.unit, number, k, f); w != nil {
-				return w.write(), true
+			if w := winograd.New(e.unit, number, k, f); w != nil {
+				return w.Write(), true
 			}
 		case *nest.Contraction:
-			if p := newProduct(e.unit, number, k, f); p != nil {
-				return p.write(), true
+			if p := product.New(e.unit, number, k, f); p != nil {
+				return p.Write(), true
 			}
 		case *nest.BackToBack:
-			if c := newChain(e.unit, number, k, f); c != nil {
-				return c.write(), true
+			if c := backtoback.New(e.unit, number, k, f); c != nil {
+				return c.Write(), true
 			}
 		case *scan.Scans:
 			if s := loops.NewStaged(k, number, e.unit, f); s != nil {

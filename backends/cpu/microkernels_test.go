@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 )
@@ -32,19 +33,19 @@ func TestMicrokernelTable(t *testing.T) {
 func microkernelTable() string {
 	var b strings.Builder
 	b.WriteString("| products and sums | group | lanes | name | processors | C |\n|---|---|---|---|---|---|\n")
-	for _, m := range microkernels {
+	for _, m := range micro.Table {
 		processors, lanes := "every one", "any"
-		if m.machine != "" {
-			processors = fmt.Sprintf("%s with `%s`", m.machine, m.feature)
+		if m.Machine != "" {
+			processors = fmt.Sprintf("%s with `%s`", m.Machine, m.Feature)
 		}
-		if m.vector > 0 {
-			lanes = fmt.Sprint(m.vector / int64(m.sum.Size()))
+		if m.Vector > 0 {
+			lanes = fmt.Sprint(m.Vector / int64(m.Sum.Size()))
 		}
 		file := "`c += a * w`"
-		if m.file != "" {
-			file = "[`" + m.file + "`](../backends/cpu/microkernels/" + m.file + ")"
+		if m.File != "" {
+			file = "[`" + m.File + "`](../backends/cpu/micro/c/" + m.File + ")"
 		}
-		fmt.Fprintf(&b, "| %v × %v, %v | %d | %s | %s | %s | %s |\n", m.left, m.right, m.sum, m.group, lanes, m.name, processors, file)
+		fmt.Fprintf(&b, "| %v × %v, %v | %d | %s | %s | %s | %s |\n", m.Left, m.Right, m.Sum, m.Group, lanes, m.Name, processors, file)
 	}
 	return b.String()
 }
@@ -58,12 +59,12 @@ func TestMicrokernelRows(t *testing.T) {
 	for _, target := range append(targets, isa.Scheduled) {
 		for _, group := range []int64{2, 4} {
 			seen := map[string]bool{}
-			rows := microkernelsFor(target, group)
+			rows := micro.For(target, group)
 			for i, m := range rows {
-				if last := i == len(rows)-1; seen[m.name] || (m.feature == "") != last || m.known() == "" != last || microkernelText(m.file) == "" {
+				if last := i == len(rows)-1; seen[m.Name] || (m.Feature == "") != last || m.Known() == "" != last || micro.Text(m.File) == "" {
 					t.Errorf("%s, groups of %d: row %d of %d, %+v", target.Name, group, i, len(rows), m)
 				}
-				seen[m.name] = true
+				seen[m.Name] = true
 			}
 			if len(rows) == 0 {
 				t.Errorf("%s, groups of %d: no row", target.Name, group)
@@ -106,20 +107,20 @@ func TestMicrokernelFiles(t *testing.T) {
 			w := cexpr.NewWriter()
 			v, lanes := vector.New(w), target.Lanes(4)
 			var tests, calls strings.Builder
-			for _, m := range slices.Concat(microkernelsFor(target, 4), microkernelsFor(target, 2)) {
-				m.define(v, lanes)
-				if m.group != 4 || m.form == matrixUnit {
+			for _, m := range slices.Concat(micro.For(target, 4), micro.For(target, 2)) {
+				m.Define(v, lanes)
+				if m.Group != 4 || m.Form == micro.MatrixUnit {
 					continue
 				}
 				when, has := "1", "1"
-				if m.feature != "" {
-					when, has = m.known(), "tapc_features() & "+m.feature
+				if m.Feature != "" {
+					when, has = m.Known(), "tapc_features() & "+m.Feature
 				}
-				fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.attribute(), m.name, m.function, map[bool]int{true: 128}[m.moves()])
-				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.name, m.name)
+				fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.Attribute(), m.Name, m.Function, map[bool]int{true: 128}[m.Moves()])
+				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.Name, m.Name)
 			}
 			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c"} {
-				v.Define(file, func() string { return microkernelText(file) })
+				v.Define(file, func() string { return micro.Text(file) })
 			}
 			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
 				"int main(void) {\n" + calls.String() + "  return 0;\n}\n")
@@ -195,7 +196,7 @@ func TestBFDOT(t *testing.T) {
 	}
 	types := "#define TAPC_FN static inline __attribute__((always_inline, unused))\n" +
 		"typedef float tapc_singles __attribute__((vector_size(16)));\ntypedef uint32_t tapc_groups __attribute__((vector_size(16)));\n"
-	text := withFeatures(types + microkernelText("features.c") + microkernelText("bfdot.c") + fmt.Sprintf(bfdotHarness, rows.String()))
+	text := withFeatures(types + micro.Text("features.c") + micro.Text("bfdot.c") + fmt.Sprintf(bfdotHarness, rows.String()))
 	for _, compiler := range []string{"gcc", "clang"} {
 		if compiler == "clang" {
 			cc, tools = cross(t, compiler)

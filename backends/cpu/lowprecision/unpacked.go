@@ -1,12 +1,14 @@
-package cpu
+package lowprecision
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -18,7 +20,7 @@ import (
 // along the fold in runs of neighbouring bytes. The right operand's panels begin a new block with each run.
 
 // writeStanding writes the rest of such a kernel.
-func (n *narrow) writeStanding() string {
+func (n *Kernel) writeStanding() string {
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
 	n.defineFile("part.c")
@@ -26,9 +28,9 @@ func (n *narrow) writeStanding() string {
 		n.rowSums()
 	}
 	for _, t := range n.tiles {
-		t.microkernel.define(n.e.V, n.product.n)
+		t.Kernel.Define(n.E.V, n.Product.N)
 		n.guarded(t, func() {
-			if t.form == matrixUnit {
+			if t.Form == micro.MatrixUnit {
 				t.standingMatrix(n)
 				return
 			}
@@ -38,7 +40,7 @@ func (n *narrow) writeStanding() string {
 		})
 	}
 	n.choice()
-	if n.c.Padded != nil {
+	if n.C.Padded != nil {
 		n.imageTask()
 	}
 	n.standingTask()
@@ -47,22 +49,22 @@ func (n *narrow) writeStanding() string {
 }
 
 // summed says whether the corrections need the sums of the rows' bytes.
-func (n *narrow) summed() bool {
+func (n *Kernel) summed() bool {
 	e, plus := n.zero(&n.right)
 	return n.corrected() && (e != nil || plus != 0)
 }
 
 // bytesOf is how far a view of the left operand steps for a dimension, in bytes of what is read.
-func (n *narrow) bytesOf(d nest.Dim) int64 {
-	return d.Step(n.c.Views[n.c.Left]) * n.left.layout.Blocked.Size()
+func (n *Kernel) bytesOf(d nest.Dim) int64 {
+	return d.Step(n.C.Views[n.C.Left]) * n.left.layout.Blocked.Size()
 }
 
 // run is the bytes of a run along the fold.
-func (n *narrow) runBytes() int64 { return n.n.Run() * n.left.layout.Blocked.Size() }
+func (n *Kernel) runBytes() int64 { return n.n.Run() * n.left.layout.Blocked.Size() }
 
 // runs opens the loops over the runs of the fold, and gives the text of where the run begins in the left operand.
-func (n *narrow) runs() (at string, depth int) {
-	outer := n.c.Reduction[:len(n.c.Reduction)-1]
+func (n *Kernel) runs() (at string, depth int) {
+	outer := n.C.Reduction[:len(n.C.Reduction)-1]
 	at = "a"
 	for i, d := range outer {
 		n.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", i, i, d.Extent, i)
@@ -72,11 +74,11 @@ func (n *narrow) runs() (at string, depth int) {
 }
 
 // rowSums writes the function that adds up the bytes that rows are made of, along the fold.
-func (n *narrow) rowSums() {
+func (n *Kernel) rowSums() {
 	n.Line("")
 	n.Line("// The sums of the bytes of some rows along the fold.")
-	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.number)
-	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.c.Row)))
+	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.Number)
+	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.C.Row)))
 	n.Line("uint32_t sum = 0;")
 	at, depth := n.runs()
 	n.Line("const uint8_t *ak = %s;", at)
@@ -90,9 +92,9 @@ func (n *narrow) rowSums() {
 }
 
 // standingParameters gives those that all tiles' functions have.
-func (n *narrow) standingParameters(more string) string {
-	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.coordinates("int64_t "))
-	if n.c.Transposed {
+func (n *Kernel) standingParameters(more string) string {
+	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.Coordinates("int64_t "))
+	if n.C.Transposed {
 		text += ", uint32_t *restrict open"
 	}
 	return text + more
@@ -100,11 +102,11 @@ func (n *narrow) standingParameters(more string) string {
 
 // standingSums writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector.
 // They are finished, or kept for the piece if neighbours among the results are rows.
-func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest string) {
-	lanes := int64(n.product.n)
+func (n *Kernel) standingSums(t narrowTile, vector, rows string, whole, rest string) {
+	lanes := int64(n.Product.N)
 	if n.corrected() && n.summed() {
-		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.cut.tileRows))
-		n.Line("k%d_row_sums(a, %s, row_sums);", n.number, rows)
+		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.Cut.TileRows))
+		n.Line("k%d_row_sums(a, %s, row_sums);", n.Number, rows)
 	}
 	n.declareColumnSums(t)
 	call := func(x, count string) {
@@ -114,13 +116,13 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 			if n.summed() {
 				row = "row_sums[r]"
 			}
-			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.number, n.coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.Number, n.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
 		}
-		if !n.c.Transposed {
-			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.number, n.coordinates(""), x, lanes, sum, count)
+		if !n.C.Transposed {
+			n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.Number, n.Coordinates(""), x, lanes, sum, count)
 			return
 		}
-		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.e.V.Type(n.product.d, n.product.n), n.openCols(), x, lanes, sum)
+		n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.E.V.Type(n.Product.D, n.Product.N), n.OpenCols(), x, lanes, sum)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -141,17 +143,17 @@ func (n *narrow) standingSums(t narrowTile, vector, rows string, whole, rest str
 }
 
 // standingVectors writes the function that keeps the sums of some rows and columns in vector registers.
-func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
-	lanes := int64(n.product.n)
+func (t narrowTile) standingVectors(n *Kernel, rows, cols int64) {
+	lanes := int64(n.Product.N)
 	vectors := (cols + lanes - 1) / lanes
-	v := n.e.V.Type(n.vectorType(), n.product.n)
+	v := n.E.V.Type(n.VectorType(), n.Product.N)
 	n.Line("")
 	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
-	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.attribute(), n.number, t.name, rows, cols, n.standingParameters(""))
-	n.Line("(void)b, %s(void)i, (void)j;", n.voids())
+	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.Attribute(), n.Number, t.Name, rows, cols, n.standingParameters(""))
+	n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
 	sums := func() {
 		for r := range rows {
-			n.Line("%s %s;", v, list(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
+			n.Line("%s %s;", v, product.List(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
 		}
 	}
 	kept := func(op string) {
@@ -159,8 +161,8 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 			n.Line("%s", strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] %s c%d_%d;", r*vectors+x, op, r, x) }), " "))
 		}
 	}
-	n.Line("%s s[%d]%s;", v, rows*vectors, map[bool]string{true: " = {{0}}"}[t.run() > 0])
-	if t.run() == 0 {
+	n.Line("%s s[%d]%s;", v, rows*vectors, map[bool]string{true: " = {{0}}"}[t.Run() > 0])
+	if t.Run() == 0 {
 		sums()
 	}
 	n.Line("const uint8_t *wk = w;")
@@ -173,15 +175,15 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 		n.Line("ak += 4, wk += %d;", 4*tile.NarrowPanel)
 	}
 	read := func(r int64) string {
-		return fmt.Sprintf("*(const tapc_u32_at *)(ak + %s)", point.Number(r*n.bytesOf(n.c.Row)))
+		return fmt.Sprintf("*(const tapc_u32_at *)(ak + %s)", point.Number(r*n.bytesOf(n.C.Row)))
 	}
 	partly := func(r int64) string {
-		return fmt.Sprintf("tapc_some(ak + %s, %d)", point.Number(r*n.bytesOf(n.c.Row)), rest)
+		return fmt.Sprintf("tapc_some(ak + %s, %d)", point.Number(r*n.bytesOf(n.C.Row)), rest)
 	}
 	if rest > 0 {
 		n.defineFile("some.c")
 	}
-	if t.run() == 0 {
+	if t.Run() == 0 {
 		n.groups("0", fmt.Sprint(whole), func() { step(read) })
 		if rest > 0 {
 			n.Open("{")
@@ -189,7 +191,7 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 			n.Close()
 		}
 	} else {
-		per := t.run() * tile.NarrowPanel
+		per := t.Run() * tile.NarrowPanel
 		n.Open("for (int k = 0; k < %d; k += %d) {", whole+min(rest, 1), per)
 		sums()
 		if whole%per == 0 && rest == 0 {
@@ -212,7 +214,7 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 	for range depth {
 		n.Close()
 	}
-	if t.run() == 0 {
+	if t.Run() == 0 {
 		kept("=")
 	}
 	n.standingSums(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
@@ -220,7 +222,7 @@ func (t narrowTile) standingVectors(n *narrow, rows, cols int64) {
 }
 
 // groups writes a loop over groups of four bytes.
-func (n *narrow) groups(from, to string, body func()) {
+func (n *Kernel) groups(from, to string, body func()) {
 	if from == to {
 		return
 	}
@@ -231,18 +233,18 @@ func (n *narrow) groups(from, to string, body func()) {
 }
 
 // standingStep writes one step of the fold: a group of every row and column.
-func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int64) string) {
-	lanes := int64(n.product.n)
-	bits := n.e.V.Type(scalar.UInt32, n.product.n)
+func (t narrowTile) standingStep(n *Kernel, rows, vectors int64, left func(r int64) string) {
+	lanes := int64(n.Product.N)
+	bits := n.E.V.Type(scalar.UInt32, n.Product.N)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
 	for r := range rows {
 		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, n.e.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.product.n).Text)
+		n.Line("const %s a0 = %s;", bits, n.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.Product.N).Text)
 		for x := range vectors {
-			n.Line("%s", t.step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
+			n.Line("%s", t.Step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}
@@ -250,14 +252,14 @@ func (t narrowTile) standingStep(n *narrow, rows, vectors int64, left func(r int
 
 // standingMatrix writes the function that computes two by two tiles of the matrix unit, or those of them that there are. Rows are
 // loaded from where they stand; where there are fewer than sixteen, or fewer than 64 bytes of them, they are copied first.
-func (t narrowTile) standingMatrix(n *narrow) {
-	lanes := int64(n.product.n)
-	vector := n.e.V.Type(n.product.d, int(lanes))
+func (t narrowTile) standingMatrix(n *Kernel) {
+	lanes := int64(n.Product.N)
+	vector := n.E.V.Type(n.Product.D, int(lanes))
 	n.defineFile("tilerows.c")
 	n.Line("")
 	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
-	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.number, n.standingParameters(", int rows, int cols"))
-	n.Line("(void)b, %s(void)i, (void)j;", n.voids())
+	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.Number, n.standingParameters(", int rows, int cols"))
+	n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
 	n.Line("const int down = rows > 16, across = cols > 16;")
 	n.Line("_Alignas(64) uint32_t c[1024];")
 	n.Line("_Alignas(64) uint8_t some[1024];")
@@ -266,7 +268,7 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	}
 	n.Line("const uint8_t *wk = w;")
 	at, depth := n.runs()
-	run, step := n.runBytes(), point.Number(n.bytesOf(n.c.Row))
+	run, step := n.runBytes(), point.Number(n.bytesOf(n.C.Row))
 	n.Open("for (int64_t k = 0; k < %d; k += %d, wk += %d) {", run, tile.NarrowBlock, panels.BlockBytes)
 	n.Line("const uint8_t *ak = %s + k;", at)
 	bytes := fmt.Sprint(tile.NarrowBlock)
@@ -280,15 +282,15 @@ func (t narrowTile) standingMatrix(n *narrow) {
 	}
 	load(4, "ak", "rows")
 	n.Line("tapc_tile_load(6, wk);")
-	n.Line("%s(0, 4, 6);", t.function)
+	n.Line("%s(0, 4, 6);", t.Function)
 	n.Open("if (across) {")
 	n.Line("tapc_tile_load(7, wk + %d);", n.right.panel())
-	n.Line("%s(1, 4, 7);", t.function)
+	n.Line("%s(1, 4, 7);", t.Function)
 	n.Close()
 	n.Line("if (!down) continue;")
 	load(5, "ak + 16 * "+step, "rows - 16")
-	n.Line("%s(2, 5, 6);", t.function)
-	n.Line("if (across) %s(3, 5, 7);", t.function)
+	n.Line("%s(2, 5, 6);", t.Function)
+	n.Line("if (across) %s(3, 5, 7);", t.Function)
 	n.Close()
 	for range depth {
 		n.Close()
@@ -302,38 +304,38 @@ func (t narrowTile) standingMatrix(n *narrow) {
 }
 
 // standingTask writes what a thread does: some pieces of the results.
-func (n *narrow) standingTask() {
-	p, c := n.product, n.cut
+func (n *Kernel) standingTask() {
+	p, c := n.Product, n.Cut
 	p.Line("")
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	p.Line("const int choice = k%d_choice();", p.number)
-	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.slot, n.left.place.at, p.k.Operands[n.left.operand].Name)
-	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.slot, n.right.place.at, p.k.Operands[n.right.operand].Name)
-	if n.c.Transposed {
-		p.declareOwn("_Alignas(64) ", "uint32_t", 4)
+	p.Line("const int choice = k%d_choice();", p.Number)
+	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.Slot, n.left.place.At, p.K.Operands[n.left.operand].Name)
+	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.Slot, n.right.place.At, p.K.Operands[n.right.operand].Name)
+	if n.C.Transposed {
+		p.DeclareWorkspace("_Alignas(64) ", "uint32_t", 4)
 	}
 	for i, t := range n.tiles {
 		if t.setup() != "" {
 			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup()) })
 		}
 	}
-	rows, cols := p.c.Row.Extent, p.c.Col.Extent
-	p.Line("enum { across = %d, down = %d };", (cols+c.cols-1)/c.cols, (rows+c.rows-1)/c.rows)
+	rows, cols := p.C.Row.Extent, p.C.Col.Extent
+	p.Line("enum { across = %d, down = %d };", (cols+c.Cols-1)/c.Cols, (rows+c.Rows-1)/c.Rows)
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
 	columns := func() {
-		p.Line("const int64_t j0 = rest %% across * %d, j1 = j0 + %d < %d ? j0 + %d : %d;", c.cols, c.cols, cols, c.cols, cols)
+		p.Line("const int64_t j0 = rest %% across * %d, j1 = j0 + %d < %d ? j0 + %d : %d;", c.Cols, c.Cols, cols, c.Cols, cols)
 		p.Line("rest /= across;")
 	}
 	if !n.columnsOuter() {
 		columns()
 	}
-	p.Line("const int64_t i0 = rest %% down * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.rows, c.rows, rows, c.rows, rows)
+	p.Line("const int64_t i0 = rest %% down * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.Rows, c.Rows, rows, c.Rows, rows)
 	p.Line("rest /= down;")
-	for _, a := range slices.Backward(p.batch) {
+	for _, a := range slices.Backward(p.Batch) {
 		p.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
@@ -353,20 +355,20 @@ func (n *narrow) standingTask() {
 
 // columnsOuter says whether a thread goes over all rows for some columns before it goes on to the next: if the panels do not stay
 // in the second cache.
-func (n *narrow) columnsOuter() bool {
-	return n.right.panels(n.c.Col.Extent)*n.right.panel() > n.e.Target.L2/2 && n.group(n.right.operand) == ""
+func (n *Kernel) columnsOuter() bool {
+	return n.right.panels(n.C.Col.Extent)*n.right.panel() > n.E.Target.L2/2 && n.Group(n.right.operand) == ""
 }
 
 // standingTiles writes the loops over the tiles of a piece.
-func (n *narrow) standingTiles() {
-	p := n.product
+func (n *Kernel) standingTiles() {
+	p := n.Product
 	panel := fmt.Sprintf("j / %d", tile.NarrowPanel)
-	if group := n.group(n.right.operand); group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, n.right.panels(n.c.Col.Extent), panel)
+	if group := n.Group(n.right.operand); group != "" {
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, n.right.panels(n.C.Col.Extent), panel)
 	}
-	view := p.c.Views[p.c.Left]
-	at := point.OffsetText(point.Start(p.k, view), append(slices.Clone(p.batch), point.Axis{Dim: p.c.Row, Variable: "i"}), view)
-	turned := n.c.Transposed
+	view := p.C.Views[p.C.Left]
+	at := point.OffsetText(point.Start(p.K, view), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Row, Variable: "i"}), view)
+	turned := n.C.Transposed
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
 			p.Open("if (choice == %d) {", i)
@@ -376,11 +378,11 @@ func (n *narrow) standingTiles() {
 			p.Line("const uint8_t *a = left + (%s) * %d;", at, n.left.layout.Blocked.Size())
 			open := ""
 			if turned {
-				open = ", " + n.openPlace()
+				open = ", " + n.OpenPlace()
 			}
-			if t.form == matrixUnit {
-				p.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", p.number,
-					p.coordinates(""), open, t.rows, t.rows, t.cols, t.cols)
+			if t.Form == micro.MatrixUnit {
+				p.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", p.Number,
+					p.Coordinates(""), open, t.rows, t.rows, t.cols, t.cols)
 			} else {
 				t.callShapes(n, open)
 			}
@@ -390,19 +392,19 @@ func (n *narrow) standingTiles() {
 		})
 	}
 	if turned {
-		n.turnSums(scalar.UInt32)
+		n.TransposeSums(scalar.UInt32)
 	}
 }
 
 // standingRun writes the function that carries out the kernel.
-func (n *narrow) standingRun() {
-	p := n.product
+func (n *Kernel) standingRun() {
+	p := n.Product
 	p.Line("")
-	p.e.Open(p.Text, p.number)
-	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.c.Row.Extent, p.c.Col.Extent)
-	if n.c.Padded != nil {
-		p.parallel(fmt.Sprint(n.padRows()), "image", unit.Each(float64(n.c.Padded.Elements()*n.left.layout.Blocked.Size())/unit.PackRate, n.padRows()))
+	p.E.Open(p.Text, p.Number)
+	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.C.Row.Extent, p.C.Col.Extent)
+	if n.C.Padded != nil {
+		p.Parallel(fmt.Sprint(n.PadRows()), "image", unit.Each(float64(n.C.Padded.Elements()*n.left.layout.Blocked.Size())/unit.PackRate, n.PadRows()))
 	}
-	p.parallel(fmt.Sprint(p.indices()), "task", p.eachPiece(unit.NarrowRate))
+	p.Parallel(fmt.Sprint(p.Indices()), "task", p.EachPiece(unit.NarrowRate))
 	p.Close()
 }

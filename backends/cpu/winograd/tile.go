@@ -1,10 +1,11 @@
-package cpu
+package winograd
 
 import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -15,11 +16,11 @@ func grid(letter string, row, column int64) string { return fmt.Sprintf("%s%d%d"
 
 // square writes a transformation of a square of elements from both sides: of variables from.. the variables to.., which has rows by
 // rows of them, by way of its columns.
-func (w *winograd) square(matrix [][]float64, from, to string) {
-	t := w.e.V.Type(scalar.Float32, w.n)
+func (w *Kernel) square(matrix [][]float64, from, to string) {
+	t := w.E.V.Type(scalar.Float32, w.N)
 	around, rows := int64(len(matrix[0])), int64(len(matrix))
 	declare := func(lines []string) {
-		w.Line("const %s %s;", t, list(int64(len(lines)), func(i int64) string { return lines[i] }))
+		w.Line("const %s %s;", t, product.List(int64(len(lines)), func(i int64) string { return lines[i] }))
 	}
 	names := func(name func(i int64) string) []string {
 		out := make([]string, around)
@@ -39,16 +40,16 @@ func (w *winograd) square(matrix [][]float64, from, to string) {
 }
 
 // pointFunction writes the function that transforms some channels of a tile's elements.
-func (w *winograd) pointFunction() {
-	v, around := w.e.V, w.w.Size+2
-	t := v.Type(scalar.Float32, w.n)
+func (w *Kernel) pointFunction() {
+	v, around := w.E.V, w.w.Size+2
+	t := v.Type(scalar.Float32, w.N)
 	w.Line("")
 	w.Line("// The points of a tile, in some channels; its elements are down and across apart.")
-	w.Open("TAPC_FN void k%d_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.number)
+	w.Open("TAPC_FN void k%d_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.Number)
 	w.Line("(void)n;")
 	for r := range around {
 		for c := range around {
-			w.Line("const %s %s = %s;", t, grid("d", r, c), v.Of(scalar.Float32, w.n).Load(fmt.Sprintf("from + %d * down + %d * across", r, c), "n"))
+			w.Line("const %s %s = %s;", t, grid("d", r, c), v.Of(scalar.Float32, w.N).Load(fmt.Sprintf("from + %d * down + %d * across", r, c), "n"))
 		}
 	}
 	w.square(panels.WinogradForms[w.w.Size].Image, "d", "u")
@@ -61,13 +62,13 @@ func (w *winograd) pointFunction() {
 }
 
 // patchFunction writes the function that copies a part of the image, its channels innermost, with zeros around.
-func (w *winograd) patchFunction() {
+func (w *Kernel) patchFunction() {
 	view := w.w.Views[w.w.Image]
 	down, across, channel := w.w.Down.Step(view), w.w.Across.Step(view), w.w.In.Step(view)
-	line, in, n := w.memory.line, w.w.In.Extent, int64(w.n)
+	line, in, n := w.memory.line, w.w.In.Extent, int64(w.N)
 	w.Line("")
 	w.Line("// Some rows and columns of an image, its channels innermost, with zeros around.")
-	w.Open("static void k%d_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to) {", w.number)
+	w.Open("static void k%d_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to) {", w.Number)
 	w.Line("const int64_t first = column > 0 ? column : 0, end = column + columns < %d ? column + columns : %d;", w.w.Across.Bound, w.w.Across.Bound)
 	w.Open("for (int64_t r = row; r < row + rows; r++, to += columns * %d) {", line)
 	w.Open("if (r < 0 || r >= %d || first >= end) {", w.w.Down.Bound)
@@ -90,7 +91,7 @@ func (w *winograd) patchFunction() {
 	}
 	if across == 1 {
 		turn := func() string {
-			return w.e.V.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("from + x + c * %s", point.Number(channel)), point.Number(channel),
+			return w.E.V.Of(scalar.Float32, w.N).Transpose(w.N, fmt.Sprintf("from + x + c * %s", point.Number(channel)), point.Number(channel),
 				fmt.Sprintf("inside + (x - first) * %d + c", line), point.Number(line))
 		}
 		w.Open("if (end - first >= %d) {", n)
@@ -114,21 +115,21 @@ func (w *winograd) patchFunction() {
 }
 
 // imageFunction writes the function that transforms the elements of a piece's tiles.
-func (w *winograd) imageFunction() {
+func (w *Kernel) imageFunction() {
 	o, view := w.kernel.Operands[w.w.Image], w.w.Views[w.w.Image]
 	d, a, size, line := w.w.Down, w.w.Across, w.w.Size, w.memory.line
 	around := size + 2
 	down, across := d.Step(view), a.Step(view)
-	w.e.Raw(o.Buffer)
+	w.E.Raw(o.Buffer)
 	w.Line("")
 	w.Line("// The points of the tiles of some results.")
-	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.number, w.variables("int64_t "))
-	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.e.Slot(o.Buffer),
+	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.Number, w.variables("int64_t "))
+	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.E.Slot(o.Buffer),
 		point.OffsetText(point.Start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
 	w.Line("%s(void)patch;", w.batchVoids())
 	if w.turned {
 		w.Line("const int64_t high = (y1 - y0 + %d) / %d * %d + 2, wide = (x1 - x0 + %d) / %d * %d + 2;", size-1, size, size, size-1, size, size)
-		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.number, point.Number(d.First), point.Number(a.First))
+		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.Number, point.Number(d.First), point.Number(a.First))
 	}
 	w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 	w.Open("for (int64_t x = x0; x < x1; x += %d, to += %d) {", size, line)
@@ -140,22 +141,22 @@ func (w *winograd) imageFunction() {
 		w.Line("const float *from = patch;")
 		w.Line("int64_t down = %d, across = %d;", around*line, line)
 		w.Line("if (row < 0 || row + %d > %d || column < 0 || column + %d > %d) k%d_patch(image, row, %d, column, %d, patch);", around, d.Bound, around, a.Bound,
-			w.number, around, around)
+			w.Number, around, around)
 		w.Line("else from = image + row * %s + column * %s, down = %s, across = %s;", point.Number(down), point.Number(across), point.Number(down), point.Number(across))
 	}
-	n := int64(w.n)
+	n := int64(w.N)
 	if whole := w.w.In.Extent / n * n; whole > 0 {
-		w.Line("for (int64_t c = 0; c < %d; c += %d) k%d_point(from + c, down, across, to + c, %d);", whole, n, w.number, n)
+		w.Line("for (int64_t c = 0; c < %d; c += %d) k%d_point(from + c, down, across, to + c, %d);", whole, n, w.Number, n)
 	}
 	if rest := w.w.In.Extent % n; rest > 0 {
-		w.Line("k%d_point(from + %d, down, across, to + %d, %d);", w.number, w.w.In.Extent-rest, w.w.In.Extent-rest, rest)
+		w.Line("k%d_point(from + %d, down, across, to + %d, %d);", w.Number, w.w.In.Extent-rest, w.w.In.Extent-rest, rest)
 	}
 	w.Close()
 	w.Close()
 	w.Close()
 }
 
-func (w *winograd) batchVoids() string {
+func (w *Kernel) batchVoids() string {
 	text := ""
 	for _, a := range w.batch {
 		text += "(void)" + a.Variable + ", "
@@ -164,21 +165,21 @@ func (w *winograd) batchVoids() string {
 }
 
 // keepSums writes the function that a register tile calls with each vector of its sums.
-func (w *winograd) keepSums() {
-	t := w.e.V.Type(scalar.Float32, w.n)
+func (w *Kernel) keepSums() {
+	t := w.E.V.Type(scalar.Float32, w.N)
 	w.Line("")
-	w.Open("TAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.number, t)
+	w.Open("TAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.Number, t)
 	w.Line("(void)n;")
 	w.Line("*(%s *)((float *)b[0] + i * %d + j) = sum;", t, w.memory.sumLine)
 	w.Close()
 }
 
 // resultFunction writes the function that transforms some channels of a tile's sums back.
-func (w *winograd) resultFunction() {
-	t, size, around := w.e.V.Type(scalar.Float32, w.n), w.w.Size, w.w.Size+2
+func (w *Kernel) resultFunction() {
+	t, size, around := w.E.V.Type(scalar.Float32, w.N), w.w.Size, w.w.Size+2
 	w.Line("")
 	w.Line("// The results of a tile, in some channels; results in a column are down apart.")
-	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.number)
+	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.Number)
 	for r := range around {
 		for c := range around {
 			w.Line("const %s %s = *(const %s *)(from + %d);", t, grid("s", r, c), t, (r*around+c)*w.memory.sumPoint)
@@ -187,14 +188,14 @@ func (w *winograd) resultFunction() {
 	w.square(panels.WinogradForms[size].Result, "s", "y")
 	for r := range size {
 		for c := range size {
-			w.Line("*(%s *)(to + %d * down + %d) = %s;", t, r, c*int64(w.n), grid("y", r, c))
+			w.Line("*(%s *)(to + %d * down + %d) = %s;", t, r, c*int64(w.N), grid("y", r, c))
 		}
 	}
 	w.Close()
 }
 
 // resultsMemory is the argument or the parameter of the memory in which rows of results are put together, if they are.
-func (w *winograd) resultsMemory(text string) string {
+func (w *Kernel) resultsMemory(text string) string {
 	if !w.rows {
 		return ""
 	}
@@ -202,56 +203,56 @@ func (w *winograd) resultsMemory(text string) string {
 }
 
 // epilogue writes the function of the kernel's statements on a vector of sums: of neighbouring channels, or of a row.
-func (w *winograd) epilogue() {
-	v, t := w.e.V, w.e.V.Type(scalar.Float32, w.n)
-	at := &point.Point{V: v, K: w.kernel, Views: w.w.Views, Axes: w.places(), N: w.n, Count: "n", Locals: map[int]vector.Value{},
+func (w *Kernel) epilogue() {
+	v, t := w.E.V, w.E.V.Type(scalar.Float32, w.N)
+	at := &point.Point{V: v, K: w.kernel, Views: w.w.Views, Axes: w.places(), N: w.N, Count: "n", Locals: map[int]vector.Value{},
 		Sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
 	at.Along = len(at.Axes) - 1
 	if w.rows {
 		at.Along--
 	}
 	w.Line("")
-	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.number, w.variables("int64_t "), t)
+	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.Number, w.variables("int64_t "), t)
 	used, all := []int{}, make([]int, len(w.kernel.Statements))
 	for i, o := range w.kernel.Operands {
-		if o.Mode == schedule.Write || readsBeside(w.kernel, i, w.w.Sum) {
+		if o.Mode == schedule.Write || product.ReadsBeside(w.kernel, i, w.w.Sum) {
 			used = append(used, i)
 		}
 	}
 	for i := range all {
 		all[i] = i
 	}
-	point.Pointers(w.Text, w.e, w.kernel, used)
+	point.Pointers(w.Text, w.E, w.kernel, used)
 	w.Line("%s(void)y, (void)x, (void)o, (void)n;", w.batchVoids())
 	at.Statements(w.Text, all)
 	w.Close()
 }
 
 // places gives the axes of the kernel's results.
-func (w *winograd) places() []point.Axis {
+func (w *Kernel) places() []point.Axis {
 	return append(append([]point.Axis{}, w.batch...), point.Axis{Dim: w.w.Down.Dim, Variable: "y"}, point.Axis{Dim: w.w.Across.Dim, Variable: "x"}, point.Axis{Dim: w.w.Out, Variable: "o"})
 }
 
 // resultsFunction writes the function that makes results of a piece's sums and carries out the statements on them.
-func (w *winograd) resultsFunction() {
-	t, size, n := w.e.V.Type(scalar.Float32, w.n), w.w.Size, int64(w.n)
+func (w *Kernel) resultsFunction() {
+	t, size, n := w.E.V.Type(scalar.Float32, w.N), w.w.Size, int64(w.N)
 	w.Line("")
 	w.Line("// The results of a piece.")
-	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.number,
+	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.Number,
 		w.variables("int64_t "), w.resultsMemory("float *restrict rows"))
 	call := func(y, x, o, vector, count string) {
-		w.Line("k%d_epilogue(b%s, %s, %s, %s, %s, %s);", w.number, w.variables(""), y, x, o, vector, count)
+		w.Line("k%d_epilogue(b%s, %s, %s, %s, %s, %s);", w.Number, w.variables(""), y, x, o, vector, count)
 	}
 	if w.rows {
 		w.Line("const int64_t across = (x1 - x0 + %d) / %d;", size-1, size)
 		w.Open("for (int64_t o = o0; o < o1; o += %d) {", n)
 		w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 		w.Line("const float *from = sums + (y - y0) / %d * across * %d + o - o0;", size, w.memory.sumLine)
-		w.Line("for (int64_t x = 0; x < across; x++) k%d_result(from + x * %d, rows + x * %d, %d);", w.number, w.memory.sumLine, size*n, w.memory.resultLine*n)
+		w.Line("for (int64_t x = 0; x < across; x++) k%d_result(from + x * %d, rows + x * %d, %d);", w.Number, w.memory.sumLine, size*n, w.memory.resultLine*n)
 		w.Open("for (int64_t r = 0; r < %d && y + r < y1; r++) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d) {", n)
 		w.Line("%s turned[%d];", t, n)
-		w.Line("%s;", w.e.V.Of(scalar.Float32, w.n).Transpose(w.n, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
+		w.Line("%s;", w.E.V.Of(scalar.Float32, w.N).Transpose(w.N, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
 		w.Open("for (int l = 0; l < %d && o + l < o1; l++) {", n)
 		w.counted("x", w.w.Across.Extent, func(count string) { call("y + r", "x", "o + l", "turned[l]", count) })
 		w.Close()
@@ -262,7 +263,7 @@ func (w *winograd) resultsFunction() {
 		w.Open("for (int64_t x = x0; x < x1; x += %d, sums += %d) {", size, w.memory.sumLine)
 		w.Open("for (int64_t o = o0; o < o1; o += %d) {", n)
 		w.Line("%s r[%d];", t, size*size)
-		w.Line("k%d_result(sums + o - o0, (float *)r, %d);", w.number, size*n)
+		w.Line("k%d_result(sums + o - o0, (float *)r, %d);", w.Number, size*n)
 		w.Open("for (int i = 0; i < %d && y + i < y1; i++) {", size)
 		w.Open("for (int j = 0; j < %d && x + j < x1; j++) {", size)
 		w.counted("o", w.w.Out.Extent, func(count string) { call("y + i", "x + j", "o", fmt.Sprintf("r[i * %d + j]", size), count) })
@@ -276,8 +277,8 @@ func (w *winograd) resultsFunction() {
 }
 
 // counted writes something for a whole vector of values of a variable that goes up to an extent, and for what is left at the end.
-func (w *winograd) counted(variable string, extent int64, write func(count string)) {
-	n := int64(w.n)
+func (w *Kernel) counted(variable string, extent int64, write func(count string)) {
+	n := int64(w.N)
 	switch {
 	case extent%n == 0:
 		write(fmt.Sprint(n))

@@ -1,8 +1,9 @@
-package cpu
+package lowprecision
 
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -14,38 +15,38 @@ import (
 
 // placeImage finds where the left operand is read if it stands: in its buffer, or in a copy in scratch memory, of which it gives the
 // size.
-func (n *narrow) placeImage() int64 {
-	buffer := n.k.Operands[n.left.operand].Buffer
-	if n.c.Padded == nil {
-		n.e.Raw(buffer)
-		n.left.place.slot = n.e.Slot(buffer)
+func (n *Kernel) placeImage() int64 {
+	buffer := n.K.Operands[n.left.operand].Buffer
+	if n.C.Padded == nil {
+		n.E.Raw(buffer)
+		n.left.place.Slot = n.E.Slot(buffer)
 		return 0
 	}
-	bytes := isa.Align(n.c.Padded.Elements()*n.left.layout.Blocked.Size(), panelBytes)
-	n.left.place.slot = n.e.NeedScratch(bytes)
+	bytes := isa.Align(n.C.Padded.Elements()*n.left.layout.Blocked.Size(), blocking.PanelBytes)
+	n.left.place.Slot = n.E.NeedScratch(bytes)
 	return bytes
 }
 
 // imageTask writes the function with which a thread copies some rows of the left operand: as the instructions take its elements,
 // with its zero point around.
-func (n *narrow) imageTask() {
-	dims := n.c.Padded.Dims
+func (n *Kernel) imageTask() {
+	dims := n.C.Padded.Dims
 	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
-	o := n.k.Operands[n.left.operand]
-	buffer, l := n.e.Buffers[o.Buffer], n.left.layout.Blocked
+	o := n.K.Operands[n.left.operand]
+	buffer, l := n.E.Buffers[o.Buffer], n.left.layout.Blocked
 	r := buffer.Range
 	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.IsBytes()]
-	stored := n.e.W.Stored(l.From)
+	stored := n.E.W.Stored(l.From)
 	row := across.Extent() * inner.Extent()
-	n.e.Raw(o.Buffer)
+	n.E.Raw(o.Buffer)
 	n.Line("")
 	n.Line("// %s as the instructions take it, with its zero point around.", o.Name)
-	n.Open("static void k%d_image(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
+	n.Open("static void k%d_image(void *ctx, int64_t begin, int64_t end, int worker) {", n.Number)
 	n.Line("const tapc_narrow_part *part = ctx;")
 	n.Line("void *const *b = part->b;")
 	n.Line("(void)worker;")
 	n.Line("const int fill = %s;", n.fill())
-	n.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", kept, kept, n.left.place.slot, n.left.place.at, row)
+	n.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", kept, kept, n.left.place.Slot, n.left.place.At, row)
 	n.Open("for (int64_t row = begin; row < end; row++, to += %d) {", row)
 	n.Line("int64_t rest = row;")
 	inside, at := "", ""
@@ -79,7 +80,7 @@ func (n *narrow) imageTask() {
 		n.Line("__builtin_memset(to + %d, fill, %d * sizeof *to);", (before+live)*m, behind*m)
 	}
 	if live > 0 {
-		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.e.Slot(o.Buffer), at,
+		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.E.Slot(o.Buffer), at,
 			point.Number((first-r.Start[across.Dim])*buffer.Strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*buffer.Strides[inner.Dim]))
 		n.imageRow(fmt.Sprintf("to + %d", before*m), live, m, buffer, across, inner)
 	}
@@ -89,7 +90,7 @@ func (n *narrow) imageTask() {
 
 // fill is the text of the byte that stands for nothing: the zero point in the signs that the copy has. Numbers of bfloat16 that are 0 have
 // such bytes too.
-func (n *narrow) fill() string {
+func (n *Kernel) fill() string {
 	e, plus := n.zero(&n.left)
 	if e == nil {
 		return fmt.Sprint(plus)
@@ -101,13 +102,13 @@ func (n *narrow) fill() string {
 		}
 		return true
 	})
-	point.Pointers(n.Text, n.e, n.k, used)
-	at := &point.Point{V: n.e.V, K: n.k, Views: n.c.Views, Along: -1, N: 1, Count: "1", Locals: map[int]vector.Value{}}
-	return fmt.Sprintf("(int)(%s) + %d", n.e.V.Expr(e, 1, at).Text, plus)
+	point.Pointers(n.Text, n.E, n.K, used)
+	at := &point.Point{V: n.E.V, K: n.K, Views: n.C.Views, Along: -1, N: 1, Count: "1", Locals: map[int]vector.Value{}}
+	return fmt.Sprintf("(int)(%s) + %d", n.E.V.Expr(e, 1, at).Text, plus)
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
-func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner nest.PaddedDim) {
+func (n *Kernel) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner nest.PaddedDim) {
 	l := n.left.layout.Blocked
 	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
 	switch {
@@ -126,7 +127,7 @@ func (n *narrow) imageRow(to string, live, m int64, buffer *schedule.Buffer, acr
 }
 
 // imageOne writes an element as the instructions take it.
-func (n *narrow) imageOne(l panels.Blocked, element string) string {
+func (n *Kernel) imageOne(l panels.Blocked, element string) string {
 	switch {
 	case l.From == scalar.Float32:
 		return n.oneToBF16() + "(" + element + ")"
@@ -137,39 +138,39 @@ func (n *narrow) imageOne(l panels.Blocked, element string) string {
 }
 
 // imageLine names the function that copies neighbours that stay neighbours.
-func (n *narrow) imageLine(l panels.Blocked) string {
-	lanes := n.product.n
+func (n *Kernel) imageLine(l panels.Blocked) string {
+	lanes := n.Product.N
 	kept, quick := "uint8_t", ""
 	switch {
 	case l.From == scalar.Float32:
 		kept = "uint16_t"
-		u32, u16 := n.e.V.Type(scalar.UInt32, lanes), n.e.V.Type(scalar.UInt16, lanes)
+		u32, u16 := n.E.V.Type(scalar.UInt32, lanes), n.E.V.Type(scalar.UInt16, lanes)
 		quick = fmt.Sprintf("  for (; x + %d <= n; x += %d) *(%su *)(to + x) = __builtin_convertvector(%s(*(const %su *)(from + x)), %s);\n",
-			lanes, lanes, u16, n.e.V.ToBF16(lanes), u32, u16)
+			lanes, lanes, u16, n.E.V.ToBF16(lanes), u32, u16)
 	case !l.IsBytes():
 		kept = "uint16_t"
 	default:
-		u8 := n.e.V.Type(scalar.UInt8, 16)
+		u8 := n.E.V.Type(scalar.UInt8, 16)
 		quick = fmt.Sprintf("  for (; x + 16 <= n; x += 16) *(%su *)(to + x) = *(const %su *)(from + x) ^ %d;\n", u8, u8, l.Flip())
 	}
 	name := fmt.Sprintf("tapc_image_line_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const %s *from, %s *to, int64_t n) {\n  int64_t x = 0;\n%s  for (; x < n; x++) to[x] = %s;\n}\n",
-		name, n.e.W.Stored(l.From), kept, quick, n.imageOne(l, "from[x]")))
+		name, n.E.W.Stored(l.From), kept, quick, n.imageOne(l, "from[x]")))
 	return name
 }
 
 // imageTurn names the function that copies places which are neighbours, the values of each of them step apart, so that the values are
 // neighbours: squares of 16 by 16 are turned.
-func (n *narrow) imageTurn(l panels.Blocked) string {
+func (n *Kernel) imageTurn(l panels.Blocked) string {
 	kept, d := "uint8_t", scalar.UInt8
 	if !l.IsBytes() {
 		kept, d = "uint16_t", scalar.UInt16
 	}
-	stored, line := n.e.W.Stored(l.From), n.imageLine(l)
+	stored, line := n.E.W.Stored(l.From), n.imageLine(l)
 	rows := fmt.Sprintf("%s square[256];\n        for (int v = 0; v < 16; v++) %s(from + (y + v) * step + x, square + v * 16, 16);\n        %s", kept, line,
-		n.e.V.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
+		n.E.V.Of(d, 16).Transpose(16, "square", "16", "to + x * values + y", "values"))
 	if l.From != scalar.Float32 && l.Flip() == 0 {
-		rows = n.e.V.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
+		rows = n.E.V.Of(d, 16).Transpose(16, fmt.Sprintf("(const %s *)from + y * step + x", kept), "step", "to + x * values + y", "values")
 	}
-	return vector.TransposePlaces(n.e.V, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.From), l.Flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
+	return vector.TransposePlaces(n.E.V, fmt.Sprintf("tapc_image_turn_%s_%d", vector.ElementName(l.From), l.Flip()), stored, kept, rows, n.imageOne(l, "from[y * step + x]"), 16)
 }

@@ -1,4 +1,4 @@
-package cpu
+package product
 
 import (
 	"cmp"
@@ -20,12 +20,12 @@ import (
 const seldomLanes = 8
 
 // seldomFunctions writes them: the value of one result, and of some lanes of a vector.
-func (p *product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
+func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
 	p.seldomOne(s, axes)
-	v := p.e.V.Type(scalar.Float32, p.n)
+	v := p.E.V.Type(scalar.Float32, p.N)
 	p.Line("")
-	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.number, p.coordinates("int64_t "), v)
-	p.Line("float x[%d];", p.n)
+	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Number, p.Coordinates("int64_t "), v)
+	p.Line("float x[%d];", p.N)
 	p.Line("__builtin_memcpy(x, &usual, sizeof x);")
 	p.Open("for (; lanes; lanes &= lanes - 1) {")
 	p.Line("const int lane = __builtin_ctz(lanes);")
@@ -36,7 +36,7 @@ func (p *product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) 
 			args += " + lane"
 		}
 	}
-	p.Line("x[lane] = k%d_one(b%s);", p.number, args)
+	p.Line("x[lane] = k%d_one(b%s);", p.Number, args)
 	p.Close()
 	p.Line("__builtin_memcpy(&usual, x, sizeof x);")
 	p.Line("return usual;")
@@ -44,24 +44,24 @@ func (p *product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) 
 }
 
 // seldomOne writes the function of one result. Lanes follow the reduced loop along which the left operand has neighbours.
-func (p *product) seldomOne(s *nest.Seldom, places []point.Axis) {
-	v, side := p.e.V, s.Choice.Args[2]
-	at := &point.Point{V: v, K: p.k, Views: nest.Views(p.k, p.e.Buffers), N: seldomLanes, Along: len(places) + len(s.Sum.Over) - 1}
+func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
+	v, side := p.E.V, s.Choice.Args[2]
+	at := &point.Point{V: v, K: p.K, Views: nest.Views(p.K, p.E.Buffers), N: seldomLanes, Along: len(places) + len(s.Sum.Over) - 1}
 	at.Axes = slices.Clone(places)
-	for _, l := range p.reductionOrder(s.Sum.Over, at.Views[p.c.Left]) {
-		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.k.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
+	for _, l := range p.reductionOrder(s.Sum.Over, at.Views[p.C.Left]) {
+		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.K.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
 	}
 	p.Line("")
-	p.Line("// %s of one result.", cnest.Clip(side.Format(p.k)))
-	p.Open("static __attribute__((noinline)) float k%d_one(void *const *b%s, int64_t i, int64_t j) {", p.number, p.coordinates("int64_t "))
+	p.Line("// %s of one result.", cnest.Clip(side.Format(p.K)))
+	p.Open("static __attribute__((noinline)) float k%d_one(void *const *b%s, int64_t i, int64_t j) {", p.Number, p.Coordinates("int64_t "))
 	used := []int{}
-	for i := range p.k.Operands {
+	for i := range p.K.Operands {
 		if readsIn(side, i) {
 			used = append(used, i)
 		}
 	}
-	point.Pointers(p.Text, p.e, p.k, used)
-	p.Line("%s(void)i, (void)j;", p.voids())
+	point.Pointers(p.Text, p.E, p.K, used)
+	p.Line("%s(void)i, (void)j;", p.Voids())
 	sums := v.Type(scalar.Float64, seldomLanes)
 	p.Line("%s sums = {0};", sums)
 	for _, a := range at.Axes[len(places):at.Along] {
@@ -87,17 +87,17 @@ func (p *product) seldomOne(s *nest.Seldom, places []point.Axis) {
 	}
 	p.Line("double sum = 0;")
 	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
-	one := &point.Point{V: v, K: p.k, Views: at.Views, Axes: places, N: 1, Along: -1, Sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
+	one := &point.Point{V: v, K: p.K, Views: at.Views, Axes: places, N: 1, Along: -1, Sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}
 	p.Line("return %s;", v.Expr(side, 1, one).Text)
 	p.Close()
 }
 
 // reductionOrder sorts loops by how far a view steps along them, the least last.
-func (p *product) reductionOrder(over []int, v nest.View) []int {
+func (p *Product) reductionOrder(over []int, v nest.View) []int {
 	loops := slices.Clone(over)
 	slices.SortStableFunc(loops, func(a, b int) int {
 		key := func(l int) int64 {
-			if p.k.Loops[l].Extent() == 1 {
+			if p.K.Loops[l].Extent() == 1 {
 				return math.MaxInt64
 			}
 			return max(v.Steps[l], -v.Steps[l])

@@ -1,4 +1,6 @@
-package cpu
+// Package backtoback writes back-to-back products, as attention is, block of rows by block of rows. It must not import backends/cpu. Read next:
+// backtoback.go.
+package backtoback
 
 import (
 	"fmt"
@@ -6,8 +8,10 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -16,16 +20,16 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// chain writes a product, what is done with its lines, and a product with these, block by block of rows; see nest.BackToBack. Right
+// Kernel writes a product, what is done with its lines, and a product with these, block by block of rows; see nest.BackToBack. Right
 // operands are packed before, by all threads. Then a thread takes blocks, and carries out the three stages for each in memory of
 // its own, of which every address is as if the block were the whole.
-type chain struct {
+type Kernel struct {
 	*cnest.Text
 	e           *unit.Unit
 	k           *schedule.Kernel
 	c           *nest.BackToBack
 	number      int
-	first, last *product
+	first, last *product.Product
 	middle      *rows.Kernel // or nil
 	rows        int64        // of a block
 	chainPlaces
@@ -41,21 +45,21 @@ type chainPlaces struct {
 	places []int64 // in that, of the packed operands
 }
 
-// newChain prepares a chain; nil if its products are not written for what they multiply.
-func newChain(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBack) *chain {
-	c := &chain{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
+// New prepares a chain; nil if its products are not written for what they multiply.
+func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBack) *Kernel {
+	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
 	}
 	e.Target.Cut(found, c.rows)
 	c.know()
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
-		p := productOf(e, number, found.Stages[2*i], x, tile.StagePacking(x))
-		if p == nil || p.split() && p.openBytes() > tile.MaxSums { // a chain has them on the stack
+		p := product.Of(e, number, found.Stages[2*i], x, tile.StagePacking(x))
+		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // a chain has them on the stack
 			c.forget()
 			return nil
 		}
-		p.chooseChained()
+		chooseChained(p)
 		if i == 0 {
 			c.first = p
 		} else {
@@ -70,13 +74,13 @@ func newChain(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBa
 }
 
 // know makes the buffers of what is held known, and forget takes them away.
-func (c *chain) know() {
+func (c *Kernel) know() {
 	for id, b := range c.c.WorkspaceBuffers() {
 		c.e.Buffers[id] = b
 	}
 }
 
-func (c *chain) forget() {
+func (c *Kernel) forget() {
 	for id := range c.c.WorkspaceBuffers() {
 		delete(c.e.Buffers, id)
 	}
@@ -84,22 +88,22 @@ func (c *chain) forget() {
 }
 
 // chooseChained chooses where the right operand of a stage is read.
-func (p *product) chooseChained() {
-	switch buffer := p.k.Operands[p.c.Right].Buffer; {
-	case p.pack.Right == tile.Prepacked:
-		p.form = prepared
-		p.slot = p.e.Panels(buffer, p.layout(p.c.Right, p.c.Col, p.panel))
-	case p.pack.Right == tile.Unpacked:
-		p.form = direct
+func chooseChained(p *product.Product) {
+	switch buffer := p.K.Operands[p.C.Right].Buffer; {
+	case p.Pack.Right == tile.Prepacked:
+		p.Form = blocking.Prepared
+		p.Slot = p.E.Panels(buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
+	case p.Pack.Right == tile.Unpacked:
+		p.Form = blocking.Direct
 	default:
-		p.form = packed
+		p.Form = blocking.Packed
 	}
 }
 
-func (c *chain) products() []*product { return []*product{c.first, c.last} }
+func (c *Kernel) products() []*product.Product { return []*product.Product{c.first, c.last} }
 
 // place finds places for what is held and for panels. The kernel's table is complete before: what follows it is the chain's.
-func (c *chain) place() {
+func (c *Kernel) place() {
 	for _, o := range c.k.Operands {
 		c.e.Slot(o.Buffer)
 	}
@@ -111,8 +115,8 @@ func (c *chain) place() {
 	groups, whole := c.groups(), int64(0)
 	for _, p := range c.products() {
 		c.places = append(c.places, whole)
-		if p.form == packed {
-			whole += isa.Align(min(groups, p.outer)*p.panelsOf(p.c.Col.Extent)*p.length*panelBytes, 64)
+		if p.Form == blocking.Packed {
+			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*blocking.PanelBytes, 64)
 		}
 	}
 	if whole > 0 {
@@ -121,57 +125,57 @@ func (c *chain) place() {
 	c.table = len(c.e.Table.Used)
 	c.e.Table.Held = c.heldSlots()
 	for i, p := range c.products() {
-		if p.form == packed {
-			p.slot = c.table + len(c.held) + i
+		if p.Form == blocking.Packed {
+			p.Slot = c.table + len(c.held) + i
 		}
 	}
 }
 
-// groups is how many groups of panels are packed at once: as many of both products as maxPacked allows, if they follow the same
+// groups is how many groups of panels are packed at once: as many of both products as blocking.MaxPacked allows, if they follow the same
 // dimensions; all of them otherwise.
-func (c *chain) groups() int64 {
+func (c *Kernel) groups() int64 {
 	all, bytes := int64(1), int64(0)
 	for _, p := range c.products() {
-		if p.form == packed {
-			all = max(all, p.outer)
-			bytes += p.panelsOf(p.c.Col.Extent) * p.length * panelBytes
+		if p.Form == blocking.Packed {
+			all = max(all, p.Outer)
+			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * blocking.PanelBytes
 		}
 	}
 	if !c.together() || bytes == 0 {
 		return all
 	}
-	return max(1, min(all, maxPacked/bytes))
+	return max(1, min(all, blocking.MaxPacked/bytes))
 }
 
 // together says whether the operands that are packed follow the same dimensions.
-func (c *chain) together() bool {
-	return c.first.form != packed || c.last.form != packed || slices.Equal(c.first.groupLoops(), c.last.groupLoops())
+func (c *Kernel) together() bool {
+	return c.first.Form != blocking.Packed || c.last.Form != blocking.Packed || slices.Equal(groupLoops(c.first), groupLoops(c.last))
 }
 
 // groupLoops gives the loops that the right operand's panels follow, outermost first.
-func (p *product) groupLoops() []int {
+func groupLoops(p *product.Product) []int {
 	var out []int
-	for _, a := range p.groups() {
+	for _, a := range p.Groups() {
 		out = append(out, a.Loops...)
 	}
 	return out
 }
 
-// write writes the whole kernel.
-func (c *chain) write() string {
+// Write writes the whole kernel.
+func (c *Kernel) Write() string {
 	defer c.forget()
-	c.stage("first", c.first.Text, c.first.functions)
+	c.stage("first", c.first.Text, c.first.Functions)
 	if c.middle != nil {
 		c.stage("middle", c.middle.Text, func() { c.middle.Cell("cell") })
 	}
-	c.stage("last", c.last.Text, c.last.functions)
+	c.stage("last", c.last.Text, c.last.Functions)
 	c.task()
 	c.run()
 	return c.String()
 }
 
 // stage adds what a stage writes, whose functions are called after it.
-func (c *chain) stage(name string, text *cnest.Text, write func()) {
+func (c *Kernel) stage(name string, text *cnest.Text, write func()) {
 	*text = cnest.Text{}
 	write()
 	for line := range strings.Lines(text.String()) {
@@ -181,7 +185,7 @@ func (c *chain) stage(name string, text *cnest.Text, write func()) {
 }
 
 // variable is the C variable of a loop that is outside of a block.
-func (c *chain) variable(loop int) string {
+func (c *Kernel) variable(loop int) string {
 	if loop == c.c.Row {
 		return "i"
 	}
@@ -189,12 +193,12 @@ func (c *chain) variable(loop int) string {
 }
 
 // outer gives the loops outside of a block: those that packed panels follow first, in their order.
-func (c *chain) outer() []int {
+func (c *Kernel) outer() []int {
 	var out []int
 	if c.together() {
 		for _, p := range c.products() {
-			if len(out) == 0 && p.form == packed {
-				out = p.groupLoops()
+			if len(out) == 0 && p.Form == blocking.Packed {
+				out = groupLoops(p)
 			}
 		}
 	}
@@ -207,17 +211,17 @@ func (c *chain) outer() []int {
 }
 
 // packedLoops is how many of them packed panels follow, if these are packed group by group.
-func (c *chain) packedLoops() int {
+func (c *Kernel) packedLoops() int {
 	n := 0
 	for _, p := range c.products() {
-		if p.form == packed && c.together() {
-			n = max(n, len(p.groupLoops()))
+		if p.Form == blocking.Packed && c.together() {
+			n = max(n, len(groupLoops(p)))
 		}
 	}
 	return n
 }
 
-func (c *chain) extent(loops []int) int64 {
+func (c *Kernel) extent(loops []int) int64 {
 	n := int64(1)
 	for _, l := range loops {
 		n *= c.k.Loops[l].Extent()
@@ -226,19 +230,19 @@ func (c *chain) extent(loops []int) int64 {
 }
 
 // blocks is how many blocks of rows there are at one place of the loops outside.
-func (c *chain) blocks() int64 { return (c.first.c.Row.Extent + c.rows - 1) / c.rows }
+func (c *Kernel) blocks() int64 { return (c.first.C.Row.Extent + c.rows - 1) / c.rows }
 
 // task writes what a thread does: some blocks.
-func (c *chain) task() {
+func (c *Kernel) task() {
 	c.Line("")
 	c.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
 	c.Line("const tapc_part *const parts = ctx;")
 	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, point.Number(c.bytes))
 	c.Line("void *b[%d];", c.tableEnd())
 	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
-	if c.last.split() {
-		c.e.Stack(c.last.openBytes())
-		c.Line("%s open[%d]; // unfinished sums", c.e.V.Type(c.last.vectorType(), c.last.n), c.last.openSums())
+	if c.last.Split() {
+		c.e.Stack(c.last.OpenBytes())
+		c.Line("%s open[%d]; // unfinished sums", c.e.V.Type(c.last.VectorType(), c.last.N), c.last.OpenSums())
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")
 	c.coordinates()
@@ -262,10 +266,10 @@ func (c *chain) task() {
 }
 
 // tableEnd is the size of the table of a thread.
-func (c *chain) tableEnd() int { return c.table + len(c.held) + len(c.places) }
+func (c *Kernel) tableEnd() int { return c.table + len(c.held) + len(c.places) }
 
 // heldSlots gives the places in the table of the addresses of what is held.
-func (c *chain) heldSlots() map[ir.NodeID]int {
+func (c *Kernel) heldSlots() map[ir.NodeID]int {
 	out := map[ir.NodeID]int{}
 	for i, h := range c.c.Workspaces {
 		out[h.Buffer] = c.table + i
@@ -274,9 +278,9 @@ func (c *chain) heldSlots() map[ir.NodeID]int {
 }
 
 // coordinates writes the rows of a block and where it stands in the loops outside.
-func (c *chain) coordinates() {
+func (c *Kernel) coordinates() {
 	outer, several := c.outer(), c.packedLoops()
-	extent := c.first.c.Row.Extent
+	extent := c.first.C.Row.Extent
 	c.Line("int64_t rest = block;")
 	c.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.blocks(), c.rows, c.rows, extent, c.rows, extent)
 	c.Line("rest /= %d;", c.blocks())
@@ -293,13 +297,13 @@ func (c *chain) coordinates() {
 }
 
 // product writes a product of one block.
-func (c *chain) product(name string, p *product, part int) {
+func (c *Kernel) product(name string, p *product.Product, part int) {
 	c.stage(name, p.Text, func() {
-		left, right := p.k.Operands[p.c.Left], p.k.Operands[p.c.Right]
-		stored := c.e.W.Stored(p.d)
+		left, right := p.K.Operands[p.C.Left], p.K.Operands[p.C.Right]
+		stored := c.e.W.Stored(p.D)
 		c.e.Raw(left.Buffer)
-		slot := p.slot
-		if p.form == direct {
+		slot := p.Slot
+		if p.Form == blocking.Direct {
 			c.e.Raw(right.Buffer)
 			slot = c.e.Slot(right.Buffer)
 		}
@@ -307,25 +311,25 @@ func (c *chain) product(name string, p *product, part int) {
 		p.Line("const tapc_part *const part = parts + %d;", part)
 		p.Line("const %s *left = b[%d]; // %s", stored, c.e.Slot(left.Buffer), left.Name)
 		p.Line("const %s *right = b[%d]; // %s", stored, slot, right.Name)
-		for _, a := range p.batch {
+		for _, a := range p.Batch {
 			p.Line("const int64_t %s = %s;", a.Variable, c.variable(a.Inner()))
 		}
-		p.Line("const int64_t j0 = 0, j1 = %d;", p.c.Col.Extent)
-		p.Line("%s(void)part;", p.voids())
-		p.tiles()
+		p.Line("const int64_t j0 = 0, j1 = %d;", p.C.Col.Extent)
+		p.Line("%s(void)part;", p.Voids())
+		p.Tiles()
 		p.Close()
 	})
 }
 
 // run writes the function that carries out the kernel.
-func (c *chain) run() {
+func (c *Kernel) run() {
 	c.Line("")
 	c.e.Open(c.Text, c.number)
 	c.Line("void *table[%d] = {0};", c.tableEnd())
 	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
 	for i, p := range c.products() {
-		if p.form == packed {
-			c.Line("table[%d] = (char *)b[%d] + %d;", p.slot, c.panels, c.places[i])
+		if p.Form == blocking.Packed {
+			c.Line("table[%d] = (char *)b[%d] + %d;", p.Slot, c.panels, c.places[i])
 		}
 	}
 	outer, several := c.outer(), c.packedLoops()
@@ -333,27 +337,27 @@ func (c *chain) run() {
 	groups := min(all, c.groups())
 	c.Open("for (int64_t g = 0; g < %d; g += %d) {", all, groups)
 	c.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", all, groups, all, groups)
-	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.first.c.Col.Extent, c.last.c.Col.Extent)
+	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.first.C.Col.Extent, c.last.C.Col.Extent)
 	for i, p := range c.products() {
-		if p.form != packed {
+		if p.Form != blocking.Packed {
 			continue
 		}
 		here := "groups"
 		if !c.together() {
-			here = fmt.Sprint(p.outer)
+			here = fmt.Sprint(p.Outer)
 		}
-		if p.outer == 1 { // every group has the same panels
+		if p.Outer == 1 { // every group has the same panels
 			here = "1"
 		}
-		c.parallel(fmt.Sprintf("%s * %d", here, p.panelsOf(p.c.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
-			unit.Each(float64(p.length*panelBytes)/unit.PackRate, 1))
+		c.parallel(fmt.Sprintf("%s * %d", here, p.PanelsOf(p.C.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
+			unit.Each(float64(p.Length*blocking.PanelBytes)/unit.PackRate, 1))
 	}
-	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.first.n)), all*inner*c.blocks()))
+	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.first.N)), all*inner*c.blocks()))
 	c.Close()
 	c.Close()
 }
 
-func (c *chain) parallel(n, function, ctx, each string) {
+func (c *Kernel) parallel(n, function, ctx, each string) {
 	for _, l := range c.k.Loops {
 		if l.Levels[0].Bind == schedule.Thread {
 			c.Line("tapc_parallel(pool, %s, %s, k%d_%s, %s);", n, each, c.number, function, ctx)

@@ -1,13 +1,17 @@
-package cpu
+// Package winograd writes convolutions that are carried out on transformed tiles, around a product. It must not import backends/cpu. Read
+// next: winograd.go, tile.go.
+package winograd
 
 import (
 	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -15,7 +19,7 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// winograd writes a convolution that is carried out on transformed tiles; see nest.Winograd. A thread takes a piece, which is a
+// Kernel writes a convolution that is carried out on transformed tiles; see nest.Winograd. A thread takes a piece, which is a
 // block of tiles and some channels of their results, and keeps everything in memory of its own, which stays in the second cache: it
 // transforms the tiles' elements, channels innermost; multiplies them, point by point, with the filters, which were transformed when the program
 // was built; and transforms the sums back and carries out the kernel's statements on the results. Pieces of the same block follow each
@@ -23,8 +27,8 @@ import (
 //
 // The product of a point is one of tiles by channels, with the register tiles of other products: the embedded product is that of all
 // points, with operands of its own.
-type winograd struct {
-	*product
+type Kernel struct {
+	*product.Product
 	w      *nest.Winograd
 	kernel *schedule.Kernel
 	batch  []point.Axis // of the convolution; the embedded product has none
@@ -55,8 +59,8 @@ type winogradMemory struct {
 	size                int64
 }
 
-// newWinograd prepares such a convolution; nil if the kernel is not scheduled as one.
-func newWinograd(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winograd) *winograd {
+// New prepares such a convolution; nil if the kernel is not scheduled as one.
+func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winograd) *Kernel {
 	levels := k.Loops[found.Down.Inner()].Levels
 	if len(levels) != 3 || !point.VectorKernel(k, e.Buffers, found.Image) {
 		return nil
@@ -65,7 +69,7 @@ func newWinograd(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winog
 		return nil
 	}
 	found = found.Of(levels[1].Tile)
-	w := &winograd{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
+	w := &Kernel{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
 	c, ok := w.readLevels(int64(e.Target.Lanes(4)))
 	if !ok {
 		return nil
@@ -89,8 +93,8 @@ func newWinograd(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winog
 }
 
 // readLevels reads the levels of a convolution, if they are of the form that passes/tile gives them.
-func (w *winograd) readLevels(lanes int64) (cut, bool) {
-	c := cut{}
+func (w *Kernel) readLevels(lanes int64) (blocking.Cut, bool) {
+	c := blocking.Cut{}
 	for _, s := range []struct {
 		nest.Slide
 		tiles *int64
@@ -100,7 +104,7 @@ func (w *winograd) readLevels(lanes int64) (cut, bool) {
 			return c, false
 		}
 		*s.tiles = min(levels[0].Tile/w.w.Size, s.Tiles(w.w.Size))
-		c.thread = c.thread || levels[0].Bind == schedule.Thread
+		c.Thread = c.Thread || levels[0].Bind == schedule.Thread
 	}
 	if w.piece.of >= 0 {
 		d := w.w.Batch[w.piece.of]
@@ -111,20 +115,20 @@ func (w *winograd) readLevels(lanes int64) (cut, bool) {
 		return c, false
 	}
 	out, in := w.kernel.Loops[w.w.Out.Inner()].Levels, w.kernel.Loops[w.w.In.Inner()].Levels
-	const panel = panelBytes / 4
+	const panel = blocking.PanelBytes / 4
 	if len(out) != 4 || out[3].Bind != schedule.Vector || out[2].Tile != lanes || out[1].Tile%lanes != 0 || out[0].Tile%out[1].Tile != 0 ||
 		out[1].Tile > 32*lanes || panel%lanes != 0 || out[1].Tile%panel != 0 && panel%out[1].Tile != 0 || len(in) != 3 || in[0].Tile < w.w.In.Extent {
 		return c, false
 	}
-	w.piece.out, c.cols, c.tileCols = out[0].Tile, out[0].Tile, out[1].Tile
-	c.fold, c.block = w.w.In.Extent, min(in[1].Tile, w.w.In.Extent)
+	w.piece.out, c.Cols, c.TileCols = out[0].Tile, out[0].Tile, out[1].Tile
+	c.Fold, c.Block = w.w.In.Extent, min(in[1].Tile, w.w.In.Extent)
 	return c, true
 }
 
 // layOut divides the scratch memory of a thread. Points, and tiles if they are whole pages apart, have a line of the cache between
 // them: what is written and read side by side would push each other out of the first cache.
-func (w *winograd) layOut(lanes int64) {
-	const line, page = panelBytes / 4, 4096 / 4
+func (w *Kernel) layOut(lanes int64) {
+	const line, page = blocking.PanelBytes / 4, 4096 / 4
 	m := &w.memory
 	at := int64(0)
 	take := func(n int64) int64 {
@@ -156,24 +160,24 @@ func (w *winograd) layOut(lanes int64) {
 }
 
 // pointProduct makes the product of a point: its left operand is the tiles, its right one the filters.
-func (w *winograd) pointProduct(e *unit.Unit, number int, c cut) {
+func (w *Kernel) pointProduct(e *unit.Unit, number int, c blocking.Cut) {
 	const rows, columns, fold = 0, 1, 2
 	in, out := w.w.In.Extent, w.w.Out.Extent
 	lanes := e.Target.Lanes(4)
-	c.rows = w.piece.tiles()
-	c.tileRows = e.Target.WinogradRows(c.rows, c.tileCols/int64(lanes))
+	c.Rows = w.piece.tiles()
+	c.TileRows = e.Target.WinogradRows(c.Rows, c.TileCols/int64(lanes))
 	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
-	w.product = &product{Text: new(cnest.Text), e: e, k: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
-		c: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
+	w.Product = &product.Product{Text: new(cnest.Text), E: e, Number: number, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
+		C: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.Rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
 			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
-		pack:   tile.Packing{Right: tile.Prepacked},
-		number: number, d: scalar.Float32, n: lanes, cut: c, sizes: sizes{panel: panelBytes / 4, length: in}, storage: storage{form: prepared}}
+		Pack: tile.Packing{Right: tile.Prepacked}, Form: blocking.Prepared,
+		D: scalar.Float32, N: lanes, Cut: c, Sizes: blocking.Sizes{Panel: blocking.PanelBytes / 4, Length: in}}}
 }
 
 // placeOperands finds places for the filters' panels and the scratch memory.
-func (w *winograd) placeOperands() {
+func (w *Kernel) placeOperands() {
 	view, filters := w.w.Views[w.w.Filter], w.kernel.Operands[w.w.Filter].Buffer
-	l := panels.Layout{Size: 4, Width: w.panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
+	l := panels.Layout{Size: 4, Width: w.Panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
 		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
 		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
 	for _, a := range w.batch {
@@ -181,25 +185,25 @@ func (w *winograd) placeOperands() {
 			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
 		}
 	}
-	w.slot = w.e.Panels(filters, l)
-	w.pad.slot = w.e.NeedThread(w.memory.size * 4)
+	w.Slot = w.E.Panels(filters, l)
+	w.Pad.Slot = w.E.NeedThread(w.memory.size * 4)
 }
 
 // blocksDown is how many blocks of tiles, each the tiles of a piece, an image has from top to bottom.
-func (w *winograd) blocksDown() int64 {
+func (w *Kernel) blocksDown() int64 {
 	return (w.w.Down.Tiles(w.w.Size) + w.piece.down - 1) / w.piece.down
 }
 
 // blocksAcross is how many it has from side to side.
-func (w *winograd) blocksAcross() int64 {
+func (w *Kernel) blocksAcross() int64 {
 	return (w.w.Across.Tiles(w.w.Size) + w.piece.across - 1) / w.piece.across
 }
 
 // parts is how many pieces share a block, each with other channels of its results.
-func (w *winograd) parts() int64 { return (w.w.Out.Extent + w.piece.out - 1) / w.piece.out }
+func (w *Kernel) parts() int64 { return (w.w.Out.Extent + w.piece.out - 1) / w.piece.out }
 
 // pieces is how many pieces there are.
-func (w *winograd) pieces() int64 {
+func (w *Kernel) pieces() int64 {
 	n := w.blocksDown() * w.blocksAcross() * w.parts()
 	for i := range w.batch {
 		n *= w.blocksOf(i)
@@ -208,21 +212,21 @@ func (w *winograd) pieces() int64 {
 }
 
 // blocksOf is how many blocks there are along an axis of the batch.
-func (w *winograd) blocksOf(axis int) int64 {
+func (w *Kernel) blocksOf(axis int) int64 {
 	if axis == w.piece.of {
 		return (w.batch[axis].Extent + w.piece.images - 1) / w.piece.images
 	}
 	return w.batch[axis].Extent
 }
 
-// write writes the whole kernel.
-func (w *winograd) write() string {
+// Write writes the whole kernel.
+func (w *Kernel) Write() string {
 	w.epilogue()
 	w.keepSums()
 	for _, r := range w.tileCounts() {
-		for _, c := range []int64{w.cut.tileCols, w.w.Out.Extent % w.cut.tileCols} {
+		for _, c := range []int64{w.Cut.TileCols, w.w.Out.Extent % w.Cut.TileCols} {
 			if r > 0 && c > 0 && c <= w.w.Out.Extent {
-				w.tileFunction(r, c)
+				w.TileFunction(r, c)
 			}
 		}
 	}
@@ -233,11 +237,11 @@ func (w *winograd) write() string {
 	w.resultsFunction()
 	w.task()
 	w.Line("")
-	w.e.Open(w.Text, w.number)
-	if w.cut.thread {
-		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), unit.Each(w.e.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.n)), w.pieces()), w.number)
+	w.E.Open(w.Text, w.Number)
+	if w.Cut.Thread {
+		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), unit.Each(w.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.N)), w.pieces()), w.Number)
 	} else {
-		w.Line("k%d_task((void *)b, 0, %d, 0);", w.number, w.pieces())
+		w.Line("k%d_task((void *)b, 0, %d, 0);", w.Number, w.pieces())
 	}
 	w.Close()
 	return w.String()
@@ -245,11 +249,11 @@ func (w *winograd) write() string {
 
 // tileCounts gives the numbers of tiles that a register tile may have: the usual one, and what is left of pieces, of which those at
 // the edges are smaller.
-func (w *winograd) tileCounts() []int64 {
-	out := []int64{w.cut.tileRows}
+func (w *Kernel) tileCounts() []int64 {
+	out := []int64{w.Cut.TileRows}
 	sizes := func(tiles, piece int64) []int64 { return []int64{piece, tiles % piece} }
 	add := func(tiles int64) {
-		if rest := tiles % w.cut.tileRows; rest > 0 && !slices.Contains(out, rest) {
+		if rest := tiles % w.Cut.TileRows; rest > 0 && !slices.Contains(out, rest) {
 			out = append(out, rest)
 		}
 	}
@@ -265,7 +269,7 @@ func (w *winograd) tileCounts() []int64 {
 }
 
 // variables lists the batch variables as parameters or arguments.
-func (w *winograd) variables(prefix string) string {
+func (w *Kernel) variables(prefix string) string {
 	text := ""
 	for _, a := range w.batch {
 		text += ", " + prefix + a.Variable
@@ -274,16 +278,16 @@ func (w *winograd) variables(prefix string) string {
 }
 
 // task writes what a thread does: some pieces.
-func (w *winograd) task() {
-	n, m, c := w.number, w.memory, w.cut
+func (w *Kernel) task() {
+	n, m, c := w.Number, w.memory, w.Cut
 	w.Line("")
 	w.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
-	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.pad.slot, point.Number(m.size))
+	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.Pad.Slot, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
 	w.Open("for (int64_t piece = begin; piece < end; piece++) {")
-	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.cols, c.cols,
-		w.w.Out.Extent, c.cols, w.w.Out.Extent)
+	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.Cols, c.Cols,
+		w.w.Out.Extent, c.Cols, w.w.Out.Extent)
 	w.Line("int64_t rest = block;")
 	place := func(letter string, blocks, tiles, extent int64) {
 		w.Line("const int64_t %s0 = rest %% %d * %d, %s1 = %s0 + %d < %d ? %s0 + %d : %d;", letter, blocks, tiles*w.w.Size, letter, letter,
@@ -314,7 +318,7 @@ func (w *winograd) task() {
 }
 
 // byImage writes a call for each image of a piece, with the offset of its first tile, whose elements or sums are some numbers apart.
-func (w *winograd) byImage(call string, apart int64) {
+func (w *Kernel) byImage(call string, apart int64) {
 	if w.piece.of < 0 {
 		w.Line(call, "")
 		return
@@ -324,9 +328,9 @@ func (w *winograd) byImage(call string, apart int64) {
 }
 
 // multiply writes the loops over the points, and the register tiles of each.
-func (w *winograd) multiply() {
-	m, c, length := w.memory, w.cut, w.length*w.panel
-	panels := w.panelsOf(w.w.Out.Extent)
+func (w *Kernel) multiply() {
+	m, c, length := w.memory, w.Cut, w.Length*w.Panel
+	panels := w.PanelsOf(w.w.Out.Extent)
 	first := "point"
 	if group := w.filterGroup(); group != "" {
 		first = fmt.Sprintf("((%s) * %d + point)", group, w.w.Points())
@@ -338,24 +342,24 @@ func (w *winograd) multiply() {
 	}
 	w.Open("for (int64_t point = 0; point < %d; point++) {", w.w.Points())
 	w.Line("void *const sums[1] = {memory + %d + point * %d};", m.sums, m.sumPoint)
-	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.slot, first, point.Number(panels*length), w.kernel.Operands[w.w.Filter].Name)
-	w.Open("for (int64_t j = o0; j < o1; j += %d) {", c.tileCols)
+	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.Slot, first, point.Number(panels*length), w.kernel.Operands[w.w.Filter].Name)
+	w.Open("for (int64_t j = o0; j < o1; j += %d) {", c.TileCols)
 	within := ""
-	if c.tileCols < w.panel {
-		within = fmt.Sprintf(" + j %% %d", w.panel)
+	if c.TileCols < w.Panel {
+		within = fmt.Sprintf(" + j %% %d", w.Panel)
 	}
-	w.Line("const float *w = right + j / %d * %s%s;", w.panel, point.Number(length), within)
-	w.Open("for (int64_t i = 0; i < tiles; i += %d) {", c.tileRows)
+	w.Line("const float *w = right + j / %d * %s%s;", w.Panel, point.Number(length), within)
+	w.Open("for (int64_t i = 0; i < tiles; i += %d) {", c.TileRows)
 	w.Line("const float *a = memory + point * %d + i * %d;", m.point, m.line)
-	rest := w.w.Out.Extent % c.tileCols
+	rest := w.w.Out.Extent % c.TileCols
 	switch {
 	case rest == 0:
-		w.callTiles(c.tileCols)
-	case w.w.Out.Extent < c.tileCols:
+		w.callTiles(c.TileCols)
+	case w.w.Out.Extent < c.TileCols:
 		w.callTiles(rest)
 	default:
-		w.Open("if (j + %d <= %d) {", c.tileCols, w.w.Out.Extent)
-		w.callTiles(c.tileCols)
+		w.Open("if (j + %d <= %d) {", c.TileCols, w.w.Out.Extent)
+		w.callTiles(c.TileCols)
 		w.Close()
 		w.Open("else {")
 		w.callTiles(rest)
@@ -367,9 +371,9 @@ func (w *winograd) multiply() {
 }
 
 // callTiles writes the calls of the register tiles of some columns.
-func (w *winograd) callTiles(cols int64) {
+func (w *Kernel) callTiles(cols int64) {
 	counts := w.tileCounts()
-	call := func(r int64) string { return fmt.Sprintf("k%d_%dx%d(a, w, sums, i, j - o0);", w.number, r, cols) }
+	call := func(r int64) string { return fmt.Sprintf("k%d_%dx%d(a, w, sums, i, j - o0);", w.Number, r, cols) }
 	if len(counts) == 1 {
 		w.Line("%s", call(counts[0]))
 		return
@@ -386,7 +390,7 @@ func (w *winograd) callTiles(cols int64) {
 }
 
 // filterGroup writes the number of the filters' group at the present place in the batch; "" if there is one.
-func (w *winograd) filterGroup() string {
+func (w *Kernel) filterGroup() string {
 	text := ""
 	for _, a := range w.batch {
 		switch {

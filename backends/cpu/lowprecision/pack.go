@@ -1,4 +1,4 @@
-package cpu
+package lowprecision
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -13,7 +14,7 @@ import (
 )
 
 // strip is how many panels are packed side by side: of lanes that are neighbours in memory, as many as share a cache line.
-func (n *narrow) strip(o *narrowOperand) int64 {
+func (n *Kernel) strip(o *narrowOperand) int64 {
 	if !n.across(o) {
 		return 1
 	}
@@ -21,33 +22,33 @@ func (n *narrow) strip(o *narrowOperand) int64 {
 }
 
 // pack writes the packing of an operand by all threads.
-func (n *narrow) pack(o *narrowOperand) {
+func (n *Kernel) pack(o *narrowOperand) {
 	wide := n.strip(o) * tile.NarrowPanel
-	n.parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", point.Number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
+	n.Parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", point.Number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
 		unit.Each(float64(n.strip(o)*o.panel())/unit.PackRate, 1))
 }
 
 // packTask writes the function with which a thread packs some strips of panels of an operand.
-func (n *narrow) packTask(o *narrowOperand) {
-	p, l := n.product, o.layout
-	operand := p.k.Operands[o.operand]
-	view := p.c.Views[o.operand]
-	stored := p.e.W.Stored(operand.Type())
-	p.e.Raw(operand.Buffer)
+func (n *Kernel) packTask(o *narrowOperand) {
+	p, l := n.Product, o.layout
+	operand := p.K.Operands[o.operand]
+	view := p.C.Views[o.operand]
+	stored := p.E.W.Stored(operand.Type())
+	p.E.Raw(operand.Buffer)
 	p.Line("")
 	p.Line("// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
-	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.number, o.side.name)
+	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number, o.side.name)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	p.Line("const %s *all = b[%d];", stored, p.e.Slot(operand.Buffer))
+	p.Line("const %s *all = b[%d];", stored, p.E.Slot(operand.Buffer))
 	wide := n.strip(o) * tile.NarrowPanel
 	p.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
 		o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
 	per := int64(tile.NarrowBlock) / l.Blocked.Size()
 	blocks := func() {
-		p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.length, per)
-		p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.length, per, p.length, per)
+		p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.Length, per)
+		p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.Length, per, p.Length, per)
 	}
 	rowWise := n.across(o)
 	if rowWise { // what is near in memory comes one after the other
@@ -60,7 +61,7 @@ func (n *narrow) packTask(o *narrowOperand) {
 	p.Line("uint8_t *to = first + k / %d * %d;", per, panels.BlockBytes)
 	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
 	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
-	step := p.c.Reduction[0].Step(view)
+	step := p.C.Reduction[0].Step(view)
 	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", point.Number(step), point.Number(l.Step)), l.Step, step, "to"))
 	p.Close()
 	p.Close()
@@ -75,31 +76,31 @@ func (n *narrow) packTask(o *narrowOperand) {
 }
 
 // across says whether an operand is packed group by group: lanes are neighbours in memory, and the fold's values are not.
-func (n *narrow) across(o *narrowOperand) bool {
-	return o.layout.Step == 1 && n.c.Reduction[0].Step(n.c.Views[o.operand]) != 1
+func (n *Kernel) across(o *narrowOperand) bool {
+	return o.layout.Step == 1 && n.C.Reduction[0].Step(n.C.Views[o.operand]) != 1
 }
 
 // strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
-func (n *narrow) strips(o *narrowOperand) {
-	p, view := n.product, n.c.Views[o.operand]
+func (n *Kernel) strips(o *narrowOperand) {
+	p, view := n.Product, n.C.Views[o.operand]
 	wide, v := n.strip(o)*tile.NarrowPanel, o.along.Variable
 	p.Open("for (int64_t strip = begin; strip < end; strip++) {")
 	p.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
 	p.Line("int64_t rest = strip / across;")
-	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.slot, o.place.at, n.strip(o), o.panel())
+	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.Slot, o.place.At, n.strip(o), o.panel())
 	var groups []point.Axis
-	for _, a := range p.batch {
+	for _, a := range p.Batch {
 		if a.Step(view) != 0 {
 			groups = append(groups, a)
 		}
 	}
 	point.PlaceOf(p.Text, groups)
 	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
-	p.Line("const %s *from = all + %s;", p.e.W.Stored(p.k.Operands[o.operand].Type()), point.OffsetText(point.Start(p.k, view), append(groups, o.along), view))
+	p.Line("const %s *from = all + %s;", p.E.W.Stored(p.K.Operands[o.operand].Type()), point.OffsetText(point.Start(p.K, view), append(groups, o.along), view))
 }
 
 // packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
-func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
+func (n *Kernel) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
 	form := panels.Lines
 	if n.across(o) {
 		form = panels.Across
@@ -113,9 +114,9 @@ func (n *narrow) packBlock(o *narrowOperand, from string, step, foldStep int64, 
 }
 
 // turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
-func (n *narrow) turnFunction() string {
-	lanes := n.product.n
-	square := n.e.V.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
+func (n *Kernel) turnFunction() string {
+	lanes := n.Product.N
+	square := n.E.V.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
 	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
 		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
@@ -123,7 +124,7 @@ func (n *narrow) turnFunction() string {
 }
 
 // blockFunction names the function that packs a block lane by lane or group by group, as it stands in memory.
-func (n *narrow) blockFunction(l panels.Blocked, form panels.BlockForm) string {
+func (n *Kernel) blockFunction(l panels.Blocked, form panels.BlockForm) string {
 	if form == panels.Lines {
 		return n.linesFunction(l)
 	}
@@ -131,9 +132,9 @@ func (n *narrow) blockFunction(l panels.Blocked, form panels.BlockForm) string {
 }
 
 // linesFunction names the function that packs a block lane by lane.
-func (n *narrow) linesFunction(l panels.Blocked) string {
-	v, lanes := n.e.V, n.product.n
-	stored := n.e.W.Stored(l.From)
+func (n *Kernel) linesFunction(l panels.Blocked) string {
+	v, lanes := n.E.V, n.Product.N
+	stored := n.E.W.Stored(l.From)
 	var quick, element string
 	kept := "uint16_t"
 	switch l.From {
@@ -168,15 +169,15 @@ func (n *narrow) linesFunction(l panels.Blocked) string {
 }
 
 // oneToBF16 names the function that rounds one number to the bits of bfloat16.
-func (n *narrow) oneToBF16() string {
+func (n *Kernel) oneToBF16() string {
 	n.defineFile("tobf16.c")
 	return "tapc_to_bf16"
 }
 
 // acrossFunction names the function that packs a block group by group: lanes are neighbours in memory.
-func (n *narrow) acrossFunction(l panels.Blocked) string {
-	v, lanes := n.e.V, n.product.n
-	stored := n.e.W.Stored(l.From)
+func (n *Kernel) acrossFunction(l panels.Blocked) string {
+	v, lanes := n.E.V, n.Product.N
+	stored := n.E.W.Stored(l.From)
 	u32 := v.Type(scalar.UInt32, lanes)
 	element := l.From
 	if l.IsBytes() {
@@ -185,7 +186,7 @@ func (n *narrow) acrossFunction(l panels.Blocked) string {
 	group := int(4 / l.Size())
 	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
-		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.e.W.Stored(element), i), "$n")
+		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.E.W.Stored(element), i), "$n")
 		switch {
 		case l.From == scalar.Float32:
 			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
@@ -228,10 +229,10 @@ func (n *narrow) acrossFunction(l panels.Blocked) string {
 }
 
 // weave names the function that puts sixteen bytes of each of four rows side by side in groups of four, and changes bits of each.
-func (n *narrow) weave() string {
-	u8, u16 := n.e.V.Type(scalar.UInt8, 16), n.e.V.Type(scalar.UInt16, 8)
+func (n *Kernel) weave() string {
+	u8, u16 := n.E.V.Type(scalar.UInt8, 16), n.E.V.Type(scalar.UInt16, 8)
 	pairs := func(a, b string, of, from int) string { // elements of two vectors by turns
-		return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", a, b, list(int64(of), func(i int64) string {
+		return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", a, b, product.List(int64(of), func(i int64) string {
 			return fmt.Sprint(from + int(i)/2 + int(i)%2*of)
 		}))
 	}
@@ -251,18 +252,18 @@ func (n *narrow) weave() string {
 }
 
 // flipMask is what the lanes that are there are changed by, as a vector; n of them are.
-func (n *narrow) flipMask(l panels.Blocked, u32 string) string {
+func (n *Kernel) flipMask(l panels.Blocked, u32 string) string {
 	if l.Flip() == 0 {
 		return "(" + u32 + "){0}"
 	}
-	lanes := n.product.n
-	mask := n.e.V.Only(n.e.V.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
+	lanes := n.Product.N
+	mask := n.E.V.Only(n.E.V.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
 		scalar.IntValue(scalar.UInt32, 0))
 	return mask.Text
 }
 
 // sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.
-func (n *narrow) sumsFunction(l panels.Blocked) string {
+func (n *Kernel) sumsFunction(l panels.Blocked) string {
 	if l.Form == panels.Lines {
 		n.defineFile("sums.c")
 		return "tapc_line_sums"

@@ -1,4 +1,4 @@
-package cpu
+package product
 
 import (
 	"fmt"
@@ -18,32 +18,32 @@ const copyAhead = 4
 // each in a lane. Where its lanes stand is worked out once for the panel, and so is the guard, for every place of the fold
 // that it depends on; then each step of the fold copies a vector, or lane by lane where lanes are not neighbours or a vector
 // would reach beyond the operand.
-func (p *product) windowFunction() {
-	view, stored := p.c.Views[p.c.Right], p.e.W.Stored(p.d)
-	buffer := p.k.Operands[p.c.Right].Buffer
-	p.e.Raw(buffer)
+func (p *Product) windowFunction() {
+	view, stored := p.C.Views[p.C.Right], p.E.W.Stored(p.D)
+	buffer := p.K.Operands[p.C.Right].Buffer
+	p.E.Raw(buffer)
 	p.Line("")
-	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.number, p.coordinates("int64_t "), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.e.Slot(buffer), p.k.Operands[p.c.Right].Name)
-	p.Line("%s(void)right;", p.voids())
+	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.Number, p.Coordinates("int64_t "), stored)
+	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
+	p.Line("%s(void)right;", p.Voids())
 	place := &windowPlace{p: p, loops: map[int]string{}}
-	for _, a := range p.batch {
+	for _, a := range p.Batch {
 		for _, l := range a.Loops {
 			place.loops[l] = a.Variable // a loop whose value the guard uses is a dimension of its own
 		}
 	}
-	guard := p.c.Window.Guard
-	p.Line("int64_t at[%d]; // where the columns start", p.panel)
+	guard := p.C.Window.Guard
+	p.Line("int64_t at[%d]; // where the columns start", p.Panel)
 	if guard != nil {
-		p.e.Stack(p.panel * int64(p.maskElement().Size()) * product64(p.c.GuardExtents(p.k)))
-		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.e.W.Type(p.maskElement()), product64(p.c.GuardExtents(p.k)), p.panel)
+		p.E.Stack(p.Panel * int64(p.maskElement().Size()) * Product64(p.C.GuardExtents(p.K)))
+		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.E.W.Type(p.maskElement()), Product64(p.C.GuardExtents(p.K)), p.Panel)
 	}
-	p.Open("for (int l = 0; l < %d; l++) {", p.panel)
-	p.Line("const int64_t c = j + l < %d ? j + l : %d;", p.c.Col.Extent, p.c.Col.Extent-1)
-	offset := point.OffsetText(point.Start(p.k, view), p.groups(), view)
-	size := p.c.Col.Extent
-	for x, l := range p.c.Col.Loops {
-		e := p.k.Loops[l].Extent()
+	p.Open("for (int l = 0; l < %d; l++) {", p.Panel)
+	p.Line("const int64_t c = j + l < %d ? j + l : %d;", p.C.Col.Extent, p.C.Col.Extent-1)
+	offset := point.OffsetText(point.Start(p.K, view), p.Groups(), view)
+	size := p.C.Col.Extent
+	for x, l := range p.C.Col.Loops {
+		e := p.K.Loops[l].Extent()
 		size /= e
 		text := "c"
 		if size > 1 {
@@ -68,20 +68,20 @@ func (p *product) windowFunction() {
 
 // runs writes the copying of a panel whose lanes are neighbours, or two runs of neighbours as where a row of an image ends and the
 // next begins, for processors that load only some lanes of a vector: those of each run for which the guard holds.
-func (p *product) runs() {
-	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[p.d]
-	if letter == "" || p.n*p.d.Size() != 64 || p.panel != int64(p.n) {
+func (p *Product) runs() {
+	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[p.D]
+	if letter == "" || p.N*p.D.Size() != 64 || p.Panel != int64(p.N) {
 		return
 	}
-	n, stored, mask := p.n, p.e.W.Stored(p.d), fmt.Sprintf("uint%d_t", p.n)
-	guards := product64(p.c.GuardExtents(p.k))
+	n, stored, mask := p.N, p.E.W.Stored(p.D), fmt.Sprintf("uint%d_t", p.N)
+	guards := Product64(p.C.GuardExtents(p.K))
 	p.Line("#if defined(__AVX512F__)")
 	p.Line("int cut = %d, several = 0; // where the second run begins, and whether there are more", n)
 	p.Line("for (int l = 1; l < %d; l++) if (at[l] != at[l - 1] + 1) several |= cut < %d, cut = cut < %d ? cut : l;", n, n, n)
 	p.Open("if (!several) {")
 	p.Line("%s first[%d], second[%d]; // lanes of each", mask, guards, guards)
 	p.Open("for (int g = 0; g < %d; g++) {", guards)
-	if p.c.Window.Guard != nil {
+	if p.C.Window.Guard != nil {
 		p.Line("unsigned lanes = 0;")
 		p.Line("for (int l = 0; l < %d; l++) lanes |= (live[g * %d + l] != 0 ? 1u : 0u) << l;", n, n)
 	} else {
@@ -91,11 +91,11 @@ func (p *product) runs() {
 	p.Line("second[g] = (%s)(lanes & ~((1u << cut) - 1));", mask)
 	p.Close()
 	fill := "0"
-	if p.c.Window.Guard != nil {
-		fill = p.e.W.Const(p.c.Window.Fill)
+	if p.C.Window.Guard != nil {
+		fill = p.E.W.Const(p.C.Window.Fill)
 	}
-	t := p.e.V.Type(p.d, n)
-	p.Line("const %s fill = %s;", t, p.e.V.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, n).Text)
+	t := p.E.V.Type(p.D, n)
+	p.Line("const %s fill = %s;", t, p.E.V.Splat(vector.Value{Text: fill, Type: p.D, Uniform: true}, n).Text)
 	p.Line("const uintptr_t begin = (uintptr_t)right + (uintptr_t)at[0] * sizeof *right;")
 	p.Line("const uintptr_t next = (uintptr_t)right + (uintptr_t)(cut < %d ? at[cut] - cut : at[0]) * sizeof *right;", n)
 	for _, two := range []bool{false, true} {
@@ -124,28 +124,28 @@ func (p *product) runs() {
 }
 
 // fetchRows asks for the memory that the copying comes to a few steps of the outermost loop later: the rows of a window.
-func (p *product) fetchRows() {
-	loops := p.c.Reduction[0].Loops
-	for _, d := range p.c.Reduction[1:] {
+func (p *Product) fetchRows() {
+	loops := p.C.Reduction[0].Loops
+	for _, d := range p.C.Reduction[1:] {
 		loops = append(slices.Clone(loops), d.Loops...)
 	}
 	ahead, step, rows := p.ahead(), int64(0), int64(1)
-	if len(loops) > 1 && p.k.Loops[loops[1]].Extent() <= unit.MaxUnrolled {
-		step, rows = p.c.Views[p.c.Right].Steps[loops[1]], p.k.Loops[loops[1]].Extent()
+	if len(loops) > 1 && p.K.Loops[loops[1]].Extent() <= unit.MaxUnrolled {
+		step, rows = p.C.Views[p.C.Right].Steps[loops[1]], p.K.Loops[loops[1]].Extent()
 	}
 	for r := int64(0); ahead != 0 && r < rows; r++ {
 		p.Line("TAPC_FETCH(right, at[0] + f0 * %s + %s, 0, 3);",
-			point.Number(p.c.Views[p.c.Right].Steps[loops[0]]), point.Number(ahead+r*step))
+			point.Number(p.C.Views[p.C.Right].Steps[loops[0]]), point.Number(ahead+r*step))
 	}
 }
 
 // runLoops writes the loops over the fold around something that knows the offset of the place and the number of the guard.
-func (p *product) runLoops(write func(from, guard string)) {
-	view, guards := p.c.Views[p.c.Right], p.c.GuardLoops()
+func (p *Product) runLoops(write func(from, guard string)) {
+	view, guards := p.C.Views[p.C.Right], p.C.GuardLoops()
 	offset, guard, depth := "0", "", 0
-	for _, d := range p.c.Reduction {
+	for _, d := range p.C.Reduction {
 		for _, l := range d.Loops {
-			extent := p.k.Loops[l].Extent()
+			extent := p.K.Loops[l].Extent()
 			if slices.Contains(guards, l) && extent <= unit.MaxUnrolled {
 				p.Line("#pragma GCC unroll %d", extent)
 			}
@@ -165,7 +165,7 @@ func (p *product) runLoops(write func(from, guard string)) {
 	}
 }
 
-func product64(list []int64) int64 {
+func Product64(list []int64) int64 {
 	n := int64(1)
 	for _, x := range list {
 		n *= x
@@ -174,44 +174,44 @@ func product64(list []int64) int64 {
 }
 
 // maskElement is the integer type of the lanes of the truth vectors that pick lanes of the operand.
-func (p *product) maskElement() scalar.DType { return vector.IntegerOf(p.d.Size(), true) }
+func (p *Product) maskElement() scalar.DType { return vector.IntegerOf(p.D.Size(), true) }
 
 // guards writes the loops that keep the guard's values for one lane.
-func (p *product) guards(place *windowPlace, guard *scalar.Expr) {
-	loops := p.c.GuardLoops()
+func (p *Product) guards(place *windowPlace, guard *scalar.Expr) {
+	loops := p.C.GuardLoops()
 	at := "0"
 	for x, l := range loops {
-		e := p.k.Loops[l].Extent()
+		e := p.K.Loops[l].Extent()
 		p.Open("for (int64_t g_%d = 0; g_%d < %d; g_%d++) {", x, x, e, x)
 		place.loops[l] = fmt.Sprintf("g_%d", x)
 		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
 	}
-	p.Line("live[(%s) * %d + l] = -(%s);", at, p.panel, p.e.V.Expr(guard, 1, place).Text)
+	p.Line("live[(%s) * %d + l] = -(%s);", at, p.Panel, p.E.V.Expr(guard, 1, place).Text)
 	for range loops {
 		p.Close()
 	}
 }
 
 // copies writes the loops over the fold, which copy a row of the panel each.
-func (p *product) copies() {
-	view, buffer := p.c.Views[p.c.Right], p.e.Buffers[p.k.Operands[p.c.Right].Buffer]
+func (p *Product) copies() {
+	view, buffer := p.C.Views[p.C.Right], p.E.Buffers[p.K.Operands[p.C.Right].Buffer]
 	p.Line("int even = 1; // the lanes are neighbours")
 	p.Line("int64_t low = at[0], high = at[0];")
-	p.Open("for (int l = 1; l < %d; l++) {", p.panel)
+	p.Open("for (int l = 1; l < %d; l++) {", p.Panel)
 	p.Line("even &= at[l] == at[0] + l;")
 	p.Line("low = at[l] < low ? at[l] : low;")
 	p.Line("high = at[l] > high ? at[l] : high;")
 	p.Close()
 	p.Line("(void)low, (void)high;")
 	var offset, live strings.Builder
-	guards := p.c.GuardLoops()
+	guards := p.C.GuardLoops()
 	depth := 0
-	for _, d := range p.c.Reduction {
+	for _, d := range p.C.Reduction {
 		for _, l := range d.Loops {
-			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.k.Loops[l].Extent(), depth)
+			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.K.Loops[l].Extent(), depth)
 			fmt.Fprintf(&offset, " + f%d * %s", depth, point.Number(view.Steps[l]))
 			if slices.Contains(guards, l) {
-				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.k.Loops[l].Extent(), depth)
+				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.K.Loops[l].Extent(), depth)
 				live.Reset()
 				live.WriteString(text)
 			}
@@ -219,24 +219,24 @@ func (p *product) copies() {
 		}
 	}
 	p.Line("const int64_t from = 0%s;", offset.String())
-	guarded, fill := p.c.Window.Guard != nil, ""
+	guarded, fill := p.C.Window.Guard != nil, ""
 	if guarded {
-		fill = p.e.W.Const(p.c.Window.Fill)
-		p.Line("const %s *mask = live + (%s) * %d;", p.e.W.Type(p.maskElement()), orZero(live.String()), p.panel)
-		p.Open("if (even && from + low >= 0 && from + high < %s) {", point.Number(buffer.Bytes/int64(p.d.Size())))
+		fill = p.E.W.Const(p.C.Window.Fill)
+		p.Line("const %s *mask = live + (%s) * %d;", p.E.W.Type(p.maskElement()), orZero(live.String()), p.Panel)
+		p.Open("if (even && from + low >= 0 && from + high < %s) {", point.Number(buffer.Bytes/int64(p.D.Size())))
 	} else {
 		p.Open("if (even) {")
 	}
 	if ahead := p.ahead(); ahead != 0 {
 		p.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", point.Number(ahead))
 	}
-	t, n := p.e.V.Type(p.d, p.n), int64(p.n)
-	for x := int64(0); x < p.panel; x += n {
-		text := p.e.V.Of(p.d, p.n).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
+	t, n := p.E.V.Type(p.D, p.N), int64(p.N)
+	for x := int64(0); x < p.Panel; x += n {
+		text := p.E.V.Of(p.D, p.N).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
 		if guarded {
-			m := p.e.V.MaskType(p.d.Size(), p.n)
-			fills := p.e.V.Splat(vector.Value{Text: fill, Type: p.d, Uniform: true}, p.n).Text
-			text = p.e.V.Pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
+			m := p.E.V.MaskType(p.D.Size(), p.N)
+			fills := p.E.V.Splat(vector.Value{Text: fill, Type: p.D, Uniform: true}, p.N).Text
+			text = p.E.V.Pick(t, m, fmt.Sprintf("*(const %s *)(mask + %d)", m, x), text, fills)
 		}
 		p.Line("*(%s *)(to + %d) = %s;", t, x, text)
 	}
@@ -246,9 +246,9 @@ func (p *product) copies() {
 	if guarded {
 		value = fmt.Sprintf("mask[l] ? %s : %s", value, fill)
 	}
-	p.Line("for (int l = 0; l < %d; l++) to[l] = %s;", p.panel, value)
+	p.Line("for (int l = 0; l < %d; l++) to[l] = %s;", p.Panel, value)
 	p.Close()
-	p.Line("to += %d;", p.panel)
+	p.Line("to += %d;", p.Panel)
 	for range depth {
 		p.Close()
 	}
@@ -256,13 +256,13 @@ func (p *product) copies() {
 
 // ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
 // that a processor does not see them coming.
-func (p *product) ahead() int64 {
-	if len(p.c.Reduction) == 0 || len(p.c.Reduction[0].Loops) == 0 {
+func (p *Product) ahead() int64 {
+	if len(p.C.Reduction) == 0 || len(p.C.Reduction[0].Loops) == 0 {
 		return 0
 	}
-	l := p.c.Reduction[0].Loops[0]
-	step := p.c.Views[p.c.Right].Steps[l]
-	if p.k.Loops[l].Extent() < 2*copyAhead || step*int64(p.d.Size()) < 1024 && step*int64(p.d.Size()) > -1024 {
+	l := p.C.Reduction[0].Loops[0]
+	step := p.C.Views[p.C.Right].Steps[l]
+	if p.K.Loops[l].Extent() < 2*copyAhead || step*int64(p.D.Size()) < 1024 && step*int64(p.D.Size()) > -1024 {
 		return 0
 	}
 	return copyAhead * step
@@ -277,12 +277,12 @@ func orZero(text string) string {
 
 // windowPlace gives the values of loops while a panel is packed.
 type windowPlace struct {
-	p     *product
+	p     *Product
 	loops map[int]string // variables, from 0
 }
 
 func (w *windowPlace) Loop(ref int) vector.Value {
-	text := point.Number(w.p.k.Loops[ref].Start)
+	text := point.Number(w.p.K.Loops[ref].Start)
 	if variable, ok := w.loops[ref]; ok {
 		text = fmt.Sprintf("(%s + %s)", variable, text)
 	}

@@ -1,13 +1,17 @@
-package cpu
+// Package lowprecision writes products of bytes and of bfloat16 by the instructions that a processor has, which it is asked for when the kernel runs. It
+// must not import backends/cpu. Read next: lowprecision.go, tile.go.
+package lowprecision
 
 import (
 	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -16,13 +20,13 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// narrow writes a contraction of narrow numbers; see nest.LowPrecision. Both operands stand in panels of groups of four bytes, which
+// Kernel writes a contraction of narrow numbers; see nest.LowPrecision. Both operands stand in panels of groups of four bytes, which
 // panels.Blocked describes: packed when the program is built if they are constant, else before the product is computed.
 //
 // The sums of a tile are computed by one of several functions, for the instructions that a processor may have; which it has is
 // asked when the kernel runs.
-type narrow struct {
-	*product
+type Kernel struct {
+	*product.Product
 	n           *nest.LowPrecision
 	tiles       []narrowTile
 	left, right narrowOperand
@@ -33,23 +37,23 @@ type narrowOperand struct {
 	operand int
 	along   point.Axis // rows or columns
 	layout  panels.Layout
-	fixed   bool  // it is packed when the program is built
-	place   place // of the panels: of a constant, or in scratch memory
-	chunk   int64 // of rows or columns that are packed at once
+	fixed   bool          // it is packed when the program is built
+	place   product.Place // of the panels: of a constant, or in scratch memory
+	chunk   int64         // of rows or columns that are packed at once
 	side    narrowSide
 }
 
 // narrowSide is what the code calls the two operands and the positions along them.
 type narrowSide struct{ name, first, count string }
 
-// newNarrow prepares a narrow contraction; nil if the kernel is not scheduled as one.
-func newNarrow(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *narrow {
+// New prepares a narrow contraction; nil if the kernel is not scheduled as one.
+func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
 	lanes := e.Target.Lanes(4)
-	cut, ok := readCut(k, found.Contraction, int64(lanes))
+	cut, ok := blocking.ReadCut(k, found.Contraction, int64(lanes))
 	if found.Row.Inner() < 0 && !found.Unpacked {
-		cut.rows, cut.tileRows = tile.NarrowRows, 1
+		cut.Rows, cut.TileRows = tile.NarrowRows, 1
 	}
-	if !ok || !cut.narrow(found) {
+	if !ok || !fits(cut, found) {
 		return nil
 	}
 	aside := -1
@@ -62,12 +66,12 @@ func newNarrow(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrec
 	}
 	c := *found.Contraction
 	c.Sum = sum
-	p := &product{Text: new(cnest.Text), e: e, k: wide, c: &c, number: number, d: sum.Type, n: lanes, cut: cut, seldom: nest.SeldomOf(wide),
-		sizes: sizes{length: found.Length(), outer: 1, inner: 1}}
+	p := &product.Product{Text: new(cnest.Text), E: e, Number: number, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
+		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1}}}
 	for _, d := range c.Batch {
-		p.batch = append(p.batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.batch))})
+		p.Batch = append(p.Batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.Batch))})
 	}
-	n := &narrow{product: p, n: found}
+	n := &Kernel{Product: p, n: found}
 	n.left = n.operandOf(c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, narrowSide{"left", "row", "rows"})
 	n.right = n.operandOf(c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, narrowSide{"right", "column", "columns"})
 	if found.Unpacked {
@@ -76,66 +80,66 @@ func newNarrow(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrec
 	n.placePanels()
 	switch {
 	case found.Transposed:
-		p.placeOwn(0, p.turnedBytes())
-	case p.split() && !found.Unpacked:
-		p.placeOwn(0, 4*cut.rows*cut.cols)
+		p.PlaceWorkspace(0, p.TransposedBytes())
+	case p.Split() && !found.Unpacked:
+		p.PlaceWorkspace(0, 4*cut.Rows*cut.Cols)
 	}
 	n.tiles = n.variants()
 	return n
 }
 
-// narrow says whether pieces and tiles are such as the instructions for narrow numbers take.
-func (c cut) narrow(n *nest.LowPrecision) bool {
+// fits says whether pieces and tiles are such as the instructions for narrow numbers take.
+func fits(c blocking.Cut, n *nest.LowPrecision) bool {
 	if n.Unpacked {
-		return c.tileCols%tile.NarrowPanel == 0 && c.fold == n.Run()
+		return c.TileCols%tile.NarrowPanel == 0 && c.Fold == n.Run()
 	}
-	if c.fold < n.Length() && c.fold*4/n.Group%tile.NarrowBlock != 0 {
+	if c.Fold < n.Length() && c.Fold*4/n.Group%tile.NarrowBlock != 0 {
 		return false
 	}
-	return c.rows%tile.NarrowRows == 0 && c.cols%tile.NarrowCols == 0 && tile.NarrowRows%c.tileRows == 0 &&
-		tile.NarrowCols%c.tileCols == 0 && c.tileRows <= tile.NarrowPanel
+	return c.Rows%tile.NarrowRows == 0 && c.Cols%tile.NarrowCols == 0 && tile.NarrowRows%c.TileRows == 0 &&
+		tile.NarrowCols%c.TileCols == 0 && c.TileRows <= tile.NarrowPanel
 }
 
 // operandOf lays an operand's panels out.
-func (n *narrow) operandOf(operand int, along point.Axis, form panels.BlockForm, side narrowSide) narrowOperand {
-	buffer := n.e.Buffers[n.k.Operands[operand].Buffer]
-	l := n.layout(operand, along.Dim, tile.NarrowPanel)
+func (n *Kernel) operandOf(operand int, along point.Axis, form panels.BlockForm, side narrowSide) narrowOperand {
+	buffer := n.E.Buffers[n.K.Operands[operand].Buffer]
+	l := n.Layout(operand, along.Dim, tile.NarrowPanel)
 	l.Size = buffer.Type().Size()
 	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
 	return narrowOperand{operand: operand, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: side}
 }
 
 // placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
-func (n *narrow) placePanels() {
+func (n *Kernel) placePanels() {
 	scratch := int64(0)
 	if n.n.Unpacked {
 		scratch = n.placeImage()
 	}
 	for _, o := range n.packed() {
 		if o.fixed {
-			o.place.slot = n.e.Panels(n.k.Operands[o.operand].Buffer, o.layout)
+			o.place.Slot = n.E.Panels(n.K.Operands[o.operand].Buffer, o.layout)
 			continue
 		}
 		groups, panel := panels.Extents(o.layout.Groups), o.panel()
-		if most := maxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
+		if most := blocking.MaxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
 			o.chunk = max(most, tile.NarrowCols)
 		}
-		o.place.at = scratch
-		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, panelBytes)
+		o.place.At = scratch
+		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, blocking.PanelBytes)
 	}
 	if scratch == 0 {
 		return
 	}
-	slot := n.e.NeedScratch(scratch)
+	slot := n.E.NeedScratch(scratch)
 	for _, o := range n.packed() {
 		if !o.fixed {
-			o.place.slot = slot
+			o.place.Slot = slot
 		}
 	}
 }
 
 // packed gives the operands that stand in panels.
-func (n *narrow) packed() []*narrowOperand {
+func (n *Kernel) packed() []*narrowOperand {
 	if n.n.Unpacked {
 		return []*narrowOperand{&n.right}
 	}
@@ -156,7 +160,7 @@ func (o *narrowOperand) panels(count int64) int64 {
 }
 
 // zero is what is subtracted from the bytes of the panels, in the signs that they have there: an expression, or nil, plus a number.
-func (n *narrow) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
+func (n *Kernel) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
 	e = n.n.LeftZero
 	if o == &n.right {
 		e = n.n.RightZero
@@ -171,21 +175,21 @@ func (n *narrow) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
 }
 
 // corrected says whether sums of the panels' bytes are not yet those of the operands'.
-func (n *narrow) corrected() bool {
+func (n *Kernel) corrected() bool {
 	l, a := n.zero(&n.left)
 	r, b := n.zero(&n.right)
 	return l != nil || r != nil || a != 0 || b != 0
 }
 
 // needsSums says whether tiles need the sums of the bytes of an operand's panels.
-func (n *narrow) needsSums(o *narrowOperand) bool {
-	moved := o == &n.right && slices.ContainsFunc(n.tiles, func(t narrowTile) bool { return t.moves() })
+func (n *Kernel) needsSums(o *narrowOperand) bool {
+	moved := o == &n.right && slices.ContainsFunc(n.tiles, func(t narrowTile) bool { return t.Moves() })
 	return o.layout.Blocked.IsBytes() && (n.corrected() || moved)
 }
 
-// write writes the whole kernel.
-func (n *narrow) write() string {
-	n.finish(n.c.Transposed)
+// Write writes the whole kernel.
+func (n *Kernel) Write() string {
+	n.Finish(n.C.Transposed)
 	if n.corrected() {
 		n.correct()
 	}
@@ -208,14 +212,14 @@ func (n *narrow) write() string {
 
 // correct writes the function that makes of sums of the panels' bytes those of the numbers they stand for:
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
-func (n *narrow) correct() {
-	v, p := n.e.V, n.product
-	t, d := v.Type(scalar.UInt32, n.product.n), v.Type(scalar.Int32, n.product.n)
+func (n *Kernel) correct() {
+	v, p := n.E.V, n.Product
+	t, d := v.Type(scalar.UInt32, n.Product.N), v.Type(scalar.Int32, n.Product.N)
 	p.Line("")
 	p.Line("// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
 	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
-		d, p.number, p.coordinates("int64_t "), d)
-	at := &point.Point{V: v, K: p.k, Views: p.c.Views, Axes: p.places(), N: p.n, Count: "n", Locals: map[int]vector.Value{}}
+		d, p.Number, p.Coordinates("int64_t "), d)
+	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
 	at.Along = len(at.Axes) - 1
 	var used []int
 	for _, z := range []*scalar.Expr{n.n.LeftZero, n.n.RightZero} {
@@ -228,14 +232,14 @@ func (n *narrow) correct() {
 			})
 		}
 	}
-	point.Pointers(p.Text, p.e, p.k, used)
-	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.voids())
+	point.Pointers(p.Text, p.E, p.K, used)
+	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.Voids())
 	zero := func(o *narrowOperand) string {
 		e, plus := n.zero(o)
 		if e == nil {
-			return fmt.Sprintf("(%s)(%d)", p.e.W.Type(scalar.UInt32), plus)
+			return fmt.Sprintf("(%s)(%d)", p.E.W.Type(scalar.UInt32), plus)
 		}
-		x := v.Expr(e, p.n, at)
+		x := v.Expr(e, p.N, at)
 		if x.Uniform {
 			return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.Text, plus)
 		}
@@ -250,38 +254,38 @@ func (n *narrow) correct() {
 		p.Line("r -= row * %s;", zero(&n.right))
 	}
 	if !isZero(&n.left) && !isZero(&n.right) {
-		p.Line("r += %du * %s * %s;", uint32(p.length), zero(&n.left), zero(&n.right))
+		p.Line("r += %du * %s * %s;", uint32(p.Length), zero(&n.left), zero(&n.right))
 	}
 	p.Line("return (%s)r;", d)
 	p.Close()
 }
 
 // task writes what a thread does: some pieces of the results.
-func (n *narrow) task() {
-	p, c := n.product, n.cut
+func (n *Kernel) task() {
+	p, c := n.Product, n.Cut
 	p.Line("")
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.number)
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	p.Line("const int choice = k%d_choice();", p.number)
+	p.Line("const int choice = k%d_choice();", p.Number)
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
-		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.slot, o.place.at, p.k.Operands[o.operand].Name)
+		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name)
 	}
-	p.declareOwn("_Alignas(64) ", "uint32_t", 4)
+	p.DeclareWorkspace("_Alignas(64) ", "uint32_t", 4)
 	for i, t := range n.tiles {
 		if t.setup() != "" {
 			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup()) })
 		}
 	}
-	p.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.cols-1, c.cols, c.rows-1, c.rows)
+	p.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows)
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
-	p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.cols, c.cols, c.cols)
+	p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
 	p.Line("rest /= across;")
-	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.rows, c.rows, c.rows)
+	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.Rows, c.Rows, c.Rows)
 	p.Line("rest /= down;")
-	point.PlaceOf(p.Text, p.batch)
+	point.PlaceOf(p.Text, p.Batch)
 	n.pieceTiles()
 	p.Close()
 	for i, t := range n.tiles {
@@ -293,8 +297,8 @@ func (n *narrow) task() {
 }
 
 // panelAt writes the address of the panel that a row or column is in.
-func (n *narrow) panelAt(o *narrowOperand) string {
-	group := n.group(o.operand)
+func (n *Kernel) panelAt(o *narrowOperand) string {
+	group := n.Group(o.operand)
 	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.Variable, o.side.first, tile.NarrowPanel)
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * ((part->%s + %d) / %d) + %s)", group, o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, panel)
@@ -303,11 +307,11 @@ func (n *narrow) panelAt(o *narrowOperand) string {
 }
 
 // pieceTiles writes the loops over the tiles of a piece.
-func (n *narrow) pieceTiles() {
-	p := n.product
+func (n *Kernel) pieceTiles() {
+	p := n.Product
 	blocks := n.left.blocks()
-	if p.split() {
-		step := n.left.layout.Blocked.Blocks(p.cut.fold)
+	if p.Split() {
+		step := n.left.layout.Blocked.Blocks(p.Cut.Fold)
 		p.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
 		p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
 	}
@@ -324,29 +328,29 @@ func (n *narrow) pieceTiles() {
 			p.Close()
 		})
 	}
-	if p.split() {
+	if p.Split() {
 		p.Close()
 	}
 }
 
 // guarded writes what needs a compiler that knows a tile's instructions.
-func (n *narrow) guarded(t narrowTile, write func()) {
-	if t.known() != "" {
-		n.Line("#if %s", t.known())
+func (n *Kernel) guarded(t narrowTile, write func()) {
+	if t.Known() != "" {
+		n.Line("#if %s", t.Known())
 	}
 	write()
-	if t.known() != "" {
+	if t.Known() != "" {
 		n.Line("#endif")
 	}
 }
 
 // run writes the function that carries out the kernel.
-func (n *narrow) run() {
-	p := n.product
+func (n *Kernel) run() {
+	p := n.Product
 	n.defineFile("part.c")
 	p.Line("")
-	p.e.Open(p.Text, p.number)
-	rows, cols := p.c.Row.Extent, p.c.Col.Extent
+	p.E.Open(p.Text, p.Number)
+	rows, cols := p.C.Row.Extent, p.C.Col.Extent
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
 	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
 	if !n.right.fixed {
@@ -358,10 +362,10 @@ func (n *narrow) run() {
 		n.pack(&n.left)
 	}
 	batch := int64(1)
-	for _, a := range p.batch {
+	for _, a := range p.Batch {
 		batch *= a.Extent
 	}
-	p.parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(batch), p.cut.rows-1, p.cut.rows, p.cut.cols-1, p.cut.cols), "task", p.eachPiece(unit.NarrowRate))
+	p.Parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(batch), p.Cut.Rows-1, p.Cut.Rows, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.NarrowRate))
 	p.Close()
 	p.Close()
 	p.Close()

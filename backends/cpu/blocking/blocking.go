@@ -1,0 +1,243 @@
+// Package blocking decides how a contraction is cut and where its operands are read: macro-tiles, register tiles, parts of the reduction, panels. It
+// writes no C; it must not import backends/cpu. Read next: cut.go, blocking.go.
+package blocking
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+const PanelBytes = tile.PanelBytes
+
+// MaxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
+const MaxPacked = 32 << 20
+
+// keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
+const keepLeft = 512 << 10
+
+// Blocking is what is decided of a contraction before any of it is written: how it is cut, and where its operands are read.
+type Blocking struct {
+	Target isa.Target
+	K      *schedule.Kernel
+	C      *nest.Contraction
+	Pack   tile.Packing // where the factors are read
+	D      scalar.DType // of the sums
+	N      int          // lanes of a vector
+	Cut    Cut
+	Form   RightForm
+	Sizes
+}
+
+// Sizes are the extents of a contraction's dimensions.
+type Sizes struct {
+	Panel  int64 // columns of a panel
+	Length int64 // of the fold
+	Batch  []point.Axis
+	Outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
+	Inner  int64 // extents of the rest of the batch
+}
+
+// RightForm is where the right operand is read.
+type RightForm uint8
+
+const (
+	Direct   RightForm = iota // where it stands
+	Packed                    // from panels that the program packs before it multiplies
+	Local                     // from panels that a thread packs before each piece, as no other piece needs them
+	Prepared                  // from panels that were packed when the program was built
+)
+
+// SortBatch puts the dimensions that the right operand follows first, and names all.
+func (b *Blocking) SortBatch() {
+	right := b.C.Views[b.C.Right]
+	for _, follows := range []bool{true, false} {
+		for _, d := range b.C.Batch {
+			if (d.Step(right) != 0) != follows {
+				continue
+			}
+			b.Batch = append(b.Batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(b.Batch))})
+			if follows {
+				b.Outer *= d.Extent
+			} else {
+				b.Inner *= d.Extent
+			}
+		}
+	}
+}
+
+// pieces is how many pieces there are for one place of the batch.
+func (b *Blocking) pieces() int64 {
+	return (b.C.Row.Extent + b.Cut.Rows - 1) / b.Cut.Rows * ((b.C.Col.Extent + b.Cut.Cols - 1) / b.Cut.Cols)
+}
+
+// Share is the bytes of the panels of one piece.
+func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * PanelBytes }
+
+// Deep is how many values of the fold a panel holds: all, or those that run at once if a thread packs them just before.
+func (b *Blocking) Deep() int64 {
+	if b.Blockwise() {
+		return b.Cut.Fold
+	}
+	return b.Length
+}
+
+// Blockwise says whether a thread packs the columns of its piece for each part of the fold anew.
+func (b *Blocking) Blockwise() bool { return b.Form == Local && b.Split() && b.Partly() }
+
+func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1) / b.Panel }
+
+// Chunk gives how many groups of panels, and how many columns of each, are packed at once.
+func (b *Blocking) Chunk() (groups, columns int64) {
+	columns = b.C.Col.Extent
+	one := b.Length * PanelBytes // bytes of a panel
+	if whole := b.PanelsOf(columns) * one; whole <= MaxPacked {
+		return max(1, min(b.Outer, MaxPacked/max(1, whole))), columns
+	}
+	step := max(b.Panel, b.Cut.TileCols)
+	return 1, min(columns, max(1, MaxPacked/one*b.Panel/step)*step)
+}
+
+// Layout says how the panels of an operand are made from its elements: some rows or columns wide.
+func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layout {
+	v := b.C.Views[operand]
+	l := panels.Layout{Size: b.D.Size(), Width: width, Base: point.Start(b.K, v), Columns: along.Extent, Step: along.Step(v)}
+	for _, a := range b.Batch {
+		if s := a.Step(v); s != 0 {
+			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
+		}
+	}
+	for _, d := range b.C.Reduction {
+		for _, loop := range d.Loops {
+			l.Reduced = append(l.Reduced, panels.Stride{Extent: b.K.Loops[loop].Extent(), Step: v.Steps[loop]})
+		}
+	}
+	return l
+}
+
+// PieceLeft is how many bytes the panels of a piece's rows take, for one run of the fold. Storing whole vectors reaches over the end.
+func (b *Blocking) PieceLeft() int64 {
+	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), PanelBytes)
+}
+
+// OpenBytes is the size of the unfinished sums of a piece.
+func (b *Blocking) OpenBytes() int64 { return b.OpenSums() * int64(b.N) * int64(b.D.Wide().Size()) }
+
+// LeftWidth is how many rows the panels of the left operand have, 0 if it is read where it stands.
+func (b *Blocking) LeftWidth() int64 {
+	switch {
+	case b.Pack.Left == tile.PerMacroTile:
+		return b.Cut.TileRows
+	case b.Pack.Paneled():
+		return tile.RowPanel
+	}
+	return 0
+}
+
+// TilesDown is how many tiles of rows a piece has.
+func (b *Blocking) TilesDown() int64 {
+	return (min(b.Cut.Rows, b.C.Row.Extent) + b.Cut.TileRows - 1) / b.Cut.TileRows
+}
+
+// Within says whether a partial sum takes several parts of the fold.
+func (b *Blocking) Within() bool { return b.Split() && b.Cut.Fold < b.Cut.Block }
+
+// Several says whether there are so many partial sums that these are summed in groups.
+func (b *Blocking) Several() bool { return len(b.C.Reduction) == 1 && b.InnerFold() > b.Cut.Span() }
+
+// OpenArea is how many vectors of unfinished sums of one kind a piece has, and openSums of all.
+func (b *Blocking) OpenArea() int64 { return b.Cut.Rows * b.Cut.Cols / int64(b.N) }
+
+func (b *Blocking) OpenSums() int64 {
+	kinds := int64(1)
+	if b.Within() && b.InnerFold() > b.Cut.Block {
+		kinds++
+	}
+	if b.Several() {
+		kinds++
+	}
+	return kinds * b.OpenArea()
+}
+
+// vector.Type is the type that sums are computed in: integers wrap as unsigned numbers do.
+func (b *Blocking) VectorType() scalar.DType {
+	if b.D.IsInt() {
+		return vector.UnsignedOf(b.D)
+	}
+	return b.D
+}
+
+// ColumnsLast says whether a thread goes over the rows and the batch for some columns before it goes on to the next: if the right
+// operand is the larger, each part of it is then read once.
+func (b *Blocking) ColumnsLast() bool {
+	left := b.C.Row.Extent * b.Inner * b.Length
+	several := b.Inner > 1 || b.Cut.Rows < b.C.Row.Extent
+	return b.Form == Prepared && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
+}
+
+// IsLastOuter says whether batch axis i is the innermost of several that the right operand follows: groups of panels count
+// from there.
+func (b *Blocking) IsLastOuter(i int) bool {
+	v := b.C.Views[b.C.Right]
+	return b.Batch[i].Step(v) != 0 && (i+1 == len(b.Batch) || b.Batch[i+1].Step(v) == 0)
+}
+
+// Split says whether the fold runs in several parts, with the unfinished sums of a piece in memory between them.
+func (b *Blocking) Split() bool { return b.Cut.Fold < b.InnerFold() }
+
+func (b *Blocking) InnerFold() int64 {
+	if n := len(b.C.Reduction); n > 0 {
+		return b.C.Reduction[n-1].Extent
+	}
+	return 1
+}
+
+// Indices is how many pieces there are in all, as the indices of one region.
+func (b *Blocking) Indices() int64 {
+	n := b.pieces()
+	for _, a := range b.Batch {
+		n *= a.Extent
+	}
+	return n
+}
+
+// Partly says whether panels can be packed for some values of the fold at a time: it has one dimension.
+func (b *Blocking) Partly() bool { return b.C.Window == nil && len(b.C.Reduction) == 1 }
+
+// RowPanels is how many panels of rows a place of the batch has.
+func (b *Blocking) RowPanels() int64 { return (b.C.Row.Extent + tile.RowPanel - 1) / tile.RowPanel }
+
+// openRows and openCols are the sizes of the array of the sums of a piece that are turned before they are finished: whole vectors
+// either way, and whole tiles of columns.
+func (b *Blocking) openRows() int64 {
+	return isa.Align(min(b.Cut.Rows, b.C.Row.Extent), int64(b.N))
+}
+
+func (b *Blocking) OpenCols() int64 {
+	return isa.Align(min(b.Cut.Cols, b.C.Col.Extent), max(int64(b.N), tile.NarrowRows))
+}
+
+// TransposedBytes is the size of that array.
+func (b *Blocking) TransposedBytes() int64 {
+	return b.openRows() * b.OpenCols() * int64(b.D.Wide().Size())
+}
+
+// RowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
+// one behind the other.
+func (b *Blocking) RowsFirst() bool {
+	return b.Form == Prepared && b.Pack.Left != tile.PerMacroTile && !b.Split() && b.Cut.Cols > b.Cut.TileCols && b.Target.Near(b.Cut.Cols*b.Length*int64(b.D.Size()))
+}
+
+// Groups gives the batch axes that the right operand follows.
+func (b *Blocking) Groups() []point.Axis {
+	view := b.C.Views[b.C.Right]
+	return slices.DeleteFunc(slices.Clone(b.Batch), func(a point.Axis) bool { return a.Step(view) == 0 })
+}

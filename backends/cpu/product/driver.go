@@ -1,0 +1,291 @@
+package product
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/micro"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// New prepares a contraction; nil if the kernel is not scheduled as one.
+func New(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction) *Product {
+	p := Of(e, number, k, c, tile.PackingOf(c))
+	if p != nil {
+		p.chooseForm()
+		p.placePiece()
+		p.comes = p.whatComes()
+		if p.Pack.Left == tile.Prepacked {
+			p.rows.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
+		}
+	}
+	return p
+}
+
+// Of prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
+func Of(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
+	aside := -1
+	switch {
+	case c.Window != nil:
+		aside = c.Right
+	case c.Padded != nil:
+		aside = c.Left
+	}
+	if _, known := micro.Of(c.Sum.Type); !known || !point.VectorKernel(k, e.Buffers, aside) {
+		return nil
+	}
+	p := &Product{Text: new(cnest.Text), E: e, Number: number, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: pack, D: c.Sum.Type, N: e.Target.Lanes(c.Sum.Type.Size()),
+		Sizes: blocking.Sizes{Length: 1, Outer: 1, Inner: 1}}}
+	var ok bool
+	if p.Cut, ok = blocking.ReadCut(k, c, int64(p.N)); !ok {
+		return nil
+	}
+	p.Panel = blocking.PanelBytes / int64(p.D.Size())
+	if p.Cut.TileCols%p.Panel != 0 && p.Panel%p.Cut.TileCols != 0 {
+		return nil
+	}
+	for _, d := range c.Reduction {
+		p.Length *= d.Extent
+	}
+	p.SortBatch()
+	if p.Pack.Left == tile.PerMacroTile && p.Cut.TileRows > int64(p.N) {
+		p.Pack.Left = tile.Unpacked
+	}
+	return p
+}
+
+// chooseForm packs the right operand if it is used often enough to pay, or does not stand in columns.
+func (p *Product) chooseForm() {
+	buffer := p.K.Operands[p.C.Right].Buffer
+	scratch := int64(0)
+	switch {
+	case p.Pack.Right == tile.Prepacked:
+		p.Form = blocking.Prepared
+		p.Slot = p.E.Panels(buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
+	case p.Pack.Right == tile.Unpacked:
+		p.Form = blocking.Direct
+	case p.Pack.Left != tile.PerMacroTile && p.Cut.Rows >= p.C.Row.Extent && p.Inner == 1 && p.Cut.Cols%p.Panel == 0: // pieces are whole panels
+		p.Form = blocking.Local
+	default:
+		p.Form = blocking.Packed
+		groups, columns := p.Chunk()
+		scratch = groups * p.PanelsOf(columns) * p.Length * blocking.PanelBytes
+	}
+	if scratch > 0 {
+		p.Slot = p.E.NeedScratch(scratch)
+	}
+	at := isa.Align(scratch, blocking.PanelBytes)
+	switch {
+	case p.Pack.Left == tile.UpFront:
+		p.rows = Place{p.E.NeedScratch(at + p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes()), at}
+	case p.C.Padded != nil:
+		p.Pad = Place{p.E.NeedScratch(at + p.C.Padded.Elements()*int64(p.D.Size())), at}
+	}
+}
+
+// Write writes the whole kernel.
+func (p *Product) Write() string {
+	p.Functions()
+	p.task()
+	p.run()
+	return p.String()
+}
+
+// Functions writes what tasks call: the multiplication of tiles, and the packing of operands.
+func (p *Product) Functions() {
+	p.Finish(p.C.Transposed)
+	rows, cols := p.Cut.TileRows, p.Cut.TileCols
+	for _, r := range []int64{rows, p.C.Row.Extent % rows} {
+		for _, c := range []int64{cols, p.C.Col.Extent % cols} {
+			if r > 0 && c > 0 && r <= p.C.Row.Extent && c <= p.C.Col.Extent {
+				p.TileFunction(r, c)
+			}
+		}
+	}
+	switch {
+	case p.Form != blocking.Packed && p.Form != blocking.Local:
+	case p.C.Window != nil:
+		p.windowFunction()
+	default:
+		p.panelFunction()
+	}
+	if p.Form == blocking.Packed {
+		p.packTask()
+	}
+	switch {
+	case p.Pack.Left == tile.UpFront:
+		p.rowTask()
+	case p.C.Padded != nil:
+		p.padTask()
+	case p.Pack.Left == tile.PerMacroTile:
+		p.leftFunction()
+	}
+}
+
+// Finish writes the function of the kernel's statements on a vector of sums: of columns, or of rows.
+func (p *Product) Finish(ofRows bool) {
+	v := p.E.V
+	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{},
+		Sums: map[*scalar.Expr]vector.Value{p.C.Sum: {Text: "sum", Type: p.D}}}
+	at.Along = len(at.Axes) - 1
+	if ofRows {
+		at.Along--
+	}
+	if p.Seldom != nil {
+		p.seldomFunctions(p.Seldom, at.Axes, at.Along)
+	}
+	p.Line("")
+	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Number, p.Coordinates("int64_t "), v.Type(p.D, p.N))
+	used := []int{}
+	for i, o := range p.K.Operands {
+		if o.Mode == schedule.Write || p.finishReads(i) {
+			used = append(used, i)
+		}
+	}
+	point.Pointers(p.Text, p.E, p.K, used)
+	p.Line("%s(void)i, (void)j, (void)n;", p.Voids())
+	all := make([]int, len(p.K.Statements))
+	for i := range all {
+		all[i] = i
+	}
+	if s := p.Seldom; s != nil {
+		at.Statements(p.Text, all[:s.Statement])
+		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Number, p.Coordinates(""), s)
+		all = all[s.Statement+1:]
+	}
+	at.Statements(p.Text, all)
+	p.Close()
+}
+
+// task writes what a thread does: some pieces of the results.
+func (p *Product) task() {
+	c := p.Cut
+	p.Line("")
+	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
+	p.Line("const tapc_part *part = ctx;")
+	p.Line("void *const *b = part->b;")
+	p.Line("(void)worker;")
+	switch left := p.K.Operands[p.C.Left]; {
+	case p.Pack.Paneled():
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.rows.Slot, p.rows.At, left.Name)
+	case p.C.Padded != nil:
+		p.E.Raw(left.Buffer)
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.Pad.Slot, p.Pad.At, left.Name)
+	default:
+		p.E.Raw(left.Buffer)
+		p.Line("const %s *left = b[%d]; // %s", p.E.W.Stored(p.D), p.E.Slot(left.Buffer), left.Name)
+	}
+	if p.Form == blocking.Direct {
+		p.E.Raw(p.K.Operands[p.C.Right].Buffer)
+		p.Slot = p.E.Slot(p.K.Operands[p.C.Right].Buffer)
+	}
+	if p.Form != blocking.Local {
+		p.Line("const %s *right = b[%d]; // %s%s", p.E.W.Stored(p.D), p.Slot, p.K.Operands[p.C.Right].Name, map[blocking.RightForm]string{blocking.Packed: " in panels", blocking.Prepared: " in panels"}[p.Form])
+	}
+	if p.C.Transposed {
+		p.DeclareWorkspace("_Alignas(64) ", p.element(), int64(p.D.Wide().Size()))
+	} else {
+		p.DeclareWorkspace("", p.E.V.Type(p.VectorType(), p.N), int64(p.N)*int64(p.D.Wide().Size()))
+	}
+	if p.Pack.Left == tile.PerMacroTile {
+		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.K.Operands[p.C.Left].Name, p.Cut.TileRows)
+	}
+	if p.Form == blocking.Packed {
+		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.Cols-1, c.Cols)
+	} else {
+		p.Line("enum { across = %d, last = %d };", (p.C.Col.Extent+c.Cols-1)/c.Cols, p.C.Col.Extent)
+	}
+	if p.Form == blocking.Local {
+		p.Line("%s *const panels = (%s *)(own + %d);", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.panelsAt)
+	}
+	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	p.Line("int64_t rest = piece;")
+	p.coordinatesOf(c)
+	if p.Form == blocking.Local {
+		p.Line("const %s *right = panels;", p.E.W.Stored(p.D))
+	}
+	if p.Form == blocking.Local && !p.Blockwise() {
+		p.packPiece("0", fmt.Sprint(p.InnerFold()))
+	}
+	p.Tiles()
+	p.Close()
+	p.Close()
+}
+
+// coordinatesOf writes which columns, rows and place of the batch a piece is.
+func (p *Product) coordinatesOf(c blocking.Cut) {
+	columns := func() {
+		p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
+		p.Line("rest /= across;")
+	}
+	if !p.ColumnsLast() {
+		columns()
+	}
+	down := (p.C.Row.Extent + c.Rows - 1) / c.Rows
+	p.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", down, c.Rows, c.Rows, p.C.Row.Extent, c.Rows, p.C.Row.Extent)
+	p.Line("rest /= %d;", down)
+	for i := len(p.Batch) - 1; i >= 0; i-- {
+		a := p.Batch[i]
+		if i == 0 && !p.ColumnsLast() {
+			first := ""
+			if p.Outer > 1 {
+				first = "part->group + "
+			}
+			p.Line("const int64_t %s = %srest;", a.Variable, first)
+			continue
+		}
+		if p.IsLastOuter(i) {
+			p.Line("rest += part->group;")
+		}
+		p.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
+		p.Line("rest /= %d;", a.Extent)
+	}
+	if p.ColumnsLast() {
+		columns()
+	}
+}
+
+// run writes the function that carries out the kernel.
+func (p *Product) run() {
+	p.Line("")
+	p.E.Open(p.Text, p.Number)
+	switch {
+	case p.Pack.Left == tile.UpFront:
+		p.before(p.rowTasks(), "rows", p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())
+	case p.C.Padded != nil:
+		p.before(p.PadRows(), "pad", p.C.Padded.Elements()*int64(p.D.Size()))
+	}
+	pieces := (p.C.Row.Extent + p.Cut.Rows - 1) / p.Cut.Rows * p.Inner
+	if p.Form != blocking.Packed {
+		p.Line("tapc_part part = {b, 0, 0, %d};", p.C.Col.Extent)
+		p.Parallel(fmt.Sprint(p.Indices()), "task", p.EachPiece(unit.TileRate))
+		p.Close()
+		return
+	}
+	groups, columns := p.Chunk()
+	p.Open("for (int64_t g = 0; g < %d; g += %d) {", p.Outer, groups)
+	p.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", p.Outer, groups, p.Outer, groups)
+	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.C.Col.Extent, columns)
+	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.C.Col.Extent, columns, p.C.Col.Extent, columns)
+	p.Parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.Panel-1, p.Panel), "pack", unit.Each(float64(p.Length*blocking.PanelBytes)/unit.PackRate, 1))
+	p.Parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.TileRate))
+	p.Close()
+	p.Close()
+	p.Close()
+}
+
+// before writes what threads do before anything is packed or multiplied: they fill some bytes.
+func (p *Product) before(n int64, function string, bytes int64) {
+	p.Open("{")
+	p.Line("tapc_part part = {b, 0, 0, 0};")
+	p.Parallel(fmt.Sprint(n), function, unit.Each(float64(bytes)/unit.PackRate, n))
+	p.Close()
+}

@@ -1,0 +1,123 @@
+package product
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// placePiece finds the memory that a thread has for its piece.
+func (p *Product) placePiece() {
+	bytes, open := int64(0), int64(0)
+	if p.Pack.Left == tile.PerMacroTile {
+		bytes = p.PieceLeft()
+	}
+	if p.Form == blocking.Local {
+		p.panelsAt = bytes
+		bytes += p.Share()
+	}
+	switch {
+	case p.C.Transposed:
+		open = p.TransposedBytes()
+	case p.Split():
+		open = p.OpenBytes()
+	}
+	p.PlaceWorkspace(bytes, open)
+}
+
+// PlaceWorkspace finds the memory of a thread for panels, and for unfinished sums if they are too many for the stack.
+func (p *Product) PlaceWorkspace(packed, open int64) {
+	p.open, p.openAt, p.ownBytes = open, packed, packed
+	if open > tile.MaxSums {
+		p.ownBytes += isa.Align(open, blocking.PanelBytes)
+	}
+	if p.ownBytes > 0 {
+		p.ownSlot = p.E.NeedThread(p.ownBytes)
+	}
+}
+
+// DeclareWorkspace declares what a thread has for itself; unfinished sums, of a type of some size, are on the stack or not.
+func (p *Product) DeclareWorkspace(align, typ string, size int64) {
+	if p.ownBytes > 0 {
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, point.Number(p.ownBytes))
+	}
+	switch {
+	case p.open == 0:
+	case p.open > tile.MaxSums:
+		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, p.openAt)
+	default:
+		p.E.Stack(p.open)
+		p.Line("%s%s open[%d]; // unfinished sums", align, typ, p.open/size)
+	}
+}
+
+// leftFunction writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the fold.
+func (p *Product) leftFunction() {
+	o, rows, n := p.K.Operands[p.C.Left], p.Cut.TileRows, int64(p.N)
+	stored, step := p.E.W.Stored(p.D), point.Number(p.C.Row.Step(p.C.Views[p.C.Left]))
+	p.Line("")
+	p.Line("// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.Cut.Fold)
+	p.Open("static void k%d_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.Number, stored, stored)
+	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*p.C.Row.Step(p.C.Views[p.C.Left])), rows*p.Cut.Fold)
+	p.Line("int64_t k = 0;")
+	p.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
+		p.E.V.Of(p.D, p.N).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
+	p.Open("for (; k < values; k++) {")
+	p.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
+	p.Close()
+	p.Close()
+	p.Close()
+}
+
+// packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the fold.
+func (p *Product) packLeft() {
+	switch at := p.leftOffset("i0"); {
+	case p.Pack.Left != tile.PerMacroTile:
+	case p.Split():
+		p.Line("k%d_left(left + %s%s, i1 - i0, fn, rows);", p.Number, at, p.foldOffset(p.C.Reduction[0].Step(p.C.Views[p.C.Left])))
+	default:
+		p.Line("k%d_left(left + %s, i1 - i0, %d, rows);", p.Number, at, p.InnerFold())
+	}
+}
+
+// leftTile writes where the rows of a tile are.
+func (p *Product) leftTile() string {
+	step := int64(0)
+	if n := len(p.C.Reduction); n > 0 {
+		step = p.C.Reduction[n-1].Step(p.C.Views[p.C.Left])
+	}
+	switch {
+	case p.Pack.Left == tile.PerMacroTile:
+		return fmt.Sprintf("rows + (i - i0) * %d", p.Cut.Fold)
+	case p.Pack.Paneled():
+		return "left + " + p.rowOffset("i") + p.foldOffset(tile.RowPanel)
+	}
+	return "left + " + p.leftOffset("i") + p.foldOffset(step)
+}
+
+// foldOffset writes how far the present run of the fold is from the first.
+func (p *Product) foldOffset(step int64) string {
+	if !p.Split() {
+		return ""
+	}
+	return fmt.Sprintf(" + f * %s", point.Number(step))
+}
+
+// leftOffset writes the number of the left operand's element that a row starts at.
+func (p *Product) leftOffset(row string) string {
+	view := p.C.Views[p.C.Left]
+	return point.OffsetText(point.Start(p.K, view), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Row, Variable: row}), view)
+}
+
+// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
+func (p *Product) rowOffset(row string) string {
+	group, panel := p.Group(p.C.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.RowPanels(), panel)
+	}
+	return fmt.Sprintf("%s * %s + %s %% %d", panel, point.Number(p.Length*tile.RowPanel), row, tile.RowPanel)
+}

@@ -1,0 +1,155 @@
+package product
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/point"
+)
+
+// Tiles writes the loops over the tiles of a piece.
+func (p *Product) Tiles() {
+	right := p.C.Views[p.C.Right]
+	rows, cols := p.Cut.TileRows, p.Cut.TileCols
+	rightAt := p.panelOffset()
+	if p.Form == blocking.Direct {
+		rightAt = point.OffsetText(point.Start(p.K, right), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Col, Variable: "j"}), right)
+	}
+	if p.Split() {
+		last := p.C.Reduction[len(p.C.Reduction)-1]
+		step := p.Panel
+		if p.Form == blocking.Direct {
+			step = last.Step(right)
+		}
+		if !p.Blockwise() {
+			rightAt += p.foldOffset(step)
+		}
+		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.Cut.Fold)
+		if last.Extent%p.Cut.Fold == 0 {
+			p.Line("const int64_t fn = %d;", p.Cut.Fold)
+		} else {
+			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.Cut.Fold, last.Extent, p.Cut.Fold)
+		}
+		if p.Blockwise() {
+			p.packPiece("f", "f + fn")
+		}
+	}
+	p.packLeft()
+	byColumns := func() {
+		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+		p.Line("const %s *w = right + %s;", p.E.W.Stored(p.D), rightAt)
+	}
+	byRows := func() {
+		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
+		p.Line("const %s *a = %s;", p.E.W.Stored(p.D), p.leftTile())
+	}
+	if p.RowsFirst() {
+		p.Line("// by rows, as all columns stay near")
+		byRows()
+		byColumns()
+	} else {
+		byColumns()
+		byRows()
+	}
+	p.next()
+	p.calls()
+	p.Close()
+	p.Close()
+	if p.C.Transposed {
+		p.TransposeSums(p.D)
+	}
+	if p.Split() {
+		p.Close()
+	}
+}
+
+// panelOffset writes the number of the element of the panels that a tile starts at.
+func (p *Product) panelOffset() string {
+	if p.Form == blocking.Local {
+		text := fmt.Sprintf("(j - j0) / %d * %s", p.Panel, point.Number(p.Deep()*p.Panel))
+		if p.Cut.TileCols < p.Panel {
+			text += fmt.Sprintf(" + (j - j0) %% %d", p.Panel)
+		}
+		return text
+	}
+	group := p.Group(p.C.Right)
+	column, panels := "j", fmt.Sprint(p.PanelsOf(p.C.Col.Extent))
+	if p.Form == blocking.Packed {
+		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.Panel-1, p.Panel)
+		if group != "" {
+			group += " - part->group"
+		}
+	}
+	panel := fmt.Sprintf("%s / %d", column, p.Panel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
+	}
+	text := fmt.Sprintf("%s * %s", panel, point.Number(p.Length*p.Panel))
+	if p.Cut.TileCols < p.Panel {
+		text += fmt.Sprintf(" + %s %% %d", column, p.Panel)
+	}
+	return text
+}
+
+// calls writes the call of the tile's function: whole tiles, and those at the edges.
+func (p *Product) calls() {
+	rows, cols := p.Cut.TileRows, p.Cut.TileCols
+	rowRest, colRest := p.C.Row.Extent%rows, p.C.Col.Extent%cols
+	call := func(r, c int64) string {
+		more := ""
+		switch {
+		case p.C.Transposed:
+			more = ", " + p.OpenPlace()
+		case p.Split():
+			more = ", f, fn, " + p.openTile()
+		}
+		more += p.nextArguments()
+		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.Number, r, c, p.Coordinates(""), more)
+	}
+	byRows := func(c int64) {
+		switch {
+		case rowRest == 0:
+			p.Line("%s", call(rows, c))
+		case p.C.Row.Extent < rows:
+			p.Line("%s", call(rowRest, c))
+		default:
+			p.Line("if (i + %d <= %d) %s", rows, p.C.Row.Extent, call(rows, c))
+			p.Line("else %s", call(rowRest, c))
+		}
+	}
+	switch {
+	case colRest == 0:
+		byRows(cols)
+	case p.C.Col.Extent < cols:
+		byRows(colRest)
+	default:
+		p.Open("if (j + %d <= %d) {", cols, p.C.Col.Extent)
+		byRows(cols)
+		p.Close()
+		p.Open("else {")
+		byRows(colRest)
+		p.Close()
+	}
+}
+
+// packPiece writes the packing of a piece's columns, from one value of the innermost fold to another. It goes over some rows at a
+// time, as panels next to each other are filled from the same lines of memory.
+func (p *Product) packPiece(from, to string) {
+	pack := func(from, to, at string) {
+		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.Panel, p.Number, p.Coordinates(""),
+			p.foldRange(from, to), point.Number(p.Deep()), at)
+	}
+	if !p.Partly() {
+		pack("", "", "")
+		return
+	}
+	p.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, packRows)
+	p.Line("const int64_t to = from + %d < %s ? from + %d : %s;", packRows, to, packRows, to)
+	at := fmt.Sprintf(" + from * %d", p.Panel)
+	if from != "0" {
+		at = fmt.Sprintf(" + (from - %s) * %d", from, p.Panel)
+	}
+	pack("from", "to", at)
+	p.Close()
+}

@@ -1,0 +1,126 @@
+// Package product writes contractions as products of matrices: loops over macro-tiles, packing, register tiles, and what is done with sums. It must not
+// import backends/cpu. Read next: product.go, macrotile.go, tile.go.
+package product
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
+// that the innermost loop reads it in order; its left operand is read where it stands.
+//
+// The sums of a tile of rows and columns stay in registers. The function of a tile multiplies and adds; the function finish
+// carries out the kernel's statements on a vector of sums.
+type Product struct {
+	*cnest.Text
+	E      *unit.Unit
+	Number int
+	Seldom *nest.Seldom // what some results are computed from besides, or nil
+	*blocking.Blocking
+	Storage
+}
+
+// Storage is where the operands of a contraction are read.
+type Storage struct {
+	Slot int   // of the panels
+	rows Place // of the left operand in panels of rows, if it is
+	Pad  Place // of the padded copy of the left operand
+	own
+	comes coming // that tiles fetch
+}
+
+// own is the memory that a thread has for the piece it is at, in bytes: panels of rows, of columns, and behind them unfinished sums.
+type own struct {
+	ownSlot  int
+	ownBytes int64
+	panelsAt int64
+	openAt   int64
+	open     int64 // of the sums, which are on the stack if they are few
+}
+
+// Place is a place in a slot's memory, in bytes.
+type Place struct {
+	Slot int
+	At   int64
+}
+
+// Places gives the axes of the kernel's results.
+func (p *Product) Places() []point.Axis {
+	return append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Row, Variable: "i"}, point.Axis{Dim: p.C.Col, Variable: "j"})
+}
+
+// Coordinates lists the batch variables as parameters or arguments.
+func (p *Product) Coordinates(prefix string) string {
+	text := ""
+	for _, a := range p.Batch {
+		text += ", " + prefix + a.Variable
+	}
+	return text
+}
+
+// finishReads says whether an operand is read outside the sum.
+func (p *Product) finishReads(operand int) bool {
+	if p.Seldom != nil {
+		return ReadsBeside(p.K, operand, p.C.Sum, p.Seldom.Choice.Args[2])
+	}
+	return ReadsBeside(p.K, operand, p.C.Sum)
+}
+
+// ReadsBeside says whether a kernel reads an operand outside some of its expressions.
+func ReadsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Load && e.Ref == operand
+			return !slices.Contains(aside, e)
+		})
+	}
+	return found
+}
+
+// Voids marks batch variables as used.
+func (p *Product) Voids() string {
+	text := ""
+	for _, a := range p.Batch {
+		text += "(void)" + a.Variable + ", "
+	}
+	return text
+}
+
+// EachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
+func (p *Product) EachPiece(rate float64) string {
+	return unit.Each(p.E.Nanoseconds(p.K, rate*float64(p.N)), p.Indices())
+}
+
+// Parallel writes the region of n calls of a function, with the nanoseconds that each takes.
+func (p *Product) Parallel(n, function, each string) {
+	if p.Cut.Thread {
+		p.Line("tapc_parallel(pool, %s, %s, k%d_%s, &part);", n, each, p.Number, function)
+	} else {
+		p.Line("k%d_%s(&part, 0, %s, 0);", p.Number, function, n)
+	}
+}
+
+// Group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
+func (p *Product) Group(operand int) string {
+	text := ""
+	for _, a := range p.Batch {
+		switch {
+		case a.Step(p.C.Views[operand]) == 0:
+		case text == "":
+			text = a.Variable
+		default:
+			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
+		}
+	}
+	return text
+}
