@@ -93,6 +93,7 @@ func (b *Blocking) Deep() int64 {
 // Blockwise says whether a thread packs the columns of its piece for each part of the fold anew.
 func (b *Blocking) Blockwise() bool { return b.Form == Local && b.Split() && b.Partly() }
 
+// PanelsOf is how many panels some columns take.
 func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1) / b.Panel }
 
 // Chunk gives how many groups of panels, and how many columns of each, are packed at once.
@@ -156,6 +157,7 @@ func (b *Blocking) Several() bool { return len(b.C.Reduction) == 1 && b.InnerFol
 // OpenArea is how many vectors of unfinished sums of one kind a piece has, and openSums of all.
 func (b *Blocking) OpenArea() int64 { return b.Cut.Rows * b.Cut.Cols / int64(b.N) }
 
+// OpenSums is how many vectors of unfinished sums there are, of all kinds.
 func (b *Blocking) OpenSums() int64 {
 	kinds := int64(1)
 	if b.Within() && b.InnerFold() > b.Cut.Block {
@@ -193,6 +195,7 @@ func (b *Blocking) IsLastOuter(i int) bool {
 // Split says whether the fold runs in several parts, with the unfinished sums of a piece in memory between them.
 func (b *Blocking) Split() bool { return b.Cut.Fold < b.InnerFold() }
 
+// InnerFold is the extent of the innermost reduced dimension.
 func (b *Blocking) InnerFold() int64 {
 	if n := len(b.C.Reduction); n > 0 {
 		return b.C.Reduction[n-1].Extent
@@ -221,6 +224,7 @@ func (b *Blocking) openRows() int64 {
 	return isa.Align(min(b.Cut.Rows, b.C.Row.Extent), int64(b.N))
 }
 
+// OpenCols is how many columns the array of sums has that are transposed before the epilogue.
 func (b *Blocking) OpenCols() int64 {
 	return isa.Align(min(b.Cut.Cols, b.C.Col.Extent), max(int64(b.N), tile.NarrowRows))
 }

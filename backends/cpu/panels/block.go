@@ -47,6 +47,7 @@ type Block struct {
 	Bytes     int64
 }
 
+// NewBlock gives a block for some constants, which has none of them yet.
 func NewBlock(constants []tensorops.Const) *Block {
 	b := &Block{constants: constants, Of: map[ir.NodeID]int{}}
 	for i, c := range constants {

@@ -51,6 +51,7 @@ func InOrder(b *schedule.Buffer) *Layout {
 	return l
 }
 
+// Extents is the product of the extents of some dimensions.
 func Extents(list []Stride) int64 {
 	n := int64(1)
 	for _, s := range list {

@@ -76,6 +76,7 @@ func (p *Point) Offset(v nest.View, skip ...int) string {
 	return OffsetText(Start(p.K, v), p.Axes, v, skip...)
 }
 
+// OffsetText writes the number of the element that a view is at, from a base. Axes in skip do not count.
 func OffsetText(base int64, axes []Axis, v nest.View, skip ...int) string {
 	var b strings.Builder
 	for i, a := range axes {
@@ -201,6 +202,7 @@ func (p *Point) Loop(ref int) vector.Value {
 	return vector.Value{Text: fmt.Sprintf("INT64_C(%d)", first), Type: scalar.Int64, Uniform: true}
 }
 
+// Reduce gives the value of a reduction that was written before, or what is read at an index that was computed.
 func (p *Point) Reduce(e *scalar.Expr) vector.Value {
 	if e.IsAt() {
 		return p.at(e)

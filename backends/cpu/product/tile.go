@@ -245,6 +245,7 @@ func (p *Product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 	}
 }
 
+// List writes some items with commas between them.
 func List(n int64, item func(i int64) string) string {
 	words := make([]string, n)
 	for i := range words {

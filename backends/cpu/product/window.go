@@ -165,6 +165,7 @@ func (p *Product) runLoops(write func(from, guard string)) {
 	}
 }
 
+// Product64 multiplies some numbers.
 func Product64(list []int64) int64 {
 	n := int64(1)
 	for _, x := range list {

@@ -123,6 +123,7 @@ func (v *Printer) choose(n int, c, a, b Value) Value {
 	return Value{Text: v.Pick(v.Type(a.Type, n), v.MaskType(size, n), v.Mask(c, size, n), a.Text, b.Text), Type: a.Type}
 }
 
+// Pick chooses lanes of two vectors of type t by those of a truth vector.
 func (v *Printer) Pick(t, mask, c, a, b string) string {
 	short := strings.TrimPrefix(t, "tapc_")
 	name := v.Define("tapc_pick_"+short, func() string {
@@ -350,6 +351,7 @@ func (v *Printer) Truth(bytes string, n int) Value {
 	return Value{Text: fmt.Sprintf("((%s)(%s != 0))", v.MaskType(1, n), bytes), Type: scalar.Bool, Mask: 1}
 }
 
+// Bytes makes bytes 0 or 1 of a truth vector.
 func (v *Printer) Bytes(x Value, n int) string {
 	return fmt.Sprintf("((%s)-%s)", v.Type(scalar.UInt8, n), v.Mask(x, 1, n))
 }

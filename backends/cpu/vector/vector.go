@@ -86,6 +86,7 @@ func (v *Printer) Type(d scalar.DType, n int) string {
 // UnsignedOf gives the unsigned type of the same width.
 func UnsignedOf(d scalar.DType) scalar.DType { return IntegerOf(d.Size(), false) }
 
+// IntegerOf gives the integer type of some bytes.
 func IntegerOf(size int, signed bool) scalar.DType {
 	list := map[int][2]scalar.DType{1: {scalar.UInt8, scalar.Int8}, 2: {scalar.UInt16, scalar.Int16}, 4: {scalar.UInt32, scalar.Int32},
 		8: {scalar.UInt64, scalar.Int64}}
