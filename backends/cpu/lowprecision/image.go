@@ -3,13 +3,13 @@ package lowprecision
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/product"
+
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
-	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -30,62 +30,9 @@ func (n *Kernel) placeImage() int64 {
 // imageTask writes the function with which a thread copies some rows of the left operand: as the instructions take its elements,
 // with its zero point around.
 func (n *Kernel) imageTask() {
-	dims := n.C.Padded.Dims
-	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
-	o := n.K.Operands[n.left.operand]
-	buffer, l := n.E.Buffers[o.Buffer], n.left.layout.Blocked
-	r := buffer.Range
-	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[l.IsBytes()]
-	stored := n.E.W.Stored(l.From)
-	row := across.Extent() * inner.Extent()
-	n.E.Raw(o.Buffer)
-	n.Line("")
-	n.Line("// %s as the instructions take it, with its zero point around.", o.Name)
-	n.Open("static void k%d_image(void *ctx, int64_t begin, int64_t end, int worker) {", n.Number)
-	n.Line("const tapc_narrow_part *part = ctx;")
-	n.Line("void *const *b = part->b;")
-	n.Line("(void)worker;")
-	n.Line("const int fill = %s;", n.fill())
-	n.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", kept, kept, n.left.place.Slot, n.left.place.At, row)
-	n.Open("for (int64_t row = begin; row < end; row++, to += %d) {", row)
-	n.Line("int64_t rest = row;")
-	inside, at := "", ""
-	for i := len(outer) - 1; i >= 0; i-- {
-		d := outer[i]
-		n.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), point.Number(d.First))
-		n.Line("rest /= %d;", d.Extent())
-		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
-			if inside != "" {
-				inside += " && "
-			}
-			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, point.Number(r.Start[d.Dim]), d.Dim, point.Number(r.End[d.Dim]))
-		}
-		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, point.Number(r.Start[d.Dim]), point.Number(buffer.Strides[d.Dim]))
-	}
-	n.Line("(void)rest, (void)fill;")
-	if inside != "" {
-		n.Open("if (!(%s)) {", inside)
-		n.Line("__builtin_memset(to, fill, %d * sizeof *to);", row)
-		n.Line("continue;")
-		n.Close()
-	}
-	first, end := max(across.First, r.Start[across.Dim]), min(across.Last+1, r.End[across.Dim])
-	end = max(first, end)
-	before, live, behind := first-across.First, end-first, across.Last+1-end
-	m := inner.Extent()
-	if before > 0 {
-		n.Line("__builtin_memset(to, fill, %d * sizeof *to);", before*m)
-	}
-	if behind > 0 {
-		n.Line("__builtin_memset(to + %d, fill, %d * sizeof *to);", (before+live)*m, behind*m)
-	}
-	if live > 0 {
-		n.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, n.E.Slot(o.Buffer), at,
-			point.Number((first-r.Start[across.Dim])*buffer.Strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*buffer.Strides[inner.Dim]))
-		n.imageRow(fmt.Sprintf("to + %d", before*m), live, m, buffer, across, inner)
-	}
-	n.Close()
-	n.Close()
+	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[n.left.layout.Blocked.IsBytes()]
+	c := &product.PaddedCopy{Text: n.Text, E: n.E, Operand: n.K.Operands[n.left.operand], Dims: n.C.Padded.Dims, Kept: kept, Fill: n.fill, Place: n.left.place, Row: n.imageRow}
+	c.Write("as the instructions take it, with its zero point", fmt.Sprintf("k%d_image", n.Number), "tapc_narrow_part")
 }
 
 // fill is the text of the byte that stands for nothing: the zero point in the signs that the copy has. Numbers of bfloat16 that are 0 have
@@ -108,9 +55,8 @@ func (n *Kernel) fill() string {
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.
-func (n *Kernel) imageRow(to string, live, m int64, buffer *schedule.Buffer, across, inner nest.PaddedDim) {
+func (n *Kernel) imageRow(to string, live, m, stepAcross, stepInner int64) {
 	l := n.left.layout.Blocked
-	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
 	switch {
 	case stepInner == 1 && stepAcross == m:
 		n.Line("%s(from, %s, %d);", n.imageLine(l), to, live*m)

@@ -2,6 +2,12 @@ package product
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/dialects/schedule"
 
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
@@ -17,79 +23,100 @@ func (p *Product) PadRows() int64 {
 	return n
 }
 
-// padTask writes the function with which a thread copies some rows of the left operand and puts zeros around them.
-func (p *Product) padTask() {
-	dims := p.C.Padded.Dims
-	outer, across, inner := dims[:len(dims)-2], dims[len(dims)-2], dims[len(dims)-1]
-	o := p.K.Operands[p.C.Left]
-	buffer, stored := p.E.Buffers[o.Buffer], p.E.W.Stored(p.D)
+// PaddedCopy writes the function with which a thread copies some rows of an operand and fills what is around them.
+type PaddedCopy struct {
+	*cnest.Text
+	E       *unit.Unit
+	Operand schedule.Operand
+	Dims    []nest.PaddedDim
+	Kept    string        // the C type of elements in the copy
+	Fill    func() string // writes the byte that is around, where it is not 0
+	Place   Place         // of the copy
+	Row     RowCopy
+}
+
+// RowCopy writes the copying of elements that are there: live times n neighbours in the copy, which are steps apart at from.
+type RowCopy func(to string, live, n, stepAcross, stepInner int64)
+
+// Write writes the function, whose context is of the type part.
+func (p *PaddedCopy) Write(about, name, part string) {
+	outer, across, inner := p.Dims[:len(p.Dims)-2], p.Dims[len(p.Dims)-2], p.Dims[len(p.Dims)-1]
+	r, strides := p.E.Buffers[p.Operand.Buffer].Range, p.E.Buffers[p.Operand.Buffer].Strides
 	row := across.Extent() * inner.Extent()
-	p.E.Raw(o.Buffer)
+	p.E.Raw(p.Operand.Buffer)
 	p.Line("")
-	p.Line("// %s with zeros around.", o.Name)
-	p.Open("static void k%d_pad(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_part *part = ctx;")
+	p.Line("// %s %s around.", p.Operand.Name, about)
+	p.Open("static void %s(void *ctx, int64_t begin, int64_t end, int worker) {", name)
+	p.Line("const %s *part = ctx;", part)
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")
-	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", stored, stored, p.Pad.Slot, p.Pad.At, row)
+	fill, voids := "0", "(void)rest"
+	if p.Fill != nil {
+		p.Line("const int fill = %s;", p.Fill())
+		fill, voids = "fill", "(void)rest, (void)fill"
+	}
+	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", p.Kept, p.Kept, p.Place.Slot, p.Place.At, row)
 	p.Open("for (int64_t row = begin; row < end; row++, to += %d) {", row)
 	p.Line("int64_t rest = row;")
-	inside, at := "", ""
-	for i := len(outer) - 1; i >= 0; i-- {
-		d := outer[i]
-		r := buffer.Range
+	var inside []string
+	at := ""
+	for _, d := range slices.Backward(outer) {
+		start, end := point.Number(r.Start[d.Dim]), point.Number(r.End[d.Dim])
 		p.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), point.Number(d.First))
 		p.Line("rest /= %d;", d.Extent())
 		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
-			if inside != "" {
-				inside += " && "
-			}
-			inside += fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, point.Number(r.Start[d.Dim]), d.Dim, point.Number(r.End[d.Dim]))
+			inside = append(inside, fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, start, d.Dim, end))
 		}
-		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, point.Number(r.Start[d.Dim]), point.Number(buffer.Strides[d.Dim]))
+		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, start, point.Number(strides[d.Dim]))
 	}
-	p.Line("(void)rest;")
-	if inside != "" {
-		p.Open("if (!(%s)) {", inside)
-		p.Line("__builtin_memset(to, 0, %d * sizeof *to);", row)
+	p.Line("%s;", voids)
+	if len(inside) > 0 {
+		p.Open("if (!(%s)) {", strings.Join(inside, " && "))
+		p.Line("__builtin_memset(to, %s, %d * sizeof *to);", fill, row)
 		p.Line("continue;")
 		p.Close()
 	}
-	p.padRow(across, inner, at)
+	first := max(across.First, r.Start[across.Dim])
+	end := max(first, min(across.Last+1, r.End[across.Dim]))
+	before, live, behind := first-across.First, end-first, across.Last+1-end
+	n := inner.Extent()
+	if before > 0 {
+		p.Line("__builtin_memset(to, %s, %d * sizeof *to);", fill, before*n)
+	}
+	if behind > 0 {
+		p.Line("__builtin_memset(to + %d, %s, %d * sizeof *to);", (before+live)*n, fill, behind*n)
+	}
+	if live > 0 {
+		stored := p.E.W.Stored(p.E.Buffers[p.Operand.Buffer].Type())
+		p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.E.Slot(p.Operand.Buffer), at,
+			point.Number((first-r.Start[across.Dim])*strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*strides[inner.Dim]))
+		p.Row(fmt.Sprintf("to + %d", before*n), live, n, strides[across.Dim], strides[inner.Dim])
+	}
 	p.Close()
 	p.Close()
 }
 
+// padTask writes the function that copies the left operand and puts zeros around it.
+func (p *Product) padTask() {
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.Pad, Row: p.padRow}
+	c.Write("with zeros", fmt.Sprintf("k%d_pad", p.Number), "tapc_part")
+}
+
 // padRow writes the copying of one row.
-func (p *Product) padRow(across, inner nest.PaddedDim, at string) {
-	o := p.K.Operands[p.C.Left]
-	buffer, stored := p.E.Buffers[o.Buffer], p.E.W.Stored(p.D)
-	r := buffer.Range
-	first, end := max(across.First, r.Start[across.Dim]), min(across.Last+1, r.End[across.Dim])
-	end = max(first, end)
-	before, live, behind := first-across.First, end-first, across.Last+1-end
-	n := inner.Extent()
-	stepAcross, stepInner := buffer.Strides[across.Dim], buffer.Strides[inner.Dim]
-	p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.E.Slot(o.Buffer), at,
-		point.Number((first-r.Start[across.Dim])*stepAcross), point.Number((inner.First-r.Start[inner.Dim])*stepInner))
-	if before > 0 {
-		p.Line("__builtin_memset(to, 0, %d * sizeof *to);", before*n)
-	}
-	if behind > 0 {
-		p.Line("__builtin_memset(to + %d, 0, %d * sizeof *to);", (before+live)*n, behind*n)
-	}
+func (p *Product) padRow(to string, live, n, stepAcross, stepInner int64) {
 	switch {
 	case stepInner == 1 && stepAcross == n:
-		p.Line("__builtin_memcpy(to + %d, from, %d * sizeof *to);", before*n, live*n)
+		p.Line("__builtin_memcpy(%s, from, %d * sizeof *to);", to, live*n)
 	case stepInner == 1:
-		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(to + (%d + x) * %d, from + x * %s, %d * sizeof *to);", live, before, n, point.Number(stepAcross), n)
+		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(%s + x * %d, from + x * %s, %d * sizeof *to);", live, to, n, point.Number(stepAcross), n)
 	case stepAcross == 1:
+		stored := p.E.W.Stored(p.D)
 		square := p.E.V.Of(p.D, p.N).Transpose(p.N, "from + y * step + x", "step", "to + x * values + y", "values")
 		name := vector.TransposePlaces(p.E.V, "tapc_turn_places_"+vector.ElementName(p.D), stored, stored, square, "from[y * step + x]", p.N)
-		p.Line("%s(from, %s, to + %d, %d, %d);", name, point.Number(stepInner), before*n, live, n)
+		p.Line("%s(from, %s, %s, %d, %d);", name, point.Number(stepInner), to, live, n)
 	default:
 		p.Open("for (int64_t x = 0; x < %d; x++) {", live)
-		p.Line("for (int64_t y = 0; y < %d; y++) to[(%d + x) * %d + y] = from[x * %s + y * %s];", n, before, n, point.Number(stepAcross), point.Number(stepInner))
+		p.Line("for (int64_t y = 0; y < %d; y++) (%s)[x * %d + y] = from[x * %s + y * %s];", n, to, n, point.Number(stepAcross), point.Number(stepInner))
 		p.Close()
 	}
 }
