@@ -101,8 +101,8 @@ func has(t *testing.T, cc *toolchain.Compiler, features string) bool {
 // withFeatures gives a C program that can ask for features.
 func withFeatures(text string) string {
 	files := rt.Files()
-	return "#define _GNU_SOURCE\n" + string(files[rt.Header]) +
-		strings.NewReplacer(`#include "`+rt.Header+`"`, "", "#define _GNU_SOURCE\n", "").Replace(string(files["features.c"])) + text
+	alone := strings.NewReplacer(`#include "`+rt.Header+`"`, "", `#include "`+rt.LibraryHeader+`"`, "", "#define _GNU_SOURCE\n", "")
+	return "#define _GNU_SOURCE\n" + alone.Replace(string(files[rt.LibraryHeader])+string(files[rt.Header])+string(files["features.c"])) + text
 }
 
 func compileC(t *testing.T, cc *toolchain.Compiler, text string, flags ...string) string {
