@@ -61,6 +61,7 @@ type Leaves interface {
 
 // Writer writes expressions and remembers which functions of the prelude they call.
 type Writer struct {
+	Fuse bool // Fold takes in products by MultiplyAdd
 	used map[string]function
 	err  error
 }
@@ -150,6 +151,9 @@ func (w *Writer) Round(d scalar.DType, value string) string {
 // narrow floats keep their products and themselves exact to float32; Folded rounds the result once.
 func (w *Writer) Fold(e *scalar.Expr, acc string, l Leaves) string {
 	body, wide := e.Args[0], e.Type.Wide()
+	if w.Fuse && e.Monoid == scalar.Add && body.Op == scalar.Mul && (wide == scalar.Float32 || wide == scalar.Float64) {
+		return w.MultiplyAdd(wide, w.Expr(body.Args[0], l), w.Expr(body.Args[1], l), acc)
+	}
 	if e.Monoid == scalar.Add && body.Op == scalar.Mul && wide != e.Type {
 		product := w.Apply(scalar.Mul, wide, wide, w.Expr(body.Args[0], l), w.Expr(body.Args[1], l))
 		return w.Apply(e.Monoid, wide, wide, acc, product)

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
@@ -252,9 +253,13 @@ func (p *treePrinter) compute(s *tree.Map) {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
 	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
-	x := p.e.V.Expr(s.Value, lanes, l)
-	if s.Monoid != tree.NoMonoid {
-		if p.along != nil && !p.whole { // lanes that are not there change nothing
+	var x vector.Value
+	part := s.Monoid != tree.NoMonoid && p.along != nil && !p.whole // lanes that are not there change nothing
+	if s.Monoid != tree.NoMonoid && vector.Fuses(s.Monoid, s.Value) {
+		live := map[bool]string{true: "n"}[part]
+		x = p.e.V.Of(d, lanes).Fused(l.read(s.Dst), p.e.V.Expr(s.Value.Args[0], lanes, l), p.e.V.Expr(s.Value.Args[1], lanes, l), live)
+	} else if x = p.e.V.Expr(s.Value, lanes, l); s.Monoid != tree.NoMonoid {
+		if part {
 			x = p.e.V.Only(p.e.V.Splat(x, lanes), lanes, "n", scalar.Identity(s.Monoid, d))
 		}
 		before := l.read(s.Dst)
@@ -285,6 +290,7 @@ func (p *treePrinter) compute(s *tree.Map) {
 func (p *treePrinter) dot(s *tree.Dot) {
 	lanes := s.Acc.Lanes
 	vectors := s.Cols() / lanes
+	row, _ := micro.Of(s.Acc.Type)
 	t := p.e.V.Type(s.Acc.Type, int(lanes))
 	p.Open("{")
 	for i := range s.Rows() * vectors {
@@ -300,7 +306,7 @@ func (p *treePrinter) dot(s *tree.Dot) {
 		a := tree.Access{Memory: s.A.Memory, At: with(s.A.At, s.R, tree.Const(r))}
 		p.Line("const %s a_%d = %s;", p.e.W.Type(s.Acc.Type), r, p.lvalue(a))
 		for v := range vectors {
-			p.Line("s_%d += a_%d * b_%d;", r*vectors+v, r, v)
+			p.Line("%s", row.Step(p.e.V, int(lanes), fmt.Sprintf("s_%d", r*vectors+v), fmt.Sprintf("a_%d", r), fmt.Sprintf("b_%d", v)))
 		}
 	}
 	p.Close()

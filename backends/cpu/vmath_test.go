@@ -109,8 +109,10 @@ func compileC(t *testing.T, cc *toolchain.Compiler, text string, flags ...string
 	t.Helper()
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "test.c"), filepath.Join(dir, "test")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+	for name, data := range map[string][]byte{file: []byte(text), filepath.Join(dir, rt.LibraryHeader): rt.Files()[rt.LibraryHeader]} {
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if out, err := exec.Command(cc.Path, append(flags, file, "-o", exe, "-lm")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

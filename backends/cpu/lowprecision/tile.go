@@ -296,7 +296,7 @@ func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
 		for x := range vectors {
-			n.Line("%s", t.Step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
+			n.Line("%s", t.Step(n.E.V, n.Product.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}

@@ -244,7 +244,7 @@ func (t narrowTile) standingStep(n *Kernel, rows, vectors int64, left func(r int
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, n.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.Product.N).Text)
 		for x := range vectors {
-			n.Line("%s", t.Step(fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
+			n.Line("%s", t.Step(n.E.V, n.Product.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}

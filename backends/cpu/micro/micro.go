@@ -129,8 +129,12 @@ func (m Kernel) Run() int64 {
 }
 
 // Step writes how sums take in products.
-func (m Kernel) Step(sums, left, right string) string {
+func (m Kernel) Step(v *vector.Printer, n int, sums, left, right string) string {
 	if m.Function == "" {
+		if m.Sum.IsFloat() {
+			left = v.Splat(vector.Value{Text: left, Type: m.Sum, Uniform: true}, n).Text
+			return fmt.Sprintf("%s = %s;", sums, v.Of(m.Sum, n).MultiplyAdd(left, right, sums))
+		}
 		return fmt.Sprintf("%s += %s * %s;", sums, left, right)
 	}
 	return fmt.Sprintf("%s = %s(%s, %s, %s);", sums, m.Function, sums, left, right)
@@ -149,6 +153,7 @@ func (m Kernel) Define(v *vector.Printer, lanes int) {
 		}{{"groups", scalar.UInt32, lanes}, {"ints", scalar.Int32, lanes}, {"singles", scalar.Float32, lanes}, {"words", scalar.UInt16, 2 * lanes}, {"shorts", scalar.Int16, 2 * lanes}} {
 			fmt.Fprintf(&b, "typedef %s tapc_%s;\n", v.Type(t.d, t.count), t.name)
 		}
+		fmt.Fprintf(&b, "#define TAPC_FUSED(a, b, c) %s\n", v.Of(scalar.Float32, lanes).MultiplyAdd("a", "b", "c"))
 		return b.String()
 	})
 	v.Define(m.File, func() string {

@@ -301,7 +301,7 @@ func (p *Product) multiply(rows, cols, vectors int64, count string, names [2]str
 			if x > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(micro.Step(fmt.Sprintf("c%d_%d", r, x), fmt.Sprintf("a%d", r), fmt.Sprintf("w%d", x)))
+			b.WriteString(micro.Step(p.E.V, p.N, fmt.Sprintf("c%d_%d", r, x), fmt.Sprintf("a%d", r), fmt.Sprintf("w%d", x)))
 		}
 		p.Line("%s", b.String())
 	}

@@ -73,7 +73,7 @@ func (w *sweep) declare(body *scalar.Expr) {
 	text := w.Kernel.Text
 	w.Kernel.Text = new(cnest.Text) // what is written here is not used
 	done := maps.Clone(w.done)
-	w.value = w.p.V.Splat(w.body(body), w.n)
+	w.value = w.p.V.Splat(w.body(body)[0], w.n)
 	w.Kernel.Text, w.p.Locals, w.Kernel.done = text, locals, done
 	if w.r.Free {
 		w.p.Count = "n"
@@ -219,8 +219,8 @@ func (w *sweep) lanes(body *scalar.Expr, acc string) {
 	}
 }
 
-// body writes what an expression needs of the row's values, and gives its value.
-func (w *sweep) body(e *scalar.Expr) vector.Value {
+// body writes what an expression needs of the row's values, and gives those of its parts, or its own.
+func (w *sweep) body(e *scalar.Expr, parts ...*scalar.Expr) []vector.Value {
 	for _, i := range w.needs(e) {
 		s := w.k.Statements[i]
 		if w.kept[i] && w.done[i] {
@@ -237,7 +237,14 @@ func (w *sweep) body(e *scalar.Expr) vector.Value {
 			w.Line("*(%s *)(%s) = v%d;", w.p.V.Type(s.Value.Type, w.n), w.keptAt(i), i)
 		}
 	}
-	return w.p.V.Expr(e, w.n, w.p)
+	if len(parts) == 0 {
+		parts = []*scalar.Expr{e}
+	}
+	values := make([]vector.Value, len(parts))
+	for i, part := range parts {
+		values[i] = w.p.V.Expr(part, w.n, w.p)
+	}
+	return values
 }
 
 // keptAt writes where a kept value of the present place is.
@@ -300,7 +307,13 @@ const prefetchBytes = 2 << 20
 func (w *sweep) once(body *scalar.Expr, acc, live string) {
 	before := maps.Clone(w.p.Locals)
 	done := maps.Clone(w.done)
-	x := w.body(body)
+	if w.reduce != nil && vector.Fuses(w.reduce.Monoid, body) {
+		factors := w.body(body, body.Args...)
+		w.Line("%s = %s;", acc, w.p.V.Of(w.value.Type, w.n).Fused(vector.Value{Text: acc, Type: w.value.Type}, factors[0], factors[1], live).Text)
+		w.p.Locals, w.Kernel.done = before, done
+		return
+	}
+	x := w.body(body)[0]
 	if w.reduce == nil {
 		w.Line("%s;", w.storeAt(int(w.k.Statements[w.store].Store), x))
 	} else {

@@ -88,6 +88,7 @@ func New(m *Memory, t isa.Target, prefix string) *Unit {
 	if prefix != "" {
 		u.linkage = ""
 	}
+	u.W.Fuse = true
 	u.V = vector.New(u.W)
 	return u
 }

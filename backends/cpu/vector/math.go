@@ -73,11 +73,17 @@ func (m mathType) c(x float64) string {
 	return strconv.FormatFloat(x, 'x', -1, 64)
 }
 
+// all writes a vector of a constant other than 0.
+func (m mathType) all(x float64) string { return m.c(x) + " + ($V){0}" }
+
+// fma writes a·b + c of vectors, rounded once where the processor does that.
+func (m mathType) fma(a, b, c string) string { return m.v.Of(m.d, m.n).MultiplyAdd(a, b, c) }
+
 // polynomial writes c[0] + c[1] x + c[2] x² and so on.
 func (m mathType) polynomial(x string, c ...float64) string {
-	text := m.c(c[len(c)-1])
+	text := m.all(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
-		text = fmt.Sprintf("(%s * %s + %s)", text, x, m.c(c[i]))
+		text = m.fma(text, x, m.all(c[i]))
 	}
 	return text
 }
@@ -98,7 +104,7 @@ func (m mathType) split(x string, perUnit float64) string {
 	if m.d == scalar.Float32 {
 		bits = fmt.Sprintf("0x%xu", math.Float32bits(float32(magic)))
 	}
-	return fmt.Sprintf("  const $V t = %s * %s + %s, n = t - %s;\n  const $U k = ($U)t - %s;\n", x, m.c(perUnit), m.c(magic), m.c(magic), bits)
+	return fmt.Sprintf("  const $V t = %s, n = t - %s;\n  const $U k = ($U)t - %s;\n", m.fma(x, m.all(perUnit), m.all(magic)), m.c(magic), bits)
 }
 
 // Parts of ln 2 and pi/2 that have so few bits that their products with small whole numbers are exact, and the rest.
@@ -117,8 +123,8 @@ func (m mathType) power(x string) string {
 	if m.d == scalar.Float64 {
 		high, low, terms = ln2High64, ln2Low64, 12
 	}
-	return m.split(x, 1/math.Ln2) + fmt.Sprintf("  const $V r = %s - n * %s - n * %s;\n", x, m.c(high), m.c(low)) +
-		fmt.Sprintf("  const $V p = r * r * %s + r;\n", m.series("r", 2, 1, terms, 1))
+	return m.split(x, 1/math.Ln2) + fmt.Sprintf("  const $V r = %s;\n", m.fma("n", m.all(-low), m.fma("n", m.all(-high), x))) +
+		fmt.Sprintf("  const $V p = %s;\n", m.fma("r * r", m.series("r", 2, 1, terms, 1), "r"))
 }
 
 // exp writes e to the power of x, or 2 to the power of x: p + 1 times 2^n, which takes two steps where it is no normal number.
@@ -135,7 +141,7 @@ func (m mathType) exp(op scalar.Op) string {
 		text += m.power("x")
 	} else {
 		terms := map[scalar.DType]int{scalar.Float32: 6, scalar.Float64: 12}[m.d]
-		text += m.split("x", 1) + fmt.Sprintf("  const $V r = (x - n) * %s;\n  const $V p = r * r * %s + r;\n", m.c(math.Ln2), m.series("r", 2, 1, terms, 1))
+		text += m.split("x", 1) + fmt.Sprintf("  const $V r = (x - n) * %s;\n  const $V p = %s;\n", m.c(math.Ln2), m.fma("r * r", m.series("r", 2, 1, terms, 1), "r"))
 	}
 	scale := "  const $I half = ($I)k >> 1;\n" +
 		"  return (p + 1) * ($V)(($U)(half + $bias) << $mantissa) * ($V)(($U)(($I)k - half + $bias) << $mantissa);\n"
@@ -169,7 +175,7 @@ func (m mathType) log() string {
 		fmt.Sprintf("  const $V f = ($V)((bits & (((%s)1 << $mantissa) - 1)) + %s) - 1;\n", m.v.W.Type(IntegerOf(m.d.Size(), true)), root) +
 		"  const $V s = f / (2 + f), z = s * s, h = f * f * " + m.c(0.5) + ";\n" +
 		fmt.Sprintf("  const $V q = z * %s;\n", m.polynomial("z", c...)) +
-		fmt.Sprintf("  $V g = e * %s - ((h - (s * (h + q) + e * %s)) - f);\n", m.c(high), m.c(low)) +
+		fmt.Sprintf("  $V g = %s;\n", m.fma("e", m.all(high), "-((h - "+m.fma("s", "h + q", "e * "+m.c(low))+") - f)")) +
 		fmt.Sprintf("  g = $pick(x == 0, %s + ($V){0}, g);\n", m.v.W.Const(scalar.FloatValue(m.d, math.Inf(-1)))) +
 		fmt.Sprintf("  g = $pick(x == %s, x, g);\n", m.v.W.Const(scalar.FloatValue(m.d, math.Inf(1)))) +
 		"  return $pick(x >= 0, g, (x - x) / (x - x));\n"
@@ -185,9 +191,9 @@ func (m mathType) tanh() string {
 			-0.0002304503491845622552, 0.00007937695890033882586, -0.00001721071043589137304}
 	}
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V z = x * x;\n  $V y = ($V)(($I)x ^ sign) * 2;\n" +
-		fmt.Sprintf("  const $I small = y < %s;\n  const $V low = x * z * %s + x;\n", m.c(1.2), m.polynomial("z", near...)) +
+		fmt.Sprintf("  const $I small = y < %s;\n  const $V low = %s;\n", m.c(1.2), m.fma("x * z", m.polynomial("z", near...), "x")) +
 		fmt.Sprintf("  y = %s;\n", m.v.greater(m.d, m.n, "<", m.c(most)+" + ($V){0}", "y")) + m.power("y") +
-		"  const $V scale = ($V)((k + $bias) << $mantissa);\n  const $V e = scale * p + (scale - 1);\n" +
+		"  const $V scale = ($V)((k + $bias) << $mantissa);\n  const $V e = " + m.fma("scale", "p", "scale - 1") + ";\n" +
 		"  return ($V)(($I)$pick(small, low, e / (e + 2)) | sign);\n"
 }
 
@@ -196,8 +202,8 @@ func (m mathType) tanh() string {
 func (m mathType) erf() string {
 	exp, _ := Function(m.v, scalar.Exp, m.n, []Value{{Text: "q", Type: m.d}})
 	return "  const $I sign = ($I)x & ($I)-($V){0};\n  const $V y = ($V)(($I)x ^ sign), z = x * x;\n" +
-		fmt.Sprintf("  const $V low = x * %s + x;\n", m.polynomial("z", 0.128379165914, -0.37612627136, 0.112836001758, -0.0268544445625,
-			0.00518953527781, -0.000802084071355, 7.88911757925e-5)) +
+		fmt.Sprintf("  const $V low = %s;\n", m.fma("x", m.polynomial("z", 0.128379165914, -0.37612627136, 0.112836001758, -0.0268544445625,
+			0.00518953527781, -0.000802084071355, 7.88911757925e-5), "x")) +
 		fmt.Sprintf("  const $V c = %s;\n", m.v.greater(m.d, m.n, "<", "4 + ($V){0}", "y")) +
 		fmt.Sprintf("  const $V q = %s;\n", m.polynomial("c", -0.000332707133369, -1.12712242472, -0.638093691221, -0.103147857732,
 			0.0218562577208, -0.00295186308346, 0.000186775584658)) +
@@ -214,7 +220,7 @@ func (m mathType) wave(op scalar.Op) string {
 	sines, cosines := 8, 8
 	if m.d == scalar.Float64 {
 		text += m.split("x", 2/math.Pi)
-		text += fmt.Sprintf("  const $V r = ((x - n * %s) - n * %s) - n * %s;\n", m.c(pi2High), m.c(pi2Middle), m.c(pi2Low))
+		text += fmt.Sprintf("  const $V r = %s;\n", m.fma("n", m.all(-pi2Low), m.fma("n", m.all(-pi2Middle), m.fma("n", m.all(-pi2High), "x"))))
 	} else {
 		text += m.wideTurns()
 		sines, cosines = 4, 5
@@ -224,8 +230,8 @@ func (m mathType) wave(op scalar.Op) string {
 		turn = "(k + 1)"
 	}
 	return text + "  const $V z = r * r;\n" +
-		fmt.Sprintf("  const $V s = r - r * z * %s;\n", m.series("z", 3, 2, sines, -1)) +
-		fmt.Sprintf("  const $V c = 1 - z * (%s - z * %s);\n", m.c(0.5), m.series("z", 4, 2, cosines, -1)) +
+		fmt.Sprintf("  const $V s = %s;\n", m.fma("-(r * z)", m.series("z", 3, 2, sines, -1), "r")) +
+		fmt.Sprintf("  const $V c = %s;\n", m.fma("-z", m.fma("-z", m.series("z", 4, 2, cosines, -1), m.all(0.5)), m.all(1))) +
 		fmt.Sprintf("  const $V g = $pick(($I)-(%s & 1), c, s);\n", turn) +
 		fmt.Sprintf("  return ($V)(($U)g ^ ((%s & 2) << %d));\n", turn, m.d.Bits()-2)
 }
@@ -245,7 +251,7 @@ func (m mathType) wideTurns() string {
 		whole := m.v.Type(scalar.Int32, half)
 		return wide.fill(fmt.Sprintf("TAPC_FN %s tapc_turns_%s(%s a, %s *k4) {\n  const $V x = __builtin_convertvector(a, $V);\n", narrow, m.short(), narrow, whole) +
 			wide.split("x", 2/math.Pi) + fmt.Sprintf("  *k4 = __builtin_convertvector(($I)k, %s);\n", whole) +
-			fmt.Sprintf("  return __builtin_convertvector((x - n * %s) - n * %s, %s);\n}\n", wide.c(pi2High), wide.c(pi2Middle), narrow))
+			fmt.Sprintf("  return __builtin_convertvector(%s, %s);\n}\n", wide.fma("n", wide.all(-pi2Middle), wide.fma("n", wide.all(-pi2High), "x")), narrow))
 	})
 	narrow, whole := m.v.Type(scalar.Float32, half), m.v.Type(scalar.Int32, half)
 	return fmt.Sprintf("  %s in[2], out[2];\n  %s turns[2];\n  __builtin_memcpy(in, &x, sizeof in);\n"+

@@ -142,6 +142,12 @@ func (v *Printer) Count(start string, n int) Value {
 
 // Only gives a vector whose first lanes are live, and the others a value.
 func (v *Printer) Only(x Value, n int, live string, other scalar.Value) Value {
+	return v.Of(x.Type, n).some(live, x, v.Splat(Value{Text: v.W.Const(other), Type: x.Type, Uniform: true}, n))
+}
+
+// some gives the live lanes of x, and the others of another value.
+func (t Type) some(live string, x, other Value) Value {
+	v, n := t.v, t.n
 	size := x.Type.Size()
 	if x.Type == scalar.Bool {
 		size = x.Mask
@@ -156,5 +162,5 @@ func (v *Printer) Only(x Value, n int, live string, other scalar.Value) Value {
 			lanes, lanes, strings.Join(list, ", "), v.W.Type(IntegerOf(size, true)))
 	})
 	c := Value{Text: fmt.Sprintf("%s(%s)", name, live), Type: scalar.Bool, Mask: size}
-	return v.choose(n, c, x, v.Splat(Value{Text: v.W.Const(other), Type: x.Type, Uniform: true}, n))
+	return v.choose(n, c, x, other)
 }
