@@ -37,6 +37,7 @@ type Output struct {
 	Options []pipeline.Option
 	// Ready finds the tools that making it takes, and says what machine it is made for. The error wraps a *Missing where there are
 	// none. Nil: it takes none.
+	Sizes bool // it can be made of graphs for several sizes
 	Ready func(ctx context.Context, v pipeline.OptionValues) (machine string, err error)
 	Text  func(ctx context.Context, j *Job) (string, error)
 	File  func(ctx context.Context, j *Job, path string) error // appears whole, or not at all
@@ -46,6 +47,7 @@ type Output struct {
 // Job is one use of a back end.
 type Job struct {
 	Graph   *ir.Graph
+	Sizes   *Sizes // of a program for several; nil for one. Then Graph is that of the greatest.
 	Program string // its name
 	Version string // of tapc
 	Values  pipeline.OptionValues

@@ -39,14 +39,14 @@ func Backend() backends.Backend {
 	return backends.Backend{
 		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device},
 		Outputs: []backends.Output{
-			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Ready: t.ready,
+			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
 					return t.make(ctx, j, path, Options{Weights: weightsFile(j, path)}, Build)
 				}},
-			{Name: "lib", Doc: "a library to load or link", Options: append(slices.Clone(named), weightsOption), Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
+			{Name: "lib", Doc: "a library to load or link", Options: append(slices.Clone(named), weightsOption), Sizes: true, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{Weights: weightsFile(j, path)}, BuildLibrary)
 			}},
-			{Name: "obj", Doc: "an object file", Options: named, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
+			{Name: "obj", Doc: "an object file", Options: named, Sizes: true, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
 			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: []pipeline.Option{nameOption}, Ready: readyC, Text: func(ctx context.Context, j *backends.Job) (string, error) {
@@ -80,6 +80,13 @@ func weightsFile(j *backends.Job, path string) string {
 }
 
 func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
+	if j.Sizes != nil {
+		loads := make([]panels.LoadConst, len(j.Sizes.Versions))
+		for i, v := range j.Sizes.Versions {
+			loads[i] = func(c tensorops.Const) (tensorfile.Tensor, error) { return v.Load(ctx, c) }
+		}
+		return backends.Emit(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, loads) })
+	}
 	return backends.Emit(ctx, func() (*Source, error) { return Emit(j.Graph, j.Program, j.Version) })
 }
 
@@ -160,7 +167,7 @@ func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Opti
 	}
 	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
 	for _, x := range src.Constants {
-		if x.Computed {
+		if x.Computed || src.sized != nil { // whose constants were loaded
 			continue
 		}
 		if _, err := load(x); err != nil {

@@ -58,7 +58,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	if err != nil {
 		return err
 	}
-	parts, err := src.program.parts(targets, what, opt.Weights != "")
+	parts, err := src.parts(targets, what, opt.Weights != "")
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
 	return outputfile.Replace(header, 0o644, func(f *os.File) error {
-		_, err := f.WriteString(src.program.description().Header())
+		_, err := f.WriteString(src.description().Header())
 		return err
 	})
 }
@@ -146,7 +146,22 @@ type part struct {
 	flags []string
 }
 
-// parts writes a program as files that compile on their own: the kernels of every version, and the program.
+// parts writes a program as files that compile on their own.
+func (s *Source) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
+	if s.sized != nil {
+		return s.sized.parts(targets, what, separate)
+	}
+	return s.program.parts(targets, what, separate)
+}
+
+// description is what the program says of itself.
+func (s *Source) description() *cabi.Description {
+	if s.sized != nil {
+		return s.sized.description()
+	}
+	return s.program.description()
+}
+
 func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
 	out, err := p.kernels(0, targets)
 	if err != nil {
@@ -154,8 +169,9 @@ func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]p
 	}
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
-	p.dispatch(&main, 0, targets)
-	if err := p.main(&main, "run", separate); err != nil {
+	choice(&main, targets)
+	p.dispatch(&main, 0, targets, "")
+	if err := p.main(&main, separate); err != nil {
 		return nil, err
 	}
 	if what != executable {

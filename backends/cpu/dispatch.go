@@ -9,19 +9,24 @@ import (
 
 const runParameters = "const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool"
 
-// dispatch writes the function run, which chooses among a program's versions: the first that the processor can
-// run, or the one that the environment variable TAPC_CPU names, if the processor can run it. The number of the first is given.
-func (p *program) dispatch(out *strings.Builder, first int, targets []isa.Target) {
-	for i, t := range targets {
-		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", first+i, runParameters, t.Name)
-	}
+// choice writes what dispatch needs.
+func choice(out *strings.Builder, targets []isa.Target) {
 	if len(targets) > 1 {
 		out.WriteString("\nextern char *getenv(const char *name);\n\n" +
 			"// Whether the version is the one that TAPC_CPU names, or none is named.\n" +
 			"static int wanted(const char *version) {\n  const char *name = getenv(\"TAPC_CPU\");\n" +
 			"  return !name || !__builtin_strcmp(name, version);\n}\n")
 	}
-	fmt.Fprintf(out, "\nstatic int run(%s) {\n", runParameters)
+}
+
+// dispatch writes the function run, its name behind a prefix, which chooses among a program's versions: the first that the processor can
+// run, or the one that the environment variable TAPC_CPU names, if the processor can run it. The number of the
+// first is given.
+func (p *program) dispatch(out *strings.Builder, first int, targets []isa.Target, prefix string) {
+	for i, t := range targets {
+		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", first+i, runParameters, t.Name)
+	}
+	fmt.Fprintf(out, "\nstatic int %srun(%s) {\n", prefix, runParameters)
 	for i, t := range targets {
 		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", first+i)
 		if i+1 == len(targets) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/backtoback"
 	"tensortapestry.org/tapc/backends/cpu/isa"
@@ -33,6 +34,7 @@ type Source struct {
 	Bytes     int64             // size of the block of constants, which the program knows as tapc_constants
 	Arena     int64             // bytes of scratch memory
 	program   *program
+	sized     *sized // of a program for several sizes, of which program is the greatest; then Constants and program alone are there
 }
 
 const header = `// %s
@@ -313,9 +315,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	for i, c := range e.Checks {
 		shape := "0"
 		if len(c.Shape) > 0 {
-			shape = fmt.Sprintf("(const int64_t[]){%s}", numbers(c.Shape))
+			shape = fmt.Sprintf("(const int64_t[]){%s}", cexpr.Numbers(c.Shape))
 		}
-		fmt.Fprintf(out, "  if (checked[%d] < %d)\n    return tapc_reject_index(%s, checked[%d], checked[%d] * %d + %d, %d, %s, %d, %d);\n", 2*i, c.Count(), cString(c.Name), 2*i+1,
+		fmt.Fprintf(out, "  if (checked[%d] < %d)\n    return tapc_reject_index(%s, checked[%d], checked[%d] * %d + %d, %d, %s, %d, %d);\n", 2*i, c.Count(), cexpr.String(c.Name), 2*i+1,
 			2*i, c.Stride, c.Offset, len(c.Shape), shape, c.Low, c.High)
 	}
 	out.WriteString("  return 0;\n}\n\n")

@@ -57,7 +57,8 @@ func (s *Source) Folder(ctx context.Context, load panels.LoadConst, dir string) 
 	first := 0
 	for i, f := range families() {
 		fmt.Fprintf(&dispatch, "#%s %s\n", [2]string{"if", "elif"}[min(i, 1)], f.condition)
-		p.dispatch(&dispatch, first, f.Portable)
+		choice(&dispatch, f.Portable)
+		p.dispatch(&dispatch, first, f.Portable, "")
 		parts, err := p.kernels(first, f.Portable)
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (s *Source) Folder(ctx context.Context, load panels.LoadConst, dir string) 
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
 	main.WriteString(dispatch.String())
-	if err := p.main(&main, "run", false); err != nil {
+	if err := p.main(&main, false); err != nil {
 		return err
 	}
 	main.WriteString(cabi.Exports(p.name, true))

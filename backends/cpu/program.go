@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
@@ -32,72 +33,60 @@ func (p *program) single(t isa.Target) (string, error) {
 	if err := e.run(&out, "static ", "run"); err != nil {
 		return "", err
 	}
-	err = p.main(&out, "run", false)
+	err = p.main(&out, false)
 	return out.String(), err
 }
 
-// main writes the tables of inputs and outputs, and the program's description. separate: constants are in a file beside the program.
-func (p *program) main(out *strings.Builder, run string, separate bool) error {
-	p.table(out, "inputs", p.Inputs)
-	p.table(out, "outputs", p.Outputs)
-	p.stepTable(out)
-	description, err := p.describe()
-	if err != nil {
-		return err
+// main writes the tables of inputs and outputs, and the program with its description. separate: constants are in a file beside the program.
+func (p *program) main(out *strings.Builder, separate bool) error {
+	tables(out, p, "")
+	d := p.description()
+	err := texts(out, d)
+	record(out, p, d.Memory, "", mapped(out, p, separate))
+	return err
+}
+
+// mapped gives the field of a program whose constants are in a file beside it, if they are, and declares what it has the address of.
+func mapped(out *strings.Builder, p *program, separate bool) string {
+	if !separate || p.Block.Bytes == 0 {
+		return ""
 	}
-	fmt.Fprintf(out, "static const char program_name[] = %s;\nstatic const char program_description[] = %s;\n\n", cString(p.name), cLongString(description))
-	weights := ""
-	if separate && p.Block.Bytes > 0 {
-		out.WriteString("extern const tapc_weights tapc_program_weights __attribute__((visibility(\"hidden\")));\n")
-		weights = "  .weights = &tapc_program_weights,\n"
-	}
-	fmt.Fprintf(out, "const tapc_program tapc_main_program = {\n  .name = program_name,\n  .describe = program_description,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n",
-		len(p.Inputs), len(p.Outputs), len(p.steps))
+	out.WriteString("extern const tapc_weights tapc_program_weights __attribute__((visibility(\"hidden\")));\n")
+	return "  .weights = &tapc_program_weights,\n"
+}
+
+// texts writes the program's name and description.
+func texts(out *strings.Builder, d *cabi.Description) error {
+	description, err := d.JSON()
+	fmt.Fprintf(out, "static const char program_name[] = %s;\nstatic const char program_description[] = %s;\n\n", cexpr.String(d.Program), cexpr.LongString(description))
+	return err
+}
+
+// tables writes those of inputs, outputs and steps, their names behind a prefix.
+func tables(out *strings.Builder, p *program, prefix string) {
+	p.table(out, prefix+"inputs", p.Inputs)
+	p.table(out, prefix+"outputs", p.Outputs)
+	p.stepTable(out, prefix+"steps")
+}
+
+// record writes the program, with the tables of a prefix, and last fields.
+func record(out *strings.Builder, p *program, m cabi.Memory, prefix, last string) {
+	out.WriteString("const tapc_program tapc_main_program = {\n  .describe = program_description,\n" + fields(p, m, prefix) + last + "};\n")
+}
+
+// fields writes those of a tapc_program.
+func fields(p *program, m cabi.Memory, prefix string) string {
+	out := fmt.Sprintf("  .name = program_name,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n", len(p.Inputs), len(p.Outputs), len(p.steps))
 	for _, t := range []struct {
 		name string
 		n    int
 	}{{"inputs", len(p.Inputs)}, {"outputs", len(p.Outputs)}, {"steps", len(p.steps)}} {
 		if t.n > 0 {
-			fmt.Fprintf(out, "  .%s = %s,\n", t.name, t.name)
+			out += fmt.Sprintf("  .%s = %s%s,\n", t.name, prefix, t.name)
 		}
 	}
-	fmt.Fprintf(out, "  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n%s};\n", p.ArenaBytes(), p.Thread, p.peakBytes(),
-		p.threadBytes(), p.Block.Bytes, run, weights)
-	return nil
-}
-
-func cString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c < ' ' || c >= 0x7f || c == '?':
-			fmt.Fprintf(&b, `\%03o`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// cLongString writes a text as one literal a line, so that none is longer than compilers like.
-func cLongString(s string) string {
-	var lines []string
-	for _, l := range strings.SplitAfter(s, "\n") {
-		for ; len(l) > 400; l = l[400:] {
-			lines = append(lines, cString(l[:400]))
-		}
-		if l != "" {
-			lines = append(lines, cString(l))
-		}
-	}
-	return "\n    " + strings.Join(lines, "\n    ")
+	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %srun,\n", m.Arena, m.ArenaThread, m.Peak,
+		m.Thread, m.Constants, prefix)
 }
 
 func (p *program) table(out *strings.Builder, name string, list []tensorops.Named) {
@@ -109,11 +98,11 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 	for _, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
-		fmt.Fprintf(out, "  {%s, %d, %d, ", cString(x.Name), int(t.Type()), t.Range.Rank())
+		fmt.Fprintf(out, "  {%s, %d, %d, ", cexpr.String(x.Name), int(t.Type()), t.Range.Rank())
 		if t.Range.Rank() == 0 {
 			out.WriteString("0, 0")
 		} else {
-			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", numbers(t.Range.Start), numbers(t.Range.Shape()))
+			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", cexpr.Numbers(t.Range.Start), cexpr.Numbers(t.Range.Shape()))
 		}
 		fmt.Fprintf(out, ", %d, %d},\n", size*int64(t.Type().Size()), limits[x.Tensor])
 	}
@@ -121,11 +110,11 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 }
 
 // stepTable writes what each step does: the kernel and the shape of what it writes.
-func (p *program) stepTable(out *strings.Builder) {
+func (p *program) stepTable(out *strings.Builder, table string) {
 	if len(p.steps) == 0 {
 		return
 	}
-	out.WriteString("static const char *const steps[] = {\n")
+	fmt.Fprintf(out, "static const char *const %s[] = {\n", table)
 	for _, id := range p.steps {
 		name, to := "copy", ir.NoNode
 		switch b := p.g.Node(id).Body.(type) {
@@ -142,23 +131,9 @@ func (p *program) stepTable(out *strings.Builder) {
 		if b := p.Buffers[to]; b != nil {
 			name += fmt.Sprintf(" -> %s %v", b.DType, b.Range.Shape())
 		}
-		fmt.Fprintf(out, "  %s,\n", cString(name))
+		fmt.Fprintf(out, "  %s,\n", cexpr.String(name))
 	}
 	out.WriteString("};\n\n")
-}
-
-func numbers(list []int64) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = fmt.Sprintf("INT64_C(%d)", n)
-	}
-	return strings.Join(words, ", ")
-}
-
-// describe gives what --describe prints.
-func (p *program) describe() (string, error) {
-	d := p.description()
-	return d.JSON()
 }
 
 // description is what the program says of itself.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
@@ -46,7 +47,7 @@ func separate(dir string, b *panels.Block, load panels.LoadConst, path string) (
 	for _, x := range sum.hash.Sum(nil) {
 		fmt.Fprintf(&id, "0x%02x, ", x)
 	}
-	where := fmt.Sprintf(weightsText, cString(filepath.Base(path)), b.Bytes, id.String(), sum.check.sum())
+	where := fmt.Sprintf(weightsText, cexpr.String(filepath.Base(path)), b.Bytes, id.String(), sum.check.sum())
 	files := []string{filepath.Join(dir, "constants.S"), filepath.Join(dir, "weights.c")}
 	for i, text := range []string{reserve, where} {
 		if err := os.WriteFile(files[i], []byte(text), 0o644); err != nil {

@@ -90,11 +90,11 @@ func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *
 			return err
 		}
 	}
-	c, err := a.compile(ctx, file, f, g.last)
+	c, err := compileSizes(ctx, a, file, f, g)
 	if err != nil {
 		return err
 	}
-	defer c.loader.Close()
+	defer c.close()
 	if g.output == nil {
 		return a.store(ctx, out, "", c.g, c.loader, shown{})
 	}

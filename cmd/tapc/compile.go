@@ -69,6 +69,9 @@ type compilation struct {
 	flags  *compileFlags
 	loader *constants.Loader // of stored constants
 	values *reference.Values // of all
+
+	sizes   *backends.Sizes // of a program for several; nil for one
+	smaller *compilation    // that of the size before, of several
 }
 
 // begin checks the flags and starts the plugins.
@@ -167,7 +170,7 @@ func programName(file string) string {
 
 // job is what a back end works on.
 func (c *compilation) job(program string) *backends.Job {
-	return &backends.Job{Graph: c.g, Program: program, Version: release, Load: c.loadConst,
+	return &backends.Job{Graph: c.g, Sizes: c.sizes, Program: program, Version: release, Load: c.loadConst,
 		Writable: func(path string) error { return c.flags.app.notRead(path, c.dataFiles()...) }}
 }
 

@@ -35,7 +35,7 @@ type importFlags struct {
 
 func (a *app) addImportFlags(c *cobra.Command) {
 	f := &a.imports
-	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8, or INPUT:0=8 for one without a name (repeatable)")
+	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8; several for one program: NAME=1,8,32 or NAME=1..4; or INPUT:0=8 for one without a name (repeatable)")
 	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE, or a number or list of numbers, NAME=1,2.5 (repeatable)")
 	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")

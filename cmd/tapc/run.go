@@ -15,7 +15,6 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 const runHelp = `Compile a graph file and run it, in one step.
@@ -86,11 +85,11 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return lacks
 	}
 	a.imports.files = r.inputs
-	c, err := a.compile(ctx, file, f, pipeline.ScheduledKernels)
+	c, err := compileSizes(ctx, a, file, f, goal)
 	if err != nil {
 		return err
 	}
-	defer c.loader.Close()
+	defer c.close()
 	dir, remove, err := temporary()
 	if err != nil {
 		return err
@@ -105,6 +104,9 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	}
 	r.inputs, r.outputs = files.inputs, files.outputs
 	if lacks != nil || reference {
+		if c.sizes != nil {
+			return diag.Usage("--dim: the reference evaluator takes one size of each dimension")
+		}
 		if err := a.evaluate(ctx, c, r); err != nil {
 			return err
 		}

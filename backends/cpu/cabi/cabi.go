@@ -52,6 +52,7 @@ type Description struct {
 	Allow           []string // permissions
 	Inputs, Outputs []Tensor
 	Kernels         []Kernel
+	Sizes           *Sizes // nil for a program of one
 }
 
 // JSON gives the description with a line for every tensor and kernel.
@@ -82,9 +83,16 @@ func (d *Description) JSON() (string, error) {
 		b.WriteString("\n  ]")
 		return nil
 	}
+	sizes := func() error {
+		if d.Sizes == nil {
+			return nil
+		}
+		return errors.Join(field("shared_constants_bytes", d.Sizes.Shared), list("dims", len(d.Sizes.Dims), func(i int) any { return d.Sizes.Dims[i] }),
+			list("sizes", len(d.Sizes.Versions), func(i int) any { return d.Sizes.Versions[i] }))
+	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Source),
 		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
-		field("thread_bytes", d.Thread),
+		field("thread_bytes", d.Thread), sizes(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

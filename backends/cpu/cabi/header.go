@@ -19,10 +19,13 @@ EXPORT tapc_instance *NAME_create(int threads, char *error, size_t error_bytes) 
 EXPORT int NAME_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes) {
   return tapc_instance_run(instance, inputs, outputs, error, error_bytes);
 }
+EXPORT int NAME_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes) {
+  return tapc_instance_run_at(instance, sizes, inputs, outputs, error, error_bytes);
+}
 EXPORT void NAME_destroy(tapc_instance *instance) { tapc_instance_destroy(instance); }
 EXPORT const char *NAME_describe(void) { return tapc_main_program.describe; }
 EXPORT const tapc_library *NAME_library(void) {
-  static const tapc_library library = {TAPC_ABI, sizeof(tapc_library), program_name, program_description, NAME_create, NAME_run, NAME_destroy};
+  static const tapc_library library = {TAPC_ABI, sizeof(tapc_library), program_name, program_description, NAME_create, NAME_run, NAME_destroy, NAME_run_at};
   return &library;
 }
 `
@@ -46,6 +49,7 @@ func (d *Description) Header() string {
 #define %s
 
 #include <stddef.h>
+#include <stdint.h>
 
 `, guard, guard)
 	b.WriteString(onlyOnce(rt.LibraryInterface()))
@@ -55,14 +59,14 @@ func (d *Description) Header() string {
 // %d for each further thread). All functions may be called from any thread; runs of one instance wait for each other, runs of
 // different instances do not. On failure it gives NULL and one line of text in error, which is cut to error_bytes; error may be NULL.
 `, d.Arena, d.ArenaThread)
-	b.WriteString(strings.ReplaceAll(`tapc_instance *NAME_create(int threads, char *error, size_t error_bytes);
+	b.WriteString(strings.ReplaceAll(strings.ReplaceAll(`tapc_instance *NAME_create(int threads, char *error, size_t error_bytes);
 
 // Runs once. inputs and outputs hold the addresses of the buffers in the order above. It gives 0, or another number with one
 // line of text in error: 1 if a value of an input is at fault, 2 if an address is (NULL, not aligned, or overlapping), 3 otherwise;
 // then the outputs are undefined. Nothing is allocated.
 int NAME_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 
-// Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
+SIZES// Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
 void NAME_destroy(tapc_instance *instance);
 
 // The program's description as JSON text, as the executable prints it for --describe.
@@ -72,7 +76,7 @@ const char *NAME_describe(void);
 // tell by NAME_library()->abi.
 const tapc_library *NAME_library(void);
 
-`, "NAME", name))
+`, "SIZES", d.Sizes.header()), "NAME", name))
 	b.WriteString("#ifdef __cplusplus\n}\n#endif\n#endif\n")
 	return b.String()
 }

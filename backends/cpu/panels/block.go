@@ -38,39 +38,60 @@ func (p Piece) Packed() bool { return p.panels != nil }
 // LoadConst gives the value of a constant.
 type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
 
-// Block is the one block of memory that holds a program's constants, each as its kernels read it. The versions of a program
+// Store is the one block of memory that holds a program's constants, each as its kernels read it. The versions of a program
 // share it.
-type Block struct {
-	constants []tensorops.Const
-	Of        map[ir.NodeID]int // number of the constant of a tensor
+type Store struct {
+	Constants []tensorops.Const
+	loads     []LoadConst // of the constants; nil if one loads all
 	Pieces    []Piece
 	Bytes     int64
 }
 
-// NewBlock gives a block for some constants, which has none of them yet.
+// Block is a store as the kernels of one graph see it.
+type Block struct {
+	*Store
+	Of   map[ir.NodeID]int // number of the constant of a tensor
+	Uses map[int64]int64   // bytes that kernels read, by offset
+}
+
+// NewBlock gives the block of one graph.
 func NewBlock(constants []tensorops.Const) *Block {
-	b := &Block{constants: constants, Of: map[ir.NodeID]int{}}
+	b := (&Store{Constants: constants}).Block()
 	for i, c := range constants {
 		b.Of[c.Tensor] = i
 	}
 	return b
 }
 
+// Block gives a block for another graph.
+func (b *Store) Block() *Block {
+	return &Block{Store: b, Of: map[ir.NodeID]int{}, Uses: map[int64]int64{}}
+}
+
+// Name says that a constant of the graph is the one of a number, which is that of an earlier one or the next, with what loads it.
+func (b *Block) Name(c tensorops.Const, number int, load LoadConst) {
+	if b.Of[c.Tensor] = number; number == len(b.Constants) {
+		b.Constants, b.loads = append(b.Constants, c), append(b.loads, load)
+	}
+}
+
 // Add gives the offset of a constant in a form, which is added if it is not there yet.
 func (b *Block) Add(constant int, bytes int64, panels *Layout) int64 {
 	for _, p := range b.Pieces {
 		if p.Constant == constant && p.Packed() == (panels != nil) && (panels == nil || p.panels.equal(*panels)) {
+			b.Uses[p.Offset] = p.Bytes
 			return p.Offset
 		}
 	}
 	at := b.Bytes
+	b.Uses[at] = bytes
 	b.Pieces = append(b.Pieces, Piece{constant, at, bytes, panels})
 	b.Bytes = isa.Align(at+max(bytes, 1), 64) // also an empty constant has a place
 	return at
 }
 
 // WriteFile writes a file that has the block in it.
-func (b *Block) WriteFile(path string, write func(io.Writer) error) error {
+func (b *Store) WriteFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return diag.Fault("%v", err)
@@ -82,12 +103,20 @@ func (b *Block) WriteFile(path string, write func(io.Writer) error) error {
 	return f.Close()
 }
 
+// load gives the value of a constant by its number.
+func (b *Store) load(number int, load LoadConst) (tensorfile.Tensor, error) {
+	if b.loads != nil {
+		load = b.loads[number]
+	}
+	return load(b.Constants[number])
+}
+
 // Write writes the block, piece by piece: one constant is in memory at a time.
-func (b *Block) Write(to io.Writer, load LoadConst) error {
+func (b *Store) Write(to io.Writer, load LoadConst) error {
 	w := bufio.NewWriterSize(to, 1<<20)
 	at := int64(0)
 	for _, p := range b.Pieces {
-		t, err := load(b.constants[p.Constant])
+		t, err := b.load(p.Constant, load)
 		if err != nil {
 			return err
 		}
@@ -109,7 +138,7 @@ func (b *Block) Write(to io.Writer, load LoadConst) error {
 }
 
 // Assembly writes the file that makes a block, written to file, part of a program.
-func (b *Block) Assembly(path, file string) error {
+func (b *Store) Assembly(path, file string) error {
 	text := fmt.Sprintf(".section .rodata\n.balign 4096\n.globl tapc_constants\n.hidden tapc_constants\ntapc_constants:\n.incbin %q\n"+
 		".section .note.GNU-stack,\"\",%%progbits\n", file)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -252,10 +252,16 @@ static int read_data(const source *s, const unsigned char *head, const tapc_layo
   return status;
 }
 
-static int load_npy(const source *s, const tapc_tensor *want, void *memory, tapc_fault *fault) {
+// load_npy loads a tensor; without memory it only reads the layout, to *found.
+static int load_npy(const source *s, const tapc_tensor *want, void *memory, tapc_layout *found, tapc_fault *fault) {
   tapc_layout layout;
   unsigned char *head = NULL;
   int status = read_layout(s, &head, &layout, fault);
+  if (found) {
+    *found = layout;
+    free(head);
+    return status;
+  }
   if (!status) status = check_want(&layout, want, fault);
   if (!status) status = check_length(&layout, s->entry->bytes, fault);
   if (!status) status = read_data(s, head, &layout, memory, fault);
@@ -266,16 +272,23 @@ static int load_npy(const source *s, const tapc_tensor *want, void *memory, tapc
 }
 
 static int load_npz(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
-                    tapc_fault *fault) {
+                    tapc_layout *found, tapc_fault *fault) {
   source s = {archive, entry, 0, NULL};
   if (tapc_zip_locate(archive, entry, &s.offset, fault)) return fault->status;
-  if (entry->method == 0) return load_npy(&s, want, memory, fault);
+  if (entry->method == 0) return load_npy(&s, want, memory, found, fault);
   s.packed = malloc(entry->stored ? (size_t)entry->stored : 1);
   if (!s.packed) return tapc_no_memory(fault, entry->stored, "a packed tensor");
   int status = tapc_read_at(archive->fd, s.packed, entry->stored, s.offset, fault);
-  if (!status) status = load_npy(&s, want, memory, fault);
+  if (!status) status = load_npy(&s, want, memory, found, fault);
   free(s.packed);
   return status;
+}
+
+int tapc_archive_layout(const tapc_archive *archive, const tapc_entry *entry, tapc_layout *layout, tapc_fault *fault) {
+  if (archive->format == TAPC_SAFETENSORS) return tapc_safetensors_layout(archive, entry, layout, fault);
+  if (archive->format == TAPC_NPZ) return load_npz(archive, entry, NULL, NULL, layout, fault);
+  source s = {archive, entry, 0, NULL};
+  return load_npy(&s, NULL, NULL, layout, fault);
 }
 
 int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, const tapc_tensor *want, void *memory,
@@ -287,10 +300,10 @@ int tapc_archive_load(const tapc_archive *archive, const tapc_entry *entry, cons
     if (!status) status = check_want(&layout, want, fault);
     if (!status) status = tapc_read_at(archive->fd, memory, layout.bytes, entry->at, fault);
   } else if (archive->format == TAPC_NPZ) {
-    status = load_npz(archive, entry, want, memory, fault);
+    status = load_npz(archive, entry, want, memory, NULL, fault);
   } else {
     source s = {archive, entry, 0, NULL};
-    status = load_npy(&s, want, memory, fault);
+    status = load_npy(&s, want, memory, NULL, fault);
   }
   if (!status) status = check_values(want, memory, fault);
   return status;

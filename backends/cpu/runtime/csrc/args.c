@@ -116,6 +116,26 @@ static int apply_bench(tapc_options *o, const char *value, tapc_fault *fault) {
   return status;
 }
 
+static const char *dim_name(const void *program, size_t i) { return ((const tapc_program *)program)->dims[i]; }
+
+static int apply_dim(tapc_options *o, const char *value, tapc_fault *fault) {
+  const char *equals = strrchr(value, '=');
+  uint64_t n = 0;
+  if (!equals || equals == value) return tapc_fail(fault, TAPC_USAGE, "--dim: expected NAME=SIZE, found \"%s\"", value);
+  for (int d = 0; d < o->program->n_dims; d++) {
+    if (strncmp(value, o->program->dims[d], (size_t)(equals - value)) || o->program->dims[d][equals - value]) continue;
+    if (o->sizes[d] >= 0) return tapc_fail(fault, TAPC_USAGE, "--dim %s is given twice", o->program->dims[d]);
+    int status = number("--dim", equals + 1, 0, INT64_MAX, &n, fault);
+    o->sizes[d] = (int64_t)n;
+    return status;
+  }
+  char name[128];
+  snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
+  const char *near = tapc_nearest(name, dim_name, o->program, (size_t)o->program->n_dims);
+  return tapc_fail(fault, TAPC_USAGE, "--dim: no dimension with several sizes is named \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
+                   near ? near : "", near ? "\"?" : "");
+}
+
 static int ask(tapc_options *o, tapc_action action) {
   if (o->action == TAPC_RUN) o->action = action; // the first question wins
   return 0;
@@ -143,7 +163,8 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 }
 
 static const flag flags[] = {
-    {"--bench", 1, apply_bench},   {"--describe", 0, apply_describe}, {"--help", 0, apply_help},
+    {"--bench", 1, apply_bench},   {"--describe", 0, apply_describe}, {"--dim", 1, apply_dim},
+    {"--help", 0, apply_help},
     {"--input", 1, apply_input},   {"--inputs", 1, apply_inputs},     {"--output", 1, apply_output},
     {"--outputs", 1, apply_outputs}, {"--profile", 0, apply_profile}, {"--random", 1, apply_random},
     {"--threads", 1, apply_threads}, {"--version", 0, apply_version}, {"-h", 0, apply_help},
@@ -198,7 +219,9 @@ int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, c
   o->input_files = calloc((size_t)program->n_inputs + 1, sizeof *o->input_files);
   o->output_files = calloc((size_t)program->n_outputs + 1, sizeof *o->output_files);
   o->archives = calloc((size_t)argc + 1, sizeof *o->archives);
-  if (!o->input_files || !o->output_files || !o->archives) return tapc_no_memory(fault, 0, "the command line");
+  o->sizes = malloc(((size_t)program->n_dims + 1) * sizeof *o->sizes);
+  for (int d = 0; o->sizes && d < program->n_dims; d++) o->sizes[d] = -1;
+  if (!o->input_files || !o->output_files || !o->archives || !o->sizes) return tapc_no_memory(fault, 0, "the command line");
   for (int i = 1; i < argc; i++) {
     int status = take_argument(o, argc, argv, &i, fault);
     if (status) return status;
@@ -211,4 +234,5 @@ void tapc_options_free(tapc_options *o) {
   free(o->input_files);
   free(o->output_files);
   free(o->archives);
+  free(o->sizes);
 }

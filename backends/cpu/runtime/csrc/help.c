@@ -39,6 +39,17 @@ static const char flag_text[] =
     "Without --output, --outputs and --bench the outputs are printed.\n"
     "Exit status: 0 done, 1 an input is at fault, 2 usage, 3 out of memory or an internal error.\n";
 
+static void print_dims(FILE *to, const tapc_program *program) {
+  if (!program->n_dims) return;
+  fprintf(to, "\nSizes: the program takes several, and each run those of its inputs. Shapes above are of the greatest.\n");
+  for (int v = 0; v < program->n_versions; v++) {
+    for (int d = 0; d < program->n_dims; d++)
+      fprintf(to, "%s%s=%lld", d ? " " : "  ", program->dims[d], (long long)program->versions[v].at[d]);
+    putc('\n', to);
+  }
+  fputs("  --dim NAME=SIZE      the size of a dimension, where inputs are at random; else the greatest\n", to);
+}
+
 static void print_example(FILE *to, const tapc_program *program, const char *self) {
   fprintf(to, "\nExample:\n  %s", self);
   for (int i = 0; i < program->n_inputs && i < 3; i++)
@@ -54,6 +65,7 @@ void tapc_print_help(FILE *to, const tapc_program *program, const char *self) {
   if (program->doc && *program->doc) fprintf(to, "\n%s: %s\n", program->name, program->doc);
   print_tensors(to, "Inputs", program->inputs, program->n_inputs);
   print_tensors(to, "Outputs", program->outputs, program->n_outputs);
+  print_dims(to, program);
   fputs(flag_text, to);
   if (program->peak_bytes)
     fprintf(to, "Memory: at most %.1f MiB with one thread, %.1f MiB more for each further one; the program checks that at the start.\n",

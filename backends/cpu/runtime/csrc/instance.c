@@ -74,21 +74,25 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
   return instance->pool ? instance : give_up(instance);
 }
 
-static void poison(const tapc_instance *instance, void *const *out) {
+static void poison(const tapc_instance *instance, const tapc_program *program, void *const *out) {
   tapc_poison(instance->arena, instance->arena_bytes);
-  for (int i = 0; i < instance->program->n_outputs; i++) tapc_poison(out[i], instance->program->outputs[i].bytes);
+  for (int i = 0; i < program->n_outputs; i++) tapc_poison(out[i], program->outputs[i].bytes);
 }
 
-int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
+static int run_version(tapc_instance *instance, const tapc_program *program, const void *const *in, void *const *out, tapc_fault *fault) {
   pthread_mutex_lock(&instance->lock);
   rejection = NULL;
-  if (instance->poison) poison(instance, out);
-  int result = instance->program->run(instance->program, in, out, instance->arena, instance->pool);
+  if (instance->poison) poison(instance, program, out);
+  int result = program->run(program, in, out, instance->arena, instance->pool);
   const char *text = rejection;
   pthread_mutex_unlock(&instance->lock);
   if (!result) return 0;
   if (text) return tapc_fail(fault, TAPC_INPUT, "%s", text);
   return tapc_fail(fault, TAPC_INTERNAL, "the program failed with code %d", result);
+}
+
+int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
+  return run_version(instance, instance->program, in, out, fault);
 }
 
 int tapc_instance_threads(const tapc_instance *instance) { return tapc_threads(instance->pool); }
@@ -124,9 +128,7 @@ static int apart(const tapc_tensor *out, const void *at, const char *kind, const
 }
 
 // check_buffers looks at what a caller gave for a run, as far as addresses tell.
-static int check_buffers(const tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault) {
-  if (!instance) return tapc_fail(fault, TAPC_USAGE, "expected an instance, found NULL");
-  const tapc_program *p = instance->program;
+static int check_buffers(const tapc_program *p, const void *const *in, void *const *out, tapc_fault *fault) {
   if (p->n_inputs && !in) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d inputs, found NULL", p->n_inputs);
   if (p->n_outputs && !out) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d outputs, found NULL", p->n_outputs);
   int status = 0;
@@ -140,13 +142,21 @@ static int check_buffers(const tapc_instance *instance, const void *const *in, v
   return status;
 }
 
-int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
-                      size_t error_bytes) {
+int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error,
+                         size_t error_bytes) {
   tapc_fault fault = {.status = 0};
-  int status = check_buffers(instance, inputs, outputs, &fault);
-  if (!status) status = tapc_instance_call(instance, inputs, outputs, &fault);
+  const tapc_program *p = NULL;
+  if (!instance) tapc_fail(&fault, TAPC_USAGE, "expected an instance, found NULL");
+  else p = sizes ? tapc_version_at(instance->program, sizes, &fault) : instance->program;
+  int status = p ? check_buffers(p, inputs, outputs, &fault) : fault.status;
+  if (!status) status = run_version(instance, p, inputs, outputs, &fault);
   hand_out(&fault, error, error_bytes);
   return status;
+}
+
+int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
+                      size_t error_bytes) {
+  return tapc_instance_run_at(instance, NULL, inputs, outputs, error, error_bytes);
 }
 
 void tapc_instance_destroy(tapc_instance *instance) {

@@ -140,6 +140,8 @@ int tapc_archive_sort(tapc_archive *archive, tapc_fault *fault);                
 int tapc_read_at(int fd, void *memory, uint64_t bytes, uint64_t offset, tapc_fault *fault);
 // Sets layout->bytes; refuses shapes whose byte count overflows.
 int tapc_layout_measure(tapc_layout *layout, tapc_fault *fault);
+// Reads type and shape of one tensor.
+int tapc_archive_layout(const tapc_archive *archive, const tapc_entry *entry, tapc_layout *layout, tapc_fault *fault);
 // npy.c
 int tapc_npy_head(const unsigned char *start, uint64_t total, uint64_t *head_bytes, tapc_fault *fault); // of 12 bytes
 int tapc_npy_parse(const unsigned char *head, uint64_t head_bytes, tapc_layout *layout, tapc_fault *fault);
@@ -212,6 +214,15 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);
 int tapc_instance_threads(const tapc_instance *instance);
 
+// ---- sizes.c ------------------------------------------------------------------------------------------------
+
+// The version for sizes of all dimensions; NULL with a fault when there is none.
+const tapc_program *tapc_version_at(const tapc_program *program, const int64_t *sizes, tapc_fault *fault);
+// Clears which versions are possible (a byte for each) of those that a dimension has another size in, or an input another shape; a fault
+// when none is left.
+int tapc_narrow_dim(const tapc_program *program, unsigned char *possible, int dim, int64_t size, tapc_fault *fault);
+int tapc_narrow_input(const tapc_program *program, unsigned char *possible, int input, const tapc_layout *found, tapc_fault *fault);
+
 // ---- args.c, help.c ------------------------------------------------------------------------------------------
 
 typedef enum tapc_action { TAPC_RUN, TAPC_HELP, TAPC_DESCRIBE, TAPC_VERSION_TEXT } tapc_action;
@@ -230,6 +241,7 @@ typedef struct tapc_options {
   int threads;   // 0: not given
   int64_t bench; // runs; 0: not given
   int profile;   // each step is timed, too
+  int64_t *sizes; // of the program's dimensions; -1: not given
 } tapc_options;
 
 int tapc_options_parse(tapc_options *options, const tapc_program *program, int argc, char **argv, tapc_fault *fault);

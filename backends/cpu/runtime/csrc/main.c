@@ -19,6 +19,7 @@ typedef struct session {
   tapc_instance *instance;
   void **in, **out;
   unsigned char *given; // inputs that have been read
+  unsigned char *possible; // versions for the sizes that were found, while these are looked for; else NULL
   tapc_sink sink;
   tapc_fault fault;
 } session;
@@ -27,6 +28,11 @@ typedef struct session {
 
 static int load(session *s, int input, const tapc_archive *archive, const tapc_entry *entry) {
   s->given[input] = 1;
+  if (s->possible) {
+    tapc_layout found;
+    if (tapc_archive_layout(archive, entry, &found, &s->fault)) return s->fault.status;
+    return tapc_narrow_input(s->program, s->possible, input, &found, &s->fault);
+  }
   return tapc_archive_load(archive, entry, &s->program->inputs[input], s->in[input], &s->fault);
 }
 
@@ -116,7 +122,7 @@ static int load_inputs(session *s) {
     if (s->options.input_files[i]) status = load_named(s, i);
   for (size_t i = 0; !status && i < s->options.n_archives; i++) status = load_archive(s, s->options.archives[i]);
   tapc_about(&s->fault, "%s", "");
-  for (int i = 0; !status && i < p->n_inputs; i++) {
+  for (int i = 0; !status && !s->possible && i < p->n_inputs; i++) {
     if (s->given[i]) continue;
     if (!s->options.random) return missing(s, &p->inputs[i]);
     tapc_random(&p->inputs[i], s->options.seed, s->in[i]);
@@ -203,10 +209,30 @@ static int check_memory(session *s) {
   return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * (TAPC_STACK + p->share_bytes), &s->fault);
 }
 
+// Goes on with the version for the sizes of the inputs that are read from files, and of --dim; the greatest where these leave several.
+static int choose_version(session *s) {
+  const tapc_program *p = s->program;
+  unsigned char possible[256];
+  int status = 0, v = p->n_versions - 1;
+  if (!p->n_versions) return 0;
+  memset(possible, 1, sizeof possible);
+  for (int d = 0; !status && d < p->n_dims; d++)
+    if (s->options.sizes[d] >= 0) status = tapc_narrow_dim(p, possible, d, s->options.sizes[d], &s->fault);
+  s->possible = possible;
+  if (!status) status = load_inputs(s);
+  s->possible = NULL;
+  if (status) return status;
+  memset(s->given, 0, (size_t)p->n_inputs);
+  while (!possible[v]) v--;
+  s->program = &p->versions[v];
+  return 0;
+}
+
 static int prepare(session *s) {
+  if (!(s->given = calloc((size_t)s->program->n_inputs + 1, 1))) return tapc_no_memory(&s->fault, (uint64_t)s->program->n_inputs, "the inputs");
+  if (choose_version(s)) return s->fault.status;
   const tapc_program *p = s->program;
   if (check_memory(s)) return s->fault.status;
-  if (!(s->given = calloc((size_t)p->n_inputs + 1, 1))) return tapc_no_memory(&s->fault, (uint64_t)p->n_inputs, "the inputs");
   s->in = make_buffers(s, p->inputs, p->n_inputs);
   if (!s->fault.status) s->out = make_buffers(s, p->outputs, p->n_outputs);
   if (s->fault.status) return s->fault.status;

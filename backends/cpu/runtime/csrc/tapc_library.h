@@ -3,6 +3,7 @@
 #define TAPC_LIBRARY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 // The version of this interface. A loader must know the version that a library has; within one version the table only grows.
 #define TAPC_ABI 1
@@ -20,6 +21,8 @@ typedef struct tapc_library {
   tapc_instance *(*create)(int threads, char *error, size_t error_bytes);
   int (*run)(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
   void (*destroy)(tapc_instance *instance);
+  // run at a size of each dimension that has several, which the description lists; NULL: the greatest
+  int (*run_at)(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 } tapc_library;
 
 #endif

@@ -111,6 +111,13 @@ typedef struct tapc_program {
   const tapc_weights *weights; // NULL if constants are inside
   // Computes every output from every input, in the order of the tables. 0 is success; see also tapc_reject.
   int (*run)(const struct tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool);
+  // Of a program for several sizes: the names of the dimensions that have several, and a version for each size of each, the greatest last. They
+  // have inputs and outputs of the same names and types. The program's own tables are those of the greatest, and its memory is enough for all.
+  int n_dims;
+  const char *const *dims;
+  int n_versions;
+  const struct tapc_program *versions;
+  const int64_t *at; // of a version: the sizes of the dimensions
 } tapc_program;
 
 // What an executable runs; generated code defines it. Libraries name their programs as they like.
@@ -136,6 +143,10 @@ tapc_instance *tapc_instance_create(const tapc_program *program, int threads, ch
 // holds one line of text, as above.
 int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
                       size_t error_bytes);
+
+// Runs once at sizes of the program's dimensions, in their order; without, as above, at the greatest. There must be such a version: TAPC_USAGE.
+int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error,
+                         size_t error_bytes);
 
 // Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
 void tapc_instance_destroy(tapc_instance *instance);

@@ -1,0 +1,26 @@
+package backends
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
+)
+
+// Sizes are the graphs of a program that takes several sizes of dimensions: a version for each, which differ in extents only.
+type Sizes struct {
+	Dims     []dims.Dim
+	Versions []Version // in ascending order of their sizes, which differ; the last is the greatest
+}
+
+// Version is what a program does for one size of each dimension.
+type Version struct {
+	At    []int64 // of each dimension
+	Graph *ir.Graph
+	Load  func(ctx context.Context, c tensorops.Const) (tensorfile.Tensor, error)
+}
+
+// MaxVersions bounds how many versions a program has.
+const MaxVersions = 8
