@@ -22,24 +22,30 @@ const explainHelp = `Explain what was decided, and what else there was.
 
   kernel  for each kernel of the schedule, or for those of a name: the configs that it can have
           on the target, what each was thought to take, why others were refused, and which
-          is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.`
+          is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.
+  sizes   for each dimension to which --dim gives several sizes: which versions a program has,
+          and for which sizes data that is padded to the greatest is proven to give the same
+          values, or what reads the padding.`
 
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel FILE [KERNEL]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda"}
+	c := &cobra.Command{Use: "explain kernel|sizes FILE [KERNEL]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	complete(c, "target", targets(own))
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if args[0] != "kernel" {
-			return diag.Unknown("thing to explain", args[0], []string{"kernel"})
+		if args[0] != "kernel" && args[0] != "sizes" {
+			return diag.Unknown("thing to explain", args[0], []string{"kernel", "sizes"})
 		}
 		if err := oneOf("--target", f.target, targets(own)); err != nil {
 			return err
 		}
 		if err := f.begin(ctx); err != nil {
 			return err
+		}
+		if args[0] == "sizes" {
+			return explainSizes(ctx, a, args, f)
 		}
 		x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
 		if err != nil {

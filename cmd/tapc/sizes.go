@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/sizes"
+	"tensortapestry.org/tapc/dialects/schedule/padding"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // compileSizes compiles a file at every size that --dim asks for, and gives the graph of the greatest, with those of all.
@@ -28,6 +34,39 @@ func compileSizes(ctx context.Context, a *app, file string, f *compileFlags, goa
 	}
 	last.sizes = s
 	return last, nil
+}
+
+// explainSizes writes what sizes.Explain says of a file.
+func explainSizes(ctx context.Context, a *app, args []string, f *compileFlags) error {
+	if len(args) > 2 {
+		return diag.Usage("explain sizes takes one file, not also %q", args[2])
+	}
+	if args[1] == stdName {
+		return diag.Usage("explain sizes needs the model in a file")
+	}
+	lower, err := a.parsePasses("lower{target=" + f.target + "}")
+	if err != nil {
+		return err
+	}
+	var last *compilation
+	defer func() { last.close() }()
+	text, err := sizes.Explain(&a.imports.dims, func() (padding.Schedule, error) {
+		c, err := a.compile(ctx, args[1], f, pipeline.ApplicationExpression)
+		if err != nil {
+			return padding.Schedule{}, err
+		}
+		c.smaller, last = last, c
+		result, err := f.runPasses(ctx, lower, c.g)
+		if err != nil {
+			return padding.Schedule{}, err
+		}
+		c.g, c.values.Graph = result.Graph, result.Graph
+		return padding.Schedule{Graph: c.g, Load: func(x tensorops.Const) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
 // close closes the data files.
