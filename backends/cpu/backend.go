@@ -167,7 +167,7 @@ func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Opti
 	}
 	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
 	for _, x := range src.Constants {
-		if x.Computed || src.sized != nil { // whose constants were loaded
+		if x.Computed || src.loaded {
 			continue
 		}
 		if _, err := load(x); err != nil {

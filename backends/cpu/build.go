@@ -58,7 +58,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	if err != nil {
 		return err
 	}
-	parts, err := src.parts(targets, what, opt.Weights != "")
+	parts, err := src.form.parts(targets, what, opt.Weights != "")
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	}
 	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
 	return outputfile.Replace(header, 0o644, func(f *os.File) error {
-		_, err := f.WriteString(src.description().Header())
+		_, err := f.WriteString(src.form.description().Header())
 		return err
 	})
 }
@@ -147,21 +147,6 @@ type part struct {
 }
 
 // parts writes a program as files that compile on their own.
-func (s *Source) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	if s.sized != nil {
-		return s.sized.parts(targets, what, separate)
-	}
-	return s.program.parts(targets, what, separate)
-}
-
-// description is what the program says of itself.
-func (s *Source) description() *cabi.Description {
-	if s.sized != nil {
-		return s.sized.description()
-	}
-	return s.program.description()
-}
-
 func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
 	out, err := p.kernels(0, targets)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/backtoback"
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/lowprecision"
@@ -34,7 +35,14 @@ type Source struct {
 	Bytes     int64             // size of the block of constants, which the program knows as tapc_constants
 	Arena     int64             // bytes of scratch memory
 	program   *program
-	sized     *sized // of a program for several sizes, of which program is the greatest; then Constants and program alone are there
+	form      form // the program or, of one for several sizes, all of them: then the program is the greatest, and Constants alone are there
+	loaded    bool // the constants were loaded
+}
+
+// form is what a program is made of: parts to compile.
+type form interface {
+	parts(targets []isa.Target, what artifact, separate bool) ([]part, error)
+	description() *cabi.Description
 }
 
 const header = `// %s
@@ -71,7 +79,7 @@ func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{C: c, Constants: p.Constants, Pieces: p.Block.Pieces, Bytes: p.Block.Bytes, Arena: p.ArenaBytes(), program: p}, nil
+	return &Source{C: c, Constants: p.Constants, Pieces: p.Block.Pieces, Bytes: p.Block.Bytes, Arena: p.ArenaBytes(), program: p, form: p}, nil
 }
 
 // program is what all versions of a program share.

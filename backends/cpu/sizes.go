@@ -49,7 +49,7 @@ func EmitSizes(s *backends.Sizes, name, version string, loads []panels.LoadConst
 		}
 		all.at, all.versions = append(all.at, v.At), append(all.versions, p)
 	}
-	return &Source{Constants: common.Constants, program: all.versions[len(all.versions)-1], sized: all}, nil
+	return &Source{Constants: common.Constants, program: all.versions[len(all.versions)-1], form: all, loaded: true}, nil
 }
 
 // agree holds a program to the names and types of the first one.
