@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -82,8 +83,8 @@ func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
 
 // readTensor reads a file with one tensor, .pb as ONNX has it included.
 func readTensor(path string) (tensorfile.Tensor, error) {
-	if strings.HasSuffix(path, protoSuffix) {
-		_, t, err := readProto(path)
+	if strings.HasSuffix(path, portfiles.Suffix) {
+		_, t, err := portfiles.Read(path)
 		return t, err
 	}
 	f, err := tensorfile.Open(path)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -98,11 +99,11 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if err := a.keepInputs(r); err != nil {
 		return err
 	}
-	files, err := convert(dir, r.inputs, r.outputs)
+	files, err := portfiles.Convert(dir, r.inputs, r.outputs)
 	if err != nil {
 		return err
 	}
-	r.inputs, r.outputs = files.inputs, files.outputs
+	r.inputs, r.outputs = files.Inputs, files.Outputs
 	if lacks != nil || reference {
 		if c.sizes != nil {
 			return diag.Usage("--dim: the reference evaluator takes one size of each dimension")
@@ -110,7 +111,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		if err := a.evaluate(ctx, c, r); err != nil {
 			return err
 		}
-		return files.finish()
+		return files.Finish()
 	}
 	program := filepath.Join(dir, programName(file))
 	if err := c.make(ctx, goal, file, program); err != nil {
@@ -123,7 +124,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if err != nil {
 		return err
 	}
-	return files.finish()
+	return files.Finish()
 }
 
 // keepInputs refuses outputs in the place of files that are read.

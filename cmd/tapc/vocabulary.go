@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/modelflags"
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/survey"
@@ -32,7 +33,7 @@ func (f *importFlags) settle(g *mapping.Graph, o *onnx.Options) error {
 	if err != nil || len(f.files) == 0 {
 		return err
 	}
-	shapes, err := modelflags.Files(g, f.files, tensorsOf, func(given, name string) bool { return portName(given) == portName(name) })
+	shapes, err := modelflags.Files(g, f.files, tensorsOf, func(given, name string) bool { return portfiles.Name(given) == portfiles.Name(name) })
 	if err != nil {
 		return err
 	}
@@ -43,8 +44,8 @@ func (f *importFlags) settle(g *mapping.Graph, o *onnx.Options) error {
 
 // tensorsOf lists the tensors of a file, or gives the one that its name has a key for.
 func tensorsOf(path string) ([]modelflags.Tensor, error) {
-	if strings.HasSuffix(path, protoSuffix) {
-		name, t, err := readProto(path)
+	if strings.HasSuffix(path, portfiles.Suffix) {
+		name, t, err := portfiles.Read(path)
 		return []modelflags.Tensor{{Name: name, Shape: t.Shape}}, err
 	}
 	path, key, hasKey := cutKey(path)

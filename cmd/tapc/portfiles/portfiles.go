@@ -1,4 +1,6 @@
-package main
+// Package portfiles is how files of inputs and outputs are given to a program: names are those that programs have, and tensors as ONNX
+// has them, which programs do not read, become files that they do.
+package portfiles
 
 import (
 	"fmt"
@@ -13,35 +15,35 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// protoSuffix is how files end that hold a tensor as ONNX has it. Programs do not read or write them: tapc does.
-const protoSuffix = ".pb"
+// Suffix is how files end that hold a tensor as ONNX has it. Programs do not read or write them: tapc does.
+const Suffix = ".pb"
 
-// portFiles are the files of a run's inputs and outputs as a program takes them.
-type portFiles struct {
-	inputs, outputs []string
+// Files are the files of a run's inputs and outputs as a program takes them.
+type Files struct {
+	Inputs, Outputs []string
 	written         []protoOutput
 }
 
 // protoOutput is an output that the program writes to one file, and tapc to another.
 type protoOutput struct{ name, from, to string }
 
-// convert makes files in dir for inputs that stand in ONNX tensors, and names files there for outputs that shall. Names of
+// Convert makes files in dir for inputs that stand in ONNX tensors, and names files there for outputs that shall. Names of
 // inputs and outputs are turned into those that programs have.
-func convert(dir string, inputs, outputs []string) (*portFiles, error) {
-	f := &portFiles{}
+func Convert(dir string, inputs, outputs []string) (*Files, error) {
+	f := &Files{}
 	for i, text := range inputs {
 		name, path, named := strings.Cut(text, "=")
 		if !named {
 			name, path = "", text
 		}
-		name = portName(name)
-		if strings.HasSuffix(path, protoSuffix) {
-			own, t, err := readProto(path)
+		name = Name(name)
+		if strings.HasSuffix(path, Suffix) {
+			own, t, err := Read(path)
 			if err != nil {
 				return nil, err
 			}
 			if name == "" {
-				name = portName(own)
+				name = Name(own)
 			}
 			if name == "" {
 				return nil, diag.Usage("--input %s: the tensor has no name: use --input NAME=%s", text, text)
@@ -51,15 +53,15 @@ func convert(dir string, inputs, outputs []string) (*portFiles, error) {
 				return nil, err
 			}
 		}
-		f.inputs = append(f.inputs, joined(name, path))
+		f.Inputs = append(f.Inputs, joined(name, path))
 	}
 	for i, text := range outputs {
 		name, path, named := strings.Cut(text, "=")
 		if !named {
 			name, path = "", text
 		}
-		name = portName(name)
-		if strings.HasSuffix(path, protoSuffix) {
+		name = Name(name)
+		if strings.HasSuffix(path, Suffix) {
 			if name == "" {
 				return nil, diag.Usage("--output %s: expected NAME=FILE.pb, which holds one tensor", text)
 			}
@@ -67,7 +69,7 @@ func convert(dir string, inputs, outputs []string) (*portFiles, error) {
 			f.written = append(f.written, protoOutput{name, from, path})
 			path = from
 		}
-		f.outputs = append(f.outputs, joined(name, path))
+		f.Outputs = append(f.Outputs, joined(name, path))
 	}
 	return f, nil
 }
@@ -79,8 +81,8 @@ func joined(name, path string) string {
 	return name + "=" + path
 }
 
-// portName gives the name that a program has for an input or output of a graph: odd characters are replaced.
-func portName(name string) string {
+// Name gives the name that a program has for an input or output of a graph: odd characters are replaced.
+func Name(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '/' || r == 0x7f {
 			return '_'
@@ -89,8 +91,8 @@ func portName(name string) string {
 	}, name)
 }
 
-// finish writes the outputs that stand in ONNX tensors.
-func (f *portFiles) finish() error {
+// Finish writes the outputs that stand in ONNX tensors.
+func (f *Files) Finish() error {
 	for _, o := range f.written {
 		file, err := tensorfile.Open(o.from)
 		if err != nil {
@@ -112,8 +114,8 @@ func (f *portFiles) finish() error {
 	return nil
 }
 
-// readProto reads a tensor as ONNX has it, with its name.
-func readProto(path string) (string, tensorfile.Tensor, error) {
+// Read reads a tensor as ONNX has it, with its name.
+func Read(path string) (string, tensorfile.Tensor, error) {
 	data, err := inputfile.ReadText(path, inputfile.Any)
 	if err != nil {
 		return "", tensorfile.Tensor{}, err
