@@ -45,4 +45,4 @@ static int run(const tapc_program *program, const void *const *in, void *const *
 
 static const char *const steps[] = {"c = a + b", "z = x + y"};
 
-const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 2, steps, 0, 0, 0, 0, 0, run};
+const tapc_program tapc_main_program = {"add", "{\"name\": \"add\"}", "adds two pairs of tensors", 4, 3, inputs, outputs, 2, steps, 0, 0, 0, 0, 0, .run = run};

@@ -52,4 +52,4 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   return 0;
 }
 
-const tapc_program tapc_main_program = {"copy", "{}", NULL, TENSOR_COUNT, TENSOR_COUNT, tensors, tensors, 0, NULL, 0, 0, 0, 0, 0, run};
+const tapc_program tapc_main_program = {"copy", "{}", NULL, TENSOR_COUNT, TENSOR_COUNT, tensors, tensors, 0, NULL, 0, 0, 0, 0, 0, .run = run};

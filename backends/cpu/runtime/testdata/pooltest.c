@@ -189,7 +189,7 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   return 0;
 }
 
-static const tapc_program program = {"p", "{}", NULL, 0, 0, NULL, NULL, 0, NULL, 64, 0, 0, 0, 0, run};
+static const tapc_program program = {"p", "{}", NULL, 0, 0, NULL, NULL, 0, NULL, 64, 0, 0, 0, 0, .run = run};
 
 static void *call_often(void *arg) {
   record *r = calloc(1, sizeof *r);

@@ -36,4 +36,4 @@ static int run(const tapc_program *program, const void *const *in, void *const *
   return 0;
 }
 
-const tapc_program tapc_main_program = {"show", "{}", NULL, 1, 10, inputs, outputs, 0, NULL, ARENA, 0, 0, 0, 0, run};
+const tapc_program tapc_main_program = {"show", "{}", NULL, 1, 10, inputs, outputs, 0, NULL, ARENA, 0, 0, 0, 0, .run = run};

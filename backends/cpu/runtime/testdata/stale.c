@@ -16,4 +16,4 @@ static int run(const tapc_program *program, const void *const *in, void *const *
 
 static const char *const steps[] = {"y = what was there"};
 
-const tapc_program tapc_main_program = {"stale", "{}", "", 0, 1, NULL, outputs, 1, steps, 64, 0, 0, 0, 0, run};
+const tapc_program tapc_main_program = {"stale", "{}", "", 0, 1, NULL, outputs, 1, steps, 64, 0, 0, 0, 0, .run = run};
