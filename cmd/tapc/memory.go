@@ -63,7 +63,7 @@ func (c *content) bytes() ([]byte, error) {
 // allocates a hundred times what the graph takes: collections as frequent as that would be half of its time.
 const (
 	readingPercent   = 500
-	workingPercent   = 12
+	workingPercent   = 8
 	workingRoom      = 8 << 20 // bytes of garbage that are always allowed
 	compilingPercent = 100
 )

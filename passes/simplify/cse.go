@@ -12,7 +12,16 @@ import (
 // CSERule gives the rule cse for one run over a graph. It keeps a table of the operations seen. An entry may have changed
 // since, so equality is always decided by the operations as they are.
 func CSERule(g *ir.Graph) rewrite.Rule {
-	t := &table{g: g, slots: make([]slot, 64)}
+	operations, size := 0, 64 // enough for all: growing would hold two tables
+	for n := range g.Nodes() {
+		if _, ok := n.Body.(*tensorops.Operation); ok {
+			operations++
+		}
+	}
+	for size*3 < operations*4 {
+		size *= 2
+	}
+	t := &table{g: g, slots: make([]slot, size)}
 	return rewrite.Rule{
 		Name: "cse", Source: "Go", Depth: 2,
 		Text:    "An operation with the kernel, parameters, inputs and result types of an earlier one gives its consumers the earlier one's results.",
