@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/moves"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 )
@@ -143,7 +144,7 @@ func (p *program) description() *cabi.Description {
 			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			d.Kernels = append(d.Kernels, cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Loops: loopTexts(k), Allow: k.Allow.Words()})
+			d.Kernels = append(d.Kernels, cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()})
 		}
 	}
 	return d

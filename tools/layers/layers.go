@@ -33,6 +33,7 @@ var Table = []Rule{
 	{"dialects/schedule", 3, 3},
 	{"dialects/schedule/nest/scan", 3, 4},
 	{"dialects/schedule/cost", 3, 4},
+	{"dialects/schedule/moves", 3, 4},
 	{"dialects/schedule/padding", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},

@@ -37,6 +37,7 @@ type Box struct {
 type Kernel struct {
 	Name         string   `json:"name"`
 	Applications int      `json:"applications"`
+	Copied       int64    `json:"copied_bytes,omitempty"` // that it writes and only moved
 	Loops        []string `json:"loops"`
 	Allow        []string `json:"allow,omitempty"`
 }
@@ -92,11 +93,19 @@ func (d *Description) JSON() (string, error) {
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Source),
 		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
-		field("thread_bytes", d.Thread), sizes(),
+		field("thread_bytes", d.Thread), field("copied_bytes", d.copied()), sizes(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))
 	return b.String() + "\n}\n", err
+}
+
+// copied is how many bytes kernels write that they only moved.
+func (d *Description) copied() (sum int64) {
+	for _, k := range d.Kernels {
+		sum += k.Copied
+	}
+	return sum
 }
 
 // Identifier makes a C identifier of a program's name.
