@@ -52,7 +52,7 @@ func (m *mapper) checkedName(t *Tensor) string {
 	case t.Label != "":
 		return fmt.Sprintf("tensor %s", t.title())
 	}
-	return fmt.Sprintf("the indices of %q", m.at.name)
+	return "the indices of " + m.at.op.Title()
 }
 
 // knownFault checks indices that are known.
@@ -80,14 +80,30 @@ func (m *mapper) check(c tensorops.Check, indices Value, column bool) error {
 			return err
 		}
 	}
-	found, err := m.apply("first_outside", []Attr{{"low", IntValue(c.Low)}, {"high", IntValue(c.High)}}, indices)
+	place, err := m.apply("first_outside", []Attr{{"low", IntValue(c.Low)}, {"high", IntValue(c.High)}}, indices)
+	if err != nil {
+		return err
+	}
+	index, err := m.indexAt(indices, place, c.Count())
 	if err != nil {
 		return err
 	}
 	op := c.Operation()
 	m.nodes = append(m.nodes, &node{kernel: op.Kernel, params: op.Params, rule: m.rule, pos: m.pos, check: true, in: []portTensors{
-		{port: "index", tensors: []*Tensor{found.List[1].Tensor}}, {port: "place", tensors: []*Tensor{found.List[0].Tensor}}}})
+		{port: "index", tensors: []*Tensor{index.Tensor}}, {port: "place", tensors: []*Tensor{place.Tensor}}}})
 	return nil
+}
+
+// indexAt reads one of n indices at a place counted row-major; 0 behind the last.
+func (m *mapper) indexAt(indices, place Value, n int64) (Value, error) {
+	index, err := m.apply("reshape", []Attr{{"shape", ListValue(IntValue(n))}}, indices)
+	if err == nil {
+		index, err = m.apply("gather", []Attr{{"axis", IntValue(0)}}, index, place)
+	}
+	if err == nil && index.Tensor.DType != scalar.Int64 {
+		index, err = m.apply("cast", []Attr{{"dtype", StringValue("int64")}}, index)
+	}
+	return index, err
 }
 
 // guard says which values the checks among nodes stand before: they are made if one of these is computed.

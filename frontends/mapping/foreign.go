@@ -43,7 +43,7 @@ func (e *env) foreign(x *expr) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	op := &Op{Name: m.at.name, Pos: m.pos}
+	op := &Op{Name: m.at.op.Name, Pos: m.pos}
 	op.Domain, op.Type = splitType(x.text)
 	inner := &Region{m: m, graph: &Graph{Versions: map[string]int64{}}, outer: m.at.region, values: map[string]Value{}}
 	if m.hop != 0 {
@@ -99,10 +99,10 @@ func (m *mapper) standFor(r *Region, op *Op, in []Value) (Value, error) {
 	return Value{Kind: List, List: out}, nil
 }
 
-// origin is where a rule is applied: its region, and the operation's name.
+// origin is where a rule is applied.
 type origin struct {
 	region *Region
-	name   string
+	op     *Op
 }
 
 func compareNames(a, b string) int {

@@ -285,7 +285,7 @@ func (r *Region) give(op *Op, out []Value) {
 // why nothing did.
 func (m *mapper) mapOp(r *Region, op *Op, in []Value) (out []Value, by string, err error) {
 	m.pos = op.Pos
-	m.at = origin{r, op.Name}
+	m.at = origin{r, op}
 	key := op.Domain + ":" + op.Type
 	if native := m.opt.Natives[key]; native != nil {
 		m.rule = key
@@ -377,7 +377,7 @@ func (m *mapper) apply1(rule *Rule, r *Region, op *Op, in []Value, version int64
 
 // begin makes the names that a rule for an operation starts with.
 func (m *mapper) begin(rule *Rule, r *Region, op *Op, version int64) *env {
-	m.rule, m.pos, m.hop, m.at, m.steps = m.chain+rule.Name, op.Pos, rule.hop, origin{r, op.Name}, 0
+	m.rule, m.pos, m.hop, m.at, m.steps = m.chain+rule.Name, op.Pos, rule.hop, origin{r, op}, 0
 	e := &env{vars: m.names(), m: m, steps: &m.steps}
 	e.vars["opset"] = IntValue(version)
 	e.root = e

@@ -1,0 +1,154 @@
+package mapping
+
+import (
+	"maps"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+)
+
+// Flow says where a rule's inputs go as data; what is asked of their shapes and types, or of values that must be known, is none.
+type Flow struct {
+	Data    map[string]bool // inputs whose elements are read in a run
+	Checked map[string]bool // that in_range is asked of
+	Places  map[string]bool // that get into a kernel's operand of integers, such as indices, without a check on the way
+}
+
+// passed marks an input that a check has looked at.
+const passed = "checked "
+
+// FlowOf follows a rule's inputs through its clauses.
+func FlowOf(r *Rule) Flow {
+	f := Flow{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	names := map[string]sources{}
+	for _, in := range r.In {
+		names[in.Name] = sources{in.Name: true}
+	}
+	for _, c := range r.clauses {
+		s := f.of(c.value, names)
+		for _, n := range c.names {
+			names[n] = s
+		}
+	}
+	for _, name := range r.Out {
+		f.used(names[name])
+	}
+	return f
+}
+
+type sources map[string]bool
+
+func (s sources) and(more sources) sources {
+	if len(s) == 0 {
+		return more
+	}
+	out := maps.Clone(s)
+	maps.Copy(out, more)
+	return out
+}
+
+func (f *Flow) used(s sources) {
+	for name := range s {
+		if name[:min(len(name), len(passed))] != passed {
+			f.Data[name] = true
+		}
+	}
+}
+
+func (f *Flow) of(x *expr, names map[string]sources) sources {
+	if x == nil {
+		return nil
+	}
+	switch x.kind {
+	case exprName:
+		return names[x.text]
+	case exprWith:
+		return f.of(x.args[1], with(names, x.text, f.of(x.args[0], names)))
+	case exprFor:
+		inner := with(names, x.text, f.of(x.args[1], names))
+		f.of(x.args[2], inner)
+		return f.of(x.args[0], inner)
+	case exprFold:
+		acc := f.of(x.args[0], names)
+		inner := with(names, x.text, f.of(x.args[1], names))
+		for range 3 {
+			acc = acc.and(f.of(x.args[2], with(inner, x.ports[0], acc)))
+		}
+		return acc
+	case exprIf:
+		f.of(x.args[0], names)
+		return f.of(x.args[1], names).and(f.of(x.args[2], names))
+	case exprDef:
+		inner := map[string]sources{}
+		for i, p := range x.def.params {
+			inner[p] = f.of(x.args[i], names)
+		}
+		return f.of(x.def.body, inner)
+	}
+	return f.call(x, names)
+}
+
+func with(names map[string]sources, name string, s sources) map[string]sources {
+	out := maps.Clone(names)
+	out[name] = s
+	return out
+}
+
+// asked are functions that give facts of a tensor, which are known when a model is read.
+var asked = []string{"axis", "bits", "broadcast_shape", "dtype", "elements", "given", "highest", "is_bool", "is_complex", "is_float", "is_int",
+	"is_signed", "known", "len", "lowest", "rank", "shape", "type_name", "value", "values"}
+
+func (f *Flow) call(x *expr, names map[string]sources) sources {
+	var all sources
+	var args []sources
+	for _, a := range x.args {
+		s := f.of(a, names)
+		args, all = append(args, s), all.and(s)
+	}
+	for _, a := range x.attrs {
+		f.of(a.value, names)
+	}
+	switch {
+	case x.kind == exprCall && slices.Contains(asked, x.text):
+		return nil
+	case x.kind == exprCall && x.text == "in_range":
+		f.used(args[0])
+		out := sources{}
+		for name := range args[0] {
+			f.Checked[name] = true
+			out[passed+name] = true
+		}
+		return out
+	case x.kind == exprKernel:
+		f.used(all)
+		f.kernel(x, args)
+	case x.kind == exprForeign:
+		f.used(all)
+	}
+	return all
+}
+
+// kernel notes what gets into operands of integers.
+func (f *Flow) kernel(x *expr, args []sources) {
+	decl, ok := kernels.Builtin().Find(x.text)
+	if !ok {
+		return
+	}
+	given := make([]portArg, len(args))
+	for i := range given {
+		given[i] = portArg{port: x.ports[i], value: Value{Kind: List}}
+	}
+	operands, err := place(decl, given)
+	if err != nil {
+		panic(err)
+	}
+	for i, o := range operands {
+		if slices.ContainsFunc(decl.Types, func(t kernels.TypeVar) bool { return t.Name == o.Type && t.Class == "integer" }) && slices.Contains(o.Names, "indices") {
+			for name := range args[i] {
+				if name[:min(len(name), len(passed))] != passed {
+					f.Places[name] = true
+				}
+			}
+		}
+	}
+}
