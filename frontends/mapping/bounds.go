@@ -84,7 +84,7 @@ func (m *mapper) check(c tensorops.Check, indices Value, column bool) error {
 	if err != nil {
 		return err
 	}
-	index, err := m.indexAt(indices, place, c.Count())
+	index, err := indexAt(m, indices, place, c.Count())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (m *mapper) check(c tensorops.Check, indices Value, column bool) error {
 }
 
 // indexAt reads one of n indices at a place counted row-major; 0 behind the last.
-func (m *mapper) indexAt(indices, place Value, n int64) (Value, error) {
+func indexAt(m *mapper, indices, place Value, n int64) (Value, error) {
 	index, err := m.apply("reshape", []Attr{{"shape", ListValue(IntValue(n))}}, indices)
 	if err == nil {
 		index, err = m.apply("gather", []Attr{{"axis", IntValue(0)}}, index, place)
