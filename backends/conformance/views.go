@@ -12,7 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Views runs random chains of views (reshapes, permutations, slices, reversals, concatenations, with elementwise work between)
+// Views runs random chains of views (reshapes, permutations, slices, reversals, concatenations, pads, with elementwise work between, also on two ways)
 // before and behind windows (convolutions, transposed ones, pools) with pads, strides and dilations, on a back end: fusion reads
 // and writes through the views, and windows stand partly outside of what they come from. One graph in every so many has its turn.
 func Views(t *testing.T, device schedule.DeviceType, every int, execute Execute) {
@@ -88,7 +88,7 @@ func (v *viewer) views(count int64) {
 	for range count {
 		rank := len(v.shape)
 		shape := slices.Clone(v.shape)
-		switch v.draw(0, 5) {
+		switch v.draw(0, 7) {
 		case 0:
 			v.reshape(v.factors(int(v.draw(1, 4))))
 		case 1:
@@ -110,10 +110,28 @@ func (v *viewer) views(count int64) {
 			v.then("reverse", ir.Attrs{}.With("dims", ir.IntsAttr(v.draw(0, int64(rank)-1))), "tensor", shape)
 		case 4:
 			v.then("relu", nil, "tensor", shape)
+		case 5:
+			v.twice()
+		case 6:
+			pads := make([]int64, rank)
+			for d := range pads {
+				pads[d] = v.draw(0, 1)
+				shape[d] += 2 * pads[d]
+			}
+			v.then("pad", ir.Attrs{}.With("pads", ir.IntsAttr(pads...)), "tensor", shape)
 		default:
 			v.concat(int(v.draw(0, int64(rank)-1)))
 		}
 	}
+}
+
+// twice adds what is computed of what there is so far to it: two kernels read what comes before.
+func (v *viewer) twice() {
+	before := v.at
+	v.then("tanh", nil, "tensor", v.shape)
+	out := v.new(v.shape)
+	v.op("op:add", nil, ir.PortsOf([]ir.Port{in("tensors", before, v.at)}), out, "result")
+	v.at = out
 }
 
 // concat puts the chain behind itself, or behind another input.

@@ -62,7 +62,7 @@ const mostLinks = 4
 // grow joins the kernels that the lines come from until the whole is a chain.
 func (l *linker) grow() bool {
 	for len(l.members) <= mostLinks {
-		if c, ok := nest.FindBackToBack(l.whole, l.buffers()); ok {
+		if c, ok := nest.FindBackToBack(l.whole, l.f.buffersOf(l.whole)); ok {
 			return c.Middle != nil && c.Row >= 0 && copied(c.First) && copied(c.Last) && c.First.InnerReduction() <= nest.LongReduction
 		}
 		if !slices.ContainsFunc(l.lineOperands(), l.add) {
@@ -75,15 +75,6 @@ func (l *linker) grow() bool {
 // copied says whether each element of the right operand of a product is used so often, or stands so, that it is copied in order first.
 func copied(c *nest.Contraction) bool {
 	return c.RightConstant || c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1 || c.Uses() >= nest.PackUses
-}
-
-// buffers gives the buffers of the whole's operands.
-func (l *linker) buffers() map[ir.NodeID]*schedule.Buffer {
-	out := map[ir.NodeID]*schedule.Buffer{}
-	for _, o := range l.whole.Operands {
-		out[o.Buffer], _ = body[*schedule.Buffer](l.f.g, o.Buffer)
-	}
-	return out
 }
 
 // lineOperands gives the operands that the local values are made of.
@@ -139,7 +130,7 @@ func (l *linker) add(operand int) bool {
 	if !ok {
 		return false
 	}
-	j.share()
+	j.together()
 	l.whole = j.join()
 	l.members = append(l.members, id)
 	return true
@@ -210,9 +201,9 @@ func paired(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 	return true
 }
 
-// share lets the producer's folds run along loops of the consumer along which both read the same, so that what they read can become
+// together lets the producer's folds run along loops of the consumer along which both read the same, so that what they read can become
 // a local value for both.
-func (j *joiner) share() {
+func (j *joiner) together() {
 	for i, l := range j.k.Loops {
 		if j.loopOf[i] >= 0 || l.Extent() == 1 {
 			continue
@@ -251,6 +242,28 @@ func (j *joiner) sameRead() bool {
 	return false
 }
 
+// commit puts the whole in the place of the product.
+func (l *linker) commit() {
+	g, id := l.f.g, l.members[0]
+	var after, applications []ir.NodeID
+	var nodes []*ir.Node
+	for _, m := range slices.Backward(l.members) {
+		k, _ := body[*schedule.Kernel](g, m)
+		after = mergeAfter(after, k.After, ir.NoNode)
+		applications = append(applications, k.Applications...)
+		nodes = append(nodes, g.Node(m))
+	}
+	l.whole.After = slices.DeleteFunc(after, func(id ir.NodeID) bool { return slices.Contains(l.members, id) })
+	l.whole.Applications = applications
+	n := g.Node(id)
+	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(nodes...)})
+	n.Label, n.Body = l.whole.Name, l.whole
+	for _, m := range l.members[1:] {
+		l.f.rewire(m, id)
+		g.Remove(m)
+	}
+}
+
 // waitsOnly says whether nothing that the kernels wait for waits for one of them. Steps that stand before all of them cannot.
 func (l *linker) waitsOnly() bool {
 	first := l.f.at[l.members[0]]
@@ -276,26 +289,4 @@ func (l *linker) waitsOnly() bool {
 		}
 	}
 	return true
-}
-
-// commit puts the whole in the place of the product.
-func (l *linker) commit() {
-	g, id := l.f.g, l.members[0]
-	var after, applications []ir.NodeID
-	var nodes []*ir.Node
-	for _, m := range slices.Backward(l.members) {
-		k, _ := body[*schedule.Kernel](g, m)
-		after = mergeAfter(after, k.After, ir.NoNode)
-		applications = append(applications, k.Applications...)
-		nodes = append(nodes, g.Node(m))
-	}
-	l.whole.After = slices.DeleteFunc(after, func(id ir.NodeID) bool { return slices.Contains(l.members, id) })
-	l.whole.Applications = applications
-	n := g.Node(id)
-	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(nodes...)})
-	n.Label, n.Body = l.whole.Name, l.whole
-	for _, m := range l.members[1:] {
-		l.f.rewire(m, id)
-		g.Remove(m)
-	}
 }

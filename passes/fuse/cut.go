@@ -239,17 +239,6 @@ func (c *cutter) divided(x linear, n int64, quotient bool) (linear, bool) {
 	return rest, true
 }
 
-// reach gives the least and greatest value of a sum.
-func (c *cutter) reach(x linear) (lo, hi int64) {
-	lo, hi = x.constant, x.constant
-	for d, f := range x.factors {
-		first, last := c.ends(d)
-		lo += min(f*first, f*last)
-		hi += max(f*first, f*last)
-	}
-	return lo, hi
-}
-
 // ends gives the first and the last value of a digit.
 func (c *cutter) ends(d digit) (first, last int64) {
 	loop := c.k.Loops[d.loop]
@@ -307,7 +296,7 @@ func (c *cutter) rewrite(accesses [][]linear) {
 			if len(c.digits[l]) == 1 {
 				one.Of = old.Of
 			} else {
-				one.Name = c.fresh(fmt.Sprintf("%s_%d", old.Name, i))
+				one.Name = freshName(k, fmt.Sprintf("%s_%d", old.Name, i))
 				first, last := c.ends(digit{l, step})
 				one.Start, one.End = first, last+1
 			}
@@ -367,34 +356,23 @@ func (c *cutter) moved(e *scalar.Expr, number map[digit]int) *scalar.Expr {
 	for _, step := range c.digits[e.Ref] {
 		term := scalar.NewLoop(number[digit{e.Ref, step}])
 		if step != 1 {
-			term = whole(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
+			term = operation(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
 		}
 		if sum != nil {
-			term = whole(scalar.Add, sum, term)
+			term = operation(scalar.Add, sum, term)
 		}
 		sum = term
 	}
 	return sum
 }
 
-// whole applies an operator to two numbers of int64.
-func whole(op scalar.Op, a, b *scalar.Expr) *scalar.Expr {
-	e, err := scalar.New(op, a, b)
-	if err != nil {
-		panic(err) // two int64 have a sum and a product
+// reach gives the least and greatest value of a sum.
+func (c *cutter) reach(x linear) (lo, hi int64) {
+	lo, hi = x.constant, x.constant
+	for d, f := range x.factors {
+		first, last := c.ends(d)
+		lo += min(f*first, f*last)
+		hi += max(f*first, f*last)
 	}
-	return e
-}
-
-// fresh gives a name that no loop and no operand or value has.
-func (c *cutter) fresh(base string) string {
-	taken := func(name string) bool {
-		return slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Name == name }) ||
-			slices.ContainsFunc(c.k.Operands, func(o schedule.Operand) bool { return o.Name == name }) ||
-			slices.ContainsFunc(c.k.Statements, func(s schedule.Statement) bool { return s.Name == name })
-	}
-	for taken(base) {
-		base += "_"
-	}
-	return base
+	return lo, hi
 }

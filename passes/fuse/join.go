@@ -56,40 +56,6 @@ func (j *joiner) join() *schedule.Kernel {
 	return j.joined
 }
 
-func origins(nodes ...*ir.Node) []ir.Pos {
-	var from []ir.Pos
-	for _, n := range nodes {
-		if o := n.Origin(); o != nil {
-			from = append(from, o.From...)
-		} else {
-			from = append(from, n.Pos)
-		}
-	}
-	return from
-}
-
-// mergeAfter gives all of a and what b has besides, without one step.
-func mergeAfter(a, b []ir.NodeID, without ir.NodeID) []ir.NodeID {
-	out := slices.Clone(a)
-	in := map[ir.NodeID]bool{without: true}
-	for _, id := range a {
-		in[id] = true
-	}
-	for _, id := range b {
-		if !in[id] {
-			in[id] = true
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// rewire notes that the producer is part of the consumer, which now reads what the producer read and waits for what it waited for.
-func (f *fuser) rewire(producer, consumer ir.NodeID) {
-	f.moved[producer] = consumer
-	f.waiters[consumer] = append(f.waiters[consumer], f.waiters[producer]...)
-}
-
 func (j *joiner) name(base string) string {
 	try := base
 	for i := 1; j.names[try]; i++ {
@@ -133,21 +99,6 @@ func (j *joiner) loop(i int, l schedule.Loop) {
 	j.loopOf[i] = len(j.joined.Loops)
 	l.Name = j.name(l.Name)
 	j.joined.Loops = append(j.joined.Loops, l)
-}
-
-// anyLoop stands for every loop of a kernel.
-const anyLoop = -1
-
-// folds says whether a kernel folds along a loop.
-func folds(k *schedule.Kernel, loop int) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce && (loop == anyLoop || slices.Contains(e.Over, loop))
-			return !found
-		})
-	}
-	return found
 }
 
 // access rewrites a producer's access in terms of the joined loops.

@@ -184,6 +184,21 @@ func (r *Rows) cost(d Dim) float64 {
 	return loads * float64(vectors*usualLanes) / float64(d.Extent)
 }
 
+// Loads is the time of all points, in loads of a vector.
+func (r *Rows) Loads(k *schedule.Kernel) float64 {
+	points := 1.0
+	for _, l := range k.Loops {
+		points *= float64(max(l.Extent(), 1))
+	}
+	return r.cost(r.Lane) * points / usualLanes
+}
+
+// SumsLike says whether there are no sums, or lanes follow and sums run along the same loops as another's, so that both give the same bits.
+func (r *Rows) SumsLike(o *Rows) bool {
+	return r.Free && o.Free && len(r.Reduction)+len(o.Reduction) == 0 || r.Free == o.Free && slices.Equal(r.Lane.Loops, o.Lane.Loops) &&
+		slices.EqualFunc(r.Reduction, o.Reduction, func(a, b Dim) bool { return slices.Equal(a.Loops, b.Loops) })
+}
+
 // placeLoops gives the loops of which only computed places are taken.
 func placeLoops(k *schedule.Kernel) map[int]bool {
 	out := map[int]bool{}
@@ -272,34 +287,34 @@ func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 		}
 	}
 	split := len(splits(k, d)) > 0
-	var good func(e *scalar.Expr, chosen bool) bool
-	good = func(e *scalar.Expr, chosen bool) bool {
+	var good func(e *scalar.Expr, chosen, differ bool) bool // in a choice that is the same for all lanes, and in one in which they differ
+	good = func(e *scalar.Expr, chosen, differ bool) bool {
 		switch {
 		case e.Op == scalar.Load:
 			return chosen || !outside[e.Ref]
 		case e.IsAt():
-			return r.place(e.Args[1], d) && good(e.Args[0], chosen)
+			return r.place(e.Args[1], d) && good(e.Args[0], chosen, differ)
 		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
-			return good(e.Args[0], chosen) && good(e.Args[1], true) && good(e.Args[2], true)
+			return good(e.Args[0], chosen, differ) && good(e.Args[1], !differ, differ) && good(e.Args[2], !differ, differ)
 		case e.Type != scalar.Bool && Guarded(e):
 			return true
 		case e.Op == scalar.Where && e.Type != scalar.Bool && split:
 			if _, _, ok := Interval(k, d.Inner(), e.Args[0]); ok {
-				return good(e.Args[1], true) && good(e.Args[2], true)
+				return good(e.Args[1], !differ, differ) && good(e.Args[2], !differ, differ)
 			}
 		}
 		if e.Op == scalar.Where { // lanes differ: both sides are computed for all, and it may be this choice that keeps loads inside
-			chosen = false
+			chosen, differ = false, true
 		}
 		for _, a := range e.Args {
-			if !good(a, chosen) {
+			if !good(a, chosen, differ) {
 				return false
 			}
 		}
 		return true
 	}
 	for _, s := range k.Statements {
-		if !good(s.Value, false) {
+		if !good(s.Value, false, false) {
 			return false
 		}
 	}

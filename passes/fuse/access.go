@@ -1,0 +1,175 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
+	if n := g.Node(id); n != nil {
+		b, ok = n.Body.(B)
+	}
+	return b, ok
+}
+
+// unit gives the loop that a row of an access follows, if it is one loop with factor 1; loops of one value do not count.
+func unit(row []int64, loops []schedule.Loop) (int, bool) {
+	at := -1
+	for j, a := range row {
+		switch {
+		case a == 0 || loops[j].Extent() == 1:
+		case a != 1 || at >= 0:
+			return 0, false
+		default:
+			at = j
+		}
+	}
+	return at, true
+}
+
+// inverse gives the loops of a kernel from the coordinates of what it writes, if each coordinate follows one loop evenly.
+func inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(k.Loops)), Offset: make(zspace.Point, len(k.Loops))}
+	for l := range k.Loops {
+		out.Projection[l] = make([]int64, len(a.Projection))
+		out.Offset[l] = k.Loops[l].Start
+	}
+	known := make([]bool, len(k.Loops))
+	for d, row := range a.Projection {
+		l, ok := unit(row, k.Loops)
+		if !ok || l >= 0 && known[l] {
+			return out, false
+		}
+		if l < 0 {
+			continue
+		}
+		known[l] = true
+		shift := a.Offset[d]
+		for j, f := range row { // loops of one value
+			if j != l {
+				shift += f * k.Loops[j].Start
+			}
+		}
+		out.Projection[l][d], out.Offset[l] = 1, -shift
+	}
+	for l := range k.Loops {
+		if !known[l] && k.Loops[l].Extent() != 1 {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// compose gives a after b.
+func compose(a, b zspace.AffineMap) zspace.AffineMap {
+	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
+	columns := 0
+	if len(b.Projection) > 0 {
+		columns = len(b.Projection[0])
+	}
+	for i, row := range a.Projection {
+		out.Projection[i] = make([]int64, columns)
+		for j, f := range row {
+			out.Offset[i] += f * b.Offset[j]
+			for x, g := range b.Projection[j] {
+				out.Projection[i][x] += f * g
+			}
+		}
+	}
+	return out
+}
+
+// step is how far an access moves in memory from one value of a loop to the next, in elements.
+func step(b *schedule.Buffer, a zspace.AffineMap, loop int) int64 {
+	n := int64(0)
+	for d, row := range a.Projection {
+		n += row[loop] * b.Strides[d]
+	}
+	return n
+}
+
+// neighbours says whether some loop moves an access from one element to the next in memory, so that a product can read vectors.
+func neighbours(b *schedule.Buffer, a zspace.AffineMap) bool {
+	for l := range a.Projection[0] {
+		if step(b, a, l) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// freshName gives a name that no loop and no operand or value of a kernel has.
+func freshName(k *schedule.Kernel, base string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Name == name }) ||
+			slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool { return o.Name == name }) ||
+			slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return s.Name == name })
+	}
+	for taken(base) {
+		base += "_"
+	}
+	return base
+}
+
+// operation applies an operator to values of types that it takes.
+func operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
+	e, err := scalar.New(op, args...)
+	if err != nil {
+		panic(err) // as two int64 have a sum
+	}
+	return e
+}
+
+// affine is the expression of a sum of multiples of loops.
+func affine(factors []int64, constant int64) *scalar.Expr {
+	number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
+	var sum *scalar.Expr
+	add := func(term *scalar.Expr) {
+		if sum != nil {
+			term = operation(scalar.Add, sum, term)
+		}
+		sum = term
+	}
+	for l, f := range factors {
+		switch f {
+		case 0:
+		case 1:
+			add(scalar.NewLoop(l))
+		default:
+			add(operation(scalar.Mul, scalar.NewLoop(l), number(f)))
+		}
+	}
+	if constant != 0 || sum == nil {
+		add(number(constant))
+	}
+	return sum
+}
+
+// folds says whether a kernel folds along a loop.
+func folds(k *schedule.Kernel, loop int) bool {
+	found := false
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			found = found || e.Op == scalar.Reduce && (loop == anyLoop || slices.Contains(e.Over, loop))
+			return !found
+		})
+	}
+	return found
+}
+
+// anyLoop stands for every loop of a kernel.
+const anyLoop = -1
+
+// reach is the box of the buffer that an operand touches over all loops.
+func reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
+	a := k.Operands[operand].Access
+	shape := make(zspace.Point, a.Projection.Rows())
+	for i := range shape {
+		shape[i] = 1
+	}
+	return zspace.ProjectionMap{AffineMap: a, Shape: shape}.Apply(k.Space())
+}

@@ -1,0 +1,153 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// estimate is the time of so many loads of a vector, one in each cycle.
+func estimate(loads float64) cost.Estimate {
+	core := cost.Device{Name: "core", Units: 1, Hertz: 1, Bandwidth: 16, Error: 1}
+	e, err := core.Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(loads, 1)})
+	if err != nil {
+		panic(err) // all facts of the core are known
+	}
+	return e
+}
+
+// pays says whether kernels that read what is moved from where it comes are no worse than the mover and those that read its result.
+func (f *fuser) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) bool {
+	before, after, known := f.loads(m.k), 0.0, true
+	for i, r := range readers {
+		c, _ := body[*schedule.Kernel](f.g, r)
+		if f.inOrder(m, c, joined[i]) {
+			continue
+		}
+		a, okA := nest.Of[*nest.Rows](f.first(c))
+		b, okB := nest.Of[*nest.Rows](f.first(joined[i]))
+		if !okA || !okB || !a.SumsLike(b) {
+			return false
+		}
+		before, after = before+a.Loads(c), after+b.Loads(joined[i])
+		known = false
+	}
+	if known {
+		return true
+	}
+	return !estimate(before).Less(estimate(after))
+}
+
+// loads is the time of a mover in loads of a vector: one load and one store for each point where it has no rows.
+func (f *fuser) loads(k *schedule.Kernel) float64 {
+	if r, ok := nest.Of[*nest.Rows](f.first(k)); ok {
+		return r.Loads(k)
+	}
+	points := 2.0
+	for _, l := range k.Loops {
+		points *= float64(max(l.Extent(), 1))
+	}
+	return points
+}
+
+// first gives the form that a kernel is carried out in, if nothing is allowed: none, or one.
+func (f *fuser) first(k *schedule.Kernel) nest.Forms {
+	forms := nest.Classify(k, f.buffersOf(k)).Allowed(0)
+	return forms[:min(len(forms), 1)]
+}
+
+// buffersOf gives the buffers of a kernel's operands.
+func (f *fuser) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
+	out := map[ir.NodeID]*schedule.Buffer{}
+	for _, o := range k.Operands {
+		out[o.Buffer], _ = body[*schedule.Buffer](f.g, o.Buffer)
+	}
+	return out
+}
+
+// inOrder says whether a kernel reads what is moved as well from where it comes: as a factor of products of which neighbours are read, or
+// along all loops along which it writes neighbours.
+func (f *fuser) inOrder(m *mover, c, joined *schedule.Kernel) bool {
+	if m.value.Op != scalar.Load {
+		return f.padded(m, c, joined)
+	}
+	from := m.k.Operands[m.value.Ref]
+	b, _ := body[*schedule.Buffer](f.g, from.Buffer)
+	for i, o := range c.Operands {
+		if o.Buffer != m.k.Operands[m.out].Buffer {
+			continue
+		}
+		through := compose(from.Access, compose(m.back, o.Access))
+		if !(factor(c, i) && neighbours(b, through)) && !f.alongside(c, b, through) {
+			return false
+		}
+	}
+	return true
+}
+
+// padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them.
+func (f *fuser) padded(m *mover, c, joined *schedule.Kernel) bool {
+	for i, o := range c.Operands {
+		if o.Buffer == m.k.Operands[m.out].Buffer && !factor(c, i) {
+			return false
+		}
+	}
+	a, okA := nest.Of[*nest.Contraction](f.first(c))
+	b, okB := nest.Of[*nest.Contraction](f.first(joined))
+	return okA && okB &&
+		slices.EqualFunc(a.Reduction, b.Reduction, func(x, y nest.Dim) bool { return slices.Equal(x.Loops, y.Loops) })
+}
+
+// alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes
+// neighbours.
+func (f *fuser) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
+	found := false
+	for _, o := range k.Operands {
+		to, ok := body[*schedule.Buffer](f.g, o.Buffer)
+		if o.Mode == schedule.Read || !ok {
+			continue
+		}
+		for l := range k.Loops {
+			if k.Loops[l].Extent() == 1 || step(to, o.Access, l) != 1 {
+				continue
+			}
+			if s := step(b, a, l); s != 0 && s != 1 {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+// factor says whether an operand is nothing but a factor of the products that a kernel sums.
+func factor(k *schedule.Kernel, operand int) bool {
+	factors, all := 0, 0
+	for _, s := range k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			loads := func(e *scalar.Expr) bool {
+				if e.Op == scalar.Where && e.Args[2].Op == scalar.Const { // inside the borders of an image
+					e = e.Args[1]
+				}
+				return e.Op == scalar.Load && e.Ref == operand
+			}
+			switch {
+			case e.Op == scalar.Load && e.Ref == operand:
+				all++
+			case e.Op == scalar.Reduce && e.Monoid == scalar.Add && e.Args[0].Op == scalar.Mul:
+				for _, a := range e.Args[0].Args {
+					if loads(a) {
+						factors++
+					}
+				}
+			}
+			return true
+		})
+	}
+	return factors > 0 && factors == all
+}
