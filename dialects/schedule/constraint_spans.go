@@ -101,6 +101,12 @@ func (s *spans) clip(row []int64, off, lo, hi int64) (int64, int64) {
 	rest, fixed := s.wide(row)
 	least, most := off+fixed, off+fixed
 	for _, x := range s.list {
+		if m := multiple(rest, x.row); m != 0 && slices.EqualFunc(rest, x.row, func(a, b int64) bool { return a == m*b }) { // all of it
+			from, to := scaled(m, x.lo, x.hi)
+			lo, hi = max(lo, least+from), min(hi, most+to)
+		}
+	}
+	for _, x := range s.list {
 		m := multiple(rest, x.row)
 		if m == 0 {
 			continue

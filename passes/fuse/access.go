@@ -143,8 +143,11 @@ func affine(factors []int64, constant int64) *scalar.Expr {
 			add(operation(scalar.Mul, scalar.NewLoop(l), number(f)))
 		}
 	}
-	if constant != 0 || sum == nil {
+	switch {
+	case sum == nil || constant > 0:
 		add(number(constant))
+	case constant < 0:
+		sum = operation(scalar.Sub, sum, number(-constant))
 	}
 	return sum
 }

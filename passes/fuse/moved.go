@@ -147,6 +147,10 @@ func (m *mover) replace(c *schedule.Kernel, operand int) {
 				number[e.Ref] = to
 			}
 			return scalar.NewLoad(to, e.Type)
+		case scalar.Add, scalar.Sub, scalar.Mul:
+			if sum, ok := nest.SumOf(e, len(c.Loops)); ok {
+				return affine(sum.Factors, sum.Constant)
+			}
 		}
 		return e
 	})

@@ -106,8 +106,8 @@ func atLeastZero(e *scalar.Expr, loops int) (Affine, bool) {
 	if len(e.Args) != 2 {
 		return Affine{}, false
 	}
-	a, ok := sumOf(e.Args[0], loops)
-	b, good := sumOf(e.Args[1], loops)
+	a, ok := SumOf(e.Args[0], loops)
+	b, good := SumOf(e.Args[1], loops)
 	if !ok || !good {
 		return Affine{}, false
 	}
@@ -134,8 +134,8 @@ func (a Affine) plus(b Affine, times int64) Affine {
 	return out
 }
 
-// sumOf reads a sum of multiples of loop values, of int64.
-func sumOf(e *scalar.Expr, loops int) (Affine, bool) {
+// SumOf reads a sum of multiples of loop values, of int64.
+func SumOf(e *scalar.Expr, loops int) (Affine, bool) {
 	out := Affine{Factors: make([]int64, loops)}
 	if e.Type != scalar.Int64 {
 		return out, false
@@ -151,8 +151,8 @@ func sumOf(e *scalar.Expr, loops int) (Affine, bool) {
 	default:
 		return out, false
 	}
-	a, ok := sumOf(e.Args[0], loops)
-	b, good := sumOf(e.Args[1], loops)
+	a, ok := SumOf(e.Args[0], loops)
+	b, good := SumOf(e.Args[1], loops)
 	if !ok || !good {
 		return out, false
 	}
