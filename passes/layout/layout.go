@@ -209,11 +209,12 @@ func parallel(k *schedule.Kernel, a, b *schedule.Operand) bool {
 
 // vote notes which dimension the convolutions of a group want innermost: the one that only the filters' loops move along.
 func (c *chooser) vote(k *schedule.Kernel) {
-	image, filter, ok := windowed(k)
+	image, filter, over, ok := windowed(k)
 	if !ok {
 		return
 	}
-	if channel(k, image, filter) < 0 {
+	dim := channel(k, image, filter)
+	if dim < 0 || !slices.ContainsFunc(loopsOf(k, image, dim), func(l int) bool { return slices.Contains(over, l) }) && !c.throughout(k, image) {
 		return
 	}
 	for i := range k.Operands {
@@ -229,6 +230,18 @@ func (c *chooser) vote(k *schedule.Kernel) {
 			c.channel[root] = dim
 		}
 	}
+}
+
+// throughout says whether the image of a convolution and its results all may have another order. Where no sum goes along the channels, vectors
+// follow one dimension from the image to the results: with channels innermost on one side only, the other is read or written cell by cell.
+func (c *chooser) throughout(k *schedule.Kernel, image *schedule.Operand) bool {
+	for i := range k.Operands {
+		o := &k.Operands[i]
+		if _, ok := c.arena(o); !ok && (o == image || o.Mode == schedule.Write) {
+			return false
+		}
+	}
+	return true
 }
 
 // channel gives the last dimension of an operand that only loops of the filter move along, or -1.
@@ -248,8 +261,8 @@ func follows(o *schedule.Operand, loop int) bool {
 }
 
 // windowed finds the image and the filter of a convolution: a sum of products of two operands, one of which moves along a
-// dimension with a free loop and a folded one that the other follows.
-func windowed(k *schedule.Kernel) (image, filter *schedule.Operand, ok bool) {
+// dimension with a free loop and a folded one that the other follows. Over are the loops of the sum.
+func windowed(k *schedule.Kernel) (image, filter *schedule.Operand, over []int, ok bool) {
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op != scalar.Reduce || e.Monoid != scalar.Add || e.Args[0].Op != scalar.Mul {
@@ -258,13 +271,13 @@ func windowed(k *schedule.Kernel) (image, filter *schedule.Operand, ok bool) {
 			for _, order := range [][2]int{{0, 1}, {1, 0}} {
 				a, b := loaded(e.Args[0].Args[order[0]]), loaded(e.Args[0].Args[order[1]])
 				if a >= 0 && b >= 0 && moves(k, &k.Operands[a], &k.Operands[b], e.Over) {
-					image, filter, ok = &k.Operands[a], &k.Operands[b], true
+					image, filter, over, ok = &k.Operands[a], &k.Operands[b], e.Over, true
 				}
 			}
 			return true
 		})
 	}
-	return image, filter, ok
+	return image, filter, over, ok
 }
 
 // loaded gives the operand that an expression reads, perhaps only inside its borders, converted, or less a zero point; -1 if it is

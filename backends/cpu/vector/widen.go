@@ -3,7 +3,9 @@ package vector
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -112,9 +114,24 @@ func (v *Printer) saturate(to scalar.DType, n int, a Value) Value {
 	v.Define(name, func() string {
 		inside := v.greater(scalar.Float32, n, "<", v.greater(scalar.Float32, n, ">", "x", bound(lo)), bound(hi))
 		return fmt.Sprintf("TAPC_FN %s %s(%s x) {\n  const %s r = (%s)%s & (%s)(x == x);\n"+
-			"  return __builtin_convertvector(__builtin_convertvector((%s)r, %s), %s);\n}\n", result, name, t, whole, whole, inside, whole, t, whole, result)
+			"  const %s i = __builtin_convertvector((%s)r, %s);\n%s}\n", result, name, t, whole, whole, inside, whole, whole, t, whole, low(to, n, result))
 	})
 	return Value{Text: fmt.Sprintf("%s(%s)", name, a.Text), Type: to}
+}
+
+// low writes how the low bytes of 32-bit integers i are returned. Below AVX-512 GCC 12 takes them out of the vector one by one, unless they are
+// told to be moved.
+func low(to scalar.DType, n int, result string) string {
+	plain := fmt.Sprintf("  return __builtin_convertvector(i, %s);\n", result)
+	if to.Size() != 1 {
+		return plain
+	}
+	lanes := make([]string, n)
+	for l := range lanes {
+		lanes[l] = fmt.Sprint(4 * l)
+	}
+	return fmt.Sprintf("#if defined(__AVX2__) && !defined(__AVX512VL__)\n  typedef %s bytes __attribute__((vector_size(%d)));\n"+
+		"  return __builtin_shufflevector((bytes)i, (bytes)i, %s);\n#else\n%s#endif\n", cexpr.CType(to), 4*n, strings.Join(lanes, ", "), plain)
 }
 
 // BF16 converts vectors between float32 and bfloat16, whose values are held as their bits.
