@@ -134,7 +134,7 @@ func (x Type) Part(address, low, high, others string) string {
 			return text + partOneByOne(t, c, n) + "#endif\n}\n"
 		}
 		if d == scalar.Float32 && (bytes == 32 || bytes == 16) {
-			return text + v.partMasked(n) + partOneByOne(t, c, n) + "#endif\n}\n"
+			return text + x.partMasked() + partOneByOne(t, c, n) + "#endif\n}\n"
 		}
 		return text + partOneByOne(t, c, n) + "}\n"
 	})
@@ -142,11 +142,11 @@ func (x Type) Part(address, low, high, others string) string {
 }
 
 // partMasked writes what part does where an instruction reads some lanes of a vector of floats, which touches no memory of the others.
-func (v *Printer) partMasked(n int) string {
-	t, whole := v.Type(scalar.Float32, n), v.Type(scalar.Int32, n)
-	builtin := map[int]string{8: "maskloadps256", 4: "maskloadps"}[n]
+func (x Type) partMasked() string {
+	t, whole := x.v.Type(scalar.Float32, x.n), x.v.Type(scalar.Int32, x.n)
+	builtin := map[int]string{8: "maskloadps256", 4: "maskloadps"}[x.n]
 	return fmt.Sprintf("#if defined(__AVX__)\n  const %[2]s lane = {%[4]s}, m = (%[2]s)(lane >= (int)low) & (%[2]s)(lane < (int)high);\n"+
-		"  return (%[1]s)(((%[2]s)__builtin_ia32_%[3]s((const %[1]s *)p, m) & m) | ((%[2]s)v & ~m));\n#else\n", t, whole, builtin, listed(n))
+		"  return (%[1]s)(((%[2]s)__builtin_ia32_%[3]s((const %[1]s *)p, m) & m) | ((%[2]s)v & ~m));\n#else\n", t, whole, builtin, listed(x.n))
 }
 
 // partOneByOne writes what part does without an instruction for it. The lanes go through an array: GCC 12 fails on some vectors that
