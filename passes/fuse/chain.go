@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // chain joins a product with what makes the lines of its left operand, back to the product that these come from, if the whole is
@@ -62,7 +63,7 @@ const mostLinks = 4
 // grow joins the kernels that the lines come from until the whole is a chain.
 func (l *linker) grow() bool {
 	for len(l.members) <= mostLinks {
-		if c, ok := nest.FindBackToBack(l.whole, l.f.buffersOf(l.whole)); ok {
+		if c, ok := nest.FindBackToBack(l.whole, prices{l.f.g}.buffersOf(l.whole)); ok {
 			return c.Middle != nil && c.Row >= 0 && copied(c.First) && copied(c.Last) && c.First.InnerReduction() <= nest.LongReduction
 		}
 		if !slices.ContainsFunc(l.lineOperands(), l.add) {
@@ -117,7 +118,7 @@ func (l *linker) add(operand int) bool {
 		}
 	}
 	id, k, ok := l.writer(buffer)
-	if !ok || !folds(k, anyLoop) {
+	if !ok || !access.Folds(k, access.AnyLoop) {
 		return false
 	}
 	var in []int
@@ -154,12 +155,12 @@ func (l *linker) writer(buffer ir.NodeID) (id ir.NodeID, k *schedule.Kernel, ok 
 // same values of its loops.
 func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
 	out := slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
-	written, err := reach(k, out)
+	written, err := access.Reach(k, out)
 	if err != nil {
 		return nil, false
 	}
 	for _, i := range in {
-		read, err := reach(l.whole, i)
+		read, err := access.Reach(l.whole, i)
 		if err != nil || !read.Equal(written) || !paired(k, out, l.whole, i) {
 			return nil, false
 		}
@@ -180,8 +181,8 @@ func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
 func paired(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 	usedK, usedC := map[int]bool{}, map[int]bool{}
 	for i, row := range k.Operands[out].Access.Projection {
-		a, okA := unit(row, k.Loops)
-		b, okB := unit(c.Operands[in].Access.Projection[i], c.Loops)
+		a, okA := access.Unit(row, k.Loops)
+		b, okB := access.Unit(c.Operands[in].Access.Projection[i], c.Loops)
 		switch {
 		case !okA || !okB || (a < 0) != (b < 0):
 			return false
@@ -194,7 +195,7 @@ func paired(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 	}
 	parallel := k.Parallel()
 	for l := range k.Loops { // as in aligned
-		if !usedK[l] && slices.Contains(parallel, l) && folds(k, l) {
+		if !usedK[l] && slices.Contains(parallel, l) && access.Folds(k, l) {
 			return false
 		}
 	}
@@ -230,8 +231,8 @@ func (j *joiner) sameRead() bool {
 			}
 			same := true
 			for d, row := range p.Access.Projection {
-				a, okA := unit(row, j.k.Loops)
-				b, okB := unit(c.Access.Projection[d], j.c.Loops)
+				a, okA := access.Unit(row, j.k.Loops)
+				b, okB := access.Unit(c.Access.Projection[d], j.c.Loops)
 				same = same && okA && okB && (a < 0) == (b < 0) && (a < 0 || j.loopOf[a] == b)
 			}
 			if same && len(p.Access.Projection) > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // forward lets the kernels that read what another only moved read it where it comes from, and drops what was moved: the heads of an
@@ -29,7 +30,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 		}
 		all = all || m.used(c)
 	}
-	if !all || !f.pays(m, readers, joined) || !may(id) {
+	if !all || !(prices{f.g}).pays(m, readers, joined) || !may(id) {
 		return false
 	}
 	for i, r := range readers {
@@ -45,7 +46,7 @@ func (m *mover) used(c *schedule.Kernel) bool {
 		if o.Buffer != m.k.Operands[m.out].Buffer {
 			continue
 		}
-		if read, err := reach(c, i); err == nil && (read.Contains(m.written) || len(m.k.Applications) == 1 && read.Overlaps(m.written)) {
+		if read, err := access.Reach(c, i); err == nil && (read.Contains(m.written) || len(m.k.Applications) == 1 && read.Overlaps(m.written)) {
 			return true
 		}
 	}

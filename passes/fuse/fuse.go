@@ -1,9 +1,9 @@
 // Package fuse is the pass that joins kernels: a kernel whose result only one other kernel reads, each element once, becomes
 // part of that kernel, and the buffer between them disappears.
 //
-// So Linear and ReLU become one kernel with the ReLU as its epilogue, and chains of elementwise kernels touch memory once. Products
-// read what was copied for them, as the heads of an attention are, where it stood before; see forward and cut. An attention becomes one
-// kernel, see chain.
+// So Linear and ReLU become one kernel with the ReLU as its epilogue, and sequences of elementwise kernels touch memory once. What a kernel
+// only moves has no buffer where that can be: its readers read it where it comes from (forward), or the kernel that computes it stores it where it
+// is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // Run joins kernels until none can be joined, and gives how often it did.
@@ -29,7 +30,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	for i, id := range steps {
 		f.at[id] = i
 		if k, ok := body[*schedule.Kernel](g, id); ok {
-			cut(k)
+			access.Cut(k)
 		}
 	}
 	f.index()
@@ -42,6 +43,11 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	joined += f.joinAll(steps, behind, may) // what now has one reader
 	f.indexWriters()
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](g, id); ok && f.store(id, k, may) {
+			joined++
+		}
+	}
 	for _, id := range steps {
 		if k, ok := body[*schedule.Kernel](g, id); ok && f.chain(id, k, may) {
 			joined++
@@ -77,7 +83,7 @@ func (f *fuser) behindFolds(steps []ir.NodeID) (out ir.NodeSet) {
 		if !ok {
 			continue
 		}
-		if folds(k, anyLoop) {
+		if access.Folds(k, access.AnyLoop) {
 			out.Add(id)
 		}
 		for _, o := range k.Operands {
@@ -109,7 +115,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 	if !ok || buf.Space != schedule.Arena {
 		return 0, 0, false
 	}
-	written, err := reach(k, out)
+	written, err := access.Reach(k, out)
 	if err != nil {
 		return 0, 0, false
 	}
@@ -123,7 +129,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 			if o.Mode != schedule.Read || o.Buffer != k.Operands[out].Buffer {
 				continue
 			}
-			read, err := reach(c, i)
+			read, err := access.Reach(c, i)
 			switch {
 			case err != nil:
 				return 0, 0, false
@@ -150,8 +156,8 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 	usedK, usedC := map[int]bool{}, map[int]bool{}
 	for i, row := range k.Operands[out].Access.Projection {
-		a, okA := unit(row, k.Loops)
-		b, okB := unit(c.Operands[in].Access.Projection[i], c.Loops)
+		a, okA := access.Unit(row, k.Loops)
+		b, okB := access.Unit(c.Operands[in].Access.Projection[i], c.Loops)
 		if !okA || !okB || (a < 0) != (b < 0) {
 			return false
 		}
@@ -170,13 +176,13 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 	}
 	parallel := k.Parallel()
 	for l := range k.Loops { // a loop of one value that is folded along stays, and the consumer has none for it
-		if !usedK[l] && slices.Contains(parallel, l) && folds(k, l) {
+		if !usedK[l] && slices.Contains(parallel, l) && access.Folds(k, l) {
 			return false
 		}
 	}
-	if folds(k, anyLoop) {
+	if access.Folds(k, access.AnyLoop) {
 		for b := range usedC {
-			if folds(c, b) {
+			if access.Folds(c, b) {
 				return false // a sum inside of a sum is neither a product nor a row
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 type fuser struct {
@@ -152,7 +153,7 @@ func (f *fuser) readsOf(buffer ir.NodeID) *reads {
 			if o.Mode != schedule.Read || o.Buffer != buffer {
 				continue
 			}
-			if box, err := reach(k, i); err == nil {
+			if box, err := access.Reach(k, i); err == nil {
 				boxes, x.by = append(boxes, box), append(x.by, id)
 			} else {
 				x.whole = append(x.whole, id)
@@ -245,4 +246,11 @@ func (f *fuser) waitsOnly(consumer, producer ir.NodeID) bool {
 		stack = append(stack, next...)
 	}
 	return true
+}
+
+func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
+	if n := g.Node(id); n != nil {
+		b, ok = n.Body.(B)
+	}
+	return b, ok
 }

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // joiner makes one kernel of a producer and its consumer.
@@ -78,8 +79,8 @@ func (j *joiner) loops() {
 	}
 	write, read := j.k.Operands[j.out].Access, j.c.Operands[j.in[0]].Access
 	for i, row := range write.Projection {
-		a, _ := unit(row, j.k.Loops)
-		b, _ := unit(read.Projection[i], j.c.Loops)
+		a, _ := access.Unit(row, j.k.Loops)
+		b, _ := access.Unit(read.Projection[i], j.c.Loops)
 		if a >= 0 {
 			j.loopOf[a] = b
 			j.shift[a] = j.k.Loops[a].Start - j.c.Loops[b].Start
@@ -92,7 +93,7 @@ func (j *joiner) loop(i int, l schedule.Loop) {
 	if j.loopOf[i] >= 0 {
 		return
 	}
-	if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) && !folds(j.k, i) {
+	if l.Extent() == 1 && slices.Contains(j.k.Parallel(), i) && !access.Folds(j.k, i) {
 		j.shift[i] = l.Start // a single value: folded into offsets
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
 // mover is a kernel that only moves elements: what is at each coordinate of its result, in terms of its loops.
@@ -32,7 +33,7 @@ func (f *fuser) moverOf(k *schedule.Kernel) (*mover, bool) {
 	}
 	to, ok := body[*schedule.Buffer](f.g, k.Operands[m.out].Buffer)
 	var err error
-	if m.written, err = reach(k, m.out); !ok || err != nil || to.Space != schedule.Arena || !m.written.Equal(to.Range) || to.Range.Rank() == 0 {
+	if m.written, err = access.Reach(k, m.out); !ok || err != nil || to.Space != schedule.Arena || !m.written.Equal(to.Range) || to.Range.Rank() == 0 {
 		return nil, false
 	}
 	for i, o := range k.Operands {
@@ -41,7 +42,7 @@ func (f *fuser) moverOf(k *schedule.Kernel) (*mover, bool) {
 			return nil, false
 		}
 	}
-	m.back, ok = inverse(k, k.Operands[m.out].Access)
+	m.back, ok = access.Inverse(k, k.Operands[m.out].Access)
 	return m, ok
 }
 
@@ -129,27 +130,27 @@ func (m *mover) dropRead(c *schedule.Kernel) bool {
 
 // replace puts what is moved where an operand is read. If it is one element, the operand reads that.
 func (m *mover) replace(c *schedule.Kernel, operand int) {
-	loops := compose(m.back, c.Operands[operand].Access)
+	loops := access.Compose(m.back, c.Operands[operand].Access)
 	if m.value.Op == scalar.Load {
 		from := m.k.Operands[m.value.Ref]
-		c.Operands[operand].Buffer, c.Operands[operand].Access = from.Buffer, compose(from.Access, loops)
+		c.Operands[operand].Buffer, c.Operands[operand].Access = from.Buffer, access.Compose(from.Access, loops)
 		return
 	}
 	number := map[int]int{}
 	value := m.value.Map(func(e *scalar.Expr) *scalar.Expr {
 		switch e.Op {
 		case scalar.Loop:
-			return affine(loops.Projection[e.Ref], loops.Offset[e.Ref])
+			return access.Affine(loops.Projection[e.Ref], loops.Offset[e.Ref])
 		case scalar.Load:
 			to, ok := number[e.Ref]
 			if !ok {
-				to = addRead(c, m.k.Operands[e.Ref], compose(m.k.Operands[e.Ref].Access, loops))
+				to = addRead(c, m.k.Operands[e.Ref], access.Compose(m.k.Operands[e.Ref].Access, loops))
 				number[e.Ref] = to
 			}
 			return scalar.NewLoad(to, e.Type)
 		case scalar.Add, scalar.Sub, scalar.Mul:
 			if sum, ok := nest.SumOf(e, len(c.Loops)); ok {
-				return affine(sum.Factors, sum.Constant)
+				return access.Affine(sum.Factors, sum.Constant)
 			}
 		}
 		return e
@@ -172,21 +173,21 @@ func within(e *scalar.Expr) *scalar.Expr {
 	}
 	inner := e.Args[1]
 	if inner.Args[2].Equal(e.Args[2]) {
-		both := operation(scalar.And, e.Args[0], inner.Args[0])
-		return within(operation(scalar.Where, both, inner.Args[1], inner.Args[2]))
+		both := access.Operation(scalar.And, e.Args[0], inner.Args[0])
+		return within(access.Operation(scalar.Where, both, inner.Args[1], inner.Args[2]))
 	}
-	return operation(scalar.Where, inner.Args[0], within(operation(scalar.Where, e.Args[0], inner.Args[1], e.Args[2])),
-		within(operation(scalar.Where, e.Args[0], inner.Args[2], e.Args[2])))
+	return access.Operation(scalar.Where, inner.Args[0], within(access.Operation(scalar.Where, e.Args[0], inner.Args[1], e.Args[2])),
+		within(access.Operation(scalar.Where, e.Args[0], inner.Args[2], e.Args[2])))
 }
 
 // addRead gives the number of an operand that reads a buffer, which may be there already.
-func addRead(k *schedule.Kernel, o schedule.Operand, access zspace.AffineMap) int {
+func addRead(k *schedule.Kernel, o schedule.Operand, at zspace.AffineMap) int {
 	for i, have := range k.Operands {
-		if have.Buffer == o.Buffer && have.Mode == schedule.Read && have.Access.Equal(access) {
+		if have.Buffer == o.Buffer && have.Mode == schedule.Read && have.Access.Equal(at) {
 			return i
 		}
 	}
-	o.Access, o.Name = access, freshName(k, o.Name)
+	o.Access, o.Name = at, access.FreshName(k, o.Name)
 	k.Operands = append(k.Operands, o)
 	return len(k.Operands) - 1
 }

@@ -9,7 +9,11 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/fuse/access"
 )
+
+// prices compare kernels by what they take.
+type prices struct{ g *ir.Graph }
 
 // estimate is the time of so many loads of a vector, one in each cycle.
 func estimate(loads float64) cost.Estimate {
@@ -22,7 +26,7 @@ func estimate(loads float64) cost.Estimate {
 }
 
 // pays says whether kernels that read what is moved from where it comes are no worse than the mover and those that read its result.
-func (f *fuser) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) bool {
+func (f prices) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) bool {
 	before, after, known := f.loads(m.k), 0.0, true
 	for i, r := range readers {
 		c, _ := body[*schedule.Kernel](f.g, r)
@@ -34,7 +38,7 @@ func (f *fuser) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) b
 		if !okA || !okB || !a.SumsLike(b) {
 			return false
 		}
-		before, after = before+a.Loads(c), after+b.Loads(joined[i])
+		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i])
 		known = false
 	}
 	if known {
@@ -44,9 +48,9 @@ func (f *fuser) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) b
 }
 
 // loads is the time of a mover in loads of a vector: one load and one store for each point where it has no rows.
-func (f *fuser) loads(k *schedule.Kernel) float64 {
+func (f prices) loads(k *schedule.Kernel) float64 {
 	if r, ok := nest.Of[*nest.Rows](f.first(k)); ok {
-		return r.Loads(k)
+		return rowLoads(r, k)
 	}
 	points := 2.0
 	for _, l := range k.Loops {
@@ -55,14 +59,57 @@ func (f *fuser) loads(k *schedule.Kernel) float64 {
 	return points
 }
 
+// rowLoads is the time of all points of rows, in loads of a vector. Of the sides of a choice by loops, the longer one counts.
+func rowLoads(r *nest.Rows, k *schedule.Kernel) float64 {
+	one := func(operand int) float64 {
+		if s := r.Lane.Step(r.Views[operand]); s == 0 || s == 1 {
+			return 1
+		}
+		return nest.GatherCost
+	}
+	always := make([]bool, len(k.Operands)) // an operand that is read once is there for all statements
+	points, loads := 1.0, 0.0
+	var of func(e *scalar.Expr) float64
+	of = func(e *scalar.Expr) float64 {
+		switch {
+		case e.Op == scalar.Load && !always[e.Ref]:
+			always[e.Ref] = true
+			return one(e.Ref)
+		case e.Op == scalar.Where:
+			if _, ok := nest.Borders(e.Args[0]); ok {
+				return max(of(e.Args[1]), of(e.Args[2]))
+			}
+		}
+		sum := 0.0
+		for _, a := range e.Args {
+			sum += of(a)
+		}
+		return sum
+	}
+	for _, s := range k.Statements {
+		loads += of(s.Value)
+		if s.Store >= 0 {
+			loads += one(int(s.Store))
+		}
+	}
+	for _, l := range k.Loops {
+		points *= float64(max(l.Extent(), 1))
+	}
+	vectors := (r.Lane.Extent + lanes - 1) / lanes
+	return loads * points * float64(vectors) / float64(r.Lane.Extent)
+}
+
+// lanes is how many lanes of a vector are counted on.
+const lanes = 16
+
 // first gives the form that a kernel is carried out in, if nothing is allowed: none, or one.
-func (f *fuser) first(k *schedule.Kernel) nest.Forms {
+func (f prices) first(k *schedule.Kernel) nest.Forms {
 	forms := nest.Classify(k, f.buffersOf(k)).Allowed(0)
 	return forms[:min(len(forms), 1)]
 }
 
 // buffersOf gives the buffers of a kernel's operands.
-func (f *fuser) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
+func (f prices) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
 	out := map[ir.NodeID]*schedule.Buffer{}
 	for _, o := range k.Operands {
 		out[o.Buffer], _ = body[*schedule.Buffer](f.g, o.Buffer)
@@ -72,7 +119,7 @@ func (f *fuser) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
 
 // inOrder says whether a kernel reads what is moved as well from where it comes: as a factor of products of which neighbours are read, or
 // along all loops along which it writes neighbours.
-func (f *fuser) inOrder(m *mover, c, joined *schedule.Kernel) bool {
+func (f prices) inOrder(m *mover, c, joined *schedule.Kernel) bool {
 	if m.value.Op != scalar.Load {
 		return f.padded(m, c, joined)
 	}
@@ -82,8 +129,8 @@ func (f *fuser) inOrder(m *mover, c, joined *schedule.Kernel) bool {
 		if o.Buffer != m.k.Operands[m.out].Buffer {
 			continue
 		}
-		through := compose(from.Access, compose(m.back, o.Access))
-		if !(factor(c, i) && neighbours(b, through)) && !f.alongside(c, b, through) {
+		through := access.Compose(from.Access, access.Compose(m.back, o.Access))
+		if !(factor(c, i) && access.Neighbours(b, through)) && !f.alongside(c, b, through) {
 			return false
 		}
 	}
@@ -91,7 +138,7 @@ func (f *fuser) inOrder(m *mover, c, joined *schedule.Kernel) bool {
 }
 
 // padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them.
-func (f *fuser) padded(m *mover, c, joined *schedule.Kernel) bool {
+func (f prices) padded(m *mover, c, joined *schedule.Kernel) bool {
 	for i, o := range c.Operands {
 		if o.Buffer == m.k.Operands[m.out].Buffer && !factor(c, i) {
 			return false
@@ -105,7 +152,7 @@ func (f *fuser) padded(m *mover, c, joined *schedule.Kernel) bool {
 
 // alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes
 // neighbours.
-func (f *fuser) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
+func (f prices) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.AffineMap) bool {
 	found := false
 	for _, o := range k.Operands {
 		to, ok := body[*schedule.Buffer](f.g, o.Buffer)
@@ -113,10 +160,10 @@ func (f *fuser) alongside(k *schedule.Kernel, b *schedule.Buffer, a zspace.Affin
 			continue
 		}
 		for l := range k.Loops {
-			if k.Loops[l].Extent() == 1 || step(to, o.Access, l) != 1 {
+			if k.Loops[l].Extent() == 1 || access.Step(to, o.Access, l) != 1 {
 				continue
 			}
-			if s := step(b, a, l); s != 0 && s != 1 {
+			if s := access.Step(b, a, l); s != 0 && s != 1 {
 				return false
 			}
 			found = true

@@ -41,6 +41,7 @@ var Table = []Rule{
 	{"passes/pipeline", 4, 1},
 	{"passes/apply", 4, 2}, // no pass imports another
 	{"passes/bind", 4, 2},
+	{"passes/fuse/access", 4, 1},
 	{"passes/fuse", 4, 2},
 	{"passes/layout", 4, 2},
 	{"passes/lower", 4, 2},

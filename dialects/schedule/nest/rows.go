@@ -18,8 +18,8 @@ type Rows struct {
 	Views     []View  // of all operands
 }
 
-// gatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
-const gatherCost = 6
+// GatherCost is the time that a lane with steps of more than one element takes, in loads of a vector.
+const GatherCost = 6
 
 // usualLanes is how many lanes the choice of a dimension counts on.
 const usualLanes = 16
@@ -177,20 +177,11 @@ func (r *Rows) cost(d Dim) float64 {
 		if s := d.Step(v); s == 0 || s == 1 {
 			loads++
 		} else {
-			loads += gatherCost
+			loads += GatherCost
 		}
 	}
 	vectors := (d.Extent + usualLanes - 1) / usualLanes
 	return loads * float64(vectors*usualLanes) / float64(d.Extent)
-}
-
-// Loads is the time of all points, in loads of a vector.
-func (r *Rows) Loads(k *schedule.Kernel) float64 {
-	points := 1.0
-	for _, l := range k.Loops {
-		points *= float64(max(l.Extent(), 1))
-	}
-	return r.cost(r.Lane) * points / usualLanes
 }
 
 // SumsLike says whether there are no sums, or lanes follow and sums run along the same loops as another's, so that both give the same bits.

@@ -77,7 +77,7 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 		if !c.roles(k, free, a.ref, b.ref) {
 			return false
 		}
-		plain, slides := *c, slides(k, c.Right)
+		plain, slides := *c, slides(c, k)
 		if slides && Inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, c.Left) {
 			return true
 		}
@@ -174,12 +174,13 @@ func used(k *schedule.Kernel, operand int, aside *scalar.Expr) int {
 	return n
 }
 
-// slides says whether some coordinate of an operand follows two loops, as a window that slides over it does.
-func slides(k *schedule.Kernel, operand int) bool {
-	return slices.ContainsFunc(k.Operands[operand].Access.Projection, func(row []int64) bool {
+// slides says whether some coordinate of the right operand follows two dimensions, as a window that slides over it does.
+func slides(c *Contraction, k *schedule.Kernel) bool {
+	dims := slices.Concat([]Dim{c.Col}, c.Batch, c.Reduction)
+	return slices.ContainsFunc(k.Operands[c.Right].Access.Projection, func(row []int64) bool {
 		n := 0
-		for l, f := range row {
-			if f != 0 && k.Loops[l].Extent() > 1 {
+		for _, d := range dims {
+			if slices.ContainsFunc(d.Loops, func(l int) bool { return row[l] != 0 }) {
 				n++
 			}
 		}

@@ -1,23 +1,17 @@
-package fuse
+// Package access works with how the loops of kernels lead to elements: accesses are composed and inverted, followed through memory, and made
+// even by cutting loops where quotients jump. It knows one kernel at a time, and decides nothing. Read next: passes/fuse.
+package access
 
 import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-func body[B ir.Body](g *ir.Graph, id ir.NodeID) (b B, ok bool) {
-	if n := g.Node(id); n != nil {
-		b, ok = n.Body.(B)
-	}
-	return b, ok
-}
-
-// unit gives the loop that a row of an access follows, if it is one loop with factor 1; loops of one value do not count.
-func unit(row []int64, loops []schedule.Loop) (int, bool) {
+// Unit gives the loop that a row of an access follows, if it is one loop with factor 1; loops of one value do not count.
+func Unit(row []int64, loops []schedule.Loop) (int, bool) {
 	at := -1
 	for j, a := range row {
 		switch {
@@ -31,8 +25,8 @@ func unit(row []int64, loops []schedule.Loop) (int, bool) {
 	return at, true
 }
 
-// inverse gives the loops of a kernel from the coordinates of what it writes, if each coordinate follows one loop evenly.
-func inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
+// Inverse gives the loops of a kernel from the coordinates of what it writes, if each coordinate follows one loop evenly.
+func Inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
 	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(k.Loops)), Offset: make(zspace.Point, len(k.Loops))}
 	for l := range k.Loops {
 		out.Projection[l] = make([]int64, len(a.Projection))
@@ -40,7 +34,7 @@ func inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
 	}
 	known := make([]bool, len(k.Loops))
 	for d, row := range a.Projection {
-		l, ok := unit(row, k.Loops)
+		l, ok := Unit(row, k.Loops)
 		if !ok || l >= 0 && known[l] {
 			return out, false
 		}
@@ -64,8 +58,8 @@ func inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
 	return out, true
 }
 
-// compose gives a after b.
-func compose(a, b zspace.AffineMap) zspace.AffineMap {
+// Compose gives a after b.
+func Compose(a, b zspace.AffineMap) zspace.AffineMap {
 	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
 	columns := 0
 	if len(b.Projection) > 0 {
@@ -83,8 +77,8 @@ func compose(a, b zspace.AffineMap) zspace.AffineMap {
 	return out
 }
 
-// step is how far an access moves in memory from one value of a loop to the next, in elements.
-func step(b *schedule.Buffer, a zspace.AffineMap, loop int) int64 {
+// Step is how far an access moves in memory from one value of a loop to the next, in elements.
+func Step(b *schedule.Buffer, a zspace.AffineMap, loop int) int64 {
 	n := int64(0)
 	for d, row := range a.Projection {
 		n += row[loop] * b.Strides[d]
@@ -92,18 +86,18 @@ func step(b *schedule.Buffer, a zspace.AffineMap, loop int) int64 {
 	return n
 }
 
-// neighbours says whether some loop moves an access from one element to the next in memory, so that a product can read vectors.
-func neighbours(b *schedule.Buffer, a zspace.AffineMap) bool {
+// Neighbours says whether some loop moves an access from one element to the next in memory, so that a product can read vectors.
+func Neighbours(b *schedule.Buffer, a zspace.AffineMap) bool {
 	for l := range a.Projection[0] {
-		if step(b, a, l) == 1 {
+		if Step(b, a, l) == 1 {
 			return true
 		}
 	}
 	return false
 }
 
-// freshName gives a name that no loop and no operand or value of a kernel has.
-func freshName(k *schedule.Kernel, base string) string {
+// FreshName gives a name that no loop and no operand or value of a kernel has.
+func FreshName(k *schedule.Kernel, base string) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Name == name }) ||
 			slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool { return o.Name == name }) ||
@@ -115,8 +109,8 @@ func freshName(k *schedule.Kernel, base string) string {
 	return base
 }
 
-// operation applies an operator to values of types that it takes.
-func operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
+// Operation applies an operator to values of types that it takes.
+func Operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
 	e, err := scalar.New(op, args...)
 	if err != nil {
 		panic(err) // as two int64 have a sum
@@ -124,13 +118,13 @@ func operation(op scalar.Op, args ...*scalar.Expr) *scalar.Expr {
 	return e
 }
 
-// affine is the expression of a sum of multiples of loops.
-func affine(factors []int64, constant int64) *scalar.Expr {
+// Affine is the expression of a sum of multiples of loops.
+func Affine(factors []int64, constant int64) *scalar.Expr {
 	number := func(n int64) *scalar.Expr { return scalar.NewConst(scalar.IntValue(scalar.Int64, n)) }
 	var sum *scalar.Expr
 	add := func(term *scalar.Expr) {
 		if sum != nil {
-			term = operation(scalar.Add, sum, term)
+			term = Operation(scalar.Add, sum, term)
 		}
 		sum = term
 	}
@@ -140,35 +134,35 @@ func affine(factors []int64, constant int64) *scalar.Expr {
 		case 1:
 			add(scalar.NewLoop(l))
 		default:
-			add(operation(scalar.Mul, scalar.NewLoop(l), number(f)))
+			add(Operation(scalar.Mul, scalar.NewLoop(l), number(f)))
 		}
 	}
 	switch {
 	case sum == nil || constant > 0:
 		add(number(constant))
 	case constant < 0:
-		sum = operation(scalar.Sub, sum, number(-constant))
+		sum = Operation(scalar.Sub, sum, number(-constant))
 	}
 	return sum
 }
 
-// folds says whether a kernel folds along a loop.
-func folds(k *schedule.Kernel, loop int) bool {
+// Folds says whether a kernel folds along a loop.
+func Folds(k *schedule.Kernel, loop int) bool {
 	found := false
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce && (loop == anyLoop || slices.Contains(e.Over, loop))
+			found = found || e.Op == scalar.Reduce && (loop == AnyLoop || slices.Contains(e.Over, loop))
 			return !found
 		})
 	}
 	return found
 }
 
-// anyLoop stands for every loop of a kernel.
-const anyLoop = -1
+// AnyLoop stands for every loop of a kernel.
+const AnyLoop = -1
 
-// reach is the box of the buffer that an operand touches over all loops.
-func reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
+// Reach is the box of the buffer that an operand touches over all loops.
+func Reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
 	a := k.Operands[operand].Access
 	shape := make(zspace.Point, a.Projection.Rows())
 	for i := range shape {

@@ -1,4 +1,4 @@
-package fuse
+package access
 
 import (
 	"fmt"
@@ -97,7 +97,7 @@ func TestJoinedDimensionsAreSteppedThrough(t *testing.T) {
 			to, i = append(to, joined), i+n
 		}
 		k := reshaped(from, to)
-		if !cut(k) {
+		if !Cut(k) {
 			t.Fatalf("%v to %v was not cut", from, to)
 		}
 		want, sources := map[string]string{}, cells(from)
@@ -113,7 +113,7 @@ func TestJoinedDimensionsAreSteppedThrough(t *testing.T) {
 func TestQuotientsThatNoLoopFollowsStay(t *testing.T) {
 	for _, c := range [][2][]int64{{{4, 6}, {3, 8}}, {{2, 3}, {3, 2}}, {{2, 2, 3}, {3, 4}}} {
 		k := reshaped(c[0], c[1])
-		if cut(k) {
+		if Cut(k) {
 			t.Errorf("%v to %v was cut: %v", c[0], c[1], k.Operands)
 		}
 		if len(k.Loops) != len(c[0])+len(c[1]) {

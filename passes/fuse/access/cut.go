@@ -1,4 +1,4 @@
-package fuse
+package access
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// cut rewrites a kernel that copies from places which it works out with quotients and remainders, as one that joins dimensions
+// Cut rewrites a kernel that copies from places which it works out with quotients and remainders, as one that joins dimensions
 // does, into one that steps through them: its loops are cut where the quotients jump. So it does with products of such places, as
 // of heads of queries that share their keys. It says whether it did.
-func cut(k *schedule.Kernel) bool {
+func Cut(k *schedule.Kernel) bool {
 	at, load := placesOf(k)
 	if load == nil {
 		at = sharedPlaces(k)
@@ -296,7 +296,7 @@ func (c *cutter) rewrite(accesses [][]linear) {
 			if len(c.digits[l]) == 1 {
 				one.Of = old.Of
 			} else {
-				one.Name = freshName(k, fmt.Sprintf("%s_%d", old.Name, i))
+				one.Name = FreshName(k, fmt.Sprintf("%s_%d", old.Name, i))
 				first, last := c.ends(digit{l, step})
 				one.Start, one.End = first, last+1
 			}
@@ -356,17 +356,17 @@ func (c *cutter) moved(e *scalar.Expr, number map[digit]int) *scalar.Expr {
 	for _, step := range c.digits[e.Ref] {
 		term := scalar.NewLoop(number[digit{e.Ref, step}])
 		if step != 1 {
-			term = operation(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
+			term = Operation(scalar.Mul, term, scalar.NewConst(scalar.IntValue(scalar.Int64, step)))
 		}
 		if sum != nil {
-			term = operation(scalar.Add, sum, term)
+			term = Operation(scalar.Add, sum, term)
 		}
 		sum = term
 	}
 	return sum
 }
 
-// reach gives the least and greatest value of a sum.
+// Reach gives the least and greatest value of a sum.
 func (c *cutter) reach(x linear) (lo, hi int64) {
 	lo, hi = x.constant, x.constant
 	for d, f := range x.factors {
