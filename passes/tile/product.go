@@ -19,6 +19,7 @@ const (
 	foldBlock     = 512     // about how many run at once if there are more
 	streamRows    = 16      // rows of a right operand that are read side by side when it is read once,
 	streamCols    = 1024    // and columns
+	turnedRows    = 32      // that columns are turned for panel by panel
 )
 
 // Of a contraction whose rows are put in panels piece by piece.
@@ -192,7 +193,7 @@ func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
 	if p.Left == PerMacroTile {
 		most = min(maxRows, p.lanes)
 	}
-	kept := t.keptColumns(c, size, p.Right == Unpacked)
+	kept := t.keptColumns(c, size, p.Right)
 	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, nest.LongReduction), most, p.Paneled())
 	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
@@ -246,9 +247,12 @@ func (p *productPlan) turned(most int64) {
 // keptColumns is how many columns, each with what runs of the reduction at once, stay in the second cache beside the rows that they are
 // multiplied with, for the next rows to use. A few do in any case: with fewer, the sums in registers would not pay for what is
 // loaded.
-func (t Target) keptColumns(c *nest.Contraction, size int64, direct bool) int64 {
-	if direct || c.Window != nil {
+func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
+	if right == Unpacked || c.Window != nil {
 		return c.Col.Extent
+	}
+	if right == UpFront && turnedOnce(c) {
+		return PanelBytes / size
 	}
 	fold := int64(1)
 	for _, d := range c.Reduction {
@@ -259,6 +263,12 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, direct bool) int64 
 	}
 	lanes := t.lanes(int(size))
 	return max(roundDown(t.L2*5/8/(fold*size), lanes), leastVectors*lanes)
+}
+
+// turnedOnce says whether the columns of a right operand lie along the reduction, and are turned into panels for a few rows alone: the panels are
+// read back soon, while they are in the first cache, if a piece is one of them, and few columns far apart are read side by side.
+func turnedOnce(c *nest.Contraction) bool {
+	return c.Row.Extent <= turnedRows && len(c.Reduction) == 1 && c.Reduction[0].Step(c.Views[c.Right]) == 1 && c.Col.Step(c.Views[c.Right]) > 1
 }
 
 // cutFold cuts a long reduction. A right operand that is read once unpacked is read in order: some rows of it at once.
