@@ -19,7 +19,7 @@ const (
 	foldBlock     = 512     // about how many run at once if there are more
 	streamRows    = 16      // rows of a right operand that are read side by side when it is read once,
 	streamCols    = 1024    // and columns
-	turnedRows    = 32      // that columns are turned for panel by panel
+	transposeRows = 32      // that columns are transposed for panel by panel
 )
 
 // Of a contraction whose rows are put in panels piece by piece.
@@ -251,7 +251,7 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 	if right == Unpacked || c.Window != nil {
 		return c.Col.Extent
 	}
-	if right == UpFront && turnedOnce(c) {
+	if right == UpFront && transposedOnce(c) {
 		return PanelBytes / size
 	}
 	fold := int64(1)
@@ -265,10 +265,10 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 	return max(roundDown(t.L2*5/8/(fold*size), lanes), leastVectors*lanes)
 }
 
-// turnedOnce says whether the columns of a right operand lie along the reduction, and are turned into panels for a few rows alone: the panels are
-// read back soon, while they are in the first cache, if a piece is one of them, and few columns far apart are read side by side.
-func turnedOnce(c *nest.Contraction) bool {
-	return c.Row.Extent <= turnedRows && len(c.Reduction) == 1 && c.Reduction[0].Step(c.Views[c.Right]) == 1 && c.Col.Step(c.Views[c.Right]) > 1
+// transposedOnce says whether the columns of a right operand lie along the reduction, and are transposed into panels for a few rows alone: the panels are
+// read back soon, while they are in the first cache, if a macro-tile is one of them, and few columns far apart are read side by side.
+func transposedOnce(c *nest.Contraction) bool {
+	return c.Row.Extent <= transposeRows && len(c.Reduction) == 1 && c.Reduction[0].Step(c.Views[c.Right]) == 1 && c.Col.Step(c.Views[c.Right]) > 1
 }
 
 // cutFold cuts a long reduction. A right operand that is read once unpacked is read in order: some rows of it at once.
