@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify/views"
 )
 
 // constantView makes what moves or converts the elements of a stored constant a part of how it is read.
@@ -206,11 +207,11 @@ func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Te
 
 // through gives the view that an instance with one input makes of a constant's.
 func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (tensorops.View, bool) {
-	load, store, ok := moved(in, v.DType, from.Type())
+	load, store, ok := views.Moved(in, v.DType, from.Type())
 	if !ok || v.Dims != nil && !from.Range.Shape().Equal(v.Dims) {
 		return v.View, false
 	}
-	dims, ok := alongDims(in, store.Access)
+	dims, ok := views.AlongDims(in, store.Access)
 	if !ok {
 		return v.View, false
 	}
@@ -236,45 +237,4 @@ func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (t
 		}
 	}
 	return out, out.Check(to.Range.Shape()) == nil
-}
-
-// moved gives the operands of an instance that stores its one input's elements, as they are or converted in a way that the conversion
-// from the stored type can be joined with.
-func moved(in *kernels.Instance, stored, typ scalar.DType) (load, store kernels.Operand, ok bool) {
-	if len(in.Statements) != 1 || in.Statements[0].Store < 0 {
-		return load, store, false
-	}
-	e := in.Statements[0].Value
-	if e.Op == scalar.Cast && (stored == typ || rewrite.CastThrough(stored, typ, e.Type)) {
-		e = e.Args[0]
-	}
-	if e.Op != scalar.Load {
-		return load, store, false
-	}
-	return in.Operands[e.Ref], in.Operands[in.Statements[0].Store], true
-}
-
-// alongDims gives the loop that each dimension of a written operand follows, -1 for one that follows none; every other loop has one
-// point.
-func alongDims(in *kernels.Instance, access zspace.AffineMap) ([]int, bool) {
-	dims := make([]int, len(access.Projection))
-	used := make([]bool, len(in.Dims))
-	for k, row := range access.Projection {
-		dims[k] = -1
-		for d, c := range row {
-			switch {
-			case c == 0:
-			case c != 1 || dims[k] >= 0 || used[d]:
-				return nil, false
-			default:
-				dims[k], used[d] = d, true
-			}
-		}
-	}
-	for d := range in.Dims {
-		if !used[d] && in.Dims[d].Extent != 1 {
-			return nil, false
-		}
-	}
-	return dims, true
 }

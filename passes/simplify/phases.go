@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify/views"
 )
 
 // transposedPhases makes convolutions of a transposed convolution: one, or with strides as many as there are remainders.
@@ -81,9 +82,9 @@ func (m *weaver) read(out ir.Selection) bool {
 	p := m.s.Op.Params
 	xs, ws, ys := m.x.Range().Shape(), m.w.Range().Shape(), out.Range().Shape()
 	n := len(ys) - 2
-	strides, ok1 := intsOf(p, "strides", n, 1)
-	dilations, ok2 := intsOf(p, "dilations", n, 1)
-	pads, ok3 := intsOf(p, "pads", n, 0)
+	strides, ok1 := views.Ints(p, "strides", n, 1)
+	dilations, ok2 := views.Ints(p, "dilations", n, 1)
+	pads, ok3 := views.Ints(p, "pads", n, 0)
 	m.groups = 1
 	if g, ok := p.Get("groups"); ok {
 		m.groups = g.Int
@@ -106,22 +107,6 @@ func (m *weaver) read(out ir.Selection) bool {
 		}
 	}
 	return m.s.Finite(m.w)
-}
-
-// intsOf reads a parameter of one integer for each of some dimensions.
-func intsOf(p ir.Attrs, name string, n int, otherwise int64) ([]int64, bool) {
-	v, ok := p.Get(name)
-	switch {
-	case !ok:
-		return slices.Repeat([]int64{otherwise}, n), true
-	case v.Kind == ir.AttrInt:
-		return slices.Repeat([]int64{v.Int}, n), true
-	}
-	list, ok := v.Ints()
-	if ok && len(list) == 1 {
-		list = slices.Repeat(list, n)
-	}
-	return list, ok && len(list) == n
 }
 
 func (m *weaver) op(kernel string, params ir.Attrs, shape []int64, in ...rewrite.Input) rewrite.Operand {

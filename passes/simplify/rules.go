@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/simplify/views"
 )
 
 //go:generate go test -run TestPage -update .
@@ -42,7 +43,7 @@ func rulesOf(lib *kernels.Library) ([]rewrite.Rule, error) {
 		}
 		rules = append(rules, more...)
 	}
-	return rules, nil
+	return append(rules, views.Rules()...), nil
 }
 
 // Rules gives the rules of the pass simplify in the order in which they are tried.

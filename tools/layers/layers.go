@@ -48,6 +48,7 @@ var Table = []Rule{
 	{"passes/plan", 4, 2},
 	{"passes/precompute", 4, 2},
 	{"passes/shard", 4, 2},
+	{"passes/simplify/views", 4, 1},
 	{"passes/simplify", 4, 2},
 	{"passes/tile", 4, 2},
 	{"passes/standard", 4, 3},
