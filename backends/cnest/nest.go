@@ -134,9 +134,7 @@ func (n *Nest) statement(i int, s schedule.Statement) {
 		n.forLoop(l)
 	}
 	n.assign(i, s)
-	for range extra {
-		n.Close()
-	}
+	n.Close(len(extra))
 }
 
 // assign writes the value of a statement at the present point.

@@ -226,9 +226,7 @@ func (n *Nest) staged(s schedule.Statement, forms []*scan.Form, write func()) {
 	} else {
 		n.scan(running, write)
 	}
-	for range depth {
-		n.Close()
-	}
+	n.Close(depth)
 	for _, f := range forms {
 		delete(n.stages.given, f.Reduce)
 	}
@@ -282,9 +280,7 @@ func (n *Nest) buckets(f *scan.Form, extra []int) {
 	at := n.position(extra)
 	acc, lost := fmt.Sprintf("%s[%s]", m.results, at), fmt.Sprintf("%s[%s]", m.more, at)
 	n.step(r, acc, lost)
-	for range depth {
-		n.Close()
-	}
+	n.Close(depth)
 	n.give(f, n.result(r, acc, lost))
 }
 
@@ -332,10 +328,7 @@ func (n *Nest) ranks(f *scan.Form, extra []int) {
 	n.Open("for (int64_t z = 0; z < %d; z++) {", count)
 	n.Line("const int64_t %s = order[z];", vi)
 	n.Line("if (%s >= %d && %s < %d) %s[%s] = z;", vi, i.Start, vi, i.End, m.results, n.position(extra))
-	n.Close()
-	n.Close()
-	for range others {
-		n.Close()
-	}
+	n.Close(2)
+	n.Close(len(others))
 	n.give(f, fmt.Sprintf("%s[%s]", m.results, n.position(extra)))
 }

@@ -14,7 +14,7 @@ type Text struct {
 // String gives the text so far.
 func (t *Text) String() string { return t.b.String() }
 
-// Line adds one line.
+// Line adds one line. A new line before the format, where nothing is open, leaves one empty.
 func (t *Text) Line(format string, args ...any) {
 	t.b.WriteString(strings.Repeat("  ", t.depth))
 	fmt.Fprintf(&t.b, format, args...)
@@ -27,10 +27,12 @@ func (t *Text) Open(format string, args ...any) {
 	t.depth++
 }
 
-// Close ends what Open began, with a brace.
-func (t *Text) Close() {
-	t.depth--
-	t.Line("}")
+// Close ends what Open began, with a brace; or so many of them.
+func (t *Text) Close(several ...int) {
+	for range append(several, 1)[0] {
+		t.depth--
+		t.Line("}")
+	}
 }
 
 // bare takes away the parentheses around a text: compilers take two around == for a mistyped =.

@@ -87,8 +87,7 @@ func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (stri
 	}
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", loop.Var.Name, loop.Var.Name, loop.Var.Name)
 	p.List(loop.Body)
-	p.Close()
-	p.Close()
+	p.Close(2)
 	p.Line("")
 	e.Open(p.Text, kernel)
 	p.Line("tapc_part part = {b, 0, 0, 0};")
@@ -168,8 +167,7 @@ func (p *treePrinter) vector(s *tree.For) {
 	p.Line("const int n = (int)(%s - %s);", s.To, s.Var.Name)
 	p.Open("if (n > 0) {")
 	p.List(s.Body)
-	p.Close()
-	p.Close()
+	p.Close(2)
 	p.along, p.lanes = nil, 0
 }
 

@@ -116,7 +116,7 @@ func (c *Kernel) place() {
 	for _, p := range c.products() {
 		c.places = append(c.places, whole)
 		if p.Form == blocking.Packed {
-			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*blocking.PanelBytes, 64)
+			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*tile.PanelBytes, 64)
 		}
 	}
 	if whole > 0 {
@@ -138,7 +138,7 @@ func (c *Kernel) groups() int64 {
 	for _, p := range c.products() {
 		if p.Form == blocking.Packed {
 			all = max(all, p.Outer)
-			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * blocking.PanelBytes
+			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * tile.PanelBytes
 		}
 	}
 	if !c.together() || bytes == 0 {
@@ -234,8 +234,7 @@ func (c *Kernel) blocks() int64 { return (c.first.C.Row.Extent + c.rows - 1) / c
 
 // task writes what a thread does: some blocks.
 func (c *Kernel) task() {
-	c.Line("")
-	c.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
+	c.Open("\nstatic void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
 	c.Line("const tapc_part *const parts = ctx;")
 	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, point.Number(c.bytes))
 	c.Line("void *b[%d];", c.tableEnd())
@@ -261,8 +260,7 @@ func (c *Kernel) task() {
 		c.Close()
 	}
 	c.product("last", c.last, 1)
-	c.Close()
-	c.Close()
+	c.Close(2)
 }
 
 // tableEnd is the size of the table of a thread.
@@ -350,19 +348,13 @@ func (c *Kernel) run() {
 			here = "1"
 		}
 		c.parallel(fmt.Sprintf("%s * %d", here, p.PanelsOf(p.C.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
-			unit.Each(float64(p.Length*blocking.PanelBytes)/unit.PackRate, 1))
+			unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1))
 	}
 	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.first.N)), all*inner*c.blocks()))
-	c.Close()
-	c.Close()
+	c.Close(2)
 }
 
 func (c *Kernel) parallel(n, function, ctx, each string) {
-	for _, l := range c.k.Loops {
-		if l.Levels[0].Bind == schedule.Thread {
-			c.Line("tapc_parallel(pool, %s, %s, k%d_%s, %s);", n, each, c.number, function, ctx)
-			return
-		}
-	}
-	c.Line("k%d_%s(%s, 0, %s, 0);", c.number, function, ctx, n)
+	threads := slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
+	unit.Region(c.Text, threads, n, each, fmt.Sprintf("k%d_%s", c.number, function), ctx)
 }

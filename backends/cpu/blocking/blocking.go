@@ -4,7 +4,6 @@ package blocking
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
@@ -15,8 +14,6 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
-
-const PanelBytes = tile.PanelBytes
 
 // MaxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
 const MaxPacked = 32 << 20
@@ -80,7 +77,7 @@ func (b *Blocking) pieces() int64 {
 }
 
 // Share is the bytes of the panels of one piece.
-func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * PanelBytes }
+func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * tile.PanelBytes }
 
 // Deep is how many values of the fold a panel holds: all, or those that run at once if a thread packs them just before.
 func (b *Blocking) Deep() int64 {
@@ -99,7 +96,7 @@ func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1
 // Chunk gives how many groups of panels, and how many columns of each, are packed at once.
 func (b *Blocking) Chunk() (groups, columns int64) {
 	columns = b.C.Col.Extent
-	one := b.Length * PanelBytes // bytes of a panel
+	one := b.Length * tile.PanelBytes // bytes of a panel
 	if whole := b.PanelsOf(columns) * one; whole <= MaxPacked {
 		return max(1, min(b.Outer, MaxPacked/max(1, whole))), columns
 	}
@@ -111,10 +108,8 @@ func (b *Blocking) Chunk() (groups, columns int64) {
 func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layout {
 	v := b.C.Views[operand]
 	l := panels.Layout{Size: b.D.Size(), Width: width, Base: point.Start(b.K, v), Columns: along.Extent, Step: along.Step(v)}
-	for _, a := range b.Batch {
-		if s := a.Step(v); s != 0 {
-			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
-		}
+	for _, a := range point.Follows(b.Batch, v) {
+		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(v)})
 	}
 	for _, d := range b.C.Reduction {
 		for _, loop := range d.Loops {
@@ -126,7 +121,7 @@ func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layou
 
 // PieceLeft is how many bytes the panels of a piece's rows take, for one run of the fold. Storing whole vectors reaches over the end.
 func (b *Blocking) PieceLeft() int64 {
-	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), PanelBytes)
+	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), tile.PanelBytes)
 }
 
 // OpenBytes is the size of the unfinished sums of a piece.
@@ -241,7 +236,4 @@ func (b *Blocking) RowsFirst() bool {
 }
 
 // Groups gives the batch axes that the right operand follows.
-func (b *Blocking) Groups() []point.Axis {
-	view := b.C.Views[b.C.Right]
-	return slices.DeleteFunc(slices.Clone(b.Batch), func(a point.Axis) bool { return a.Step(view) == 0 })
-}
+func (b *Blocking) Groups() []point.Axis { return point.Follows(b.Batch, b.C.Views[b.C.Right]) }

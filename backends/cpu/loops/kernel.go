@@ -91,8 +91,7 @@ func (n *Kernel) driver() {
 	n.Open("for (int64_t c%s = begin; c%s < end; c%s++) {", v, v, v)
 	n.Line("const int64_t %s = INT64_C(%d) + c%s * %d;", v, loop.Start, v, tile)
 	n.tileLoops(order[1:])
-	n.Close()
-	n.Close()
+	n.Close(2)
 	n.e.Open(n.Text, n.number)
 	tiles := (loop.Extent() + tile - 1) / tile
 	n.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", tiles, unit.Each(n.e.Nanoseconds(n.Kernel, unit.SerialRate), tiles), n.number)
@@ -106,9 +105,7 @@ func (n *Kernel) tileLoops(loops []int) {
 		n.Open("for (int64_t %s = %d; %s < %d; %s += %d) {", v, loop.Start, v, loop.End, v, innerTile(loop))
 	}
 	n.call()
-	for range loops {
-		n.Close()
-	}
+	n.Close(len(loops))
 }
 
 // call writes the call of the tile: with constant sizes for whole tiles, so that the compiler keeps them in registers.

@@ -64,10 +64,7 @@ func (s *Staged) places(loop int) int64 {
 // Write writes the whole kernel.
 func (s *Staged) Write() string {
 	s.point()
-	s.Line("")
-	s.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", s.number)
-	s.Line("void *const *b = ctx;")
-	s.Line("(void)worker;")
+	unit.Task(s.Text, "", fmt.Sprintf("k%d_task", s.number), "")
 	if len(s.Lanes) > 0 {
 		s.strips(s.Lanes[0])
 	} else {
@@ -92,8 +89,7 @@ func (s *Staged) eachPoint() {
 	}
 	s.Open("for (int64_t point = share * %d / %d; point < (share + 1) * %d / %d; point++) {", s.points, s.shares, s.points, s.shares)
 	s.Line("k%d_point(b, %s%s);", s.number, memory, s.variables())
-	s.Close()
-	s.Close()
+	s.Close(2)
 }
 
 // strips writes the calls of a task whose values are computed side by side: for as many strips of neighbours together as it has.

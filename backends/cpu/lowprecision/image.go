@@ -3,14 +3,13 @@ package lowprecision
 import (
 	"fmt"
 
-	"tensortapestry.org/tapc/backends/cpu/product"
-
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // placeImage finds where the left operand is read if it stands: in its buffer, or in a copy in scratch memory, of which it gives the
@@ -22,7 +21,7 @@ func (n *Kernel) placeImage() int64 {
 		n.left.place.Slot = n.E.Slot(buffer)
 		return 0
 	}
-	bytes := isa.Align(n.C.Padded.Elements()*n.left.layout.Blocked.Size(), blocking.PanelBytes)
+	bytes := isa.Align(n.C.Padded.Elements()*n.left.layout.Blocked.Size(), tile.PanelBytes)
 	n.left.place.Slot = n.E.NeedScratch(bytes)
 	return bytes
 }

@@ -125,7 +125,7 @@ func (n *Kernel) placePanels() {
 			o.chunk = max(most, tile.NarrowCols)
 		}
 		o.place.At = scratch
-		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, blocking.PanelBytes)
+		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, tile.PanelBytes)
 	}
 	if scratch == 0 {
 		return
@@ -215,8 +215,7 @@ func (n *Kernel) Write() string {
 func (n *Kernel) correct() {
 	v, p := n.E.V, n.Product
 	t, d := v.Type(scalar.UInt32, n.Product.N), v.Type(scalar.Int32, n.Product.N)
-	p.Line("")
-	p.Line("// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
+	p.Line("\n// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
 	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
 		d, p.Number, p.Coordinates("int64_t "), d)
 	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
@@ -263,11 +262,7 @@ func (n *Kernel) correct() {
 // task writes what a thread does: some pieces of the results.
 func (n *Kernel) task() {
 	p, c := n.Product, n.Cut
-	p.Line("")
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_narrow_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_narrow_part")
 	p.Line("const int choice = k%d_choice();", p.Number)
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
 		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name)
@@ -323,9 +318,7 @@ func (n *Kernel) pieceTiles() {
 			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
 			p.Line("const uint8_t *a = %s;", n.panelAt(&n.left))
 			t.call(n)
-			p.Close()
-			p.Close()
-			p.Close()
+			p.Close(3)
 		})
 	}
 	if p.Split() {
@@ -366,7 +359,5 @@ func (n *Kernel) run() {
 		batch *= a.Extent
 	}
 	p.Parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(batch), p.Cut.Rows-1, p.Cut.Rows, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.NarrowRate))
-	p.Close()
-	p.Close()
-	p.Close()
+	p.Close(3)
 }

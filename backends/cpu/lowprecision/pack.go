@@ -35,8 +35,7 @@ func (n *Kernel) packTask(o *narrowOperand) {
 	view := p.C.Views[o.operand]
 	stored := p.E.W.Stored(operand.Type())
 	p.E.Raw(operand.Buffer)
-	p.Line("")
-	p.Line("// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
+	p.Line("\n// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
 	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number, o.side.name)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
@@ -63,9 +62,7 @@ func (n *Kernel) packTask(o *narrowOperand) {
 	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
 	step := p.C.Reduction[0].Step(view)
 	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", point.Number(step), point.Number(l.Step)), l.Step, step, "to"))
-	p.Close()
-	p.Close()
-	p.Close()
+	p.Close(3)
 	if n.needsSums(o) {
 		n.strips(o)
 		p.Line("(void)from;")
@@ -88,12 +85,7 @@ func (n *Kernel) strips(o *narrowOperand) {
 	p.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
 	p.Line("int64_t rest = strip / across;")
 	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.Slot, o.place.At, n.strip(o), o.panel())
-	var groups []point.Axis
-	for _, a := range p.Batch {
-		if a.Step(view) != 0 {
-			groups = append(groups, a)
-		}
-	}
+	groups := point.Follows(p.Batch, view)
 	point.PlaceOf(p.Text, groups)
 	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
 	p.Line("const %s *from = all + %s;", p.E.W.Stored(p.K.Operands[o.operand].Type()), point.OffsetText(point.Start(p.K, view), append(groups, o.along), view))

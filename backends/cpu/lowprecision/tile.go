@@ -53,8 +53,7 @@ func (n *Kernel) variants() []narrowTile {
 
 // choice writes the function that says which of the tile's functions this processor can run.
 func (n *Kernel) choice() {
-	n.Line("")
-	n.Open("static int k%d_choice(void) {", n.Number)
+	n.Open("\nstatic int k%d_choice(void) {", n.Number)
 	last := len(n.tiles) - 1
 	if last > 0 {
 		n.Line("const unsigned has = TAPC_FEATURES;")
@@ -204,8 +203,7 @@ func (t narrowTile) matrixFunction(n *Kernel) {
 	lanes := int64(n.Product.N)
 	vector := n.E.V.Type(n.Product.D, int(lanes))
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	n.Line("")
-	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
+	n.Line("\n// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
 	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.Number, n.parameters(", int rows, int cols"))
 	n.Line("const int down = rows > 16, across = cols > 16;")
 	if n.Split() {
@@ -261,8 +259,7 @@ func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
 	vectors := (cols + lanes - 1) / lanes
 	v := p.E.V.Type(p.VectorType(), p.N)
 	first, count := n.blockRange()
-	n.Line("")
-	n.Line("// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
+	n.Line("\n// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
 	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.Attribute(), p.Number, t.Name, rows, cols, n.parameters(""))
 	n.Line("%s s[%d] = {{0}};", v, rows*vectors)
 	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
@@ -300,8 +297,7 @@ func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
 		}
 		n.Close()
 	}
-	n.Close()
-	n.Close()
+	n.Close(2)
 	for r := range rows {
 		n.Line("%s", strings.TrimSpace(strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] += c%d_%d;", r*vectors+x, r, x) }), " ")))
 	}

@@ -75,20 +75,16 @@ func (n *Kernel) runs() (at string, depth int) {
 
 // rowSums writes the function that adds up the bytes that rows are made of, along the fold.
 func (n *Kernel) rowSums() {
-	n.Line("")
-	n.Line("// The sums of the bytes of some rows along the fold.")
+	n.Line("\n// The sums of the bytes of some rows along the fold.")
 	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.Number)
 	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.C.Row)))
 	n.Line("uint32_t sum = 0;")
 	at, depth := n.runs()
 	n.Line("const uint8_t *ak = %s;", at)
 	n.Line("for (int64_t x = 0; x < %d; x++) sum += ak[x];", n.runBytes())
-	for range depth {
-		n.Close()
-	}
+	n.Close(depth)
 	n.Line("sums[r] = sum;")
-	n.Close()
-	n.Close()
+	n.Close(2)
 }
 
 // standingParameters gives those that all tiles' functions have.
@@ -147,8 +143,7 @@ func (t narrowTile) standingVectors(n *Kernel, rows, cols int64) {
 	lanes := int64(n.Product.N)
 	vectors := (cols + lanes - 1) / lanes
 	v := n.E.V.Type(n.VectorType(), n.Product.N)
-	n.Line("")
-	n.Line("// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
+	n.Line("\n// The sums of %d rows and %d columns; a is the first row, w the panels of the columns.", rows, cols)
 	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.Attribute(), n.Number, t.Name, rows, cols, n.standingParameters(""))
 	n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
 	sums := func() {
@@ -211,9 +206,7 @@ func (t narrowTile) standingVectors(n *Kernel, rows, cols int64) {
 	if skip := n.right.layout.Blocked.Blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
 		n.Line("wk += %d;", skip*4*tile.NarrowPanel)
 	}
-	for range depth {
-		n.Close()
-	}
+	n.Close(depth)
 	if t.Run() == 0 {
 		kept("=")
 	}
@@ -256,8 +249,7 @@ func (t narrowTile) standingMatrix(n *Kernel) {
 	lanes := int64(n.Product.N)
 	vector := n.E.V.Type(n.Product.D, int(lanes))
 	n.defineFile("tilerows.c")
-	n.Line("")
-	n.Line("// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
+	n.Line("\n// The sums of up to 32 rows and columns with the matrix unit; a is the first row, w the panels of the columns.")
 	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.Number, n.standingParameters(", int rows, int cols"))
 	n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
 	n.Line("const int down = rows > 16, across = cols > 16;")
@@ -292,9 +284,7 @@ func (t narrowTile) standingMatrix(n *Kernel) {
 	n.Line("%s(2, 5, 6);", t.Function)
 	n.Line("if (across) %s(3, 5, 7);", t.Function)
 	n.Close()
-	for range depth {
-		n.Close()
-	}
+	n.Close(depth)
 	for x, when := range tileLives {
 		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
 	}
@@ -306,11 +296,7 @@ func (t narrowTile) standingMatrix(n *Kernel) {
 // standingTask writes what a thread does: some pieces of the results.
 func (n *Kernel) standingTask() {
 	p, c := n.Product, n.Cut
-	p.Line("")
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_narrow_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_narrow_part")
 	p.Line("const int choice = k%d_choice();", p.Number)
 	p.Line("const uint8_t *left = (const uint8_t *)b[%d] + %d; // %s", n.left.place.Slot, n.left.place.At, p.K.Operands[n.left.operand].Name)
 	p.Line("const uint8_t *right = (const uint8_t *)b[%d] + %d; // %s in panels", n.right.place.Slot, n.right.place.At, p.K.Operands[n.right.operand].Name)
@@ -386,9 +372,7 @@ func (n *Kernel) standingTiles() {
 			} else {
 				t.callShapes(n, open)
 			}
-			p.Close()
-			p.Close()
-			p.Close()
+			p.Close(3)
 		})
 	}
 	if turned {

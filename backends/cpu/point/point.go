@@ -22,6 +22,42 @@ type Axis struct {
 	Variable string
 }
 
+// Coordinates lists the variables of axes as further arguments or, behind a type, parameters.
+func Coordinates(axes []Axis, prefix string) string {
+	text := ""
+	for _, a := range axes {
+		text += ", " + prefix + a.Variable
+	}
+	return text
+}
+
+// Voids marks the variables of axes as used, for a list of such marks.
+func Voids(axes []Axis) string {
+	text := ""
+	for _, a := range axes {
+		text += "(void)" + a.Variable + ", "
+	}
+	return text
+}
+
+// Follows gives the axes that a view moves along.
+func Follows(axes []Axis, v nest.View) []Axis {
+	return slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Step(v) == 0 })
+}
+
+// Group writes the number of the present place of axes among those that a view follows; "" if it follows none.
+func Group(axes []Axis, v nest.View) string {
+	text := ""
+	for _, a := range Follows(axes, v) {
+		if text == "" {
+			text = a.Variable
+		} else {
+			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
+		}
+	}
+	return text
+}
+
 // PlaceOf writes which place of some axes the number rest is, which is used up.
 func PlaceOf(t *cnest.Text, axes []Axis) {
 	for i, a := range slices.Backward(axes) {

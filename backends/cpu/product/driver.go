@@ -48,7 +48,7 @@ func Of(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction, pack 
 	if p.Cut, ok = blocking.ReadCut(k, c, int64(p.N)); !ok {
 		return nil
 	}
-	p.Panel = blocking.PanelBytes / int64(p.D.Size())
+	p.Panel = tile.PanelBytes / int64(p.D.Size())
 	if p.Cut.TileCols%p.Panel != 0 && p.Panel%p.Cut.TileCols != 0 {
 		return nil
 	}
@@ -77,12 +77,12 @@ func (p *Product) chooseForm() {
 	default:
 		p.Form = blocking.Packed
 		groups, columns := p.Chunk()
-		scratch = groups * p.PanelsOf(columns) * p.Length * blocking.PanelBytes
+		scratch = groups * p.PanelsOf(columns) * p.Length * tile.PanelBytes
 	}
 	if scratch > 0 {
 		p.Slot = p.E.NeedScratch(scratch)
 	}
-	at := isa.Align(scratch, blocking.PanelBytes)
+	at := isa.Align(scratch, tile.PanelBytes)
 	switch {
 	case p.Pack.Left == tile.UpFront:
 		p.rows = Place{p.E.NeedScratch(at + p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes()), at}
@@ -142,8 +142,7 @@ func (p *Product) Finish(ofRows bool) {
 	if p.Seldom != nil {
 		p.seldomFunctions(p.Seldom, at.Axes, at.Along)
 	}
-	p.Line("")
-	p.Open("TAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Number, p.Coordinates("int64_t "), v.Type(p.D, p.N))
+	p.Open("\nTAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Number, p.Coordinates("int64_t "), v.Type(p.D, p.N))
 	used := []int{}
 	for i, o := range p.K.Operands {
 		if o.Mode == schedule.Write || p.finishReads(i) {
@@ -168,11 +167,7 @@ func (p *Product) Finish(ofRows bool) {
 // task writes what a thread does: some pieces of the results.
 func (p *Product) task() {
 	c := p.Cut
-	p.Line("")
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_part")
 	switch left := p.K.Operands[p.C.Left]; {
 	case p.Pack.Paneled():
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.rows.Slot, p.rows.At, left.Name)
@@ -216,8 +211,7 @@ func (p *Product) task() {
 		p.packPiece("0", fmt.Sprint(p.InnerFold()))
 	}
 	p.Tiles()
-	p.Close()
-	p.Close()
+	p.Close(2)
 }
 
 // coordinatesOf writes which columns, rows and place of the batch a piece is.
@@ -275,11 +269,9 @@ func (p *Product) run() {
 	p.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", p.Outer, groups, p.Outer, groups)
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.C.Col.Extent, columns)
 	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.C.Col.Extent, columns, p.C.Col.Extent, columns)
-	p.Parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.Panel-1, p.Panel), "pack", unit.Each(float64(p.Length*blocking.PanelBytes)/unit.PackRate, 1))
+	p.Parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.Panel-1, p.Panel), "pack", unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1))
 	p.Parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.TileRate))
-	p.Close()
-	p.Close()
-	p.Close()
+	p.Close(3)
 }
 
 // before writes what threads do before anything is packed or multiplied: they fill some bytes.

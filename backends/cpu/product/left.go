@@ -33,7 +33,7 @@ func (p *Product) placePiece() {
 func (p *Product) PlaceWorkspace(packed, open int64) {
 	p.open, p.openAt, p.ownBytes = open, packed, packed
 	if open > tile.MaxSums {
-		p.ownBytes += isa.Align(open, blocking.PanelBytes)
+		p.ownBytes += isa.Align(open, tile.PanelBytes)
 	}
 	if p.ownBytes > 0 {
 		p.ownSlot = p.E.NeedThread(p.ownBytes)
@@ -59,8 +59,7 @@ func (p *Product) DeclareWorkspace(align, typ string, size int64) {
 func (p *Product) leftFunction() {
 	o, rows, n := p.K.Operands[p.C.Left], p.Cut.TileRows, int64(p.N)
 	stored, step := p.E.W.Stored(p.D), point.Number(p.C.Row.Step(p.C.Views[p.C.Left]))
-	p.Line("")
-	p.Line("// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.Cut.Fold)
+	p.Line("\n// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.Cut.Fold)
 	p.Open("static void k%d_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.Number, stored, stored)
 	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*p.C.Row.Step(p.C.Views[p.C.Left])), rows*p.Cut.Fold)
 	p.Line("int64_t k = 0;")
@@ -68,9 +67,7 @@ func (p *Product) leftFunction() {
 		p.E.V.Of(p.D, p.N).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
 	p.Open("for (; k < values; k++) {")
 	p.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
-	p.Close()
-	p.Close()
-	p.Close()
+	p.Close(3)
 }
 
 // packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the fold.

@@ -54,8 +54,7 @@ func (p *Product) Tiles() {
 	}
 	p.next()
 	p.calls()
-	p.Close()
-	p.Close()
+	p.Close(2)
 	if p.C.Transposed {
 		p.TransposeSums(p.D)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // coming is what a tile fetches while it multiplies: what tiles after it need and no cache near by has. It does so little by little, as
@@ -112,7 +113,7 @@ func (p *Product) next() {
 	}
 	switch p.comes {
 	case rowsNext:
-		p.Line("const uintptr_t step = %d;", blocking.PanelBytes)
+		p.Line("const uintptr_t step = %d;", tile.PanelBytes)
 		declare("a", point.Number(p.Cut.TileRows*p.C.Row.Step(p.C.Views[p.C.Left])), "rows")
 	case columnsNext:
 		declare("w", fmt.Sprintf("%s + %s * %d", point.Number(p.Cut.TileCols*p.Deep()), at, p.blocksOf()*p.pace()*p.Panel), "columns")
@@ -131,7 +132,7 @@ func (p *Product) next() {
 		if p.Cut.Cols > p.Cut.TileCols {
 			at += fmt.Sprintf(" + (j - j0) / %d * %d", p.Cut.TileCols, p.TilesDown())
 		}
-		o, view, line := p.K.Operands[p.C.Right], p.C.Views[p.C.Right], int64(blocking.PanelBytes/p.D.Size())
+		o, view, line := p.K.Operands[p.C.Right], p.C.Views[p.C.Right], int64(tile.PanelBytes/p.D.Size())
 		from := point.OffsetText(point.Start(p.K, view), append(slices.Clone(p.Groups()), point.Axis{Dim: p.C.Col, Variable: "j1"}), view)
 		some(fmt.Sprintf("tile < %d", (p.Cut.Cols+line-1)/line), p.C.Reduction[0].Step(view))
 		declare(fmt.Sprintf("b[%d]", p.E.Slot(o.Buffer)), fmt.Sprintf("%s + (step ? tile : 0) * %d", from, line), "piece")
@@ -154,9 +155,9 @@ func (p *Product) fetchBlock() {
 	}
 	n, size := p.pace(), int64(p.D.Size())
 	for x := int64(0); x < p.Cut.TileCols; x += p.Panel {
-		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, blocking.PanelBytes, point.Number(x*p.Deep()*size))
+		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, tile.PanelBytes, point.Number(x*p.Deep()*size))
 	}
-	p.Line("next += %d;", n*blocking.PanelBytes)
+	p.Line("next += %d;", n*tile.PanelBytes)
 }
 
 // pace is how many values of the fold each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.

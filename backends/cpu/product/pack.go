@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 )
 
 // packRows is how many values of the fold are packed at once into all panels that a thread fills: as many lines of memory, which
@@ -27,8 +28,7 @@ func (p *Product) panelFunction() {
 	stored := p.E.W.Stored(p.D)
 	buffer := p.K.Operands[p.C.Right].Buffer
 	p.E.Raw(buffer)
-	p.Line("")
-	p.Open("static void k%d_panel(void *const *b%s, int64_t j%s, %s *to) {", p.Number, p.Coordinates("int64_t "),
+	p.Open("\nstatic void k%d_panel(void *const *b%s, int64_t j%s, %s *to) {", p.Number, p.Coordinates("int64_t "),
 		p.foldRange("int64_t first", "int64_t last"), stored)
 	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
 	p.Line("%s(void)j;", p.Voids())
@@ -61,20 +61,14 @@ func (p *Product) panelFunction() {
 	default:
 		p.packPanel(at, p.Panel, length, step)
 	}
-	for range max(0, last) {
-		p.Close()
-	}
+	p.Close(max(0, last))
 	p.Close()
 }
 
 // packTask writes the function with which a thread packs some panels.
 func (p *Product) packTask() {
 	stored := p.E.W.Stored(p.D)
-	p.Line("")
-	p.Open("static void k%d_pack(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, "", fmt.Sprintf("k%d_pack", p.Number), "tapc_part")
 	p.Line("const int64_t across = (part->columns + %d) / %d;", p.Panel-1, p.Panel)
 	into := "panel * " + point.Number(p.Length*p.Panel)
 	if p.Partly() {

@@ -44,12 +44,7 @@ func (p *PaddedCopy) Write(about, name, part string) {
 	r, strides := p.E.Buffers[p.Operand.Buffer].Range, p.E.Buffers[p.Operand.Buffer].Strides
 	row := across.Extent() * inner.Extent()
 	p.E.Raw(p.Operand.Buffer)
-	p.Line("")
-	p.Line("// %s %s around.", p.Operand.Name, about)
-	p.Open("static void %s(void *ctx, int64_t begin, int64_t end, int worker) {", name)
-	p.Line("const %s *part = ctx;", part)
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, fmt.Sprintf("%s %s around.", p.Operand.Name, about), name, part)
 	fill, voids := "0", "(void)rest"
 	if p.Fill != nil {
 		p.Line("const int fill = %s;", p.Fill())
@@ -92,8 +87,7 @@ func (p *PaddedCopy) Write(about, name, part string) {
 			point.Number((first-r.Start[across.Dim])*strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*strides[inner.Dim]))
 		p.Row(fmt.Sprintf("to + %d", before*n), live, n, strides[across.Dim], strides[inner.Dim])
 	}
-	p.Close()
-	p.Close()
+	p.Close(2)
 }
 
 // padTask writes the function that copies the left operand and puts zeros around it.

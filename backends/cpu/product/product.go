@@ -59,13 +59,7 @@ func (p *Product) Places() []point.Axis {
 }
 
 // Coordinates lists the batch variables as parameters or arguments.
-func (p *Product) Coordinates(prefix string) string {
-	text := ""
-	for _, a := range p.Batch {
-		text += ", " + prefix + a.Variable
-	}
-	return text
-}
+func (p *Product) Coordinates(prefix string) string { return point.Coordinates(p.Batch, prefix) }
 
 // finishReads says whether an operand is read outside the sum.
 func (p *Product) finishReads(operand int) bool {
@@ -88,13 +82,7 @@ func ReadsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
 }
 
 // Voids marks batch variables as used.
-func (p *Product) Voids() string {
-	text := ""
-	for _, a := range p.Batch {
-		text += "(void)" + a.Variable + ", "
-	}
-	return text
-}
+func (p *Product) Voids() string { return point.Voids(p.Batch) }
 
 // EachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
 func (p *Product) EachPiece(rate float64) string {
@@ -103,24 +91,8 @@ func (p *Product) EachPiece(rate float64) string {
 
 // Parallel writes the region of n calls of a function, with the nanoseconds that each takes.
 func (p *Product) Parallel(n, function, each string) {
-	if p.Cut.Thread {
-		p.Line("tapc_parallel(pool, %s, %s, k%d_%s, &part);", n, each, p.Number, function)
-	} else {
-		p.Line("k%d_%s(&part, 0, %s, 0);", p.Number, function, n)
-	}
+	unit.Region(p.Text, p.Cut.Thread, n, each, fmt.Sprintf("k%d_%s", p.Number, function), "&part")
 }
 
 // Group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
-func (p *Product) Group(operand int) string {
-	text := ""
-	for _, a := range p.Batch {
-		switch {
-		case a.Step(p.C.Views[operand]) == 0:
-		case text == "":
-			text = a.Variable
-		default:
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
-		}
-	}
-	return text
-}
+func (p *Product) Group(operand int) string { return point.Group(p.Batch, p.C.Views[operand]) }

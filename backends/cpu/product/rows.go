@@ -2,10 +2,9 @@ package product
 
 import (
 	"fmt"
-	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -15,16 +14,10 @@ const togetherPanels = 4
 // rowTasks is how many pieces of work filling the panels of rows is cut into.
 func (p *Product) rowTasks() int64 {
 	n := (p.RowPanels() + togetherPanels - 1) / togetherPanels
-	for _, a := range p.rowGroups() {
+	for _, a := range point.Follows(p.Batch, p.C.Views[p.C.Left]) {
 		n *= a.Extent
 	}
 	return n
-}
-
-// rowGroups gives the batch axes that the left operand follows.
-func (p *Product) rowGroups() []point.Axis {
-	view := p.C.Views[p.C.Left]
-	return slices.DeleteFunc(slices.Clone(p.Batch), func(a point.Axis) bool { return a.Step(view) == 0 })
 }
 
 // rowTask writes the function with which a thread copies some rows of the left operand into panels.
@@ -32,17 +25,12 @@ func (p *Product) rowTask() {
 	o := p.K.Operands[p.C.Left]
 	view, stored, rows := p.C.Views[p.C.Left], p.E.W.Stored(p.D), p.C.Row.Extent
 	p.E.Raw(o.Buffer)
-	p.Line("")
-	p.Line("// %s in panels of %d rows.", o.Name, tile.RowPanel)
-	p.Open("static void k%d_rows(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number)
-	p.Line("const tapc_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, fmt.Sprintf("%s in panels of %d rows.", o.Name, tile.RowPanel), fmt.Sprintf("k%d_rows", p.Number), "tapc_part")
 	p.Line("const %s *left = b[%d]; // %s", stored, p.E.Slot(o.Buffer), o.Name)
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	tasks := (p.RowPanels() + togetherPanels - 1) / togetherPanels
 	p.Line("const int64_t i0 = piece %% %d * %d;", tasks, togetherPanels*tile.RowPanel)
-	groups := p.rowGroups()
+	groups := point.Follows(p.Batch, p.C.Views[p.C.Left])
 	p.Line("int64_t rest = piece / %d;", tasks)
 	point.PlaceOf(p.Text, groups)
 	p.Line("const %s *from = left + %s;", stored, point.OffsetText(point.Start(p.K, view), append(groups, point.Axis{Dim: p.C.Row, Variable: "i0"}), view))
@@ -55,15 +43,12 @@ func (p *Product) rowTask() {
 	}
 	p.Line("const %s *row = %s;", stored, at)
 	if step := p.C.Reduction[len(p.C.Reduction)-1].Step(view); p.C.Row.Step(view) == 1 {
-		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(row, %s + x, 0, 3);", togetherPanels*tile.RowPanel, blocking.PanelBytes/p.D.Size(), point.Number(packAhead*step))
+		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(row, %s + x, 0, 3);", togetherPanels*tile.RowPanel, tile.PanelBytes/p.D.Size(), point.Number(packAhead*step))
 	}
 	p.copyRows()
 	p.Line("to += %d;", tile.RowPanel)
-	for range p.C.Reduction {
-		p.Close()
-	}
-	p.Close()
-	p.Close()
+	p.Close(len(p.C.Reduction))
+	p.Close(2)
 }
 
 // copyRows writes how one value of the fold goes to the panels that are filled together.

@@ -23,8 +23,7 @@ const seldomLanes = 8
 func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
 	p.seldomOne(s, axes)
 	v := p.E.V.Type(scalar.Float32, p.N)
-	p.Line("")
-	p.Open("static __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Number, p.Coordinates("int64_t "), v)
+	p.Open("\nstatic __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Number, p.Coordinates("int64_t "), v)
 	p.Line("float x[%d];", p.N)
 	p.Line("__builtin_memcpy(x, &usual, sizeof x);")
 	p.Open("for (; lanes; lanes &= lanes - 1) {")
@@ -51,8 +50,7 @@ func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
 	for _, l := range p.reductionOrder(s.Sum.Over, at.Views[p.C.Left]) {
 		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.K.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
 	}
-	p.Line("")
-	p.Line("// %s of one result.", cnest.Clip(side.Format(p.K)))
+	p.Line("\n// %s of one result.", cnest.Clip(side.Format(p.K)))
 	p.Open("static __attribute__((noinline)) float k%d_one(void *const *b%s, int64_t i, int64_t j) {", p.Number, p.Coordinates("int64_t "))
 	used := []int{}
 	for i := range p.K.Operands {
@@ -82,9 +80,7 @@ func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
 		p.Line("for (int lane = %d; lane < %d; lane++) last[lane] = 0;", rest, seldomLanes)
 		p.Line("sums += last;")
 	}
-	for range at.Axes[len(places):at.Along] {
-		p.Close()
-	}
+	p.Close(len(at.Axes[len(places):at.Along]))
 	p.Line("double sum = 0;")
 	p.Line("for (int lane = 0; lane < %d; lane++) sum += sums[lane];", seldomLanes)
 	one := &point.Point{V: v, K: p.K, Views: at.Views, Axes: places, N: 1, Along: -1, Sums: map[*scalar.Expr]vector.Value{s.Sum: {Text: "sum", Type: scalar.Float64, Uniform: true}}}

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // TileFunction writes the function that computes a tile of rows by cols: every sum has a variable of its own, and the loop
@@ -15,8 +16,7 @@ import (
 func (p *Product) TileFunction(rows, cols int64) {
 	vectors := (cols + int64(p.N) - 1) / int64(p.N)
 	stored := p.E.W.Stored(p.D)
-	p.Line("")
-	p.Line("// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
+	p.Line("\n// The sums of %d rows and %d columns; a is the first row of the left operand, w the columns of the right.", rows, cols)
 	t := p.E.V.Type(p.VectorType(), p.N)
 	more := ""
 	switch {
@@ -60,13 +60,12 @@ func (p *Product) expect(rows, cols int64) {
 			p.E.Buffers[o.Buffer].Bytes < expectBytes {
 			continue
 		}
-		line := int64(blocking.PanelBytes / o.Type().Size())
+		line := int64(tile.PanelBytes / o.Type().Size())
 		p.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.InnerFold())}[p.Split()])
 		p.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.E.W.Stored(o.Type()), p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), o.Name)
 		p.Open("for (int r = 0; r < %d; r++) {", count)
 		p.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, line, point.Number(apart.Step(v)), map[bool]int{true: 1}[write])
-		p.Close()
-		p.Close()
+		p.Close(2)
 	}
 }
 
@@ -194,9 +193,7 @@ func (p *Product) folds(rows, cols, vectors int64) {
 		}
 	}
 	p.blocks(rows, cols, vectors, length, blocks, names)
-	for range depth {
-		p.Close()
-	}
+	p.Close(depth)
 }
 
 // blocks writes the innermost dimension of the fold, in blocks that each have a partial sum.

@@ -23,8 +23,7 @@ func (p *Product) TransposeSums(kept scalar.DType) {
 	p.Line("%s;", p.E.V.Of(kept, p.N).Transpose(p.N, p.OpenPlace(), fmt.Sprint(p.OpenCols()), "square", fmt.Sprint(lanes)))
 	p.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, p.Number,
 		p.Coordinates(""), t, lanes)
-	p.Close()
-	p.Close()
+	p.Close(2)
 }
 
 // keepTile writes how a tile keeps its sums for the piece.

@@ -22,8 +22,7 @@ func (p *Product) windowFunction() {
 	view, stored := p.C.Views[p.C.Right], p.E.W.Stored(p.D)
 	buffer := p.K.Operands[p.C.Right].Buffer
 	p.E.Raw(buffer)
-	p.Line("")
-	p.Open("static void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.Number, p.Coordinates("int64_t "), stored)
+	p.Open("\nstatic void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.Number, p.Coordinates("int64_t "), stored)
 	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
 	p.Line("%s(void)right;", p.Voids())
 	place := &windowPlace{p: p, loops: map[int]string{}}
@@ -160,9 +159,7 @@ func (p *Product) runLoops(write func(from, guard string)) {
 		}
 	}
 	write(offset, orZero(guard))
-	for range depth {
-		p.Close()
-	}
+	p.Close(depth)
 }
 
 // Product64 multiplies some numbers.
@@ -188,9 +185,7 @@ func (p *Product) guards(place *windowPlace, guard *scalar.Expr) {
 		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
 	}
 	p.Line("live[(%s) * %d + l] = -(%s);", at, p.Panel, p.E.V.Expr(guard, 1, place).Text)
-	for range loops {
-		p.Close()
-	}
+	p.Close(len(loops))
 }
 
 // copies writes the loops over the fold, which copy a row of the panel each.
@@ -250,9 +245,7 @@ func (p *Product) copies() {
 	p.Line("for (int l = 0; l < %d; l++) to[l] = %s;", p.Panel, value)
 	p.Close()
 	p.Line("to += %d;", p.Panel)
-	for range depth {
-		p.Close()
-	}
+	p.Close(depth)
 }
 
 // ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long

@@ -307,11 +307,7 @@ func (r *Kernel) Write() string {
 	}
 	r.task()
 	r.e.Open(r.Text, r.number)
-	if n := r.places(); r.thread {
-		r.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", n, unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), n), r.number)
-	} else {
-		r.Line("k%d_task((void *)b, 0, %d, 0);", r.number, n)
-	}
+	unit.Region(r.Text, r.thread, fmt.Sprint(r.places()), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), r.places()), fmt.Sprintf("k%d_task", r.number), "(void *)b")
 	r.Close()
 	return r.String()
 }
@@ -338,15 +334,6 @@ func (r *Kernel) placesOf(axis int) int64 {
 		n = (n + r.span.places - 1) / r.span.places
 	}
 	return n
-}
-
-// coordinates lists the outer variables as parameters or arguments.
-func (r *Kernel) coordinates(prefix string) string {
-	text := ""
-	for _, a := range r.Outer {
-		text += ", " + prefix + a.Variable
-	}
-	return text
 }
 
 // prepare sets the place that code is written for, and finds what is read before it.
@@ -388,8 +375,7 @@ func (r *Kernel) Cell(name string) {
 		r.spanCells(params)
 		return
 	}
-	r.Line("")
-	r.Open("TAPC_FN void k%d_%s(void *const *b%s%s) {", r.number, name, r.coordinates("int64_t "), params)
+	r.Open("\nTAPC_FN void k%d_%s(void *const *b%s%s) {", r.number, name, point.Coordinates(r.Outer, "int64_t "), params)
 	r.declare(true)
 	for i := range r.k.Statements {
 		if r.kept[i] {
@@ -441,11 +427,11 @@ func (r *Kernel) findAhead() {
 	for _, i := range r.used() {
 		o, v := r.k.Operands[i], r.r.Views[i]
 		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vector.Vectorizable(o.Type()) ||
-			len(along(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.Buffers, i) {
+			len(point.Follows(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.Buffers, i) {
 			continue
 		}
 		at := "0"
-		for _, a := range along(r.fold, v) {
+		for _, a := range point.Follows(r.fold, v) {
 			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
 		}
 		r.p.Ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
@@ -464,11 +450,6 @@ func (r *Kernel) placed(operand int) bool {
 	return found
 }
 
-// along gives the axes that a view moves along.
-func along(axes []point.Axis, v nest.View) []point.Axis {
-	return slices.DeleteFunc(slices.Clone(axes), func(a point.Axis) bool { return a.Step(v) == 0 })
-}
-
 // fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.
 func (r *Kernel) fetchAhead() string {
 	args := ""
@@ -476,7 +457,7 @@ func (r *Kernel) fetchAhead() string {
 		if _, ok := r.p.Ahead[i]; !ok {
 			continue
 		}
-		o, n, fold := r.k.Operands[i], int64(1), along(r.fold, r.r.Views[i])
+		o, n, fold := r.k.Operands[i], int64(1), point.Follows(r.fold, r.r.Views[i])
 		for _, a := range fold {
 			n *= a.Extent
 		}
@@ -488,9 +469,7 @@ func (r *Kernel) fetchAhead() string {
 			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
 		}
 		r.Line("ahead%d[%s] = p%d[%s];", i, at, i, point.OffsetText(point.Start(r.k, r.r.Views[i]), append(slices.Clone(r.Outer), fold...), r.r.Views[i]))
-		for range fold {
-			r.Close()
-		}
+		r.Close(len(fold))
 		args += fmt.Sprintf(", ahead%d", i)
 	}
 	return args

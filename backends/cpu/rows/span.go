@@ -230,8 +230,7 @@ func (r *Kernel) mostlyInside() bool {
 func (r *Kernel) spanCells(parameters string) {
 	e, t := r.span.fold, r.e.V.Type(r.span.fold.Type, r.n)
 	open := func(result, name, more string) {
-		r.Line("")
-		r.Open("TAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, r.coordinates("int64_t "), parameters, more)
+		r.Open("\nTAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, point.Coordinates(r.Outer, "int64_t "), parameters, more)
 	}
 	more := ""
 	if r.span.apart {
@@ -255,13 +254,13 @@ func (r *Kernel) spanCells(parameters string) {
 	}
 	open("void", "cell", "")
 	r.spanSums(1, arguments)
-	r.Line("k%d_finish(b%s, %s, sum0);", r.number, r.coordinates(""), arguments)
+	r.Line("k%d_finish(b%s, %s, sum0);", r.number, point.Coordinates(r.Outer, ""), arguments)
 	r.Close()
 	for _, places := range r.spanSizes() {
 		open("void", fmt.Sprintf("span%d", places), "")
 		r.spanSums(places, arguments)
 		for u := range places {
-			r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, r.coordinates(""), u, arguments, u)
+			r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, point.Coordinates(r.Outer, ""), u, arguments, u)
 		}
 		r.Close()
 	}
@@ -302,7 +301,7 @@ func (r *Kernel) spanSums(places int64, arguments string) {
 		if u > 0 {
 			at = fmt.Sprintf(" + %d", u)
 		}
-		return fmt.Sprintf("k%d_fold(b%s%s, %s%s)", r.number, r.coordinates(""), at, arguments, more)
+		return fmt.Sprintf("k%d_fold(b%s%s, %s%s)", r.number, point.Coordinates(r.Outer, ""), at, arguments, more)
 	}
 	if !r.span.apart {
 		for u := range places {
@@ -332,9 +331,9 @@ func (r *Kernel) spans(cut bool) {
 	r.Line("const int along = %s;", along)
 	r.Line("const int across = %s;", cmp.Or(across, "1"))
 	r.Line("(void)along, (void)across;")
-	before := strings.TrimSuffix(r.coordinates(""), last.Variable)
+	before := strings.TrimSuffix(point.Coordinates(r.Outer, ""), last.Variable)
 	r.vectors(cut, func(j, live, inside string) string {
-		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, r.coordinates(""), j, live, inside, ahead)
+		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, point.Coordinates(r.Outer, ""), j, live, inside, ahead)
 		if live != fmt.Sprint(r.n) && !r.someLanes(r.n) || r.inside.guarded && inside == point.AtBorder {
 			return alone
 		}

@@ -164,6 +164,32 @@ func (u *Unit) NeedThread(bytes int64) int {
 // Stack says that a kernel has an array of so many bytes on the stack of each thread.
 func (u *Unit) Stack(bytes int64) { u.OnStack = max(u.OnStack, bytes) }
 
+// Task opens the function with which a thread computes some indices of a region, behind a line about it if there is one: its context is the
+// table b of the kernel's addresses, or a part, of a type, that has it.
+func Task(t *cnest.Text, about, name, part string) {
+	t.Line("")
+	if about != "" {
+		t.Line("// %s", about)
+	}
+	t.Open("static void %s(void *ctx, int64_t begin, int64_t end, int worker) {", name)
+	if part == "" {
+		t.Line("void *const *b = ctx;")
+	} else {
+		t.Line("const %s *part = ctx;", part)
+		t.Line("void *const *b = part->b;")
+	}
+	t.Line("(void)worker;")
+}
+
+// Region writes the computing of n indices by a task, shared between threads or not: each takes so many picoseconds.
+func Region(t *cnest.Text, threads bool, n, each, task, ctx string) {
+	if threads {
+		t.Line("tapc_parallel(pool, %s, %s, %s, %s);", n, each, task, ctx)
+	} else {
+		t.Line("%s(%s, 0, %s, 0);", task, ctx, n)
+	}
+}
+
 // Open writes the first line of the function that carries out a kernel.
 func (u *Unit) Open(t *cnest.Text, number int) {
 	t.Open("%svoid %sk%d(void *const *b, tapc_pool *pool) {", u.linkage, u.Prefix, number)

@@ -43,8 +43,7 @@ func (w *Kernel) square(matrix [][]float64, from, to string) {
 func (w *Kernel) pointFunction() {
 	v, around := w.E.V, w.w.Size+2
 	t := v.Type(scalar.Float32, w.N)
-	w.Line("")
-	w.Line("// The points of a tile, in some channels; its elements are down and across apart.")
+	w.Line("\n// The points of a tile, in some channels; its elements are down and across apart.")
 	w.Open("TAPC_FN void k%d_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.Number)
 	w.Line("(void)n;")
 	for r := range around {
@@ -66,8 +65,7 @@ func (w *Kernel) patchFunction() {
 	view := w.w.Views[w.w.Image]
 	down, across, channel := w.w.Down.Step(view), w.w.Across.Step(view), w.w.In.Step(view)
 	line, in, n := w.memory.line, w.w.In.Extent, int64(w.N)
-	w.Line("")
-	w.Line("// Some rows and columns of an image, its channels innermost, with zeros around.")
+	w.Line("\n// Some rows and columns of an image, its channels innermost, with zeros around.")
 	w.Open("static void k%d_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to) {", w.Number)
 	w.Line("const int64_t first = column > 0 ? column : 0, end = column + columns < %d ? column + columns : %d;", w.w.Across.Bound, w.w.Across.Bound)
 	w.Open("for (int64_t r = row; r < row + rows; r++, to += columns * %d) {", line)
@@ -81,8 +79,7 @@ func (w *Kernel) patchFunction() {
 	w.Line("__builtin_memset(to + (end - column) * %d, 0, (uint64_t)((column + columns - end) * %d) * sizeof *to);", line, line)
 	if !w.turned {
 		w.Line("for (int64_t x = first; x < end; x++) __builtin_memcpy(inside + (x - first) * %d, from + x * %s, %d * sizeof *to);", line, point.Number(across), in)
-		w.Close()
-		w.Close()
+		w.Close(2)
 		return
 	}
 	w.Line("int64_t c = 0;")
@@ -101,17 +98,12 @@ func (w *Kernel) patchFunction() {
 		w.Open("if (x < end) {")
 		w.Line("x = end - %d; // some again", n)
 		w.Line("%s;", turn())
-		w.Close()
-		w.Close()
-		w.Close()
+		w.Close(3)
 	}
 	w.Open("for (; c < %d; c++) {", in)
 	w.Open("for (int64_t x = first; x < end; x++) {")
 	single()
-	w.Close()
-	w.Close()
-	w.Close()
-	w.Close()
+	w.Close(4)
 }
 
 // imageFunction writes the function that transforms the elements of a piece's tiles.
@@ -121,12 +113,11 @@ func (w *Kernel) imageFunction() {
 	around := size + 2
 	down, across := d.Step(view), a.Step(view)
 	w.E.Raw(o.Buffer)
-	w.Line("")
-	w.Line("// The points of the tiles of some results.")
-	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.Number, w.variables("int64_t "))
+	w.Line("\n// The points of the tiles of some results.")
+	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.Number, point.Coordinates(w.batch, "int64_t "))
 	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.E.Slot(o.Buffer),
 		point.OffsetText(point.Start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
-	w.Line("%s(void)patch;", w.batchVoids())
+	w.Line("%s(void)patch;", point.Voids(w.batch))
 	if w.turned {
 		w.Line("const int64_t high = (y1 - y0 + %d) / %d * %d + 2, wide = (x1 - x0 + %d) / %d * %d + 2;", size-1, size, size, size-1, size, size)
 		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.Number, point.Number(d.First), point.Number(a.First))
@@ -151,24 +142,13 @@ func (w *Kernel) imageFunction() {
 	if rest := w.w.In.Extent % n; rest > 0 {
 		w.Line("k%d_point(from + %d, down, across, to + %d, %d);", w.Number, w.w.In.Extent-rest, w.w.In.Extent-rest, rest)
 	}
-	w.Close()
-	w.Close()
-	w.Close()
-}
-
-func (w *Kernel) batchVoids() string {
-	text := ""
-	for _, a := range w.batch {
-		text += "(void)" + a.Variable + ", "
-	}
-	return text
+	w.Close(3)
 }
 
 // keepSums writes the function that a register tile calls with each vector of its sums.
 func (w *Kernel) keepSums() {
 	t := w.E.V.Type(scalar.Float32, w.N)
-	w.Line("")
-	w.Open("TAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.Number, t)
+	w.Open("\nTAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.Number, t)
 	w.Line("(void)n;")
 	w.Line("*(%s *)((float *)b[0] + i * %d + j) = sum;", t, w.memory.sumLine)
 	w.Close()
@@ -177,8 +157,7 @@ func (w *Kernel) keepSums() {
 // resultFunction writes the function that transforms some channels of a tile's sums back.
 func (w *Kernel) resultFunction() {
 	t, size, around := w.E.V.Type(scalar.Float32, w.N), w.w.Size, w.w.Size+2
-	w.Line("")
-	w.Line("// The results of a tile, in some channels; results in a column are down apart.")
+	w.Line("\n// The results of a tile, in some channels; results in a column are down apart.")
 	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.Number)
 	for r := range around {
 		for c := range around {
@@ -211,8 +190,7 @@ func (w *Kernel) epilogue() {
 	if w.rows {
 		at.Along--
 	}
-	w.Line("")
-	w.Open("TAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.Number, w.variables("int64_t "), t)
+	w.Open("\nTAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.Number, point.Coordinates(w.batch, "int64_t "), t)
 	used, all := []int{}, make([]int, len(w.kernel.Statements))
 	for i, o := range w.kernel.Operands {
 		if o.Mode == schedule.Write || product.ReadsBeside(w.kernel, i, w.w.Sum) {
@@ -223,7 +201,7 @@ func (w *Kernel) epilogue() {
 		all[i] = i
 	}
 	point.Pointers(w.Text, w.E, w.kernel, used)
-	w.Line("%s(void)y, (void)x, (void)o, (void)n;", w.batchVoids())
+	w.Line("%s(void)y, (void)x, (void)o, (void)n;", point.Voids(w.batch))
 	at.Statements(w.Text, all)
 	w.Close()
 }
@@ -236,12 +214,11 @@ func (w *Kernel) places() []point.Axis {
 // resultsFunction writes the function that makes results of a piece's sums and carries out the statements on them.
 func (w *Kernel) resultsFunction() {
 	t, size, n := w.E.V.Type(scalar.Float32, w.N), w.w.Size, int64(w.N)
-	w.Line("")
-	w.Line("// The results of a piece.")
+	w.Line("\n// The results of a piece.")
 	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.Number,
-		w.variables("int64_t "), w.resultsMemory("float *restrict rows"))
+		point.Coordinates(w.batch, "int64_t "), w.resultsMemory("float *restrict rows"))
 	call := func(y, x, o, vector, count string) {
-		w.Line("k%d_epilogue(b%s, %s, %s, %s, %s, %s);", w.Number, w.variables(""), y, x, o, vector, count)
+		w.Line("k%d_epilogue(b%s, %s, %s, %s, %s, %s);", w.Number, point.Coordinates(w.batch, ""), y, x, o, vector, count)
 	}
 	if w.rows {
 		w.Line("const int64_t across = (x1 - x0 + %d) / %d;", size-1, size)
@@ -255,9 +232,7 @@ func (w *Kernel) resultsFunction() {
 		w.Line("%s;", w.E.V.Of(scalar.Float32, w.N).Transpose(w.N, fmt.Sprintf("rows + (r * %d + x - x0) * %d", w.memory.resultLine, n), fmt.Sprint(n), "(float *)turned", fmt.Sprint(n)))
 		w.Open("for (int l = 0; l < %d && o + l < o1; l++) {", n)
 		w.counted("x", w.w.Across.Extent, func(count string) { call("y + r", "x", "o + l", "turned[l]", count) })
-		w.Close()
-		w.Close()
-		w.Close()
+		w.Close(3)
 	} else {
 		w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d, sums += %d) {", size, w.memory.sumLine)
@@ -267,13 +242,9 @@ func (w *Kernel) resultsFunction() {
 		w.Open("for (int i = 0; i < %d && y + i < y1; i++) {", size)
 		w.Open("for (int j = 0; j < %d && x + j < x1; j++) {", size)
 		w.counted("o", w.w.Out.Extent, func(count string) { call("y + i", "x + j", "o", fmt.Sprintf("r[i * %d + j]", size), count) })
-		w.Close()
-		w.Close()
-		w.Close()
+		w.Close(3)
 	}
-	w.Close()
-	w.Close()
-	w.Close()
+	w.Close(3)
 }
 
 // counted writes something for a whole vector of values of a variable that goes up to an extent, and for what is left at the end.

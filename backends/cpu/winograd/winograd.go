@@ -115,7 +115,7 @@ func (w *Kernel) readLevels(lanes int64) (blocking.Cut, bool) {
 		return c, false
 	}
 	out, in := w.kernel.Loops[w.w.Out.Inner()].Levels, w.kernel.Loops[w.w.In.Inner()].Levels
-	const panel = blocking.PanelBytes / 4
+	const panel = tile.PanelBytes / 4
 	if len(out) != 4 || out[3].Bind != schedule.Vector || out[2].Tile != lanes || out[1].Tile%lanes != 0 || out[0].Tile%out[1].Tile != 0 ||
 		out[1].Tile > 32*lanes || panel%lanes != 0 || out[1].Tile%panel != 0 && panel%out[1].Tile != 0 || len(in) != 3 || in[0].Tile < w.w.In.Extent {
 		return c, false
@@ -128,7 +128,7 @@ func (w *Kernel) readLevels(lanes int64) (blocking.Cut, bool) {
 // layOut divides the scratch memory of a thread. Points, and tiles if they are whole pages apart, have a line of the cache between
 // them: what is written and read side by side would push each other out of the first cache.
 func (w *Kernel) layOut(lanes int64) {
-	const line, page = blocking.PanelBytes / 4, 4096 / 4
+	const line, page = tile.PanelBytes / 4, 4096 / 4
 	m := &w.memory
 	at := int64(0)
 	take := func(n int64) int64 {
@@ -171,7 +171,7 @@ func (w *Kernel) pointProduct(e *unit.Unit, number int, c blocking.Cut) {
 		C: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.Rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
 			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
 		Pack: tile.Packing{Right: tile.Prepacked}, Form: blocking.Prepared,
-		D: scalar.Float32, N: lanes, Cut: c, Sizes: blocking.Sizes{Panel: blocking.PanelBytes / 4, Length: in}}}
+		D: scalar.Float32, N: lanes, Cut: c, Sizes: blocking.Sizes{Panel: tile.PanelBytes / 4, Length: in}}}
 }
 
 // placeOperands finds places for the filters' panels and the scratch memory.
@@ -180,10 +180,8 @@ func (w *Kernel) placeOperands() {
 	l := panels.Layout{Size: 4, Width: w.Panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
 		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
 		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
-	for _, a := range w.batch {
-		if s := a.Step(view); s != 0 {
-			l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: s})
-		}
+	for _, a := range point.Follows(w.batch, view) {
+		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(view)})
 	}
 	w.Slot = w.E.Panels(filters, l)
 	w.Pad.Slot = w.E.NeedThread(w.memory.size * 4)
@@ -238,11 +236,8 @@ func (w *Kernel) Write() string {
 	w.task()
 	w.Line("")
 	w.E.Open(w.Text, w.Number)
-	if w.Cut.Thread {
-		w.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", w.pieces(), unit.Each(w.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.N)), w.pieces()), w.Number)
-	} else {
-		w.Line("k%d_task((void *)b, 0, %d, 0);", w.Number, w.pieces())
-	}
+	unit.Region(w.Text, w.Cut.Thread, fmt.Sprint(w.pieces()), unit.Each(w.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.N)), w.pieces()),
+		fmt.Sprintf("k%d_task", w.Number), "(void *)b")
 	w.Close()
 	return w.String()
 }
@@ -268,20 +263,10 @@ func (w *Kernel) tileCounts() []int64 {
 	return out
 }
 
-// variables lists the batch variables as parameters or arguments.
-func (w *Kernel) variables(prefix string) string {
-	text := ""
-	for _, a := range w.batch {
-		text += ", " + prefix + a.Variable
-	}
-	return text
-}
-
 // task writes what a thread does: some pieces.
 func (w *Kernel) task() {
 	n, m, c := w.Number, w.memory, w.Cut
-	w.Line("")
-	w.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
+	w.Open("\nstatic void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
 	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.Pad.Slot, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
@@ -307,14 +292,13 @@ func (w *Kernel) task() {
 	}
 	w.Line("const int64_t each = ((y1 - y0 + %d) / %d) * ((x1 - x0 + %d) / %d); // tiles", w.w.Size-1, w.w.Size, w.w.Size-1, w.w.Size)
 	w.Open("if (block != present) {")
-	w.byImage(fmt.Sprintf("k%d_image(b%s, y0, y1, x0, x1, memory + %d, memory%%s);", n, w.variables(""), m.patch), m.line)
+	w.byImage(fmt.Sprintf("k%d_image(b%s, y0, y1, x0, x1, memory + %d, memory%%s);", n, point.Coordinates(w.batch, ""), m.patch), m.line)
 	w.Close()
 	w.Line("present = block;")
 	w.multiply()
-	w.byImage(fmt.Sprintf("k%d_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%%s%s);", n, w.variables(""), m.sums,
+	w.byImage(fmt.Sprintf("k%d_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%%s%s);", n, point.Coordinates(w.batch, ""), m.sums,
 		w.resultsMemory("memory + "+fmt.Sprint(m.results))), m.sumLine)
-	w.Close()
-	w.Close()
+	w.Close(2)
 }
 
 // byImage writes a call for each image of a piece, with the offset of its first tile, whose elements or sums are some numbers apart.
@@ -332,7 +316,7 @@ func (w *Kernel) multiply() {
 	m, c, length := w.memory, w.Cut, w.Length*w.Panel
 	panels := w.PanelsOf(w.w.Out.Extent)
 	first := "point"
-	if group := w.filterGroup(); group != "" {
+	if group := point.Group(w.batch, w.w.Views[w.w.Filter]); group != "" {
 		first = fmt.Sprintf("((%s) * %d + point)", group, w.w.Points())
 	}
 	if w.piece.of >= 0 {
@@ -365,9 +349,7 @@ func (w *Kernel) multiply() {
 		w.callTiles(rest)
 		w.Close()
 	}
-	w.Close()
-	w.Close()
-	w.Close()
+	w.Close(3)
 }
 
 // callTiles writes the calls of the register tiles of some columns.
@@ -387,19 +369,4 @@ func (w *Kernel) callTiles(cols int64) {
 			w.Line("else if (left == %d) %s", r, call(r))
 		}
 	}
-}
-
-// filterGroup writes the number of the filters' group at the present place in the batch; "" if there is one.
-func (w *Kernel) filterGroup() string {
-	text := ""
-	for _, a := range w.batch {
-		switch {
-		case a.Step(w.w.Views[w.w.Filter]) == 0:
-		case text == "":
-			text = a.Variable
-		default:
-			text = fmt.Sprintf("(%s) * %d + %s", text, a.Extent, a.Variable)
-		}
-	}
-	return text
 }
