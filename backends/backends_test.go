@@ -71,9 +71,9 @@ func TestScheduled(t *testing.T) {
 		{"on the host", []schedule.DeviceType{schedule.CPU}, host, host, schedule.CPU, ""},
 		{"on a GPU, with buffers at the host", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, own, host, schedule.CUDA, ""},
 		{"on a GPU", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, own, own, schedule.CUDA, ""},
-		{"a kernel at the host of a GPU", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, host, own, schedule.CUDA, codeForeign},
-		{"a kernel elsewhere", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, own, host, schedule.CPU, codeForeign},
-		{"a buffer elsewhere", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, host, own, schedule.CPU, codeForeign},
+		{"a kernel at the host of a GPU", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, host, own, schedule.CUDA, CodeForeign},
+		{"a kernel elsewhere", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, own, host, schedule.CPU, CodeForeign},
+		{"a buffer elsewhere", []schedule.DeviceType{schedule.CPU, schedule.CUDA}, host, own, schedule.CPU, CodeForeign},
 		{"two GPUs", []schedule.DeviceType{schedule.CPU, schedule.CUDA, schedule.CUDA}, own, other, schedule.CUDA, codeSecond},
 		{"two hosts", []schedule.DeviceType{schedule.CPU, schedule.CPU}, host, own, schedule.CPU, codeSecond},
 	} {

@@ -12,7 +12,7 @@ import (
 
 // Codes of graphs that are not scheduled for a back end.
 const (
-	codeForeign = "TAP0910"
+	CodeForeign = "TAP0910" // what is there is on another device
 	codeSecond  = "TAP0911"
 )
 
@@ -48,7 +48,7 @@ func (c *deviceCheck) check(n *ir.Node, device ir.NodeID, is string, host bool) 
 		return // a graph that breaks the constraints of references is not verified
 	}
 	if !slices.Contains(c.types, d.Type) && !(host && d.Type == schedule.Host) {
-		c.report(codeForeign, n, device, fmt.Sprintf("%s on %s, which the back end %s writes no programs for", is, c.g.Name(device), c.by),
+		c.report(CodeForeign, n, device, fmt.Sprintf("%s on %s, which the back end %s writes no programs for", is, c.g.Name(device), c.by),
 			"a device of type "+c.words(), d.Type.String())
 		return
 	}

@@ -60,17 +60,7 @@ func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
 	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
 		p.cols = roundUp(p.cols/2, NarrowCols)
 	}
-	bind := schedule.Serial
-	if nest.SaturatingProduct(length, n.Row.Extent, n.Col.Extent, p.batch) >= productWork {
-		bind = schedule.Thread
-	}
-	for _, d := range n.Batch {
-		for _, l := range d.Loops {
-			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-		}
-	}
-	bindDim(k, n.Row, bind, p.rows, tileRows, 1)
-	bindDim(k, n.Col, bind, p.cols, tileCols, p.lanes)
+	p.bindFree(k, n.Contraction, tileRows, tileCols)
 	inner := n.Reduction[0].Inner()
 	k.Loops[inner].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, SumBlock)}, {Tile: 1}}
 }
@@ -101,17 +91,7 @@ func (t Target) bindUnpacked(k *schedule.Kernel, n *nest.LowPrecision) {
 		p.turned(MaxSums / 4)
 	}
 	p.shrink(n.Contraction, tileCols)
-	bind := schedule.Serial
-	if nest.SaturatingProduct(length, n.Row.Extent, n.Col.Extent, p.batch) >= productWork {
-		bind = schedule.Thread
-	}
-	for _, d := range n.Batch {
-		for _, l := range d.Loops {
-			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-		}
-	}
-	bindDim(k, n.Row, bind, p.rows, tileRows, 1)
-	bindDim(k, n.Col, bind, p.cols, tileCols, p.lanes)
+	p.bindFree(k, n.Contraction, tileRows, tileCols)
 	run := n.Run()
 	k.Loops[n.Reduction[len(n.Reduction)-1].Inner()].Levels = []schedule.Level{{Tile: run}, {Tile: min(run, SumBlock)}, {Tile: 1}}
 }

@@ -139,18 +139,7 @@ func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 // bindContraction cuts a contraction whose factors are read as a packing says: register tiles, pieces whose left operand stays in the second cache, threads.
 func (t Target) bindContraction(k *schedule.Kernel, c *nest.Contraction, from Packing) {
 	p := t.plan(c, from)
-	work := nest.SaturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch)
-	bind := schedule.Serial
-	if work >= productWork {
-		bind = schedule.Thread
-	}
-	for _, d := range c.Batch {
-		for _, l := range d.Loops {
-			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-		}
-	}
-	bindDim(k, c.Row, bind, p.rows, p.tile.Rows, 1)
-	bindDim(k, c.Col, bind, p.cols, p.tile.Vectors*p.lanes, p.lanes)
+	p.bindFree(k, c, p.tile.Rows, p.tile.Vectors*p.lanes)
 	if n := len(c.Reduction); n > 0 {
 		l := c.Reduction[n-1].Inner()
 		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, p.block)}, {Tile: 1}}
@@ -158,6 +147,21 @@ func (t Target) bindContraction(k *schedule.Kernel, c *nest.Contraction, from Pa
 	if k.Sums = 0; c.Sum.Type.IsFloat() {
 		k.Sums = p.block
 	}
+}
+
+// bindFree cuts the dimensions of the results, for register tiles of some rows and columns, and shares what is worth it between threads.
+func (p *productPlan) bindFree(k *schedule.Kernel, c *nest.Contraction, tileRows, tileCols int64) {
+	bind := schedule.Serial
+	if nest.SaturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch) >= productWork {
+		bind = schedule.Thread
+	}
+	for _, d := range c.Batch {
+		for _, l := range d.Loops {
+			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
+		}
+	}
+	bindDim(k, c.Row, bind, p.rows, tileRows, 1)
+	bindDim(k, c.Col, bind, p.cols, tileCols, p.lanes)
 }
 
 // productPlan is how a contraction is cut.

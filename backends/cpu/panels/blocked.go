@@ -21,8 +21,10 @@ type Blocked struct {
 	Run  int64        // values of the fold after which a new block begins; 0 is after all
 }
 
+// BlockForm is the order of the numbers in a block.
 type BlockForm uint8
 
+// The forms of panels.
 const (
 	wide   BlockForm = iota // not narrow
 	Lines                   // lane by lane in a block: the left operand
@@ -48,6 +50,7 @@ func (l Blocked) Flip() byte {
 	return 0
 }
 
+// BlockBytes is the size of a block: some bytes of the reduction for every lane of a panel.
 const BlockBytes = tile.NarrowPanel * tile.NarrowBlock
 
 // Blocks is how many blocks a panel has for a fold.
