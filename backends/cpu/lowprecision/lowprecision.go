@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
@@ -193,13 +194,11 @@ func (n *Kernel) Write() string {
 	if n.corrected() {
 		n.correct()
 	}
+	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	if n.n.Unpacked {
-		return n.writeStanding()
+		return n.writeUnpacked()
 	}
-	for _, t := range n.tiles {
-		t.write(n)
-	}
-	n.choice()
+	n.functions()
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
 		if !o.fixed {
 			n.packTask(o)
@@ -259,36 +258,47 @@ func (n *Kernel) correct() {
 	p.Close()
 }
 
-// task writes what a thread does: some pieces of the results.
-func (n *Kernel) task() {
-	p, c := n.Product, n.Cut
+// threadTask writes what a thread does: some macro-tiles, each computed by what compute writes. Counts is a line that says how many there are.
+func (n *Kernel) threadTask(counts string, compute func()) {
+	p := n.Product
 	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_narrow_part")
 	p.Line("const int choice = k%d_choice();", p.Number)
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
-		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s in panels", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name)
+		in := " in panels"
+		if n.n.Unpacked && o == &n.left {
+			in = ""
+		}
+		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s%s", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name, in)
 	}
 	p.DeclareWorkspace("_Alignas(64) ", "uint32_t", 4)
-	for i, t := range n.tiles {
-		if t.setup() != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.setup()) })
+	units := func(statement string) {
+		for i, t := range n.tiles {
+			if t.Form == micro.MatrixUnit {
+				n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, statement) })
+			}
 		}
 	}
-	p.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows)
+	units("tapc_tile_config()")
+	p.Line("%s", counts)
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
-	p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
-	p.Line("rest /= across;")
-	p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.Rows, c.Rows, c.Rows)
-	p.Line("rest /= down;")
-	point.PlaceOf(p.Text, p.Batch)
-	n.pieceTiles()
+	compute()
 	p.Close()
-	for i, t := range n.tiles {
-		if t.release() != "" {
-			n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, t.release()) })
-		}
-	}
+	units("tapc_tile_release()")
 	p.Close()
+}
+
+// task writes what a thread does with operands in panels.
+func (n *Kernel) task() {
+	p, c := n.Product, n.Cut
+	n.threadTask(fmt.Sprintf("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows), func() {
+		p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
+		p.Line("rest /= across;")
+		p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.Rows, c.Rows, c.Rows)
+		p.Line("rest /= down;")
+		point.PlaceOf(p.Text, p.Batch)
+		n.parts()
+	})
 }
 
 // panelAt writes the address of the panel that a row or column is in.
@@ -301,28 +311,32 @@ func (n *Kernel) panelAt(o *narrowOperand) string {
 	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, point.Number(o.panel()))
 }
 
-// pieceTiles writes the loops over the tiles of a piece.
-func (n *Kernel) pieceTiles() {
-	p := n.Product
-	blocks := n.left.blocks()
-	if p.Split() {
-		step := n.left.layout.Blocked.Blocks(p.Cut.Fold)
-		p.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
-		p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
+// parts writes the loops over the tiles of a macro-tile, for each part of the reduction that runs at once.
+func (n *Kernel) parts() {
+	w, a := n.panelAt(&n.right), n.panelAt(&n.left)
+	if !n.Split() {
+		n.pieceTiles(w, a)
+		return
 	}
+	blocks, step := n.left.blocks(), n.left.layout.Blocked.Blocks(n.Cut.Fold)
+	n.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
+	n.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
+	n.pieceTiles(w, a)
+	n.Close()
+}
+
+// pieceTiles writes the loops over the tiles of a macro-tile, whose columns and rows are at w and a.
+func (n *Kernel) pieceTiles(w, a string) {
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
-			p.Open("if (choice == %d) {", i)
-			p.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
-			p.Line("const uint8_t *w = %s;", n.panelAt(&n.right))
-			p.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
-			p.Line("const uint8_t *a = %s;", n.panelAt(&n.left))
+			n.Open("if (choice == %d) {", i)
+			n.Open("for (int64_t j = j0; j < j1; j += %d) {", t.cols)
+			n.Line("const uint8_t *w = %s;", w)
+			n.Open("for (int64_t i = i0; i < i1; i += %d) {", t.rows)
+			n.Line("const uint8_t *a = %s;", a)
 			t.call(n)
-			p.Close(3)
+			n.Close(3)
 		})
-	}
-	if p.Split() {
-		p.Close()
 	}
 }
 

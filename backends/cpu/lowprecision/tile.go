@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
@@ -16,21 +16,6 @@ import (
 type narrowTile struct {
 	micro.Kernel
 	rows, cols int64
-}
-
-// setup and release are statements before a thread's first tile and behind its last.
-func (t narrowTile) setup() string {
-	if t.Form == micro.MatrixUnit {
-		return "tapc_tile_config()"
-	}
-	return ""
-}
-
-func (t narrowTile) release() string {
-	if t.Form == micro.MatrixUnit {
-		return "tapc_tile_release()"
-	}
-	return ""
 }
 
 // variants gives the functions that a kernel has, the best first.
@@ -88,30 +73,35 @@ func (t narrowTile) shapes(n *Kernel) (list [][2]int64) {
 	return list
 }
 
-// write writes the functions of all sizes.
-func (t narrowTile) write(n *Kernel) {
-	t.Kernel.Define(n.E.V, n.Product.N)
-	if t.Form == micro.MatrixUnit {
-		n.guarded(t, func() { t.matrixFunction(n) })
-		return
+// functions writes those of all tiles, in all sizes, and the choice among them.
+func (n *Kernel) functions() {
+	for _, t := range n.tiles {
+		t.Kernel.Define(n.E.V, n.Product.N)
+		n.guarded(t, func() {
+			if t.Form == micro.MatrixUnit {
+				t.matrixFunction(n)
+				return
+			}
+			for _, s := range t.shapes(n) {
+				t.vectorFunction(n, s[0], s[1])
+			}
+		})
 	}
-	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	n.guarded(t, func() {
-		for _, s := range t.shapes(n) {
-			t.vectorFunction(n, s[0], s[1])
-		}
-	})
+	n.choice()
 }
 
 // call writes the call of the function for the tile at i and j.
 func (t narrowTile) call(n *Kernel) {
 	more := ""
-	if n.Split() {
+	switch {
+	case n.C.Transposed:
+		more = ", " + n.OpenPlace()
+	case n.parted():
 		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.Cut.Cols/t.cols, t.cols, t.rows*t.cols)
 	}
 	if t.Form == micro.MatrixUnit {
-		n.Line("k%d_amx(a, w, b%s, i, j, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d)%s);", n.Number, n.Coordinates(""),
-			t.rows, t.rows, t.cols, t.cols, more)
+		n.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.Number, n.Coordinates(""),
+			more, t.rows, t.rows, t.cols, t.cols)
 		return
 	}
 	t.callShapes(n, more)
@@ -145,68 +135,115 @@ func (t narrowTile) callShapes(n *Kernel, more string) {
 	}
 }
 
-// parameters gives those that all tile functions have.
-func (n *Kernel) parameters(more string) string {
-	text := fmt.Sprintf("const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j", n.Coordinates("int64_t "))
-	text += more
-	if n.Split() {
-		text += ", int64_t f, int64_t fn, uint32_t *restrict open"
+// parted says whether the reduction runs in parts. Where rows are read in place, a part is a run of neighbours, in the tile's own function.
+func (n *Kernel) parted() bool { return n.Split() && !n.n.Unpacked }
+
+// open opens the function of a tile with a name, behind a line about it.
+func (n *Kernel) open(about, attribute, name, more string) {
+	where := "a and w are their panels"
+	if n.n.Unpacked {
+		where = "a is the first row, w the panels of the columns"
 	}
-	return text
+	n.Line("\n// The sums of %s; %s.", about, where)
+	kept := ""
+	switch {
+	case n.C.Transposed:
+		kept = ", uint32_t *restrict open"
+	case n.parted():
+		kept = ", int64_t f, int64_t fn, uint32_t *restrict open"
+	}
+	n.Open("static __attribute__((noinline)) %svoid k%d_%s(const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
+		attribute, n.Number, name, n.Coordinates("int64_t "), kept, more)
+	if n.n.Unpacked {
+		n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
+	}
 }
 
 // blockRange gives the texts of a tile's first block of the fold and of how many there are.
 func (n *Kernel) blockRange() (first, count string) {
-	if n.Split() {
+	if n.parted() {
 		return "f", "fn"
 	}
 	return "0", fmt.Sprint(n.left.blocks())
 }
 
-// finishTile writes the calls of finish for the sums of a tile: vector is the text of those of row r, $x in it the number of the
-// vector.
-func (n *Kernel) finishTile(t narrowTile, vector, rows, whole string, rest string) {
+// finishTile writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector. They are
+// finished, or kept for the macro-tile if neighbours among the results are rows.
+func (n *Kernel) finishTile(t narrowTile, vector, rows, whole, rest string) {
 	lanes := int64(n.Product.N)
+	row := n.declareRowSums(rows)
+	if n.corrected() || t.Moves() {
+		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*panels.BlockBytes)
+	}
 	call := func(x, count string) {
 		sum := strings.ReplaceAll(vector, "$x", x)
 		if n.corrected() {
-			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, row_sums[(i + r) %% %d + (i %% %d + r) / %d * %d], %s, %s)",
-				n.Number, n.Coordinates(""), x, lanes, sum, tile.NarrowPanel, tile.NarrowPanel, tile.NarrowPanel, n.left.panel()/4, n.columnSums(x), count)
+			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.Number, n.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
+		}
+		if n.C.Transposed {
+			n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.E.V.Type(n.Product.D, n.Product.N), n.OpenCols(), x, lanes, sum)
+			return
 		}
 		n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.Number, n.Coordinates(""), x, lanes, sum, count)
 	}
-	if n.corrected() {
-		n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*panels.BlockBytes)
-	}
-	n.declareColumnSums(t)
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
 		n.Open("for (int x = 0; x < %s; x++) {", whole)
 		call("x", fmt.Sprint(lanes))
 		n.Close()
 	}
-	if rest != "0" {
-		if rest == "n" { // known at run time
-			n.Line("const int x = cols / %d, n = cols %% %d;", lanes, lanes)
-			n.Line("if (n == 0) continue;")
-			call("x", "n")
-		} else {
-			call(whole, rest)
-		}
+	switch rest {
+	case "0":
+	case "n": // known at run time
+		n.Line("const int x = cols / %d, n = cols %% %d;", lanes, lanes)
+		n.Line("if (n == 0) continue;")
+		call("x", "n")
+	default:
+		call(whole, rest)
 	}
 	n.Close()
 }
 
+// declareRowSums declares the sums of the rows' bytes, if a tile needs them at its end, and gives that of row r.
+func (n *Kernel) declareRowSums(rows string) string {
+	switch {
+	case !n.corrected() || n.n.Unpacked && !n.summed():
+		return "0"
+	case n.n.Unpacked:
+		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.Cut.TileRows))
+		n.Line("k%d_row_sums(a, %s, row_sums);", n.Number, rows)
+		return "row_sums[r]"
+	}
+	n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*panels.BlockBytes)
+	return fmt.Sprintf("row_sums[(i + r) %% %d + (i %% %d + r) / %d * %d]", tile.NarrowPanel, tile.NarrowPanel, tile.NarrowPanel, n.left.panel()/4)
+}
+
 // matrixFunction writes the function that computes two by two tiles of the matrix unit, or those of them that there are.
 func (t narrowTile) matrixFunction(n *Kernel) {
-	first, count := n.blockRange()
-	lanes := int64(n.Product.N)
-	vector := n.E.V.Type(n.Product.D, int(lanes))
-	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
-	n.Line("\n// The sums of up to 32 rows and columns with the matrix unit; a and w are their panels.")
-	n.Open("static __attribute__((noinline)) void k%d_amx(%s) {", n.Number, n.parameters(", int rows, int cols"))
+	n.open("up to 32 rows and columns with the matrix unit", "", "amx", ", int rows, int cols")
 	n.Line("const int down = rows > 16, across = cols > 16;")
-	if n.Split() {
+	if n.n.Unpacked {
+		n.Line("_Alignas(64) uint32_t c[1024];")
+		t.matrixUnpacked(n)
+	} else {
+		t.matrixPanels(n)
+	}
+	for x, when := range tileLives {
+		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
+	}
+	if n.parted() {
+		n.Line("if (f + fn < %d) return;", n.left.blocks())
+	}
+	lanes := n.Product.N
+	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", n.E.V.Type(n.Product.D, lanes), lanes, lanes),
+		"rows", fmt.Sprintf("cols / %d", lanes), "n")
+	n.Close()
+}
+
+// matrixPanels writes the loop over the blocks of panels.
+func (t narrowTile) matrixPanels(n *Kernel) {
+	first, count := n.blockRange()
+	if n.parted() {
 		n.Line("uint32_t *c = open;")
 		n.Open("if (f > 0) {")
 		for x, when := range tileLives {
@@ -214,19 +251,31 @@ func (t narrowTile) matrixFunction(n *Kernel) {
 		}
 		n.Close()
 		n.Open("else {")
+		zeroTiles(n.Text)
+		n.Close()
 	} else {
 		n.Line("_Alignas(64) uint32_t c[1024];")
-	}
-	for x := range tileLives {
-		n.Line("tapc_tile_zero(%d);", x)
-	}
-	if n.Split() {
-		n.Close()
+		zeroTiles(n.Text)
 	}
 	n.Open("for (int64_t k = %s, end = %s + %s; k < end; k++) {", first, first, count)
 	n.Line("const uint8_t *ak = a + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
 	n.Line("for (int x = 0; x < %d; x += 256) TAPC_FETCH(ak, %d + x, 0, 3);", panels.BlockBytes, 4*panels.BlockBytes)
-	n.Line("tapc_tile_load(4, ak);")
+	t.matrixStep(n, func(half int64) {
+		n.Line("tapc_tile_load(%d, ak%s);", 4+half, []string{"", fmt.Sprintf(" + %d", n.left.panel())}[half])
+	})
+	n.Close()
+}
+
+// zeroTiles clears the tiles of sums.
+func zeroTiles(t *cnest.Text) {
+	for x := range tileLives {
+		t.Line("tapc_tile_zero(%d);", x)
+	}
+}
+
+// matrixStep writes a step of the loop over the reduction: load loads one of two tiles of rows, and the columns are at wk.
+func (t narrowTile) matrixStep(n *Kernel, load func(half int64)) {
+	load(0)
 	n.Line("tapc_tile_load(6, wk);")
 	n.Line("%s(0, 4, 6);", t.Function)
 	n.Open("if (across) {")
@@ -234,19 +283,9 @@ func (t narrowTile) matrixFunction(n *Kernel) {
 	n.Line("%s(1, 4, 7);", t.Function)
 	n.Close()
 	n.Line("if (!down) continue;")
-	n.Line("tapc_tile_load(5, ak + %d);", n.left.panel())
+	load(1)
 	n.Line("%s(2, 5, 6);", t.Function)
 	n.Line("if (across) %s(3, 5, 7);", t.Function)
-	n.Close()
-	for x, when := range tileLives {
-		n.Line("%stapc_tile_store(%d, c + %d);", when, x, 256*x)
-	}
-	if n.Split() {
-		n.Line("if (f + fn < %d) return;", n.left.blocks())
-	}
-	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", vector, lanes, lanes),
-		"rows", fmt.Sprintf("cols / %d", lanes), "n")
-	n.Close()
 }
 
 // tileLives are the conditions under which each of the four tiles of sums is there.
@@ -254,20 +293,29 @@ var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) 
 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
 func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
-	p := n.Product
-	lanes := int64(p.N)
+	lanes := int64(n.Product.N)
 	vectors := (cols + lanes - 1) / lanes
-	v := p.E.V.Type(p.VectorType(), p.N)
+	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
+	if n.n.Unpacked {
+		t.sumUnpacked(n, rows, vectors)
+	} else {
+		t.sumPanels(n, rows, vectors)
+	}
+	if n.parted() {
+		n.keepSums(n.E.V.Type(n.VectorType(), n.Product.N), rows*vectors)
+	}
+	n.finishTile(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.Close()
+}
+
+// sumPanels writes the loop over the blocks of panels.
+func (t narrowTile) sumPanels(n *Kernel, rows, vectors int64) {
 	first, count := n.blockRange()
-	n.Line("\n// The sums of %d rows and %d columns; a and w are their panels.", rows, cols)
-	n.Open("static __attribute__((noinline)) %svoid k%d_%s_%dx%d(%s) {", t.Attribute(), p.Number, t.Name, rows, cols, n.parameters(""))
-	n.Line("%s s[%d] = {{0}};", v, rows*vectors)
+	n.Line("%s s[%d] = {{0}};", n.E.V.Type(n.VectorType(), n.Product.N), rows*vectors)
 	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
 	n.Line("int64_t k = %s;", first)
 	n.Open("for (const int64_t end = %s + %s; k < end;) {", first, count)
-	for r := range rows {
-		n.Line("%s %s;", v, product.List(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
-	}
+	n.Accumulators(rows, vectors)
 	if run := t.Run(); run > 0 {
 		n.Line("const int64_t part = k + %d < end ? k + %d : end;", run, run)
 	} else {
@@ -275,44 +323,34 @@ func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
 	}
 	n.Open("for (; k < part; k++) {")
 	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
-	groups := (p.Length + n.n.Group - 1) / n.n.Group
-	if groups%tile.NarrowPanel == 0 {
+	if groups := (n.Length + n.n.Group - 1) / n.n.Group; groups%tile.NarrowPanel == 0 {
 		n.Line("const int groups = %d;", tile.NarrowPanel)
 	} else {
 		n.Line("const int groups = k + 1 < %d ? %d : %d;", n.left.blocks(), tile.NarrowPanel, groups%tile.NarrowPanel)
 	}
 	n.Line("#pragma GCC unroll 2")
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
-	bits := p.E.V.Type(scalar.UInt32, p.N)
+	t.step(n, rows, vectors, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
+	n.Close(2)
+	n.Keep(rows, vectors, "+=")
+	n.Close()
+}
+
+// step writes one step of the reduction: a group of every row, which left gives, and of every column.
+func (t narrowTile) step(n *Kernel, rows, vectors int64, left func(r int64) string) {
+	lanes := int64(n.Product.N)
+	bits := n.E.V.Type(scalar.UInt32, n.Product.N)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
-	splat := p.E.V.Splat(vector.Value{Text: "*(const tapc_u32_any *)(ak + $)", Type: scalar.UInt32, Uniform: true}, p.N).Text
 	for r := range rows {
 		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, strings.ReplaceAll(splat, "$", fmt.Sprint(r*tile.NarrowBlock)))
+		n.Line("const %s a0 = %s;", bits, n.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.Product.N).Text)
 		for x := range vectors {
 			n.Line("%s", t.Step(n.E.V, n.Product.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
-	}
-	n.Close(2)
-	for r := range rows {
-		n.Line("%s", strings.TrimSpace(strings.Join(eachOf(vectors, func(x int64) string { return fmt.Sprintf("s[%d] += c%d_%d;", r*vectors+x, r, x) }), " ")))
-	}
-	n.Close()
-	if n.Split() {
-		n.keepSums(v, rows*vectors)
-	}
-	n.finishTile(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
-	n.Close()
-}
-
-// declareColumnSums writes where the sums of the columns' bytes are, if a tile needs them at its end.
-func (n *Kernel) declareColumnSums(t narrowTile) {
-	if n.corrected() || t.Moves() {
-		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*panels.BlockBytes)
 	}
 }
 
@@ -342,13 +380,4 @@ func (n *Kernel) keepSums(vector string, count int64) {
 	n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
 	n.Line("return;")
 	n.Close()
-}
-
-// eachOf gives n texts.
-func eachOf(n int64, item func(i int64) string) []string {
-	words := make([]string, n)
-	for i := range words {
-		words[i] = item(int64(i))
-	}
-	return words
 }

@@ -217,10 +217,7 @@ func (p *Product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 		}
 	}
 	p.fetchBlock()
-	t := p.E.V.Type(p.VectorType(), p.N)
-	for r := range rows {
-		p.Line("%s %s;", t, List(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
-	}
+	p.Accumulators(rows, vectors)
 	if p.Within() {
 		p.Open("if (f %% %d != 0) {", p.Cut.Block)
 		for r := range rows {
@@ -229,7 +226,7 @@ func (p *Product) blocks(rows, cols, vectors, length, blocks int64, names [2]str
 		p.Close()
 	}
 	p.multiply(rows, cols, vectors, count, names)
-	p.keep(rows, vectors, blocks > 1)
+	p.Keep(rows, vectors, map[bool]string{true: "+=", false: "="}[blocks > 1])
 	if inGroups {
 		p.Line("if ((k0 + %d) %% %d == 0) for (int x = 0; x < %d; x++) totals[x] += s[x], s[x] = (%s){0};", p.Cut.Block, p.Cut.Span(), rows*vectors,
 			p.E.V.Type(p.VectorType(), p.N))
@@ -346,25 +343,22 @@ func (p *Product) columnOffset(x int64, w string) string {
 	return fmt.Sprintf("%s + %s", w, point.Number(at))
 }
 
-// keep adds the sums of a block to those of the blocks before it.
-func (p *Product) keep(rows, vectors int64, several bool) {
-	each := func(operator string) {
-		for r := range rows {
-			var b strings.Builder
-			for x := range vectors {
-				if x > 0 {
-					b.WriteByte(' ')
-				}
-				fmt.Fprintf(&b, "s[%d] %s c%d_%d;", r*vectors+x, operator, r, x)
-			}
-			p.Line("%s", b.String())
+// Accumulators declares the sums in registers of a tile of some rows and vectors of columns.
+func (p *Product) Accumulators(rows, vectors int64) {
+	for r := range rows {
+		p.Line("%s %s;", p.E.V.Type(p.VectorType(), p.N), List(vectors, func(x int64) string { return fmt.Sprintf("c%d_%d = {0}", r, x) }))
+	}
+}
+
+// Keep writes an assignment of the sums in registers to those in the array s, as an operator says.
+func (p *Product) Keep(rows, vectors int64, operator string) {
+	for r := range rows {
+		words := make([]string, vectors)
+		for x := range vectors {
+			words[x] = fmt.Sprintf("s[%d] %s c%d_%d;", r*vectors+x, operator, r, x)
 		}
+		p.Line("%s", strings.Join(words, " "))
 	}
-	if !several {
-		each("=")
-		return
-	}
-	each("+=")
 }
 
 // finishTile calls finish for every vector of sums.
