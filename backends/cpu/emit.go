@@ -175,24 +175,25 @@ func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
 	number := len(e.codes)
+	name := fmt.Sprintf("k%d", number)
 	e.unit.Table.Used = nil
 	e.unit.V.Allow = k.Allow
 	text, written := "", true
 	if c := k.For(ConfigTarget); c != nil {
-		f, err := treeOf(e.g, node.ID, fmt.Sprintf("k%d", number), &nest.Analysis{Kernel: k, Buffers: e.Buffers, Forms: forms}, c)
+		f, err := treeOf(e.g, node.ID, name, &nest.Analysis{Kernel: k, Buffers: e.Buffers, Forms: forms}, c)
 		if err != nil {
 			return err
 		}
-		if text, err = writeTree(e.unit, number, f, k); err != nil {
+		if text, err = writeTree(e.unit, name, f, k); err != nil {
 			return diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
 		}
 	} else {
-		text, written = e.form(number, k, forms)
+		text, written = e.form(name, k, forms)
 	}
 	if err := e.unit.W.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
-	key := nameless(text, e.unit.Prefix, number)
+	key := nameless(text, e.unit.Prefix, name)
 	at, ok := e.known[key]
 	if !ok {
 		at = number
@@ -207,46 +208,46 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 
 // form writes a kernel as the first of its forms that it is scheduled as, else as loops over its statements. What is written out for
 // vectors and registers is written.
-func (e *emitter) form(number int, k *schedule.Kernel, forms nest.Forms) (text string, written bool) {
+func (e *emitter) form(name string, k *schedule.Kernel, forms nest.Forms) (text string, written bool) {
 	for _, form := range forms.Allowed(k.Allow) {
 		switch f := form.(type) {
 		case *nest.LowPrecision:
-			if n := lowprecision.New(e.unit, number, k, f); n != nil {
+			if n := lowprecision.New(e.unit, name, k, f); n != nil {
 				return n.Write(), true
 			}
 		case *nest.Winograd:
-			if w := winograd.New(e.unit, number, k, f); w != nil {
+			if w := winograd.New(e.unit, name, k, f); w != nil {
 				return w.Write(), true
 			}
 		case *nest.Contraction:
-			if p := product.New(e.unit, number, k, f); p != nil {
+			if p := product.New(e.unit, name, k, f); p != nil {
 				return p.Write(), true
 			}
 		case *nest.BackToBack:
-			if c := backtoback.New(e.unit, number, k, f); c != nil {
+			if c := backtoback.New(e.unit, name, k, f); c != nil {
 				return c.Write(), true
 			}
 		case *scan.Scans:
-			if s := loops.NewStaged(k, number, e.unit, f); s != nil {
+			if s := loops.NewStaged(k, name, e.unit, f); s != nil {
 				return s.Write(), false
 			}
 		case *nest.Rows:
-			if r := rows.New(e.unit, number, k, f); r != nil {
+			if r := rows.New(e.unit, name, k, f); r != nil {
 				return r.Write(), false
 			}
 		}
 	}
-	return loops.New(k, number, e.unit).Write(), false
+	return loops.New(k, name, e.unit).Write(), false
 }
 
-// nameless gives a kernel's text without comments, and without the number that its functions' names have.
-func nameless(text, prefix string, number int) string {
+// nameless gives a kernel's text without comments, and without the name that its functions' names begin with.
+func nameless(text, prefix, name string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "//")
 		out.WriteString(strings.TrimSpace(line) + "\n")
 	}
-	return strings.NewReplacer(fmt.Sprintf(" %sk%d(", prefix, number), " k(", fmt.Sprintf("k%d_", number), "k_").Replace(out.String())
+	return strings.NewReplacer(fmt.Sprintf(" %s%s(", prefix, name), " k(", name+"_", "k_").Replace(out.String())
 }
 
 // String gives the text with the comment before it.

@@ -62,7 +62,7 @@ type treePrinter struct {
 }
 
 // writeTree writes a kernel by its config.
-func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (string, error) {
+func writeTree(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) (string, error) {
 	p := &treePrinter{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t"}, e: e}
 	p.Stmt = p.stmt
 	loop, ok := f.Body[0].(*tree.For)
@@ -78,7 +78,7 @@ func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (stri
 	if bytes > 0 {
 		slot = e.NeedThread(bytes)
 	}
-	p.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
+	p.Open("static void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
 	p.Line("void *const *b = ((const tapc_part *)ctx)->b;")
 	p.Line("(void)worker;")
 	point.Pointers(p.Text, e, k, used)
@@ -96,7 +96,7 @@ func writeTree(e *unit.Unit, kernel int, f *tree.Func, k *schedule.Kernel) (stri
 	if dots {
 		rate = unit.TileRate
 	}
-	p.Line("tapc_parallel(pool, %d, %s, k%d_task, &part);", tasks, unit.Each(e.Nanoseconds(k, rate*float64(e.Target.Lanes(4))), tasks), kernel)
+	p.Line("tapc_parallel(pool, %d, %s, %s_task, &part);", tasks, unit.Each(e.Nanoseconds(k, rate*float64(e.Target.Lanes(4))), tasks), kernel)
 	p.Close()
 	return p.String(), nil
 }

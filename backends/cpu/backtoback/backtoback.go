@@ -5,7 +5,6 @@ package backtoback
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
@@ -28,7 +27,7 @@ type Kernel struct {
 	e           *unit.Unit
 	k           *schedule.Kernel
 	c           *nest.BackToBack
-	number      int
+	name        string
 	first, last *product.Product
 	middle      *rows.Kernel // or nil
 	rows        int64        // of a block
@@ -46,20 +45,21 @@ type chainPlaces struct {
 }
 
 // New prepares a chain; nil if its products are not written for what they multiply.
-func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBack) *Kernel {
-	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: found, number: number, rows: 1}
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.BackToBack) *Kernel {
+	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: found, name: name, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
 	}
 	e.Target.Cut(found, c.rows)
 	c.know()
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
-		p := product.Of(e, number, found.Stages[2*i], x, tile.StagePacking(x))
+		p := product.Of(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x, tile.StagePacking(x))
 		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // a chain has them on the stack
 			c.forget()
 			return nil
 		}
 		chooseChained(p)
+		p.Text = c.Text
 		if i == 0 {
 			c.first = p
 		} else {
@@ -67,7 +67,8 @@ func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.BackToBack) *
 		}
 	}
 	if found.Middle != nil {
-		c.middle = rows.Of(e, number, found.Stages[1], found.Middle)
+		c.middle = rows.Of(e, name+"_middle", found.Stages[1], found.Middle)
+		c.middle.Text = c.Text
 	}
 	c.place()
 	return c
@@ -164,24 +165,14 @@ func groupLoops(p *product.Product) []int {
 // Write writes the whole kernel.
 func (c *Kernel) Write() string {
 	defer c.forget()
-	c.stage("first", c.first.Text, c.first.Functions)
+	c.first.Functions()
 	if c.middle != nil {
-		c.stage("middle", c.middle.Text, func() { c.middle.Cell("cell") })
+		c.middle.Cell("cell")
 	}
-	c.stage("last", c.last.Text, c.last.Functions)
+	c.last.Functions()
 	c.task()
 	c.run()
 	return c.String()
-}
-
-// stage adds what a stage writes, whose functions are called after it.
-func (c *Kernel) stage(name string, text *cnest.Text, write func()) {
-	*text = cnest.Text{}
-	write()
-	for line := range strings.Lines(text.String()) {
-		line = strings.ReplaceAll(line, fmt.Sprintf("k%d_", c.number), fmt.Sprintf("k%d_%s_", c.number, name))
-		c.Line("%s", strings.TrimSuffix(line, "\n"))
-	}
 }
 
 // variable is the C variable of a loop that is outside of a block.
@@ -234,7 +225,7 @@ func (c *Kernel) blocks() int64 { return (c.first.C.Row.Extent + c.rows - 1) / c
 
 // task writes what a thread does: some blocks.
 func (c *Kernel) task() {
-	c.Open("\nstatic void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.number)
+	c.Open("\nstatic void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", c.name)
 	c.Line("const tapc_part *const parts = ctx;")
 	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, point.Number(c.bytes))
 	c.Line("void *b[%d];", c.tableEnd())
@@ -249,17 +240,17 @@ func (c *Kernel) task() {
 		size := int64(c.e.Buffers[h.Buffer].Type().Size())
 		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.held[i], h.Step*size, c.k.Statements[h.Statement].Name)
 	}
-	c.product("first", c.first, 0)
+	c.product(c.first, 0)
 	if c.middle != nil {
 		c.Open("for (int64_t i = i0; i < i1; i++) {")
 		args := ""
 		for _, a := range c.middle.Outer {
 			args += ", " + c.variable(a.Inner())
 		}
-		c.Line("k%d_middle_cell(b%s);", c.number, args)
+		c.Line("%s_middle_cell(b%s);", c.name, args)
 		c.Close()
 	}
-	c.product("last", c.last, 1)
+	c.product(c.last, 1)
 	c.Close(2)
 }
 
@@ -295,34 +286,32 @@ func (c *Kernel) coordinates() {
 }
 
 // product writes a product of one block.
-func (c *Kernel) product(name string, p *product.Product, part int) {
-	c.stage(name, p.Text, func() {
-		left, right := p.K.Operands[p.C.Left], p.K.Operands[p.C.Right]
-		stored := c.e.W.Stored(p.D)
-		c.e.Raw(left.Buffer)
-		slot := p.Slot
-		if p.Form == blocking.Direct {
-			c.e.Raw(right.Buffer)
-			slot = c.e.Slot(right.Buffer)
-		}
-		p.Open("{")
-		p.Line("const tapc_part *const part = parts + %d;", part)
-		p.Line("const %s *left = b[%d]; // %s", stored, c.e.Slot(left.Buffer), left.Name)
-		p.Line("const %s *right = b[%d]; // %s", stored, slot, right.Name)
-		for _, a := range p.Batch {
-			p.Line("const int64_t %s = %s;", a.Variable, c.variable(a.Inner()))
-		}
-		p.Line("const int64_t j0 = 0, j1 = %d;", p.C.Col.Extent)
-		p.Line("%s(void)part;", p.Voids())
-		p.Tiles()
-		p.Close()
-	})
+func (c *Kernel) product(p *product.Product, part int) {
+	left, right := p.K.Operands[p.C.Left], p.K.Operands[p.C.Right]
+	stored := c.e.W.Stored(p.D)
+	c.e.Raw(left.Buffer)
+	slot := p.Slot
+	if p.Form == blocking.Direct {
+		c.e.Raw(right.Buffer)
+		slot = c.e.Slot(right.Buffer)
+	}
+	c.Open("{")
+	c.Line("const tapc_part *const part = parts + %d;", part)
+	c.Line("const %s *left = b[%d]; // %s", stored, c.e.Slot(left.Buffer), left.Name)
+	c.Line("const %s *right = b[%d]; // %s", stored, slot, right.Name)
+	for _, a := range p.Batch {
+		c.Line("const int64_t %s = %s;", a.Variable, c.variable(a.Inner()))
+	}
+	c.Line("const int64_t j0 = 0, j1 = %d;", p.C.Col.Extent)
+	c.Line("%s(void)part;", p.Voids())
+	p.Tiles()
+	c.Close()
 }
 
 // run writes the function that carries out the kernel.
 func (c *Kernel) run() {
 	c.Line("")
-	c.e.Open(c.Text, c.number)
+	c.e.Open(c.Text, c.name)
 	c.Line("void *table[%d] = {0};", c.tableEnd())
 	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
 	for i, p := range c.products() {
@@ -356,5 +345,5 @@ func (c *Kernel) run() {
 
 func (c *Kernel) parallel(n, function, ctx, each string) {
 	threads := slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
-	unit.Region(c.Text, threads, n, each, fmt.Sprintf("k%d_%s", c.number, function), ctx)
+	unit.Region(c.Text, threads, n, each, fmt.Sprintf("%s_%s", c.name, function), ctx)
 }

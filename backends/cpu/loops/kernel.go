@@ -15,13 +15,13 @@ import (
 type Kernel struct {
 	*cnest.Nest
 	e      *unit.Unit
-	number int
+	name   string
 	thread int // the loop shared between threads, or -1
 }
 
 // New reads the loops' levels.
-func New(k *schedule.Kernel, number int, e *unit.Unit) *Kernel {
-	n := &Kernel{Nest: cnest.New(k, e.Buffers, e.W, new(cnest.Text)), e: e, number: number, thread: -1}
+func New(k *schedule.Kernel, name string, e *unit.Unit) *Kernel {
+	n := &Kernel{Nest: cnest.New(k, e.Buffers, e.W, new(cnest.Text)), e: e, name: name, thread: -1}
 	for _, l := range n.Free {
 		levels := k.Loops[l].Levels
 		if len(levels) > 1 {
@@ -53,7 +53,7 @@ func (n *Kernel) tileFunction() {
 	for _, x := range n.Lanes {
 		params += fmt.Sprintf(", int n%d", x.Loop)
 	}
-	n.Open("TAPC_FN void k%d_tile(void *const *b%s) {", n.number, params)
+	n.Open("TAPC_FN void %s_tile(void *const *b%s) {", n.name, params)
 	for i, o := range n.Kernel.Operands {
 		constant := ""
 		if o.Mode == schedule.Read {
@@ -76,7 +76,7 @@ func (n *Kernel) tileFunction() {
 func (n *Kernel) driver() {
 	order := slices.Clone(n.Free)
 	if n.thread < 0 {
-		n.e.Open(n.Text, n.number)
+		n.e.Open(n.Text, n.name)
 		n.tileLoops(order)
 		n.Close()
 		return
@@ -84,7 +84,7 @@ func (n *Kernel) driver() {
 	order = append([]int{n.thread}, slices.DeleteFunc(order, func(l int) bool { return l == n.thread })...)
 	loop := n.Kernel.Loops[n.thread]
 	tile := innerTile(loop)
-	n.Open("static void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n.number)
+	n.Open("static void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", n.name)
 	n.Line("void *const *b = ctx;")
 	n.Line("(void)worker;")
 	v := cnest.Variable(n.thread)
@@ -92,9 +92,9 @@ func (n *Kernel) driver() {
 	n.Line("const int64_t %s = INT64_C(%d) + c%s * %d;", v, loop.Start, v, tile)
 	n.tileLoops(order[1:])
 	n.Close(2)
-	n.e.Open(n.Text, n.number)
+	n.e.Open(n.Text, n.name)
 	tiles := (loop.Extent() + tile - 1) / tile
-	n.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", tiles, unit.Each(n.e.Nanoseconds(n.Kernel, unit.SerialRate), tiles), n.number)
+	n.Line("tapc_parallel(pool, %d, %s, %s_task, (void *)b);", tiles, unit.Each(n.e.Nanoseconds(n.Kernel, unit.SerialRate), tiles), n.name)
 	n.Close()
 }
 
@@ -131,9 +131,9 @@ func (n *Kernel) call() {
 		ragged += fmt.Sprintf("n%d == %d", x.Loop, x.Tile)
 	}
 	if ragged == "" {
-		n.Line("k%d_tile(%s);", n.number, full)
+		n.Line("%s_tile(%s);", n.name, full)
 		return
 	}
-	n.Line("if (%s) k%d_tile(%s);", ragged, n.number, full)
-	n.Line("else k%d_tile(%s);", n.number, part)
+	n.Line("if (%s) %s_tile(%s);", ragged, n.name, full)
+	n.Line("else %s_tile(%s);", n.name, part)
 }

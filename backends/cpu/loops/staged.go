@@ -16,7 +16,7 @@ import (
 type Staged struct {
 	*cnest.Nest
 	e      *unit.Unit
-	number int
+	name   string
 	points int64 // of the free loops
 	shares int64
 	bytes  int64 // of the scratch memory of a share
@@ -31,9 +31,9 @@ const (
 )
 
 // NewStaged prepares a kernel; nil if it needs too much scratch memory.
-func NewStaged(k *schedule.Kernel, number int, e *unit.Unit, found *scan.Scans) *Staged {
+func NewStaged(k *schedule.Kernel, name string, e *unit.Unit, found *scan.Scans) *Staged {
 	n := cnest.NewStaged(k, e.Buffers, e.W, new(cnest.Text), found)
-	s := &Staged{Nest: n, e: e, number: number, points: 1}
+	s := &Staged{Nest: n, e: e, name: name, points: 1}
 	for _, l := range n.Free {
 		s.points *= s.places(l)
 	}
@@ -64,7 +64,7 @@ func (s *Staged) places(loop int) int64 {
 // Write writes the whole kernel.
 func (s *Staged) Write() string {
 	s.point()
-	unit.Task(s.Text, "", fmt.Sprintf("k%d_task", s.number), "")
+	unit.Task(s.Text, "", fmt.Sprintf("%s_task", s.name), "")
 	if len(s.Lanes) > 0 {
 		s.strips(s.Lanes[0])
 	} else {
@@ -72,9 +72,9 @@ func (s *Staged) Write() string {
 	}
 	s.Close()
 	s.Line("")
-	s.e.Open(s.Text, s.number)
+	s.e.Open(s.Text, s.name)
 	bytes := s.e.OperandBytes(s.Kernel) + float64(s.points)*float64(s.bytes)
-	s.Line("tapc_parallel(pool, %d, %s, k%d_task, (void *)b);", s.shares, unit.Each(bytes/unit.StagedRate, s.shares), s.number)
+	s.Line("tapc_parallel(pool, %d, %s, %s_task, (void *)b);", s.shares, unit.Each(bytes/unit.StagedRate, s.shares), s.name)
 	s.Close()
 	return s.String()
 }
@@ -88,7 +88,7 @@ func (s *Staged) eachPoint() {
 		memory = "memory"
 	}
 	s.Open("for (int64_t point = share * %d / %d; point < (share + 1) * %d / %d; point++) {", s.points, s.shares, s.points, s.shares)
-	s.Line("k%d_point(b, %s%s);", s.number, memory, s.variables())
+	s.Line("%s_point(b, %s%s);", s.name, memory, s.variables())
 	s.Close(2)
 }
 
@@ -102,7 +102,7 @@ func (s *Staged) strips(x cnest.Lane) {
 	s.Line("if (count > %d) count = %d;", x.Tile/strip, x.Tile/strip)
 	variables := s.variables()
 	s.Line("const int n%d = (int)(%d - %s < count * %d ? %d - %s : count * %d);", x.Loop, end, v, strip, end, v, strip)
-	s.Line("k%d_point(b, 0%s, n%d);", s.number, variables, x.Loop)
+	s.Line("%s_point(b, 0%s, n%d);", s.name, variables, x.Loop)
 	s.Close()
 }
 
@@ -130,7 +130,7 @@ func (s *Staged) point() {
 	for _, x := range s.Lanes {
 		params += fmt.Sprintf(", int n%d", x.Loop)
 	}
-	s.Open("static void k%d_point(void *const *b, char *memory%s) {", s.number, params)
+	s.Open("static void %s_point(void *const *b, char *memory%s) {", s.name, params)
 	all := make([]int, len(s.Kernel.Operands))
 	for i := range all {
 		all[i] = i

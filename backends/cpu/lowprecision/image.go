@@ -31,7 +31,7 @@ func (n *Kernel) placeImage() int64 {
 func (n *Kernel) imageTask() {
 	kept := map[bool]string{true: "uint8_t", false: "uint16_t"}[n.left.layout.Blocked.IsBytes()]
 	c := &product.PaddedCopy{Text: n.Text, E: n.E, Operand: n.K.Operands[n.left.operand], Dims: n.C.Padded.Dims, Kept: kept, Fill: n.fill, Place: n.left.place, Row: n.imageRow}
-	c.Write("as the instructions take it, with its zero point", fmt.Sprintf("k%d_image", n.Number), "tapc_narrow_part")
+	c.Write("as the instructions take it, with its zero point", fmt.Sprintf("%s_image", n.Name), "tapc_narrow_part")
 }
 
 // fill is the text of the byte that stands for nothing: the zero point in the signs that the copy has. Numbers of bfloat16 that are 0 have

@@ -48,7 +48,7 @@ type narrowOperand struct {
 type narrowSide struct{ name, first, count string }
 
 // New prepares a narrow contraction; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
 	lanes := e.Target.Lanes(4)
 	cut, ok := blocking.ReadCut(k, found.Contraction, int64(lanes))
 	if found.Row.Inner() < 0 && !found.Unpacked {
@@ -67,7 +67,7 @@ func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.LowPrecision)
 	}
 	c := *found.Contraction
 	c.Sum = sum
-	p := &product.Product{Text: new(cnest.Text), E: e, Number: number, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
+	p := &product.Product{Text: new(cnest.Text), E: e, Name: name, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
 		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1}}}
 	for _, d := range c.Batch {
 		p.Batch = append(p.Batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.Batch))})
@@ -215,8 +215,8 @@ func (n *Kernel) correct() {
 	v, p := n.E.V, n.Product
 	t, d := v.Type(scalar.UInt32, n.Product.N), v.Type(scalar.Int32, n.Product.N)
 	p.Line("\n// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
-	p.Open("TAPC_FN %s k%d_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
-		d, p.Number, p.Coordinates("int64_t "), d)
+	p.Open("TAPC_FN %s %s_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
+		d, p.Name, p.Coordinates("int64_t "), d)
 	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
 	at.Along = len(at.Axes) - 1
 	var used []int
@@ -261,8 +261,8 @@ func (n *Kernel) correct() {
 // threadTask writes what a thread does: some macro-tiles, each computed by what compute writes. Counts is a line that says how many there are.
 func (n *Kernel) threadTask(counts string, compute func()) {
 	p := n.Product
-	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_narrow_part")
-	p.Line("const int choice = k%d_choice();", p.Number)
+	unit.Task(p.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_narrow_part")
+	p.Line("const int choice = %s_choice();", p.Name)
 	for _, o := range []*narrowOperand{&n.left, &n.right} {
 		in := " in panels"
 		if n.n.Unpacked && o == &n.left {
@@ -356,7 +356,7 @@ func (n *Kernel) run() {
 	p := n.Product
 	n.defineFile("part.c")
 	p.Line("")
-	p.E.Open(p.Text, p.Number)
+	p.E.Open(p.Text, p.Name)
 	rows, cols := p.C.Row.Extent, p.C.Col.Extent
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
 	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)

@@ -36,7 +36,7 @@ func (n *Kernel) packTask(o *narrowOperand) {
 	stored := p.E.W.Stored(operand.Type())
 	p.E.Raw(operand.Buffer)
 	p.Line("\n// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
-	p.Open("static void k%d_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.Number, o.side.name)
+	p.Open("static void %s_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.Name, o.side.name)
 	p.Line("const tapc_narrow_part *part = ctx;")
 	p.Line("void *const *b = part->b;")
 	p.Line("(void)worker;")

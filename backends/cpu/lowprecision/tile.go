@@ -38,7 +38,7 @@ func (n *Kernel) variants() []narrowTile {
 
 // choice writes the function that says which of the tile's functions this processor can run.
 func (n *Kernel) choice() {
-	n.Open("\nstatic int k%d_choice(void) {", n.Number)
+	n.Open("\nstatic int %s_choice(void) {", n.Name)
 	last := len(n.tiles) - 1
 	if last > 0 {
 		n.Line("const unsigned has = TAPC_FEATURES;")
@@ -100,7 +100,7 @@ func (t narrowTile) call(n *Kernel) {
 		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.Cut.Cols/t.cols, t.cols, t.rows*t.cols)
 	}
 	if t.Form == micro.MatrixUnit {
-		n.Line("k%d_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.Number, n.Coordinates(""),
+		n.Line("%s_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.Name, n.Coordinates(""),
 			more, t.rows, t.rows, t.cols, t.cols)
 		return
 	}
@@ -121,7 +121,7 @@ func (t narrowTile) callShapes(n *Kernel, more string) {
 		if s[1] == t.cols && n.C.Col.Extent%t.cols != 0 {
 			tests = append(tests, fmt.Sprintf("j + %d <= %d", t.cols, n.C.Col.Extent))
 		}
-		call := fmt.Sprintf("k%d_%s_%dx%d(a, w, b%s, i, j%s);", n.Number, t.Name, s[0], s[1], n.Coordinates(""), more)
+		call := fmt.Sprintf("%s_%s_%dx%d(a, w, b%s, i, j%s);", n.Name, t.Name, s[0], s[1], n.Coordinates(""), more)
 		switch {
 		case i+1 == len(shapes) && i > 0:
 			n.Line("else %s", call)
@@ -152,8 +152,8 @@ func (n *Kernel) open(about, attribute, name, more string) {
 	case n.parted():
 		kept = ", int64_t f, int64_t fn, uint32_t *restrict open"
 	}
-	n.Open("static __attribute__((noinline)) %svoid k%d_%s(const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
-		attribute, n.Number, name, n.Coordinates("int64_t "), kept, more)
+	n.Open("static __attribute__((noinline)) %svoid %s_%s(const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
+		attribute, n.Name, name, n.Coordinates("int64_t "), kept, more)
 	if n.n.Unpacked {
 		n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
 	}
@@ -178,13 +178,13 @@ func (n *Kernel) finishTile(t narrowTile, vector, rows, whole, rest string) {
 	call := func(x, count string) {
 		sum := strings.ReplaceAll(vector, "$x", x)
 		if n.corrected() {
-			sum = fmt.Sprintf("k%d_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.Number, n.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
+			sum = fmt.Sprintf("%s_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.Name, n.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
 		}
 		if n.C.Transposed {
 			n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.E.V.Type(n.Product.D, n.Product.N), n.OpenCols(), x, lanes, sum)
 			return
 		}
-		n.Line("k%d_finish(b%s, i + r, j + %s * %d, %s, %s);", n.Number, n.Coordinates(""), x, lanes, sum, count)
+		n.Line("%s_finish(b%s, i + r, j + %s * %d, %s, %s);", n.Name, n.Coordinates(""), x, lanes, sum, count)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -211,7 +211,7 @@ func (n *Kernel) declareRowSums(rows string) string {
 		return "0"
 	case n.n.Unpacked:
 		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.Cut.TileRows))
-		n.Line("k%d_row_sums(a, %s, row_sums);", n.Number, rows)
+		n.Line("%s_row_sums(a, %s, row_sums);", n.Name, rows)
 		return "row_sums[r]"
 	}
 	n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*panels.BlockBytes)

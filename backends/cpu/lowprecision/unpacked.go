@@ -59,7 +59,7 @@ func (n *Kernel) runs() (at string, depth int) {
 // rowSums writes the function that adds up the bytes that rows are made of, along the fold.
 func (n *Kernel) rowSums() {
 	n.Line("\n// The sums of the bytes of some rows along the fold.")
-	n.Open("static __attribute__((noinline)) void k%d_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.Number)
+	n.Open("static __attribute__((noinline)) void %s_row_sums(const uint8_t *a, int rows, uint32_t *sums) {", n.Name)
 	n.Open("for (int r = 0; r < rows; r++, a += %s) {", point.Number(n.bytesOf(n.C.Row)))
 	n.Line("uint32_t sum = 0;")
 	at, depth := n.runs()
@@ -199,7 +199,7 @@ func (n *Kernel) unpackedTask() {
 func (n *Kernel) unpackedRun() {
 	p := n.Product
 	p.Line("")
-	p.E.Open(p.Text, p.Number)
+	p.E.Open(p.Text, p.Name)
 	p.Line("tapc_narrow_part part = {b, 0, %d, 0, %d};", p.C.Row.Extent, p.C.Col.Extent)
 	if n.C.Padded != nil {
 		p.Parallel(fmt.Sprint(n.PadRows()), "image", unit.Each(float64(n.C.Padded.Elements()*n.left.layout.Blocked.Size())/unit.PackRate, n.PadRows()))

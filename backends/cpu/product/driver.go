@@ -17,8 +17,8 @@ import (
 )
 
 // New prepares a contraction; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction) *Product {
-	p := Of(e, number, k, c, tile.PackingOf(c))
+func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *Product {
+	p := Of(e, name, k, c, tile.PackingOf(c))
 	if p != nil {
 		p.chooseForm()
 		p.placePiece()
@@ -31,7 +31,7 @@ func New(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction) *Pro
 }
 
 // Of prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func Of(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
+func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -42,7 +42,7 @@ func Of(e *unit.Unit, number int, k *schedule.Kernel, c *nest.Contraction, pack 
 	if _, known := micro.Of(c.Sum.Type); !known || !point.VectorKernel(k, e.Buffers, aside) {
 		return nil
 	}
-	p := &Product{Text: new(cnest.Text), E: e, Number: number, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: pack, D: c.Sum.Type, N: e.Target.Lanes(c.Sum.Type.Size()),
+	p := &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: pack, D: c.Sum.Type, N: e.Target.Lanes(c.Sum.Type.Size()),
 		Sizes: blocking.Sizes{Length: 1, Outer: 1, Inner: 1}}}
 	var ok bool
 	if p.Cut, ok = blocking.ReadCut(k, c, int64(p.N)); !ok {
@@ -142,7 +142,7 @@ func (p *Product) Finish(ofRows bool) {
 	if p.Seldom != nil {
 		p.seldomFunctions(p.Seldom, at.Axes, at.Along)
 	}
-	p.Open("\nTAPC_FN void k%d_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Number, p.Coordinates("int64_t "), v.Type(p.D, p.N))
+	p.Open("\nTAPC_FN void %s_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Name, p.Coordinates("int64_t "), v.Type(p.D, p.N))
 	used := []int{}
 	for i, o := range p.K.Operands {
 		if o.Mode == schedule.Write || p.finishReads(i) {
@@ -157,7 +157,7 @@ func (p *Product) Finish(ofRows bool) {
 	}
 	if s := p.Seldom; s != nil {
 		at.Statements(p.Text, all[:s.Statement])
-		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Number, p.Coordinates(""), s)
+		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Name, p.Coordinates(""), s)
 		all = all[s.Statement+1:]
 	}
 	at.Statements(p.Text, all)
@@ -167,7 +167,7 @@ func (p *Product) Finish(ofRows bool) {
 // task writes what a thread does: some pieces of the results.
 func (p *Product) task() {
 	c := p.Cut
-	unit.Task(p.Text, "", fmt.Sprintf("k%d_task", p.Number), "tapc_part")
+	unit.Task(p.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_part")
 	switch left := p.K.Operands[p.C.Left]; {
 	case p.Pack.Paneled():
 		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.rows.Slot, p.rows.At, left.Name)
@@ -250,7 +250,7 @@ func (p *Product) coordinatesOf(c blocking.Cut) {
 // run writes the function that carries out the kernel.
 func (p *Product) run() {
 	p.Line("")
-	p.E.Open(p.Text, p.Number)
+	p.E.Open(p.Text, p.Name)
 	switch {
 	case p.Pack.Left == tile.UpFront:
 		p.before(p.rowTasks(), "rows", p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())

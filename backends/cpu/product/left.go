@@ -60,7 +60,7 @@ func (p *Product) leftFunction() {
 	o, rows, n := p.K.Operands[p.C.Left], p.Cut.TileRows, int64(p.N)
 	stored, step := p.E.W.Stored(p.D), point.Number(p.C.Row.Step(p.C.Views[p.C.Left]))
 	p.Line("\n// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.Cut.Fold)
-	p.Open("static void k%d_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.Number, stored, stored)
+	p.Open("static void %s_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.Name, stored, stored)
 	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*p.C.Row.Step(p.C.Views[p.C.Left])), rows*p.Cut.Fold)
 	p.Line("int64_t k = 0;")
 	p.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
@@ -75,9 +75,9 @@ func (p *Product) packLeft() {
 	switch at := p.leftOffset("i0"); {
 	case p.Pack.Left != tile.PerMacroTile:
 	case p.Split():
-		p.Line("k%d_left(left + %s%s, i1 - i0, fn, rows);", p.Number, at, p.foldOffset(p.C.Reduction[0].Step(p.C.Views[p.C.Left])))
+		p.Line("%s_left(left + %s%s, i1 - i0, fn, rows);", p.Name, at, p.foldOffset(p.C.Reduction[0].Step(p.C.Views[p.C.Left])))
 	default:
-		p.Line("k%d_left(left + %s, i1 - i0, %d, rows);", p.Number, at, p.InnerFold())
+		p.Line("%s_left(left + %s, i1 - i0, %d, rows);", p.Name, at, p.InnerFold())
 	}
 }
 

@@ -104,7 +104,7 @@ func (p *Product) calls() {
 			more = ", f, fn, " + p.openTile()
 		}
 		more += p.nextArguments()
-		return fmt.Sprintf("k%d_%dx%d(a, w, b%s, i, j%s);", p.Number, r, c, p.Coordinates(""), more)
+		return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
 	}
 	byRows := func(c int64) {
 		switch {
@@ -136,7 +136,7 @@ func (p *Product) calls() {
 // time, as panels next to each other are filled from the same lines of memory.
 func (p *Product) packPiece(from, to string) {
 	pack := func(from, to, at string) {
-		p.Line("for (int64_t j = j0; j < j1; j += %d) k%d_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.Panel, p.Number, p.Coordinates(""),
+		p.Line("for (int64_t j = j0; j < j1; j += %d) %s_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.Panel, p.Name, p.Coordinates(""),
 			p.foldRange(from, to), point.Number(p.Deep()), at)
 	}
 	if !p.Partly() {

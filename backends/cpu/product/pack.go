@@ -28,7 +28,7 @@ func (p *Product) panelFunction() {
 	stored := p.E.W.Stored(p.D)
 	buffer := p.K.Operands[p.C.Right].Buffer
 	p.E.Raw(buffer)
-	p.Open("\nstatic void k%d_panel(void *const *b%s, int64_t j%s, %s *to) {", p.Number, p.Coordinates("int64_t "),
+	p.Open("\nstatic void %s_panel(void *const *b%s, int64_t j%s, %s *to) {", p.Name, p.Coordinates("int64_t "),
 		p.foldRange("int64_t first", "int64_t last"), stored)
 	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
 	p.Line("%s(void)j;", p.Voids())
@@ -68,7 +68,7 @@ func (p *Product) panelFunction() {
 // packTask writes the function with which a thread packs some panels.
 func (p *Product) packTask() {
 	stored := p.E.W.Stored(p.D)
-	unit.Task(p.Text, "", fmt.Sprintf("k%d_pack", p.Number), "tapc_part")
+	unit.Task(p.Text, "", fmt.Sprintf("%s_pack", p.Name), "tapc_part")
 	p.Line("const int64_t across = (part->columns + %d) / %d;", p.Panel-1, p.Panel)
 	into := "panel * " + point.Number(p.Length*p.Panel)
 	if p.Partly() {
@@ -84,7 +84,7 @@ func (p *Product) packTask() {
 	for _, a := range p.Batch[len(groups):] {
 		p.Line("const int64_t %s = 0;", a.Variable)
 	}
-	p.Line("k%d_panel(b%s, j%s, (%s *)b[%d] + %s);", p.Number, p.Coordinates(""), p.foldRange("from", "to"), stored, p.Slot, into)
+	p.Line("%s_panel(b%s, j%s, (%s *)b[%d] + %s);", p.Name, p.Coordinates(""), p.foldRange("from", "to"), stored, p.Slot, into)
 	p.Close()
 	if p.Partly() {
 		p.Close()

@@ -23,7 +23,7 @@ import (
 type Product struct {
 	*cnest.Text
 	E      *unit.Unit
-	Number int
+	Name   string
 	Seldom *nest.Seldom // what some results are computed from besides, or nil
 	*blocking.Blocking
 	Storage
@@ -91,7 +91,7 @@ func (p *Product) EachPiece(rate float64) string {
 
 // Parallel writes the region of n calls of a function, with the nanoseconds that each takes.
 func (p *Product) Parallel(n, function, each string) {
-	unit.Region(p.Text, p.Cut.Thread, n, each, fmt.Sprintf("k%d_%s", p.Number, function), "&part")
+	unit.Region(p.Text, p.Cut.Thread, n, each, fmt.Sprintf("%s_%s", p.Name, function), "&part")
 }
 
 // Group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.

@@ -25,7 +25,7 @@ func (p *Product) rowTask() {
 	o := p.K.Operands[p.C.Left]
 	view, stored, rows := p.C.Views[p.C.Left], p.E.W.Stored(p.D), p.C.Row.Extent
 	p.E.Raw(o.Buffer)
-	unit.Task(p.Text, fmt.Sprintf("%s in panels of %d rows.", o.Name, tile.RowPanel), fmt.Sprintf("k%d_rows", p.Number), "tapc_part")
+	unit.Task(p.Text, fmt.Sprintf("%s in panels of %d rows.", o.Name, tile.RowPanel), fmt.Sprintf("%s_rows", p.Name), "tapc_part")
 	p.Line("const %s *left = b[%d]; // %s", stored, p.E.Slot(o.Buffer), o.Name)
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	tasks := (p.RowPanels() + togetherPanels - 1) / togetherPanels

@@ -23,7 +23,7 @@ const seldomLanes = 8
 func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
 	p.seldomOne(s, axes)
 	v := p.E.V.Type(scalar.Float32, p.N)
-	p.Open("\nstatic __attribute__((noinline)) %s k%d_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Number, p.Coordinates("int64_t "), v)
+	p.Open("\nstatic __attribute__((noinline)) %s %s_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Name, p.Coordinates("int64_t "), v)
 	p.Line("float x[%d];", p.N)
 	p.Line("__builtin_memcpy(x, &usual, sizeof x);")
 	p.Open("for (; lanes; lanes &= lanes - 1) {")
@@ -35,7 +35,7 @@ func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) 
 			args += " + lane"
 		}
 	}
-	p.Line("x[lane] = k%d_one(b%s);", p.Number, args)
+	p.Line("x[lane] = %s_one(b%s);", p.Name, args)
 	p.Close()
 	p.Line("__builtin_memcpy(&usual, x, sizeof x);")
 	p.Line("return usual;")
@@ -51,7 +51,7 @@ func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
 		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.K.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
 	}
 	p.Line("\n// %s of one result.", cnest.Clip(side.Format(p.K)))
-	p.Open("static __attribute__((noinline)) float k%d_one(void *const *b%s, int64_t i, int64_t j) {", p.Number, p.Coordinates("int64_t "))
+	p.Open("static __attribute__((noinline)) float %s_one(void *const *b%s, int64_t i, int64_t j) {", p.Name, p.Coordinates("int64_t "))
 	used := []int{}
 	for i := range p.K.Operands {
 		if readsIn(side, i) {
@@ -114,11 +114,11 @@ func readsIn(e *scalar.Expr, operand int) bool {
 }
 
 // seldomValue writes a choice whose other side few lanes have.
-func seldomValue(p *point.Point, t *cnest.Text, number int, coordinates string, s *nest.Seldom) vector.Value {
+func seldomValue(p *point.Point, t *cnest.Text, name string, coordinates string, s *nest.Seldom) vector.Value {
 	c, usual := p.V.Splat(p.V.Expr(s.Choice.Args[0], p.N, p), p.N), p.V.Splat(p.V.Expr(s.Choice.Args[1], p.N, p), p.N)
 	v := p.V.Type(scalar.Float32, p.N)
 	t.Line("%s chosen = %s;", v, usual.Text)
 	t.Line("const unsigned others = ~%s & ((1u << %s) - 1);", p.V.Bits(p.V.Mask(c, 4, p.N), p.N), p.Count)
-	t.Line("if (__builtin_expect(others != 0, 0)) chosen = k%d_some(b%s, i, j, chosen, others);", number, coordinates)
+	t.Line("if (__builtin_expect(others != 0, 0)) chosen = %s_some(b%s, i, j, chosen, others);", name, coordinates)
 	return vector.Value{Text: "chosen", Type: scalar.Float32}
 }

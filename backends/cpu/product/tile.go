@@ -26,8 +26,8 @@ func (p *Product) TileFunction(rows, cols int64) {
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
 	}
 	more += p.nextParameters()
-	p.Open("static __attribute__((noinline)) void k%d_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
-		p.Number, rows, cols, stored, stored, p.Coordinates("int64_t "), more)
+	p.Open("static __attribute__((noinline)) void %s_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
+		p.Name, rows, cols, stored, stored, p.Coordinates("int64_t "), more)
 	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
 	p.expect(rows, cols)
 	if p.Split() {
@@ -368,7 +368,7 @@ func (p *Product) finishTile(rows, cols, vectors int64) {
 		signed = "(" + p.E.V.Type(p.D, p.N) + ")"
 	}
 	call := func(vector, count string) {
-		p.Line("k%d_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.Number, p.Coordinates(""), vector, p.N, signed, vectors, vector, count)
+		p.Line("%s_finish(b%s, i + r, j + %s * %d, %ss[r * %d + %s], %s);", p.Name, p.Coordinates(""), vector, p.N, signed, vectors, vector, count)
 	}
 	whole, rest := cols/int64(p.N), cols%int64(p.N)
 	p.Open("for (int r = 0; r < %d; r++) {", rows)

@@ -21,7 +21,7 @@ func (p *Product) TransposeSums(kept scalar.DType) {
 	p.Open("for (int64_t j = j0; j < j1; j += %d) {", lanes)
 	p.Line("_Alignas(64) %s square[%d];", element, lanes*lanes)
 	p.Line("%s;", p.E.V.Of(kept, p.N).Transpose(p.N, p.OpenPlace(), fmt.Sprint(p.OpenCols()), "square", fmt.Sprint(lanes)))
-	p.Line("for (int x = 0; x < %d && j + x < j1; x++) k%d_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, p.Number,
+	p.Line("for (int x = 0; x < %d && j + x < j1; x++) %s_finish(b%s, i, j + x, *(const %su *)(square + x * %d), rows);", lanes, p.Name,
 		p.Coordinates(""), t, lanes)
 	p.Close(2)
 }

@@ -22,7 +22,7 @@ func (p *Product) windowFunction() {
 	view, stored := p.C.Views[p.C.Right], p.E.W.Stored(p.D)
 	buffer := p.K.Operands[p.C.Right].Buffer
 	p.E.Raw(buffer)
-	p.Open("\nstatic void k%d_panel(void *const *b%s, int64_t j, %s *to) {", p.Number, p.Coordinates("int64_t "), stored)
+	p.Open("\nstatic void %s_panel(void *const *b%s, int64_t j, %s *to) {", p.Name, p.Coordinates("int64_t "), stored)
 	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
 	p.Line("%s(void)right;", p.Voids())
 	place := &windowPlace{p: p, loops: map[int]string{}}

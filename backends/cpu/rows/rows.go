@@ -24,11 +24,11 @@ import (
 // element is another, over a row that stays in a cache. What several sweeps need and costs much is kept for the row.
 type Kernel struct {
 	*cnest.Text
-	e      *unit.Unit
-	k      *schedule.Kernel
-	r      *nest.Rows
-	number int
-	p      *point.Point
+	e    *unit.Unit
+	k    *schedule.Kernel
+	r    *nest.Rows
+	name string
+	p    *point.Point
 
 	streamed bool // some results go past the caches
 	inside   band
@@ -71,20 +71,20 @@ type band struct {
 const maxKept = 128 << 10
 
 // New prepares a kernel; nil if there are no vectors for what it computes.
-func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Rows) *Kernel {
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
 	for _, s := range k.Statements {
 		if !vector.CanVectorize(s.Value) {
 			return nil
 		}
 	}
-	r := Of(e, number, k, found)
+	r := Of(e, name, k, found)
 	r.span = r.findSpan()
 	return r
 }
 
 // Of prepares a kernel that is recognised.
-func Of(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Rows) *Kernel {
-	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, number: number, rowPieces: rowPieces{piece: found.Lane.Extent},
+func Of(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
+	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, name: name, rowPieces: rowPieces{piece: found.Lane.Extent},
 		rowAxes: rowAxes{lane: point.Axis{Dim: found.Lane, Variable: "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
 	for i, d := range found.Outer {
 		r.Outer = append(r.Outer, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", i)})
@@ -306,8 +306,8 @@ func (r *Kernel) Write() string {
 		r.Cell("cell")
 	}
 	r.task()
-	r.e.Open(r.Text, r.number)
-	unit.Region(r.Text, r.thread, fmt.Sprint(r.places()), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), r.places()), fmt.Sprintf("k%d_task", r.number), "(void *)b")
+	r.e.Open(r.Text, r.name)
+	unit.Region(r.Text, r.thread, fmt.Sprint(r.places()), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), r.places()), fmt.Sprintf("%s_task", r.name), "(void *)b")
 	r.Close()
 	return r.String()
 }
@@ -375,7 +375,7 @@ func (r *Kernel) Cell(name string) {
 		r.spanCells(params)
 		return
 	}
-	r.Open("\nTAPC_FN void k%d_%s(void *const *b%s%s) {", r.number, name, point.Coordinates(r.Outer, "int64_t "), params)
+	r.Open("\nTAPC_FN void %s_%s(void *const *b%s%s) {", r.name, name, point.Coordinates(r.Outer, "int64_t "), params)
 	r.declare(true)
 	for i := range r.k.Statements {
 		if r.kept[i] {

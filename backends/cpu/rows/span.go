@@ -230,7 +230,7 @@ func (r *Kernel) mostlyInside() bool {
 func (r *Kernel) spanCells(parameters string) {
 	e, t := r.span.fold, r.e.V.Type(r.span.fold.Type, r.n)
 	open := func(result, name, more string) {
-		r.Open("\nTAPC_FN %s k%d_%s(void *const *b%s%s%s) {", result, r.number, name, point.Coordinates(r.Outer, "int64_t "), parameters, more)
+		r.Open("\nTAPC_FN %s %s_%s(void *const *b%s%s%s) {", result, r.name, name, point.Coordinates(r.Outer, "int64_t "), parameters, more)
 	}
 	more := ""
 	if r.span.apart {
@@ -254,13 +254,13 @@ func (r *Kernel) spanCells(parameters string) {
 	}
 	open("void", "cell", "")
 	r.spanSums(1, arguments)
-	r.Line("k%d_finish(b%s, %s, sum0);", r.number, point.Coordinates(r.Outer, ""), arguments)
+	r.Line("%s_finish(b%s, %s, sum0);", r.name, point.Coordinates(r.Outer, ""), arguments)
 	r.Close()
 	for _, places := range r.spanSizes() {
 		open("void", fmt.Sprintf("span%d", places), "")
 		r.spanSums(places, arguments)
 		for u := range places {
-			r.Line("k%d_finish(b%s + %d, %s, sum%d);", r.number, point.Coordinates(r.Outer, ""), u, arguments, u)
+			r.Line("%s_finish(b%s + %d, %s, sum%d);", r.name, point.Coordinates(r.Outer, ""), u, arguments, u)
 		}
 		r.Close()
 	}
@@ -301,7 +301,7 @@ func (r *Kernel) spanSums(places int64, arguments string) {
 		if u > 0 {
 			at = fmt.Sprintf(" + %d", u)
 		}
-		return fmt.Sprintf("k%d_fold(b%s%s, %s%s)", r.number, point.Coordinates(r.Outer, ""), at, arguments, more)
+		return fmt.Sprintf("%s_fold(b%s%s, %s%s)", r.name, point.Coordinates(r.Outer, ""), at, arguments, more)
 	}
 	if !r.span.apart {
 		for u := range places {
@@ -333,12 +333,12 @@ func (r *Kernel) spans(cut bool) {
 	r.Line("(void)along, (void)across;")
 	before := strings.TrimSuffix(point.Coordinates(r.Outer, ""), last.Variable)
 	r.vectors(cut, func(j, live, inside string) string {
-		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) k%d_cell(b%s + u, %s, %s, %s%s);", r.number, point.Coordinates(r.Outer, ""), j, live, inside, ahead)
+		alone := fmt.Sprintf("for (int64_t u = 0; u < places; u++) %s_cell(b%s + u, %s, %s, %s%s);", r.name, point.Coordinates(r.Outer, ""), j, live, inside, ahead)
 		if live != fmt.Sprint(r.n) && !r.someLanes(r.n) || r.inside.guarded && inside == point.AtBorder {
 			return alone
 		}
 		span := func(places int64, at, inside string) string {
-			return fmt.Sprintf("k%d_span%d(b%s%s, %s, %s, %s%s);", r.number, places, before, at, j, live, inside, ahead)
+			return fmt.Sprintf("%s_span%d(b%s%s, %s, %s, %s%s);", r.name, places, before, at, j, live, inside, ahead)
 		}
 		text := "{ "
 		switch most := r.mostlyInside(); {

@@ -9,7 +9,7 @@ import (
 
 // task writes what a thread does: some places.
 func (r *Kernel) task() {
-	unit.Task(r.Text, "", fmt.Sprintf("k%d_task", r.number), "")
+	unit.Task(r.Text, "", fmt.Sprintf("%s_task", r.name), "")
 	r.Open("for (int64_t place = begin; place < end; place++) {")
 	cut := r.r.Free && r.pieces() > 1
 	rest := "place"
@@ -40,12 +40,12 @@ func (r *Kernel) task() {
 		ahead := r.fetchAhead()
 		r.vectors(cut, func(j, live, inside string) string {
 			if !r.inside.guarded {
-				return fmt.Sprintf("k%d_cell(b%s, %s, %s%s);", r.number, point.Coordinates(r.Outer, ""), j, live, ahead)
+				return fmt.Sprintf("%s_cell(b%s, %s, %s%s);", r.name, point.Coordinates(r.Outer, ""), j, live, ahead)
 			}
-			return fmt.Sprintf("k%d_cell(b%s, %s, %s, %s%s);", r.number, point.Coordinates(r.Outer, ""), j, live, inside, ahead)
+			return fmt.Sprintf("%s_cell(b%s, %s, %s, %s%s);", r.name, point.Coordinates(r.Outer, ""), j, live, inside, ahead)
 		})
 	default:
-		r.Line("k%d_cell(b%s);", r.number, point.Coordinates(r.Outer, ""))
+		r.Line("%s_cell(b%s);", r.name, point.Coordinates(r.Outer, ""))
 	}
 	r.Close()
 	if r.streamed {
@@ -68,9 +68,9 @@ func (r *Kernel) sewn(cut bool) {
 			from, to = "from", "to"
 		}
 		r.Line("int64_t j = %s;", from)
-		r.Line("for (; j + %d <= %s; j += %d) k%d_cell%d(b%s, j, %d%s);", r.n, to, r.n, r.number, i, point.Coordinates(r.Outer, ""), r.n, inside)
+		r.Line("for (; j + %d <= %s; j += %d) %s_cell%d(b%s, j, %d%s);", r.n, to, r.n, r.name, i, point.Coordinates(r.Outer, ""), r.n, inside)
 		if cut || (x.To-x.From)%int64(r.n) != 0 {
-			r.Line("if (j < %s) k%d_cell%d(b%s, j, (int)(%s - j)%s);", to, r.number, i, point.Coordinates(r.Outer, ""), to, inside)
+			r.Line("if (j < %s) %s_cell%d(b%s, j, (int)(%s - j)%s);", to, r.name, i, point.Coordinates(r.Outer, ""), to, inside)
 		}
 		r.Close()
 	}

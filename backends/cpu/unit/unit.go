@@ -191,7 +191,7 @@ func Region(t *cnest.Text, threads bool, n, each, task, ctx string) {
 }
 
 // Open writes the first line of the function that carries out a kernel.
-func (u *Unit) Open(t *cnest.Text, number int) {
-	t.Open("%svoid %sk%d(void *const *b, tapc_pool *pool) {", u.linkage, u.Prefix, number)
+func (u *Unit) Open(t *cnest.Text, name string) {
+	t.Open("%svoid %s%s(void *const *b, tapc_pool *pool) {", u.linkage, u.Prefix, name)
 	t.Line("(void)b, (void)pool;")
 }

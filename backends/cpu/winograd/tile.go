@@ -44,7 +44,7 @@ func (w *Kernel) pointFunction() {
 	v, around := w.E.V, w.w.Size+2
 	t := v.Type(scalar.Float32, w.N)
 	w.Line("\n// The points of a tile, in some channels; its elements are down and across apart.")
-	w.Open("TAPC_FN void k%d_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.Number)
+	w.Open("TAPC_FN void %s_point(const float *from, int64_t down, int64_t across, float *restrict to, int n) {", w.Name)
 	w.Line("(void)n;")
 	for r := range around {
 		for c := range around {
@@ -66,7 +66,7 @@ func (w *Kernel) patchFunction() {
 	down, across, channel := w.w.Down.Step(view), w.w.Across.Step(view), w.w.In.Step(view)
 	line, in, n := w.memory.line, w.w.In.Extent, int64(w.N)
 	w.Line("\n// Some rows and columns of an image, its channels innermost, with zeros around.")
-	w.Open("static void k%d_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to) {", w.Number)
+	w.Open("static void %s_patch(const float *image, int64_t row, int64_t rows, int64_t column, int64_t columns, float *restrict to) {", w.Name)
 	w.Line("const int64_t first = column > 0 ? column : 0, end = column + columns < %d ? column + columns : %d;", w.w.Across.Bound, w.w.Across.Bound)
 	w.Open("for (int64_t r = row; r < row + rows; r++, to += columns * %d) {", line)
 	w.Open("if (r < 0 || r >= %d || first >= end) {", w.w.Down.Bound)
@@ -114,13 +114,13 @@ func (w *Kernel) imageFunction() {
 	down, across := d.Step(view), a.Step(view)
 	w.E.Raw(o.Buffer)
 	w.Line("\n// The points of the tiles of some results.")
-	w.Open("static void k%d_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.Number, point.Coordinates(w.batch, "int64_t "))
+	w.Open("static void %s_image(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, float *restrict patch, float *restrict to) {", w.Name, point.Coordinates(w.batch, "int64_t "))
 	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.E.Slot(o.Buffer),
 		point.OffsetText(point.Start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
 	w.Line("%s(void)patch;", point.Voids(w.batch))
 	if w.turned {
 		w.Line("const int64_t high = (y1 - y0 + %d) / %d * %d + 2, wide = (x1 - x0 + %d) / %d * %d + 2;", size-1, size, size, size-1, size, size)
-		w.Line("k%d_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.Number, point.Number(d.First), point.Number(a.First))
+		w.Line("%s_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.Name, point.Number(d.First), point.Number(a.First))
 	}
 	w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 	w.Open("for (int64_t x = x0; x < x1; x += %d, to += %d) {", size, line)
@@ -131,16 +131,16 @@ func (w *Kernel) imageFunction() {
 		w.Line("const int64_t row = y + %s, column = x + %s;", point.Number(d.First), point.Number(a.First))
 		w.Line("const float *from = patch;")
 		w.Line("int64_t down = %d, across = %d;", around*line, line)
-		w.Line("if (row < 0 || row + %d > %d || column < 0 || column + %d > %d) k%d_patch(image, row, %d, column, %d, patch);", around, d.Bound, around, a.Bound,
-			w.Number, around, around)
+		w.Line("if (row < 0 || row + %d > %d || column < 0 || column + %d > %d) %s_patch(image, row, %d, column, %d, patch);", around, d.Bound, around, a.Bound,
+			w.Name, around, around)
 		w.Line("else from = image + row * %s + column * %s, down = %s, across = %s;", point.Number(down), point.Number(across), point.Number(down), point.Number(across))
 	}
 	n := int64(w.N)
 	if whole := w.w.In.Extent / n * n; whole > 0 {
-		w.Line("for (int64_t c = 0; c < %d; c += %d) k%d_point(from + c, down, across, to + c, %d);", whole, n, w.Number, n)
+		w.Line("for (int64_t c = 0; c < %d; c += %d) %s_point(from + c, down, across, to + c, %d);", whole, n, w.Name, n)
 	}
 	if rest := w.w.In.Extent % n; rest > 0 {
-		w.Line("k%d_point(from + %d, down, across, to + %d, %d);", w.Number, w.w.In.Extent-rest, w.w.In.Extent-rest, rest)
+		w.Line("%s_point(from + %d, down, across, to + %d, %d);", w.Name, w.w.In.Extent-rest, w.w.In.Extent-rest, rest)
 	}
 	w.Close(3)
 }
@@ -148,7 +148,7 @@ func (w *Kernel) imageFunction() {
 // keepSums writes the function that a register tile calls with each vector of its sums.
 func (w *Kernel) keepSums() {
 	t := w.E.V.Type(scalar.Float32, w.N)
-	w.Open("\nTAPC_FN void k%d_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.Number, t)
+	w.Open("\nTAPC_FN void %s_finish(void *const *b, int64_t i, int64_t j, %s sum, int n) {", w.Name, t)
 	w.Line("(void)n;")
 	w.Line("*(%s *)((float *)b[0] + i * %d + j) = sum;", t, w.memory.sumLine)
 	w.Close()
@@ -158,7 +158,7 @@ func (w *Kernel) keepSums() {
 func (w *Kernel) resultFunction() {
 	t, size, around := w.E.V.Type(scalar.Float32, w.N), w.w.Size, w.w.Size+2
 	w.Line("\n// The results of a tile, in some channels; results in a column are down apart.")
-	w.Open("TAPC_FN void k%d_result(const float *from, float *restrict to, int64_t down) {", w.Number)
+	w.Open("TAPC_FN void %s_result(const float *from, float *restrict to, int64_t down) {", w.Name)
 	for r := range around {
 		for c := range around {
 			w.Line("const %s %s = *(const %s *)(from + %d);", t, grid("s", r, c), t, (r*around+c)*w.memory.sumPoint)
@@ -190,7 +190,7 @@ func (w *Kernel) epilogue() {
 	if w.rows {
 		at.Along--
 	}
-	w.Open("\nTAPC_FN void k%d_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.Number, point.Coordinates(w.batch, "int64_t "), t)
+	w.Open("\nTAPC_FN void %s_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.Name, point.Coordinates(w.batch, "int64_t "), t)
 	used, all := []int{}, make([]int, len(w.kernel.Statements))
 	for i, o := range w.kernel.Operands {
 		if o.Mode == schedule.Write || product.ReadsBeside(w.kernel, i, w.w.Sum) {
@@ -215,17 +215,17 @@ func (w *Kernel) places() []point.Axis {
 func (w *Kernel) resultsFunction() {
 	t, size, n := w.E.V.Type(scalar.Float32, w.N), w.w.Size, int64(w.N)
 	w.Line("\n// The results of a piece.")
-	w.Open("static void k%d_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.Number,
+	w.Open("static void %s_results(void *const *b%s, int64_t y0, int64_t y1, int64_t x0, int64_t x1, int64_t o0, int64_t o1, const float *sums%s) {", w.Name,
 		point.Coordinates(w.batch, "int64_t "), w.resultsMemory("float *restrict rows"))
 	call := func(y, x, o, vector, count string) {
-		w.Line("k%d_epilogue(b%s, %s, %s, %s, %s, %s);", w.Number, point.Coordinates(w.batch, ""), y, x, o, vector, count)
+		w.Line("%s_epilogue(b%s, %s, %s, %s, %s, %s);", w.Name, point.Coordinates(w.batch, ""), y, x, o, vector, count)
 	}
 	if w.rows {
 		w.Line("const int64_t across = (x1 - x0 + %d) / %d;", size-1, size)
 		w.Open("for (int64_t o = o0; o < o1; o += %d) {", n)
 		w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 		w.Line("const float *from = sums + (y - y0) / %d * across * %d + o - o0;", size, w.memory.sumLine)
-		w.Line("for (int64_t x = 0; x < across; x++) k%d_result(from + x * %d, rows + x * %d, %d);", w.Number, w.memory.sumLine, size*n, w.memory.resultLine*n)
+		w.Line("for (int64_t x = 0; x < across; x++) %s_result(from + x * %d, rows + x * %d, %d);", w.Name, w.memory.sumLine, size*n, w.memory.resultLine*n)
 		w.Open("for (int64_t r = 0; r < %d && y + r < y1; r++) {", size)
 		w.Open("for (int64_t x = x0; x < x1; x += %d) {", n)
 		w.Line("%s turned[%d];", t, n)
@@ -238,7 +238,7 @@ func (w *Kernel) resultsFunction() {
 		w.Open("for (int64_t x = x0; x < x1; x += %d, sums += %d) {", size, w.memory.sumLine)
 		w.Open("for (int64_t o = o0; o < o1; o += %d) {", n)
 		w.Line("%s r[%d];", t, size*size)
-		w.Line("k%d_result(sums + o - o0, (float *)r, %d);", w.Number, size*n)
+		w.Line("%s_result(sums + o - o0, (float *)r, %d);", w.Name, size*n)
 		w.Open("for (int i = 0; i < %d && y + i < y1; i++) {", size)
 		w.Open("for (int j = 0; j < %d && x + j < x1; j++) {", size)
 		w.counted("o", w.w.Out.Extent, func(count string) { call("y + i", "x + j", "o", fmt.Sprintf("r[i * %d + j]", size), count) })

@@ -60,7 +60,7 @@ type winogradMemory struct {
 }
 
 // New prepares such a convolution; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winograd) *Kernel {
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Winograd) *Kernel {
 	levels := k.Loops[found.Down.Inner()].Levels
 	if len(levels) != 3 || !point.VectorKernel(k, e.Buffers, found.Image) {
 		return nil
@@ -87,7 +87,7 @@ func New(e *unit.Unit, number int, k *schedule.Kernel, found *nest.Winograd) *Ke
 		}
 	}
 	w.layOut(int64(e.Target.Lanes(4)))
-	w.pointProduct(e, number, c)
+	w.pointProduct(e, name, c)
 	w.placeOperands()
 	return w
 }
@@ -160,14 +160,14 @@ func (w *Kernel) layOut(lanes int64) {
 }
 
 // pointProduct makes the product of a point: its left operand is the tiles, its right one the filters.
-func (w *Kernel) pointProduct(e *unit.Unit, number int, c blocking.Cut) {
+func (w *Kernel) pointProduct(e *unit.Unit, name string, c blocking.Cut) {
 	const rows, columns, fold = 0, 1, 2
 	in, out := w.w.In.Extent, w.w.Out.Extent
 	lanes := e.Target.Lanes(4)
 	c.Rows = w.piece.tiles()
 	c.TileRows = e.Target.WinogradRows(c.Rows, c.TileCols/int64(lanes))
 	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
-	w.Product = &product.Product{Text: new(cnest.Text), E: e, Number: number, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
+	w.Product = &product.Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
 		C: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.Rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
 			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
 		Pack: tile.Packing{Right: tile.Prepacked}, Form: blocking.Prepared,
@@ -235,9 +235,9 @@ func (w *Kernel) Write() string {
 	w.resultsFunction()
 	w.task()
 	w.Line("")
-	w.E.Open(w.Text, w.Number)
+	w.E.Open(w.Text, w.Name)
 	unit.Region(w.Text, w.Cut.Thread, fmt.Sprint(w.pieces()), unit.Each(w.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.N)), w.pieces()),
-		fmt.Sprintf("k%d_task", w.Number), "(void *)b")
+		fmt.Sprintf("%s_task", w.Name), "(void *)b")
 	w.Close()
 	return w.String()
 }
@@ -265,8 +265,8 @@ func (w *Kernel) tileCounts() []int64 {
 
 // task writes what a thread does: some pieces.
 func (w *Kernel) task() {
-	n, m, c := w.Number, w.memory, w.Cut
-	w.Open("\nstatic void k%d_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
+	n, m, c := w.Name, w.memory, w.Cut
+	w.Open("\nstatic void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
 	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.Pad.Slot, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
@@ -292,11 +292,11 @@ func (w *Kernel) task() {
 	}
 	w.Line("const int64_t each = ((y1 - y0 + %d) / %d) * ((x1 - x0 + %d) / %d); // tiles", w.w.Size-1, w.w.Size, w.w.Size-1, w.w.Size)
 	w.Open("if (block != present) {")
-	w.byImage(fmt.Sprintf("k%d_image(b%s, y0, y1, x0, x1, memory + %d, memory%%s);", n, point.Coordinates(w.batch, ""), m.patch), m.line)
+	w.byImage(fmt.Sprintf("%s_image(b%s, y0, y1, x0, x1, memory + %d, memory%%s);", n, point.Coordinates(w.batch, ""), m.patch), m.line)
 	w.Close()
 	w.Line("present = block;")
 	w.multiply()
-	w.byImage(fmt.Sprintf("k%d_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%%s%s);", n, point.Coordinates(w.batch, ""), m.sums,
+	w.byImage(fmt.Sprintf("%s_results(b%s, y0, y1, x0, x1, o0, o1, memory + %d%%s%s);", n, point.Coordinates(w.batch, ""), m.sums,
 		w.resultsMemory("memory + "+fmt.Sprint(m.results))), m.sumLine)
 	w.Close(2)
 }
@@ -355,7 +355,7 @@ func (w *Kernel) multiply() {
 // callTiles writes the calls of the register tiles of some columns.
 func (w *Kernel) callTiles(cols int64) {
 	counts := w.tileCounts()
-	call := func(r int64) string { return fmt.Sprintf("k%d_%dx%d(a, w, sums, i, j - o0);", w.Number, r, cols) }
+	call := func(r int64) string { return fmt.Sprintf("%s_%dx%d(a, w, sums, i, j - o0);", w.Name, r, cols) }
 	if len(counts) == 1 {
 		w.Line("%s", call(counts[0]))
 		return
