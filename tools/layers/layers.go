@@ -18,6 +18,7 @@ type Rule struct {
 var Table = []Rule{
 	{"ir/diag", 0, 0},
 	{"ir/zspace", 0, 0},
+	{"ir/zspace/pieces", 0, 1},
 	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},
@@ -28,6 +29,7 @@ var Table = []Rule{
 	{"ir/wire/gen", 6, 0}, // a program
 	{"ir/...", 2, 0},
 	{"dialects/tensorops", 3, 0},
+	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},
 	{"dialects/application", 3, 2},
 	{"dialects/schedule", 3, 3},
