@@ -47,7 +47,11 @@ func checkIndexes(c *check.Context, op *ir.Node) {
 		for i, maps := range [...]ir.PortMaps{sig.Inputs, sig.Outputs} {
 			side(app.Body, i).All(func(port, entry int, s *ir.Selection) {
 				field := check.PortField(sides[i], side(app.Body, i).At(port).Name, entry)
-				tensorops.CheckProjection(c, [2]string{"TAP0214", "TAP0215"}, app, field, maps[port].Maps[entry], part, s.Range())
+				var reads *tensorops.Reads
+				if i == 0 {
+					reads = tensorops.ReadsOf(op)
+				}
+				tensorops.CheckPart(c, [2]string{"TAP0214", "TAP0215"}, app, field, reads, &maps[port], entry, part, s.Range())
 			})
 		}
 	}

@@ -15,7 +15,9 @@ var operationSignatureAgreement = check.Constraint{
 		"projections in each, and every selection is exactly the hull of what the index selects through its projection. (For an " +
 		"index without cells, a range that is empty in every dimension, at the image of the index's start, is accepted too.) " +
 		"Output projections are injective: no two points of the index select the same cell. Where that could not be decided " +
-		"within a bound of steps there is a warning. An index without a signature has no effect.",
+		"within a bound of steps there is a warning. An index without a signature has no effect. What refines a signature, the tag Reads, " +
+		"names input selections that the signature has projections for, each once; its pieces, 64 at most, fit the index and the tensor, and read " +
+		"cells of the selection alone.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0151", Meaning: "an operation has a signature and no index"},
@@ -25,6 +27,8 @@ var operationSignatureAgreement = check.Constraint{
 		{ID: "TAP0155", Meaning: "a selection is not what the index selects"},
 		{ID: "TAP0156", Meaning: "two points of the index write the same cell of an output"},
 		{ID: "TAP0157", Meaning: "a warning: whether two points of the index write the same cell could not be decided"},
+		{ID: "TAP0158", Meaning: "a refinement of a signature belongs to no input selection that a signature has a projection for, or to one that has one already"},
+		{ID: "TAP0159", Meaning: "a piece does not fit the index or the tensor, reads beyond the selection, or there are too many"},
 	},
 	Check: signatureCheck(collisionBudget),
 }
@@ -36,8 +40,12 @@ const collisionBudget = 20_000
 func signatureCheck(budget int) func(*check.Context) {
 	return func(c *check.Context) {
 		for n := range check.Each[*Operation](c) {
-			if SignatureOf(n) != nil {
+			switch {
+			case SignatureOf(n) != nil:
 				checkSignature(c, n, budget)
+			case ReadsOf(n) != nil:
+				c.Report(c.Error("TAP0158", n, check.TagField(ReadsKind), "%s says what is read exactly, but has no signature", c.Graph().Name(n.ID)).
+					Want("a signature", "none"))
 			}
 		}
 	}
@@ -50,7 +58,9 @@ func checkSignature(c *check.Context, n *ir.Node, budget int) {
 			Want("an index tag", "none"))
 		return
 	}
-	checkSignatureSide(c, n, 0, op.Inputs, sig.Inputs, index.Range)
+	if checkSignatureSide(c, n, 0, op.Inputs, sig.Inputs, index.Range) {
+		checkReads(c, n, op, index.Range)
+	}
 	if !checkSignatureSide(c, n, 1, op.Outputs, sig.Outputs, index.Range) {
 		return
 	}
@@ -102,6 +112,22 @@ func CheckProjection(c *check.Context, codes [2]string, n *ir.Node, field string
 	c.Report(c.Error(codes[1], n, field+"/range", "a selection of %s is not what its index selects", c.Graph().Name(n.ID)).
 		Want(fmt.Sprintf("%v, which %v selects through %v", want, index, m), difference(want, sel)))
 	return false
+}
+
+// CheckPart checks that a selection of a part of an operation is what the part's index selects: of an input with pieces the least box
+// around what they read, and else as CheckProjection does.
+func CheckPart(c *check.Context, codes [2]string, n *ir.Node, field string, reads *Reads, maps *ir.NamedMaps, entry int, index, sel zspace.Range) {
+	m := maps.Maps[entry]
+	list, refined := reads.Get(maps.Name, entry)
+	want, err := reads.Selects(maps.Name, entry, m, index)
+	if !refined || err != nil || index.Empty() {
+		CheckProjection(c, codes, n, field, m, index, sel)
+		return
+	}
+	if !want.Equal(sel) {
+		c.Report(c.Error(codes[1], n, field+"/range", "a selection of %s is not what its index selects", c.Graph().Name(n.ID)).
+			Want(fmt.Sprintf("%v, which %v reads through %s", want, index, check.Count(len(list), "piece")), difference(want, sel)))
+	}
 }
 
 // emptyImage says whether a selection is Loom's own image of an index without cells.

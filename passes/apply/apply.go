@@ -27,6 +27,7 @@ func Run(g *ir.Graph) int {
 		a.Pos = n.Pos
 		if x := tensorops.IndexOf(n); x != nil && tensorops.SignatureOf(n) != nil {
 			a.SetTag(&tensorops.Index{Range: x.Range})
+			tensorops.Narrow(n, a.Body.(*application.Application).Inputs)
 		}
 		made++
 	}

@@ -214,14 +214,23 @@ func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box 
 	if err != nil {
 		return err
 	}
-	if p := ports.Get(o.Port); !need.Empty() && (p == nil || o.Entry >= len(p.Sel) || !p.Sel[o.Entry].Range().Contains(need)) {
+	cells, err := in.ReadCells(i, box)
+	if err != nil {
+		return err
+	}
+	p := ports.Get(o.Port)
+	for _, c := range cells {
+		if p != nil && o.Entry < len(p.Sel) && p.Sel[o.Entry].Range().Contains(c.Range()) {
+			continue
+		}
 		found := "nothing"
 		if p != nil && o.Entry < len(p.Sel) {
 			found = p.Sel[o.Entry].Range().String()
 		}
 		at := l.g.At(node, fmt.Sprintf("/body/%s/%s/%d", side, o.Port, o.Entry))
 		l.faults = append(l.faults, diag.Errorf("TAP0804", "lower", at, "%s does not select what kernel %s needs of %s",
-			l.g.Name(node.ID), in.Decl.Name, o.Port).Want(need.String(), found))
+			l.g.Name(node.ID), in.Decl.Name, o.Port).Want(c.String(), found))
+		break
 	}
 	b, err := l.buffer(o.Sel.Tensor, l.compute)
 	if err != nil {

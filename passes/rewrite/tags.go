@@ -23,12 +23,22 @@ func (e *edit) retag() {
 			s.Inputs, s.Outputs, err = in.Signature()
 		}
 		if err != nil {
-			n.DropTag(tensorops.SignatureKind)
-			n.DropTag(tensorops.IndexKind)
+			unsign(n)
 			continue
+		}
+		n.DropTag(tensorops.ReadsKind)
+		if r := in.Pieces(s.Inputs); len(r.Selections) > 0 && signed {
+			n.SetTag(&r)
 		}
 		setTag(n, &s, signed)
 		setTag(n, &tensorops.Index{Range: in.Index()}, indexed)
+	}
+}
+
+// unsign takes an operation's signature away, with what belongs to it.
+func unsign(n *ir.Node) {
+	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.IndexKind} {
+		n.DropTag(kind)
 	}
 }
 
@@ -52,9 +62,9 @@ func (e *edit) moveSignature(n *ir.Node, moved []entry, out bool, delta zspace.P
 	}
 	*maps = slices.Clone(*maps)
 	for _, m := range moved {
-		if !moveMap(maps.Get(ports.At(m.port).Name), m.index, delta) {
-			n.DropTag(tensorops.SignatureKind)
-			n.DropTag(tensorops.IndexKind)
+		name := ports.At(m.port).Name
+		if !moveMap(maps.Get(name), m.index, delta) || !out && tensorops.MoveReads(n, name, m.index, delta) != nil {
+			unsign(n)
 			return
 		}
 	}

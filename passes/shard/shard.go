@@ -155,6 +155,10 @@ func Sign(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 		return err
 	}
 	n.SetTag(&tensorops.Signature{Inputs: inputs, Outputs: outputs})
+	n.DropTag(tensorops.ReadsKind)
+	if r := in.Pieces(inputs); len(r.Selections) > 0 {
+		n.SetTag(&r)
+	}
 	n.SetTag(&tensorops.Index{Range: in.Index()})
 	return nil
 }
@@ -162,11 +166,11 @@ func Sign(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 // Application adds the shard of a signed operation that covers a block of its index.
 func Application(g *ir.Graph, n *ir.Node, block zspace.Range) (*ir.Node, error) {
 	op, sig := n.Body.(*tensorops.Operation), tensorops.SignatureOf(n)
-	in, err := project(op.Inputs, sig.Inputs, block)
+	in, err := project(op.Inputs, sig.Inputs, tensorops.ReadsOf(n), block)
 	if err != nil {
 		return nil, err
 	}
-	out, err := project(op.Outputs, sig.Outputs, block)
+	out, err := project(op.Outputs, sig.Outputs, nil, block)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +180,7 @@ func Application(g *ir.Graph, n *ir.Node, block zspace.Range) (*ir.Node, error) 
 	return a, nil
 }
 
-func project(ports ir.Ports, maps ir.PortMaps, block zspace.Range) (ir.Ports, error) {
+func project(ports ir.Ports, maps ir.PortMaps, reads *tensorops.Reads, block zspace.Range) (ir.Ports, error) {
 	cut := ports.Clone()
 	for i := range cut.Len() {
 		m := maps.Get(cut.At(i).Name)
@@ -184,7 +188,7 @@ func project(ports ir.Ports, maps ir.PortMaps, block zspace.Range) (ir.Ports, er
 			if m == nil || j >= len(m.Maps) {
 				return ir.Ports{}, fmt.Errorf("port %s[%d] has no projection", cut.At(i).Name, j)
 			}
-			r, err := m.Maps[j].Apply(block)
+			r, err := reads.Selects(m.Name, j, m.Maps[j], block)
 			if err != nil {
 				return ir.Ports{}, err
 			}

@@ -8,17 +8,19 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/pieces"
 )
 
 // CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
 // stands, what the kernel reads to compute the outputs there must be in what the signature says. The maps are affine, so
-// that the corners of the index decide. The error is a diagnostic with an element that the signature fails to read. Nothing is
+// that the corners of the index decide; where pieces refine them, what these read there is held to it. The error is a diagnostic with an element that the signature fails to read. Nothing is
 // known of a kernel that reads less than its own signature says.
 func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 	sig, index := tensorops.SignatureOf(n), tensorops.IndexOf(n)
 	if sig == nil || index == nil || in.Decl.Opaque != "" || index.Range.Empty() {
 		return nil
 	}
+	reads := tensorops.ReadsOf(n)
 	for _, p := range corners(index.Range) {
 		box, ok := in.boxAt(sig, p)
 		if !ok {
@@ -29,15 +31,16 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 			if o.Decl.Out || m == nil || o.Entry >= len(m.Maps) {
 				continue
 			}
-			need, err := in.Reads(i, box)
+			need, err := in.ReadCells(i, box)
 			if err != nil {
 				return err
 			}
-			has, err := m.Maps[o.Entry].Apply(p)
+			has, err := reads.Selects(o.Port, o.Entry, m.Maps[o.Entry], p)
 			if err != nil {
 				return err
 			}
-			if rest, _ := zspace.Subtract(need, []zspace.Range{has}, 1); len(rest) > 0 {
+			hull, some := pieces.Around(need)
+			if rest, _ := zspace.Subtract(hull, []zspace.Range{has}, 1); some && len(rest) > 0 {
 				return diag.Errorf("TAP0604", ConstraintID, g.At(n, check.TagField(tensorops.SignatureKind)),
 					"%s: the signature reads less than kernel %s does, for %s[%d]", g.Name(n.ID), in.Decl.Name, o.Port, o.Entry).
 					Want(fmt.Sprintf("element %v, which the kernel reads at %v of the index", rest[0].Start, p.Start), fmt.Sprintf("%v through %v", has, m.Maps[o.Entry]))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/tensorops/reads"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -17,7 +18,8 @@ type Instance struct {
 	Dims       []Dim // the dimensions of outputs come first, in the order of the first output
 	Operands   []Operand
 	Statements []Statement
-	cost       int64 // what the declaration's cost clause gives, or -1
+	derived    reads.Derived // what is read, once it was asked for
+	cost       int64         // what the declaration's cost clause gives, or -1
 }
 
 // Dim is one dimension of an instance's iteration space, from 0 to Extent. Index says that it is a dimension of the index
