@@ -14,7 +14,7 @@ var ReadsKind = &ir.Kind{URI: tapcTagBase + "Reads", Keyword: "reads", Num: 5, N
 // Reads refines a signature: it says what is read exactly of the input selections whose projection says more.
 type Reads struct{ Selections []SelectionReads }
 
-// SelectionReads says it of one selection: pieces, none if nothing is read, or a reason why the projection stands.
+// SelectionReads says it of one selection: pieces, none if nothing is read, or a reason why the projection holds.
 type SelectionReads struct {
 	Port   string
 	Entry  int64
@@ -53,7 +53,7 @@ func ReadsOf(n *ir.Node) *Reads {
 	return r
 }
 
-// Get gives the pieces of a selection; ok is false where the projection stands.
+// Get gives the pieces of a selection; ok is false where the projection holds.
 func (r *Reads) Get(port string, entry int) (list []pieces.Piece, ok bool) {
 	if r == nil {
 		return nil, false

@@ -36,7 +36,7 @@ func Exact(list []pieces.Piece, m zspace.ProjectionMap, index zspace.Range) bool
 	return exact && len(left) == 0
 }
 
-// movesAlike says whether a piece depends on the index as a projection does. Where the index stands still, it may say so or not.
+// movesAlike says whether a piece depends on the index as a projection does. Where the index has one value, it may say so or not.
 func movesAlike(p *pieces.Piece, m zspace.ProjectionMap, index zspace.Range, rank int) bool {
 	for k, row := range p.Cells.Projection {
 		for j, a := range row[:rank] {

@@ -57,7 +57,7 @@ func (s sum) constant() bool {
 	return !slices.ContainsFunc(s.row, func(a int64) bool { return a != 0 })
 }
 
-// path is how an expression is reached: where each dim stands, and the guards, each at least 0, that hold there.
+// path is how an expression is reached: where each dim is, and the guards, each at least 0, that hold there.
 type path struct {
 	extents []int64 // of the variables, each from 0
 	env     []sum   // by dim

@@ -2,7 +2,7 @@
 // not: beside borders, at every second cell, in an order that wraps round.
 //
 // A Piece is an affine image of an index point and of a window of its own, where guards hold: a relation in the sense of the
-// polyhedral model, whose own dimensions stand for what is summed over and for the quotients of floor divisions. What a box of the
+// polyhedral model, whose own dimensions are what is summed over and the quotients of floor divisions. What a box of the
 // index reads (Cells, Hull) is computed on demand, exactly and within a bound of steps. It must not import anything of the graph.
 // Read next: dialects/tensorops/reads, which derives pieces.
 package pieces
@@ -23,7 +23,7 @@ type Piece struct {
 	Cells  zspace.AffineMap
 }
 
-// maxMagnitude bounds coordinates, extents and whatever a row of a piece may come to, so that sums of them fit in 64 bits.
+// maxMagnitude bounds coordinates, extents and all that a row of a piece may come to, so that sums of them fit in 64 bits.
 const maxMagnitude = 1 << 40
 
 // Validate returns nil exactly when the piece has maps of the right size for an index of the given rank, a window without
@@ -114,7 +114,7 @@ func mapOf(forms []form) zspace.AffineMap {
 }
 
 // Simplify gives a piece that reads the same at every point of an index, without guards that always hold and own dimensions that
-// stand still; some is false if it reads nothing anywhere.
+// have one value; some is false if it reads nothing anywhere.
 func (p *Piece) Simplify(index zspace.Range) (out Piece, some bool) {
 	s, ok := p.system(index)
 	if !ok {
