@@ -11,18 +11,19 @@ import (
 
 // unranged says why a run may have any number in an input that could hold indices.
 var unranged = map[string]string{
-	"Attention valid":           "a length, which positions are compared with",
-	"DeformConv O":              "places are held inside the image",
-	"Det X":                     "places of pivots are computed",
-	"GRU lens":                  "a length, which steps are compared with",
-	"GridSample G":              "places are held inside the image, as padding_mode says",
-	"LSTM lens":                 "a length, which steps are compared with",
-	"OneHot I":                  "the standard has no place on for them",
-	"QLinearConv B":             "a bias",
-	"RNN lens":                  "a length, which steps are compared with",
-	"TensorScatter W":           "checked, but in circular mode, where places wrap",
-	"com.microsoft:QGemm C":     "a bias",
-	"tensorflow OneHot indices": "the standard has no place on for them",
+	"Attention valid": "a length, which positions are compared with",
+	"DeformConv O":    "places are held inside the image",
+	"Det X":           "places of pivots are computed",
+	"GRU lens":        "a length, which steps are compared with",
+	"GridSample G":    "places are held inside the image, as padding_mode says",
+	"LSTM lens":       "a length, which steps are compared with",
+	"OneHot I":        "the standard has no place on for them",
+	"QLinearConv B":   "a bias",
+	"RNN lens":        "a length, which steps are compared with",
+	"TensorScatter W": "checked, but in circular mode, where places wrap",
+	"com.microsoft:EmbedLayerNormalization mask": "a mask, which is compared with 1",
+	"com.microsoft:QGemm C":                      "a bias",
+	"tensorflow OneHot indices":                  "the standard has no place on for them",
 }
 
 // Every input of a built-in rule that holds integers in a run, or gets into indices of a kernel, is held to its range, or above is why not.

@@ -648,14 +648,14 @@ def write(path, data):
 
 def build(m):
     """The model with all results of its last node as outputs."""
-    outputs = [onnx.ValueInfoProto(name=n) for n in m.nodes[-1].output]
+    outputs = [onnx.ValueInfoProto(name=n) for n in m.nodes[-1].output if n]
     inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in m.inputs.items()]
     consts = [numpy_helper.from_array(a, n) for n, a in m.consts.items()]
     graph = helper.make_graph(m.nodes, "random", inputs, outputs, consts)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", m.opset), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=11)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", m.opset), helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("com.microsoft", 1)], ir_version=11)
 
 
-def main(out, count, seed):
+def main(out, count, seed, makers=None):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -664,7 +664,7 @@ def main(out, count, seed):
     while made < count:
         number += 1
         m = Model(np.random.default_rng([seed, number]))
-        make = m.pick(*SINGLE) if m.chance(0.8) else chain
+        make = m.pick(*makers) if makers else m.pick(*SINGLE) if m.chance(0.8) else chain
         make(m)
         try:
             data = build(m).SerializeToString()

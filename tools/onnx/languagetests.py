@@ -1,0 +1,131 @@
+"""Writes random models of one operator that language models have, with what ONNX Runtime makes of random inputs, as folders that tools/onnx/conform runs.
+
+  python3 languagetests.py OUTPUT COUNT [SEED]
+  go run ./tools/onnx/conform OUTPUT
+
+Needs the Python packages onnx and onnxruntime. The same seed writes the same models. A model that ONNX Runtime does not run is left out.
+"""
+
+import sys
+
+import numpy as np
+
+import randomtests
+from onnx import helper
+from randomtests import Model
+
+MICROSOFT = "com.microsoft"
+
+
+def packed_weights(m, rows, blocks, block, bits):
+    return m.rng.integers(0, 256, [rows, blocks, block * bits // 8]).astype(np.uint8)
+
+
+def matmul_n_bits(m):
+    bits, block = m.pick(4, 4, 8), m.pick(16, 32, 64, 128, 256)
+    k, n = m.pick(block, block * 2, block * 3, block + 8), m.size(1, 40)
+    blocks = -(-k // block)
+    ins = [m.input(m.data(m.pick([1, k], [m.size(1, 9), k], [2, m.size(1, 5), k]), low=-1, high=1)), m.const(packed_weights(m, n, blocks, block, bits)),
+           m.const(m.data([n, blocks], low=0.01, high=0.1))]
+    zero = m.pick("none", "bytes", "floats")
+    ins.append("" if zero == "none" else m.const(m.rng.integers(0, 256, [n, -(-blocks * bits // 8)]).astype(np.uint8)) if zero == "bytes" else m.const(m.data([n, blocks], low=0, high=2**bits)))
+    if m.chance(0.3):
+        ins += ["", m.const(m.data([n]))]
+    while ins[-1] == "":
+        ins.pop()
+    m.op("MatMulNBits", ins, domain=MICROSOFT, K=k, N=n, bits=bits, block_size=block, accuracy_level=m.pick(None, 0, 1))
+
+
+def gather_block(m):
+    rows, block, bits = m.size(2, 9), m.pick(16, 32), m.pick(4, 8)
+    width = block * m.size(1, 4)
+    ins = [m.const(m.rng.integers(0, 256, [rows, width * bits // 8]).astype(np.uint8)), m.input(m.rng.integers(0, rows, m.pick([3], [2, 3]))),
+           m.const(m.data([rows, width // block], low=0.01, high=0.1))]
+    if m.chance():
+        ins.append(m.const(m.rng.integers(0, 256, [rows, -(-(width // block) * bits // 8)]).astype(np.uint8)))
+    m.op("GatherBlockQuantized", ins, domain=MICROSOFT, bits=bits, block_size=block, gather_axis=0, quantize_axis=1)
+
+
+def rotary(m):
+    b, h, s, d = m.size(1, 3), m.size(1, 4), m.size(1, 5), m.pick(8, 16)
+    part = m.pick(0, 0, d // 2)
+    half = (part or d) // 2
+    x = m.data(m.pick([b, s, h * d], [b, h, s, d]))
+    at = m.rng.integers(0, 4, [1]) if m.chance() else m.rng.integers(0, 9, [b, s])
+    m.op("RotaryEmbedding", [m.input(x), m.input(at.astype(np.int64)), m.const(m.data([9, half], low=-1, high=1)), m.const(m.data([9, half], low=-1, high=1))],
+         domain=MICROSOFT, interleaved=int(m.chance()), num_heads=h if part or m.chance() else None, rotary_embedding_dim=part or None)
+
+
+def skip(m):
+    b, s, h = m.size(1, 3), m.size(1, 5), m.size(2, 40)
+    kind = m.pick("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "SimplifiedLayerNormalization")
+    x, g = m.input(m.data([b, s, h])), m.const(m.data([h]))
+    if kind.startswith("Simplified"):
+        return m.op(kind, [x, g], axis=-1, epsilon=m.pick(1e-5, 1e-2))
+    ins = [x, m.input(m.data([b, s, h])), g]
+    if kind == "SkipLayerNormalization":
+        ins[1] = m.input(m.data(m.pick([b, s, h], [1, s, h], [s, h])))
+        ins.append(m.const(m.data([h])) if m.chance() else "")
+    if m.chance():
+        ins.append(m.const(m.data([h])))
+    while ins[-1] == "":
+        ins.pop()
+    m.nodes.append(helper.make_node(kind, ins, ["y", "", "", "z"], domain=MICROSOFT, epsilon=m.pick(1e-12, 1e-3)))
+
+
+def activation(m):
+    kind = m.pick("Gelu", "BiasGelu", "FastGelu", "FastGelu", "QuickGelu")
+    s = m.shape(1, 3)
+    ins = [m.input(m.data(s))]
+    if kind == "BiasGelu" or kind == "FastGelu" and m.chance():
+        ins.append(m.input(m.data(s[-1:])))
+    m.op(kind, ins, domain=MICROSOFT, alpha=m.pick(None, 1.0) if kind == "QuickGelu" else None)
+
+
+def group_query(m):
+    b, kv, g, d, s = m.size(1, 3), m.size(1, 3), m.size(1, 4), 8, m.pick(1, 1, 3)
+    before = m.size(0, 5) if s == 1 or b == 1 else 0
+    room = before + s + m.size(0, 4)
+    f, q = np.float32, kv * g
+    ins = [m.input(m.data([b, s, (q + 2 * kv) * d])), "", ""] if m.chance(0.3) else [m.input(m.data([b, s, n * d])) for n in (q, kv, kv)]
+    total = before + s
+    if before or m.chance():
+        past = [np.zeros([b, kv, room, d], f) for _ in range(2)]
+        for p in past:
+            p[:, :, :before] = m.data([b, kv, before, d])
+        ins += [m.input(p) for p in past]
+    else:
+        ins += ["", ""]
+    ins += [m.input(np.full([b], total - 1, np.int32)), (m.input if m.chance() else m.const)(np.array(total, np.int32))]
+    rotate = int(m.chance())
+    if rotate:
+        ins += [m.const(m.data([room + 4, d // 2], low=-1, high=1)) for _ in range(2)]
+    m.op("GroupQueryAttention", ins, outputs=3, domain=MICROSOFT, num_heads=q, kv_num_heads=kv, do_rotary=rotate, rotary_interleaved=int(m.chance()) if rotate else None,
+         scale=m.pick(None, 0.3), softcap=m.pick(None, 2.0), local_window_size=m.pick(None, 1, 2, 3))
+
+
+def embed(m):
+    b, s, h = m.size(1, 3), m.size(1, 5), 8
+    i32 = lambda n, shape: m.input(m.rng.integers(0, n, shape).astype(np.int32))
+    with_kinds = m.chance()
+    ins = [i32(9, [b, s]), i32(2, [b, s]) if with_kinds else "", m.const(m.data([9, h])), m.const(m.data([6, h])), m.const(m.data([2, h])) if with_kinds else "", m.const(m.data([h])), m.const(m.data([h]))]
+    ins.append(i32(2, [b, s]) if m.chance() else "")
+    if m.chance():
+        ins.append(i32(6, [b, s]))
+    while ins[-1] == "":
+        ins.pop()
+    m.op("EmbedLayerNormalization", ins, outputs=2, domain=MICROSOFT, epsilon=1e-5)
+
+
+def fused_matmul(m):
+    a, b = int(m.chance()), int(m.chance())
+    r, k, c = m.size(), m.size(), m.size()
+    m.op("FusedMatMul", [m.input(m.data([k, r] if a else [r, k])), m.input(m.data([c, k] if b else [k, c]))], domain=MICROSOFT, transA=a, transB=b, alpha=m.pick(1.0, 0.5))
+
+
+ALL = [matmul_n_bits, matmul_n_bits, gather_block, rotary, rotary, skip, skip, activation, group_query, group_query, group_query, embed, fused_matmul]
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    randomtests.main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0, ALL)
