@@ -253,7 +253,11 @@ operation op:conv {} (X: %x, W: %w) -> (Y: %a)
 operation op:conv {pads: [1, 1]} (X: %x, W: %v) -> (Y: %b)
 operation op:concat {axis: 1} (tensors: [%a, %x, %b]) -> (result: %c)
 operation op:conv {} (X: %c, W: %u) -> (Y: %y)
-`
+%d = tensor float32 [0:1, 0:19, 0:9, 0:9]
+%e = tensor float32 [0:1, 0:21, 0:9, 0:9]
+operation op:neg (tensor: %a) -> (result: %d)
+operation op:neg (tensor: %b) -> (result: %e)
+` // what others read is not stored in the concatenation
 	many := make([]int, 20)
 	for i := range many {
 		many[i] = i + 1

@@ -35,7 +35,7 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) b
 		}
 		a, okA := nest.Of[*nest.Rows](f.first(c))
 		b, okB := nest.Of[*nest.Rows](f.first(joined[i]))
-		if !okA || !okB || !a.SumsLike(b) {
+		if !okA || !okB || !a.SumsLike(b) || m.value.Op != scalar.Load && len(a.Reduction) > 0 && m.again(c) {
 			return false
 		}
 		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i])
@@ -45,6 +45,11 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) b
 		return true
 	}
 	return !estimate(before).Less(estimate(after))
+}
+
+// again says whether a kernel reads what is moved more than once, as a window does: then conditions are not worked out each time.
+func (m *mover) again(c *schedule.Kernel) bool {
+	return c.Space().BigSize().Cmp(m.written.BigSize()) > 0
 }
 
 // loads is the time of a mover in loads of a vector: one load and one store for each point where it has no rows.
