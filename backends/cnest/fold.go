@@ -33,12 +33,9 @@ func (n *Nest) folds(e *scalar.Expr) {
 
 // folding says whether folds writes anything for an expression.
 func (n *Nest) folding(e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Reduce || e.Op == scalar.Local && n.kinds[e.Ref] == inline && n.folding(n.Kernel.Statements[e.Ref].Value)
-		return !found
+	return e.Any(func(e *scalar.Expr) bool {
+		return e.Op == scalar.Reduce || e.Op == scalar.Local && n.kinds[e.Ref] == inline && n.folding(n.Kernel.Statements[e.Ref].Value)
 	})
-	return found
 }
 
 // accumulator declares a variable of a type for every lane, or for the one whose loop is open, and gives the text of the

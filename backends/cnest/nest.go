@@ -84,12 +84,7 @@ func (n *Nest) choose() {
 
 // costly says whether a value is more than a few operations: it folds, takes a root or is transcendental.
 func (n *Nest) costly(e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root })
 }
 
 // extra gives those of some loops that are not free, ascending.
@@ -227,14 +222,9 @@ func (n *Nest) Uses(loop int) bool {
 			return true
 		}
 	}
-	named := false
-	for _, s := range n.Kernel.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			named = named || e.Op == scalar.Loop && e.Ref == loop
-			return !named
-		})
-	}
-	return named
+	return slices.ContainsFunc(n.Kernel.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == loop })
+	})
 }
 
 // empty says whether a loop of the kernel has no values.

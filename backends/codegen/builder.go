@@ -205,12 +205,7 @@ func even(k *schedule.Kernel, d nest.Dim) error {
 		return nil
 	}
 	for _, s := range k.Statements {
-		found := false
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Loop && slices.Contains(d.Loops, e.Ref)
-			return !found
-		})
-		if found {
+		if s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && slices.Contains(d.Loops, e.Ref) }) {
 			return fmt.Errorf("%s asks where it is in a loop that lanes of vectors run along together with others", s.Name)
 		}
 	}

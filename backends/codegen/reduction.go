@@ -161,12 +161,7 @@ func newVectorReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64)
 const maxVector = 16
 
 func reducesBool(e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Reduce && e.Type == scalar.Bool
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && e.Type == scalar.Bool })
 }
 
 // declareScratch declares what warps combine through, if a line has several.

@@ -101,6 +101,11 @@ func (e *Expr) Walk(visit func(*Expr) bool) {
 	}
 }
 
+// Any says whether e, or something below it, is what a function asks for; some expressions aside, with what is below them.
+func (e *Expr) Any(is func(*Expr) bool, aside ...*Expr) bool {
+	return !slices.Contains(aside, e) && (is(e) || slices.ContainsFunc(e.Args, func(a *Expr) bool { return a.Any(is, aside...) }))
+}
+
 // Map rebuilds the expression from the leaves up: f gets each node with its arguments already mapped, and gives what stands
 // in its place. Unchanged parts are shared with e.
 func (e *Expr) Map(f func(*Expr) *Expr) *Expr {

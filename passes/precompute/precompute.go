@@ -7,6 +7,7 @@ package precompute
 
 import (
 	"math"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -141,14 +142,9 @@ func (m *marking) folds(id ir.NodeID) bool {
 	if err != nil {
 		return false
 	}
-	found := false
-	for _, s := range in.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce && !e.IsAt()
-			return true
-		})
-	}
-	return found
+	return slices.ContainsFunc(in.Statements, func(s kernels.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && !e.IsAt() })
+	})
 }
 
 func (m *marking) bytes(tensor ir.NodeID) int64 {

@@ -251,14 +251,9 @@ func isPart(whole, part *kernels.Instance, box zspace.Range) bool {
 			return false
 		}
 	}
-	placed := false
-	for _, s := range whole.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			placed = placed || e.Op == scalar.Loop
-			return true
-		})
-	}
-	return !placed
+	return !slices.ContainsFunc(whole.Statements, func(s kernels.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop })
+	})
 }
 
 // bind applies a kernel to ports.

@@ -29,14 +29,11 @@ func allow(k *schedule.Kernel, forms nest.Forms, set permission.Set) {
 // computes says whether a kernel has one of some operators on floats, reductions with it included.
 func computes(ops ...scalar.Op) func(*schedule.Kernel, nest.Forms) bool {
 	return func(k *schedule.Kernel, _ nest.Forms) bool {
-		found := false
-		for _, s := range k.Statements {
-			s.Value.Walk(func(e *scalar.Expr) bool {
-				found = found || e.Type.IsFloat() && (slices.Contains(ops, e.Op) || e.Op == scalar.Reduce && slices.Contains(ops, e.Monoid))
-				return !found
+		return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+			return s.Value.Any(func(e *scalar.Expr) bool {
+				return e.Type.IsFloat() && (slices.Contains(ops, e.Op) || e.Op == scalar.Reduce && slices.Contains(ops, e.Monoid))
 			})
-		}
-		return found
+		})
 	}
 }
 

@@ -41,16 +41,26 @@ func (n *Kernel) fill() string {
 	if e == nil {
 		return fmt.Sprint(plus)
 	}
-	var used []int
-	e.Walk(func(x *scalar.Expr) bool {
-		if x.Op == scalar.Load {
-			used = append(used, x.Ref)
-		}
-		return true
-	})
-	point.Pointers(n.Text, n.E, n.K, used)
+	n.zeroPointers(e)
 	at := &point.Point{V: n.E.V, K: n.K, Views: n.C.Views, Along: -1, N: 1, Count: "1", Locals: map[int]vector.Value{}}
 	return fmt.Sprintf("(int)(%s) + %d", n.E.V.Expr(e, 1, at).Text, plus)
+}
+
+// zeroPointers declares the pointers of what zero points are read from.
+func (n *Kernel) zeroPointers(zeros ...*scalar.Expr) {
+	var used []int
+	for _, z := range zeros {
+		if z == nil {
+			continue
+		}
+		z.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load {
+				used = append(used, e.Ref)
+			}
+			return true
+		})
+	}
+	point.Pointers(n.Text, n.E, n.K, used)
 }
 
 // imageRow writes the copying of the elements of a row that are there: live places of m neighbours in the copy.

@@ -219,18 +219,7 @@ func (n *Kernel) correct() {
 		d, p.Name, p.Coordinates("int64_t "), d)
 	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
 	at.Along = len(at.Axes) - 1
-	var used []int
-	for _, z := range []*scalar.Expr{n.n.LeftZero, n.n.RightZero} {
-		if z != nil {
-			z.Walk(func(e *scalar.Expr) bool {
-				if e.Op == scalar.Load {
-					used = append(used, e.Ref)
-				}
-				return true
-			})
-		}
-	}
-	point.Pointers(p.Text, p.E, p.K, used)
+	n.zeroPointers(n.n.LeftZero, n.n.RightZero)
 	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.Voids())
 	zero := func(o *narrowOperand) string {
 		e, plus := n.zero(o)

@@ -64,9 +64,11 @@ func (n *Kernel) packTask(o *narrowOperand) {
 	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", point.Number(step), point.Number(l.Step)), l.Step, step, "to"))
 	p.Close(3)
 	if n.needsSums(o) {
+		n.defineFile("sums.c")
+		sums := map[panels.BlockForm]string{panels.Lines: "tapc_line_sums", panels.Across: "tapc_across_sums"}[l.Blocked.Form]
 		n.strips(o)
 		p.Line("(void)from;")
-		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, n.sumsFunction(l.Blocked), tile.NarrowPanel, o.panel(), o.blocks())
+		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, sums, tile.NarrowPanel, o.panel(), o.blocks())
 		p.Close()
 	}
 	p.Close()
@@ -93,16 +95,15 @@ func (n *Kernel) strips(o *narrowOperand) {
 
 // packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
 func (n *Kernel) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
-	form := panels.Lines
+	form, pack, l := panels.Lines, n.linesFunction, o.layout.Blocked
 	if n.across(o) {
-		form = panels.Across
+		form, pack = panels.Across, n.acrossFunction
 	}
-	l := o.layout.Blocked
 	if form == l.Form {
-		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", n.blockFunction(l, form), from, point.Number(step), point.Number(foldStep), to)
+		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", pack(l), from, point.Number(step), point.Number(foldStep), to)
 	}
 	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", panels.BlockBytes,
-		n.blockFunction(l, form), from, point.Number(step), point.Number(foldStep), n.turnFunction(), to)
+		pack(l), from, point.Number(step), point.Number(foldStep), n.turnFunction(), to)
 }
 
 // turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
@@ -113,14 +114,6 @@ func (n *Kernel) turnFunction() string {
 	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
 		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
 	return name
-}
-
-// blockFunction names the function that packs a block lane by lane or group by group, as it stands in memory.
-func (n *Kernel) blockFunction(l panels.Blocked, form panels.BlockForm) string {
-	if form == panels.Lines {
-		return n.linesFunction(l)
-	}
-	return n.acrossFunction(l)
 }
 
 // linesFunction names the function that packs a block lane by lane.
@@ -252,14 +245,4 @@ func (n *Kernel) flipMask(l panels.Blocked, u32 string) string {
 	mask := n.E.V.Only(n.E.V.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
 		scalar.IntValue(scalar.UInt32, 0))
 	return mask.Text
-}
-
-// sumsFunction names the function that puts the sums of the lanes' bytes behind a panel.
-func (n *Kernel) sumsFunction(l panels.Blocked) string {
-	if l.Form == panels.Lines {
-		n.defineFile("sums.c")
-		return "tapc_line_sums"
-	}
-	n.defineFile("sums.c")
-	return "tapc_across_sums"
 }

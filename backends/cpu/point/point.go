@@ -211,12 +211,7 @@ func (p *Point) Store(ref int, x vector.Value) string {
 
 // UsesAny says whether an expression uses the value of one of some loops.
 func UsesAny(loops []int, e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Loop && slices.Contains(loops, e.Ref)
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && slices.Contains(loops, e.Ref) })
 }
 
 // Local gives the value of an earlier statement.

@@ -71,14 +71,9 @@ func (p *Product) finishReads(operand int) bool {
 
 // ReadsBeside says whether a kernel reads an operand outside some of its expressions.
 func ReadsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Load && e.Ref == operand
-			return !slices.Contains(aside, e)
-		})
-	}
-	return found
+	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }, aside...)
+	})
 }
 
 // Voids marks batch variables as used.

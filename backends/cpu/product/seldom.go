@@ -105,12 +105,7 @@ func (p *Product) reductionOrder(over []int, v nest.View) []int {
 
 // readsIn says whether an expression reads an operand.
 func readsIn(e *scalar.Expr, operand int) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Load && e.Ref == operand
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand })
 }
 
 // seldomValue writes a choice whose other side few lanes have.

@@ -259,12 +259,7 @@ func (r *Kernel) keptValues() int64 {
 }
 
 func (r *Kernel) costly(e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op.Class() >= scalar.Root
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op.Class() >= scalar.Root })
 }
 
 // needs lists the wide local values that have to be computed or fetched for an expression, in order.
@@ -440,14 +435,9 @@ func (r *Kernel) findAhead() {
 
 // placed says whether an operand is read at computed places.
 func (r *Kernel) placed(operand int) bool {
-	found := false
-	for _, s := range r.k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0
-			return !found
-		})
-	}
-	return found
+	return slices.ContainsFunc(r.k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0 })
+	})
 }
 
 // fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.

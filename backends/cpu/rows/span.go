@@ -80,16 +80,8 @@ func (r *Kernel) findSpan() span {
 
 // alone says whether a fold needs no value of an earlier statement but those that are computed for each of its steps.
 func (r *Kernel) alone(fold *scalar.Expr) bool {
-	good := true
-	check := func(e *scalar.Expr) bool {
-		good = good && (e.Op != scalar.Local || r.wide(e.Ref))
-		return good
-	}
-	fold.Args[0].Walk(check)
-	for _, i := range r.needs(fold.Args[0]) {
-		r.k.Statements[i].Value.Walk(check)
-	}
-	return good
+	needs := func(e *scalar.Expr) bool { return e.Op == scalar.Local && !r.wide(e.Ref) }
+	return !fold.Args[0].Any(needs) && !slices.ContainsFunc(r.needs(fold.Args[0]), func(i int) bool { return r.k.Statements[i].Value.Any(needs) })
 }
 
 // slides says whether neighbouring places along an axis read some of the same elements.

@@ -21,12 +21,7 @@ type Leaves interface {
 
 // CanVectorize says whether an expression, reductions aside, has only types that there are vectors of.
 func CanVectorize(e *scalar.Expr) bool {
-	good := true
-	e.Walk(func(e *scalar.Expr) bool {
-		good = good && Vectorizable(e.Type)
-		return good
-	})
-	return good
+	return !e.Any(func(e *scalar.Expr) bool { return !Vectorizable(e.Type) })
 }
 
 // Expr writes an expression on n lanes. What is the same in all lanes is computed once.

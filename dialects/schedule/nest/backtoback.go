@@ -65,12 +65,7 @@ func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) 
 // vectorsOnly says whether there are vectors of all types that a kernel computes with.
 func vectorsOnly(k *schedule.Kernel) bool {
 	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
-		good := true
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			good = good && vectors(e.Type)
-			return good
-		})
-		return !good
+		return s.Value.Any(func(e *scalar.Expr) bool { return !vectors(e.Type) })
 	})
 }
 

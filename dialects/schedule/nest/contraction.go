@@ -341,14 +341,9 @@ func (c *Contraction) even(k *schedule.Kernel, outer, inner int, whole bool) boo
 
 // usesLoop says whether some value is computed from the value of a loop, some expressions aside.
 func usesLoop(k *schedule.Kernel, loop int, aside ...*scalar.Expr) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Loop && e.Ref == loop
-			return !found && !slices.Contains(aside, e)
-		})
-	}
-	return found
+	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == loop }, aside...)
+	})
 }
 
 // InnerReduction is the extent of the innermost dimension of the reduction.

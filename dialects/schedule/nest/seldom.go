@@ -47,10 +47,5 @@ func outerReductions(e *scalar.Expr) (list []*scalar.Expr) {
 }
 
 func hasLocals(e *scalar.Expr) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Local
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local })
 }

@@ -55,12 +55,7 @@ func ofLoops(e *scalar.Expr) bool {
 
 // hasLoop says whether a value is computed from that of a loop.
 func hasLoop(e *scalar.Expr, loop int) bool {
-	found := false
-	e.Walk(func(e *scalar.Expr) bool {
-		found = found || e.Op == scalar.Loop && e.Ref == loop
-		return !found
-	})
-	return found
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == loop })
 }
 
 // factors finds what is multiplied, and the roles of the loops.
@@ -195,12 +190,7 @@ func (c *Contraction) fits(k *schedule.Kernel) bool {
 		return false
 	}
 	for _, s := range k.Statements {
-		elsewhere := false
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			elsewhere = elsewhere || e.Op == scalar.Load && e.Ref == c.Right
-			return e != c.Sum
-		})
-		if elsewhere {
+		if s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == c.Right }, c.Sum) {
 			return false
 		}
 	}

@@ -148,14 +148,11 @@ func Affine(factors []int64, constant int64) *scalar.Expr {
 
 // Folds says whether a kernel folds along a loop.
 func Folds(k *schedule.Kernel, loop int) bool {
-	found := false
-	for _, s := range k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce && (loop == AnyLoop || slices.Contains(e.Over, loop))
-			return !found
+	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool {
+			return e.Op == scalar.Reduce && (loop == AnyLoop || slices.Contains(e.Over, loop))
 		})
-	}
-	return found
+	})
 }
 
 // AnyLoop stands for every loop of a kernel.

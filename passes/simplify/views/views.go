@@ -328,12 +328,7 @@ func built(s *rewrite.Site, source ir.Selection, list []selector) rewrite.Operan
 
 // folds says whether an operation reduces anything.
 func folds(in *kernels.Instance) bool {
-	found := false
-	for _, s := range in.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			found = found || e.Op == scalar.Reduce
-			return !found
-		})
-	}
-	return found
+	return slices.ContainsFunc(in.Statements, func(s kernels.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce })
+	})
 }
