@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // The table of docs/cpu.md is the one that programs are made of.
@@ -99,6 +100,18 @@ const bytesHarness = `
 }
 `
 
+// weaveHarness has a group of four bytes, one of each row, for each of sixteen columns.
+const weaveHarness = `
+static int test_weave(void) {
+  uint8_t rows[4 * 20], woven[64];
+  for (unsigned i = 0; i < sizeof rows; i++) rows[i] = (uint8_t)(i * 37);
+  tapc_weave(rows, 20, woven, 0x80);
+  for (int i = 0; i < 64; i++)
+    if (woven[i] != (uint8_t)(rows[i % 4 * 20 + i / 4] ^ 0x80)) return 1;
+  return 0;
+}
+`
+
 // TestMicrokernelFiles compiles the files of the table as C of their own, for each size of vectors, and runs the rows for bytes that the
 // processor can run.
 func TestMicrokernelFiles(t *testing.T) {
@@ -119,11 +132,13 @@ func TestMicrokernelFiles(t *testing.T) {
 				fmt.Fprintf(&tests, "#if "+when+bytesHarness+"#endif\n", m.Attribute(), m.Name, m.Function, map[bool]int{true: 128}[m.Moves()])
 				fmt.Fprintf(&calls, "#if %s\n  if ((%s) && test_%s()) puts(\"%s\");\n#endif\n", when, has, m.Name, m.Name)
 			}
-			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c"} {
+			v.Type(scalar.UInt8, 16)
+			v.Type(scalar.UInt16, 8)
+			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
 				v.Define(file, func() string { return micro.Text(file) })
 			}
-			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() +
-				"int main(void) {\n" + calls.String() + "  return 0;\n}\n")
+			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
+				"int main(void) {\n  if (test_weave()) puts(\"weave\");\n" + calls.String() + "  return 0;\n}\n")
 			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
 			command := append(slices.Clone(runner), compileC(t, cc, text, flags...))
 			if target.Has != "" && len(runner) == 0 && !runs(t, cc, target) {

@@ -6,7 +6,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -186,7 +185,10 @@ func (n *Kernel) acrossFunction(l panels.Blocked) string {
 	}
 	quick := fmt.Sprintf("for (int x = 0; x < 16; x += %d) *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;", lanes, u32, group, strings.Join(whole, " | "))
 	if l.IsBytes() {
-		quick = n.weave() + fmt.Sprintf("(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.Flip())
+		v.Type(scalar.UInt8, 16) // that it has, beside the next
+		v.Type(scalar.UInt16, 8)
+		n.defineFile("weave.c")
+		quick = fmt.Sprintf("tapc_weave(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.Flip())
 	}
 	name := fmt.Sprintf("tapc_across_%s_%d", vector.ElementName(l.From), l.Flip())
 	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
@@ -211,29 +213,6 @@ func (n *Kernel) acrossFunction(l panels.Blocked) string {
 `, name, stored, tile.NarrowBlock/l.Size(), tile.NarrowBlock/l.Size(), group, stored, quick,
 		panels.BlockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
 	return name
-}
-
-// weave names the function that puts sixteen bytes of each of four rows side by side in groups of four, and changes bits of each.
-func (n *Kernel) weave() string {
-	u8, u16 := n.E.V.Type(scalar.UInt8, 16), n.E.V.Type(scalar.UInt16, 8)
-	pairs := func(a, b string, of, from int) string { // elements of two vectors by turns
-		return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", a, b, product.List(int64(of), func(i int64) string {
-			return fmt.Sprint(from + int(i)/2 + int(i)%2*of)
-		}))
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "TAPC_FN void tapc_weave(const void *from, int64_t step, uint8_t *to, uint8_t flip) {\n  const uint8_t *row = from;\n")
-	for i, name := range []string{"a", "b", "c", "d"} {
-		fmt.Fprintf(&text, "  const %s %s = *(const %su *)(row + %d * step) ^ flip;\n", u8, name, u8, i)
-	}
-	for half, from := range []int{0, 8} {
-		fmt.Fprintf(&text, "  const %s ab%d = (%s)%s, cd%d = (%s)%s;\n", u16, half, u16, pairs("a", "b", 16, from), half, u16, pairs("c", "d", 16, from))
-		for quarter, from := range []int{0, 4} {
-			fmt.Fprintf(&text, "  *(%su *)(to + %d) = %s;\n", u16, half*32+quarter*16, pairs(fmt.Sprintf("ab%d", half), fmt.Sprintf("cd%d", half), 8, from))
-		}
-	}
-	n.define("tapc_weave", text.String()+"}\n")
-	return "tapc_weave"
 }
 
 // flipMask is what the lanes that are there are changed by, as a vector; n of them are.
