@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/cuts"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -25,18 +26,30 @@ const explainHelp = `Explain what was decided, and what else there was.
           is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.
   sizes   for each dimension to which --dim gives several sizes: which versions a program has,
           and for which sizes data that is padded to the greatest is proven to give the same
-          values, or what reads the padding.`
+          values, or what reads the padding.
+  cuts    for each operation, or for those of a label or kernel, and each of its dimensions: whether
+          --shard can cut it freely, or with a halo (how many cells of which input two neighbouring
+          parts both read); whether it is reduced, and how partial results are combined, which no
+          pass does yet; and why it can not be cut at all.`
 
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes FILE [KERNEL]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8"}
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	complete(c, "target", targets(own))
+	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
+	complete(c, "format", kernelFormats)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if args[0] != "kernel" && args[0] != "sizes" {
-			return diag.Unknown("thing to explain", args[0], []string{"kernel", "sizes"})
+		if things := []string{"kernel", "sizes", "cuts"}; !slices.Contains(things, args[0]) {
+			return diag.Unknown("thing to explain", args[0], things)
+		}
+		if err := oneOf("--format", *format, kernelFormats); err != nil {
+			return err
+		}
+		if *format != "text" && args[0] != "cuts" {
+			return diag.Usage("--format=%s goes with explain cuts alone", *format)
 		}
 		if err := oneOf("--target", f.target, targets(own)); err != nil {
 			return err
@@ -44,8 +57,11 @@ func (a *app) explainCommand() *cobra.Command {
 		if err := f.begin(ctx); err != nil {
 			return err
 		}
-		if args[0] == "sizes" {
+		switch args[0] {
+		case "sizes":
 			return explainSizes(ctx, a, args, f)
+		case "cuts":
+			return explainCuts(ctx, a, args, f, *format)
 		}
 		x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
 		if err != nil {
@@ -62,6 +78,24 @@ func (a *app) explainCommand() *cobra.Command {
 		}
 		return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 	})
+}
+
+// explainCuts writes how the operations of a graph can be cut, as build would cut them.
+func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, format string) error {
+	x, err := a.compile(ctx, args[1], f, pipeline.OperationExpression)
+	if err != nil {
+		return err
+	}
+	defer x.loader.Close()
+	list, err := cuts.Of(x.g, a.plugins.library(), strings.Join(args[2:], ""))
+	if err != nil {
+		return err
+	}
+	write := cuts.Print
+	if format == "json" {
+		write = cuts.JSON
+	}
+	return a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w, list) })
 }
 
 // explainKernels writes the candidates of the kernels of a graph, or of those with a name.
