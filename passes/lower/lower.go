@@ -7,6 +7,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -17,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/pieces"
 )
 
 // Options of the pass.
@@ -214,23 +216,20 @@ func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box 
 	if err != nil {
 		return err
 	}
-	cells, err := in.ReadCells(i, box)
-	if err != nil {
-		return err
+	has, found, selects := zspace.Range{}, "nothing", false
+	if p := ports.Get(o.Port); p != nil && o.Entry < len(p.Sel) {
+		has, found, selects = p.Sel[o.Entry].Range(), p.Sel[o.Entry].Range().String(), true
 	}
-	p := ports.Get(o.Port)
-	for _, c := range cells {
-		if p != nil && o.Entry < len(p.Sel) && p.Sel[o.Entry].Range().Contains(c.Range()) {
-			continue
+	if !need.Empty() && !(selects && has.Contains(need)) { // need is a hull
+		cells, err := in.ReadCells(i, box)
+		if err != nil {
+			return err
 		}
-		found := "nothing"
-		if p != nil && o.Entry < len(p.Sel) {
-			found = p.Sel[o.Entry].Range().String()
+		if c := slices.IndexFunc(cells, func(c pieces.Box) bool { return !selects || !has.Contains(c.Range()) }); c >= 0 {
+			at := l.g.At(node, fmt.Sprintf("/body/%s/%s/%d", side, o.Port, o.Entry))
+			l.faults = append(l.faults, diag.Errorf("TAP0804", "lower", at, "%s does not select what kernel %s needs of %s",
+				l.g.Name(node.ID), in.Decl.Name, o.Port).Want(cells[c].String(), found))
 		}
-		at := l.g.At(node, fmt.Sprintf("/body/%s/%s/%d", side, o.Port, o.Entry))
-		l.faults = append(l.faults, diag.Errorf("TAP0804", "lower", at, "%s does not select what kernel %s needs of %s",
-			l.g.Name(node.ID), in.Decl.Name, o.Port).Want(c.String(), found))
-		break
 	}
 	b, err := l.buffer(o.Sel.Tensor, l.compute)
 	if err != nil {
