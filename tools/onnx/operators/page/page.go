@@ -34,6 +34,7 @@ How this is checked, with Python's ` + "`onnx`" + ` and ` + "`onnxruntime`" + `:
     python3 tools/onnx/nodetests.py DIR                # ONNX's own tests of operators
     python3 tools/onnx/randomtests.py DIR 4000 SEED    # random models, with the results of ONNX Runtime
     python3 tools/onnx/languagetests.py DIR 1000 SEED  # random operators of language models, likewise
+    python3 tools/onnx/quantizedtests.py DIR 1000 SEED # random contributed operators on bytes, byte for byte
     go run ./tools/onnx/conform DIR                    # a table of what passes, is refused and why, or is wrong; -schedule runs all passes, -cpu builds programs
 
 What comes out of the 1,884 tests of operators of ONNX 1.23.2 and the models of its suites, with the reference evaluator and, the same,
