@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -13,15 +14,18 @@ import (
 
 // CheckSignature compares the signature and index that an operation carries, if it does, with its instance: wherever the index
 // stands, what the kernel reads to compute the outputs there must be in what the signature says. The maps are affine, so
-// that the corners of the index decide; where pieces refine them, what these read there is held to it. The error is a diagnostic with an element that the signature fails to read. Nothing is
+// that the corners of the index decide; where pieces refine them, all points of a small index do. The error is a diagnostic with an element that the signature fails to read. Nothing is
 // known of a kernel that reads less than its own signature says.
 func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 	sig, index := tensorops.SignatureOf(n), tensorops.IndexOf(n)
 	if sig == nil || index == nil || in.Decl.Opaque != "" || index.Range.Empty() {
 		return nil
 	}
-	reads := tensorops.ReadsOf(n)
-	for _, p := range corners(index.Range) {
+	reads, points := tensorops.ReadsOf(n), corners(index.Range)
+	if size, err := index.Range.Size(); reads != nil && err == nil && size <= maxPoints {
+		points, _ = index.Range.Grid(index.Range.Shape())
+	}
+	for _, p := range points {
 		box, ok := in.boxAt(sig, p)
 		if !ok {
 			continue // no part that the kernel can be cut into: not for the signature to say
@@ -32,11 +36,8 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 				continue
 			}
 			need, err := in.ReadCells(i, box)
-			if err != nil {
-				return err
-			}
-			has, err := reads.Selects(o.Port, o.Entry, m.Maps[o.Entry], p)
-			if err != nil {
+			has, bad := reads.Selects(o.Port, o.Entry, m.Maps[o.Entry], p)
+			if err = errors.Join(err, bad); err != nil {
 				return err
 			}
 			hull, some := pieces.Around(need)
@@ -92,8 +93,7 @@ func (in *Instance) boxAt(sig *tensorops.Signature, point zspace.Range) (zspace.
 	return box, err == nil
 }
 
-// maxCorners bounds the corners of an index that are looked at.
-const maxCorners = 256
+const maxCorners, maxPoints = 256, 1024 // of an index, that are looked at
 
 // corners gives the first and last points of a box along its dimensions, as boxes of one point.
 func corners(r zspace.Range) []zspace.Range {

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/pieces"
 )
 
 func projection(t *testing.T, text string) ir.NamedMaps {
@@ -93,5 +94,40 @@ func TestDerivedSignaturesAgree(t *testing.T) {
 				t.Errorf("%s, case %s: %v", name, c.Text, err)
 			}
 		}
+	}
+}
+
+// Pieces that leave out a point in the middle of the index read less than the kernel does; those that it derives do not.
+func TestCheckPieces(t *testing.T) {
+	g := signed(t, "op:roll", ir.Attrs{}.With("shifts", ir.IntsAttr(2)), "[0:6]", "tensor: (d0) -> [0] + [6]", "result: (d0) -> [d0] + [1]")
+	var n *ir.Node
+	for x := range g.Nodes() {
+		if x.Label == "op" {
+			n = x
+		}
+	}
+	in, err := Builtin().BindOperation(g, n.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := in.Pieces(tensorops.SignatureOf(n).Inputs)
+	if len(tag.Selections) != 1 || len(tag.Selections[0].Pieces) != 1 {
+		t.Fatalf("%v is derived", tag)
+	}
+	n.SetTag(&tag)
+	if found := Builtin().CheckOperations(g, true); len(found) > 0 {
+		t.Error(found)
+	}
+	less := tag.Selections[0].Pieces[0].Clone()
+	less.Window = less.Window[:0:0]
+	for _, rows := range []zspace.Matrix{less.Guards.Projection, less.Cells.Projection} { // without the quotient, nothing comes in again
+		for i := range rows {
+			rows[i] = rows[i][:1]
+		}
+	}
+	n.SetTag(&tensorops.Reads{Selections: []tensorops.SelectionReads{{Port: "tensor", Pieces: []pieces.Piece{less}}}})
+	found := Builtin().CheckOperations(g, true)
+	if len(found) != 1 || found[0].Code != "TAP0604" || !strings.HasPrefix(found[0].Expected, "element [0], which the kernel reads at [2]") {
+		t.Errorf("%v for %v", found, &less)
 	}
 }
