@@ -67,6 +67,25 @@ void *%s(void) { return &table; }
 """
 
 
+def field(number: int, value: Any) -> bytes:
+    """Give a field of a protobuf message: a number, a text, or a message."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    data = value.encode() if isinstance(value, str) else value
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def added() -> bytes:
+    """Give an ONNX model of y[n, m] = x[n, m] + b[m]."""
+    def value(name: str, *dims: str) -> bytes:
+        shape = b"".join(field(1, field(2, d)) for d in dims)
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+    node = field(1, "x") + field(1, "b") + field(2, "y") + field(4, "Add")
+    graph = field(1, node) + field(2, "g") + field(11, value("x", "n", "m")) + field(11, value("b", "m")) + field(12, value("y", "n", "m"))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
 class Alien:
     """An array of another package, which NumPy knows by DLPack alone."""
 
@@ -274,6 +293,30 @@ class Models(unittest.TestCase):
             error = self.refused("input i: index 3 at [1] is out of range: expected 0 to 2", table.run, {"i": np.array([2, 3], np.int32), "t": t},
                                  kind=tapc.InputError)
             self.assertIsNone(error.code)
+
+    def test_sizes(self) -> None:
+        (self.at / "added.onnx").write_bytes(added())
+        with tapc.compile(self.at / "added.onnx", dims={"n": [1, 3], "m": "2,4"}) as model:
+            self.assertEqual([tuple(v.at.values()) for v in model.versions], [(1, 2), (1, 4), (3, 2), (3, 4)])
+            self.assertEqual(list(model.versions[-1].at), ["n", "m"])
+            self.assertEqual((model.inputs, model.outputs), (model.versions[-1].inputs, model.versions[-1].outputs))
+            for v in model.versions:
+                n, m = v.at.values()
+                x, b = np.arange(n * m, dtype=np.float32).reshape(n, m), np.arange(m, dtype=np.float32) * 10
+                self.assertEqual((v.inputs[0].nbytes, v.outputs[0].shape), (x.nbytes, (n, m)))
+                out = np.zeros((n, m), np.float32)
+                self.assertIs(model(x, b, out=out), out)
+                np.testing.assert_array_equal(out, x + b)
+                np.testing.assert_array_equal(model.run({"x": x.tolist(), "b": b}, at={"m": m})["y"], x + b)
+            x, b = np.zeros((3, 2), np.float32), np.zeros(4, np.float32)
+            self.refused('input "x": expected shape (1, 2) or (1, 4) or (3, 2) or (3, 4), found (2, 2)', model, x[:2], b)
+            self.refused('input "b": expected shape (2,), found (4,)', model, x, b)
+            self.refused('output "y": expected shape (3, 2), found (2, 3)', model, x, b[:2], out=x.reshape(2, 3))
+            self.refused('input "x": expected shape (1, 2) or (1, 4), found (3, 2)', model.run, {"x": x, "b": b[:2]}, at={"n": 1})
+            self.refused("n: expected 1 or 3, found 2", model.run, {"x": x, "b": b}, at={"n": 2})
+            self.refused('no dimension with several sizes is named "k": expected n, m', model.run, {"x": x, "b": b}, at={"k": 2})
+        self.assertEqual([dict(v.at) for v in self.product.versions], [{}])
+        self.refused("expected none", self.product.run, {"a": np.zeros((96, 96), np.float32), "b": np.zeros((96, 96), np.float32)}, at={"n": 2})
 
     def test_closed(self) -> None:
         model = tapc.load(self.at / "libproduct.so", threads=1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import json
+import math
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
@@ -50,16 +51,26 @@ class Tensor:
         raise LoadError(f'"{self.name}" has the unknown type {self.dtype}')
 
 
+@dataclass(frozen=True)
+class Version:
+    """What a model has for one size of each of its dimensions."""
+
+    at: Mapping[str, int]  # the size of each dimension; none of a model that has one size
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
 class _Table(ctypes.Structure):
     """struct tapc_library of tapc_library.h."""
 
     _fields_ = [("abi", ctypes.c_int), ("bytes", ctypes.c_size_t), ("name", ctypes.c_char_p), ("description", ctypes.c_char_p),
-                ("create", ctypes.c_void_p), ("run", ctypes.c_void_p), ("destroy", ctypes.c_void_p)]
+                ("create", ctypes.c_void_p), ("run", ctypes.c_void_p), ("destroy", ctypes.c_void_p), ("run_at", ctypes.c_void_p)]
 
 
 # Functions of these types are called without Python's lock.
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+_RUN_AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
 _DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -84,6 +95,7 @@ class Model:
     """A library that is loaded. Any thread may call it.
 
     A run takes one of the model's instances, and waits where all are busy. An instance has threads and scratch memory of its own.
+    versions are what it has for each size of its dimensions, ascending; inputs and outputs are those of the last, the greatest.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> None:
@@ -103,8 +115,13 @@ class Model:
             self.name: str = self.description["program"]
             self.inputs, self.outputs = (tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"]), t["bytes"]) for t in self.description[k])
                                          for k in ("inputs", "outputs"))
+            self.versions: tuple[Version, ...] = _versions(self.description, self.inputs, self.outputs)
         except (ValueError, KeyError, TypeError) as e:
             raise LoadError(f"{self.path}: its description can not be read: {e!r}") from None
+        if self.versions[-1].at:
+            if table.bytes < ctypes.sizeof(_Table):
+                raise LoadError(f"{self.path} has several sizes and no function for them")
+            self._run_at = _RUN_AT(table.run_at)
         for tensor in self.inputs + self.outputs:
             tensor.numpy  # refuses a type that is not known
         self._threads, self._limit = threads, instances
@@ -130,27 +147,49 @@ class Model:
         results = self.run(given, out=out)
         return next(iter(results.values())) if len(results) == 1 else tuple(results.values())
 
-    def run(self, inputs: Mapping[str, Any], *, out: Optional[Out] = None) -> dict[str, "np.ndarray[Any, Any]"]:
-        """Run on inputs by name and give the outputs by name."""
+    def run(self, inputs: Mapping[str, Any], *, out: Optional[Out] = None, at: Optional[Mapping[str, int]] = None) -> dict[str, "np.ndarray[Any, Any]"]:
+        """Run on inputs by name and give the outputs by name.
+
+        at are sizes of dimensions. Where they and the inputs' shapes leave several, it is the greatest.
+        """
         _known(inputs, self.inputs, "input")
         arrays = []
         for t in self.inputs:
             if t.name not in inputs:
                 raise ArgumentError(f'input "{t.name}" is missing: expected {t.dtype} of shape {t.shape}')
             arrays.append(_input_array(t, inputs[t.name]))
+        version = self._version(arrays, at or {})
         given = self._given_outputs(out)
         results, targets, buffers = [], [], []
-        for t, array in zip(self.outputs, given):
+        for t, array in zip(version.outputs, given):
             result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
             targets.append(result)
             results.append(array if isinstance(array, np.ndarray) else result)
             fits = result.flags.c_contiguous and result.flags.aligned
             buffers.append(result if fits else np.empty(t.shape, t.numpy))
-        self._call(arrays, buffers)
+        self._call(version, arrays, buffers)
         for target, buffer in zip(targets, buffers):
             if target is not buffer:
                 target[...] = buffer
         return {t.name: result for t, result in zip(self.outputs, results)}
+
+    def _version(self, arrays: list[Any], at: Mapping[str, int]) -> Version:
+        """Give the greatest version of some sizes that takes the arrays."""
+        left = self.versions
+        for name, size in at.items():
+            if name not in left[-1].at:
+                raise ArgumentError(f'no dimension with several sizes is named "{name}": expected {", ".join(left[-1].at) or "none"}')
+            found = tuple(v for v in left if v.at[name] == size)
+            if not found:
+                raise ArgumentError(f"{name}: expected {_either(str(v.at[name]) for v in left)}, found {size}")
+            left = found
+        for i, array in enumerate(arrays):
+            found = tuple(v for v in left if v.inputs[i].shape == array.shape)
+            if not found:
+                shapes = _either(str(v.inputs[i].shape) for v in left)
+                raise ArgumentError(f'input "{self.inputs[i].name}": expected shape {shapes}, found {array.shape}')
+            left = found
+        return left[-1]
 
     def _given_outputs(self, out: Optional[Out]) -> list[Any]:
         if out is None:
@@ -164,13 +203,17 @@ class Model:
             raise ArgumentError(f"out: expected {len(self.outputs)} arrays, found {len(out)}")
         return list(out)
 
-    def _call(self, inputs: list[Any], outputs: list[Any]) -> None:
+    def _call(self, version: Version, inputs: list[Any], outputs: list[Any]) -> None:
         ins = (ctypes.c_void_p * max(1, len(inputs)))(*(a.ctypes.data for a in inputs))
         outs = (ctypes.c_void_p * max(1, len(outputs)))(*(a.ctypes.data for a in outputs))
         text = ctypes.create_string_buffer(_ERROR_BYTES)
         instance = self._take()
         try:
-            status = self._run(instance, ins, outs, text, _ERROR_BYTES)
+            if version.at:
+                sizes = (ctypes.c_int64 * len(version.at))(*version.at.values())
+                status = self._run_at(instance, sizes, ins, outs, text, _ERROR_BYTES)
+            else:
+                status = self._run(instance, ins, outs, text, _ERROR_BYTES)
         finally:
             self._give(instance)
         if status:
@@ -259,6 +302,23 @@ def load(path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: i
     return Model(path, threads=threads, instances=instances)
 
 
+def _versions(description: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Version, ...]:
+    """Give those that a description lists, or the one that it is of."""
+    def shaped(tensors: tuple[Tensor, ...], shapes: list[list[int]]) -> tuple[Tensor, ...]:
+        of_one = (t.nbytes // max(1, math.prod(t.shape)) for t in tensors)
+        return tuple(Tensor(t.name, t.dtype, tuple(s), n * math.prod(s)) for t, s, n in zip(tensors, shapes, of_one))
+
+    if not description.get("sizes"):
+        return (Version({}, inputs, outputs),)
+    names = [d["name"] for d in description["dims"]]
+    return tuple(Version(dict(zip(names, v["at"])), shaped(inputs, v["inputs"]), shaped(outputs, v["outputs"])) for v in description["sizes"])
+
+
+def _either(texts: Iterable[str]) -> str:
+    """Write texts, each once."""
+    return " or ".join(dict.fromkeys(texts))
+
+
 # ---- Arrays ----
 
 
@@ -280,7 +340,7 @@ def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
                 array = np.asarray(value, dtype=tensor.numpy)
         except (OverflowError, TypeError, ValueError) as e:
             raise ArgumentError(f"{about}: {e}") from None
-    return np.require(_fitting(array, tensor, about), requirements=["C", "A"])
+    return np.require(_typed(array, tensor, about), requirements=["C", "A"])
 
 
 def _output_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
@@ -290,7 +350,10 @@ def _output_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
         raise ArgumentError(f"{about}: expected an array, found {type(value).__name__}")
     if not array.flags.writeable:
         raise ArgumentError(f"{about}: expected an array that can be written, found one that can not")
-    return _fitting(array, tensor, about)
+    array = _typed(array, tensor, about)
+    if array.shape != tensor.shape:
+        raise ArgumentError(f"{about}: expected shape {tensor.shape}, found {array.shape}")
+    return array
 
 
 def _array(value: Any, about: str) -> Optional["np.ndarray[Any, Any]"]:
@@ -305,11 +368,9 @@ def _array(value: Any, about: str) -> Optional["np.ndarray[Any, Any]"]:
     return None
 
 
-def _fitting(array: "np.ndarray[Any, Any]", tensor: Tensor, about: str) -> "np.ndarray[Any, Any]":
+def _typed(array: "np.ndarray[Any, Any]", tensor: Tensor, about: str) -> "np.ndarray[Any, Any]":
     if array.dtype != tensor.numpy:
         if tensor.numpy.name == tensor.dtype or array.dtype.name != tensor.dtype or array.dtype.itemsize != tensor.numpy.itemsize:
             raise ArgumentError(f"{about}: expected {tensor.dtype}, found {array.dtype if array.dtype.isnative else array.dtype.str}")
         array = array.view(tensor.numpy)  # a package's type of this name, such as ml_dtypes' bfloat16
-    if array.shape != tensor.shape:
-        raise ArgumentError(f"{about}: expected shape {tensor.shape}, found {array.shape}")
     return array
