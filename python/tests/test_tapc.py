@@ -47,8 +47,11 @@ TABLE = """tapc 1
 %t = tensor float32 [0:3]
 %y = tensor float32 [0:2]
 %place = tensor int64 []
+%found = tensor int32 []
 %index = tensor int64 []
-operation op:first_outside {low: 0, high: 3} (indices: %i) -> (place: %place, index: %index)
+operation op:first_outside {low: 0, high: 3} (indices: %i) -> (place: %place)
+operation op:gather (tensor: %i, indices: %place) -> (result: %found)
+operation op:cast {dtype: "int64"} (tensor: %found) -> (result: %index)
 operation op:check {of: "input i", shape: [2], low: 0, high: 3, offset: 0, stride: 1} (place: %place, index: %index)
 operation op:gather (tensor: %t, indices: %i) -> (result: %y)
 """
