@@ -159,6 +159,16 @@ func onlyWrite(c *schedule.Kernel, buffer ir.NodeID) (operand int, ok bool) {
 	return operand, operand >= 0 && n == 1
 }
 
+// products is how many products make a result. Where they do not all run at once, results are read again, which is slower from a part of
+// wider rows than from a buffer of their own.
+func products(c *nest.Contraction) int64 {
+	n := int64(1)
+	for _, d := range c.Reduction {
+		n *= d.Extent
+	}
+	return n
+}
+
 // storesWell says whether a kernel that stores elsewhere is what it was, with the same sums, and takes no more loads than it and the mover.
 func (f prices) storesWell(c, x, k *schedule.Kernel, p *part) bool {
 	before, after := f.first(c), f.first(x)
@@ -171,7 +181,7 @@ func (f prices) storesWell(c, x, k *schedule.Kernel, p *part) bool {
 	switch a := before[0].(type) {
 	case *nest.Contraction:
 		b, ok := after[0].(*nest.Contraction)
-		return ok && a.Row.Extent == b.Row.Extent && a.Col.Extent == b.Col.Extent && a.Transposed == b.Transposed && (a.Window == nil) == (b.Window == nil) &&
+		return ok && (p.box.Equal(k.Space()) || products(a) <= nest.LongReduction) && a.Row.Extent == b.Row.Extent && a.Col.Extent == b.Col.Extent && a.Transposed == b.Transposed && (a.Window == nil) == (b.Window == nil) &&
 			slices.EqualFunc(a.Reduction, b.Reduction, func(x, y nest.Dim) bool { return x.Extent == y.Extent })
 	case *nest.Rows:
 		b, ok := after[0].(*nest.Rows)
