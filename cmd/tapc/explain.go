@@ -27,10 +27,10 @@ const explainHelp = `Explain what was decided, and what else there was.
   sizes   for each dimension to which --dim gives several sizes: which versions a program has,
           and for which sizes data that is padded to the greatest is proven to give the same
           values, or what reads the padding.
-  cuts    for each operation, or for those of a label or kernel, and each of its dimensions: whether
-          --shard can cut it freely, or with a halo (how many cells of which input two neighbouring
-          parts both read); whether it is reduced, and how partial results are combined, which no
-          pass does yet; and why it can not be cut at all.`
+  cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
+          whether --shard can cut it freely, or with a halo (how many cells of which input
+          neighbouring parts both read); whether it is reduced, and how partial results are
+          combined, which no pass does yet; and why it can not be cut at all.`
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain kernel|sizes|cuts FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
