@@ -37,7 +37,7 @@ func Backend() backends.Backend {
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
-		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device},
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Considers: considers,
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {

@@ -157,17 +157,11 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 
 // cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
 func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
-	if e.unit.Target.Target == tile.Default {
+	if e.unit.Target.Target == tile.Default || !tile.Default.Bound(&nest.Analysis{Kernel: k, Forms: forms}) {
 		return k
 	}
 	other := *k
 	other.Loops = slices.Clone(k.Loops)
-	tile.Default.Bind(&other, forms)
-	for i := range k.Loops {
-		if !slices.Equal(k.Loops[i].Levels, other.Loops[i].Levels) {
-			return k
-		}
-	}
 	e.unit.Target.Bind(&other, forms)
 	return &other
 }

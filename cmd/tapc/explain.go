@@ -21,7 +21,7 @@ import (
 
 const explainHelp = `Explain what was decided, and what else there was.
 
-  kernel  for each kernel of the schedule, or for those of a name: the configs that it can have
+  kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it can have
           on the target, what each was thought to take, why others were refused, and which
           is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.
   sizes   for each dimension to which --dim gives several sizes: which versions a program has,
@@ -132,28 +132,20 @@ func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, erro
 func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) error {
 	fmt.Fprintf(b, "%s\n", g.Name(n.ID))
 	d, ok := g.Node(k.Device).Body.(*schedule.Device)
+	a := nest.Analyze(k, buffers)
 	var explained []string
 	for _, from := range ownBackends().Choosers() {
 		device, target := from.Target()
 		if !ok || d.Type != device {
 			continue
 		}
-		all, err := tile.Consider(nest.Analyze(k, buffers), from)
+		all, err := tile.Consider(a, from)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
 		explained = append(explained, target)
 		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
-		for _, c := range all {
-			mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
-			if c.Chosen {
-				mark = "*"
-			}
-			if c.Refused != nil {
-				what = "refused: " + c.Refused.Error()
-			}
-			fmt.Fprintf(b, "  %s %s: %s\n", mark, c.Config, what)
-		}
+		writeCandidates(b, all)
 	}
 	for _, c := range k.Configs {
 		if !slices.Contains(explained, c.Target) {
@@ -162,7 +154,41 @@ func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kern
 		}
 	}
 	if len(explained) == 0 {
-		fmt.Fprintf(b, "  has no configs: the schedule's loops say how the back end for %s carries it out\n", d.Type)
+		return explainLoops(b, g, n, a, d)
 	}
 	return nil
+}
+
+// explainLoops writes the candidates of a kernel without a config, whose loops say which of them it is.
+func explainLoops(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, d *schedule.Device) error {
+	from := ownBackends().For(d.Type)
+	if from == nil || from.Considers == nil {
+		fmt.Fprintf(b, "  has no configs: the schedule's loops say how the back end for %s carries it out\n", d.Type)
+		return nil
+	}
+	all, err := from.Considers(a, d.Allow)
+	if err != nil {
+		return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+	}
+	if tile.Default.Bound(a) {
+		fmt.Fprintf(b, "  %s carries it out as its loops are cut\n", from.Name)
+	} else {
+		fmt.Fprintf(b, "  %s carries it out as its loops are cut, which the schedule says: not as is chosen here\n", from.Name)
+	}
+	writeCandidates(b, all)
+	return nil
+}
+
+// writeCandidates writes what each candidate was thought to take, or why it was refused, and marks the one that was chosen.
+func writeCandidates(b *strings.Builder, all []tile.Candidate) {
+	for _, c := range all {
+		mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
+		if c.Chosen {
+			mark = "*"
+		}
+		if c.Refused != nil {
+			what = "refused: " + c.Refused.Error()
+		}
+		fmt.Fprintf(b, "  %s %s: %s\n", mark, &c, what)
+	}
 }

@@ -14,13 +14,7 @@ const (
 
 // bindBackToBack cuts contractions back to back into blocks of rows.
 func (t Target) bindBackToBack(k *schedule.Kernel, c *nest.BackToBack) {
-	bind, work := schedule.Serial, c.First.Col.Extent
-	for _, l := range c.Free() {
-		work = nest.SaturatingProduct(work, k.Loops[l].Extent())
-	}
-	if nest.SaturatingProduct(work, c.First.InnerReduction()+c.Last.Col.Extent) >= productWork {
-		bind = schedule.Thread
-	}
+	bind := carrier(k, c)
 	for _, l := range c.Free() {
 		k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
 	}
@@ -29,9 +23,36 @@ func (t Target) bindBackToBack(k *schedule.Kernel, c *nest.BackToBack) {
 	}
 }
 
-// blockRows chooses how many rows a block has: as many as stay in the second cache, in blocks of about the same size, of which there
-// are enough for threads if these share them. Among close numbers it takes one that the register tiles of both products divide well.
+// carrier says what carries blocks out.
+func carrier(k *schedule.Kernel, c *nest.BackToBack) schedule.Binding {
+	work := c.First.Col.Extent
+	for _, l := range c.Free() {
+		work = nest.SaturatingProduct(work, k.Loops[l].Extent())
+	}
+	if nest.SaturatingProduct(work, c.First.InnerReduction()+c.Last.Col.Extent) >= productWork {
+		return schedule.Thread
+	}
+	return schedule.Serial
+}
+
+// block is a number of rows that a block can have, and the rows that register tiles of both products have in it, together.
+type block struct{ rows, filled int64 }
+
+// blockRows chooses how many rows a block has: the most of those in which register tiles are filled best.
 func (t Target) blockRows(c *nest.BackToBack, bind schedule.Binding) int64 {
+	blocks := t.blocks(c, bind)
+	best := blocks[0]
+	for _, x := range blocks {
+		if x.filled >= best.filled {
+			best = x
+		}
+	}
+	return best.rows
+}
+
+// blocks gives the numbers of rows that a block can have: as many as stay in the second cache, in blocks of about the same size, of which there
+// are enough for threads if these share them, and close numbers.
+func (t Target) blocks(c *nest.BackToBack, bind schedule.Binding) []block {
 	first, last := t.plan(c.First, StagePacking(c.First)).tile.Rows, t.plan(c.Last, StagePacking(c.Last)).tile.Rows
 	extent := c.First.Row.Extent
 	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.LineSize()))
@@ -45,15 +66,13 @@ func (t Target) blockRows(c *nest.BackToBack, bind schedule.Binding) int64 {
 	for bind == schedule.Thread && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
 		most = (most + 1) / 2
 	}
-	blocks := (extent + most - 1) / most
-	rows := (extent + blocks - 1) / blocks
-	best, score := rows, int64(0)
+	count := (extent + most - 1) / most
+	rows := (extent + count - 1) / count
+	var out []block
 	for n := rows - rows/blockSlack; n <= max(rows, min(limit, rows+max(1, rows/blockSlack))); n++ {
-		if s := divisor(n, first) + divisor(n, last); s >= score {
-			best, score = n, s
-		}
+		out = append(out, block{n, divisor(n, first) + divisor(n, last)})
 	}
-	return best
+	return out
 }
 
 // divisor gives the greatest number up to some that divides another.

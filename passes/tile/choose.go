@@ -24,9 +24,19 @@ type Chooser interface {
 // Candidate is a config that was looked at: what it was thought to take, or why it was refused.
 type Candidate struct {
 	Config  *schedule.Config // nil for none
+	What    string           // in words, if no config says it
+	Form    nest.Form        // that the kernel is carried out as, of those without a config; nil for loops
 	Cost    cost.Estimate
 	Refused error
 	Chosen  bool
+}
+
+// String gives the candidate in words.
+func (c *Candidate) String() string {
+	if c.What != "" {
+		return c.What
+	}
+	return c.Config.String()
 }
 
 // Consider looks at all configs of a kernel. The one with the least cost is chosen, the first of equals.

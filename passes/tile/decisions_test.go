@@ -84,15 +84,16 @@ func decisions(t *testing.T, title, graph string) string {
 	var lines []string
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*schedule.Kernel); ok {
-			lines = append(lines, describe(k, buffers)...)
+			lines = append(lines, describe(t, title, k, buffers)...)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
 // describe describes what each target makes of a kernel.
-func describe(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) []string {
-	forms := nest.Classify(k, buffers)
+func describe(t *testing.T, title string, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) []string {
+	a := nest.Analyze(k, buffers)
+	forms := a.Forms
 	var names []string
 	for _, f := range forms {
 		name := f.Name()
@@ -106,6 +107,7 @@ func describe(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) []stri
 		other := *k
 		other.Loops = slices.Clone(k.Loops)
 		form := x.Bind(&other, forms)
+		checkConsidered(t, title, x, &other, a, form)
 		line := fmt.Sprintf("  %s %s", x.name, decided(&other, form))
 		lines = append(lines, line)
 		if c, ok := form.(*nest.BackToBack); ok {

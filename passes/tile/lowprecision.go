@@ -70,7 +70,7 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 	if t.Vector < 64 || n.Group == 2 {
 		return t.lowPrecisionTile(n.Group)
 	}
-	tile := t.registerTile(n.Row.Extent, n.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false)
+	tile := registerTile(t.registerTiles(n.Row.Extent, n.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false))
 	return tile.Rows, tile.Vectors * t.lanes(4)
 }
 

@@ -55,14 +55,31 @@ type RegisterTile struct{ Rows, Vectors int64 }
 // reuse grows with how often a tile uses what it loads.
 func (t RegisterTile) reuse() int64 { return 1000 * t.Rows * t.Vectors / (t.Rows + t.Vectors) }
 
-// registerTile chooses the tile with which a product of rows by cols takes the fewest cycles on a core that does two
+// pricedTile is a register tile, and about how long one step of the reduction takes with it over all tiles, in eighths of a cycle.
+type pricedTile struct {
+	RegisterTile
+	cycles int64
+}
+
+// registerTile chooses the tile that takes the fewest cycles; of equals the one that uses more often what it loads, the first of them.
+func registerTile(tiles []pricedTile) RegisterTile {
+	best := pricedTile{RegisterTile{1, 1}, 1 << 62}
+	for _, x := range tiles {
+		if x.cycles < best.cycles || x.cycles == best.cycles && x.reuse() > best.reuse() {
+			best = x
+		}
+	}
+	return best.RegisterTile
+}
+
+// registerTiles gives the register tiles that a product of rows by cols can have, priced for a core that does two
 // multiply-adds and two loads in a cycle and has results after four; columns of a reduction that is so long that they come from the
 // second cache take longer.
 // Sizes that leave something over at the edges want functions of their own, which take time to compile, so they have to be better by
 // a little.
 // A tile has at most some number of rows. A left operand in panels of rows is shared out evenly by tiles.
-func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) RegisterTile {
-	best, least := RegisterTile{1, 1}, int64(1)<<62
+func (t Target) registerTiles(rows, cols, lanes, length, most int64, paneled bool) []pricedTile {
+	var out []pricedTile
 	panel := PanelBytes / t.Vector // vectors of a panel
 	for v := int64(1); v <= maxVectors; v++ {
 		if v%panel != 0 && panel%v != 0 {
@@ -75,17 +92,15 @@ func (t Target) registerTile(rows, cols, lanes, fold, most int64, paneled bool) 
 			if paneled && RowPanel%r != 0 {
 				continue
 			}
-			c, x := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, fold)), RegisterTile{r, v}
+			c := tileCycles(rows, cols, r, v, lanes, t.loadCycles(v, length))
 			c += c / edgeShare * edges(rows, (cols+lanes-1)/lanes, r, v)
-			if c < least || c == least && x.reuse() > best.reuse() {
-				best, least = x, c
-			}
+			out = append(out, pricedTile{RegisterTile{r, v}, c})
 		}
 		if v*lanes >= cols {
 			break
 		}
 	}
-	return best
+	return out
 }
 
 // edgeShare is the part of a tile's time that each further size of tiles has to win.
@@ -109,8 +124,8 @@ const spare = 2
 
 // loadCycles is the time that a vector of columns takes to come, in half cycles, where v vectors of each step of a reduction are used
 // again by the next rows.
-func (t Target) loadCycles(v, fold int64) int64 {
-	if v*t.Vector*fold <= firstCache {
+func (t Target) loadCycles(v, length int64) int64 {
+	if v*t.Vector*length <= firstCache {
 		return 1
 	}
 	return distantLoad
@@ -177,13 +192,17 @@ type productPlan struct {
 
 // plan chooses the sizes of a contraction whose factors are read as a packing says.
 func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
-	size := int64(c.Sum.Type.Size())
-	p := productPlan{lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: nest.PartialSum(c), Packing: from}
+	return t.planTile(c, from, registerTile(t.tilesOf(c, from)))
+}
+
+// tilesOf gives the register tiles that a contraction can have whose factors are read as a packing says.
+func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
+	size, lanes, length := int64(c.Sum.Type.Size()), t.lanes(c.Sum.Type.Size()), int64(1)
 	for _, d := range c.Reduction {
-		p.length *= d.Extent
+		length *= d.Extent
 	}
 	most := int64(maxRows)
-	if step := c.Row.Step(c.Views[c.Left]) * size; !p.Paneled() && step != 0 {
+	if step := c.Row.Step(c.Views[c.Left]) * size; !from.Paneled() && step != 0 {
 		switch {
 		case step%pageBytes == 0:
 			most = pagedRows
@@ -191,14 +210,23 @@ func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
 			most = halfPagedRows
 		}
 	}
+	if from.Left == PerMacroTile {
+		most = min(maxRows, lanes)
+	}
+	return t.registerTiles(c.Row.Extent, min(c.Col.Extent, t.keptColumns(c, size, from.Right)), lanes, min(length, nest.LongReduction), most, from.Paneled())
+}
+
+// planTile chooses the other sizes for a register tile.
+func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) productPlan {
+	size := int64(c.Sum.Type.Size())
+	p := productPlan{tile: tile, lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: nest.PartialSum(c), Packing: from}
+	for _, d := range c.Reduction {
+		p.length *= d.Extent
+	}
 	for _, d := range c.Batch {
 		p.batch *= d.Extent
 	}
-	if p.Left == PerMacroTile {
-		most = min(maxRows, p.lanes)
-	}
 	kept := t.keptColumns(c, size, p.Right)
-	p.tile = t.registerTile(c.Row.Extent, min(c.Col.Extent, kept), p.lanes, min(p.length, nest.LongReduction), most, p.Paneled())
 	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
 	p.cols = min(roundUp(c.Col.Extent, width), roundDown(kept, width))

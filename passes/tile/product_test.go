@@ -13,7 +13,7 @@ func TestRegisterTile(t *testing.T) {
 		for rows := int64(1); rows < 40; rows++ {
 			for _, cols := range []int64{1, 5, 8, 16, 24, 31, 48, 72, 96, 100, 200, 1000} {
 				for _, paneled := range []bool{false, true} {
-					x := target.registerTile(rows, cols, target.lanes(4), 300, maxRows, paneled)
+					x := registerTile(target.registerTiles(rows, cols, target.lanes(4), 300, maxRows, paneled))
 					if width := x.Vectors * target.Vector; width%PanelBytes != 0 && PanelBytes%width != 0 {
 						t.Errorf("%d × %d: tiles of %d bytes, expected a part or a multiple of %d", rows, cols, width, PanelBytes)
 					}

@@ -8,6 +8,7 @@ package tile
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -85,6 +86,14 @@ func (t Target) Bind(k *schedule.Kernel, forms nest.Forms) nest.Form {
 	}
 	bindCPU(k)
 	return found
+}
+
+// Bound says whether the loops of a kernel are cut as Bind cuts them.
+func (t Target) Bound(a *nest.Analysis) bool {
+	other := *a.Kernel
+	other.Loops = slices.Clone(a.Kernel.Loops)
+	t.Bind(&other, a.Forms)
+	return slices.EqualFunc(a.Kernel.Loops, other.Loops, func(x, y schedule.Loop) bool { return slices.Equal(x.Levels, y.Levels) })
 }
 
 // bindForm binds the loops of a kernel to be carried out as a form, and says whether it did.

@@ -1,6 +1,8 @@
 package tile
 
 import (
+	"fmt"
+
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -15,10 +17,25 @@ const (
 // transformedSize gives the size of tiles with which a convolution costs least, or 0 if that is not so much less than the direct one's as to
 // pay. Large tiles save more products, but have more weights to read, and more results that nobody wants at the edges.
 func transformedSize(w *nest.Winograd) int64 {
-	if w.In.Extent < leastChannels || w.Out.Extent < leastChannels {
-		return 0
+	best, least := int64(0), 1.0
+	for _, m := range transformedSizes {
+		if part, why := transformedPart(w, m); why == nil && part < least {
+			best, least = m, part
+		}
 	}
-	images := int64(1) // that share filters
+	return best
+}
+
+// transformedSizes are those of tiles of results that there are transformations for.
+var transformedSizes = []int64{2, 4}
+
+// transformedPart gives the time of a convolution on transformed tiles of a size as a part of the most that pays, or the reason why it does not
+// pay however long it takes.
+func transformedPart(w *nest.Winograd, m int64) (part float64, why error) {
+	if w.In.Extent < leastChannels || w.Out.Extent < leastChannels {
+		return 0, fmt.Errorf("%d channels and %d of results leave lanes of vectors empty, which take %d", w.In.Extent, w.Out.Extent, leastChannels)
+	}
+	images := int64(1) // that part filters
 	for _, d := range w.Batch {
 		if d.Step(w.Views[w.Filter]) == 0 {
 			images = nest.SaturatingProduct(images, d.Extent)
@@ -27,17 +44,10 @@ func transformedSize(w *nest.Winograd) int64 {
 	weights := nest.SaturatingProduct(w.In.Extent, w.Out.Extent)
 	pixels := nest.SaturatingProduct(images, w.Down.Extent, w.Across.Extent)
 	if weights > 1<<28 || pixels > 1<<28 {
-		return 0
+		return 0, fmt.Errorf("it is too large: %d weights at each point and %d results of a channel", weights, pixels)
 	}
 	products := func(times, uses int64) float64 { return float64(times) * float64(weights) * float64(uses+fetchCost) }
-	direct := products(9, pixels)
-	best, least := int64(0), direct*payPercent/100
-	for _, m := range []int64{2, 4} {
-		points, tiles := (m+2)*(m+2), nest.SaturatingProduct(images, w.Down.Tiles(m), w.Across.Tiles(m))
-		cost := products(points, tiles) + transformCost*float64(points)*float64(tiles)*float64(w.In.Extent+w.Out.Extent)
-		if cost < least {
-			best, least = m, cost
-		}
-	}
-	return best
+	points, tiles := (m+2)*(m+2), nest.SaturatingProduct(images, w.Down.Tiles(m), w.Across.Tiles(m))
+	cost := products(points, tiles) + transformCost*float64(points)*float64(tiles)*float64(w.In.Extent+w.Out.Extent)
+	return cost / (products(9, pixels) * payPercent / 100), nil
 }

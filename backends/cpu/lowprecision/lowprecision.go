@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -47,6 +48,16 @@ type narrowOperand struct {
 // narrowSide is what the code calls the two operands and the positions along them.
 type narrowSide struct{ name, first, count string }
 
+// Widened gives the kernel with the types that it is computed in, and its sum; ok says whether it can be written, if it is scheduled so.
+func Widened(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision) (wide *schedule.Kernel, sum *scalar.Expr, ok bool) {
+	aside := -1
+	if found.Padded != nil {
+		aside = found.Left
+	}
+	wide, sum, ok = vector.Widened(k, found.Sum)
+	return wide, sum, ok && point.VectorBounds(wide, buffers, aside)
+}
+
 // New prepares a narrow contraction; nil if the kernel is not scheduled as one.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
 	lanes := e.Target.Lanes(4)
@@ -57,12 +68,8 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 	if !ok || !fits(cut, found) {
 		return nil
 	}
-	aside := -1
-	if found.Padded != nil {
-		aside = found.Left
-	}
-	wide, sum, ok := vector.Widened(k, found.Sum)
-	if !ok || !point.VectorBounds(wide, e.Buffers, aside) {
+	wide, sum, ok := Widened(k, e.Buffers, found)
+	if !ok {
 		return nil
 	}
 	c := *found.Contraction

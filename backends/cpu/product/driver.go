@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -30,8 +31,9 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *Pr
 	return p
 }
 
-// Of prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
+// Fits says whether a contraction can be written, if it is scheduled as one: there is a micro-kernel for its sums, and there are vectors of all
+// that is done with them.
+func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Contraction) bool {
 	aside := -1
 	switch {
 	case c.Window != nil:
@@ -39,7 +41,13 @@ func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, pack
 	case c.Padded != nil:
 		aside = c.Left
 	}
-	if _, known := micro.Of(c.Sum.Type); !known || !point.VectorKernel(k, e.Buffers, aside) {
+	_, known := micro.Of(c.Sum.Type)
+	return known && point.VectorKernel(k, buffers, aside)
+}
+
+// Of prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
+func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
+	if !Fits(k, e.Buffers, c) {
 		return nil
 	}
 	p := &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: pack, D: c.Sum.Type, N: e.Target.Lanes(c.Sum.Type.Size()),

@@ -70,12 +70,15 @@ type band struct {
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
 
+// Fits says whether there are vectors for what a kernel computes.
+func Fits(k *schedule.Kernel) bool {
+	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return !vector.CanVectorize(s.Value) })
+}
+
 // New prepares a kernel; nil if there are no vectors for what it computes.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
-	for _, s := range k.Statements {
-		if !vector.CanVectorize(s.Value) {
-			return nil
-		}
+	if !Fits(k) {
+		return nil
 	}
 	r := Of(e, name, k, found)
 	r.span = r.findSpan()

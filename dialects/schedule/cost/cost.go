@@ -30,6 +30,7 @@ type Device struct {
 	Bandwidth float64 // bytes a second of the device's memory
 	Start     float64 // seconds until work begins
 	Error     float64 // the factor by which times are off, from above and below
+	Waits     bool    // units do not compute while bytes travel: the times add up
 }
 
 // Share is work that is handed out to units in equal parts, each of which takes so many cycles where it has one unit for itself, and moves
@@ -51,7 +52,11 @@ func (d Device) Estimate(s Share) (Estimate, error) {
 		return Estimate{}, fmt.Errorf("cost: %v parts of %v cycles and %v bytes, %v at once", s.Parts, s.Cycles, s.Bytes, s.Resident)
 	}
 	rounds := ceil(s.Parts / (d.Units * s.Resident))
-	t := d.Start + max(rounds*s.Cycles/d.Hertz, s.Parts*s.Bytes/d.Bandwidth)
+	compute, travel := rounds*s.Cycles/d.Hertz, s.Parts*s.Bytes/d.Bandwidth
+	t := d.Start + max(compute, travel)
+	if d.Waits {
+		t = d.Start + compute + travel
+	}
 	return Estimate{Seconds: t, Low: t / d.Error, High: t * d.Error, Operations: s.Parts * s.Operations, Bytes: s.Parts * s.Bytes}, nil
 }
 

@@ -1,0 +1,144 @@
+package tile
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/cost"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Cycles of one core, and what it does in them. Nothing here was measured but the order of register tiles and of transformed convolutions
+// (docs/performance.md): prices are there to compare candidates.
+const (
+	coreHertz     = 2.5e9
+	coreBandwidth = 10e9 // bytes a second of memory that one core has
+	coreError     = 4    // the factor by which times may be off
+	cycleParts    = 8    // of a cycle that tileCycles counts in
+	lowPrecision  = 8    // multiply-adds of bytes or bfloat16 for each lane in a cycle
+)
+
+// facts are those of one core of the target.
+func (t Target) facts() cost.Device {
+	return cost.Device{Name: "cpu", Units: 1, Hertz: coreHertz, Rate: float64(2 * t.lanes(4)), Bandwidth: coreBandwidth, Error: coreError, Waits: true}
+}
+
+// productCycles is the time of a contraction's register tiles on one core.
+func (t Target) productCycles(p productPlan, c *nest.Contraction) float64 {
+	for _, x := range t.tilesOf(c, p.Packing) {
+		if x.RegisterTile == p.tile {
+			return float64(x.cycles) / cycleParts * float64(p.length) * float64(p.batch) * float64(max(1, c.Col.Extent)) / float64(min(c.Col.Extent, t.keptColumns(c, int64(c.Sum.Type.Size()), p.Right)))
+		}
+	}
+	return float64(nest.SaturatingProduct(p.length, p.batch, c.Row.Extent, c.Col.Extent)) // it has none: one product at a time
+}
+
+// lowPrecisionCycles is the time of a low-precision contraction.
+func (t Target) lowPrecisionCycles(n *nest.LowPrecision) float64 {
+	products := nest.SaturatingProduct(n.Length(), n.Row.Extent, n.Col.Extent)
+	for _, d := range n.Batch {
+		products = nest.SaturatingProduct(products, d.Extent)
+	}
+	return float64(products) / float64(lowPrecision*t.lanes(4))
+}
+
+// scalarCycles is the time of a kernel that does so many operations in a cycle.
+func (x *considering) scalarCycles(rate float64) float64 { return x.operations() / rate }
+
+// stagedCycles is the time of scans: each element of what a kernel reads and writes is looked at a few times.
+func (x *considering) stagedCycles() float64 { return x.bytes() * coreHertz / 1e9 }
+
+// operations is about how many additions a kernel takes, point by point.
+func (x *considering) operations() float64 {
+	sum := 0.0
+	for _, s := range x.a.Kernel.Statements {
+		sum += operationsOf(x.a.Kernel, s.Value, extents(x.a.Kernel, s.Over))
+	}
+	return sum
+}
+
+// operationsOf is what an expression takes that is computed so many times.
+func operationsOf(k *schedule.Kernel, e *scalar.Expr, times float64) float64 {
+	if e.Op == scalar.Reduce && !e.IsAt() {
+		times *= extents(k, e.Over)
+	}
+	sum := times * (1 + kernels.Weight(e))
+	for _, a := range e.Args {
+		sum += operationsOf(k, a, times)
+	}
+	return sum
+}
+
+// extents is how many values some loops have together.
+func extents[N int | int64](k *schedule.Kernel, loops []N) float64 {
+	n := 1.0
+	for _, l := range loops {
+		n *= float64(k.Loops[l].Extent())
+	}
+	return n
+}
+
+// bytes is the size of what a kernel reads and writes.
+func (x *considering) bytes() float64 {
+	sum := 0.0
+	for _, o := range x.a.Kernel.Operands {
+		if b := x.a.Buffers[o.Buffer]; b != nil {
+			sum += float64(b.Bytes)
+		}
+	}
+	return sum
+}
+
+// otherPacking is a way to read operands that is not chosen, and why.
+type otherPacking struct {
+	Packing
+	why error
+}
+
+// otherPackings gives the ways to read the operands of a contraction, one at a time, that PackingOf does not choose.
+func otherPackings(c *nest.Contraction, chosen Packing) []otherPacking {
+	var out []otherPacking
+	for _, left := range []Pack{Unpacked, UpFront, PerMacroTile} {
+		if left != chosen.Left && chosen.Left != Prepacked && (left == Unpacked || c.Padded == nil) && (left != PerMacroTile || len(c.Reduction) == 1) {
+			out = append(out, otherPacking{Packing{left, chosen.Right}, notLeft(c, left, chosen.Left)})
+		}
+	}
+	for _, right := range []Pack{Unpacked, UpFront} {
+		if right != chosen.Right && chosen.Right != Prepacked {
+			out = append(out, otherPacking{Packing{chosen.Left, right}, notRight(c, right)})
+		}
+	}
+	return out
+}
+
+// notLeft says why a left operand is not read as it might be.
+func notLeft(c *nest.Contraction, pack, chosen Pack) error {
+	bytes := nest.SaturatingProduct(c.Row.Extent, c.InnerReduction(), int64(c.Sum.Type.Size()))
+	switch {
+	case pack == Unpacked && chosen == UpFront:
+		return fmt.Errorf("neighbours along the reduction are in cache lines of their own, which every few columns would fetch anew")
+	case pack == Unpacked:
+		return fmt.Errorf("its %d bytes are rows far apart, which push each other out of the first cache", bytes)
+	case pack == UpFront && chosen == PerMacroTile:
+		return fmt.Errorf("a copy of all %d bytes would not stay in the second cache", bytes)
+	case pack == UpFront:
+		return fmt.Errorf("neighbours along the reduction are in one cache line, or %d rows and %d columns are too few for a copy to pay", c.Row.Extent, c.Col.Extent)
+	}
+	return fmt.Errorf("%d bytes of %d rows are used for %d columns: packing pays from %d bytes, %d rows, %d columns and %d products, where rows are read in order", bytes, c.Row.Extent,
+		c.Col.Extent, largeBytes, largeRows, leastPieceCols, largeFold)
+}
+
+// notRight says why a right operand is not read as it might be.
+func notRight(c *nest.Contraction, pack Pack) error {
+	switch {
+	case pack == UpFront:
+		return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), nest.PackUses)
+	case c.Window != nil:
+		return fmt.Errorf("windows overlap, and are gathered into panels")
+	case c.Col.Step(c.Views[c.Right]) != 1:
+		return fmt.Errorf("columns are not neighbours")
+	}
+	return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), nest.PackUses)
+}
