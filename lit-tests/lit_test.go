@@ -48,6 +48,7 @@ func TestLit(t *testing.T) {
 			{From: "%{bin}", To: bin},
 			{From: "%{examples}", To: filepath.Join(root, "examples")},
 			{From: "%{root}", To: root},
+			{From: "%{peers-python}", To: os.Getenv(peersPython)},
 			{From: "%{aarch64-cc}", To: arm.Compiler},
 			{From: "%{aarch64-runner}", To: strings.Join(arm.Emulator, " ")},
 		},
@@ -57,7 +58,10 @@ func TestLit(t *testing.T) {
 	})
 }
 
-// features are what REQUIRES lines may ask for, the programs of this machine: cc; and aarch64, a compiler for that and what runs its
+// peersPython names the variable with a Python that has ONNX Runtime.
+const peersPython = "TAPC_PEERS_PYTHON"
+
+// features are what REQUIRES lines may ask for, the programs of this machine: cc; onnxruntime, where peersPython says a Python; and aarch64, a compiler for that and what runs its
 // programs, which are given besides.
 func features(t *testing.T) (found []string, arm testkit.Cross) {
 	for _, cc := range []string{"cc", "gcc", "clang"} {
@@ -68,6 +72,9 @@ func features(t *testing.T) (found []string, arm testkit.Cross) {
 	}
 	if found == nil && testkit.Required(testkit.Compilers) {
 		testkit.Need(t, testkit.Compilers, errors.New("there is no C compiler"))
+	}
+	if os.Getenv(peersPython) != "" {
+		found = append(found, "onnxruntime")
 	}
 	arm, err := testkit.FindAArch64("gcc")
 	switch {

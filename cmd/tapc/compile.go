@@ -87,26 +87,35 @@ func (f *compileFlags) begin(ctx context.Context) error {
 
 // compile reads a graph and takes it to a stage.
 func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
-	passes := func(from pipeline.Stage) (pipeline.Pipeline, error) {
-		return a.parsePasses(a.plugins.table().Standard(f.request(from, last)))
-	}
-	p, err := passes(pipeline.OperationExpression)
-	if err != nil {
+	if _, err := standardPasses(a, f, pipeline.OperationExpression, last); err != nil {
 		return nil, err
 	}
 	g, err := a.load(file)
 	if err != nil {
 		return nil, err
 	}
-	switch from := pipeline.StageOf(g); {
+	return compileGraph(ctx, a, file, f, g, last)
+}
+
+// standardPasses gives the passes from one stage to another.
+func standardPasses(a *app, f *compileFlags, from, last pipeline.Stage) (pipeline.Pipeline, error) {
+	return a.parsePasses(a.plugins.table().Standard(f.request(from, last)))
+}
+
+// compileGraph takes a graph, which was read from a file, to a stage.
+func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *ir.Graph, last pipeline.Stage) (*compilation, error) {
+	from := pipeline.StageOf(g)
+	switch {
 	case from > last:
 		return nil, diag.Usage("%s is a graph of %v already, and gives no %v", file, from, last)
 	case from == pipeline.ScheduledKernels && f.math.set != 0:
 		return nil, diag.Usage("%s is scheduled: what its program may do to numbers is written there, and takes no flags", file)
-	case from == pipeline.ScheduledKernels:
-		if p, err = passes(from); err != nil {
-			return nil, err
-		}
+	case from != pipeline.ScheduledKernels:
+		from = pipeline.OperationExpression
+	}
+	p, err := standardPasses(a, f, from, last)
+	if err != nil {
+		return nil, err
 	}
 	a.collectWhileCompiling()
 	result, err := f.runPasses(ctx, p, g)

@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -24,7 +25,7 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	targets, all, err := outputFiles(p, r.outputs)
+	targets, all, err := portfiles.Targets(names(p.Outputs), r.outputs)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	}
 	for _, o := range p.Outputs {
 		if path, ok := targets[o.Name]; ok {
-			if err := writeTensors(path, map[string]tensorfile.Tensor{o.Name: out[o.Name]}); err != nil {
+			if err := portfiles.Write(path, map[string]tensorfile.Tensor{o.Name: out[o.Name]}); err != nil {
 				return err
 			}
 		} else if len(targets) == 0 && len(all) == 0 {
@@ -50,50 +51,11 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 		}
 	}
 	for _, path := range all {
-		if err := writeTensors(path, out); err != nil {
+		if err := portfiles.Write(path, out); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeTensors writes tensors in the form that a file's name tells.
-func writeTensors(path string, tensors map[string]tensorfile.Tensor) error {
-	switch {
-	case strings.HasSuffix(path, ".npz"):
-		return tensorfile.WriteNPZ(path, tensors)
-	case strings.HasSuffix(path, ".safetensors"):
-		return tensorfile.WriteSafetensors(path, tensors)
-	case !strings.HasSuffix(path, ".npy") || len(tensors) != 1:
-		return diag.Usage("--output %s: expected a file that ends in .npz or .safetensors, or with one output .npy", path)
-	}
-	for _, t := range tensors {
-		return tensorfile.WriteNPY(path, t)
-	}
-	return nil
-}
-
-// outputFiles gives the files of outputs by name, and the files of all outputs.
-func outputFiles(p *tensorops.Program, flags []string) (targets map[string]string, all []string, err error) {
-	targets = map[string]string{}
-	for _, text := range flags {
-		name, path, ok := strings.Cut(text, "=")
-		if !ok {
-			all = append(all, text)
-			continue
-		}
-		if path == "" {
-			return nil, nil, diag.Usage("--output %q: expected NAME=FILE", text)
-		}
-		if !slices.ContainsFunc(p.Outputs, func(o tensorops.Named) bool { return o.Name == name }) {
-			return nil, nil, diag.Unknown("output", name, names(p.Outputs))
-		}
-		if targets[name] != "" {
-			return nil, nil, diag.Usage("--output %s is given twice", name)
-		}
-		targets[name] = path
-	}
-	return targets, all, nil
 }
 
 func names(list []tensorops.Named) []string {
@@ -148,7 +110,7 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 
 // readInputs reads one named input from a file or, with no name, every input that the file has.
 func readInputs(in map[string]tensorfile.Tensor, p *tensorops.Program, name, path string) error {
-	path, key, hasKey := cutKey(path)
+	path, key, hasKey := portfiles.CutKey(path)
 	f, err := tensorfile.Open(path)
 	if err != nil {
 		return err
@@ -177,16 +139,6 @@ func readInputs(in map[string]tensorfile.Tensor, p *tensorops.Program, name, pat
 		}
 	}
 	return nil
-}
-
-// cutKey splits FILE.npz:KEY.
-func cutKey(path string) (file, key string, ok bool) {
-	for _, suffix := range []string{".npz:", ".safetensors:"} {
-		if i := strings.LastIndex(path, suffix); i >= 0 {
-			return path[:i+len(suffix)-1], path[i+len(suffix):], true
-		}
-	}
-	return path, "", false
 }
 
 // printTensor shows a tensor on standard output as programs do: all of it when small, else its ends and its distribution.

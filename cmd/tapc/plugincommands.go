@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/findings"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
@@ -222,11 +223,11 @@ func (a *app) pluginTestCommand() *cobra.Command {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			a.printf("%-4s %-12s %s\n", map[bool]string{true: "ok", false: "FAIL"}[len(r.errors) == 0], check.Name, check.Doc)
-			for _, line := range r.lines(*verbose) {
+			a.printf("%-4s %-12s %s\n", map[bool]string{true: "ok", false: "FAIL"}[!r.Failed()], check.Name, check.Doc)
+			for _, line := range r.Lines(*verbose) {
 				a.printf("     %s\n", strings.ReplaceAll(line, "\n", "\n     "))
 			}
-			if len(r.errors) > 0 {
+			if r.Failed() {
 				if failed++; i == 0 {
 					break // it does not start
 				}
@@ -239,10 +240,10 @@ func (a *app) pluginTestCommand() *cobra.Command {
 	})
 }
 
-func (a *app) check(ctx context.Context, c conformance.Check, s *conformance.Subject) *findings {
+func (a *app) check(ctx context.Context, c conformance.Check, s *conformance.Subject) *findings.List {
 	ctx, cancel := context.WithTimeout(ctx, conformance.Duration)
 	defer cancel()
-	r := &findings{}
+	r := &findings.List{}
 	c.Run(ctx, s, r)
 	return r
 }

@@ -131,7 +131,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 func (a *app) keepInputs(r *runFlags) error {
 	var read []string
 	for _, x := range r.inputs {
-		file, _, _ := cutKey(fileOf(x))
+		file, _, _ := portfiles.CutKey(fileOf(x))
 		read = append(read, file)
 	}
 	for _, x := range r.outputs {

@@ -48,7 +48,7 @@ func tensorsOf(path string) ([]modelflags.Tensor, error) {
 		name, t, err := portfiles.Read(path)
 		return []modelflags.Tensor{{Name: name, Shape: t.Shape}}, err
 	}
-	path, key, hasKey := cutKey(path)
+	path, key, hasKey := portfiles.CutKey(path)
 	f, err := tensorfile.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/compare"
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// compareFlags are the flags of compare.
+type compareFlags struct {
+	runFlags
+	against, python, tensors, picture string
+	rounds                            int
+	tolerance                         float64
+}
+
+// tensorWords are the values of --tensors.
+var tensorWords = []string{"auto", "always", "never"}
+
+func compareCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "compare MODEL --against=onnxruntime|reference|PROGRAM", Short: "Compare a model's program with something else", Long: compare.Help, Args: needFiles(1, 1),
+		Example: "  tapc compare model.onnx --against=onnxruntime --picture=model.svg\n  tapc compare model.tap --against=reference --tensors=always\n  tapc compare model.onnx --against=./older --json"}
+	f, o := a.addCompileFlags(c), &compareFlags{}
+	o.given = func(flag string) bool { return flag == "random" }
+	fs := c.Flags()
+	fs.StringVar(&o.against, "against", "", "what to compare with: onnxruntime, reference, or an executable")
+	fs.StringVar(&o.python, "python", "", "Python that has ONNX Runtime (default: $TAPC_PEERS_PYTHON, else python3)")
+	fs.StringArrayVar(&o.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
+	fs.Int64Var(&o.random, "random", 1, "fill inputs that are not given at random, from this seed")
+	fs.IntVar(&o.threads, "threads", 0, "threads to run on (default: all cores)")
+	fs.IntVar(&o.rounds, "rounds", 10, "rounds in which both sides are timed; 0 times nothing")
+	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "error, relative to a tensor's greatest magnitude, beyond which values part")
+	fs.StringVar(&o.tensors, "tensors", "auto", "compare tensors inside the model: auto, where outputs part; always; or never")
+	fs.StringVar(&o.picture, "picture", "", "write a picture to this file, as SVG")
+	asJSON := jsonFlag(c)
+	complete(c, "tensors", tensorWords)
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if err := firstError(o.check(), f.begin(ctx)); err != nil {
+			return err
+		}
+		r, err := compareModel(ctx, a, args[0], f, o)
+		if err != nil {
+			return err
+		}
+		if o.picture != "" {
+			if err := a.writeFile(ctx, o.picture, r.WritePicture); err != nil {
+				return err
+			}
+		}
+		write := r.Write
+		if *asJSON {
+			write = r.WriteJSON
+		}
+		if err := a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }); err != nil || r.Values.Agree() {
+			return err
+		}
+		return &diag.StatusError{Status: diag.ExitInput, Err: errReported{}}
+	})
+}
+
+func (o *compareFlags) check() error {
+	return firstError(compare.Check(o.against, o.rounds, o.threads, o.tolerance), oneOf("--tensors", o.tensors, tensorWords))
+}
+
+// compareModel compares as the flags say.
+func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags) (*compare.Report, error) {
+	goal, err := a.goal(f, runnable, true)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := goal.output.Tools(ctx, goal.values); err != nil {
+		return nil, err
+	}
+	a.imports.files = o.inputs
+	if _, several, err := dims.Split(a.imports.dims); err != nil || len(several) > 0 || file == stdName {
+		return nil, firstError(err, diag.Usage("compare takes a model in a file, and one size of each dimension"))
+	}
+	dir, remove, err := temporary()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	files, err := portfiles.Convert(dir, o.inputs, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.inputs = files.Inputs
+	j := &compare.Job{Model: file, Against: o.against, Python: o.python, Title: "tapc " + release, Dir: dir, Threads: o.threads, Rounds: o.rounds,
+		Tolerance: o.tolerance, Inside: o.tensors}
+	if form, text, name, err := a.openGraph(file, ""); err != nil {
+		return nil, err
+	} else if form.name == "onnx" {
+		x, err := form.imports(a, text.data, name)
+		if err != nil {
+			return nil, err
+		}
+		j.Foreign = x.foreign
+	}
+	j.Build = func(ctx context.Context, path string, wanted func(string) bool) (*compare.Built, error) {
+		return comparedProgram(ctx, a, file, f, o, goal, path, wanted)
+	}
+	return j.Run(ctx)
+}
+
+// comparedProgram builds a model with tensors inside as outputs, those whose names are wanted.
+func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, path string, wanted func(string) bool) (*compare.Built, error) {
+	b := &compare.Built{}
+	compiled := func(last pipeline.Stage) (*compilation, error) {
+		g, err := a.load(file)
+		if err == nil && wanted != nil {
+			b.Makers = compare.MakersOf(g)
+			b.Inside, err = compare.Expose(g, wanted)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return compileGraph(ctx, a, file, f, g, last)
+	}
+	c, err := compiled(goal.last)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	p, err := tensorops.ProgramOf(c.g)
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.inputs(p, &o.runFlags)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range p.Inputs {
+		b.Inputs = append(b.Inputs, compare.Named{Name: x.Name, Tensor: in[x.Name]})
+	}
+	b.Outputs = names(p.Outputs)
+	b.Reference = func(ctx context.Context) (map[string]tensorfile.Tensor, error) {
+		c, err := compiled(pipeline.OperationExpression)
+		if err != nil {
+			return nil, err
+		}
+		defer c.close()
+		if err := reference.CheckMemory(c.g); err != nil {
+			return nil, err
+		}
+		ev := reference.Evaluator{Library: a.plugins.library(), Constants: func(x tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}
+		return ev.Evaluate(ctx, c.g, in)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, diag.Fault("%w", err)
+	}
+	b.Path = filepath.Join(path, "program")
+	return b, c.make(ctx, goal, file, b.Path)
+}
