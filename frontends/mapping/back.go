@@ -42,8 +42,15 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, e
 		return nil, nil, err
 	}
 	fg := &Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*Tensor{}, taken: map[string]bool{}, names: map[*Tensor]string{}, rules: rulesByKernel(opt)}
-	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: map[string][]*Rule{}, report: newReport(fg)}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*Tensor{}, taken: map[string]bool{}, names: map[*Tensor]string{}, rules: rulesByKernel(opt), backs: map[string][]*Rule{}}
+	for _, t := range opt.Tables {
+		for _, r := range t.Backs {
+			if opt.Version >= r.From && (r.To < 0 || opt.Version <= r.To) {
+				b.backs[r.Op] = append(b.backs[r.Op], r)
+			}
+		}
+	}
+	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
 	b.region = &Region{m: b.m, graph: fg, values: map[string]Value{}}
 	b.shown = &Region{m: b.m, graph: &Graph{}}
 	for _, x := range append(slices.Clone(p.Inputs), p.Outputs...) {
@@ -104,6 +111,7 @@ type backer struct {
 	region  *Region
 	shown   *Region // of the program, for the report
 	rules   map[string][]*candidate
+	backs   map[string][]*Rule
 	tensors map[ir.NodeID]*Tensor
 	taken   map[string]bool
 	names   map[*Tensor]string
@@ -227,7 +235,7 @@ func namesIn(x *expr, list []string) []string {
 	return list
 }
 
-// tensor gives what stands for a tensor of the program.
+// tensor gives the foreign tensor of one of the program.
 func (b *backer) tensor(id ir.NodeID) *Tensor {
 	if t := b.tensors[id]; t != nil {
 		return t
@@ -296,16 +304,19 @@ func (b *backer) operation(n *ir.Node) {
 		return
 	}
 	reason := ""
-	for _, c := range b.rules[decl.Name] {
-		op, err := b.try(c, decl, want)
+	for _, try := range b.ways(decl) {
+		ops, by, err := try(want)
 		if err == nil {
-			op.Name, op.Pos = n.Label, n.Pos
-			b.fg.Ops = append(b.fg.Ops, op)
-			b.m.report.ok(b.shown, shown, c.rule.Name)
+			for _, op := range ops {
+				op.Pos = n.Pos
+			}
+			ops[len(ops)-1].Name = n.Label // a name belongs to one
+			b.fg.Ops = append(b.fg.Ops, ops...)
+			b.m.report.ok(b.shown, shown, by)
 			return
 		}
 		if reason == "" {
-			reason = fmt.Sprintf("no rule leads to it alone; %s: %v", c.rule.Name, err)
+			reason = fmt.Sprintf("no rule leads to it alone; %s: %v", by, err)
 		}
 	}
 	if reason == "" {
@@ -314,38 +325,88 @@ func (b *backer) operation(n *ir.Node) {
 	b.m.report.fail(b.shown, shown, "no-rule", reason)
 }
 
-// wanted is an operation of the program: its tensors by operand, in the order of the declaration, and its parameters.
+// way tries a rule on an operation of the program. It gives operations for it, and the rule's name.
+type way func(w *wanted) ([]*Op, string, error)
+
+// ways are the rules for a kernel: those back first, in the order of their tables, then those that lead to it.
+func (b *backer) ways(decl *kernels.Decl) []way {
+	var out []way
+	for _, r := range b.backs[decl.Name] {
+		out = append(out, func(w *wanted) ([]*Op, string, error) {
+			ops, err := b.byRule(r, decl, w)
+			return ops, r.Name, err
+		})
+	}
+	for _, c := range b.rules[decl.Name] {
+		out = append(out, func(w *wanted) ([]*Op, string, error) {
+			op, err := b.try(c, decl, w)
+			return []*Op{op}, c.rule.Name, err
+		})
+	}
+	return out
+}
+
+// wanted is an operation of the program: its tensors by operand, in the order of the declaration, and all its parameters.
 type wanted struct {
-	in, out []*Tensor
-	at      []int // the operand of each input
-	params  ir.Attrs
+	in, out   []*Tensor
+	at, outAt []int // the operand of each tensor
+	params    ir.Attrs
+	narrow    bool // no tensor has more precision than float32, in which foreign attributes are
 }
 
 func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, error) {
-	w := &wanted{params: o.Params}
+	w := &wanted{narrow: true}
+	c := kernels.Call{Params: o.Params}
 	for i := range decl.Operands {
 		operand := &decl.Operands[i]
-		list := o.Inputs
+		list, ports := o.Inputs, &c.Inputs
 		if operand.Out {
-			list = o.Outputs
+			list, ports = o.Outputs, &c.Outputs
 		}
 		for _, p := range list.Each() {
 			if !slices.Contains(operand.Names, p.Name) {
 				continue
 			}
+			port := kernels.PortSel{Name: p.Name}
 			for _, s := range p.Sel {
-				if !s.Range().Equal(tensorops.TensorOf(b.g, s.Tensor).Range) {
+				n := tensorops.TensorOf(b.g, s.Tensor)
+				if !s.Range().Equal(n.Range) {
 					return nil, refuse("it takes or gives a part of a tensor")
 				}
+				t := b.tensor(s.Tensor)
+				w.narrow = w.narrow && t.DType != scalar.Float64 && t.DType != scalar.Complex128
+				port.Sel = append(port.Sel, kernels.Selected{Sel: s, Type: t.DType})
 				if operand.Out {
-					w.out = append(w.out, b.tensor(s.Tensor))
+					w.out, w.outAt = append(w.out, t), append(w.outAt, i)
 				} else {
-					w.in, w.at = append(w.in, b.tensor(s.Tensor)), append(w.at, i)
+					w.in, w.at = append(w.in, t), append(w.at, i)
 				}
 			}
+			*ports = append(*ports, port)
 		}
 	}
-	return w, nil
+	var err error
+	w.params, err = parameters(decl, c)
+	return w, err
+}
+
+// parameters gives all parameters of a call, axes counted from the front. A kernel that an equation declares has only those that are given.
+func parameters(decl *kernels.Decl, c kernels.Call) (ir.Attrs, error) {
+	in, err := decl.Bind(c)
+	if err != nil || decl.Equation != "" {
+		return c.Params, bindError(err)
+	}
+	var out ir.Attrs
+	for _, a := range decl.Attrs {
+		v, ok := in.Params[a.Name]
+		if a.Type == kernels.AxisAttr && v.Int < 0 && len(c.Inputs) > 0 {
+			v = ir.IntAttr(v.Int + int64(c.Inputs[0].Sel[0].Sel.Range().Rank()))
+		}
+		if ok {
+			out = out.With(a.Name, v)
+		}
+	}
+	return out, nil
 }
 
 // try runs a rule forward on the inputs of an operation, and says how its result differs from that.
@@ -384,7 +445,15 @@ func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*Op, error) {
 	if len(b.m.nodes) != 1 {
 		return nil, refuse("it gives %d operations", len(b.m.nodes))
 	}
-	return op, b.same(decl, b.m.nodes[0], out, w)
+	if len(out) != len(w.out) {
+		return nil, refuse("it gives another number of tensors")
+	}
+	for i, v := range out {
+		if v.Tensor == nil || v.Tensor.from != b.m.nodes[0] || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
+			return nil, refuse("its result is another")
+		}
+	}
+	return op, b.same(decl, b.m.nodes[0], w)
 }
 
 func attrOf(v ir.AttrValue, flag bool) Value {
@@ -410,8 +479,8 @@ func attrOf(v ir.AttrValue, flag bool) Value {
 	return Value{}
 }
 
-// same says whether a node that a rule gave is the operation that is wanted.
-func (b *backer) same(decl *kernels.Decl, n *node, out []Value, w *wanted) error {
+// same says whether a node that a rule gave is the operation that is wanted: the kernel, its inputs and its parameters.
+func (b *backer) same(decl *kernels.Decl, n *node, w *wanted) error {
 	if d, ok := b.opt.Library.Find(n.kernel); !ok || d != decl {
 		return refuse("it gives %s", n.kernel)
 	}
@@ -429,20 +498,27 @@ func (b *backer) same(decl *kernels.Decl, n *node, out []Value, w *wanted) error
 			}
 		}
 	}
-	if k != len(w.in) || len(out) != len(w.out) {
-		return refuse("it takes or gives another number of tensors")
+	if k != len(w.in) {
+		return refuse("it takes another number of tensors")
 	}
-	for i, v := range out {
-		if v.Tensor == nil || v.Tensor.from != n || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
-			return refuse("its result is another")
-		}
+	return w.sameParameters(decl, n)
+}
+
+func (w *wanted) sameParameters(decl *kernels.Decl, n *node) error {
+	c := kernels.Call{Params: n.params}
+	var err error
+	if c.Inputs, err = ports(n.in); err == nil {
+		c.Outputs, err = ports(n.out)
 	}
-	rank := 0
-	if len(w.in) > 0 {
-		rank = len(w.in[0].Shape)
+	if err != nil {
+		return err
+	}
+	params, err := parameters(decl, c)
+	if err != nil {
+		return err
 	}
 	for _, a := range decl.Attrs {
-		x, y := parameter(a, n.params, rank), parameter(a, w.params, rank)
+		x, y := w.parameter(params, a.Name), w.parameter(w.params, a.Name)
 		if x != y {
 			return refuse("its parameter %s is %s, and %s is wanted", a.Name, x, y)
 		}
@@ -450,23 +526,24 @@ func (b *backer) same(decl *kernels.Decl, n *node, out []Value, w *wanted) error
 	return nil
 }
 
-// parameter writes a parameter for comparison: its default where it is not given, dimensions counted from the front, numbers by value.
-func parameter(a kernels.AttrDecl, params ir.Attrs, rank int) string {
-	v, ok := params.Get(a.Name)
+// parameter writes a parameter for comparison: numbers by value, and as a float32 where nothing is more precise.
+func (w *wanted) parameter(params ir.Attrs, name string) string {
+	v, ok := params.Get(name)
 	if !ok {
-		return a.Default
+		return "not given"
 	}
 	var write func(v ir.AttrValue) string
 	write = func(v ir.AttrValue) string {
 		switch v.Kind {
 		case ir.AttrBool:
 			return strconv.FormatBool(v.Int != 0)
-		case ir.AttrInt, ir.AttrFloat:
-			f, _ := v.Number()
-			if (a.Type == kernels.AxesAttr || a.Type == kernels.AxisAttr) && f < 0 {
-				f += float64(rank)
+		case ir.AttrInt:
+			return strconv.FormatInt(v.Int, 10)
+		case ir.AttrFloat:
+			if w.narrow {
+				return strconv.FormatFloat(float64(float32(v.Num)), 'g', -1, 32)
 			}
-			return strconv.FormatFloat(f, 'g', -1, 64)
+			return strconv.FormatFloat(v.Num, 'g', -1, 64)
 		case ir.AttrList:
 			var parts []string
 			for _, x := range v.List {
@@ -477,9 +554,6 @@ func parameter(a kernels.AttrDecl, params ir.Attrs, rank int) string {
 		return v.Str
 	}
 	text := write(v)
-	if f, err := strconv.ParseFloat(a.Default, 64); err == nil && text == strconv.FormatFloat(f, 'g', -1, 64) {
-		return a.Default
-	}
 	if d, err := scalar.ParseDType(text); err == nil {
 		return d.String()
 	}

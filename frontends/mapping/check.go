@@ -22,6 +22,11 @@ func (t *Table) Check(lib *kernels.Library) error {
 			all = append(all, fmt.Errorf("%s:%d: rule %s: expected a version of at least %d behind \"..\", found %d", t.file, r.Line, r.Name, r.From, r.To))
 		}
 	}
+	for _, r := range t.Backs {
+		if err := r.checkBack(lib); err != nil {
+			all = append(all, fmt.Errorf("%s:%d: rule back: %w", t.file, r.Line, err))
+		}
+	}
 	return errors.Join(all...)
 }
 

@@ -20,11 +20,12 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 
 // env is what the names in an expression stand for.
 type env struct {
-	vars  map[string]Value
-	lets  []clause // of the rule, up to where it is; computed when they are first needed
-	root  *env     // that holds lets; nil for one without
-	m     *mapper  // nil where only literals are allowed
-	steps *int
+	vars   map[string]Value
+	lets   []clause  // of the rule, up to where it is; computed when they are first needed
+	root   *env      // that holds lets; nil for one without
+	m      *mapper   // nil where only literals are allowed
+	record *recorder // of a rule back; nil for others
+	steps  *int
 }
 
 // maxSteps bounds the work of one rule, for lists may be as long as a model says: expressions that are evaluated, and elements of lists
@@ -72,7 +73,7 @@ func (e *env) equal(a, b Value) (bool, error) {
 }
 
 func (e *env) child() *env {
-	c := &env{vars: make(map[string]Value, len(e.vars)), root: e.root, m: e.m, steps: e.steps}
+	c := &env{vars: make(map[string]Value, len(e.vars)), root: e.root, m: e.m, record: e.record, steps: e.steps}
 	for k, v := range e.vars {
 		c.vars[k] = v
 	}
@@ -121,7 +122,7 @@ func (e *env) eval(x *expr) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		inner := &env{vars: map[string]Value{}, m: e.m, steps: e.steps}
+		inner := &env{vars: map[string]Value{}, m: e.m, record: e.record, steps: e.steps}
 		for i, p := range x.def.params {
 			inner.vars[p] = args[i]
 		}

@@ -79,7 +79,24 @@ func (e *env) foreign(x *expr) (Value, error) {
 	for i := range results {
 		op.Out = append(op.Out, fmt.Sprintf("@out%d", i))
 	}
-	return m.standFor(inner, op, args)
+	out, err := m.standFor(inner, op, args)
+	if err == nil && e.record != nil {
+		e.record.note(op, args, out)
+	}
+	return out, err
+}
+
+// spread puts the values of lists in their places.
+func spread(args []Value) []Value {
+	var out []Value
+	for _, v := range args {
+		if v.Kind == List {
+			out = append(out, v.List...)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // standFor maps an operation in the place of another; what the rule around knows is kept meanwhile, and the names of both rules are in
@@ -144,17 +161,15 @@ func (p *parser) version() (int64, error) {
 	return n, nil
 }
 
-// carry reads "carry Op, Op": operations that are the same at both versions of a table.
-func (p *parser) carry() error {
-	if p.table.Hop == 0 {
-		return fmt.Errorf("carry is for tables from one version to another")
-	}
+// operations reads "Op, Op": behind carry, those that are the same at both versions of a table; behind commutes, those whose two inputs may
+// be exchanged in patterns.
+func (p *parser) operations(into *[]string) error {
 	for {
 		n, err := p.name()
 		if err != nil {
 			return err
 		}
-		p.table.carries = append(p.table.carries, n)
+		*into = append(*into, n)
 		if !p.Accept(",") {
 			return nil
 		}

@@ -61,8 +61,22 @@ var functions = map[string]function{
 	"last_index":      {2, 2, lastIndexOf},
 	"ordinal":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(e.m.ordinal()), nil }},
 	"in_range":        {3, 3, inRange},
-	"outputs":         {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(len(e.m.outputs))), nil }},
-	"used":            {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used(a[0].Str)), nil }},
+	"result_shape": {1, 1, func(e *env, a []Value) (Value, error) {
+		t, err := e.result(a)
+		if err != nil {
+			return Value{}, err
+		}
+		return IntsValue(t.Shape), nil
+	}},
+	"result_dtype": {1, 1, func(e *env, a []Value) (Value, error) {
+		t, err := e.result(a)
+		if err != nil {
+			return Value{}, err
+		}
+		return StringValue(t.DType.String()), nil
+	}},
+	"outputs": {0, 0, func(e *env, _ []Value) (Value, error) { return IntValue(int64(len(e.m.outputs))), nil }},
+	"used":    {1, 1, func(e *env, a []Value) (Value, error) { return BoolValue(e.m.used(a[0].Str)), nil }},
 }
 
 // atOnce are the functions whose work does not grow with their arguments.

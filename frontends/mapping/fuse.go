@@ -153,20 +153,6 @@ func (p *parser) patternArg() (patternArg, error) {
 	return a, err
 }
 
-// commutes reads "commutes Op, Op": operations whose two inputs may be exchanged in patterns.
-func (p *parser) commutes() error {
-	for {
-		n, err := p.name()
-		if err != nil {
-			return err
-		}
-		p.table.commutes = append(p.table.commutes, n)
-		if !p.Accept(",") {
-			return nil
-		}
-	}
-}
-
 // checkPattern holds a pattern to its form: a name is an input or the result of one operation, results are used later, and inputs all stand in the
 // pattern.
 func (r *Rule) checkPattern() error {

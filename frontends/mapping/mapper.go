@@ -69,13 +69,7 @@ func Map(ctx context.Context, fg *Graph, opt Options) (*ir.Graph, *Report, error
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
-	m := &mapper{ctx: ctx, opt: opt, rules: map[string][]*Rule{}, report: newReport(fg)}
-	for _, t := range opt.Tables {
-		for _, r := range t.Rules {
-			key := r.Domain + ":" + r.Op
-			m.rules[key] = append(m.rules[key], r)
-		}
-	}
+	m := &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
 	r := &Region{m: m, graph: fg, values: map[string]Value{}}
 	inputs, err := m.graphInputs(fg, r)
 	if err != nil {
@@ -96,6 +90,18 @@ func Map(ctx context.Context, fg *Graph, opt Options) (*ir.Graph, *Report, error
 	}
 	g, err := m.build(fg, inputs, outputs)
 	return g, m.report, err
+}
+
+// rulesByOperator gives the rules for one operator, by domain and type.
+func rulesByOperator(tables []*Table) map[string][]*Rule {
+	out := map[string][]*Rule{}
+	for _, t := range tables {
+		for _, r := range t.Rules {
+			key := r.Domain + ":" + r.Op
+			out[key] = append(out[key], r)
+		}
+	}
+	return out
 }
 
 // ErrOpen ends the mapping of a graph whose outputs wait for the shape of an input.

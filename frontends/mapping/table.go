@@ -16,6 +16,7 @@ type Table struct {
 	From, Hop int64 // rules from one version to another; 0 for tables to tapc's kernels
 	Rules     []*Rule
 	Fuses     []*Rule // that stand for several operations
+	Backs     []*Rule // operations for kernels; see backrule.go
 	file      string
 	calls     []*expr  // of kernels
 	foreign   []*expr  // operations of the source that rules stand for
@@ -36,6 +37,7 @@ type Rule struct {
 	clauses []clause
 	steps   []*step // of a rule for several operations
 	hop     int64   // the version that its table leads to
+	same    string  // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
 }
 
 // Subject is the foreign operation that a rule is for.
@@ -138,10 +140,14 @@ func (p *parser) file() error {
 			err = p.rule()
 		case p.Accept("fuse"):
 			err = p.fuse()
+		case p.Accept("back"):
+			err = backRule(p)
+		case p.table.Hop == 0 && p.Is("carry"):
+			err = fmt.Errorf("carry is for tables from one version to another")
 		case p.Accept("carry"):
-			err = p.carry()
+			err = p.operations(&p.table.carries)
 		case p.Accept("commutes"):
-			err = p.commutes()
+			err = p.operations(&p.table.commutes)
 		case p.Peek().Kind == lang.End:
 			return nil
 		default:

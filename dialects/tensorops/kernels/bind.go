@@ -61,8 +61,7 @@ func (d *Decl) Bind(c Call) (*Instance, error) {
 		b.bindRanks,
 		b.placeAttrs,
 		b.bindSizes,
-		b.bindDims,
-		b.bindAccess,
+		b.bindDims, b.bindAccess,
 		b.bindBody,
 		b.finish,
 	}
@@ -75,8 +74,9 @@ func (d *Decl) Bind(c Call) (*Instance, error) {
 }
 
 func (d *Decl) binder() *binder {
-	return &binder{decl: d, in: &Instance{Decl: d, cost: -1}, sizes: map[string][]int64{}, ranks: map[string]int{}, dims: map[string][]int{},
-		types: map[string]scalar.DType{}, attrs: map[string]ir.AttrValue{}, literals: map[string]*scalar.Expr{}}
+	attrs := map[string]ir.AttrValue{}
+	return &binder{decl: d, in: &Instance{Decl: d, Params: attrs, cost: -1}, sizes: map[string][]int64{}, ranks: map[string]int{}, dims: map[string][]int{},
+		types: map[string]scalar.DType{}, attrs: attrs, literals: map[string]*scalar.Expr{}}
 }
 
 // binder is one application of a kernel on its way.

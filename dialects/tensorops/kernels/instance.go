@@ -18,8 +18,9 @@ type Instance struct {
 	Dims       []Dim // the dimensions of outputs come first, in the order of the first output
 	Operands   []Operand
 	Statements []Statement
-	derived    reads.Derived // what is read, once it was asked for
-	cost       int64         // what the declaration's cost clause gives, or -1
+	Params     map[string]ir.AttrValue // all that the call has, defaults included, lists with one number for each dimension
+	derived    reads.Derived           // what is read, once it was asked for
+	cost       int64                   // what the declaration's cost clause gives, or -1
 }
 
 // Dim is one dimension of an instance's iteration space, from 0 to Extent. Index says that it is a dimension of the index

@@ -1,0 +1,305 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+)
+
+// backRule reads "kernel 13.. (inputs) -> (outputs)" and its clauses: operations of the vocabulary for a kernel. Inputs and
+// outputs are the kernel's, in the order of its declaration; attributes are its parameters, with their defaults filled in.
+func backRule(p *parser) error {
+	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
+	var err error
+	if r.Op, err = p.operation(); err != nil {
+		return err
+	}
+	r.Name = p.table.Name + ".back " + r.Op
+	if p.table.Hop != 0 {
+		return fmt.Errorf("a table from one version to another has no rules back")
+	}
+	if err = p.versions(r); err != nil {
+		return err
+	}
+	if err = p.ruleHead(r); err != nil {
+		return err
+	}
+	p.scope = []string{"opset"}
+	for _, in := range r.In {
+		p.scope = append(p.scope, in.Name)
+	}
+	if p.Accept("same") {
+		if r.same, err = p.reason(); err != nil {
+			return err
+		}
+	}
+	for more := true; more && err == nil; {
+		more, err = p.clause(r)
+	}
+	if err != nil {
+		return err
+	}
+	p.table.Backs = append(p.table.Backs, r)
+	return r.check()
+}
+
+// checkBack holds a rule back to the kernel that it is for. One whose operations are other kernels must name every parameter, for nothing
+// else would find that it leaves one out.
+func (r *Rule) checkBack(lib *kernels.Library) error {
+	decl, ok := lib.Find(r.Op)
+	if !ok {
+		return fmt.Errorf("%s is no kernel", r.Op)
+	}
+	for _, out := range []bool{false, true} {
+		sides := operandsOf(decl, out)
+		names := r.Out
+		if !out {
+			names = make([]string, len(r.In))
+		}
+		if len(names) > len(sides) {
+			return fmt.Errorf("kernel %s has %d operands on one side, and the rule names %d", decl.Name, len(sides), len(names))
+		}
+		for i, in := range r.In {
+			if o := decl.Operands[sides[min(i, len(sides)-1)]]; !out && (o.Optional != in.Optional || o.Variadic != in.Variadic) {
+				return fmt.Errorf("kernel %s: operand %s and input %s: expected \"?\" behind what may be missing and \"...\" behind a list", decl.Name, o.Name(), in.Name)
+			}
+		}
+	}
+	for _, a := range r.Attrs {
+		if !slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name }) {
+			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
+		}
+	}
+	for _, d := range decl.Attrs {
+		if r.same != "" && !slices.ContainsFunc(r.Attrs, func(a AttrParam) bool { return a.Name == d.Name }) {
+			return fmt.Errorf("kernel %s has the parameter %s, which the rule neither reads nor ignores", decl.Name, d.Name)
+		}
+	}
+	return nil
+}
+
+// operandsOf gives the positions of a kernel's inputs or outputs.
+func operandsOf(decl *kernels.Decl, out bool) []int {
+	var list []int
+	for i := range decl.Operands {
+		if decl.Operands[i].Out == out {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// recorder notes the operations of the vocabulary that a rule back writes. Results are those of the kernel; nil for one that is left out.
+type recorder struct {
+	ops     []*recorded
+	results []*Tensor
+}
+
+// recorded is an operation with its values; nil is one that is left out.
+type recorded struct {
+	op      *Op
+	in, out []*Tensor
+}
+
+func (r *recorder) note(op *Op, in []Value, out Value) {
+	x := &recorded{op: op}
+	for _, v := range in {
+		x.in = append(x.in, v.Tensor)
+	}
+	if len(op.Out) == 1 {
+		x.out = []*Tensor{out.Tensor}
+	} else {
+		for _, v := range out.List {
+			x.out = append(x.out, v.Tensor)
+		}
+	}
+	r.ops = append(r.ops, x)
+}
+
+// byRule tries a rule back on an operation of the program.
+func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*Op, error) {
+	m := b.m
+	m.nodes, m.chain, m.foreign = nil, "", 0
+	record := &recorder{results: w.results(decl, len(r.Out))}
+	e := m.begin(r, b.region, &Op{}, b.opt.Version)
+	defer m.done(e)
+	if err := bindOperands(r, e, decl, w); err != nil {
+		return nil, err
+	}
+	for _, a := range r.Attrs {
+		e.vars[a.Name] = Value{}
+		if v, ok := w.params.Get(a.Name); ok && !a.Ignored {
+			e.vars[a.Name] = attrOf(v, false)
+		}
+	}
+	m.params, m.outputs = r.Out, make([]string, len(r.Out))
+	for i, name := range r.Out {
+		if record.results[i] != nil {
+			m.outputs[i] = name
+		}
+	}
+	e.record = record
+	given, err := resultsBack(r, e, record.results)
+	if err != nil {
+		return nil, err
+	}
+	if r.same == "" {
+		if len(m.nodes) != 1 {
+			return nil, refuse("it gives %d operations", len(m.nodes))
+		}
+		if err := b.same(decl, m.nodes[0], w); err != nil {
+			return nil, err
+		}
+	}
+	return b.named(record, given, w)
+}
+
+// bindOperands gives the inputs of a rule back what an operation takes.
+func bindOperands(r *Rule, e *env, decl *kernels.Decl, w *wanted) error {
+	for i, at := range operandsOf(decl, false) {
+		var list []Value
+		for j, t := range w.in {
+			if w.at[j] == at {
+				list = append(list, tensorValue(t))
+			}
+		}
+		switch {
+		case i >= len(r.In) && len(list) > 0:
+			return refuse("it does not take %s", decl.Operands[at].Name())
+		case i >= len(r.In):
+		case r.In[i].Variadic:
+			e.vars[r.In[i].Name] = ListValue(list...)
+		case len(list) > 0:
+			e.vars[r.In[i].Name] = list[0]
+		default:
+			e.vars[r.In[i].Name] = Value{}
+		}
+	}
+	return nil
+}
+
+// results gives the tensors of the outputs that an operation has, by the outputs of a rule; nil where it leaves one out. A list of results
+// belongs to the last one, from its first on.
+func (w *wanted) results(decl *kernels.Decl, named int) []*Tensor {
+	var out []*Tensor
+	for _, at := range operandsOf(decl, true) {
+		before := len(out)
+		for j, t := range w.out {
+			if w.outAt[j] == at {
+				out = append(out, t)
+			}
+		}
+		if len(out) == before {
+			out = append(out, nil)
+		}
+	}
+	for len(out) < named {
+		out = append(out, nil)
+	}
+	return out
+}
+
+// resultsBack works the clauses of a rule back off, and gives a tensor for each that is wanted.
+func resultsBack(r *Rule, e *env, want []*Tensor) ([]*Tensor, error) {
+	for i := range r.clauses {
+		e.lets = r.clauses[:i+1]
+		if c := &r.clauses[i]; len(c.names) == 0 {
+			if err := e.need(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := make([]*Tensor, len(want))
+	for i, t := range want {
+		if t == nil {
+			continue
+		}
+		v, err := e.name(r.Out[min(i, len(r.Out)-1)])
+		if err != nil {
+			return nil, err
+		}
+		if v.Kind == List && i-len(r.Out)+1 < len(v.List) && i >= len(r.Out)-1 {
+			v = v.List[i-len(r.Out)+1]
+		}
+		if v.Tensor == nil || i >= len(r.Out) && len(want) == len(r.Out) {
+			return nil, refuse("it does not give output %d", i)
+		}
+		if v.Tensor.DType != t.DType || !slices.Equal(v.Tensor.Shape, t.Shape) {
+			return nil, refuse("its result is another: %v %s, and %v %s is wanted", v.Tensor.DType, describeShape(v.Tensor.Shape), t.DType, describeShape(t.Shape))
+		}
+		out[i] = v.Tensor
+	}
+	return out, nil
+}
+
+// named writes the operations that were recorded with names for their values: those of the program for what it has, new ones for others.
+func (b *backer) named(record *recorder, given []*Tensor, w *wanted) ([]*Op, error) {
+	results := map[*Tensor]string{}
+	for i, t := range given {
+		if t == nil {
+			continue
+		}
+		if _, twice := results[t]; twice || slices.Contains(w.in, t) || !slices.ContainsFunc(record.ops, func(x *recorded) bool { return slices.Contains(x.out, t) }) {
+			return nil, refuse("it gives a value that has another name already")
+		}
+		results[t] = b.name(record.results[i])
+	}
+	used := map[*Tensor]bool{}
+	for _, x := range record.ops {
+		for _, t := range x.in {
+			used[t] = true
+		}
+	}
+	var ops []*Op
+	for _, x := range record.ops {
+		x.op.In, x.op.Out = nil, nil
+		for _, t := range x.in {
+			x.op.In = append(x.op.In, b.value(t, results))
+		}
+		for _, t := range x.out {
+			name := ""
+			if used[t] || results[t] != "" {
+				name = b.value(t, results)
+			}
+			x.op.Out = append(x.op.Out, name)
+		}
+		x.op.In, x.op.Out = withoutLast(x.op.In), withoutLast(x.op.Out)
+		if len(x.op.Out) > 0 {
+			ops = append(ops, x.op)
+		}
+	}
+	return ops, nil
+}
+
+// withoutLast leaves empty names at the end out.
+func withoutLast(names []string) []string {
+	for len(names) > 0 && names[len(names)-1] == "" {
+		names = names[:len(names)-1]
+	}
+	return names
+}
+
+// value names a value; a constant that a rule made becomes one of the graph.
+func (b *backer) value(t *Tensor, results map[*Tensor]string) string {
+	switch {
+	case t == nil:
+		return ""
+	case results[t] != "":
+		return results[t]
+	}
+	name := b.name(t)
+	if t.Data != nil {
+		b.fg.Consts[name] = t.Data
+	}
+	return name
+}
+
+// result gives the tensor that a rule back must give as an output of its kernel.
+func (e *env) result(a []Value) (*Tensor, error) {
+	i := slices.Index(e.m.params, a[0].Str)
+	if e.record == nil || i < 0 || i >= len(e.record.results) || e.record.results[i] == nil {
+		return nil, refuse("%q is no output of a kernel that is written back", a[0].Str)
+	}
+	return e.record.results[i], nil
+}
