@@ -21,9 +21,10 @@ import (
 
 const explainHelp = `Explain what was decided, and what else there was.
 
-  kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it can have
-          on the target, what each was thought to take, why others were refused, and which
-          is chosen. A config says how a kernel is carried out; --emit=tree shows what it does.
+  kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it
+          can have on the target, what each was thought to take, why others were refused, and
+          which is chosen. A config says how a kernel is carried out; --emit=tree shows what
+          it does.
   sizes   for each dimension to which --dim gives several sizes: which versions a program has,
           and for which sizes data that is padded to the greatest is proven to give the same
           values, or what reads the padding.

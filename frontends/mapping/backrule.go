@@ -29,7 +29,7 @@ func backRule(p *parser) error {
 	for _, in := range r.In {
 		p.scope = append(p.scope, in.Name)
 	}
-	if p.Accept("same") {
+	if p.Accept("exact") {
 		if r.same, err = p.reason(); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ func (e *env) foreign(x *expr) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
+	args = spread(args)
 	op := &Op{Name: m.at.op.Name, Pos: m.pos}
 	op.Domain, op.Type = splitType(x.text)
 	inner := &Region{m: m, graph: &Graph{Versions: map[string]int64{}}, outer: m.at.region, values: map[string]Value{}}

@@ -108,7 +108,7 @@ func (p *parser) name() (string, error) {
 
 var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
 	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "with": true, "do": true, "table": true,
-	"fuse": true, "match": true, "carry": true, "commutes": true}
+	"fuse": true, "back": true, "exact": true, "match": true, "carry": true, "commutes": true}
 
 func (p *parser) file() error {
 	if err := p.Expect("table"); err != nil {
