@@ -19,16 +19,35 @@ void tapc_unpark(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVAT
 
 static pthread_mutex_t park_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t park_change = PTHREAD_COND_INITIALIZER;
+static pthread_once_t park_once = PTHREAD_ONCE_INIT;
+
+// A process that was forked off has none of the threads that hold the lock or wait for a change: it gets the lock from the thread that
+// forks, and a condition for which nobody waits.
+static void before_fork(void) { pthread_mutex_lock(&park_lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&park_lock); }
+
+static void in_child(void) {
+  park_change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  pthread_mutex_unlock(&park_lock);
+}
+
+static void keep_over_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
+
+static void lock(void) {
+  pthread_once(&park_once, keep_over_forks);
+  pthread_mutex_lock(&park_lock);
+}
 
 void tapc_park(atomic_uint *word, unsigned value) {
-  pthread_mutex_lock(&park_lock);
+  lock();
   if (atomic_load(word) == value) pthread_cond_wait(&park_change, &park_lock);
   pthread_mutex_unlock(&park_lock);
 }
 
 void tapc_unpark(atomic_uint *word) {
   (void)word;
-  pthread_mutex_lock(&park_lock);
+  lock();
   pthread_cond_broadcast(&park_change);
   pthread_mutex_unlock(&park_lock);
 }

@@ -220,16 +220,19 @@ static void fork_off(void) {
   char error[64];
   tapc_instance *instance = tapc_instance_create(&program, 4, error, sizeof error);
   CHECK(instance);
-  call_often(instance);
-  pid_t child = fork();
-  CHECK(child >= 0);
-  if (!child) {
+  for (int i = 0; i < 20; i++) { // workers are in different places then: about to fall asleep, asleep, waking up
     call_often(instance);
-    tapc_instance_destroy(instance);
-    _exit(0);
+    nap(5 * i);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (!child) {
+      call_often(instance);
+      tapc_instance_destroy(instance);
+      _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
   }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
   call_often(instance);
   tapc_instance_destroy(instance);
 }
