@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -75,9 +76,9 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
 
 // renamed gives a value another name.
-func renamed(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func renamed(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	v, err := r.Value(op.In[0])
-	return []mapping.Value{v}, err
+	return []foreign.Value{v}, err
 }
 
 // foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
@@ -214,11 +215,11 @@ func (a *app) back(ctx context.Context, g *ir.Graph, framework string, n namespa
 }
 
 // constantOps turns a graph's constants into operators, as TensorFlow has them.
-func constantOps(fg *mapping.Graph) {
+func constantOps(fg *foreign.Graph) {
 	for _, name := range slices.Sorted(maps.Keys(fg.Consts)) {
 		d := fg.Consts[name]
-		fg.Ops = append(fg.Ops, &mapping.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []mapping.Attr{
-			{Name: "dtype", Value: mapping.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: mapping.Value{Kind: mapping.DataKind, Data: d}}}})
+		fg.Ops = append(fg.Ops, &foreign.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []foreign.Attr{
+			{Name: "dtype", Value: foreign.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: d}}}})
 		delete(fg.Consts, name)
 	}
 }

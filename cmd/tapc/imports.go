@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -106,7 +107,7 @@ func isONNX(data []byte) bool {
 // imported is a graph in a foreign vocabulary that is not mapped yet or, if it is of tapc's own kernels, done.
 type imported struct {
 	own      *ir.Graph
-	foreign  *mapping.Graph
+	foreign  *foreign.Graph
 	options  mapping.Options
 	fault    error  // what a dictionary has against it
 	producer string // "" if the file does not say

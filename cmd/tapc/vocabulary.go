@@ -7,7 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/modelflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -25,7 +25,7 @@ func (f *vocabularyFlags) add(c *cobra.Command) {
 }
 
 // settle reads what flags say of a graph's inputs: shapes, values and, of the files that run is given, sizes.
-func (f *importFlags) settle(g *mapping.Graph, o *onnx.Options) error {
+func (f *importFlags) settle(g *foreign.Graph, o *onnx.Options) error {
 	err := modelflags.Shape(g, f.shapes)
 	if err == nil {
 		o.Bind, err = modelflags.Known(g, f.known, readTensor)

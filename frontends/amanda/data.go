@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
@@ -28,8 +28,8 @@ func (f *flattener) initializer(l *level, i int, o *Op) {
 }
 
 // data reads a tensor: a map as an initializer has it, or numbers of an element type that is given.
-func (f *flattener) data(v ir.AttrValue, dtype string) (*mapping.Data, error) {
-	d := &mapping.Data{}
+func (f *flattener) data(v ir.AttrValue, dtype string) (*foreign.Data, error) {
+	d := &foreign.Data{}
 	value := v
 	if v.Kind == ir.AttrMap {
 		if t, ok := v.Map.Get("dtype"); ok {
@@ -67,7 +67,7 @@ func (f *flattener) data(v ir.AttrValue, dtype string) (*mapping.Data, error) {
 }
 
 // inFile says where a constant lies; it is read when it is needed.
-func (f *flattener) inFile(d *mapping.Data, name string, offset int64) error {
+func (f *flattener) inFile(d *foreign.Data, name string, offset int64) error {
 	if !filepath.IsLocal(name) || offset < 0 {
 		return fmt.Errorf("a tensor's file %q is not below the graph's folder", name)
 	}
@@ -107,7 +107,7 @@ func shapeOf(v ir.AttrValue) []int64 {
 }
 
 // fill encodes numbers, nested or flat.
-func fill(d *mapping.Data, v ir.AttrValue) error {
+func fill(d *foreign.Data, v ir.AttrValue) error {
 	var err error
 	var put func(v ir.AttrValue)
 	put = func(v ir.AttrValue) {
@@ -150,7 +150,7 @@ func number(t scalar.DType, v ir.AttrValue) (scalar.Value, bool) {
 const maxListed = 64
 
 // tensorAttrs writes a tensor: where it lies in a file, or its numbers.
-func tensorAttrs(d *mapping.Data) (ir.Attrs, error) {
+func tensorAttrs(d *foreign.Data) (ir.Attrs, error) {
 	out := ir.Attrs{}.With("dtype", ir.StringAttr(namespace.TypeName(d.DType))).With("shape", ir.IntsAttr(d.Shape...))
 	if d.Reason != "" {
 		return nil, fmt.Errorf("%s", d.Reason)
@@ -183,7 +183,7 @@ func tensorAttrs(d *mapping.Data) (ir.Attrs, error) {
 }
 
 // attribute gives an attribute's value in the terms of the rule language. The dictionary says which are tensors, and which are graphs.
-func (f *flattener) attribute(o *Op, formal *namespace.Op, a ir.Attr) mapping.Value {
+func (f *flattener) attribute(o *Op, formal *namespace.Op, a ir.Attr) foreign.Value {
 	want := (*namespace.Attr)(nil)
 	if formal != nil {
 		want = formal.Attr(a.Name)
@@ -194,33 +194,33 @@ func (f *flattener) attribute(o *Op, formal *namespace.Op, a ir.Attr) mapping.Va
 		d, err := f.data(a.Value, dtype.Str)
 		if err != nil {
 			f.fault(o.Place, "op %q, attribute %s: %v", o.Name, a.Name, err)
-			return mapping.Value{}
+			return foreign.Value{}
 		}
-		return mapping.Value{Kind: mapping.DataKind, Data: d}
+		return foreign.Value{Kind: foreign.DataKind, Data: d}
 	case want != nil && want.Type == "graph" && a.Value.Kind == ir.AttrMap:
-		return mapping.Value{Kind: mapping.GraphKind, Graph: f.inner(o, a.Value.Map)}
+		return foreign.Value{Kind: foreign.GraphKind, Graph: f.inner(o, a.Value.Map)}
 	}
 	return plainValue(a.Value)
 }
 
-func plainValue(v ir.AttrValue) mapping.Value {
+func plainValue(v ir.AttrValue) foreign.Value {
 	switch v.Kind {
 	case ir.AttrBool:
-		return mapping.BoolValue(v.Int != 0)
+		return foreign.BoolValue(v.Int != 0)
 	case ir.AttrInt:
-		return mapping.IntValue(v.Int)
+		return foreign.IntValue(v.Int)
 	case ir.AttrFloat:
-		return mapping.FloatValue(v.Num)
+		return foreign.FloatValue(v.Num)
 	case ir.AttrString:
-		return mapping.StringValue(v.Str)
+		return foreign.StringValue(v.Str)
 	case ir.AttrList:
-		out := mapping.ListValue()
+		out := foreign.ListValue()
 		for _, x := range v.List {
 			out.List = append(out.List, plainValue(x))
 		}
 		return out
 	case ir.AttrMap:
-		return mapping.Value{Kind: mapping.OpaqueKind, Str: v.Kind.String()}
+		return foreign.Value{Kind: foreign.OpaqueKind, Str: v.Kind.String()}
 	}
-	return mapping.Value{}
+	return foreign.Value{}
 }

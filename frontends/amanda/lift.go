@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -17,7 +17,7 @@ import (
 // one subgraph op, whose ports are the model's inputs and outputs. Formal ports come from the dictionary, where there is one. A value
 // whose name is not that of its op (and port) keeps it as the port's attribute value. What Lower makes of the result is the same
 // foreign graph, up to the names of operations that have none.
-func Lift(fg *mapping.Graph) (*Graph, error) {
+func Lift(fg *foreign.Graph) (*Graph, error) {
 	root := &Op{Name: fg.Name, Type: "Graph", Sub: true}
 	if root.Name == "" || root.Name == Self {
 		root.Name = "model"
@@ -62,7 +62,7 @@ func Lift(fg *mapping.Graph) (*Graph, error) {
 }
 
 type lifter struct {
-	fg     *mapping.Graph
+	fg     *foreign.Graph
 	domain string // of ops whose type names none
 	root   *Op
 	at     map[string]End // where each value comes from
@@ -128,7 +128,7 @@ func (l *lifter) give(o *Op, port int, value string) {
 // valueName is the attribute of an output port with the name of the value that it gives.
 const valueName = "value"
 
-func (l *lifter) op(op *mapping.Op) *Op {
+func (l *lifter) op(op *foreign.Op) *Op {
 	o := &Op{Type: op.Type, Name: op.Name}
 	if op.Domain != l.domain {
 		o.Type = op.Domain + ":" + op.Type
@@ -192,7 +192,7 @@ func (l *lifter) edge(value string, to End, what string) {
 	l.root.Edges = append(l.root.Edges, Edge{From: from, To: to})
 }
 
-func portAttrs(p mapping.Port) ir.Attrs {
+func portAttrs(p foreign.Port) ir.Attrs {
 	var out ir.Attrs
 	if p.DType != scalar.Invalid {
 		out = out.With("dtype", ir.StringAttr(namespace.TypeName(p.DType)))
@@ -211,7 +211,7 @@ func portAttrs(p mapping.Port) ir.Attrs {
 	return out
 }
 
-func liftAttrs(list []mapping.Attr) (ir.Attrs, error) {
+func liftAttrs(list []foreign.Attr) (ir.Attrs, error) {
 	var out ir.Attrs
 	for _, a := range list {
 		v, err := liftValue(a.Value)
@@ -227,19 +227,19 @@ func liftAttrs(list []mapping.Attr) (ir.Attrs, error) {
 }
 
 // liftValue gives an attribute's value as the abstraction has it.
-func liftValue(v mapping.Value) (ir.AttrValue, error) {
+func liftValue(v foreign.Value) (ir.AttrValue, error) {
 	switch v.Kind {
-	case mapping.None:
+	case foreign.None:
 		return ir.AttrValue{}, nil
-	case mapping.Bool:
+	case foreign.Bool:
 		return ir.BoolAttr(v.Int != 0), nil
-	case mapping.Int:
+	case foreign.Int:
 		return ir.IntAttr(v.Int), nil
-	case mapping.Float:
+	case foreign.Float:
 		return ir.FloatAttr(v.Float), nil
-	case mapping.String:
+	case foreign.String:
 		return ir.StringAttr(v.Str), nil
-	case mapping.List:
+	case foreign.List:
 		out := ir.AttrValue{Kind: ir.AttrList, List: []ir.AttrValue{}}
 		for _, x := range v.List {
 			y, err := liftValue(x)
@@ -249,10 +249,10 @@ func liftValue(v mapping.Value) (ir.AttrValue, error) {
 			out.List = append(out.List, y)
 		}
 		return out, nil
-	case mapping.DataKind:
+	case foreign.DataKind:
 		m, err := tensorAttrs(v.Data)
 		return ir.AttrValue{Kind: ir.AttrMap, Map: m}, err
-	case mapping.GraphKind:
+	case foreign.GraphKind:
 		return liftInner(v.Graph)
 	}
 	return ir.AttrValue{}, fmt.Errorf("%v (%s)", v.Kind, v.Str)
@@ -260,10 +260,10 @@ func liftValue(v mapping.Value) (ir.AttrValue, error) {
 
 // liftInner writes a graph that is an attribute, such as a loop's body. It is written by the names of its values, as it may use those of
 // the graphs around it.
-func liftInner(g *mapping.Graph) (ir.AttrValue, error) {
+func liftInner(g *foreign.Graph) (ir.AttrValue, error) {
 	out := ir.Attrs{}
 	var ports [2]ir.AttrValue
-	for i, list := range [][]mapping.Port{g.Inputs, g.Outputs} {
+	for i, list := range [][]foreign.Port{g.Inputs, g.Outputs} {
 		ports[i] = ir.AttrValue{Kind: ir.AttrList, List: []ir.AttrValue{}}
 		for _, p := range list {
 			ports[i].List = append(ports[i].List, ir.AttrValue{Kind: ir.AttrMap, Map: portAttrs(p).With("name", ir.StringAttr(p.Name))})
@@ -316,8 +316,8 @@ func nameList(names []string) ir.AttrValue {
 }
 
 // inner reads a graph that is an attribute.
-func (f *flattener) inner(o *Op, m ir.Attrs) *mapping.Graph {
-	g := &mapping.Graph{File: f.g.File, Consts: map[string]*mapping.Data{}}
+func (f *flattener) inner(o *Op, m ir.Attrs) *foreign.Graph {
+	g := &foreign.Graph{File: f.g.File, Consts: map[string]*foreign.Data{}}
 	text := func(m ir.Attrs, key string) string {
 		v, _ := m.Get(key)
 		return v.Str
@@ -337,9 +337,9 @@ func (f *flattener) inner(o *Op, m ir.Attrs) *mapping.Graph {
 	for i, key := range []string{"inputs", "outputs"} {
 		for _, v := range list(m, key) {
 			shape, _ := v.Map.Get("shape")
-			p := mapping.Port{Name: text(v.Map, "name"), DType: namespace.DType(text(v.Map, "dtype"))}
+			p := foreign.Port{Name: text(v.Map, "name"), DType: namespace.DType(text(v.Map, "dtype"))}
 			p.Shape, p.Ranked = sizes(shape)
-			to := []*[]mapping.Port{&g.Inputs, &g.Outputs}[i]
+			to := []*[]foreign.Port{&g.Inputs, &g.Outputs}[i]
 			*to = append(*to, p)
 		}
 	}
@@ -357,11 +357,11 @@ func (f *flattener) inner(o *Op, m ir.Attrs) *mapping.Graph {
 		if i := strings.LastIndexByte(typ, ':'); i >= 0 {
 			domain, typ = typ[:i], typ[i+1:]
 		}
-		op := &mapping.Op{Name: text(v.Map, "name"), Domain: domain, Type: typ, In: names(v.Map, "inputs"), Out: names(v.Map, "outputs"),
+		op := &foreign.Op{Name: text(v.Map, "name"), Domain: domain, Type: typ, In: names(v.Map, "inputs"), Out: names(v.Map, "outputs"),
 			Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
 		attrs, _ := v.Map.Get("attrs")
 		for _, a := range attrs.Map {
-			op.Attrs = append(op.Attrs, mapping.Attr{Name: a.Name, Value: f.attribute(o, f.formal(domain, typ), a)})
+			op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: f.attribute(o, f.formal(domain, typ), a)})
 		}
 		g.Ops = append(g.Ops, op)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -34,13 +34,13 @@ type flattener struct {
 	ns     *namespace.Namespace
 	domain string // of ops whose type names none
 	dir    string
-	out    *mapping.Graph
+	out    *foreign.Graph
 	names  map[spot]string
 	taken  map[string]bool
 	next   map[string]int      // the number that a name got last
 	inputs map[spot]bool       // inputs of the graph that are there already
 	ports  map[string]ir.Attrs // what is said about each input
-	made   map[*mapping.Op]*flat
+	made   map[*foreign.Op]*flat
 	bad    diag.List
 }
 
@@ -55,7 +55,7 @@ type flat struct {
 // ports of the only subgraph or else those of ops of which nothing is consumed. Ports are put in the order that the dictionary has
 // them in. Data that attributes name lies in files in dir. Control edges order ops with effects, and kernels have none. The graph
 // must have passed Check.
-func Lower(g *Graph, dir string) (*mapping.Graph, error) {
+func Lower(g *Graph, dir string) (*foreign.Graph, error) {
 	f, err := flatten(g, dir)
 	if err != nil {
 		return nil, err
@@ -74,10 +74,10 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 		}
 		return nil, d
 	}
-	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*mapping.Op]*flat{}}
+	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*foreign.Op]*flat{}}
 	framework, domain, _ := strings.Cut(ns.Name, "/")
 	f.domain = domain
-	f.out = &mapping.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*mapping.Data{}}
+	f.out = &foreign.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*foreign.Data{}}
 	f.versions()
 	path := ""
 	top := f.level(newScope(g.Ops, g.Edges, nil, path), nil, 0)
@@ -176,7 +176,7 @@ func (f *flattener) flatten(l *level) {
 			f.initializer(l, i, o)
 			continue
 		}
-		op := &mapping.Op{Name: l.scope.path + o.path(i), Domain: domain, Type: typ, Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
+		op := &foreign.Op{Name: l.scope.path + o.path(i), Domain: domain, Type: typ, Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
 		from := &flat{op: o, in: inOrder(o.Inputs), out: inOrder(o.Outputs)}
 		if formal != nil {
 			from.in = f.arrange(o, i, "input", formal.In, o.Inputs)
@@ -194,7 +194,7 @@ func (f *flattener) flatten(l *level) {
 		}
 		for _, a := range o.Attrs {
 			if a.Name != "name" && a.Name != "type" && !strings.HasPrefix(a.Name, "_") { // those are remarks, in TensorFlow too
-				op.Attrs = append(op.Attrs, mapping.Attr{Name: a.Name, Value: f.attribute(o, formal, a)})
+				op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: f.attribute(o, formal, a)})
 			}
 		}
 		f.made[op] = from
@@ -401,7 +401,7 @@ func (l *level) consumer(port int, shape ir.AttrValue) (dtype, _ ir.AttrValue) {
 }
 
 func (f *flattener) port(name string, dtype, shape ir.AttrValue) {
-	in := mapping.Port{Name: name, DType: namespace.DType(dtype.Str)}
+	in := foreign.Port{Name: name, DType: namespace.DType(dtype.Str)}
 	in.Shape, in.Ranked = sizes(shape)
 	if in.DType == scalar.Invalid && dtype.Str != "" {
 		in.Reason = fmt.Sprintf("has the element type %s, which tapc does not have", dtype.Str)
@@ -422,19 +422,19 @@ func (f *flattener) source(l *level, i int, o *Op) {
 }
 
 // sizes reads a list of sizes; a negative one, null or a name is to be bound later.
-func sizes(v ir.AttrValue) ([]mapping.Size, bool) {
+func sizes(v ir.AttrValue) ([]foreign.Size, bool) {
 	if v.Kind != ir.AttrList {
 		return nil, false
 	}
-	out := []mapping.Size{}
+	out := []foreign.Size{}
 	for _, x := range v.List {
 		switch {
 		case x.Kind == ir.AttrInt && x.Int >= 0:
-			out = append(out, mapping.Size{Value: x.Int})
+			out = append(out, foreign.Size{Value: x.Int})
 		case x.Kind == ir.AttrString:
-			out = append(out, mapping.Size{Value: -1, Name: x.Str})
+			out = append(out, foreign.Size{Value: -1, Name: x.Str})
 		default:
-			out = append(out, mapping.Size{Value: -1})
+			out = append(out, foreign.Size{Value: -1})
 		}
 	}
 	return out, true
@@ -450,11 +450,11 @@ func (f *flattener) outputs(top *level) {
 		for k := range o.Outputs {
 			if name := f.from(top, end{0, k}); name != "" {
 				port := portName(o.Outputs, k)
-				f.out.Outputs = append(f.out.Outputs, mapping.Port{Name: port})
+				f.out.Outputs = append(f.out.Outputs, foreign.Port{Name: port})
 				if name == port {
 					continue
 				}
-				f.out.Ops = append(f.out.Ops, &mapping.Op{Domain: "tapc", Type: Output, In: []string{name}, Out: []string{port},
+				f.out.Ops = append(f.out.Ops, &foreign.Op{Domain: "tapc", Type: Output, In: []string{name}, Out: []string{port},
 					Pos: ir.Pos{Line: int32(o.Outputs[k].Line), Col: int32(o.Outputs[k].Column)}})
 			}
 		}
@@ -470,8 +470,8 @@ func (f *flattener) outputs(top *level) {
 			continue
 		}
 		for k := range o.Outputs {
-			if name := f.from(top, end{i, k}); name != "" && !slices.ContainsFunc(f.out.Outputs, func(p mapping.Port) bool { return p.Name == name }) {
-				f.out.Outputs = append(f.out.Outputs, mapping.Port{Name: name})
+			if name := f.from(top, end{i, k}); name != "" && !slices.ContainsFunc(f.out.Outputs, func(p foreign.Port) bool { return p.Name == name }) {
+				f.out.Outputs = append(f.out.Outputs, foreign.Port{Name: name})
 			}
 		}
 	}

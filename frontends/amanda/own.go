@@ -7,7 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -31,7 +31,7 @@ func FromIR(g *ir.Graph) (*Graph, error) {
 		return nil, err
 	}
 	root := &Op{Name: "program", Type: "Graph", Sub: true}
-	l := &lifter{fg: &mapping.Graph{File: g.File}, root: root, at: map[string]End{}, taken: map[string]bool{root.Name: true, Self: true}}
+	l := &lifter{fg: &foreign.Graph{File: g.File}, root: root, at: map[string]End{}, taken: map[string]bool{root.Name: true, Self: true}}
 	key := func(id ir.NodeID) string { return fmt.Sprintf("%%%d", id) }
 	for _, x := range p.Inputs {
 		root.Inputs = append(root.Inputs, Port{Name: x.Name, Attrs: tensorPort(tensorops.TensorOf(g, x.Tensor))})
@@ -153,7 +153,7 @@ func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
 	return b.g, nil
 }
 
-func (b *raiser) named(ports []mapping.Port) []tensorops.Named {
+func (b *raiser) named(ports []foreign.Port) []tensorops.Named {
 	out := make([]tensorops.Named, len(ports))
 	for i, p := range ports {
 		out[i] = tensorops.Named{Name: p.Name, Tensor: b.tensors[p.Name]}
@@ -171,16 +171,16 @@ type raiser struct {
 	bad     diag.List
 }
 
-func (b *raiser) fault(op *mapping.Op, format string, args ...any) {
+func (b *raiser) fault(op *foreign.Op, format string, args ...any) {
 	at := diag.Location{File: b.g.File, Line: int(op.Pos.Line), Column: int(op.Pos.Col), Node: op.Name}
 	b.bad = append(b.bad, diag.Errorf(CodePorts, constraint, at, format, args...))
 }
 
 // input adds a tensor that the program takes, as the port or source that brings it says.
-func (b *raiser) input(p mapping.Port) {
+func (b *raiser) input(p foreign.Port) {
 	t, err := tensorOf(b.f.ports[p.Name])
 	if err != nil || t == nil {
-		b.fault(&mapping.Op{Name: p.Name}, "the input %s needs a dtype and a shape of sizes", p.Name)
+		b.fault(&foreign.Op{Name: p.Name}, "the input %s needs a dtype and a shape of sizes", p.Name)
 		t = &tensorops.Tensor{}
 	}
 	b.tensors[p.Name] = b.g.Add(t, p.Name).ID
@@ -196,7 +196,7 @@ func (b *raiser) add(kernel string, in, out ir.Ports, params ir.Attrs, pos ir.Po
 }
 
 // copy gives a value that is an input, or another output, a tensor of its own under an output's name.
-func (b *raiser) copy(op *mapping.Op) {
+func (b *raiser) copy(op *foreign.Op) {
 	if _, ok := b.tensors[op.In[0]]; !ok {
 		return // its producer is at fault
 	}
@@ -206,7 +206,7 @@ func (b *raiser) copy(op *mapping.Op) {
 	b.add("op:copy", ir.PortsOf([]ir.Port{{Name: "tensor", Sel: from}}), ir.PortsOf([]ir.Port{{Name: "result", Sel: b.all(op.Out[0])}}), nil, op.Pos)
 }
 
-func (b *raiser) operation(op *mapping.Op) {
+func (b *raiser) operation(op *foreign.Op) {
 	from := b.f.made[op]
 	var in, out ir.Ports
 	for i, name := range op.In {
@@ -264,7 +264,7 @@ func put(ports ir.Ports, name string, sel []ir.Selection) ir.Ports {
 }
 
 // results gives the tensors of an operation's outputs: as their ports say, or as the kernel's rules find them.
-func (b *raiser) results(op *mapping.Op, from *flat, in ir.Ports) []*tensorops.Tensor {
+func (b *raiser) results(op *foreign.Op, from *flat, in ir.Ports) []*tensorops.Tensor {
 	out := make([]*tensorops.Tensor, len(op.Out))
 	missing := false
 	for i, k := range from.out {

@@ -15,7 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -286,8 +286,8 @@ func TestLiftLower(t *testing.T) {
 
 var ignorePlaces = cmp.Options{cmp.Comparer(func(a, b ir.Pos) bool { return true })}
 
-func data(values ...float64) *mapping.Data {
-	d := &mapping.Data{DType: scalar.Float32, Shape: []int64{int64(len(values))}, Bytes: make([]byte, 4*len(values))}
+func data(values ...float64) *foreign.Data {
+	d := &foreign.Data{DType: scalar.Float32, Shape: []int64{int64(len(values))}, Bytes: make([]byte, 4*len(values))}
 	for i, v := range values {
 		scalar.FloatValue(scalar.Float32, v).Encode(d.Bytes[4*i:])
 	}
@@ -295,9 +295,9 @@ func data(values ...float64) *mapping.Data {
 }
 
 // anyForeign draws a graph of a few ONNX operators.
-func anyForeign(t *rapid.T) *mapping.Graph {
-	fg := &mapping.Graph{Name: "m", Namespace: "onnx", Versions: map[string]int64{"": 17}, Consts: map[string]*mapping.Data{}}
-	fg.Inputs = []mapping.Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []mapping.Size{{Value: -1, Name: "n"}, {Value: 3}}}}
+func anyForeign(t *rapid.T) *foreign.Graph {
+	fg := &foreign.Graph{Name: "m", Namespace: "onnx", Versions: map[string]int64{"": 17}, Consts: map[string]*foreign.Data{}}
+	fg.Inputs = []foreign.Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []foreign.Size{{Value: -1, Name: "n"}, {Value: 3}}}}
 	values := []string{"x"}
 	for i := range rapid.IntRange(0, 2).Draw(t, "constants") {
 		name := string(rune('a' + i))
@@ -307,28 +307,28 @@ func anyForeign(t *rapid.T) *mapping.Graph {
 	from := func() string { return rapid.SampledFrom(values).Draw(t, "value") }
 	for i := range rapid.IntRange(1, 6).Draw(t, "ops") {
 		out := "v" + string(rune('0'+i))
-		op := &mapping.Op{Name: "op" + string(rune('0'+i)), Out: []string{out}}
+		op := &foreign.Op{Name: "op" + string(rune('0'+i)), Out: []string{out}}
 		switch rapid.IntRange(0, 4).Draw(t, "type") {
 		case 0:
 			op.Type, op.In = "Add", []string{from(), from()}
 		case 1:
 			op.Type, op.In = "Concat", []string{from(), from(), from()}
-			op.Attrs = []mapping.Attr{{Name: "axis", Value: mapping.IntValue(0)}}
+			op.Attrs = []foreign.Attr{{Name: "axis", Value: foreign.IntValue(0)}}
 		case 2:
 			op.Type, op.In = "Clip", []string{from(), "", from()}
 		case 3:
-			op.Type, op.Attrs = "Constant", []mapping.Attr{{Name: "value", Value: mapping.Value{Kind: mapping.DataKind, Data: data(4, 5)}}}
+			op.Type, op.Attrs = "Constant", []foreign.Attr{{Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: data(4, 5)}}}
 		case 4:
 			op.Type, op.In = "If", []string{from()}
-			inner := &mapping.Graph{Name: "then", Consts: map[string]*mapping.Data{"k": data(7)}, Outputs: []mapping.Port{{Name: "r"}},
-				Ops: []*mapping.Op{{Type: "Mul", In: []string{from(), "k"}, Out: []string{"r"}}}}
-			op.Attrs = []mapping.Attr{{Name: "else_branch", Value: mapping.Value{Kind: mapping.GraphKind, Graph: inner}},
-				{Name: "then_branch", Value: mapping.Value{Kind: mapping.GraphKind, Graph: inner}}}
+			inner := &foreign.Graph{Name: "then", Consts: map[string]*foreign.Data{"k": data(7)}, Outputs: []foreign.Port{{Name: "r"}},
+				Ops: []*foreign.Op{{Type: "Mul", In: []string{from(), "k"}, Out: []string{"r"}}}}
+			op.Attrs = []foreign.Attr{{Name: "else_branch", Value: foreign.Value{Kind: foreign.GraphKind, Graph: inner}},
+				{Name: "then_branch", Value: foreign.Value{Kind: foreign.GraphKind, Graph: inner}}}
 		}
 		fg.Ops = append(fg.Ops, op)
 		values = append(values, out)
 	}
 	last := values[len(values)-1]
-	fg.Outputs = []mapping.Port{{Name: last}}
+	fg.Outputs = []foreign.Port{{Name: last}}
 	return fg
 }

@@ -10,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -29,7 +31,7 @@ type BackOptions struct {
 // the kernel's own inputs, with the parameters that it hands on from attributes, and holds if what it gives is that kernel with
 // the same inputs and parameters: so mapping the result gives the program back. Everything that no rule can give is in the report,
 // and the graph is nil then.
-func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, error) {
+func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *Report, error) {
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
@@ -41,8 +43,8 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, e
 	if err != nil {
 		return nil, nil, err
 	}
-	fg := &Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*Tensor{}, taken: map[string]bool{}, names: map[*Tensor]string{}, rules: rulesByKernel(opt), backs: map[string][]*Rule{}}
+	fg := &foreign.Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*foreign.Data{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), backs: map[string][]*Rule{}}
 	for _, t := range opt.Tables {
 		for _, r := range t.Backs {
 			if opt.Version >= r.From && (r.To < 0 || opt.Version <= r.To) {
@@ -51,8 +53,8 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*Graph, *Report, e
 		}
 	}
 	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
-	b.region = &Region{m: b.m, graph: fg, values: map[string]Value{}}
-	b.shown = &Region{m: b.m, graph: &Graph{}}
+	b.region = &Region{m: b.m, graph: fg, values: map[string]foreign.Value{}}
+	b.shown = &Region{m: b.m, graph: &foreign.Graph{}}
 	for _, x := range append(slices.Clone(p.Inputs), p.Outputs...) {
 		if t := b.tensor(x.Tensor); b.names[t] == "" {
 			b.taken[x.Name], b.names[t] = true, x.Name
@@ -106,15 +108,15 @@ func withoutChecks(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.
 type backer struct {
 	g       *ir.Graph
 	opt     BackOptions
-	fg      *Graph
+	fg      *foreign.Graph
 	m       *mapper // that tries rules
 	region  *Region
 	shown   *Region // of the program, for the report
 	rules   map[string][]*candidate
 	backs   map[string][]*Rule
-	tensors map[ir.NodeID]*Tensor
+	tensors map[ir.NodeID]*foreign.Tensor
 	taken   map[string]bool
-	names   map[*Tensor]string
+	names   map[*foreign.Tensor]string
 	bad     diag.List
 }
 
@@ -141,10 +143,10 @@ func rulesByKernel(opt BackOptions) map[string][]*candidate {
 			}
 			find := &collector{lib: opt.Library, calls: map[string][]handed{}}
 			for _, c := range r.clauses {
-				find.walk(c.value, nil)
+				find.walk(c.Value, nil)
 			}
 			for kernel, hand := range find.calls {
-				direct := len(r.clauses) == 1 && r.clauses[0].value.kind == exprKernel && r.clauses[0].value.text == kernel
+				direct := len(r.clauses) == 1 && r.clauses[0].Value.Kind == expr.KindKernel && r.clauses[0].Value.Text == kernel
 				out[kernel] = append(out[kernel], &candidate{r, hand, direct})
 			}
 		}
@@ -171,40 +173,35 @@ type collector struct {
 }
 
 // walk goes through an expression. In the body of a function, names stand for those in its arguments.
-func (c *collector) walk(x *expr, names map[string][]string) {
+func (c *collector) walk(x *expr.Expr, names map[string][]string) {
 	if c.steps++; x == nil || c.steps > 1<<12 {
 		return
 	}
-	kernel := ""
-	switch {
-	case x.kind == exprKernel:
-		kernel = x.text
-	case x.kind == exprBinary:
-		kernel = tensorOps[x.text]
-	case x.kind == exprDef:
+	kernel := x.Kernel()
+	if x.Kind == expr.KindDef {
 		inner := map[string][]string{}
-		for i, p := range x.def.params {
-			inner[p] = through(namesIn(x.args[i], nil), names)
+		for i, p := range x.Def.Params {
+			inner[p] = through(namesIn(x.Args[i], nil), names)
 		}
-		c.walk(x.def.body, inner)
+		c.walk(x.Def.Body, inner)
 	}
 	if d, ok := c.lib.Find(kernel); ok && kernel != "" {
 		c.calls[d.Name] = append(c.calls[d.Name], handedOn(x, names)...)
 	}
-	for _, a := range x.args {
+	for _, a := range x.Args {
 		c.walk(a, names)
 	}
-	for _, a := range x.attrs {
-		c.walk(a.value, names)
+	for _, a := range x.Attrs {
+		c.walk(a.Value, names)
 	}
 }
 
-func handedOn(x *expr, names map[string][]string) []handed {
+func handedOn(x *expr.Expr, names map[string][]string) []handed {
 	var out []handed
-	for _, a := range x.attrs {
-		v := a.value
+	for _, a := range x.Attrs {
+		v := a.Value
 		for _, name := range through(namesIn(v, nil), names) {
-			out = append(out, handed{name, a.name, v.kind == exprBinary && v.text == "==", v.kind == exprList && len(v.args) == 1})
+			out = append(out, handed{name, a.Name, v.Kind == expr.KindBinary && v.Text == "==", v.Kind == expr.KindList && len(v.Args) == 1})
 		}
 	}
 	return out
@@ -222,32 +219,32 @@ func through(list []string, names map[string][]string) []string {
 	return out
 }
 
-func namesIn(x *expr, list []string) []string {
+func namesIn(x *expr.Expr, list []string) []string {
 	if x == nil {
 		return list
 	}
-	if x.kind == exprName && !slices.Contains(list, x.text) {
-		list = append(list, x.text)
+	if x.Kind == expr.KindName && !slices.Contains(list, x.Text) {
+		list = append(list, x.Text)
 	}
-	for _, a := range x.args {
+	for _, a := range x.Args {
 		list = namesIn(a, list)
 	}
 	return list
 }
 
 // tensor gives the foreign tensor of one of the program.
-func (b *backer) tensor(id ir.NodeID) *Tensor {
+func (b *backer) tensor(id ir.NodeID) *foreign.Tensor {
 	if t := b.tensors[id]; t != nil {
 		return t
 	}
 	n := tensorops.TensorOf(b.g, id)
-	t := &Tensor{DType: n.Type(), Shape: n.Range.Shape(), Label: b.g.Node(id).Label, id: ir.NoNode}
+	t := &foreign.Tensor{DType: n.Type(), Shape: n.Range.Shape(), Label: b.g.Node(id).Label}
 	b.tensors[id] = t
 	return t
 }
 
 // name gives a value a name that no other has: its own, with a number if need be.
-func (b *backer) name(t *Tensor) string {
+func (b *backer) name(t *foreign.Tensor) string {
 	if name, ok := b.names[t]; ok {
 		return name
 	}
@@ -262,10 +259,10 @@ func (b *backer) name(t *Tensor) string {
 	return try
 }
 
-func portOf(t *Tensor, name string) Port {
-	p := Port{Name: name, DType: t.DType, Ranked: true}
+func portOf(t *foreign.Tensor, name string) foreign.Port {
+	p := foreign.Port{Name: name, DType: t.DType, Ranked: true}
 	for _, n := range t.Shape {
-		p.Shape = append(p.Shape, Size{Value: n})
+		p.Shape = append(p.Shape, foreign.Size{Value: n})
 	}
 	return p
 }
@@ -273,7 +270,7 @@ func portOf(t *Tensor, name string) Port {
 func (b *backer) constants(p *tensorops.Program) error {
 	for _, c := range p.Constants {
 		t := b.tensor(c.Tensor)
-		d := &Data{DType: t.DType, Shape: t.Shape}
+		d := &foreign.Data{DType: t.DType, Shape: t.Shape}
 		if c.Raw && c.File != "" && c.View == nil {
 			d.File, d.Offset = c.File, c.Offset
 		} else {
@@ -292,7 +289,7 @@ func (b *backer) constants(p *tensorops.Program) error {
 func (b *backer) operation(n *ir.Node) {
 	o := n.Body.(*tensorops.Operation)
 	kernel := kernels.Bare(o.Kernel)
-	shown := &Op{Name: n.Label, Type: kernel, Pos: n.Pos}
+	shown := &foreign.Op{Name: n.Label, Type: kernel, Pos: n.Pos}
 	decl, ok := b.opt.Library.Find(kernel)
 	if !ok {
 		b.m.report.fail(b.shown, shown, "no-rule", "it is no kernel of tapc")
@@ -326,21 +323,21 @@ func (b *backer) operation(n *ir.Node) {
 }
 
 // way tries a rule on an operation of the program. It gives operations for it, and the rule's name.
-type way func(w *wanted) ([]*Op, string, error)
+type way func(w *wanted) ([]*foreign.Op, string, error)
 
 // ways are the rules for a kernel: those back first, in the order of their tables, then those that lead to it.
 func (b *backer) ways(decl *kernels.Decl) []way {
 	var out []way
 	for _, r := range b.backs[decl.Name] {
-		out = append(out, func(w *wanted) ([]*Op, string, error) {
+		out = append(out, func(w *wanted) ([]*foreign.Op, string, error) {
 			ops, err := b.byRule(r, decl, w)
 			return ops, r.Name, err
 		})
 	}
 	for _, c := range b.rules[decl.Name] {
-		out = append(out, func(w *wanted) ([]*Op, string, error) {
+		out = append(out, func(w *wanted) ([]*foreign.Op, string, error) {
 			op, err := b.try(c, decl, w)
-			return []*Op{op}, c.rule.Name, err
+			return []*foreign.Op{op}, c.rule.Name, err
 		})
 	}
 	return out
@@ -348,7 +345,7 @@ func (b *backer) ways(decl *kernels.Decl) []way {
 
 // wanted is an operation of the program: its tensors by operand, in the order of the declaration, and all its parameters.
 type wanted struct {
-	in, out   []*Tensor
+	in, out   []*foreign.Tensor
 	at, outAt []int // the operand of each tensor
 	params    ir.Attrs
 	narrow    bool // no tensor has more precision than float32, in which foreign attributes are
@@ -371,7 +368,7 @@ func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, erro
 			for _, s := range p.Sel {
 				n := tensorops.TensorOf(b.g, s.Tensor)
 				if !s.Range().Equal(n.Range) {
-					return nil, refuse("it takes or gives a part of a tensor")
+					return nil, expr.Refuse("it takes or gives a part of a tensor")
 				}
 				t := b.tensor(s.Tensor)
 				w.narrow = w.narrow && t.DType != scalar.Float64 && t.DType != scalar.Complex128
@@ -410,15 +407,15 @@ func parameters(decl *kernels.Decl, c kernels.Call) (ir.Attrs, error) {
 }
 
 // try runs a rule forward on the inputs of an operation, and says how its result differs from that.
-func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*Op, error) {
+func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*foreign.Op, error) {
 	if len(w.in) == 0 {
-		return nil, refuse("it has no inputs")
+		return nil, expr.Refuse("it has no inputs")
 	}
-	op := &Op{Domain: c.rule.Domain, Type: c.rule.Op}
-	var in []Value
+	op := &foreign.Op{Domain: c.rule.Domain, Type: c.rule.Op}
+	var in []foreign.Value
 	for _, t := range w.in {
 		op.In = append(op.In, b.name(t))
-		in = append(in, tensorValue(t))
+		in = append(in, foreign.TensorValue(t))
 	}
 	for _, t := range w.out {
 		op.Out = append(op.Out, b.name(t))
@@ -433,56 +430,56 @@ func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*Op, error) {
 			if c.hand[i].one && len(x.List) == 1 {
 				x = x.List[0]
 			}
-			op.Attrs = append(op.Attrs, Attr{a.Name, x})
+			op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: x})
 		}
 	}
-	slices.SortFunc(op.Attrs, func(x, y Attr) int { return compareNames(x.Name, y.Name) })
+	slices.SortFunc(op.Attrs, func(x, y foreign.Attr) int { return compareNames(x.Name, y.Name) })
 	b.m.nodes = nil
 	out, err := b.m.apply1(c.rule, b.region, op, in, b.opt.Version)
 	if err != nil {
 		return nil, err
 	}
 	if len(b.m.nodes) != 1 {
-		return nil, refuse("it gives %d operations", len(b.m.nodes))
+		return nil, expr.Refuse("it gives %d operations", len(b.m.nodes))
 	}
 	if len(out) != len(w.out) {
-		return nil, refuse("it gives another number of tensors")
+		return nil, expr.Refuse("it gives another number of tensors")
 	}
 	for i, v := range out {
-		if v.Tensor == nil || v.Tensor.from != b.m.nodes[0] || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
-			return nil, refuse("its result is another")
+		if v.Tensor == nil || maker(v.Tensor) != b.m.nodes[0] || v.Tensor.DType != w.out[i].DType || !slices.Equal(v.Tensor.Shape, w.out[i].Shape) {
+			return nil, expr.Refuse("its result is another")
 		}
 	}
 	return op, b.same(decl, b.m.nodes[0], w)
 }
 
-func attrOf(v ir.AttrValue, flag bool) Value {
+func attrOf(v ir.AttrValue, flag bool) foreign.Value {
 	switch v.Kind {
 	case ir.AttrBool:
 		if flag {
-			return IntValue(v.Int)
+			return foreign.IntValue(v.Int)
 		}
-		return BoolValue(v.Int != 0)
+		return foreign.BoolValue(v.Int != 0)
 	case ir.AttrInt:
-		return IntValue(v.Int)
+		return foreign.IntValue(v.Int)
 	case ir.AttrFloat:
-		return FloatValue(v.Num)
+		return foreign.FloatValue(v.Num)
 	case ir.AttrString:
-		return StringValue(v.Str)
+		return foreign.StringValue(v.Str)
 	case ir.AttrList:
-		out := ListValue()
+		out := foreign.ListValue()
 		for _, x := range v.List {
 			out.List = append(out.List, attrOf(x, false))
 		}
 		return out
 	}
-	return Value{}
+	return foreign.Value{}
 }
 
 // same says whether a node that a rule gave is the operation that is wanted: the kernel, its inputs and its parameters.
 func (b *backer) same(decl *kernels.Decl, n *node, w *wanted) error {
 	if d, ok := b.opt.Library.Find(n.kernel); !ok || d != decl {
-		return refuse("it gives %s", n.kernel)
+		return expr.Refuse("it gives %s", n.kernel)
 	}
 	k := 0
 	for i := range decl.Operands {
@@ -492,14 +489,14 @@ func (b *backer) same(decl *kernels.Decl, n *node, w *wanted) error {
 			}
 			for _, t := range p.tensors {
 				if k >= len(w.in) || w.in[k] != t || w.at[k] != i {
-					return refuse("it takes other inputs")
+					return expr.Refuse("it takes other inputs")
 				}
 				k++
 			}
 		}
 	}
 	if k != len(w.in) {
-		return refuse("it takes another number of tensors")
+		return expr.Refuse("it takes another number of tensors")
 	}
 	return w.sameParameters(decl, n)
 }
@@ -520,7 +517,7 @@ func (w *wanted) sameParameters(decl *kernels.Decl, n *node) error {
 	for _, a := range decl.Attrs {
 		x, y := w.parameter(params, a.Name), w.parameter(w.params, a.Name)
 		if x != y {
-			return refuse("its parameter %s is %s, and %s is wanted", a.Name, x, y)
+			return expr.Refuse("its parameter %s is %s, and %s is wanted", a.Name, x, y)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
 )
@@ -36,7 +37,7 @@ func shown(t interface{ Fatal(...any) }, g *ir.Graph) string {
 	return b.String()
 }
 
-func back(g *ir.Graph, version int64, user ...*Table) (*Graph, *Report, error) {
+func back(g *ir.Graph, version int64, user ...*Table) (*foreign.Graph, *Report, error) {
 	return Back(context.Background(), g, BackOptions{Namespace: "onnx", Version: version, Tables: TablesFor("onnx", user), Constants: (&constants.Loader{}).Load})
 }
 

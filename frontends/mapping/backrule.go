@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
 // backRule reads "kernel 13.. (inputs) -> (outputs)" and its clauses: operations of the vocabulary for a kernel. Inputs and
@@ -12,7 +14,7 @@ import (
 func backRule(p *parser) error {
 	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
 	var err error
-	if r.Op, err = p.operation(); err != nil {
+	if r.Op, err = p.Operation(); err != nil {
 		return err
 	}
 	r.Name = p.table.Name + ".back " + r.Op
@@ -25,9 +27,9 @@ func backRule(p *parser) error {
 	if err = p.ruleHead(r); err != nil {
 		return err
 	}
-	p.scope = []string{"opset"}
+	p.Scope = []string{"opset"}
 	for _, in := range r.In {
-		p.scope = append(p.scope, in.Name)
+		p.Scope = append(p.Scope, in.Name)
 	}
 	if p.Accept("exact") {
 		if r.same, err = p.reason(); err != nil {
@@ -93,22 +95,22 @@ func operandsOf(decl *kernels.Decl, out bool) []int {
 // recorder notes the operations of the vocabulary that a rule back writes. Results are those of the kernel; nil for one that is left out.
 type recorder struct {
 	ops     []*recorded
-	results []*Tensor
+	results []*foreign.Tensor
 }
 
 // recorded is an operation with its values; nil is one that is left out.
 type recorded struct {
-	op      *Op
-	in, out []*Tensor
+	op      *foreign.Op
+	in, out []*foreign.Tensor
 }
 
-func (r *recorder) note(op *Op, in []Value, out Value) {
+func (r *recorder) note(op *foreign.Op, in []foreign.Value, out foreign.Value) {
 	x := &recorded{op: op}
 	for _, v := range in {
 		x.in = append(x.in, v.Tensor)
 	}
 	if len(op.Out) == 1 {
-		x.out = []*Tensor{out.Tensor}
+		x.out = []*foreign.Tensor{out.Tensor}
 	} else {
 		for _, v := range out.List {
 			x.out = append(x.out, v.Tensor)
@@ -118,19 +120,19 @@ func (r *recorder) note(op *Op, in []Value, out Value) {
 }
 
 // byRule tries a rule back on an operation of the program.
-func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*Op, error) {
+func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*foreign.Op, error) {
 	m := b.m
-	m.nodes, m.chain, m.foreign = nil, "", 0
+	m.nodes, m.chain, m.derived = nil, "", 0
 	record := &recorder{results: w.results(decl, len(r.Out))}
-	e := m.begin(r, b.region, &Op{}, b.opt.Version)
+	e := m.begin(r, recording{m, record}, origin{b.region, &foreign.Op{}}, b.opt.Version)
 	defer m.done(e)
 	if err := bindOperands(r, e, decl, w); err != nil {
 		return nil, err
 	}
 	for _, a := range r.Attrs {
-		e.vars[a.Name] = Value{}
+		e.Vars[a.Name] = foreign.Value{}
 		if v, ok := w.params.Get(a.Name); ok && !a.Ignored {
-			e.vars[a.Name] = attrOf(v, false)
+			e.Vars[a.Name] = attrOf(v, false)
 		}
 	}
 	m.params, m.outputs = r.Out, make([]string, len(r.Out))
@@ -139,14 +141,13 @@ func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*Op, error) {
 			m.outputs[i] = name
 		}
 	}
-	e.record = record
 	given, err := resultsBack(r, e, record.results)
 	if err != nil {
 		return nil, err
 	}
 	if r.same == "" {
 		if len(m.nodes) != 1 {
-			return nil, refuse("it gives %d operations", len(m.nodes))
+			return nil, expr.Refuse("it gives %d operations", len(m.nodes))
 		}
 		if err := b.same(decl, m.nodes[0], w); err != nil {
 			return nil, err
@@ -156,24 +157,24 @@ func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*Op, error) {
 }
 
 // bindOperands gives the inputs of a rule back what an operation takes.
-func bindOperands(r *Rule, e *env, decl *kernels.Decl, w *wanted) error {
+func bindOperands(r *Rule, e *expr.Env, decl *kernels.Decl, w *wanted) error {
 	for i, at := range operandsOf(decl, false) {
-		var list []Value
+		var list []foreign.Value
 		for j, t := range w.in {
 			if w.at[j] == at {
-				list = append(list, tensorValue(t))
+				list = append(list, foreign.TensorValue(t))
 			}
 		}
 		switch {
 		case i >= len(r.In) && len(list) > 0:
-			return refuse("it does not take %s", decl.Operands[at].Name())
+			return expr.Refuse("it does not take %s", decl.Operands[at].Name())
 		case i >= len(r.In):
 		case r.In[i].Variadic:
-			e.vars[r.In[i].Name] = ListValue(list...)
+			e.Vars[r.In[i].Name] = foreign.ListValue(list...)
 		case len(list) > 0:
-			e.vars[r.In[i].Name] = list[0]
+			e.Vars[r.In[i].Name] = list[0]
 		default:
-			e.vars[r.In[i].Name] = Value{}
+			e.Vars[r.In[i].Name] = foreign.Value{}
 		}
 	}
 	return nil
@@ -181,8 +182,8 @@ func bindOperands(r *Rule, e *env, decl *kernels.Decl, w *wanted) error {
 
 // results gives the tensors of the outputs that an operation has, by the outputs of a rule; nil where it leaves one out. A list of results
 // belongs to the last one, from its first on.
-func (w *wanted) results(decl *kernels.Decl, named int) []*Tensor {
-	var out []*Tensor
+func (w *wanted) results(decl *kernels.Decl, named int) []*foreign.Tensor {
+	var out []*foreign.Tensor
 	for _, at := range operandsOf(decl, true) {
 		before := len(out)
 		for j, t := range w.out {
@@ -201,32 +202,32 @@ func (w *wanted) results(decl *kernels.Decl, named int) []*Tensor {
 }
 
 // resultsBack works the clauses of a rule back off, and gives a tensor for each that is wanted.
-func resultsBack(r *Rule, e *env, want []*Tensor) ([]*Tensor, error) {
+func resultsBack(r *Rule, e *expr.Env, want []*foreign.Tensor) ([]*foreign.Tensor, error) {
 	for i := range r.clauses {
-		e.lets = r.clauses[:i+1]
-		if c := &r.clauses[i]; len(c.names) == 0 {
-			if err := e.need(c); err != nil {
+		e.Lets = r.clauses[:i+1]
+		if c := &r.clauses[i]; len(c.Names) == 0 {
+			if err := e.Need(c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	out := make([]*Tensor, len(want))
+	out := make([]*foreign.Tensor, len(want))
 	for i, t := range want {
 		if t == nil {
 			continue
 		}
-		v, err := e.name(r.Out[min(i, len(r.Out)-1)])
+		v, err := e.Name(r.Out[min(i, len(r.Out)-1)])
 		if err != nil {
 			return nil, err
 		}
-		if v.Kind == List && i-len(r.Out)+1 < len(v.List) && i >= len(r.Out)-1 {
+		if v.Kind == foreign.List && i-len(r.Out)+1 < len(v.List) && i >= len(r.Out)-1 {
 			v = v.List[i-len(r.Out)+1]
 		}
 		if v.Tensor == nil || i >= len(r.Out) && len(want) == len(r.Out) {
-			return nil, refuse("it does not give output %d", i)
+			return nil, expr.Refuse("it does not give output %d", i)
 		}
 		if v.Tensor.DType != t.DType || !slices.Equal(v.Tensor.Shape, t.Shape) {
-			return nil, refuse("its result is another: %v %s, and %v %s is wanted", v.Tensor.DType, describeShape(v.Tensor.Shape), t.DType, describeShape(t.Shape))
+			return nil, expr.Refuse("its result is another: %v %s, and %v %s is wanted", v.Tensor.DType, foreign.ShapeText(v.Tensor.Shape), t.DType, foreign.ShapeText(t.Shape))
 		}
 		out[i] = v.Tensor
 	}
@@ -234,24 +235,24 @@ func resultsBack(r *Rule, e *env, want []*Tensor) ([]*Tensor, error) {
 }
 
 // named writes the operations that were recorded with names for their values: those of the program for what it has, new ones for others.
-func (b *backer) named(record *recorder, given []*Tensor, w *wanted) ([]*Op, error) {
-	results := map[*Tensor]string{}
+func (b *backer) named(record *recorder, given []*foreign.Tensor, w *wanted) ([]*foreign.Op, error) {
+	results := map[*foreign.Tensor]string{}
 	for i, t := range given {
 		if t == nil {
 			continue
 		}
 		if _, twice := results[t]; twice || slices.Contains(w.in, t) || !slices.ContainsFunc(record.ops, func(x *recorded) bool { return slices.Contains(x.out, t) }) {
-			return nil, refuse("it gives a value that has another name already")
+			return nil, expr.Refuse("it gives a value that has another name already")
 		}
 		results[t] = b.name(record.results[i])
 	}
-	used := map[*Tensor]bool{}
+	used := map[*foreign.Tensor]bool{}
 	for _, x := range record.ops {
 		for _, t := range x.in {
 			used[t] = true
 		}
 	}
-	var ops []*Op
+	var ops []*foreign.Op
 	for _, x := range record.ops {
 		x.op.In, x.op.Out = nil, nil
 		for _, t := range x.in {
@@ -281,7 +282,7 @@ func withoutLast(names []string) []string {
 }
 
 // value names a value; a constant that a rule made becomes one of the graph.
-func (b *backer) value(t *Tensor, results map[*Tensor]string) string {
+func (b *backer) value(t *foreign.Tensor, results map[*foreign.Tensor]string) string {
 	switch {
 	case t == nil:
 		return ""
@@ -295,11 +296,43 @@ func (b *backer) value(t *Tensor, results map[*Tensor]string) string {
 	return name
 }
 
-// result gives the tensor that a rule back must give as an output of its kernel.
-func (e *env) result(a []Value) (*Tensor, error) {
-	i := slices.Index(e.m.params, a[0].Str)
-	if e.record == nil || i < 0 || i >= len(e.record.results) || e.record.results[i] == nil {
-		return nil, refuse("%q is no output of a kernel that is written back", a[0].Str)
+// recording is the run of a rule back.
+type recording struct {
+	m      *mapper
+	record *recorder
+}
+
+// Kernel makes an operation of tapc.
+func (r recording) Kernel(c expr.Call) (foreign.Value, error) { return r.m.Kernel(c) }
+
+// Origin names the inputs that a value is computed from.
+func (r recording) Origin(t *foreign.Tensor) string { return r.m.Origin(t) }
+
+// Foreign maps an operation, and notes it.
+func (r recording) Foreign(e *expr.Env, x *expr.Expr) (foreign.Value, error) {
+	op, args, out, err := mapForeign(r.m, e, x)
+	if err == nil {
+		r.record.note(op, args, out)
 	}
-	return e.record.results[i], nil
+	return out, err
+}
+
+// Function knows what a rule back must give, beside what every run knows.
+func (r recording) Function(name string, args []foreign.Value) (foreign.Value, error) {
+	if name != "result_shape" && name != "result_dtype" {
+		return r.m.Function(name, args)
+	}
+	i := slices.Index(r.m.params, args[0].Str)
+	if i < 0 || i >= len(r.record.results) || r.record.results[i] == nil {
+		return foreign.Value{}, notBack(args[0].Str)
+	}
+	t := r.record.results[i]
+	if name == "result_shape" {
+		return foreign.IntsValue(t.Shape), nil
+	}
+	return foreign.StringValue(t.DType.String()), nil
+}
+
+func notBack(output string) error {
+	return expr.Refuse("%q is no output of a kernel that is written back", output)
 }

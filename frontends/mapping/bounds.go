@@ -4,60 +4,62 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // inRange gives a tensor of indices as it is and has the program check, in every run in which the operation that is mapped is computed,
 // that none is less than low or not less than high: in_range(indices, low, high), where the limits are numbers, or lists of one for each
 // place along the last dimension. Indices that are known are checked at once.
-func inRange(e *env, a []Value) (Value, error) {
+func inRange(m *mapper, a []foreign.Value) (foreign.Value, error) {
 	t := a[0].Tensor
-	if a[0].Kind != TensorKind || !t.DType.IsInt() {
-		return Value{}, fmt.Errorf("expected indices, found %v", a[0].Kind)
+	if a[0].Kind != foreign.TensorKind || !t.DType.IsInt() {
+		return foreign.Value{}, fmt.Errorf("expected indices, found %v", a[0].Kind)
 	}
-	if e.m.opt.Unchecked || elements(t.Shape) == 0 {
+	if m.opt.Unchecked || foreign.Elements(t.Shape) == 0 {
 		return a[0], nil
 	}
 	low, high := a[1].List, a[2].List
-	if a[1].Kind != List {
-		low, high = []Value{a[1]}, []Value{a[2]}
+	if a[1].Kind != foreign.List {
+		low, high = []foreign.Value{a[1]}, []foreign.Value{a[2]}
 	}
-	lows, err := integers(low)
+	lows, err := expr.Integers(low)
 	if err != nil {
-		return Value{}, err
+		return foreign.Value{}, err
 	}
-	highs, err := integers(high)
-	if err != nil || len(highs) != len(lows) || a[1].Kind == List && (len(t.Shape) == 0 || t.Shape[len(t.Shape)-1] != int64(len(lows))) {
-		return Value{}, fmt.Errorf("limits do not agree with indices of shape %s: %v", describeShape(t.Shape), err)
+	highs, err := expr.Integers(high)
+	if err != nil || len(highs) != len(lows) || a[1].Kind == foreign.List && (len(t.Shape) == 0 || t.Shape[len(t.Shape)-1] != int64(len(lows))) {
+		return foreign.Value{}, fmt.Errorf("limits do not agree with indices of shape %s: %v", foreign.ShapeText(t.Shape), err)
 	}
 	for i := range lows {
-		c := tensorops.Check{Name: e.m.checkedName(t), Shape: t.Shape, Low: lows[i], High: highs[i], Stride: int64(len(lows)), Offset: int64(i)}
+		c := tensorops.Check{Name: m.checkedName(t), Shape: t.Shape, Low: lows[i], High: highs[i], Stride: int64(len(lows)), Offset: int64(i)}
 		if t.Data != nil {
 			err = knownFault(c, t.Data)
 		} else {
-			err = e.m.check(c, a[0], a[1].Kind == List)
+			err = m.check(c, a[0], a[1].Kind == foreign.List)
 		}
 		if err != nil {
-			return Value{}, err
+			return foreign.Value{}, err
 		}
 	}
 	return a[0], nil
 }
 
 // checkedName is what a user knows indices by.
-func (m *mapper) checkedName(t *Tensor) string {
+func (m *mapper) checkedName(t *foreign.Tensor) string {
 	switch {
-	case t.from == nil && t.Data == nil:
-		return fmt.Sprintf("input %s", t.title())
+	case t.Source == nil && t.Data == nil:
+		return fmt.Sprintf("input %s", t.Title())
 	case t.Label != "":
-		return fmt.Sprintf("tensor %s", t.title())
+		return fmt.Sprintf("tensor %s", t.Title())
 	}
 	return "the indices of " + m.at.op.Title()
 }
 
 // knownFault checks indices that are known.
-func knownFault(c tensorops.Check, d *Data) error {
-	b, err := d.bytes()
+func knownFault(c tensorops.Check, d *foreign.Data) error {
+	b, err := d.Read()
 	if err != nil {
 		return err
 	}
@@ -65,22 +67,22 @@ func knownFault(c tensorops.Check, d *Data) error {
 	for i := range c.Count() {
 		x := scalar.Decode(d.DType, b[(i*c.Stride+c.Offset)*size:]).I
 		if x < c.Low || x >= c.High {
-			return refuse("%v", c.Fault(i, x))
+			return expr.Refuse("%v", c.Fault(i, x))
 		}
 	}
 	return nil
 }
 
 // check has the program check indices: all, or those at one place along the last dimension.
-func (m *mapper) check(c tensorops.Check, indices Value, column bool) error {
+func (m *mapper) check(c tensorops.Check, indices foreign.Value, column bool) error {
 	var err error
 	if column {
 		last := int64(len(c.Shape) - 1)
-		if indices, err = m.apply("select", []Attr{{"axis", IntValue(last)}, {"index", IntValue(c.Offset)}}, indices); err != nil {
+		if indices, err = m.apply("select", []foreign.Attr{{Name: "axis", Value: foreign.IntValue(last)}, {Name: "index", Value: foreign.IntValue(c.Offset)}}, indices); err != nil {
 			return err
 		}
 	}
-	place, err := m.apply("first_outside", []Attr{{"low", IntValue(c.Low)}, {"high", IntValue(c.High)}}, indices)
+	place, err := m.apply("first_outside", []foreign.Attr{{Name: "low", Value: foreign.IntValue(c.Low)}, {Name: "high", Value: foreign.IntValue(c.High)}}, indices)
 	if err != nil {
 		return err
 	}
@@ -90,31 +92,31 @@ func (m *mapper) check(c tensorops.Check, indices Value, column bool) error {
 	}
 	op := c.Operation()
 	m.nodes = append(m.nodes, &node{kernel: op.Kernel, params: op.Params, rule: m.rule, pos: m.pos, check: true, in: []portTensors{
-		{port: "index", tensors: []*Tensor{index.Tensor}}, {port: "place", tensors: []*Tensor{place.Tensor}}}})
+		{port: "index", tensors: []*foreign.Tensor{index.Tensor}}, {port: "place", tensors: []*foreign.Tensor{place.Tensor}}}})
 	return nil
 }
 
 // indexAt reads one of n indices at a place counted row-major; 0 behind the last.
-func indexAt(m *mapper, indices, place Value, n int64) (Value, error) {
-	index, err := m.apply("reshape", []Attr{{"shape", ListValue(IntValue(n))}}, indices)
+func indexAt(m *mapper, indices, place foreign.Value, n int64) (foreign.Value, error) {
+	index, err := m.apply("reshape", []foreign.Attr{{Name: "shape", Value: foreign.ListValue(foreign.IntValue(n))}}, indices)
 	if err == nil {
-		index, err = m.apply("gather", []Attr{{"axis", IntValue(0)}}, index, place)
+		index, err = m.apply("gather", []foreign.Attr{{Name: "axis", Value: foreign.IntValue(0)}}, index, place)
 	}
 	if err == nil && index.Tensor.DType != scalar.Int64 {
-		index, err = m.apply("cast", []Attr{{"dtype", StringValue("int64")}}, index)
+		index, err = m.apply("cast", []foreign.Attr{{Name: "dtype", Value: foreign.StringValue("int64")}}, index)
 	}
 	return index, err
 }
 
 // guard says which values the checks among nodes stand before: they are made if one of these is computed.
-func guard(nodes []*node, out []Value) {
+func guard(nodes []*node, out []foreign.Value) {
 	for _, n := range nodes {
 		if !n.check || n.guards != nil {
 			continue
 		}
 		for _, v := range out {
-			if v.Kind == TensorKind && v.Tensor.from != nil {
-				n.guards = append(n.guards, v.Tensor.from)
+			if v.Kind == foreign.TensorKind && v.Tensor.Source != nil {
+				n.guards = append(n.guards, maker(v.Tensor))
 			}
 		}
 	}

@@ -10,23 +10,25 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // graphInputs gives every input of the program its type; all that is not known is reported at once.
-func (m *mapper) graphInputs(fg *Graph, r *Region) ([]*Tensor, error) {
-	var list []*Tensor
+func (m *mapper) graphInputs(fg *foreign.Graph, r *Region) ([]*foreign.Tensor, error) {
+	var list []*foreign.Tensor
 	var bad diag.List
 	for _, p := range fg.Inputs {
 		if d := m.opt.Bind[p.Name]; d != nil {
-			t, err := m.constant(d)
+			t, err := expr.ConstantTensor(d)
 			if err != nil {
 				return nil, err
 			}
 			t.Label = p.Name
-			r.values[p.Name] = tensorValue(t)
+			r.values[p.Name] = foreign.TensorValue(t)
 			continue
 		}
 		if fg.Consts[p.Name] != nil {
@@ -41,15 +43,15 @@ func (m *mapper) graphInputs(fg *Graph, r *Region) ([]*Tensor, error) {
 			bad = append(bad, diag.Errorf(CodeInput, "mapping", diag.Location{File: fg.File, Node: p.Name}, "input %q %v", p.Name, err))
 			continue
 		}
-		t := &Tensor{DType: p.DType, Shape: shape, Label: p.Name, id: ir.NoNode}
-		r.values[p.Name] = tensorValue(t)
+		t := &foreign.Tensor{DType: p.DType, Shape: shape, Label: p.Name}
+		r.values[p.Name] = foreign.TensorValue(t)
 		list = append(list, t)
 	}
 	return list, bad.Err()
 }
 
 // sizes binds the symbolic sizes of an input.
-func (m *mapper) sizes(p Port) ([]int64, error) {
+func (m *mapper) sizes(p foreign.Port) ([]int64, error) {
 	switch {
 	case p.Reason != "":
 		return nil, fmt.Errorf("%s", p.Reason)
@@ -78,8 +80,8 @@ func (m *mapper) sizes(p Port) ([]int64, error) {
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("has sizes that must be given: %s", strings.Join(missing, " "))
 	}
-	if elements(shape) < 0 {
-		return nil, fmt.Errorf("of shape %s is larger than any memory", describeShape(shape))
+	if foreign.Elements(shape) < 0 {
+		return nil, fmt.Errorf("of shape %s is larger than any memory", foreign.ShapeText(shape))
 	}
 	return shape, nil
 }
@@ -106,8 +108,8 @@ func SumOf(name string, values map[string]int64) (int64, bool) {
 }
 
 // outputs gives the values of a graph's outputs, in order.
-func (r *Region) outputs() ([]Value, error) {
-	out := make([]Value, len(r.graph.Outputs))
+func (r *Region) outputs() ([]foreign.Value, error) {
+	out := make([]foreign.Value, len(r.graph.Outputs))
 	for i, p := range r.graph.Outputs {
 		v, ok, err := r.find(p.Name)
 		if err != nil {
@@ -128,14 +130,15 @@ func (r *Region) outputs() ([]Value, error) {
 type builder struct {
 	m      *mapper
 	g      *ir.Graph
-	used   map[*Tensor]bool // by an operation, or as an output
+	used   map[*foreign.Tensor]bool // by an operation, or as an output
+	made   map[*foreign.Tensor]ir.Selection
 	intern ir.Intern
 	list   []ir.Port      // room for the ports of an operation
 	sel    []ir.Selection // and for their selections
 }
 
-func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph, error) {
-	b := &builder{m: m, g: ir.New(), used: map[*Tensor]bool{}}
+func (m *mapper) build(fg *foreign.Graph, inputs []*foreign.Tensor, outputs []foreign.Value) (*ir.Graph, error) {
+	b := &builder{m: m, g: ir.New(), used: map[*foreign.Tensor]bool{}, made: map[*foreign.Tensor]ir.Selection{}}
 	b.g.File = fg.File
 	finals, err := m.finals(fg, outputs)
 	if err != nil {
@@ -167,7 +170,7 @@ func (m *mapper) build(fg *Graph, inputs []*Tensor, outputs []Value) (*ir.Graph,
 }
 
 // named gives the nodes of inputs or outputs, whose labels are their names.
-func (b *builder) named(list []*Tensor) ([]tensorops.Named, error) {
+func (b *builder) named(list []*foreign.Tensor) ([]tensorops.Named, error) {
 	out := make([]tensorops.Named, len(list))
 	for i, t := range list {
 		sel, err := b.tensor(t)
@@ -181,20 +184,20 @@ func (b *builder) named(list []*Tensor) ([]tensorops.Named, error) {
 
 // finals gives each output a tensor of its own with its name: an input, a constant or a value that is an output already is
 // copied.
-func (m *mapper) finals(fg *Graph, outputs []Value) ([]*Tensor, error) {
-	taken := map[*Tensor]bool{}
-	finals := make([]*Tensor, len(outputs))
+func (m *mapper) finals(fg *foreign.Graph, outputs []foreign.Value) ([]*foreign.Tensor, error) {
+	taken := map[*foreign.Tensor]bool{}
+	finals := make([]*foreign.Tensor, len(outputs))
 	for i, v := range outputs {
 		name := fg.Outputs[i].Name
-		if v.Kind != TensorKind {
+		if v.Kind != foreign.TensorKind {
 			return nil, diag.Errorf(CodeInput, "mapping", diag.Location{File: fg.File, Node: name}, "output %q is %v, not a tensor", name, v.Kind)
 		}
 		t := v.Tensor
-		if t.from == nil || taken[t] {
+		if t.Source == nil || taken[t] {
 			m.rule = "output"
-			n := &node{kernel: "op:copy", rule: "output", in: []portTensors{{port: "tensor", tensors: []*Tensor{t}}}}
-			c := &Tensor{DType: t.DType, Shape: t.Shape, from: n, id: ir.NoNode}
-			n.out = []portTensors{{port: "result", tensors: []*Tensor{c}}}
+			n := &node{kernel: "op:copy", rule: "output", in: []portTensors{{port: "tensor", tensors: []*foreign.Tensor{t}}}}
+			c := &foreign.Tensor{DType: t.DType, Shape: t.Shape, Source: n}
+			n.out = []portTensors{{port: "result", tensors: []*foreign.Tensor{c}}}
 			m.nodes = append(m.nodes, n)
 			t = c
 		}
@@ -206,10 +209,10 @@ func (m *mapper) finals(fg *Graph, outputs []Value) ([]*Tensor, error) {
 }
 
 // live finds the operations that the outputs need, and the tensors that live operations take.
-func (m *mapper) live(finals []*Tensor) (map[*node]bool, map[*Tensor]bool) {
-	live, used := map[*node]bool{}, map[*Tensor]bool{}
+func (m *mapper) live(finals []*foreign.Tensor) (map[*node]bool, map[*foreign.Tensor]bool) {
+	live, used := map[*node]bool{}, map[*foreign.Tensor]bool{}
 	for _, t := range finals {
-		live[t.from] = true
+		live[maker(t)] = true
 	}
 	for _, n := range slices.Backward(m.nodes) {
 		if !live[n] && !slices.ContainsFunc(n.guards, func(g *node) bool { return live[g] }) {
@@ -219,8 +222,8 @@ func (m *mapper) live(finals []*Tensor) (map[*node]bool, map[*Tensor]bool) {
 		for _, p := range n.in {
 			for _, t := range p.tensors {
 				used[t] = true
-				if t.from != nil {
-					live[t.from] = true
+				if t.Source != nil {
+					live[maker(t)] = true
 				}
 			}
 		}
@@ -254,7 +257,7 @@ func (b *builder) add(n *node) error {
 	return nil
 }
 
-func (b *builder) isUsed(t *Tensor) bool { return b.used[t] }
+func (b *builder) isUsed(t *foreign.Tensor) bool { return b.used[t] }
 
 func (b *builder) ports(list []portTensors) (ir.Ports, error) {
 	b.list = b.list[:0]
@@ -274,15 +277,15 @@ func (b *builder) ports(list []portTensors) (ir.Ports, error) {
 }
 
 // tensor gives the node of a tensor, made when it is first needed, with the operation of a constant.
-func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
-	if t.id != ir.NoNode {
-		return t.sel, nil
+func (b *builder) tensor(t *foreign.Tensor) (ir.Selection, error) {
+	if sel, ok := b.made[t]; ok {
+		return sel, nil
 	}
 	sel, err := addTensor(b.g, t, t.Label)
 	if err != nil {
 		return sel, err
 	}
-	t.id, t.sel = sel.Tensor, sel
+	b.made[t] = sel
 	if t.Data == nil {
 		return sel, nil
 	}
@@ -298,11 +301,11 @@ func (b *builder) tensor(t *Tensor) (ir.Selection, error) {
 const maxListed = 256
 
 // constantParams says where a constant's value is: in a file, or in the graph as numbers or, when there are many, as bytes.
-func constantParams(d *Data) (ir.Attrs, error) {
+func constantParams(d *foreign.Data) (ir.Attrs, error) {
 	if d.File != "" && d.Len() > maxListed {
 		return ir.Attrs{{Name: "file", Value: ir.StringAttr(d.File)}, {Name: "offset", Value: ir.IntAttr(d.Offset)}}, nil
 	}
-	raw, err := d.bytes()
+	raw, err := d.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +330,7 @@ func listed(d scalar.DType, shape []int64, raw []byte) (ir.AttrValue, bool) {
 		return ir.FloatAttr(v.F), d.IsFloat() && !math.IsNaN(v.F) && !math.IsInf(v.F, 0)
 	}
 	out := ir.AttrValue{Kind: ir.AttrList, List: []ir.AttrValue{}}
-	step := int(elements(shape[1:])) * d.Size()
+	step := int(foreign.Elements(shape[1:])) * d.Size()
 	for i := range int(shape[0]) {
 		v, ok := listed(d, shape[1:], raw[i*step:])
 		if !ok {

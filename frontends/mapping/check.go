@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
 // Check holds every kernel call of a table to a library: that the kernel is there, and the ports and parameters that are
@@ -14,7 +16,7 @@ func (t *Table) Check(lib *kernels.Library) error {
 	var all []error
 	for _, c := range t.calls {
 		if err := checkCall(c, lib); err != nil {
-			all = append(all, fmt.Errorf("%s:%d: %w", t.file, c.line, err))
+			all = append(all, fmt.Errorf("%s:%d: %w", t.file, c.Line, err))
 		}
 	}
 	for _, r := range t.Rules {
@@ -30,29 +32,29 @@ func (t *Table) Check(lib *kernels.Library) error {
 	return errors.Join(all...)
 }
 
-func checkCall(c *expr, lib *kernels.Library) error {
-	decl, ok := lib.Find(c.text)
+func checkCall(c *expr.Expr, lib *kernels.Library) error {
+	decl, ok := lib.Find(c.Text)
 	if !ok {
-		return fmt.Errorf("%s is neither a function nor a kernel", c.text)
+		return fmt.Errorf("%s is neither a function nor a kernel", c.Text)
 	}
-	args := make([]portArg, len(c.args))
+	args := make([]expr.PortArg, len(c.Args))
 	for i := range args {
-		args[i] = portArg{port: c.ports[i], value: Value{Kind: List}}
+		args[i] = expr.PortArg{Port: c.Ports[i], Value: foreign.Value{Kind: foreign.List}}
 	}
 	if _, err := place(decl, args); err != nil {
 		return err
 	}
 	variadic := slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic })
 	seen := map[string]bool{}
-	for _, a := range c.attrs {
-		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.name })
-		if !declared && !(a.name == resultsParam && variadic) {
-			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.name)
+	for _, a := range c.Attrs {
+		declared := slices.ContainsFunc(decl.Attrs, func(d kernels.AttrDecl) bool { return d.Name == a.Name })
+		if !declared && !(a.Name == resultsParam && variadic) {
+			return fmt.Errorf("kernel %s has no parameter %s", decl.Name, a.Name)
 		}
-		if seen[a.name] {
-			return fmt.Errorf("kernel %s: parameter %s is given twice", decl.Name, a.name)
+		if seen[a.Name] {
+			return fmt.Errorf("kernel %s: parameter %s is given twice", decl.Name, a.Name)
 		}
-		seen[a.name] = true
+		seen[a.Name] = true
 	}
 	return nil
 }

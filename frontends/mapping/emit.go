@@ -7,28 +7,11 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
-
-// Tensor is a value of the program that is made: a type, and the bytes when they are known when compiling.
-type Tensor struct {
-	DType scalar.DType
-	Shape []int64
-	Data  *Data  // nil for one that is computed
-	Label string // name in the model
-	from  *node  // what computes it; nil for inputs and constants
-	id    ir.NodeID
-	sel   ir.Selection // of all of it, once it has a node
-}
-
-func (t *Tensor) title() string {
-	if t.Label != "" {
-		return fmt.Sprintf("%q", t.Label)
-	}
-	return "a value"
-}
 
 // node is one operation of the program that is made.
 type node struct {
@@ -43,53 +26,37 @@ type node struct {
 
 type portTensors struct {
 	port     string
-	tensors  []*Tensor
+	tensors  []*foreign.Tensor
 	optional bool // an output that is left out where nothing takes it
 }
 
-type portArg struct {
-	port  string
-	value Value
-}
-
-// call is a kernel call of a rule.
-type call struct {
-	kernel string
-	args   []portArg
-	attrs  []Attr
-}
-
 // apply calls a kernel with inputs by position.
-func (m *mapper) apply(kernel string, attrs []Attr, args ...Value) (Value, error) {
-	c := call{kernel: kernel, attrs: attrs}
-	for _, a := range args {
-		c.args = append(c.args, portArg{"", a})
-	}
-	return m.call(c)
+func (m *mapper) apply(kernel string, attrs []foreign.Attr, args ...foreign.Value) (foreign.Value, error) {
+	return m.Kernel(expr.NewCall(kernel, attrs, args...))
 }
 
 // resultsParam is the parameter of a call that says how many results a variadic output has.
 const resultsParam = "results"
 
-// call makes an operation and gives its result, or the list of its results.
-func (m *mapper) call(c call) (Value, error) {
-	decl, ok := m.opt.Library.Find(c.kernel)
+// Kernel makes an operation and gives its result, or the list of its results.
+func (m *mapper) Kernel(c expr.Call) (foreign.Value, error) {
+	decl, ok := m.opt.Library.Find(c.Kernel)
 	if !ok {
-		return Value{}, refuse("tapc has no kernel %s yet", c.kernel)
+		return foreign.Value{}, expr.Refuse("tapc has no kernel %s yet", c.Kernel)
 	}
-	n := &node{kernel: kernels.ID(c.kernel), rule: m.rule, pos: m.pos}
-	if err := m.inputs(n, decl, c.args); err != nil {
-		return Value{}, err
+	n := &node{kernel: kernels.ID(c.Kernel), rule: m.rule, pos: m.pos}
+	if err := m.inputs(n, decl, c.Args); err != nil {
+		return foreign.Value{}, err
 	}
 	results := 1
-	for _, a := range c.attrs {
+	for _, a := range c.Attrs {
 		if a.Name == resultsParam {
 			results = int(min(max(a.Value.Int, 1), 1<<16))
 			continue
 		}
 		v, err := attrValue(a.Value)
 		if err != nil {
-			return Value{}, fmt.Errorf("kernel %s, %s: %w", c.kernel, a.Name, err)
+			return foreign.Value{}, fmt.Errorf("kernel %s, %s: %w", c.Kernel, a.Name, err)
 		}
 		n.params = n.params.With(a.Name, v)
 	}
@@ -97,28 +64,28 @@ func (m *mapper) call(c call) (Value, error) {
 }
 
 // finish finds the types of the results and computes them when all inputs are known and small.
-func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error) {
+func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (foreign.Value, error) {
 	outs, err := m.infer(decl, n, results)
 	if err != nil {
-		return Value{}, err
+		return foreign.Value{}, err
 	}
-	var values []Value
+	var values []foreign.Value
 	for _, p := range outs {
 		ts := portTensors{port: p.Name, optional: slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Optional && o.Name() == p.Name })}
 		for _, s := range p.Sel {
 			shape := s.Sel.Range().Shape()
-			if size := elements(shape); size < 0 || size > 1<<50 {
-				return Value{}, refuse("a tensor of shape %s is larger than any memory", describeShape(shape))
+			if size := foreign.Elements(shape); size < 0 || size > 1<<50 {
+				return foreign.Value{}, expr.Refuse("a tensor of shape %s is larger than any memory", foreign.ShapeText(shape))
 			}
-			t := &Tensor{DType: s.Type, Shape: shape, from: n, id: ir.NoNode}
+			t := &foreign.Tensor{DType: s.Type, Shape: shape, Source: n}
 			ts.tensors = append(ts.tensors, t)
-			values = append(values, tensorValue(t))
+			values = append(values, foreign.TensorValue(t))
 		}
 		n.out = append(n.out, ts)
 	}
 	if m.foldable(n) {
 		if err := m.fold(n); err != nil {
-			return Value{}, err
+			return foreign.Value{}, err
 		}
 	} else {
 		m.nodes = append(m.nodes, n)
@@ -126,20 +93,20 @@ func (m *mapper) finish(n *node, decl *kernels.Decl, results int) (Value, error)
 	if len(values) == 1 && results == 1 && !slices.ContainsFunc(decl.Operands, func(o kernels.OperandDecl) bool { return o.Out && o.Variadic }) {
 		return values[0], nil
 	}
-	return Value{Kind: List, List: values}, nil
+	return foreign.Value{Kind: foreign.List, List: values}, nil
 }
 
 // inputs puts arguments on ports: named ones, and the others in the order of the declaration, a list on a variadic port. A
 // number becomes a constant of the type of the first tensor that must have the same type, or of the first of all.
-func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
+func (m *mapper) inputs(n *node, decl *kernels.Decl, args []expr.PortArg) error {
 	operands, err := place(decl, args)
 	if err != nil {
 		return err
 	}
-	var any *Tensor
-	like := map[string]*Tensor{}
+	var any *foreign.Tensor
+	like := map[string]*foreign.Tensor{}
 	for i, a := range args {
-		t := firstTensor(a.value)
+		t := firstTensor(a.Value)
 		if t == nil {
 			continue
 		}
@@ -156,7 +123,7 @@ func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
 		if t == nil {
 			t = any
 		}
-		ts, err := m.tensors(a.value, t)
+		ts, err := m.tensors(a.Value, t)
 		if err != nil {
 			return fmt.Errorf("kernel %s, %s: %w", decl.Name, o.Name(), err)
 		}
@@ -174,35 +141,35 @@ func (m *mapper) inputs(n *node, decl *kernels.Decl, args []portArg) error {
 }
 
 // place finds the operand of each argument.
-func place(decl *kernels.Decl, args []portArg) ([]*kernels.OperandDecl, error) {
+func place(decl *kernels.Decl, args []expr.PortArg) ([]*kernels.OperandDecl, error) {
 	out := make([]*kernels.OperandDecl, len(args))
 	at := 0
 	for i, a := range args {
 		for k := range decl.Operands {
-			if o := &decl.Operands[k]; a.port != "" && !o.Out && slices.Contains(o.Names, a.port) {
+			if o := &decl.Operands[k]; a.Port != "" && !o.Out && slices.Contains(o.Names, a.Port) {
 				out[i] = o
 			}
 		}
-		if a.port == "" {
+		if a.Port == "" {
 			for at < len(decl.Operands) && decl.Operands[at].Out {
 				at++
 			}
 			if at < len(decl.Operands) {
 				out[i] = &decl.Operands[at]
-				if !out[i].Variadic || a.value.Kind == List {
+				if !out[i].Variadic || a.Value.Kind == foreign.List {
 					at++
 				}
 			}
 		}
 		if out[i] == nil {
-			return nil, fmt.Errorf("kernel %s has no input %q", decl.Name, a.port)
+			return nil, fmt.Errorf("kernel %s has no input %q", decl.Name, a.Port)
 		}
 	}
 	return out, nil
 }
 
-func firstTensor(v Value) *Tensor {
-	if v.Kind == List {
+func firstTensor(v foreign.Value) *foreign.Tensor {
+	if v.Kind == foreign.List {
 		for _, x := range v.List {
 			if t := firstTensor(x); t != nil {
 				return t
@@ -212,14 +179,14 @@ func firstTensor(v Value) *Tensor {
 	return v.Tensor
 }
 
-func (m *mapper) tensors(v Value, like *Tensor) ([]*Tensor, error) {
+func (m *mapper) tensors(v foreign.Value, like *foreign.Tensor) ([]*foreign.Tensor, error) {
 	switch v.Kind {
-	case None:
+	case foreign.None:
 		return nil, nil
-	case TensorKind:
-		return []*Tensor{v.Tensor}, nil
-	case List:
-		var out []*Tensor
+	case foreign.TensorKind:
+		return []*foreign.Tensor{v.Tensor}, nil
+	case foreign.List:
+		var out []*foreign.Tensor
 		for _, x := range v.List {
 			ts, err := m.tensors(x, like)
 			if err != nil {
@@ -228,34 +195,34 @@ func (m *mapper) tensors(v Value, like *Tensor) ([]*Tensor, error) {
 			out = append(out, ts...)
 		}
 		return out, nil
-	case Int, Float, Bool:
+	case foreign.Int, foreign.Float, foreign.Bool:
 		if like == nil {
 			break
 		}
-		x, err := literal(like.DType, v)
+		x, err := expr.Scalar(like.DType, v)
 		if err != nil {
 			return nil, err
 		}
-		d := &Data{DType: like.DType, Shape: []int64{}, Bytes: make([]byte, like.DType.Size())}
+		d := &foreign.Data{DType: like.DType, Shape: []int64{}, Bytes: make([]byte, like.DType.Size())}
 		x.Encode(d.Bytes)
-		t, err := m.constant(d)
-		return []*Tensor{t}, err
+		t, err := expr.ConstantTensor(d)
+		return []*foreign.Tensor{t}, err
 	}
 	return nil, fmt.Errorf("expected a tensor, found %v", v.Kind)
 }
 
 // attrValue turns a value of the rule language into a kernel's parameter.
-func attrValue(v Value) (ir.AttrValue, error) {
+func attrValue(v foreign.Value) (ir.AttrValue, error) {
 	switch v.Kind {
-	case Bool:
+	case foreign.Bool:
 		return ir.BoolAttr(v.Int != 0), nil
-	case Int:
+	case foreign.Int:
 		return ir.IntAttr(v.Int), nil
-	case Float:
+	case foreign.Float:
 		return ir.FloatAttr(v.Float), nil
-	case String:
+	case foreign.String:
 		return ir.StringAttr(v.Str), nil
-	case List:
+	case foreign.List:
 		out := ir.AttrValue{Kind: ir.AttrList, List: make([]ir.AttrValue, len(v.List))}
 		for i, x := range v.List {
 			var err error
@@ -288,7 +255,13 @@ func ports(list []portTensors) ([]kernels.PortSel, error) {
 func bindError(err error) error {
 	var b *kernels.BindError
 	if errors.As(err, &b) {
-		return &Refusal{b.Error()}
+		return &expr.Refusal{Reason: b.Error()}
 	}
 	return err
+}
+
+// maker gives the operation that computes a tensor; nil for inputs and constants.
+func maker(t *foreign.Tensor) *node {
+	n, _ := t.Source.(*node)
+	return n
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
 // Flow says where a rule's inputs go as data; what is asked of their shapes and types, or of values that must be known, is none.
@@ -25,8 +27,8 @@ func FlowOf(r *Rule) Flow {
 		names[in.Name] = sources{in.Name: true}
 	}
 	for _, c := range r.clauses {
-		s := f.of(c.value, names)
-		for _, n := range c.names {
+		s := f.of(c.Value, names)
+		for _, n := range c.Names {
 			names[n] = s
 		}
 	}
@@ -55,35 +57,35 @@ func (f *Flow) used(s sources) {
 	}
 }
 
-func (f *Flow) of(x *expr, names map[string]sources) sources {
+func (f *Flow) of(x *expr.Expr, names map[string]sources) sources {
 	if x == nil {
 		return nil
 	}
-	switch x.kind {
-	case exprName:
-		return names[x.text]
-	case exprWith:
-		return f.of(x.args[1], with(names, x.text, f.of(x.args[0], names)))
-	case exprFor:
-		inner := with(names, x.text, f.of(x.args[1], names))
-		f.of(x.args[2], inner)
-		return f.of(x.args[0], inner)
-	case exprFold:
-		acc := f.of(x.args[0], names)
-		inner := with(names, x.text, f.of(x.args[1], names))
+	switch x.Kind {
+	case expr.KindName:
+		return names[x.Text]
+	case expr.KindWith:
+		return f.of(x.Args[1], with(names, x.Text, f.of(x.Args[0], names)))
+	case expr.KindFor:
+		inner := with(names, x.Text, f.of(x.Args[1], names))
+		f.of(x.Args[2], inner)
+		return f.of(x.Args[0], inner)
+	case expr.KindFold:
+		acc := f.of(x.Args[0], names)
+		inner := with(names, x.Text, f.of(x.Args[1], names))
 		for range 3 {
-			acc = acc.and(f.of(x.args[2], with(inner, x.ports[0], acc)))
+			acc = acc.and(f.of(x.Args[2], with(inner, x.Ports[0], acc)))
 		}
 		return acc
-	case exprIf:
-		f.of(x.args[0], names)
-		return f.of(x.args[1], names).and(f.of(x.args[2], names))
-	case exprDef:
+	case expr.KindIf:
+		f.of(x.Args[0], names)
+		return f.of(x.Args[1], names).and(f.of(x.Args[2], names))
+	case expr.KindDef:
 		inner := map[string]sources{}
-		for i, p := range x.def.params {
-			inner[p] = f.of(x.args[i], names)
+		for i, p := range x.Def.Params {
+			inner[p] = f.of(x.Args[i], names)
 		}
-		return f.of(x.def.body, inner)
+		return f.of(x.Def.Body, inner)
 	}
 	return f.call(x, names)
 }
@@ -98,20 +100,20 @@ func with(names map[string]sources, name string, s sources) map[string]sources {
 var asked = []string{"axis", "bits", "broadcast_shape", "dtype", "elements", "given", "highest", "is_bool", "is_complex", "is_float", "is_int",
 	"is_signed", "known", "len", "lowest", "rank", "shape", "type_name", "value", "values"}
 
-func (f *Flow) call(x *expr, names map[string]sources) sources {
+func (f *Flow) call(x *expr.Expr, names map[string]sources) sources {
 	var all sources
 	var args []sources
-	for _, a := range x.args {
+	for _, a := range x.Args {
 		s := f.of(a, names)
 		args, all = append(args, s), all.and(s)
 	}
-	for _, a := range x.attrs {
-		f.of(a.value, names)
+	for _, a := range x.Attrs {
+		f.of(a.Value, names)
 	}
 	switch {
-	case x.kind == exprCall && slices.Contains(asked, x.text):
+	case x.Kind == expr.KindCall && slices.Contains(asked, x.Text):
 		return nil
-	case x.kind == exprCall && x.text == "in_range":
+	case x.Kind == expr.KindCall && x.Text == "in_range":
 		f.used(args[0])
 		out := sources{}
 		for name := range args[0] {
@@ -119,24 +121,24 @@ func (f *Flow) call(x *expr, names map[string]sources) sources {
 			out[passed+name] = true
 		}
 		return out
-	case x.kind == exprKernel:
+	case x.Kind == expr.KindKernel:
 		f.used(all)
 		f.kernel(x, args)
-	case x.kind == exprForeign:
+	case x.Kind == expr.KindForeign:
 		f.used(all)
 	}
 	return all
 }
 
 // kernel notes what gets into operands of integers.
-func (f *Flow) kernel(x *expr, args []sources) {
-	decl, ok := kernels.Builtin().Find(x.text)
+func (f *Flow) kernel(x *expr.Expr, args []sources) {
+	decl, ok := kernels.Builtin().Find(x.Text)
 	if !ok {
 		return
 	}
-	given := make([]portArg, len(args))
+	given := make([]expr.PortArg, len(args))
 	for i := range given {
-		given[i] = portArg{port: x.ports[i], value: Value{Kind: List}}
+		given[i] = expr.PortArg{Port: x.Ports[i], Value: foreign.Value{Kind: foreign.List}}
 	}
 	operands, err := place(decl, given)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -25,12 +26,12 @@ func grows(n *node) bool {
 	out, widest := n.out[0].tensors[0], 0
 	for _, p := range n.in {
 		for _, t := range p.tensors {
-			if elements(t.Shape) == elements(out.Shape) {
+			if foreign.Elements(t.Shape) == foreign.Elements(out.Shape) {
 				widest = max(widest, t.DType.Bits())
 			}
 		}
 	}
-	return widest > 0 && out.DType.Bits() > widest && elements(out.Shape) > growLimit
+	return widest > 0 && out.DType.Bits() > widest && foreign.Elements(out.Shape) > growLimit
 }
 
 // foldable says whether a node is computed now: all inputs are known, nothing is large or grows.
@@ -41,7 +42,7 @@ func (m *mapper) foldable(n *node) bool {
 	for _, side := range [][]portTensors{n.in, n.out} {
 		for _, p := range side {
 			for _, t := range p.tensors {
-				if t.from == nil && t.Data == nil || t.from != nil && t.from != n && t.Data == nil || elements(t.Shape) > foldLimit {
+				if t.Source == nil && t.Data == nil || t.Source != nil && t.Source != any(n) && t.Data == nil || foreign.Elements(t.Shape) > foldLimit {
 					return false
 				}
 			}
@@ -63,7 +64,7 @@ func (m *mapper) fold(n *node) error {
 			if err != nil {
 				return err
 			}
-			b, err := t.Data.bytes()
+			b, err := t.Data.Read()
 			if err != nil {
 				return err
 			}
@@ -72,7 +73,7 @@ func (m *mapper) fold(n *node) error {
 		}
 		op.Inputs = op.Inputs.With(port)
 	}
-	byLabel := map[string]*Tensor{}
+	byLabel := map[string]*foreign.Tensor{}
 	for _, p := range n.out {
 		port := ir.Port{Name: p.port}
 		for _, t := range p.tensors {
@@ -93,14 +94,14 @@ func (m *mapper) fold(n *node) error {
 		return fmt.Errorf("computing %s when compiling: %w", n.kernel, err)
 	}
 	for label, t := range byLabel {
-		t.Data = &Data{DType: t.DType, Shape: t.Shape, Bytes: out[label].Data}
-		t.from = nil
+		t.Data = &foreign.Data{DType: t.DType, Shape: t.Shape, Bytes: out[label].Data}
+		t.Source = nil
 	}
 	return nil
 }
 
 // addTensor adds a tensor node and selects all of it.
-func addTensor(g *ir.Graph, t *Tensor, label string) (ir.Selection, error) {
+func addTensor(g *ir.Graph, t *foreign.Tensor, label string) (ir.Selection, error) {
 	r, err := zspace.FromShape(t.Shape...)
 	if err != nil {
 		return ir.Selection{}, err

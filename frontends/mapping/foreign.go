@@ -5,93 +5,76 @@ import (
 	"slices"
 	"strconv"
 
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/lang"
 )
-
-// foreign reads the rest of "@Op(inputs){attributes}": an operation of the source's own vocabulary, which other rules map. An attribute
-// of the value none is left out; {results: n} says how many results there are.
-func (p *parser) foreign(line int) (*expr, error) {
-	name, err := p.operation()
-	if err != nil {
-		return nil, err
-	}
-	e := &expr{kind: exprForeign, text: name, line: line}
-	if err := p.Expect("("); err != nil {
-		return nil, err
-	}
-	if err := p.exprs(e, ")"); err != nil {
-		return nil, err
-	}
-	p.table.foreign = append(p.table.foreign, e)
-	return e, p.kernelAttrs(e)
-}
 
 // maxForeign bounds the operations that the rules for one operation may stand for, each through others.
 const maxForeign = 1 << 12
 
-// foreign maps an operation that a rule stands for: at the version that the rule's table leads to, or else at the model's own.
-func (e *env) foreign(x *expr) (Value, error) {
-	m := e.m
-	if m.foreign++; m.foreign > maxForeign {
-		return Value{}, refuse("it stands for more than %d other operations", maxForeign)
+// Foreign maps an operation that a rule stands for: at the version that the rule's table leads to, or else at the model's own.
+func (m *mapper) Foreign(e *expr.Env, x *expr.Expr) (foreign.Value, error) {
+	_, _, out, err := mapForeign(m, e, x)
+	return out, err
+}
+
+// mapForeign gives the operation too, and what it takes.
+func mapForeign(m *mapper, e *expr.Env, x *expr.Expr) (*foreign.Op, []foreign.Value, foreign.Value, error) {
+	if m.derived++; m.derived > maxForeign {
+		return nil, nil, foreign.Value{}, expr.Refuse("it stands for more than %d other operations", maxForeign)
 	}
 	if m.depth++; m.depth > maxRegions {
-		return Value{}, refuse("rules stand for each other more than %d deep", maxRegions)
+		return nil, nil, foreign.Value{}, expr.Refuse("rules stand for each other more than %d deep", maxRegions)
 	}
 	defer func() { m.depth-- }()
-	args, err := e.all(x.args)
+	args, err := e.All(x.Args)
 	if err != nil {
-		return Value{}, err
+		return nil, nil, foreign.Value{}, err
 	}
 	args = spread(args)
-	op := &Op{Name: m.at.op.Name, Pos: m.pos}
-	op.Domain, op.Type = splitType(x.text)
-	inner := &Region{m: m, graph: &Graph{Versions: map[string]int64{}}, outer: m.at.region, values: map[string]Value{}}
+	op := &foreign.Op{Name: m.at.op.Name, Pos: m.pos}
+	op.Domain, op.Type = splitType(x.Text)
+	inner := &Region{m: m, graph: &foreign.Graph{Versions: map[string]int64{}}, outer: m.at.region, values: map[string]foreign.Value{}}
 	if m.hop != 0 {
 		inner.graph.Versions[""] = m.hop
 	}
 	for i, v := range args {
 		name := ""
-		if v.Kind != None {
+		if v.Kind != foreign.None {
 			name = fmt.Sprintf("@%d", i)
 			inner.values[name] = v
 		}
 		op.In = append(op.In, name)
 	}
 	results := int64(1)
-	for _, a := range x.attrs {
-		v, err := e.eval(a.value)
-		if err == nil {
-			err = e.weigh(v)
-		}
-		switch {
-		case err != nil:
-			return Value{}, err
-		case a.name == resultsParam && v.Kind == Int:
-			results = v.Int
-		case v.Kind != None:
-			op.Attrs = append(op.Attrs, Attr{a.name, v})
+	attrs, err := e.Attributes(x)
+	if err != nil {
+		return nil, nil, foreign.Value{}, err
+	}
+	for _, a := range attrs {
+		if a.Name == resultsParam && a.Value.Kind == foreign.Int {
+			results = a.Value.Int
+		} else {
+			op.Attrs = append(op.Attrs, a)
 		}
 	}
-	slices.SortFunc(op.Attrs, func(a, b Attr) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(op.Attrs, func(a, b foreign.Attr) int { return compareNames(a.Name, b.Name) })
 	if results < 1 || results > 1<<12 {
-		return Value{}, refuse("@%s with %d results", x.text, results)
+		return nil, nil, foreign.Value{}, expr.Refuse("@%s with %d results", x.Text, results)
 	}
 	for i := range results {
 		op.Out = append(op.Out, fmt.Sprintf("@out%d", i))
 	}
 	out, err := m.standFor(inner, op, args)
-	if err == nil && e.record != nil {
-		e.record.note(op, args, out)
-	}
-	return out, err
+	return op, args, out, err
 }
 
 // spread puts the values of lists in their places.
-func spread(args []Value) []Value {
-	var out []Value
+func spread(args []foreign.Value) []foreign.Value {
+	var out []foreign.Value
 	for _, v := range args {
-		if v.Kind == List {
+		if v.Kind == foreign.List {
 			out = append(out, v.List...)
 		} else {
 			out = append(out, v)
@@ -102,7 +85,7 @@ func spread(args []Value) []Value {
 
 // standFor maps an operation in the place of another; what the rule around knows is kept meanwhile, and the names of both rules are in
 // what is made.
-func (m *mapper) standFor(r *Region, op *Op, in []Value) (Value, error) {
+func (m *mapper) standFor(r *Region, op *foreign.Op, in []foreign.Value) (foreign.Value, error) {
 	around, steps := m.applied, m.steps
 	m.chain = m.rule + " → "
 	out, _, err := m.mapOp(r, op, in)
@@ -110,17 +93,17 @@ func (m *mapper) standFor(r *Region, op *Op, in []Value) (Value, error) {
 	m.steps += steps
 	switch {
 	case err != nil:
-		return Value{}, err
+		return foreign.Value{}, err
 	case len(op.Out) == 1:
 		return out[0], nil
 	}
-	return Value{Kind: List, List: out}, nil
+	return foreign.Value{Kind: foreign.List, List: out}, nil
 }
 
 // origin is where a rule is applied.
 type origin struct {
 	region *Region
-	op     *Op
+	op     *foreign.Op
 }
 
 func compareNames(a, b string) int {
@@ -166,7 +149,7 @@ func (p *parser) version() (int64, error) {
 // be exchanged in patterns.
 func (p *parser) operations(into *[]string) error {
 	for {
-		n, err := p.name()
+		n, err := p.Name()
 		if err != nil {
 			return err
 		}
@@ -178,7 +161,7 @@ func (p *parser) operations(into *[]string) error {
 }
 
 // carried gives the version that a table leads an operation to as it is; 0 if none does.
-func (m *mapper) carried(op *Op, version int64) int64 {
+func (m *mapper) carried(op *foreign.Op, version int64) int64 {
 	for _, t := range m.opt.Tables {
 		if t.Hop != 0 && t.From == version && op.Domain == "" && slices.Contains(t.carries, op.Type) {
 			return t.Hop

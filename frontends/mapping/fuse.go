@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -36,7 +38,7 @@ type patternArg struct {
 func (p *parser) fuse() error {
 	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
 	var err error
-	if r.Op, err = p.name(); err != nil {
+	if r.Op, err = p.Name(); err != nil {
 		return err
 	}
 	r.Name = p.table.Name + "." + r.Op
@@ -46,12 +48,12 @@ func (p *parser) fuse() error {
 	if err = p.ruleHead(r); err != nil {
 		return err
 	}
-	p.scope = []string{"opset"}
+	p.Scope = []string{"opset"}
 	for _, in := range r.In {
 		if in.Variadic {
 			return fmt.Errorf("a pattern has no variadic inputs")
 		}
-		p.scope = append(p.scope, in.Name)
+		p.Scope = append(p.Scope, in.Name)
 	}
 	for p.Accept("match") {
 		if err = p.match(r); err != nil {
@@ -85,10 +87,10 @@ func (p *parser) match(r *Rule) error {
 	s := &step{}
 	var err error
 	if p.Is("(") {
-		s.names, err = p.nameList()
+		s.names, err = p.Names()
 	} else {
 		s.names = make([]string, 1)
-		s.names[0], err = p.name()
+		s.names[0], err = p.Name()
 	}
 	if err == nil {
 		err = p.Expect("=")
@@ -110,7 +112,7 @@ func (p *parser) match(r *Rule) error {
 func (p *parser) shape() (shapeOf, error) {
 	var alt shapeOf
 	var err error
-	if alt.op, err = p.operation(); err != nil {
+	if alt.op, err = p.Operation(); err != nil {
 		return alt, err
 	}
 	if err := p.Expect("("); err != nil {
@@ -138,7 +140,7 @@ func (p *parser) patternArg() (patternArg, error) {
 		sign = -1
 	}
 	if p.Peek().Kind != lang.Number {
-		n, err := p.name()
+		n, err := p.Name()
 		return patternArg{name: n}, err
 	}
 	a := patternArg{constant: true}
@@ -191,10 +193,10 @@ func (r *Rule) checkPattern() error {
 // found is a place where a pattern matches: its operations by step, the values of its inputs, and the attributes.
 type found struct {
 	rule  *Rule
-	ops   []*Op
+	ops   []*foreign.Op
 	set   []int // steps in the order in which their operations were found
 	names []named
-	attrs []Attr
+	attrs []foreign.Attr
 }
 
 // named is a value that a name of a pattern stands for.
@@ -211,13 +213,13 @@ func (f *found) value(name string) (string, bool) {
 }
 
 // attr gives what the name of an attribute stands for.
-func (f *found) attr(name string) (Value, bool) {
+func (f *found) attr(name string) (foreign.Value, bool) {
 	for _, a := range f.attrs {
 		if a.Name == name {
 			return a.Value, true
 		}
 	}
-	return Value{}, false
+	return foreign.Value{}, false
 }
 
 // back takes everything back that was found since there were so many steps, names and attributes.
@@ -231,7 +233,7 @@ func (f *found) back(set, names, attrs int) {
 // matcher looks for patterns in a region's graph.
 type matcher struct {
 	r        *Region
-	producer map[string]*Op
+	producer map[string]*foreign.Op
 	uses     map[string]int
 	commutes map[string]bool
 	tries    int
@@ -243,9 +245,9 @@ const maxTries = 1 << 12
 
 // fusions finds where patterns stand in a graph: the ones with more operations first, later operations first, no operation in two. It
 // gives what each operation that belongs to one belongs to.
-func (r *Region) fusions(order []*Op) map[*Op]*found {
+func (r *Region) fusions(order []*foreign.Op) map[*foreign.Op]*found {
 	var rules []*Rule
-	c := &matcher{r: r, producer: make(map[string]*Op, len(order)), uses: make(map[string]int, len(order)), commutes: map[string]bool{}}
+	c := &matcher{r: r, producer: make(map[string]*foreign.Op, len(order)), uses: make(map[string]int, len(order)), commutes: map[string]bool{}}
 	for _, t := range r.m.opt.Tables {
 		rules = append(rules, t.Fuses...)
 		for _, n := range t.commutes {
@@ -260,14 +262,14 @@ func (r *Region) fusions(order []*Op) map[*Op]*found {
 		for _, o := range op.Out {
 			c.producer[o] = op
 		}
-		for _, name := range op.needs() {
+		for _, name := range needs(op) {
 			c.uses[name]++
 		}
 	}
 	for _, p := range r.graph.Outputs {
 		c.uses[p.Name]++
 	}
-	claimed := map[*Op]*found{}
+	claimed := map[*foreign.Op]*found{}
 	for _, rule := range rules {
 		for _, root := range slices.Backward(order) {
 			if claimed[root] != nil || !rule.steps[len(rule.steps)-1].may(root) {
@@ -276,7 +278,7 @@ func (r *Region) fusions(order []*Op) map[*Op]*found {
 			if version := r.version(root.Domain); version < rule.From || rule.To >= 0 && version > rule.To {
 				continue
 			}
-			if f := c.find(rule, root); f != nil && !slices.ContainsFunc(f.ops, func(op *Op) bool { return claimed[op] != nil }) {
+			if f := c.find(rule, root); f != nil && !slices.ContainsFunc(f.ops, func(op *foreign.Op) bool { return claimed[op] != nil }) {
 				for _, op := range f.ops {
 					claimed[op] = f
 				}
@@ -287,10 +289,10 @@ func (r *Region) fusions(order []*Op) map[*Op]*found {
 }
 
 // find matches a pattern whose last operation is root.
-func (c *matcher) find(rule *Rule, root *Op) *found {
+func (c *matcher) find(rule *Rule, root *foreign.Op) *found {
 	f := &c.try
 	f.back(0, 0, 0)
-	f.rule, f.ops = rule, append(f.ops[:0], make([]*Op, len(rule.steps))...)
+	f.rule, f.ops = rule, append(f.ops[:0], make([]*foreign.Op, len(rule.steps))...)
 	c.tries = 0
 	if !c.step(f, len(rule.steps)-1, root) || slices.Contains(f.ops, nil) || !c.closed(f) {
 		return nil
@@ -301,7 +303,7 @@ func (c *matcher) find(rule *Rule, root *Op) *found {
 }
 
 // may says whether an operation is of a type that the step allows.
-func (s *step) may(op *Op) bool {
+func (s *step) may(op *foreign.Op) bool {
 	return slices.ContainsFunc(s.alts, func(alt shapeOf) bool {
 		domain, typ := splitType(alt.op)
 		return op.Type == typ && op.Domain == domain
@@ -309,7 +311,7 @@ func (s *step) may(op *Op) bool {
 }
 
 // step matches one operation, and those that give its inputs. What it bound is taken back if it does not match.
-func (c *matcher) step(f *found, k int, op *Op) bool {
+func (c *matcher) step(f *found, k int, op *foreign.Op) bool {
 	if f.ops[k] != nil {
 		return f.ops[k] == op
 	}
@@ -334,7 +336,7 @@ func (c *matcher) step(f *found, k int, op *Op) bool {
 }
 
 // orders gives the orders in which an operation's inputs can stand.
-func (c *matcher) orders(op *Op, alt shapeOf) [][]string {
+func (c *matcher) orders(op *foreign.Op, alt shapeOf) [][]string {
 	in := op.In
 	for len(in) > len(alt.args) && in[len(in)-1] == "" {
 		in = in[:len(in)-1]
@@ -349,9 +351,9 @@ func (c *matcher) orders(op *Op, alt shapeOf) [][]string {
 }
 
 // attrs binds the attributes that a pattern names, those of one name to one value. An operation with others is none of the pattern's.
-func (c *matcher) attrs(f *found, alt shapeOf, op *Op) bool {
+func (c *matcher) attrs(f *found, alt shapeOf, op *foreign.Op) bool {
 	for _, a := range op.Attrs {
-		if _, ref := a.Value.reference(); ref || !slices.ContainsFunc(alt.attrs, func(p AttrParam) bool { return p.Name == a.Name }) {
+		if _, ref := a.Value.Referred(); ref || !slices.ContainsFunc(alt.attrs, func(p AttrParam) bool { return p.Name == a.Name }) {
 			return false
 		}
 	}
@@ -361,11 +363,11 @@ func (c *matcher) attrs(f *found, alt shapeOf, op *Op) bool {
 			v = *a.Default
 		}
 		old, bound := f.attr(a.Name)
-		if bound && !old.equal(v) {
+		if bound && !old.Equal(v) {
 			return false
 		}
 		if !bound {
-			f.attrs = append(f.attrs, Attr{a.Name, v})
+			f.attrs = append(f.attrs, foreign.Attr{Name: a.Name, Value: v})
 		}
 	}
 	return true
@@ -407,7 +409,7 @@ func (c *matcher) constant(name string) (float64, bool) {
 	d := c.r.graph.Consts[name]
 	if op := c.producer[name]; d == nil && op != nil && len(op.In) == 0 && len(op.Attrs) == 1 {
 		v := op.Attrs[0].Value
-		if x, ok := v.number(); ok {
+		if x, ok := v.Number(); ok {
 			return x, true
 		}
 		d = v.Data
@@ -415,11 +417,11 @@ func (c *matcher) constant(name string) (float64, bool) {
 	if d == nil || d.Reason != "" || d.Len() != 1 {
 		return 0, false
 	}
-	b, err := d.bytes()
+	b, err := d.Read()
 	if err != nil || len(b) < d.DType.Size() {
 		return 0, false
 	}
-	x, ok := numberOf(scalar.Decode(d.DType, b)).number()
+	x, ok := expr.NumberOf(scalar.Decode(d.DType, b)).Number()
 	return x, ok
 }
 
@@ -427,7 +429,7 @@ func (c *matcher) constant(name string) (float64, bool) {
 func (c *matcher) closed(f *found) bool {
 	inside := map[string]int{}
 	for _, op := range f.ops {
-		for _, name := range op.needs() {
+		for _, name := range needs(op) {
 			inside[name]++
 		}
 	}
@@ -442,7 +444,7 @@ func (c *matcher) closed(f *found) bool {
 }
 
 // fused maps the operations of a match at its last one. If that can not be, they are mapped one by one, in the order of positions.
-func (r *Region) fused(f *found, position map[*Op]int) error {
+func (r *Region) fused(f *found, position map[*foreign.Op]int) error {
 	m := r.m
 	root := f.ops[len(f.ops)-1]
 	mark := len(m.nodes)
@@ -455,7 +457,7 @@ func (r *Region) fused(f *found, position map[*Op]int) error {
 		return nil
 	}
 	m.nodes = m.nodes[:mark]
-	slices.SortFunc(f.ops, func(a, b *Op) int { return position[a] - position[b] })
+	slices.SortFunc(f.ops, func(a, b *foreign.Op) int { return position[a] - position[b] })
 	for _, op := range f.ops {
 		if err := r.op(op); err != nil {
 			return err
@@ -464,21 +466,21 @@ func (r *Region) fused(f *found, position map[*Op]int) error {
 	return nil
 }
 
-func (m *mapper) applyFused(r *Region, f *found, root *Op) ([]Value, error) {
-	e := m.begin(f.rule, r, root, r.version(root.Domain))
+func (m *mapper) applyFused(r *Region, f *found, root *foreign.Op) ([]foreign.Value, error) {
+	e := m.begin(f.rule, m, origin{r, root}, r.version(root.Domain))
 	for _, in := range f.rule.In {
 		name, _ := f.value(in.Name)
 		v, err := r.Value(name)
 		if err != nil {
 			return nil, err
 		}
-		if v.Kind != TensorKind {
-			return nil, refuse("input %s is not a tensor", in.Name)
+		if v.Kind != foreign.TensorKind {
+			return nil, expr.Refuse("input %s is not a tensor", in.Name)
 		}
-		e.vars[in.Name] = v
+		e.Vars[in.Name] = v
 	}
 	for _, a := range f.attrs {
-		e.vars[a.Name] = a.Value
+		e.Vars[a.Name] = a.Value
 	}
 	return m.conclude(f.rule, e, root)
 }

@@ -12,34 +12,35 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-func number(v float64) *Data {
-	d := &Data{DType: scalar.Float32, Shape: []int64{}, Bytes: make([]byte, 4)}
+func number(v float64) *foreign.Data {
+	d := &foreign.Data{DType: scalar.Float32, Shape: []int64{}, Bytes: make([]byte, 4)}
 	scalar.FloatValue(scalar.Float32, v).Encode(d.Bytes)
 	return d
 }
 
 // lines makes a graph of lines such as "y = Add(x, a)"; x is the input, of shape 2x3, and the last result the output.
-func lines(version int64, consts map[string]*Data, text string) *Graph {
-	g := &Graph{File: "m", Namespace: "onnx", Versions: map[string]int64{"": version}, Consts: consts,
-		Inputs: []Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []Size{{Value: 2}, {Value: 3}}}}}
+func lines(version int64, consts map[string]*foreign.Data, text string) *foreign.Graph {
+	g := &foreign.Graph{File: "m", Namespace: "onnx", Versions: map[string]int64{"": version}, Consts: consts,
+		Inputs: []foreign.Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []foreign.Size{{Value: 2}, {Value: 3}}}}}
 	if consts == nil {
-		g.Consts = map[string]*Data{}
+		g.Consts = map[string]*foreign.Data{}
 	}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		out, call, _ := strings.Cut(strings.TrimSpace(line), " = ")
 		typ, args, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
-		g.Ops = append(g.Ops, &Op{Name: out, Type: typ, In: strings.Split(args, ", "), Out: []string{out}})
-		g.Outputs = []Port{{Name: out}}
+		g.Ops = append(g.Ops, &foreign.Op{Name: out, Type: typ, In: strings.Split(args, ", "), Out: []string{out}})
+		g.Outputs = []foreign.Port{{Name: out}}
 	}
 	return g
 }
 
-func mapped(t *testing.T, g *Graph, tables []*Table) (*ir.Graph, *Report) {
+func mapped(t *testing.T, g *foreign.Graph, tables []*Table) (*ir.Graph, *Report) {
 	t.Helper()
 	out, report, err := Map(context.Background(), g, Options{Tables: tables})
 	if err != nil {
@@ -91,8 +92,8 @@ func plainTables() []*Table {
 
 const gelu = "u = Div(x, root)\nv = Erf(u)\nq = Add(v, one)\np = Mul(x, q)\nz = Mul(p, half)"
 
-func geluConsts() map[string]*Data {
-	return map[string]*Data{"root": number(math.Sqrt2), "one": number(1), "half": number(0.5)}
+func geluConsts() map[string]*foreign.Data {
+	return map[string]*foreign.Data{"root": number(math.Sqrt2), "one": number(1), "half": number(0.5)}
 }
 
 // The spellings of Gelu become one operation; what is only nearly one does not.
@@ -118,7 +119,7 @@ func TestGelu(t *testing.T) {
 		t.Error("another constant is no Gelu")
 	}
 	escaped := lines(13, geluConsts(), gelu)
-	escaped.Outputs = append(escaped.Outputs, Port{Name: "q"})
+	escaped.Outputs = append(escaped.Outputs, foreign.Port{Name: "q"})
 	if g, _ := mapped(t, escaped, tables); strings.Contains(kernelsOf(g), "gelu") {
 		t.Error("a value inside of the pattern that is used elsewhere keeps it from matching")
 	}
@@ -130,18 +131,18 @@ func TestGelu(t *testing.T) {
 
 // What a rule for several operations gives is what they give one by one.
 func TestFusedValues(t *testing.T) {
-	vector := func(a, b, c float64) *Data {
-		d := &Data{DType: scalar.Float32, Shape: []int64{3}, Bytes: make([]byte, 12)}
+	vector := func(a, b, c float64) *foreign.Data {
+		d := &foreign.Data{DType: scalar.Float32, Shape: []int64{3}, Bytes: make([]byte, 12)}
 		for i, v := range []float64{a, b, c} {
 			scalar.FloatValue(scalar.Float32, v).Encode(d.Bytes[4*i:])
 		}
 		return d
 	}
-	norm := func() *Graph {
-		g := lines(13, map[string]*Data{"e": number(1e-5), "two": number(2), "s": vector(1, 2, 0.5), "b": vector(0, 1, -1)},
+	norm := func() *foreign.Graph {
+		g := lines(13, map[string]*foreign.Data{"e": number(1e-5), "two": number(2), "s": vector(1, 2, 0.5), "b": vector(0, 1, -1)},
 			"m = ReduceMean(x)\nd = Sub(x, m)\nq = Pow(d, two)\nv = ReduceMean(q)\na = Add(v, e)\nr = Sqrt(a)\nn = Div(d, r)\nt = Mul(n, s)\nz = Add(t, b)")
 		for _, i := range []int{0, 3} {
-			g.Ops[i].Attrs = []Attr{{Name: "axes", Value: IntsValue([]int64{-1})}}
+			g.Ops[i].Attrs = []foreign.Attr{{Name: "axes", Value: foreign.IntsValue([]int64{-1})}}
 		}
 		return g
 	}
@@ -150,13 +151,13 @@ func TestFusedValues(t *testing.T) {
 		t.Fatalf("expected layer_norm, found %s", k)
 	}
 	apart := norm()
-	apart.Ops[3].Attrs = []Attr{{Name: "axes", Value: IntsValue([]int64{0})}}
+	apart.Ops[3].Attrs = []foreign.Attr{{Name: "axes", Value: foreign.IntsValue([]int64{0})}}
 	if g, _ := mapped(t, apart, TablesFor("onnx", nil)); strings.Contains(kernelsOf(g), "layer_norm") {
 		t.Error("means over different dimensions are no layer norm")
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-4, 4), 6, 6).Draw(rt, "x")
-		for _, make := range []func() *Graph{norm, func() *Graph { return lines(13, geluConsts(), gelu) }} {
+		for _, make := range []func() *foreign.Graph{norm, func() *foreign.Graph { return lines(13, geluConsts(), gelu) }} {
 			one, _ := mapped(t, make(), TablesFor("onnx", nil))
 			many, _ := mapped(t, make(), plainTables())
 			a, b := compute(t, one, x), compute(t, many, x)

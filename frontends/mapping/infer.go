@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -101,7 +102,7 @@ func inferCall(decl *kernels.Decl, c kernels.Call, results int) ([]kernels.PortS
 		for range entries {
 			r, err := zspace.FromShape(shapes[at]...)
 			if err != nil {
-				return nil, refuse("kernel %s: %v", decl.Name, err)
+				return nil, expr.Refuse("kernel %s: %v", decl.Name, err)
 			}
 			p.Sel = append(p.Sel, kernels.Selected{Sel: ir.Select(ir.NoNode, r), Type: types[at]})
 			at++

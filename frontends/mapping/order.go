@@ -6,12 +6,13 @@ import (
 	"sort"
 	"strings"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // order sorts a region's operations, producers first, in the order of the file where there is a choice. Two producers of a
 // value and a cycle are errors.
-func (r *Region) order() ([]*Op, error) {
+func (r *Region) order() ([]*foreign.Op, error) {
 	ops := r.graph.Ops
 	producer := make(map[string]int, len(ops))
 	for i, op := range ops {
@@ -34,7 +35,7 @@ func (r *Region) order() ([]*Op, error) {
 	wait := make([]int, len(ops))
 	sorted := true
 	for i, op := range ops {
-		for _, name := range op.needs() {
+		for _, name := range needs(op) {
 			p, ok := producer[name]
 			if sorted = sorted && (!ok || p < i); ok && (len(users[p]) == 0 || users[p][len(users[p])-1] != i) {
 				users[p] = append(users[p], i)
@@ -51,7 +52,7 @@ func (r *Region) order() ([]*Op, error) {
 			heap.Push(&ready, i)
 		}
 	}
-	out := make([]*Op, 0, len(ops))
+	out := make([]*foreign.Op, 0, len(ops))
 	for len(ready) > 0 {
 		i := heap.Pop(&ready).(int)
 		out = append(out, ops[i])
@@ -72,15 +73,15 @@ func (r *Region) fault(format string, args ...any) error {
 }
 
 // needs lists the values that an operation takes, those that graphs in its attributes take from outside included.
-func (o *Op) needs() []string {
+func needs(o *foreign.Op) []string {
 	list := slices.Clip(o.In) // what is appended to it is a copy
 	for _, a := range o.Attrs {
 		if a.Value.Graph != nil {
-			list = append(list, a.Value.Graph.captures()...)
+			list = append(list, captures(a.Value.Graph)...)
 		}
 		for _, v := range a.Value.List {
 			if v.Graph != nil {
-				list = append(list, v.Graph.captures()...)
+				list = append(list, captures(v.Graph)...)
 			}
 		}
 	}
@@ -88,7 +89,7 @@ func (o *Op) needs() []string {
 }
 
 // captures lists the values that a graph takes from outside, sorted.
-func (g *Graph) captures() []string {
+func captures(g *foreign.Graph) []string {
 	own := map[string]bool{"": true}
 	for _, p := range g.Inputs {
 		own[p.Name] = true
@@ -108,7 +109,7 @@ func (g *Graph) captures() []string {
 		}
 	}
 	for _, op := range g.Ops {
-		for _, name := range op.needs() {
+		for _, name := range needs(op) {
 			note(name)
 		}
 	}
@@ -124,7 +125,7 @@ func (g *Graph) captures() []string {
 }
 
 // cycle names the operations of one cycle among those that still wait.
-func cycle(ops []*Op, wait []int, producer map[string]int) []string {
+func cycle(ops []*foreign.Op, wait []int, producer map[string]int) []string {
 	at := 0
 	for wait[at] == 0 {
 		at++
@@ -138,7 +139,7 @@ func cycle(ops []*Op, wait []int, producer map[string]int) []string {
 		}
 		place[at] = len(path)
 		path = append(path, at)
-		for _, name := range ops[at].needs() {
+		for _, name := range needs(ops[at]) {
 			if p, ok := producer[name]; ok && wait[p] > 0 {
 				at = p
 				break

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -42,11 +43,11 @@ type Unmapped struct {
 	At                diag.Location // of the first one
 }
 
-func newReport(g *Graph) *Report {
+func newReport(g *foreign.Graph) *Report {
 	return &Report{File: g.File, Versions: g.Versions, mapped: map[[2]string]int{}, Waiting: map[string]int{}}
 }
 
-func (r *Region) opVersion(op *Op) string {
+func (r *Region) opVersion(op *foreign.Op) string {
 	name := op.Type
 	if op.Domain != "" {
 		name = op.Domain + ":" + name
@@ -57,7 +58,7 @@ func (r *Region) opVersion(op *Op) string {
 	return name
 }
 
-func (p *Report) ok(r *Region, op *Op, by string) {
+func (p *Report) ok(r *Region, op *foreign.Op, by string) {
 	p.Total++
 	key := [2]string{r.opVersion(op), by}
 	if p.mapped[key]++; p.mapped[key] == 1 {
@@ -70,7 +71,7 @@ func (p *Report) ok(r *Region, op *Op, by string) {
 	}
 }
 
-func (p *Report) wait(r *Region, op *Op) {
+func (p *Report) wait(r *Region, op *foreign.Op) {
 	p.Blocked++
 	p.Waiting[r.opVersion(op)]++
 }
@@ -78,7 +79,7 @@ func (p *Report) wait(r *Region, op *Op) {
 // maxNodes bounds the operations that an entry of the report names.
 const maxNodes = 3
 
-func (p *Report) fail(r *Region, op *Op, cause, reason string) {
+func (p *Report) fail(r *Region, op *foreign.Op, cause, reason string) {
 	p.Total++
 	name := op.Name
 	if name == "" && len(op.Out) > 0 {
@@ -97,7 +98,7 @@ func (p *Report) fail(r *Region, op *Op, cause, reason string) {
 }
 
 // at says where an operation stands: by line, or by its number among those of its graph.
-func (r *Region) at(op *Op, name string) diag.Location {
+func (r *Region) at(op *foreign.Op, name string) diag.Location {
 	l := diag.Location{File: r.m.report.File, Line: int(op.Pos.Line), Column: int(op.Pos.Col), Node: name}
 	if op.Pos.Doc > 0 && r.graph.Path != "" {
 		l.Pointer = fmt.Sprintf("%s/%d", r.graph.Path, op.Pos.Doc-1)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/lang"
 )
 
@@ -18,11 +20,10 @@ type Table struct {
 	Fuses     []*Rule // that stand for several operations
 	Backs     []*Rule // operations for kernels; see backrule.go
 	file      string
-	calls     []*expr  // of kernels
-	foreign   []*expr  // operations of the source that rules stand for
-	carries   []string // operations that are the same at both versions
-	commutes  []string // operations whose inputs may be exchanged
-	defs      map[string]*def
+	calls     []*expr.Expr // of kernels
+	carries   []string     // operations that are the same at both versions
+	commutes  []string     // operations whose inputs may be exchanged
+	defs      map[string]*expr.Def
 }
 
 // Rule says what stands for one foreign operation.
@@ -34,7 +35,7 @@ type Rule struct {
 	Out     []string
 	Attrs   []AttrParam
 	Refuses string // why the operation is never mapped; "" for a rule that maps
-	clauses []clause
+	clauses []expr.Clause
 	steps   []*step // of a rule for several operations
 	hop     int64   // the version that its table leads to
 	same    string  // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
@@ -56,72 +57,44 @@ type Param struct {
 // AttrParam is an attribute that a rule reads, with its default; or one that it leaves out on purpose.
 type AttrParam struct {
 	Name    string
-	Default *Value
+	Default *foreign.Value
 	Ignored bool
-}
-
-// clause is "let names = expr" or, without names, "need expr, reason".
-type clause struct {
-	names  []string
-	value  *expr
-	reason string
-}
-
-// def is a function of a table.
-type def struct {
-	name   string
-	params []string
-	body   *expr
 }
 
 // ParseWith reads a table, which may use the functions of earlier ones of its namespace. Names that a rule uses must be bound;
 // functions may only use functions defined before them, so every rule ends. What is called and is no function is a kernel.
 func ParseWith(file, text string, earlier []*Table) (*Table, error) {
-	c, err := lexicon.Cursor(text)
+	e, err := expr.NewParser(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", file, err)
 	}
-	p := &parser{Cursor: c, earlier: earlier, table: &Table{file: file, defs: map[string]*def{}}}
+	p := &parser{Parser: e, earlier: earlier, table: &Table{file: file}}
 	if err := p.file(); err != nil {
 		return nil, p.At(file, err)
 	}
+	p.table.calls, p.table.defs = p.Calls, p.Defs
 	return p.table, nil
 }
 
-// lexicon is what the language of tables is made of.
-var lexicon = lang.Lexicon{Single: true, Symbols: []string{"...", "->", "==", "!=", "<=", ">=", "//", "..", "(", ")", "[", "]", "{", "}", ",",
-	":", "=", "<", ">", "+", "-", "*", "/", "%", "?", "@", "~"}}
-
+// parser reads a table.
 type parser struct {
-	lang.Cursor
+	expr.Parser
 	table   *Table
 	earlier []*Table
-	scope   []string
 }
-
-func (p *parser) name() (string, error) {
-	if t := p.Peek(); keywords[t.Text] {
-		return "", fmt.Errorf("expected a name, found %v", t)
-	}
-	return p.Want("a name", lang.Name)
-}
-
-var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
-	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "with": true, "do": true, "table": true,
-	"fuse": true, "back": true, "exact": true, "match": true, "carry": true, "commutes": true}
 
 func (p *parser) file() error {
 	if err := p.Expect("table"); err != nil {
 		return err
 	}
 	var err error
-	if p.table.Name, err = p.name(); err != nil {
+	if p.table.Name, err = p.Name(); err != nil {
 		return err
 	}
 	if err = p.Expect(":"); err != nil {
 		return err
 	}
-	if p.table.Namespace, err = p.name(); err != nil {
+	if p.table.Namespace, err = p.Name(); err != nil {
 		return err
 	}
 	if err = p.hopHead(); err != nil {
@@ -129,13 +102,13 @@ func (p *parser) file() error {
 	}
 	for _, t := range p.earlier {
 		if t.Namespace == p.table.Namespace {
-			maps.Copy(p.table.defs, t.defs)
+			maps.Copy(p.Defs, t.defs)
 		}
 	}
 	for err == nil {
 		switch {
 		case p.Accept("def"):
-			err = p.def()
+			err = p.ReadDef()
 		case p.Accept("rule"):
 			err = p.rule()
 		case p.Accept("fuse"):
@@ -157,45 +130,10 @@ func (p *parser) file() error {
 	return err
 }
 
-func (p *parser) def() error {
-	d := &def{}
-	var err error
-	if d.name, err = p.name(); err != nil {
-		return err
-	}
-	if p.table.defs[d.name] != nil || functions[d.name].call != nil {
-		return fmt.Errorf("%s is defined already", d.name)
-	}
-	if d.params, err = p.nameList(); err != nil {
-		return err
-	}
-	if err = p.Expect("="); err != nil {
-		return err
-	}
-	p.scope = slices.Clone(d.params)
-	if d.body, err = p.expr(); err == nil {
-		p.table.defs[d.name] = d
-	}
-	return err
-}
-
-func (p *parser) nameList() ([]string, error) {
-	if err := p.Expect("("); err != nil {
-		return nil, err
-	}
-	var out []string
-	err := p.List(")", func() error {
-		n, err := p.name()
-		out = append(out, n)
-		return err
-	})
-	return out, err
-}
-
 // rule reads "rule Op 7..12 (a, b?, rest...) -> (y)" and its clauses, or "rule Op refuse "reason"".
 func (p *parser) rule() error {
 	r := &Rule{Table: p.table.Name, Subject: Subject{To: -1}, Line: p.Peek().Line}
-	name, err := p.operation()
+	name, err := p.Operation()
 	if err != nil {
 		return err
 	}
@@ -215,11 +153,11 @@ func (p *parser) rule() error {
 	if err := p.ruleHead(r); err != nil {
 		return err
 	}
-	p.scope = nil
+	p.Scope = nil
 	for _, in := range r.In {
-		p.scope = append(p.scope, in.Name)
+		p.Scope = append(p.Scope, in.Name)
 	}
-	p.scope = append(p.scope, "opset")
+	p.Scope = append(p.Scope, "opset")
 	for {
 		more, err := p.clause(r)
 		if err != nil {
@@ -231,11 +169,6 @@ func (p *parser) rule() error {
 	}
 	p.table.Rules = append(p.table.Rules, r)
 	return r.check()
-}
-
-// operation reads the name of an operation of the source, in quotes where it is no name of this language.
-func (p *parser) operation() (string, error) {
-	return p.Want("an operation's name", lang.Name, lang.String)
 }
 
 func (p *parser) reason() (string, error) { return p.Want("a reason", lang.String) }
@@ -275,7 +208,7 @@ func (p *parser) ruleHead(r *Rule) error {
 		return err
 	}
 	err := p.List(")", func() error {
-		n, err := p.name()
+		n, err := p.Name()
 		r.In = append(r.In, Param{Name: n, Optional: p.Accept("?"), Variadic: p.Accept("...")})
 		return err
 	})
@@ -285,7 +218,7 @@ func (p *parser) ruleHead(r *Rule) error {
 	if err := p.Expect("->"); err != nil {
 		return err
 	}
-	r.Out, err = p.nameList()
+	r.Out, err = p.Names()
 	return err
 }
 
@@ -296,28 +229,28 @@ func (p *parser) clause(r *Rule) (bool, error) {
 	case p.Accept("ignore"):
 		return true, p.attrs(r, true)
 	case p.Accept("need"):
-		c := clause{}
+		c := expr.Clause{}
 		var err error
-		if c.value, err = p.expr(); err != nil {
+		if c.Value, err = p.Expr(); err != nil {
 			return false, err
 		}
 		if err = p.Expect(","); err != nil {
 			return false, err
 		}
-		c.reason, err = p.reason()
+		c.Reason, err = p.reason()
 		r.clauses = append(r.clauses, c)
 		return true, err
 	case p.Accept("let"):
-		c := clause{}
+		c := expr.Clause{}
 		var err error
 		if p.Is("(") {
-			c.names, err = p.nameList()
+			c.Names, err = p.Names()
 		} else {
-			c.names = make([]string, 1)
-			c.names[0], err = p.name()
+			c.Names = make([]string, 1)
+			c.Names[0], err = p.Name()
 		}
-		for _, name := range c.names {
-			if err == nil && slices.Contains(p.scope, name) {
+		for _, name := range c.Names {
+			if err == nil && slices.Contains(p.Scope, name) {
 				err = fmt.Errorf("%s is bound already", name)
 			}
 		}
@@ -325,9 +258,9 @@ func (p *parser) clause(r *Rule) (bool, error) {
 			err = p.Expect("=")
 		}
 		if err == nil {
-			c.value, err = p.expr()
+			c.Value, err = p.Expr()
 		}
-		p.scope = append(p.scope, c.names...)
+		p.Scope = append(p.Scope, c.Names...)
 		r.clauses = append(r.clauses, c)
 		return true, err
 	}
@@ -336,24 +269,24 @@ func (p *parser) clause(r *Rule) (bool, error) {
 
 func (p *parser) attrs(r *Rule, ignored bool) error {
 	for {
-		n, err := p.name()
+		n, err := p.Name()
 		if err != nil {
 			return err
 		}
 		a := AttrParam{Name: n, Ignored: ignored}
 		if p.Accept("=") {
-			e, err := p.expr()
+			e, err := p.Expr()
 			if err != nil {
 				return err
 			}
-			v, err := (&env{}).eval(e)
+			v, err := e.Literal()
 			if err != nil {
 				return err
 			}
 			a.Default = &v
 		}
 		r.Attrs = append(r.Attrs, a)
-		p.scope = append(p.scope, n)
+		p.Scope = append(p.Scope, n)
 		if !p.Accept(",") {
 			return nil
 		}
@@ -363,7 +296,7 @@ func (p *parser) attrs(r *Rule, ignored bool) error {
 // check looks for outputs that no clause gives. Trailing ones may be left out: a model that uses them is refused.
 func (r *Rule) check() error {
 	for i, o := range r.Out {
-		given := slices.ContainsFunc(r.clauses, func(c clause) bool { return slices.Contains(c.names, o) })
+		given := slices.ContainsFunc(r.clauses, func(c expr.Clause) bool { return slices.Contains(c.Names, o) })
 		if !given && i == 0 {
 			return fmt.Errorf("rule %s gives no %s", r.Name, o)
 		}

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -72,15 +71,15 @@ rule F (X) -> (Y)
 }
 
 // apply maps one operation A of a table on a vector and evaluates it.
-func apply(t *testing.T, rules string, in []float64, attrs ...Attr) ([]float64, error) {
+func apply(t *testing.T, rules string, in []float64, attrs ...foreign.Attr) ([]float64, error) {
 	t.Helper()
 	table, err := Parse("f.map", "table t : t\n"+rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Graph{Namespace: "t", Versions: map[string]int64{"": 3}, Consts: map[string]*Data{},
-		Inputs:  []Port{{Name: "x", DType: scalar.Float64, Ranked: true, Shape: []Size{{Value: int64(len(in))}}}},
-		Outputs: []Port{{Name: "y"}}, Ops: []*Op{{Type: "A", In: []string{"x"}, Out: []string{"y"}, Attrs: attrs}}}
+	g := &foreign.Graph{Namespace: "t", Versions: map[string]int64{"": 3}, Consts: map[string]*foreign.Data{},
+		Inputs:  []foreign.Port{{Name: "x", DType: scalar.Float64, Ranked: true, Shape: []foreign.Size{{Value: int64(len(in))}}}},
+		Outputs: []foreign.Port{{Name: "y"}}, Ops: []*foreign.Op{{Type: "A", In: []string{"x"}, Out: []string{"y"}, Attrs: attrs}}}
 	made, _, err := Map(context.Background(), g, Options{Tables: []*Table{table}})
 	if err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func TestRulesRefuse(t *testing.T) {
 		"has no such parameter":       "rule A (X) -> (Y)\n attrs q\n let Y = softmax(X){nothing: 1}",
 		"expected a truth value":      "rule A (X) -> (Y)\n attrs q\n let Y = if X > 1 then X else X",
 	} {
-		attr := []Attr{{"q", IntValue(1)}}
+		attr := []foreign.Attr{{Name: "q", Value: foreign.IntValue(1)}}
 		if !strings.Contains(rules, "attrs q") && !strings.HasPrefix(want, "attribute") {
 			attr = nil
 		}
@@ -155,53 +154,6 @@ func TestRulesRefuse(t *testing.T) {
 			t.Errorf("%s: expected an error with %q, found %v", rules, want, err)
 		}
 	}
-}
-
-func TestEinsumLabels(t *testing.T) {
-	good := map[string][]int64{"ij,jk->ik": {2, 2}, "i,i": {1, 1}, "...ij->...ji": {4}, "ii": {2}, "b...,b...->...": {3, 3}, "->": {0}}
-	for eq, ranks := range good {
-		if _, err := einsumLabels(nil, []Value{StringValue(eq), IntsValue(ranks)}); err != nil {
-			t.Errorf("%s: %v", eq, err)
-		}
-	}
-	bad := map[string][]int64{"ij,jk->ik": {2}, "ij->ijk": {2}, "ij->ii": {2}, "i1->i": {2}, "ijk": {2}, "i...j...": {4}}
-	for eq, ranks := range bad {
-		if _, err := einsumLabels(nil, []Value{StringValue(eq), IntsValue(ranks)}); err == nil {
-			t.Errorf("%s is accepted for ranks %v", eq, ranks)
-		}
-	}
-	v, err := einsumLabels(nil, []Value{StringValue("ba"), IntsValue([]int64{2})})
-	if out, _ := v.List[1].ints(); err != nil || len(out) != 2 || out[0] != 'a' {
-		t.Errorf("without an arrow the labels are in alphabetical order: %v %v", out, err)
-	}
-}
-
-// The weights of every cell add up to 1, and places lie inside the input.
-func TestResizeTaps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(1, 9).Draw(t, "cells")
-		m := rapid.Int64Range(1, 9).Draw(t, "extent")
-		coordinates := rapid.SampledFrom([]string{"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize"}).Draw(t, "coordinates")
-		mode := rapid.SampledFrom([]string{"nearest", "linear", "cubic"}).Draw(t, "mode")
-		nearest := rapid.SampledFrom([]string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}).Draw(t, "nearest")
-		v, err := resizeTaps(nil, []Value{IntValue(n), IntValue(m), FloatValue(float64(m) / float64(n)), StringValue(coordinates), StringValue(mode), StringValue(nearest),
-			FloatValue(-0.75), BoolValue(rapid.Bool().Draw(t, "antialias")), BoolValue(rapid.Bool().Draw(t, "exclude")), FloatValue(0), FloatValue(1)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for o := range m {
-			total := 0.0
-			for _, tap := range v.List[0].List {
-				if at := tap.List[0].List[o].Int; at < 0 || at >= n {
-					t.Fatalf("place %d of %d", at, n)
-				}
-				total += tap.List[1].List[o].Float
-			}
-			if math.Abs(total-1) > 1e-9 {
-				t.Fatalf("the weights of cell %d add up to %v", o, total)
-			}
-		}
-	})
 }
 
 func FuzzParse(f *testing.F) {
@@ -220,9 +172,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		table.Check(kernels.Builtin())
-		g := &Graph{Namespace: table.Namespace, Versions: map[string]int64{"": 1}, Consts: map[string]*Data{},
-			Inputs:  []Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []Size{{Value: 2}}}},
-			Outputs: []Port{{Name: "y"}}, Ops: []*Op{{Type: "A", In: []string{"x"}, Out: []string{"y"}}}}
+		g := &foreign.Graph{Namespace: table.Namespace, Versions: map[string]int64{"": 1}, Consts: map[string]*foreign.Data{},
+			Inputs:  []foreign.Port{{Name: "x", DType: scalar.Float32, Ranked: true, Shape: []foreign.Size{{Value: 2}}}},
+			Outputs: []foreign.Port{{Name: "y"}}, Ops: []*foreign.Op{{Type: "A", In: []string{"x"}, Out: []string{"y"}}}}
 		if len(table.Rules) > 0 {
 			g.Ops[0].Type = table.Rules[0].Op
 		}

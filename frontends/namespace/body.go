@@ -1,7 +1,7 @@
 package namespace
 
 import (
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -12,19 +12,19 @@ func (p *lineParser) body(o *Op) *Body {
 		return &Body{ByTypes: true}
 	}
 	b := &Body{Version: p.integer()}
-	b.Graph = &mapping.Graph{Name: o.Name, Namespace: "onnx", Versions: map[string]int64{"": b.Version}, Consts: map[string]*mapping.Data{}}
+	b.Graph = &foreign.Graph{Name: o.Name, Namespace: "onnx", Versions: map[string]int64{"": b.Version}, Consts: map[string]*foreign.Data{}}
 	for _, x := range o.In {
-		b.Graph.Inputs = append(b.Graph.Inputs, mapping.Port{Name: x.Name})
+		b.Graph.Inputs = append(b.Graph.Inputs, foreign.Port{Name: x.Name})
 	}
 	for _, x := range o.Out {
-		b.Graph.Outputs = append(b.Graph.Outputs, mapping.Port{Name: x.Name})
+		b.Graph.Outputs = append(b.Graph.Outputs, foreign.Port{Name: x.Name})
 	}
 	return b
 }
 
 // statement reads "outputs = Op(inputs) {attributes}" into a graph; "_" is an input that is left out.
-func (p *lineParser) statement(g *mapping.Graph) {
-	op := &mapping.Op{}
+func (p *lineParser) statement(g *foreign.Graph) {
+	op := &foreign.Op{}
 	for p.err == nil {
 		op.Out = append(op.Out, p.operand())
 		if !p.Accept(",") {
@@ -37,7 +37,7 @@ func (p *lineParser) statement(g *mapping.Graph) {
 	op.In = p.operands()
 	if p.Accept("{") {
 		p.list("}", func() {
-			a := mapping.Attr{Name: p.name()}
+			a := foreign.Attr{Name: p.name()}
 			p.expect(":")
 			a.Value = p.value()
 			op.Attrs = append(op.Attrs, a)
@@ -61,16 +61,16 @@ func (p *lineParser) operands() []string {
 }
 
 // graph reads "(inputs) -> (outputs) [statement; …]".
-func (p *lineParser) graph() *mapping.Graph {
-	g := &mapping.Graph{Consts: map[string]*mapping.Data{}}
+func (p *lineParser) graph() *foreign.Graph {
+	g := &foreign.Graph{Consts: map[string]*foreign.Data{}}
 	p.expect("(")
 	for _, name := range p.operands() {
-		g.Inputs = append(g.Inputs, mapping.Port{Name: name})
+		g.Inputs = append(g.Inputs, foreign.Port{Name: name})
 	}
 	p.expect("->")
 	p.expect("(")
 	for _, name := range p.operands() {
-		g.Outputs = append(g.Outputs, mapping.Port{Name: name})
+		g.Outputs = append(g.Outputs, foreign.Port{Name: name})
 	}
 	p.expect("[")
 	for p.err == nil && !p.Accept("]") {
@@ -83,9 +83,9 @@ func (p *lineParser) graph() *mapping.Graph {
 }
 
 // tensor reads "(dtype, [shape], [values])".
-func (p *lineParser) tensor() mapping.Value {
+func (p *lineParser) tensor() foreign.Value {
 	p.expect("(")
-	d := &mapping.Data{DType: DType(p.name())}
+	d := &foreign.Data{DType: DType(p.name())}
 	p.expect(",")
 	p.expect("[")
 	for _, v := range p.values().List {
@@ -97,7 +97,7 @@ func (p *lineParser) tensor() mapping.Value {
 	p.expect(")")
 	if d.DType == scalar.Invalid || d.Len() != int64(len(values)) {
 		p.fail("a tensor of %d elements of type %v with %d values", d.Len(), d.DType, len(values))
-		return mapping.Value{}
+		return foreign.Value{}
 	}
 	d.Bytes = make([]byte, len(values)*d.DType.Size())
 	for i, v := range values {
@@ -106,14 +106,14 @@ func (p *lineParser) tensor() mapping.Value {
 			x = scalar.BoolValue(v.Int != 0)
 		} else if d.DType.IsFloat() {
 			f := v.Float
-			if v.Kind == mapping.Int {
+			if v.Kind == foreign.Int {
 				f = float64(v.Int)
 			}
 			x = scalar.FloatValue(d.DType, f)
 		}
 		x.Encode(d.Bytes[i*d.DType.Size():])
 	}
-	return mapping.Value{Kind: mapping.DataKind, Data: d}
+	return foreign.Value{Kind: foreign.DataKind, Data: d}
 }
 
 // elementNames are the names of element types that differ from tapc's.

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -26,7 +26,7 @@ const constraint = "namespace"
 // with the attributes and of the types that it has. Element types go from the inputs and constants through the graph as far as the
 // dictionaries tell them. Operators that local says are defined in the graph's file are not looked up. A namespace without a
 // dictionary is a warning. Graphs in attributes are checked too.
-func Check(g *mapping.Graph, local func(domain, op string) bool) diag.List {
+func Check(g *foreign.Graph, local func(domain, op string) bool) diag.List {
 	c := &checker{file: g.File, framework: g.Namespace, local: local, unknown: map[string]bool{}}
 	c.graph(g, nil)
 	return c.bad
@@ -68,7 +68,7 @@ func (s *scope) version(domain string) (int64, bool) {
 // maxNest bounds how deep graphs in attributes may nest.
 const maxNest = 64
 
-func (c *checker) graph(g *mapping.Graph, outer *scope) {
+func (c *checker) graph(g *foreign.Graph, outer *scope) {
 	if c.depth++; c.depth > maxNest {
 		return
 	}
@@ -77,7 +77,7 @@ func (c *checker) graph(g *mapping.Graph, outer *scope) {
 	for _, op := range Order(g.Ops) {
 		c.op(s, op)
 		for _, a := range op.Attrs {
-			for _, v := range append([]mapping.Value{a.Value}, a.Value.List...) {
+			for _, v := range append([]foreign.Value{a.Value}, a.Value.List...) {
 				if v.Graph != nil {
 					c.graph(v.Graph, s)
 				}
@@ -87,7 +87,7 @@ func (c *checker) graph(g *mapping.Graph, outer *scope) {
 }
 
 // scopeOf gives the scope of a graph, with the types of its inputs and constants.
-func (c *checker) scopeOf(g *mapping.Graph, outer *scope) *scope {
+func (c *checker) scopeOf(g *foreign.Graph, outer *scope) *scope {
 	s := &scope{types: map[string]string{}, outer: outer, versions: g.Versions}
 	for _, p := range g.Inputs {
 		s.types[p.Name] = ""
@@ -106,7 +106,7 @@ func (c *checker) scopeOf(g *mapping.Graph, outer *scope) *scope {
 
 // Order sorts operations so that values are there before they are used, in their own order where there is a choice. Those of a cycle
 // come last.
-func Order(ops []*mapping.Op) []*mapping.Op {
+func Order(ops []*foreign.Op) []*foreign.Op {
 	producer := map[string]int{}
 	for i, op := range ops {
 		for _, o := range op.Out {
@@ -127,7 +127,7 @@ func Order(ops []*mapping.Op) []*mapping.Op {
 			heap.Push(ready, i)
 		}
 	}
-	var out []*mapping.Op
+	var out []*foreign.Op
 	for ready.Len() > 0 {
 		i := heap.Pop(ready).(int)
 		out = append(out, ops[i])
@@ -159,12 +159,12 @@ func (h *firstOf) Pop() any {
 	return x
 }
 
-func (c *checker) report(op *mapping.Op, code, expected, found, format string, args ...any) {
+func (c *checker) report(op *foreign.Op, code, expected, found, format string, args ...any) {
 	at := diag.Location{File: c.file, Line: int(op.Pos.Line), Column: int(op.Pos.Col), Node: op.Name}
 	c.bad = append(c.bad, diag.Errorf(code, constraint, at, format, args...).Want(expected, found))
 }
 
-func (c *checker) op(s *scope, op *mapping.Op) {
+func (c *checker) op(s *scope, op *foreign.Op) {
 	if c.local != nil && c.local(op.Domain, op.Type) {
 		return
 	}
@@ -192,7 +192,7 @@ func (c *checker) op(s *scope, op *mapping.Op) {
 }
 
 // missing says why an operator is not there: it never was, it comes later, or it is not there any more.
-func (c *checker) missing(n Namespace, op *mapping.Op) {
+func (c *checker) missing(n Namespace, op *foreign.Op) {
 	found := "none"
 	if old := n.newest(op.Type); old != nil {
 		found = "not any more since version " + n.label(old.Since)
@@ -214,7 +214,7 @@ func (n Namespace) similar(name string) string {
 	return ""
 }
 
-func (c *checker) ports(op *mapping.Op, formal *Op, side string, want []Port, have []string) {
+func (c *checker) ports(op *foreign.Op, formal *Op, side string, want []Port, have []string) {
 	least, most := 0, len(want)
 	for i, p := range want {
 		if p.Variadic {
@@ -240,7 +240,7 @@ func (c *checker) ports(op *mapping.Op, formal *Op, side string, want []Port, ha
 	}
 }
 
-func (c *checker) attrs(op *mapping.Op, formal *Op) {
+func (c *checker) attrs(op *foreign.Op, formal *Op) {
 	for _, a := range op.Attrs {
 		f := formal.Attr(a.Name)
 		switch {
@@ -253,7 +253,7 @@ func (c *checker) attrs(op *mapping.Op, formal *Op) {
 			c.report(op, CodeAttribute, "one of "+strings.Join(names, ", "), a.Name, "%s has an attribute that %s does not have", op.Title(), formal.Name)
 		case !fits(f.Type, a.Value):
 			c.report(op, CodeAttribute, f.String(), a.Value.Kind.String(), "%s has an attribute of another type", op.Title())
-		case len(f.Words) > 0 && a.Value.Kind == mapping.String && !slices.Contains(f.Words, a.Value.Str):
+		case len(f.Words) > 0 && a.Value.Kind == foreign.String && !slices.Contains(f.Words, a.Value.Str):
 			c.report(op, CodeAttribute, f.String(), fmt.Sprintf("%q", a.Value.Str), "%s has an attribute with a value that is not allowed", op.Title())
 		}
 	}
@@ -265,14 +265,14 @@ func (c *checker) attrs(op *mapping.Op, formal *Op) {
 }
 
 // kinds are the kinds of values that an attribute of each type may have.
-var kinds = map[string][]mapping.Kind{
-	"float": {mapping.Float, mapping.Int}, "int": {mapping.Int}, "string": {mapping.String}, "bool": {mapping.Bool},
-	"type": {mapping.String}, "shape": {mapping.List, mapping.None}, "graph": {mapping.GraphKind}, "tensor": {mapping.DataKind, mapping.List, mapping.Int, mapping.Float, mapping.Bool},
+var kinds = map[string][]foreign.Kind{
+	"float": {foreign.Float, foreign.Int}, "int": {foreign.Int}, "string": {foreign.String}, "bool": {foreign.Bool},
+	"type": {foreign.String}, "shape": {foreign.List, foreign.None}, "graph": {foreign.GraphKind}, "tensor": {foreign.DataKind, foreign.List, foreign.Int, foreign.Float, foreign.Bool},
 }
 
 // fits says whether a value is of an attribute's type. Values of other kinds, such as references and maps, are not judged.
-func fits(typ string, v mapping.Value) bool {
-	if v.Kind == mapping.OpaqueKind || typ == "any" {
+func fits(typ string, v foreign.Value) bool {
+	if v.Kind == foreign.OpaqueKind || typ == "any" {
 		return true
 	}
 	if allowed, ok := kinds[typ]; ok {
@@ -282,12 +282,12 @@ func fits(typ string, v mapping.Value) bool {
 	if _, known := kinds[part]; !ok || !known {
 		return true
 	}
-	return v.Kind == mapping.List && !slices.ContainsFunc(v.List, func(x mapping.Value) bool { return !fits(part, x) })
+	return v.Kind == foreign.List && !slices.ContainsFunc(v.List, func(x foreign.Value) bool { return !fits(part, x) })
 }
 
 // types binds the operator's type variables by what is known of its inputs and attributes, gives its outputs their types, and returns what
 // the variables stand for.
-func (c *checker) types(s *scope, op *mapping.Op, formal *Op) map[string]string {
+func (c *checker) types(s *scope, op *foreign.Op, formal *Op) map[string]string {
 	bound := map[string]string{}
 	by := map[string]string{}
 	bind := func(typ, found, what string) {
@@ -305,7 +305,7 @@ func (c *checker) types(s *scope, op *mapping.Op, formal *Op) map[string]string 
 		bound[typ], by[typ] = found, what
 	}
 	for _, f := range formal.Attrs {
-		if v, ok := op.Attr(f.Name); ok && f.Type == "type" && v.Kind == mapping.String {
+		if v, ok := op.Attr(f.Name); ok && f.Type == "type" && v.Kind == foreign.String {
 			bind(f.Name, canonical(v.Str), "attribute "+f.Name)
 		}
 	}
@@ -364,7 +364,7 @@ func plain(typ string) string {
 
 // Complete sets the attributes that only repeat the type of an operator's values, such as TensorFlow's T, where an operation leaves them
 // out and the types are known, and the numbers of variadic inputs, such as N.
-func Complete(g *mapping.Graph) {
+func Complete(g *foreign.Graph) {
 	c := &checker{file: g.File, framework: g.Namespace, unknown: map[string]bool{}}
 	s := c.scopeOf(g, nil)
 	for _, op := range Order(g.Ops) {
@@ -378,12 +378,12 @@ func Complete(g *mapping.Graph) {
 		for _, f := range formal.Attrs {
 			_, given := op.Attr(f.Name)
 			if t := bound[f.Name]; f.Type == "type" && t != "" && !given && f.Default == nil {
-				op.Attrs = append(op.Attrs, mapping.Attr{Name: f.Name, Value: mapping.StringValue(t)})
+				op.Attrs = append(op.Attrs, foreign.Attr{Name: f.Name, Value: foreign.StringValue(t)})
 			}
 			if f.Name == "N" && f.Type == "int" && !given {
-				op.Attrs = append(op.Attrs, mapping.Attr{Name: f.Name, Value: mapping.IntValue(int64(len(op.In) - len(formal.In) + 1))})
+				op.Attrs = append(op.Attrs, foreign.Attr{Name: f.Name, Value: foreign.IntValue(int64(len(op.In) - len(formal.In) + 1))})
 			}
 		}
-		slices.SortFunc(op.Attrs, func(a, b mapping.Attr) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(op.Attrs, func(a, b foreign.Attr) int { return strings.Compare(a.Name, b.Name) })
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -90,15 +90,15 @@ func kernelAttr(a kernels.AttrDecl) Attr {
 		out.Type = "string"
 	}
 	if a.HasDefault {
-		v := mapping.StringValue(a.Default)
+		v := foreign.StringValue(a.Default)
 		if f, err := strconv.ParseFloat(a.Default, 64); err == nil {
-			v = mapping.FloatValue(f)
+			v = foreign.FloatValue(f)
 		}
 		if i, err := strconv.ParseInt(a.Default, 10, 64); err == nil {
-			v = mapping.IntValue(i)
+			v = foreign.IntValue(i)
 		}
 		if b, err := strconv.ParseBool(a.Default); err == nil && out.Type == "bool" {
-			v = mapping.BoolValue(b)
+			v = foreign.BoolValue(b)
 		}
 		out.Default = &v
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 )
 
 // Dictionary is the vocabulary of one framework, or of one domain of it, over all its versions.
@@ -54,7 +54,7 @@ type Attr struct {
 	Name     string
 	Type     string
 	Required bool
-	Default  *mapping.Value
+	Default  *foreign.Value
 	Words    []string
 }
 
@@ -67,7 +67,7 @@ type Types struct {
 // Body is what an operator computes in terms of others. ByTypes is set instead of a graph where that depends on the types of a call.
 type Body struct {
 	Version int64 // of the vocabulary that the graph is written in
-	Graph   *mapping.Graph
+	Graph   *foreign.Graph
 	ByTypes bool
 	text    []string
 }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -163,23 +163,23 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func graphOf(ops ...*mapping.Op) *mapping.Graph {
-	float := func(name string) mapping.Port { return mapping.Port{Name: name, DType: scalar.Float32} }
-	return &mapping.Graph{File: "m", Namespace: "onnx", Versions: map[string]int64{"": 13}, Inputs: []mapping.Port{float("x"), float("y"),
-		{Name: "i", DType: scalar.Int64}}, Consts: map[string]*mapping.Data{}, Ops: ops}
+func graphOf(ops ...*foreign.Op) *foreign.Graph {
+	float := func(name string) foreign.Port { return foreign.Port{Name: name, DType: scalar.Float32} }
+	return &foreign.Graph{File: "m", Namespace: "onnx", Versions: map[string]int64{"": 13}, Inputs: []foreign.Port{float("x"), float("y"),
+		{Name: "i", DType: scalar.Int64}}, Consts: map[string]*foreign.Data{}, Ops: ops}
 }
 
-func op(typ string, in []string, attrs ...mapping.Attr) *mapping.Op {
-	return &mapping.Op{Name: "n", Type: typ, In: in, Out: []string{"out"}, Attrs: attrs}
+func op(typ string, in []string, attrs ...foreign.Attr) *foreign.Op {
+	return &foreign.Op{Name: "n", Type: typ, In: in, Out: []string{"out"}, Attrs: attrs}
 }
 
-func list(values ...int64) mapping.Value { return mapping.IntsValue(values) }
+func list(values ...int64) foreign.Value { return foreign.IntsValue(values) }
 
 // Each way in which an operator can not be as it is in the dictionary, and one nearby that is.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
-		bad, good  *mapping.Op
+		bad, good  *foreign.Op
 	}{
 		{"an operator that comes later", CodeOp, op("Gelu", []string{"x"}), op("Relu", []string{"x"})},
 		{"another case", CodeOp, op("relu", []string{"x"}), op("Relu", []string{"x"})},
@@ -188,9 +188,9 @@ func TestCheck(t *testing.T) {
 		{"too many inputs", CodePorts, op("Relu", []string{"x", "y"}), op("Relu", []string{"x"})},
 		{"a required input left out", CodePorts, op("Gemm", []string{"x", "", "y"}), op("Gemm", []string{"x", "y", ""})},
 		{"none of a variadic input", CodePorts, op("Max", nil), op("Max", []string{"x", "y", "x"})},
-		{"an attribute that is none", CodeAttribute, op("Relu", []string{"x"}, mapping.Attr{Name: "alpha", Value: mapping.IntValue(1)}), op("Elu", []string{"x"}, mapping.Attr{Name: "alpha", Value: mapping.FloatValue(1)})},
-		{"an attribute of another type", CodeAttribute, op("Transpose", []string{"x"}, mapping.Attr{Name: "perm", Value: mapping.StringValue("01")}), op("Transpose", []string{"x"}, mapping.Attr{Name: "perm", Value: list(1, 0)})},
-		{"a missing attribute", CodeAttribute, op("Concat", []string{"x"}), op("Concat", []string{"x"}, mapping.Attr{Name: "axis", Value: mapping.IntValue(0)})},
+		{"an attribute that is none", CodeAttribute, op("Relu", []string{"x"}, foreign.Attr{Name: "alpha", Value: foreign.IntValue(1)}), op("Elu", []string{"x"}, foreign.Attr{Name: "alpha", Value: foreign.FloatValue(1)})},
+		{"an attribute of another type", CodeAttribute, op("Transpose", []string{"x"}, foreign.Attr{Name: "perm", Value: foreign.StringValue("01")}), op("Transpose", []string{"x"}, foreign.Attr{Name: "perm", Value: list(1, 0)})},
+		{"a missing attribute", CodeAttribute, op("Concat", []string{"x"}), op("Concat", []string{"x"}, foreign.Attr{Name: "axis", Value: foreign.IntValue(0)})},
 		{"an element type", CodeTypes, op("Exp", []string{"i"}), op("Exp", []string{"x"})},
 		{"two element types", CodeTypes, op("Add", []string{"x", "i"}), op("Gather", []string{"x", "i"})},
 	} {
@@ -206,15 +206,15 @@ func TestCheck(t *testing.T) {
 
 // Element types go through the graph as far as the dictionaries tell them.
 func TestTypesFlow(t *testing.T) {
-	a := &mapping.Op{Name: "a", Type: "Shape", In: []string{"x"}, Out: []string{"s"}}
-	b := &mapping.Op{Name: "b", Type: "Exp", In: []string{"s"}, Out: []string{"e"}}
+	a := &foreign.Op{Name: "a", Type: "Shape", In: []string{"x"}, Out: []string{"s"}}
+	b := &foreign.Op{Name: "b", Type: "Exp", In: []string{"s"}, Out: []string{"e"}}
 	found := Check(graphOf(b, a), nil)
 	if len(found) != 1 || found[0].Location.Node != "b" || found[0].Found != "int64" {
 		t.Errorf("Shape gives int64, which Exp does not take, found %v", found)
 	}
-	inner := &mapping.Graph{Ops: []*mapping.Op{{Name: "c", Type: "Exp", In: []string{"i"}, Out: []string{"o"}}}, Outputs: []mapping.Port{{Name: "o"}}}
-	branch := mapping.Value{Kind: mapping.GraphKind, Graph: inner}
-	c := op("If", []string{"y"}, mapping.Attr{Name: "then_branch", Value: branch}, mapping.Attr{Name: "else_branch", Value: branch})
+	inner := &foreign.Graph{Ops: []*foreign.Op{{Name: "c", Type: "Exp", In: []string{"i"}, Out: []string{"o"}}}, Outputs: []foreign.Port{{Name: "o"}}}
+	branch := foreign.Value{Kind: foreign.GraphKind, Graph: inner}
+	c := op("If", []string{"y"}, foreign.Attr{Name: "then_branch", Value: branch}, foreign.Attr{Name: "else_branch", Value: branch})
 	if found := Check(graphOf(c), nil); len(found) != 3 {
 		t.Errorf("the condition is not a boolean, and the branches take the exponential of an integer: found %v", found)
 	}
@@ -258,7 +258,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		Check(&mapping.Graph{Namespace: "onnx"}, nil)
+		Check(&foreign.Graph{Namespace: "onnx"}, nil)
 	})
 }
 
@@ -266,9 +266,9 @@ func FuzzParse(f *testing.F) {
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
-		ops := make([]*mapping.Op, n)
+		ops := make([]*foreign.Op, n)
 		for i := range ops {
-			ops[i] = &mapping.Op{Out: []string{string(rune('a' + i))}}
+			ops[i] = &foreign.Op{Out: []string{string(rune('a' + i))}}
 			if i > 0 && rapid.Bool().Draw(t, "takes") {
 				ops[i].In = []string{string(rune('a' + rapid.IntRange(0, i-1).Draw(t, "from")))}
 			}

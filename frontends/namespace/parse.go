@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/lang"
 )
 
@@ -284,33 +284,33 @@ func (p *lineParser) attrs() []Attr {
 }
 
 // value reads an attribute's value.
-func (p *lineParser) value() mapping.Value {
+func (p *lineParser) value() foreign.Value {
 	if p.keep(p.Enter(maxValues)); p.err != nil {
-		return mapping.Value{}
+		return foreign.Value{}
 	}
 	defer p.Leave()
 	switch {
 	case p.next(lang.String):
-		return mapping.StringValue(p.name())
+		return foreign.StringValue(p.name())
 	case p.Accept("@"):
-		return mapping.Reference(p.name())
+		return foreign.Reference(p.name())
 	case p.Accept("["):
 		return p.values()
 	case p.Accept("true"):
-		return mapping.BoolValue(true)
+		return foreign.BoolValue(true)
 	case p.Accept("false"):
-		return mapping.BoolValue(false)
+		return foreign.BoolValue(false)
 	case p.Accept("tensor"):
 		return p.tensor()
 	case p.Accept("graph"):
-		return mapping.Value{Kind: mapping.GraphKind, Graph: p.graph()}
+		return foreign.Value{Kind: foreign.GraphKind, Graph: p.graph()}
 	case p.next(lang.Name): // the name of a type
-		return mapping.StringValue(p.name())
+		return foreign.StringValue(p.name())
 	}
 	return p.number()
 }
 
-func (p *lineParser) number() mapping.Value {
+func (p *lineParser) number() foreign.Value {
 	text := ""
 	if p.Accept("-") {
 		text = "-"
@@ -319,14 +319,14 @@ func (p *lineParser) number() mapping.Value {
 	p.keep(err)
 	text += digits
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return mapping.IntValue(i)
+		return foreign.IntValue(i)
 	}
 	f, _ := strconv.ParseFloat(text, 64) // the lexicon has checked that it is a number
-	return mapping.FloatValue(f)
+	return foreign.FloatValue(f)
 }
 
-func (p *lineParser) values() mapping.Value {
-	out := mapping.ListValue()
+func (p *lineParser) values() foreign.Value {
+	out := foreign.ListValue()
 	p.list("]", func() { out.List = append(out.List, p.value()) })
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 )
 
 // String writes an operator as dictionaries have it, on one line, and the statements of its body on more.
@@ -100,21 +100,21 @@ func (a Attr) String() string {
 }
 
 // ValueText writes a value as dictionaries have it.
-func ValueText(v mapping.Value) string {
+func ValueText(v foreign.Value) string {
 	switch v.Kind {
-	case mapping.Bool:
+	case foreign.Bool:
 		return strconv.FormatBool(v.Int != 0)
-	case mapping.Int:
+	case foreign.Int:
 		return strconv.FormatInt(v.Int, 10)
-	case mapping.Float:
+	case foreign.Float:
 		s := strconv.FormatFloat(v.Float, 'g', -1, 64)
 		if !strings.ContainsAny(s, ".eIN") {
 			s += ".0"
 		}
 		return s
-	case mapping.String:
+	case foreign.String:
 		return strconv.Quote(v.Str)
-	case mapping.List:
+	case foreign.List:
 		var out []string
 		for _, x := range v.List {
 			out = append(out, ValueText(x))

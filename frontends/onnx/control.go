@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
 // control are the operators that hold graphs. They are resolved when importing: the branch is chosen, the loop is unrolled.
@@ -14,10 +16,10 @@ var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": s
 const maxUnrolled = 1024
 
 func refuse(format string, args ...any) error {
-	return &mapping.Refusal{Reason: fmt.Sprintf(format, args...)}
+	return &expr.Refusal{Reason: fmt.Sprintf(format, args...)}
 }
 
-func graphAttr(op *mapping.Op, name string) (*mapping.Graph, error) {
+func graphAttr(op *foreign.Op, name string) (*foreign.Graph, error) {
 	v, _ := op.Attr(name)
 	if v.Graph == nil {
 		return nil, refuse("it has no graph %s", name)
@@ -26,8 +28,8 @@ func graphAttr(op *mapping.Op, name string) (*mapping.Graph, error) {
 }
 
 // inputs gives the values of an operation's inputs.
-func inputs(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
-	out := make([]mapping.Value, len(op.In))
+func inputs(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
+	out := make([]foreign.Value, len(op.In))
 	for i, name := range op.In {
 		var err error
 		if out[i], err = r.Value(name); err != nil {
@@ -38,7 +40,7 @@ func inputs(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 }
 
 // branch maps the branch that a condition chooses, which must be known when compiling.
-func branch(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func branch(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func branch(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 }
 
 // loop unrolls a loop whose number of iterations, and whose condition in each, are known when compiling.
-func loop(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func loop(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
@@ -75,14 +77,14 @@ func loop(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 		return nil, refuse("the body takes %d values and gives %d, with %d inputs of the loop", len(body.Inputs), len(body.Outputs), len(in))
 	}
 	trips, cond := int64(-1), true
-	if in[0].Kind != mapping.None {
+	if in[0].Kind != foreign.None {
 		v, err := r.Known(in[0])
 		if err != nil {
 			return nil, err
 		}
 		trips = v.Int
 	}
-	if in[1].Kind != mapping.None {
+	if in[1].Kind != foreign.None {
 		v, err := r.Known(in[1])
 		if err != nil {
 			return nil, err
@@ -90,20 +92,20 @@ func loop(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 		cond = v.Int != 0
 	}
 	carried := in[2:]
-	scans := make([][]mapping.Value, len(body.Outputs)-1-len(carried))
+	scans := make([][]foreign.Value, len(body.Outputs)-1-len(carried))
 	for i := int64(0); cond && (trips < 0 || i < trips); i++ {
 		if i == maxUnrolled {
 			return nil, refuse("the loop has more than %d iterations, too many to be unrolled", maxUnrolled)
 		}
-		at, err := r.Constant(mapping.IntValue(i), "int64")
+		at, err := r.Constant(foreign.IntValue(i), "int64")
 		if err != nil {
 			return nil, err
 		}
-		now, err := r.Constant(mapping.BoolValue(true), "boolean")
+		now, err := r.Constant(foreign.BoolValue(true), "boolean")
 		if err != nil {
 			return nil, err
 		}
-		out, err := r.Call(body, append([]mapping.Value{at, now}, carried...), op.Title())
+		out, err := r.Call(body, append([]foreign.Value{at, now}, carried...), op.Title())
 		if err != nil {
 			return nil, err
 		}
@@ -121,11 +123,11 @@ func loop(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 }
 
 // collect gives the final values and the scan outputs, stacked.
-func collect(r *mapping.Region, op *mapping.Op, carried []mapping.Value, scans [][]mapping.Value, axes, reverse []int64) ([]mapping.Value, error) {
-	out := append([]mapping.Value{}, carried...)
+func collect(r *mapping.Region, op *foreign.Op, carried []foreign.Value, scans [][]foreign.Value, axes, reverse []int64) ([]foreign.Value, error) {
+	out := append([]foreign.Value{}, carried...)
 	for k, list := range scans {
 		if at := len(out); at >= len(op.Out) || op.Out[at] == "" {
-			out = append(out, mapping.Value{})
+			out = append(out, foreign.Value{})
 			continue
 		}
 		if len(list) == 0 {
@@ -140,7 +142,7 @@ func collect(r *mapping.Region, op *mapping.Op, carried []mapping.Value, scans [
 		if k < len(axes) {
 			axis = axes[k]
 		}
-		v, err := r.Eval("stacked", mapping.ListValue(list...), mapping.IntValue(axis))
+		v, err := r.Eval("stacked", foreign.ListValue(list...), foreign.IntValue(axis))
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +153,8 @@ func collect(r *mapping.Region, op *mapping.Op, carried []mapping.Value, scans [
 
 // scanned is a scan: its body, how many states it carries, and the axes and directions of what it goes through.
 type scanned struct {
-	op             *mapping.Op
-	body           *mapping.Graph
+	op             *foreign.Op
+	body           *foreign.Graph
 	states         int
 	axes, reverse  []int64 // of the inputs
 	outAxes, outTo []int64
@@ -160,7 +162,7 @@ type scanned struct {
 
 // scan unrolls a scan along axes of known extent. Before version 9 everything has a batch as its first dimension, and each entry of it
 // is scanned on its own.
-func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func scan(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
@@ -172,7 +174,7 @@ func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	count, _ := op.Attr("num_scan_inputs")
 	n := int(count.Int)
 	batched := r.Version("") < 9
-	var lengths mapping.Value
+	var lengths foreign.Value
 	if batched && len(in) > 0 {
 		lengths, in = in[0], in[1:]
 	}
@@ -191,7 +193,7 @@ func scan(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 }
 
 // batch scans every entry of a batch, and stacks the results. All sequences must be whole.
-func (s scanned) batch(r *mapping.Region, lengths mapping.Value, in []mapping.Value) ([]mapping.Value, error) {
+func (s scanned) batch(r *mapping.Region, lengths foreign.Value, in []foreign.Value) ([]foreign.Value, error) {
 	var n, steps int64
 	for i, v := range in {
 		if v.Tensor == nil || len(v.Tensor.Shape) < 1 || i >= s.states && len(v.Tensor.Shape) < 2 {
@@ -201,7 +203,7 @@ func (s scanned) batch(r *mapping.Region, lengths mapping.Value, in []mapping.Va
 			steps = v.Tensor.Shape[1]
 		}
 	}
-	if lengths.Kind != mapping.None {
+	if lengths.Kind != foreign.None {
 		known, err := r.KnownList(lengths)
 		if err != nil {
 			return nil, err
@@ -215,12 +217,12 @@ func (s scanned) batch(r *mapping.Region, lengths mapping.Value, in []mapping.Va
 	if n < 1 || n*steps > maxUnrolled {
 		return nil, refuse("the scan has %d steps in each of %d entries, too many to be unrolled or none", steps, n)
 	}
-	lists := make([][]mapping.Value, len(s.op.Out))
+	lists := make([][]foreign.Value, len(s.op.Out))
 	for b := range n {
-		part := make([]mapping.Value, len(in))
+		part := make([]foreign.Value, len(in))
 		for i, v := range in {
 			var err error
-			if part[i], err = r.Eval("take_one", v, mapping.IntValue(b), mapping.IntValue(0)); err != nil {
+			if part[i], err = r.Eval("take_one", v, foreign.IntValue(b), foreign.IntValue(0)); err != nil {
 				return nil, err
 			}
 		}
@@ -236,7 +238,7 @@ func (s scanned) batch(r *mapping.Region, lengths mapping.Value, in []mapping.Va
 }
 
 // run unrolls one scan.
-func (s scanned) run(r *mapping.Region, in []mapping.Value) ([]mapping.Value, error) {
+func (s scanned) run(r *mapping.Region, in []foreign.Value) ([]foreign.Value, error) {
 	carried, length := in[:s.states], int64(-1)
 	axes := slices.Clone(s.axes)
 	for i, v := range in[s.states:] {
@@ -259,15 +261,15 @@ func (s scanned) run(r *mapping.Region, in []mapping.Value) ([]mapping.Value, er
 	if length > maxUnrolled {
 		return nil, refuse("the scan has %d steps, too many to be unrolled", length)
 	}
-	scans := make([][]mapping.Value, len(s.body.Outputs)-s.states)
+	scans := make([][]foreign.Value, len(s.body.Outputs)-s.states)
 	for i := range length {
-		args := append([]mapping.Value{}, carried...)
+		args := append([]foreign.Value{}, carried...)
 		for k, v := range in[s.states:] {
 			at := i
 			if s.reverse[k] != 0 {
 				at = length - 1 - i
 			}
-			x, err := r.Eval("take_one", v, mapping.IntValue(at), mapping.IntValue(axes[k]))
+			x, err := r.Eval("take_one", v, foreign.IntValue(at), foreign.IntValue(axes[k]))
 			if err != nil {
 				return nil, err
 			}
@@ -286,7 +288,7 @@ func (s scanned) run(r *mapping.Region, in []mapping.Value) ([]mapping.Value, er
 }
 
 // intsOf gives a list attribute of n integers, zeros without it.
-func intsOf(op *mapping.Op, name string, n int) []int64 {
+func intsOf(op *foreign.Op, name string, n int) []int64 {
 	out := make([]int64, n)
 	v, _ := op.Attr(name)
 	for i, x := range v.List {

@@ -1,9 +1,12 @@
 package onnx
 
-import "tensortapestry.org/tapc/frontends/mapping"
+import (
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping"
+)
 
 // flex maps attention whose scores and weights are changed by graphs of the operation: each takes one tensor and gives one.
-func flex(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func flex(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
@@ -19,7 +22,7 @@ func flex(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 			return nil, err
 		}
 		if v, ok := op.Attr(step.graph); ok && v.Graph != nil {
-			out, err := r.Call(v.Graph, []mapping.Value{x}, op.Title())
+			out, err := r.Call(v.Graph, []foreign.Value{x}, op.Title())
 			if err != nil {
 				return nil, err
 			}
@@ -35,5 +38,5 @@ func flex(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	if err == nil {
 		x, err = r.Eval("flex_values", x, in[2])
 	}
-	return []mapping.Value{x}, err
+	return []foreign.Value{x}, err
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir"
 )
@@ -12,7 +13,7 @@ import (
 // Options are what an import is given besides the model.
 type Options struct {
 	Dims    map[string]int64         // sizes of symbolic dimensions
-	Bind    map[string]*mapping.Data // inputs that become constants
+	Bind    map[string]*foreign.Data // inputs that become constants
 	Tables  []*mapping.Table         // rules of the user, tried first
 	Library *kernels.Library         // nil for the built-in kernels
 	// Unchecked leaves out the checks of indices that the standard asks for.

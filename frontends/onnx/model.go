@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -17,7 +18,7 @@ import (
 
 // Model is a decoded model.
 type Model struct {
-	Graph     *mapping.Graph
+	Graph     *foreign.Graph
 	IRVersion int64
 	Producer  string
 	functions map[string]*mapping.Function
@@ -114,11 +115,11 @@ func plainDomain(domain string) string {
 	return domain
 }
 
-func (d *decoder) graph(m message, depth int) (*mapping.Graph, error) {
+func (d *decoder) graph(m message, depth int) (*foreign.Graph, error) {
 	if depth > maxNest {
 		return nil, fmt.Errorf("graphs are nested deeper than %d", maxNest)
 	}
-	g := &mapping.Graph{Consts: map[string]*mapping.Data{}}
+	g := &foreign.Graph{Consts: map[string]*foreign.Data{}}
 	err := m.each(func(x field) error {
 		if x.num == 2 {
 			return x.text(&g.Name)
@@ -134,7 +135,7 @@ func (d *decoder) graph(m message, depth int) (*mapping.Graph, error) {
 		}
 		switch x.num {
 		case 1:
-			var op *mapping.Op
+			var op *foreign.Op
 			if op, err = d.node(sub, depth); err != nil {
 				err = fmt.Errorf("operation %d: %w", len(g.Ops), err)
 			} else {
@@ -155,7 +156,7 @@ func (d *decoder) graph(m message, depth int) (*mapping.Graph, error) {
 	return g, err
 }
 
-func (d *decoder) initializer(g *mapping.Graph, m message, read func(message) (string, *mapping.Data, error)) error {
+func (d *decoder) initializer(g *foreign.Graph, m message, read func(message) (string, *foreign.Data, error)) error {
 	name, data, err := read(m)
 	if err != nil {
 		return err
@@ -167,8 +168,8 @@ func (d *decoder) initializer(g *mapping.Graph, m message, read func(message) (s
 	return nil
 }
 
-func (d *decoder) node(m message, depth int) (*mapping.Op, error) {
-	op := &mapping.Op{}
+func (d *decoder) node(m message, depth int) (*foreign.Op, error) {
+	op := &foreign.Op{}
 	err := m.each(func(x field) error {
 		var s string
 		var err error
@@ -188,7 +189,7 @@ func (d *decoder) node(m message, depth int) (*mapping.Op, error) {
 		case 5:
 			var sub message
 			if sub, err = x.message(); err == nil {
-				var a mapping.Attr
+				var a foreign.Attr
 				if a, err = d.attribute(sub, depth); err == nil {
 					op.Attrs = append(op.Attrs, a)
 				}
@@ -200,7 +201,7 @@ func (d *decoder) node(m message, depth int) (*mapping.Op, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %q (%s): %w", op.Name, op.Type, err)
 	}
-	slices.SortStableFunc(op.Attrs, func(a, b mapping.Attr) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(op.Attrs, func(a, b foreign.Attr) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(op.Attrs); i++ {
 		if op.Attrs[i].Name == op.Attrs[i-1].Name {
 			return nil, fmt.Errorf("node %q (%s): attribute %s is there twice", op.Name, op.Type, op.Attrs[i].Name)
@@ -219,20 +220,20 @@ type attr struct {
 	ints      []int64
 	floats    []float64
 	strings   []string
-	tensors   []*mapping.Data
-	graphs    []*mapping.Graph
+	tensors   []*foreign.Data
+	graphs    []*foreign.Graph
 	seen      int64 // the kind of the last field with a value
 }
 
 // fieldKinds are the kinds that fields with values have.
 var fieldKinds = map[protowire.Number]int64{2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7, 9: 8, 10: 9, 11: 10}
 
-func (d *decoder) attribute(m message, depth int) (mapping.Attr, error) {
+func (d *decoder) attribute(m message, depth int) (foreign.Attr, error) {
 	a := attr{}
 	if err := m.each(func(x field) error { return d.attrField(&a, x, depth) }); err != nil {
-		return mapping.Attr{}, fmt.Errorf("attribute %q: %w", a.name, err)
+		return foreign.Attr{}, fmt.Errorf("attribute %q: %w", a.name, err)
 	}
-	return mapping.Attr{Name: a.name, Value: a.value()}, nil
+	return foreign.Attr{Name: a.name, Value: a.value()}, nil
 }
 
 func (d *decoder) attrField(a *attr, x field, depth int) error {
@@ -286,53 +287,53 @@ func (d *decoder) attrPart(a *attr, x field, depth int) error {
 }
 
 // value gives the attribute in the terms of package mapping. Files before IR version 2 have no type: it is that of the field that is there.
-func (a *attr) value() mapping.Value {
+func (a *attr) value() foreign.Value {
 	if a.ref != "" {
-		return mapping.Reference(a.ref)
+		return foreign.Reference(a.ref)
 	}
-	list := mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+	list := foreign.Value{Kind: foreign.List, List: []foreign.Value{}}
 	kind := a.kind
 	if kind == 0 {
 		kind = a.seen
 	}
 	switch kind {
 	case 1:
-		return mapping.FloatValue(a.f)
+		return foreign.FloatValue(a.f)
 	case 2:
-		return mapping.IntValue(a.i)
+		return foreign.IntValue(a.i)
 	case 3:
-		return mapping.StringValue(a.s)
+		return foreign.StringValue(a.s)
 	case 4:
 		if len(a.tensors) == 1 {
-			return mapping.Value{Kind: mapping.DataKind, Data: a.tensors[0]}
+			return foreign.Value{Kind: foreign.DataKind, Data: a.tensors[0]}
 		}
 	case 5:
 		if len(a.graphs) == 1 {
-			return mapping.Value{Kind: mapping.GraphKind, Graph: a.graphs[0]}
+			return foreign.Value{Kind: foreign.GraphKind, Graph: a.graphs[0]}
 		}
 	case 6:
 		for _, f := range a.floats {
-			list.List = append(list.List, mapping.FloatValue(f))
+			list.List = append(list.List, foreign.FloatValue(f))
 		}
 		return list
 	case 7:
-		return mapping.IntsValue(a.ints)
+		return foreign.IntsValue(a.ints)
 	case 8:
 		for _, s := range a.strings {
-			list.List = append(list.List, mapping.StringValue(s))
+			list.List = append(list.List, foreign.StringValue(s))
 		}
 		return list
 	case 9:
 		for _, t := range a.tensors {
-			list.List = append(list.List, mapping.Value{Kind: mapping.DataKind, Data: t})
+			list.List = append(list.List, foreign.Value{Kind: foreign.DataKind, Data: t})
 		}
 		return list
 	}
-	return mapping.Value{Kind: mapping.OpaqueKind, Str: fmt.Sprintf("type %d", a.kind)}
+	return foreign.Value{Kind: foreign.OpaqueKind, Str: fmt.Sprintf("type %d", a.kind)}
 }
 
-func (d *decoder) port(into *[]mapping.Port, m message) error {
-	p := mapping.Port{}
+func (d *decoder) port(into *[]foreign.Port, m message) error {
+	p := foreign.Port{}
 	err := m.each(func(x field) error {
 		switch x.num {
 		case 1:
@@ -351,7 +352,7 @@ func (d *decoder) port(into *[]mapping.Port, m message) error {
 }
 
 // portType reads a TypeProto.
-func portType(p *mapping.Port, m message) error {
+func portType(p *foreign.Port, m message) error {
 	return m.each(func(x field) error {
 		switch x.num {
 		case 1:
@@ -373,7 +374,7 @@ func portType(p *mapping.Port, m message) error {
 	})
 }
 
-func tensorType(p *mapping.Port, m message) error {
+func tensorType(p *foreign.Port, m message) error {
 	return m.each(func(x field) error {
 		switch x.num {
 		case 1:
@@ -407,8 +408,8 @@ func tensorType(p *mapping.Port, m message) error {
 	})
 }
 
-func size(m message) (mapping.Size, error) {
-	s := mapping.Size{Value: -1}
+func size(m message) (foreign.Size, error) {
+	s := foreign.Size{Value: -1}
 	err := m.each(func(x field) error {
 		switch x.num {
 		case 1:
@@ -426,7 +427,7 @@ func size(m message) (mapping.Size, error) {
 
 // function reads a function of the model.
 func (d *decoder) function(m *Model, msg message) error {
-	g := &mapping.Graph{Consts: map[string]*mapping.Data{}, Versions: map[string]int64{}}
+	g := &foreign.Graph{Consts: map[string]*foreign.Data{}, Versions: map[string]int64{}}
 	f := &mapping.Function{Graph: g}
 	var domain string
 	err := msg.each(func(x field) error {
@@ -438,11 +439,11 @@ func (d *decoder) function(m *Model, msg message) error {
 			return x.text(&domain)
 		case 4:
 			err := x.text(&s)
-			g.Inputs = append(g.Inputs, mapping.Port{Name: s})
+			g.Inputs = append(g.Inputs, foreign.Port{Name: s})
 			return err
 		case 5:
 			err := x.text(&s)
-			g.Outputs = append(g.Outputs, mapping.Port{Name: s})
+			g.Outputs = append(g.Outputs, foreign.Port{Name: s})
 			return err
 		case 9:
 			return opset(x, g.Versions)
@@ -470,8 +471,8 @@ func (d *decoder) function(m *Model, msg message) error {
 const maxDense = 1 << 22
 
 // sparse reads a sparse tensor and makes it dense.
-func (d *decoder) sparse(m message) (string, *mapping.Data, error) {
-	var values, indices *mapping.Data
+func (d *decoder) sparse(m message) (string, *foreign.Data, error) {
+	var values, indices *foreign.Data
 	var name string
 	var dims []int64
 	err := m.each(func(x field) error {
@@ -498,7 +499,7 @@ func (d *decoder) sparse(m message) (string, *mapping.Data, error) {
 	if err != nil {
 		return name, nil, fmt.Errorf("sparse tensor %q: %w", name, err)
 	}
-	out := &mapping.Data{DType: values.DType, Shape: dims}
+	out := &foreign.Data{DType: values.DType, Shape: dims}
 	if n := out.Len(); n < 0 || n > maxDense {
 		out.Reason = fmt.Sprintf("is a sparse tensor of shape %v, too large to be made dense", dims)
 		return name, out, nil
@@ -510,7 +511,7 @@ func (d *decoder) sparse(m message) (string, *mapping.Data, error) {
 }
 
 // scatter fills a dense tensor. Indices are positions in the flat tensor, or one row of coordinates for each value.
-func scatter(out, values, indices *mapping.Data) error {
+func scatter(out, values, indices *foreign.Data) error {
 	n, rank := int(values.Len()), len(out.Shape)
 	linear := len(indices.Shape) == 1
 	if int(indices.Len()) != n && linear || int(indices.Len()) != n*rank && !linear {

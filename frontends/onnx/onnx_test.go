@@ -16,7 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/frontends/survey"
@@ -422,7 +422,7 @@ func TestAttributesWithoutAType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := m.Graph.Ops[0].Attr("axis"); !ok || v.Kind != mapping.Int || v.Int != 1 {
+	if v, ok := m.Graph.Ops[0].Attr("axis"); !ok || v.Kind != foreign.Int || v.Int != 1 {
 		t.Errorf("found %v", v)
 	}
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
@@ -13,29 +14,29 @@ var sequences = map[string]mapping.Native{":SequenceConstruct": construct, ":Seq
 	":Optional": optional, ":OptionalGetElement": element, ":OptionalHasElement": hasElement}
 
 // listed gives the inputs of an operation, of which the first must be a sequence.
-func listed(r *mapping.Region, op *mapping.Op, least int) ([]mapping.Value, error) {
+func listed(r *mapping.Region, op *foreign.Op, least int) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
 	}
-	if len(in) < least || in[0].Kind != mapping.List {
+	if len(in) < least || in[0].Kind != foreign.List {
 		return nil, refuse("it needs a sequence and %d more inputs", least-1)
 	}
 	return in, nil
 }
 
-func construct(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func construct(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
-	return []mapping.Value{mapping.ListValue(in...)}, err
+	return []foreign.Value{foreign.ListValue(in...)}, err
 }
 
-func empty(*mapping.Region, *mapping.Op) ([]mapping.Value, error) {
-	return []mapping.Value{{Kind: mapping.List, List: []mapping.Value{}}}, nil
+func empty(*mapping.Region, *foreign.Op) ([]foreign.Value, error) {
+	return []foreign.Value{{Kind: foreign.List, List: []foreign.Value{}}}, nil
 }
 
 // position gives a place in a sequence of n entries; without an input it is that behind the last one, or the last one.
-func position(r *mapping.Region, in []mapping.Value, i, n, missing int) (int, error) {
-	if i >= len(in) || in[i].Kind == mapping.None {
+func position(r *mapping.Region, in []foreign.Value, i, n, missing int) (int, error) {
+	if i >= len(in) || in[i].Kind == foreign.None {
 		return missing, nil
 	}
 	v, err := r.Known(in[i])
@@ -54,7 +55,7 @@ func position(r *mapping.Region, in []mapping.Value, i, n, missing int) (int, er
 
 // entry gives the inputs of an operation on a sequence, and the place in it that one of them names: without that input the last
 // entry's, or with behind the one behind it.
-func entry(r *mapping.Region, op *mapping.Op, least, at, behind int) ([]mapping.Value, int, error) {
+func entry(r *mapping.Region, op *foreign.Op, least, at, behind int) ([]foreign.Value, int, error) {
 	in, err := listed(r, op, least)
 	if err != nil {
 		return nil, 0, err
@@ -67,41 +68,41 @@ func entry(r *mapping.Region, op *mapping.Op, least, at, behind int) ([]mapping.
 	return in, i, err
 }
 
-func at(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func at(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, i, err := entry(r, op, 2, 1, 0)
 	if err != nil {
 		return nil, err
 	}
-	return []mapping.Value{in[0].List[i]}, nil
+	return []foreign.Value{in[0].List[i]}, nil
 }
 
-func insert(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func insert(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, i, err := entry(r, op, 2, 2, 1)
 	if err != nil {
 		return nil, err
 	}
-	return []mapping.Value{mapping.ListValue(slices.Insert(slices.Clone(in[0].List), i, in[1])...)}, nil
+	return []foreign.Value{foreign.ListValue(slices.Insert(slices.Clone(in[0].List), i, in[1])...)}, nil
 }
 
-func erase(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func erase(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, i, err := entry(r, op, 1, 1, 0)
 	if err != nil {
 		return nil, err
 	}
-	return []mapping.Value{mapping.ListValue(slices.Delete(slices.Clone(in[0].List), i, i+1)...)}, nil
+	return []foreign.Value{foreign.ListValue(slices.Delete(slices.Clone(in[0].List), i, i+1)...)}, nil
 }
 
-func length(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func length(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := listed(r, op, 1)
 	if err != nil {
 		return nil, err
 	}
-	n, err := r.Constant(mapping.IntValue(int64(len(in[0].List))), "int64")
-	return []mapping.Value{n}, err
+	n, err := r.Constant(foreign.IntValue(int64(len(in[0].List))), "int64")
+	return []foreign.Value{n}, err
 }
 
 // each maps the body once for every entry.
-func each(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func each(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := listed(r, op, 1)
 	if err != nil {
 		return nil, err
@@ -113,14 +114,14 @@ func each(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	if len(body.Inputs) != len(in) || len(in[0].List) > maxUnrolled {
 		return nil, refuse("the body takes %d values, with %d inputs and %d entries", len(body.Inputs), len(in), len(in[0].List))
 	}
-	out := make([]mapping.Value, len(body.Outputs))
+	out := make([]foreign.Value, len(body.Outputs))
 	for k := range out {
-		out[k] = mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+		out[k] = foreign.Value{Kind: foreign.List, List: []foreign.Value{}}
 	}
 	for i := range in[0].List {
-		args := make([]mapping.Value, len(in))
+		args := make([]foreign.Value, len(in))
 		for k, v := range in {
-			if args[k] = v; v.Kind == mapping.List {
+			if args[k] = v; v.Kind == foreign.List {
 				if i >= len(v.List) {
 					return nil, refuse("sequences of %d and %d entries", len(in[0].List), len(v.List))
 				}
@@ -139,7 +140,7 @@ func each(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 }
 
 // split cuts a tensor into a sequence: parts of one size (the last may be smaller), of sizes that are listed, or of one cell.
-func split(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func split(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil {
 		return nil, err
@@ -173,12 +174,12 @@ func split(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	if len(sizes) > maxUnrolled {
 		return nil, refuse("a sequence of more than %d entries", maxUnrolled)
 	}
-	list := mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+	list := foreign.Value{Kind: foreign.List, List: []foreign.Value{}}
 	start := int64(0)
 	for _, n := range sizes {
-		x, err := r.Eval("part_along", in[0], mapping.IntValue(axis), mapping.IntValue(start), mapping.IntValue(n))
+		x, err := r.Eval("part_along", in[0], foreign.IntValue(axis), foreign.IntValue(start), foreign.IntValue(n))
 		if err == nil && !keep {
-			x, err = r.Eval("squeeze_axes", x, mapping.IntsValue([]int64{axis}))
+			x, err = r.Eval("squeeze_axes", x, foreign.IntsValue([]int64{axis}))
 		}
 		if err != nil {
 			return nil, err
@@ -186,11 +187,11 @@ func split(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 		list.List = append(list.List, x)
 		start += n
 	}
-	return []mapping.Value{list}, nil
+	return []foreign.Value{list}, nil
 }
 
 // partSizes gives the sizes that an input says: all of them, or one for every part but the last.
-func partSizes(r *mapping.Region, v mapping.Value, extent int64) ([]int64, error) {
+func partSizes(r *mapping.Region, v foreign.Value, extent int64) ([]int64, error) {
 	known, err := r.KnownList(v)
 	if err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func partSizes(r *mapping.Region, v mapping.Value, extent int64) ([]int64, error
 	return known, nil
 }
 
-func concat(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func concat(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := listed(r, op, 1)
 	if err != nil {
 		return nil, err
@@ -236,32 +237,32 @@ func concat(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	if axis.Int < 0 {
 		axis.Int += rank
 	}
-	v, err := r.Eval(name, in[0], mapping.IntValue(axis.Int))
-	return []mapping.Value{v}, err
+	v, err := r.Eval(name, in[0], foreign.IntValue(axis.Int))
+	return []foreign.Value{v}, err
 }
 
 // optional gives its input, or nothing.
-func optional(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func optional(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil || len(in) == 0 {
-		return []mapping.Value{{}}, err
+		return []foreign.Value{{}}, err
 	}
 	return in[:1], nil
 }
 
-func element(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func element(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	out, err := optional(r, op)
-	if err == nil && out[0].Kind == mapping.None {
+	if err == nil && out[0].Kind == foreign.None {
 		err = refuse("the optional value is not there")
 	}
 	return out, err
 }
 
-func hasElement(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func hasElement(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	out, err := optional(r, op)
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.Constant(mapping.BoolValue(out[0].Kind != mapping.None), "boolean")
-	return []mapping.Value{v}, err
+	v, err := r.Constant(foreign.BoolValue(out[0].Kind != foreign.None), "boolean")
+	return []foreign.Value{v}, err
 }

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -35,7 +35,7 @@ type rawTensor struct {
 	segment  bool
 }
 
-func (d *decoder) tensor(m message) (string, *mapping.Data, error) {
+func (d *decoder) tensor(m message) (string, *foreign.Data, error) {
 	t := rawTensor{}
 	err := m.each(func(x field) error { return t.field(x) })
 	if err != nil {
@@ -121,12 +121,12 @@ func (t *rawTensor) entry(x field) error {
 }
 
 // data checks a tensor's sizes against what the file holds and says where its elements are.
-func (d *decoder) data(t *rawTensor) (*mapping.Data, error) {
+func (d *decoder) data(t *rawTensor) (*foreign.Data, error) {
 	if len(t.dims) > maxRank {
 		return nil, fmt.Errorf("expected at most %d dimensions, found %d", maxRank, len(t.dims))
 	}
 	dtype, reason := elementType(t.elem)
-	out := &mapping.Data{DType: dtype, Shape: slices.Clone(t.dims), Reason: reason}
+	out := &foreign.Data{DType: dtype, Shape: slices.Clone(t.dims), Reason: reason}
 	if out.Shape == nil {
 		out.Shape = []int64{}
 	}
@@ -159,7 +159,7 @@ func stored(d scalar.DType, n int64) int64 {
 	return n * int64(d.Size())
 }
 
-func whole(out *mapping.Data, b []byte, want int64) error {
+func whole(out *foreign.Data, b []byte, want int64) error {
 	if int64(len(b)) != want {
 		return fmt.Errorf("expected %d bytes for %v%v, found %d", want, out.DType, out.Shape, len(b))
 	}
@@ -216,7 +216,7 @@ func pack(d scalar.DType, elements []byte) []byte {
 	return out[:len(out)-1]
 }
 
-func (d *decoder) inside(t *rawTensor, out *mapping.Data, want int64) error {
+func (d *decoder) inside(t *rawTensor, out *foreign.Data, want int64) error {
 	if err := whole(out, t.raw.bytes(), want); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (d *decoder) inside(t *rawTensor, out *mapping.Data, want int64) error {
 }
 
 // fromInts takes elements that stand as integers of variable length: values, or the bits of narrow floats.
-func (t *rawTensor) fromInts(out *mapping.Data, n int64) error {
+func (t *rawTensor) fromInts(out *foreign.Data, n int64) error {
 	size := out.DType.Size()
 	want := n
 	switch bits := out.DType.Bits(); {
@@ -260,7 +260,7 @@ func (t *rawTensor) fromInts(out *mapping.Data, n int64) error {
 }
 
 // outside finds a tensor in a file beside the model.
-func (d *decoder) outside(t *rawTensor, out *mapping.Data, want int64) error {
+func (d *decoder) outside(t *rawTensor, out *foreign.Data, want int64) error {
 	location := t.external["location"]
 	if d.dir == "" {
 		return fmt.Errorf("its data is in the file %q, and there is no folder to find it in", location)
@@ -302,7 +302,7 @@ func (d *decoder) outside(t *rawTensor, out *mapping.Data, want int64) error {
 	return nil
 }
 
-func readPart(dir, location string, offset, length int64, out *mapping.Data) ([]byte, error) {
+func readPart(dir, location string, offset, length int64, out *foreign.Data) ([]byte, error) {
 	f, err := os.OpenInRoot(dir, location)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -102,33 +103,33 @@ func (f *forest) settle(features int64) error {
 }
 
 // run maps the steps of a forest on rows of features.
-func (f *forest) run(r *mapping.Region, x mapping.Value) (mapping.Value, error) {
+func (f *forest) run(r *mapping.Region, x foreign.Value) (foreign.Value, error) {
 	if x.Tensor == nil || len(x.Tensor.Shape) != 2 || !x.Tensor.DType.IsFraction() {
 		return x, refuse("it needs rows of features")
 	}
 	if err := f.settle(x.Tensor.Shape[1]); err != nil {
 		return x, err
 	}
-	floats := func(list []float64) mapping.Value {
-		v := mapping.Value{Kind: mapping.List, List: []mapping.Value{}}
+	floats := func(list []float64) foreign.Value {
+		v := foreign.Value{Kind: foreign.List, List: []foreign.Value{}}
 		for _, f := range list {
-			v.List = append(v.List, mapping.FloatValue(f))
+			v.List = append(v.List, foreign.FloatValue(f))
 		}
 		return v
 	}
-	table, err := r.Eval("tree_table", x, mapping.IntsValue(f.feature), floats(f.split), mapping.IntsValue(f.test), mapping.IntsValue(f.missing),
-		mapping.IntsValue(f.yes), mapping.IntsValue(f.no))
+	table, err := r.Eval("tree_table", x, foreign.IntsValue(f.feature), floats(f.split), foreign.IntsValue(f.test), foreign.IntsValue(f.missing),
+		foreign.IntsValue(f.yes), foreign.IntsValue(f.no))
 	if err != nil {
 		return x, err
 	}
-	at, err := r.Eval("tree_roots", x, mapping.IntsValue(f.roots))
+	at, err := r.Eval("tree_roots", x, foreign.IntsValue(f.roots))
 	for step := int64(0); step < f.depth && err == nil; step++ {
-		at, err = r.Eval("tree_step", x, at, table, mapping.IntsValue(f.tests()))
+		at, err = r.Eval("tree_step", x, at, table, foreign.IntsValue(f.tests()))
 	}
 	if err != nil {
 		return x, err
 	}
-	return r.Eval("tree_result", x, at, floats(f.table(x.Tensor.DType)), mapping.IntValue(f.targets), mapping.IntValue(f.aggregate), mapping.IntValue(f.transform))
+	return r.Eval("tree_result", x, at, floats(f.table(x.Tensor.DType)), foreign.IntValue(f.targets), foreign.IntValue(f.aggregate), foreign.IntValue(f.transform))
 }
 
 // tests lists the tests that occur.
@@ -176,7 +177,7 @@ func (f *forest) table(d scalar.DType) []float64 {
 }
 
 // ensemble maps TreeEnsemble: inner nodes and leaves have numbers of their own.
-func ensemble(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func ensemble(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil || len(in) != 1 {
 		return nil, refuse("it needs one input")
@@ -222,7 +223,7 @@ func ensemble(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 		return nil, err
 	}
 	y, err := f.run(r, in[0])
-	return []mapping.Value{y}, err
+	return []foreign.Value{y}, err
 }
 
 func firstOf(errs ...error) error {
@@ -263,7 +264,7 @@ func (f *forest) memberships(n int, members []float64) error {
 
 // attrReader reads attributes of numbers; fail is the first that is not so.
 type attrReader struct {
-	op   *mapping.Op
+	op   *foreign.Op
 	fail error
 }
 
@@ -279,7 +280,7 @@ func (a *attrReader) ints(name string) []int64 {
 func (a *attrReader) floats(name string) []float64 {
 	v, _ := a.op.Attr(name)
 	var out []float64
-	if d := v.Data; v.Kind == mapping.DataKind && d != nil {
+	if d := v.Data; v.Kind == foreign.DataKind && d != nil {
 		b := d.Bytes
 		if d.Reason != "" || b == nil || d.DType == scalar.Invalid {
 			a.fail = refuse("the attribute %s has no data", name)
@@ -329,7 +330,7 @@ func (a *attrReader) index(name, word string, words []string) int64 {
 }
 
 // regressor maps TreeEnsembleRegressor: nodes have numbers in their trees, and leaves are nodes that targets name.
-func regressor(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
+func regressor(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	in, err := inputs(r, op)
 	if err != nil || len(in) != 1 {
 		return nil, refuse("it needs one input")
@@ -353,18 +354,18 @@ func regressor(r *mapping.Region, op *mapping.Op) ([]mapping.Value, error) {
 	}
 	for i := range base {
 		if base[i] != 0 && err == nil {
-			list := mapping.Value{Kind: mapping.List}
+			list := foreign.Value{Kind: foreign.List}
 			for _, b := range base {
-				list.List = append(list.List, mapping.FloatValue(b))
+				list.List = append(list.List, foreign.FloatValue(b))
 			}
 			x, err = r.Eval("tree_based", x, list)
 			break
 		}
 	}
 	if err == nil {
-		x, err = r.Eval("tree_scores", x, mapping.IntValue(transform))
+		x, err = r.Eval("tree_scores", x, foreign.IntValue(transform))
 	}
-	return []mapping.Value{x}, err
+	return []foreign.Value{x}, err
 }
 
 // listed reads the nodes of trees that stand in lists.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -27,8 +28,8 @@ func (d *Dim) Key() string {
 }
 
 // Takes lists the inputs that a program is given: not those that older models name beside their constants.
-func Takes(g *mapping.Graph) []mapping.Port {
-	var list []mapping.Port
+func Takes(g *foreign.Graph) []foreign.Port {
+	var list []foreign.Port
 	for _, p := range g.Inputs {
 		if g.Consts[p.Name] == nil {
 			list = append(list, p)
@@ -38,7 +39,7 @@ func Takes(g *mapping.Graph) []mapping.Port {
 }
 
 // Dims lists the open sizes of a graph's inputs, in the order of their first places.
-func Dims(g *mapping.Graph) []Dim {
+func Dims(g *foreign.Graph) []Dim {
 	var list []Dim
 	for _, p := range Takes(g) {
 		for i, s := range p.Shape {
@@ -57,7 +58,7 @@ func Dims(g *mapping.Graph) []Dim {
 }
 
 // CheckNames is an error if a size is given for a dimension that the graph does not have.
-func CheckNames(g *mapping.Graph, dims map[string]int64) error {
+func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	var sizes []string
 	for _, d := range Dims(g) {
 		if d.Name != "" {
@@ -88,7 +89,7 @@ func CheckNames(g *mapping.Graph, dims map[string]int64) error {
 
 // ReadShapes gives sizes that are open the values that tensors for the inputs have, by the names of inputs. Two tensors that say
 // different sizes of one name are an error, as is a tensor of another rank.
-func ReadShapes(g *mapping.Graph, given map[string]int64, tensors map[string][]int64) (map[string]int64, error) {
+func ReadShapes(g *foreign.Graph, given map[string]int64, tensors map[string][]int64) (map[string]int64, error) {
 	out, from := maps.Clone(given), map[string]string{}
 	if out == nil {
 		out = map[string]int64{}

@@ -6,27 +6,28 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-func encoder() *mapping.Graph {
-	named := func(names ...string) []mapping.Size {
-		var list []mapping.Size
+func encoder() *foreign.Graph {
+	named := func(names ...string) []foreign.Size {
+		var list []foreign.Size
 		for _, n := range names {
-			s := mapping.Size{Name: n}
+			s := foreign.Size{Name: n}
 			if n == "?" {
-				s = mapping.Size{Value: -1}
+				s = foreign.Size{Value: -1}
 			}
 			list = append(list, s)
 		}
 		return list
 	}
-	return &mapping.Graph{Inputs: []mapping.Port{
+	return &foreign.Graph{Inputs: []foreign.Port{
 		{Name: "ids", DType: scalar.Int64, Ranked: true, Shape: named("batch", "seq")},
 		{Name: "mask", DType: scalar.Int64, Ranked: true, Shape: named("batch", "?")},
 		{Name: "all", DType: scalar.Int64, Ranked: true, Shape: named("seq + past + 1")},
-	}, Outputs: []mapping.Port{{Name: "ids"}}}
+	}, Outputs: []foreign.Port{{Name: "ids"}}}
 }
 
 func TestReadShapes(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir"
 )
@@ -34,7 +35,7 @@ var guesses = [][2]int64{{1, 64}, {1, 224}, {1, 16}, {1, 1}, {8, 8}}
 
 // Look maps a graph whose sizes may not be given, and inputs of which may have no shape: at sizes that are assumed, of which the ones are
 // taken at which most is mapped. Options that name what the graph does not have are an error.
-func Look(ctx context.Context, fg *mapping.Graph, opt mapping.Options) (*Survey, error) {
+func Look(ctx context.Context, fg *foreign.Graph, opt mapping.Options) (*Survey, error) {
 	if err := CheckNames(fg, opt.Dims); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func left(p *mapping.Report) int {
 	return n
 }
 
-func look(ctx context.Context, fg *mapping.Graph, opt mapping.Options, open []Dim, guess [2]int64) *Survey {
+func look(ctx context.Context, fg *foreign.Graph, opt mapping.Options, open []Dim, guess [2]int64) *Survey {
 	s := &Survey{}
 	opt.Open, opt.Dims = true, maps.Clone(opt.Dims)
 	if opt.Dims == nil {

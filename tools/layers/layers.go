@@ -83,6 +83,8 @@ var Table = []Rule{
 	{"backends/cpu/backtoback", 4, 11},
 	{"backends/cpu", 4, 16},
 	{"backends/cuda", 4, 6},
+	{"frontends/foreign", 4, 15},
+	{"frontends/mapping/expr", 4, 16},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator
 	{"frontends/namespace", 4, 18},
 	{"frontends/survey", 4, 18},

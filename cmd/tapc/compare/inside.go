@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -38,7 +38,7 @@ func Expose(g *ir.Graph, wanted func(label string) bool) ([]string, error) {
 }
 
 // Makers gives what makes the tensors of a model, by name.
-func Makers(g *mapping.Graph) map[string]Tensor {
+func Makers(g *foreign.Graph) map[string]Tensor {
 	out := map[string]Tensor{}
 	for _, op := range g.Ops {
 		for _, name := range op.Out {

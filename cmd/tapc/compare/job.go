@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -30,7 +30,7 @@ type Job struct {
 	Rounds         int
 	Tolerance      float64
 	Inside         string         // auto, always or never
-	Foreign        *mapping.Graph // of an ONNX model; else nil
+	Foreign        *foreign.Graph // of an ONNX model; else nil
 	// Build builds the program in a new folder, with the tensors inside as outputs whose names are wanted; none if wanted is nil.
 	Build func(ctx context.Context, folder string, wanted func(name string) bool) (*Built, error)
 	// python and version are what FindPython gave.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/ir"
@@ -17,7 +18,7 @@ import (
 )
 
 // OfForeign looks at a graph in a foreign vocabulary. Flags are those of the command line that say how it is read.
-func OfForeign(ctx context.Context, g *mapping.Graph, o mapping.Options, flags []string) (*Info, error) {
+func OfForeign(ctx context.Context, g *foreign.Graph, o mapping.Options, flags []string) (*Info, error) {
 	s, err := survey.Look(ctx, g, o)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func OfForeign(ctx context.Context, g *mapping.Graph, o mapping.Options, flags [
 	return x, nil
 }
 
-func versions(g *mapping.Graph) []Version {
+func versions(g *foreign.Graph) []Version {
 	list := []Version{}
 	for _, domain := range slices.Sorted(maps.Keys(g.Versions)) {
 		list = append(list, Version{cmp.Or(domain, g.Namespace), g.Versions[domain]})
@@ -51,7 +52,7 @@ func versions(g *mapping.Graph) []Version {
 	return list
 }
 
-func (x *Info) input(p mapping.Port) Port {
+func (x *Info) input(p foreign.Port) Port {
 	out := port(p)
 	switch {
 	case p.Reason != "":
@@ -65,7 +66,7 @@ func (x *Info) input(p mapping.Port) Port {
 	return out
 }
 
-func port(p mapping.Port) Port {
+func port(p foreign.Port) Port {
 	out := Port{Name: p.Name, Note: p.Reason}
 	if p.DType != scalar.Invalid {
 		out.Type = p.DType.String()
@@ -87,7 +88,7 @@ func port(p mapping.Port) Port {
 }
 
 // output describes an output: what the file does not say of it is as the mapped graph has it, with the sizes of the command.
-func output(p mapping.Port, g *ir.Graph) Port {
+func output(p foreign.Port, g *ir.Graph) Port {
 	out := port(p)
 	if g == nil || out.Shape != nil && out.Type != "" {
 		return out
@@ -105,7 +106,7 @@ func output(p mapping.Port, g *ir.Graph) Port {
 	return out
 }
 
-func (x *Info) dimensions(g *mapping.Graph, s *survey.Survey) {
+func (x *Info) dimensions(g *foreign.Graph, s *survey.Survey) {
 	for _, d := range survey.Dims(g) {
 		i := slices.IndexFunc(s.Assumed, func(a survey.Assumed) bool { return a.Name == d.Key() })
 		if i < 0 {
@@ -122,7 +123,7 @@ func (x *Info) dimensions(g *mapping.Graph, s *survey.Survey) {
 }
 
 // operators counts the operations of a graph, and of graphs inside of it, and says of each kind what the survey found.
-func (x *Info) operators(g *mapping.Graph, s *survey.Survey) {
+func (x *Info) operators(g *foreign.Graph, s *survey.Survey) {
 	counts := map[string]int{}
 	count(g, g.Versions, counts)
 	for _, u := range s.Report.Unmapped {
@@ -144,16 +145,16 @@ func (x *Info) operators(g *mapping.Graph, s *survey.Survey) {
 	x.Builds = s.Graph != nil
 }
 
-func count(g *mapping.Graph, versions map[string]int64, into map[string]int) {
+func count(g *foreign.Graph, versions map[string]int64, into map[string]int) {
 	for _, op := range g.Ops {
 		into[title(op, versions)]++
 		for _, a := range op.Attrs {
-			a.Value.Graphs(func(inner *mapping.Graph) { count(inner, versions, into) })
+			a.Value.Graphs(func(inner *foreign.Graph) { count(inner, versions, into) })
 		}
 	}
 }
 
-func title(op *mapping.Op, versions map[string]int64) string {
+func title(op *foreign.Op, versions map[string]int64) string {
 	name := op.Type
 	if op.Domain != "" {
 		name = op.Domain + ":" + name
@@ -165,13 +166,13 @@ func title(op *mapping.Op, versions map[string]int64) string {
 }
 
 // foreign counts the constants of a graph and of graphs inside of it: those beside its operations, and those that are attributes.
-func (p *Parameters) foreign(g *mapping.Graph) {
+func (p *Parameters) foreign(g *foreign.Graph) {
 	for _, d := range g.Consts {
 		p.data(d)
 	}
 	for _, op := range g.Ops {
 		for _, a := range op.Attrs {
-			if a.Value.Kind == mapping.DataKind {
+			if a.Value.Kind == foreign.DataKind {
 				p.data(a.Value.Data)
 			}
 			a.Value.Graphs(p.foreign)
@@ -179,7 +180,7 @@ func (p *Parameters) foreign(g *mapping.Graph) {
 	}
 }
 
-func (p *Parameters) data(d *mapping.Data) { p.add(d.Len(), d.Len()*int64(d.DType.Size())) }
+func (p *Parameters) data(d *foreign.Data) { p.add(d.Len(), d.Len()*int64(d.DType.Size())) }
 
 // command makes the command line that builds the program.
 func (x *Info) command(flags []string) {

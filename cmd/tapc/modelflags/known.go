@@ -6,21 +6,21 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // Known reads the values of --known: numbers, of the type that the input has, or files, which read reads.
-func Known(g *mapping.Graph, values []string, read func(path string) (tensorfile.Tensor, error)) (map[string]*mapping.Data, error) {
-	bound := map[string]*mapping.Data{}
+func Known(g *foreign.Graph, values []string, read func(path string) (tensorfile.Tensor, error)) (map[string]*foreign.Data, error) {
+	bound := map[string]*foreign.Data{}
 	for _, text := range values {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" || value == "" {
 			return nil, diag.Usage("--known %q: expected NAME=FILE or, with numbers, NAME=1,2.5", text)
 		}
-		i := slices.IndexFunc(g.Inputs, func(p mapping.Port) bool { return p.Name == name })
+		i := slices.IndexFunc(g.Inputs, func(p foreign.Port) bool { return p.Name == name })
 		if i < 0 {
 			return nil, diag.Unknown("input in --known", name, inputNames(g))
 		}
@@ -39,12 +39,12 @@ func Known(g *mapping.Graph, values []string, read func(path string) (tensorfile
 		if err != nil {
 			return nil, err
 		}
-		bound[name] = &mapping.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
+		bound[name] = &foreign.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
 	}
 	return bound, nil
 }
 
-func inputNames(g *mapping.Graph) []string {
+func inputNames(g *foreign.Graph) []string {
 	var names []string
 	for _, p := range g.Inputs {
 		names = append(names, p.Name)
@@ -60,12 +60,12 @@ func isNumber(value string) bool {
 }
 
 // numbers makes a value for an input: of its shape, if all sizes of it are known, else a list.
-func numbers(p mapping.Port, words []string) (*mapping.Data, error) {
+func numbers(p foreign.Port, words []string) (*foreign.Data, error) {
 	if p.DType == scalar.Invalid {
 		return nil, diag.Usage("the input has no element type: use a file")
 	}
-	d := &mapping.Data{DType: p.DType, Shape: []int64{int64(len(words))}}
-	fixed := mapping.Data{Shape: []int64{}}
+	d := &foreign.Data{DType: p.DType, Shape: []int64{int64(len(words))}}
+	fixed := foreign.Data{Shape: []int64{}}
 	for _, s := range p.Shape {
 		n := s.Value
 		if s.Name != "" {

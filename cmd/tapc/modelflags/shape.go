@@ -5,19 +5,19 @@ import (
 	"strconv"
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Shape gives inputs the shapes of --shape.
-func Shape(g *mapping.Graph, shapes []string) error {
+func Shape(g *foreign.Graph, shapes []string) error {
 	given := map[string]bool{}
 	for _, text := range shapes {
 		name, sizes, ok := strings.Cut(text, "=")
 		if !ok {
 			return diag.Usage("--shape %q: expected NAME=SIZExSIZE", text)
 		}
-		i := slices.IndexFunc(g.Inputs, func(p mapping.Port) bool { return p.Name == name })
+		i := slices.IndexFunc(g.Inputs, func(p foreign.Port) bool { return p.Name == name })
 		if i < 0 {
 			return diag.Unknown("input in --shape", name, inputNames(g))
 		}
@@ -26,7 +26,7 @@ func Shape(g *mapping.Graph, shapes []string) error {
 		}
 		given[name] = true
 		p := &g.Inputs[i]
-		p.Ranked, p.Shape = true, []mapping.Size{}
+		p.Ranked, p.Shape = true, []foreign.Size{}
 		for _, size := range strings.Split(sizes, "x") {
 			if sizes == "" {
 				break
@@ -35,7 +35,7 @@ func Shape(g *mapping.Graph, shapes []string) error {
 			if err != nil || n < 0 {
 				return diag.Usage("--shape %q: expected sizes of at least 0 with x between them", text)
 			}
-			p.Shape = append(p.Shape, mapping.Size{Value: n})
+			p.Shape = append(p.Shape, foreign.Size{Value: n})
 		}
 	}
 	return nil

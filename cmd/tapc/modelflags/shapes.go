@@ -3,7 +3,7 @@ package modelflags
 import (
 	"strings"
 
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -15,7 +15,7 @@ type Tensor struct {
 
 // Files gives the shapes of a graph's inputs that the values of --input have: NAME=FILE, NAME=FILE:KEY, or FILE for all inputs by name.
 // list says which tensors a value's file has, of all or of the one with the key; same, whether a name on a command line is that of an input.
-func Files(g *mapping.Graph, values []string, list func(path string) ([]Tensor, error), same func(given, name string) bool) (map[string][]int64, error) {
+func Files(g *foreign.Graph, values []string, list func(path string) ([]Tensor, error), same func(given, name string) bool) (map[string][]int64, error) {
 	shapes := map[string][]int64{}
 	for _, text := range values {
 		name, path, named := strings.Cut(text, "=")
@@ -52,7 +52,7 @@ func Files(g *mapping.Graph, values []string, list func(path string) ([]Tensor, 
 	return shapes, nil
 }
 
-func inputNamed(g *mapping.Graph, name string, same func(given, name string) bool) (*mapping.Port, error) {
+func inputNamed(g *foreign.Graph, name string, same func(given, name string) bool) (*foreign.Port, error) {
 	for i := range g.Inputs {
 		if same(name, g.Inputs[i].Name) {
 			return &g.Inputs[i], nil
@@ -62,16 +62,16 @@ func inputNamed(g *mapping.Graph, name string, same func(given, name string) boo
 }
 
 // Rank gives inputs without a shape those of tensors.
-func Rank(g *mapping.Graph, shapes map[string][]int64) {
+func Rank(g *foreign.Graph, shapes map[string][]int64) {
 	for i := range g.Inputs {
 		p := &g.Inputs[i]
 		shape, ok := shapes[p.Name]
 		if !ok || p.Ranked {
 			continue
 		}
-		p.Ranked, p.Shape = true, []mapping.Size{}
+		p.Ranked, p.Shape = true, []foreign.Size{}
 		for _, n := range shape {
-			p.Shape = append(p.Shape, mapping.Size{Value: n})
+			p.Shape = append(p.Shape, foreign.Size{Value: n})
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -203,7 +203,7 @@ func (r *Result) judge(dir string, m *onnx.Model, status Status, want, got map[s
 }
 
 // draws says whether a model has an operation that draws at random.
-func draws(g *mapping.Graph) bool {
+func draws(g *foreign.Graph) bool {
 	for _, op := range g.Ops {
 		_, seeded := op.Attr("seed")
 		switch op.Type {
@@ -222,13 +222,13 @@ func draws(g *mapping.Graph) bool {
 func importWith(ctx context.Context, lib *kernels.Library, m *onnx.Model, in map[string]tensorfile.Tensor, broken bool) (*ir.Graph, Status, error) {
 	var last error
 	for try, most := range []int{-1, 64, 1 << 30} {
-		o := onnx.Options{Library: lib, Dims: map[string]int64{}, Bind: map[string]*mapping.Data{}}
+		o := onnx.Options{Library: lib, Dims: map[string]int64{}, Bind: map[string]*foreign.Data{}}
 		for name, t := range in {
 			for i, n := range t.Shape {
 				o.Dims[fmt.Sprintf("%s:%d", name, i)] = n
 			}
 			if n, err := t.Len(); err == nil && int(n) <= most && (t.DType.IsInt() || t.DType.IsBool() || most > 64) {
-				o.Bind[name] = &mapping.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
+				o.Bind[name] = &foreign.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data}
 			}
 		}
 		bindNames(m, in, o.Dims)
@@ -266,7 +266,7 @@ func bindNames(m *onnx.Model, in map[string]tensorfile.Tensor, dims map[string]i
 }
 
 // tensors reads the files of one side. A file that is no tensor of tapc gives a reason; the import must refuse too.
-func tensors(set, side string, ports []mapping.Port, skip map[string]*mapping.Data) (map[string]tensorfile.Tensor, string, error) {
+func tensors(set, side string, ports []foreign.Port, skip map[string]*foreign.Data) (map[string]tensorfile.Tensor, string, error) {
 	out := map[string]tensorfile.Tensor{}
 	reason := ""
 	i := 0

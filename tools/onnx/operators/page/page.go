@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -231,8 +232,8 @@ func summary(op *namespace.Op, good []string) string {
 
 // probe maps a graph of the one operator.
 func probe(op *namespace.Op, domain string, version int64, dtype scalar.DType, shapes [2][]int64) bool {
-	g := &mapping.Graph{Namespace: "onnx", Versions: map[string]int64{"": 28, domain: version}, Consts: map[string]*mapping.Data{}}
-	node := &mapping.Op{Type: op.Name, Domain: domain}
+	g := &foreign.Graph{Namespace: "onnx", Versions: map[string]int64{"": 28, domain: version}, Consts: map[string]*foreign.Data{}}
+	node := &foreign.Op{Type: op.Name, Domain: domain}
 	for i, p := range op.In {
 		if p.Optional {
 			break
@@ -243,23 +244,23 @@ func probe(op *namespace.Op, domain string, version int64, dtype scalar.DType, s
 				t = other(op, p.Type)
 			}
 			shape := shapes[min(i, 1)]
-			port := mapping.Port{Name: fmt.Sprintf("x%d_%d", i, k), DType: t, Ranked: true}
+			port := foreign.Port{Name: fmt.Sprintf("x%d_%d", i, k), DType: t, Ranked: true}
 			for _, n := range shape {
-				port.Shape = append(port.Shape, mapping.Size{Value: n})
+				port.Shape = append(port.Shape, foreign.Size{Value: n})
 			}
 			g.Inputs = append(g.Inputs, port)
 			node.In = append(node.In, port.Name)
 		}
 	}
 	node.Out = []string{"y"}
-	g.Outputs = []mapping.Port{{Name: "y"}}
+	g.Outputs = []foreign.Port{{Name: "y"}}
 	for _, a := range op.Attrs {
 		if v, ok := guess(a); ok && a.Required {
-			node.Attrs = append(node.Attrs, mapping.Attr{Name: a.Name, Value: v})
+			node.Attrs = append(node.Attrs, foreign.Attr{Name: a.Name, Value: v})
 		}
 	}
-	slices.SortFunc(node.Attrs, func(a, b mapping.Attr) int { return strings.Compare(a.Name, b.Name) })
-	g.Ops = []*mapping.Op{node}
+	slices.SortFunc(node.Attrs, func(a, b foreign.Attr) int { return strings.Compare(a.Name, b.Name) })
+	g.Ops = []*foreign.Op{node}
 	_, _, err := onnx.Import(context.Background(), &onnx.Model{Graph: g}, onnx.Options{})
 	return err == nil
 }
@@ -277,18 +278,18 @@ func other(op *namespace.Op, typ string) scalar.DType {
 }
 
 // guess gives a value for an attribute that must be there.
-func guess(a namespace.Attr) (mapping.Value, bool) {
+func guess(a namespace.Attr) (foreign.Value, bool) {
 	switch {
 	case a.Type == "string" && len(a.Words) > 0:
-		return mapping.StringValue(a.Words[0]), true
+		return foreign.StringValue(a.Words[0]), true
 	case a.Type == "string":
-		return mapping.StringValue("LEFT"), true
+		return foreign.StringValue("LEFT"), true
 	case a.Type == "int":
-		return mapping.IntValue(1), true
+		return foreign.IntValue(1), true
 	case a.Type == "ints":
-		return mapping.IntsValue([]int64{2, 2}), true
+		return foreign.IntsValue([]int64{2, 2}), true
 	case a.Type == "float":
-		return mapping.FloatValue(1), true
+		return foreign.FloatValue(1), true
 	}
-	return mapping.Value{}, false
+	return foreign.Value{}, false
 }

@@ -1,38 +1,40 @@
-package mapping
+package expr
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tensortapestry.org/tapc/frontends/foreign"
 )
 
 // einsumLabels reads an equation such as "ij,jk->ik" for operands of the given ranks. It gives, as a list of two, the labels
 // of every operand and those of the result: a letter is its code, and the dimensions of an ellipsis are -1, -2, … from the
 // last, so that they align as broadcasting has it. Without an arrow the result has the ellipsis and then, in alphabetical order,
 // the letters that stand once.
-func einsumLabels(_ *env, a []Value) (Value, error) {
-	ranks, ok := a[1].ints()
-	if a[0].Kind != String || !ok {
-		return Value{}, fmt.Errorf("expected an equation and a list of ranks")
+func einsumLabels(_ *Env, a []foreign.Value) (foreign.Value, error) {
+	ranks, ok := a[1].Ints()
+	if a[0].Kind != foreign.String || !ok {
+		return foreign.Value{}, fmt.Errorf("expected an equation and a list of ranks")
 	}
 	left, right, arrow := strings.Cut(strings.ReplaceAll(a[0].Str, " ", ""), "->")
 	terms := strings.Split(left, ",")
 	if len(terms) != len(ranks) {
-		return Value{}, refuse("the equation %q has %d operands, and there are %d", a[0].Str, len(terms), len(ranks))
+		return foreign.Value{}, Refuse("the equation %q has %d operands, and there are %d", a[0].Str, len(terms), len(ranks))
 	}
-	var labels []Value
+	var labels []foreign.Value
 	count := map[int64]int{}
 	dots := int64(0)
 	for i, t := range terms {
 		l, n, err := termLabels(t, ranks[i])
 		if err != nil {
-			return Value{}, err
+			return foreign.Value{}, err
 		}
 		dots = max(dots, n)
 		for _, x := range l {
 			count[x]++
 		}
-		labels = append(labels, IntsValue(l))
+		labels = append(labels, foreign.IntsValue(l))
 	}
 	var out []int64
 	if arrow {
@@ -42,7 +44,7 @@ func einsumLabels(_ *env, a []Value) (Value, error) {
 		}
 		var err error
 		if out, _, err = termLabels(right, letters+dots); err != nil {
-			return Value{}, err
+			return foreign.Value{}, err
 		}
 	} else {
 		for i := dots; i > 0; i-- {
@@ -56,10 +58,10 @@ func einsumLabels(_ *env, a []Value) (Value, error) {
 	}
 	for i, x := range out {
 		if count[x] == 0 || slices.Contains(out[:i], x) {
-			return Value{}, refuse("the equation %q: the result has a label that no operand has, or one twice", a[0].Str)
+			return foreign.Value{}, Refuse("the equation %q: the result has a label that no operand has, or one twice", a[0].Str)
 		}
 	}
-	return ListValue(ListValue(labels...), IntsValue(out)), nil
+	return foreign.ListValue(foreign.ListValue(labels...), foreign.IntsValue(out)), nil
 }
 
 // termLabels gives the labels of one term for an operand of a rank, and how many dimensions its ellipsis has.
@@ -67,7 +69,7 @@ func termLabels(term string, rank int64) ([]int64, int64, error) {
 	before, after, ellipsis := strings.Cut(term, "...")
 	dots := rank - int64(len(before)+len(after))
 	if dots < 0 || dots > 0 && !ellipsis {
-		return nil, 0, refuse("the term %q does not fit a rank of %d", term, rank)
+		return nil, 0, Refuse("the term %q does not fit a rank of %d", term, rank)
 	}
 	var out []int64
 	for _, c := range []byte(before) {
@@ -81,7 +83,7 @@ func termLabels(term string, rank int64) ([]int64, int64, error) {
 	}
 	for _, x := range out {
 		if x > 0 && (x < 'A' || x > 'Z') && (x < 'a' || x > 'z') {
-			return nil, 0, refuse("the term %q: expected letters and at most one ellipsis", term)
+			return nil, 0, Refuse("the term %q: expected letters and at most one ellipsis", term)
 		}
 	}
 	return out, dots, nil

@@ -1,32 +1,34 @@
-package mapping
+package expr
 
 import (
 	"fmt"
 	"math"
+
+	"tensortapestry.org/tapc/frontends/foreign"
 )
 
 // resizeTaps says how an axis is resized: resize_taps(cells, extent, scale, coordinates, mode, nearest, a, antialias, exclude,
 // from, to). It gives the list of taps, each a list of the places read and a list of their weights, one for every cell of the result;
 // and then the list of truth values that say which cells lie outside the part from..to of the input.
-func resizeTaps(_ *env, a []Value) (Value, error) {
+func resizeTaps(_ *Env, a []foreign.Value) (foreign.Value, error) {
 	r := resizer{coordinates: a[3].Str, mode: a[4].Str, nearest: a[5].Str, antialias: a[7].Int != 0, exclude: a[8].Int != 0}
 	var ok [5]bool
 	for i, at := range []int{2, 6, 9, 10} {
 		var into = [...]*float64{&r.scale, &r.a, &r.from, &r.to}[i]
-		*into, ok[i] = a[at].number()
+		*into, ok[i] = a[at].Number()
 	}
-	ok[4] = a[0].Kind == Int && a[1].Kind == Int
+	ok[4] = a[0].Kind == foreign.Int && a[1].Kind == foreign.Int
 	for _, good := range ok {
 		if !good {
-			return Value{}, fmt.Errorf("expected numbers")
+			return foreign.Value{}, fmt.Errorf("expected numbers")
 		}
 	}
 	r.cells, r.extent = a[0].Int, a[1].Int
 	if !(r.scale > 0) || r.cells < 1 || r.extent < 0 {
-		return Value{}, refuse("%d cells can not be resized by the factor %v", r.cells, r.scale)
+		return foreign.Value{}, Refuse("%d cells can not be resized by the factor %v", r.cells, r.scale)
 	}
 	if r.extent*r.support() > maxList {
-		return Value{}, refuse("resizing to %d cells from %d each has too many weights", r.extent, r.support())
+		return foreign.Value{}, Refuse("resizing to %d cells from %d each has too many weights", r.extent, r.support())
 	}
 	return r.taps()
 }
@@ -84,35 +86,35 @@ func (r *resizer) place(x float64) (float64, bool) {
 }
 
 // taps computes all places and weights.
-func (r *resizer) taps() (Value, error) {
+func (r *resizer) taps() (foreign.Value, error) {
 	k := r.support()
-	places, weights := make([][]Value, k), make([][]Value, k)
-	var outside []Value
+	places, weights := make([][]foreign.Value, k), make([][]foreign.Value, k)
+	var outside []foreign.Value
 	for o := range r.extent {
 		x, ok := r.place(float64(o))
 		if !ok {
-			return Value{}, refuse("the coordinates %q are not known", r.coordinates)
+			return foreign.Value{}, Refuse("the coordinates %q are not known", r.coordinates)
 		}
-		outside = append(outside, BoolValue(r.coordinates == "tf_crop_and_resize" && (x < 0 || x > float64(r.cells-1))))
+		outside = append(outside, foreign.BoolValue(r.coordinates == "tf_crop_and_resize" && (x < 0 || x > float64(r.cells-1))))
 		left := math.Ceil(x) - 1 // a whole coordinate is the right one of two
 		w, ok := r.weights(x - left)
 		if !ok {
-			return Value{}, refuse("the mode %q with %q is not known", r.mode, r.nearest)
+			return foreign.Value{}, Refuse("the mode %q with %q is not known", r.mode, r.nearest)
 		}
 		first := int64(left) - k/2 + 1
 		if r.exclude && r.mode != "nearest" {
 			r.inside(w, first)
 		}
 		for i := range k {
-			places[i] = append(places[i], IntValue(min(max(first+i, 0), r.cells-1)))
-			weights[i] = append(weights[i], FloatValue(w[i]))
+			places[i] = append(places[i], foreign.IntValue(min(max(first+i, 0), r.cells-1)))
+			weights[i] = append(weights[i], foreign.FloatValue(w[i]))
 		}
 	}
-	taps := Value{Kind: List}
+	taps := foreign.Value{Kind: foreign.List}
 	for i := range k {
-		taps.List = append(taps.List, ListValue(Value{Kind: List, List: places[i]}, Value{Kind: List, List: weights[i]}))
+		taps.List = append(taps.List, foreign.ListValue(foreign.Value{Kind: foreign.List, List: places[i]}, foreign.Value{Kind: foreign.List, List: weights[i]}))
 	}
-	return ListValue(taps, Value{Kind: List, List: outside}), nil
+	return foreign.ListValue(taps, foreign.Value{Kind: foreign.List, List: outside}), nil
 }
 
 // inside takes the weights away that lie outside the input.
