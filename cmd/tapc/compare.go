@@ -106,7 +106,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 		if err != nil {
 			return nil, err
 		}
-		j.Foreign = x.foreign
+		j.Foreign, j.Known = x.foreign, x.options.Bind
 	}
 	j.Build = func(ctx context.Context, path string, wanted func(string) bool) (*compare.Built, error) {
 		return comparedProgram(ctx, a, file, f, o, goal, path, wanted)

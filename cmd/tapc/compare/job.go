@@ -29,8 +29,9 @@ type Job struct {
 	Threads        int
 	Rounds         int
 	Tolerance      float64
-	Inside         string         // auto, always or never
-	Foreign        *foreign.Graph // of an ONNX model; else nil
+	Inside         string                   // auto, always or never
+	Foreign        *foreign.Graph           // of an ONNX model; else nil
+	Known          map[string]*foreign.Data // inputs of an ONNX model that are constants of the program
 	// Build builds the program in a new folder, with the tensors inside as outputs whose names are wanted; none if wanted is nil.
 	Build func(ctx context.Context, folder string, wanted func(name string) bool) (*Built, error)
 	// python and version are what FindPython gave.
@@ -118,6 +119,10 @@ func (j *Job) peer(b *Built) (*ONNXRuntime, error) {
 	for i, x := range b.Inputs {
 		inputs = append(inputs, Named{j.feeds()[i], x.Tensor})
 	}
+	for _, name := range slices.Sorted(maps.Keys(j.Known)) {
+		d := j.Known[name]
+		inputs = append(inputs, Named{name, tensorfile.Tensor{DType: d.DType, Shape: d.Shape, Data: d.Bytes}})
+	}
 	var outputs []string
 	for _, t := range j.tensors(b, 0) {
 		outputs = append(outputs, t.Name)
@@ -144,11 +149,11 @@ func (j *Job) peer(b *Built) (*ONNXRuntime, error) {
 	return p, err
 }
 
-// feeds names the inputs of a model, which a program has in this order.
+// feeds names the inputs of a model that a program has, in this order.
 func (j *Job) feeds() []string {
 	var names []string
 	for _, x := range j.Foreign.Inputs {
-		if j.Foreign.Consts[x.Name] == nil {
+		if j.Foreign.Consts[x.Name] == nil && j.Known[x.Name] == nil {
 			names = append(names, x.Name)
 		}
 	}
