@@ -568,6 +568,17 @@ func (r *Region) Constant(v foreign.Value, dtype string) (foreign.Value, error) 
 // Version gives the version of a domain's vocabulary.
 func (r *Region) Version(domain string) int64 { return r.version(domain) }
 
+// Checks counts what has been mapped so far that runs are held to.
+func (r *Region) Checks() int {
+	n := 0
+	for _, x := range r.m.nodes {
+		if x.check {
+			n++
+		}
+	}
+	return n
+}
+
 // Eval calls a function of the tables with values.
 func (r *Region) Eval(name string, args ...foreign.Value) (foreign.Value, error) {
 	for _, t := range r.m.opt.Tables {

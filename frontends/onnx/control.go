@@ -9,7 +9,7 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 )
 
-// control are the operators that hold graphs. They are resolved when importing: the branch is chosen, the loop is unrolled.
+// control are the operators that hold graphs. They are resolved when importing: a branch that is known is chosen, a loop is unrolled.
 var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": scan, "ai.onnx.preview:FlexAttention": flex}
 
 // maxUnrolled bounds the iterations of a loop that is unrolled.
@@ -37,30 +37,6 @@ func inputs(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 		}
 	}
 	return out, nil
-}
-
-// branch maps the branch that a condition chooses, which must be known when compiling.
-func branch(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
-	in, err := inputs(r, op)
-	if err != nil {
-		return nil, err
-	}
-	if len(in) != 1 {
-		return nil, refuse("expected 1 input, found %d", len(in))
-	}
-	c, err := r.Known(in[0])
-	if err != nil {
-		return nil, err
-	}
-	name := "else_branch"
-	if c.Int != 0 {
-		name = "then_branch"
-	}
-	g, err := graphAttr(op, name)
-	if err != nil {
-		return nil, err
-	}
-	return r.Call(g, nil, op.Title())
 }
 
 // loop unrolls a loop whose number of iterations, and whose condition in each, are known when compiling.

@@ -86,6 +86,10 @@ func TestImport(t *testing.T) {
 		{"any order", `g (float[1] x) => (float[1] y) { y = Neg(t) t = Exp(x) }`, nil, []float64{0}, []float64{-1}},
 		{"if", `g (float[1] x) => (float[1] y) <bool c = {0}> { y = If<then_branch = a () => (float[1] p) { p = Neg(x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, nil,
 			[]float64{0}, []float64{1}},
+		{"if on data, then", `g (float[1] x) => (float y) <float[1] z = {0}, int64[0] n = {}> { c = LessOrEqual(x, z) y = If<then_branch = a () => (float p) { o = Neg(x) p = Reshape(o, n) }, else_branch = b () => (float q) { o = Exp(x) q = Reshape(o, n) }>(c) }`, nil,
+			[]float64{-3}, []float64{3}},
+		{"if on data, else", `g (float[1] x) => (float[1] y) <float[1] z = {0}> { c = Less(x, z) y = If<then_branch = a () => (float[1] p) { p = Neg(x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, nil,
+			[]float64{0}, []float64{1}},
 		{"loop", `g (float[1] x) => (float[1] y, float[3, 1] s) <int64 n = {3}> {
 			y, s = Loop<body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w, float[1] k) { d = Identity(c) w = Add(v, v) k = Identity(v) }>(n, , x) }`, nil,
 			[]float64{1}, []float64{8}},
@@ -139,7 +143,9 @@ func TestImportRefuses(t *testing.T) {
 		{"an attribute that no rule reads", `g (float[2] x) => (float[2] y) { y = Neg<strength = 3>(x) }`, "attribute strength is not supported"},
 		{"too many inputs", `g (float[2] x) => (float[2] y) { y = Neg(x, x) }`, "it has 2 inputs"},
 		{"loop without end", `g (float[1] x) => (float[1] y) { y = Loop<body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w) { d = Identity(c) w = Neg(v) }>(, , x) }`, "too many to be unrolled"},
-		{"if on data", `g (bool c, float[1] x) => (float[1] y) { y = If<then_branch = a () => (float[1] p) { p = Neg(x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, "has no shape"},
+		{"if on data with two shapes", `g (float[1] x) => (float[N] y) { c = IsNaN(x) y = If<then_branch = a () => (float[2] p) { p = Concat<axis = 0>(x, x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, "different types or shapes, and for its condition \"c\" must be known when compiling"},
+		{"if on data with an index", `g (float[1] x, int64[1] i) => (float[1] y) { c = IsNaN(x) y = If<then_branch = a () => (float[1] p) { p = Gather(x, i) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, "a branch has indices that each run checks"},
+		{"if on data with more values", `g (float[1] x) => (float[1] y) { c = IsNaN(x) y = If<then_branch = a () => (float[1] p, float[1] o) { p = Neg(x) o = Neg(x) }, else_branch = b () => (float[1] q) { q = Exp(x) }>(c) }`, "give 2 and 1 values"},
 		{"functions that multiply", `g (float[1] x) => (float[1] y) { y = my.a(x) } <domain: "my", opset_import: ["": 17]> a (p) => (q) { r = my.b(p) s = my.b(r) t = my.b(s) q = my.b(t) }
 			<domain: "my", opset_import: ["": 17]> b (p) => (q) { r = my.c(p) s = my.c(r) t = my.c(s) q = my.c(t) } <domain: "my", opset_import: ["": 17]> c (p) => (q) { r = my.d(p) s = my.d(r) t = my.d(s) q = my.d(t) }
 			<domain: "my", opset_import: ["": 17]> d (p) => (q) { r = my.e(p) s = my.e(r) t = my.e(s) q = my.e(t) } <domain: "my", opset_import: ["": 17]> e (p) => (q) { r = my.f(p) s = my.f(r) t = my.f(s) q = my.f(t) }
