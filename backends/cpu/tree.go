@@ -3,7 +3,6 @@ package cpu
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
@@ -175,12 +174,7 @@ func (p *treePrinter) vector(s *tree.For) {
 func (p *treePrinter) combine(s *tree.Combine) {
 	v, d, lanes := p.lvalue(s.Value), s.Value.Memory.Type, int(s.Lanes)
 	for distance := 1; distance < lanes; distance *= 2 {
-		order := make([]string, lanes)
-		for i := range order {
-			order[i] = fmt.Sprint(i ^ distance)
-		}
-		other := fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", v, v, strings.Join(order, ", "))
-		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{{Text: v, Type: d}, {Text: other, Type: d}}, false).Text)
+		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{{Text: v, Type: d}, {Text: vector.Exchanged(v, lanes, distance), Type: d}}, false).Text)
 	}
 }
 
@@ -252,16 +246,11 @@ func (p *treePrinter) compute(s *tree.Map) {
 	}
 	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
 	var x vector.Value
-	part := s.Monoid != tree.NoMonoid && p.along != nil && !p.whole // lanes that are not there change nothing
-	if s.Monoid != tree.NoMonoid && vector.Fuses(s.Monoid, s.Value) {
-		live := map[bool]string{true: "n"}[part]
-		x = p.e.V.Of(d, lanes).Fused(l.read(s.Dst), p.e.V.Expr(s.Value.Args[0], lanes, l), p.e.V.Expr(s.Value.Args[1], lanes, l), live)
-	} else if x = p.e.V.Expr(s.Value, lanes, l); s.Monoid != tree.NoMonoid {
-		if part {
-			x = p.e.V.Only(p.e.V.Splat(x, lanes), lanes, "n", scalar.Identity(s.Monoid, d))
-		}
-		before := l.read(s.Dst)
-		x = p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{before, x}, before.Uniform && x.Uniform)
+	if s.Monoid == tree.NoMonoid {
+		x = p.e.V.Expr(s.Value, lanes, l)
+	} else {
+		live := map[bool]string{true: "n"}[p.along != nil && !p.whole] // lanes that are not there change nothing
+		x = p.e.V.Of(d, lanes).Accumulate(s.Monoid, l.read(s.Dst), s.Value, live, l)
 	}
 	if p.along == nil {
 		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.W.Store(d, x.Text))

@@ -22,6 +22,15 @@ type Axis struct {
 	Variable string
 }
 
+// Axes gives the axes of some dimensions: their variables are a letter and a number.
+func Axes(letter string, dims []nest.Dim) []Axis {
+	var out []Axis
+	for i, d := range dims {
+		out = append(out, Axis{d, fmt.Sprintf("%s%d", letter, i)})
+	}
+	return out
+}
+
 // Coordinates lists the variables of axes as further arguments or, behind a type, parameters.
 func Coordinates(axes []Axis, prefix string) string {
 	text := ""
@@ -45,10 +54,13 @@ func Follows(axes []Axis, v nest.View) []Axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return a.Step(v) == 0 })
 }
 
-// Group writes the number of the present place of axes among those that a view follows; "" if it follows none.
-func Group(axes []Axis, v nest.View) string {
+// Group writes the number of the present index among those of the axes that a view follows; "" if it follows none.
+func Group(axes []Axis, v nest.View) string { return Index(Follows(axes, v)) }
+
+// Index writes the number of the present index among those of some axes, in row-major order; "" of none.
+func Index(axes []Axis) string {
 	text := ""
-	for _, a := range Follows(axes, v) {
+	for _, a := range axes {
 		if text == "" {
 			text = a.Variable
 		} else {

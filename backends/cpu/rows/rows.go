@@ -19,50 +19,28 @@ import (
 
 // Kernel writes a kernel whose vectors follow one dimension; see nest.Rows.
 //
-// The function cell carries out the statements at one place of the free dimensions: on a vector of them if the lanes are free, on
-// all of a row if they are folded. Then every fold is one sweep along the row and every result that has one value for each
-// element is another, over a row that stays in a cache. What several sweeps need and costs much is kept for the row.
+// The function cell carries out the statements at one index of the outer dimensions: on a vector of lanes if these are free, on all of a row if
+// they are reduced. Then every reduction is one sweep along the row and every result that has a value for each element is another, over a row
+// that stays in a cache. What several sweeps need and costs much is kept for the row.
 type Kernel struct {
 	*cnest.Text
-	e    *unit.Unit
-	k    *schedule.Kernel
-	r    *nest.Rows
-	name string
-	p    *point.Point
-
-	streamed bool // some results go past the caches
-	inside   band
-	span     span
-	rowAxes
-	rowPieces
-	progress
+	Outer         []point.Axis // the free dimensions beside that of the lanes
+	e             *unit.Unit
+	k             *schedule.Kernel
+	r             *nest.Rows
+	name          string
+	p             *point.Point
+	lane          point.Axis
+	reduced       []point.Axis // the other dimensions that are reduced or stored along
+	interior      interior
+	span          *span       // nil if cells are computed one by one
+	kept          map[int]int // statements whose values are kept for the row, and the sweep that computes them
+	sweeps, swept int         // sweeps along a row, and how many of them are written
+	streamed      bool        // some results go past the caches
 }
 
-// rowAxes are the dimensions of a kernel of rows.
-type rowAxes struct {
-	Outer []point.Axis
-	lane  point.Axis
-	fold  []point.Axis
-}
-
-// rowPieces are what the lanes of a row are cut into.
-type rowPieces struct {
-	n      int   // lanes of a vector
-	piece  int64 // lanes that are computed together
-	thread bool  // pieces go to threads
-}
-
-// progress is how far the code of a row is written.
-type progress struct {
-	kept   map[int]bool // statements whose values are kept for the row
-	done   map[int]bool // those that are computed already
-	sweeps int          // along a row
-	swept  int          // of them so far
-}
-
-// band is the lanes that stand inside all borders that guard loads, whatever the folded loops are; guarded says whether there are
-// such loads.
-type band struct {
+// interior is the lanes at which all guards of loads hold, at any index of the reduced loops; guarded says whether there are such loads.
+type interior struct {
 	from, to int64
 	guarded  bool
 }
@@ -85,41 +63,32 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kerne
 	return r
 }
 
-// Of prepares a kernel that is recognised.
+// Of prepares a kernel that is recognised, whose cells are computed one by one.
 func Of(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
-	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, name: name, rowPieces: rowPieces{piece: found.Lane.Extent},
-		rowAxes: rowAxes{lane: point.Axis{Dim: found.Lane, Variable: "j"}}, progress: progress{kept: map[int]bool{}, done: map[int]bool{}}}
-	for i, d := range found.Outer {
-		r.Outer = append(r.Outer, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", i)})
-	}
-	for i, d := range found.Reduction {
-		r.fold = append(r.fold, point.Axis{Dim: d, Variable: fmt.Sprintf("f%d", i)})
-	}
-	r.n = r.whole(e.Target.Lanes(r.widest()))
-	if levels := k.Loops[found.Lane.Inner()].Levels; found.Free && len(levels) > 1 {
-		r.piece = min(r.piece, isa.Align(levels[0].Tile, int64(r.n)))
-	}
-	for _, l := range k.Loops {
-		r.thread = r.thread || l.Levels[0].Bind == schedule.Thread
-	}
+	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, name: name, kept: map[int]int{},
+		Outer: point.Axes("g", found.Outer), reduced: point.Axes("f", found.Reduction), lane: point.Axis{Dim: found.Lane, Variable: "j"}}
+	r.p = &point.Point{V: e.V, K: k, Views: found.Views, Axes: slices.Clone(r.Outer), Along: -1, Locals: map[int]vector.Value{}, Sums: map[*scalar.Expr]vector.Value{}}
+	r.p.N = r.fullLanes(e.Target.Lanes(widest(k, found)))
 	r.chooseKept()
-	if r.r.Free {
-		r.inside = r.findBand()
+	if found.Free {
+		r.p.Axes = append(r.p.Axes, r.lane)
+		r.p.Along, r.p.Count = len(r.Outer), "n"
+		r.interior = r.findInterior()
+		r.p.Ahead = r.hoisted()
 	}
-	r.prepare()
 	return r
 }
 
-// whole gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
-// makes rows no more vectors. Elsewhere a fold of few free lanes, as that of a window has whose channels are innermost, takes narrower
+// fullLanes gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
+// makes rows no more vectors. Elsewhere a reduction of few free lanes, as that of a window has whose channels are innermost, takes shorter
 // vectors if these are all full, and so do all rows shorter than a vector: the last vector of a row goes through memory there, or looks
-// at each of its lanes, in every step of the fold, and takes longer than all others together.
-func (r *Kernel) whole(n int) int {
-	if !r.r.Free || len(r.fold) == 0 && r.lane.Extent >= int64(n) {
+// at each of its lanes, in every step of the reduction, and takes longer than all others together.
+func (r *Kernel) fullLanes(n int) int {
+	if !r.r.Free || len(r.reduced) == 0 && r.lane.Extent >= int64(n) {
 		return n
 	}
 	least, some := n, r.someLanes(n)
-	for m := n; m*r.widest() >= vector.LeastBytes; m /= 2 {
+	for m := n; m*widest(r.k, r.r) >= vector.LeastBytes; m /= 2 {
 		switch {
 		case some && (r.lane.Extent+int64(m)-1)/int64(m) == (r.lane.Extent+int64(n)-1)/int64(n):
 			least = m
@@ -132,412 +101,222 @@ func (r *Kernel) whole(n int) int {
 
 // someLanes says whether processors with vectors of n lanes can read and write some of them.
 func (r *Kernel) someLanes(n int) bool {
-	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[r.widest()]
+	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[widest(r.k, r.r)]
 	return r.e.V.Of(d, n).Masked("%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
 		return o.Mode == schedule.Write && r.e.Buffers[o.Buffer].Type() != d
 	})
 }
 
-// findBand finds the lanes inside the borders of guarded loads, in which the guards need not be looked at.
-func (r *Kernel) findBand() band {
-	b, lane := band{to: r.lane.Extent}, r.lane.Inner()
-	visit := func(e *scalar.Expr) bool {
-		sums, ok := nest.Guards(e)
-		if !ok || e.Type == scalar.Bool || !point.UsesAny(r.lane.Loops, e.Args[0]) {
-			return true
-		}
-		b.guarded = true
-		for _, a := range sums {
-			f, least := a.Factor(lane), a.Constant // of the sum, at the first lane
-			if f == 0 {
-				continue
+// findInterior finds the lanes at which guards need not be asked.
+func (r *Kernel) findInterior() interior {
+	b, lane := interior{to: r.lane.Extent}, r.lane.Inner()
+	for _, s := range r.k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			sums, ok := nest.Guards(e)
+			if !ok || e.Type == scalar.Bool || !point.UsesAny(r.lane.Loops, e.Args[0]) {
+				return true
 			}
-			for l, g := range a.Factors {
-				x := r.k.Loops[l]
-				least += min(g*x.Start, g*(x.End-1))
-				if l == lane {
-					least += g*x.Start - min(g*x.Start, g*(x.End-1))
+			b.guarded = true
+			for _, a := range sums {
+				switch f, least := a.Factor(lane), a.Least(r.k, lane); {
+				case f > 0 && least < 0:
+					b.from = max(b.from, (-least+f-1)/f)
+				case f < 0 && least < 0:
+					b.to = 0
+				case f < 0:
+					b.to = min(b.to, least/-f+1)
 				}
 			}
-			switch {
-			case f > 0 && least < 0:
-				b.from = max(b.from, (-least+f-1)/f)
-			case f < 0:
-				b.to = min(b.to, least/-f+1)
-			}
-			if f < 0 && least < 0 {
-				b.to = 0
-			}
-		}
-		return true
-	}
-	for _, s := range r.k.Statements {
-		s.Value.Walk(visit)
+			return true
+		})
 	}
 	return b
 }
 
 // widest is the size of the widest type that is computed with in lanes.
-func (r *Kernel) widest() int {
-	size := 1
-	follows := make([]bool, len(r.k.Statements)) // the lanes
-	for i, s := range r.k.Statements {
-		var visit func(e *scalar.Expr) bool
-		visit = func(e *scalar.Expr) bool {
-			with := false
-			switch e.Op {
-			case scalar.Load:
-				with = r.lane.Step(r.r.Views[e.Ref]) != 0
-			case scalar.Loop:
-				with = slices.Contains(r.lane.Loops, e.Ref)
-			case scalar.Local:
-				with = follows[e.Ref]
+func widest(k *schedule.Kernel, r *nest.Rows) int {
+	size, follows := 1, make([]bool, len(k.Statements)) // the lanes
+	var visit func(e *scalar.Expr) bool
+	visit = func(e *scalar.Expr) bool {
+		with := e.Op == scalar.Load && r.Lane.Step(r.Views[e.Ref]) != 0 || e.Op == scalar.Loop && slices.Contains(r.Lane.Loops, e.Ref) ||
+			e.Op == scalar.Local && follows[e.Ref]
+		for i, a := range e.Args {
+			if i > 0 || !nest.Guarded(e) { // guards are computed lane by lane
+				with = visit(a) || with
 			}
-			for i, a := range e.Args {
-				if i > 0 || !nest.Guarded(e) { // guards are computed lane by lane
-					with = visit(a) || with
-				}
-			}
-			if with && e.Type != scalar.Bool {
-				size = max(size, e.Type.Size())
-			}
-			return with && (r.r.Free || e.Op != scalar.Reduce || e.IsAt())
 		}
+		if with && e.Type != scalar.Bool {
+			size = max(size, e.Type.Size())
+		}
+		return with && (r.Free || e.Op != scalar.Reduce || e.IsAt())
+	}
+	for i, s := range k.Statements {
 		follows[i] = visit(s.Value)
 	}
 	return size
 }
 
+// over gives those axes, beside the free ones, that some loops are of.
+func (r *Kernel) over(loops []int) []point.Axis {
+	all := slices.Clone(r.reduced)
+	if !r.r.Free {
+		all = append(all, r.lane)
+	}
+	return slices.DeleteFunc(all, func(a point.Axis) bool { return !slices.Contains(loops, a.Inner()) })
+}
+
+// statementOver gives the axes that a statement has a value for each index of: none if it has one value for a row.
+func (r *Kernel) statementOver(i int) []point.Axis {
+	var loops []int
+	for _, l := range r.k.Statements[i].Over {
+		loops = append(loops, int(l))
+	}
+	return r.over(loops)
+}
+
 // wide says whether a statement has a value for every element of a row.
-func (r *Kernel) wide(i int) bool {
-	return slices.ContainsFunc(r.k.Statements[i].Over, func(l int64) bool { return r.folded(int(l)) })
+func (r *Kernel) wide(i int) bool { return len(r.statementOver(i)) > 0 }
+
+// reductions gives the reductions of an expression that are not gathers.
+func reductions(e *scalar.Expr) (list []*scalar.Expr) {
+	e.Walk(func(e *scalar.Expr) bool {
+		if e.Op != scalar.Reduce || e.IsAt() {
+			return true
+		}
+		list = append(list, e)
+		return false
+	})
+	return list
 }
 
-func (r *Kernel) folded(loop int) bool {
-	in := func(a point.Axis) bool { return slices.Contains(a.Loops, loop) }
-	return slices.ContainsFunc(r.fold, in) || !r.r.Free && in(r.lane)
-}
-
-// chooseKept keeps values of a row that call a function and that more than one sweep needs.
+// chooseKept counts the sweeps, and keeps values of a row that call a function and that more than one of them needs.
 func (r *Kernel) chooseKept() {
-	uses := map[int]int{}
+	uses, first := map[int]int{}, map[int]int{}
 	for i, s := range r.k.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce && !e.IsAt() {
-				r.sweeps++
-				for _, x := range r.needs(e) {
-					uses[x]++
+		for _, e := range reductions(s.Value) {
+			for _, x := range r.needs(e) {
+				if uses[x]++; uses[x] == 1 || first[x] < 0 {
+					first[x] = r.sweeps
 				}
 			}
-			return e.Op != scalar.Reduce || e.IsAt()
-		})
-		if s.Store >= 0 && r.wide(i) {
 			r.sweeps++
+		}
+		if s.Store >= 0 && r.wide(i) {
 			for _, x := range r.needs(s.Value) {
-				uses[x]++
+				if uses[x]++; uses[x] == 1 {
+					first[x] = -1 // what is stored is not known to be kept
+				}
 			}
+			r.sweeps++
 		}
 	}
-	bytes := int64(0)
+	room := int64(maxKept)
 	for i, s := range r.k.Statements {
-		size := r.keptValues() * int64(s.Value.Type.Size())
-		if uses[i] < 2 || s.Value.Type == scalar.Bool || !r.costly(s.Value) || r.keptValues() > maxKept || bytes+size > maxKept {
+		values := r.keptValues()
+		size := values * int64(s.Value.Type.Size())
+		if uses[i] < 2 || s.Value.Type == scalar.Bool || !costly(s.Value) || values > maxKept || size > room {
 			continue
 		}
-		bytes += size
-		r.kept[i] = true
+		room -= size
+		if r.kept[i] = first[i]; first[i] < 0 {
+			r.kept[i] = r.sweeps
+		}
 	}
+}
+
+// ready says whether the value of a statement is kept and a sweep before the present one has computed it.
+func (r *Kernel) ready(i int) bool {
+	sweep, kept := r.kept[i]
+	return kept && r.swept > sweep
 }
 
 // keptValues is how many values a row has, and room for whole vectors.
 func (r *Kernel) keptValues() int64 {
-	n := int64(r.n)
+	n := int64(r.p.N)
 	if !r.r.Free {
-		n = isa.Align(r.lane.Extent, int64(r.n))
+		n = isa.Align(r.lane.Extent, n)
 	}
-	for _, a := range r.fold {
+	for _, a := range r.reduced {
 		n = min(n, 1<<40/a.Extent) * a.Extent
 	}
 	return n
 }
 
-func (r *Kernel) costly(e *scalar.Expr) bool {
+// costly says whether an expression calls a function.
+func costly(e *scalar.Expr) bool {
 	return e.Any(func(e *scalar.Expr) bool { return e.Op.Class() >= scalar.Root })
+}
+
+// never says whether an expression is false for any value, which is not computed.
+func never(e *scalar.Expr) bool {
+	return (e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat()
 }
 
 // needs lists the wide local values that have to be computed or fetched for an expression, in order.
 func (r *Kernel) needs(e *scalar.Expr) []int {
 	found := map[int]bool{}
-	var visit func(e *scalar.Expr)
-	visit = func(e *scalar.Expr) {
-		if e.Op == scalar.Local && r.wide(e.Ref) && !found[e.Ref] {
+	var visit func(e *scalar.Expr) bool
+	visit = func(e *scalar.Expr) bool {
+		if e.Op == scalar.Local && !found[e.Ref] && r.wide(e.Ref) {
 			found[e.Ref] = true
-			if !r.kept[e.Ref] || !r.done[e.Ref] {
-				visit(r.k.Statements[e.Ref].Value)
+			if !r.ready(e.Ref) {
+				r.k.Statements[e.Ref].Value.Walk(visit)
 			}
 		}
-		if (e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat() {
-			return // false whatever the value is
-		}
-		for _, a := range e.Args {
-			visit(a)
-		}
+		return !never(e)
 	}
-	visit(e)
-	var out []int
-	for i := range r.k.Statements {
-		if found[i] {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// Write writes the whole kernel.
-func (r *Kernel) Write() string {
-	if parts := r.parts(); len(parts) > 1 {
-		for i := range parts {
-			r.p.Part = &parts[i]
-			r.Cell(fmt.Sprintf("cell%d", i))
-		}
-	} else {
-		r.Cell("cell")
-	}
-	r.task()
-	r.e.Open(r.Text, r.name)
-	unit.Region(r.Text, r.thread, fmt.Sprint(r.places()), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.n)), r.places()), fmt.Sprintf("%s_task", r.name), "(void *)b")
-	r.Close()
-	return r.String()
-}
-
-// pieces is how many pieces a row of free lanes is cut into.
-func (r *Kernel) pieces() int64 { return (r.lane.Extent + r.piece - 1) / r.piece }
-
-// places is how many pieces there are in all.
-func (r *Kernel) places() int64 {
-	n := int64(1)
-	for i := range r.Outer {
-		n *= r.placesOf(i)
-	}
-	if r.r.Free {
-		n *= r.pieces()
-	}
-	return n
-}
-
-// placesOf is how many places, or spans of them, an outer axis has.
-func (r *Kernel) placesOf(axis int) int64 {
-	n := r.Outer[axis].Extent
-	if r.span.places > 0 && axis == len(r.Outer)-1 {
-		n = (n + r.span.places - 1) / r.span.places
-	}
-	return n
-}
-
-// prepare sets the place that code is written for, and finds what is read before it.
-func (r *Kernel) prepare() {
-	r.p = &point.Point{V: r.e.V, K: r.k, Views: r.r.Views, N: r.n, Along: -1, Locals: map[int]vector.Value{}, Sums: map[*scalar.Expr]vector.Value{}}
-	r.p.Axes = slices.Clone(r.Outer)
-	if r.r.Free {
-		r.p.Axes = append(r.p.Axes, r.lane)
-		r.p.Along, r.p.Count = len(r.Outer), "n"
-	}
-	r.findAhead()
-}
-
-// parts gives the parts of a row, each of which code of its own is for.
-func (r *Kernel) parts() []point.Lanes {
-	var out []point.Lanes
-	from := int64(0)
-	for _, to := range append(slices.Clone(r.r.Splits), r.lane.Extent) {
-		out = append(out, point.Lanes{From: from, To: to})
-		from = to
-	}
-	return out
-}
-
-// Cell writes the function of one place.
-func (r *Kernel) Cell(name string) {
-	params := ""
-	if r.r.Free {
-		params = ", int64_t j, int n"
-		if r.inside.guarded || r.span.places > 0 {
-			params += ", int inside"
-			r.p.Inside = "inside"
-		}
-	}
-	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
-		params += fmt.Sprintf(", const %s *ahead%d", r.e.W.Stored(r.k.Operands[i].Type()), i)
-	}
-	if r.span.places > 0 {
-		r.spanCells(params)
-		return
-	}
-	r.Open("\nTAPC_FN void %s_%s(void *const *b%s%s) {", r.name, name, point.Coordinates(r.Outer, "int64_t "), params)
-	r.declare(true)
-	for i := range r.k.Statements {
-		if r.kept[i] {
-			r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.W.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
-		}
-	}
-	for i, s := range r.k.Statements {
-		r.statement(i, s)
-	}
-	r.Close()
-}
-
-// declare declares what the code of a place names; whether results are written or not.
-func (r *Kernel) declare(results bool) {
-	used := slices.DeleteFunc(r.used(), func(i int) bool { return r.p.Ahead[i] != "" || !results && r.k.Operands[i].Mode == schedule.Write })
-	point.Pointers(r.Text, r.e, r.k, used)
-	for i, o := range r.k.Operands {
-		if results && o.Mode == schedule.Write && r.streams(i) {
-			r.Line("const int aligned%d = ((uintptr_t)p%d & %d) == 0;", i, i, r.n*o.Type().Size()-1)
-			r.Line("(void)aligned%d;", i)
-		}
-	}
-	if r.span.places > 0 || r.p.Part != nil { // which may need a part of it
-		for _, i := range used {
-			r.Line("(void)p%d;", i)
-		}
-		for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
-			r.Line("(void)ahead%d;", i)
-		}
-	}
-	for _, a := range r.Outer {
-		r.Line("(void)%s;", a.Variable)
-	}
-	if r.r.Free {
-		r.Line("(void)j, (void)n;")
-	}
-	if r.p.Inside != "" {
-		r.Line("(void)inside;")
-	}
-}
-
-// findAhead finds the operands of which all vectors of a row read the same few elements, as convolutions read filters: they are read
-// before, and a cell has parameters for them.
-func (r *Kernel) findAhead() {
-	r.p.Ahead = map[int]string{}
-	if !r.r.Free || len(r.fold) == 0 || !small(r.fold) {
-		return
-	}
-	for _, i := range r.used() {
-		o, v := r.k.Operands[i], r.r.Views[i]
-		if o.Mode != schedule.Read || o.Type() == scalar.Bool || r.lane.Step(v) != 0 || r.placed(i) || !vector.Vectorizable(o.Type()) ||
-			len(point.Follows(r.fold, v)) == 0 || !nest.Inside(r.k, r.e.Buffers, i) {
-			continue
-		}
-		at := "0"
-		for _, a := range point.Follows(r.fold, v) {
-			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
-		}
-		r.p.Ahead[i] = fmt.Sprintf("ahead%d[%s]", i, at)
-	}
-}
-
-// placed says whether an operand is read at computed places.
-func (r *Kernel) placed(operand int) bool {
-	return slices.ContainsFunc(r.k.Statements, func(s schedule.Statement) bool {
-		return s.Value.Any(func(e *scalar.Expr) bool { return e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0 })
-	})
-}
-
-// fetchAhead writes the reading of what findAhead found, and gives the arguments of a cell.
-func (r *Kernel) fetchAhead() string {
-	args := ""
-	for i := range r.k.Operands {
-		if _, ok := r.p.Ahead[i]; !ok {
-			continue
-		}
-		o, n, fold := r.k.Operands[i], int64(1), point.Follows(r.fold, r.r.Views[i])
-		for _, a := range fold {
-			n *= a.Extent
-		}
-		point.Pointers(r.Text, r.e, r.k, []int{i})
-		r.Line("%s ahead%d[%d];", r.e.W.Stored(o.Type()), i, n)
-		at := "0"
-		for _, a := range fold {
-			r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
-			at = fmt.Sprintf("(%s) * %d + %s", at, a.Extent, a.Variable)
-		}
-		r.Line("ahead%d[%s] = p%d[%s];", i, at, i, point.OffsetText(point.Start(r.k, r.r.Views[i]), append(slices.Clone(r.Outer), fold...), r.r.Views[i]))
-		r.Close(len(fold))
-		args += fmt.Sprintf(", ahead%d", i)
-	}
-	return args
+	e.Walk(visit)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // used lists the operands that the code of the statements names.
 func (r *Kernel) used() []int {
-	var out []int
+	named := map[int]bool{}
 	for i, o := range r.k.Operands {
-		named := o.Mode == schedule.Write
-		for _, s := range r.k.Statements {
-			s.Value.Walk(func(e *scalar.Expr) bool {
-				named = named || e.Op == scalar.Load && e.Ref == i
-				return !((e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat())
-			})
-		}
-		if named {
-			out = append(out, i)
+		if o.Mode == schedule.Write {
+			named[i] = true
 		}
 	}
-	return out
+	for _, s := range r.k.Statements {
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load {
+				named[e.Ref] = true
+			}
+			return !never(e)
+		})
+	}
+	return slices.Sorted(maps.Keys(named))
 }
 
-// statement writes a statement at a place: its folds, and then its value, or the sweep that stores its values.
-func (r *Kernel) statement(i int, s schedule.Statement) {
-	if r.wide(i) {
-		if s.Store >= 0 {
-			r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
-			w := &sweep{Kernel: r, store: i}
-			w.write(s.Value, r.overOf(i))
-		}
-		return
+// hoisted finds the operands of which all vectors of a row read the same few elements, as convolutions read filters: they are read
+// before, into arrays that a cell has parameters for. It gives the element of each at the present index.
+func (r *Kernel) hoisted() map[int]string {
+	ahead := map[int]string{}
+	if len(r.reduced) == 0 || !small(r.reduced) {
+		return ahead
 	}
-	s.Value.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Reduce && !e.IsAt() && r.p.Sums[e].Text == "" {
-			r.foldOf(e)
-		}
-		return e.Op != scalar.Reduce || e.IsAt()
-	})
-	if s.Store < 0 {
-		r.p.Statements(r.Text, []int{i})
-		return
+	gathered := func(operand int) bool { // at indices that are computed
+		return slices.ContainsFunc(r.k.Statements, func(s schedule.Statement) bool {
+			return s.Value.Any(func(e *scalar.Expr) bool { return e.IsAt() && r.r.Views[operand].Steps[e.Over[0]] != 0 })
+		})
 	}
-	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))
-	r.Line("%s;", r.storeAt(int(s.Store), r.p.V.Expr(s.Value, r.n, r.p)))
-}
-
-// foldOf writes a fold at a place, and notes where its value is.
-func (r *Kernel) foldOf(e *scalar.Expr) {
-	r.Line("// %s", cnest.Clip(e.Format(r.k)))
-	w := &sweep{Kernel: r, store: -1, reduce: e, name: fmt.Sprintf("a%d", len(r.p.Sums))}
-	w.write(e.Args[0], r.overLoops(e.Over))
-}
-
-// overOf gives the axes that a wide statement runs along beside the free ones, and overLoops those of some loops.
-func (r *Kernel) overOf(i int) []point.Axis {
-	over := make([]int, len(r.k.Statements[i].Over))
-	for x, l := range r.k.Statements[i].Over {
-		over[x] = int(l)
-	}
-	return r.overLoops(over)
-}
-
-func (r *Kernel) overLoops(over []int) []point.Axis {
-	var out []point.Axis
-	list := r.fold
-	if !r.r.Free {
-		list = append(slices.Clone(r.fold), r.lane)
-	}
-	for _, a := range list {
-		if slices.Contains(over, a.Inner()) {
-			out = append(out, a)
+	for _, i := range r.used() {
+		o, along := r.k.Operands[i], point.Follows(r.reduced, r.r.Views[i])
+		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.lane.Step(r.r.Views[i]) == 0 && !gathered(i) && vector.Vectorizable(o.Type()) &&
+			len(along) > 0 && nest.Inside(r.k, r.e.Buffers, i) {
+			ahead[i] = fmt.Sprintf("ahead%d[%s]", i, point.Index(along))
 		}
 	}
-	return out
+	return ahead
+}
+
+// ahead lists what was read before, as parameters or arguments, behind a prefix for each.
+func (r *Kernel) ahead(prefix func(operand int) string) string {
+	text := ""
+	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
+		text += fmt.Sprintf(", %sahead%d", prefix(i), i)
+	}
+	return text
 }
 
 // streamBytes is the size from which results go past the caches: nothing of them would be left there for whoever reads them.
@@ -548,29 +327,27 @@ const streamBytes = 32 << 20
 // done in the last, where lines that were asked for in the one before it take what is written at once.
 func (r *Kernel) streams(operand int) bool {
 	o, v := r.k.Operands[operand], r.r.Views[operand]
-	vector := int64(r.n)
-	if !r.r.Free && r.sweeps > 1 || r.e.Buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.n*o.Type().Size() < 16 {
+	vector := int64(r.p.N)
+	if !r.r.Free && r.sweeps > 1 || r.e.Buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.p.N*o.Type().Size() < 16 {
 		return false
 	}
-	for _, a := range append(slices.Clone(r.Outer), r.fold...) {
-		if a.Step(v)%vector != 0 {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
+	apart := func(a point.Axis) bool { return a.Step(v)%vector != 0 }
+	return !slices.ContainsFunc(r.Outer, apart) && !slices.ContainsFunc(r.reduced, apart) &&
+		!slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
 }
 
 // storeAt writes a vector of results.
-func (r *Kernel) storeAt(operand int, x vector.Value) string {
+func (r *Kernel) storeAt(operand int, x vector.Value) {
 	plain := r.p.Store(operand, x)
-	if !r.streams(operand) || r.p.Along < 0 || x.Type == scalar.Bool || r.p.Count != "n" && r.p.Count != fmt.Sprint(r.n) {
-		return plain
+	if !r.streams(operand) || r.p.Along < 0 || x.Type == scalar.Bool || r.p.Count != "n" && r.p.Count != fmt.Sprint(r.p.N) {
+		r.Line("%s;", plain)
+		return
 	}
 	r.streamed = true
 	whole := fmt.Sprintf("aligned%d", operand)
 	if r.p.Count == "n" {
-		whole = fmt.Sprintf("n == %d && %s", r.n, whole)
+		whole = fmt.Sprintf("n == %d && %s", r.p.N, whole)
 	}
 	at := fmt.Sprintf("p%d + %s", operand, r.p.Offset(r.p.Views[operand]))
-	return fmt.Sprintf("if (%s) %s; else %s", whole, r.e.V.Of(x.Type, r.n).Stream(at, r.e.V.Splat(x, r.n).Text), plain)
+	r.Line("if (%s) %s; else %s;", whole, r.e.V.Of(x.Type, r.p.N).Stream(at, r.e.V.Splat(x, r.p.N).Text), plain)
 }

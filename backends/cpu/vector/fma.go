@@ -57,3 +57,32 @@ func (x Type) Fused(sum, a, b Value, live string) Value {
 	}
 	return x.some(live, all, sum)
 }
+
+// Accumulate writes a step of a reduction: an accumulator joined with the value of an expression, in the first lanes if only these are live.
+func (x Type) Accumulate(monoid scalar.Op, acc Value, body *scalar.Expr, live string, l Leaves) Value {
+	v, n := x.v, x.n
+	if Fuses(monoid, body) {
+		return x.Fused(acc, v.Expr(body.Args[0], n, l), v.Expr(body.Args[1], n, l), live)
+	}
+	value := v.Expr(body, n, l)
+	if !acc.Uniform {
+		value = v.Splat(value, n)
+	}
+	if live != "" {
+		value = v.Only(value, n, live, scalar.Identity(monoid, acc.Type))
+	}
+	args := []Value{acc, value}
+	if monoid == scalar.Min || monoid == scalar.Max {
+		args = []Value{value, acc} // where the first is NaN is known before the accumulator is
+	}
+	return v.Apply(monoid, acc.Type, n, args, acc.Uniform && value.Uniform)
+}
+
+// Exchanged writes a vector whose lanes at a distance, a power of 2, have changed places.
+func Exchanged(text string, n, distance int) string {
+	order := make([]string, n)
+	for i := range order {
+		order[i] = fmt.Sprint(i ^ distance)
+	}
+	return fmt.Sprintf("__builtin_shufflevector(%s, %s, %s)", text, text, strings.Join(order, ", "))
+}

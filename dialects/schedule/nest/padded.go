@@ -63,6 +63,19 @@ func (a Affine) Factor(loop int) int64 {
 	return a.Factors[loop]
 }
 
+// Least gives the least value of a sum over a kernel's loops, with those in first at their start.
+func (a Affine) Least(k *schedule.Kernel, first ...int) int64 {
+	least := a.Constant
+	for l, f := range a.Factors {
+		if x := k.Loops[l]; slices.Contains(first, l) {
+			least += f * x.Start
+		} else {
+			least += min(f*x.Start, f*(x.End-1))
+		}
+	}
+	return least
+}
+
 // Equal says whether two sums are the same.
 func (a Affine) Equal(b Affine) bool {
 	return a.Constant == b.Constant && slices.Equal(a.Factors, b.Factors)
