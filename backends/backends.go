@@ -12,11 +12,9 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
@@ -30,8 +28,6 @@ type Backend struct {
 	Devices []schedule.DeviceType // what the graphs that it takes are scheduled for; empty is any
 	Outputs []Output              // what it makes, first what is made if nothing else is asked for
 	Configs tile.Chooser          // of its kernels; nil if they have none
-	// Considers lists what kernels without a config can be carried out as, on devices that allow some things; nil if their loops say all.
-	Considers func(a *nest.Analysis, allowed permission.Set) ([]tile.Candidate, error)
 }
 
 // Output is one thing that a back end makes. It has one of Text, File and Dir, or Text and Dir: then -o says which.

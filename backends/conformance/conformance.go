@@ -26,13 +26,20 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Execute runs a scheduled graph on a back end and gives its outputs.
 type Execute func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor
 
+// Device is what graphs are scheduled for, and what their kernels' configs are chosen by.
+type Device struct {
+	Type     schedule.DeviceType
+	Choosers []tile.Chooser
+}
+
 // Each gives every case, scheduled for a type of device, to f.
-func Each(t *testing.T, device schedule.DeviceType, f func(t *testing.T, g *ir.Graph)) {
+func Each(t *testing.T, device Device, f func(t *testing.T, g *ir.Graph)) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +51,7 @@ func Each(t *testing.T, device schedule.DeviceType, f func(t *testing.T, g *ir.G
 
 // Passes takes every case and every kernel of the library through the passes for a type of device, with the reference evaluator's
 // values after each pass. What runs on a back end is compared at the end only.
-func Passes(t *testing.T, device schedule.DeviceType) {
+func Passes(t *testing.T, device Device) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +70,7 @@ func Passes(t *testing.T, device schedule.DeviceType) {
 }
 
 // Run runs every case on a back end that has devices of a type.
-func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
+func Run(t *testing.T, device Device, execute Execute) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +86,7 @@ func Run(t *testing.T, device schedule.DeviceType, execute Execute) {
 
 // Graph takes one graph through the passes, runs it on a back end, in each way that it is given, and compares all values with the
 // reference evaluator's.
-func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants reference.Constants, execute ...Execute) {
+func Graph(t *testing.T, g *ir.Graph, device Device, constants reference.Constants, execute ...Execute) {
 	t.Helper()
 	s := suite{T: t, g: g, constants: constants}
 	in, want := s.schedules(device)
@@ -90,7 +97,7 @@ func Graph(t *testing.T, g *ir.Graph, device schedule.DeviceType, constants refe
 
 // Examples takes the example graphs of the project (root is its folder) through the passes, runs them on a back end and
 // compares all values with the reference evaluator's.
-func Examples(t *testing.T, root string, device schedule.DeviceType, execute func(load reference.Constants) Execute) {
+func Examples(t *testing.T, root string, device Device, execute func(load reference.Constants) Execute) {
 	files, err := filepath.Glob(filepath.Join(root, "examples", "*.loom.json"))
 	if err != nil || len(files) < 5 {
 		t.Fatalf("found %d examples: %v", len(files), err)
@@ -195,7 +202,7 @@ func (s suite) executed(what string, in, want, got map[string]tensorfile.Tensor)
 }
 
 // schedules takes the graph through the passes and verifies it after each.
-func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want map[string]tensorfile.Tensor) {
+func (s suite) schedules(device Device, shards ...string) (in, want map[string]tensorfile.Tensor) {
 	s.Helper()
 	in = s.inputs()
 	want = s.evaluate("operations", in, nil)
@@ -208,7 +215,7 @@ func (s suite) schedules(device schedule.DeviceType, shards ...string) (in, want
 	}
 	_, err := shard.Run(s.g, lib, requests)
 	s.check(err)
-	for _, step := range standard.Steps(lib, lower.Options{Target: device}) {
+	for _, step := range standard.Steps(lib, lower.Options{Target: device.Type}, device.Choosers...) {
 		s.check(step.Run(s.g))
 		s.verify(step.Name, step.Gives.Environment())
 		if s.stepwise {

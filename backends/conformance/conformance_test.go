@@ -11,14 +11,14 @@ import (
 // TestPasses takes all of the suite through the passes for every type of device.
 func TestPasses(t *testing.T) {
 	for _, device := range []schedule.DeviceType{schedule.CPU, schedule.CUDA} {
-		t.Run(device.String(), func(t *testing.T) { Passes(t, device) })
+		t.Run(device.String(), func(t *testing.T) { Passes(t, Device{Type: device}) })
 	}
 }
 
 // TestViews takes views around windows through the passes for every type of device, with the reference evaluator as the back end.
 func TestViews(t *testing.T) {
 	for _, device := range []schedule.DeviceType{schedule.CPU, schedule.CUDA} {
-		t.Run(device.String(), func(t *testing.T) { Views(t, device, 1, evaluated) })
+		t.Run(device.String(), func(t *testing.T) { Views(t, Device{Type: device}, 1, evaluated) })
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -20,7 +19,7 @@ import (
 // Declared runs every kernel of the library on a back end: the cases of its declaration (whose values Passes compares with what is
 // declared), and random calls of several element types and awkward shapes. Many operations share a graph, so that there are few programs to build. The calls are the same
 // every time; one graph in every so many has its turn. With TAPC_CONFORMANCE=full there are many more calls, and all graphs run.
-func Declared(t *testing.T, device schedule.DeviceType, every int, execute Execute) {
+func Declared(t *testing.T, device Device, every int, execute Execute) {
 	runs := testkit.Turns(t, every)
 	for i, b := range batches(t) {
 		name := fmt.Sprintf("declared/%02d", i)

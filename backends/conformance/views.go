@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -15,7 +14,7 @@ import (
 // Views runs random chains of views (reshapes, permutations, slices, reversals, concatenations, pads, with elementwise work between, also on two ways)
 // before and behind windows (convolutions, transposed ones, pools) with pads, strides and dilations, on a back end: fusion reads
 // and writes through the views, and windows stand partly outside of what they come from. One graph in every so many has its turn.
-func Views(t *testing.T, device schedule.DeviceType, every int, execute Execute) {
+func Views(t *testing.T, device Device, every int, execute Execute) {
 	runs := testkit.Turns(t, every)
 	for i := range viewGraphs {
 		if !runs() {

@@ -9,7 +9,6 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -39,16 +38,16 @@ func TestAArch64(t *testing.T) {
 	} {
 		t.Run(c.compiler+" "+c.cpu, func(t *testing.T) {
 			cc, tools := cross(t, c.compiler)
-			conformance.Declared(t, schedule.CPU, c.every, executeFor(cc, c.cpu, c.flags, tools.Emulator...)(nil))
+			conformance.Declared(t, onCPU, c.every, executeFor(cc, c.cpu, c.flags, tools.Emulator...)(nil))
 		})
 	}
 	t.Run("suite", func(t *testing.T) {
 		cc, tools := cross(t, "gcc")
-		conformance.Run(t, schedule.CPU, executeFor(cc, toolchain.Portable, warnings, tools.Emulator...)(nil))
+		conformance.Run(t, onCPU, executeFor(cc, toolchain.Portable, warnings, tools.Emulator...)(nil))
 	})
 	t.Run("examples", func(t *testing.T) {
 		cc, tools := cross(t, "gcc")
-		conformance.Examples(t, "../..", schedule.CPU, executeFor(cc, "", nil, tools.Emulator...))
+		conformance.Examples(t, "../..", onCPU, executeFor(cc, "", nil, tools.Emulator...))
 	})
 }
 

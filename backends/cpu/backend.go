@@ -16,9 +16,6 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
-// device is what graphs are scheduled for.
-const device = schedule.CPU
-
 // The options of outputs.
 var (
 	cpuOption = pipeline.Option{Name: "cpu", Type: pipeline.String,
@@ -37,7 +34,7 @@ func Backend() backends.Backend {
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
-		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Considers: considers,
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0],
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {

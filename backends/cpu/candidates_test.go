@@ -66,7 +66,7 @@ func TestCandidates(t *testing.T) {
 			t.Parallel()
 			const copies = 8
 			g := operations(t, together(slices.Repeat([]string{source}, copies)...))
-			conformance.Graph(t, g, schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			conformance.Graph(t, g, onCPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 				buffers, which := nest.Buffers(g), 0
 				for n := range g.Nodes() {
 					k, ok := n.Body.(*schedule.Kernel)

@@ -92,7 +92,7 @@ func TestChains(t *testing.T) {
 				t.Errorf("a chain was not recognised:\n%s", src.C)
 			}
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, graph), schedule.CPU, load, executeWith(cc)(load))
+			conformance.Graph(t, operations(t, graph), onCPU, load, executeWith(cc)(load))
 		})
 	}
 }
@@ -109,7 +109,7 @@ func TestChainsElsewhere(t *testing.T) {
 			t.Parallel()
 			cc := compiler(t, x.cc)
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, graph), schedule.CPU, load, executeFor(cc, x.cpu, strict)(load))
+			conformance.Graph(t, operations(t, graph), onCPU, load, executeFor(cc, x.cpu, strict)(load))
 		})
 	}
 }
@@ -125,7 +125,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 	if _, err := fuse.RunWhile(g, func(ir.NodeID) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	if err := tile.Run(g, tile.Options{}); err != nil {
+	if err := tile.Run(g, tile.Options{Choosers: Choosers()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plan.Run(g); err != nil {

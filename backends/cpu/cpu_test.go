@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -21,14 +20,14 @@ import (
 
 func TestConformance(t *testing.T) {
 	cc := compiler(t)
-	conformance.Run(t, schedule.CPU, executeWith(cc)(nil))
+	conformance.Run(t, onCPU, executeWith(cc)(nil))
 }
 
 func TestExamples(t *testing.T) {
 	for _, name := range []string{"gcc", "clang"} {
 		t.Run(name, func(t *testing.T) {
 			cc := compiler(t, name)
-			conformance.Examples(t, "../..", schedule.CPU, executeWith(cc))
+			conformance.Examples(t, "../..", onCPU, executeWith(cc))
 		})
 	}
 }
@@ -157,5 +156,5 @@ func suffix(d scalar.DType) string {
 
 // TestViews builds views around windows, which take turns.
 func TestViews(t *testing.T) {
-	conformance.Views(t, schedule.CPU, 4, executeWith(compiler(t))(nil))
+	conformance.Views(t, onCPU, 4, executeWith(compiler(t))(nil))
 }

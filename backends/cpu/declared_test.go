@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -37,7 +36,7 @@ func TestDeclared(t *testing.T) {
 				testkit.Program(t, testkit.Memcheck, c.runner[0])
 				cpu = "x86-64-v3"
 			}
-			conformance.Declared(t, schedule.CPU, c.every, executeFor(cc, cpu, c.flags, c.runner...)(nil))
+			conformance.Declared(t, onCPU, c.every, executeFor(cc, cpu, c.flags, c.runner...)(nil))
 		})
 	}
 }
@@ -45,5 +44,5 @@ func TestDeclared(t *testing.T) {
 // TestThreads runs the suite's other graphs, whose kernels are shared between threads, under the thread sanitizer.
 func TestThreads(t *testing.T) {
 	cc := compiler(t)
-	conformance.Run(t, schedule.CPU, executeFor(cc, "native", []string{"-O1", "-fsanitize=thread"})(nil))
+	conformance.Run(t, onCPU, executeFor(cc, "native", []string{"-O1", "-fsanitize=thread"})(nil))
 }

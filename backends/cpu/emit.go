@@ -68,8 +68,7 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 	return EmitFor(g, name, version, isa.Scheduled)
 }
 
-// EmitFor is Emit for a target. Kernels that are cut as passes/tile cuts them by default are cut for the target; others stay
-// as they are.
+// EmitFor is Emit for a target. What passes/tile decided for other processors alone, it decides for the target; the rest is as the schedule says.
 func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
 	p, err := newProgram(g, name, version)
 	if err != nil {
@@ -145,7 +144,7 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			if err := e.kernel(i, p.g.Node(id), e.cut(b, p.forms[id]), p.forms[id]); err != nil {
+			if err := e.kernel(i, p.g.Node(id), &nest.Analysis{Kernel: b, Buffers: p.Buffers, Forms: p.forms[id]}); err != nil {
 				return nil, err
 			}
 		case *schedule.Transfer:
@@ -155,34 +154,38 @@ func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 	return e, nil
 }
 
-// cut gives a kernel with its loops cut for the target, if they are cut as they are by default.
-func (e *emitter) cut(k *schedule.Kernel, forms nest.Forms) *schedule.Kernel {
-	if e.unit.Target.Target == tile.Default || !tile.Default.Bound(&nest.Analysis{Kernel: k, Forms: forms}) {
-		return k
+// decided gives a kernel as it is carried out on the target, and its config. What passes/tile decided for other processors, it decides here for this one.
+func (e *emitter) decided(a *nest.Analysis) (*nest.Analysis, *schedule.Config, error) {
+	k, chooser := a.Kernel, Chooser{e.unit.Target}
+	_, target := chooser.Target()
+	for _, name := range []string{ConfigTarget, target} {
+		if c := k.For(name); c != nil {
+			return a, c, nil
+		}
+	}
+	others := slices.ContainsFunc(k.Configs, func(c schedule.Config) bool { return tile.Named(c.Target) })
+	if e.unit.Target.Target == tile.Default || !others && !tile.Default.Bound(a) {
+		return a, nil, nil
+	}
+	best, err := tile.Choose(a, chooser)
+	if err != nil || best.Config != nil {
+		return a, best.Config, err
 	}
 	other := *k
 	other.Loops = slices.Clone(k.Loops)
-	e.unit.Target.Bind(&other, forms)
-	return &other
+	e.unit.Target.Bind(&other, a.Forms)
+	return &nest.Analysis{Kernel: &other, Buffers: a.Buffers, Forms: a.Forms}, nil, nil
 }
 
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
-func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest.Forms) error {
+func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	number := len(e.codes)
 	name := fmt.Sprintf("k%d", number)
 	e.unit.Table.Used = nil
-	e.unit.V.Allow = k.Allow
-	text, written := "", true
-	if c := k.For(ConfigTarget); c != nil {
-		f, err := treeOf(e.g, node.ID, name, &nest.Analysis{Kernel: k, Buffers: e.Buffers, Forms: forms}, c)
-		if err != nil {
-			return err
-		}
-		if text, err = writeTree(e.unit, name, f, k); err != nil {
-			return diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
-		}
-	} else {
-		text, written = e.form(name, k, forms)
+	e.unit.V.Allow = a.Kernel.Allow
+	text, written, err := e.code(name, node, a)
+	if err != nil {
+		return err
 	}
 	if err := e.unit.W.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
@@ -192,12 +195,38 @@ func (e *emitter) kernel(step int, node *ir.Node, k *schedule.Kernel, forms nest
 	if !ok {
 		at = number
 		e.known[key] = at
-		e.codes = append(e.codes, &code{cnest.About(e.g, k), text, written})
+		e.codes = append(e.codes, &code{cnest.About(e.g, a.Kernel), text, written})
 	} else {
-		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, k)...)
+		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, a.Kernel)...)
 	}
 	e.calls[step] = call{at, e.unit.Table.Used}
 	return nil
+}
+
+// code writes a kernel by its config, else as what its loops are cut for. What is written out for vectors and registers is written.
+func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis) (text string, written bool, err error) {
+	a, c, err := e.decided(a)
+	switch {
+	case err != nil:
+		return "", false, fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
+	case c == nil:
+		text, written = e.form(name, a.Kernel, a.Forms)
+		return text, written, nil
+	case c.Target == ConfigTarget:
+		f, err := treeOf(e.g, node.ID, name, a, c)
+		if err != nil {
+			return "", false, err
+		}
+		if text, err = writeTree(e.unit, name, f, a.Kernel); err != nil {
+			err = diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
+		}
+		return text, true, err
+	}
+	form, d, err := Chooser{e.unit.Target}.read(a, c)
+	if err != nil {
+		return "", false, diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", e.g.Name(node.ID), err)
+	}
+	return product.New(e.unit, name, a.Kernel, form, d).Write(), true, nil
 }
 
 // form writes a kernel as the first of its forms that it is scheduled as, else as loops over its statements. What is written out for
@@ -212,10 +241,6 @@ func (e *emitter) form(name string, k *schedule.Kernel, forms nest.Forms) (text 
 		case *nest.Winograd:
 			if w := winograd.New(e.unit, name, k, f); w != nil {
 				return w.Write(), true
-			}
-		case *nest.Contraction:
-			if p := product.New(e.unit, name, k, f); p != nil {
-				return p.Write(), true
 			}
 		case *nest.BackToBack:
 			if c := backtoback.New(e.unit, name, k, f); c != nil {

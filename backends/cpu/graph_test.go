@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -13,6 +15,9 @@ import (
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/standard"
 )
+
+// onCPU is how conformance takes graphs to Scheduled Kernels.
+var onCPU = conformance.Device{Type: schedule.CPU, Choosers: Choosers()}
 
 // scheduled reads a graph in the text form and takes it to Scheduled Kernels.
 func scheduled(t testing.TB, graph string) *ir.Graph {
@@ -24,7 +29,7 @@ func scheduled(t testing.TB, graph string) *ir.Graph {
 func allowing(t testing.TB, graph string, allow permission.Set) *ir.Graph {
 	t.Helper()
 	g := operations(t, graph)
-	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}, Choosers()...); err != nil {
 		t.Fatal(err)
 	}
 	return g

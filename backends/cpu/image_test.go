@@ -11,7 +11,6 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -83,7 +82,7 @@ func TestImages(t *testing.T) {
 				if constant {
 					bindRandom(t, g, &load, weights)
 				}
-				conformance.Graph(t, g, schedule.CPU, load.Load, executeWith(cc)(load.Load))
+				conformance.Graph(t, g, onCPU, load.Load, executeWith(cc)(load.Load))
 			})
 		}
 	}
@@ -321,7 +320,7 @@ func TestPlaces(t *testing.T) {
 func executeForm(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, load reference.Constants, text string, want bool, what string) {
 	t.Helper()
 	run := executeWith(cc)(load)
-	conformance.Graph(t, g, schedule.CPU, load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	conformance.Graph(t, g, onCPU, load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 		t.Helper()
 		src, err := Emit(g, "test", "test")
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -25,7 +24,7 @@ func TestVersions(t *testing.T) {
 	}
 	for _, target := range targets[1:] {
 		t.Run(target.Name, func(t *testing.T) {
-			conformance.Run(t, schedule.CPU, executeFor(cc, target.Name, []string{"-Wall", "-Wextra", "-Werror"})(nil))
+			conformance.Run(t, onCPU, executeFor(cc, target.Name, []string{"-Wall", "-Wextra", "-Werror"})(nil))
 		})
 	}
 }

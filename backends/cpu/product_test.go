@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -57,7 +56,7 @@ func TestProducts(t *testing.T) {
 			if avx2 {
 				ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
 			}
-			conformance.Graph(t, operations(t, g), schedule.CPU, randomConstant, ways...)
+			conformance.Graph(t, operations(t, g), onCPU, randomConstant, ways...)
 		})
 	}
 }

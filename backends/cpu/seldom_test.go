@@ -183,7 +183,7 @@ func TestQuantizedProducts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := prepared(true, 0)
-			if err := standard.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
+			if err := standard.Run(g, kernels.Builtin(), lower.Options{}, Choosers()...); err != nil {
 				t.Fatal(err)
 			}
 			found := 0

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
-	"tensortapestry.org/tapc/dialects/schedule"
 )
 
 // TestStack runs a kernel whose sums are an array that it reaches by a pointer only: compilers must align the stack for it, which
@@ -18,7 +17,7 @@ func TestStack(t *testing.T) {
 			continue // the compiler writes for another machine
 		}
 		t.Run(cpu, func(t *testing.T) {
-			conformance.Graph(t, operations(t, g), schedule.CPU, nil, executeFor(cc, cpu, nil)(nil))
+			conformance.Graph(t, operations(t, g), onCPU, nil, executeFor(cc, cpu, nil)(nil))
 		})
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -91,7 +90,7 @@ func TestStaged(t *testing.T) {
 				graphs = append(graphs, all[name])
 			}
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, together(graphs...)), schedule.CPU, load, executeWith(cc)(load))
+			conformance.Graph(t, operations(t, together(graphs...)), onCPU, load, executeWith(cc)(load))
 		})
 	}
 }

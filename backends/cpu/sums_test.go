@@ -170,7 +170,7 @@ func cutAll(t *testing.T, rng *rand.Rand, g *ir.Graph, labels []string) map[stri
 // native builds a graph as tapc build does.
 func native(t *testing.T, cc *toolchain.Compiler, g *ir.Graph) string {
 	t.Helper()
-	if err := standard.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, Choosers()...); err != nil {
 		t.Fatal(err)
 	}
 	src, err := Emit(g, "test", "test")

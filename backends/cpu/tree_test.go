@@ -71,7 +71,7 @@ func TestConfigs(t *testing.T) {
 					return out
 				})
 			}
-			conformance.Graph(t, g, schedule.CPU, nil, ways...)
+			conformance.Graph(t, g, onCPU, nil, ways...)
 		})
 	}
 }
@@ -116,7 +116,7 @@ operation op:%[3]s -> (result: %%y)
 		t.Run(x.to, func(t *testing.T) {
 			t.Parallel()
 			g := operations(t, fmt.Sprintf(product, x.from, x.to, x.operation))
-			conformance.Graph(t, g, schedule.CPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			conformance.Graph(t, g, onCPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 				configured(g, [2]int64{12, 4}, [2]int64{32, 16}, x.micro, "Y")
 				return executeWith(cc)(nil)(t, g, in)
 			})

@@ -111,7 +111,7 @@ func TestConvolutions(t *testing.T) {
 				if avx2[c.fixed] {
 					ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
 				}
-				conformance.Graph(t, operations(t, c.graph()), schedule.CPU, randomConstant, ways...)
+				conformance.Graph(t, operations(t, c.graph()), onCPU, randomConstant, ways...)
 			}
 		})
 	}

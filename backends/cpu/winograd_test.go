@@ -124,7 +124,7 @@ func TestTransform(t *testing.T) {
 	}
 }
 
-// fastConvolution takes a convolution to a schedule on tiles of a size for a target, or leaves it direct (0).
+// fastConvolution takes a convolution to a schedule on tiles of a size for a target.
 func fastConvolution(t *testing.T, graph string, target tile.Target, size int64) *ir.Graph {
 	t.Helper()
 	g := allowing(t, graph, permission.TransformedTiles)
@@ -133,6 +133,7 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 		if k, ok := x.Body.(*schedule.Kernel); ok {
 			k.Allow = permission.TransformedTiles // also where it does not pay
 			if w, ok := nest.FindWinograd(k, nest.Buffers(g)); ok {
+				k.Configs = nil
 				target.BindWinograd(k, w.Of(size))
 				found++
 			}

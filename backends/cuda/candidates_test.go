@@ -87,7 +87,7 @@ func TestCandidates(t *testing.T) {
 					return emulated(t, g, in, nil, all.program, all.steps(way))
 				})
 			}
-			conformance.Graph(t, g, schedule.CUDA, nil, ways...)
+			conformance.Graph(t, g, conformance.Device{Type: schedule.CUDA}, nil, ways...)
 			if len(all.kernels) > len(ways) {
 				t.Errorf("%d candidates, and %d were run", len(all.kernels), len(ways))
 			}

@@ -19,12 +19,14 @@ import (
 )
 
 // TestConformance runs the emitted kernels on the CPU through the emulation, with the order of threads permuted.
-func TestConformance(t *testing.T) { conformance.Run(t, schedule.CUDA, execute) }
+func TestConformance(t *testing.T) {
+	conformance.Run(t, conformance.Device{Type: schedule.CUDA}, execute)
+}
 
 // TestExamples does the same with the example graphs, and compiles their kernels with the real CUDA compiler.
 func TestExamples(t *testing.T) {
 	nvcc := toolchain.ForTest(t)
-	conformance.Examples(t, "../..", schedule.CUDA, func(load reference.Constants) conformance.Execute {
+	conformance.Examples(t, "../..", conformance.Device{Type: schedule.CUDA}, func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			configured(t, g)
 			src, err := Emit(g, "test", "test")

@@ -9,5 +9,5 @@ import (
 
 // TestDeclared runs kernels of the library through the emulation, some of them each time.
 func TestDeclared(t *testing.T) {
-	conformance.Declared(t, schedule.CUDA, 4, execute)
+	conformance.Declared(t, conformance.Device{Type: schedule.CUDA}, 4, execute)
 }

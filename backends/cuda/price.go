@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Facts are those of an A100 with 40 GB (NVIDIA A100 Tensor Core GPU Architecture, 2020): 108 multiprocessors of 64 float32 units at 1.41 GHz,
@@ -30,8 +31,15 @@ type Chooser struct{}
 // Target is a CUDA device of the back end's processor.
 func (Chooser) Target() (schedule.DeviceType, string) { return schedule.CUDA, Target }
 
-// Candidates are those of the package.
-func (Chooser) Candidates(a *nest.Analysis) []schedule.Config { return Candidates(a) }
+// Candidates are those of the package, and a lane for each cell.
+func (Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
+	out := []tile.Candidate{{}}
+	for _, c := range Candidates(a) {
+		_, err := Tree("k", a, &c)
+		out = append(out, tile.Candidate{Config: &c, Refused: err})
+	}
+	return out
+}
 
 // Check says why there is no tree of a config, or no sound one.
 func (Chooser) Check(a *nest.Analysis, c *schedule.Config) error {
@@ -40,11 +48,11 @@ func (Chooser) Check(a *nest.Analysis, c *schedule.Config) error {
 }
 
 // Price counts the instructions of a lane and the bytes of a block.
-func (Chooser) Price(a *nest.Analysis, c *schedule.Config) (cost.Estimate, error) {
-	if c == nil {
+func (Chooser) Price(a *nest.Analysis, c *tile.Candidate) (cost.Estimate, error) {
+	if c.Config == nil {
 		return priceCells(a.Kernel)
 	}
-	f, err := Tree("k", a, c)
+	f, err := Tree("k", a, c.Config)
 	if err != nil {
 		return cost.Estimate{}, err
 	}

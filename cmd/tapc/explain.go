@@ -145,7 +145,12 @@ func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kern
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
 		explained = append(explained, target)
-		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
+		best := all[slices.IndexFunc(all, func(c tile.Candidate) bool { return c.Chosen })]
+		if c := k.For(target); c == nil && best.Form != nil {
+			fmt.Fprintf(b, "  %s has no config: its loops say how it is carried out\n", target)
+		} else {
+			fmt.Fprintf(b, "  %s has the config %s\n", target, c)
+		}
 		writeCandidates(b, all)
 	}
 	for _, c := range k.Configs {
@@ -155,28 +160,8 @@ func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kern
 		}
 	}
 	if len(explained) == 0 {
-		return explainLoops(b, g, n, a, d)
+		fmt.Fprintf(b, "  has no configs: the schedule's loops say how it is carried out\n")
 	}
-	return nil
-}
-
-// explainLoops writes the candidates of a kernel without a config, whose loops say which of them it is.
-func explainLoops(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, d *schedule.Device) error {
-	from := ownBackends().For(d.Type)
-	if from == nil || from.Considers == nil {
-		fmt.Fprintf(b, "  has no configs: the schedule's loops say how the back end for %s carries it out\n", d.Type)
-		return nil
-	}
-	all, err := from.Considers(a, d.Allow)
-	if err != nil {
-		return fmt.Errorf("%s: %w", g.Name(n.ID), err)
-	}
-	if tile.Default.Bound(a) {
-		fmt.Fprintf(b, "  %s carries it out as its loops are cut\n", from.Name)
-	} else {
-		fmt.Fprintf(b, "  %s carries it out as its loops are cut, which the schedule says: not as is chosen here\n", from.Name)
-	}
-	writeCandidates(b, all)
 	return nil
 }
 

@@ -21,6 +21,7 @@ type Stage struct {
 	Tiles      []Tiling    // by role
 	Placements []Placement // of operands that are not read where they are
 	Micro      string      // the micro-kernel, by name: a row of the back end's table; empty where the algorithm has none
+	Threads    bool        // the tasks of a CPU kernel are shared between threads
 }
 
 // Algorithm is how a stage is carried out.
@@ -56,7 +57,7 @@ var roles = []string{"m", "n", "k", "line", "element"}
 func (r Role) String() string { return roles[r] }
 
 // Tiling is how a dimension is cut: the sizes of its tiles, each a multiple of the next, the outermost level first. The first is the
-// part of one block of a GPU or one task of a CPU; the second is the part of a lane, or what registers hold.
+// part of one block of a GPU or one task of a CPU; the second is the part of a lane, or what registers hold; the third is the lanes of a vector.
 type Tiling struct {
 	Role  Role
 	Sizes []int64
@@ -67,11 +68,13 @@ type Scope uint8
 
 // The scopes.
 const (
-	SharedScope  Scope = iota // lanes of a GPU block
-	PrivateScope              // a CPU thread
+	SharedScope   Scope = iota // lanes of a GPU block
+	PrivateScope               // a CPU thread
+	DeviceScope                // all threads of a CPU: a copy is made before anything is computed
+	ConstantScope              // the program: a copy of a constant is made when it is built
 )
 
-var scopes = []string{"shared", "private"}
+var scopes = []string{"shared", "private", "device", "constant"}
 
 // String gives the scope's word.
 func (s Scope) String() string { return scopes[s] }
@@ -138,6 +141,7 @@ func (s *Stage) fields(f ir.Fields) {
 		f.Int(ir.Field{Num: 3, Name: "depth", Style: ir.Positional}, &p.Depth)
 	})
 	f.String(ir.Field{Num: 4, Name: "micro", Optional: true}, &s.Micro)
+	f.Bool(ir.Field{Num: 5, Name: "threads", Optional: true}, &s.Threads)
 }
 
 // String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
@@ -160,6 +164,9 @@ func (c *Config) String() string {
 		}
 		if s.Micro != "" {
 			words = append(words, s.Micro)
+		}
+		if s.Threads {
+			words = append(words, "threads")
 		}
 		stages = append(stages, strings.Join(words, ", "))
 	}

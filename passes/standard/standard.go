@@ -66,8 +66,8 @@ func Steps(lib *kernels.Library, opt lower.Options, choosers ...tile.Chooser) []
 
 // Run takes a graph of Operation or Application Expression to Scheduled Kernels. Operations that have no
 // application get one.
-func Run(g *ir.Graph, lib *kernels.Library, opt lower.Options) error {
-	for _, s := range Steps(lib, opt) {
+func Run(g *ir.Graph, lib *kernels.Library, opt lower.Options, choosers ...tile.Chooser) error {
+	for _, s := range Steps(lib, opt, choosers...) {
 		if err := s.Run(g); err != nil {
 			return err
 		}

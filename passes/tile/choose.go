@@ -2,6 +2,7 @@ package tile
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
@@ -12,23 +13,24 @@ import (
 type Chooser interface {
 	// Target gives the kind of device, and the name that configs of the target have.
 	Target() (schedule.DeviceType, string)
-	// Candidates gives configs of a kernel, in an order that does not depend on anything else. That a kernel has none is a candidate too:
-	// then its loops are carried out as their levels say.
-	Candidates(a *nest.Analysis) []schedule.Config
+	// Candidates gives what a kernel can be carried out as, in an order that does not depend on anything else, without what it takes. Some
+	// are refused, by Check or by rules that say where they do not pay. A candidate without a config is carried out as its form, or in loops.
+	Candidates(a *nest.Analysis) []Candidate
 	// Check says why a config cannot be carried out, nil if it can.
 	Check(a *nest.Analysis, c *schedule.Config) error
-	// Price estimates what a kernel takes with a config that passes Check, or with none.
-	Price(a *nest.Analysis, c *schedule.Config) (cost.Estimate, error)
+	// Price estimates what a kernel takes as a candidate that passes Check.
+	Price(a *nest.Analysis, c *Candidate) (cost.Estimate, error)
 }
 
-// Candidate is a config that was looked at: what it was thought to take, or why it was refused.
+// Candidate is what a kernel can be carried out as: what it was thought to take, or why it was refused.
 type Candidate struct {
 	Config  *schedule.Config // nil for none
 	What    string           // in words, if no config says it
-	Form    nest.Form        // that the kernel is carried out as, of those without a config; nil for loops
+	Form    nest.Form        // that the kernel is carried out as, on a CPU; nil for loops
 	Cost    cost.Estimate
 	Refused error
 	Chosen  bool
+	cycles  float64 // of one core
 }
 
 // String gives the candidate in words.
@@ -39,43 +41,50 @@ func (c *Candidate) String() string {
 	return c.Config.String()
 }
 
-// Consider looks at all configs of a kernel. The one with the least cost is chosen, the first of equals.
+// Consider looks at all candidates of a kernel. The one with the least cost is chosen, the first of equals.
 func Consider(a *nest.Analysis, from Chooser) ([]Candidate, error) {
-	none, err := from.Price(a, nil)
+	all := from.Candidates(a)
+	best := -1
+	for i := range all {
+		c := &all[i]
+		if c.Refused != nil {
+			continue
+		}
+		var err error
+		if c.Cost, err = from.Price(a, c); err != nil {
+			_, target := from.Target()
+			return nil, fmt.Errorf("%s: %w", target, err)
+		}
+		if best < 0 || c.Cost.Less(all[best].Cost) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil, fmt.Errorf("all %d candidates are refused", len(all))
+	}
+	all[best].Chosen = true
+	return all, nil
+}
+
+// Choose gives the best candidate of a kernel.
+func Choose(a *nest.Analysis, from Chooser) (*Candidate, error) {
+	all, err := Consider(a, from)
 	if err != nil {
 		return nil, err
 	}
-	out := []Candidate{{Cost: none}}
-	best := 0
-	for _, c := range from.Candidates(a) {
-		x := Candidate{Config: &c, Refused: from.Check(a, &c)}
-		if x.Refused == nil {
-			if x.Cost, err = from.Price(a, &c); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Target, err)
-			}
-			if x.Cost.Less(out[best].Cost) {
-				best = len(out)
-			}
-		}
-		out = append(out, x)
-	}
-	out[best].Chosen = true
-	return out, nil
+	return &all[slices.IndexFunc(all, func(c Candidate) bool { return c.Chosen })], nil
 }
 
-// choose records the best config of a kernel, in the place of the one that it had for the target.
-func choose(a *nest.Analysis, from Chooser) error {
-	all, err := Consider(a, from)
+// record gives a kernel the best of its configs, instead of the one that it had for the target, and says what is chosen.
+func record(a *nest.Analysis, from Chooser) (*Candidate, error) {
+	best, err := Choose(a, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, target := from.Target()
-	k := a.Kernel
-	k.Forget(target)
-	for _, c := range all {
-		if c.Chosen && c.Config != nil {
-			k.Configs = append(k.Configs, *c.Config)
-		}
+	a.Kernel.Forget(target)
+	if best.Config != nil {
+		a.Kernel.Configs = append(a.Kernel.Configs, *best.Config)
 	}
-	return nil
+	return best, nil
 }

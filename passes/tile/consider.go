@@ -8,19 +8,17 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
-	"tensortapestry.org/tapc/ir/permission"
 )
 
-// Consider lists what a kernel of a CPU can be carried out as, and how it can be cut: what each is thought to take on one thread, or why it is
-// refused. One is chosen: what Bind binds loops for. Fits says why a back end cannot write a form, nil if it can; allowed is what the
-// kernel's device allows.
-func (t Target) Consider(a *nest.Analysis, allowed permission.Set, fits func(nest.Form) error) ([]Candidate, error) {
-	x := considering{t: t, a: a}
+// Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Fits says why a back end
+// cannot write a form, or a config of it if one is given, nil if it can.
+func (t Target) Candidates(a *nest.Analysis, fits func(nest.Form, *schedule.Config) error) []Candidate {
+	x := considering{t: t, a: a, fits: fits}
 	var before nest.Form // the form that the kernel is carried out as, once it is found
 	for _, f := range a.Forms {
-		reason := x.against(f, allowed)
+		reason := x.against(f)
 		if reason == nil {
-			reason = fits(f)
+			reason = fits(f, nil)
 		}
 		if _, ok := before.(*nest.Winograd); reason == nil && before != nil && !ok { // which has a price beside that of the direct convolution
 			reason = special(before)
@@ -29,9 +27,13 @@ func (t Target) Consider(a *nest.Analysis, allowed permission.Set, fits func(nes
 			before = f
 		}
 	}
-	x.add(nil, "loops", x.scalarCycles(1), special(before))
-	x.choose()
-	return x.out, x.err
+	x.add(Candidate{What: "loops", cycles: x.scalarCycles(1), Refused: special(before)})
+	return x.out
+}
+
+// Price is what a candidate is thought to take on one thread.
+func (t Target) Price(a *nest.Analysis, c *Candidate) (cost.Estimate, error) {
+	return t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, c.cycles), Operations: operations(a), Bytes: bytes(a)})
 }
 
 // special refuses what a kernel is besides a form that keeps more in registers or computes less.
@@ -44,26 +46,22 @@ func special(before nest.Form) error {
 
 // considering collects candidates.
 type considering struct {
-	t   Target
-	a   *nest.Analysis
-	out []Candidate
-	err error
+	t    Target
+	a    *nest.Analysis
+	fits func(nest.Form, *schedule.Config) error
+	out  []Candidate
 }
 
 // against is why a form is not for a kernel, of any sizes.
-func (x *considering) against(f nest.Form, allowed permission.Set) error {
+func (x *considering) against(f nest.Form) error {
 	if n, ok := f.(*nest.LowPrecision); ok && n.Rounds() && !roundingPays(x.a.Kernel, x.a.Forms) {
 		return fmt.Errorf("rounding %d columns of %d products takes longer than it saves", n.Col.Extent, n.Length())
 	}
-	if missing := f.Needs() &^ allowed; missing != 0 {
-		return fmt.Errorf("the permission %s is not given", strings.Join(missing.Words(), ", "))
+	missing := f.Needs() &^ x.a.Kernel.Allow
+	if w, ok := f.(*nest.Winograd); missing == 0 || ok && transformedSize(w) == 0 { // of which each size says why it does not pay
+		return nil
 	}
-	if missing := f.Needs() &^ x.a.Kernel.Allow; missing != 0 {
-		if _, ok := f.(*nest.Winograd); !ok { // of which each size says why
-			return fmt.Errorf("the kernel does not have the permission %s", strings.Join(missing.Words(), ", "))
-		}
-	}
-	return nil
+	return fmt.Errorf("the permission %s is not given", strings.Join(missing.Words(), ", "))
 }
 
 // form adds the candidates of a form, all of which are refused if there is a reason, and says whether there are others.
@@ -71,7 +69,7 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 	from := len(x.out)
 	switch f := form.(type) {
 	case *nest.LowPrecision:
-		x.add(f, f.Name()+", "+x.cutWords(f), x.t.lowPrecisionCycles(f), reason)
+		x.add(Candidate{Form: f, What: f.Name() + ", " + x.cutWords(f), cycles: x.t.lowPrecisionCycles(f), Refused: reason})
 	case *nest.Winograd:
 		x.winograd(f, reason)
 	case *nest.Contraction:
@@ -79,9 +77,9 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 	case *nest.BackToBack:
 		x.backToBack(f, reason)
 	case *scan.Scans:
-		x.add(f, f.Name(), x.stagedCycles(), reason)
+		x.add(Candidate{Form: f, What: f.Name(), cycles: x.stagedCycles(), Refused: reason})
 	case *nest.Rows:
-		x.add(f, f.Name()+", "+x.cutWords(f), x.scalarCycles(2*float64(x.t.lanes(int(x.a.Kernel.Operands[0].Type().Size())))), reason)
+		x.add(Candidate{Form: f, What: f.Name() + ", " + x.cutWords(f), cycles: x.scalarCycles(2 * float64(x.t.lanes(int(x.a.Kernel.Operands[0].Type().Size())))), Refused: reason})
 	}
 	for _, c := range x.out[from:] {
 		found = found || c.Refused == nil
@@ -90,28 +88,11 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 }
 
 // add adds a candidate.
-func (x *considering) add(f nest.Form, what string, cycles float64, refused error) {
-	c := Candidate{What: what, Form: f, Refused: refused}
-	if refused == nil {
-		var err error
-		if c.Cost, err = x.t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, cycles), Operations: x.operations(), Bytes: x.bytes()}); err != nil {
-			x.err = fmt.Errorf("%s: %w", x.a.Kernel.Name, err)
-		}
+func (x *considering) add(c Candidate) {
+	if c.Refused == nil && c.Config != nil {
+		c.Refused = x.fits(c.Form, c.Config)
 	}
 	x.out = append(x.out, c)
-}
-
-// choose marks the candidate that takes the least time; the first of equals.
-func (x *considering) choose() {
-	best := -1
-	for i, c := range x.out {
-		if c.Refused == nil && (best < 0 || c.Cost.Less(x.out[best].Cost)) {
-			best = i
-		}
-	}
-	if best >= 0 {
-		x.out[best].Chosen = true
-	}
 }
 
 // winograd adds a convolution on transformed tiles of each size. Times are those of the direct convolution, as measured.
@@ -129,7 +110,7 @@ func (x *considering) winograd(w *nest.Winograd, reason error) {
 		case why == nil && part >= payPercent/100.0:
 			why = fmt.Errorf("it takes %.2f of the time of the direct convolution, and pays below %.2f", part, payPercent/100.0)
 		}
-		x.add(w, fmt.Sprintf("%s, tiles of %d×%d results", w.Name(), m, m), part*direct, why)
+		x.add(Candidate{Form: w, What: fmt.Sprintf("%s, tiles of %d×%d results", w.Name(), m, m), cycles: part * direct, Refused: why})
 	}
 }
 
@@ -139,7 +120,8 @@ func (x *considering) contraction(c *nest.Contraction, reason error) {
 	best := registerTile(x.t.tilesOf(c, pack))
 	add := func(tile RegisterTile, pack Packing, reason error) {
 		p := x.t.planTile(c, pack, tile)
-		x.add(c, c.Name()+", "+p.words(x.a.Kernel, c), x.t.productCycles(p, c), reason)
+		config := &schedule.Config{Target: x.t.Name(), Stages: []schedule.Stage{p.stage(x.a.Kernel, c)}}
+		x.add(Candidate{Form: c, Config: config, cycles: x.t.productCycles(p, c), Refused: reason})
 	}
 	add(best, pack, reason)
 	for _, other := range x.t.tilesOf(c, pack) {
@@ -166,27 +148,15 @@ func (x *considering) backToBack(c *nest.BackToBack, reason error) {
 		whole += x.scalarCycles(2*float64(x.t.lanes(4))) / 2
 	}
 	if c.Row < 0 {
-		x.add(c, c.Name(), whole, reason)
+		x.add(Candidate{Form: c, What: c.Name(), cycles: whole, Refused: reason})
 		return
 	}
 	blocks := x.t.blocks(c, carrier(x.a.Kernel, c))
 	for i := len(blocks) - 1; i >= 0; i-- {
 		b := blocks[i]
-		x.add(c, fmt.Sprintf("%s, m %d, register tiles of %d and %d rows", c.Name(), b.rows, divisor(b.rows, first.tile.Rows), divisor(b.rows, last.tile.Rows)),
-			whole*float64(first.tile.Rows+last.tile.Rows)/float64(b.filled), reason)
+		what := fmt.Sprintf("%s, m %d, register tiles of %d and %d rows", c.Name(), b.rows, divisor(b.rows, first.tile.Rows), divisor(b.rows, last.tile.Rows))
+		x.add(Candidate{Form: c, What: what, cycles: whole * float64(first.tile.Rows+last.tile.Rows) / float64(b.filled), Refused: reason})
 	}
-}
-
-// words says how a contraction is cut, and where its operands are read.
-func (p productPlan) words(k *schedule.Kernel, c *nest.Contraction) string {
-	words := []string{fmt.Sprintf("n %d/%d", p.cols, p.tile.Vectors*p.lanes)}
-	if c.Row.Inner() >= 0 {
-		words = append([]string{fmt.Sprintf("m %d/%d", p.rows, p.tile.Rows)}, words...)
-	}
-	if len(c.Reduction) > 0 {
-		words = append(words, fmt.Sprintf("k %d", p.fold))
-	}
-	return strings.Join(append(words, k.Operands[c.Left].Name+" "+p.Left.String(), k.Operands[c.Right].Name+" "+p.Right.String()), ", ")
 }
 
 // cutWords says how a form is cut whose sizes a rule chooses.

@@ -7,15 +7,25 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/tile"
 )
+
+// unrestricted is a chooser of all that the pass lists, also what a back end cannot write.
+type unrestricted struct{ target }
+
+func (u unrestricted) Target() (schedule.DeviceType, string) { return schedule.CPU, u.Name() }
+
+func (u unrestricted) Candidates(a *nest.Analysis) []tile.Candidate {
+	return u.target.Candidates(a, func(nest.Form, *schedule.Config) error { return nil })
+}
+
+func (unrestricted) Check(*nest.Analysis, *schedule.Config) error { return nil }
 
 // checkConsidered holds the candidates of a kernel to what Bind does: one is chosen, no other that is not refused takes less, its form is the
 // one that loops are bound for, and its sizes are theirs.
 func checkConsidered(t *testing.T, title string, x target, k *schedule.Kernel, a *nest.Analysis, form nest.Form) {
 	t.Helper()
-	all, err := x.Consider(a, permission.Set(0)|k.Allow, func(nest.Form) error { return nil })
+	all, err := tile.Consider(a, unrestricted{x})
 	if err != nil {
 		t.Fatalf("%s: %v", title, err)
 	}
@@ -38,7 +48,7 @@ func checkConsidered(t *testing.T, title string, x target, k *schedule.Kernel, a
 		t.Errorf("%s, %s: %s is chosen, and loops are bound for a %T", title, x.name, c, form)
 		return
 	}
-	if words := sizes(k, form); !strings.Contains(c.What, words) {
+	if words := sizes(k, form); !strings.Contains(c.String(), words) {
 		t.Errorf("%s, %s: %q is chosen, and loops are cut as %q", title, x.name, c, words)
 	}
 }
@@ -48,7 +58,7 @@ func sizes(k *schedule.Kernel, form nest.Form) string {
 	level := func(d nest.Dim, i int) int64 { return k.Loops[d.Inner()].Levels[i].Tile }
 	switch f := form.(type) {
 	case *nest.Contraction:
-		text := fmt.Sprintf("n %d/%d", level(f.Col, 0), level(f.Col, 1))
+		text := fmt.Sprintf("n %d/%d/%d", level(f.Col, 0), level(f.Col, 1), level(f.Col, 2))
 		if f.Row.Inner() >= 0 {
 			text = fmt.Sprintf("m %d/%d, %s", level(f.Row, 0), level(f.Row, 1), text)
 		}

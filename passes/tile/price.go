@@ -45,16 +45,16 @@ func (t Target) lowPrecisionCycles(n *nest.LowPrecision) float64 {
 }
 
 // scalarCycles is the time of a kernel that does so many operations in a cycle.
-func (x *considering) scalarCycles(rate float64) float64 { return x.operations() / rate }
+func (x *considering) scalarCycles(rate float64) float64 { return operations(x.a) / rate }
 
 // stagedCycles is the time of scans: each element of what a kernel reads and writes is looked at a few times.
-func (x *considering) stagedCycles() float64 { return x.bytes() * coreHertz / 1e9 }
+func (x *considering) stagedCycles() float64 { return bytes(x.a) * coreHertz / 1e9 }
 
 // operations is about how many additions a kernel takes, point by point.
-func (x *considering) operations() float64 {
+func operations(a *nest.Analysis) float64 {
 	sum := 0.0
-	for _, s := range x.a.Kernel.Statements {
-		sum += operationsOf(x.a.Kernel, s.Value, extents(x.a.Kernel, s.Over))
+	for _, s := range a.Kernel.Statements {
+		sum += operationsOf(a.Kernel, s.Value, extents(a.Kernel, s.Over))
 	}
 	return sum
 }
@@ -81,10 +81,10 @@ func extents[N int | int64](k *schedule.Kernel, loops []N) float64 {
 }
 
 // bytes is the size of what a kernel reads and writes.
-func (x *considering) bytes() float64 {
+func bytes(a *nest.Analysis) float64 {
 	sum := 0.0
-	for _, o := range x.a.Kernel.Operands {
-		if b := x.a.Buffers[o.Buffer]; b != nil {
+	for _, o := range a.Kernel.Operands {
+		if b := a.Buffers[o.Buffer]; b != nil {
 			sum += float64(b.Bytes)
 		}
 	}

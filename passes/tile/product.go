@@ -167,7 +167,7 @@ func (t Target) bindContraction(k *schedule.Kernel, c *nest.Contraction, from Pa
 // bindFree cuts the dimensions of the results, for register tiles of some rows and columns, and shares what is worth it between threads.
 func (p *productPlan) bindFree(k *schedule.Kernel, c *nest.Contraction, tileRows, tileCols int64) {
 	bind := schedule.Serial
-	if nest.SaturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch) >= productWork {
+	if p.threads(c) {
 		bind = schedule.Thread
 	}
 	for _, d := range c.Batch {
@@ -177,6 +177,11 @@ func (p *productPlan) bindFree(k *schedule.Kernel, c *nest.Contraction, tileRows
 	}
 	bindDim(k, c.Row, bind, p.rows, tileRows, 1)
 	bindDim(k, c.Col, bind, p.cols, tileCols, p.lanes)
+}
+
+// threads says whether it is worth it that a contraction runs on several threads.
+func (p *productPlan) threads(c *nest.Contraction) bool {
+	return nest.SaturatingProduct(p.length, c.Row.Extent, c.Col.Extent, p.batch) >= productWork
 }
 
 // productPlan is how a contraction is cut.

@@ -1,5 +1,10 @@
 package tile
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Target is what the pass knows of the processor that kernels are cut for.
 type Target struct {
 	Vector    int64 // bytes of a vector register
@@ -15,3 +20,14 @@ var Default = Target{Vector: 64, Registers: 32, L2: 1 << 20}
 
 // lanes is how many values of a size fit a vector.
 func (t Target) lanes(size int) int64 { return max(1, t.Vector/int64(size)) }
+
+// family is what the names of all targets begin with.
+const family = "cpu_"
+
+// Name is that of the target's configs. It says what the pass knows, so that processors for which it decides the same have one config.
+func (t Target) Name() string {
+	return fmt.Sprintf("%sv%d_r%d_l%dk", family, t.Vector, t.Registers, t.L2>>10)
+}
+
+// Named says whether a config is for a target, whichever it is.
+func Named(target string) bool { return strings.HasPrefix(target, family) }

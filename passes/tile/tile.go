@@ -45,20 +45,35 @@ func Run(g *ir.Graph, opt Options) error {
 			clear(k)
 			bindGrid(k)
 			k.Sums = Sums(a.Forms)
-		} else {
-			if k.Allow = 0; d != nil {
-				allow(k, a.Forms, d.Allow)
-			}
-			Default.Bind(k, a.Forms)
+		} else if k.Allow = 0; d != nil {
+			allow(k, a.Forms, d.Allow)
 		}
-		for _, c := range opt.Choosers {
-			if device, _ := c.Target(); d == nil || device != d.Type {
-				continue
-			}
-			if err := choose(a, c); err != nil {
-				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
-			}
+		if err := opt.choose(d, a); err != nil {
+			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
+	}
+	return nil
+}
+
+// choose records a config for each target of a kernel's device. A kernel of a CPU that has none is cut as what it is.
+func (o *Options) choose(d *schedule.Device, a *nest.Analysis) error {
+	k, cut := a.Kernel, d != nil && d.Type.Has(schedule.Lane)
+	for _, c := range o.Choosers {
+		if device, _ := c.Target(); d == nil || device != d.Type {
+			continue
+		}
+		best, err := record(a, c)
+		if err != nil {
+			return err
+		}
+		if !cut && best.Config != nil {
+			clear(k)
+			k.Sums = Sums(a.Forms)
+			cut = true
+		}
+	}
+	if !cut {
+		Default.Bind(k, a.Forms)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile
 			return err
 		}},
 	}
-	for _, s := range standard.Steps(lib, lower.Options{}) {
+	for _, s := range standard.Steps(lib, lower.Options{}, cpu.Choosers()...) {
 		steps = append(steps, step{s.Name, s.Gives.Environment(), func() error { return s.Run(x) }})
 	}
 	for _, s := range steps {

@@ -53,12 +53,11 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.BackToBack) 
 	e.Target.Cut(found, c.rows)
 	c.know()
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
-		p := product.Of(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x, tile.StagePacking(x))
+		p := stage(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x)
 		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // a chain has them on the stack
 			c.forget()
 			return nil
 		}
-		chooseChained(p)
 		p.Text = c.Text
 		if i == 0 {
 			c.first = p
@@ -88,17 +87,17 @@ func (c *Kernel) forget() {
 	c.e.Table.Held = nil
 }
 
-// chooseChained chooses where the right operand of a stage is read.
-func chooseChained(p *product.Product) {
-	switch buffer := p.K.Operands[p.C.Right].Buffer; {
-	case p.Pack.Right == tile.Prepacked:
-		p.Form = blocking.Prepared
-		p.Slot = p.E.Panels(buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
-	case p.Pack.Right == tile.Unpacked:
-		p.Form = blocking.Direct
-	default:
-		p.Form = blocking.Packed
+// stage prepares the product of a stage; nil if it is not scheduled as one.
+func stage(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *product.Product {
+	cut, ok := blocking.ReadCut(k, c, int64(e.Target.Lanes(c.Sum.Type.Size())))
+	if !ok || !product.Fits(k, e.Buffers, c) {
+		return nil
 	}
+	p := product.Of(e, name, k, c, blocking.Decided{Cut: cut, Packing: tile.StagePacking(c)})
+	if p.Pack.Right == tile.Prepacked {
+		p.Slot = p.E.Panels(k.Operands[c.Right].Buffer, p.Layout(c.Right, c.Col, p.Panel))
+	}
+	return p
 }
 
 func (c *Kernel) products() []*product.Product { return []*product.Product{c.first, c.last} }
@@ -116,7 +115,7 @@ func (c *Kernel) place() {
 	groups, whole := c.groups(), int64(0)
 	for _, p := range c.products() {
 		c.places = append(c.places, whole)
-		if p.Form == blocking.Packed {
+		if p.Pack.Right == tile.UpFront {
 			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*tile.PanelBytes, 64)
 		}
 	}
@@ -126,7 +125,7 @@ func (c *Kernel) place() {
 	c.table = len(c.e.Table.Used)
 	c.e.Table.Held = c.heldSlots()
 	for i, p := range c.products() {
-		if p.Form == blocking.Packed {
+		if p.Pack.Right == tile.UpFront {
 			p.Slot = c.table + len(c.held) + i
 		}
 	}
@@ -137,7 +136,7 @@ func (c *Kernel) place() {
 func (c *Kernel) groups() int64 {
 	all, bytes := int64(1), int64(0)
 	for _, p := range c.products() {
-		if p.Form == blocking.Packed {
+		if p.Pack.Right == tile.UpFront {
 			all = max(all, p.Outer)
 			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * tile.PanelBytes
 		}
@@ -150,7 +149,7 @@ func (c *Kernel) groups() int64 {
 
 // together says whether the operands that are packed follow the same dimensions.
 func (c *Kernel) together() bool {
-	return c.first.Form != blocking.Packed || c.last.Form != blocking.Packed || slices.Equal(groupLoops(c.first), groupLoops(c.last))
+	return c.first.Pack.Right != tile.UpFront || c.last.Pack.Right != tile.UpFront || slices.Equal(groupLoops(c.first), groupLoops(c.last))
 }
 
 // groupLoops gives the loops that the right operand's panels follow, outermost first.
@@ -188,7 +187,7 @@ func (c *Kernel) outer() []int {
 	var out []int
 	if c.together() {
 		for _, p := range c.products() {
-			if len(out) == 0 && p.Form == blocking.Packed {
+			if len(out) == 0 && p.Pack.Right == tile.UpFront {
 				out = groupLoops(p)
 			}
 		}
@@ -205,7 +204,7 @@ func (c *Kernel) outer() []int {
 func (c *Kernel) packedLoops() int {
 	n := 0
 	for _, p := range c.products() {
-		if p.Form == blocking.Packed && c.together() {
+		if p.Pack.Right == tile.UpFront && c.together() {
 			n = max(n, len(groupLoops(p)))
 		}
 	}
@@ -291,7 +290,7 @@ func (c *Kernel) product(p *product.Product, part int) {
 	stored := c.e.W.Stored(p.D)
 	c.e.Raw(left.Buffer)
 	slot := p.Slot
-	if p.Form == blocking.Direct {
+	if p.Pack.Right == tile.Unpacked {
 		c.e.Raw(right.Buffer)
 		slot = c.e.Slot(right.Buffer)
 	}
@@ -315,7 +314,7 @@ func (c *Kernel) run() {
 	c.Line("void *table[%d] = {0};", c.tableEnd())
 	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
 	for i, p := range c.products() {
-		if p.Form == blocking.Packed {
+		if p.Pack.Right == tile.UpFront {
 			c.Line("table[%d] = (char *)b[%d] + %d;", p.Slot, c.panels, c.places[i])
 		}
 	}
@@ -326,7 +325,7 @@ func (c *Kernel) run() {
 	c.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", all, groups, all, groups)
 	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.first.C.Col.Extent, c.last.C.Col.Extent)
 	for i, p := range c.products() {
-		if p.Form != blocking.Packed {
+		if p.Pack.Right != tile.UpFront {
 			continue
 		}
 		here := "groups"

@@ -30,7 +30,6 @@ type Blocking struct {
 	D      scalar.DType // of the sums
 	N      int          // lanes of a vector
 	Cut    Cut
-	Form   RightForm
 	Sizes
 }
 
@@ -42,16 +41,6 @@ type Sizes struct {
 	Outer  int64 // how many panels' worth of batch there are: extents of the batch that the right operand follows
 	Inner  int64 // extents of the rest of the batch
 }
-
-// RightForm is where the right operand is read.
-type RightForm uint8
-
-const (
-	Direct   RightForm = iota // where it stands
-	Packed                    // from panels that the program packs before it multiplies
-	Local                     // from panels that a thread packs before each piece, as no other piece needs them
-	Prepared                  // from panels that were packed when the program was built
-)
 
 // SortBatch puts the dimensions that the right operand follows first, and names all.
 func (b *Blocking) SortBatch() {
@@ -79,7 +68,7 @@ func (b *Blocking) pieces() int64 {
 // Share is the bytes of the panels of one piece.
 func (b *Blocking) Share() int64 { return b.PanelsOf(b.Cut.Cols) * b.Deep() * tile.PanelBytes }
 
-// Deep is how many values of the fold a panel holds: all, or those that run at once if a thread packs them just before.
+// Deep is how many values of the reduction a panel holds: all, or those that run at once if a thread packs them just before.
 func (b *Blocking) Deep() int64 {
 	if b.Blockwise() {
 		return b.Cut.Fold
@@ -87,8 +76,10 @@ func (b *Blocking) Deep() int64 {
 	return b.Length
 }
 
-// Blockwise says whether a thread packs the columns of its piece for each part of the fold anew.
-func (b *Blocking) Blockwise() bool { return b.Form == Local && b.Split() && b.Partly() }
+// Blockwise says whether a thread packs the columns of its piece for each part of the reduction anew.
+func (b *Blocking) Blockwise() bool {
+	return b.Pack.Right == tile.PerMacroTile && b.Split() && b.Partly()
+}
 
 // PanelsOf is how many panels some columns take.
 func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1) / b.Panel }
@@ -119,7 +110,7 @@ func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layou
 	return l
 }
 
-// PieceLeft is how many bytes the panels of a piece's rows take, for one run of the fold. Storing whole vectors reaches over the end.
+// PieceLeft is how many bytes the panels of a piece's rows take, for one run of the reduction. Storing whole vectors reaches over the end.
 func (b *Blocking) PieceLeft() int64 {
 	return isa.Align((b.Cut.Rows*b.Cut.Fold+int64(b.N))*int64(b.D.Size()), tile.PanelBytes)
 }
@@ -143,7 +134,7 @@ func (b *Blocking) TilesDown() int64 {
 	return (min(b.Cut.Rows, b.C.Row.Extent) + b.Cut.TileRows - 1) / b.Cut.TileRows
 }
 
-// Within says whether a partial sum takes several parts of the fold.
+// Within says whether a partial sum takes several parts of the reduction.
 func (b *Blocking) Within() bool { return b.Split() && b.Cut.Fold < b.Cut.Block }
 
 // Several says whether there are so many partial sums that these are summed in groups.
@@ -177,7 +168,7 @@ func (b *Blocking) VectorType() scalar.DType {
 func (b *Blocking) ColumnsLast() bool {
 	left := b.C.Row.Extent * b.Inner * b.Length
 	several := b.Inner > 1 || b.Cut.Rows < b.C.Row.Extent
-	return b.Form == Prepared && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
+	return b.Pack.Right == tile.Prepacked && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
 }
 
 // IsLastOuter says whether batch axis i is the innermost of several that the right operand follows: groups of panels count
@@ -207,7 +198,7 @@ func (b *Blocking) Indices() int64 {
 	return n
 }
 
-// Partly says whether panels can be packed for some values of the fold at a time: it has one dimension.
+// Partly says whether panels can be packed for some values of the reduction at a time: it has one dimension.
 func (b *Blocking) Partly() bool { return b.C.Window == nil && len(b.C.Reduction) == 1 }
 
 // RowPanels is how many panels of rows a place of the batch has.
@@ -232,7 +223,7 @@ func (b *Blocking) TransposedBytes() int64 {
 // RowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
 // one behind the other.
 func (b *Blocking) RowsFirst() bool {
-	return b.Form == Prepared && b.Pack.Left != tile.PerMacroTile && !b.Split() && b.Cut.Cols > b.Cut.TileCols && b.Target.Near(b.Cut.Cols*b.Length*int64(b.D.Size()))
+	return b.Pack.Right == tile.Prepacked && b.Pack.Left != tile.PerMacroTile && !b.Split() && b.Cut.Cols > b.Cut.TileCols && b.Target.Near(b.Cut.Cols*b.Length*int64(b.D.Size()))
 }
 
 // Groups gives the batch axes that the right operand follows.

@@ -49,7 +49,7 @@ func ReadCut(k *schedule.Kernel, c *nest.Contraction, lanes int64) (Cut, bool) {
 	return x, true
 }
 
-// Span is how many values of the fold have one partial sum of partial sums.
+// Span is how many values of the reduction have one partial sum of partial sums.
 func (c Cut) Span() int64 { return c.Block * tile.SumBlock }
 
 // ends says whether the parts of a fold that run at once end where partial sums end or, if they are shorter, whole parts make one.

@@ -17,16 +17,14 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// New prepares a contraction; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *Product {
-	p := Of(e, name, k, c, tile.PackingOf(c))
-	if p != nil {
-		p.chooseForm()
-		p.placePiece()
-		p.comes = p.whatComes()
-		if p.Pack.Left == tile.Prepacked {
-			p.rows.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
-		}
+// New prepares a contraction that is carried out as a config says, which has been checked.
+func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
+	p := Of(e, name, k, c, d)
+	p.packRight()
+	p.placePiece()
+	p.comes = p.whatComes()
+	if p.Pack.Left == tile.Prepacked {
+		p.rows.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
 	}
 	return p
 }
@@ -45,45 +43,24 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Co
 	return known && point.VectorKernel(k, buffers, aside)
 }
 
-// Of prepares a contraction that is recognised, all but where it reads its operands; nil if it is not scheduled as one.
-func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, pack tile.Packing) *Product {
-	if !Fits(k, e.Buffers, c) {
-		return nil
-	}
-	p := &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: pack, D: c.Sum.Type, N: e.Target.Lanes(c.Sum.Type.Size()),
-		Sizes: blocking.Sizes{Length: 1, Outer: 1, Inner: 1}}}
-	var ok bool
-	if p.Cut, ok = blocking.ReadCut(k, c, int64(p.N)); !ok {
-		return nil
-	}
-	p.Panel = tile.PanelBytes / int64(p.D.Size())
-	if p.Cut.TileCols%p.Panel != 0 && p.Panel%p.Cut.TileCols != 0 {
-		return nil
-	}
+// Of prepares a contraction, all but where it reads its operands.
+func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
+	p := &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: d.Packing, Cut: d.Cut, D: c.Sum.Type,
+		N: e.Target.Lanes(c.Sum.Type.Size()), Sizes: blocking.Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: 1, Outer: 1, Inner: 1}}}
 	for _, d := range c.Reduction {
 		p.Length *= d.Extent
 	}
 	p.SortBatch()
-	if p.Pack.Left == tile.PerMacroTile && p.Cut.TileRows > int64(p.N) {
-		p.Pack.Left = tile.Unpacked
-	}
 	return p
 }
 
-// chooseForm packs the right operand if it is used often enough to pay, or does not stand in columns.
-func (p *Product) chooseForm() {
-	buffer := p.K.Operands[p.C.Right].Buffer
+// packRight finds the memory of what is packed before anything is multiplied.
+func (p *Product) packRight() {
 	scratch := int64(0)
-	switch {
-	case p.Pack.Right == tile.Prepacked:
-		p.Form = blocking.Prepared
-		p.Slot = p.E.Panels(buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
-	case p.Pack.Right == tile.Unpacked:
-		p.Form = blocking.Direct
-	case p.Pack.Left != tile.PerMacroTile && p.Cut.Rows >= p.C.Row.Extent && p.Inner == 1 && p.Cut.Cols%p.Panel == 0: // pieces are whole panels
-		p.Form = blocking.Local
-	default:
-		p.Form = blocking.Packed
+	switch p.Pack.Right {
+	case tile.Prepacked:
+		p.Slot = p.E.Panels(p.K.Operands[p.C.Right].Buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
+	case tile.UpFront:
 		groups, columns := p.Chunk()
 		scratch = groups * p.PanelsOf(columns) * p.Length * tile.PanelBytes
 	}
@@ -119,13 +96,13 @@ func (p *Product) Functions() {
 		}
 	}
 	switch {
-	case p.Form != blocking.Packed && p.Form != blocking.Local:
+	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
 	case p.C.Window != nil:
 		p.windowFunction()
 	default:
 		p.panelFunction()
 	}
-	if p.Form == blocking.Packed {
+	if p.Pack.Right == tile.UpFront {
 		p.packTask()
 	}
 	switch {
@@ -186,12 +163,12 @@ func (p *Product) task() {
 		p.E.Raw(left.Buffer)
 		p.Line("const %s *left = b[%d]; // %s", p.E.W.Stored(p.D), p.E.Slot(left.Buffer), left.Name)
 	}
-	if p.Form == blocking.Direct {
+	if p.Pack.Right == tile.Unpacked {
 		p.E.Raw(p.K.Operands[p.C.Right].Buffer)
 		p.Slot = p.E.Slot(p.K.Operands[p.C.Right].Buffer)
 	}
-	if p.Form != blocking.Local {
-		p.Line("const %s *right = b[%d]; // %s%s", p.E.W.Stored(p.D), p.Slot, p.K.Operands[p.C.Right].Name, map[blocking.RightForm]string{blocking.Packed: " in panels", blocking.Prepared: " in panels"}[p.Form])
+	if p.Pack.Right != tile.PerMacroTile {
+		p.Line("const %s *right = b[%d]; // %s%s", p.E.W.Stored(p.D), p.Slot, p.K.Operands[p.C.Right].Name, map[tile.Pack]string{tile.UpFront: " in panels", tile.Prepacked: " in panels"}[p.Pack.Right])
 	}
 	if p.C.Transposed {
 		p.DeclareWorkspace("_Alignas(64) ", p.element(), int64(p.D.Wide().Size()))
@@ -201,21 +178,21 @@ func (p *Product) task() {
 	if p.Pack.Left == tile.PerMacroTile {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.K.Operands[p.C.Left].Name, p.Cut.TileRows)
 	}
-	if p.Form == blocking.Packed {
+	if p.Pack.Right == tile.UpFront {
 		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.Cols-1, c.Cols)
 	} else {
 		p.Line("enum { across = %d, last = %d };", (p.C.Col.Extent+c.Cols-1)/c.Cols, p.C.Col.Extent)
 	}
-	if p.Form == blocking.Local {
+	if p.Pack.Right == tile.PerMacroTile {
 		p.Line("%s *const panels = (%s *)(own + %d);", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.panelsAt)
 	}
 	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	p.Line("int64_t rest = piece;")
 	p.coordinatesOf(c)
-	if p.Form == blocking.Local {
+	if p.Pack.Right == tile.PerMacroTile {
 		p.Line("const %s *right = panels;", p.E.W.Stored(p.D))
 	}
-	if p.Form == blocking.Local && !p.Blockwise() {
+	if p.Pack.Right == tile.PerMacroTile && !p.Blockwise() {
 		p.packPiece("0", fmt.Sprint(p.InnerFold()))
 	}
 	p.Tiles()
@@ -266,7 +243,7 @@ func (p *Product) run() {
 		p.before(p.PadRows(), "pad", p.C.Padded.Elements()*int64(p.D.Size()))
 	}
 	pieces := (p.C.Row.Extent + p.Cut.Rows - 1) / p.Cut.Rows * p.Inner
-	if p.Form != blocking.Packed {
+	if p.Pack.Right != tile.UpFront {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.C.Col.Extent)
 		p.Parallel(fmt.Sprint(p.Indices()), "task", p.EachPiece(unit.TileRate))
 		p.Close()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
@@ -16,7 +15,7 @@ func (p *Product) placePiece() {
 	if p.Pack.Left == tile.PerMacroTile {
 		bytes = p.PieceLeft()
 	}
-	if p.Form == blocking.Local {
+	if p.Pack.Right == tile.PerMacroTile {
 		p.panelsAt = bytes
 		bytes += p.Share()
 	}
@@ -55,7 +54,7 @@ func (p *Product) DeclareWorkspace(align, typ string, size int64) {
 	}
 }
 
-// leftFunction writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the fold.
+// leftFunction writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the reduction.
 func (p *Product) leftFunction() {
 	o, rows, n := p.K.Operands[p.C.Left], p.Cut.TileRows, int64(p.N)
 	stored, step := p.E.W.Stored(p.D), point.Number(p.C.Row.Step(p.C.Views[p.C.Left]))
@@ -70,7 +69,7 @@ func (p *Product) leftFunction() {
 	p.Close(3)
 }
 
-// packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the fold.
+// packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the reduction.
 func (p *Product) packLeft() {
 	switch at := p.leftOffset("i0"); {
 	case p.Pack.Left != tile.PerMacroTile:
@@ -96,7 +95,7 @@ func (p *Product) leftTile() string {
 	return "left + " + p.leftOffset("i") + p.foldOffset(step)
 }
 
-// foldOffset writes how far the present run of the fold is from the first.
+// foldOffset writes how far the present run of the reduction is from the first.
 func (p *Product) foldOffset(step int64) string {
 	if !p.Split() {
 		return ""

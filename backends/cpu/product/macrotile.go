@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Tiles writes the loops over the tiles of a piece.
@@ -13,13 +13,13 @@ func (p *Product) Tiles() {
 	right := p.C.Views[p.C.Right]
 	rows, cols := p.Cut.TileRows, p.Cut.TileCols
 	rightAt := p.panelOffset()
-	if p.Form == blocking.Direct {
+	if p.Pack.Right == tile.Unpacked {
 		rightAt = point.OffsetText(point.Start(p.K, right), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Col, Variable: "j"}), right)
 	}
 	if p.Split() {
 		last := p.C.Reduction[len(p.C.Reduction)-1]
 		step := p.Panel
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			step = last.Step(right)
 		}
 		if !p.Blockwise() {
@@ -65,7 +65,7 @@ func (p *Product) Tiles() {
 
 // panelOffset writes the number of the element of the panels that a tile starts at.
 func (p *Product) panelOffset() string {
-	if p.Form == blocking.Local {
+	if p.Pack.Right == tile.PerMacroTile {
 		text := fmt.Sprintf("(j - j0) / %d * %s", p.Panel, point.Number(p.Deep()*p.Panel))
 		if p.Cut.TileCols < p.Panel {
 			text += fmt.Sprintf(" + (j - j0) %% %d", p.Panel)
@@ -74,7 +74,7 @@ func (p *Product) panelOffset() string {
 	}
 	group := p.Group(p.C.Right)
 	column, panels := "j", fmt.Sprint(p.PanelsOf(p.C.Col.Extent))
-	if p.Form == blocking.Packed {
+	if p.Pack.Right == tile.UpFront {
 		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.Panel-1, p.Panel)
 		if group != "" {
 			group += " - part->group"

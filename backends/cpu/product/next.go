@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -34,20 +33,20 @@ func (p *Product) whatComes() coming {
 		return nothing
 	}
 	far := func(operand int) bool { return p.E.Buffers[p.K.Operands[operand].Buffer].Bytes >= p.E.Target.L2/2 }
-	columns := (p.Form == blocking.Prepared || p.Form == blocking.Packed) && far(p.C.Right) && p.strips() > 1 && p.Cut.TileCols%p.Panel == 0
+	columns := (p.Pack.Right == tile.Prepacked || p.Pack.Right == tile.UpFront) && far(p.C.Right) && p.strips() > 1 && p.Cut.TileCols%p.Panel == 0
 	simple := last == 0 && p.C.Padded == nil
 	switch {
 	case !simple:
 	case columns && p.tilesAcross() < leastTiles:
-		if p.Form == blocking.Prepared && p.tilesAcross() >= max(2, p.Cut.TileCols/p.Panel) && (!p.ColumnsLast() || p.Cut.Cols == p.Cut.TileCols) {
+		if p.Pack.Right == tile.Prepacked && p.tilesAcross() >= max(2, p.Cut.TileCols/p.Panel) && (!p.ColumnsLast() || p.Cut.Cols == p.Cut.TileCols) {
 			return stripNext
 		}
 	case p.TilesDown() < 2:
 	case columns && !p.ColumnsLast() && p.Cut.Block < p.Cut.Fold:
 		return columnsNext
-	case p.Form == blocking.Local && !p.Blockwise() && p.C.Col.Step(p.C.Views[p.C.Right]) == 1 && far(p.C.Right) && p.C.Col.Extent > p.Cut.Cols && p.roomForNext():
+	case p.Pack.Right == tile.PerMacroTile && !p.Blockwise() && p.C.Col.Step(p.C.Views[p.C.Right]) == 1 && far(p.C.Right) && p.C.Col.Extent > p.Cut.Cols && p.roomForNext():
 		return pieceNext
-	case p.Form != blocking.Direct && p.LeftWidth() == 0 && far(p.C.Left) && p.C.Row.Extent > p.Cut.TileRows && p.strips() <= fewStrips && !p.Split() && p.neighbours():
+	case p.Pack.Right != tile.Unpacked && p.LeftWidth() == 0 && far(p.C.Left) && p.C.Row.Extent > p.Cut.TileRows && p.strips() <= fewStrips && !p.Split() && p.neighbours():
 		return rowsNext
 	}
 	return nothing
@@ -100,7 +99,7 @@ func (p *Product) nextArguments() string {
 }
 
 // next declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every
-// value of the fold, the second the next; those that find none left fetch what they have.
+// value of the reduction, the second the next; those that find none left fetch what they have.
 func (p *Product) next() {
 	at := fmt.Sprintf("(i - i0) / %d", p.Cut.TileRows)
 	declare := func(base, offset, what string) {
@@ -139,7 +138,7 @@ func (p *Product) next() {
 	}
 }
 
-// fetchStep writes what a tile fetches with every value of the fold, and fetchBlock with every block of them.
+// fetchStep writes what a tile fetches with every value of the reduction, and fetchBlock with every block of them.
 func (p *Product) fetchStep() {
 	switch p.comes {
 	case rowsNext:
@@ -160,11 +159,11 @@ func (p *Product) fetchBlock() {
 	p.Line("next += %d;", n*tile.PanelBytes)
 }
 
-// pace is how many values of the fold each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.
+// pace is how many values of the reduction each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.
 func (p *Product) pace() int64 {
 	n := p.TilesDown() * p.blocksOf()
 	return (p.Cut.Fold + n - 1) / n
 }
 
-// blocksOf is how many blocks a run of the fold has.
+// blocksOf is how many blocks a run of the reduction has.
 func (p *Product) blocksOf() int64 { return (p.Cut.Fold + p.Cut.Block - 1) / p.Cut.Block }

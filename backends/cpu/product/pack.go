@@ -7,14 +7,14 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/unit"
 )
 
-// packRows is how many values of the fold are packed at once into all panels that a thread fills: as many lines of memory, which
+// packRows is how many values of the reduction are packed at once into all panels that a thread fills: as many lines of memory, which
 // panels next to each other share, stay in the first cache.
 const packRows = 64
 
-// packAhead is how many values of the fold before their turn rows are fetched that are packed.
+// packAhead is how many values of the reduction before their turn rows are fetched that are packed.
 const packAhead = 16
 
-// foldRange writes the arguments of a panel's function that say which values of the fold it packs, if it packs some at a time.
+// foldRange writes the arguments of a panel's function that say which values of the reduction it packs, if it packs some at a time.
 func (p *Product) foldRange(from, to string) string {
 	if !p.Partly() {
 		return ""
@@ -92,7 +92,7 @@ func (p *Product) packTask() {
 	p.Close()
 }
 
-// packPanel writes the loop over the innermost dimension of the fold for one panel with some live columns.
+// packPanel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
 func (p *Product) packPanel(at string, live, length, step int64) {
 	across := p.C.Col.Step(p.C.Views[p.C.Right])
 	from, end := "0", fmt.Sprint(length)

@@ -15,7 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the fold, so
+// Product writes the code of a contraction. Its right operand stands in panels of a few columns, each with all of the reduction, so
 // that the innermost loop reads it in order; its left operand is read where it stands.
 //
 // The sums of a tile of rows and columns stay in registers. The function of a tile multiplies and adds; the function finish

@@ -51,7 +51,7 @@ func (p *Product) rowTask() {
 	p.Close(2)
 }
 
-// copyRows writes how one value of the fold goes to the panels that are filled together.
+// copyRows writes how one value of the reduction goes to the panels that are filled together.
 func (p *Product) copyRows() {
 	step, apart := p.C.Row.Step(p.C.Views[p.C.Left]), point.Number(p.Length*tile.RowPanel)
 	p.Open("for (int64_t x = 0; x < live; x += %d) {", tile.RowPanel)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -81,7 +80,7 @@ func (p *Product) each(rows, vectors int64, operation string) {
 	p.Line("for (int x = 0; x < %d; x++) %s;", rows*vectors, operation)
 }
 
-// resume writes how a tile goes on with the sums of the parts of the fold before this one.
+// resume writes how a tile goes on with the sums of the parts of the reduction before this one.
 func (p *Product) resume(rows, vectors int64) {
 	t := p.E.V.Type(p.VectorType(), p.N)
 	behind := int64(0)
@@ -105,7 +104,7 @@ func (p *Product) resume(rows, vectors int64) {
 	p.Close()
 }
 
-// unfinished keeps the sums of a tile if this is not the last part of the fold.
+// unfinished keeps the sums of a tile if this is not the last part of the reduction.
 func (p *Product) unfinished(rows, vectors int64) {
 	last, kept := fmt.Sprintf("f + fn == %d", p.InnerFold()), "open"
 	keep := func(to string) {
@@ -171,7 +170,7 @@ func (p *Product) folds(rows, cols, vectors int64) {
 		depth++
 		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
 		a += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(left)))
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			w += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(right)))
 		}
 	}
@@ -179,7 +178,7 @@ func (p *Product) folds(rows, cols, vectors int64) {
 		if !p.Pack.Paneled() {
 			p.Line("const %s *ak = %s;", p.E.W.Stored(p.D), a)
 		}
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			p.Line("const %s *wk = %s;", p.E.W.Stored(p.D), w)
 		}
 	}
@@ -188,7 +187,7 @@ func (p *Product) folds(rows, cols, vectors int64) {
 		if !p.Pack.Paneled() {
 			names[0] = "ak"
 		}
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			names[1] = "wk"
 		}
 	}
@@ -196,7 +195,7 @@ func (p *Product) folds(rows, cols, vectors int64) {
 	p.Close(depth)
 }
 
-// blocks writes the innermost dimension of the fold, in blocks that each have a partial sum.
+// blocks writes the innermost dimension of the reduction, in blocks that each have a partial sum.
 func (p *Product) blocks(rows, cols, vectors, length, blocks int64, names [2]string) {
 	count := fmt.Sprint(length)
 	fixed := !p.Split() || p.InnerFold()%length == 0
@@ -262,7 +261,7 @@ func (p *Product) multiply(rows, cols, vectors int64, count string, names [2]str
 		if p.LeftWidth() == 0 {
 			leftStep = p.C.Reduction[n-1].Step(left)
 		}
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			step = p.C.Reduction[n-1].Step(right)
 		}
 	}
@@ -272,11 +271,11 @@ func (p *Product) multiply(rows, cols, vectors int64, count string, names [2]str
 	p.Open("for (int64_t k = 0; k < %s; k++) {", count)
 	p.Line("const %s %s;", vector, List(vectors, func(x int64) string {
 		at := p.columnOffset(x, w)
-		if p.Form == blocking.Direct && x == vectors-1 && cols%int64(p.N) != 0 {
+		if p.Pack.Right == tile.Unpacked && x == vectors-1 && cols%int64(p.N) != 0 {
 			return fmt.Sprintf("w%d = %s", x, p.cast(p.E.V.Of(p.D, p.N).Load(at, fmt.Sprint(cols%int64(p.N)))))
 		}
 		unaligned := ""
-		if p.Form == blocking.Direct {
+		if p.Pack.Right == tile.Unpacked {
 			unaligned = "u"
 		}
 		return fmt.Sprintf("w%d = *(const %s%s *)(%s)", x, vector, unaligned, at)
@@ -314,10 +313,10 @@ func (p *Product) cast(vector string) string {
 	return fmt.Sprintf("(%s)%s", p.E.V.Type(p.VectorType(), p.N), vector)
 }
 
-// distance is how many steps of the fold before their use columns in panels are fetched: from the second cache, or from memory.
+// distance is how many steps of the reduction before their use columns in panels are fetched: from the second cache, or from memory.
 func (p *Product) distance() int64 {
 	switch {
-	case p.Form == blocking.Direct:
+	case p.Pack.Right == tile.Unpacked:
 		return 0
 	case p.streams():
 		return 16
@@ -328,13 +327,13 @@ func (p *Product) distance() int64 {
 
 // streams says whether the right operand is used so few times that reading it takes the time.
 func (p *Product) streams() bool {
-	return p.Form != blocking.Direct && p.C.Row.Extent <= 2*p.Cut.TileRows && p.Length*p.C.Col.Extent*int64(p.D.Size()) > 1<<19
+	return p.Pack.Right != tile.Unpacked && p.C.Row.Extent <= 2*p.Cut.TileRows && p.Length*p.C.Col.Extent*int64(p.D.Size()) > 1<<19
 }
 
 // columnOffset writes the address of vector x of the columns.
 func (p *Product) columnOffset(x int64, w string) string {
 	at := x * int64(p.N)
-	if p.Form != blocking.Direct {
+	if p.Pack.Right != tile.Unpacked {
 		at = at/p.Panel*p.Panel*p.Deep() + at%p.Panel
 	}
 	if at == 0 {

@@ -11,12 +11,12 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// copyAhead is how many steps of the outermost loop of the fold a copy asks for memory ahead.
+// copyAhead is how many steps of the outermost loop of the reduction a copy asks for memory ahead.
 const copyAhead = 4
 
 // windowFunction writes the function that packs one panel of a right operand that a window slides over: the columns from j on,
-// each in a lane. Where its lanes stand is worked out once for the panel, and so is the guard, for every place of the fold
-// that it depends on; then each step of the fold copies a vector, or lane by lane where lanes are not neighbours or a vector
+// each in a lane. Where its lanes stand is worked out once for the panel, and so is the guard, for every place of the reduction
+// that it depends on; then each step of the reduction copies a vector, or lane by lane where lanes are not neighbours or a vector
 // would reach beyond the operand.
 func (p *Product) windowFunction() {
 	view, stored := p.C.Views[p.C.Right], p.E.W.Stored(p.D)

@@ -170,8 +170,8 @@ func (w *Kernel) pointProduct(e *unit.Unit, name string, c blocking.Cut) {
 	w.Product = &product.Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
 		C: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.Rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
 			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
-		Pack: tile.Packing{Right: tile.Prepacked}, Form: blocking.Prepared,
-		D: scalar.Float32, N: lanes, Cut: c, Sizes: blocking.Sizes{Panel: tile.PanelBytes / 4, Length: in}}}
+		Pack: tile.Packing{Right: tile.Prepacked},
+		D:    scalar.Float32, N: lanes, Cut: c, Sizes: blocking.Sizes{Panel: tile.PanelBytes / 4, Length: in}}}
 }
 
 // placeOperands finds places for the filters' panels and the scratch memory.

@@ -66,7 +66,7 @@ func scheduled(t *testing.T, file string) *ir.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := standard.Run(g, kernels.Builtin(), lower.Options{}); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 		t.Fatal(err)
 	}
 	return g

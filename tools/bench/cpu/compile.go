@@ -88,5 +88,5 @@ func schedule(ctx context.Context, g *ir.Graph, allow permission.Set) error {
 	if _, err := simplify.Run(ctx, g, nil, rewrite.Options{Allow: allow}); err != nil {
 		return err
 	}
-	return standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow})
+	return standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}, cpu.Choosers()...)
 }

@@ -25,7 +25,7 @@ func compile(t *testing.T, shape string, n int) cost {
 	if err := gen.WriteText(&b, shape, n); err != nil {
 		t.Fatal(err)
 	}
-	table := standard.Table(kernels.Builtin())
+	table := standard.Table(kernels.Builtin(), cpu.Choosers()...)
 	steps := table.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: shape != "shards"})
 	p, err := pipeline.ParsePipeline(steps, table)
 	if err != nil {

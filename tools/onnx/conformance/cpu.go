@@ -61,7 +61,7 @@ func Scheduled(lib *kernels.Library) Runner {
 
 // schedules takes a graph through the passes of a compilation, and verifies it after each.
 func schedules(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.Graph, error) {
-	table := standard.Table(lib)
+	table := standard.Table(lib, cpu.Choosers()...)
 	p, err := pipeline.ParsePipeline(table.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: true}), table)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,180 @@
+package blocking
+
+import (
+	"cmp"
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// Decided is what a config says of a contraction.
+type Decided struct {
+	Cut
+	tile.Packing
+}
+
+// Limits of register tiles, beyond which functions would be too long to compile.
+const (
+	maxTileRows    = 64
+	maxTileVectors = 32
+)
+
+// Read reads a stage of a config, for vectors of a target. The error says why a contraction cannot be carried out so.
+func Read(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (Decided, error) {
+	d := Decided{Cut: Cut{Rows: 1, TileRows: 1, Fold: 1, Block: 1, Thread: s.Threads}}
+	if s.Micro != "" {
+		return d, fmt.Errorf("there is no micro-kernel %q: vectors and registers are those of the target", s.Micro)
+	}
+	if err := d.readTiles(t, c, s); err != nil {
+		return d, err
+	}
+	if err := d.readReduction(k, c, s); err != nil {
+		return d, err
+	}
+	if err := d.readPlacements(k, c, s); err != nil {
+		return d, err
+	}
+	return d, d.checkPacking(int64(t.Lanes(c.Sum.Type.Size())), c)
+}
+
+// sizes gives the sizes of a role's tiles: n of them, the first not greater than an extent takes, or none if the contraction has no such loop.
+func sizes(s *schedule.Stage, r schedule.Role, d nest.Dim, n int) ([]int64, error) {
+	tiles := s.Tile(r)
+	switch {
+	case len(d.Loops) == 0 && tiles == nil:
+		return nil, nil
+	case len(d.Loops) == 0:
+		return nil, fmt.Errorf("it has no %s to cut", r)
+	case len(tiles) != n:
+		return nil, fmt.Errorf("%s is cut into %v: expected %d sizes", r, tiles, n)
+	}
+	for i := range tiles {
+		if tiles[i] < 1 || i > 0 && tiles[i-1]%tiles[i] != 0 {
+			return nil, fmt.Errorf("%s is cut into %v, which do not fit into each other", r, tiles)
+		}
+	}
+	if most := isa.Align(d.Extent, tiles[min(1, n-1)]); tiles[0] > most {
+		return nil, fmt.Errorf("a task has %d of the %d values of %s: expected %d at most", tiles[0], d.Extent, r, most)
+	}
+	return tiles, nil
+}
+
+// readTiles reads how rows and columns are cut.
+func (d *Decided) readTiles(t isa.Target, c *nest.Contraction, s *schedule.Stage) error {
+	if m, err := sizes(s, schedule.RoleM, c.Row, 2); err != nil {
+		return err
+	} else if m != nil {
+		d.Rows, d.TileRows = m[0], m[1]
+	}
+	n, err := sizes(s, schedule.RoleN, c.Col, 3)
+	if err != nil || n == nil {
+		return cmp.Or(err, fmt.Errorf("it has no columns"))
+	}
+	lanes, panel := int64(t.Lanes(c.Sum.Type.Size())), tile.PanelBytes/int64(c.Sum.Type.Size())
+	d.Cols, d.TileCols = n[0], n[1]
+	switch {
+	case n[2] != lanes:
+		return fmt.Errorf("vectors of %d lanes: those of the target have %d of %s", n[2], lanes, c.Sum.Type)
+	case d.TileRows > maxTileRows || d.TileCols > maxTileVectors*lanes:
+		return fmt.Errorf("a register tile of %d rows and %d columns: expected %d and %d at most", d.TileRows, d.TileCols, maxTileRows, maxTileVectors*lanes)
+	case d.TileCols%panel != 0 && panel%d.TileCols != 0:
+		return fmt.Errorf("a register tile of %d columns: expected whole panels of %d, or a part of one", d.TileCols, panel)
+	}
+	return nil
+}
+
+// readReduction reads what runs of the reduction at once.
+func (d *Decided) readReduction(k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) error {
+	n := len(c.Reduction)
+	if n == 0 {
+		_, err := sizes(s, schedule.RoleK, nest.Dim{}, 1)
+		return err
+	}
+	inner := c.Reduction[n-1]
+	run, err := sizes(s, schedule.RoleK, inner, 1)
+	if err != nil {
+		return err
+	}
+	d.Fold, d.Block = run[0], min(inner.Extent, nest.PartialSum(c))
+	if c.Sum.Type.IsFloat() && k.Sums > 0 {
+		d.Block = min(inner.Extent, k.Sums)
+	}
+	switch {
+	case d.Fold < inner.Extent && (n > 1 || c.Transposed):
+		return fmt.Errorf("%d of %d products run at once: expected all, as there are several reduced dimensions or accumulators are transposed", d.Fold, inner.Extent)
+	case !d.ends(inner.Extent):
+		return fmt.Errorf("runs of %d products end within partial sums of %d", d.Fold, d.Block)
+	}
+	return nil
+}
+
+// readPlacements reads which operands are packed.
+func (d *Decided) readPlacements(k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) error {
+	for _, p := range s.Placements {
+		pack, ok := packOf(p.Scope)
+		switch {
+		case !ok || p.Depth != 1:
+			return fmt.Errorf("%s is packed into %s memory with room for %d: expected device, private or constant memory, with room for 1", p.Operand, p.Scope, p.Depth)
+		case p.Operand == k.Operands[c.Left].Name:
+			d.Left = pack
+		case p.Operand == k.Operands[c.Right].Name:
+			d.Right = pack
+		default:
+			return fmt.Errorf("%s is packed, which is no factor of the product", p.Operand)
+		}
+	}
+	return nil
+}
+
+// packOf gives how an operand is packed into memory of a scope.
+func packOf(scope schedule.Scope) (tile.Pack, bool) {
+	for pack, s := range tile.PackScopes {
+		if s == scope {
+			return pack, true
+		}
+	}
+	return tile.Unpacked, false
+}
+
+// checkPacking says why the operands of a contraction cannot be packed so.
+func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
+	if (d.Left == tile.Prepacked) != c.LeftConstant || (d.Right == tile.Prepacked) != c.RightConstant {
+		return fmt.Errorf("constant factors, and no others, are packed into constant memory")
+	}
+	return firstFault(
+		fault{d.Paneled() && tile.RowPanel%d.TileRows != 0, "register tiles of %d rows do not make a panel of %d", []any{d.TileRows, tile.RowPanel}},
+		fault{d.Left != tile.Unpacked && d.Left != tile.Prepacked && (c.Padded != nil || len(c.Reduction) == 0), "the left factor has zeros around or nothing is reduced: it is not packed", nil},
+		fault{d.Left == tile.PerMacroTile && (d.TileRows > lanes || len(c.Reduction) != 1 || c.Window != nil || d.Right == tile.Unpacked || c.Reduction[0].Step(c.Views[c.Left]) != 1),
+			"tasks pack the left factor for themselves where it is read in order along one dimension, in register tiles of up to %d rows, beside a packed right one", []any{lanes}},
+		fault{d.Right == tile.Unpacked && (c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1), "the right factor has windows or its columns are no neighbours: it has to be packed", nil},
+		fault{d.Right == tile.PerMacroTile && !d.ownPanels(c), "several tasks read the same columns of the right factor, or a part of a panel: expected device memory", nil})
+}
+
+// ownPanels says whether no two tasks read the same panels of the right operand.
+func (d *Decided) ownPanels(c *nest.Contraction) bool {
+	for _, x := range c.Batch {
+		if x.Step(c.Views[c.Right]) == 0 && x.Extent > 1 {
+			return false
+		}
+	}
+	return d.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
+}
+
+// fault is a reason, with arguments of its text, that may be there.
+type fault struct {
+	there bool
+	text  string
+	args  []any
+}
+
+func firstFault(list ...fault) error {
+	for _, f := range list {
+		if f.there {
+			return fmt.Errorf(f.text, f.args...)
+		}
+	}
+	return nil
+}
