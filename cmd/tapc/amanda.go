@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
@@ -17,8 +16,6 @@ import (
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // amandaStart is how a file of an Amanda graph begins, behind comments: YAML with one of three keys, or JSON with one.
@@ -136,90 +133,5 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if err != nil {
 		return true, err
 	}
-	if err := renameAmandaData(g.Ops, seenFrom(out.file, &constants.Loader{Dir: filepath.Dir(name)})); err != nil {
-		return true, err
-	}
-	return true, a.writeFile(ctx, out.file, func(w io.Writer) error {
-		if to.name == "amanda-json" {
-			return amanda.WriteJSON(w, g)
-		}
-		return amanda.Write(w, g)
-	})
-}
-
-// translateInto writes a graph as an Amanda graph in a vocabulary that is named, by the rules that lead from one operator of that to one
-// kernel.
-func (a *app) translateInto(ctx context.Context, name, from, into string, out *outputFlags) error {
-	n, err := findNamespace(into)
-	if err != nil {
-		return err
-	}
-	framework, domain, _ := strings.Cut(n.Name, "/")
-	to := formNamed(out.to)
-	if to == nil && out.file != stdName {
-		to = formOfName(out.file)
-	}
-	if to == nil {
-		to = formNamed("amanda")
-	}
-	if !strings.HasPrefix(to.name, "amanda") || domain != "" && n.String() != namespace.Own {
-		return diag.Usage("--into %s: expected an Amanda form and a vocabulary such as onnx/17", into)
-	}
-	g, err := a.loadAs(name, from)
-	if err != nil {
-		return err
-	}
-	if found := a.verifyAs(ctx, g, pipeline.OperationExpression, false); found.HasErrors() {
-		a.report(found)
-		return errReported{}
-	}
-	ag, err := a.back(ctx, g, framework, n)
-	if err == nil {
-		err = renameAmandaData(ag.Ops, seenFrom(out.file, a.loaderOf(g)))
-	}
-	if err != nil {
-		return err
-	}
-	return a.writeFile(ctx, out.file, func(w io.Writer) error {
-		if to.name == "amanda-json" {
-			return amanda.WriteJSON(w, ag)
-		}
-		return amanda.Write(w, ag)
-	})
-}
-
-// back maps a program back into a vocabulary, and holds the result to it.
-func (a *app) back(ctx context.Context, g *ir.Graph, framework string, n namespace.Namespace) (*amanda.Graph, error) {
-	if n.String() == namespace.Own {
-		return amanda.FromIR(g)
-	}
-	o, err := a.imports.options(a.plugins.library())
-	if err != nil {
-		return nil, err
-	}
-	loader := a.loaderOf(g)
-	defer loader.Close()
-	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Tables),
-		Library: o.Library, Constants: loader.Load})
-	if err != nil {
-		return nil, err
-	}
-	if n.Op("Const") != nil {
-		constantOps(fg)
-	}
-	namespace.Complete(fg)
-	if err := namespace.Check(fg, nil).Err(); err != nil {
-		return nil, err
-	}
-	return amanda.Lift(fg)
-}
-
-// constantOps turns a graph's constants into operators, as TensorFlow has them.
-func constantOps(fg *foreign.Graph) {
-	for _, name := range slices.Sorted(maps.Keys(fg.Consts)) {
-		d := fg.Consts[name]
-		fg.Ops = append(fg.Ops, &foreign.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []foreign.Attr{
-			{Name: "dtype", Value: foreign.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: d}}}})
-		delete(fg.Consts, name)
-	}
+	return true, storeAmanda(ctx, a, out.file, to, g, &constants.Loader{Dir: filepath.Dir(name)})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,6 +22,9 @@ import (
 // importer reads a graph of a form that may be in a foreign vocabulary.
 type importer func(a *app, data []byte, file string) (*imported, error)
 
+// writable says whether graphs can be written in the form.
+func (f *form) writable() bool { return f.write != nil || f.into != "" }
+
 // readable says whether files of the form can be read.
 func (f *form) readable() bool { return f.read != nil || f.imports != nil }
 
@@ -33,6 +37,7 @@ type form struct {
 	starts   func(data []byte) bool // whether a text is of this form, told by its beginning
 	read     func(data []byte, file string, reg *ir.Registry) (*ir.Graph, error)
 	imports  importer // of a foreign form, which has this and no read
+	into     string   // the vocabulary that a foreign form is written in where none is named; it has this and no write
 	write    func(w io.Writer, g *ir.Graph, o shown) error
 }
 
@@ -58,7 +63,7 @@ type origin struct {
 func formNames(read bool) []string {
 	var names []string
 	for _, f := range forms {
-		if read && f.readable() || !read && f.write != nil {
+		if read && f.readable() || !read && f.writable() {
 			names = append(names, f.name)
 		}
 	}
@@ -177,21 +182,27 @@ func (a *app) dirOf(g *ir.Graph) string {
 // store writes a graph to a file in the form that is named or, if it is "", in that of the file's name (tap for others). The data
 // files that it names, which from finds, get names that are right there.
 func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, from *constants.Loader, o shown) error {
+	if f := formFor(name, formName); f.into != "" {
+		n, err := findNamespace(f.into)
+		if err != nil {
+			return err
+		}
+		return a.storeInto(ctx, name, f, n, g, from)
+	}
 	if err := renameData(g, seenFrom(name, from)); err != nil {
 		return err
 	}
 	return a.storeAs(ctx, name, formName, g, o)
 }
 
+// formFor gives the form of an output: the one that is named, or else that of its name, or else tap.
+func formFor(name, formName string) *form {
+	return cmp.Or(formNamed(formName), formOfName(name), formNamed(defaultForm))
+}
+
 // storeAs writes a graph as it is.
 func (a *app) storeAs(ctx context.Context, name, formName string, g *ir.Graph, o shown) error {
-	f := formNamed(formName)
-	if f == nil {
-		f = formOfName(name)
-	}
-	if f == nil {
-		f = formNamed(defaultForm)
-	}
+	f := formFor(name, formName)
 	if f.write == nil {
 		return diag.Usage("%s: %s is a form that tapc only reads", name, f.name)
 	}

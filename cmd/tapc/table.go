@@ -23,7 +23,7 @@ var forms = []form{
 	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: isJSON, read: loomjson.Read, write: writeLoom},
 	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: isWire, read: readWire,
 		write: writeWire},
-	{name: "onnx", doc: "ONNX model; only read", suffixes: []string{".onnx"}, binary: true, starts: isONNX, imports: importONNX},
+	{name: "onnx", doc: "ONNX model", suffixes: []string{".onnx"}, binary: true, starts: isONNX, imports: importONNX, into: "onnx/21"},
 	{name: "dot", doc: "a drawing for Graphviz; only written", suffixes: []string{".dot", ".gv"}, write: writeDot},
 }
 

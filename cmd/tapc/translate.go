@@ -15,21 +15,21 @@ What a form writes, it also reads, dot excepted, and the graph is the same; text
 exact about ids and order only with --with=ids,order.
 
 A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
-kernels, except into the Amanda forms: these keep its vocabulary. With --into, an
-Amanda graph is written in another one, if rules lead from one operator of that to
-each kernel of the graph; what they do not is listed.
+kernels, except into the Amanda forms: these keep its vocabulary. An ONNX model, or
+with --into an Amanda graph in another vocabulary, is written if rules lead from
+operators of that to each kernel of the graph; what they do not is listed.
 
 ` + withHelp
 
 func (a *app) translateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "translate --to=FORM [-o FILE] [FILE]", Short: "Write a graph in another form",
 		Args: needFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap\n" +
-			"  tapc translate --to=tap --with=ids,order - < model.loom.json"}
+			"  tapc translate --to=tap --with=ids,order - < model.loom.json\n  tapc translate --to=onnx --into onnx/17 model.tap -o model.onnx"}
 	c.Long = translateHelp + "\n\nForms:\n" + formTable()
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
-	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph in, such as onnx/17; default: that of a foreign graph, else that of tapc's kernels")
+	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph or a model in, such as onnx/17; default: of a model onnx/21, of an Amanda graph that of a foreign graph, else that of tapc's kernels")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := formFlag("--from", *from, true); err != nil {
 			return err

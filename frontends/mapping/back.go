@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,9 @@ type BackOptions struct {
 	Namespace string
 	Version   int64
 	Tables    []*Table
-	Library   *kernels.Library    // nil for the built-in kernels
-	Constants reference.Constants // loads what the program names
+	Library   *kernels.Library             // nil for the built-in kernels
+	Constants reference.Constants          // loads what the program names
+	Has       func(domain, op string) bool // whether the vocabulary has an operator; nil for all that rules are for
 }
 
 // Back makes a foreign graph of an Operation Expression by the rules that lead from one operation to one kernel. A rule is tried on
@@ -157,11 +159,16 @@ func rulesByKernel(opt BackOptions) map[string][]*candidate {
 	return out
 }
 
+// indirect orders rules: those of the vocabulary's own domain before others, and what says less before what says more.
 func indirect(c *candidate) int {
-	if c.direct {
-		return 0
+	n := 0
+	if c.rule.Domain != "" {
+		n = 1 << 16
 	}
-	return len(c.rule.clauses)
+	if !c.direct {
+		n += len(c.rule.clauses)
+	}
+	return n
 }
 
 // collector notes the kernels that a rule calls, those of functions included, and the names in the values of their parameters. Which of
@@ -273,6 +280,10 @@ func (b *backer) constants(p *tensorops.Program) error {
 		d := &foreign.Data{DType: t.DType, Shape: t.Shape}
 		if c.Raw && c.File != "" && c.View == nil {
 			d.File, d.Offset = c.File, c.Offset
+			d.Load = func() ([]byte, error) {
+				v, err := b.opt.Constants(c, tensorops.TensorOf(b.g, c.Tensor))
+				return v.Data, err
+			}
 		} else {
 			v, err := b.opt.Constants(c, tensorops.TensorOf(b.g, c.Tensor))
 			if err != nil {
@@ -304,6 +315,9 @@ func (b *backer) operation(n *ir.Node) {
 	for _, try := range b.ways(decl) {
 		ops, by, err := try(want)
 		if err == nil {
+			err = b.admits(ops, want)
+		}
+		if err == nil {
 			for _, op := range ops {
 				op.Pos = n.Pos
 			}
@@ -320,6 +334,25 @@ func (b *backer) operation(n *ir.Node) {
 		reason = "no rule leads to it"
 	}
 	b.m.report.fail(b.shown, shown, "no-rule", reason)
+}
+
+// admits refuses operations that the vocabulary lacks, and attributes that lose something there: a number of an attribute is a float32.
+func (b *backer) admits(ops []*foreign.Op, w *wanted) error {
+	for _, op := range ops {
+		if b.opt.Has != nil && !b.opt.Has(op.Domain, op.Type) {
+			return expr.Refuse("the vocabulary has no operator %s at this version", op.Type)
+		}
+		for i, a := range op.Attrs {
+			if a.Value.Kind != foreign.Float {
+				continue
+			}
+			op.Attrs[i].Value.Float = float64(float32(a.Value.Float))
+			if !w.narrow && op.Attrs[i].Value.Float != a.Value.Float && !math.IsNaN(a.Value.Float) {
+				return expr.Refuse("its attribute %s is a float32, and %v is wanted", a.Name, a.Value.Float)
+			}
+		}
+	}
+	return nil
 }
 
 // way tries a rule on an operation of the program. It gives operations for it, and the rule's name.

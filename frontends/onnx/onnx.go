@@ -1,9 +1,10 @@
-// Package onnx reads ONNX models and tensors.
+// Package onnx reads ONNX models, and reads and writes tensors.
 //
 // Read decodes a model straight from the protobuf wire format, without a copy of its weights: a tensor's bytes are a part of the
 // file's, or stay in the external file that the model names, and each constant knows where it lies so that a program can take
 // it from there. The result is a foreign graph for package mapping; the rules for the operators are rules/onnx.map there. It
-// must not import a back end. Read next: model.go, then package frontends/mapping.
+// must not import a back end. Read next: model.go,
+// then packages frontends/mapping and, for the way back, frontends/onnx/modelfile.
 package onnx
 
 import (

@@ -332,30 +332,63 @@ func ReadTensor(data []byte) (string, tensorfile.Tensor, error) {
 
 // WriteTensor encodes one tensor as a .pb file has it, types narrower than a byte packed.
 func WriteTensor(name string, t tensorfile.Tensor) ([]byte, error) {
-	elem := slices.IndexFunc(elementTypes, func(e struct {
-		name  string
-		dtype scalar.DType
-	}) bool {
-		return e.dtype == t.DType && t.DType != scalar.Invalid
-	})
-	if elem < 0 {
-		return nil, fmt.Errorf("ONNX has no element type %v", t.DType)
+	return TensorMessage(name, &foreign.Data{DType: t.DType, Shape: t.Shape, Bytes: t.Data})
+}
+
+// ElementNumber gives the number of an element type; -1 for one that ONNX does not have.
+func ElementNumber(d scalar.DType) int {
+	for n, t := range elementTypes {
+		if t.dtype == d && d != scalar.Invalid {
+			return n
+		}
+	}
+	return -1
+}
+
+// TensorHead writes a tensor up to its elements, and says how many bytes these have, types narrower than a byte packed.
+func TensorHead(name string, d *foreign.Data) ([]byte, int64, error) {
+	elem := ElementNumber(d.DType)
+	switch {
+	case d.Reason != "":
+		return nil, 0, fmt.Errorf("it %s", d.Reason)
+	case elem < 0:
+		return nil, 0, fmt.Errorf("ONNX has no element type %v", d.DType)
+	case d.Len() < 0 || d.Len() > math.MaxInt32:
+		return nil, 0, fmt.Errorf("a constant of shape %s is too large", foreign.ShapeText(d.Shape))
 	}
 	var b []byte
-	for _, n := range t.Shape {
-		b = protowire.AppendTag(b, 1, protowire.VarintType)
-		b = protowire.AppendVarint(b, uint64(n))
+	for _, n := range d.Shape {
+		b = protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), uint64(n))
 	}
-	b = protowire.AppendTag(b, 2, protowire.VarintType)
-	b = protowire.AppendVarint(b, uint64(elem))
+	b = protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), uint64(elem))
 	if name != "" {
-		b = protowire.AppendTag(b, 8, protowire.BytesType)
-		b = protowire.AppendString(b, name)
+		b = protowire.AppendString(protowire.AppendTag(b, 8, protowire.BytesType), name)
 	}
-	b = protowire.AppendTag(b, 9, protowire.BytesType)
-	data := t.Data
-	if t.DType.Bits() < 8 {
-		data = pack(t.DType, t.Data)
+	n := stored(d.DType, d.Len())
+	return protowire.AppendVarint(protowire.AppendTag(b, 9, protowire.BytesType), uint64(n)), n, nil
+}
+
+// TensorMessage writes a tensor as a TensorProto.
+func TensorMessage(name string, d *foreign.Data) ([]byte, error) {
+	head, _, err := TensorHead(name, d)
+	if err != nil {
+		return nil, err
 	}
-	return protowire.AppendBytes(b, data), nil
+	data, err := Packed(d)
+	return append(head, data...), err
+}
+
+// Packed gives the elements of a constant as a file has them. What is loaded for it is not kept.
+func Packed(d *foreign.Data) ([]byte, error) {
+	b := d.Bytes
+	if b == nil && d.Load != nil {
+		var err error
+		if b, err = d.Load(); err != nil {
+			return nil, err
+		}
+	}
+	if d.DType.Bits() < 8 {
+		return pack(d.DType, b), nil
+	}
+	return b, nil
 }

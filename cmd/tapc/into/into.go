@@ -1,0 +1,93 @@
+// Package into writes a program of tapc's kernels in another framework's vocabulary, as a foreign graph that a form can store.
+//
+// It joins what the front ends have: the rules back (mapping.Back) and the dictionaries (namespace). It knows no command line and
+// no form of files. Read next: frontends/mapping/back.go.
+package into
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/ir"
+)
+
+// Options are what writing a program back is given besides the program and the vocabulary.
+type Options struct {
+	Rules     []*mapping.Table    // of the user, tried before the built-in ones
+	Library   *kernels.Library    // nil for the built-in kernels
+	Constants reference.Constants // loads what the program names
+}
+
+// Graph maps a program back into a vocabulary, and holds the result to its dictionaries. Everything that has no operators there is in the
+// error.
+func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
+	framework, _, _ := strings.Cut(n.Name, "/")
+	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Rules),
+		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(framework, domain, n.Version, op) }})
+	if err != nil {
+		return nil, err
+	}
+	if n.Op("Const") != nil {
+		constantOps(fg)
+	}
+	if err := otherDomains(fg); err != nil {
+		return nil, err
+	}
+	namespace.Complete(fg)
+	return fg, namespace.Check(fg, nil).Err()
+}
+
+// Amanda gives a program as an Amanda graph in a vocabulary, tapc's own included.
+func Amanda(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*amanda.Graph, error) {
+	if n.String() == namespace.Own {
+		return amanda.FromIR(g)
+	}
+	fg, err := Graph(ctx, g, n, o)
+	if err != nil {
+		return nil, err
+	}
+	return amanda.Lift(fg)
+}
+
+// has says whether a vocabulary has an operator: its own domain at a version, others at their newest one.
+func has(framework, domain string, version int64, op string) bool {
+	n, ok := namespace.Domain(framework, domain, version)
+	if domain != "" {
+		newest, err := namespace.Find(framework + "/" + domain)
+		n, ok = newest, err == nil
+	}
+	return ok && n.Op(op) != nil
+}
+
+// constantOps turns a graph's constants into operators, as TensorFlow has them.
+func constantOps(fg *foreign.Graph) {
+	for _, name := range slices.Sorted(maps.Keys(fg.Consts)) {
+		d := fg.Consts[name]
+		fg.Ops = append(fg.Ops, &foreign.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []foreign.Attr{
+			{Name: "dtype", Value: foreign.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: d}}}})
+		delete(fg.Consts, name)
+	}
+}
+
+// otherDomains states the newest version of every domain that operators are of.
+func otherDomains(fg *foreign.Graph) error {
+	for _, op := range fg.Ops {
+		if _, known := fg.Versions[op.Domain]; known {
+			continue
+		}
+		n, err := namespace.Find(fg.Namespace + "/" + op.Domain)
+		if err != nil {
+			return err
+		}
+		fg.Versions[op.Domain] = n.Version
+	}
+	return nil
+}
