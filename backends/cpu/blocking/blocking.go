@@ -191,11 +191,7 @@ func (b *Blocking) InnerFold() int64 {
 
 // Indices is how many pieces there are in all, as the indices of one region.
 func (b *Blocking) Indices() int64 {
-	n := b.pieces()
-	for _, a := range b.Batch {
-		n *= a.Extent
-	}
-	return n
+	return b.pieces() * point.Count(b.Batch)
 }
 
 // Partly says whether panels can be packed for some values of the reduction at a time: it has one dimension.

@@ -22,31 +22,20 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// Kernel writes a contraction of narrow numbers; see nest.LowPrecision. Both operands stand in panels of groups of four bytes, which
-// panels.Blocked describes: packed when the program is built if they are constant, else before the product is computed.
+// Kernel writes a low-precision product; see nest.LowPrecision. Both operands are in panels of groups of four bytes, which
+// panels.Blocked describes: packed when the program is built if they are constant, else before the product is computed. Or the left one is read
+// in place: register tiles get the address of their first row, and step along the reduction in runs of neighbouring bytes, with each of which
+// the right operand's panels begin a new block.
 //
-// The sums of a tile are computed by one of several functions, for the instructions that a processor may have; which it has is
+// The sums of a register tile are computed by one of several functions, for the instructions that a processor may have; which it has is
 // asked when the kernel runs.
 type Kernel struct {
-	*product.Product
+	*cnest.Text
+	p           *product.Product // its cut, its epilogue and its workspaces
 	n           *nest.LowPrecision
-	tiles       []narrowTile
-	left, right narrowOperand
+	tiles       []registerTile
+	left, right operand
 }
-
-// narrowOperand is a packed operand.
-type narrowOperand struct {
-	operand int
-	along   point.Axis // rows or columns
-	layout  panels.Layout
-	fixed   bool          // it is packed when the program is built
-	place   product.Place // of the panels: of a constant, or in scratch memory
-	chunk   int64         // of rows or columns that are packed at once
-	side    narrowSide
-}
-
-// narrowSide is what the code calls the two operands and the positions along them.
-type narrowSide struct{ name, first, count string }
 
 // Widened gives the kernel with the types that it is computed in, and its sum; ok says whether it can be written, if it is scheduled so.
 func Widened(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision) (wide *schedule.Kernel, sum *scalar.Expr, ok bool) {
@@ -58,7 +47,7 @@ func Widened(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *
 	return wide, sum, ok && point.VectorBounds(wide, buffers, aside)
 }
 
-// New prepares a narrow contraction; nil if the kernel is not scheduled as one.
+// New prepares a low-precision product; nil if the kernel is not scheduled as one.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
 	lanes := e.Target.Lanes(4)
 	cut, ok := blocking.ReadCut(k, found.Contraction, int64(lanes))
@@ -75,28 +64,25 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 	c := *found.Contraction
 	c.Sum = sum
 	p := &product.Product{Text: new(cnest.Text), E: e, Name: name, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
-		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1}}}
-	for _, d := range c.Batch {
-		p.Batch = append(p.Batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(p.Batch))})
-	}
-	n := &Kernel{Product: p, n: found}
-	n.left = n.operandOf(c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, narrowSide{"left", "row", "rows"})
-	n.right = n.operandOf(c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, narrowSide{"right", "column", "columns"})
+		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}
+	n := &Kernel{Text: p.Text, p: p, n: found}
+	n.left = n.operandOf(c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, side{"left", "row", "rows"})
+	n.right = n.operandOf(c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, side{"right", "column", "columns"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}
-	n.placePanels()
+	n.placeOperands()
 	switch {
 	case found.Transposed:
 		p.PlaceWorkspace(0, p.TransposedBytes())
-	case p.Split() && !found.Unpacked:
+	case n.parted():
 		p.PlaceWorkspace(0, 4*cut.Rows*cut.Cols)
 	}
-	n.tiles = n.variants()
+	n.tiles = n.registerTiles()
 	return n
 }
 
-// fits says whether pieces and tiles are such as the instructions for narrow numbers take.
+// fits says whether macro-tiles and register tiles are such as the instructions for low precision take.
 func fits(c blocking.Cut, n *nest.LowPrecision) bool {
 	if n.Unpacked {
 		return c.TileCols%tile.NarrowPanel == 0 && c.Fold == n.Run()
@@ -108,24 +94,24 @@ func fits(c blocking.Cut, n *nest.LowPrecision) bool {
 		tile.NarrowCols%c.TileCols == 0 && c.TileRows <= tile.NarrowPanel
 }
 
-// operandOf lays an operand's panels out.
-func (n *Kernel) operandOf(operand int, along point.Axis, form panels.BlockForm, side narrowSide) narrowOperand {
-	buffer := n.E.Buffers[n.K.Operands[operand].Buffer]
-	l := n.Layout(operand, along.Dim, tile.NarrowPanel)
-	l.Size = buffer.Type().Size()
-	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
-	return narrowOperand{operand: operand, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: side}
-}
-
-// placePanels finds a place for the panels of each operand, and cuts those that are packed into chunks if they are large.
-func (n *Kernel) placePanels() {
+// placeOperands finds where each operand is read: an unpacked left one in its buffer, or in a copy in scratch memory; panels in the
+// program, or in scratch memory, cut into chunks if they are large.
+func (n *Kernel) placeOperands() {
 	scratch := int64(0)
+	packed := []*operand{&n.left, &n.right}
 	if n.n.Unpacked {
-		scratch = n.placeImage()
+		packed = packed[1:]
+		if buffer := n.p.K.Operands[n.left.operand].Buffer; n.p.C.Padded == nil {
+			n.p.E.Raw(buffer)
+			n.left.place.Slot = n.p.E.Slot(buffer)
+		} else {
+			scratch = isa.Align(n.imageBytes(), tile.PanelBytes)
+			n.left.place.Slot = n.p.E.NeedScratch(scratch)
+		}
 	}
-	for _, o := range n.packed() {
+	for _, o := range packed {
 		if o.fixed {
-			o.place.Slot = n.E.Panels(n.K.Operands[o.operand].Buffer, o.layout)
+			o.place.Slot = n.p.E.Panels(n.p.K.Operands[o.operand].Buffer, o.layout)
 			continue
 		}
 		groups, panel := panels.Extents(o.layout.Groups), o.panel()
@@ -133,83 +119,44 @@ func (n *Kernel) placePanels() {
 			o.chunk = max(most, tile.NarrowCols)
 		}
 		o.place.At = scratch
-		scratch = isa.Align(scratch+groups*o.panels(o.chunk)*panel, tile.PanelBytes)
+		scratch = isa.Align(scratch+groups*panelsOf(o.chunk)*panel, tile.PanelBytes)
 	}
-	if scratch == 0 {
-		return
-	}
-	slot := n.E.NeedScratch(scratch)
-	for _, o := range n.packed() {
+	for _, o := range packed {
 		if !o.fixed {
-			o.place.Slot = slot
+			o.place.Slot = n.p.E.NeedScratch(scratch)
 		}
 	}
 }
 
-// packed gives the operands that stand in panels.
-func (n *Kernel) packed() []*narrowOperand {
-	if n.n.Unpacked {
-		return []*narrowOperand{&n.right}
-	}
-	return []*narrowOperand{&n.left, &n.right}
-}
-
-// panel is the bytes of one panel.
-func (o *narrowOperand) panel() int64 {
-	return o.layout.Blocked.PanelBytes(panels.Extents(o.layout.Reduced))
-}
-
-func (o *narrowOperand) blocks() int64 {
-	return o.layout.Blocked.Blocks(panels.Extents(o.layout.Reduced))
-}
-
-func (o *narrowOperand) panels(count int64) int64 {
-	return (count + tile.NarrowPanel - 1) / tile.NarrowPanel
-}
-
-// zero is what is subtracted from the bytes of the panels, in the signs that they have there: an expression, or nil, plus a number.
-func (n *Kernel) zero(o *narrowOperand) (e *scalar.Expr, plus int) {
-	e = n.n.LeftZero
-	if o == &n.right {
-		e = n.n.RightZero
-	}
-	switch {
-	case o.layout.Blocked.Flip() == 0:
-		return e, 0
-	case o.layout.Blocked.Form == panels.Lines:
-		return e, 128
-	}
-	return e, -128
-}
+// imageBytes is the size of the copy of an unpacked left operand.
+func (n *Kernel) imageBytes() int64 { return n.p.C.Padded.Elements() * n.left.layout.Blocked.Size() }
 
 // corrected says whether sums of the panels' bytes are not yet those of the operands'.
-func (n *Kernel) corrected() bool {
-	l, a := n.zero(&n.left)
-	r, b := n.zero(&n.right)
-	return l != nil || r != nil || a != 0 || b != 0
-}
-
-// needsSums says whether tiles need the sums of the bytes of an operand's panels.
-func (n *Kernel) needsSums(o *narrowOperand) bool {
-	moved := o == &n.right && slices.ContainsFunc(n.tiles, func(t narrowTile) bool { return t.Moves() })
-	return o.layout.Blocked.IsBytes() && (n.corrected() || moved)
-}
+func (n *Kernel) corrected() bool { return !n.left.zero().none() || !n.right.zero().none() }
 
 // Write writes the whole kernel.
 func (n *Kernel) Write() string {
-	n.Finish(n.C.Transposed)
+	n.p.Finish(n.p.C.Transposed)
 	if n.corrected() {
 		n.correct()
 	}
 	n.define("tapc_u32_any", "typedef uint32_t tapc_u32_any __attribute__((may_alias));\n")
 	if n.n.Unpacked {
-		return n.writeUnpacked()
+		n.define("tapc_u32_at", "typedef uint32_t tapc_u32_at __attribute__((may_alias, aligned(1)));\n")
+		n.defineFile("part.c")
+		if n.rowSummed() {
+			n.rowSums()
+		}
 	}
 	n.functions()
-	for _, o := range []*narrowOperand{&n.left, &n.right} {
-		if !o.fixed {
-			n.packTask(o)
-		}
+	switch {
+	case n.p.C.Padded != nil:
+		n.imageTask()
+	case !n.n.Unpacked && !n.left.fixed:
+		n.left.packTask()
+	}
+	if !n.right.fixed {
+		n.right.packTask()
 	}
 	n.task()
 	n.run()
@@ -219,110 +166,110 @@ func (n *Kernel) Write() string {
 // correct writes the function that makes of sums of the panels' bytes those of the numbers they stand for:
 // Σ(a-x)(b-y) = Σab - xΣb - yΣa + length·x·y, modulo 2^32 as int32 wraps.
 func (n *Kernel) correct() {
-	v, p := n.E.V, n.Product
-	t, d := v.Type(scalar.UInt32, n.Product.N), v.Type(scalar.Int32, n.Product.N)
-	p.Line("\n// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
-	p.Open("TAPC_FN %s %s_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
+	v, p := n.p.E.V, n.p
+	t, d := v.Type(scalar.UInt32, p.N), v.Type(scalar.Int32, p.N)
+	n.Line("\n// What the sums of bytes are without their zero points; the sums of the row and of the columns are given.")
+	n.Open("TAPC_FN %s %s_correct(void *const *b%s, int64_t i, int64_t j, %s sum, uint32_t row, const uint32_t *columns, int n) {",
 		d, p.Name, p.Coordinates("int64_t "), d)
 	at := &point.Point{V: v, K: p.K, Views: p.C.Views, Axes: p.Places(), N: p.N, Count: "n", Locals: map[int]vector.Value{}}
 	at.Along = len(at.Axes) - 1
-	n.zeroPointers(n.n.LeftZero, n.n.RightZero)
-	p.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.Voids())
-	zero := func(o *narrowOperand) string {
-		e, plus := n.zero(o)
-		if e == nil {
-			return fmt.Sprintf("(%s)(%d)", p.E.W.Type(scalar.UInt32), plus)
-		}
-		x := v.Expr(e, p.N, at)
-		if x.Uniform {
-			return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.Text, plus)
-		}
-		return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.Text, plus)
+	left, right := n.left.zero(), n.right.zero()
+	n.zeroPointers(left.e, right.e)
+	n.Line("(void)b, %s(void)i, (void)j, (void)n, (void)row, (void)columns;", p.Voids())
+	n.Line("%s r = (%s)sum;", t, t)
+	if !left.none() {
+		n.Line("r -= *(const %su *)columns * %s;", t, left.text(at))
 	}
-	isZero := func(o *narrowOperand) bool { e, plus := n.zero(o); return e == nil && plus == 0 }
-	p.Line("%s r = (%s)sum;", t, t)
-	if !isZero(&n.left) {
-		p.Line("r -= *(const %su *)columns * %s;", t, zero(&n.left))
+	if !right.none() {
+		n.Line("r -= row * %s;", right.text(at))
 	}
-	if !isZero(&n.right) {
-		p.Line("r -= row * %s;", zero(&n.right))
+	if !left.none() && !right.none() {
+		n.Line("r += %du * %s * %s;", uint32(p.Length), left.text(at), right.text(at))
 	}
-	if !isZero(&n.left) && !isZero(&n.right) {
-		p.Line("r += %du * %s * %s;", uint32(p.Length), zero(&n.left), zero(&n.right))
-	}
-	p.Line("return (%s)r;", d)
-	p.Close()
+	n.Line("return (%s)r;", d)
+	n.Close()
 }
 
-// threadTask writes what a thread does: some macro-tiles, each computed by what compute writes. Counts is a line that says how many there are.
-func (n *Kernel) threadTask(counts string, compute func()) {
-	p := n.Product
-	unit.Task(p.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_narrow_part")
-	p.Line("const int choice = %s_choice();", p.Name)
-	for _, o := range []*narrowOperand{&n.left, &n.right} {
+// zeroPointers declares the pointers of what zero points are read from.
+func (n *Kernel) zeroPointers(zeros ...*scalar.Expr) {
+	var used []int
+	for _, z := range zeros {
+		if z == nil {
+			continue
+		}
+		z.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load {
+				used = append(used, e.Ref)
+			}
+			return true
+		})
+	}
+	point.Pointers(n.Text, n.p.E, n.p.K, used)
+}
+
+// task writes what a thread does: some macro-tiles. It goes over all rows for some columns before it goes on to the next if rows are read in
+// place and the panels do not stay in the second cache.
+func (n *Kernel) task() {
+	p, c := n.p, n.p.Cut
+	unit.Task(n.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_narrow_part")
+	n.Line("const int choice = %s_choice();", p.Name)
+	for _, o := range []*operand{&n.left, &n.right} {
 		in := " in panels"
 		if n.n.Unpacked && o == &n.left {
 			in = ""
 		}
-		p.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s%s", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name, in)
+		n.Line("const uint8_t *%s = (const uint8_t *)b[%d] + %d; // %s%s", o.side.name, o.place.Slot, o.place.At, p.K.Operands[o.operand].Name, in)
 	}
 	p.DeclareWorkspace("_Alignas(64) ", "uint32_t", 4)
 	units := func(statement string) {
 		for i, t := range n.tiles {
 			if t.Form == micro.MatrixUnit {
-				n.guarded(t, func() { p.Line("if (choice == %d) %s;", i, statement) })
+				n.guarded(t, func() { n.Line("if (choice == %d) %s;", i, statement) })
 			}
 		}
 	}
 	units("tapc_tile_config()")
-	p.Line("%s", counts)
-	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
-	p.Line("int64_t rest = piece;")
-	compute()
-	p.Close()
+	n.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows)
+	n.Open("for (int64_t piece = begin; piece < end; piece++) {")
+	n.Line("int64_t rest = piece;")
+	last := n.n.Unpacked && panelsOf(p.C.Col.Extent)*n.right.panel() > p.E.Target.L2/2 && p.Group(n.right.operand) == ""
+	blocks := func() {
+		n.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
+		n.Line("rest /= across;")
+	}
+	if !last {
+		blocks()
+	}
+	n.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.Rows, c.Rows, c.Rows)
+	n.Line("rest /= down;")
+	if last {
+		for _, a := range slices.Backward(p.Batch) {
+			n.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
+			n.Line("rest /= %d;", a.Extent)
+		}
+		blocks()
+	} else {
+		point.PlaceOf(n.Text, p.Batch)
+	}
+	n.parts()
+	n.Close()
 	units("tapc_tile_release()")
-	p.Close()
-}
-
-// task writes what a thread does with operands in panels.
-func (n *Kernel) task() {
-	p, c := n.Product, n.Cut
-	n.threadTask(fmt.Sprintf("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows), func() {
-		p.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
-		p.Line("rest /= across;")
-		p.Line("const int64_t i0 = part->row + rest %% down * %d, low = part->row + part->rows, i1 = i0 + %d < low ? i0 + %d : low;", c.Rows, c.Rows, c.Rows)
-		p.Line("rest /= down;")
-		point.PlaceOf(p.Text, p.Batch)
-		n.parts()
-	})
-}
-
-// panelAt writes the address of the panel that a row or column is in.
-func (n *Kernel) panelAt(o *narrowOperand) string {
-	group := n.Group(o.operand)
-	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.Variable, o.side.first, tile.NarrowPanel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * ((part->%s + %d) / %d) + %s)", group, o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, panel)
-	}
-	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, point.Number(o.panel()))
-}
-
-// parts writes the loops over the tiles of a macro-tile, for each part of the reduction that runs at once.
-func (n *Kernel) parts() {
-	w, a := n.panelAt(&n.right), n.panelAt(&n.left)
-	if !n.Split() {
-		n.pieceTiles(w, a)
-		return
-	}
-	blocks, step := n.left.blocks(), n.left.layout.Blocked.Blocks(n.Cut.Fold)
-	n.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
-	n.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
-	n.pieceTiles(w, a)
 	n.Close()
 }
 
-// pieceTiles writes the loops over the tiles of a macro-tile, whose columns and rows are at w and a.
-func (n *Kernel) pieceTiles(w, a string) {
+// parts writes the loops over the register tiles of a macro-tile, for each part of the reduction that runs at once.
+func (n *Kernel) parts() {
+	w, a := n.right.panelAt(), n.left.panelAt()
+	if n.n.Unpacked {
+		view := n.p.C.Views[n.p.C.Left]
+		at := point.OffsetText(point.Start(n.p.K, view), append(slices.Clone(n.p.Batch), n.left.along), view)
+		a = fmt.Sprintf("left + (%s) * %d", at, n.left.layout.Blocked.Size())
+	}
+	if n.parted() {
+		blocks, step := n.left.blocks(), n.left.layout.Blocked.Blocks(n.p.Cut.Fold)
+		n.Open("for (int64_t f = 0; f < %d; f += %d) {", blocks, step)
+		n.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", blocks, step, blocks, step)
+	}
 	for i, t := range n.tiles {
 		n.guarded(t, func() {
 			n.Open("if (choice == %d) {", i)
@@ -334,10 +281,16 @@ func (n *Kernel) pieceTiles(w, a string) {
 			n.Close(3)
 		})
 	}
+	switch {
+	case n.parted():
+		n.Close()
+	case n.p.C.Transposed:
+		n.p.TransposeSums(scalar.UInt32)
+	}
 }
 
 // guarded writes what needs a compiler that knows a tile's instructions.
-func (n *Kernel) guarded(t narrowTile, write func()) {
+func (n *Kernel) guarded(t registerTile, write func()) {
 	if t.Known() != "" {
 		n.Line("#if %s", t.Known())
 	}
@@ -349,25 +302,27 @@ func (n *Kernel) guarded(t narrowTile, write func()) {
 
 // run writes the function that carries out the kernel.
 func (n *Kernel) run() {
-	p := n.Product
+	p := n.p
 	n.defineFile("part.c")
-	p.Line("")
-	p.E.Open(p.Text, p.Name)
+	n.Line("")
+	p.E.Open(n.Text, p.Name)
 	rows, cols := p.C.Row.Extent, p.C.Col.Extent
-	p.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
-	p.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
+	if p.C.Padded != nil {
+		n.Open("{")
+		n.Line("tapc_narrow_part part = {b, 0, 0, 0, 0};")
+		p.Parallel(fmt.Sprint(p.PadRows()), "image", unit.Each(float64(n.imageBytes())/unit.PackRate, p.PadRows()))
+		n.Close()
+	}
+	n.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)
+	n.Line("tapc_narrow_part part = {b, 0, 0, j, %d - j < %d ? %d - j : %d};", cols, n.right.chunk, cols, n.right.chunk)
 	if !n.right.fixed {
-		n.pack(&n.right)
+		n.right.pack()
 	}
-	p.Open("for (int64_t i = 0; i < %d; i += %d) {", rows, n.left.chunk)
-	p.Line("part.row = i, part.rows = %d - i < %d ? %d - i : %d;", rows, n.left.chunk, rows, n.left.chunk)
-	if !n.left.fixed {
-		n.pack(&n.left)
+	n.Open("for (int64_t i = 0; i < %d; i += %d) {", rows, n.left.chunk)
+	n.Line("part.row = i, part.rows = %d - i < %d ? %d - i : %d;", rows, n.left.chunk, rows, n.left.chunk)
+	if !n.left.fixed && !n.n.Unpacked {
+		n.left.pack()
 	}
-	batch := int64(1)
-	for _, a := range p.Batch {
-		batch *= a.Extent
-	}
-	p.Parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(batch), p.Cut.Rows-1, p.Cut.Rows, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.NarrowRate))
-	p.Close(3)
+	p.Parallel(fmt.Sprintf("%s * ((part.rows + %d) / %d) * ((part.columns + %d) / %d)", point.Number(point.Count(p.Batch)), p.Cut.Rows-1, p.Cut.Rows, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.NarrowRate))
+	n.Close(3)
 }

@@ -2,226 +2,193 @@ package lowprecision
 
 import (
 	"fmt"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
-	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// strip is how many panels are packed side by side: of lanes that are neighbours in memory, as many as share a cache line.
-func (n *Kernel) strip(o *narrowOperand) int64 {
-	if !n.across(o) {
-		return 1
+// operand is a factor of the products, and where it is.
+type operand struct {
+	n       *Kernel
+	operand int
+	along   point.Axis // rows or columns
+	layout  panels.Layout
+	fixed   bool          // it is packed when the program is built
+	place   product.Place // of the panels: of a constant, or in scratch memory
+	chunk   int64         // of rows or columns that are packed at once
+	side    side
+}
+
+// side is what the code calls the two operands and the positions along them.
+type side struct{ name, first, count string }
+
+// operandOf lays an operand's panels out.
+func (n *Kernel) operandOf(ref int, along point.Axis, form panels.BlockForm, s side) operand {
+	buffer := n.p.E.Buffers[n.p.K.Operands[ref].Buffer]
+	l := n.p.Layout(ref, along.Dim, tile.NarrowPanel)
+	l.Size = buffer.Type().Size()
+	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
+	return operand{n: n, operand: ref, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: s}
+}
+
+// panel is the bytes of one panel.
+func (o *operand) panel() int64 { return o.layout.Blocked.PanelBytes(panels.Extents(o.layout.Reduced)) }
+
+// blocks is how many blocks a panel has.
+func (o *operand) blocks() int64 { return o.layout.Blocked.Blocks(panels.Extents(o.layout.Reduced)) }
+
+// panelsOf is how many panels some rows or columns take.
+func panelsOf(count int64) int64 { return (count + tile.NarrowPanel - 1) / tile.NarrowPanel }
+
+// panelAt writes the address of the panel that a row or column is in.
+func (o *operand) panelAt() string {
+	group := o.n.p.Group(o.operand)
+	panel := fmt.Sprintf("(%s - part->%s) / %d", o.along.Variable, o.side.first, tile.NarrowPanel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * ((part->%s + %d) / %d) + %s)", group, o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, panel)
 	}
-	return int64(64 / (tile.NarrowPanel * o.layout.Size))
+	return fmt.Sprintf("%s + %s * %s", o.side.name, panel, point.Number(o.panel()))
+}
+
+// zeroPoint is what is subtracted from the bytes of the panels, in the signs that they have there: an expression, or nil, plus a number.
+type zeroPoint struct {
+	e    *scalar.Expr
+	plus int
+}
+
+// zero gives the zero point of an operand.
+func (o *operand) zero() zeroPoint {
+	z := zeroPoint{e: o.n.n.RightZero}
+	if o.layout.Blocked.Form == panels.Lines {
+		z.e = o.n.n.LeftZero
+	}
+	switch {
+	case o.layout.Blocked.Flip() == 0:
+	case o.layout.Blocked.Form == panels.Lines:
+		z.plus = 128
+	default:
+		z.plus = -128
+	}
+	return z
+}
+
+func (z zeroPoint) none() bool { return z.e == nil && z.plus == 0 }
+
+// text writes it for the lanes of a point: one number, or a vector.
+func (z zeroPoint) text(at *point.Point) string {
+	if z.e == nil {
+		return fmt.Sprintf("(%s)(%d)", at.V.W.Type(scalar.UInt32), z.plus)
+	}
+	x, t := at.V.Expr(z.e, at.N, at), at.V.Type(scalar.UInt32, at.N)
+	if x.Uniform {
+		return fmt.Sprintf("((uint32_t)%s + (uint32_t)(%d))", x.Text, z.plus)
+	}
+	return fmt.Sprintf("((%s)%s + (uint32_t)(%d))", t, x.Text, z.plus)
+}
+
+// summed says whether register tiles need the sums of the bytes of an operand's panels.
+func (o *operand) summed() bool {
+	moved := false
+	for _, t := range o.n.tiles {
+		moved = moved || o.layout.Blocked.Form == panels.Across && t.Moves()
+	}
+	return o.layout.Blocked.IsBytes() && (o.n.corrected() || moved)
+}
+
+// neighbours says whether an operand is packed group by group: lanes are neighbours in memory, and the values along K are not.
+func (o *operand) neighbours() bool {
+	return o.layout.Step == 1 && o.n.p.C.Reduction[0].Step(o.n.p.C.Views[o.operand]) != 1
+}
+
+// wide is how many lanes are packed side by side: a panel's, or if they are neighbours in memory, as many as share a cache line.
+func (o *operand) wide() int64 {
+	if o.neighbours() {
+		return int64(64 / (tile.NarrowPanel * o.layout.Size) * tile.NarrowPanel)
+	}
+	return tile.NarrowPanel
 }
 
 // pack writes the packing of an operand by all threads.
-func (n *Kernel) pack(o *narrowOperand) {
-	wide := n.strip(o) * tile.NarrowPanel
-	n.Parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", point.Number(panels.Extents(o.layout.Groups)), o.side.count, wide-1, wide), "pack_"+o.side.name,
-		unit.Each(float64(n.strip(o)*o.panel())/unit.PackRate, 1))
+func (o *operand) pack() {
+	o.n.p.Parallel(fmt.Sprintf("%s * ((part.%s + %d) / %d)", point.Number(panels.Extents(o.layout.Groups)), o.side.count, o.wide()-1, o.wide()), "pack_"+o.side.name,
+		unit.Each(float64(o.wide()/tile.NarrowPanel*o.panel())/unit.PackRate, 1))
 }
 
-// packTask writes the function with which a thread packs some strips of panels of an operand.
-func (n *Kernel) packTask(o *narrowOperand) {
-	p, l := n.Product, o.layout
-	operand := p.K.Operands[o.operand]
-	view := p.C.Views[o.operand]
-	stored := p.E.W.Stored(operand.Type())
-	p.E.Raw(operand.Buffer)
-	p.Line("\n// %s in panels of %d %s.", operand.Name, tile.NarrowPanel, o.side.count)
-	p.Open("static void %s_pack_%s(void *ctx, int64_t begin, int64_t end, int worker) {", p.Name, o.side.name)
-	p.Line("const tapc_narrow_part *part = ctx;")
-	p.Line("void *const *b = part->b;")
-	p.Line("(void)worker;")
-	p.Line("const %s *all = b[%d];", stored, p.E.Slot(operand.Buffer))
-	wide := n.strip(o) * tile.NarrowPanel
-	p.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
+// packTask writes the function with which a thread packs some panels of an operand.
+func (o *operand) packTask() {
+	n, p, l, wide := o.n, o.n.p, o.layout, o.wide()
+	buffer := p.K.Operands[o.operand]
+	p.E.Raw(buffer.Buffer)
+	unit.Task(n.Text, fmt.Sprintf("%s in panels of %d %s.", buffer.Name, tile.NarrowPanel, o.side.count), fmt.Sprintf("%s_pack_%s", p.Name, o.side.name), "tapc_narrow_part")
+	n.Line("const %s *all = b[%d];", p.E.W.Stored(buffer.Type()), p.E.Slot(buffer.Buffer))
+	n.Line("const int64_t across = (part->%s + %d) / %d, panels = (part->%s + %d) / %d, last = part->%s + part->%s;", o.side.count, wide-1, wide,
 		o.side.count, tile.NarrowPanel-1, tile.NarrowPanel, o.side.first, o.side.count)
 	per := int64(tile.NarrowBlock) / l.Blocked.Size()
 	blocks := func() {
-		p.Open("for (int64_t k = 0; k < %d; k += %d) {", p.Length, per)
-		p.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.Length, per, p.Length, per)
+		n.Open("for (int64_t k = 0; k < %d; k += %d) {", p.Length, per)
+		n.Line("const int count = %d - k < %d ? (int)(%d - k) : %d;", p.Length, per, p.Length, per)
 	}
-	rowWise := n.across(o)
-	if rowWise { // what is near in memory comes one after the other
+	if o.neighbours() { // what is near in memory comes one after the other
 		blocks()
 	}
-	n.strips(o)
-	if !rowWise {
+	o.lanes()
+	if !o.neighbours() {
 		blocks()
 	}
-	p.Line("uint8_t *to = first + k / %d * %d;", per, panels.BlockBytes)
-	p.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
-	p.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
-	step := p.C.Reduction[0].Step(view)
-	p.Line("%s", n.packBlock(o, fmt.Sprintf("from + k * %s + lane * %s", point.Number(step), point.Number(l.Step)), l.Step, step, "to"))
-	p.Close(3)
-	if n.needsSums(o) {
+	n.Line("uint8_t *to = first + k / %d * %d;", per, panels.BlockBytes)
+	n.Open("for (int lane = 0; lane < lanes; lane += %d, to += %d) {", tile.NarrowPanel, o.panel())
+	n.Line("const int live = lanes - lane < %d ? lanes - lane : %d;", tile.NarrowPanel, tile.NarrowPanel)
+	o.packBlock(point.Number(l.Step), point.Number(p.C.Reduction[0].Step(p.C.Views[o.operand])))
+	n.Close(3)
+	if o.summed() {
 		n.defineFile("sums.c")
 		sums := map[panels.BlockForm]string{panels.Lines: "tapc_line_sums", panels.Across: "tapc_across_sums"}[l.Blocked.Form]
-		n.strips(o)
-		p.Line("(void)from;")
-		p.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, sums, tile.NarrowPanel, o.panel(), o.blocks())
-		p.Close()
+		o.lanes()
+		n.Line("(void)from;")
+		n.Line("for (int lane = 0; lane < lanes; lane += %d) %s(first + lane / %d * %d, %d);", tile.NarrowPanel, sums, tile.NarrowPanel, o.panel(), o.blocks())
+		n.Close()
 	}
-	p.Close()
+	n.Close()
 }
 
-// across says whether an operand is packed group by group: lanes are neighbours in memory, and the fold's values are not.
-func (n *Kernel) across(o *narrowOperand) bool {
-	return o.layout.Step == 1 && n.C.Reduction[0].Step(n.C.Views[o.operand]) != 1
-}
-
-// strips opens a loop over strips: first is a strip's first panel, from its first element, and lanes how many there are.
-func (n *Kernel) strips(o *narrowOperand) {
-	p, view := n.Product, n.C.Views[o.operand]
-	wide, v := n.strip(o)*tile.NarrowPanel, o.along.Variable
-	p.Open("for (int64_t strip = begin; strip < end; strip++) {")
-	p.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
-	p.Line("int64_t rest = strip / across;")
-	p.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.Slot, o.place.At, n.strip(o), o.panel())
+// lanes opens a loop over the lanes that are packed side by side: first is their first panel, from its first element, and lanes how many
+// there are.
+func (o *operand) lanes() {
+	n, p, view, wide, v := o.n, o.n.p, o.n.p.C.Views[o.operand], o.wide(), o.along.Variable
+	n.Open("for (int64_t strip = begin; strip < end; strip++) {")
+	n.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
+	n.Line("int64_t rest = strip / across;")
+	n.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.Slot, o.place.At, wide/tile.NarrowPanel, o.panel())
 	groups := point.Follows(p.Batch, view)
-	point.PlaceOf(p.Text, groups)
-	p.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
-	p.Line("const %s *from = all + %s;", p.E.W.Stored(p.K.Operands[o.operand].Type()), point.OffsetText(point.Start(p.K, view), append(groups, o.along), view))
+	point.PlaceOf(n.Text, groups)
+	n.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)
+	n.Line("const %s *from = all + %s;", p.E.W.Stored(p.K.Operands[o.operand].Type()), point.OffsetText(point.Start(p.K, view), append(groups, o.along), view))
 }
 
-// packBlock writes the packing of one block: lanes stand step apart, and the fold's values foldStep.
-func (n *Kernel) packBlock(o *narrowOperand, from string, step, foldStep int64, to string) string {
-	form, pack, l := panels.Lines, n.linesFunction, o.layout.Blocked
-	if n.across(o) {
-		form, pack = panels.Across, n.acrossFunction
+// packBlock writes the packing of one block, of lanes that are step apart, and values along K stepK: lane by lane or group by group, and
+// transposed if panels have it the other way.
+func (o *operand) packBlock(step, stepK string) {
+	c := o.converter()
+	form, pack := panels.Lines, c.lines
+	if o.neighbours() {
+		form, pack = panels.Across, c.across
 	}
-	if form == l.Form {
-		return fmt.Sprintf("%s(%s, %s, %s, live, count, %s);", pack(l), from, point.Number(step), point.Number(foldStep), to)
+	call := func(to string) string {
+		return fmt.Sprintf("%s(from + k * %s + lane * %s, %s, %s, live, count, %s);", pack(), stepK, step, step, stepK, to)
 	}
-	return fmt.Sprintf("{ _Alignas(64) uint8_t turned[%d]; %s(%s, %s, %s, live, count, turned); %s(turned, %s); }", panels.BlockBytes,
-		pack(l), from, point.Number(step), point.Number(foldStep), n.turnFunction(), to)
+	if form == o.layout.Blocked.Form {
+		o.n.Line("%s", call("to"))
+	} else {
+		o.n.Line("{ _Alignas(64) uint8_t turned[%d]; %s %s(turned, to); }", panels.BlockBytes, call("turned"), c.transposed())
+	}
 }
 
-// turnFunction names the function that turns a block on its diagonal: 16 by 16 groups of four bytes.
-func (n *Kernel) turnFunction() string {
-	lanes := n.Product.N
-	square := n.E.V.Of(scalar.UInt32, lanes).Transpose(lanes, "from + y * 16 + x", "16", "to + x * 16 + y", "16")
-	name := fmt.Sprintf("tapc_turn_block_x%d", lanes)
-	n.define(name, fmt.Sprintf("TAPC_FN void %s(const void *block, void *turned) {\n  const uint32_t *from = block;\n  uint32_t *to = turned;\n"+
-		"  for (int y = 0; y < 16; y += %d) {\n    for (int x = 0; x < 16; x += %d) %s;\n  }\n}\n", name, lanes, lanes, square))
-	return name
-}
-
-// linesFunction names the function that packs a block lane by lane.
-func (n *Kernel) linesFunction(l panels.Blocked) string {
-	v, lanes := n.E.V, n.Product.N
-	stored := n.E.W.Stored(l.From)
-	var quick, element string
-	kept := "uint16_t"
-	switch l.From {
-	case scalar.Float32:
-		u32, u16 := v.Type(scalar.UInt32, lanes), v.Type(scalar.UInt16, lanes)
-		quick = fmt.Sprintf("for (; k + %d <= count; k += %d) *(%su *)(row + k) = __builtin_convertvector(%s(*(const %su *)(line + k)), %s);",
-			lanes, lanes, u16, v.ToBF16(lanes), u32, u16)
-		element = n.oneToBF16() + "(line[k * fold])"
-	case scalar.BFloat16:
-		quick = "for (; k < count; k++) row[k] = line[k];"
-		element = "line[k * fold]"
-	default:
-		kept = "uint8_t"
-		quick = fmt.Sprintf("for (; k < count; k++) row[k] = (uint8_t)line[k] ^ %d;", l.Flip())
-		element = fmt.Sprintf("(uint8_t)line[k * fold] ^ %d", l.Flip())
-	}
-	name := fmt.Sprintf("tapc_lines_%s_%d", vector.ElementName(l.From), l.Flip())
-	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
-  if (live < 16 || count < %d) __builtin_memset(to, 0, %d);
-  for (int lane = 0; lane < live; lane++) {
-    const %s *line = from + lane * step;
-    %s *row = (%s *)((uint8_t *)to + lane * 64);
-    int k = 0;
-    if (fold == 1) {
-      %s
-    }
-    for (; k < count; k++) row[k] = %s;
-  }
-}
-`, name, stored, tile.NarrowBlock/l.Size(), panels.BlockBytes, stored, kept, kept, quick, element))
-	return name
-}
-
-// oneToBF16 names the function that rounds one number to the bits of bfloat16.
-func (n *Kernel) oneToBF16() string {
-	n.defineFile("tobf16.c")
-	return "tapc_to_bf16"
-}
-
-// acrossFunction names the function that packs a block group by group: lanes are neighbours in memory.
-func (n *Kernel) acrossFunction(l panels.Blocked) string {
-	v, lanes := n.E.V, n.Product.N
-	stored := n.E.W.Stored(l.From)
-	u32 := v.Type(scalar.UInt32, lanes)
-	element := l.From
-	if l.IsBytes() {
-		element = scalar.UInt8
-	}
-	group := int(4 / l.Size())
-	words, whole := make([]string, group), make([]string, group)
-	for i := range words {
-		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", n.E.W.Stored(element), i), "$n")
-		switch {
-		case l.From == scalar.Float32:
-			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
-		case l.IsBytes(): // in two steps, which GCC 12 has instructions for
-			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.Type(scalar.UInt16, lanes), u32)
-		default:
-			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
-		}
-		shift := i * int(l.Size()) * 8
-		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, strings.ReplaceAll(row, "$n", "n"), shift, u32)
-		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", strings.ReplaceAll(row, "$n", fmt.Sprint(lanes)), l.Flip(), shift)
-	}
-	quick := fmt.Sprintf("for (int x = 0; x < 16; x += %d) *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;", lanes, u32, group, strings.Join(whole, " | "))
-	if l.IsBytes() {
-		v.Type(scalar.UInt8, 16) // that it has, beside the next
-		v.Type(scalar.UInt16, 8)
-		n.defineFile("weave.c")
-		quick = fmt.Sprintf("tapc_weave(row, fold * (int64_t)sizeof *row, (uint8_t *)to + i / 4 * 64, %d);", l.Flip())
-	}
-	name := fmt.Sprintf("tapc_across_%s_%d", vector.ElementName(l.From), l.Flip())
-	n.define(name, fmt.Sprintf(`TAPC_FN void %s(const %s *from, int64_t step, int64_t fold, int live, int count, void *to) {
-  (void)step;
-  if (live == 16 && count == %d) {
-    for (int i = 0; i < %d; i += %d) {
-      const %s *row = from + i * fold;
-      %s
-    }
-    return;
-  }
-  __builtin_memset(to, 0, %d);
-  for (int i = 0; i < count; i += %d) {
-    const %s *row = from + i * fold;
-    for (int x = 0; x < live; x += %d) {
-      const int n = live - x < %d ? live - x : %d;
-      const %s flip = %s;
-      *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;
-    }
-  }
-}
-`, name, stored, tile.NarrowBlock/l.Size(), tile.NarrowBlock/l.Size(), group, stored, quick,
-		panels.BlockBytes, group, stored, lanes, lanes, lanes, u32, n.flipMask(l, u32), u32, group, strings.Join(words, " | ")))
-	return name
-}
-
-// flipMask is what the lanes that are there are changed by, as a vector; n of them are.
-func (n *Kernel) flipMask(l panels.Blocked, u32 string) string {
-	if l.Flip() == 0 {
-		return "(" + u32 + "){0}"
-	}
-	lanes := n.Product.N
-	mask := n.E.V.Only(n.E.V.Splat(vector.Value{Text: fmt.Sprintf("%du", l.Flip()), Type: scalar.UInt32, Uniform: true}, lanes), lanes, "n",
-		scalar.IntValue(scalar.UInt32, 0))
-	return mask.Text
+// converter gives the writer of the functions that convert its elements.
+func (o *operand) converter() *converter {
+	return &converter{o.n.p.E.V, o.n.p.N, o.layout.Blocked}
 }

@@ -7,28 +7,29 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// narrowTile is a function that computes a tile of sums by a row of the table of micro-kernels.
-type narrowTile struct {
+// registerTile is a row of the table of micro-kernels, and the size of the tiles of sums that it computes.
+type registerTile struct {
 	micro.Kernel
 	rows, cols int64
 }
 
-// variants gives the functions that a kernel has, the best first.
-func (n *Kernel) variants() []narrowTile {
-	var out []narrowTile
-	for _, m := range micro.For(n.E.Target, n.n.Group) {
-		t := narrowTile{m, n.Cut.TileRows, n.Cut.TileCols}
+// registerTiles gives those that a kernel has functions for, the best first.
+func (n *Kernel) registerTiles() []registerTile {
+	var out []registerTile
+	for _, m := range micro.For(n.p.E.Target, n.n.Group) {
+		t := registerTile{m, n.p.Cut.TileRows, n.p.Cut.TileCols}
 		switch { // what is taken apart needs registers too
 		case m.Form == micro.MatrixUnit:
 			t.rows, t.cols = tile.NarrowRows, tile.NarrowRows
 		case m.Form == micro.TakenApart && n.n.Unpacked && (t.rows > 8 || t.cols%(2*tile.NarrowPanel) != 0):
 			t.cols = tile.NarrowPanel
-		case m.Form == micro.TakenApart && m.Sum.IsInt() && n.E.Target.Vector >= 64:
+		case m.Form == micro.TakenApart && m.Sum.IsInt() && n.p.E.Target.Vector >= 64:
 			t.cols = 2 * tile.NarrowPanel
 		}
 		out = append(out, t)
@@ -38,7 +39,7 @@ func (n *Kernel) variants() []narrowTile {
 
 // choice writes the function that says which of the tile's functions this processor can run.
 func (n *Kernel) choice() {
-	n.Open("\nstatic int %s_choice(void) {", n.Name)
+	n.Open("\nstatic int %s_choice(void) {", n.p.Name)
 	last := len(n.tiles) - 1
 	if last > 0 {
 		n.Line("const unsigned has = TAPC_FEATURES;")
@@ -52,91 +53,53 @@ func (n *Kernel) choice() {
 }
 
 // define adds a text to the definitions before the kernels.
-func (n *Kernel) define(name, text string) {
-	n.E.V.Define(name, func() string { return text })
-}
+func (n *Kernel) define(name, text string) { n.p.E.V.Define(name, func() string { return text }) }
 
 // defineFile adds a file of the folder microkernels to the definitions before the kernels.
 func (n *Kernel) defineFile(file string) {
-	n.E.V.Define(file, func() string { return micro.Text(file) })
-}
-
-// shapes gives the sizes of tiles that occur: whole ones, and those at the edges.
-func (t narrowTile) shapes(n *Kernel) (list [][2]int64) {
-	for _, r := range []int64{t.rows, n.C.Row.Extent % t.rows} {
-		for _, c := range []int64{t.cols, n.C.Col.Extent % t.cols} {
-			if r > 0 && c > 0 && r <= n.C.Row.Extent && c <= n.C.Col.Extent {
-				list = append(list, [2]int64{r, c})
-			}
-		}
-	}
-	return list
+	n.p.E.V.Define(file, func() string { return micro.Text(file) })
 }
 
 // functions writes those of all tiles, in all sizes, and the choice among them.
 func (n *Kernel) functions() {
 	for _, t := range n.tiles {
-		t.Kernel.Define(n.E.V, n.Product.N)
+		t.Kernel.Define(n.p.E.V, n.p.N)
 		n.guarded(t, func() {
 			if t.Form == micro.MatrixUnit {
 				t.matrixFunction(n)
 				return
 			}
-			for _, s := range t.shapes(n) {
-				t.vectorFunction(n, s[0], s[1])
-			}
+			product.EachSize(t.rows, n.p.C.Row.Extent, func(rows int64) {
+				product.EachSize(t.cols, n.p.C.Col.Extent, func(cols int64) { t.vectorFunction(n, rows, cols) })
+			})
 		})
 	}
 	n.choice()
 }
 
 // call writes the call of the function for the tile at i and j.
-func (t narrowTile) call(n *Kernel) {
+func (t registerTile) call(n *Kernel) {
 	more := ""
 	switch {
-	case n.C.Transposed:
-		more = ", " + n.OpenPlace()
+	case n.p.C.Transposed:
+		more = ", " + n.p.OpenPlace()
 	case n.parted():
-		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.Cut.Cols/t.cols, t.cols, t.rows*t.cols)
+		more = fmt.Sprintf(", f, fn, open + ((i - i0) / %d * %d + (j - j0) / %d) * %d", t.rows, n.p.Cut.Cols/t.cols, t.cols, t.rows*t.cols)
 	}
 	if t.Form == micro.MatrixUnit {
-		n.Line("%s_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.Name, n.Coordinates(""),
+		n.Line("%s_amx(a, w, b%s, i, j%s, (int)(i1 - i < %d ? i1 - i : %d), (int)(j1 - j < %d ? j1 - j : %d));", n.p.Name, n.p.Coordinates(""),
 			more, t.rows, t.rows, t.cols, t.cols)
 		return
 	}
-	t.callShapes(n, more)
-}
-
-// callShapes writes the call of the function for the tile's size at i and j.
-func (t narrowTile) callShapes(n *Kernel, more string) {
-	shapes := t.shapes(n)
-	for i, s := range shapes {
-		var tests []string
-		if s[0] == t.rows && n.C.Row.Extent%t.rows != 0 {
-			tests = append(tests, fmt.Sprintf("i + %d <= %d", t.rows, n.C.Row.Extent))
-		}
-		if s[0] != t.rows && n.C.Row.Extent > t.rows {
-			tests = append(tests, fmt.Sprintf("i + %d > %d", t.rows, n.C.Row.Extent))
-		}
-		if s[1] == t.cols && n.C.Col.Extent%t.cols != 0 {
-			tests = append(tests, fmt.Sprintf("j + %d <= %d", t.cols, n.C.Col.Extent))
-		}
-		call := fmt.Sprintf("%s_%s_%dx%d(a, w, b%s, i, j%s);", n.Name, t.Name, s[0], s[1], n.Coordinates(""), more)
-		switch {
-		case i+1 == len(shapes) && i > 0:
-			n.Line("else %s", call)
-		case len(tests) == 0:
-			n.Line("%s", call)
-		case i > 0:
-			n.Line("else if (%s) %s", strings.Join(tests, " && "), call)
-		default:
-			n.Line("if (%s) %s", strings.Join(tests, " && "), call)
-		}
-	}
+	product.AtEdge(n.Text, "j", t.cols, n.p.C.Col.Extent, func(cols int64) {
+		product.AtEdge(n.Text, "i", t.rows, n.p.C.Row.Extent, func(rows int64) {
+			n.Line("%s_%s_%dx%d(a, w, b%s, i, j%s);", n.p.Name, t.Name, rows, cols, n.p.Coordinates(""), more)
+		})
+	})
 }
 
 // parted says whether the reduction runs in parts. Where rows are read in place, a part is a run of neighbours, in the tile's own function.
-func (n *Kernel) parted() bool { return n.Split() && !n.n.Unpacked }
+func (n *Kernel) parted() bool { return n.p.Split() && !n.n.Unpacked }
 
 // open opens the function of a tile with a name, behind a line about it.
 func (n *Kernel) open(about, attribute, name, more string) {
@@ -147,30 +110,22 @@ func (n *Kernel) open(about, attribute, name, more string) {
 	n.Line("\n// The sums of %s; %s.", about, where)
 	kept := ""
 	switch {
-	case n.C.Transposed:
+	case n.p.C.Transposed:
 		kept = ", uint32_t *restrict open"
 	case n.parted():
 		kept = ", int64_t f, int64_t fn, uint32_t *restrict open"
 	}
 	n.Open("static __attribute__((noinline)) %svoid %s_%s(const uint8_t *restrict a, const uint8_t *restrict w, void *const *b%s, int64_t i, int64_t j%s%s) {",
-		attribute, n.Name, name, n.Coordinates("int64_t "), kept, more)
+		attribute, n.p.Name, name, n.p.Coordinates("int64_t "), kept, more)
 	if n.n.Unpacked {
-		n.Line("(void)b, %s(void)i, (void)j;", n.Voids())
+		n.Line("(void)b, %s(void)i, (void)j;", n.p.Voids())
 	}
-}
-
-// blockRange gives the texts of a tile's first block of the fold and of how many there are.
-func (n *Kernel) blockRange() (first, count string) {
-	if n.parted() {
-		return "f", "fn"
-	}
-	return "0", fmt.Sprint(n.left.blocks())
 }
 
 // finishTile writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector. They are
 // finished, or kept for the macro-tile if neighbours among the results are rows.
-func (n *Kernel) finishTile(t narrowTile, vector, rows, whole, rest string) {
-	lanes := int64(n.Product.N)
+func (n *Kernel) finishTile(t registerTile, vector, rows, whole, rest string) {
+	lanes := int64(n.p.N)
 	row := n.declareRowSums(rows)
 	if n.corrected() || t.Moves() {
 		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*panels.BlockBytes)
@@ -178,13 +133,13 @@ func (n *Kernel) finishTile(t narrowTile, vector, rows, whole, rest string) {
 	call := func(x, count string) {
 		sum := strings.ReplaceAll(vector, "$x", x)
 		if n.corrected() {
-			sum = fmt.Sprintf("%s_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.Name, n.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
+			sum = fmt.Sprintf("%s_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.p.Name, n.p.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
 		}
-		if n.C.Transposed {
-			n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.E.V.Type(n.Product.D, n.Product.N), n.OpenCols(), x, lanes, sum)
+		if n.p.C.Transposed {
+			n.Line("*(%su *)(open + r * %d + %s * %d) = %s;", n.p.E.V.Type(n.p.D, n.p.N), n.p.OpenCols(), x, lanes, sum)
 			return
 		}
-		n.Line("%s_finish(b%s, i + r, j + %s * %d, %s, %s);", n.Name, n.Coordinates(""), x, lanes, sum, count)
+		n.Line("%s_finish(b%s, i + r, j + %s * %d, %s, %s);", n.p.Name, n.p.Coordinates(""), x, lanes, sum, count)
 	}
 	n.Open("for (int r = 0; r < %s; r++) {", rows)
 	if whole != "0" {
@@ -207,11 +162,11 @@ func (n *Kernel) finishTile(t narrowTile, vector, rows, whole, rest string) {
 // declareRowSums declares the sums of the rows' bytes, if a tile needs them at its end, and gives that of row r.
 func (n *Kernel) declareRowSums(rows string) string {
 	switch {
-	case !n.corrected() || n.n.Unpacked && !n.summed():
+	case !n.corrected() || n.n.Unpacked && !n.rowSummed():
 		return "0"
 	case n.n.Unpacked:
-		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.Cut.TileRows))
-		n.Line("%s_row_sums(a, %s, row_sums);", n.Name, rows)
+		n.Line("uint32_t row_sums[%d];", max(tile.NarrowRows, n.p.Cut.TileRows))
+		n.Line("%s_row_sums(a, %s, row_sums);", n.p.Name, rows)
 		return "row_sums[r]"
 	}
 	n.Line("const tapc_u32_any *row_sums = (const tapc_u32_any *)(a + %d);", n.left.blocks()*panels.BlockBytes)
@@ -219,7 +174,7 @@ func (n *Kernel) declareRowSums(rows string) string {
 }
 
 // matrixFunction writes the function that computes two by two tiles of the matrix unit, or those of them that there are.
-func (t narrowTile) matrixFunction(n *Kernel) {
+func (t registerTile) matrixFunction(n *Kernel) {
 	n.open("up to 32 rows and columns with the matrix unit", "", "amx", ", int rows, int cols")
 	n.Line("const int down = rows > 16, across = cols > 16;")
 	if n.n.Unpacked {
@@ -234,15 +189,18 @@ func (t narrowTile) matrixFunction(n *Kernel) {
 	if n.parted() {
 		n.Line("if (f + fn < %d) return;", n.left.blocks())
 	}
-	lanes := n.Product.N
-	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", n.E.V.Type(n.Product.D, lanes), lanes, lanes),
+	lanes := n.p.N
+	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", n.p.E.V.Type(n.p.D, lanes), lanes, lanes),
 		"rows", fmt.Sprintf("cols / %d", lanes), "n")
 	n.Close()
 }
 
 // matrixPanels writes the loop over the blocks of panels.
-func (t narrowTile) matrixPanels(n *Kernel) {
-	first, count := n.blockRange()
+func (t registerTile) matrixPanels(n *Kernel) {
+	first, count := "0", fmt.Sprint(n.left.blocks())
+	if n.parted() {
+		first, count = "f", "fn"
+	}
 	if n.parted() {
 		n.Line("uint32_t *c = open;")
 		n.Open("if (f > 0) {")
@@ -274,7 +232,7 @@ func zeroTiles(t *cnest.Text) {
 }
 
 // matrixStep writes a step of the loop over the reduction: load loads one of two tiles of rows, and the columns are at wk.
-func (t narrowTile) matrixStep(n *Kernel, load func(half int64)) {
+func (t registerTile) matrixStep(n *Kernel, load func(half int64)) {
 	load(0)
 	n.Line("tapc_tile_load(6, wk);")
 	n.Line("%s(0, 4, 6);", t.Function)
@@ -292,8 +250,8 @@ func (t narrowTile) matrixStep(n *Kernel, load func(half int64)) {
 var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) "}
 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
-func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
-	lanes := int64(n.Product.N)
+func (t registerTile) vectorFunction(n *Kernel, rows, cols int64) {
+	lanes := int64(n.p.N)
 	vectors := (cols + lanes - 1) / lanes
 	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
 	if n.n.Unpacked {
@@ -302,20 +260,29 @@ func (t narrowTile) vectorFunction(n *Kernel, rows, cols int64) {
 		t.sumPanels(n, rows, vectors)
 	}
 	if n.parted() {
-		n.keepSums(n.E.V.Type(n.VectorType(), n.Product.N), rows*vectors)
+		vector, count := n.p.E.V.Type(n.p.VectorType(), n.p.N), rows*vectors
+		n.Line("%su *kept = (%su *)open;", vector, vector)
+		n.Line("if (f > 0) for (int x = 0; x < %d; x++) s[x] += kept[x];", count)
+		n.Open("if (f + fn < %d) {", n.left.blocks())
+		n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
+		n.Line("return;")
+		n.Close()
 	}
-	n.finishTile(t, n.keptSums(t, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.finishTile(t, t.sums(n, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
 }
 
 // sumPanels writes the loop over the blocks of panels.
-func (t narrowTile) sumPanels(n *Kernel, rows, vectors int64) {
-	first, count := n.blockRange()
-	n.Line("%s s[%d] = {{0}};", n.E.V.Type(n.VectorType(), n.Product.N), rows*vectors)
+func (t registerTile) sumPanels(n *Kernel, rows, vectors int64) {
+	first, count := "0", fmt.Sprint(n.left.blocks())
+	if n.parted() {
+		first, count = "f", "fn"
+	}
+	n.Line("%s s[%d] = {{0}};", n.p.E.V.Type(n.p.VectorType(), n.p.N), rows*vectors)
 	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
 	n.Line("int64_t k = %s;", first)
 	n.Open("for (const int64_t end = %s + %s; k < end;) {", first, count)
-	n.Accumulators(rows, vectors)
+	n.p.Accumulators(rows, vectors)
 	if run := t.Run(); run > 0 {
 		n.Line("const int64_t part = k + %d < end ? k + %d : end;", run, run)
 	} else {
@@ -323,7 +290,7 @@ func (t narrowTile) sumPanels(n *Kernel, rows, vectors int64) {
 	}
 	n.Open("for (; k < part; k++) {")
 	n.Line("const uint8_t *ak = lane + k * %d, *wk = w + k * %d;", panels.BlockBytes, panels.BlockBytes)
-	if groups := (n.Length + n.n.Group - 1) / n.n.Group; groups%tile.NarrowPanel == 0 {
+	if groups := (n.p.Length + n.n.Group - 1) / n.n.Group; groups%tile.NarrowPanel == 0 {
 		n.Line("const int groups = %d;", tile.NarrowPanel)
 	} else {
 		n.Line("const int groups = k + 1 < %d ? %d : %d;", n.left.blocks(), tile.NarrowPanel, groups%tile.NarrowPanel)
@@ -332,23 +299,23 @@ func (t narrowTile) sumPanels(n *Kernel, rows, vectors int64) {
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
 	t.step(n, rows, vectors, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
 	n.Close(2)
-	n.Keep(rows, vectors, "+=")
+	n.p.Keep(rows, vectors, "+=")
 	n.Close()
 }
 
 // step writes one step of the reduction: a group of every row, which left gives, and of every column.
-func (t narrowTile) step(n *Kernel, rows, vectors int64, left func(r int64) string) {
-	lanes := int64(n.Product.N)
-	bits := n.E.V.Type(scalar.UInt32, n.Product.N)
+func (t registerTile) step(n *Kernel, rows, vectors int64, left func(r int64) string) {
+	lanes := int64(n.p.N)
+	bits := n.p.E.V.Type(scalar.UInt32, n.p.N)
 	for x := range vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
 	for r := range rows {
 		n.Open("{")
-		n.Line("const %s a0 = %s;", bits, n.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.Product.N).Text)
+		n.Line("const %s a0 = %s;", bits, n.p.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.p.N).Text)
 		for x := range vectors {
-			n.Line("%s", t.Step(n.E.V, n.Product.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
+			n.Line("%s", t.Step(n.p.E.V, n.p.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
 	}
@@ -356,28 +323,18 @@ func (t narrowTile) step(n *Kernel, rows, vectors int64, left func(r int64) stri
 
 // columnSums writes the address of those of the vector x.
 func (n *Kernel) columnSums(x string) string {
-	lanes := n.Product.N
+	lanes := n.p.N
 	return fmt.Sprintf("column_sums + %s * %d %% %d + %s * %d / %d * %d", x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4)
 }
 
-// keptSums writes the sums of vector $x of row r, of which a tile has some in every row.
-func (n *Kernel) keptSums(t narrowTile, vectors int64) string {
+// sums writes those of vector $x of row r, of which a tile has some in every row.
+func (t registerTile) sums(n *Kernel, vectors int64) string {
 	sums := fmt.Sprintf("s[r * %d + $x]", vectors)
 	if t.Moves() {
-		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.E.V.Type(scalar.UInt32, n.Product.N), n.columnSums("$x"))
+		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.p.E.V.Type(scalar.UInt32, n.p.N), n.columnSums("$x"))
 	}
-	if n.VectorType() != n.Product.D {
-		return "(" + n.E.V.Type(n.Product.D, n.Product.N) + ")" + sums
+	if n.p.VectorType() != n.p.D {
+		return "(" + n.p.E.V.Type(n.p.D, n.p.N) + ")" + sums
 	}
 	return sums
-}
-
-// keepSums adds the sums of the parts of the fold before this one, and keeps them if it is not the last.
-func (n *Kernel) keepSums(vector string, count int64) {
-	n.Line("%su *kept = (%su *)open;", vector, vector)
-	n.Line("if (f > 0) for (int x = 0; x < %d; x++) s[x] += kept[x];", count)
-	n.Open("if (f + fn < %d) {", n.left.blocks())
-	n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
-	n.Line("return;")
-	n.Close()
 }

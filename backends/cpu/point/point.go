@@ -31,6 +31,15 @@ func Axes(letter string, dims []nest.Dim) []Axis {
 	return out
 }
 
+// Count is how many indices axes have, up to 2^40.
+func Count(axes []Axis) int64 {
+	n := int64(1)
+	for _, a := range axes {
+		n = nest.SaturatingProduct(n, a.Extent)
+	}
+	return n
+}
+
 // Coordinates lists the variables of axes as further arguments or, behind a type, parameters.
 func Coordinates(axes []Axis, prefix string) string {
 	text := ""

@@ -87,14 +87,9 @@ func (p *Product) Write() string {
 // Functions writes what tasks call: the multiplication of tiles, and the packing of operands.
 func (p *Product) Functions() {
 	p.Finish(p.C.Transposed)
-	rows, cols := p.Cut.TileRows, p.Cut.TileCols
-	for _, r := range []int64{rows, p.C.Row.Extent % rows} {
-		for _, c := range []int64{cols, p.C.Col.Extent % cols} {
-			if r > 0 && c > 0 && r <= p.C.Row.Extent && c <= p.C.Col.Extent {
-				p.TileFunction(r, c)
-			}
-		}
-	}
+	EachSize(p.Cut.TileRows, p.C.Row.Extent, func(rows int64) {
+		EachSize(p.Cut.TileCols, p.C.Col.Extent, func(cols int64) { p.TileFunction(rows, cols) })
+	})
 	switch {
 	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
 	case p.C.Window != nil:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -93,8 +94,6 @@ func (p *Product) panelOffset() string {
 
 // calls writes the call of the tile's function: whole tiles, and those at the edges.
 func (p *Product) calls() {
-	rows, cols := p.Cut.TileRows, p.Cut.TileCols
-	rowRest, colRest := p.C.Row.Extent%rows, p.C.Col.Extent%cols
 	call := func(r, c int64) string {
 		more := ""
 		switch {
@@ -106,29 +105,35 @@ func (p *Product) calls() {
 		more += p.nextArguments()
 		return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
 	}
-	byRows := func(c int64) {
-		switch {
-		case rowRest == 0:
-			p.Line("%s", call(rows, c))
-		case p.C.Row.Extent < rows:
-			p.Line("%s", call(rowRest, c))
-		default:
-			p.Line("if (i + %d <= %d) %s", rows, p.C.Row.Extent, call(rows, c))
-			p.Line("else %s", call(rowRest, c))
-		}
+	AtEdge(p.Text, "j", p.Cut.TileCols, p.C.Col.Extent, func(c int64) {
+		AtEdge(p.Text, "i", p.Cut.TileRows, p.C.Row.Extent, func(r int64) { p.Line("%s", call(r, c)) })
+	})
+}
+
+// EachSize does something for the sizes that tiles of a dimension have: whole ones, and what is left at its end.
+func EachSize(size, extent int64, do func(size int64)) {
+	if extent >= size {
+		do(size)
 	}
+	if rest := extent % size; rest > 0 {
+		do(rest)
+	}
+}
+
+// AtEdge writes something for the size of the tile that begins at a variable: a whole one, or what is left at the end of its dimension.
+func AtEdge(t *cnest.Text, variable string, size, extent int64, write func(size int64)) {
+	rest := extent % size
 	switch {
-	case colRest == 0:
-		byRows(cols)
-	case p.C.Col.Extent < cols:
-		byRows(colRest)
+	case rest == 0:
+		write(size)
+	case extent < size:
+		write(rest)
 	default:
-		p.Open("if (j + %d <= %d) {", cols, p.C.Col.Extent)
-		byRows(cols)
-		p.Close()
-		p.Open("else {")
-		byRows(colRest)
-		p.Close()
+		t.Open("if (%s + %d <= %d) {", variable, size, extent)
+		write(size)
+		t.Else()
+		write(rest)
+		t.Close()
 	}
 }
 

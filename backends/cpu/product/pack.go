@@ -46,21 +46,7 @@ func (p *Product) panelFunction() {
 	if last >= 0 {
 		length, step = p.C.Reduction[last].Extent, p.C.Reduction[last].Step(view)
 	}
-	cols := p.C.Col.Extent
-	rest := cols % p.Panel
-	switch {
-	case cols/p.Panel > 0 && rest > 0:
-		p.Open("if (j + %d <= %d) {", p.Panel, cols)
-		p.packPanel(at, p.Panel, length, step)
-		p.Close()
-		p.Open("else {")
-		p.packPanel(at, rest, length, step)
-		p.Close()
-	case rest > 0:
-		p.packPanel(at, rest, length, step)
-	default:
-		p.packPanel(at, p.Panel, length, step)
-	}
+	AtEdge(p.Text, "j", p.Panel, p.C.Col.Extent, func(columns int64) { p.packPanel(at, columns, length, step) })
 	p.Close(max(0, last))
 	p.Close()
 }

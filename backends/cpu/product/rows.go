@@ -13,11 +13,7 @@ const togetherPanels = 4
 
 // rowTasks is how many pieces of work filling the panels of rows is cut into.
 func (p *Product) rowTasks() int64 {
-	n := (p.RowPanels() + togetherPanels - 1) / togetherPanels
-	for _, a := range point.Follows(p.Batch, p.C.Views[p.C.Left]) {
-		n *= a.Extent
-	}
-	return n
+	return (p.RowPanels() + togetherPanels - 1) / togetherPanels * point.Count(point.Follows(p.Batch, p.C.Views[p.C.Left]))
 }
 
 // rowTask writes the function with which a thread copies some rows of the left operand into panels.

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -34,8 +35,8 @@ func (p *Product) windowFunction() {
 	guard := p.C.Window.Guard
 	p.Line("int64_t at[%d]; // where the columns start", p.Panel)
 	if guard != nil {
-		p.E.Stack(p.Panel * int64(p.maskElement().Size()) * Product64(p.C.GuardExtents(p.K)))
-		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.E.W.Type(p.maskElement()), Product64(p.C.GuardExtents(p.K)), p.Panel)
+		p.E.Stack(p.Panel * int64(p.maskElement().Size()) * nest.SaturatingProduct(p.C.GuardExtents(p.K)...))
+		p.Line("%s live[%d * %d] __attribute__((aligned(64)));", p.E.W.Type(p.maskElement()), nest.SaturatingProduct(p.C.GuardExtents(p.K)...), p.Panel)
 	}
 	p.Open("for (int l = 0; l < %d; l++) {", p.Panel)
 	p.Line("const int64_t c = j + l < %d ? j + l : %d;", p.C.Col.Extent, p.C.Col.Extent-1)
@@ -73,7 +74,7 @@ func (p *Product) runs() {
 		return
 	}
 	n, stored, mask := p.N, p.E.W.Stored(p.D), fmt.Sprintf("uint%d_t", p.N)
-	guards := Product64(p.C.GuardExtents(p.K))
+	guards := nest.SaturatingProduct(p.C.GuardExtents(p.K)...)
 	p.Line("#if defined(__AVX512F__)")
 	p.Line("int cut = %d, several = 0; // where the second run begins, and whether there are more", n)
 	p.Line("for (int l = 1; l < %d; l++) if (at[l] != at[l - 1] + 1) several |= cut < %d, cut = cut < %d ? cut : l;", n, n, n)
@@ -160,15 +161,6 @@ func (p *Product) runLoops(write func(from, guard string)) {
 	}
 	write(offset, orZero(guard))
 	p.Close(depth)
-}
-
-// Product64 multiplies some numbers.
-func Product64(list []int64) int64 {
-	n := int64(1)
-	for _, x := range list {
-		n *= x
-	}
-	return n
 }
 
 // maskElement is the integer type of the lanes of the truth vectors that pick lanes of the operand.

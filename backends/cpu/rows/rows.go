@@ -236,10 +236,7 @@ func (r *Kernel) keptValues() int64 {
 	if !r.r.Free {
 		n = isa.Align(r.lane.Extent, n)
 	}
-	for _, a := range r.reduced {
-		n = min(n, 1<<40/a.Extent) * a.Extent
-	}
-	return n
+	return nest.SaturatingProduct(n, point.Count(r.reduced))
 }
 
 // costly says whether an expression calls a function.

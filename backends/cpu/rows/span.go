@@ -53,11 +53,7 @@ func (r *Kernel) findSpan() *span {
 	if len(out) == 0 || !small(out) || len(all) != 1 || all[0].IsAt() {
 		return nil
 	}
-	steps := int64(1)
-	for _, a := range out {
-		steps *= a.Extent
-	}
-	s.reduce, s.cells = all[0], min(spanCells, s.last.Extent, spanSteps/steps)
+	s.reduce, s.cells = all[0], min(spanCells, s.last.Extent, spanSteps/point.Count(out))
 	t, body := s.reduce.Type, s.reduce.Args[0]
 	switch {
 	case t == scalar.Bool || t != t.Wide() || body.Type == scalar.Bool || !s.alone(body):

@@ -111,20 +111,11 @@ func (w *sweep) steps(over []point.Axis) int64 {
 	if !w.r.r.Free {
 		n = w.r.lane.Extent/(int64(w.r.p.N)*w.unroll) + 1
 	}
-	for _, a := range over {
-		n = min(n, 1<<40/a.Extent) * a.Extent
-	}
-	return n
+	return nest.SaturatingProduct(n, point.Count(over))
 }
 
 // small says whether all steps of a reduction are written out.
-func small(over []point.Axis) bool {
-	n := int64(1)
-	for _, a := range over {
-		n = min(n, unit.MaxUnrolled+1) * a.Extent
-	}
-	return n <= unit.MaxUnrolled
-}
+func small(over []point.Axis) bool { return point.Count(over) <= unit.MaxUnrolled }
 
 // blocked says whether sums are taken in blocks.
 func (w *sweep) blocked() bool {

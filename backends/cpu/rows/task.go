@@ -128,12 +128,9 @@ func (r *Kernel) declare(results bool) {
 // readAhead writes the reading of what is hoisted, and gives the arguments of a cell.
 func (r *Kernel) readAhead() string {
 	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
-		o, n, along := r.k.Operands[i], int64(1), point.Follows(r.reduced, r.r.Views[i])
-		for _, a := range along {
-			n *= a.Extent
-		}
+		o, along := r.k.Operands[i], point.Follows(r.reduced, r.r.Views[i])
 		point.Pointers(r.Text, r.e, r.k, []int{i})
-		r.Line("%s ahead%d[%d];", r.e.W.Stored(o.Type()), i, n)
+		r.Line("%s ahead%d[%d];", r.e.W.Stored(o.Type()), i, point.Count(along))
 		for _, a := range along {
 			r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
 		}

@@ -25,13 +25,13 @@ import (
 // was built; and transforms the sums back and carries out the kernel's statements on the results. Pieces of the same block follow each
 // other, so that a thread transforms a block once.
 //
-// The product of a point is one of tiles by channels, with the register tiles of other products: the embedded product is that of all
-// points, with operands of its own.
+// The product of a point is one of tiles by channels, with the register tiles of other products, and operands of its own.
 type Kernel struct {
-	*product.Product
+	*cnest.Text
+	p      *product.Product // of one point
 	w      *nest.Winograd
 	kernel *schedule.Kernel
-	batch  []point.Axis // of the convolution; the embedded product has none
+	batch  []point.Axis
 	piece  winogradPiece
 	memory winogradMemory
 	turned bool // the image's channels are not neighbours: a block of it is copied first
@@ -69,14 +69,12 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Winograd) *K
 		return nil
 	}
 	found = found.Of(levels[1].Tile)
-	w := &Kernel{w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
+	w := &Kernel{Text: new(cnest.Text), w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
 	c, ok := w.readLevels(int64(e.Target.Lanes(4)))
 	if !ok {
 		return nil
 	}
-	for _, d := range found.Batch {
-		w.batch = append(w.batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(w.batch))})
-	}
+	w.batch = point.Axes("g", found.Batch)
 	image := found.Views[found.Image]
 	w.turned = found.In.Step(image) != 1
 	for _, s := range k.Statements {
@@ -167,7 +165,7 @@ func (w *Kernel) pointProduct(e *unit.Unit, name string, c blocking.Cut) {
 	c.Rows = w.piece.tiles()
 	c.TileRows = e.Target.WinogradRows(c.Rows, c.TileCols/int64(lanes))
 	views := []nest.View{{Steps: []int64{w.memory.line, 0, 1}}, {Steps: []int64{0, 1, out}}}
-	w.Product = &product.Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
+	w.p = &product.Product{Text: w.Text, E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: &schedule.Kernel{Operands: make([]schedule.Operand, len(views))},
 		C: &nest.Contraction{Sum: w.w.Sum, Left: 0, Right: 1, Row: nest.Dim{Loops: []int{rows}, Extent: c.Rows}, Col: nest.Dim{Loops: []int{columns}, Extent: out},
 			Reduction: []nest.Dim{{Loops: []int{fold}, Extent: in}}, Views: views},
 		Pack: tile.Packing{Right: tile.Prepacked},
@@ -177,14 +175,14 @@ func (w *Kernel) pointProduct(e *unit.Unit, name string, c blocking.Cut) {
 // placeOperands finds places for the filters' panels and the scratch memory.
 func (w *Kernel) placeOperands() {
 	view, filters := w.w.Views[w.w.Filter], w.kernel.Operands[w.w.Filter].Buffer
-	l := panels.Layout{Size: 4, Width: w.Panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
+	l := panels.Layout{Size: 4, Width: w.p.Panel, Base: point.Start(w.kernel, view), Columns: w.w.Out.Extent, Step: w.w.Out.Step(view),
 		Reduced:  []panels.Stride{{Extent: w.w.In.Extent, Step: w.w.In.Step(view)}},
 		Winograd: panels.WinogradFilters{Size: w.w.Size, Down: view.Steps[w.w.Down.Tap], Across: view.Steps[w.w.Across.Tap]}}
 	for _, a := range point.Follows(w.batch, view) {
 		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(view)})
 	}
-	w.Slot = w.E.Panels(filters, l)
-	w.Pad.Slot = w.E.NeedThread(w.memory.size * 4)
+	w.p.Slot = w.p.E.Panels(filters, l)
+	w.p.Pad.Slot = w.p.E.NeedThread(w.memory.size * 4)
 }
 
 // blocksDown is how many blocks of tiles, each the tiles of a piece, an image has from top to bottom.
@@ -222,11 +220,7 @@ func (w *Kernel) Write() string {
 	w.epilogue()
 	w.keepSums()
 	for _, r := range w.tileCounts() {
-		for _, c := range []int64{w.Cut.TileCols, w.w.Out.Extent % w.Cut.TileCols} {
-			if r > 0 && c > 0 && c <= w.w.Out.Extent {
-				w.TileFunction(r, c)
-			}
-		}
+		product.EachSize(w.p.Cut.TileCols, w.w.Out.Extent, func(cols int64) { w.p.TileFunction(r, cols) })
 	}
 	w.pointFunction()
 	w.patchFunction()
@@ -235,9 +229,9 @@ func (w *Kernel) Write() string {
 	w.resultsFunction()
 	w.task()
 	w.Line("")
-	w.E.Open(w.Text, w.Name)
-	unit.Region(w.Text, w.Cut.Thread, fmt.Sprint(w.pieces()), unit.Each(w.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.N)), w.pieces()),
-		fmt.Sprintf("%s_task", w.Name), "(void *)b")
+	w.p.E.Open(w.Text, w.p.Name)
+	unit.Region(w.Text, w.p.Cut.Thread, fmt.Sprint(w.pieces()), unit.Each(w.p.E.Nanoseconds(w.kernel, unit.WinogradRate*float64(w.p.N)), w.pieces()),
+		fmt.Sprintf("%s_task", w.p.Name), "(void *)b")
 	w.Close()
 	return w.String()
 }
@@ -245,10 +239,10 @@ func (w *Kernel) Write() string {
 // tileCounts gives the numbers of tiles that a register tile may have: the usual one, and what is left of pieces, of which those at
 // the edges are smaller.
 func (w *Kernel) tileCounts() []int64 {
-	out := []int64{w.Cut.TileRows}
+	out := []int64{w.p.Cut.TileRows}
 	sizes := func(tiles, piece int64) []int64 { return []int64{piece, tiles % piece} }
 	add := func(tiles int64) {
-		if rest := tiles % w.Cut.TileRows; rest > 0 && !slices.Contains(out, rest) {
+		if rest := tiles % w.p.Cut.TileRows; rest > 0 && !slices.Contains(out, rest) {
 			out = append(out, rest)
 		}
 	}
@@ -265,10 +259,10 @@ func (w *Kernel) tileCounts() []int64 {
 
 // task writes what a thread does: some pieces.
 func (w *Kernel) task() {
-	n, m, c := w.Name, w.memory, w.Cut
+	n, m, c := w.p.Name, w.memory, w.p.Cut
 	w.Open("\nstatic void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
-	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.Pad.Slot, point.Number(m.size))
+	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.p.Pad.Slot, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
 	w.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.Cols, c.Cols,
@@ -313,8 +307,8 @@ func (w *Kernel) byImage(call string, apart int64) {
 
 // multiply writes the loops over the points, and the register tiles of each.
 func (w *Kernel) multiply() {
-	m, c, length := w.memory, w.Cut, w.Length*w.Panel
-	panels := w.PanelsOf(w.w.Out.Extent)
+	m, c, length := w.memory, w.p.Cut, w.p.Length*w.p.Panel
+	panels := w.p.PanelsOf(w.w.Out.Extent)
 	first := "point"
 	if group := point.Group(w.batch, w.w.Views[w.w.Filter]); group != "" {
 		first = fmt.Sprintf("((%s) * %d + point)", group, w.w.Points())
@@ -326,36 +320,23 @@ func (w *Kernel) multiply() {
 	}
 	w.Open("for (int64_t point = 0; point < %d; point++) {", w.w.Points())
 	w.Line("void *const sums[1] = {memory + %d + point * %d};", m.sums, m.sumPoint)
-	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.Slot, first, point.Number(panels*length), w.kernel.Operands[w.w.Filter].Name)
+	w.Line("const float *right = (const float *)b[%d] + %s * %s; // %s, transformed", w.p.Slot, first, point.Number(panels*length), w.kernel.Operands[w.w.Filter].Name)
 	w.Open("for (int64_t j = o0; j < o1; j += %d) {", c.TileCols)
 	within := ""
-	if c.TileCols < w.Panel {
-		within = fmt.Sprintf(" + j %% %d", w.Panel)
+	if c.TileCols < w.p.Panel {
+		within = fmt.Sprintf(" + j %% %d", w.p.Panel)
 	}
-	w.Line("const float *w = right + j / %d * %s%s;", w.Panel, point.Number(length), within)
+	w.Line("const float *w = right + j / %d * %s%s;", w.p.Panel, point.Number(length), within)
 	w.Open("for (int64_t i = 0; i < tiles; i += %d) {", c.TileRows)
 	w.Line("const float *a = memory + point * %d + i * %d;", m.point, m.line)
-	rest := w.w.Out.Extent % c.TileCols
-	switch {
-	case rest == 0:
-		w.callTiles(c.TileCols)
-	case w.w.Out.Extent < c.TileCols:
-		w.callTiles(rest)
-	default:
-		w.Open("if (j + %d <= %d) {", c.TileCols, w.w.Out.Extent)
-		w.callTiles(c.TileCols)
-		w.Close()
-		w.Open("else {")
-		w.callTiles(rest)
-		w.Close()
-	}
+	product.AtEdge(w.Text, "j", c.TileCols, w.w.Out.Extent, w.callTiles)
 	w.Close(3)
 }
 
 // callTiles writes the calls of the register tiles of some columns.
 func (w *Kernel) callTiles(cols int64) {
 	counts := w.tileCounts()
-	call := func(r int64) string { return fmt.Sprintf("%s_%dx%d(a, w, sums, i, j - o0);", w.Name, r, cols) }
+	call := func(r int64) string { return fmt.Sprintf("%s_%dx%d(a, w, sums, i, j - o0);", w.p.Name, r, cols) }
 	if len(counts) == 1 {
 		w.Line("%s", call(counts[0]))
 		return
