@@ -55,6 +55,7 @@ type Job struct {
 	Load func(ctx context.Context, c tensorops.Const) (tensorfile.Tensor, error)
 	// Writable refuses a file that would be lost.
 	Writable func(path string) error
+	Made     *Made // what a program is made from; nil if it is made for one run
 }
 
 // Missing is the error of an output whose tools a machine lacks.

@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -71,20 +72,21 @@ func Backend() backends.Backend {
 // weightsFile gives the file that the constants of a program go to, or "" if they go into it.
 func weightsFile(j *backends.Job, path string) string {
 	if j.Values.Text(weightsOption.Name) == "file" {
-		return path + WeightsSuffix
+		return path + cabi.WeightsSuffix
 	}
 	return ""
 }
 
 func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
+	made := cabi.MadeFrom(j.Made)
 	if j.Sizes != nil {
 		loads := make([]panels.LoadConst, len(j.Sizes.Versions))
 		for i, v := range j.Sizes.Versions {
 			loads[i] = func(c tensorops.Const) (tensorfile.Tensor, error) { return v.Load(ctx, c) }
 		}
-		return backends.Emit(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, loads) })
+		return backends.Emit(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, made, loads) })
 	}
-	return backends.Emit(ctx, func() (*Source, error) { return Emit(j.Graph, j.Program, j.Version) })
+	return backends.Emit(ctx, func() (*Source, error) { return emitMade(j.Graph, j.Program, j.Version, made, isa.Scheduled) })
 }
 
 // tools are the compilers of the machine that were looked for, by the value of ccOption.
@@ -171,7 +173,7 @@ func (t *tools) make(ctx context.Context, j *backends.Job, path string, opt Opti
 			return err
 		}
 	}
-	for _, out := range []string{path, path + WeightsSuffix} {
+	for _, out := range []string{path, path + cabi.WeightsSuffix} {
 		if err := j.Writable(out); err != nil {
 			return err
 		}

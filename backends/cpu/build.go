@@ -43,7 +43,7 @@ func BuildObject(ctx context.Context, c *toolchain.Compiler, src *Source, load p
 	return build(ctx, c, src, load, path, opt, objectFile)
 }
 
-// product is what is built.
+// artifact is what is built.
 type artifact uint8
 
 const (
@@ -52,11 +52,20 @@ const (
 	objectFile
 )
 
+// String gives the value of --emit.
+func (a artifact) String() string { return [...]string{"exe", "lib", "obj"}[a] }
+
 // build compiles the parts of a program and links them.
 func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.LoadConst, path string, opt Options, what artifact) error {
 	targets, err := c.Targets(ctx, opt.CPU)
 	if err != nil {
 		return err
+	}
+	if m := src.form.madeBy(); m != nil {
+		m.Output, m.Compiler, m.Machine, m.Processors = what.String(), c.Version, c.Triple(), nil
+		for _, t := range targets {
+			m.Processors = append(m.Processors, t.Name)
+		}
 	}
 	parts, err := src.form.parts(targets, what, opt.Weights != "")
 	if err != nil {

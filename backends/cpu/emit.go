@@ -43,6 +43,7 @@ type Source struct {
 type form interface {
 	parts(targets []isa.Target, what artifact, separate bool) ([]part, error)
 	description() *cabi.Description
+	madeBy() *cabi.Made // to be completed
 }
 
 const header = `// %s
@@ -70,10 +71,16 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 
 // EmitFor is Emit for a target. What passes/tile decided for other processors alone, it decides for the target; the rest is as the schedule says.
 func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
+	return emitMade(g, name, version, nil, t)
+}
+
+// emitMade is EmitFor for a program that says what made it.
+func emitMade(g *ir.Graph, name, version string, made *cabi.Made, t isa.Target) (*Source, error) {
 	p, err := newProgram(g, name, version)
 	if err != nil {
 		return nil, err
 	}
+	p.made = made
 	c, err := p.single(t)
 	if err != nil {
 		return nil, err
@@ -89,6 +96,7 @@ type program struct {
 	version string
 	steps   []ir.NodeID
 	forms   map[ir.NodeID]nest.Forms // what kernels are
+	made    *cabi.Made               // nil if that is not said
 	*unit.Memory
 }
 

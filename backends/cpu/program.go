@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/note"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/moves"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -59,7 +60,7 @@ func mapped(out *strings.Builder, p *program, separate bool) string {
 // texts writes the program's name and description.
 func texts(out *strings.Builder, d *cabi.Description) error {
 	description, err := d.JSON()
-	fmt.Fprintf(out, "static const char program_name[] = %s;\nstatic const char program_description[] = %s;\n\n", cexpr.String(d.Program), cexpr.LongString(description))
+	fmt.Fprintf(out, "static const char program_name[] = %s;\n%s\n", cexpr.String(d.Program), note.C(description))
 	return err
 }
 
@@ -137,14 +138,21 @@ func (p *program) stepTable(out *strings.Builder, table string) {
 	out.WriteString("};\n\n")
 }
 
+// madeBy gives what is said of how the program was made.
+func (p *program) madeBy() *cabi.Made { return p.made }
+
 // description is what the program says of itself.
 func (p *program) description() *cabi.Description {
-	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(),
+	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Origin: cabi.Origin{Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(), Made: p.made},
 		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
 			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			d.Kernels = append(d.Kernels, cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()})
+			x := cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}
+			if c := k.For(ConfigTarget); c != nil {
+				x.Config = c.String()
+			}
+			d.Kernels = append(d.Kernels, x)
 		}
 	}
 	return d

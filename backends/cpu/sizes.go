@@ -23,7 +23,7 @@ type sized struct {
 }
 
 // EmitSizes prepares a program for several sizes, whose constants the loaders give: those of the same bytes are one.
-func EmitSizes(s *backends.Sizes, name, version string, loads []panels.LoadConst) (*Source, error) {
+func EmitSizes(s *backends.Sizes, name, version string, made *cabi.Made, loads []panels.LoadConst) (*Source, error) {
 	all := &sized{}
 	for _, d := range s.Dims {
 		all.dims = append(all.dims, cabi.Dim{Name: d.Name, Sizes: d.Sizes})
@@ -34,7 +34,7 @@ func EmitSizes(s *backends.Sizes, name, version string, loads []panels.LoadConst
 		if err != nil {
 			return nil, err
 		}
-		p.Block = common.Block()
+		p.made, p.Block = made, common.Block()
 		for _, c := range p.Constants {
 			n, err := same.Number(c, tensorops.TensorOf(v.Graph, c.Tensor), loads[i])
 			if err != nil {
@@ -111,6 +111,9 @@ func (s *sized) parts(targets []isa.Target, what artifact, separate bool) ([]par
 	}
 	return append(out, part{"program", main.String(), nil}), err
 }
+
+// madeBy gives what is said of how the versions were made.
+func (s *sized) madeBy() *cabi.Made { return s.versions[len(s.versions)-1].made }
 
 // description is that of the greatest version, with the memory of all, what they are, and which constants they have in common.
 func (s *sized) description() *cabi.Description {

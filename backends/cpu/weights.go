@@ -20,9 +20,6 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// WeightsSuffix is how the file beside a program ends that holds its constants, if they are not inside.
-const WeightsSuffix = ".weights"
-
 // A weights file is the block of constants, and behind it the digest of the block, which the program carries too. The
 // program reserves addresses for the block, which take no room in its file, and maps the file there when it starts, as
 // runtime/csrc/weights.c says.

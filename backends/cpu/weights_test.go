@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -31,7 +32,7 @@ func TestWeightsFile(t *testing.T) {
 	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return tensorfile.Tensor{DType: tensorops.TensorOf(g, c.Tensor).Type(), Shape: []int64{3}, Data: []byte{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 128, 64}}, nil
 	}
-	weights := exe + WeightsSuffix
+	weights := exe + cabi.WeightsSuffix
 	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "baseline", Weights: weights}); err != nil {
 		t.Fatal(err)
 	}

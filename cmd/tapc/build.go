@@ -8,10 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/guide"
+	"tensortapestry.org/tapc/cmd/tapc/recorded"
 )
-
-// release is the version that programs carry.
-const release = "0.1.0"
 
 const buildHead = `Compile a graph file to an executable.
 
@@ -61,10 +59,10 @@ func (a *app) buildCommand() *cobra.Command {
 	emit := c.Flags().String("emit", own[0].Outputs[0].Name, "what to write: "+guide.WordList(emits(own)))
 	c.Flags().StringVar(&f.backend, "backend", "", "what makes programs: NAME or NAME{OPTION=VALUE,...}, "+guide.WordList(own.Names())+" or a plugin's, which writes its files into the directory -o")
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
-	f.targeted = func() bool { return c.Flags().Changed("target") }
 	complete(c, "emit", emits(own))
 	complete(c, "target", targets(own))
 	return a.command(c, func(ctx context.Context, args []string) error {
+		f.made = &recorded.Build{Flags: recorded.Given(c.Flags()), Model: args[0], Folder: f.dataDir, Output: *out}
 		return a.build(ctx, args[0], *out, *emit, c.Flags().Changed("emit"), f)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -97,7 +98,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 		return nil, err
 	}
 	o.inputs = files.Inputs
-	j := &compare.Job{Model: file, Against: o.against, Python: o.python, Title: "tapc " + release, Dir: dir, Threads: o.threads, Rounds: o.rounds,
+	j := &compare.Job{Model: file, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.threads, Rounds: o.rounds,
 		Tolerance: o.tolerance, Inside: o.tensors}
 	if form, text, name, err := a.openGraph(file, ""); err != nil {
 		return nil, err

@@ -14,8 +14,10 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
+	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -29,12 +31,12 @@ type compileFlags struct {
 	binds    []string
 	first    string
 	optimize int
-	leveled  func() bool // the level was asked for
+	given    func(flag string) bool // whether a flag was
 	target   string
-	targeted func() bool  // the target was asked for
 	backend  string       // with its options; "" is tapc's own for the target
 	options  []optionFlag // of back ends
 	math     *arithmetic
+	made     *recorded.Build // to be recorded in what is made; nil for what is not kept
 }
 
 func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
@@ -44,7 +46,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
 	a.addImportFlags(c)
-	f.leveled = func() bool { return c.Flags().Changed("optimize") }
+	f.given = c.Flags().Changed
 	f.addOptionFlags(c)
 	f.math = addArithmeticFlags(c)
 	f.pipelineFlags = a.addPipelineFlags(c)
@@ -55,7 +57,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 func (f *compileFlags) request(from, last pipeline.Stage) pipeline.Request {
 	r := pipeline.Request{From: from, Last: last, First: f.first, Facts: map[pipeline.Fact][]string{
 		pipeline.Bindings: f.binds, pipeline.Shards: f.shards, pipeline.Target: {f.target}}}
-	r.Simplify = f.optimize > 0 && (len(f.shards) == 0 || f.leveled()) // what --shard names must still be there
+	r.Simplify = f.optimize > 0 && (len(f.shards) == 0 || f.given("optimize")) // what --shard names must still be there
 	if f.math.set != 0 {
 		r.Facts[pipeline.Permissions] = []string{f.math.set.String()}
 	}
@@ -132,7 +134,11 @@ func (c *compilation) make(ctx context.Context, goal *goal, file, out string) er
 	if m, ok := a.stderr.(*progress.Meter); ok {
 		m.Begin(backendWork)
 	}
-	err := a.make(ctx, goal, c.job(programName(file)), out)
+	j := c.job(programName(file))
+	err := c.record(ctx, j)
+	if err == nil {
+		err = a.make(ctx, goal, j, out)
+	}
 	endProgress(a, err == nil)
 	if c.result == nil {
 		return err
@@ -179,8 +185,22 @@ func programName(file string) string {
 
 // job is what a back end works on.
 func (c *compilation) job(program string) *backends.Job {
-	return &backends.Job{Graph: c.g, Sizes: c.sizes, Program: program, Version: release, Load: c.loadConst,
+	return &backends.Job{Graph: c.g, Sizes: c.sizes, Program: program, Version: release.Version, Load: c.loadConst,
 		Writable: func(path string) error { return c.flags.app.notRead(path, c.dataFiles()...) }}
+}
+
+// record writes down in a job what it is made from.
+func (c *compilation) record(ctx context.Context, j *backends.Job) (err error) {
+	b := c.flags.made
+	if b == nil {
+		return nil
+	}
+	if s, ok := c.flags.app.sources[c.g.File]; ok {
+		b.Content = s.text.data
+	}
+	b.Paths, b.Data = c.loader.Allowed, c.dataFiles()
+	j.Made, err = b.Made(ctx)
+	return err
 }
 
 // temporary gives a new folder and the function that removes it.

@@ -148,7 +148,7 @@ func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 		return nil, diag.Usage("--backend %q: expected %s, or that of a plugin: name one with --plugin or install one", name, strings.Join(list.Names(), ", "))
 	case b == nil:
 		return nil, diag.Unknown("back end", name, list.Names())
-	case !b.Takes(target) && f.targeted():
+	case !b.Takes(target) && f.given("target"):
 		return nil, diag.Usage("--target=%s does not go with --backend=%s", f.target, b.Name)
 	case !b.Takes(target):
 		f.target = b.Devices[0].String()

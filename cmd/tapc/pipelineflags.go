@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/progress"
+	"tensortapestry.org/tapc/cmd/tapc/valuecheck"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -141,7 +142,7 @@ func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.G
 		r.Fuel = &f.fuel
 	}
 	if f.values {
-		r.Values = &pipeline.Values{Equal: equalValues(f.app.plugins.library(), dir, p.Paths()), Seed: f.seed}
+		r.Values = &pipeline.Values{Equal: valuecheck.Equal(f.app.plugins.library(), dir, p.Paths()), Seed: f.seed}
 	}
 	r.Log = f.log()
 	return r

@@ -14,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
@@ -68,7 +69,7 @@ func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger
 	if f.timeout <= 0 || f.memory < 64 {
 		return diag.Usage("--plugin-timeout and --plugin-memory: expected more than 0, and 64 MiB or more")
 	}
-	opts := host.Options{Version: release, Log: log, Limits: host.Limits{Run: f.timeout, Memory: f.memory << 20}}
+	opts := host.Options{Version: release.Version, Log: log, Limits: host.Limits{Run: f.timeout, Memory: f.memory << 20}}
 	if log != nil {
 		opts.Progress = func(plugin, part string, done, total uint64, text string) {
 			log.Debug("progress", "plugin", plugin, "part", part, "done", done, "total", total, "of", text)

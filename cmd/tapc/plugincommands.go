@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/findings"
+	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
@@ -137,7 +138,7 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		l, err := where.Install(ctx, args[0], *grant, host.Options{Version: release})
+		l, err := where.Install(ctx, args[0], *grant, host.Options{Version: release.Version})
 		if errors.Is(err, host.ErrNotGranted) {
 			return a.notGranted(args[0])
 		}
@@ -185,7 +186,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 				if len(names) > 0 && !slices.Contains(names, l.Name) {
 					continue
 				}
-				if err := place.Verify(ctx, l, host.Options{Version: release}); err != nil {
+				if err := place.Verify(ctx, l, host.Options{Version: release.Version}); err != nil {
 					failed = a.fail(failed, err)
 					continue
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -32,7 +33,7 @@ const rootExample = `  tapc verify model.loom.json
 // root makes the command line.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{Use: "tapc", Short: "Compile tensor graph files to executables", Long: rootHelp, Example: rootExample,
-		SilenceErrors: true, SilenceUsage: true, Version: versionText(), Args: a.unknownCommand}
+		SilenceErrors: true, SilenceUsage: true, Version: release.Text(), Args: a.unknownCommand}
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		a.started = true
 		return cmd.Help()

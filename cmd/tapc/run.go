@@ -194,7 +194,11 @@ func (a *app) execute(ctx context.Context, command []string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(receivedSignal(ctx)) } // it stays in the terminal's group: it may read from there
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
-	err := cmd.Run()
+	return exited(ctx, cmd.Run())
+}
+
+// exited makes tapc's exit status of that of a command.
+func exited(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case context.Cause(ctx) != nil:

@@ -62,6 +62,7 @@ var Table = []Rule{
 	{"backends/cpu/runtime", 4, 4},
 	{"backends/cpu/symbols", 4, 4},
 	{"backends/cpu/cabi", 4, 6},
+	{"backends/cpu/note", 4, 5},
 	{"backends/cuda/toolchain", 4, 4},
 	{"backends/cuda/ptx", 4, 4},
 	{"backends/tree", 4, 4},

@@ -18,6 +18,9 @@ import (
 // makes it one more; what is only added, to the end of the table or as a field of the description, does not.
 const Version = 1
 
+// WeightsSuffix is how the file beside a program ends that holds its constants, if they are not inside.
+const WeightsSuffix = ".weights"
+
 // Tensor is an input or output, as the description has it.
 type Tensor struct {
 	Name  string  `json:"name"`
@@ -39,6 +42,7 @@ type Kernel struct {
 	Applications int      `json:"applications"`
 	Copied       int64    `json:"copied_bytes,omitempty"` // that it writes and only moved
 	Loops        []string `json:"loops"`
+	Config       string   `json:"config,omitempty"` // what was decided about it, where that is in the schedule
 	Allow        []string `json:"allow,omitempty"`
 }
 
@@ -46,9 +50,16 @@ type Kernel struct {
 // thread takes: in the arena, and altogether.
 type Memory struct{ Arena, Constants, Peak, ArenaThread, Thread int64 }
 
+// Origin is what a program is made from, and what made it.
+type Origin struct {
+	Source, Graph string // the name of the graph's file, and the graph's
+	Made          *Made  // nil if that is not said
+}
+
 // Description is what a program says of itself.
 type Description struct {
-	Program, Tapc, Target, Source, Graph string
+	Program, Tapc, Target string
+	Origin                Origin
 	Memory
 	Allow           []string // permissions
 	Inputs, Outputs []Tensor
@@ -84,6 +95,12 @@ func (d *Description) JSON() (string, error) {
 		b.WriteString("\n  ]")
 		return nil
 	}
+	made := func() error {
+		if d.Origin.Made == nil {
+			return nil
+		}
+		return field("made", d.Origin.Made)
+	}
 	sizes := func() error {
 		if d.Sizes == nil {
 			return nil
@@ -91,8 +108,8 @@ func (d *Description) JSON() (string, error) {
 		return errors.Join(field("shared_constants_bytes", d.Sizes.Shared), list("dims", len(d.Sizes.Dims), func(i int) any { return d.Sizes.Dims[i] }),
 			list("sizes", len(d.Sizes.Versions), func(i int) any { return d.Sizes.Versions[i] }))
 	}
-	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Source),
-		field("graph", d.Graph), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
+	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
+		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
 		field("thread_bytes", d.Thread), field("copied_bytes", d.copied()), sizes(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/survey"
+	"tensortapestry.org/tapc/internal/shellwords"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -115,7 +116,7 @@ func (x *Info) dimensions(g *foreign.Graph, s *survey.Survey) {
 		dim := Dimension{Name: d.Name, Places: d.Places, Size: s.Assumed[i].Size}
 		for _, word := range append([]string{d.Name}, d.Places...) {
 			if word != "" {
-				dim.Flags = append(dim.Flags, fmt.Sprintf("--dim %s=N", quote(word)))
+				dim.Flags = append(dim.Flags, fmt.Sprintf("--dim %s=N", shellwords.Quote(word)))
 			}
 		}
 		x.Dimensions = append(x.Dimensions, dim)
@@ -196,7 +197,7 @@ func (x *Info) command(flags []string) {
 	}
 	words = append(words, "-o", programName(x.File))
 	for i, w := range words {
-		words[i] = quote(w)
+		words[i] = shellwords.Quote(w)
 	}
 	x.Command = strings.Join(words, " ")
 }

@@ -1,4 +1,6 @@
-package main
+// Package valuecheck says whether two graphs compute the same values: --check-values evaluates the graph before and after a pass on random
+// inputs. Read next: passes/pipeline, whose runner calls it.
+package valuecheck
 
 import (
 	"context"
@@ -18,9 +20,9 @@ import (
 // valuesCode is the code of a value that a pass changed.
 const valuesCode = "TAP0502"
 
-// equalValues evaluates two graphs on the same random inputs with the reference evaluator and gives the outputs that differ.
+// Equal evaluates two graphs on the same random inputs with the reference evaluator and gives the outputs that differ.
 // What can not be evaluated, and graphs that take different inputs, are warnings. Data files lie in dir, or are allowed.
-func equalValues(lib *kernels.Library, dir string, allowed []string) func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
+func Equal(lib *kernels.Library, dir string, allowed []string) func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
 	return func(ctx context.Context, before, after *ir.Graph, seed uint64) diag.List {
 		loader := &constants.Loader{Dir: dir, Allowed: allowed}
 		defer loader.Close()
@@ -53,13 +55,15 @@ func evaluateRandom(ctx context.Context, lib *kernels.Library, g *ir.Graph, load
 	if err := reference.CheckMemory(g); err != nil {
 		return nil, nil, err
 	}
-	in, inputs, limits := map[string]tensorfile.Tensor{}, names(p.Inputs), p.Limits(g)
+	in, limits := map[string]tensorfile.Tensor{}, p.Limits(g)
+	var inputs []string
 	for _, x := range p.Inputs {
 		t := tensorops.TensorOf(g, x.Tensor)
 		n, err := t.Range.Size()
 		if err != nil {
 			return nil, nil, err
 		}
+		inputs = append(inputs, x.Name)
 		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.RandomBelow(limits[x.Tensor], t.Type(), seed, x.Name, n)}
 	}
 	ev := reference.Evaluator{Library: lib, Constants: loader.Load, Unchecked: true} // random indices are seldom in range

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/inspect"
+	"tensortapestry.org/tapc/cmd/tapc/rebuild"
+	"tensortapestry.org/tapc/internal/childproc"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+func inspectCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "inspect PROGRAM", Short: "Say what a program is and what made it", Long: inspect.Help, Args: needFiles(1, 1),
+		Example: "  tapc inspect ./model\n  tapc inspect --json libmodel.so"}
+	asJSON := jsonFlag(c)
+	return a.command(c, func(_ context.Context, args []string) error {
+		f, err := inspect.Read(args[0])
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return f.WriteJSON(a.stdout)
+		}
+		return f.Write(a.stdout)
+	})
+}
+
+func rebuildCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "rebuild PROGRAM {-o FILE | --check}", Short: "Build a program again from what made it", Long: rebuild.Help, Args: needFiles(1, 1),
+		Example: "  tapc rebuild ./model --check\n  tapc rebuild ./model --from=models -o again"}
+	j := &rebuild.Job{}
+	c.Flags().StringVar(&j.From, "from", ".", "folder of the files that the program was made from")
+	c.Flags().StringVarP(&j.Output, "output", "o", "", "file to write")
+	check := c.Flags().Bool("check", false, "write nothing; programs that differ are an error")
+	own := rebuild.AddOwn(c.Flags())
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if *check == (j.Output != "") {
+			return diag.Usage("rebuild needs either -o FILE or --check")
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return diag.Fault("%w", err)
+		}
+		j.Program, j.Own, j.Print = args[0], own(), a.stdout
+		j.Build = func(ctx context.Context, folder string, args []string) error {
+			cmd := childproc.Command(ctx, self, args...)
+			cmd.Dir, cmd.Stderr = folder, a.stderr
+			return exited(ctx, childproc.Run(ctx, cmd))
+		}
+		return j.Run(ctx)
+	})
+}

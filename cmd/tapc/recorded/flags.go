@@ -1,0 +1,70 @@
+package recorded
+
+import (
+	"github.com/spf13/pflag"
+)
+
+// kind is what the value of a flag holds.
+type kind uint8
+
+const (
+	text kind = iota
+	oneFile
+	fileBehindName  // NAME=FILE, or NAME=VALUE
+	filesInPipeline // in options of passes
+	program         // a command, with its arguments
+)
+
+// holds are the flags of build whose values name files; those of others are taken as they are.
+var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plugin": oneFile, "known": fileBehindName,
+	"passes": filesInPipeline, "cc": program}
+
+// ignored are the flags of build that do not change what is built, and those that name the places of what is built and of data: names of data files in a record are
+// those in their folder.
+var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-dir", "help", "locked", "output", "plugin-memory", "plugin-timeout", "print-ir-after",
+	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose")
+
+// settings are the other flags of build. That every flag is one or the other is tested.
+var settings = set("allow", "backend", "cpu", "dim", "disable", "emit", "fast-math", "fuel", "name", "namespace", "no-verify", "optimize", "precision", "shape", "shard",
+	"target", "unchecked-indices", "weights")
+
+// starts are those that start programs, which nobody does because a file says so.
+var starts = set("cc", "plugin")
+
+func set(names ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names {
+		out[n] = true
+	}
+	return out
+}
+
+// Known says whether it is decided what a flag of build is: the place of something, what names files, or a setting.
+func Known(flag string) bool {
+	_, files := holds[flag]
+	return files || ignored[flag] || settings[flag]
+}
+
+// Setting says whether a flag in a record that somebody else wrote is obeyed: it starts and writes nothing.
+func Setting(flag string) bool {
+	_, files := holds[flag]
+	return (files || settings[flag]) && !starts[flag] && flag != "backend"
+}
+
+// Starts says whether a flag starts programs.
+func Starts(flag string) bool { return starts[flag] || flag == "backend" }
+
+// Given gives the flags of a command that were given, each value apart.
+func Given(fs *pflag.FlagSet) []Flag {
+	var out []Flag
+	fs.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			out = append(out, Flag{f.Name, v})
+		}
+	})
+	return out
+}
