@@ -103,7 +103,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestHostile cuts a file at every length and overwrites every place of its tables: what is read is the text or an error, never a panic, and a
+// TestHostile cuts a file at every length and overwrites every byte: what is read is the text or an error, never a panic, and a
 // file that is cut off is refused.
 func TestHostile(t *testing.T) {
 	gcc := testkit.Program(t, testkit.Compilers, "gcc")

@@ -11,7 +11,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// words gives the command of a record, which ends with the graph's file, with the flags in place that the user gave again, and the name of the program if files beside it depend
+// words gives the command of a record, which ends with the graph's file, with the flags that the user gave again, and the name of the program if files beside it depend
 // on that. What no record has is refused.
 func (j *Job) words(m *cabi.Made) (words []string, beside string, err error) {
 	if len(m.Command) < 2 || m.Command[0] != "build" || len(m.Inputs) == 0 || m.Command[1] != m.Inputs[0].Name || strings.HasPrefix(m.Command[1], "-") {

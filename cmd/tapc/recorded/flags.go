@@ -19,7 +19,7 @@ const (
 var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plugin": oneFile, "known": fileBehindName,
 	"passes": filesInPipeline, "cc": program}
 
-// ignored are the flags of build that do not change what is built, and those that name the places of what is built and of data: names of data files in a record are
+// ignored are the flags of build that do not change what is built, and those that name folders and the output: names of data files in a record are
 // those in their folder.
 var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-dir", "help", "locked", "output", "plugin-memory", "plugin-timeout", "print-ir-after",
 	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose")
@@ -39,7 +39,7 @@ func set(names ...string) map[string]bool {
 	return out
 }
 
-// Known says whether it is decided what a flag of build is: the place of something, what names files, or a setting.
+// Known says whether it is decided what a flag of build is: ignored, what names files, or a setting.
 func Known(flag string) bool {
 	_, files := holds[flag]
 	return files || ignored[flag] || settings[flag]
