@@ -77,7 +77,7 @@ func TestFaultsOfPlugins(t *testing.T) {
 	}
 }
 
-// TestPluginNew makes a plugin, changes the one line that its README names, and uses it.
+// TestPluginNew makes a plugin, runs its lit test, changes the one line that its README names, and uses it.
 func TestPluginNew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
@@ -85,6 +85,17 @@ func TestPluginNew(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my-pass")
 	if status, out, errs := tapc(t, "", "plugin", "new", "--tapc=../..", dir); status != 0 || !strings.Contains(out, "go build") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	program := filepath.Join(t.TempDir(), "tapc")
+	for _, args := range [][]string{{"go", "build", "-o", program, "."}, {"go", "build", "-C", dir}, {program, "lit", "-v", dir}} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+		if args[2] == "-C" {
+			cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod")
+		}
+		if out, err := cmd.CombinedOutput(); err != nil || args[0] == program && !strings.Contains(string(out), "rename.lit") {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
 	}
 	main := filepath.Join(dir, "main.go")
 	text, err := os.ReadFile(main)
@@ -108,6 +119,9 @@ func TestPluginNew(t *testing.T) {
 	status, out, errs := tapc(t, "", "opt", "--plugin="+filepath.Join(dir, "my-pass"), "--passes=my-pass", example)
 	if status != 0 || !strings.Contains(out, "operation tapc:relu") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	if status, _, errs := tapc(t, "", "plugin", "new", "--lang=rust", filepath.Join(t.TempDir(), "my-pass")); status != 2 || !strings.Contains(errs, "python") {
+		t.Errorf("an unknown language gives status %d: %s", status, errs)
 	}
 	if status, _, _ := tapc(t, "", "plugin", "new", dir); status != 2 {
 		t.Errorf("a directory that is there gives status %d", status)

@@ -5,3 +5,10 @@
 package proto
 
 //go:generate go run -C gen . .. plugin.proto
+
+import _ "embed"
+
+// Schema is plugin.proto.
+//
+//go:embed plugin.proto
+var Schema []byte

@@ -23,9 +23,6 @@ import (
 
 func TestMain(m *testing.M) { plugintest.Main(m) }
 
-// packages are what the plugin needs of Python.
-var packages = []string{"grpcio==1.85.1", "grpcio-tools==1.85.1", "cryptography==50.0.2"}
-
 // environment gives a virtual environment with the packages, from the cache of this machine or made now.
 func environment(t *testing.T) string {
 	t.Helper()
@@ -40,7 +37,7 @@ func environment(t *testing.T) string {
 	defer cancel()
 	for _, args := range [][]string{
 		{python, "-m", "venv", "--clear", venv},
-		append([]string{filepath.Join(venv, "bin", "pip"), "-q", "--disable-pip-version-check", "install"}, packages...),
+		{filepath.Join(venv, "bin", "pip"), "-q", "--disable-pip-version-check", "install", "-r", "requirements.txt"},
 	} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			testkit.Need(t, testkit.Python, fmt.Errorf("Python's packages can not be installed: %w\n%s", err, out))
@@ -141,6 +138,45 @@ func compare(t *testing.T, path string, access host.Access) {
 	}
 	if merged < 2 {
 		t.Errorf("only %d graphs were changed: nothing is compared", merged)
+	}
+}
+
+// TestTemplate makes, builds and tries the plugin of "tapc plugin new --lang=python" by its README: the conformance kit, and its lit test.
+func TestTemplate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds tapc")
+	}
+	python := filepath.Join(environment(t), "bin", "python")
+	dir := t.TempDir()
+	tapc, plugin := filepath.Join(dir, "tapc"), filepath.Join(dir, "my-pass")
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	for _, args := range [][]string{
+		{"go", "build", "-o", tapc, "../../../cmd/tapc"},
+		{tapc, "plugin", "new", "--lang=python", plugin},
+		{python, filepath.Join(plugin, "build.py"), python},
+		{tapc, "plugin", "test", filepath.Join(plugin, "my-pass")},
+		{tapc, "lit", "-v", plugin},
+	} {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		if args[1] == "lit" && !bytes.Contains(out, []byte("rename.lit")) {
+			t.Errorf("the lit test did not run:\n%s", out)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(plugin, "my_pass.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`{"builtins:relu": "op:relu"}`), []byte(`{"op:relu": "builtins:relu"}`), 1)
+	if err := os.WriteFile(filepath.Join(plugin, "my_pass.py"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(ctx, tapc, "lit", plugin).CombinedOutput(); err == nil {
+		t.Errorf("a pass that does something else passes its test:\n%s", out)
 	}
 }
 
