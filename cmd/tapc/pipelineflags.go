@@ -134,9 +134,13 @@ func (f *pipelineFlags) runner(ctx context.Context, p pipeline.Pipeline, g *ir.G
 		Print:       pipeline.Printing{Before: choice(f.print.before), After: choice(f.print.after), Changes: choice(f.print.change), To: f.app.stderr},
 		Files:       func(name string, data []byte) error { return f.app.writeData(ctx, name, data) },
 		Report:      func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
+	r.Reproducers.Carry = func(name string, g *ir.Graph, paths []string) (map[string]string, error) {
+		return carry(name, g, loader.Path, paths)
+	}
 	r.Reproducers.Flags = append(r.Reproducers.Flags, f.plugins.arguments()...)
 	for _, file := range f.app.kernelFiles {
 		r.Reproducers.Flags = append(r.Reproducers.Flags, "--kernels="+file)
+		r.Reproducers.Paths = append(r.Reproducers.Paths, file)
 	}
 	if f.fuel >= 0 {
 		r.Fuel = &f.fuel

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/beside"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -14,7 +17,9 @@ const replayHelp = `Run the command again that a reproducer holds.
 
 When a pass is at fault, tapc writes the graph before it to a file, with the command
 that repeats the fault at its head. replay runs that command on the file; arguments
-behind the file are added to it.`
+behind the file are added to it. The data files of constants, rules and kernels that it
+takes are in a folder beside it, FILE without .tap and with .files, of at most 1 GiB: both
+together repeat the fault on another machine.`
 
 func (a *app) replayCommand() *cobra.Command {
 	c := &cobra.Command{Use: "replay FILE [FLAG...]", Short: "Repeat the fault that a reproducer holds", Long: replayHelp, Args: needFiles(1, 0),
@@ -33,11 +38,37 @@ func (a *app) replayCommand() *cobra.Command {
 			return fmt.Errorf("%s: replay runs the command opt, not %q", args[0], again[0])
 		}
 		root := a.root()
-		root.SetArgs(slices.Concat(again, []string{"--reproducer-dir=", "--output=-"}, args[1:], []string{"--", args[0]}))
+		root.SetArgs(slices.Concat(beside.Replayed(again, filepath.Dir(args[0])), []string{"--reproducer-dir=", "--output=-"}, args[1:], []string{"--", args[0]}))
 		root.SetIn(a.stdin)
 		root.SetOut(a.stdout)
 		root.SetErr(a.stderr)
 		a.started = false
 		return root.ExecuteContext(ctx)
 	})
+}
+
+// carry copies what a graph and paths name into the folder beside a reproducer.
+func carry(reproducer string, g *ir.Graph, path func(string) (string, error), paths []string) (map[string]string, error) {
+	copies, names := beside.For(reproducer), map[string]string{}
+	for _, p := range paths {
+		name, err := copies.Add(p)
+		if err != nil {
+			return nil, err
+		}
+		names[p] = name
+	}
+	err := renameData(g, func(file string) (string, error) {
+		from, err := path(file)
+		if err != nil {
+			return file, nil // no name that could be read where the graph was
+		}
+		return copies.Add(from)
+	})
+	if err == nil {
+		err = copies.Write()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
 }

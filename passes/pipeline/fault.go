@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,7 +116,8 @@ func (r *run) writeReproducer(s *Step, before *ir.Graph, fuelLeft int, f *passFa
 		return "", errors.New("the passes before it did not give the same graph again")
 	}
 	name := filepath.Join(r.Reproducers.Dir, "tapc-reproducer-"+s.Pass.Name+".tap")
-	args := r.arguments(s, fuelLeft)
+	carried, left := r.Reproducers.carry(s, name, &before)
+	args := r.arguments(s, fuelLeft, carried)
 	line, err := json.Marshal(args)
 	if err != nil {
 		return "", err
@@ -126,7 +128,14 @@ func (r *run) writeReproducer(s *Step, before *ir.Graph, fuelLeft int, f *passFa
 	for _, arg := range args {
 		b.WriteString(" " + quote(arg))
 	}
-	fmt.Fprintf(&b, " %s\n%s%s\n", quote(name), replayLead, line)
+	shown := name
+	if len(carried) > 0 { // the command is one for the folder of the reproducer
+		shown = filepath.Base(name)
+	}
+	fmt.Fprintf(&b, " %s\n%s%s\n", quote(shown), replayLead, line)
+	if left != nil {
+		b.WriteString(comment("its files are not beside it: " + left.Error()))
+	}
 	for _, d := range f.found {
 		b.WriteString(comment(d.Error()))
 	}
@@ -145,9 +154,30 @@ func comment(text string) string {
 	return "// " + strings.ReplaceAll(text, "\n", "\n// ") + "\n"
 }
 
-// arguments gives the arguments of tapc that run one step as this run does.
-func (r *run) arguments(s *Step, fuelLeft int) []string {
-	args := []string{"opt", "--passes=" + s.String()}
+// carry puts the files that a step and a graph need beside a reproducer, and gives the names that they have there; nil if they stay where they are.
+func (r *Reproducers) carry(s *Step, name string, g **ir.Graph) (map[string]string, error) {
+	if r.Carry == nil {
+		return nil, nil
+	}
+	paths := slices.Concat(Pipeline{Steps: []Step{*s}}.Paths(), r.Paths)
+	changed := (*g).Clone()
+	carried, err := r.Carry(name, changed, paths)
+	if err == nil {
+		*g = changed
+	}
+	return carried, err
+}
+
+// arguments gives the arguments of tapc that run one step as this run does, with the names of files that were carried.
+func (r *run) arguments(s *Step, fuelLeft int, carried map[string]string) []string {
+	own := *s
+	own.Settings = slices.Clone(s.Settings)
+	for i, x := range own.Settings {
+		if to, ok := carried[x.Value]; ok {
+			own.Settings[i].Value = to
+		}
+	}
+	args := []string{"opt", "--passes=" + own.String()}
 	if fuelLeft >= 0 {
 		args = append(args, "--fuel="+strconv.Itoa(fuelLeft))
 	}
@@ -160,10 +190,17 @@ func (r *run) arguments(s *Step, fuelLeft int) []string {
 	if r.Values != nil {
 		args = append(args, "--check-values", "--seed="+strconv.FormatUint(r.Values.Seed, 10))
 	}
-	if r.Dir != "" && r.Dir != "." {
+	if r.Dir != "" && r.Dir != "." && carried == nil {
 		args = append(args, "--data-dir="+r.Dir)
 	}
-	return append(args, r.Reproducers.Flags...)
+	for _, flag := range r.Reproducers.Flags {
+		name, path, _ := strings.Cut(flag, "=")
+		if to, ok := carried[path]; ok {
+			flag = name + "=" + to
+		}
+		args = append(args, flag)
+	}
+	return args
 }
 
 // ReplayArguments gives the arguments of tapc that a reproducer's head names; ok is false if the text has none.

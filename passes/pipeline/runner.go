@@ -36,11 +36,14 @@ type Runner struct {
 
 // Reproducers says how to write a file that repeats the fault of a pass. Input gives the graph that the runner was given once
 // more, unchanged; without it the runner keeps a copy. Flags are flags of "tapc opt" that the passes need besides those that
-// stand for the runner's own fields.
+// stand for the runner's own fields, and Paths the files that these name. Carry puts the files that a graph and paths name beside a reproducer: it changes their names in the graph,
+// and gives those of the paths that are files. Without it, or after an error, the reproducer names them where they are.
 type Reproducers struct {
 	Dir   string // "" writes none
 	Input func() (*ir.Graph, error)
 	Flags []string
+	Paths []string
+	Carry func(reproducer string, g *ir.Graph, paths []string) (map[string]string, error)
 }
 
 // FileWriter writes a file whole or not at all, making directories that are missing.
