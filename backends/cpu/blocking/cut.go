@@ -12,6 +12,7 @@ type Cut struct {
 	TileRows, TileCols int64 // of a register tile
 	Fold, Block        int64 // values of the innermost dimension of the fold at once, and in a partial sum, which may be longer
 	Thread             bool
+	Groups             int64 // of partial sums, each a task of its own, and what these give is added after all; 0 if one task has all
 }
 
 // ReadCut reads the levels of a contraction, if they are of the form that passes/tile gives them.

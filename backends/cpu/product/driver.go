@@ -20,6 +20,7 @@ import (
 // New prepares a contraction that is carried out as a config says, which has been checked.
 func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
 	p := Of(e, name, k, c, d)
+	splitGroups(p)
 	p.packRight()
 	p.placePiece()
 	p.comes = p.whatComes()
@@ -71,8 +72,13 @@ func (p *Product) packRight() {
 	switch {
 	case p.Pack.Left == tile.UpFront:
 		p.rows = Place{p.E.NeedScratch(at + p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes()), at}
+		at = isa.Align(at+p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes(), tile.PanelBytes)
 	case p.C.Padded != nil:
 		p.Pad = Place{p.E.NeedScratch(at + p.C.Padded.Elements()*int64(p.D.Size())), at}
+	}
+	if p.Cut.Groups > 0 {
+		p.groupsAt = at
+		p.E.NeedScratch(at + groupBytes(p))
 	}
 }
 
@@ -80,6 +86,9 @@ func (p *Product) packRight() {
 func (p *Product) Write() string {
 	p.Functions()
 	p.task()
+	if p.Cut.Groups > 0 {
+		joinTask(p)
+	}
 	p.run()
 	return p.String()
 }
@@ -88,7 +97,12 @@ func (p *Product) Write() string {
 func (p *Product) Functions() {
 	p.Finish(p.C.Transposed)
 	EachSize(p.Cut.TileRows, p.C.Row.Extent, func(rows int64) {
-		EachSize(p.Cut.TileCols, p.C.Col.Extent, func(cols int64) { p.TileFunction(rows, cols) })
+		EachSize(p.Cut.TileCols, p.C.Col.Extent, func(cols int64) {
+			p.TileFunction(rows, cols)
+			if p.Cut.Groups > 0 {
+				joinFunction(p, rows, cols)
+			}
+		})
 	})
 	switch {
 	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
@@ -173,16 +187,16 @@ func (p *Product) task() {
 	if p.Pack.Left == tile.PerMacroTile {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.K.Operands[p.C.Left].Name, p.Cut.TileRows)
 	}
-	if p.Pack.Right == tile.UpFront {
-		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", c.Cols-1, c.Cols)
-	} else {
-		p.Line("enum { across = %d, last = %d };", (p.C.Col.Extent+c.Cols-1)/c.Cols, p.C.Col.Extent)
-	}
+	across(p)
 	if p.Pack.Right == tile.PerMacroTile {
 		p.Line("%s *const panels = (%s *)(own + %d);", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.panelsAt)
 	}
-	p.Open("for (int64_t piece = begin; piece < end; piece++) {")
-	p.Line("int64_t rest = piece;")
+	if p.Cut.Groups > 0 {
+		groupOf(p)
+	} else {
+		p.Open("for (int64_t piece = begin; piece < end; piece++) {")
+		p.Line("int64_t rest = piece;")
+	}
 	p.coordinatesOf(c)
 	if p.Pack.Right == tile.PerMacroTile {
 		p.Line("const %s *right = panels;", p.E.W.Stored(p.D))
@@ -192,6 +206,15 @@ func (p *Product) task() {
 	}
 	p.Tiles()
 	p.Close(2)
+}
+
+// across writes how many macro-tiles there are side by side, and where the last ends.
+func across(p *Product) {
+	if p.Pack.Right == tile.UpFront {
+		p.Line("const int64_t across = (part->columns + %d) / %d, last = part->column + part->columns;", p.Cut.Cols-1, p.Cut.Cols)
+		return
+	}
+	p.Line("enum { across = %d, last = %d };", (p.C.Col.Extent+p.Cut.Cols-1)/p.Cut.Cols, p.C.Col.Extent)
 }
 
 // coordinatesOf writes which columns, rows and place of the batch a piece is.
@@ -240,7 +263,7 @@ func (p *Product) run() {
 	pieces := (p.C.Row.Extent + p.Cut.Rows - 1) / p.Cut.Rows * p.Inner
 	if p.Pack.Right != tile.UpFront {
 		p.Line("tapc_part part = {b, 0, 0, %d};", p.C.Col.Extent)
-		p.Parallel(fmt.Sprint(p.Indices()), "task", p.EachPiece(unit.TileRate))
+		carryOut(p, fmt.Sprint(p.Indices()))
 		p.Close()
 		return
 	}
@@ -250,8 +273,19 @@ func (p *Product) run() {
 	p.Open("for (int64_t j = 0; j < %d; j += %d) {", p.C.Col.Extent, columns)
 	p.Line("tapc_part part = {b, g, j, %d - j < %d ? %d - j : %d};", p.C.Col.Extent, columns, p.C.Col.Extent, columns)
 	p.Parallel(fmt.Sprintf("groups * ((part.columns + %d) / %d)", p.Panel-1, p.Panel), "pack", unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1))
-	p.Parallel(fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.Cut.Cols-1, p.Cut.Cols), "task", p.EachPiece(unit.TileRate))
+	carryOut(p, fmt.Sprintf("groups * %d * ((part.columns + %d) / %d)", pieces, p.Cut.Cols-1, p.Cut.Cols))
 	p.Close(3)
+}
+
+// carryOut writes the regions that compute some macro-tiles.
+func carryOut(p *Product, tiles string) {
+	n := p.Cut.Groups
+	if n == 0 {
+		p.Parallel(tiles, "task", p.EachPiece(unit.TileRate))
+		return
+	}
+	p.Parallel(fmt.Sprintf("%s * %d", tiles, n), "task", unit.Each(p.E.Nanoseconds(p.K, unit.TileRate*float64(p.N)), p.Indices()*n))
+	p.Parallel(tiles, "join", unit.Each(float64(groupBytes(p))/unit.PackRate, p.Indices()))
 }
 
 // before writes what threads do before anything is packed or multiplied: they fill some bytes.

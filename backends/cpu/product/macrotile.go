@@ -26,7 +26,11 @@ func (p *Product) Tiles() {
 		if !p.Blockwise() {
 			rightAt += p.foldOffset(step)
 		}
-		p.Open("for (int64_t f = 0; f < %d; f += %d) {", last.Extent, p.Cut.Fold)
+		from := [2]string{"0", fmt.Sprint(last.Extent)}
+		if p.Cut.Groups > 0 {
+			from = [2]string{"from", "to"}
+		}
+		p.Open("for (int64_t f = %s; f < %s; f += %d) {", from[0], from[1], p.Cut.Fold)
 		if last.Extent%p.Cut.Fold == 0 {
 			p.Line("const int64_t fn = %d;", p.Cut.Fold)
 		} else {
@@ -54,7 +58,7 @@ func (p *Product) Tiles() {
 		byRows()
 	}
 	p.next()
-	p.calls()
+	edges(p, p.call)
 	p.Close(2)
 	if p.C.Transposed {
 		p.TransposeSums(p.D)
@@ -92,19 +96,24 @@ func (p *Product) panelOffset() string {
 	return text
 }
 
-// calls writes the call of the tile's function: whole tiles, and those at the edges.
-func (p *Product) calls() {
-	call := func(r, c int64) string {
-		more := ""
-		switch {
-		case p.C.Transposed:
-			more = ", " + p.OpenPlace()
-		case p.Split():
-			more = ", f, fn, " + p.openTile()
-		}
-		more += p.nextArguments()
-		return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
+// call writes the call of the function of a tile of r rows and c columns.
+func (p *Product) call(r, c int64) string {
+	more := ""
+	switch {
+	case p.C.Transposed:
+		more = ", " + p.OpenPlace()
+	case p.Split():
+		more = ", f, fn, " + p.openTile("open")
 	}
+	if p.Cut.Groups > 0 {
+		more += ", " + p.openTile("group")
+	}
+	more += p.nextArguments()
+	return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
+}
+
+// edges writes the call of a tile's function: of whole tiles, and of those at the edges.
+func edges(p *Product, call func(r, c int64) string) {
 	AtEdge(p.Text, "j", p.Cut.TileCols, p.C.Col.Extent, func(c int64) {
 		AtEdge(p.Text, "i", p.Cut.TileRows, p.C.Row.Extent, func(r int64) { p.Line("%s", call(r, c)) })
 	})

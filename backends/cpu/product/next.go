@@ -29,7 +29,7 @@ const fewStrips = 4
 // whatComes chooses what tiles fetch.
 func (p *Product) whatComes() coming {
 	last := len(p.C.Reduction) - 1
-	if last < 0 || p.C.Window != nil {
+	if last < 0 || p.C.Window != nil || p.Cut.Groups > 0 {
 		return nothing
 	}
 	far := func(operand int) bool { return p.E.Buffers[p.K.Operands[operand].Buffer].Bytes >= p.E.Target.L2/2 }

@@ -31,9 +31,10 @@ type Product struct {
 
 // Storage is where the operands of a contraction are read.
 type Storage struct {
-	Slot int   // of the panels
-	rows Place // of the left operand in panels of rows, if it is
-	Pad  Place // of the padded copy of the left operand
+	Slot     int   // of the panels
+	rows     Place // of the left operand in panels of rows, if it is
+	Pad      Place // of the padded copy of the left operand
+	groupsAt int64 // in scratch memory: the sums of groups that are tasks
 	own
 	comes coming // that tiles fetch
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TileFunction writes the function that computes a tile of rows by cols: every sum has a variable of its own, and the loop
-// over the fold is written out for all of them.
+// over the reduction is written out for all of them.
 func (p *Product) TileFunction(rows, cols int64) {
 	vectors := (cols + int64(p.N) - 1) / int64(p.N)
 	stored := p.E.W.Stored(p.D)
@@ -23,6 +23,9 @@ func (p *Product) TileFunction(rows, cols int64) {
 		more = fmt.Sprintf(", %s *restrict open", p.element())
 	case p.Split():
 		more = fmt.Sprintf(", int64_t f, int64_t fn, %s *restrict open", t)
+	}
+	if p.Cut.Groups > 0 {
+		more += fmt.Sprintf(", %s *restrict group", t)
 	}
 	more += p.nextParameters()
 	p.Open("static __attribute__((noinline)) void %s_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
@@ -36,10 +39,14 @@ func (p *Product) TileFunction(rows, cols int64) {
 	if p.Split() {
 		p.unfinished(rows, vectors)
 	}
-	if p.C.Transposed {
+	switch {
+	case p.C.Transposed:
 		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
 		p.keepTile(rows, vectors)
-	} else {
+	case p.Cut.Groups > 0:
+		p.Line("(void)b, %s(void)i, (void)j;", p.Voids())
+		p.each(rows, vectors, "group[x] = s[x]")
+	default:
 		p.finishTile(rows, cols, vectors)
 	}
 	p.Close()
@@ -71,7 +78,7 @@ func (p *Product) expect(rows, cols int64) {
 // expectBytes is the size of operands of which a tile's part is in no cache near by.
 const expectBytes = 256 << 10
 
-// A sum of float products is a tree over the fold (docs/numerics.md): partial sums of cut.block products, sums of tile.SumBlock of these, and
+// A sum of float products is a tree over the reduction (docs/numerics.md): partial sums of cut.block products, sums of tile.SumBlock of these, and
 // the sum of all of those. It does not depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums
 // that are not whole, and behind these in the others.
 
@@ -88,7 +95,7 @@ func (p *Product) resume(rows, vectors int64) {
 		behind += p.OpenArea()
 		p.Line("%s *sums = open + %d;", t, behind)
 	}
-	if p.Several() {
+	if p.Several() && p.Cut.Groups == 0 {
 		behind += p.OpenArea()
 		p.Line("%s *totals = open + %d;", t, behind)
 	}
@@ -134,6 +141,9 @@ func (p *Product) unfinished(rows, vectors int64) {
 	}
 	p.Open("if (!(%s) && (f + fn) %% %d != 0) {", last, p.Cut.Span())
 	keep(kept)
+	if p.Cut.Groups > 0 {
+		return
+	}
 	p.Open("if (f >= %d) {", p.Cut.Span())
 	p.each(rows, vectors, "s[x] = totals[x] + s[x]")
 	p.Close()
@@ -141,14 +151,14 @@ func (p *Product) unfinished(rows, vectors int64) {
 	keep("totals")
 }
 
-// openTile writes where the unfinished sums of a tile stand: those of the tiles of some columns one behind the other.
-func (p *Product) openTile() string {
+// openTile writes where the sums of a tile are in those of a macro-tile: those of the tiles of some columns one behind the other.
+func (p *Product) openTile(open string) string {
 	rows, cols := p.Cut.TileRows, p.Cut.TileCols
 	each := rows * cols / int64(p.N)
 	if p.Cut.Cols <= cols {
-		return fmt.Sprintf("open + (i - i0) / %d * %d", rows, each)
+		return fmt.Sprintf("%s + (i - i0) / %d * %d", open, rows, each)
 	}
-	return fmt.Sprintf("open + ((j - j0) / %d * %d + (i - i0) / %d) * %d", cols, p.Cut.Rows/rows, rows, each)
+	return fmt.Sprintf("%s + ((j - j0) / %d * %d + (i - i0) / %d) * %d", open, cols, p.Cut.Rows/rows, rows, each)
 }
 
 // folds writes the loops of the sum.

@@ -31,17 +31,20 @@ type sweep struct {
 
 // write writes the sweep along some axes.
 func (w *sweep) write(over []point.Axis) {
+	outside, over := w.enter(over)
+	w.loops(over, w.name)
+	w.leave(outside)
+}
+
+// enter goes inside the axes of a sweep and declares its accumulators; it gives what was outside, and the axes beside that of the lanes.
+func (w *sweep) enter(over []point.Axis) (outside *point.Point, rest []point.Axis) {
 	r := w.r
 	outside, inside := r.p, *r.p
 	inside.Axes = append(slices.Clone(inside.Axes), over...)
 	w.unroll = 1
 	if !r.r.Free {
 		over, inside.Along = over[:len(over)-1], len(inside.Axes)-1
-		most := int64(8)
-		if costly(w.body) || w.reduce == nil {
-			most = 2
-		}
-		w.unroll = max(1, min(most, r.lane.Extent/int64(r.p.N)))
+		w.unroll = accumulatorsOf(r, w.body, w.reduce == nil)
 	}
 	r.p = &inside
 	if w.reduce != nil {
@@ -51,12 +54,25 @@ func (w *sweep) write(over []point.Axis) {
 		}
 		w.accumulators(w.name)
 	}
-	w.loops(over, w.name)
-	r.swept++
+	return outside, over
+}
+
+// leave joins the accumulators and goes outside again.
+func (w *sweep) leave(outside *point.Point) {
+	w.r.swept++
 	if w.reduce != nil {
-		r.p.Sums[w.reduce] = w.joined()
+		w.r.p.Sums[w.reduce] = w.joined()
 	}
-	r.p = outside
+	w.r.p = outside
+}
+
+// accumulatorsOf is how many accumulators a sweep along the lanes has.
+func accumulatorsOf(r *Kernel, body *scalar.Expr, stored bool) int64 {
+	most := int64(8)
+	if costly(body) || stored {
+		most = 2
+	}
+	return max(1, min(most, r.lane.Extent/int64(r.p.N)))
 }
 
 // maskOf gives the size of the lanes of a truth vector: that of the numbers that it comes from.
@@ -159,30 +175,42 @@ func (w *sweep) partial(acc string, write func(part string)) {
 
 // lanes writes the vectors of a row, or the one vector of free lanes.
 func (w *sweep) lanes(acc string) {
-	r, n, extent := w.r, int64(w.r.p.N), w.r.lane.Extent
+	r, n := w.r, int64(w.r.p.N)
 	if r.r.Free {
 		w.step(acc+"[0]", "")
 		return
 	}
-	r.p.Count = fmt.Sprint(n)
-	several := func(from string, count int64, acc string) {
-		if count > 1 {
-			r.Line("#pragma GCC unroll %d", count)
-		}
-		r.Open("for (int u = 0; u < %d; u++) {", count)
-		r.Line("const int64_t j = %s + u * %d;", from, n)
-		r.Line("(void)j;")
-		w.prefetch()
-		w.step(acc+"[u]", "")
-		r.Close()
+	if whole := w.wholeGroups(); whole > 0 {
+		w.blocks("j0", whole, n*w.unroll, acc, func(acc string) { w.several("j0", w.unroll, acc) })
 	}
-	group := n * w.unroll
-	whole := extent / group * group
-	if whole > 0 {
-		w.blocks("j0", whole, group, acc, func(acc string) { several("j0", w.unroll, acc) })
+	w.behind(acc)
+}
+
+// wholeGroups is how many lanes of a row there are in groups of one vector for each accumulator.
+func (w *sweep) wholeGroups() int64 {
+	group := int64(w.r.p.N) * w.unroll
+	return w.r.lane.Extent / group * group
+}
+
+// several writes some vectors of a row from a lane on, each for an accumulator of its own.
+func (w *sweep) several(from string, count int64, acc string) {
+	w.r.p.Count = fmt.Sprint(w.r.p.N)
+	if count > 1 {
+		w.r.Line("#pragma GCC unroll %d", count)
 	}
+	w.r.Open("for (int u = 0; u < %d; u++) {", count)
+	w.r.Line("const int64_t j = %s + u * %d;", from, w.r.p.N)
+	w.r.Line("(void)j;")
+	w.prefetch()
+	w.step(acc+"[u]", "")
+	w.r.Close()
+}
+
+// behind writes the vectors of a row behind those in groups.
+func (w *sweep) behind(acc string) {
+	r, n, extent, whole := w.r, int64(w.r.p.N), w.r.lane.Extent, w.wholeGroups()
 	if rest := (extent - whole) / n; rest > 0 {
-		several(fmt.Sprint(whole), rest, acc)
+		w.several(fmt.Sprint(whole), rest, acc)
 	}
 	if live := extent % n; live > 0 {
 		r.p.Count = fmt.Sprint(live)

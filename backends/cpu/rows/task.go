@@ -14,6 +14,9 @@ import (
 
 // Write writes the whole kernel.
 func (r *Kernel) Write() string {
+	if p := partialOf(r); p != nil {
+		return p.write()
+	}
 	parts := partsOf(r.r)
 	for i := range parts {
 		name := "cell"
@@ -24,14 +27,24 @@ func (r *Kernel) Write() string {
 	}
 	r.task()
 	r.e.Open(r.Text, r.name)
+	region(r, r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)))
+	r.Close()
+	return r.String()
+}
+
+// region writes the region of all tasks, which take some nanoseconds.
+func region(r *Kernel, nanoseconds float64) {
+	threads := slices.ContainsFunc(r.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
+	unit.Region(r.Text, threads, fmt.Sprint(tasks(r)), unit.Each(nanoseconds, tasks(r)), fmt.Sprintf("%s_task", r.name), "(void *)b")
+}
+
+// tasks is how many tasks there are.
+func tasks(r *Kernel) int64 {
 	tasks := r.tiles()
 	for i := range r.Outer {
 		tasks *= r.steps(i)
 	}
-	threads := slices.ContainsFunc(r.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
-	unit.Region(r.Text, threads, fmt.Sprint(tasks), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)), tasks), fmt.Sprintf("%s_task", r.name), "(void *)b")
-	r.Close()
-	return r.String()
+	return tasks
 }
 
 // tile is how many lanes of a row a task has: all if lanes are reduced.
@@ -72,15 +85,7 @@ func (r *Kernel) function(result, name, parameters string) {
 
 // Cell writes the function of one cell.
 func (r *Kernel) Cell(name string) {
-	parameters := ""
-	if r.r.Free {
-		parameters = ", int64_t j, int n"
-		if r.interior.guarded || r.span != nil {
-			parameters += ", int inside"
-			r.p.Inside = "inside"
-		}
-	}
-	parameters += r.ahead(func(i int) string { return fmt.Sprintf("const %s *", r.e.W.Stored(r.k.Operands[i].Type())) })
+	parameters := parametersOf(r)
 	if r.span != nil {
 		r.span.functions(parameters)
 		return
@@ -94,6 +99,19 @@ func (r *Kernel) Cell(name string) {
 		r.statement(i, s)
 	}
 	r.Close()
+}
+
+// parametersOf lists those of a cell beside its coordinates.
+func parametersOf(r *Kernel) string {
+	parameters := ""
+	if r.r.Free {
+		parameters = ", int64_t j, int n"
+		if r.interior.guarded || r.span != nil {
+			parameters += ", int inside"
+			r.p.Inside = "inside"
+		}
+	}
+	return parameters + r.ahead(func(i int) string { return fmt.Sprintf("const %s *", r.e.W.Stored(r.k.Operands[i].Type())) })
 }
 
 // declare declares what the code of a cell names; whether results are written or not.
@@ -144,25 +162,7 @@ func (r *Kernel) readAhead() string {
 func (r *Kernel) task() {
 	unit.Task(r.Text, "", fmt.Sprintf("%s_task", r.name), "")
 	r.Open("for (int64_t place = begin; place < end; place++) {")
-	cut, rest := r.tiles() > 1, "place"
-	if cut && len(r.Outer) > 0 {
-		r.Line("const int64_t j0 = place %% %d * %d;", r.tiles(), r.tile())
-		rest = fmt.Sprintf("place / %d", r.tiles())
-	} else if cut {
-		r.Line("const int64_t j0 = place * %d;", r.tile())
-	}
-	for i, a := range slices.Backward(r.Outer) {
-		step := ""
-		if r.span != nil && i == len(r.Outer)-1 {
-			step = fmt.Sprintf(" * %d", r.span.cells)
-		}
-		if i == 0 {
-			r.Line("const int64_t %s = %s%s;", a.Variable, rest, step)
-			break
-		}
-		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d%s;", i, rest, a.Variable, i, r.steps(i), step)
-		rest = fmt.Sprintf("rest%d / %d", i, r.steps(i))
-	}
+	cut := coordinates(r, "place")
 	at := point.Coordinates(r.Outer, "")
 	switch {
 	case len(r.r.Splits) > 0 && r.r.Free:
@@ -185,6 +185,31 @@ func (r *Kernel) task() {
 		r.Line("tapc_fence();")
 	}
 	r.Close()
+}
+
+// coordinates writes which cells a task has, whose number is in a variable, and says whether that is a tile of a row.
+func coordinates(r *Kernel, index string) (cut bool) {
+	rest := index
+	cut = r.tiles() > 1
+	if cut && len(r.Outer) > 0 {
+		r.Line("const int64_t j0 = %s %% %d * %d;", index, r.tiles(), r.tile())
+		rest = fmt.Sprintf("%s / %d", index, r.tiles())
+	} else if cut {
+		r.Line("const int64_t j0 = %s * %d;", index, r.tile())
+	}
+	for i, a := range slices.Backward(r.Outer) {
+		step := ""
+		if r.span != nil && i == len(r.Outer)-1 {
+			step = fmt.Sprintf(" * %d", r.span.cells)
+		}
+		if i == 0 {
+			r.Line("const int64_t %s = %s%s;", a.Variable, rest, step)
+			break
+		}
+		r.Line("const int64_t rest%d = %s, %s = rest%d %% %d%s;", i, rest, a.Variable, i, r.steps(i), step)
+		rest = fmt.Sprintf("rest%d / %d", i, r.steps(i))
+	}
+	return cut
 }
 
 // splits writes the loops over the vectors of each part of a row, as far as they are in a tile.

@@ -1,0 +1,76 @@
+package product
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends/cpu/unit"
+)
+
+const (
+	groupNanoseconds = 50000   // that a product takes on one thread, from which groups of partial sums are tasks
+	fewTiles         = 16      // from so many macro-tiles on, there are enough
+	groupsBytes      = 4 << 20 // of the sums of groups at most
+)
+
+// splitGroups makes tasks of the groups of partial sums of a product with few macro-tiles. Their sums are added in their order
+// when all are there: that is the tree that a single thread follows (docs/numerics.md).
+func splitGroups(p *Product) {
+	if !p.Several() || p.C.Transposed || !p.Cut.Thread || p.Indices() >= fewTiles || !p.Partly() || p.C.Padded != nil ||
+		!p.D.IsFloat() || p.E.Nanoseconds(p.K, unit.TileRate*float64(p.N)) < groupNanoseconds {
+		return
+	}
+	p.Cut.Groups = (p.Length + p.Cut.Span() - 1) / p.Cut.Span()
+	if groupBytes(p) > groupsBytes {
+		p.Cut.Groups = 0
+		return
+	}
+	p.Cut.Fold = min(p.Cut.Fold, p.Cut.Span())
+}
+
+// groupBytes is the size of the sums of all groups of all macro-tiles.
+func groupBytes(p *Product) int64 {
+	return p.Indices() * p.Cut.Groups * p.OpenArea() * int64(p.N) * int64(p.D.Wide().Size())
+}
+
+// groupOf writes the loop over the tasks of a product whose groups are tasks: which macro-tile and which part of the sum each has.
+func groupOf(p *Product) {
+	n, span, t := p.Cut.Groups, p.Cut.Span(), p.E.V.Type(p.VectorType(), p.N)
+	p.Line("%s *const groups = (%s *)((char *)b[%d] + %d); // sums of groups", t, t, p.E.NeedScratch(0), p.groupsAt)
+	p.Open("for (int64_t index = begin; index < end; index++) {")
+	p.Line("const int64_t from = index %% %d * %d, to = from + %d < %d ? from + %d : %d;", n, span, span, p.Length, span, p.Length)
+	p.Line("%s *const group = groups + index * %d;", t, p.OpenArea())
+	p.Line("int64_t rest = index / %d;", n)
+}
+
+// joinFunction writes the function that adds the sums of the groups of a tile of rows by cols, in their order, and finishes it.
+func joinFunction(p *Product, rows, cols int64) {
+	t, vectors := p.E.V.Type(p.VectorType(), p.N), (cols+int64(p.N)-1)/int64(p.N)
+	p.Line("\n// The sums of %d rows and %d columns, of those of groups.", rows, cols)
+	p.Open("static void %s_join_%dx%d(void *const *b%s, int64_t i, int64_t j, const %s *restrict group) {", p.Name, rows, cols, p.Coordinates("int64_t "), t)
+	p.Line("%s s[%d];", t, rows*vectors)
+	p.each(rows, vectors, "s[x] = group[x]")
+	p.Open("for (int64_t g = 1; g < %d; g++) {", p.Cut.Groups)
+	p.Line("group += %d;", p.OpenArea())
+	p.each(rows, vectors, "s[x] = s[x] + group[x]")
+	p.Close()
+	p.finishTile(rows, cols, vectors)
+	p.Close()
+}
+
+// joinTask writes what a thread does with the sums of the groups of some macro-tiles.
+func joinTask(p *Product) {
+	t := p.E.V.Type(p.VectorType(), p.N)
+	unit.Task(p.Text, "", p.Name+"_join", "tapc_part")
+	across(p)
+	p.Line("const %s *const groups = (const %s *)((const char *)b[%d] + %d);", t, t, p.E.NeedScratch(0), p.groupsAt)
+	p.Open("for (int64_t index = begin; index < end; index++) {")
+	p.Line("int64_t rest = index;")
+	p.coordinatesOf(p.Cut)
+	p.Line("const %s *const group = groups + index * %d;", t, p.Cut.Groups*p.OpenArea())
+	p.Open("for (int64_t j = j0; j < j1; j += %d) {", p.Cut.TileCols)
+	p.Open("for (int64_t i = i0; i < i1; i += %d) {", p.Cut.TileRows)
+	edges(p, func(r, c int64) string {
+		return fmt.Sprintf("%s_join_%dx%d(b%s, i, j, %s);", p.Name, r, c, p.Coordinates(""), p.openTile("group"))
+	})
+	p.Close(4)
+}
