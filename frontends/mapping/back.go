@@ -13,10 +13,10 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/plain"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/passes/rewrite"
 )
 
 // BackOptions are what a mapping back is given besides the program.
@@ -37,10 +37,11 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
-	g, err := withoutChecks(ctx, g, opt.Library)
+	g, err := plain.WithoutChecks(ctx, g, opt.Library)
 	if err != nil {
 		return nil, nil, err
 	}
+	g = plain.WholeTensors(g)
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
 		return nil, nil, err
@@ -85,25 +86,6 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 		return nil, b.m.report, err
 	}
 	return fg, b.m.report, nil
-}
-
-// withoutChecks gives a graph without its checks, and what only these need: operators with the same checks stand for the rest.
-func withoutChecks(ctx context.Context, g *ir.Graph, lib *kernels.Library) (*ir.Graph, error) {
-	var checks []ir.NodeID
-	for n := range g.Nodes() {
-		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsCheck() {
-			checks = append(checks, n.ID)
-		}
-	}
-	if len(checks) == 0 {
-		return g, nil
-	}
-	c := g.Clone()
-	for _, id := range checks {
-		c.Remove(id)
-	}
-	_, err := rewrite.RemoveDead(ctx, c, "dce", rewrite.Options{Library: lib})
-	return c, err
 }
 
 // backer is one mapping back.
@@ -416,27 +398,8 @@ func (b *backer) call(decl *kernels.Decl, o *tensorops.Operation) (*wanted, erro
 		}
 	}
 	var err error
-	w.params, err = parameters(decl, c)
-	return w, err
-}
-
-// parameters gives all parameters of a call, axes counted from the front. A kernel that an equation declares has only those that are given.
-func parameters(decl *kernels.Decl, c kernels.Call) (ir.Attrs, error) {
-	in, err := decl.Bind(c)
-	if err != nil || decl.Equation != "" {
-		return c.Params, bindError(err)
-	}
-	var out ir.Attrs
-	for _, a := range decl.Attrs {
-		v, ok := in.Params[a.Name]
-		if a.Type == kernels.AxisAttr && v.Int < 0 && len(c.Inputs) > 0 {
-			v = ir.IntAttr(v.Int + int64(c.Inputs[0].Sel[0].Sel.Range().Rank()))
-		}
-		if ok {
-			out = out.With(a.Name, v)
-		}
-	}
-	return out, nil
+	w.params, err = plain.Parameters(decl, c)
+	return w, bindError(err)
 }
 
 // try runs a rule forward on the inputs of an operation, and says how its result differs from that.
@@ -543,9 +506,9 @@ func (w *wanted) sameParameters(decl *kernels.Decl, n *node) error {
 	if err != nil {
 		return err
 	}
-	params, err := parameters(decl, c)
+	params, err := plain.Parameters(decl, c)
 	if err != nil {
-		return err
+		return bindError(err)
 	}
 	for _, a := range decl.Attrs {
 		x, y := w.parameter(params, a.Name), w.parameter(w.params, a.Name)

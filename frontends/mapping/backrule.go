@@ -241,7 +241,7 @@ func (b *backer) named(record *recorder, given []*foreign.Tensor, w *wanted) ([]
 		if t == nil {
 			continue
 		}
-		if _, twice := results[t]; twice || slices.Contains(w.in, t) || !slices.ContainsFunc(record.ops, func(x *recorded) bool { return slices.Contains(x.out, t) }) {
+		if _, twice := results[t]; twice || slices.Contains(w.in, t) || !record.gives(t) {
 			return nil, expr.Refuse("it gives a value that has another name already")
 		}
 		results[t] = b.name(record.results[i])
@@ -255,20 +255,21 @@ func (b *backer) named(record *recorder, given []*foreign.Tensor, w *wanted) ([]
 	var ops []*foreign.Op
 	for _, x := range record.ops {
 		x.op.In, x.op.Out = nil, nil
-		for _, t := range x.in {
-			x.op.In = append(x.op.In, b.value(t, results))
-		}
 		for _, t := range x.out {
 			name := ""
-			if used[t] || results[t] != "" {
+			if results[t] != "" || used[t] && t.Data == nil { // what is known is a constant where it is used
 				name = b.value(t, results)
 			}
 			x.op.Out = append(x.op.Out, name)
 		}
-		x.op.In, x.op.Out = withoutLast(x.op.In), withoutLast(x.op.Out)
-		if len(x.op.Out) > 0 {
-			ops = append(ops, x.op)
+		if x.op.Out = withoutLast(x.op.Out); len(x.op.Out) == 0 {
+			continue
 		}
+		for _, t := range x.in {
+			x.op.In = append(x.op.In, b.value(t, results))
+		}
+		x.op.In = withoutLast(x.op.In)
+		ops = append(ops, x.op)
 	}
 	return ops, nil
 }
@@ -312,9 +313,31 @@ func (r recording) Origin(t *foreign.Tensor) string { return r.m.Origin(t) }
 func (r recording) Foreign(e *expr.Env, x *expr.Expr) (foreign.Value, error) {
 	op, args, out, err := mapForeign(r.m, e, x)
 	if err == nil {
+		out = r.record.own(out, args)
 		r.record.note(op, args, out)
 	}
 	return out, err
+}
+
+// own gives an operation results of its own, where mapping it gave a value that it takes or that another one gave: an Identity does.
+func (r *recorder) own(v foreign.Value, in []foreign.Value) foreign.Value {
+	if v.Kind == foreign.List {
+		out := foreign.Value{Kind: foreign.List}
+		for _, x := range v.List {
+			out.List = append(out.List, r.own(x, in))
+		}
+		return out
+	}
+	takes := slices.ContainsFunc(in, func(x foreign.Value) bool { return x.Tensor == v.Tensor })
+	if v.Tensor != nil && (takes || r.gives(v.Tensor)) {
+		t := *v.Tensor
+		v.Tensor = &t
+	}
+	return v
+}
+
+func (r *recorder) gives(t *foreign.Tensor) bool {
+	return slices.ContainsFunc(r.ops, func(x *recorded) bool { return slices.Contains(x.out, t) })
 }
 
 // Function knows what a rule back must give, beside what every run knows.

@@ -86,6 +86,7 @@ var Table = []Rule{
 	{"backends/cuda", 4, 6},
 	{"frontends/foreign", 4, 15},
 	{"frontends/mapping/expr", 4, 16},
+	{"frontends/mapping/plain", 4, 16},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator
 	{"frontends/namespace", 4, 18},
 	{"frontends/survey", 4, 18},

@@ -94,8 +94,8 @@ func TestReadBack(t *testing.T) {
 			}
 		}
 	}
-	if read < 145 {
-		t.Errorf("%d cases were written, expected 145 or more", read)
+	if read < 180 {
+		t.Errorf("%d cases were written, expected 180 or more", read)
 	}
 }
 
@@ -183,7 +183,7 @@ func judge(t *testing.T, report string) {
 		}
 	}
 	t.Logf("%s: %v", lines[0], count)
-	if count["run"] < 100 {
-		t.Errorf("%d models were run and have the values of the reference evaluator, expected 100 or more: %v", count["run"], count)
+	if count["run"] < 150 {
+		t.Errorf("%d models were run and have the values of the reference evaluator, expected 150 or more: %v", count["run"], count)
 	}
 }
