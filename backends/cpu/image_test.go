@@ -2,26 +2,17 @@ package cpu
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
-	consts "tensortapestry.org/tapc/backends/constants"
-	rt "tensortapestry.org/tapc/backends/cpu/runtime"
-	"tensortapestry.org/tapc/backends/cpu/toolchain"
-	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/internal/testkit"
-	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
-	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/bind"
 )
 
 // imageNet writes a network of images: two convolutions with the given window and attributes, of which the second adds what the
-// first gave, one channel by channel, and a pool. The images between them have an order of their own; those at both ends may have their
+// first gave, one channel by channel, and a pool, with filters that are constant or inputs. The images between them have an order of their own; those at both ends may have their
 // channels last.
-func imageNet(n, channels, filters, groups, size, window, stride, dilation, before, behind int, last bool) (graph string, weights map[string][]int64) {
+func imageNet(n, channels, filters, groups, size, window, stride, dilation, before, behind int, last, constant bool) string {
 	out := (size+before+behind-(window-1)*dilation-1)/stride + 1
 	side := (out+1-3)/2 + 1
 	var b strings.Builder
@@ -32,11 +23,14 @@ func imageNet(n, channels, filters, groups, size, window, stride, dilation, befo
 		}
 		fmt.Fprintf(&b, "%%%s = tensor float32 [%s]\n", name, strings.Join(list, ", "))
 	}
-	weights = map[string][]int64{"w1": {int64(filters), int64(channels / groups), int64(window), int64(window)}, "b1": {int64(filters)},
+	weights := map[string][]int64{"w1": {int64(filters), int64(channels / groups), int64(window), int64(window)}, "b1": {int64(filters)},
 		"w2": {int64(filters), int64(filters), 3, 3}, "w3": {int64(filters), 1, 3, 3}}
 	tensor("x", int64(n), int64(channels), int64(size), int64(size))
 	for _, name := range []string{"w1", "b1", "w2", "w3"} {
 		tensor(name, weights[name]...)
+		if constant {
+			fmt.Fprintf(&b, "operation op:constant {file: \"w\", key: \"%[1]s\"} -> (result: %%%[1]s)\n", name)
+		}
 	}
 	for _, name := range []string{"y", "r", "c", "s", "d"} {
 		tensor(name, int64(n), int64(filters), int64(out), int64(out))
@@ -56,63 +50,37 @@ func imageNet(n, channels, filters, groups, size, window, stride, dilation, befo
 		b.WriteString("%p1 = operation op:permute {perm: [0, 3, 1, 2]} (tensor: %xl) -> (result: %x)\n" +
 			"%p2 = operation op:permute {perm: [0, 2, 3, 1]} (tensor: %z) -> (result: %zl)\n")
 	}
-	return b.String(), weights
+	return b.String()
 }
 
-// TestImages runs networks of images with awkward shapes, with filters that are inputs and constants, by turns.
+// TestImages runs networks of images with awkward shapes, with filters that are inputs and constants, four in a program, by turns.
 func TestImages(t *testing.T) {
 	cc := compiler(t)
-	runs := testkit.Turns(t, 2)
+	runs := testkit.Turns(t, 4)
 	for i, c := range [][10]int{
 		{1, 3, 16, 1, 13, 3, 1, 1, 1, 1}, {2, 4, 7, 1, 9, 1, 1, 1, 0, 0}, {1, 6, 10, 2, 11, 3, 2, 1, 1, 0}, {1, 5, 33, 1, 14, 5, 2, 1, 2, 2},
 		{1, 2, 4, 1, 12, 3, 1, 2, 2, 2}, {1, 8, 8, 8, 10, 3, 1, 1, 1, 1}, {1, 3, 20, 1, 8, 3, 3, 1, 0, 1}, {1, 64, 24, 1, 9, 1, 2, 1, 0, 0},
 	} {
-		for kind := range 4 {
-			constant, last := kind%2 == 1, kind > 1
-			title := fmt.Sprintf("%d/constant=%v/last=%v", i, constant, last)
-			if !runs() {
-				continue
+		if !runs() {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			var graphs []string
+			for kind := range 4 {
+				constant, last := kind%2 == 1, kind > 1
+				t.Logf("c%d: constant=%v, last=%v", kind, constant, last)
+				graphs = append(graphs, imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], last, constant))
 			}
-			t.Run(title, func(t *testing.T) {
-				t.Parallel()
-				text, weights := imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], last)
-				g := operations(t, text)
-				load := consts.Loader{Dir: t.TempDir()}
-				defer load.Close()
-				if constant {
-					bindRandom(t, g, &load, weights)
-				}
-				conformance.Graph(t, g, onCPU, load.Load, executeWith(cc)(load.Load))
-			})
-		}
+			conformance.Graph(t, operations(t, together(graphs...)), onCPU, randomConstant, executeWith(cc)(randomConstant))
+		})
 	}
-}
-
-// bindRandom makes some inputs of a graph constants of random numbers.
-func bindRandom(t *testing.T, g *ir.Graph, load *consts.Loader, shapes map[string][]int64) {
-	t.Helper()
-	file := filepath.Join(load.Dir, "weights.safetensors")
-	values := map[string]tensorfile.Tensor{}
-	for name, shape := range shapes {
-		n := int64(1)
-		for _, s := range shape {
-			n *= s
-		}
-		values[name] = tensorfile.Tensor{DType: scalar.Float32, Shape: shape, Data: rt.Random(scalar.Float32, 7, name, n)}
-	}
-	if err := tensorfile.WriteSafetensors(file, values); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bind.Run(g, file); err != nil {
-		t.Fatal(err)
-	}
-	load.Allowed = []string{file}
 }
 
 // TestRowMajorConvolutions runs convolutions between row-major images: sums of many constant filters are turned, those of few are of
 // windows that are written out.
 func TestRowMajorConvolutions(t *testing.T) {
-	cc := compiler(t)
+	var forms []formCase
 	for _, c := range []struct {
 		n, channels, filters, groups, size, window, stride, pad int
 		constant, turned                                        bool
@@ -128,33 +96,27 @@ func TestRowMajorConvolutions(t *testing.T) {
 		{1, 16, 32, 1, 20, 3, 1, 1, false, false},
 		{1, 16, 32, 1, 20, 1, 1, 0, true, false},
 	} {
-		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			t.Parallel()
-			out := (c.size+2*c.pad-c.window)/c.stride + 1
-			text := fmt.Sprintf(`%%x = tensor float32 [0:%[1]d, 0:%[2]d, 0:%[4]d, 0:%[4]d]
+		out := (c.size+2*c.pad-c.window)/c.stride + 1
+		text := fmt.Sprintf(`%%x = tensor float32 [0:%[1]d, 0:%[2]d, 0:%[4]d, 0:%[4]d]
 %%w = tensor float32 [0:%[3]d, 0:%[5]d, 0:%[6]d, 0:%[6]d]
 %%b = tensor float32 [0:%[3]d]
 %%y = tensor float32 [0:%[1]d, 0:%[3]d, 0:%[7]d, 0:%[7]d]
 %%o = operation op:conv {groups: %[8]d, pads: [%[9]d, %[9]d], strides: [%[10]d, %[10]d]} (X: %%x, W: %%w, B: %%b) -> (Y: %%y)
 `, c.n, c.channels, c.filters, c.size, c.channels/c.groups, c.window, out, c.groups, c.pad, c.stride)
-			if c.groups == 1 { // what is added is read along the rows
-				image := fmt.Sprintf("tensor float32 [0:%d, 0:%d, 0:%d, 0:%d]\n", c.n, c.filters, out, out)
-				text += "%z = " + image + "%r = " + image + "%a = operation op:add (tensors: [%y, %r]) -> (result: %z)\n"
-			}
-			g := operations(t, text)
-			load := consts.Loader{Dir: t.TempDir()}
-			defer load.Close()
-			if c.constant {
-				bindRandom(t, g, &load, map[string][]int64{"w": {int64(c.filters), int64(c.channels / c.groups), int64(c.window), int64(c.window)}})
-			}
-			executeForm(t, cc, g, load.Load, "square[", c.turned, "sums are turned")
-		})
+		if c.groups == 1 { // what is added is read along the rows
+			image := fmt.Sprintf("tensor float32 [0:%d, 0:%d, 0:%d, 0:%d]\n", c.n, c.filters, out, out)
+			text += "%z = " + image + "%r = " + image + "%a = operation op:add (tensors: [%y, %r]) -> (result: %z)\n"
+		}
+		if c.constant {
+			text += "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
+		}
+		forms = append(forms, formOf(fmt.Sprint("sums are turned, of ", c), text, "square[", c.turned))
 	}
+	executeForms(t, forms, never)
 }
 
 // TestSpans runs windows that slide over images, several places of which are computed together where none is at a border.
 func TestSpans(t *testing.T) {
-	cc := compiler(t)
 	depthwise := func(channels, size, window, stride, pad int, last bool) string {
 		out := (size+2*pad-window)/stride + 1
 		text := fmt.Sprintf(`%%x = tensor float32 [0:2, 0:%[1]d, 0:%[2]d, 0:%[2]d]
@@ -175,6 +137,7 @@ func TestSpans(t *testing.T) {
 		return fmt.Sprintf("%%x = tensor %[4]s [0:1, 0:20, 0:%[2]d, 0:%[2]d]\n%%y = tensor %[4]s [0:1, 0:20, 0:%[3]d, 0:%[3]d]\n"+
 			"%%o = operation op:%[1]s {%[5]s} (X: %%x) -> (Y: %%y)\n", op, size, out, dtype, attributes)
 	}
+	var forms []formCase
 	for _, c := range []struct {
 		name, graph string
 		together    bool
@@ -198,10 +161,7 @@ func TestSpans(t *testing.T) {
 		{"mean, which counts as well", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [2, 2]", 23, 12, "float32"), false},
 		{"sums of float16", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float16"), false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			executeForm(t, cc, operations(t, c.graph), nil, "_span", c.together, "places are computed together")
-		})
+		forms = append(forms, formOf("places are computed together: "+c.name, c.graph, "_span", c.together))
 	}
 	few := func(text string) string { return strings.ReplaceAll(text, "0:37, 0:37]", "0:3, 0:37]") }
 	for _, c := range []struct{ name, graph, form string }{
@@ -210,16 +170,14 @@ func TestSpans(t *testing.T) {
 		{"channels, all at borders", depthwise(24, 3, 5, 1, 2, true), " == 0) k"},
 		{"rows, few of them and long", few(depthwise(5, 37, 3, 1, 1, false)), " == 0) k"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			executeForm(t, cc, operations(t, c.graph), nil, c.form, true, "guards that are known are not asked: "+c.form)
-		})
+		forms = append(forms, formOf("guards that are known are not asked: "+c.name, c.graph, c.form, true))
 	}
+	executeForms(t, forms, never)
 }
 
 // TestSeams runs concatenations whose parts are neighbours in a row: code of its own copies each.
 func TestSeams(t *testing.T) {
-	cc := compiler(t)
+	var forms []formCase
 	concat := func(dtype string, rows, axis int, sizes ...int) string {
 		var b strings.Builder
 		total := 0
@@ -275,16 +233,14 @@ operation op:neg (tensor: %b) -> (result: %e)
 		{"so many that they are joined in steps", concat("float32", 40, 1, many...), true},
 		{"channels, which others read too", images, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			executeForm(t, cc, operations(t, c.graph), nil, "_cell1(", c.parts, "parts have code of their own")
-		})
+		forms = append(forms, formOf("parts have code of their own: "+c.name, c.graph, "_cell1(", c.parts))
 	}
+	executeForms(t, forms, never)
 }
 
 // TestPlaces runs what takes elements at computed places: vectors of them where the place is the same for all lanes.
 func TestPlaces(t *testing.T) {
-	cc := compiler(t)
+	var forms []formCase
 	gather := func(dtype, index string, axis int) string {
 		shape := map[int]string{0: "[0:6, 0:37]", 1: "[0:20, 0:6]"}[axis]
 		return fmt.Sprintf("%%t = tensor %[1]s [0:20, 0:37]\n%%i = tensor %[2]s [0:6]\n%%y = tensor %[1]s %[3]s\n%%z = tensor %[1]s %[3]s\n"+
@@ -309,26 +265,7 @@ func TestPlaces(t *testing.T) {
 		{"nearest, channels", resize("resize_nearest {shape: [2, 19, 13, 11]}", 13, true), true},
 		{"linear, rows", resize("resize_linear {shape: [2, 19, 8, 11]}", 8, false), false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			executeForm(t, cc, operations(t, c.graph), nil, "({ const int64_t h", c.vectors, "vectors are taken at computed places")
-		})
+		forms = append(forms, formOf("vectors are taken at computed places: "+c.name, c.graph, "({ const int64_t h", c.vectors))
 	}
-}
-
-// executeForm executes a graph as conformance.Graph does. Its code has some text or not, which says what form it has.
-func executeForm(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, load reference.Constants, text string, want bool, what string) {
-	t.Helper()
-	run := executeWith(cc)(load)
-	conformance.Graph(t, g, onCPU, load, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-		t.Helper()
-		src, err := Emit(g, "test", "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(src.C, text); got != want {
-			t.Errorf("%s: %v, expected %v", what, got, want)
-		}
-		return run(t, g, in)
-	})
+	executeForms(t, forms, never)
 }

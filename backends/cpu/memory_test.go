@@ -106,7 +106,7 @@ func TestPeakMemory(t *testing.T) {
 	if err := cc.Run(context.Background(), dir, wrapper+".c", "-o", wrapper); err != nil {
 		t.Fatal(err)
 	}
-	images, _ := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1, false)
+	images := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1, false, false)
 	mlp := tensorText("x", 64, 1024) + tensorText("a", 1024, 2048) + tensorText("b", 2048) + tensorText("h", 64, 2048) + tensorText("c", 2048, 300) +
 		tensorText("d", 300) + tensorText("z", 64, 300) + `%k1 = operation op:constant {value: 1} -> (result: %a)
 %k2 = operation op:constant {value: 1} -> (result: %b)

@@ -186,7 +186,7 @@ func isNarrow(s *ir.Graph) bool {
 // TestNarrowProducts runs products of bytes and of bfloat16 with every set of instructions: those of this processor, with its matrix
 // unit and without, the plain ones of every level, and the matrix unit's through a stand-in. All but the first take turns.
 func TestNarrowProducts(t *testing.T) {
-	runs := testkit.Turns(t, 3)
+	runs := testkit.Turns(t, 6)
 	for _, c := range narrowCases() {
 		s := scheduled(t, c.graph)
 		src, err := Emit(s, "test", "test")

@@ -152,7 +152,7 @@ func wholeConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, e
 // TestNarrowConvolutions runs convolutions of bytes and of bfloat16 with this processor's instructions, and by turns with every other
 // set of them.
 func TestNarrowConvolutions(t *testing.T) {
-	runs := testkit.Turns(t, 2)
+	runs := testkit.Turns(t, 4)
 	var all strings.Builder
 	for i, c := range narrowConvolutions() {
 		s := scheduled(t, c.text())

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -18,8 +17,7 @@ import (
 // TestProducts multiplies matrices of sizes at which their right operand is read in each of the ways that there are, and looks at
 // what is particular to each in the code.
 func TestProducts(t *testing.T) {
-	cc := compiler(t)
-	elsewhere := testkit.Turns(t, 3)
+	var forms []formCase
 	for _, c := range []struct {
 		name           string
 		batch, m, k, n int
@@ -41,24 +39,9 @@ func TestProducts(t *testing.T) {
 		{"rows for few columns", 2, 61, 133, 50, true, "", "_rows("},
 		{"few rows", 3, 11, 133, 70, true, "", "_rows("},
 	} {
-		avx2 := elsewhere()
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			g := products(c.batch, c.m, c.k, c.n, c.turned)
-			src, err := Emit(scheduled(t, g), "test", "test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text := src.C; !strings.Contains(text, c.has) || strings.Contains(text, c.hasNot) {
-				t.Errorf("expected %q and no %q in the code:\n%s", c.has, c.hasNot, text)
-			}
-			ways := []conformance.Execute{executeFor(cc, "native", strict)(randomConstant)}
-			if avx2 {
-				ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
-			}
-			conformance.Graph(t, operations(t, g), onCPU, randomConstant, ways...)
-		})
+		forms = append(forms, formCase{c.name, products(c.batch, c.m, c.k, c.n, c.turned), c.has, c.hasNot})
 	}
+	executeForms(t, forms, testkit.Turns(t, 3))
 }
 
 // products is a product of batches of matrices, of two whose right one is stored by columns, or of batches whose left ones are.
@@ -76,10 +59,10 @@ func products(batch, m, k, n int, turned bool) string {
 }
 
 // TestLargeProducts multiplies matrices of small integers, whose products every type has exactly, of sizes at which rows are put in
-// panels piece by piece, or folds are cut. Those of float32 run on this processor; the others, and AVX2, take turns.
+// panels piece by piece, or folds are cut. They take turns, those of float32 on this processor more often.
 func TestLargeProducts(t *testing.T) {
 	cc := compiler(t)
-	runs := testkit.Turns(t, 4)
+	runs, often := testkit.Turns(t, 4), testkit.Turns(t, 2)
 	for _, c := range []struct {
 		name        string
 		m, k, n     int
@@ -108,13 +91,13 @@ func TestLargeProducts(t *testing.T) {
 				continue // takes long
 			}
 			var cpus []string
-			if dtype == scalar.Float32 || runs() {
+			if dtype == scalar.Float32 && often() || dtype != scalar.Float32 && runs() {
 				cpus = append(cpus, "native")
 			}
 			if runs() {
 				cpus = append(cpus, "x86-64-v3")
 			}
-			if cpus == nil {
+			if cpus == nil && dtype != scalar.Float32 {
 				continue
 			}
 			t.Run(c.name+" "+dtype.String(), func(t *testing.T) {
@@ -130,6 +113,9 @@ func TestLargeProducts(t *testing.T) {
 				}
 				if text := src.C; dtype == scalar.Float32 && (!strings.Contains(text, c.has) || strings.Contains(text, c.hasNot)) {
 					t.Errorf("expected %q and no %q in the code:\n%s", c.has, c.hasNot, text)
+				}
+				if cpus == nil {
+					return
 				}
 				x, w := smallIntegers(1, c.m*c.k), smallIntegers(2, c.k*c.n)
 				right := tensorfile.Tensor{DType: dtype, Shape: []int64{1, int64(c.k), int64(c.n)}, Data: encoded(dtype, w)}

@@ -119,7 +119,7 @@ func quantizedCases() []quantizedCase {
 // TestQuantizedProducts runs products of dequantized bytes that are quantized again: sums of integers give the bytes of the definition,
 // the exact sum of the dequantized numbers rounded once, on every processor. Without what computes some anew they do not.
 func TestQuantizedProducts(t *testing.T) {
-	runs := testkit.Turns(t, 2)
+	runs := testkit.Turns(t, 4)
 	var texts []string
 	for _, c := range quantizedCases() {
 		texts = append(texts, c.text())

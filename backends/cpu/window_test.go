@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,10 +60,10 @@ func randomConstant(_ tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, 
 }
 
 // TestConvolutions runs convolutions whose windows reach over the border, jump, have holes, and share or split channels, in sizes
-// around those of vectors and panels. Constant filters run on this processor; filters that are inputs, and AVX2, take turns.
+// around those of vectors and panels, several in a program. Constant filters run on this processor; filters that are inputs, and AVX2,
+// now and then.
 func TestConvolutions(t *testing.T) {
-	cc := compiler(t)
-	fed, elsewhere := testkit.Turns(t, 2), testkit.Turns(t, 5)
+	graphs := map[bool][]string{}
 	for _, c := range []struct {
 		name   string
 		window bool // it is carried out as a product with a window or a padded copy
@@ -84,10 +85,7 @@ func TestConvolutions(t *testing.T) {
 		{"one channel and one tap", true, convolution{[]int64{1, 1, 9}, []int64{8, 1, 1}, 2, 1, 1, 1, false}},
 		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1, false}},
 	} {
-		native := map[bool]bool{false: fed(), true: true}
-		avx2 := map[bool]bool{false: elsewhere(), true: elsewhere()}
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			s := scheduled(t, c.graph())
 			window, n := false, 0
 			for x := range s.Nodes() {
@@ -103,16 +101,28 @@ func TestConvolutions(t *testing.T) {
 			if window != c.window {
 				t.Errorf("a product with a window: %v, expected %v", window, c.window)
 			}
-			for _, c.fixed = range []bool{false, true} {
-				var ways []conformance.Execute
-				if native[c.fixed] {
-					ways = append(ways, executeFor(cc, "native", strict)(randomConstant))
-				}
-				if avx2[c.fixed] {
-					ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
-				}
-				conformance.Graph(t, operations(t, c.graph()), onCPU, randomConstant, ways...)
-			}
 		})
+		for _, c.fixed = range []bool{false, true} {
+			graphs[c.fixed] = append(graphs[c.fixed], c.graph())
+		}
+	}
+	cc := compiler(t)
+	fed, elsewhere := testkit.Turns(t, 2), testkit.Turns(t, 5)
+	for _, fixed := range []bool{false, true} {
+		i := 0
+		for some := range slices.Chunk(graphs[fixed], 5) {
+			var ways []conformance.Execute
+			if native := fed(); native || fixed {
+				ways = append(ways, executeFor(cc, "native", strict)(randomConstant))
+			}
+			if elsewhere() {
+				ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
+			}
+			t.Run(fmt.Sprintf("case %d and on, constant=%v", i, fixed), func(t *testing.T) {
+				t.Parallel()
+				conformance.Graph(t, operations(t, together(some...)), onCPU, randomConstant, ways...)
+			})
+			i += len(some)
+		}
 	}
 }
