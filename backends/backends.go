@@ -13,7 +13,6 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -62,20 +61,6 @@ type Job struct {
 type Missing struct{ What string }
 
 func (m *Missing) Error() string { return "no " + m.What + " found" }
-
-// Emit gives what a function makes of a graph, or the context's cause once that ends: then nobody waits for the function.
-func Emit[T any](ctx context.Context, emit func() (T, error)) (T, error) {
-	var out T
-	left, err := interruptible.Run(ctx, func() (err error) {
-		out, err = emit()
-		return err
-	})
-	if left {
-		var none T
-		return none, err
-	}
-	return out, err
-}
 
 // Tools says what machine the output is made for, or what is missing on this one.
 func (o *Output) Tools(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {

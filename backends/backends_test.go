@@ -2,7 +2,6 @@ package backends
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -92,18 +91,5 @@ func TestScheduled(t *testing.T) {
 		case c.want == "" || len(list) != 1 || list[0].Code != c.want || list[0].Location == (diag.Location{}) || len(list[0].Notes) != 1:
 			t.Errorf("%s: %v, want %q", c.name, list, c.want)
 		}
-	}
-}
-
-func TestEmitEndsWithItsContext(t *testing.T) {
-	if got, err := Emit(t.Context(), func() (int, error) { return 7, nil }); got != 7 || err != nil {
-		t.Error(got, err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	stop, never := errors.New("stop"), make(chan struct{})
-	defer close(never)
-	cancel(stop)
-	if got, err := Emit(ctx, func() (int, error) { <-never; return 7, nil }); got != 0 || !errors.Is(err, stop) {
-		t.Error(got, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -59,11 +60,11 @@ func Backend() backends.Backend {
 					return err
 				}
 				load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
-				_, err = backends.Emit(ctx, func() (bool, error) { return true, src.Folder(ctx, load, dir) })
+				_, err = interruptible.Value(ctx, func() (bool, error) { return true, src.Folder(ctx, load, dir) })
 				return err
 			}},
 			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
-				return backends.Emit(ctx, func() (string, error) { return Trees(j.Graph) })
+				return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 			}},
 		},
 	}
@@ -84,9 +85,9 @@ func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
 		for i, v := range j.Sizes.Versions {
 			loads[i] = func(c tensorops.Const) (tensorfile.Tensor, error) { return v.Load(ctx, c) }
 		}
-		return backends.Emit(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, made, loads) })
+		return interruptible.Value(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, made, loads) })
 	}
-	return backends.Emit(ctx, func() (*Source, error) { return emitMade(j.Graph, j.Program, j.Version, made, isa.Scheduled) })
+	return interruptible.Value(ctx, func() (*Source, error) { return emitMade(j.Graph, j.Program, j.Version, made, isa.Scheduled) })
 }
 
 // tools are the compilers of the machine that were looked for, by the value of ccOption.

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/internal/interruptible"
 )
 
 // Backend is the row of the list of back ends.
@@ -12,7 +13,7 @@ func Backend() backends.Backend {
 	return backends.Backend{
 		Name: "cuda", Doc: "CUDA kernels for NVIDIA GPUs.", Devices: []schedule.DeviceType{device},
 		Outputs: []backends.Output{{Name: "cuda", Doc: "the CUDA kernels", Text: func(ctx context.Context, j *backends.Job) (string, error) {
-			return backends.Emit(ctx, func() (string, error) {
+			return interruptible.Value(ctx, func() (string, error) {
 				src, err := Emit(j.Graph, j.Program, j.Version)
 				if err != nil {
 					return "", err
@@ -20,7 +21,7 @@ func Backend() backends.Backend {
 				return src.CUDA, nil
 			})
 		}}, {Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
-			return backends.Emit(ctx, func() (string, error) { return Trees(j.Graph) })
+			return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 		}}},
 		Configs: Chooser{},
 	}

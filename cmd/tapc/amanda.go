@@ -115,7 +115,7 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if to == nil || !strings.HasPrefix(to.name, "amanda") {
 		return false, nil
 	}
-	f, text, file, err := a.openGraph(name, from)
+	f, text, file, err := a.openGraph(ctx, name, from)
 	if err != nil {
 		return true, err
 	}

@@ -72,7 +72,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *
 		return err
 	}
 	if a.imports.analyze {
-		_, err := a.load(file) // ends with the report
+		_, err := a.load(ctx, file) // ends with the report
 		return err
 	}
 	g, err := a.goal(f, emit, given)

@@ -100,7 +100,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 	o.inputs = files.Inputs
 	j := &compare.Job{Model: file, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.threads, Rounds: o.rounds,
 		Tolerance: o.tolerance, Inside: o.tensors}
-	if form, text, name, err := a.openGraph(file, ""); err != nil {
+	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
 		return nil, err
 	} else if form.name == "onnx" {
 		x, err := form.imports(a, text.data, name)
@@ -119,7 +119,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, path string, wanted func(string) bool) (*compare.Built, error) {
 	b := &compare.Built{}
 	compiled := func(last pipeline.Stage) (*compilation, error) {
-		g, err := a.load(file)
+		g, err := a.load(ctx, file)
 		if err == nil && wanted != nil {
 			b.Makers = compare.MakersOf(g)
 			b.Inside, err = compare.Expose(g, wanted)

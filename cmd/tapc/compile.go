@@ -92,7 +92,7 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	if _, err := standardPasses(a, f, pipeline.OperationExpression, last); err != nil {
 		return nil, err
 	}
-	g, err := a.load(file)
+	g, err := a.load(ctx, file)
 	if err != nil {
 		return nil, err
 	}

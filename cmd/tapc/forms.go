@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/dot"
@@ -110,33 +111,20 @@ func detect(name string, data []byte) (*form, error) {
 }
 
 // load reads a graph file in any form; "-" is standard input. The text is kept for the excerpts of diagnostics, whose
-// locations name the file as the graph's File does. Errors are reported as they are: a diag.List or a plain error.
-func (a *app) load(name string) (*ir.Graph, error) { return a.loadAs(name, "") }
+// locations name the file as the graph's File does. Errors are reported as they are: a diag.List or a plain error. At the end of the
+// context nobody waits for the reading.
+func (a *app) load(ctx context.Context, name string) (*ir.Graph, error) {
+	return a.loadAs(ctx, name, "")
+}
 
 // loadAs reads a graph file in a form that is named, or found out if it is "".
-func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
-	f, text, file, err := a.openGraph(name, formName)
+func (a *app) loadAs(ctx context.Context, name, formName string) (*ir.Graph, error) {
+	f, text, file, err := a.openGraph(ctx, name, formName)
 	if err != nil {
 		return nil, err
 	}
-	read := func() (*ir.Graph, error) {
-		data, err := text.bytes()
-		if err != nil {
-			return nil, err
-		}
-		if f.imports == nil {
-			if err := a.imports.noModel(file); err != nil {
-				return nil, err
-			}
-			return f.read(data, file, dialects.Registry())
-		}
-		x, err := f.imports(a, data, file)
-		if err != nil {
-			return nil, err
-		}
-		return x.graph(context.Background(), a)
-	}
-	g, err := read()
+	read := func() (*ir.Graph, error) { return graphOf(ctx, a, f, text, file) }
+	g, err := interruptible.Value(ctx, read)
 	if err == nil {
 		a.origins[g] = origin{filepath.Dir(name), read}
 		a.graphRead(text)
@@ -144,9 +132,28 @@ func (a *app) loadAs(name, formName string) (*ir.Graph, error) {
 	return g, err
 }
 
+// graphOf reads the graph of a file's text.
+func graphOf(ctx context.Context, a *app, f *form, text *content, file string) (*ir.Graph, error) {
+	data, err := text.bytes()
+	if err != nil {
+		return nil, err
+	}
+	if f.imports == nil {
+		if err := a.imports.noModel(file); err != nil {
+			return nil, err
+		}
+		return f.read(data, file, dialects.Registry())
+	}
+	x, err := f.imports(a, data, file)
+	if err != nil {
+		return nil, err
+	}
+	return x.graph(ctx, a)
+}
+
 // openGraph reads a graph file, and finds out its form if that is not named.
-func (a *app) openGraph(name, formName string) (f *form, text *content, file string, err error) {
-	if text, file, err = a.readFile(name); err != nil {
+func (a *app) openGraph(ctx context.Context, name, formName string) (f *form, text *content, file string, err error) {
+	if text, file, err = a.readFile(ctx, name); err != nil {
 		return nil, nil, "", err
 	}
 	if f = formNamed(formName); f == nil {
@@ -159,9 +166,12 @@ func (a *app) openGraph(name, formName string) (f *form, text *content, file str
 }
 
 // readFile reads a whole file and gives the name that messages use.
-func (a *app) readFile(name string) (text *content, file string, err error) {
+func (a *app) readFile(ctx context.Context, name string) (text *content, file string, err error) {
 	if name == stdName {
-		data, err := io.ReadAll(a.stdin)
+		data, err := interruptible.Value(ctx, func() ([]byte, error) { return io.ReadAll(a.stdin) })
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, "", cause
+		}
 		if err != nil {
 			return nil, "", diag.Fault("standard input: %w", err)
 		}

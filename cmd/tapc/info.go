@@ -53,7 +53,7 @@ func infoCommand(a *app) *cobra.Command {
 
 // info looks at a graph file in any form.
 func infoOf(ctx context.Context, a *app, name, from string) (*info.Info, error) {
-	f, text, file, err := a.openGraph(name, from)
+	f, text, file, err := a.openGraph(ctx, name, from)
 	if err != nil {
 		return nil, err
 	}

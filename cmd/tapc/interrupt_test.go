@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -54,6 +57,74 @@ func TestSignalsEndTheCompiler(t *testing.T) {
 			t.Errorf("%v: left behind: %v", s, names)
 		}
 		noneAlive(t, pids)
+	}
+}
+
+// A program that waits for more of a graph on standard input ends at an interrupt.
+func TestSignalsEndReading(t *testing.T) {
+	for s, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		if ignored(t, s) {
+			continue
+		}
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self, "verify", "-")
+		cmd.Env = append(os.Environ(), asTapc+"=1")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		if _, err := in.Write(bytes.Repeat([]byte("\n"), 1<<20)); err != nil { // more than a pipe holds: it is reading
+			t.Error(err)
+		}
+		cmd.Process.Signal(s)
+		state, err := cmd.Process.Wait() // the pipe stays open
+		late.Stop()
+		in.Close()
+		cmd.Wait()
+		if err != nil || state.ExitCode() != want || !strings.HasSuffix(errs.String(), "; nothing was written\n") {
+			t.Errorf("%v: %v, %v, want status %d: %s", s, state, err, want, errs.String())
+		}
+	}
+}
+
+// counting is a context that says how often it is asked whether it has ended.
+type counting struct {
+	context.Context
+	asked atomic.Int64
+}
+
+func (c *counting) Err() error {
+	c.asked.Add(1)
+	return c.Context.Err()
+}
+
+// Reading a foreign graph asks for an interrupt at every operation.
+func TestReadingAsksForInterrupts(t *testing.T) {
+	const n = 300
+	var b strings.Builder
+	b.WriteString("tapc 1\n%x0 = tensor float32 [0:2]\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%%x%d = tensor float32 [0:2]\noperation op:relu (tensor: %%x%d) -> (result: %%x%d)\n", i+1, i, i+1)
+	}
+	chain := filepath.Join(t.TempDir(), "chain.yaml")
+	if status, _, errs := tapc(t, "", "translate", "--to=amanda", "--into", "onnx/17", write(t, "chain.tap", b.String()), "-o", chain); status != 0 {
+		t.Fatal(errs)
+	}
+	c := &counting{Context: t.Context()}
+	if _, err := newApp(strings.NewReader(""), io.Discard, io.Discard).load(c, chain); err != nil {
+		t.Fatal(err)
+	}
+	if asked := c.asked.Load(); asked < n {
+		t.Errorf("asked %d times for %d operations", asked, n)
 	}
 }
 

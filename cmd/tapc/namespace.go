@@ -183,10 +183,10 @@ func (a *app) namespaceCheckCommand() *cobra.Command {
 	c := &cobra.Command{Use: "check FILE...", Short: "Hold ONNX models and Amanda graphs to the dictionaries of their namespaces", Args: needFiles(1, 0),
 		Example: "  tapc namespace check model.onnx"}
 	c.Long = "Hold graphs to the dictionaries of their namespaces: every operator is there at its\nversion, with as many ports, with the attributes and of the element types that it has."
-	return a.command(c, func(_ context.Context, args []string) error {
+	return a.command(c, func(ctx context.Context, args []string) error {
 		var list diag.List
 		for _, name := range args {
-			text, file, err := a.readFile(name)
+			text, file, err := a.readFile(ctx, name)
 			if err != nil {
 				return err
 			}

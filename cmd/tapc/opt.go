@@ -70,7 +70,7 @@ func (a *app) optCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		g, err := a.loadAs(fileArg(args), *from)
+		g, err := a.loadAs(ctx, fileArg(args), *from)
 		if err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ func TestWhatPluginsDeclare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := a.load(write(t, "cubes.tap", "tapc 1\n%x = tensor int32 [0:4]\n%z = tensor int32 [0:4]\n%m = operation op:mul (tensors: [%x, %x, %x]) -> (result: %z)\n"))
+	g, err := a.load(t.Context(), write(t, "cubes.tap", "tapc 1\n%x = tensor int32 [0:4]\n%z = tensor int32 [0:4]\n%m = operation op:mul (tensors: [%x, %x, %x]) -> (result: %z)\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

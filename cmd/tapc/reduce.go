@@ -34,7 +34,7 @@ func (a *app) reduceCommand() *cobra.Command {
 		if err := firstError(formFlag("--from", *from, true), out.check()); err != nil {
 			return err
 		}
-		g, err := a.loadAs(fileArg(args), *from)
+		g, err := a.loadAs(ctx, fileArg(args), *from)
 		if err != nil {
 			return err
 		}

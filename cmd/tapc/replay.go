@@ -26,7 +26,7 @@ func (a *app) replayCommand() *cobra.Command {
 		Example: "  tapc replay tapc-reproducer-simplify.tap\n  tapc replay tapc-reproducer-simplify.tap --print-ir-after-change"}
 	c.Flags().SetInterspersed(false)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		text, _, err := a.readFile(args[0])
+		text, _, err := a.readFile(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (a *app) translateCommand() *cobra.Command {
 		if done, err := a.translateForeign(ctx, fileArg(args), *from, out); done || err != nil {
 			return err
 		}
-		g, err := a.loadAs(fileArg(args), *from)
+		g, err := a.loadAs(ctx, fileArg(args), *from)
 		if err != nil {
 			return err
 		}

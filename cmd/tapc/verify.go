@@ -53,7 +53,7 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string, 
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		g, err := a.loadAs(name, from)
+		g, err := a.loadAs(ctx, name, from)
 		if err != nil {
 			failed = a.fail(failed, err)
 			continue

@@ -27,7 +27,7 @@ func (a *app) translateInto(ctx context.Context, name, from, space string, out *
 	if err := to.takes(space, n); err != nil {
 		return err
 	}
-	g, err := a.loadAs(name, from)
+	g, err := a.loadAs(ctx, name, from)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,20 @@ func Run(ctx context.Context, work func() error) (left bool, err error) {
 	}
 }
 
+// Value is Run for a computation that makes something: it gives that, or nothing with the context's cause once nobody waits for it.
+func Value[T any](ctx context.Context, make func() (T, error)) (T, error) {
+	var out T
+	left, err := Run(ctx, func() (err error) {
+		out, err = make()
+		return err
+	})
+	if left {
+		var none T
+		return none, err
+	}
+	return out, err
+}
+
 // outcome is how a computation ended.
 type outcome struct {
 	err      error

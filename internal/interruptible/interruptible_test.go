@@ -31,3 +31,16 @@ func TestRun(t *testing.T) {
 		t.Errorf("what ends by itself: %v, %v", left, err)
 	}
 }
+
+func TestValue(t *testing.T) {
+	if got, err := Value(t.Context(), func() (int, error) { return 7, nil }); got != 7 || err != nil {
+		t.Error(got, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop, never := errors.New("stop"), make(chan struct{})
+	defer close(never)
+	cancel(stop)
+	if got, err := Value(ctx, func() (int, error) { <-never; return 7, nil }); got != 0 || !errors.Is(err, stop) {
+		t.Error(got, err)
+	}
+}

@@ -79,14 +79,16 @@ func Index(axes []Axis) string {
 	return text
 }
 
-// PlaceOf writes which place of some axes the number rest is, which is used up.
+// PlaceOf writes which place of some axes the number rest is, which is used up. What follows need not ask for all of it.
 func PlaceOf(t *cnest.Text, axes []Axis) {
 	for i, a := range slices.Backward(axes) {
 		if i == 0 {
 			t.Line("const int64_t %s = rest;", a.Variable)
+			t.Line("(void)%s;", a.Variable)
 			return
 		}
 		t.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
+		t.Line("(void)%s;", a.Variable)
 		t.Line("rest /= %d;", a.Extent)
 	}
 	t.Line("(void)rest;")
