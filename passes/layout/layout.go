@@ -214,12 +214,12 @@ func (c *chooser) vote(k *schedule.Kernel) {
 		return
 	}
 	dim := channel(k, image, filter)
-	if dim < 0 || !slices.ContainsFunc(loopsOf(k, image, dim), func(l int) bool { return slices.Contains(over, l) }) && !c.throughout(k, image) {
+	if dim < 0 || !slices.ContainsFunc(loopsOf(k, image, dim), func(l int) bool { return slices.Contains(over, l) }) && !c.throughout(k, image, filter) {
 		return
 	}
 	for i := range k.Operands {
 		o := &k.Operands[i]
-		if b, ok := c.arena(o); ok && b.Range.Rank() == len(image.Access.Projection) {
+		if b, ok := c.arena(o); ok && (o.Mode == schedule.Write || b.Range.Rank() == len(image.Access.Projection)) {
 			root, dim := c.root(o.Buffer), channel(k, o, filter)
 			if dim < 0 {
 				continue
@@ -232,16 +232,26 @@ func (c *chooser) vote(k *schedule.Kernel) {
 	}
 }
 
-// throughout says whether the image of a convolution and its results all may have another order. Where no sum goes along the channels, vectors
-// follow one dimension from the image to the results: with channels innermost on one side only, the other is read or written cell by cell.
-func (c *chooser) throughout(k *schedule.Kernel, image *schedule.Operand) bool {
+// throughout says whether the image of a convolution and its results all have their channels innermost, or may have. Where no sum goes along the
+// channels, vectors follow one dimension from the image to the results: with channels innermost on one side only, the other is read or written
+// cell by cell.
+func (c *chooser) throughout(k *schedule.Kernel, image, filter *schedule.Operand) bool {
 	for i := range k.Operands {
 		o := &k.Operands[i]
-		if _, ok := c.arena(o); !ok && (o == image || o.Mode == schedule.Write) {
+		if o != image && o.Mode != schedule.Write {
+			continue
+		}
+		if _, ok := c.arena(o); !ok && !c.innermost(o, channel(k, o, filter)) {
 			return false
 		}
 	}
 	return true
+}
+
+// innermost says whether an operand's buffer has a dimension innermost as it is, as an input has that is read through a permutation.
+func (c *chooser) innermost(o *schedule.Operand, dim int) bool {
+	b, ok := c.g.Node(o.Buffer).Body.(*schedule.Buffer)
+	return ok && dim >= 0 && b.Strides[dim] == 1
 }
 
 // channel gives the last dimension of an operand that only loops of the filter move along, or -1.
