@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/loomjson"
@@ -100,11 +102,14 @@ func (r *run) dump(name string) error {
 	return r.Files(filepath.Join(r.DumpDir, fmt.Sprintf("%03d-%s.tap", r.count, name)), []byte(body))
 }
 
-// fingerprint gives equal bytes for equal graphs, and different ones for graphs that differ in anything that is written down.
-func (r *run) fingerprint(g *ir.Graph) (sum [sha256.Size]byte, err error) {
-	h := sha256.New()
-	if err := loomjson.Write(h, g); err != nil {
-		return sum, r.unprintable(err)
-	}
-	return [sha256.Size]byte(h.Sum(nil)), nil
+// fingerprint gives equal bytes for equal graphs, and different ones for graphs that differ in anything that is written down. At the end
+// of the context nobody waits for it.
+func (r *run) fingerprint(ctx context.Context, g *ir.Graph) ([sha256.Size]byte, error) {
+	return interruptible.Value(ctx, func() (sum [sha256.Size]byte, err error) {
+		h := sha256.New()
+		if err := loomjson.Write(h, g); err != nil {
+			return sum, r.unprintable(err)
+		}
+		return [sha256.Size]byte(h.Sum(nil)), nil
+	})
 }

@@ -207,12 +207,12 @@ func (r *run) each(ctx context.Context, steps []Step) error {
 func (r *run) group(ctx context.Context, s *Step) error {
 	r.spans.open(groupName, groupWork, r.result.Graph)
 	defer func() { r.spans.close(r.result.Graph) }()
-	before, err := r.fingerprint(r.result.Graph)
+	before, err := r.fingerprint(ctx, r.result.Graph)
 	for round := 0; round < s.Max && err == nil; round++ {
 		if err = r.each(ctx, s.Group); err != nil {
 			return err
 		}
-		after, failed := r.fingerprint(r.result.Graph)
+		after, failed := r.fingerprint(ctx, r.result.Graph)
 		if err = failed; after == before {
 			return err
 		}
@@ -335,11 +335,11 @@ func (r *run) checkStep(ctx context.Context, s *Step, before *ir.Graph) error {
 
 // checkValues compares the values of a graph that a pass changed with those before.
 func (r *run) checkValues(ctx context.Context, s *Step, before *ir.Graph) error {
-	old, err := r.fingerprint(before)
+	old, err := r.fingerprint(ctx, before)
 	if err != nil {
 		return err
 	}
-	if now, err := r.fingerprint(r.result.Graph); err != nil || now == old {
+	if now, err := r.fingerprint(ctx, r.result.Graph); err != nil || now == old {
 		return err
 	}
 	r.spans.open("check-values", valuesWork, r.result.Graph)
@@ -365,7 +365,7 @@ func (r *run) verify(ctx context.Context, g *ir.Graph, s Stage, by string) error
 	if r.envs[s] == nil {
 		r.envs[s] = s.Environment()
 	}
-	found := r.envs[s].Verify(ctx, g)
+	found, _ := interruptible.Value(ctx, func() (diag.List, error) { return r.envs[s].Verify(ctx, g), nil })
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

@@ -449,3 +449,29 @@ func TestRunDoesNotWaitForPass(t *testing.T) {
 		t.Errorf("%v, %v", err, got.Stats)
 	}
 }
+
+// waiting is a note that ends a context when it is written down, and then waits.
+type waiting struct {
+	tensorops.Note
+	reached func()
+	end     chan struct{}
+}
+
+func (w *waiting) Fields(f ir.Fields) {
+	w.reached()
+	<-w.end
+	w.Note.Fields(f)
+}
+
+// Nobody waits for what a runner does around passes either: to see whether a group changes something, graphs are written down.
+func TestRunDoesNotWaitForFingerprints(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("interrupted")
+	w := &waiting{reached: func() { cancel(cause) }, end: make(chan struct{})}
+	defer close(w.end)
+	g := ir.New()
+	g.Add(w, "w")
+	if _, err := (&Runner{NoVerify: true}).Run(ctx, parsed(t, groupName+"(upper)"), g); !errors.Is(err, cause) {
+		t.Error(err)
+	}
+}
