@@ -26,7 +26,7 @@ func cross(t *testing.T, compiler string) (*toolchain.Compiler, testkit.Cross) {
 // TestAArch64 runs the suite and the examples as programs for AArch64, in an emulator. Kernels of the library take turns, one of them
 // compiled by clang, and so do the versions that a program may have.
 func TestAArch64(t *testing.T) {
-	warnings := []string{"-Wall", "-Wextra", "-Werror", "-O1"}
+	warnings := []string{"-Wall", "-Wextra", "-Werror", "-O1", pattern}
 	for _, c := range []struct {
 		compiler, cpu string
 		every         int // one in so many kernels of the library has its turn

@@ -147,7 +147,7 @@ func lowPrecisionTargets(t *testing.T) map[string]narrowTarget {
 		t.Fatal(err)
 	}
 	with := func(flags ...string) []string {
-		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1"}, flags...)
+		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1", pattern}, flags...)
 	}
 	return map[string]narrowTarget{
 		"x86-64-v4":         {"x86-64-v4", with()},

@@ -64,6 +64,7 @@ func TestMath(t *testing.T) {
 	for _, target := range cc.Machine.Levels {
 		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
 			t.Run(fmt.Sprintf("%s/%v", target.Name, d), func(t *testing.T) {
+				t.Parallel()
 				if !runs(t, cc, target) {
 					t.Skipf("this processor has not all of %s: its functions were not executed", target.Name)
 				}
@@ -73,6 +74,7 @@ func TestMath(t *testing.T) {
 	}
 	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} { // emulated, for one bit pattern in 16
 		t.Run(fmt.Sprintf("aarch64/%v", d), func(t *testing.T) {
+			t.Parallel()
 			cc, tools := cross(t, "gcc")
 			testMath(t, cc, cc.Machine.Portable[0], d, 16, tools.Emulator...)
 		})
