@@ -15,8 +15,12 @@ import (
 func (a *app) docsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "docs DIR", Short: "Write the documentation of commands, passes and kernels", Hidden: true, Args: cobra.ExactArgs(1),
 		Long:    "Write DIR/cli.md, the list of passes in DIR/passes.md and the pages of kernels in\nDIR/kernels.md, from what this program holds.",
-		Example: "  tapc docs docs"}
+		Example: "  tapc docs docs\n  tapc docs --man man"}
+	man := c.Flags().Bool("man", false, "write manual pages into DIR, and nothing else")
 	return a.command(c, func(ctx context.Context, args []string) error {
+		if *man {
+			return guide.WriteManPages(a.root(), func(name string, page []byte) error { return a.writeData(ctx, filepath.Join(args[0], name), page) })
+		}
 		name := filepath.Join(args[0], "passes.md")
 		old, err := os.ReadFile(name)
 		if err != nil {
