@@ -55,7 +55,7 @@ type considering struct {
 // against is why a form is not for a kernel, of any sizes.
 func (x *considering) against(f nest.Form) error {
 	if n, ok := f.(*nest.LowPrecision); ok && n.Rounds() && !roundingPays(x.a.Kernel, x.a.Forms) {
-		return fmt.Errorf("rounding %d columns of %d products takes longer than it saves", n.Col.Extent, n.Length())
+		return fmt.Errorf("rounding %d columns of %d products takes longer than it saves", n.C.Col.Extent, n.Length())
 	}
 	missing := f.Needs() &^ x.a.Kernel.Allow
 	if w, ok := f.(*nest.Winograd); missing == 0 || ok && transformedSize(w) == 0 { // of which each size says why it does not pay
@@ -174,7 +174,7 @@ func (x *considering) cutWords(f nest.Form) string {
 	}
 	switch f := f.(type) {
 	case *nest.LowPrecision:
-		return fmt.Sprintf("groups of %d, %s, %s", f.Group, tiles("m", f.Row), tiles("n", f.Col))
+		return fmt.Sprintf("groups of %d, %s, %s", f.Group, tiles("m", f.C.Row), tiles("n", f.C.Col))
 	case *nest.Rows:
 		if !f.Free {
 			return tiles("reduced lanes", f.Lane)

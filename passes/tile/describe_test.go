@@ -22,8 +22,8 @@ func decided(k *schedule.Kernel, form nest.Form) string {
 		if f.Unpacked {
 			how = "A unpacked"
 		}
-		d.add("%s, groups of %d, %s%s", f.Name(), f.Group, how, copyOf(f.Contraction))
-		d.contraction(f.Contraction)
+		d.add("%s, groups of %d, %s%s", f.Name(), f.Group, how, copyOf(f.C))
+		d.contraction(f.C)
 	case *nest.Winograd:
 		d.add("%s", f.Name())
 		d.dims("down", f.Down.Dim)

@@ -20,7 +20,7 @@ const (
 // program is built.
 func roundingPays(_ *schedule.Kernel, forms nest.Forms) bool {
 	n, ok := nest.Of[*nest.LowPrecision](forms)
-	return ok && n.Rounds() && n.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.RightConstant || n.Uses() >= nest.PackUses)
+	return ok && n.Rounds() && n.C.Col.Extent >= minNarrow && n.Length() >= minNarrow && (n.C.RightConstant || n.C.Uses() >= nest.PackUses)
 }
 
 // lowPrecisionTile is the register tile of sums: as many rows as there are registers for beside the columns of some panels. Groups of two
@@ -42,26 +42,26 @@ func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
 		return
 	}
 	tileRows, tileCols := t.lowPrecisionTile(n.Group)
-	length := n.Reduction[0].Extent
+	length := n.C.Reduction[0].Extent
 	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: 1, fold: length, Packing: Packing{Right: UpFront}}
-	for _, d := range n.Batch {
+	for _, d := range n.C.Batch {
 		p.batch *= d.Extent
 	}
 	bytes := 4 / n.Group
 	if length*bytes > narrowFold {
 		p.fold = even(length, narrowFold/bytes, NarrowBlock/bytes)
 	}
-	p.rows = roundUp(n.Row.Extent, NarrowRows)
+	p.rows = roundUp(n.C.Row.Extent, NarrowRows)
 	if most := roundDown(t.L2/2/(p.fold*bytes), NarrowRows); most < p.rows {
-		p.rows = even(n.Row.Extent, most, NarrowRows)
+		p.rows = even(n.C.Row.Extent, most, NarrowRows)
 	}
-	p.cols = roundUp(n.Col.Extent, NarrowCols)
-	p.shrink(n.Contraction, NarrowCols)
+	p.cols = roundUp(n.C.Col.Extent, NarrowCols)
+	p.shrink(n.C, NarrowCols)
 	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
 		p.cols = roundUp(p.cols/2, NarrowCols)
 	}
-	p.bindFree(k, n.Contraction, tileRows, tileCols)
-	inner := n.Reduction[0].Inner()
+	p.bindFree(k, n.C, tileRows, tileCols)
+	inner := n.C.Reduction[0].Inner()
 	k.Loops[inner].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, SumBlock)}, {Tile: 1}}
 }
 
@@ -70,7 +70,7 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 	if t.Vector < 64 || n.Group == 2 {
 		return t.lowPrecisionTile(n.Group)
 	}
-	tile := registerTile(t.registerTiles(n.Row.Extent, n.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false))
+	tile := registerTile(t.registerTiles(n.C.Row.Extent, n.C.Col.Extent, t.lanes(4), min(n.Length()/n.Group+1, nest.LongReduction), maxRows, false))
 	return tile.Rows, tile.Vectors * t.lanes(4)
 }
 
@@ -79,19 +79,19 @@ func (t Target) bindUnpacked(k *schedule.Kernel, n *nest.LowPrecision) {
 	tileRows, tileCols := t.unpackedTile(n)
 	length, bytes := n.Length(), 4/n.Group
 	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: 1, Packing: Packing{Right: UpFront}}
-	for _, d := range n.Batch {
+	for _, d := range n.C.Batch {
 		p.batch *= d.Extent
 	}
-	p.rows = roundUp(n.Row.Extent, tileRows)
+	p.rows = roundUp(n.C.Row.Extent, tileRows)
 	if most := roundDown(t.L2/4/max(1, length*bytes), tileRows); most < p.rows {
-		p.rows = even(n.Row.Extent, most, tileRows)
+		p.rows = even(n.C.Row.Extent, most, tileRows)
 	}
-	p.cols = min(roundUp(n.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
-	if n.Transposed {
+	p.cols = min(roundUp(n.C.Col.Extent, tileCols), roundDown(t.L2/2/max(1, length*bytes), tileCols))
+	if n.C.Transposed {
 		p.turned(MaxSums / 4)
 	}
-	p.shrink(n.Contraction, tileCols)
-	p.bindFree(k, n.Contraction, tileRows, tileCols)
+	p.shrink(n.C, tileCols)
+	p.bindFree(k, n.C, tileRows, tileCols)
 	run := n.Run()
-	k.Loops[n.Reduction[len(n.Reduction)-1].Inner()].Levels = []schedule.Level{{Tile: run}, {Tile: min(run, SumBlock)}, {Tile: 1}}
+	k.Loops[n.C.Reduction[len(n.C.Reduction)-1].Inner()].Levels = []schedule.Level{{Tile: run}, {Tile: min(run, SumBlock)}, {Tile: 1}}
 }

@@ -4,6 +4,7 @@ package backtoback
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -24,46 +25,42 @@ import (
 // its own, of which every address is as if the block were the whole.
 type Kernel struct {
 	*cnest.Text
-	e           *unit.Unit
-	k           *schedule.Kernel
-	c           *nest.BackToBack
-	name        string
-	first, last *product.Product
-	middle      *rows.Kernel // or nil
-	rows        int64        // of a block
-	chainPlaces
+	e        *unit.Unit
+	k        *schedule.Kernel
+	c        *nest.BackToBack
+	name     string
+	products [2]*product.Product
+	middle   *rows.Kernel // or nil
+	rows     int64        // of a block
+	memory
 }
 
-// chainPlaces are the places of a chain's memory.
-type chainPlaces struct {
-	table  int     // addresses in the kernel's table, behind which those of what is held and of the panels stand
-	thread int     // in the table, of the threads' memory
-	bytes  int64   // of a thread
-	held   []int64 // places in that
-	panels int     // in the table, of the memory of panels
-	places []int64 // in that, of the packed operands
+// memory is where a kernel keeps what.
+type memory struct {
+	table      int     // addresses in the kernel's table, behind which are those of the workspaces and of the panels
+	thread     int     // in the table, of the threads' memory
+	bytes      int64   // of a thread
+	workspaces []int64 // offsets in that
+	panels     int     // in the table, of the memory of panels
+	packed     []int64 // offsets in that, of the packed operands
 }
 
-// New prepares a chain; nil if its products are not written for what they multiply.
+// New prepares such a kernel; nil if its products are not written for what they multiply.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.BackToBack) *Kernel {
 	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: found, name: name, rows: 1}
 	if found.Row >= 0 {
 		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
 	}
 	e.Target.Cut(found, c.rows)
-	c.know()
+	maps.Copy(c.e.Buffers, c.c.WorkspaceBuffers())
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
 		p := stage(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x)
-		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // a chain has them on the stack
+		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // which are on the stack here
 			c.forget()
 			return nil
 		}
 		p.Text = c.Text
-		if i == 0 {
-			c.first = p
-		} else {
-			c.last = p
-		}
+		c.products[i] = p
 	}
 	if found.Middle != nil {
 		c.middle = rows.Of(e, name+"_middle", found.Stages[1], found.Middle)
@@ -73,13 +70,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.BackToBack) 
 	return c
 }
 
-// know makes the buffers of what is held known, and forget takes them away.
-func (c *Kernel) know() {
-	for id, b := range c.c.WorkspaceBuffers() {
-		c.e.Buffers[id] = b
-	}
-}
-
+// forget takes away the buffers of what is kept between stages, which New makes known.
 func (c *Kernel) forget() {
 	for id := range c.c.WorkspaceBuffers() {
 		delete(c.e.Buffers, id)
@@ -100,21 +91,19 @@ func stage(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *
 	return p
 }
 
-func (c *Kernel) products() []*product.Product { return []*product.Product{c.first, c.last} }
-
-// place finds places for what is held and for panels. The kernel's table is complete before: what follows it is the chain's.
+// place finds places for workspaces and for panels. The kernel's table is complete before: what follows it is for its stages.
 func (c *Kernel) place() {
 	for _, o := range c.k.Operands {
 		c.e.Slot(o.Buffer)
 	}
 	for _, h := range c.c.Workspaces {
-		c.held = append(c.held, c.bytes)
+		c.workspaces = append(c.workspaces, c.bytes)
 		c.bytes += isa.Align(c.e.Buffers[h.Buffer].Bytes, 64)
 	}
 	c.thread = c.e.NeedThread(c.bytes)
 	groups, whole := c.groups(), int64(0)
-	for _, p := range c.products() {
-		c.places = append(c.places, whole)
+	for _, p := range c.products {
+		c.packed = append(c.packed, whole)
 		if p.Pack.Right == tile.UpFront {
 			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*tile.PanelBytes, 64)
 		}
@@ -123,10 +112,10 @@ func (c *Kernel) place() {
 		c.panels = c.e.NeedScratch(whole)
 	}
 	c.table = len(c.e.Table.Used)
-	c.e.Table.Held = c.heldSlots()
-	for i, p := range c.products() {
+	c.e.Table.Held = c.workspaceSlots()
+	for i, p := range c.products {
 		if p.Pack.Right == tile.UpFront {
-			p.Slot = c.table + len(c.held) + i
+			p.Slot = c.table + len(c.workspaces) + i
 		}
 	}
 }
@@ -135,7 +124,7 @@ func (c *Kernel) place() {
 // dimensions; all of them otherwise.
 func (c *Kernel) groups() int64 {
 	all, bytes := int64(1), int64(0)
-	for _, p := range c.products() {
+	for _, p := range c.products {
 		if p.Pack.Right == tile.UpFront {
 			all = max(all, p.Outer)
 			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * tile.PanelBytes
@@ -149,7 +138,7 @@ func (c *Kernel) groups() int64 {
 
 // together says whether the operands that are packed follow the same dimensions.
 func (c *Kernel) together() bool {
-	return c.first.Pack.Right != tile.UpFront || c.last.Pack.Right != tile.UpFront || slices.Equal(groupLoops(c.first), groupLoops(c.last))
+	return c.products[0].Pack.Right != tile.UpFront || c.products[1].Pack.Right != tile.UpFront || slices.Equal(groupLoops(c.products[0]), groupLoops(c.products[1]))
 }
 
 // groupLoops gives the loops that the right operand's panels follow, outermost first.
@@ -164,11 +153,11 @@ func groupLoops(p *product.Product) []int {
 // Write writes the whole kernel.
 func (c *Kernel) Write() string {
 	defer c.forget()
-	c.first.Functions()
+	c.products[0].Functions()
 	if c.middle != nil {
 		c.middle.Cell("cell")
 	}
-	c.last.Functions()
+	c.products[1].Functions()
 	c.task()
 	c.run()
 	return c.String()
@@ -186,7 +175,7 @@ func (c *Kernel) variable(loop int) string {
 func (c *Kernel) outer() []int {
 	var out []int
 	if c.together() {
-		for _, p := range c.products() {
+		for _, p := range c.products {
 			if len(out) == 0 && p.Pack.Right == tile.UpFront {
 				out = groupLoops(p)
 			}
@@ -203,7 +192,7 @@ func (c *Kernel) outer() []int {
 // packedLoops is how many of them packed panels follow, if these are packed group by group.
 func (c *Kernel) packedLoops() int {
 	n := 0
-	for _, p := range c.products() {
+	for _, p := range c.products {
 		if p.Pack.Right == tile.UpFront && c.together() {
 			n = max(n, len(groupLoops(p)))
 		}
@@ -211,16 +200,17 @@ func (c *Kernel) packedLoops() int {
 	return n
 }
 
+// extent is how many points some loops have.
 func (c *Kernel) extent(loops []int) int64 {
 	n := int64(1)
 	for _, l := range loops {
-		n *= c.k.Loops[l].Extent()
+		n = nest.SaturatingProduct(n, c.k.Loops[l].Extent())
 	}
 	return n
 }
 
 // blocks is how many blocks of rows there are at one place of the loops outside.
-func (c *Kernel) blocks() int64 { return (c.first.C.Row.Extent + c.rows - 1) / c.rows }
+func (c *Kernel) blocks() int64 { return (c.products[0].C.Row.Extent + c.rows - 1) / c.rows }
 
 // task writes what a thread does: some blocks.
 func (c *Kernel) task() {
@@ -229,17 +219,17 @@ func (c *Kernel) task() {
 	c.Line("char *const memory = (char *)parts->b[%d] + worker * %s;", c.thread, point.Number(c.bytes))
 	c.Line("void *b[%d];", c.tableEnd())
 	c.Line("__builtin_memcpy(b, parts->b, sizeof b);")
-	if c.last.Split() {
-		c.e.Stack(c.last.OpenBytes())
-		c.Line("%s open[%d]; // unfinished sums", c.e.V.Type(c.last.VectorType(), c.last.N), c.last.OpenSums())
+	if c.products[1].Split() {
+		c.e.Stack(c.products[1].OpenBytes())
+		c.Line("%s open[%d]; // unfinished sums", c.e.V.Type(c.products[1].VectorType(), c.products[1].N), c.products[1].OpenSums())
 	}
 	c.Open("for (int64_t block = begin; block < end; block++) {")
 	c.coordinates()
 	for i, h := range c.c.Workspaces {
 		size := int64(c.e.Buffers[h.Buffer].Type().Size())
-		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.held[i], h.Step*size, c.k.Statements[h.Statement].Name)
+		c.Line("b[%d] = (void *)((uintptr_t)memory + %d - (uintptr_t)i0 * %d); // rows of %s from i0 on", c.table+i, c.workspaces[i], h.Step*size, c.k.Statements[h.Statement].Name)
 	}
-	c.product(c.first, 0)
+	c.product(c.products[0], 0)
 	if c.middle != nil {
 		c.Open("for (int64_t i = i0; i < i1; i++) {")
 		args := ""
@@ -249,15 +239,15 @@ func (c *Kernel) task() {
 		c.Line("%s_middle_cell(b%s);", c.name, args)
 		c.Close()
 	}
-	c.product(c.last, 1)
+	c.product(c.products[1], 1)
 	c.Close(2)
 }
 
 // tableEnd is the size of the table of a thread.
-func (c *Kernel) tableEnd() int { return c.table + len(c.held) + len(c.places) }
+func (c *Kernel) tableEnd() int { return c.table + len(c.workspaces) + len(c.packed) }
 
-// heldSlots gives the places in the table of the addresses of what is held.
-func (c *Kernel) heldSlots() map[ir.NodeID]int {
+// workspaceSlots gives the places in the table of the addresses of workspaces.
+func (c *Kernel) workspaceSlots() map[ir.NodeID]int {
 	out := map[ir.NodeID]int{}
 	for i, h := range c.c.Workspaces {
 		out[h.Buffer] = c.table + i
@@ -268,7 +258,7 @@ func (c *Kernel) heldSlots() map[ir.NodeID]int {
 // coordinates writes the rows of a block and where it stands in the loops outside.
 func (c *Kernel) coordinates() {
 	outer, several := c.outer(), c.packedLoops()
-	extent := c.first.C.Row.Extent
+	extent := c.products[0].C.Row.Extent
 	c.Line("int64_t rest = block;")
 	c.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.blocks(), c.rows, c.rows, extent, c.rows, extent)
 	c.Line("rest /= %d;", c.blocks())
@@ -313,9 +303,9 @@ func (c *Kernel) run() {
 	c.e.Open(c.Text, c.name)
 	c.Line("void *table[%d] = {0};", c.tableEnd())
 	c.Line("__builtin_memcpy(table, b, %d * sizeof *b);", c.table)
-	for i, p := range c.products() {
+	for i, p := range c.products {
 		if p.Pack.Right == tile.UpFront {
-			c.Line("table[%d] = (char *)b[%d] + %d;", p.Slot, c.panels, c.places[i])
+			c.Line("table[%d] = (char *)b[%d] + %d;", p.Slot, c.panels, c.packed[i])
 		}
 	}
 	outer, several := c.outer(), c.packedLoops()
@@ -323,8 +313,8 @@ func (c *Kernel) run() {
 	groups := min(all, c.groups())
 	c.Open("for (int64_t g = 0; g < %d; g += %d) {", all, groups)
 	c.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", all, groups, all, groups)
-	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.first.C.Col.Extent, c.last.C.Col.Extent)
-	for i, p := range c.products() {
+	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.products[0].C.Col.Extent, c.products[1].C.Col.Extent)
+	for i, p := range c.products {
 		if p.Pack.Right != tile.UpFront {
 			continue
 		}
@@ -338,10 +328,11 @@ func (c *Kernel) run() {
 		c.parallel(fmt.Sprintf("%s * %d", here, p.PanelsOf(p.C.Col.Extent)), []string{"first_pack", "last_pack"}[i], fmt.Sprintf("parts + %d", i),
 			unit.Each(float64(p.Length*tile.PanelBytes)/unit.PackRate, 1))
 	}
-	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.first.N)), all*inner*c.blocks()))
+	c.parallel(fmt.Sprintf("groups * %d", inner*c.blocks()), "task", "parts", unit.Each(c.e.Nanoseconds(c.k, unit.TileRate*float64(c.products[0].N)), all*inner*c.blocks()))
 	c.Close(2)
 }
 
+// parallel writes the region of n calls of one of the kernel's functions.
 func (c *Kernel) parallel(n, function, ctx, each string) {
 	threads := slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
 	unit.Region(c.Text, threads, n, each, fmt.Sprintf("%s_%s", c.name, function), ctx)

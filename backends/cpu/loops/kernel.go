@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 )
@@ -46,23 +47,8 @@ func innerTile(l schedule.Loop) int64 { return l.Levels[max(0, len(l.Levels)-2)]
 
 // tileFunction writes the function that computes one tile: what stands inside all free loops.
 func (n *Kernel) tileFunction() {
-	params := ""
-	for _, l := range n.Free {
-		params += ", int64_t " + cnest.Variable(l)
-	}
-	for _, x := range n.Lanes {
-		params += fmt.Sprintf(", int n%d", x.Loop)
-	}
-	n.Open("TAPC_FN void %s_tile(void *const *b%s) {", n.name, params)
-	for i, o := range n.Kernel.Operands {
-		constant := ""
-		if o.Mode == schedule.Read {
-			constant = "const "
-			n.e.Raw(o.Buffer)
-		}
-		n.Line("%s%s *restrict p%d = b[%d]; // %s", constant, n.e.W.Stored(o.Type()), i, n.e.Slot(o.Buffer), o.Name)
-		n.Line("(void)p%d;", i)
-	}
+	n.Open("TAPC_FN void %s_tile(void *const *b%s) {", n.name, parameters(n.Nest))
+	pointers(n.Nest, n.e)
 	for _, l := range n.Free {
 		if !n.Uses(l) {
 			n.Line("(void)%s;", cnest.Variable(l))
@@ -70,6 +56,26 @@ func (n *Kernel) tileFunction() {
 	}
 	n.Statements()
 	n.Close()
+}
+
+// parameters lists the variables of the free loops, and how many lanes there are, as parameters.
+func parameters(n *cnest.Nest) string {
+	text := ""
+	for _, l := range n.Free {
+		text += ", int64_t " + cnest.Variable(l)
+	}
+	for _, x := range n.Lanes {
+		text += fmt.Sprintf(", int n%d", x.Loop)
+	}
+	return text
+}
+
+// pointers declares the pointers of all operands.
+func pointers(n *cnest.Nest, e *unit.Unit) {
+	for i := range n.Kernel.Operands {
+		point.Pointers(n.Text, e, n.Kernel, []int{i})
+		n.Line("(void)p%d;", i)
+	}
 }
 
 // driver writes the loops over tiles, shared between threads where the schedule says so.

@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -123,22 +122,8 @@ func (s *Staged) variables() string {
 
 // point writes the function of one point of the free loops.
 func (s *Staged) point() {
-	params := ""
-	for _, l := range s.Free {
-		params += ", int64_t " + cnest.Variable(l)
-	}
-	for _, x := range s.Lanes {
-		params += fmt.Sprintf(", int n%d", x.Loop)
-	}
-	s.Open("static void %s_point(void *const *b, char *memory%s) {", s.name, params)
-	all := make([]int, len(s.Kernel.Operands))
-	for i := range all {
-		all[i] = i
-	}
-	point.Pointers(s.Text, s.e, s.Kernel, all)
-	for i := range all {
-		s.Line("(void)p%d;", i)
-	}
+	s.Open("static void %s_point(void *const *b, char *memory%s) {", s.name, parameters(s.Nest))
+	pointers(s.Nest, s.e)
 	s.Line("(void)b, (void)memory;")
 	for _, l := range s.Free {
 		s.Line("(void)%s;", cnest.Variable(l))

@@ -40,18 +40,18 @@ type Kernel struct {
 // Widened gives the kernel with the types that it is computed in, and its sum; ok says whether it can be written, if it is scheduled so.
 func Widened(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision) (wide *schedule.Kernel, sum *scalar.Expr, ok bool) {
 	aside := -1
-	if found.Padded != nil {
-		aside = found.Left
+	if found.C.Padded != nil {
+		aside = found.C.Left
 	}
-	wide, sum, ok = vector.Widened(k, found.Sum)
+	wide, sum, ok = vector.Widened(k, found.C.Sum)
 	return wide, sum, ok && point.VectorBounds(wide, buffers, aside)
 }
 
 // New prepares a low-precision product; nil if the kernel is not scheduled as one.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
 	lanes := e.Target.Lanes(4)
-	cut, ok := blocking.ReadCut(k, found.Contraction, int64(lanes))
-	if found.Row.Inner() < 0 && !found.Unpacked {
+	cut, ok := blocking.ReadCut(k, found.C, int64(lanes))
+	if found.C.Row.Inner() < 0 && !found.Unpacked {
 		cut.Rows, cut.TileRows = tile.NarrowRows, 1
 	}
 	if !ok || !fits(cut, found) {
@@ -61,7 +61,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 	if !ok {
 		return nil
 	}
-	c := *found.Contraction
+	c := *found.C
 	c.Sum = sum
 	p := &product.Product{Text: new(cnest.Text), E: e, Name: name, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
 		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}
@@ -73,7 +73,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 	}
 	n.placeOperands()
 	switch {
-	case found.Transposed:
+	case found.C.Transposed:
 		p.PlaceWorkspace(0, p.TransposedBytes())
 	case n.parted():
 		p.PlaceWorkspace(0, 4*cut.Rows*cut.Cols)

@@ -77,6 +77,7 @@ func (o *operand) zero() zeroPoint {
 	return z
 }
 
+// none says whether nothing is subtracted.
 func (z zeroPoint) none() bool { return z.e == nil && z.plus == 0 }
 
 // text writes it for the lanes of a point: one number, or a vector.

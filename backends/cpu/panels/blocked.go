@@ -84,37 +84,26 @@ func (l Blocked) at(lane, k int64) int64 {
 	return block + in/4*4*tile.NarrowPanel + lane*4 + in%4
 }
 
-func (l Layout) narrowBytes() int64 {
+// groupedBytes is the size of all panels of groups.
+func (l Layout) groupedBytes() int64 {
 	return Extents(l.Groups) * ((l.Columns + l.Width - 1) / l.Width) * l.Blocked.PanelBytes(Extents(l.Reduced))
 }
 
-// packNarrow is pack for narrow panels.
-func (l Layout) packNarrow(w io.Writer, data []byte) error {
-	fold, size := offsets(l.Reduced), int64(l.Size)
-	panel := make([]byte, l.Blocked.PanelBytes(int64(len(fold))))
-	for _, group := range offsets(l.Groups) {
-		for column := int64(0); column < l.Columns; column += l.Width {
-			live := min(l.Width, l.Columns-column)
-			first := (l.Base + group + column*l.Step) * size
-			if err := l.inside(first, fold, live, data); err != nil {
-				return err
-			}
-			clear(panel)
-			for k, at := range fold {
-				for lane := range live {
-					from := data[first+(at+lane*l.Step)*size:]
-					l.Blocked.put(panel, lane, int64(k), from)
-				}
-			}
-			if l.Blocked.IsBytes() {
-				l.Blocked.addUp(panel, live, int64(len(fold)))
-			}
-			if _, err := w.Write(panel); err != nil {
-				return err
+// packGrouped is pack for narrow panels.
+func (l Layout) packGrouped(w io.Writer, data []byte) error {
+	reduced, size := offsets(l.Reduced), int64(l.Size)
+	panel := make([]byte, l.Blocked.PanelBytes(int64(len(reduced))))
+	return l.eachPanel(w, data, panel, reduced, func(first, live int64) {
+		clear(panel)
+		for k, at := range reduced {
+			for lane := range live {
+				l.Blocked.put(panel, lane, int64(k), data[first+(at+lane*l.Step)*size:])
 			}
 		}
-	}
-	return nil
+		if l.Blocked.IsBytes() {
+			l.Blocked.addUp(panel, live, int64(len(reduced)))
+		}
+	})
 }
 
 // put puts the element that data begins with into a panel.

@@ -63,7 +63,7 @@ func Extents(list []Stride) int64 {
 // Bytes is the size of all panels.
 func (l Layout) Bytes() int64 {
 	if l.Blocked.Form != wide {
-		return l.narrowBytes()
+		return l.groupedBytes()
 	}
 	n := Extents(l.Groups) * ((l.Columns + l.Width - 1) / l.Width) * Extents(l.Reduced) * l.Width * int64(l.Size)
 	if l.Winograd.Size > 0 {
@@ -90,30 +90,36 @@ func offsets(list []Stride) []int64 {
 // pack writes the panels of an array's bytes.
 func (l Layout) pack(w io.Writer, data []byte) error {
 	if l.Blocked.Form != wide {
-		return l.packNarrow(w, data)
+		return l.packGrouped(w, data)
 	}
 	if l.Winograd.Size > 0 {
 		return l.packWinograd(w, data)
 	}
-	width, size := l.Width, int64(l.Size)
-	fold := offsets(l.Reduced)
-	panel := make([]byte, int64(len(fold))*width*size)
+	reduced := offsets(l.Reduced)
+	panel := make([]byte, int64(len(reduced))*l.Width*int64(l.Size))
+	return l.eachPanel(w, data, panel, reduced, func(first, live int64) {
+		if live < l.Width {
+			clear(panel)
+		}
+		for x := range live {
+			l.packColumn(panel[x*int64(l.Size):], data, first+x*l.Step*int64(l.Size), reduced, x, live)
+			if l.Step == 1 {
+				break // the first call has copied all columns
+			}
+		}
+	})
+}
+
+// eachPanel writes a panel again and again, each time that it is filled with some live columns, of which the first begins at a byte.
+func (l Layout) eachPanel(w io.Writer, data, panel []byte, reduced []int64, fill func(first, live int64)) error {
 	for _, group := range offsets(l.Groups) {
-		for column := int64(0); column < l.Columns; column += width {
-			live := min(width, l.Columns-column)
-			first := (l.Base + group + column*l.Step) * size
-			if err := l.inside(first, fold, live, data); err != nil {
+		for column := int64(0); column < l.Columns; column += l.Width {
+			live := min(l.Width, l.Columns-column)
+			first := (l.Base + group + column*l.Step) * int64(l.Size)
+			if err := l.inside(first, reduced, live, data); err != nil {
 				return err
 			}
-			if live < width {
-				clear(panel)
-			}
-			for x := range live {
-				l.packColumn(panel[x*size:], data, first+x*l.Step*size, fold, x, live)
-				if l.Step == 1 {
-					break // the first call has copied all columns
-				}
-			}
+			fill(first, live)
 			if _, err := w.Write(panel); err != nil {
 				return err
 			}

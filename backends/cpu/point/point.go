@@ -295,9 +295,9 @@ func (p *Point) Name(t *cnest.Text, variable string, x vector.Value) vector.Valu
 	return x
 }
 
-// Statements writes some statements at the present place.
-func (p *Point) Statements(t *cnest.Text, list []int) {
-	for _, i := range list {
+// Statements writes the statements from one on, up to another, at the present index.
+func (p *Point) Statements(t *cnest.Text, from, to int) {
+	for i := from; i < to; i++ {
 		s := p.K.Statements[i]
 		t.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(p.K)))
 		x := p.V.Expr(s.Value, p.N, p)

@@ -136,26 +136,29 @@ func (p *Product) Finish(ofRows bool) {
 	if p.Seldom != nil {
 		p.seldomFunctions(p.Seldom, at.Axes, at.Along)
 	}
-	p.Open("\nTAPC_FN void %s_finish(void *const *b%s, int64_t i, int64_t j, %s sum, int n) {", p.Name, p.Coordinates("int64_t "), v.Type(p.D, p.N))
-	used := []int{}
-	for i, o := range p.K.Operands {
-		if o.Mode == schedule.Write || p.finishReads(i) {
+	Epilogue(p.Text, p.E, at, p.Name+"_finish", p.aside()...)
+	first := 0
+	if s := p.Seldom; s != nil {
+		at.Statements(p.Text, 0, s.Statement)
+		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Name, p.Coordinates(""), s)
+		first = s.Statement + 1
+	}
+	at.Statements(p.Text, first, len(p.K.Statements))
+	p.Close()
+}
+
+// Epilogue opens the function of a kernel's statements on a vector of sums, which an expression gives: the first of those in which operands may
+// be read aside from there.
+func Epilogue(t *cnest.Text, e *unit.Unit, at *point.Point, name string, aside ...*scalar.Expr) {
+	t.Open("\nTAPC_FN void %s(void *const *b%s, %s sum, int n) {", name, point.Coordinates(at.Axes, "int64_t "), at.V.Type(at.Sums[aside[0]].Type, at.N))
+	var used []int
+	for i, o := range at.K.Operands {
+		if o.Mode == schedule.Write || readsBeside(at.K, i, aside...) {
 			used = append(used, i)
 		}
 	}
-	point.Pointers(p.Text, p.E, p.K, used)
-	p.Line("%s(void)i, (void)j, (void)n;", p.Voids())
-	all := make([]int, len(p.K.Statements))
-	for i := range all {
-		all[i] = i
-	}
-	if s := p.Seldom; s != nil {
-		at.Statements(p.Text, all[:s.Statement])
-		at.Locals[s.Statement] = seldomValue(at, p.Text, p.Name, p.Coordinates(""), s)
-		all = all[s.Statement+1:]
-	}
-	at.Statements(p.Text, all)
-	p.Close()
+	point.Pointers(t, e, at.K, used)
+	t.Line("%s(void)n;", point.Voids(at.Axes))
 }
 
 // task writes what a thread does: some pieces of the results.

@@ -108,7 +108,7 @@ func (p *Product) call(r, c int64) string {
 	if p.Cut.Groups > 0 {
 		more += ", " + p.openTile("group")
 	}
-	more += p.nextArguments()
+	more += p.nextAddress("")
 	return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
 }
 

@@ -76,26 +76,16 @@ func (p *Product) roomForNext() bool {
 	return 2*p.Share()+p.Cut.Rows*p.Length*int64(p.D.Size()) <= p.E.Target.L2*3/4
 }
 
-// nextParameters and nextArguments say from which address on, and in which steps, a tile fetches: maybe from beyond what there is, so they are
-// numbers.
-func (p *Product) nextParameters() string {
+// nextAddress lists, behind a prefix for each, from which address on and in which steps a tile fetches, as parameters or arguments: maybe from
+// beyond what there is, so they are numbers.
+func (p *Product) nextAddress(prefix string) string {
 	switch p.comes {
 	case nothing:
 		return ""
 	case columnsNext:
-		return ", uintptr_t next"
+		return fmt.Sprintf(", %snext", prefix)
 	}
-	return ", uintptr_t next, uintptr_t step"
-}
-
-func (p *Product) nextArguments() string {
-	switch p.comes {
-	case nothing:
-		return ""
-	case columnsNext:
-		return ", next"
-	}
-	return ", next, step"
+	return fmt.Sprintf(", %snext, %sstep", prefix, prefix)
 }
 
 // next declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every

@@ -62,16 +62,16 @@ func (p *Product) Places() []point.Axis {
 // Coordinates lists the batch variables as parameters or arguments.
 func (p *Product) Coordinates(prefix string) string { return point.Coordinates(p.Batch, prefix) }
 
-// finishReads says whether an operand is read outside the sum.
-func (p *Product) finishReads(operand int) bool {
+// aside gives the sum, and what else of the kernel is computed outside of its epilogue.
+func (p *Product) aside() []*scalar.Expr {
 	if p.Seldom != nil {
-		return ReadsBeside(p.K, operand, p.C.Sum, p.Seldom.Choice.Args[2])
+		return []*scalar.Expr{p.C.Sum, p.Seldom.Choice.Args[2]}
 	}
-	return ReadsBeside(p.K, operand, p.C.Sum)
+	return []*scalar.Expr{p.C.Sum}
 }
 
-// ReadsBeside says whether a kernel reads an operand outside some of its expressions.
-func ReadsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
+// readsBeside says whether a kernel reads an operand outside some of its expressions.
+func readsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
 	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }, aside...)
 	})

@@ -27,7 +27,7 @@ func (p *Product) TileFunction(rows, cols int64) {
 	if p.Cut.Groups > 0 {
 		more += fmt.Sprintf(", %s *restrict group", t)
 	}
-	more += p.nextParameters()
+	more += p.nextAddress("uintptr_t ")
 	p.Open("static __attribute__((noinline)) void %s_%dx%d(const %s *restrict a, const %s *restrict w, void *const *b%s, int64_t i, int64_t j%s) {",
 		p.Name, rows, cols, stored, stored, p.Coordinates("int64_t "), more)
 	p.Line("%s s[%d] = {{0}};", t, rows*vectors)
@@ -62,7 +62,7 @@ func (p *Product) expect(rows, cols int64) {
 	}
 	for i, o := range p.K.Operands {
 		v, write := p.C.Views[i], o.Mode == schedule.Write
-		if i == p.C.Left || i == p.C.Right || !write && !p.finishReads(i) || along.Step(v) != 1 || apart.Step(v) == 0 ||
+		if i == p.C.Left || i == p.C.Right || !write && !readsBeside(p.K, i, p.aside()...) || along.Step(v) != 1 || apart.Step(v) == 0 ||
 			p.E.Buffers[o.Buffer].Bytes < expectBytes {
 			continue
 		}
@@ -184,22 +184,14 @@ func (p *Product) folds(rows, cols, vectors int64) {
 			w += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(right)))
 		}
 	}
-	if depth > 0 {
-		if !p.Pack.Paneled() {
-			p.Line("const %s *ak = %s;", p.E.W.Stored(p.D), a)
-		}
-		if p.Pack.Right == tile.Unpacked {
-			p.Line("const %s *wk = %s;", p.E.W.Stored(p.D), w)
-		}
-	}
 	names := [2]string{"a", "w"}
-	if depth > 0 {
-		if !p.Pack.Paneled() {
-			names[0] = "ak"
-		}
-		if p.Pack.Right == tile.Unpacked {
-			names[1] = "wk"
-		}
+	if depth > 0 && !p.Pack.Paneled() {
+		names[0] = "ak"
+		p.Line("const %s *ak = %s;", p.E.W.Stored(p.D), a)
+	}
+	if depth > 0 && p.Pack.Right == tile.Unpacked {
+		names[1] = "wk"
+		p.Line("const %s *wk = %s;", p.E.W.Stored(p.D), w)
 	}
 	p.blocks(rows, cols, vectors, length, blocks, names)
 	p.Close(depth)

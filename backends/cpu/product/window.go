@@ -1,9 +1,9 @@
 package product
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
@@ -104,7 +104,7 @@ func (p *Product) runs() {
 		} else {
 			p.Open("if (cut == %d) {", n)
 		}
-		p.runLoops(func(from, guard string) {
+		p.reductionLoops(true, func(from, guard string) {
 			load := func(start, mask, others string) string {
 				return fmt.Sprintf("(%s)__builtin_ia32_loadup%s512_mask((const %s *)(%s + (uintptr_t)(%s) * sizeof *right), %s, %s[%s])",
 					t, letter, stored, start, from, others, mask, guard)
@@ -139,27 +139,29 @@ func (p *Product) fetchRows() {
 	}
 }
 
-// runLoops writes the loops over the fold around something that knows the offset of the place and the number of the guard.
-func (p *Product) runLoops(write func(from, guard string)) {
+// reductionLoops writes the loops over the reduction around something that knows the offset of the element and the number of the guard;
+// those that the guard depends on are written out, and memory is asked for ahead, if runs of lanes are copied.
+func (p *Product) reductionLoops(runs bool, write func(from, guard string)) {
 	view, guards := p.C.Views[p.C.Right], p.C.GuardLoops()
 	offset, guard, depth := "0", "", 0
 	for _, d := range p.C.Reduction {
 		for _, l := range d.Loops {
 			extent := p.K.Loops[l].Extent()
-			if slices.Contains(guards, l) && extent <= unit.MaxUnrolled {
+			guarded := slices.Contains(guards, l)
+			if runs && guarded && extent <= unit.MaxUnrolled {
 				p.Line("#pragma GCC unroll %d", extent)
 			}
 			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, extent, depth)
 			offset += fmt.Sprintf(" + f%d * %s", depth, point.Number(view.Steps[l]))
-			if slices.Contains(guards, l) {
-				guard = fmt.Sprintf("(%s) * %d + f%d", orZero(guard), extent, depth)
+			if guarded {
+				guard = fmt.Sprintf("(%s) * %d + f%d", cmp.Or(guard, "0"), extent, depth)
 			}
-			if depth++; depth == 1 {
+			if depth++; depth == 1 && runs {
 				p.fetchRows()
 			}
 		}
 	}
-	write(offset, orZero(guard))
+	write(offset, cmp.Or(guard, "0"))
 	p.Close(depth)
 }
 
@@ -182,7 +184,6 @@ func (p *Product) guards(place *windowPlace, guard *scalar.Expr) {
 
 // copies writes the loops over the fold, which copy a row of the panel each.
 func (p *Product) copies() {
-	view, buffer := p.C.Views[p.C.Right], p.E.Buffers[p.K.Operands[p.C.Right].Buffer]
 	p.Line("int even = 1; // the lanes are neighbours")
 	p.Line("int64_t low = at[0], high = at[0];")
 	p.Open("for (int l = 1; l < %d; l++) {", p.Panel)
@@ -191,26 +192,17 @@ func (p *Product) copies() {
 	p.Line("high = at[l] > high ? at[l] : high;")
 	p.Close()
 	p.Line("(void)low, (void)high;")
-	var offset, live strings.Builder
-	guards := p.C.GuardLoops()
-	depth := 0
-	for _, d := range p.C.Reduction {
-		for _, l := range d.Loops {
-			p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", depth, depth, p.K.Loops[l].Extent(), depth)
-			fmt.Fprintf(&offset, " + f%d * %s", depth, point.Number(view.Steps[l]))
-			if slices.Contains(guards, l) {
-				text := fmt.Sprintf("(%s) * %d + f%d", orZero(live.String()), p.K.Loops[l].Extent(), depth)
-				live.Reset()
-				live.WriteString(text)
-			}
-			depth++
-		}
-	}
-	p.Line("const int64_t from = 0%s;", offset.String())
+	p.reductionLoops(false, p.copyRow)
+}
+
+// copyRow writes the copying of a row of the panel, which is at an offset, where the guard with a number holds.
+func (p *Product) copyRow(offset, guard string) {
+	buffer := p.E.Buffers[p.K.Operands[p.C.Right].Buffer]
+	p.Line("const int64_t from = %s;", offset)
 	guarded, fill := p.C.Window.Guard != nil, ""
 	if guarded {
 		fill = p.E.W.Const(p.C.Window.Fill)
-		p.Line("const %s *mask = live + (%s) * %d;", p.E.W.Type(p.maskElement()), orZero(live.String()), p.Panel)
+		p.Line("const %s *mask = live + (%s) * %d;", p.E.W.Type(p.maskElement()), guard, p.Panel)
 		p.Open("if (even && from + low >= 0 && from + high < %s) {", point.Number(buffer.Bytes/int64(p.D.Size())))
 	} else {
 		p.Open("if (even) {")
@@ -237,7 +229,6 @@ func (p *Product) copies() {
 	p.Line("for (int l = 0; l < %d; l++) to[l] = %s;", p.Panel, value)
 	p.Close()
 	p.Line("to += %d;", p.Panel)
-	p.Close(depth)
 }
 
 // ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
@@ -252,13 +243,6 @@ func (p *Product) ahead() int64 {
 		return 0
 	}
 	return copyAhead * step
-}
-
-func orZero(text string) string {
-	if text == "" {
-		return "0"
-	}
-	return text
 }
 
 // windowPlace gives the values of loops while a panel is packed.

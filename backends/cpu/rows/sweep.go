@@ -147,6 +147,7 @@ func (w *sweep) blocks(variable string, end, step int64, acc string, write func(
 	w.block(variable, "0", fmt.Sprint(end), size, step, acc, write)
 }
 
+// block writes the part of such a loop between two ends, in blocks of a size.
 func (w *sweep) block(variable, from, to string, size, step int64, acc string, write func(acc string)) {
 	r := w.r
 	if size == step {
@@ -346,7 +347,7 @@ func (r *Kernel) statement(i int, s schedule.Statement) {
 		}
 	}
 	if s.Store < 0 {
-		r.p.Statements(r.Text, []int{i})
+		r.p.Statements(r.Text, i, i+1)
 		return
 	}
 	r.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(r.k)))

@@ -7,7 +7,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/vector"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -183,26 +182,14 @@ func (w *Kernel) resultsMemory(text string) string {
 
 // epilogue writes the function of the kernel's statements on a vector of sums: of neighbouring channels, or of a row.
 func (w *Kernel) epilogue() {
-	v, t := w.p.E.V, w.p.E.V.Type(scalar.Float32, w.p.N)
-	at := &point.Point{V: v, K: w.kernel, Views: w.w.Views, Axes: w.places(), N: w.p.N, Count: "n", Locals: map[int]vector.Value{},
+	at := &point.Point{V: w.p.E.V, K: w.kernel, Views: w.w.Views, Axes: w.places(), N: w.p.N, Count: "n", Locals: map[int]vector.Value{},
 		Sums: map[*scalar.Expr]vector.Value{w.w.Sum: {Text: "sum", Type: scalar.Float32}}}
 	at.Along = len(at.Axes) - 1
 	if w.rows {
 		at.Along--
 	}
-	w.Open("\nTAPC_FN void %s_epilogue(void *const *b%s, int64_t y, int64_t x, int64_t o, %s sum, int n) {", w.p.Name, point.Coordinates(w.batch, "int64_t "), t)
-	used, all := []int{}, make([]int, len(w.kernel.Statements))
-	for i, o := range w.kernel.Operands {
-		if o.Mode == schedule.Write || product.ReadsBeside(w.kernel, i, w.w.Sum) {
-			used = append(used, i)
-		}
-	}
-	for i := range all {
-		all[i] = i
-	}
-	point.Pointers(w.Text, w.p.E, w.kernel, used)
-	w.Line("%s(void)y, (void)x, (void)o, (void)n;", point.Voids(w.batch))
-	at.Statements(w.Text, all)
+	product.Epilogue(w.Text, w.p.E, at, w.p.Name+"_epilogue", w.w.Sum)
+	at.Statements(w.Text, 0, len(w.kernel.Statements))
 	w.Close()
 }
 

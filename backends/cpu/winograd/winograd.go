@@ -46,6 +46,7 @@ type winogradPiece struct {
 	out          int64 // channels of results
 }
 
+// tiles is how many tiles it has, of all its images.
 func (p winogradPiece) tiles() int64 { return p.images * p.down * p.across }
 
 // winogradMemory says where a thread keeps what, in elements from the beginning of its scratch memory, which holds the transformed tiles

@@ -12,7 +12,7 @@ import (
 // two neighbours along the reduction of the one, or four of the other, to an accumulator of float32 or int32. Both operands are packed in groups of
 // four bytes along the reduction, which has one dimension then, unless the left operand is unpacked.
 type LowPrecision struct {
-	*Contraction
+	C                   *Contraction // as any other
 	Group               int64        // values of the reduction in a group: 2 of bfloat16, 4 of bytes
 	LeftZero, RightZero *scalar.Expr // what is subtracted from the bytes, of int32; nil for nothing
 	LeftType, RightType scalar.DType // what the operands hold
@@ -24,7 +24,7 @@ type LowPrecision struct {
 func FindLowPrecision(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*LowPrecision, bool) {
 	c := &Contraction{}
 	none := slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
-	n := &LowPrecision{Contraction: c, Seldom: SeldomOf(k)}
+	n := &LowPrecision{C: c, Seldom: SeldomOf(k)}
 	if none || !c.findSum(k, n.Seldom.side()) || !c.sameLoops(k) || c.Sum.Args[0].Op != scalar.Mul {
 		return nil, false
 	}
@@ -52,7 +52,7 @@ func FindLowPrecision(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer
 
 // packed recognises a contraction whose operands are copied in groups: a product of matrices.
 func (n *LowPrecision) packed(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, x, y groupedFactor) bool {
-	c := n.Contraction
+	c := n.C
 	if x.open != nil || y.open != nil || !c.roles(k, free, x.ref, y.ref) {
 		return false
 	}
@@ -88,7 +88,7 @@ type groupedFactor struct {
 func (n *LowPrecision) factor(k *schedule.Kernel, e *scalar.Expr) (groupedFactor, bool) {
 	f := groupedFactor{group: 2}
 	e = f.guarded(e)
-	switch n.Sum.Type {
+	switch n.C.Sum.Type {
 	case scalar.BFloat16:
 	case scalar.Float32:
 		switch {
@@ -142,8 +142,8 @@ func (n *LowPrecision) evenZeros(k *schedule.Kernel) bool {
 		(*z).Walk(func(e *scalar.Expr) bool {
 			switch e.Op {
 			case scalar.Load:
-				for _, l := range n.Sum.Over {
-					good = good && (n.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
+				for _, l := range n.C.Sum.Over {
+					good = good && (n.C.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
 				}
 			case scalar.Loop, scalar.Local, scalar.Reduce:
 				good = false

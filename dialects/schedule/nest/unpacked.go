@@ -21,16 +21,16 @@ const (
 
 // Run is the length of the reduction that stands in one piece in the left operand: the extent of its innermost dimension.
 func (n *LowPrecision) Run() int64 {
-	if len(n.Reduction) == 0 {
+	if len(n.C.Reduction) == 0 {
 		return 1
 	}
-	return n.Reduction[len(n.Reduction)-1].Extent
+	return n.C.Reduction[len(n.C.Reduction)-1].Extent
 }
 
 // Length is the length of the reduction.
 func (n *LowPrecision) Length() int64 {
 	length := int64(1)
-	for _, d := range n.Reduction {
+	for _, d := range n.C.Reduction {
 		length *= d.Extent
 	}
 	return length
@@ -49,7 +49,7 @@ func (n *LowPrecision) sides(k *schedule.Kernel, buffers map[ir.NodeID]*schedule
 		x, y = y, x
 	}
 	n.setSides(x, y)
-	n.RightConstant = true
+	n.C.RightConstant = true
 	return x, y, constant(y) && !constant(x) && y.open == nil && x.ref != y.ref && used(k, x.ref, n.Seldom.side()) == 1 && used(k, y.ref, n.Seldom.side()) == 1 && n.evenZeros(k)
 }
 
@@ -59,8 +59,8 @@ func (n *LowPrecision) unpacked(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 	if !ok || left.open != nil || !n.readable() || !Inside(k, buffers, left.ref) || !n.unpackedRoles(k, free, left.ref, right.ref) {
 		return false
 	}
-	step := abs(n.Row.Step(n.Views[n.Left])) * int64(n.LeftType.Size())
-	return (n.Run() >= unpackedRun || n.Run() == n.Length()) && (step%pagedStep != 0 || n.Row.Extent <= directRows)
+	step := abs(n.C.Row.Step(n.C.Views[n.C.Left])) * int64(n.LeftType.Size())
+	return (n.Run() >= unpackedRun || n.Run() == n.Length()) && (step%pagedStep != 0 || n.C.Row.Extent <= directRows)
 }
 
 // copied recognises a contraction whose left operand a window slides over, or that has zeros around it: it is read in a copy with
@@ -78,19 +78,19 @@ func (n *LowPrecision) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	} else if !Inside(k, buffers, x.ref) {
 		return false
 	}
-	p, view, ok := copyOf(k, buffers, x.ref, free, n.Views[y.ref])
+	p, view, ok := copyOf(k, buffers, x.ref, free, n.C.Views[y.ref])
 	if !ok {
 		return false
 	}
-	n.Padded, n.Views = p, slices.Clone(n.Views)
-	n.Views[x.ref] = view
+	n.C.Padded, n.C.Views = p, slices.Clone(n.C.Views)
+	n.C.Views[x.ref] = view
 	return n.unpackedRoles(k, free, x.ref, y.ref)
 }
 
 // transposed recognises what copied does if the results are neighbours along the rows: turning the sums costs less than copying what the
 // rows are of in groups, with the reduction in steps.
 func (n *LowPrecision) transposed(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, x, y groupedFactor) bool {
-	return n.copied(k, buffers, free, x, y) && n.Transposed
+	return n.copied(k, buffers, free, x, y) && n.C.Transposed
 }
 
 // uniformZero says whether the left operand's zero point is one number.
@@ -99,7 +99,7 @@ func (n *LowPrecision) uniformZero(k *schedule.Kernel) bool {
 	if n.LeftZero != nil {
 		n.LeftZero.Walk(func(e *scalar.Expr) bool {
 			for l := range k.Loops {
-				good = good && (e.Op != scalar.Load || n.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
+				good = good && (e.Op != scalar.Load || n.C.Views[e.Ref].Steps[l] == 0 || k.Loops[l].Extent() == 1)
 			}
 			return good
 		})
@@ -114,7 +114,7 @@ func (n *LowPrecision) unpackedRoles(k *schedule.Kernel, free []int64, left, rig
 	if out < 0 {
 		return false
 	}
-	c := n.Contraction
+	c := n.C
 	c.Left, c.Right = left, right
 	store := c.Views[k.Statements[out].Store]
 	c.sortLoops(k, free, store)
