@@ -27,6 +27,8 @@ type Backend struct {
 	Devices []schedule.DeviceType // what the graphs that it takes are scheduled for; empty is any
 	Outputs []Output              // what it makes, first what is made if nothing else is asked for
 	Configs tile.Chooser          // of its kernels; nil if they have none
+	// Common says what each kernel of a program for more than MaxVersions sizes takes; nil where every version has code of its own.
+	Common func(ctx context.Context, j *Job) ([]Shared, error)
 }
 
 // Output is one thing that a back end makes. It has one of Text, File and Dir, or Text and Dir: then -o says which.

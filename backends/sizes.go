@@ -22,5 +22,15 @@ type Version struct {
 	Load  func(ctx context.Context, c tensorops.Const) (tensorfile.Tensor, error)
 }
 
-// MaxVersions bounds how many versions a program has.
-const MaxVersions = 8
+const (
+	MaxVersions = 8    // the most versions that have code of their own: with more, functions that differ in numbers alone are one
+	MaxSizes    = 1024 // the most versions of a program
+)
+
+// Shared is what a kernel takes in a program whose versions have code in common.
+type Shared struct {
+	Kernel    string
+	Functions int // C functions that differ in more than numbers
+	Once      int // of these, those that one version alone has
+	Bytes     int // of C
+}

@@ -36,7 +36,7 @@ func Backend() backends.Backend {
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
-		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0],
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common,
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
@@ -88,6 +88,14 @@ func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
 		return interruptible.Value(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, made, loads) })
 	}
 	return interruptible.Value(ctx, func() (*Source, error) { return emitMade(j.Graph, j.Program, j.Version, made, isa.Scheduled) })
+}
+
+func common(ctx context.Context, j *backends.Job) ([]backends.Shared, error) {
+	src, err := emitted(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return src.Common()
 }
 
 // tools are the compilers of the machine that were looked for, by the value of ccOption.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/symbols"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -67,7 +68,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 			m.Processors = append(m.Processors, t.Name)
 		}
 	}
-	parts, err := src.form.parts(targets, what, opt.Weights != "")
+	parts, err := interruptible.Value(ctx, func() ([]part, error) { return src.form.parts(targets, what, opt.Weights != "") })
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]p
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
 	choice(&main, targets)
-	p.dispatch(&main, 0, targets, "")
+	dispatch(&main, runNames(0, targets), targets, "")
 	if err := p.main(&main, separate); err != nil {
 		return nil, err
 	}

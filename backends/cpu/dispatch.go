@@ -19,16 +19,23 @@ func choice(out *strings.Builder, targets []isa.Target) {
 	}
 }
 
-// dispatch writes the function run, its name behind a prefix, which chooses among a program's versions: the first that the processor can
-// run, or the one that the environment variable TAPC_CPU names, if the processor can run it. The number of the
-// first is given.
-func (p *program) dispatch(out *strings.Builder, first int, targets []isa.Target, prefix string) {
+// runNames gives the functions that run a program's versions for targets, of which the first has a number.
+func runNames(first int, targets []isa.Target) (names []string) {
+	for i := range targets {
+		names = append(names, fmt.Sprintf("tapc_v%d_run", first+i))
+	}
+	return names
+}
+
+// dispatch writes the function run, its name behind a prefix, which chooses among the functions for targets: the first that the processor can
+// run, or the one that the environment variable TAPC_CPU names, if the processor can run it.
+func dispatch(out *strings.Builder, names []string, targets []isa.Target, prefix string) {
 	for i, t := range targets {
-		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int tapc_v%d_run(%s); // %s\n", first+i, runParameters, t.Name)
+		fmt.Fprintf(out, "__attribute__((visibility(\"hidden\"))) int %s(%s); // %s\n", names[i], runParameters, t.Name)
 	}
 	fmt.Fprintf(out, "\nstatic int %srun(%s) {\n", prefix, runParameters)
 	for i, t := range targets {
-		call := fmt.Sprintf("return tapc_v%d_run(program, in, out, arena, pool);", first+i)
+		call := fmt.Sprintf("return %s(program, in, out, arena, pool);", names[i])
 		if i+1 == len(targets) {
 			fmt.Fprintf(out, "  %s\n", call)
 		} else {

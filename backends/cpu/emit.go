@@ -131,11 +131,24 @@ type emitter struct {
 	codes []*code        // of the kernels
 	known map[string]int // codes by their text
 	calls map[int]call   // by step
+	// numbered: kernels are called by names that say their step, and find numbers first in their tables.
+	numbered bool
 }
+
+const (
+	numbersSlot    = -1       // of a kernel's numbers, in its table of addresses
+	numberedKernel = "kernel" // what the names of every kernel's functions begin with
+)
+
+// stepOf gives the name that a numbered step calls its kernel by, rowOf that of its numbers.
+func stepOf(step int) string { return fmt.Sprintf("tapc_step%d", step) }
+
+func rowOf(step int) string { return fmt.Sprintf("tapc_row%d", step) }
 
 // code is a function that carries out kernels which differ only in their buffers.
 type code struct {
 	about   []string // what the kernels are, and where they stand in the user's file
+	kernel  string   // name of the first
 	text    string
 	written bool // out for vectors and registers, so that compilers need not do more than translate it
 }
@@ -149,17 +162,23 @@ type call struct {
 // emit writes all kernels for a target. Functions are static and called k and a number without a prefix.
 func (p *program) emit(t isa.Target, prefix string) (*emitter, error) {
 	e := &emitter{program: p, unit: unit.New(p.Memory, t, prefix), known: map[string]int{}, calls: map[int]call{}}
+	return e, e.all()
+}
+
+// all writes the kernels.
+func (e *emitter) all() error {
+	p := e.program
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
 			if err := e.kernel(i, p.g.Node(id), &nest.Analysis{Kernel: b, Buffers: p.Buffers, Forms: p.forms[id]}); err != nil {
-				return nil, err
+				return err
 			}
 		case *schedule.Transfer:
 			e.unit.Raw(b.From)
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // decided gives a kernel as it is carried out on the target, and its config. What passes/tile decided for other processors, it decides here for this one.
@@ -190,6 +209,9 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	number := len(e.codes)
 	name := fmt.Sprintf("k%d", number)
 	e.unit.Table.Used = nil
+	if e.numbered {
+		name, e.unit.Table.Used = numberedKernel, []int{numbersSlot}
+	}
 	e.unit.V.Allow = a.Kernel.Allow
 	text, written, err := e.code(name, node, a)
 	if err != nil {
@@ -203,7 +225,7 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	if !ok {
 		at = number
 		e.known[key] = at
-		e.codes = append(e.codes, &code{cnest.About(e.g, a.Kernel), text, written})
+		e.codes = append(e.codes, &code{cnest.About(e.g, a.Kernel), a.Kernel.Name, text, written})
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, a.Kernel)...)
 	}
@@ -368,7 +390,14 @@ func (e *emitter) call(step int) string {
 	}
 	var table []string
 	for _, slot := range c.slots {
+		if slot == numbersSlot {
+			table = append(table, "(void *)"+rowOf(step))
+			continue
+		}
 		table = append(table, fmt.Sprintf("b[%d]", slot))
+	}
+	if e.numbered {
+		return fmt.Sprintf("%s((void *const[]){%s}, pool);", stepOf(step), strings.Join(table, ", "))
 	}
 	return fmt.Sprintf("%sk%d((void *const[]){%s}, pool);", e.unit.Prefix, c.code, strings.Join(table, ", "))
 }

@@ -53,12 +53,12 @@ func (s *Source) Folder(ctx context.Context, load panels.LoadConst, dir string) 
 			return err
 		}
 	}
-	var dispatch strings.Builder
+	var calls strings.Builder
 	first := 0
 	for i, f := range families() {
-		fmt.Fprintf(&dispatch, "#%s %s\n", [2]string{"if", "elif"}[min(i, 1)], f.condition)
-		choice(&dispatch, f.Portable)
-		p.dispatch(&dispatch, first, f.Portable, "")
+		fmt.Fprintf(&calls, "#%s %s\n", [2]string{"if", "elif"}[min(i, 1)], f.condition)
+		choice(&calls, f.Portable)
+		dispatch(&calls, runNames(first, f.Portable), f.Portable, "")
 		parts, err := p.kernels(first, f.Portable)
 		if err != nil {
 			return err
@@ -71,10 +71,10 @@ func (s *Source) Folder(ctx context.Context, load panels.LoadConst, dir string) 
 		m.families = append(m.families, madeFamily{f, parts})
 		first += len(f.Portable)
 	}
-	dispatch.WriteString("#endif\n\n")
+	calls.WriteString("#endif\n\n")
 	var main strings.Builder
 	fmt.Fprintf(&main, header, p.name, p.version, "")
-	main.WriteString(dispatch.String())
+	main.WriteString(calls.String())
 	if err := p.main(&main, false); err != nil {
 		return err
 	}

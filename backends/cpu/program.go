@@ -41,10 +41,10 @@ func (p *program) single(t isa.Target) (string, error) {
 
 // main writes the tables of inputs and outputs, and the program with its description. separate: constants are in a file beside the program.
 func (p *program) main(out *strings.Builder, separate bool) error {
-	tables(out, p, "")
+	tables(out, p, named(""))
 	d := p.description()
 	err := texts(out, d)
-	record(out, p, d.Memory, "", mapped(out, p, separate))
+	record(out, fields(p, d.Memory, named("")), mapped(out, p, separate))
 	return err
 }
 
@@ -64,31 +64,39 @@ func texts(out *strings.Builder, d *cabi.Description) error {
 	return err
 }
 
-// tables writes those of inputs, outputs and steps, their names behind a prefix.
-func tables(out *strings.Builder, p *program, prefix string) {
-	p.table(out, prefix+"inputs", p.Inputs)
-	p.table(out, prefix+"outputs", p.Outputs)
-	p.stepTable(out, prefix+"steps")
+// tables writes those of inputs, outputs and steps.
+func tables(out *strings.Builder, p *program, n names) {
+	p.table(out, n.inputs, p.Inputs)
+	p.table(out, n.outputs, p.Outputs)
+	p.stepTable(out, n.steps)
 }
 
-// record writes the program, with the tables of a prefix, and last fields.
-func record(out *strings.Builder, p *program, m cabi.Memory, prefix, last string) {
-	out.WriteString("const tapc_program tapc_main_program = {\n  .describe = program_description,\n" + fields(p, m, prefix) + last + "};\n")
+// record writes the program, with fields of its greatest version, and last fields.
+func record(out *strings.Builder, fields, last string) {
+	out.WriteString("const tapc_program tapc_main_program = {\n  .describe = program_description,\n" + fields + last + "};\n")
+}
+
+// names are those of the tables of a version, and of the function that runs it.
+type names struct{ inputs, outputs, steps, run string }
+
+// named gives names with a prefix.
+func named(prefix string) names {
+	return names{prefix + "inputs", prefix + "outputs", prefix + "steps", prefix + "run"}
 }
 
 // fields writes those of a tapc_program.
-func fields(p *program, m cabi.Memory, prefix string) string {
+func fields(p *program, m cabi.Memory, names names) string {
 	out := fmt.Sprintf("  .name = program_name,\n  .n_inputs = %d,\n  .n_outputs = %d,\n  .n_steps = %d,\n", len(p.Inputs), len(p.Outputs), len(p.steps))
 	for _, t := range []struct {
-		name string
-		n    int
-	}{{"inputs", len(p.Inputs)}, {"outputs", len(p.Outputs)}, {"steps", len(p.steps)}} {
+		field, name string
+		n           int
+	}{{"inputs", names.inputs, len(p.Inputs)}, {"outputs", names.outputs, len(p.Outputs)}, {"steps", names.steps, len(p.steps)}} {
 		if t.n > 0 {
-			out += fmt.Sprintf("  .%s = %s%s,\n", t.name, prefix, t.name)
+			out += fmt.Sprintf("  .%s = %s,\n", t.field, t.name)
 		}
 	}
-	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %srun,\n", m.Arena, m.ArenaThread, m.Peak,
-		m.Thread, m.Constants, prefix)
+	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.ArenaThread, m.Peak,
+		m.Thread, m.Constants, names.run)
 }
 
 func (p *program) table(out *strings.Builder, name string, list []tensorops.Named) {

@@ -22,8 +22,8 @@ type sized struct {
 	versions []*program // as at
 }
 
-// EmitSizes prepares a program for several sizes, whose constants the loaders give: those of the same bytes are one.
-func EmitSizes(s *backends.Sizes, name, version string, made *cabi.Made, loads []panels.LoadConst) (*Source, error) {
+// newSized prepares the versions of a program.
+func newSized(s *backends.Sizes, name, version string, made *cabi.Made, loads []panels.LoadConst) (*sized, *panels.Store, error) {
 	all := &sized{}
 	for _, d := range s.Dims {
 		all.dims = append(all.dims, cabi.Dim{Name: d.Name, Sizes: d.Sizes})
@@ -32,24 +32,24 @@ func EmitSizes(s *backends.Sizes, name, version string, made *cabi.Made, loads [
 	for i, v := range s.Versions {
 		p, err := newProgram(v.Graph, name, version)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.made, p.Block = made, common.Block()
 		for _, c := range p.Constants {
 			n, err := same.Number(c, tensorops.TensorOf(v.Graph, c.Tensor), loads[i])
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			p.Block.Name(c, n, loads[i])
 		}
 		if i > 0 {
 			if err := all.agree(p); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		all.at, all.versions = append(all.at, v.At), append(all.versions, p)
 	}
-	return &Source{Constants: common.Constants, program: all.versions[len(all.versions)-1], form: all, loaded: true}, nil
+	return all, common, nil
 }
 
 // agree holds a program to the names and types of the first one.
@@ -87,29 +87,38 @@ func (s *sized) parts(targets []isa.Target, what artifact, separate bool) ([]par
 			return nil, err
 		}
 		out = append(out, files...)
-		p.dispatch(&main, i*len(targets), targets, prefix(i))
+		dispatch(&main, runNames(i*len(targets), targets), targets, prefix(i))
 	}
 	for i, p := range s.versions {
-		tables(&main, p, prefix(i))
+		tables(&main, p, named(prefix(i)))
 	}
+	err := s.record(&main, what, separate, func(version int) (names, string) { return named(prefix(version)), "" })
+	return append(out, part{"program", main.String(), nil}), err
+}
+
+// record writes the tables of versions, and the program. of gives the names of what a version has, and further fields of it.
+func (s *sized) record(main *strings.Builder, what artifact, separate bool, of func(version int) (n names, more string)) error {
+	greatest := s.versions[len(s.versions)-1]
 	d := s.description()
-	err := texts(&main, d)
-	weights := mapped(&main, greatest, separate)
+	err := texts(main, d)
+	weights := mapped(main, greatest, separate)
 	main.WriteString("static const tapc_program versions[] = {\n")
 	for i, p := range s.versions {
-		fmt.Fprintf(&main, "{\n%s%s  .at = (const int64_t[]){%s},\n},\n", fields(p, p.description().Memory, prefix(i)), weights, cexpr.Numbers(s.at[i]))
+		n, more := of(i)
+		fmt.Fprintf(main, "{\n%s%s  .at = (const int64_t[]){%s},\n},\n", fields(p, p.description().Memory, n), weights+more, cexpr.Numbers(s.at[i]))
 	}
 	main.WriteString("};\n\nstatic const char *const dims[] = {")
 	for _, d := range s.dims {
 		main.WriteString(cexpr.String(d.Name) + ", ")
 	}
 	main.WriteString("};\n\n")
-	record(&main, greatest, d.Memory, prefix(len(s.versions)-1),
-		weights+fmt.Sprintf("  .n_dims = %d,\n  .dims = dims,\n  .n_versions = %d,\n  .versions = versions,\n", len(s.dims), len(s.versions)))
+	n, more := of(len(s.versions) - 1)
+	record(main, fields(greatest, d.Memory, n),
+		weights+more+fmt.Sprintf("  .n_dims = %d,\n  .dims = dims,\n  .n_versions = %d,\n  .versions = versions,\n", len(s.dims), len(s.versions)))
 	if what != executable {
 		main.WriteString(cabi.Exports(greatest.name, what == sharedLibrary))
 	}
-	return append(out, part{"program", main.String(), nil}), err
+	return err
 }
 
 // madeBy gives what is said of how the versions were made.

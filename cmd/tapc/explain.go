@@ -25,9 +25,8 @@ const explainHelp = `Explain what was decided, and what else there was.
           can have on the target, what each was thought to take, why others were refused, and
           which is chosen. A config says how a kernel is carried out; --emit=tree shows what
           it does.
-  sizes   for each dimension to which --dim gives several sizes: which versions a program has,
-          and for which sizes data that is padded to the greatest is proven to give the same
-          values, or what reads the padding.
+  sizes   which versions a program has for the sizes of --dim, how many functions they take
+          together, and for which sizes padded data is proven to give the same values.
   cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
           whether --shard can cut it freely, or with a halo (how many cells of which input
           neighbouring parts both read); whether it is reduced, and how partial results are

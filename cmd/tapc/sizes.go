@@ -9,7 +9,6 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/padding"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/dims"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -38,11 +37,8 @@ func compileSizes(ctx context.Context, a *app, file string, f *compileFlags, goa
 
 // explainSizes writes what sizes.Explain says of a file.
 func explainSizes(ctx context.Context, a *app, args []string, f *compileFlags) error {
-	if len(args) > 2 {
-		return diag.Usage("explain sizes takes one file, not also %q", args[2])
-	}
-	if args[1] == stdName {
-		return diag.Usage("explain sizes needs the model in a file")
+	if err := sizes.OneFile(args[1:], stdName); err != nil {
+		return err
 	}
 	lower, err := a.parsePasses("lower{target=" + f.target + "}")
 	if err != nil {
@@ -62,11 +58,25 @@ func explainSizes(ctx context.Context, a *app, args []string, f *compileFlags) e
 		}
 		c.g, c.values.Graph = result.Graph, result.Graph
 		return padding.Schedule{Graph: c.g, Load: func(x tensorops.Const) (tensorfile.Tensor, error) { return c.loadConst(ctx, x) }}, nil
-	})
+	}, func() ([]backends.Shared, error) { return f.common(ctx, args[1]) })
 	if err != nil {
 		return err
 	}
 	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+// common says what versions of a file's program have in common on the target; nothing if they have code of their own.
+func (f *compileFlags) common(ctx context.Context, file string) ([]backends.Shared, error) {
+	b := ownBackends().Find(f.target)
+	if b == nil || b.Common == nil {
+		return nil, nil
+	}
+	c, err := compileSizes(ctx, f.app, file, f, &goal{output: &b.Outputs[0], last: pipeline.ScheduledKernels})
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return b.Common(ctx, c.job(programName(file)))
 }
 
 // close closes the data files.

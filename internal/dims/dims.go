@@ -109,3 +109,21 @@ func Combinations(several []Dim, most int) ([][]int64, error) {
 	}
 	return all, nil
 }
+
+// Spans writes ascending numbers, neighbours as a range.
+func Spans(list []int64) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		text := strconv.FormatInt(list[i], 10)
+		if j > i {
+			text += ".." + strconv.FormatInt(list[j], 10)
+		}
+		out = append(out, text)
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}

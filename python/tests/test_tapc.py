@@ -318,6 +318,11 @@ class Models(unittest.TestCase):
             self.refused('input "x": expected shape (1, 2) or (1, 4), found (3, 2)', model.run, {"x": x, "b": b[:2]}, at={"n": 1})
             self.refused("n: expected 1 or 3, found 2", model.run, {"x": x, "b": b}, at={"n": 2})
             self.refused('no dimension with several sizes is named "k": expected n, m', model.run, {"x": x, "b": b}, at={"k": 2})
+        with tapc.compile(self.at / "added.onnx", dims={"n": 2, "m": "1..12"}) as model:
+            for m in (1, 7, 12, 7):
+                x, b = np.arange(2 * m, dtype=np.float32).reshape(2, m), np.ones(m, np.float32)
+                np.testing.assert_array_equal(model(x, b), x + b)
+            self.refused('input "x": expected shape (2, 1) or (2, 2) or ... or (2, 12), found (2, 13)', model, np.zeros((2, 13), np.float32), np.zeros(13, np.float32))
         self.assertEqual([dict(v.at) for v in self.product.versions], [{}])
         self.refused("expected none", self.product.run, {"a": np.zeros((96, 96), np.float32), "b": np.zeros((96, 96), np.float32)}, at={"n": 2})
 

@@ -63,6 +63,7 @@ var Table = []Rule{
 	{"backends/cpu/symbols", 4, 4},
 	{"backends/cpu/cabi", 4, 6},
 	{"backends/cpu/note", 4, 5},
+	{"backends/cpu/template", 4, 4},
 	{"backends/cuda/toolchain", 4, 4},
 	{"backends/cuda/ptx", 4, 4},
 	{"backends/tree", 4, 4},

@@ -3,6 +3,8 @@ package cabi
 import (
 	"fmt"
 	"strings"
+
+	"tensortapestry.org/tapc/internal/dims"
 )
 
 // Sizes is what a program for several sizes of dimensions says of them. The rest of its description is that of the greatest.
@@ -46,7 +48,7 @@ func (s *Sizes) header() string {
 	b.WriteString("// Runs once at a size of each of these dimensions, in this order; buffers have the shapes of that size, which the description lists.\n" +
 		"// NAME_run takes the greatest, which the shapes above are of. It gives 2 also where there is no such size.\n")
 	for i, d := range s.Dims {
-		fmt.Fprintf(&b, "//   [%d] %q: one of %s\n", i, d.Name, strings.Join(strings.Fields(fmt.Sprint(d.Sizes)), ", "))
+		fmt.Fprintf(&b, "//   [%d] %q: one of %s\n", i, d.Name, dims.Spans(d.Sizes))
 	}
 	b.WriteString("int NAME_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);\n\n")
 	return b.String()

@@ -16,8 +16,9 @@ import (
 const mostExplained = 1024
 
 // Explain says for every dimension with several sizes which versions a program has for them, and for which sizes data that is padded to the
-// greatest gives the right values. lower schedules the model at one size of each dimension, which it sets flags to.
-func Explain(flags *[]string, lower func() (padding.Schedule, error)) (string, error) {
+// greatest gives the right values. lower schedules the model at one size of each dimension, which it sets flags to; common says what versions have in common
+// that have no code of their own, nothing if the target has none such.
+func Explain(flags *[]string, lower func() (padding.Schedule, error), common func() ([]backends.Shared, error)) (string, error) {
 	one, several, err := dims.Split(*flags)
 	if err != nil {
 		return "", err
@@ -45,11 +46,16 @@ func Explain(flags *[]string, lower func() (padding.Schedule, error)) (string, e
 		return lower()
 	}
 	var b strings.Builder
-	all, err := dims.Combinations(several, backends.MaxVersions)
-	if err != nil {
-		fmt.Fprintf(&b, "build refuses these sizes, which are more than %d together\n", backends.MaxVersions)
-	} else {
-		fmt.Fprintf(&b, "build makes an exact version for each size: %d of at most %d\n", len(all), backends.MaxVersions)
+	all, err := dims.Combinations(several, backends.MaxSizes)
+	switch {
+	case err != nil:
+		fmt.Fprintf(&b, "build refuses these sizes, which are more than %d together\n", backends.MaxSizes)
+	case len(all) <= backends.MaxVersions:
+		fmt.Fprintf(&b, "build makes an exact version for each size: %d, of which at most %d have code of their own\n", len(all), backends.MaxVersions)
+	default:
+		if err := explainShared(&b, len(all), common); err != nil {
+			return "", err
+		}
 	}
 	for _, d := range several {
 		if err := explainDim(&b, d, func(size int64) (padding.Schedule, error) { return at(d, size) }); err != nil {
@@ -57,6 +63,30 @@ func Explain(flags *[]string, lower func() (padding.Schedule, error)) (string, e
 		}
 	}
 	return b.String(), nil
+}
+
+// OneFile refuses arguments that are no model in one file; standard input can not be read for each size.
+func OneFile(args []string, stdName string) error {
+	if len(args) > 1 {
+		return diag.Usage("explain sizes takes one file, not also %q", args[1])
+	}
+	if args[0] == stdName {
+		return diag.Usage("explain sizes needs the model in a file")
+	}
+	return nil
+}
+
+// explainShared says how many versions have code in common, and how much each kernel takes.
+func explainShared(b *strings.Builder, versions int, common func() ([]backends.Shared, error)) error {
+	list, err := common()
+	if err != nil || list == nil {
+		return err
+	}
+	fmt.Fprintf(b, "build makes an exact version for each size: %d, with one C function for all those that differ in numbers alone, which a run reads\n", versions)
+	for _, s := range list {
+		fmt.Fprintf(b, "  %s: functions %d, of one size alone %d, %d KiB of C\n", s.Kernel, s.Functions, s.Once, (s.Bytes+1023)>>10)
+	}
+	return nil
 }
 
 // reason is what is against some sizes.
@@ -100,30 +130,12 @@ func explainDim(b *strings.Builder, d dims.Dim, at func(size int64) (padding.Sch
 			}
 		}
 	}
-	fmt.Fprintf(b, "%s: %s\n", d.Name, spans(d.Sizes))
+	fmt.Fprintf(b, "%s: %s\n", d.Name, dims.Spans(d.Sizes))
 	if len(right) > 0 {
-		fmt.Fprintf(b, "  padded to %d: proven for sizes of %s: what outputs have at the size is computed as there, and of no padding\n", d.Sizes[last], spans(right))
+		fmt.Fprintf(b, "  padded to %d: proven for sizes of %s: what outputs have at the size is computed as there, and of no padding\n", d.Sizes[last], dims.Spans(right))
 	}
 	for _, r := range reasons {
-		fmt.Fprintf(b, "  padded to %d: not proven for sizes of %s: %s: %s\n", d.Sizes[last], spans(r.sizes), r.step, r.why)
+		fmt.Fprintf(b, "  padded to %d: not proven for sizes of %s: %s: %s\n", d.Sizes[last], dims.Spans(r.sizes), r.step, r.why)
 	}
 	return nil
-}
-
-// spans writes ascending numbers, neighbours as a range.
-func spans(list []int64) string {
-	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		text := fmt.Sprint(list[i])
-		if j > i {
-			text += fmt.Sprintf("..%d", list[j])
-		}
-		out = append(out, text)
-		i = j + 1
-	}
-	return strings.Join(out, ", ")
 }

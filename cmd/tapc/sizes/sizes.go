@@ -25,7 +25,7 @@ func Compile(flags *[]string, output *backends.Output, file bool, compile func()
 	case !file:
 		return nil, diag.Usage("--dim %s: several sizes need the model in a file", several[0].Name)
 	}
-	all, err := dims.Combinations(several, backends.MaxVersions)
+	all, err := dims.Combinations(several, backends.MaxSizes)
 	if err != nil {
 		return nil, err
 	}

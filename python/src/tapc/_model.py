@@ -115,6 +115,7 @@ class Model:
             self.name: str = self.description["program"]
             self.inputs, self.outputs = (tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"]), t["bytes"]) for t in self.description[k])
                                          for k in ("inputs", "outputs"))
+            self._found: dict[tuple[Any, ...], Version] = {}  # by the shapes of inputs
             self.versions: tuple[Version, ...] = _versions(self.description, self.inputs, self.outputs)
         except (ValueError, KeyError, TypeError) as e:
             raise LoadError(f"{self.path}: its description can not be read: {e!r}") from None
@@ -175,6 +176,9 @@ class Model:
 
     def _version(self, arrays: list[Any], at: Mapping[str, int]) -> Version:
         """Give the greatest version of some sizes that takes the arrays."""
+        shapes = tuple(a.shape for a in arrays)
+        if not at and shapes in self._found:
+            return self._found[shapes]
         left = self.versions
         for name, size in at.items():
             if name not in left[-1].at:
@@ -186,9 +190,11 @@ class Model:
         for i, array in enumerate(arrays):
             found = tuple(v for v in left if v.inputs[i].shape == array.shape)
             if not found:
-                shapes = _either(str(v.inputs[i].shape) for v in left)
-                raise ArgumentError(f'input "{self.inputs[i].name}": expected shape {shapes}, found {array.shape}')
+                expected = _either(str(v.inputs[i].shape) for v in left)
+                raise ArgumentError(f'input "{self.inputs[i].name}": expected shape {expected}, found {array.shape}')
             left = found
+        if not at:
+            self._found[shapes] = left[-1]
         return left[-1]
 
     def _given_outputs(self, out: Optional[Out]) -> list[Any]:
@@ -315,8 +321,11 @@ def _versions(description: dict[str, Any], inputs: tuple[Tensor, ...], outputs: 
 
 
 def _either(texts: Iterable[str]) -> str:
-    """Write texts, each once."""
-    return " or ".join(dict.fromkeys(texts))
+    """Write texts, each once; of many the first and the last."""
+    each = list(dict.fromkeys(texts))
+    if len(each) > 8:
+        each[2:-1] = ["..."]
+    return " or ".join(each)
 
 
 # ---- Arrays ----

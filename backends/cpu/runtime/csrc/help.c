@@ -42,9 +42,9 @@ static const char flag_text[] =
 static void print_dims(FILE *to, const tapc_program *program) {
   if (!program->n_dims) return;
   fprintf(to, "\nSizes: the program takes several, and each run those of its inputs. Shapes above are of the greatest.\n");
-  for (int v = 0; v < program->n_versions; v++) {
-    for (int d = 0; d < program->n_dims; d++)
-      fprintf(to, "%s%s=%lld", d ? " " : "  ", program->dims[d], (long long)program->versions[v].at[d]);
+  for (int d = 0; d < program->n_dims; d++) {
+    fprintf(to, "  %s=", program->dims[d]);
+    tapc_print_sizes(to, program, d);
     putc('\n', to);
   }
   fputs("  --dim NAME=SIZE      the size of a dimension, where inputs are at random; else the greatest\n", to);

@@ -222,6 +222,8 @@ const tapc_program *tapc_version_at(const tapc_program *program, const int64_t *
 // when none is left.
 int tapc_narrow_dim(const tapc_program *program, unsigned char *possible, int dim, int64_t size, tapc_fault *fault);
 int tapc_narrow_input(const tapc_program *program, unsigned char *possible, int input, const tapc_layout *found, tapc_fault *fault);
+// Prints the sizes of a dimension, ascending, neighbours as a range.
+void tapc_print_sizes(FILE *to, const tapc_program *program, int dim);
 
 // ---- args.c, help.c ------------------------------------------------------------------------------------------
 

@@ -212,18 +212,20 @@ static int check_memory(session *s) {
 // Goes on with the version for the sizes of the inputs that are read from files, and of --dim; the greatest where these leave several.
 static int choose_version(session *s) {
   const tapc_program *p = s->program;
-  unsigned char possible[256];
   int status = 0, v = p->n_versions - 1;
   if (!p->n_versions) return 0;
-  memset(possible, 1, sizeof possible);
+  unsigned char *possible = malloc((size_t)p->n_versions);
+  if (!possible) return tapc_no_memory(&s->fault, (uint64_t)p->n_versions, "the sizes");
+  memset(possible, 1, (size_t)p->n_versions);
   for (int d = 0; !status && d < p->n_dims; d++)
     if (s->options.sizes[d] >= 0) status = tapc_narrow_dim(p, possible, d, s->options.sizes[d], &s->fault);
   s->possible = possible;
   if (!status) status = load_inputs(s);
   s->possible = NULL;
+  while (!status && !possible[v]) v--;
+  free(possible);
   if (status) return status;
   memset(s->given, 0, (size_t)p->n_inputs);
-  while (!possible[v]) v--;
   s->program = &p->versions[v];
   return 0;
 }

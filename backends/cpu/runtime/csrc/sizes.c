@@ -3,25 +3,35 @@
 
 #include "internal.h"
 
-// Appends to a list of at most eight texts, with "or" before the last.
+enum { LISTED = 8, TEXT = 256 };
+
+// Appends to a list of texts, with "or" before the last.
 static size_t add_choice(char *list, size_t used, size_t room, const char *text, int nth, int n) {
   if (used >= room) return used;
   return used + (size_t)snprintf(list + used, room - used, "%s%s", !nth ? "" : nth + 1 < n ? ", " : " or ", text);
 }
 
-// Lists what versions have, each text once.
+// Lists what versions have, each text once; of many the first and the last.
 static const char *list_of(char *list, size_t room, const tapc_program *program,
                            void (*text)(char *to, size_t room, const tapc_program *version, int which), int which) {
-  char texts[8][256];
-  int n = 0;
+  char texts[LISTED][TEXT], next[TEXT];
+  int n = 0, more = 0;
   size_t used = 0;
-  for (int v = 0; v < program->n_versions && n < 8; v++) {
+  for (int v = 0; v < program->n_versions; v++) {
     int known = 0;
-    text(texts[n], sizeof texts[n], &program->versions[v], which);
-    for (int i = 0; i < n; i++) known |= !strcmp(texts[i], texts[n]);
-    n += !known;
+    text(next, sizeof next, &program->versions[v], which);
+    for (int i = 0; i < n; i++) known |= !strcmp(texts[i], next);
+    if (known) continue;
+    more |= n == LISTED;
+    if (n < LISTED) n++;
+    memcpy(texts[n - 1], next, sizeof next);
   }
   *list = 0;
+  if (more) {
+    snprintf(texts[LISTED - 3], TEXT, "...");
+    for (int i = 0; i < 4; i++) used = add_choice(list, used, room, texts[(int[]){0, 1, LISTED - 3, LISTED - 1}[i]], i, 4);
+    return list;
+  }
   for (int i = 0; i < n; i++) used = add_choice(list, used, room, texts[i], i, n);
   return list;
 }
@@ -44,12 +54,20 @@ static int any_of(const tapc_program *program, const unsigned char *possible) {
   return found;
 }
 
+// Compares the sizes of a version with others, the first dimension's first.
+static int compare_sizes(const tapc_program *version, const int64_t *sizes, int n_dims) {
+  for (int d = 0; d < n_dims; d++)
+    if (version->at[d] != sizes[d]) return version->at[d] < sizes[d] ? -1 : 1;
+  return 0;
+}
+
 const tapc_program *tapc_version_at(const tapc_program *program, const int64_t *sizes, tapc_fault *fault) {
   char list[2048], found[256];
-  for (int v = 0; v < program->n_versions; v++) {
-    int same = 1;
-    for (int d = 0; d < program->n_dims; d++) same &= program->versions[v].at[d] == sizes[d];
-    if (same) return &program->versions[v];
+  for (int low = 0, high = program->n_versions; low < high;) { // they are in ascending order
+    int middle = low + (high - low) / 2, order = compare_sizes(&program->versions[middle], sizes, program->n_dims);
+    if (!order) return &program->versions[middle];
+    if (order < 0) low = middle + 1;
+    else high = middle;
   }
   tapc_fail(fault, TAPC_USAGE, "sizes: expected %s, found %s", list_of(list, sizeof list, program, sizes_text, program->n_dims),
             tapc_shape_text(found, sizeof found, program->n_dims, sizes));
@@ -77,4 +95,23 @@ int tapc_narrow_input(const tapc_program *program, unsigned char *possible, int 
   if (any_of(program, possible)) return 0;
   return tapc_fail(fault, TAPC_INPUT, "shape: expected %s%s, found %s", list_of(list, sizeof list, program, input_text, input),
                    fits ? ", and sizes that the other inputs have too" : "", tapc_shape_text(shape, sizeof shape, found->rank, found->shape));
+}
+
+void tapc_print_sizes(FILE *to, const tapc_program *program, int dim) {
+  int64_t from = -1, last = -1;
+  for (int i = 0; i < program->n_versions; i++) {
+    int64_t next = INT64_MAX; // the least that is greater than the last
+    for (int v = 0; v < program->n_versions; v++) {
+      int64_t size = program->versions[v].at[dim];
+      if (size > last && size < next) next = size;
+    }
+    if (next == INT64_MAX) break;
+    if (from < 0 || next != last + 1) {
+      if (from >= 0 && from < last) fprintf(to, "..%lld", (long long)last);
+      fprintf(to, "%s%lld", from < 0 ? "" : ",", (long long)next);
+      from = next;
+    }
+    last = next;
+  }
+  if (from < last) fprintf(to, "..%lld", (long long)last);
 }

@@ -118,6 +118,7 @@ typedef struct tapc_program {
   int n_versions;
   const struct tapc_program *versions;
   const int64_t *at; // of a version: the sizes of the dimensions
+  const void *const *numbers; // of a version whose code is that of others too: for each target, the numbers in which they differ
 } tapc_program;
 
 // What an executable runs; generated code defines it. Libraries name their programs as they like.
