@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/bits-and-blooms/bitset"
 
@@ -125,7 +126,7 @@ func (n *Node) Tag(k *Kind) Body {
 // SetTag adds a tag or replaces the one of the same kind.
 func (n *Node) SetTag(t Body) {
 	i, found := slices.BinarySearchFunc(n.Tags(), t.Kind().URI, func(a Body, uri string) int {
-		return compareStrings(a.Kind().URI, uri)
+		return strings.Compare(a.Kind().URI, uri)
 	})
 	tags := slices.Clone(n.Tags())
 	if found {
@@ -139,16 +140,6 @@ func (n *Node) SetTag(t Body) {
 // DropTag removes the tag of a kind, if there is one.
 func (n *Node) DropTag(k *Kind) {
 	n.SetTags(slices.DeleteFunc(slices.Clone(n.Tags()), func(t Body) bool { return t.Kind() == k }))
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Graph is a bag of nodes in a fixed order. It is not safe for concurrent change.

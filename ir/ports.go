@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"tensortapestry.org/tapc/ir/zspace"
@@ -148,7 +149,7 @@ func (p Ports) find(name string) int {
 // With gives ports with one more, or with it in place of that of its name.
 func (p Ports) With(port Port) Ports {
 	list := p.List()
-	i, found := slices.BinarySearchFunc(list, port.Name, func(a Port, name string) int { return compareStrings(a.Name, name) })
+	i, found := slices.BinarySearchFunc(list, port.Name, func(a Port, name string) int { return strings.Compare(a.Name, name) })
 	if found {
 		list[i] = port
 	} else {
@@ -204,7 +205,7 @@ func NewPorts(one map[string]Selection) Ports {
 	for name, s := range one {
 		list = append(list, Port{name, []Selection{s}})
 	}
-	slices.SortFunc(list, func(a, b Port) int { return compareStrings(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	return PortsOf(list)
 }
 

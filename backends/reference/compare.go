@@ -25,16 +25,7 @@ func (d *Difference) Error() string {
 	if d.Index < 0 {
 		return fmt.Sprintf("%s: expected %v%v", d.Name, d.Want.DType, d.Shape)
 	}
-	return fmt.Sprintf("%s: element %v is %s, expected %s", d.Name, coordinates(d.Index, d.Shape), d.Got.Number(), d.Want.Number())
-}
-
-func coordinates(at int64, shape []int64) []int64 {
-	out := make([]int64, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		out[i] = at % shape[i]
-		at /= shape[i]
-	}
-	return out
+	return fmt.Sprintf("%s: element %v is %s, expected %s", d.Name, tensorfile.Coordinates(d.Index, d.Shape), d.Got.Number(), d.Want.Number())
 }
 
 // Compare tells whether a tensor has the values of the reference: integers and booleans exactly, floats within Ulps, NaN

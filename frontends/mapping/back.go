@@ -429,7 +429,7 @@ func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*foreign.Op, 
 			op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: x})
 		}
 	}
-	slices.SortFunc(op.Attrs, func(x, y foreign.Attr) int { return compareNames(x.Name, y.Name) })
+	slices.SortFunc(op.Attrs, func(x, y foreign.Attr) int { return strings.Compare(x.Name, y.Name) })
 	b.m.nodes = nil
 	out, err := b.m.apply1(c.rule, b.region, op, in, b.opt.Version)
 	if err != nil {

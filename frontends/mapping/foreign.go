@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
@@ -59,7 +60,7 @@ func mapForeign(m *mapper, e *expr.Env, x *expr.Expr) (*foreign.Op, []foreign.Va
 			op.Attrs = append(op.Attrs, a)
 		}
 	}
-	slices.SortFunc(op.Attrs, func(a, b foreign.Attr) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(op.Attrs, func(a, b foreign.Attr) int { return strings.Compare(a.Name, b.Name) })
 	if results < 1 || results > 1<<12 {
 		return nil, nil, foreign.Value{}, expr.Refuse("@%s with %d results", x.Text, results)
 	}
@@ -104,16 +105,6 @@ func (m *mapper) standFor(r *Region, op *foreign.Op, in []foreign.Value) (foreig
 type origin struct {
 	region *Region
 	op     *foreign.Op
-}
-
-func compareNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // hopHead reads the rest of "table NAME : NAMESPACE 6 -> 7": rules from one version of a vocabulary to the next.

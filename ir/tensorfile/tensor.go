@@ -120,3 +120,13 @@ func byteSize(dtype scalar.DType, shape []int64) (int64, error) {
 	}
 	return int64(total), nil
 }
+
+// Coordinates are those of an element of a dense tensor, given by its number in row-major order.
+func Coordinates(at int64, shape []int64) []int64 {
+	out := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		out[i] = at % shape[i]
+		at /= shape[i]
+	}
+	return out
+}

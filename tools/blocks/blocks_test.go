@@ -160,7 +160,7 @@ func (p *page) run(b blocks.Block) {
 	}
 }
 
-// need makes the folder: what the repository has, model.onnx, and values for it.
+// need makes the folder: a copy of what the repository has, as commands write there, model.onnx, and values for it.
 func (p *page) need() {
 	if p.dir != "" {
 		return
@@ -172,12 +172,14 @@ func (p *page) need() {
 	if err != nil {
 		p.Fatal(err)
 	}
+	args := []string{"-R"}
 	for _, e := range entries {
 		if e.Name() != ".git" {
-			if err := os.Symlink(filepath.Join(p.root, e.Name()), filepath.Join(p.dir, e.Name())); err != nil {
-				p.Fatal(err)
-			}
+			args = append(args, filepath.Join(p.root, e.Name()))
 		}
+	}
+	if out, err := exec.Command("cp", append(args, p.dir)...).CombinedOutput(); err != nil {
+		p.Fatalf("%v\n%s", err, out)
 	}
 	text := models[p.name]
 	if text == "" {

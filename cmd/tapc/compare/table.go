@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,7 +20,7 @@ func (r *Report) Write(to io.Writer) error {
 	if len(r.Values.Inside) > 0 {
 		fmt.Fprintf(&b, "\nthe worst of %d tensors inside\n", len(r.Values.Inside))
 		worst := slices.Clone(r.Values.Inside)
-		slices.SortStableFunc(worst, func(a, b Agreement) int { return compareFloats(b.Scaled, a.Scaled) })
+		slices.SortStableFunc(worst, func(a, b Agreement) int { return cmp.Compare(b.Scaled, a.Scaled) })
 		agreements(&b, worst[:min(shownInside, len(worst))])
 		if p := r.Values.Parting; p != nil {
 			fmt.Fprintf(&b, "they first part at %s, which %s makes\n", p.Name, p.maker())
@@ -33,16 +34,6 @@ func (r *Report) Write(to io.Writer) error {
 	}
 	_, err := io.WriteString(to, b.String())
 	return err
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // maker names the operation that makes a tensor.

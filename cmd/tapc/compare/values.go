@@ -73,7 +73,7 @@ func (a *Agreement) measure(want, got tensorfile.Tensor) {
 	if math.IsInf(a.Scaled, 0) || math.IsNaN(a.Scaled) {
 		a.Scaled = math.MaxFloat64 // JSON has no infinity
 	}
-	a.At = coordinates(int64(at/size), want.Shape)
+	a.At = tensorfile.Coordinates(int64(at/size), want.Shape)
 	a.Want, a.Got = scalar.Decode(d, want.Data[at:]).Number(), scalar.Decode(d, got.Data[at:]).Number()
 }
 
@@ -135,13 +135,4 @@ func ordered(bits uint64, width int) int64 {
 		return int64(bits)
 	}
 	return -int64(bits &^ sign)
-}
-
-func coordinates(at int64, shape []int64) []int64 {
-	out := make([]int64, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		out[i] = at % shape[i]
-		at /= shape[i]
-	}
-	return out
 }

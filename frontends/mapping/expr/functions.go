@@ -44,8 +44,8 @@ var functions = map[string]function{
 	"times":           {2, 2, repeatList},
 	"least":           {1, 9, extremum(func(x, y float64) bool { return x < y })},
 	"greatest":        {1, 9, extremum(func(x, y float64) bool { return x > y })},
-	"product":         {1, 1, product},
-	"total":           {1, 1, total},
+	"product":         {1, 1, reduced("*", 1)},
+	"total":           {1, 1, reduced("+", 0)},
 	"every":           {1, 1, quantifier(false)},
 	"some":            {1, 1, quantifier(true)},
 	"axis":            {2, 2, normAxis},
@@ -315,26 +315,18 @@ func extremum(better func(x, y float64) bool) func(*Env, []foreign.Value) (forei
 	}
 }
 
-func product(_ *Env, a []foreign.Value) (foreign.Value, error) {
-	p := foreign.IntValue(1)
-	for _, v := range a[0].List {
-		var err error
-		if p, err = arithmetic("*", p, v); err != nil {
-			return p, err
+// reduced computes with the entries of a list, one behind the other.
+func reduced(operator string, first int64) func(*Env, []foreign.Value) (foreign.Value, error) {
+	return func(_ *Env, a []foreign.Value) (foreign.Value, error) {
+		p := foreign.IntValue(first)
+		for _, v := range a[0].List {
+			var err error
+			if p, err = arithmetic(operator, p, v); err != nil {
+				return p, err
+			}
 		}
+		return p, nil
 	}
-	return p, nil
-}
-
-func total(_ *Env, a []foreign.Value) (foreign.Value, error) {
-	p := foreign.IntValue(0)
-	for _, v := range a[0].List {
-		var err error
-		if p, err = arithmetic("+", p, v); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
 }
 
 func quantifier(some bool) func(*Env, []foreign.Value) (foreign.Value, error) {
