@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -75,7 +76,8 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string, 
 func (a *app) verifyAs(ctx context.Context, g *ir.Graph, stage pipeline.Stage, foreign bool) diag.List {
 	found := stage.Environment().Verify(ctx, g)
 	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
-		found = append(found, a.plugins.library().CheckOperations(g, foreign)...)
+		lib := a.plugins.library()
+		found = append(append(found, lib.CheckOperations(g, foreign)...), reduced.CheckOperations(g, lib)...)
 	}
 	return found
 }

@@ -15,7 +15,7 @@ func Environment(dtypes ...string) *check.Environment {
 	return &check.Environment{
 		Name:        "Operation Expression",
 		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind},
-		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, IndexKind, IOSequencePointKind, PrecomputedKind},
+		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, IndexKind, IOSequencePointKind, PrecomputedKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
 	}
@@ -29,6 +29,7 @@ func Constraints() []check.Constraint {
 		tensorOperationAgreement,
 		noTensorOperationCycles,
 		operationSignatureAgreement,
+		reducedDimensions,
 		programInterface,
 		precomputedFromConstants,
 	}

@@ -6,6 +6,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -139,7 +141,7 @@ func (l *lowering) placeAll() error {
 func (l *lowering) operation(id ir.NodeID, apps []ir.NodeID) error {
 	in, err := l.lib.BindOperation(l.g, id)
 	if err == nil {
-		err = in.CheckSignature(l.g, l.g.Node(id))
+		err = errors.Join(in.CheckSignature(l.g, l.g.Node(id)), reduced.Check(in, l.g, l.g.Node(id)))
 	}
 	if err != nil {
 		l.faults = append(l.faults, diag.FromError(err)...)

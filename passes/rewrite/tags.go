@@ -27,6 +27,7 @@ func (e *edit) retag() {
 			continue
 		}
 		n.DropTag(tensorops.ReadsKind)
+		n.DropTag(tensorops.ReducedKind)
 		if r := in.Pieces(s.Inputs); len(r.Selections) > 0 && signed {
 			n.SetTag(&r)
 		}
@@ -37,7 +38,7 @@ func (e *edit) retag() {
 
 // unsign takes an operation's signature away, with what belongs to it.
 func unsign(n *ir.Node) {
-	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.IndexKind} {
+	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind} {
 		n.DropTag(kind)
 	}
 }
@@ -54,6 +55,7 @@ func (e *edit) moveSignature(n *ir.Node, moved []entry, out bool, delta zspace.P
 	if old == nil || isZero(delta) {
 		return
 	}
+	n.DropTag(tensorops.ReducedKind)
 	op := n.Body.(*tensorops.Operation)
 	s := *old
 	ports, maps := op.Inputs, &s.Inputs

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/precompute"
 	"tensortapestry.org/tapc/passes/shard"
+	"tensortapestry.org/tapc/passes/sign"
 	"tensortapestry.org/tapc/passes/simplify"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -28,6 +29,7 @@ import (
 func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass()}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
+		sign.Pass(lib),
 		shard.Pass(lib, apply.Run),
 		apply.Pass(),
 		lower.Pass(lib),

@@ -8,9 +8,9 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -129,26 +129,19 @@ func named(list []Dimension, in *kernels.Instance) {
 
 // others says it of the dims that are none of the index: those that are reduced, and those along which nothing can be cut.
 func others(in *kernels.Instance) (list []Dimension) {
-	runs := make([]bool, len(in.Dims))
-	for _, s := range in.Statements {
-		if s.Store >= 0 {
-			for _, d := range s.Over {
-				runs[d] = true
-			}
-		}
-	}
 	for i, d := range in.Dims {
 		if d.Index {
 			continue
 		}
 		x := Dimension{Name: d.Name, Extent: d.Extent, Cut: Never}
-		folds, placed := reductions(in, i)
+		folds, placed := reduced.Reductions(in, i)
+		runs := reduced.Stored(in, i)
 		switch {
 		case placed:
 			x.Reason = "a place along it is computed"
-		case runs[i] && len(folds) > 0:
+		case runs && len(folds) > 0:
 			x.Combine, x.Reason = folds, "results along it depend on all of it"
-		case runs[i]:
+		case runs:
 			x.Reason = "results that differ in it are neighbours of others, or of one output alone"
 		case len(folds) > 0:
 			x.Cut, x.Combine = Reduced, folds
@@ -159,26 +152,6 @@ func others(in *kernels.Instance) (list []Dimension) {
 	}
 	return list
 }
-
-// reductions gives the operators that reduce along a dim; placed says that something is read at one computed place of it.
-func reductions(in *kernels.Instance, dim int) (ops []string, placed bool) {
-	for _, s := range in.Statements {
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce && slices.Contains(e.Over, dim) {
-				if e.IsAt() {
-					placed = true
-				} else {
-					ops = append(ops, combines[e.Monoid])
-				}
-			}
-			return true
-		})
-	}
-	return ops, placed
-}
-
-// combines has the names that declarations give reductions.
-var combines = map[scalar.Op]string{scalar.Add: "sum", scalar.Mul: "prod", scalar.Min: "min", scalar.Max: "max", scalar.And: "all", scalar.Or: "any"}
 
 // signed is what cuts of an index are judged by.
 type signed struct {
