@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -10,13 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/cuts"
+	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
-	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 const explainHelp = `Explain what was decided, and what else there was.
@@ -68,11 +64,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return err
 		}
 		defer x.loader.Close()
-		name := ""
-		if len(args) == 3 {
-			name = args[2]
-		}
-		text, err := explainKernels(ctx, x.g, name)
+		text, err := explain.Kernels(ctx, x.g, strings.Join(args[2:], ""), own.Choosers())
 		if err != nil {
 			return err
 		}
@@ -96,84 +88,4 @@ func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, fo
 		write = cuts.JSON
 	}
 	return a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w, list) })
-}
-
-// explainKernels writes the candidates of the kernels of a graph, or of those with a name.
-func explainKernels(ctx context.Context, g *ir.Graph, name string) (string, error) {
-	var b strings.Builder
-	buffers, found := nest.Buffers(g), false
-	var names []string
-	for n := range g.Nodes() {
-		k, ok := n.Body.(*schedule.Kernel)
-		if ok {
-			names = append(names, k.Name)
-		}
-		if !ok || name != "" && name != k.Name && name != g.Name(n.ID) {
-			continue
-		}
-		if err := context.Cause(ctx); err != nil {
-			return "", err
-		}
-		found = true
-		if err := explainKernel(&b, g, n, k, buffers); err != nil {
-			return "", err
-		}
-	}
-	if !found {
-		hint := "without a name, all kernels are explained"
-		if near, ok := diag.Nearest(name, names); ok {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return "", diag.Errorf("TAP1111", "explain", diag.Location{}, "the schedule has no kernel %q", name).WithHint("%s", hint)
-	}
-	return b.String(), nil
-}
-
-func explainKernel(b *strings.Builder, g *ir.Graph, n *ir.Node, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) error {
-	fmt.Fprintf(b, "%s\n", g.Name(n.ID))
-	d, ok := g.Node(k.Device).Body.(*schedule.Device)
-	a := nest.Analyze(k, buffers)
-	var explained []string
-	for _, from := range ownBackends().Choosers() {
-		device, target := from.Target()
-		if !ok || d.Type != device {
-			continue
-		}
-		all, err := tile.Consider(a, from)
-		if err != nil {
-			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
-		}
-		explained = append(explained, target)
-		best := all[slices.IndexFunc(all, func(c tile.Candidate) bool { return c.Chosen })]
-		if c := k.For(target); c == nil && best.Form != nil {
-			fmt.Fprintf(b, "  %s has no config: its loops say how it is carried out\n", target)
-		} else {
-			fmt.Fprintf(b, "  %s has the config %s\n", target, c)
-		}
-		writeCandidates(b, all)
-	}
-	for _, c := range k.Configs {
-		if !slices.Contains(explained, c.Target) {
-			explained = append(explained, c.Target)
-			fmt.Fprintf(b, "  %s has the config %s, which the schedule says\n", c.Target, &c)
-		}
-	}
-	if len(explained) == 0 {
-		fmt.Fprintf(b, "  has no configs: the schedule's loops say how it is carried out\n")
-	}
-	return nil
-}
-
-// writeCandidates writes what each candidate was thought to take, or why it was refused, and marks the one that was chosen.
-func writeCandidates(b *strings.Builder, all []tile.Candidate) {
-	for _, c := range all {
-		mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
-		if c.Chosen {
-			mark = "*"
-		}
-		if c.Refused != nil {
-			what = "refused: " + c.Refused.Error()
-		}
-		fmt.Fprintf(b, "  %s %s: %s\n", mark, &c, what)
-	}
 }

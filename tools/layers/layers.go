@@ -40,6 +40,7 @@ var Table = []Rule{
 	{"dialects/schedule/padding", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},
+	{"cost/machine", 3, 6},
 	{"passes/rewrite", 4, 0},
 	{"passes/pipeline", 4, 1},
 	{"passes/apply", 4, 2}, // no pass imports another

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/machines"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+func machineCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "machine [NAME]", Short: "Print machine files: devices, rates and links", Long: machines.Help, Args: needFiles(0, 1),
+		Example: "  tapc machine\n  tapc machine 8xh100 >mine.yaml\n  tapc machine ./mine.yaml\n  tapc machine --schema"}
+	schema := c.Flags().Bool("schema", false, "print the JSON schema of machine files")
+	return a.command(c, func(_ context.Context, args []string) error {
+		switch {
+		case *schema && len(args) > 0:
+			return diag.Usage("--schema is that of all machine files: expected no name beside it")
+		case *schema:
+			return machines.Schema(a.stdout)
+		case len(args) == 0:
+			return machines.List(a.stdout)
+		}
+		return machines.Print(a.stdout, args[0])
+	})
+}

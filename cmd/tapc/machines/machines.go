@@ -1,0 +1,68 @@
+// Package machines is the command `tapc machine`, and finds the machine that other commands are given: one that tapc knows or a file.
+// Read next: cost/machine.
+package machines
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/internal/inputfile"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Help is the text of --help.
+const Help = `Print machine files: which devices a machine has, what they do in a second, and the links
+between them. Without a name, list those that tapc knows; with one, print its file, to be
+changed for a machine of your own; with the path of a file, check it and print it again.
+Each figure says where it is from.`
+
+// Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
+func Find(name string) (*machine.Machine, error) {
+	if !strings.ContainsAny(name, "./") {
+		return machine.Preset(name)
+	}
+	data, err := inputfile.ReadText(name, machine.MaxBytes)
+	if err != nil {
+		return nil, diag.Usage("%w", err)
+	}
+	return machine.Read(data, name)
+}
+
+// List writes which machines tapc knows.
+func List(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, name := range machine.Presets() {
+		m, err := machine.Preset(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\n", name, m.Layout().Devices(), m.Doc)
+	}
+	return t.Flush()
+}
+
+// Print writes the file of a machine.
+func Print(w io.Writer, name string) error {
+	if !strings.ContainsAny(name, "./") {
+		text, err := machine.Text(name)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	m, err := Find(name)
+	if err != nil {
+		return err
+	}
+	return m.Write(w)
+}
+
+// Schema writes the JSON schema of machine files.
+func Schema(w io.Writer) error {
+	_, err := w.Write(machine.Schema())
+	return err
+}

@@ -1,0 +1,108 @@
+package machine
+
+import "tensortapestry.org/tapc/dialects/schedule"
+
+// fields visits the fields of a part of a file, in their order. The reader, the writer and the schema are its implementations.
+type fields interface {
+	Text(key field, v *string, words ...string) // one of the words, if there are some
+	Count(key field, v *int64, unit Unit)       // a whole number, of a unit if it is not Part
+	Figure(key field, v *Figure, unit Unit)
+	List(key field, n int, grow func(n int), at func(i int, f fields))
+}
+
+// field is a key of a file.
+type field struct {
+	key, doc string
+	must     bool // it can't be left out
+}
+
+func list[T any](f fields, key field, v *[]T, each func(*T, fields)) {
+	f.List(key, len(*v), func(n int) { *v = make([]T, n) }, func(i int, f fields) { each(&(*v)[i], f) })
+}
+
+func (m *Machine) fields(f fields) {
+	f.Text(field{"tapc", "the format of the file", true}, &m.Format, Format)
+	f.Text(field{"name", "what the machine is called", true}, &m.Name)
+	f.Text(field{"doc", "one sentence", false}, &m.Doc)
+	f.Text(field{"source", "where figures without a source of their own are from", false}, &m.Source)
+	list(f, field{"devices", "the kinds of devices", true}, &m.Devices, (*Device).fields)
+	list(f, field{"links", "the kinds of links", false}, &m.Links, (*Link).fields)
+	list(f, field{"localities", "what is where; the first is the whole machine, and is one of the first device if there is none", false}, &m.Localities, (*Locality).fields)
+}
+
+func (d *Device) fields(f fields) {
+	f.Text(field{"name", "what the kind of device is called", true}, &d.Name)
+	f.Text(field{"kind", "what it is to a schedule", true}, &d.Kind, schedule.DeviceWords()...)
+	f.Text(field{"source", "where its figures are from", false}, &d.Source)
+	f.Count(field{"units", "cores or multiprocessors", true}, &d.Units, Part)
+	f.Count(field{"memory", "size of its memory", true}, &d.Memory, Bytes)
+	f.Figure(field{"bandwidth", "of its memory, all units together", true}, &d.Bandwidth, BytesASecond)
+	f.Figure(field{"unit-bandwidth", "of its memory, one unit alone", false}, &d.UnitBandwidth, BytesASecond)
+	f.Figure(field{"launch", "time from one kernel to the next", true}, &d.Launch, Seconds)
+	f.Figure(field{"region", "time more for a kernel that all units share", false}, &d.Region, Seconds)
+	f.Figure(field{"power", "while it works", false}, &d.Power, Watts)
+	f.Figure(field{"idle", "while it does not", false}, &d.Idle, Watts)
+	list(f, field{"caches", "the nearest first", false}, &d.Caches, (*Cache).fields)
+	list(f, field{"rates", "what it does in a second", true}, &d.Rates, (*Rate).fields)
+}
+
+// Rows are the classes of instructions and of kernels that rates are given for.
+var Rows = []string{
+	"fma",      // products of matrices, one product of a lane at a time
+	"mma",      // products of matrices in the matrix unit of a GPU
+	"amx",      // the rows of micro-kernels for products of bytes and of bfloat16
+	"vnni",     //
+	"vexvnni",  //
+	"bf16",     //
+	"usdot",    //
+	"sdot",     //
+	"bfdot",    //
+	"any",      // of these, that which every processor has
+	"vector",   // arithmetic on vectors, element by element
+	"function", // additions' worth of functions such as exp on vectors
+	"scalar",   // arithmetic where there are no vectors
+}
+
+func (r *Rate) fields(f fields) {
+	f.Text(field{"type", "element type that is computed with", true}, &r.Type, dtypeWords()...)
+	f.Text(field{"row", "class of instructions", true}, &r.Row, Rows...)
+	f.Figure(field{"rate", "operations a second of all units together; a multiply-add is two", true}, &r.Rate, PerSecond)
+	f.Figure(field{"unit", "of one unit alone; its part of all if it is left out", false}, &r.Unit, PerSecond)
+	f.Figure(field{"reached", "the part of the rate that programs reach", false}, &r.Reached, Part)
+}
+
+func (c *Cache) fields(f fields) {
+	f.Text(field{"name", "such as L2", true}, &c.Name)
+	f.Count(field{"bytes", "size of one", true}, &c.Bytes, Bytes)
+	f.Count(field{"units", "cores or multiprocessors that share one", true}, &c.Units, Part)
+	f.Figure(field{"bandwidth", "of one unit alone", true}, &c.Bandwidth, BytesASecond)
+}
+
+// Eaches say who has a link of its own: each member of a locality, each device in it, or the locality as a whole, whose members share it.
+var Eaches = []string{EachMember, EachDevice, EachLocality}
+
+// The words of Eaches.
+const (
+	EachMember   = "member"
+	EachDevice   = "device"
+	EachLocality = "locality"
+)
+
+func (l *Link) fields(f fields) {
+	f.Text(field{"name", "what the kind of link is called", true}, &l.Name)
+	f.Text(field{"source", "where its figures are from", false}, &l.Source)
+	f.Figure(field{"latency", "from end to end", true}, &l.Latency, Seconds)
+	f.Figure(field{"bandwidth", "of each member, in each direction", true}, &l.Bandwidth, BytesASecond)
+	f.Text(field{"each", "who has a link of its own: members of the locality if it is left out", false}, &l.Each, Eaches...)
+}
+
+func (l *Locality) fields(f fields) {
+	f.Text(field{"name", "what the locality is called", true}, &l.Name)
+	f.Text(field{"link", "the link that joins what it holds", false}, &l.Link)
+	list(f, field{"members", "what it holds", true}, &l.Members, (*Member).fields)
+}
+
+func (m *Member) fields(f fields) {
+	f.Text(field{"of", "name of a device or of a locality", true}, &m.Of)
+	f.Count(field{"count", "how many of them", true}, &m.Count, Part)
+}

@@ -1,0 +1,161 @@
+// Package machine holds machine files: the devices of a machine or of a cluster, what they do in a second, and the links between them, each
+// figure with how sure it is and where it is from.
+//
+// A file is YAML, of which the fields are declared once, in fields.go: the reader, the writer and the JSON schema are made of that. It knows
+// no graphs and no kernels. Read next: fields.go, then cost/price, which prices kernels by it; docs/machines.md is the guide.
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Codes of what is wrong with a machine file.
+const (
+	CodeForm    = "TAP2801" // not the YAML of a machine file: a key that means nothing, a value of another kind
+	CodeMeaning = "TAP2802" // names that nothing has, figures that can't be
+	CodeUnknown = "TAP2803" // a figure that is asked for and that the file does not have
+)
+
+// Format is what the key "tapc" of a file says.
+const Format = "machine/1"
+
+// Machine is what a file says. The first locality is the whole machine.
+type Machine struct {
+	Format     string
+	Name       string
+	Doc        string
+	Source     string // of the figures that have no source of their own
+	Devices    []Device
+	Links      []Link
+	Localities []Locality
+}
+
+// Device is a kind of device. A unit of it is a core of a CPU or a multiprocessor of a GPU.
+type Device struct {
+	Name          string
+	Kind          string // a word of schedule.DeviceWords
+	Source        string
+	Units         int64
+	Memory        int64  // bytes
+	Bandwidth     Figure // bytes a second of the memory, of all units together
+	UnitBandwidth Figure // of one unit alone
+	Launch        Figure // seconds from one kernel to the next
+	Region        Figure // seconds more for a kernel that all units share
+	Power         Figure // watts of the device while it works
+	Idle          Figure // watts while it does not
+	Caches        []Cache
+	Rates         []Rate
+}
+
+// Rate is how many operations a device does in a second on elements of a type by a row: a class of instructions. A multiply-add is two.
+// Reached is the part of it that good programs reach, 1 if it is left out.
+type Rate struct {
+	Type    string // a word of scalar.DType
+	Row     string
+	Rate    Figure // of all units together
+	Unit    Figure // of one unit alone; its part of Rate if it is left out
+	Reached Figure
+}
+
+// Cache is a cache, the nearest first. Bandwidth is of one unit alone.
+type Cache struct {
+	Name      string
+	Bytes     int64
+	Units     int64 // that share one
+	Bandwidth Figure
+}
+
+// Link is a kind of link, with a switch in the middle of a locality. Each says who has one of its own to the switch, with the bandwidth in each
+// direction: the members of the locality, all devices in them, or nobody: then it is one bus.
+type Link struct {
+	Name      string
+	Source    string
+	Latency   Figure // seconds
+	Bandwidth Figure // bytes a second
+	Each      string // a word of Eaches; "" is the first
+}
+
+// Locality is a place that holds devices or other localities, which a link joins.
+type Locality struct {
+	Name    string
+	Link    string // "" if it holds one thing
+	Members []Member
+}
+
+// Member is so many equal things in a locality: devices or localities of a name.
+type Member struct {
+	Of    string
+	Count int64
+}
+
+// Device gives the device of a name, or of a kind if no name is given: the first of them.
+func (m *Machine) Device(name, kind string) (*Device, error) {
+	var names []string
+	for i := range m.Devices {
+		d := &m.Devices[i]
+		if (name == "" || d.Name == name) && (kind == "" || d.Kind == kind) {
+			return d, nil
+		}
+		names = append(names, d.Name+" ("+d.Kind+")")
+	}
+	want := strings.TrimSpace("device " + name)
+	if kind != "" {
+		want += " of kind " + kind
+	}
+	return nil, diag.Errorf(CodeUnknown, "machine", diag.Location{}, "the machine %s has no %s", m.Name, want).Want(want, strings.Join(names, ", "))
+}
+
+// Link gives the link of a name, nil if there is none.
+func (m *Machine) Link(name string) *Link {
+	for i := range m.Links {
+		if m.Links[i].Name == name {
+			return &m.Links[i]
+		}
+	}
+	return nil
+}
+
+// Rate gives what so many units of a device reach on elements of a type by a row, in operations a second.
+func (d *Device) Rate(dtype, row string, units int64) (Figure, error) {
+	for _, r := range d.Rates {
+		if r.Type != dtype || r.Row != row {
+			continue
+		}
+		rate := d.part(r.Rate, r.Unit, units)
+		if r.Reached.Known() {
+			rate = rate.Times(r.Reached)
+		}
+		return rate, nil
+	}
+	return Figure{}, d.Unknown(fmt.Sprintf("rate of %s by the row %q", dtype, row), "rates")
+}
+
+// MemoryBandwidth gives what so many units reach, in bytes a second.
+func (d *Device) MemoryBandwidth(units int64) Figure {
+	return d.part(d.Bandwidth, d.UnitBandwidth, units)
+}
+
+// part is what so many units do of what all do, if one alone does so much, or if it is not known how much.
+func (d *Device) part(all, one Figure, units int64) Figure {
+	if units >= d.Units {
+		return all
+	}
+	share := Exactly(float64(units))
+	if !one.Known() {
+		one, share = all, Exactly(float64(units)/float64(d.Units))
+	}
+	some := one.Times(share)
+	if some.Value > all.Value {
+		return all
+	}
+	return some
+}
+
+// Unknown is the error of a figure that a device does not have.
+func (d *Device) Unknown(what, key string) error {
+	return diag.Errorf(CodeUnknown, "machine", diag.Location{}, "the machine file has no %s for the device %s", what, d.Name).
+		WithHint("give it in the file, under %q", key)
+}

@@ -1,0 +1,45 @@
+package machine
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+//go:embed presets/*.yaml
+var presetFiles embed.FS
+
+// Presets gives the names of the machines that tapc knows, sorted.
+func Presets() (names []string) {
+	entries, err := presetFiles.ReadDir("presets")
+	if err != nil {
+		panic(fmt.Sprintf("machine: %v", err)) // the program itself would be damaged
+	}
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Text gives the file of a machine that tapc knows.
+func Text(name string) ([]byte, error) {
+	data, err := presetFiles.ReadFile(path.Join("presets", name+".yaml"))
+	if err != nil || strings.ContainsAny(name, "/.") {
+		return nil, diag.Unknown("machine", name, Presets())
+	}
+	return data, nil
+}
+
+// Preset gives a machine that tapc knows.
+func Preset(name string) (*Machine, error) {
+	data, err := Text(name)
+	if err != nil {
+		return nil, err
+	}
+	return Read(data, name)
+}
