@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
@@ -199,7 +200,7 @@ func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, fro
 		}
 		return a.storeInto(ctx, name, f, n, g, from)
 	}
-	if err := renameData(g, seenFrom(name, from)); err != nil {
+	if err := datanames.Graph(g, datanames.SeenFrom(name, from)); err != nil {
 		return err
 	}
 	return a.storeAs(ctx, name, formName, g, o)

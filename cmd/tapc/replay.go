@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/beside"
+	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -57,7 +58,7 @@ func carry(reproducer string, g *ir.Graph, path func(string) (string, error), pa
 		}
 		names[p] = name
 	}
-	err := renameData(g, func(file string) (string, error) {
+	err := datanames.Graph(g, func(file string) (string, error) {
 		from, err := path(file)
 		if err != nil {
 			return file, nil // no name that could be read where the graph was

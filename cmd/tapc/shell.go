@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -19,8 +20,8 @@ import (
 type judge struct {
 	app     *app
 	command string
-	file    string // where each graph is written
-	data    rename // gives each data file a name beside it
+	file    string           // where each graph is written
+	data    datanames.Rename // gives each data file a name beside it
 	runs    int
 	said    string // what the command said when it last failed
 }
@@ -34,7 +35,7 @@ func (a *app) newJudge(command string, from *constants.Loader) (j *judge, remove
 	if err != nil {
 		return nil, nil, err
 	}
-	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap"), data: linkedIn(dir, from)}, remove, nil
+	return &judge{app: a, command: command, file: filepath.Join(dir, "graph.tap"), data: datanames.LinkedIn(dir, from)}, remove, nil
 }
 
 // The exit statuses of a shell for a command that could not run.
@@ -47,7 +48,7 @@ const (
 func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	j.runs++
 	g = g.Clone()
-	if err := renameData(g, j.data); err != nil {
+	if err := datanames.Graph(g, j.data); err != nil {
 		return false, err
 	}
 	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {

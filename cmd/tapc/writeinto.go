@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/cmd/tapc/into"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -73,7 +74,7 @@ func (a *app) storeInto(ctx context.Context, name string, to *form, n namespace.
 }
 
 func storeAmanda(ctx context.Context, a *app, name string, to *form, g *amanda.Graph, from *constants.Loader) error {
-	if err := renameAmandaData(g.Ops, seenFrom(name, from)); err != nil {
+	if err := datanames.Amanda(g.Ops, datanames.SeenFrom(name, from)); err != nil {
 		return err
 	}
 	return a.writeFile(ctx, name, func(w io.Writer) error {

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tensortapestry.org/tapc/cmd/tapc/recorded"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Words are a command of tapc, taken apart.
+type Words struct {
+	Command []string        // its name
+	Args    []string        // what is behind no flag
+	Flags   []recorded.Flag // that were given
+	Paths   []string        // that pipelines in flags name
+}
+
+// kind is what becomes of the value of a flag.
+type kind uint8
+
+const (
+	setting        kind = iota // it stays
+	output                     // the command writes it
+	oneFile                    // it is packed
+	fileBehindName             // NAME=FILE, or a file
+	pipelineFiles              // in options of passes
+	script                     // a shell command, of which files are packed
+	program                    // it is not packed
+	dataFolder                 // where data files of graphs are
+)
+
+// flags says of every flag with a text for a value what it is; that all are here is tested.
+var flags = map[string]kind{
+	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output,
+	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "known": fileBehindName, "input": fileBehindName,
+	"passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
+	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
+	"allow": setting, "backend": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
+	"format": setting, "from": setting, "into": setting, "name": setting, "namespace": setting, "precision": setting, "print-ir-after": setting,
+	"print-ir-after-change": setting, "print-ir-before": setting, "progress": setting, "shape": setting, "shard": setting, "target": setting, "tensors": setting,
+	"timing": setting, "to": setting, "weights": setting, "with": setting, "write": setting,
+}
+
+// Known says whether it is decided what a flag is.
+func Known(flag string) bool {
+	_, ok := flags[flag]
+	return ok
+}
+
+// place packs the files that a command takes, and gives its arguments in the report's folder.
+func (w *Words) place(f *filing) ([]string, error) {
+	out := append([]string(nil), w.Command...)
+	for _, x := range w.Flags {
+		if flags[x.Name] == dataFolder {
+			f.data = x.Value
+		}
+	}
+	for _, arg := range w.Args {
+		if arg == "-" {
+			return nil, diag.Usage("a report is on files: name one instead of standard input")
+		}
+		name, err := f.graph(arg)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	for _, x := range w.Flags {
+		value, err := w.value(f, x)
+		if err != nil {
+			return nil, err
+		}
+		if value == "true" {
+			out = append(out, "--"+x.Name)
+		} else {
+			out = append(out, "--"+x.Name+"="+value)
+		}
+	}
+	return out, nil
+}
+
+// value packs the files that a flag names, and gives its value in the report's folder.
+func (w *Words) value(f *filing, x recorded.Flag) (string, error) {
+	switch name, path, named := strings.Cut(x.Value, "="); flags[x.Name] {
+	case output:
+		return outputIn(x), nil
+	case oneFile:
+		return f.file(x.Value)
+	case fileBehindName:
+		if !named {
+			return f.file(x.Value)
+		}
+		placed, err := f.file(path)
+		return name + "=" + placed, err
+	case pipelineFiles:
+		for _, path := range w.Paths {
+			placed, err := f.file(path)
+			if err != nil {
+				return "", err
+			}
+			x.Value = strings.ReplaceAll(x.Value, path, placed)
+		}
+	case script:
+		return f.script(x.Value)
+	case program:
+		return f.program(x.Value), nil
+	case dataFolder:
+		return "graph", nil
+	}
+	return x.Value, nil
+}
+
+// outputIn gives a name in the report for what a flag writes. Reproducers are written where they are packed.
+func outputIn(x recorded.Flag) string {
+	name, path, named := strings.Cut(x.Value, "=")
+	switch {
+	case x.Value == "-" || x.Name == "reproducer-dir" && x.Value == "":
+		return x.Value
+	case x.Name == "reproducer-dir":
+		return "."
+	case named:
+		return name + "=" + made + "/" + filepath.Base(path)
+	}
+	return made + "/" + filepath.Base(x.Value)
+}
+
+var wordsOfShell = regexp.MustCompile(`[^\s'"|&;<>()$` + "`" + `]+`)
+
+// script packs the files that the words of a shell command name.
+func (f *filing) script(command string) (string, error) {
+	var failed error
+	return wordsOfShell.ReplaceAllStringFunc(command, func(word string) string {
+		if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() || filepath.IsAbs(word) && !f.job.hide.private(word) {
+			return word
+		}
+		placed, err := f.file(word)
+		if err != nil {
+			failed = err
+		}
+		if strings.HasPrefix(word, "./") {
+			return "./" + placed
+		}
+		return placed
+	}), failed
+}
+
+// program gives the value of a flag that starts a program for another folder, and notes that the program is not packed.
+func (f *filing) program(value string) string {
+	command, arguments, more := strings.Cut(value, " ")
+	info, err := os.Stat(command)
+	if err != nil || !info.Mode().IsRegular() {
+		return value
+	}
+	f.left = append(f.left, f.job.hide.text(command)+": a program")
+	if abs, err := filepath.Abs(command); err == nil {
+		command = abs
+	}
+	if more {
+		command += " " + arguments
+	}
+	return command
+}
