@@ -2,16 +2,22 @@ package cpu
 
 import (
 	"fmt"
+	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/backtoback"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/lowprecision"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -29,15 +35,7 @@ func (c Chooser) Target() (schedule.DeviceType, string) { return device, c.For.T
 
 // Candidates are those of passes/tile that can be written.
 func (c Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
-	return c.For.Candidates(a, func(f nest.Form, config *schedule.Config) error {
-		if config != nil {
-			return c.Check(a, config)
-		}
-		if !written(a, f) {
-			return fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
-		}
-		return nil
-	})
+	return c.For.Candidates(a, func(config *schedule.Config) error { return c.Check(a, config) })
 }
 
 // Price is the time on one thread.
@@ -47,35 +45,110 @@ func (c Chooser) Price(a *nest.Analysis, x *tile.Candidate) (cost.Estimate, erro
 
 // Check says why a kernel cannot be carried out by a config.
 func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) error {
-	_, _, err := c.read(a, config)
+	_, err := c.read(a, config)
 	return err
 }
 
-// read reads a config.
-func (c Chooser) read(a *nest.Analysis, config *schedule.Config) (*nest.Contraction, blocking.Decided, error) {
-	if len(config.Stages) != 1 || config.Stages[0].Algorithm != schedule.Contraction {
-		return nil, blocking.Decided{}, fmt.Errorf("it is %q: expected one stage, a contraction", config)
+// writer writes a kernel. Written is C that is written out for vectors and registers, which compilers need not do more than translate.
+type writer func(u *unit.Unit, name string) (text string, written bool)
+
+// read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
+func (c Chooser) read(a *nest.Analysis, config *schedule.Config) (writer, error) {
+	if len(config.Stages) > 1 {
+		return c.readBackToBack(a, config.Stages)
 	}
-	form, ok := nest.Of[*nest.Contraction](a.Forms)
-	if !ok || !written(a, form) {
-		return nil, blocking.Decided{}, fmt.Errorf("the kernel is no contraction, or has values of a type that there are no vectors of")
+	k, s := a.Kernel, &config.Stages[0]
+	switch s.Algorithm {
+	case schedule.Contraction:
+		return c.readContraction(a, s)
+	case schedule.LowPrecision:
+		return c.readLowPrecision(a, s)
+	case schedule.Transformed:
+		return c.readTransformed(a, s)
+	case schedule.Scan:
+		return readScan(a, s)
+	case schedule.Rows:
+		f, err := needed[*nest.Rows](a, func(*nest.Rows) bool { return rows.Fits(k) })
+		if err != nil {
+			return nil, err
+		}
+		cut, err := blocking.Rows(k, f, s)
+		return func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f).Write(), false }, err
+	case schedule.Loops:
+		cut, err := blocking.Loops(a, s)
+		return func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }, err
 	}
-	d, err := blocking.Read(c.For, a.Kernel, form, &config.Stages[0])
-	return form, d, err
+	return nil, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
 }
 
-// written says whether a kernel can be written as a form.
-func written(a *nest.Analysis, form nest.Form) bool {
-	switch f := form.(type) {
-	case *nest.LowPrecision:
-		_, _, ok := lowprecision.Widened(a.Kernel, a.Buffers, f)
-		return ok
-	case *nest.Winograd:
-		return point.VectorKernel(a.Kernel, a.Buffers, f.Image)
-	case *nest.Contraction:
-		return product.Fits(a.Kernel, a.Buffers, f)
-	case *nest.Rows:
-		return rows.Fits(a.Kernel)
+// needed finds the form of a kernel that an algorithm is for.
+func needed[F nest.Form](a *nest.Analysis, fits func(F) bool) (F, error) {
+	f, ok := nest.Of[F](a.Forms)
+	if !ok {
+		return f, fmt.Errorf("the kernel does not have the form %q", f.Name())
 	}
-	return true
+	if missing := f.Needs() &^ a.Kernel.Allow; missing != 0 {
+		return f, fmt.Errorf("the permission %s is not given", strings.Join(missing.Words(), ", "))
+	}
+	if !fits(f) {
+		return f, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
+	}
+	return f, nil
+}
+
+func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+	f, err := needed(a, func(f *nest.Contraction) bool { return product.Fits(a.Kernel, a.Buffers, f) })
+	if err != nil {
+		return nil, err
+	}
+	d, err := blocking.Read(c.For, a.Kernel, f, s)
+	return func(u *unit.Unit, name string) (string, bool) {
+		return product.New(u, name, a.Kernel, f, d).Write(), true
+	}, err
+}
+
+func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+	f, err := needed(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(a.Kernel, a.Buffers, f) })
+	if err != nil {
+		return nil, err
+	}
+	cut, err := blocking.ReadLowPrecision(c.For, f, s)
+	return func(u *unit.Unit, name string) (string, bool) {
+		return lowprecision.New(u, name, a.Kernel, f, cut).Write(), true
+	}, err
+}
+
+func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+	f, err := needed(a, func(f *nest.Winograd) bool { return point.VectorKernel(a.Kernel, a.Buffers, f.Image) })
+	if err != nil {
+		return nil, err
+	}
+	d, err := winograd.Read(c.For, f, s)
+	return func(u *unit.Unit, name string) (string, bool) {
+		return winograd.New(u, name, a.Kernel, d).Write(), true
+	}, err
+}
+
+func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (writer, error) {
+	f, err := needed(a, func(*nest.BackToBack) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	d, err := backtoback.Read(c.For, a, f, stages)
+	return func(u *unit.Unit, name string) (string, bool) {
+		return backtoback.New(u, name, a.Kernel, d).Write(), true
+	}, err
+}
+
+func readScan(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+	f, err := needed(a, func(*scan.Scans) bool { return true })
+	if err == nil {
+		err = loops.CheckStaged(a.Kernel, a.Buffers, f)
+	}
+	if err == nil && s.Threads {
+		err = fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
+	}
+	return func(u *unit.Unit, name string) (string, bool) {
+		return loops.NewStaged(a.Kernel, name, u, f).Write(), false
+	}, err
 }

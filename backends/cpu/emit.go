@@ -8,19 +8,13 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/cpu/backtoback"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
-	"tensortapestry.org/tapc/backends/cpu/lowprecision"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/product"
-	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/backends/cpu/unit"
-	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -181,27 +175,23 @@ func (e *emitter) all() error {
 	return nil
 }
 
-// decided gives a kernel as it is carried out on the target, and its config. What passes/tile decided for other processors, it decides here for this one.
-func (e *emitter) decided(a *nest.Analysis) (*nest.Analysis, *schedule.Config, error) {
-	k, chooser := a.Kernel, Chooser{e.unit.Target}
+// config gives what was decided of a kernel for the target, nil if nothing was. What passes/tile decided for other processors alone, it decides for this one.
+func (e *emitter) config(a *nest.Analysis) (*schedule.Config, error) {
+	chooser := Chooser{e.unit.Target}
 	_, target := chooser.Target()
 	for _, name := range []string{ConfigTarget, target} {
-		if c := k.For(name); c != nil {
-			return a, c, nil
+		if c := a.Kernel.For(name); c != nil {
+			return c, nil
 		}
 	}
-	others := slices.ContainsFunc(k.Configs, func(c schedule.Config) bool { return tile.Named(c.Target) })
-	if e.unit.Target.Target == tile.Default || !others && !tile.Default.Bound(a) {
-		return a, nil, nil
+	if !slices.ContainsFunc(a.Kernel.Configs, func(c schedule.Config) bool { return tile.Named(c.Target) }) {
+		return nil, nil
 	}
 	best, err := tile.Choose(a, chooser)
-	if err != nil || best.Config != nil {
-		return a, best.Config, err
+	if err != nil {
+		return nil, err
 	}
-	other := *k
-	other.Loops = slices.Clone(k.Loops)
-	e.unit.Target.Bind(&other, a.Forms)
-	return &nest.Analysis{Kernel: &other, Buffers: a.Buffers, Forms: a.Forms}, nil, nil
+	return best.Config, nil
 }
 
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
@@ -213,7 +203,11 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 		name, e.unit.Table.Used = numberedKernel, []int{numbersSlot}
 	}
 	e.unit.V.Allow = a.Kernel.Allow
-	text, written, err := e.code(name, node, a)
+	c, err := e.config(a)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
+	}
+	text, written, err := e.code(name, node, a, c)
 	if err != nil {
 		return err
 	}
@@ -225,7 +219,7 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	if !ok {
 		at = number
 		e.known[key] = at
-		e.codes = append(e.codes, &code{cnest.About(e.g, a.Kernel), a.Kernel.Name, text, written})
+		e.codes = append(e.codes, &code{append(cnest.About(e.g, a.Kernel), "  "+c.String()), a.Kernel.Name, text, written})
 	} else {
 		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, a.Kernel)...)
 	}
@@ -233,15 +227,11 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	return nil
 }
 
-// code writes a kernel by its config, else as what its loops are cut for. What is written out for vectors and registers is written.
-func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis) (text string, written bool, err error) {
-	a, c, err := e.decided(a)
+// code writes a kernel by its config, or as loops that are cut as they say. What is written out for vectors and registers is written.
+func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis, c *schedule.Config) (text string, written bool, err error) {
 	switch {
-	case err != nil:
-		return "", false, fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
 	case c == nil:
-		text, written = e.form(name, a.Kernel, a.Forms)
-		return text, written, nil
+		return loops.New(a.Kernel, name, e.unit).Write(), false, nil
 	case c.Target == ConfigTarget:
 		f, err := treeOf(e.g, node.ID, name, a, c)
 		if err != nil {
@@ -252,41 +242,12 @@ func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis) (text strin
 		}
 		return text, true, err
 	}
-	form, d, err := Chooser{e.unit.Target}.read(a, c)
+	write, err := Chooser{e.unit.Target}.read(a, c)
 	if err != nil {
 		return "", false, diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", e.g.Name(node.ID), err)
 	}
-	return product.New(e.unit, name, a.Kernel, form, d).Write(), true, nil
-}
-
-// form writes a kernel as the first of its forms that it is scheduled as, else as loops over its statements. What is written out for
-// vectors and registers is written.
-func (e *emitter) form(name string, k *schedule.Kernel, forms nest.Forms) (text string, written bool) {
-	for _, form := range forms.Allowed(k.Allow) {
-		switch f := form.(type) {
-		case *nest.LowPrecision:
-			if n := lowprecision.New(e.unit, name, k, f); n != nil {
-				return n.Write(), true
-			}
-		case *nest.Winograd:
-			if w := winograd.New(e.unit, name, k, f); w != nil {
-				return w.Write(), true
-			}
-		case *nest.BackToBack:
-			if c := backtoback.New(e.unit, name, k, f); c != nil {
-				return c.Write(), true
-			}
-		case *scan.Scans:
-			if s := loops.NewStaged(k, name, e.unit, f); s != nil {
-				return s.Write(), false
-			}
-		case *nest.Rows:
-			if r := rows.New(e.unit, name, k, f); r != nil {
-				return r.Write(), false
-			}
-		}
-	}
-	return loops.New(k, name, e.unit).Write(), false
+	text, written = write(e.unit, name)
+	return text, written, nil
 }
 
 // nameless gives a kernel's text without comments, and without the name that its functions' names begin with.

@@ -132,8 +132,7 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 		if k, ok := x.Body.(*schedule.Kernel); ok {
 			k.Allow = permission.TransformedTiles // also where it does not pay
 			if w, ok := nest.FindWinograd(k, nest.Buffers(g)); ok {
-				k.Configs = nil
-				target.BindWinograd(k, w.Of(size))
+				k.Configs = []schedule.Config{{Target: target.Name(), Stages: []schedule.Stage{target.WinogradStage(k, w.Of(size))}}}
 				found++
 			}
 		}

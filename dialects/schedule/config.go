@@ -29,12 +29,16 @@ type Algorithm uint8
 
 // The algorithms.
 const (
-	Loops       Algorithm = iota // every cell for itself
-	Contraction                  // tiles of sums of products
-	Reduction                    // lines, each reduced by lanes together, and what goes on with them
+	Loops        Algorithm = iota // every cell for itself
+	Contraction                   // tiles of sums of products
+	Reduction                     // lines, each reduced by lanes together, and what goes on with them
+	LowPrecision                  // tiles of sums of products of bytes or bfloat16, by the instructions that a processor has
+	Transformed                   // tiles of a convolution, transformed, multiplied, and transformed back
+	Rows                          // rows of vectors
+	Scan                          // reductions all of whose values are computed together
 )
 
-var algorithms = []string{"loops", "contraction", "reduction"}
+var algorithms = []string{"loops", "contraction", "reduction", "low_precision", "transformed", "rows", "scan"}
 
 // String gives the algorithm's word.
 func (a Algorithm) String() string { return algorithms[a] }
@@ -42,16 +46,19 @@ func (a Algorithm) String() string { return algorithms[a] }
 // Role is what a dimension of a stage is to its algorithm.
 type Role uint8
 
-// The roles: rows, columns and the reduced dimension of a contraction; lines and their elements.
+// The roles: rows, columns and the reduced dimension of a contraction; lines and their elements; images, rows and columns of a convolution's results.
 const (
 	RoleM Role = iota
 	RoleN
 	RoleK
 	RoleLine
 	RoleElement
+	RoleImage
+	RoleDown
+	RoleAcross
 )
 
-var roles = []string{"m", "n", "k", "line", "element"}
+var roles = []string{"m", "n", "k", "line", "element", "image", "down", "across"}
 
 // String gives the role's word.
 func (r Role) String() string { return roles[r] }

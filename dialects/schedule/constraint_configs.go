@@ -33,7 +33,8 @@ var kernelConfigs = check.Constraint{
 const maxDepth = 8
 
 // rolesOf are the roles of an algorithm's dimensions.
-var rolesOf = map[Algorithm][]Role{Contraction: {RoleM, RoleN, RoleK}, Reduction: {RoleLine, RoleElement}}
+var rolesOf = map[Algorithm][]Role{Contraction: {RoleM, RoleN, RoleK}, LowPrecision: {RoleM, RoleN, RoleK}, Reduction: {RoleLine, RoleElement},
+	Loops: {RoleLine, RoleElement}, Rows: {RoleElement}, Transformed: {RoleImage, RoleDown, RoleAcross, RoleN}}
 
 func checkConfig(c *check.Context, n *ir.Node, k *Kernel, i int) {
 	x := &k.Configs[i]

@@ -12,47 +12,21 @@ const (
 	blockSlack = 4   // the part of its rows by which a block may be larger or smaller for the tiles' sake
 )
 
-// bindBackToBack cuts contractions back to back into blocks of rows.
-func (t Target) bindBackToBack(k *schedule.Kernel, c *nest.BackToBack) {
-	bind := carrier(k, c)
-	for _, l := range c.Free() {
-		k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-	}
-	if c.Row >= 0 {
-		k.Loops[c.Row].Levels = []schedule.Level{{Tile: t.blockRows(c, bind), Bind: bind}, {Tile: 1}}
-	}
-}
-
-// carrier says what carries blocks out.
-func carrier(k *schedule.Kernel, c *nest.BackToBack) schedule.Binding {
+// shared says whether blocks run on several threads.
+func shared(k *schedule.Kernel, c *nest.BackToBack) bool {
 	work := c.First.Col.Extent
 	for _, l := range c.Free() {
 		work = nest.SaturatingProduct(work, k.Loops[l].Extent())
 	}
-	if nest.SaturatingProduct(work, c.First.InnerReduction()+c.Last.Col.Extent) >= productWork {
-		return schedule.Thread
-	}
-	return schedule.Serial
+	return nest.SaturatingProduct(work, c.First.InnerReduction()+c.Last.Col.Extent) >= productWork
 }
 
 // block is a number of rows that a block can have, and the rows that register tiles of both products have in it, together.
 type block struct{ rows, filled int64 }
 
-// blockRows chooses how many rows a block has: the most of those in which register tiles are filled best.
-func (t Target) blockRows(c *nest.BackToBack, bind schedule.Binding) int64 {
-	blocks := t.blocks(c, bind)
-	best := blocks[0]
-	for _, x := range blocks {
-		if x.filled >= best.filled {
-			best = x
-		}
-	}
-	return best.rows
-}
-
 // blocks gives the numbers of rows that a block can have: as many as stay in the second cache, in blocks of about the same size, of which there
 // are enough for threads if these share them, and close numbers.
-func (t Target) blocks(c *nest.BackToBack, bind schedule.Binding) []block {
+func (t Target) blocks(c *nest.BackToBack, shared bool) []block {
 	first, last := t.plan(c.First, StagePacking(c.First)).tile.Rows, t.plan(c.Last, StagePacking(c.Last)).tile.Rows
 	extent := c.First.Row.Extent
 	limit := min(mostBlock, max(leastBlock, t.L2/blockShare/c.LineSize()))
@@ -63,7 +37,7 @@ func (t Target) blocks(c *nest.BackToBack, bind schedule.Binding) []block {
 	for _, d := range c.First.Batch {
 		others = nest.SaturatingProduct(others, d.Extent)
 	}
-	for bind == schedule.Thread && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
+	for shared && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
 		most = (most + 1) / 2
 	}
 	count := (extent + most - 1) / most
@@ -84,28 +58,24 @@ func divisor(n, most int64) int64 {
 	return d
 }
 
-// Cut cuts the stages of contractions back to back for blocks of some rows.
-func (t Target) Cut(c *nest.BackToBack, rows int64) {
-	for i, x := range map[int]*nest.Contraction{0: c.First, 2: c.Last} {
-		k := c.Stages[i]
-		clear(k)
-		t.bindContraction(k, x, StagePacking(x))
-		if l := x.Row.Inner(); l >= 0 {
-			tile := k.Loops[l].Levels[1].Tile
-			k.Loops[l].Levels[0].Tile, k.Loops[l].Levels[1].Tile = rows, divisor(rows, tile)
+// stages cuts contractions back to back into blocks of some rows, and their stages for these.
+func (t Target) stages(k *schedule.Kernel, c *nest.BackToBack, rows int64) []schedule.Stage {
+	var out []schedule.Stage
+	for i, x := range []*nest.Contraction{c.First, c.Last} {
+		from := StagePacking(x)
+		p := t.plan(x, from)
+		p.rows, p.tile.Rows, p.cols = rows, divisor(rows, p.tile.Rows), roundUp(x.Col.Extent, p.tile.Vectors*p.lanes)
+		if len(x.Reduction) > 0 && i == 0 { // the sums of a line are not held unfinished
+			p.fold = x.InnerReduction()
 		}
-		if n := len(x.Reduction); n > 0 && x == c.First { // the sums of a line are not held unfinished
-			k.Loops[x.Reduction[n-1].Inner()].Levels[0].Tile = x.InnerReduction()
+		if i == 1 && c.Middle != nil {
+			middle := t.rowsStage(c.Stages[1], c.Middle)
+			middle.Threads = false
+			out = append(out, middle)
 		}
-		levels := k.Loops[x.Col.Inner()].Levels
-		levels[0].Tile = roundUp(x.Col.Extent, levels[1].Tile)
+		s := p.stage(c.Stages[2*i], x, from.Right)
+		s.Threads = i == 0 && shared(k, c)
+		out = append(out, s)
 	}
-	if c.Middle != nil {
-		clear(c.Stages[1])
-		t.bindRows(c.Stages[1], c.Middle)
-	}
-	for _, h := range c.Workspaces {
-		b := c.Buffer(h)
-		b.Bytes = rows * h.Step * int64(b.Type().Size())
-	}
+	return out
 }

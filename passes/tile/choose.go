@@ -14,7 +14,7 @@ type Chooser interface {
 	// Target gives the kind of device, and the name that configs of the target have.
 	Target() (schedule.DeviceType, string)
 	// Candidates gives what a kernel can be carried out as, in an order that does not depend on anything else, without what it takes. Some
-	// are refused, by Check or by rules that say where they do not pay. A candidate without a config is carried out as its form, or in loops.
+	// are refused, by Check or by rules that say where they do not pay. A candidate without a config is loops as they are.
 	Candidates(a *nest.Analysis) []Candidate
 	// Check says why a config cannot be carried out, nil if it can.
 	Check(a *nest.Analysis, c *schedule.Config) error
@@ -25,8 +25,6 @@ type Chooser interface {
 // Candidate is what a kernel can be carried out as: what it was thought to take, or why it was refused.
 type Candidate struct {
 	Config  *schedule.Config // nil for none
-	What    string           // in words, if no config says it
-	Form    nest.Form        // that the kernel is carried out as, on a CPU; nil for loops
 	Cost    cost.Estimate
 	Refused error
 	Chosen  bool
@@ -34,12 +32,7 @@ type Candidate struct {
 }
 
 // String gives the candidate in words.
-func (c *Candidate) String() string {
-	if c.What != "" {
-		return c.What
-	}
-	return c.Config.String()
-}
+func (c *Candidate) String() string { return c.Config.String() }
 
 // Consider looks at all candidates of a kernel. The one with the least cost is chosen, the first of equals.
 func Consider(a *nest.Analysis, from Chooser) ([]Candidate, error) {
@@ -75,7 +68,7 @@ func Choose(a *nest.Analysis, from Chooser) (*Candidate, error) {
 	return &all[slices.IndexFunc(all, func(c Candidate) bool { return c.Chosen })], nil
 }
 
-// record gives a kernel the best of its configs, instead of the one that it had for the target, and says what is chosen.
+// record gives a kernel the best of its configs, instead of the one that it had for the target, and says which that is.
 func record(a *nest.Analysis, from Chooser) (*Candidate, error) {
 	best, err := Choose(a, from)
 	if err != nil {

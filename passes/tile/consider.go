@@ -10,16 +10,13 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
-// Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Fits says why a back end
-// cannot write a form, or a config of it if one is given, nil if it can.
-func (t Target) Candidates(a *nest.Analysis, fits func(nest.Form, *schedule.Config) error) []Candidate {
-	x := considering{t: t, a: a, fits: fits}
+// Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Check says why a back end
+// cannot write a config, nil if it can.
+func (t Target) Candidates(a *nest.Analysis, check func(*schedule.Config) error) []Candidate {
+	x := considering{t: t, a: a, check: check}
 	var before nest.Form // the form that the kernel is carried out as, once it is found
 	for _, f := range a.Forms {
 		reason := x.against(f)
-		if reason == nil {
-			reason = fits(f, nil)
-		}
 		if _, ok := before.(*nest.Winograd); reason == nil && before != nil && !ok { // which has a price beside that of the direct convolution
 			reason = special(before)
 		}
@@ -27,7 +24,7 @@ func (t Target) Candidates(a *nest.Analysis, fits func(nest.Form, *schedule.Conf
 			before = f
 		}
 	}
-	x.add(Candidate{What: "loops", cycles: x.scalarCycles(1), Refused: special(before)})
+	x.add(x.scalarCycles(1), special(before), t.loopsStage(a))
 	return x.out
 }
 
@@ -46,10 +43,10 @@ func special(before nest.Form) error {
 
 // considering collects candidates.
 type considering struct {
-	t    Target
-	a    *nest.Analysis
-	fits func(nest.Form, *schedule.Config) error
-	out  []Candidate
+	t     Target
+	a     *nest.Analysis
+	check func(*schedule.Config) error
+	out   []Candidate
 }
 
 // against is why a form is not for a kernel, of any sizes.
@@ -69,7 +66,7 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 	from := len(x.out)
 	switch f := form.(type) {
 	case *nest.LowPrecision:
-		x.add(Candidate{Form: f, What: f.Name() + ", " + x.cutWords(f), cycles: x.t.lowPrecisionCycles(f), Refused: reason})
+		x.add(x.t.lowPrecisionCycles(f), reason, x.t.lowPrecisionStage(f))
 	case *nest.Winograd:
 		x.winograd(f, reason)
 	case *nest.Contraction:
@@ -77,9 +74,9 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 	case *nest.BackToBack:
 		x.backToBack(f, reason)
 	case *scan.Scans:
-		x.add(Candidate{Form: f, What: f.Name(), cycles: x.stagedCycles(), Refused: reason})
+		x.add(x.stagedCycles(), reason, schedule.Stage{Algorithm: schedule.Scan})
 	case *nest.Rows:
-		x.add(Candidate{Form: f, What: f.Name() + ", " + x.cutWords(f), cycles: x.scalarCycles(2 * float64(x.t.lanes(int(x.a.Kernel.Operands[0].Type().Size())))), Refused: reason})
+		x.add(x.scalarCycles(2*float64(x.t.lanes(int(x.a.Kernel.Operands[0].Type().Size())))), reason, x.t.rowsStage(x.a.Kernel, f))
 	}
 	for _, c := range x.out[from:] {
 		found = found || c.Refused == nil
@@ -87,10 +84,11 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 	return found
 }
 
-// add adds a candidate.
-func (x *considering) add(c Candidate) {
-	if c.Refused == nil && c.Config != nil {
-		c.Refused = x.fits(c.Form, c.Config)
+// add adds a candidate of some stages.
+func (x *considering) add(cycles float64, refused error, stages ...schedule.Stage) {
+	c := Candidate{Config: &schedule.Config{Target: x.t.Name(), Stages: stages}, Refused: refused, cycles: cycles}
+	if refused == nil {
+		c.Refused = x.check(c.Config)
 	}
 	x.out = append(x.out, c)
 }
@@ -110,7 +108,7 @@ func (x *considering) winograd(w *nest.Winograd, reason error) {
 		case why == nil && part >= payPercent/100.0:
 			why = fmt.Errorf("it takes %.2f of the time of the direct convolution, and pays below %.2f", part, payPercent/100.0)
 		}
-		x.add(Candidate{Form: w, What: fmt.Sprintf("%s, tiles of %d×%d results", w.Name(), m, m), cycles: part * direct, Refused: why})
+		x.add(part*direct, why, x.t.WinogradStage(x.a.Kernel, w.Of(m)))
 	}
 }
 
@@ -120,8 +118,7 @@ func (x *considering) contraction(c *nest.Contraction, reason error) {
 	best := registerTile(x.t.tilesOf(c, pack))
 	add := func(tile RegisterTile, pack Packing, reason error) {
 		p := x.t.planTile(c, pack, tile)
-		config := &schedule.Config{Target: x.t.Name(), Stages: []schedule.Stage{p.stage(x.a.Kernel, c)}}
-		x.add(Candidate{Form: c, Config: config, cycles: x.t.productCycles(p, c), Refused: reason})
+		x.add(x.t.productCycles(p, c), reason, p.stage(x.a.Kernel, c, p.rightPack(c)))
 	}
 	add(best, pack, reason)
 	for _, other := range x.t.tilesOf(c, pack) {
@@ -148,38 +145,12 @@ func (x *considering) backToBack(c *nest.BackToBack, reason error) {
 		whole += x.scalarCycles(2*float64(x.t.lanes(4))) / 2
 	}
 	if c.Row < 0 {
-		x.add(Candidate{Form: c, What: c.Name(), cycles: whole, Refused: reason})
+		x.add(whole, reason, x.t.stages(x.a.Kernel, c, 1)...)
 		return
 	}
-	blocks := x.t.blocks(c, carrier(x.a.Kernel, c))
+	blocks := x.t.blocks(c, shared(x.a.Kernel, c))
 	for i := len(blocks) - 1; i >= 0; i-- {
 		b := blocks[i]
-		what := fmt.Sprintf("%s, m %d, register tiles of %d and %d rows", c.Name(), b.rows, divisor(b.rows, first.tile.Rows), divisor(b.rows, last.tile.Rows))
-		x.add(Candidate{Form: c, What: what, cycles: whole * float64(first.tile.Rows+last.tile.Rows) / float64(b.filled), Refused: reason})
+		x.add(whole*float64(first.tile.Rows+last.tile.Rows)/float64(b.filled), reason, x.t.stages(x.a.Kernel, c, b.rows)...)
 	}
-}
-
-// cutWords says how a form is cut whose sizes a rule chooses.
-func (x *considering) cutWords(f nest.Form) string {
-	k := *x.a.Kernel
-	k.Loops = append([]schedule.Loop(nil), k.Loops...)
-	clear(&k)
-	x.t.bindForm(&k, f)
-	tiles := func(name string, d nest.Dim) string {
-		if d.Inner() < 0 {
-			return name + " 1"
-		}
-		levels := k.Loops[d.Inner()].Levels
-		return fmt.Sprintf("%s %d/%d", name, levels[0].Tile, levels[min(1, len(levels)-1)].Tile)
-	}
-	switch f := f.(type) {
-	case *nest.LowPrecision:
-		return fmt.Sprintf("groups of %d, %s, %s", f.Group, tiles("m", f.C.Row), tiles("n", f.C.Col))
-	case *nest.Rows:
-		if !f.Free {
-			return tiles("reduced lanes", f.Lane)
-		}
-		return tiles("lanes", f.Lane)
-	}
-	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -93,26 +92,39 @@ func decisions(t *testing.T, title, graph string) string {
 // describe describes what each target makes of a kernel.
 func describe(t *testing.T, title string, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) []string {
 	a := nest.Analyze(k, buffers)
-	forms := a.Forms
 	var names []string
-	for _, f := range forms {
+	for _, f := range a.Forms {
 		name := f.Name()
+		if c, ok := f.(*nest.Contraction); ok {
+			name += copies(c)
+		}
 		if !k.Allow.Has(f.Needs()) {
 			name += " if allowed"
 		}
 		names = append(names, name)
 	}
-	lines := []string{fmt.Sprintf("%s: %s", k.Name, strings.Join(append(names, "loops"), ", "))}
+	head := fmt.Sprintf("%s: %s", k.Name, strings.Join(append(names, "loops"), ", "))
+	if k.Sums > 0 {
+		head += fmt.Sprintf(" | sums of %d", k.Sums)
+	}
+	lines := []string{head}
 	for _, x := range targets {
-		other := *k
-		other.Loops = slices.Clone(k.Loops)
-		form := x.Bind(&other, forms)
-		checkConsidered(t, title, x, &other, a, form)
-		line := fmt.Sprintf("  %s %s", x.name, decided(&other, form))
-		lines = append(lines, line)
-		if c, ok := form.(*nest.BackToBack); ok {
-			lines = append(lines, x.stages(&other, c)...)
-		}
+		lines = append(lines, fmt.Sprintf("  %s %s", x.name, considered(t, title, x, a)))
 	}
 	return lines
+}
+
+// copies says which copies a contraction makes besides packing, and whether accumulators are transposed.
+func copies(c *nest.Contraction) string {
+	out := ""
+	if c.Padded != nil {
+		out += " (left padded)"
+	}
+	if c.Window != nil {
+		out += " (right from windows)"
+	}
+	if c.Transposed {
+		out += " (accumulators transposed)"
+	}
+	return out
 }

@@ -35,11 +35,10 @@ func (t Target) lowPrecisionTile(group int64) (rows, cols int64) {
 	return 8, 3 * NarrowPanel
 }
 
-// bindLowPrecision cuts a low-precision contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
-func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
+// lowPrecisionStage cuts a low-precision contraction. Pieces are multiples of the tiles of every instruction that may carry it out.
+func (t Target) lowPrecisionStage(n *nest.LowPrecision) schedule.Stage {
 	if n.Unpacked {
-		t.bindUnpacked(k, n)
-		return
+		return t.unpackedStage(n)
 	}
 	tileRows, tileCols := t.lowPrecisionTile(n.Group)
 	length := n.C.Reduction[0].Extent
@@ -49,7 +48,7 @@ func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
 	}
 	bytes := 4 / n.Group
 	if length*bytes > narrowFold {
-		p.fold = even(length, narrowFold/bytes, NarrowBlock/bytes)
+		p.fold = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes))
 	}
 	p.rows = roundUp(n.C.Row.Extent, NarrowRows)
 	if most := roundDown(t.L2/2/(p.fold*bytes), NarrowRows); most < p.rows {
@@ -60,9 +59,12 @@ func (t Target) bindLowPrecision(k *schedule.Kernel, n *nest.LowPrecision) {
 	for p.fold < length && p.rows*p.cols > narrowSums && p.cols > NarrowCols {
 		p.cols = roundUp(p.cols/2, NarrowCols)
 	}
-	p.bindFree(k, n.C, tileRows, tileCols)
-	inner := n.C.Reduction[0].Inner()
-	k.Loops[inner].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, SumBlock)}, {Tile: 1}}
+	return p.lowPrecisionStage(n, tileRows, tileCols)
+}
+
+// lowPrecisionStage gives what a config says of a low-precision contraction.
+func (p *productPlan) lowPrecisionStage(n *nest.LowPrecision, tileRows, tileCols int64) schedule.Stage {
+	return schedule.Stage{Algorithm: schedule.LowPrecision, Tiles: p.tiles(n.C, tileRows, tileCols), Threads: p.threads(n.C)}
 }
 
 // unpackedTile is the register tile of sums of a contraction whose left operand is unpacked.
@@ -74,8 +76,8 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 	return tile.Rows, tile.Vectors * t.lanes(4)
 }
 
-// bindUnpacked cuts a contraction whose left operand is unpacked.
-func (t Target) bindUnpacked(k *schedule.Kernel, n *nest.LowPrecision) {
+// unpackedStage cuts a contraction whose left operand is unpacked.
+func (t Target) unpackedStage(n *nest.LowPrecision) schedule.Stage {
 	tileRows, tileCols := t.unpackedTile(n)
 	length, bytes := n.Length(), 4/n.Group
 	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: 1, Packing: Packing{Right: UpFront}}
@@ -91,7 +93,6 @@ func (t Target) bindUnpacked(k *schedule.Kernel, n *nest.LowPrecision) {
 		p.turned(MaxSums / 4)
 	}
 	p.shrink(n.C, tileCols)
-	p.bindFree(k, n.C, tileRows, tileCols)
-	run := n.Run()
-	k.Loops[n.C.Reduction[len(n.C.Reduction)-1].Inner()].Levels = []schedule.Level{{Tile: run}, {Tile: min(run, SumBlock)}, {Tile: 1}}
+	p.fold = n.Run()
+	return p.lowPrecisionStage(n, tileRows, tileCols)
 }

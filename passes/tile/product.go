@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
@@ -149,34 +148,6 @@ func tileCycles(rows, cols, r, v, lanes, load int64) int64 {
 	vectors := (cols + lanes - 1) / lanes
 	m, mt, n, nt := rows/r, rows%r, vectors/v, vectors%v
 	return m*n*one(r, v) + m*one(r, nt) + n*one(mt, v) + one(mt, nt)
-}
-
-// bindContraction cuts a contraction whose factors are read as a packing says: register tiles, pieces whose left operand stays in the second cache, threads.
-func (t Target) bindContraction(k *schedule.Kernel, c *nest.Contraction, from Packing) {
-	p := t.plan(c, from)
-	p.bindFree(k, c, p.tile.Rows, p.tile.Vectors*p.lanes)
-	if n := len(c.Reduction); n > 0 {
-		l := c.Reduction[n-1].Inner()
-		k.Loops[l].Levels = []schedule.Level{{Tile: p.fold}, {Tile: min(p.fold, p.block)}, {Tile: 1}}
-	}
-	if k.Sums = 0; c.Sum.Type.IsFloat() {
-		k.Sums = p.block
-	}
-}
-
-// bindFree cuts the dimensions of the results, for register tiles of some rows and columns, and shares what is worth it between threads.
-func (p *productPlan) bindFree(k *schedule.Kernel, c *nest.Contraction, tileRows, tileCols int64) {
-	bind := schedule.Serial
-	if p.threads(c) {
-		bind = schedule.Thread
-	}
-	for _, d := range c.Batch {
-		for _, l := range d.Loops {
-			k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-		}
-	}
-	bindDim(k, c.Row, bind, p.rows, tileRows, 1)
-	bindDim(k, c.Col, bind, p.cols, tileCols, p.lanes)
 }
 
 // threads says whether it is worth it that a contraction runs on several threads.
@@ -362,24 +333,6 @@ func (p *productPlan) shrink(c *nest.Contraction, least int64) {
 		}
 		p.rows, p.cols = rows, cols
 	}
-}
-
-// bind sets the levels of a dimension: pieces, register tiles in them, and the values of a tile, which are rows, or the
-// lanes of vectors. Tiles count values of the whole dimension; they stand on its innermost loop.
-func bindDim(k *schedule.Kernel, d nest.Dim, outer schedule.Binding, piece, tile, lanes int64) {
-	for _, l := range d.Loops {
-		k.Loops[l].Levels = []schedule.Level{{Tile: 1, Bind: outer}}
-	}
-	if len(d.Loops) == 0 {
-		return
-	}
-	levels := []schedule.Level{{Tile: piece, Bind: outer}, {Tile: tile}}
-	if lanes > 1 {
-		levels = append(levels, schedule.Level{Tile: lanes, Bind: schedule.Unrolled}, schedule.Level{Tile: 1, Bind: schedule.Vector})
-	} else {
-		levels = append(levels, schedule.Level{Tile: 1, Bind: schedule.Unrolled})
-	}
-	k.Loops[d.Inner()].Levels = levels
 }
 
 func roundUp(n, to int64) int64   { return (n + to - 1) / to * to }

@@ -1,18 +1,15 @@
-// Package tile is the pass that decides how each loop of a kernel is cut and what carries it out: vectors, unrolled registers
-// and threads on a CPU; blocks and lanes on a GPU. What a kernel is, dialects/schedule/nest finds.
+// Package tile is the pass that decides how each kernel is carried out, and records it as a config for each target: it lists the candidates of a
+// CPU, has them and those of other back ends checked and priced, and takes the cheapest. What a kernel is, dialects/schedule/nest finds.
 //
 // Its choices change speed and never values, unless the device allows it. Then it writes down at each kernel what that may do, see allow.
 // Read next: passes/plan.
 package tile
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -30,8 +27,7 @@ type Options struct {
 	Choosers []Chooser                   // of the targets that kernels get configs for
 }
 
-// Run binds the loops of every kernel, to blocks and lanes where its device has these, else as the default target asks, and records a config
-// for each target of its device.
+// Run records a config of every kernel for each target of its device, and binds loops to blocks and lanes where the device has these.
 func Run(g *ir.Graph, opt Options) error {
 	buffers := nest.Buffers(g)
 	for n := range g.Nodes() {
@@ -41,41 +37,31 @@ func Run(g *ir.Graph, opt Options) error {
 		}
 		d, _ := g.Node(k.Device).Body.(*schedule.Device)
 		a := nest.Analyze(k, buffers)
-		if d != nil && d.Type.Has(schedule.Lane) {
-			clear(k)
+		clear(k)
+		if k.Sums = Sums(a.Forms); d != nil && d.Type.Has(schedule.Lane) {
 			bindGrid(k)
-			k.Sums = Sums(a.Forms)
 		} else if k.Allow = 0; d != nil {
 			allow(k, a.Forms, d.Allow)
 		}
-		if err := opt.choose(d, a); err != nil {
-			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+		for _, c := range opt.Choosers {
+			if device, _ := c.Target(); d == nil || device != d.Type {
+				continue
+			}
+			best, err := record(a, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.Name(n.ID), err)
+			}
+			if reorders(best.Config) {
+				k.Sums = 0
+			}
 		}
 	}
 	return nil
 }
 
-// choose records a config for each target of a kernel's device. A kernel of a CPU that has none is cut as what it is.
-func (o *Options) choose(d *schedule.Device, a *nest.Analysis) error {
-	k, cut := a.Kernel, d != nil && d.Type.Has(schedule.Lane)
-	for _, c := range o.Choosers {
-		if device, _ := c.Target(); d == nil || device != d.Type {
-			continue
-		}
-		best, err := record(a, c)
-		if err != nil {
-			return err
-		}
-		if !cut && best.Config != nil {
-			clear(k)
-			k.Sums = Sums(a.Forms)
-			cut = true
-		}
-	}
-	if !cut {
-		Default.Bind(k, a.Forms)
-	}
-	return nil
+// reorders says whether a config has sums of products in another order than the operation says, which only kernels that may round have.
+func reorders(c *schedule.Config) bool {
+	return c != nil && (c.Stages[0].Algorithm == schedule.LowPrecision || c.Stages[0].Algorithm == schedule.Transformed)
 }
 
 // clear makes every loop serial.
@@ -85,87 +71,58 @@ func clear(k *schedule.Kernel) {
 	}
 }
 
-// Bind binds the loops of a kernel that runs on a CPU, for the first of its forms that it is allowed and that pays, and gives that; nil is
-// plain loops.
-func (t Target) Bind(k *schedule.Kernel, forms nest.Forms) nest.Form {
-	clear(k)
-	var found nest.Form
-	for _, f := range forms.Allowed(k.Allow) {
-		if s, ok := f.(*scan.Scans); ok { // how their loops are cut is not read: they are bound as what they are besides
-			found = s
-			continue
+// LoopRoles gives the loops of a kernel that a stage of loops may cut: for registers, and inside them for vectors. -1 is none. Products have their rows
+// and columns, rows of vectors their lanes, if results lie along them, other kernels their innermost loops.
+func LoopRoles(a *nest.Analysis) (line, element int) {
+	if c := contractionOf(a); c != nil {
+		return c.Row.Inner(), c.Col.Inner()
+	}
+	if r, ok := nest.Of[*nest.Rows](a.Forms); ok {
+		if r.Free {
+			return -1, r.Lane.Inner()
 		}
-		if t.bindForm(k, f) {
-			return cmp.Or(found, f)
-		}
+		return -1, -1
 	}
-	bindCPU(k)
-	return found
-}
-
-// Bound says whether the loops of a kernel are cut as Bind cuts them.
-func (t Target) Bound(a *nest.Analysis) bool {
-	other := *a.Kernel
-	other.Loops = slices.Clone(a.Kernel.Loops)
-	t.Bind(&other, a.Forms)
-	return slices.EqualFunc(a.Kernel.Loops, other.Loops, func(x, y schedule.Loop) bool { return slices.Equal(x.Levels, y.Levels) })
-}
-
-// bindForm binds the loops of a kernel to be carried out as a form, and says whether it did.
-func (t Target) bindForm(k *schedule.Kernel, form nest.Form) bool {
-	switch f := form.(type) {
-	case *nest.LowPrecision:
-		t.bindLowPrecision(k, f)
-	case *nest.Winograd:
-		size := transformedSize(f)
-		if size == 0 {
-			return false
-		}
-		t.BindWinograd(k, f.Of(size))
-	case *nest.Contraction:
-		t.bindContraction(k, f, PackingOf(f))
-	case *nest.BackToBack:
-		t.bindBackToBack(k, f)
-	case *nest.Rows:
-		t.bindRows(k, f)
-	}
-	return true
-}
-
-func bindCPU(k *schedule.Kernel) {
-	loops := k.Free()
-	if len(loops) == 0 {
-		return
-	}
-	folds := len(k.Loops) > len(loops)
-	inner := loops[len(loops)-1]
-	k.Loops[inner].Levels = twoLevels(k.Loops[inner], VectorTile, schedule.Vector)
-	if folds && len(loops) > 1 {
-		row := loops[len(loops)-2]
-		k.Loops[row].Levels = twoLevels(k.Loops[row], RowTile, schedule.Unrolled)
-	}
-	if work(k) < threadWork {
-		return
-	}
-	outer := widest(k, loops)
-	k.Loops[outer].Levels[0].Bind = schedule.Thread
-}
-
-// twoLevels cuts a loop into tiles of at most the given size, each carried out as bind says.
-func twoLevels(l schedule.Loop, size int64, bind schedule.Binding) []schedule.Level {
-	return []schedule.Level{{Tile: min(size, max(l.Extent(), 1)), Bind: schedule.Serial}, {Tile: 1, Bind: bind}}
-}
-
-// widest gives the loop whose outermost level has the most steps; the outermost of equals.
-func widest(k *schedule.Kernel, loops []int) int {
-	best, steps := loops[0], int64(0)
-	for _, l := range loops {
-		tile := k.Loops[l].Levels[0].Tile
-		if n := (k.Loops[l].Extent() + tile - 1) / tile; n > steps {
-			best, steps = l, n
+	line, element = -1, -1
+	free := a.Kernel.Free()
+	if n := len(free); n > 0 {
+		element = free[n-1]
+		if n > 1 && len(a.Kernel.Loops) > n { // it reduces
+			line = free[n-2]
 		}
 	}
-	return best
+	return line, element
+}
+
+// contractionOf gives the contraction that a kernel is, nil if it is none.
+func contractionOf(a *nest.Analysis) *nest.Contraction {
+	if c, ok := nest.Of[*nest.Contraction](a.Forms); ok {
+		return c
+	}
+	if n, ok := nest.Of[*nest.LowPrecision](a.Forms); ok {
+		return n.C
+	}
+	return nil
+}
+
+// loopsStage cuts the loops of a kernel for registers and vectors.
+func (t Target) loopsStage(a *nest.Analysis) schedule.Stage {
+	k, lanes := a.Kernel, int64(VectorTile)
+	if _, ok := nest.Of[*nest.Rows](a.Forms); ok || contractionOf(a) != nil {
+		lanes = t.lanes(int(k.Operands[0].Type().Size()))
+	}
+	s := schedule.Stage{Algorithm: schedule.Loops, Threads: len(k.Free()) > 0 && work(k) >= threadWork}
+	line, element := LoopRoles(a)
+	for _, x := range []struct {
+		schedule.Role
+		loop int
+		size int64
+	}{{schedule.RoleLine, line, RowTile}, {schedule.RoleElement, element, lanes}} {
+		if x.loop >= 0 {
+			s.Tiles = append(s.Tiles, schedule.Tiling{Role: x.Role, Sizes: []int64{min(x.size, max(k.Loops[x.loop].Extent(), 1))}})
+		}
+	}
+	return s
 }
 
 // work is about how many scalar operations a kernel does, saturating.

@@ -18,25 +18,18 @@ type winogradPlan struct {
 	out, width   int64 // channels of results, of a piece and of a register tile
 }
 
-// BindWinograd cuts a convolution into tiles of w.Size, and into pieces of which the transformed image and the unfinished results stay
+// WinogradStage cuts a convolution into tiles of w.Size, and into parts of which the transformed image and the unfinished results stay
 // in the second cache.
-func (t Target) BindWinograd(k *schedule.Kernel, w *nest.Winograd) {
-	clear(k)
+func (t Target) WinogradStage(k *schedule.Kernel, w *nest.Winograd) schedule.Stage {
 	p := t.planWinograd(w)
-	bind := schedule.Serial
-	if work(k) >= productWork {
-		bind = schedule.Thread
+	s := schedule.Stage{Algorithm: schedule.Transformed, Threads: work(k) >= productWork}
+	if i := w.Images(); i >= 0 {
+		s.Tiles = tiling(schedule.RoleImage, w.Batch[i], p.images)
 	}
-	for i, d := range w.Batch {
-		k.Loops[d.Inner()].Levels = []schedule.Level{{Tile: 1, Bind: bind}}
-		if i == w.Images() {
-			k.Loops[d.Inner()].Levels = []schedule.Level{{Tile: p.images, Bind: bind}, {Tile: 1}}
-		}
-	}
-	bindDim(k, w.Down.Dim, bind, p.down*w.Size, w.Size, 1)
-	bindDim(k, w.Across.Dim, bind, p.across*w.Size, w.Size, 1)
-	bindDim(k, w.Out, bind, p.out, p.width, t.lanes(4))
-	k.Loops[w.In.Inner()].Levels = []schedule.Level{{Tile: w.In.Extent}, {Tile: nest.PartialSumOf(w.In.Extent)}, {Tile: 1}}
+	s.Tiles = append(s.Tiles, tiling(schedule.RoleDown, w.Down.Dim, p.down*w.Size, w.Size)...)
+	s.Tiles = append(s.Tiles, tiling(schedule.RoleAcross, w.Across.Dim, p.across*w.Size, w.Size)...)
+	s.Tiles = append(s.Tiles, tiling(schedule.RoleN, w.Out, p.out, p.width, t.lanes(4))...)
+	return s
 }
 
 // planWinograd chooses the sizes.

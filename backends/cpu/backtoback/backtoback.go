@@ -31,7 +31,7 @@ type Kernel struct {
 	name     string
 	products [2]*product.Product
 	middle   *rows.Kernel // or nil
-	rows     int64        // of a block
+	d        Decided
 	memory
 }
 
@@ -45,25 +45,22 @@ type memory struct {
 	packed     []int64 // offsets in that, of the packed operands
 }
 
-// New prepares such a kernel; nil if its products are not written for what they multiply.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.BackToBack) *Kernel {
-	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: found, name: name, rows: 1}
-	if found.Row >= 0 {
-		c.rows = max(1, k.Loops[found.Row].Levels[0].Tile)
+// New prepares such a kernel, which is cut as Read says.
+func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
+	c := &Kernel{Text: new(cnest.Text), e: e, k: k, c: d.found, name: name, d: d}
+	found := d.found
+	for _, h := range found.Workspaces {
+		b := found.Buffer(h)
+		b.Bytes = d.rows * h.Step * int64(b.Type().Size())
 	}
-	e.Target.Cut(found, c.rows)
-	maps.Copy(c.e.Buffers, c.c.WorkspaceBuffers())
+	maps.Copy(c.e.Buffers, found.WorkspaceBuffers())
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
-		p := stage(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x)
-		if p == nil || p.Split() && p.OpenBytes() > tile.MaxSums { // which are on the stack here
-			c.forget()
-			return nil
-		}
+		p := stage(e, name+"_"+[]string{"first", "last"}[i], found.Stages[2*i], x, d.products[i])
 		p.Text = c.Text
 		c.products[i] = p
 	}
 	if found.Middle != nil {
-		c.middle = rows.Of(e, name+"_middle", found.Stages[1], found.Middle)
+		c.middle = rows.Of(e, name+"_middle", d.middle, found.Middle)
 		c.middle.Text = c.Text
 	}
 	c.place()
@@ -78,13 +75,9 @@ func (c *Kernel) forget() {
 	c.e.Table.Held = nil
 }
 
-// stage prepares the product of a stage; nil if it is not scheduled as one.
-func stage(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction) *product.Product {
-	cut, ok := blocking.ReadCut(k, c, int64(e.Target.Lanes(c.Sum.Type.Size())))
-	if !ok || !product.Fits(k, e.Buffers, c) {
-		return nil
-	}
-	p := product.Of(e, name, k, c, blocking.Decided{Cut: cut, Packing: tile.StagePacking(c)})
+// stage prepares the product of a stage.
+func stage(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *product.Product {
+	p := product.Of(e, name, k, c, d)
 	if p.Pack.Right == tile.Prepacked {
 		p.Slot = p.E.Panels(k.Operands[c.Right].Buffer, p.Layout(c.Right, c.Col, p.Panel))
 	}
@@ -210,7 +203,7 @@ func (c *Kernel) extent(loops []int) int64 {
 }
 
 // blocks is how many blocks of rows there are at one place of the loops outside.
-func (c *Kernel) blocks() int64 { return (c.products[0].C.Row.Extent + c.rows - 1) / c.rows }
+func (c *Kernel) blocks() int64 { return (c.products[0].C.Row.Extent + c.d.rows - 1) / c.d.rows }
 
 // task writes what a thread does: some blocks.
 func (c *Kernel) task() {
@@ -260,7 +253,7 @@ func (c *Kernel) coordinates() {
 	outer, several := c.outer(), c.packedLoops()
 	extent := c.products[0].C.Row.Extent
 	c.Line("int64_t rest = block;")
-	c.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.blocks(), c.rows, c.rows, extent, c.rows, extent)
+	c.Line("const int64_t i0 = rest %% %d * %d, i1 = i0 + %d < %d ? i0 + %d : %d;", c.blocks(), c.d.rows, c.d.rows, extent, c.d.rows, extent)
 	c.Line("rest /= %d;", c.blocks())
 	for i, l := range slices.Backward(outer) {
 		if i == several-1 {
@@ -334,6 +327,5 @@ func (c *Kernel) run() {
 
 // parallel writes the region of n calls of one of the kernel's functions.
 func (c *Kernel) parallel(n, function, ctx, each string) {
-	threads := slices.ContainsFunc(c.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
-	unit.Region(c.Text, threads, n, each, fmt.Sprintf("%s_%s", c.name, function), ctx)
+	unit.Region(c.Text, c.d.threads, n, each, fmt.Sprintf("%s_%s", c.name, function), ctx)
 }

@@ -40,6 +40,82 @@ func Read(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Sta
 	return d, d.checkPacking(int64(t.Lanes(c.Sum.Type.Size())), c)
 }
 
+// ReadStage reads a stage of contractions back to back, whose rows are those of a block.
+func ReadStage(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage, first bool) (Decided, error) {
+	block := *c
+	if m := s.Tile(schedule.RoleM); len(m) > 0 && m[0] <= MaxBlock {
+		block.Row.Extent = max(c.Row.Extent, m[0])
+	}
+	d, err := Read(t, k, &block, s)
+	switch {
+	case err != nil:
+	case d.Left != tile.Unpacked || d.Right == tile.PerMacroTile:
+		err = fmt.Errorf("a factor is packed by each task: in contractions back to back the left one stays where it is")
+	case d.Cols < c.Col.Extent:
+		err = fmt.Errorf("a task has %d of %d columns: expected all, in contractions back to back", d.Cols, c.Col.Extent)
+	case first && d.Fold < c.InnerReduction():
+		err = fmt.Errorf("%d of %d products run at once: expected all in the first contraction", d.Fold, c.InnerReduction())
+	}
+	return d, err
+}
+
+// MaxBlock is how many rows a block of contractions back to back has at most.
+const MaxBlock = 1 << 10
+
+// Of low-precision contractions.
+const (
+	lowRows  = tile.NarrowRows // a macro-tile's are a multiple of these
+	lowCols  = tile.NarrowCols
+	lowPanel = tile.NarrowPanel // rows or columns
+)
+
+// ReadLowPrecision reads a stage of a low-precision contraction.
+func ReadLowPrecision(t isa.Target, n *nest.LowPrecision, s *schedule.Stage) (Cut, error) {
+	c := n.C
+	d := Decided{Cut: Cut{Rows: 1, TileRows: 1, Thread: s.Threads}}
+	if s.Micro != "" || len(s.Placements) > 0 {
+		return d.Cut, fmt.Errorf("the program chooses its instructions, and packs operands as all of them take them: expected no micro-kernel and no placements")
+	}
+	row, col := c.Row, c.Col
+	if !n.Unpacked { // macro-tiles are whole panels
+		row.Extent, col.Extent = isa.Align(row.Extent, lowRows), isa.Align(col.Extent, lowCols)
+	}
+	switch m, err := sizes(s, schedule.RoleM, row, 2); {
+	case err != nil:
+		return d.Cut, err
+	case m != nil:
+		d.Rows, d.TileRows = m[0], m[1]
+	case !n.Unpacked:
+		d.Rows = lowRows
+	}
+	if err := d.readColumns(int64(t.Lanes(4)), col, s); err != nil {
+		return d.Cut, err
+	}
+	inner := c.Reduction[len(c.Reduction)-1]
+	run, err := sizes(s, schedule.RoleK, inner, 1)
+	if err != nil {
+		return d.Cut, err
+	}
+	d.Fold, d.Block = run[0], min(run[0], tile.SumBlock)
+	if d.Fold < inner.Extent && len(c.Reduction) > 1 || !d.ends(inner.Extent) {
+		return d.Cut, fmt.Errorf("%d of %d products run at once, which end within partial sums", d.Fold, inner.Extent)
+	}
+	return d.Cut, d.checkLowPrecision(n)
+}
+
+// checkLowPrecision says why macro-tiles and register tiles are not such as the instructions take.
+func (d *Decided) checkLowPrecision(n *nest.LowPrecision) error {
+	if n.Unpacked {
+		return firstFault(fault{d.TileCols%lowPanel != 0 || d.Fold != n.Run(), "a register tile of %d columns and runs of %d: expected panels of %d columns, and %d at once",
+			[]any{d.TileCols, d.Fold, lowPanel, n.Run()}})
+	}
+	return firstFault(
+		fault{d.Fold < n.Length() && d.Fold*4/n.Group%tile.NarrowBlock != 0, "%d products run at once: expected blocks of %d bytes", []any{d.Fold, tile.NarrowBlock}},
+		fault{d.Rows%lowRows != 0 || d.Cols%lowCols != 0, "a task has %d rows and %d columns: expected multiples of %d and %d", []any{d.Rows, d.Cols, lowRows, lowCols}},
+		fault{lowRows%d.TileRows != 0 || lowCols%d.TileCols != 0 || d.TileRows > lowPanel, "a register tile of %d rows and %d columns: expected parts of %d, at most %d, and of %d",
+			[]any{d.TileRows, d.TileCols, lowRows, lowPanel, lowCols}})
+}
+
 // sizes gives the sizes of a role's tiles: n of them, the first not greater than an extent takes, or none if the contraction has no such loop.
 func sizes(s *schedule.Stage, r schedule.Role, d nest.Dim, n int) ([]int64, error) {
 	tiles := s.Tile(r)
@@ -62,6 +138,22 @@ func sizes(s *schedule.Stage, r schedule.Role, d nest.Dim, n int) ([]int64, erro
 	return tiles, nil
 }
 
+// TwoSizes gives the sizes of a role's tiles of a dimension: a task's and a register tile's.
+func TwoSizes(s *schedule.Stage, r schedule.Role, d nest.Dim) ([]int64, error) {
+	tiles, err := sizes(s, r, d, 2)
+	if err == nil && tiles == nil {
+		err = fmt.Errorf("it has no %s", r)
+	}
+	return tiles, err
+}
+
+// Columns reads how columns are cut, for vectors of some lanes.
+func Columns(lanes int64, col nest.Dim, s *schedule.Stage) (Cut, error) {
+	var d Decided
+	err := d.readColumns(lanes, col, s)
+	return d.Cut, err
+}
+
 // readTiles reads how rows and columns are cut.
 func (d *Decided) readTiles(t isa.Target, c *nest.Contraction, s *schedule.Stage) error {
 	if m, err := sizes(s, schedule.RoleM, c.Row, 2); err != nil {
@@ -69,21 +161,25 @@ func (d *Decided) readTiles(t isa.Target, c *nest.Contraction, s *schedule.Stage
 	} else if m != nil {
 		d.Rows, d.TileRows = m[0], m[1]
 	}
-	n, err := sizes(s, schedule.RoleN, c.Col, 3)
+	lanes, panel := int64(t.Lanes(c.Sum.Type.Size())), tile.PanelBytes/int64(c.Sum.Type.Size())
+	if err := d.readColumns(lanes, c.Col, s); err != nil {
+		return err
+	}
+	return firstFault(
+		fault{d.TileRows > maxTileRows, "a register tile of %d rows: expected %d at most", []any{d.TileRows, maxTileRows}},
+		fault{d.TileCols%panel != 0 && panel%d.TileCols != 0, "a register tile of %d columns: expected whole panels of %d, or a part of one", []any{d.TileCols, panel}})
+}
+
+// readColumns reads how columns are cut, for vectors of some lanes.
+func (d *Decided) readColumns(lanes int64, col nest.Dim, s *schedule.Stage) error {
+	n, err := sizes(s, schedule.RoleN, col, 3)
 	if err != nil || n == nil {
 		return cmp.Or(err, fmt.Errorf("it has no columns"))
 	}
-	lanes, panel := int64(t.Lanes(c.Sum.Type.Size())), tile.PanelBytes/int64(c.Sum.Type.Size())
 	d.Cols, d.TileCols = n[0], n[1]
-	switch {
-	case n[2] != lanes:
-		return fmt.Errorf("vectors of %d lanes: those of the target have %d of %s", n[2], lanes, c.Sum.Type)
-	case d.TileRows > maxTileRows || d.TileCols > maxTileVectors*lanes:
-		return fmt.Errorf("a register tile of %d rows and %d columns: expected %d and %d at most", d.TileRows, d.TileCols, maxTileRows, maxTileVectors*lanes)
-	case d.TileCols%panel != 0 && panel%d.TileCols != 0:
-		return fmt.Errorf("a register tile of %d columns: expected whole panels of %d, or a part of one", d.TileCols, panel)
-	}
-	return nil
+	return firstFault(
+		fault{n[2] != lanes, "vectors of %d lanes: those of the target have %d", []any{n[2], lanes}},
+		fault{d.TileCols > maxTileVectors*lanes, "a register tile of %d columns: expected %d at most", []any{d.TileCols, maxTileVectors * lanes}})
 }
 
 // readReduction reads what runs of the reduction at once.

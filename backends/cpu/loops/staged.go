@@ -3,11 +3,13 @@ package loops
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
+	"tensortapestry.org/tapc/ir"
 )
 
 // Staged writes a kernel of which some folds have a form in which all of their values are computed together: a function for one
@@ -29,22 +31,34 @@ const (
 	strip     = 64       // values side by side that are one thread's at least; divides every tile of them
 )
 
-// NewStaged prepares a kernel; nil if it needs too much scratch memory.
+// CheckStaged says why a kernel is not written so: it needs too much scratch memory for one point.
+func CheckStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *scan.Scans) error {
+	_, err := stageBytes(cnest.NewStaged(k, buffers, cexpr.NewWriter(), new(cnest.Text), found))
+	return err
+}
+
+// stageBytes is the scratch memory that points need, one at a time.
+func stageBytes(n *cnest.Nest) (bytes int64, err error) {
+	for _, a := range n.Arrays() {
+		if a.Count > maxStage/a.Bytes {
+			return 0, fmt.Errorf("%d values of %s for one point: expected %d bytes at most", a.Count, a.Name, maxStage)
+		}
+		bytes += isa.Align(a.Count*a.Bytes, 64)
+	}
+	if bytes > maxStage {
+		return 0, fmt.Errorf("%d bytes for one point: expected %d at most", bytes, maxStage)
+	}
+	return bytes, nil
+}
+
+// NewStaged prepares a kernel that passes CheckStaged.
 func NewStaged(k *schedule.Kernel, name string, e *unit.Unit, found *scan.Scans) *Staged {
 	n := cnest.NewStaged(k, e.Buffers, e.W, new(cnest.Text), found)
 	s := &Staged{Nest: n, e: e, name: name, points: 1}
 	for _, l := range n.Free {
 		s.points *= s.places(l)
 	}
-	for _, a := range n.Arrays() {
-		if a.Count > maxStage/a.Bytes {
-			return nil
-		}
-		s.bytes += isa.Align(a.Count*a.Bytes, 64)
-	}
-	if s.bytes > maxStage {
-		return nil
-	}
+	s.bytes, _ = stageBytes(n)
 	s.shares = min(maxShares, s.points, max(1, maxStages/max(1, s.bytes)))
 	if s.bytes > 0 {
 		s.slot = e.NeedScratch(s.shares * s.bytes)

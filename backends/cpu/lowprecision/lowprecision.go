@@ -37,30 +37,20 @@ type Kernel struct {
 	left, right operand
 }
 
-// Widened gives the kernel with the types that it is computed in, and its sum; ok says whether it can be written, if it is scheduled so.
-func Widened(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision) (wide *schedule.Kernel, sum *scalar.Expr, ok bool) {
+// Fits says whether a contraction can be written: there are vectors of all that is done with its sums.
+func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision) bool {
 	aside := -1
 	if found.C.Padded != nil {
 		aside = found.C.Left
 	}
-	wide, sum, ok = vector.Widened(k, found.C.Sum)
-	return wide, sum, ok && point.VectorBounds(wide, buffers, aside)
+	wide, _, ok := vector.Widened(k, found.C.Sum)
+	return ok && point.VectorBounds(wide, buffers, aside)
 }
 
-// New prepares a low-precision product; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision) *Kernel {
+// New prepares a low-precision product, which is cut as blocking.ReadLowPrecision says.
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision, cut blocking.Cut) *Kernel {
 	lanes := e.Target.Lanes(4)
-	cut, ok := blocking.ReadCut(k, found.C, int64(lanes))
-	if found.C.Row.Inner() < 0 && !found.Unpacked {
-		cut.Rows, cut.TileRows = tile.NarrowRows, 1
-	}
-	if !ok || !fits(cut, found) {
-		return nil
-	}
-	wide, sum, ok := Widened(k, e.Buffers, found)
-	if !ok {
-		return nil
-	}
+	wide, sum, _ := vector.Widened(k, found.C.Sum)
 	c := *found.C
 	c.Sum = sum
 	p := &product.Product{Text: new(cnest.Text), E: e, Name: name, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
@@ -80,18 +70,6 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 	}
 	n.tiles = n.registerTiles()
 	return n
-}
-
-// fits says whether macro-tiles and register tiles are such as the instructions for low precision take.
-func fits(c blocking.Cut, n *nest.LowPrecision) bool {
-	if n.Unpacked {
-		return c.TileCols%tile.NarrowPanel == 0 && c.Fold == n.Run()
-	}
-	if c.Fold < n.Length() && c.Fold*4/n.Group%tile.NarrowBlock != 0 {
-		return false
-	}
-	return c.Rows%tile.NarrowRows == 0 && c.Cols%tile.NarrowCols == 0 && tile.NarrowRows%c.TileRows == 0 &&
-		tile.NarrowCols%c.TileCols == 0 && c.TileRows <= tile.NarrowPanel
 }
 
 // placeOperands finds where each operand is read: an unpacked left one in its buffer, or in a copy in scratch memory; panels in the

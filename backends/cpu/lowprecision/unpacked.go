@@ -20,7 +20,7 @@ func (n *Kernel) bytesOf(d nest.Dim) int64 {
 // run is the bytes of a run along the fold.
 func (n *Kernel) runBytes() int64 { return n.n.Run() * n.left.layout.Blocked.Size() }
 
-// runs opens the loops over the runs of the fold, and gives the text of where the run begins in the left operand.
+// runs opens the loops over the runs of the reduction, and gives the text of where the run begins in the left operand.
 func (n *Kernel) runs() (at string, depth int) {
 	outer := n.p.C.Reduction[:len(n.p.C.Reduction)-1]
 	at = "a"

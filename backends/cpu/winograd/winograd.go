@@ -60,21 +60,10 @@ type winogradMemory struct {
 	size                int64
 }
 
-// New prepares such a convolution; nil if the kernel is not scheduled as one.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Winograd) *Kernel {
-	levels := k.Loops[found.Down.Inner()].Levels
-	if len(levels) != 3 || !point.VectorKernel(k, e.Buffers, found.Image) {
-		return nil
-	}
-	if _, ok := panels.WinogradForms[levels[1].Tile]; !ok {
-		return nil
-	}
-	found = found.Of(levels[1].Tile)
-	w := &Kernel{Text: new(cnest.Text), w: found, kernel: k, piece: winogradPiece{images: 1, of: found.Images()}}
-	c, ok := w.readLevels(int64(e.Target.Lanes(4)))
-	if !ok {
-		return nil
-	}
+// New prepares such a convolution, which is cut as Read says.
+func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
+	found := d.found
+	w := &Kernel{Text: new(cnest.Text), w: found, kernel: k, piece: d.piece}
 	w.batch = point.Axes("g", found.Batch)
 	image := found.Views[found.Image]
 	w.turned = found.In.Step(image) != 1
@@ -86,42 +75,9 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Winograd) *K
 		}
 	}
 	w.layOut(int64(e.Target.Lanes(4)))
-	w.pointProduct(e, name, c)
+	w.pointProduct(e, name, d.cut)
 	w.placeOperands()
 	return w
-}
-
-// readLevels reads the levels of a convolution, if they are of the form that passes/tile gives them.
-func (w *Kernel) readLevels(lanes int64) (blocking.Cut, bool) {
-	c := blocking.Cut{}
-	for _, s := range []struct {
-		nest.Slide
-		tiles *int64
-	}{{w.w.Down, &w.piece.down}, {w.w.Across, &w.piece.across}} {
-		levels := w.kernel.Loops[s.Inner()].Levels
-		if len(levels) != 3 || levels[0].Tile%w.w.Size != 0 || levels[1].Tile != w.w.Size || levels[2].Bind != schedule.Unrolled {
-			return c, false
-		}
-		*s.tiles = min(levels[0].Tile/w.w.Size, s.Tiles(w.w.Size))
-		c.Thread = c.Thread || levels[0].Bind == schedule.Thread
-	}
-	if w.piece.of >= 0 {
-		d := w.w.Batch[w.piece.of]
-		w.piece.images = min(d.Extent, w.kernel.Loops[d.Inner()].Levels[0].Tile)
-	}
-	whole := w.piece.down >= w.w.Down.Tiles(w.w.Size) && w.piece.across >= w.w.Across.Tiles(w.w.Size)
-	if w.piece.images > 1 && !whole {
-		return c, false
-	}
-	out, in := w.kernel.Loops[w.w.Out.Inner()].Levels, w.kernel.Loops[w.w.In.Inner()].Levels
-	const panel = tile.PanelBytes / 4
-	if len(out) != 4 || out[3].Bind != schedule.Vector || out[2].Tile != lanes || out[1].Tile%lanes != 0 || out[0].Tile%out[1].Tile != 0 ||
-		out[1].Tile > 32*lanes || panel%lanes != 0 || out[1].Tile%panel != 0 && panel%out[1].Tile != 0 || len(in) != 3 || in[0].Tile < w.w.In.Extent {
-		return c, false
-	}
-	w.piece.out, c.Cols, c.TileCols = out[0].Tile, out[0].Tile, out[1].Tile
-	c.Fold, c.Block = w.w.In.Extent, min(in[1].Tile, w.w.In.Extent)
-	return c, true
 }
 
 // layOut divides the scratch memory of a thread. Points, and tiles if they are whole pages apart, have a line of the cache between

@@ -61,12 +61,7 @@ func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choos
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
 		explained = append(explained, target)
-		best := all[slices.IndexFunc(all, func(c tile.Candidate) bool { return c.Chosen })]
-		if c := k.For(target); c == nil && best.Form != nil {
-			fmt.Fprintf(b, "  %s has no config: its loops say how it is carried out\n", target)
-		} else {
-			fmt.Fprintf(b, "  %s has the config %s\n", target, c)
-		}
+		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
 		candidates(b, all)
 	}
 	for _, c := range k.Configs {
