@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -60,13 +62,13 @@ operation op:reduce_max {dims: [1]} (tensor: %x) -> (result: %y)
 
 // TestCandidates runs every candidate of each kernel, all in one program, and compares the results with the reference evaluator's.
 func TestCandidates(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for name, source := range candidateCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const copies = 8
-			g := operations(t, together(slices.Repeat([]string{source}, copies)...))
-			conformance.Graph(t, g, onCPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			g := cputest.Operations(t, cputest.Together(slices.Repeat([]string{source}, copies)...))
+			conformance.Graph(t, g, cputest.Device, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 				buffers, which := nest.Buffers(g), 0
 				for n := range g.Nodes() {
 					k, ok := n.Body.(*schedule.Kernel)
@@ -82,7 +84,7 @@ func TestCandidates(t *testing.T) {
 						t.Fatalf("%d candidates, and %d are run", len(all), copies)
 					}
 					if c := all[which%len(all)]; which < copies {
-						if _, err := taskTree("k", a, &c); err != nil {
+						if _, err := cpu.TaskTree("k", a, &c); err != nil {
 							t.Errorf("%s: %v", &c, err)
 							continue
 						}
@@ -93,7 +95,7 @@ func TestCandidates(t *testing.T) {
 				if which != copies {
 					t.Errorf("%d kernels have candidates, expected %d", which, copies)
 				}
-				return executeFor(cc, "native", []string{"-O1"})(nil)(t, g, in)
+				return cputest.Executes(cc, "native", []string{"-O1"})(nil)(t, g, in)
 			})
 		})
 	}
@@ -107,7 +109,7 @@ var registerTiles = map[int64][][2]int64{16: {{12, 2}, {6, 4}}, 8: {{6, 2}, {4, 
 func candidatesOf(a *nest.Analysis) []schedule.Config {
 	var out []schedule.Config
 	add := func(stages ...schedule.Stage) {
-		out = append(out, schedule.Config{Target: ConfigTarget, Stages: stages})
+		out = append(out, schedule.Config{Target: cpu.ConfigTarget, Stages: stages})
 	}
 	if c, ok := nest.Of[*nest.Contraction](a.Forms); ok {
 		for _, lanes := range lanesOf(c.Sum.Type) {

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -14,7 +14,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
-	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -83,8 +84,8 @@ func TestChains(t *testing.T) {
 		graph := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cc := compiler(t)
-			src, err := Emit(scheduled(t, graph), "test", "test")
+			cc := cputest.Compiler(t)
+			src, err := cpu.Emit(cputest.Scheduled(t, graph), "test", "test")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,7 @@ func TestChains(t *testing.T) {
 				t.Errorf("a chain was not recognised:\n%s", src.C)
 			}
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, graph), onCPU, load, executeWith(cc)(load))
+			conformance.Graph(t, cputest.Operations(t, graph), cputest.Device, load, cputest.Strictly(cc)(load))
 		})
 	}
 }
@@ -107,17 +108,17 @@ func TestChainsElsewhere(t *testing.T) {
 		}
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			cc := compiler(t, x.cc)
+			cc := cputest.Compiler(t, x.cc)
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, graph), onCPU, load, executeFor(cc, x.cpu, strict)(load))
+			conformance.Graph(t, cputest.Operations(t, graph), cputest.Device, load, cputest.Executes(cc, x.cpu, cputest.Strict)(load))
 		})
 	}
 }
 
-// apart is scheduled without any joining.
+// apart is cputest.Scheduled without any joining.
 func apart(t *testing.T, graph string) *ir.Graph {
 	t.Helper()
-	g := operations(t, graph)
+	g := cputest.Operations(t, graph)
 	apply.Run(g)
 	if err := lower.Run(g, kernels.Builtin(), lower.Options{Target: schedule.CPU}); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 	if _, err := fuse.RunWhile(g, func(ir.NodeID) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	if err := tile.Run(g, tile.Options{Choosers: Choosers()}); err != nil {
+	if err := tile.Run(g, tile.Options{Choosers: cpu.Choosers()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plan.Run(g); err != nil {
@@ -137,13 +138,13 @@ func apart(t *testing.T, graph string) *ir.Graph {
 // results builds a graph without constants, runs it on random inputs and gives all outputs.
 func results(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, threads int) []byte {
 	t.Helper()
-	src, err := Emit(g, "test", "test")
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	exe, out := filepath.Join(dir, "program"), filepath.Join(dir, "y.npy")
-	if err := Build(context.Background(), cc, src, nil, exe, Options{Version: "test", CPU: "native"}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, nil, exe, cpu.Options{Version: "test", CPU: "native"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := exec.Command(exe, "--random", "7", "--threads", fmt.Sprint(threads), "--output", "y="+out).CombinedOutput(); err != nil {
@@ -158,7 +159,7 @@ func results(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, threads int) []b
 
 // A chain computes each value as its parts do on their own, in the same order, whatever the number of threads is.
 func TestChainsAreExact(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for name, graph := range map[string]string{
 		"several blocks": attentionSize{1, 3, 300, 200, 40, 24}.written("float32"),
 		"long lines":     attentionSize{1, 1, 50, 1700, 64, 70}.written("float32"),
@@ -168,7 +169,7 @@ func TestChainsAreExact(t *testing.T) {
 			t.Parallel()
 			want := results(t, cc, apart(t, graph), 1)
 			for _, threads := range []int{1, 2, 5} {
-				if !bytes.Equal(results(t, cc, scheduled(t, graph), threads), want) {
+				if !bytes.Equal(results(t, cc, cputest.Scheduled(t, graph), threads), want) {
 					t.Errorf("%d threads: the results are others than those of the parts", threads)
 				}
 			}
@@ -180,20 +181,17 @@ func TestChainsAreExact(t *testing.T) {
 func TestChainMemory(t *testing.T) {
 	s := attentionSize{1, 8, 2048, 2048, 64, 64}
 	memory := func(g *ir.Graph) (arena, thread int64) {
-		p, err := newProgram(g, "test", "test")
+		arena, thread, err := cpu.MemoryOf(g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.single(isa.Scheduled); err != nil {
-			t.Fatal(err)
-		}
-		return p.ArenaBytes(), p.Thread
+		return arena, thread
 	}
 	scores, operands := int64(8*2048*2048*4), int64(8*2048*64*4)
 	if arena, _ := memory(apart(t, s.written("float32"))); arena < 2*scores {
 		t.Errorf("the parts need %d bytes, expected two arrays of scores, %d each", arena, scores)
 	}
-	arena, thread := memory(scheduled(t, s.written("float32")))
+	arena, thread := memory(cputest.Scheduled(t, s.written("float32")))
 	if thread == 0 || thread > scores/64 || arena > 2*operands+thread+1<<20 {
 		t.Errorf("%d bytes, of them %d for a thread; expected not much more than the panels of keys and values, %d each", arena, thread, operands)
 	}

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/permission"
@@ -70,9 +71,9 @@ func reductions() []reduction {
 
 // extremeGraph is all reductions of one input, whose rows lie along dimension 1, or 0 if they are turned.
 func extremeGraph(dtype string, rows int, turned bool) string {
-	shape, left, dim := box(int64(rows), extremeLength), box(int64(rows)), "1"
+	shape, left, dim := cputest.Box(int64(rows), extremeLength), cputest.Box(int64(rows)), "1"
 	if turned {
-		shape, dim = box(extremeLength, int64(rows)), "0"
+		shape, dim = cputest.Box(extremeLength, int64(rows)), "0"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%%x = tensor %s %s\n", dtype, shape)
@@ -110,7 +111,7 @@ func extremeInput(d scalar.DType, rows [][]float64, turned bool) tensorfile.Tens
 // TestExtremes has NaN, infinities and zeros of both signs in every lane and every position of a tail of reductions along and across
 // vectors, without permissions and with each. What a permission allows is allowed for the rows that it speaks of, and for no others.
 func TestExtremes(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	rows := extremeRows()
 	hasNaN, bothZeros := make([]bool, len(rows)), make([]bool, len(rows))
 	for r, row := range rows {
@@ -133,7 +134,7 @@ func TestExtremes(t *testing.T) {
 					continue
 				}
 				if want == nil {
-					want = evaluate(t, operations(t, graph), in)
+					want = cputest.Evaluate(t, cputest.Operations(t, graph), in)
 				}
 				expected := want
 				t.Run(fmt.Sprintf("%v/turned=%v/%s", d, turned, name), func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestExtremes(t *testing.T) {
 					if name != "all" {
 						allow = permissionNamed(t, name)
 					}
-					got := executeFor(cc, "native", []string{"-O1"})(randomConstant)(t, allowing(t, graph, allow), in)
+					got := cputest.Executes(cc, "native", []string{"-O1"})(cputest.RandomConstant)(t, cputest.Allowing(t, graph, allow), in)
 					for _, r := range reductions() {
 						checkExtremes(t, r, expected[r.kernel], got[r.kernel], func(element int) (skip, signed bool) {
 							row := element

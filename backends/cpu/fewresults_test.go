@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -17,7 +18,7 @@ const rowsTogether = 16
 // carries out, with any number of threads: sums over all of a row and beside it, over two dimensions, means, greatest values with NaN and zeros
 // of both signs. Products of matrices give the bits of the tree that the documents have.
 func TestFewResults(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	rng := rand.New(rand.NewPCG(4, 4))
 	var c sumCases
 	pair := func(kernel, result, port string, row, out []int64) {
@@ -34,8 +35,8 @@ func TestFewResults(t *testing.T) {
 	k := near(rng, 40000, 9*4096)
 	c.add("matmul", "Z", dims(4, 4), "X", dims(4, k), "Y", dims(k, 4))
 	c.add("matmul", "Z", dims(5, 37), "X", dims(5, k), "Y", dims(k, 37))
-	g := operations(t, c.graph)
-	in := randomInputs(t, g)
+	g := cputest.Operations(t, c.graph)
+	in := cputest.RandomInputs(t, g)
 	for i := 0; i < products; i += 2 {
 		if strings.HasPrefix(c.about[i], "reduce_") {
 			special(in[input(i, "tensor")])
@@ -51,7 +52,7 @@ func TestFewResults(t *testing.T) {
 	}
 	src := native(t, cc, g)
 	for _, threads := range []string{"1", "2", "5"} {
-		got := executeThreads(t, []string{src}, g, in, threads)
+		got := cputest.Run(t, []string{src}, g, in, threads)
 		for i := products; i < len(c.labels); i++ {
 			checkTree(t, c.about[i], floatsOf(in[input(i, "X")]), floatsOf(in[input(i, "Y")]), floatsOf(got[input(i, "out")]), int(k))
 		}

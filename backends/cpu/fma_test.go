@@ -1,9 +1,10 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -53,14 +54,14 @@ operation op:tanh (tensor: %a) -> (result: %t)
 operation op:softmax {dims: [1]} (tensor: %b) -> (result: %m)
 operation op:conv {groups: 8, pads: [1, 1], pads_end: [1, 1]} (W: %f, X: %i) -> (Y: %o)
 `
-	g := operations(t, graph)
-	in := randomInputs(t, g)
-	want := evaluate(t, operations(t, graph), in)
+	g := cputest.Operations(t, graph)
+	in := cputest.RandomInputs(t, g)
+	want := cputest.Evaluate(t, cputest.Operations(t, graph), in)
 	defined := map[string]bool{"z": true, "dy": true, "qy": true}
 	run := func(name string) map[string]tensorfile.Tensor {
-		scheduled := operations(t, graph)
-		exe := native(t, compiler(t, name), scheduled)
-		return executeThreads(t, []string{exe}, scheduled, in, "1")
+		scheduled := cputest.Operations(t, graph)
+		exe := native(t, cputest.Compiler(t, name), scheduled)
+		return cputest.Run(t, []string{exe}, scheduled, in, "1")
 	}
 	first, other := run("gcc"), run("clang")
 	for name, x := range first {

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 )
 
 // formCase is a graph whose code has one text, and has not another, which says what form it has. An empty text says nothing.
@@ -23,12 +25,12 @@ func formOf(name, graph, text string, has bool) formCase {
 const formsTogether = 6
 
 // executeForms looks at the code of each graph alone, and executes them as conformance.Graph does, several in a program, with the
-// flags of executeWith: on this processor, and on those of another level if elsewhere says so of a program.
+// flags of cputest.Strictly: on this processor, and on those of another level if elsewhere says so of a program.
 func executeForms(t *testing.T, forms []formCase, elsewhere func() bool) {
 	t.Helper()
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for _, f := range forms {
-		src, err := Emit(scheduled(t, f.graph), "test", "test")
+		src, err := cpu.Emit(cputest.Scheduled(t, f.graph), "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,9 +39,9 @@ func executeForms(t *testing.T, forms []formCase, elsewhere func() bool) {
 		}
 	}
 	for some := range slices.Chunk(forms, formsTogether) {
-		ways := []conformance.Execute{executeWith(cc)(randomConstant)}
+		ways := []conformance.Execute{cputest.Strictly(cc)(cputest.RandomConstant)}
 		if elsewhere() {
-			ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
+			ways = append(ways, cputest.Executes(cc, "x86-64-v3", cputest.Strict)(cputest.RandomConstant))
 		}
 		t.Run(some[0].name+" and on", func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +50,7 @@ func executeForms(t *testing.T, forms []formCase, elsewhere func() bool) {
 				t.Logf("c%d is %s", i, f.name)
 				graphs = append(graphs, f.graph)
 			}
-			conformance.Graph(t, operations(t, together(graphs...)), onCPU, randomConstant, ways...)
+			conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, cputest.RandomConstant, ways...)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -55,7 +56,7 @@ func imageNet(n, channels, filters, groups, size, window, stride, dilation, befo
 
 // TestImages runs networks of images with awkward shapes, with filters that are inputs and constants, four in a program, by turns.
 func TestImages(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	runs := testkit.Turns(t, 4)
 	for i, c := range [][10]int{
 		{1, 3, 16, 1, 13, 3, 1, 1, 1, 1}, {2, 4, 7, 1, 9, 1, 1, 1, 0, 0}, {1, 6, 10, 2, 11, 3, 2, 1, 1, 0}, {1, 5, 33, 1, 14, 5, 2, 1, 2, 2},
@@ -72,7 +73,7 @@ func TestImages(t *testing.T) {
 				t.Logf("c%d: constant=%v, last=%v", kind, constant, last)
 				graphs = append(graphs, imageNet(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], last, constant))
 			}
-			conformance.Graph(t, operations(t, together(graphs...)), onCPU, randomConstant, executeWith(cc)(randomConstant))
+			conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, cputest.RandomConstant, cputest.Strictly(cc)(cputest.RandomConstant))
 		})
 	}
 }

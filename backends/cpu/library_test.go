@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"context"
@@ -8,29 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"tensortapestry.org/tapc/backends/conformance"
-	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// TestVersions runs every case on the versions of a portable program that this machine can run.
-func TestVersions(t *testing.T) {
-	cc := compiler(t)
-	targets, err := cc.Targets(context.Background(), toolchain.Portable)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, target := range targets[1:] {
-		t.Run(target.Name, func(t *testing.T) {
-			conformance.Run(t, onCPU, executeFor(cc, target.Name, []string{"-Wall", "-Wextra", "-Werror"})(nil))
-		})
-	}
-}
-
 func TestTargets(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for _, c := range []struct{ names, want string }{
 		{"x86-64-v3", "x86-64-v3"}, {"x86-64-v4,x86-64", "x86-64-v4 x86-64"}, {"baseline", "x86-64"},
 		{"portable", "x86-64-v4 x86-64-v3 x86-64"}, {"haswell", "haswell"},
@@ -74,18 +60,18 @@ int main(void) {
 
 // TestLibrary links a C program with a shared library and with an object file.
 func TestLibrary(t *testing.T) {
-	cc := compiler(t)
-	g := scheduled(t, "%x = tensor float32 [0:12]\n%y = tensor float32 [0:12]\n%r = operation op:relu (tensor: %x) -> (result: %y)\n")
-	src, err := Emit(g, "small", "test")
+	cc := cputest.Compiler(t)
+	g := cputest.Scheduled(t, "%x = tensor float32 [0:12]\n%y = tensor float32 [0:12]\n%r = operation op:relu (tensor: %x) -> (result: %y)\n")
+	src, err := cpu.Emit(g, "small", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	load := func(tensorops.Const) (tensorfile.Tensor, error) { return tensorfile.Tensor{}, nil }
-	builds := map[string]builder{"libsmall.so": BuildLibrary, "small.o": BuildObject}
+	builds := map[string]cpu.Builder{"libsmall.so": cpu.BuildLibrary, "small.o": cpu.BuildObject}
 	for file, build := range builds {
 		t.Run(file, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := build(context.Background(), cc, src, load, filepath.Join(dir, file), Options{Version: "test"}); err != nil {
+			if err := build(context.Background(), cc, src, load, filepath.Join(dir, file), cpu.Options{Version: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			header := strings.TrimSuffix(file, filepath.Ext(file)) + ".h"
@@ -115,8 +101,8 @@ func TestLibrary(t *testing.T) {
 // TestLibraryUse uses a library as its header says, and wrongly, under the sanitizers: instances of many threads of their own, one
 // that they share, and addresses that can not be right.
 func TestLibraryUse(t *testing.T) {
-	cc := compiler(t)
-	src, err := Emit(scheduled(t, `%x = tensor float32 [0:40, 0:33]
+	cc := cputest.Compiler(t)
+	src, err := cpu.Emit(cputest.Scheduled(t, `%x = tensor float32 [0:40, 0:33]
 %t = tensor float32 [0:33, 0:40]
 %g = tensor float32 [0:40, 0:40]
 %m = tensor float32 [0:40, 0:33]
@@ -152,7 +138,7 @@ done
 			testkit.NeedSanitizers(t, cc.Path, flags...)
 			dir := t.TempDir()
 			lib := filepath.Join(dir, "use.so")
-			if err := BuildLibrary(context.Background(), cc, src, load, lib, Options{Version: "test", Flags: flags}); err != nil {
+			if err := cpu.BuildLibrary(context.Background(), cc, src, load, lib, cpu.Options{Version: "test", Flags: flags}); err != nil {
 				t.Fatal(err)
 			}
 			exe := filepath.Join(dir, "program")

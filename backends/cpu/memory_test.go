@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"archive/zip"
@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -46,8 +48,8 @@ int main(int argc, char **argv) {
 // built builds a graph whose constants are all ones.
 func built(t *testing.T, cc *toolchain.Compiler, graph string) string {
 	t.Helper()
-	g := scheduled(t, graph)
-	src, err := Emit(g, "test", "test")
+	g := cputest.Scheduled(t, graph)
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func built(t *testing.T, cc *toolchain.Compiler, graph string) string {
 		n, _ := x.Range.Size()
 		return tensorfile.Tensor{DType: x.Type(), Shape: x.Range.Shape(), Data: bytes.Repeat([]byte{0, 0, 128, 63}, int(n))}, nil
 	}
-	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test"}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, load, exe, cpu.Options{Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	return exe
@@ -94,7 +96,7 @@ func tensorText(name string, shape ...int) string {
 
 // A program has no more in memory than it says, and not much less; and it gives the same bytes with any number of threads.
 func TestPeakMemory(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the unit of ru_maxrss is Linux's")
 	}
@@ -192,7 +194,7 @@ func writePacked(t *testing.T, path string, n int) {
 
 // A program that cannot have what it needs says so before it begins. With a little more than that it runs.
 func TestMemoryIsChecked(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("limits of addresses are Linux's")
 	}

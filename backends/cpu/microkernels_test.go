@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
@@ -137,11 +139,11 @@ func TestMicrokernelFiles(t *testing.T) {
 			for _, file := range []string{"part.c", "some.c", "sums.c", "tilerows.c", "tobf16.c", "weave.c"} {
 				v.Define(file, func() string { return micro.Text(file) })
 			}
-			text := withFeatures("#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
+			text := cputest.WithFeatures("#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] + w.Prelude() + v.Prelude() + tests.String() + weaveHarness +
 				"int main(void) {\n  if (test_weave()) puts(\"weave\");\n" + calls.String() + "  return 0;\n}\n")
 			flags := slices.Concat(cc.Args, toolchain.UsualFlags(), target.Flags, []string{"-Wall", "-Wextra", "-Werror", "-Wno-unused-function"})
-			command := append(slices.Clone(runner), compileC(t, cc, text, flags...))
-			if target.Has != "" && len(runner) == 0 && !runs(t, cc, target) {
+			command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
+			if target.Has != "" && len(runner) == 0 && !cputest.Runs(t, cc, target) {
 				return
 			}
 			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
@@ -151,13 +153,13 @@ func TestMicrokernelFiles(t *testing.T) {
 	}
 	for _, name := range []string{"gcc", "clang"} {
 		t.Run(name, func(t *testing.T) {
-			cc := compiler(t, name)
+			cc := cputest.Compiler(t, name)
 			for _, target := range append(slices.Clone(cc.Machine.Levels), isa.Target{Target: isa.Scheduled.Target, Name: "wide, without instructions", Machine: "none"}) {
 				t.Run(target.Name, test(cc, target))
 			}
 		})
 		t.Run("aarch64 "+name, func(t *testing.T) {
-			cc, tools := cross(t, name)
+			cc, tools := cputest.Cross(t, name)
 			for _, target := range cc.Machine.Levels {
 				t.Run(target.Name, test(cc, target, tools.Emulator...))
 			}
@@ -187,7 +189,7 @@ int main(void) {
 // TestBFDOT holds an emulated processor to what docs/cpu.md says of the instruction BFDOT (Arm Architecture Reference Manual, BFDOT and
 // BFDotAdd, without FEAT_EBF16 or where FPCR.EBF is 0).
 func TestBFDOT(t *testing.T) {
-	cc, tools := cross(t, "gcc")
+	cc, tools := cputest.Cross(t, "gcc")
 	cases := []struct {
 		about, c string
 		a, w     uint32 // two bfloat16 each
@@ -211,12 +213,12 @@ func TestBFDOT(t *testing.T) {
 	}
 	types := "#define TAPC_FN static inline __attribute__((always_inline, unused))\n" +
 		"typedef float tapc_singles __attribute__((vector_size(16)));\ntypedef uint32_t tapc_groups __attribute__((vector_size(16)));\n"
-	text := withFeatures(types + micro.Text("features.c") + micro.Text("bfdot.c") + fmt.Sprintf(bfdotHarness, rows.String()))
+	text := cputest.WithFeatures(types + micro.Text("features.c") + micro.Text("bfdot.c") + fmt.Sprintf(bfdotHarness, rows.String()))
 	for _, compiler := range []string{"gcc", "clang"} {
 		if compiler == "clang" {
-			cc, tools = cross(t, compiler)
+			cc, tools = cputest.Cross(t, compiler)
 		}
-		exe := compileC(t, cc, text, append(cc.Args, "-O1", "-Wall", "-Wextra")...)
+		exe := cputest.CompileC(t, cc, text, append(cc.Args, "-O1", "-Wall", "-Wextra")...)
 		command := append(tools.Processor("max"), exe)
 		out, err := exec.Command(command[0], command[1:]...).Output()
 		if err != nil {

@@ -1,9 +1,11 @@
-package cpu
+package cpu_test
 
 import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/permission"
 )
@@ -33,13 +35,13 @@ operation op:sum {dims: [1]} (tensor: %x) -> (result: %y)
 		{"of no product", sum, 64, 0, "partial sums of 0 values"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := allowing(t, c.graph, c.allow)
+			g := cputest.Allowing(t, c.graph, c.allow)
 			for n := range g.Nodes() {
 				if k, ok := n.Body.(*schedule.Kernel); ok {
 					k.Sums = c.sums
 				}
 			}
-			_, err := Emit(g, "test", "")
+			_, err := cpu.Emit(g, "test", "")
 			switch {
 			case c.refused == "" && err != nil:
 				t.Error(err)

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -61,7 +63,7 @@ func products(batch, m, k, n int, turned bool) string {
 // TestLargeProducts multiplies matrices of small integers, whose products every type has exactly, of sizes at which rows are put in
 // panels piece by piece, or folds are cut. They take turns, those of float32 on this processor more often.
 func TestLargeProducts(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	runs, often := testkit.Turns(t, 4), testkit.Turns(t, 2)
 	for _, c := range []struct {
 		name        string
@@ -107,8 +109,8 @@ func TestLargeProducts(t *testing.T) {
 				if c.constant {
 					text += "operation op:constant {file: \"w\", key: \"w\"} -> (result: %w)\n"
 				}
-				g := scheduled(t, text)
-				src, err := Emit(g, "test", "test")
+				g := cputest.Scheduled(t, text)
+				src, err := cpu.Emit(g, "test", "test")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +129,7 @@ func TestLargeProducts(t *testing.T) {
 				constant := func(tensorops.Const, *tensorops.Tensor) (tensorfile.Tensor, error) { return right, nil }
 				want := encoded(dtype, multiplied(x, w, c.m, c.k, c.n))
 				for _, cpu := range cpus {
-					got := executeFor(cc, cpu, strict)(constant)(t, g, in)["y"].Data
+					got := cputest.Executes(cc, cpu, cputest.Strict)(constant)(t, g, in)["y"].Data
 					same(t, cpu, got, want)
 				}
 			})
@@ -150,11 +152,11 @@ func same(t *testing.T, what string, got, want []byte) {
 
 // TestLargeBytes multiplies bytes with more unfinished sums than a stack has room for.
 func TestLargeBytes(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const m, k, n = 300, 2100, 1500
-	g := scheduled(t, fmt.Sprintf("%%x = tensor int8 [0:%d, 0:%d]\n%%w = tensor int8 [0:%d, 0:%d]\n%%y = tensor int32 [0:%d, 0:%d]\n"+
+	g := cputest.Scheduled(t, fmt.Sprintf("%%x = tensor int8 [0:%d, 0:%d]\n%%w = tensor int8 [0:%d, 0:%d]\n%%y = tensor int32 [0:%d, 0:%d]\n"+
 		"operation op:matmul_integer {} (A: %%x, B: %%w) -> (Y: %%y)\n", m, k, k, n, m, n))
-	src, err := Emit(g, "test", "test")
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +168,7 @@ func TestLargeBytes(t *testing.T) {
 		"x": {DType: scalar.Int8, Shape: []int64{m, k}, Data: encoded(scalar.Int8, x)},
 		"w": {DType: scalar.Int8, Shape: []int64{k, n}, Data: encoded(scalar.Int8, w)},
 	}
-	got := executeFor(cc, "native", strict)(randomConstant)(t, g, in)["y"].Data
+	got := cputest.Executes(cc, "native", cputest.Strict)(cputest.RandomConstant)(t, g, in)["y"].Data
 	same(t, "native", got, encoded(scalar.Int32, multiplied(x, w, m, k, n)))
 }
 

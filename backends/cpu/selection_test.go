@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"encoding/binary"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -52,7 +54,7 @@ func placesInOrder(line []float32, largest bool) []int {
 // The first k of an order are the same whether all cells are sorted or only those that may be among them, in every mix of ties, NaN,
 // zeros and infinities, along lines and across them.
 func TestSelection(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const n = 700
 	lines := selectionLines(n)
 	along, across := make([]byte, 4*n*len(lines)), make([]byte, 4*n*len(lines))
@@ -82,7 +84,7 @@ func TestSelection(t *testing.T) {
 			fmt.Sprintf("%%s = operation op:top_k {axis: %d, k: %d, largest: %v} (tensor: %%x) -> (indices: %%i, values: %%y)\n", c.axis, c.k, c.largest))
 		inputs[fmt.Sprintf("c%d_x", at)] = tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{int64(in[0]), int64(in[1])}, Data: data}
 	}
-	got := executeWith(cc)(nil)(t, scheduled(t, together(graphs...)), inputs)
+	got := cputest.Strictly(cc)(nil)(t, cputest.Scheduled(t, cputest.Together(graphs...)), inputs)
 	for at, c := range cases {
 		for l, line := range lines {
 			for p, want := range placesInOrder(line, c.largest)[:c.k] {
@@ -114,7 +116,7 @@ func TestSelectionForm(t *testing.T) {
 		{"the rank is read", tensorText("x", 700) + tensorText("y", 7) + typed("int64", "w", 700) +
 			"%s = operation op:unique {k: 7} (tensor: %x) -> (inverse: %w, values: %y)\n", false},
 	} {
-		src, err := Emit(scheduled(t, c.graph), "test", "test")
+		src, err := cpu.Emit(cputest.Scheduled(t, c.graph), "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}

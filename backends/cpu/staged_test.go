@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"encoding/binary"
@@ -13,6 +13,8 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	consts "tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -72,7 +74,7 @@ func stagedGraphs() map[string]string {
 
 // Folds that have a form are computed in it, and give what the reference gives.
 func TestStaged(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	all := stagedGraphs()
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(all)), 12) {
 		t.Run(names[0]+" and on", func(t *testing.T) {
@@ -80,7 +82,7 @@ func TestStaged(t *testing.T) {
 			var graphs []string
 			for i, name := range names {
 				t.Logf("c%d is %s", i, name)
-				src, err := Emit(scheduled(t, all[name]), "test", "test")
+				src, err := cpu.Emit(cputest.Scheduled(t, all[name]), "test", "test")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +92,7 @@ func TestStaged(t *testing.T) {
 				graphs = append(graphs, all[name])
 			}
 			load := (&consts.Loader{}).Load
-			conformance.Graph(t, operations(t, together(graphs...)), onCPU, load, executeWith(cc)(load))
+			conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, load, cputest.Strictly(cc)(load))
 		})
 	}
 }
@@ -101,7 +103,7 @@ func TestNotStaged(t *testing.T) {
 		"matmul": tensorText("x", 9, 70) + tensorText("w", 70, 8) + tensorText("y", 9, 8) + "%s = operation op:matmul (X: %x, W: %w) -> (Z: %y)\n",
 		"reduce": tensorText("x", 9, 70) + tensorText("y", 9) + "%s = operation op:reduce_max {dims: [1]} (tensor: %x) -> (result: %y)\n",
 	} {
-		src, err := Emit(scheduled(t, graph), "test", "test")
+		src, err := cpu.Emit(cputest.Scheduled(t, graph), "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +115,7 @@ func TestNotStaged(t *testing.T) {
 
 // Long dimensions are possible: a time that grew with the square of their length would be days.
 func TestLongDimensions(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const n = 1 << 18
 	graph := tensorText("x", n) + tensorText("y", n) + typed("int64", "i", n) + tensorText("z", n) + typed("int32", "k", n) + typed("float32", "h", 100) +
 		tensorText("q", 100) + `%s = operation op:sort (tensor: %x) -> (indices: %i, values: %y)
@@ -134,7 +136,7 @@ func TestLongDimensions(t *testing.T) {
 		buckets[b] += float64(v)
 	}
 	slices.Sort(values)
-	got := executeFor(cc, "native", nil)(nil)(t, scheduled(t, graph), map[string]tensorfile.Tensor{
+	got := cputest.Executes(cc, "native", nil)(nil)(t, cputest.Scheduled(t, graph), map[string]tensorfile.Tensor{
 		"x": {DType: scalar.Float32, Shape: []int64{n}, Data: x}, "k": {DType: scalar.Int32, Shape: []int64{n}, Data: k},
 		"h": {DType: scalar.Float32, Shape: []int64{100}, Data: make([]byte, 400)}})
 	at := func(name string, i int) float32 {
@@ -154,7 +156,7 @@ func TestLongDimensions(t *testing.T) {
 
 // The distinct cells of a long vector, each with one of few values or of many.
 func TestLongUnique(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const n, k = 1<<17 + 3, 1 << 17
 	rnd := rand.New(rand.NewPCG(3, 4))
 	x, data := make([]float32, n), make([]byte, 4*n)
@@ -174,14 +176,14 @@ func TestLongUnique(t *testing.T) {
 	for _, sorted := range []bool{true, false} {
 		graph := tensorText("x", n) + tensorText("v", k) + typed("int64", "f", k) + typed("int64", "c", k) + typed("int64", "w", n) +
 			fmt.Sprintf("%%s = operation op:unique {k: %d, sorted: %v} (tensor: %%x) -> (counts: %%c, indices: %%f, inverse: %%w, values: %%v)\n", k, sorted)
-		src, err := Emit(scheduled(t, graph), "test", "test")
+		src, err := cpu.Emit(cputest.Scheduled(t, graph), "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if line := nestedOver(src.C, n); line != "" {
 			t.Errorf("sorted %v: a loop over all cells stands in another: %s", sorted, line)
 		}
-		got := executeFor(cc, "native", nil)(nil)(t, scheduled(t, graph), map[string]tensorfile.Tensor{"x": {DType: scalar.Float32, Shape: []int64{n}, Data: data}})
+		got := cputest.Executes(cc, "native", nil)(nil)(t, cputest.Scheduled(t, graph), map[string]tensorfile.Tensor{"x": {DType: scalar.Float32, Shape: []int64{n}, Data: data}})
 		number := func(name string, i int) int {
 			return int(int64(binary.LittleEndian.Uint64(got[name].Data[8*i:])))
 		}

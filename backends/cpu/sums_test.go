@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -38,7 +40,7 @@ func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...an
 			port, constant = port[1:], true
 		}
 		name := input(n, port)
-		c.graph += fmt.Sprintf("%%%s = tensor float32 %s\n", name, box(inputs[i+1].([]int64)...))
+		c.graph += fmt.Sprintf("%%%s = tensor float32 %s\n", name, cputest.Box(inputs[i+1].([]int64)...))
 		if constant {
 			c.graph += fmt.Sprintf("operation op:constant {file: \"w\", key: \"%s\"} -> (result: %%%s)\n", name, name)
 		}
@@ -48,7 +50,7 @@ func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...an
 		ports += fmt.Sprintf("%s: %%%s", port, name)
 	}
 	label := fmt.Sprintf("op%d", n)
-	c.graph += fmt.Sprintf("%%c%d_out = tensor float32 %s\n", n, box(shape...))
+	c.graph += fmt.Sprintf("%%c%d_out = tensor float32 %s\n", n, cputest.Box(shape...))
 	c.graph += fmt.Sprintf("%%%s = operation op:%s (%s) -> (%s: %%c%d_out)\n", label, kernel, ports, result, n)
 	c.labels, c.about = append(c.labels, label), append(c.about, fmt.Sprint(kernel, " ", inputs))
 }
@@ -58,7 +60,7 @@ func dims(d ...int64) []int64 { return d }
 // TestShardsKeepBits: operations that are cut along dimensions of their results give the bits of whole ones, with any number of threads, and
 // a row alone those that it has among others (docs/numerics.md).
 func TestShardsKeepBits(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	seed := uint64(1)
 	if testkit.Full() { // other sizes and cuts every day
 		seed = testkit.Rotation(t)
@@ -73,18 +75,18 @@ func TestShardsKeepBits(t *testing.T) {
 		c.add("matmul", "Z", dims(70, 40), "X", dims(70, k), "Y", dims(k, 40))
 		c.add("matmul", "Z", dims(1, 40), "X", dims(1, k), "Y", dims(k, 40))
 	}
-	whole, cut := operations(t, c.graph), operations(t, c.graph)
+	whole, cut := cputest.Operations(t, c.graph), cputest.Operations(t, c.graph)
 	counts := cutAll(t, rng, cut, c.labels)
-	in := randomInputs(t, whole)
+	in := cputest.RandomInputs(t, whole)
 	for i := rows; i < len(c.labels); i += 2 {
 		in[input(i+1, "X")] = tensorfile.Tensor{DType: in[input(i, "X")].DType, Shape: in[input(i+1, "X")].Shape,
 			Data: in[input(i, "X")].Data[:len(in[input(i+1, "X")].Data)]}
 		in[input(i+1, "Y")] = in[input(i, "Y")]
 	}
 	one, many := native(t, cc, whole), native(t, cc, cut)
-	want := executeThreads(t, []string{one}, whole, in, "1")
+	want := cputest.Run(t, []string{one}, whole, in, "1")
 	for _, threads := range []string{"1", "2", "5"} {
-		for what, got := range map[string]map[string]tensorfile.Tensor{"whole": executeThreads(t, []string{one}, whole, in, threads), "cut": executeThreads(t, []string{many}, cut, in, threads)} {
+		for what, got := range map[string]map[string]tensorfile.Tensor{"whole": cputest.Run(t, []string{one}, whole, in, threads), "cut": cputest.Run(t, []string{many}, cut, in, threads)} {
 			for i, label := range c.labels {
 				if out := input(i, "out"); !bytes.Equal(want[out].Data, got[out].Data) {
 					t.Errorf("%s, %s by %v, %s threads: other bits than of one piece", c.about[i], what, counts[label], threads)
@@ -170,17 +172,17 @@ func cutAll(t *testing.T, rng *rand.Rand, g *ir.Graph, labels []string) map[stri
 // native builds a graph as tapc build does.
 func native(t *testing.T, cc *toolchain.Compiler, g *ir.Graph) string {
 	t.Helper()
-	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, Choosers()...); err != nil {
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 		t.Fatal(err)
 	}
-	src, err := Emit(g, "test", "test")
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(t.TempDir(), "program")
-	if err := Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
-		return randomConstant(c, tensorops.TensorOf(g, c.Tensor))
-	}, exe, Options{Version: "test", CPU: "native"}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+		return cputest.RandomConstant(c, tensorops.TensorOf(g, c.Tensor))
+	}, exe, cpu.Options{Version: "test", CPU: "native"}); err != nil {
 		t.Fatal(err)
 	}
 	return exe
@@ -189,7 +191,7 @@ func native(t *testing.T, cc *toolchain.Compiler, g *ir.Graph) string {
 // TestSumTree holds sums of products to the tree that docs/numerics.md describes: a row alone, whose matrix is read where it stands, and many
 // rows; with vectors of two widths. Products of the numbers are exact, so that it is the same whether they are fused with the sum.
 func TestSumTree(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const cols = 20
 	var c sumCases
 	lengths := []int64{1, 63, 65, 256, 257, 300, 769, 1100, 4096, 4097, 9000}
@@ -197,15 +199,15 @@ func TestSumTree(t *testing.T) {
 		c.add("matmul", "Z", dims(1, cols), "X", dims(1, k), "Y", dims(k, cols))
 		c.add("matmul", "Z", dims(26, cols), "X", dims(26, k), "Y", dims(k, cols))
 	}
-	g := scheduled(t, c.graph)
-	in := randomInputs(t, operations(t, c.graph))
+	g := cputest.Scheduled(t, c.graph)
+	in := cputest.RandomInputs(t, cputest.Operations(t, c.graph))
 	for _, x := range in {
 		for i := 0; i < len(x.Data); i += 4 { // 12 bits are left of 24
 			x.Data[i], x.Data[i+1] = 0, x.Data[i+1]&0xf0
 		}
 	}
 	for _, cpu := range []string{"x86-64-v3", "native"} {
-		got := executeFor(cc, cpu, []string{"-O1"})(randomConstant)(t, g, in)
+		got := cputest.Executes(cc, cpu, []string{"-O1"})(cputest.RandomConstant)(t, g, in)
 		for i, about := range c.about {
 			x, y, z := floatsOf(in[input(i, "X")]), floatsOf(in[input(i, "Y")]), floatsOf(got[input(i, "out")])
 			k := int(lengths[i/2])

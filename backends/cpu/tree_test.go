@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -18,7 +20,7 @@ import (
 func configured(g *ir.Graph, m, n [2]int64, micro, packed string) {
 	for node := range g.Nodes() {
 		if k, ok := node.Body.(*schedule.Kernel); ok {
-			k.Configs = []schedule.Config{{Target: ConfigTarget, Stages: []schedule.Stage{{Algorithm: schedule.Contraction, Micro: micro,
+			k.Configs = []schedule.Config{{Target: cpu.ConfigTarget, Stages: []schedule.Stage{{Algorithm: schedule.Contraction, Micro: micro,
 				Tiles:      []schedule.Tiling{{Role: schedule.RoleM, Sizes: m[:]}, {Role: schedule.RoleN, Sizes: n[:]}},
 				Placements: []schedule.Placement{{Operand: packed, Scope: schedule.PrivateScope, Depth: 1}}}}}}
 		}
@@ -43,7 +45,7 @@ operation op:relu (tensor: %%s) -> (result: %%y)
 // TestConfigs runs products by configs, which take turns, and compares them with the reference evaluator: what is decided changes no bit of
 // the results.
 func TestConfigs(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	type config struct {
 		m, n  [2]int64
 		micro string
@@ -54,8 +56,8 @@ func TestConfigs(t *testing.T) {
 		chosen := slices.DeleteFunc(slices.Clone(configs), func(config) bool { return !runs() })
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			t.Parallel()
-			g := operations(t, gemm(size[0], size[1], size[2], size[3]))
-			plain := executeWith(cc)(nil)
+			g := cputest.Operations(t, gemm(size[0], size[1], size[2], size[3]))
+			plain := cputest.Strictly(cc)(nil)
 			var first map[string]tensorfile.Tensor
 			ways := []conformance.Execute{func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 				first = plain(t, g, in)
@@ -71,7 +73,7 @@ func TestConfigs(t *testing.T) {
 					return out
 				})
 			}
-			conformance.Graph(t, g, onCPU, nil, ways...)
+			conformance.Graph(t, g, cputest.Device, nil, ways...)
 		})
 	}
 }
@@ -90,9 +92,9 @@ func TestConfigsRefused(t *testing.T) {
 		{[2]int64{12, 12}, [2]int64{32, 32}, "f32x16", "X", "the right operand is packed"},
 	}
 	for _, x := range tests {
-		g := scheduled(t, gemm(1, 24, 64, 64))
+		g := cputest.Scheduled(t, gemm(1, 24, 64, 64))
 		configured(g, x.m, x.n, x.micro, x.packed)
-		if _, err := Emit(g, "test", "test"); err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "TAP0903") {
+		if _, err := cpu.Emit(g, "test", "test"); err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "TAP0903") {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
@@ -100,7 +102,7 @@ func TestConfigsRefused(t *testing.T) {
 
 // TestConfigsOfOtherTypes goes on with the sums in other types: those that there are vectors of, and one that there are none of, which is refused.
 func TestConfigsOfOtherTypes(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const product = `%%x = tensor %[1]s [0:13, 0:70]
 %%w = tensor %[1]s [0:70, 0:37]
 %%b = tensor %[1]s [0:13, 0:37]
@@ -115,16 +117,16 @@ operation op:%[3]s -> (result: %%y)
 	} {
 		t.Run(x.to, func(t *testing.T) {
 			t.Parallel()
-			g := operations(t, fmt.Sprintf(product, x.from, x.to, x.operation))
-			conformance.Graph(t, g, onCPU, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+			g := cputest.Operations(t, fmt.Sprintf(product, x.from, x.to, x.operation))
+			conformance.Graph(t, g, cputest.Device, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 				configured(g, [2]int64{12, 4}, [2]int64{32, 16}, x.micro, "Y")
-				return executeWith(cc)(nil)(t, g, in)
+				return cputest.Strictly(cc)(nil)(t, g, in)
 			})
 		})
 	}
-	g := scheduled(t, fmt.Sprintf(product, "float32", "float16", `cast {dtype: "float16"} (tensor: %z)`))
+	g := cputest.Scheduled(t, fmt.Sprintf(product, "float32", "float16", `cast {dtype: "float16"} (tensor: %z)`))
 	configured(g, [2]int64{12, 4}, [2]int64{32, 16}, "f32x16", "Y")
-	if _, err := Emit(g, "test", "test"); err == nil || !strings.Contains(err.Error(), "no vectors") || !strings.Contains(err.Error(), "TAP0903") {
+	if _, err := cpu.Emit(g, "test", "test"); err == nil || !strings.Contains(err.Error(), "no vectors") || !strings.Contains(err.Error(), "TAP0903") {
 		t.Errorf("%v, expected TAP0903: there are no vectors of float16", err)
 	}
 }

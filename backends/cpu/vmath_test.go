@@ -1,18 +1,16 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -60,12 +58,12 @@ static void test_NAME(void) {
 
 // TestMath compares the functions of vectors with the C library's of twice the precision.
 func TestMath(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for _, target := range cc.Machine.Levels {
 		for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} {
 			t.Run(fmt.Sprintf("%s/%v", target.Name, d), func(t *testing.T) {
 				t.Parallel()
-				if !runs(t, cc, target) {
+				if !cputest.Runs(t, cc, target) {
 					t.Skipf("this processor has not all of %s: its functions were not executed", target.Name)
 				}
 				testMath(t, cc, target, d, 1)
@@ -75,51 +73,10 @@ func TestMath(t *testing.T) {
 	for _, d := range []scalar.DType{scalar.Float32, scalar.Float64} { // emulated, for one bit pattern in 16
 		t.Run(fmt.Sprintf("aarch64/%v", d), func(t *testing.T) {
 			t.Parallel()
-			cc, tools := cross(t, "gcc")
+			cc, tools := cputest.Cross(t, "gcc")
 			testMath(t, cc, cc.Machine.Portable[0], d, 16, tools.Emulator...)
 		})
 	}
-}
-
-// runs says whether this machine's processor has what a target needs.
-func runs(t *testing.T, cc *toolchain.Compiler, target isa.Target) bool {
-	return target.Has == "" || has(t, cc, target.Has)
-}
-
-// probed are the answers of this machine's processor, by compiler and question.
-var probed sync.Map
-
-// has says whether this machine's processor has some features, as programs ask for them.
-func has(t *testing.T, cc *toolchain.Compiler, features string) bool {
-	key := cc.Path + " " + features
-	if answer, ok := probed.Load(key); ok {
-		return answer.(bool)
-	}
-	answer := exec.Command(compileC(t, cc, withFeatures("int main(void) { return !("+features+"); }\n"))).Run() == nil
-	probed.Store(key, answer)
-	return answer
-}
-
-// withFeatures gives a C program that can ask for features.
-func withFeatures(text string) string {
-	files := rt.Files()
-	alone := strings.NewReplacer(`#include "`+rt.Header+`"`, "", `#include "`+rt.LibraryHeader+`"`, "", "#define _GNU_SOURCE\n", "")
-	return "#define _GNU_SOURCE\n" + alone.Replace(string(files[rt.LibraryHeader])+string(files[rt.Header])+string(files["features.c"])) + text
-}
-
-func compileC(t *testing.T, cc *toolchain.Compiler, text string, flags ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	file, exe := filepath.Join(dir, "test.c"), filepath.Join(dir, "test")
-	for name, data := range map[string][]byte{file: []byte(text), filepath.Join(dir, rt.LibraryHeader): rt.Files()[rt.LibraryHeader]} {
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.Command(cc.Path, append(flags, file, "-o", exe, "-lm")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return exe
 }
 
 // testMath tests the functions of a target on every stride-th of some million bit patterns; what programs are arguments of comes last.
@@ -151,13 +108,13 @@ func testMath(t *testing.T, cc *toolchain.Compiler, target isa.Target, d scalar.
 		body.WriteString(strings.NewReplacer(append(words, "NAME", op.String(), "EXACT", exact, "FUNCTION", name)...).Replace(mathHarness))
 		fmt.Fprintf(&main, "  test_%v();\n", op)
 	}
-	text := "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + header[strings.Index(header, "#define TAPC_FN"):] +
+	text := "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + cpu.Header[strings.Index(cpu.Header, "#define TAPC_FN"):] +
 		w.Prelude() + v.Prelude() + body.String() + "int main(void) {\n" + main.String() + "  return 0;\n}\n"
 	flags := append(toolchain.UsualFlags(), target.Flags...)
 	// special lists 16 values; shorter vectors leave the rest out.
 	text = strings.ReplaceAll(text, "const float special["+fmt.Sprint(n)+"]", "const float special[16]")
 	text = strings.ReplaceAll(text, "const double special["+fmt.Sprint(n)+"]", "const double special[16]")
-	command := append(slices.Clone(runner), compileC(t, cc, text, flags...))
+	command := append(slices.Clone(runner), cputest.CompileC(t, cc, text, flags...))
 	out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

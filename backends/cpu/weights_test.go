@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -16,14 +18,14 @@ import (
 
 // A program whose constants are in a file beside it gives the same, and says what is wrong with a file that is missing or not its own.
 func TestWeightsFile(t *testing.T) {
-	cc := compiler(t)
-	g := scheduled(t, `%x = tensor float32 [0:3]
+	cc := cputest.Compiler(t)
+	g := cputest.Scheduled(t, `%x = tensor float32 [0:3]
 %w = tensor float32 [0:3]
 %y = tensor float32 [0:3]
 %c = operation op:constant {value: [1, 2, 4]} -> (result: %w)
 %m = operation op:mul (tensors: [%x, %w]) -> (result: %y)
 `)
-	src, err := Emit(g, "test", "test")
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func TestWeightsFile(t *testing.T) {
 		return tensorfile.Tensor{DType: tensorops.TensorOf(g, c.Tensor).Type(), Shape: []int64{3}, Data: []byte{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 128, 64}}, nil
 	}
 	weights := exe + cabi.WeightsSuffix
-	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "baseline", Weights: weights}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, load, exe, cpu.Options{Version: "test", CPU: "baseline", Weights: weights}); err != nil {
 		t.Fatal(err)
 	}
 	run := func(want string) {
@@ -44,7 +46,7 @@ func TestWeightsFile(t *testing.T) {
 		}
 	}
 	plain := filepath.Join(dir, "plain")
-	if err := Build(context.Background(), cc, src, load, plain, Options{Version: "test", CPU: "baseline"}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, load, plain, cpu.Options{Version: "test", CPU: "baseline"}); err != nil {
 		t.Fatal(err)
 	}
 	same, err := exec.Command(plain, "--random", "1").CombinedOutput()
@@ -74,13 +76,13 @@ func TestWeightsFile(t *testing.T) {
 
 // A constant without elements has a place too.
 func TestEmptyConstant(t *testing.T) {
-	cc := compiler(t)
-	g := scheduled(t, `%c = tensor float32 [0:0]
+	cc := cputest.Compiler(t)
+	g := cputest.Scheduled(t, `%c = tensor float32 [0:0]
 %y = tensor float32 [0:0]
 %k = operation op:constant {value: []} -> (result: %c)
 %m = operation op:copy (tensor: %c) -> (result: %y)
 `)
-	src, err := Emit(g, "test", "test")
+	src, err := cpu.Emit(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestEmptyConstant(t *testing.T) {
 		return tensorfile.Tensor{DType: scalar.Float32, Shape: []int64{0}, Data: []byte{}}, nil
 	}
 	exe := filepath.Join(t.TempDir(), "program")
-	if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "baseline"}); err != nil {
+	if err := cpu.Build(context.Background(), cc, src, load, exe, cpu.Options{Version: "test", CPU: "baseline"}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(exe).CombinedOutput(); err != nil || !strings.Contains(string(out), "shape [0]") {

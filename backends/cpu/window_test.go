@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"fmt"
@@ -7,12 +7,10 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
-	rt "tensortapestry.org/tapc/backends/cpu/runtime"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
-	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // convolution is a graph of one convolution with a bias and a ReLU behind it.
@@ -53,12 +51,6 @@ operation op:relu (tensor: %%y) -> (result: %%z)
 %s`, shape(c.image...), shape(c.filters...), shape(c.filters[0]), shape(out...), shape(out...), list(c.dilations), c.groups, list(c.pads), list(c.strides), source)
 }
 
-// randomConstant gives every constant random values.
-func randomConstant(_ tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
-	n, err := t.Range.Size()
-	return tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), 3, "constant", n)}, err
-}
-
 // TestConvolutions runs convolutions whose windows reach over the border, jump, have holes, and share or split channels, in sizes
 // around those of vectors and panels, several in a program. Constant filters run on this processor; filters that are inputs, and AVX2,
 // now and then.
@@ -86,7 +78,7 @@ func TestConvolutions(t *testing.T) {
 		{"one pixel", false, convolution{[]int64{1, 3, 1, 1}, []int64{5, 3, 3, 3}, 1, 1, 1, 1, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := scheduled(t, c.graph())
+			s := cputest.Scheduled(t, c.graph())
 			window, n := false, 0
 			for x := range s.Nodes() {
 				if k, ok := x.Body.(*schedule.Kernel); ok {
@@ -106,21 +98,21 @@ func TestConvolutions(t *testing.T) {
 			graphs[c.fixed] = append(graphs[c.fixed], c.graph())
 		}
 	}
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	fed, elsewhere := testkit.Turns(t, 2), testkit.Turns(t, 5)
 	for _, fixed := range []bool{false, true} {
 		i := 0
 		for some := range slices.Chunk(graphs[fixed], 5) {
 			var ways []conformance.Execute
 			if native := fed(); native || fixed {
-				ways = append(ways, executeFor(cc, "native", strict)(randomConstant))
+				ways = append(ways, cputest.Executes(cc, "native", cputest.Strict)(cputest.RandomConstant))
 			}
 			if elsewhere() {
-				ways = append(ways, executeFor(cc, "x86-64-v3", strict)(randomConstant))
+				ways = append(ways, cputest.Executes(cc, "x86-64-v3", cputest.Strict)(cputest.RandomConstant))
 			}
 			t.Run(fmt.Sprintf("case %d and on, constant=%v", i, fixed), func(t *testing.T) {
 				t.Parallel()
-				conformance.Graph(t, operations(t, together(some...)), onCPU, randomConstant, ways...)
+				conformance.Graph(t, cputest.Operations(t, cputest.Together(some...)), cputest.Device, cputest.RandomConstant, ways...)
 			})
 			i += len(some)
 		}

@@ -1,4 +1,4 @@
-package cpu
+package cpu_test
 
 import (
 	"bytes"
@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -126,7 +129,7 @@ func TestTransform(t *testing.T) {
 // fastConvolution takes a convolution to a schedule on tiles of a size for a target.
 func fastConvolution(t *testing.T, graph string, target tile.Target, size int64) *ir.Graph {
 	t.Helper()
-	g := allowing(t, graph, permission.TransformedTiles)
+	g := cputest.Allowing(t, graph, permission.TransformedTiles)
 	found := 0
 	for x := range g.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok {
@@ -171,7 +174,7 @@ func (c winogradCase) channelsLast() string {
 	}
 	in, out := c.image, c.results()
 	return fmt.Sprintf("%%u = tensor float32 %s\n%%v = tensor float32 %s\noperation op:permute {perm: [0, 3, 1, 2]} (tensor: %%u) -> (result: %%x)\n"+
-		"operation op:permute {perm: [0, 2, 3, 1]} (tensor: %%z) -> (result: %%v)\n", box(in[0], in[2], in[3], in[1]), box(out[0], out[2], out[3], out[1])) + text
+		"operation op:permute {perm: [0, 2, 3, 1]} (tensor: %%z) -> (result: %%v)\n", cputest.Box(in[0], in[2], in[3], in[1]), cputest.Box(out[0], out[2], out[3], out[1])) + text
 }
 
 // results is the shape of the results.
@@ -198,7 +201,7 @@ operation op:relu (tensor: %s) -> (result: %z)
 
 // winogradCases are convolutions of odd sizes.
 func winogradCases() []winogradCase {
-	shaped := func(dims ...int64) string { return strings.ReplaceAll(residual, "SHAPE", box(dims...)) }
+	shaped := func(dims ...int64) string { return strings.ReplaceAll(residual, "SHAPE", cputest.Box(dims...)) }
 	return []winogradCase{
 		{"odd sizes", convolution{[]int64{1, 19, 11, 13}, []int64{37, 19, 3, 3}, 1, 1, 1, 1, true}, "", false},
 		{"no pads", convolution{[]int64{1, 16, 9, 23}, []int64{20, 16, 3, 3}, 1, 0, 1, 1, true}, "", false},
@@ -282,7 +285,7 @@ func (c winogradCase) tolerances(size int64, x, w []float64) []float64 {
 // TestWinograd runs convolutions on transformed tiles of both sizes, with vectors of each width, and compares them with the reference
 // evaluator. Sizes take turns on the widest vectors, and on the others.
 func TestWinograd(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	widest, narrower := testkit.Turns(t, 3), testkit.Turns(t, 6)
 	for _, c := range winogradCases() {
 		var run [2][]bool // by size and level
@@ -294,12 +297,12 @@ func TestWinograd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			graph := c.channelsLast()
-			in := randomInputs(t, operations(t, graph))
+			in := cputest.RandomInputs(t, cputest.Operations(t, graph))
 			image, result := floats(in["x"]), "z"
 			if c.last {
 				image, result = channelsFirst(floats(in["u"]), c.image), "v"
 			}
-			want := floats(evaluate(t, operations(t, graph), in)[result])
+			want := floats(cputest.Evaluate(t, cputest.Operations(t, graph), in)[result])
 			if c.last {
 				want = channelsFirst(want, c.results())
 			}
@@ -311,14 +314,14 @@ func TestWinograd(t *testing.T) {
 						continue
 					}
 					g := fastConvolution(t, graph, level.Target, size)
-					src, err := EmitFor(g, "test", "test", level)
+					src, err := cpu.EmitFor(g, "test", "test", level)
 					if err != nil {
 						t.Fatal(err)
 					}
 					if !strings.Contains(src.C, "_epilogue(") || strings.Contains(src.C, "_patch(image, row,") != c.last {
 						t.Fatalf("%s, tiles of %d: it is not carried out on transformed tiles, or not in the order of its channels", level.Name, size)
 					}
-					got := floats(executeFor(cc, level.Name, strict)(randomConstant)(t, g, in)[result])
+					got := floats(cputest.Executes(cc, level.Name, cputest.Strict)(cputest.RandomConstant)(t, g, in)[result])
 					if c.last {
 						got = channelsFirst(got, c.results())
 					}
@@ -340,22 +343,22 @@ func TestWinograd(t *testing.T) {
 
 // TestWinogradThreads: results are the same for any number of threads, that is for any way in which pieces are shared out.
 func TestWinogradThreads(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	for _, c := range []convolution{
 		{[]int64{1, 40, 33, 30}, []int64{72, 40, 3, 3}, 1, 1, 1, 1, true},
 		{[]int64{5, 64, 9, 7}, []int64{96, 64, 3, 3}, 1, 1, 1, 1, true},
 	} {
 		g := fastConvolution(t, c.graph(), tile.Default, 4)
-		src, err := Emit(g, "test", "test")
+		src, err := cpu.Emit(g, "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
 		exe := filepath.Join(dir, "program")
 		load := func(c tensorops.Const) (tensorfile.Tensor, error) {
-			return randomConstant(c, tensorops.TensorOf(g, c.Tensor))
+			return cputest.RandomConstant(c, tensorops.TensorOf(g, c.Tensor))
 		}
-		if err := Build(context.Background(), cc, src, load, exe, Options{Version: "test", CPU: "native"}); err != nil {
+		if err := cpu.Build(context.Background(), cc, src, load, exe, cpu.Options{Version: "test", CPU: "native"}); err != nil {
 			t.Fatal(err)
 		}
 		var first []byte

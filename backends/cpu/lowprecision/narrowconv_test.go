@@ -1,4 +1,4 @@
-package cpu
+package lowprecision_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -34,7 +36,7 @@ type narrowConvolution struct {
 func (c narrowConvolution) text() string {
 	var b strings.Builder
 	tensor := func(name, typ string, dims ...int64) {
-		fmt.Fprintf(&b, "%%%s = tensor %s %s\n", name, typ, box(dims...))
+		fmt.Fprintf(&b, "%%%s = tensor %s %s\n", name, typ, cputest.Box(dims...))
 	}
 	image := append([]int64{c.n, c.channels}, c.in...)
 	filter := append([]int64{c.filters, c.channels / c.groups}, c.window...)
@@ -140,9 +142,9 @@ func withSpecials(t tensorfile.Tensor) tensorfile.Tensor {
 	return t
 }
 
-// wholeConstant is randomConstant with bytes of the whole range.
+// wholeConstant is cputest.RandomConstant with bytes of the whole range.
 func wholeConstant(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
-	out, err := randomConstant(c, t)
+	out, err := cputest.RandomConstant(c, t)
 	if err == nil && out.DType.Size() == 1 {
 		out = wholeBytes("constant", out)
 	}
@@ -155,8 +157,8 @@ func TestNarrowConvolutions(t *testing.T) {
 	runs := testkit.Turns(t, 4)
 	var all strings.Builder
 	for i, c := range narrowConvolutions() {
-		s := scheduled(t, c.text())
-		src, err := Emit(s, "test", "test")
+		s := cputest.Scheduled(t, c.text())
+		src, err := cpu.Emit(s, "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +176,7 @@ func TestNarrowConvolutions(t *testing.T) {
 		}
 		all.WriteString(strings.ReplaceAll(c.text(), "%", fmt.Sprintf("%%c%d_", i)))
 	}
-	in := randomInputs(t, operations(t, all.String()))
+	in := cputest.RandomInputs(t, cputest.Operations(t, all.String()))
 	for name, x := range in {
 		if x.DType.Size() == 1 {
 			in[name] = wholeBytes(name, x)
@@ -184,7 +186,7 @@ func TestNarrowConvolutions(t *testing.T) {
 		}
 	}
 	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: wholeConstant}
-	want, err := ev.Evaluate(context.Background(), operations(t, all.String()), in)
+	want, err := ev.Evaluate(context.Background(), cputest.Operations(t, all.String()), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +197,7 @@ func TestNarrowConvolutions(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := targets[name].execute(t, wholeConstant)(t, scheduled(t, all.String()), in)
+			got := targets[name].execute(t, wholeConstant)(t, cputest.Scheduled(t, all.String()), in)
 			for output, w := range want {
 				if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 					t.Error(err)
@@ -211,7 +213,7 @@ func floatConvolution(rounded bool, filters int64) string {
 		"%%y = tensor float32 [0:1, 0:%d, 0:13, 0:15]\noperation op:constant {file: \"w\", key: \"w\"} -> (result: %%w)\n", filters, filters, filters)
 	x, w := "%x", "%w"
 	if rounded {
-		for name, dims := range map[string]string{"x": box(1, 20, 13, 15), "w": box(filters, 20, 3, 3)} {
+		for name, dims := range map[string]string{"x": cputest.Box(1, 20, 13, 15), "w": cputest.Box(filters, 20, 3, 3)} {
 			g += fmt.Sprintf("%%%s0 = tensor bfloat16 %s\n%%%s1 = tensor float32 %s\n", name, dims, name, dims)
 			g += fmt.Sprintf("operation op:cast {dtype: \"bfloat16\"} (tensor: %%%s) -> (result: %%%s0)\n", name, name)
 			g += fmt.Sprintf("operation op:cast {dtype: \"float32\"} (tensor: %%%s0) -> (result: %%%s1)\n", name, name)
@@ -231,12 +233,12 @@ func TestLowerConvolutions(t *testing.T) {
 	if !isNarrow(g) {
 		t.Fatal("it is not carried out as a convolution of bfloat16")
 	}
-	rounded := operations(t, floatConvolution(true, 36))
-	in := randomInputs(t, rounded)
-	want := evaluate(t, rounded, in)
+	rounded := cputest.Operations(t, floatConvolution(true, 36))
+	in := cputest.RandomInputs(t, rounded)
+	want := cputest.Evaluate(t, rounded, in)
 	for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64-v3", "x86-64", "aarch64", "aarch64 plain"} {
 		t.Run(name, func(t *testing.T) {
-			got := lowPrecisionTargets(t)[name].execute(t, randomConstant)(t, g, in)
+			got := lowPrecisionTargets(t)[name].execute(t, cputest.RandomConstant)(t, g, in)
 			if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
 				t.Error(err)
 			}

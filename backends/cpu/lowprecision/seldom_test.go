@@ -1,4 +1,4 @@
-package cpu
+package lowprecision_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -93,19 +95,19 @@ func quantizedCases() []quantizedCase {
 	const conv = "operation op:conv {pads: [1, 1]} (B: %b, W: %wf, X: %xf) -> (Y: %p)"
 	list := []quantizedCase{
 		{name: "conv", x: "uint8", w: "int8", y: "uint8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: conv,
-			dimX: box(1, 20, 13, 15), dimW: box(24, 20, 3, 3), at: box(1, 24, 13, 15), bias: box(24), eachScale: 24},
+			dimX: cputest.Box(1, 20, 13, 15), dimW: cputest.Box(24, 20, 3, 3), at: cputest.Box(1, 24, 13, 15), bias: cputest.Box(24), eachScale: 24},
 		{name: "signed, strides", x: "int8", w: "int8", y: "int8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: strings.Replace(conv, "pads: [1, 1]", "pads: [1, 1], strides: [2, 2]", 1),
-			dimX: box(2, 16, 9, 16), dimW: box(20, 16, 3, 3), at: box(2, 20, 5, 8), bias: box(20)},
+			dimX: cputest.Box(2, 16, 9, 16), dimW: cputest.Box(20, 16, 3, 3), at: cputest.Box(2, 20, 5, 8), bias: cputest.Box(20)},
 		{name: "point, relu", x: "uint8", w: "int8", y: "int8", xs: 0.0173, ws: 0.0031, ys: 0.21, graph: "operation op:conv (B: %b, W: %wf, X: %xf) -> (Y: %p)",
-			dimX: box(1, 37, 7, 9), dimW: box(33, 37, 1, 1), at: box(1, 33, 7, 9), bias: box(33), eachScale: 33, behind: "relu"},
+			dimX: cputest.Box(1, 37, 7, 9), dimW: cputest.Box(33, 37, 1, 1), at: cputest.Box(1, 33, 7, 9), bias: cputest.Box(33), eachScale: 33, behind: "relu"},
 		{name: "groups", x: "uint8", w: "uint8", y: "uint8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: "operation op:conv {groups: 2, pads: [1, 1]} (W: %wf, X: %xf) -> (Y: %p)",
-			dimX: box(1, 12, 8, 8), dimW: box(16, 6, 3, 3), at: box(1, 16, 8, 8)},
+			dimX: cputest.Box(1, 12, 8, 8), dimW: cputest.Box(16, 6, 3, 3), at: cputest.Box(1, 16, 8, 8)},
 		{name: "residual", x: "uint8", w: "int8", y: "uint8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: conv,
-			dimX: box(1, 16, 12, 12), dimW: box(16, 16, 3, 3), at: box(1, 16, 12, 12), bias: box(16), eachScale: 16, behind: "add"},
+			dimX: cputest.Box(1, 16, 12, 12), dimW: cputest.Box(16, 16, 3, 3), at: cputest.Box(1, 16, 12, 12), bias: cputest.Box(16), eachScale: 16, behind: "add"},
 		{name: "gemm", x: "uint8", w: "int8", y: "uint8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: "operation op:gemm {transpose_b: true} (A: %xf, B: %wf, C: %b) -> (Y: %p)",
-			dimX: box(19, 75), dimW: box(21, 75), at: box(19, 21), bias: box(21), eachScale: 21},
+			dimX: cputest.Box(19, 75), dimW: cputest.Box(21, 75), at: cputest.Box(19, 21), bias: cputest.Box(21), eachScale: 21},
 		{name: "matmul", x: "int8", w: "int8", y: "uint8", xs: 0.0173, ws: 0.0031, ys: 0.37, graph: "operation op:matmul (X: %xf, Y: %wf) -> (Z: %p)",
-			dimX: box(2, 11, 130), dimW: box(130, 40), at: box(2, 11, 40)},
+			dimX: cputest.Box(2, 11, 130), dimW: cputest.Box(130, 40), at: cputest.Box(2, 11, 40)},
 	}
 	for _, c := range list {
 		c.name += ", between steps"
@@ -124,26 +126,26 @@ func TestQuantizedProducts(t *testing.T) {
 	for _, c := range quantizedCases() {
 		texts = append(texts, c.text())
 	}
-	all := together(texts...)
+	all := cputest.Together(texts...)
 	load := func(c tensorops.Const, x *tensorops.Tensor) (tensorfile.Tensor, error) {
 		if c.Value != nil {
 			return constants.Inline(*c.Value, x)
 		}
 		return wholeConstant(c, x)
 	}
-	in := randomInputs(t, operations(t, all))
+	in := cputest.RandomInputs(t, cputest.Operations(t, all))
 	for name, x := range in {
 		if x.DType.Size() == 1 {
 			in[name] = wholeBytes(name, x)
 		}
 	}
 	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: load}
-	want, err := ev.Evaluate(t.Context(), operations(t, all), in)
+	want, err := ev.Evaluate(t.Context(), cputest.Operations(t, all), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	prepared := func(repair bool, allow permission.Set) *ir.Graph {
-		g := operations(t, all)
+		g := cputest.Operations(t, all)
 		if _, err := simplify.RunEarly(t.Context(), g, repair, rewrite.Options{Library: kernels.Builtin(), Load: load, Allow: allow, Verify: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +185,7 @@ func TestQuantizedProducts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := prepared(true, 0)
-			if err := standard.Run(g, kernels.Builtin(), lower.Options{}, Choosers()...); err != nil {
+			if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 				t.Fatal(err)
 			}
 			found := 0

@@ -1,9 +1,10 @@
-package cpu
+package cputest_test
 
 import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -12,7 +13,7 @@ import (
 // checker a lane of an array on a stack that is read before it was written shows, as results or branches depend on it; that knows no
 // AVX-512.
 func TestDeclared(t *testing.T) {
-	warnings := []string{"-Wall", "-Wextra", "-Werror", "-O1", pattern}
+	warnings := []string{"-Wall", "-Wextra", "-Werror", "-O1", cputest.Pattern}
 	for _, c := range []struct {
 		name, compiler string
 		every          int // one in so many has its turn
@@ -22,7 +23,7 @@ func TestDeclared(t *testing.T) {
 		{"gcc", "gcc", 1, warnings, nil},
 		{"clang", "clang", 8, warnings, nil},
 		{"as shipped", "gcc", 23, nil, nil},
-		{"address", "gcc", 23, strict, nil},
+		{"address", "gcc", 23, cputest.Strict, nil},
 		{"threads", "gcc", 23, append(warnings, "-fsanitize=thread"), nil},
 		{"memory", "gcc", 23, []string{"-O1", "-g"}, []string{"valgrind", "-q", "--error-exitcode=9"}},
 	} {
@@ -30,19 +31,19 @@ func TestDeclared(t *testing.T) {
 			if testing.Short() && c.name != "gcc" {
 				t.Skip("the short run is with one compiler")
 			}
-			cc := compiler(t, c.compiler)
-			cpu := "native"
+			cc := cputest.Compiler(t, c.compiler)
+			processor := "native"
 			if len(c.runner) > 0 {
 				testkit.Program(t, testkit.Memcheck, c.runner[0])
-				cpu = "x86-64-v3"
+				processor = "x86-64-v3"
 			}
-			conformance.Declared(t, onCPU, c.every, executeFor(cc, cpu, c.flags, c.runner...)(nil))
+			conformance.Declared(t, cputest.Device, c.every, cputest.Executes(cc, processor, c.flags, c.runner...)(nil))
 		})
 	}
 }
 
 // TestThreads runs the suite's other graphs, whose kernels are shared between threads, under the thread sanitizer.
 func TestThreads(t *testing.T) {
-	cc := compiler(t)
-	conformance.Run(t, onCPU, executeFor(cc, "native", []string{"-O1", "-fsanitize=thread"})(nil))
+	cc := cputest.Compiler(t)
+	conformance.Run(t, cputest.Device, cputest.Executes(cc, "native", []string{"-O1", "-fsanitize=thread"})(nil))
 }

@@ -1,7 +1,6 @@
-package cpu
+package lowprecision_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -13,28 +12,18 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
-	"tensortapestry.org/tapc/ir/tensorfile"
 )
-
-// box writes a range that starts at 0.
-func box(dims ...int64) string {
-	words := make([]string, len(dims))
-	for i, d := range dims {
-		words[i] = fmt.Sprintf("0:%d", d)
-	}
-	return "[" + strings.Join(words, ", ") + "]"
-}
 
 // narrowCase is a graph of one product of narrow numbers.
 type narrowCase struct {
@@ -54,8 +43,8 @@ func (c narrowCase) text(fixed bool) string {
 // bytesProduct is matrix products of bytes with zero points of some shapes, "-" for none.
 func bytesProduct(a, b, zeroA, zeroB string, dims ...int64) narrowCase {
 	batch, m, k, n := dims[:len(dims)-3], dims[len(dims)-3], dims[len(dims)-2], dims[len(dims)-1]
-	g := fmt.Sprintf("%%a = tensor %s %s\n%%b = tensor %s %s\n%%y = tensor int32 %s\n", a, box(append(slices.Clone(batch), m, k)...),
-		b, box(append(slices.Clone(batch), k, n)...), box(append(slices.Clone(batch), m, n)...))
+	g := fmt.Sprintf("%%a = tensor %s %s\n%%b = tensor %s %s\n%%y = tensor int32 %s\n", a, cputest.Box(append(slices.Clone(batch), m, k)...),
+		b, cputest.Box(append(slices.Clone(batch), k, n)...), cputest.Box(append(slices.Clone(batch), m, n)...))
 	zeros := ""
 	if zeroA != "-" {
 		g += fmt.Sprintf("%%za = tensor %s %s\n", a, zeroA)
@@ -72,17 +61,17 @@ func bytesProduct(a, b, zeroA, zeroB string, dims ...int64) narrowCase {
 // bf16Product is matrix products of bfloat16 with a bias and a ReLU behind them.
 func bf16Product(dims ...int64) narrowCase {
 	batch, m, k, n := dims[:len(dims)-3], dims[len(dims)-3], dims[len(dims)-2], dims[len(dims)-1]
-	out := box(append(slices.Clone(batch), m, n)...)
+	out := cputest.Box(append(slices.Clone(batch), m, n)...)
 	g := fmt.Sprintf("%%a = tensor bfloat16 %s\n%%b = tensor bfloat16 %s\n%%c = tensor bfloat16 %s\n%%p = tensor bfloat16 %s\n%%q = tensor bfloat16 %s\n%%y = tensor bfloat16 %s\n"+
 		"operation op:matmul {} (X: %%a, Y: %%b) -> (Z: %%p)\noperation op:add {} (tensors: [%%p, %%c]) -> (result: %%q)\noperation op:relu {} (tensor: %%q) -> (result: %%y)\n",
-		box(append(slices.Clone(batch), m, k)...), box(append(slices.Clone(batch), k, n)...), box(n), out, out, out)
+		cputest.Box(append(slices.Clone(batch), m, k)...), cputest.Box(append(slices.Clone(batch), k, n)...), cputest.Box(n), out, out, out)
 	return narrowCase{fmt.Sprintf("bfloat16 %v", dims), g, "b"}
 }
 
 // turnedProduct is a product of bfloat16 whose operands have their dimensions in any order.
 func turnedProduct(equation string, a, b, y []int64) narrowCase {
 	g := fmt.Sprintf("%%a = tensor bfloat16 %s\n%%b = tensor bfloat16 %s\n%%y = tensor bfloat16 %s\n"+
-		"operation op:einsum {equation: %q} (tensors: [%%a, %%b]) -> (result: %%y)\n", box(a...), box(b...), box(y...), equation)
+		"operation op:einsum {equation: %q} (tensors: [%%a, %%b]) -> (result: %%y)\n", cputest.Box(a...), cputest.Box(b...), cputest.Box(y...), equation)
 	return narrowCase{"bfloat16 " + equation, g, "b"}
 }
 
@@ -90,7 +79,7 @@ func turnedProduct(equation string, a, b, y []int64) narrowCase {
 func turnedBytes(m, k, n int64) narrowCase {
 	g := fmt.Sprintf("%%a = tensor uint8 %s\n%%b = tensor int8 %s\n%%at = tensor uint8 %s\n%%bt = tensor int8 %s\n%%c = tensor int32 %s\n%%s = tensor float32 []\n"+
 		"%%p = tensor int32 %s\n%%q = tensor int32 %s\n%%r = tensor float32 %s\n%%y = tensor uint8 %s\n%%z = tensor int8 []\n",
-		box(k, m), box(n, k), box(m, k), box(k, n), box(n), box(m, n), box(m, n), box(m, n), box(m, n))
+		cputest.Box(k, m), cputest.Box(n, k), cputest.Box(m, k), cputest.Box(k, n), cputest.Box(n), cputest.Box(m, n), cputest.Box(m, n), cputest.Box(m, n), cputest.Box(m, n))
 	g += "operation op:permute {perm: [1, 0]} (tensor: %a) -> (result: %at)\noperation op:permute {perm: [1, 0]} (tensor: %b) -> (result: %bt)\n" +
 		"operation op:matmul_integer (A: %at, B: %bt, b_zero: %z) -> (Y: %p)\noperation op:add (tensors: [%p, %c]) -> (result: %q)\n" +
 		"operation op:cast {dtype: \"float32\"} (tensor: %q) -> (result: %r)\noperation op:quantize (tensor: %r, scale: %s) -> (result: %y)\n"
@@ -132,12 +121,12 @@ type narrowTarget struct {
 func (x narrowTarget) execute(t *testing.T, load reference.Constants) conformance.Execute {
 	t.Helper()
 	if x.cpu == "aarch64" {
-		cc, tools := cross(t, "gcc")
-		return executeFor(cc, toolchain.Portable, x.flags, tools.Processor("max")...)(load)
+		cc, tools := cputest.Cross(t, "gcc")
+		return cputest.Executes(cc, toolchain.Portable, x.flags, tools.Processor("max")...)(load)
 	}
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	needX86(t, cc)
-	return executeFor(cc, x.cpu, x.flags)(load)
+	return cputest.Executes(cc, x.cpu, x.flags)(load)
 }
 
 // lowPrecisionTargets have each set of instructions.
@@ -147,11 +136,11 @@ func lowPrecisionTargets(t *testing.T) map[string]narrowTarget {
 		t.Fatal(err)
 	}
 	with := func(flags ...string) []string {
-		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1", pattern}, flags...)
+		return append([]string{"-Wall", "-Wextra", "-Werror", "-O1", cputest.Pattern}, flags...)
 	}
 	return map[string]narrowTarget{
 		"x86-64-v4":         {"x86-64-v4", with()},
-		"x86-64-v3":         {"x86-64-v3", append(slices.Clone(strict), "-DTAPC_FEATURES=0")},
+		"x86-64-v3":         {"x86-64-v3", append(slices.Clone(cputest.Strict), "-DTAPC_FEATURES=0")},
 		"x86-64":            {"x86-64", with()},
 		"x86-64-v4 plain":   {"x86-64-v4", with("-DTAPC_FEATURES=0")},
 		"x86-64-v4 vectors": {"x86-64-v4", with("-DTAPC_FEATURES=(tapc_features()&~(TAPC_AMX_INT8|TAPC_AMX_BF16))")},
@@ -168,7 +157,7 @@ func joined(cases []narrowCase, fixed bool) string {
 	for i, c := range cases {
 		texts[i] = c.text(fixed)
 	}
-	return together(texts...)
+	return cputest.Together(texts...)
 }
 
 // isNarrow says whether a kernel of a graph is a narrow contraction.
@@ -188,8 +177,8 @@ func isNarrow(s *ir.Graph) bool {
 func TestNarrowProducts(t *testing.T) {
 	runs := testkit.Turns(t, 6)
 	for _, c := range narrowCases() {
-		s := scheduled(t, c.graph)
-		src, err := Emit(s, "test", "test")
+		s := cputest.Scheduled(t, c.graph)
+		src, err := cpu.Emit(s, "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +188,8 @@ func TestNarrowProducts(t *testing.T) {
 	}
 	for _, fixed := range []bool{false, true} {
 		text := joined(narrowCases(), fixed)
-		in := randomInputs(t, operations(t, text))
-		want := evaluate(t, operations(t, text), in)
+		in := cputest.RandomInputs(t, cputest.Operations(t, text))
+		want := cputest.Evaluate(t, cputest.Operations(t, text), in)
 		targets := lowPrecisionTargets(t)
 		for _, name := range slices.Sorted(maps.Keys(targets)) {
 			if fixed && (name == "x86-64" || strings.HasSuffix(name, " plain")) {
@@ -212,8 +201,8 @@ func TestNarrowProducts(t *testing.T) {
 			}
 			t.Run(title, func(t *testing.T) {
 				t.Parallel()
-				g := scheduled(t, text)
-				got := targets[name].execute(t, randomConstant)(t, g, in)
+				g := cputest.Scheduled(t, text)
+				got := targets[name].execute(t, cputest.RandomConstant)(t, g, in)
 				for output, w := range want {
 					if err := reference.CompareWithin(output, w, got[output], reference.Ulps); err != nil {
 						t.Error(err)
@@ -224,41 +213,14 @@ func TestNarrowProducts(t *testing.T) {
 	}
 }
 
-// randomInputs gives values of all inputs of a graph.
-func randomInputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
-	t.Helper()
-	p, err := tensorops.ProgramOf(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(g, x.Tensor)
-		n, _ := body.Range.Size()
-		in[x.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: rt.Random(body.Type(), 1, x.Name, n)}
-	}
-	return in
-}
-
-// evaluate gives the reference evaluator's values of a graph.
-func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-	t.Helper()
-	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: randomConstant}
-	out, err := ev.Evaluate(context.Background(), g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // floatProduct is a product of float32 with a bias, a ReLU and a quantization behind it. If rounded, its operands are rounded to
 // bfloat16 first.
 func floatProduct(rounded bool, m, k, n int64, source string) string {
-	g := fmt.Sprintf("%%a = tensor float32 %s\n%%b = tensor float32 %s\n%%c = tensor float32 %s\n%%s = tensor float32 []\n", box(m, k), box(k, n), box(n))
+	g := fmt.Sprintf("%%a = tensor float32 %s\n%%b = tensor float32 %s\n%%c = tensor float32 %s\n%%s = tensor float32 []\n", cputest.Box(m, k), cputest.Box(k, n), cputest.Box(n))
 	x, w := "%a", "%b"
 	if rounded {
 		for _, name := range []string{"a", "b"} {
-			dims := map[string]string{"a": box(m, k), "b": box(k, n)}[name]
+			dims := map[string]string{"a": cputest.Box(m, k), "b": cputest.Box(k, n)}[name]
 			g += fmt.Sprintf("%%%s0 = tensor bfloat16 %s\n%%%s1 = tensor float32 %s\n", name, dims, name, dims)
 			g += fmt.Sprintf("operation op:cast {dtype: \"bfloat16\"} (tensor: %%%s) -> (result: %%%s0)\n", name, name)
 			g += fmt.Sprintf("operation op:cast {dtype: \"float32\"} (tensor: %%%s0) -> (result: %%%s1)\n", name, name)
@@ -266,16 +228,16 @@ func floatProduct(rounded bool, m, k, n int64, source string) string {
 		x, w = "%a1", "%b1"
 	}
 	for _, name := range []string{"p", "q", "y"} {
-		g += fmt.Sprintf("%%%s = tensor float32 %s\n", name, box(m, n))
+		g += fmt.Sprintf("%%%s = tensor float32 %s\n", name, cputest.Box(m, n))
 	}
 	return g + fmt.Sprintf("operation op:matmul {} (X: %s, Y: %s) -> (Z: %%p)\noperation op:add {} (tensors: [%%p, %%c]) -> (result: %%q)\n"+
 		"operation op:mul {} (tensors: [%%q, %%s]) -> (result: %%y)\n%s", x, w, source)
 }
 
-// lowered is scheduled with bfloat16 allowed.
+// lowered is cputest.Scheduled with bfloat16 allowed.
 func lowered(t *testing.T, graph string) *ir.Graph {
 	t.Helper()
-	return allowing(t, graph, permission.BF16)
+	return cputest.Allowing(t, graph, permission.BF16)
 }
 
 // TestLowerPrecision runs products of float32 whose precision may be bfloat16's: they are those of the rounded numbers.
@@ -292,12 +254,12 @@ func TestLowerPrecision(t *testing.T) {
 			if !isNarrow(g) {
 				t.Errorf("%v: it is not carried out as a product of bfloat16", dims)
 			}
-			rounded := operations(t, floatProduct(true, dims[0], dims[1], dims[2], constant))
-			in := randomInputs(t, rounded)
-			want := evaluate(t, rounded, in)
+			rounded := cputest.Operations(t, floatProduct(true, dims[0], dims[1], dims[2], constant))
+			in := cputest.RandomInputs(t, rounded)
+			want := cputest.Evaluate(t, rounded, in)
 			for _, name := range []string{"x86-64-v4", "x86-64-v4 matrix", "x86-64", "aarch64", "aarch64 plain"} {
 				t.Run(fmt.Sprintf("%v %s %s", dims, name, source), func(t *testing.T) {
-					got := lowPrecisionTargets(t)[name].execute(t, randomConstant)(t, g, in)
+					got := lowPrecisionTargets(t)[name].execute(t, cputest.RandomConstant)(t, g, in)
 					if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
 						t.Error(err)
 					}
@@ -318,11 +280,11 @@ func needX86(t *testing.T, cc *toolchain.Compiler) {
 // TestInstructions says for each set of instructions that programs ask for when they run, whether this machine's runs execute it. The
 // tests of products take what the processor has, so that nothing else would show that the others were only compiled.
 func TestInstructions(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	needX86(t, cc)
 	for _, name := range []string{"AVX_VNNI", "AVX512_VNNI", "AVX512_BF16", "AMX_INT8", "AMX_BF16"} {
 		t.Run(name, func(t *testing.T) {
-			if !has(t, cc, "tapc_features() & TAPC_"+name) {
+			if !cputest.Has(t, cc, "tapc_features() & TAPC_"+name) {
 				t.Skipf("this processor has no %s: micro-kernels for it were compiled, not executed", name)
 			}
 		})
@@ -332,7 +294,7 @@ func TestInstructions(t *testing.T) {
 // TestMatrixUnit compiles programs with what the compilers know of the matrix unit: its instructions are there where products may
 // use them, and only there.
 func TestMatrixUnit(t *testing.T) {
-	needX86(t, compiler(t))
+	needX86(t, cputest.Compiler(t))
 	dir := t.TempDir()
 	for name, text := range rt.Files() {
 		if strings.HasSuffix(name, ".h") {
@@ -348,13 +310,13 @@ func TestMatrixUnit(t *testing.T) {
 		level int // in isa.X86Levels
 		want  map[string]bool
 	}{
-		{"exact", scheduled(t, float), 0, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
+		{"exact", cputest.Scheduled(t, float), 0, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
 		{"bf16", lowered(t, float), 0, map[string]bool{"tdpbf16ps": true, "vdpbf16ps": true, "tdpbusd": false, "ldtilecfg": true}},
 		{"bf16 without AVX-512", lowered(t, float), 1, map[string]bool{"tdpbf16ps": false, "vdpbf16ps": false}},
-		{"bytes", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 0, map[string]bool{"tdpbusd": true, "vpdpbusd": true, "tdpbf16ps": false}},
-		{"bytes without AVX-512", scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 1, map[string]bool{"tdpbusd": false, "vpdpbusd": true}},
+		{"bytes", cputest.Scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 0, map[string]bool{"tdpbusd": true, "vpdpbusd": true, "tdpbf16ps": false}},
+		{"bytes without AVX-512", cputest.Scheduled(t, bytesProduct("uint8", "int8", "-", "-", 64, 64, 64).graph), 1, map[string]bool{"tdpbusd": false, "vpdpbusd": true}},
 	} {
-		src, err := EmitFor(c.graph, "test", "test", isa.X86Levels[c.level])
+		src, err := cpu.EmitFor(c.graph, "test", "test", isa.X86Levels[c.level])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,24 +346,24 @@ func TestMatrixUnit(t *testing.T) {
 
 // TestFastMath runs a softmax with fast math beside one without: values differ by little. TestExtremes has its NaN.
 func TestFastMath(t *testing.T) {
-	cc := compiler(t)
+	cc := cputest.Compiler(t)
 	const graph = "%x = tensor float32 [0:5, 0:100]\n%y = tensor float32 [0:5, 0:100]\noperation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n"
-	in := randomInputs(t, operations(t, graph))
-	want := evaluate(t, operations(t, graph), in)
+	in := cputest.RandomInputs(t, cputest.Operations(t, graph))
+	want := cputest.Evaluate(t, cputest.Operations(t, graph), in)
 	for _, fast := range []bool{false, true} {
 		allow := permission.Set(0)
 		if fast {
 			allow = permission.FastMath
 		}
-		g := allowing(t, graph, allow)
-		src, err := Emit(g, "test", "test")
+		g := cputest.Allowing(t, graph, allow)
+		src, err := cpu.Emit(g, "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if exact := strings.Contains(src.C, "tapc_max_f32x16"); exact == fast {
 			t.Errorf("fast=%v: greatest values keep NaN: %v", fast, exact)
 		}
-		got := executeFor(cc, "native", strict)(randomConstant)(t, g, in)
+		got := cputest.Executes(cc, "native", cputest.Strict)(cputest.RandomConstant)(t, g, in)
 		if err := reference.CompareWithin("y", want["y"], got["y"], 4*reference.Ulps); err != nil {
 			t.Errorf("fast=%v: %v", fast, err)
 		}

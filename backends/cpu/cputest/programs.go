@@ -1,4 +1,6 @@
-package cpu
+// Package cputest builds scheduled graphs as programs of the CPU back end and runs them, for tests. Its own tests are those of the whole
+// library of kernels, of the examples and of other machines; what one form of kernel does is tested in backends/cpu.
+package cputest
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
+	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -18,27 +21,11 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-func TestConformance(t *testing.T) {
-	cc := compiler(t)
-	conformance.Run(t, onCPU, executeWith(cc)(nil))
-}
+// Programs share out the smallest kernel, as finely as they can (backends/cpu/runtime/csrc/pool.c).
+func init() { os.Setenv("TAPC_POOL", "eager") }
 
-// TestExamples runs the example graphs, built by one compiler or the other.
-func TestExamples(t *testing.T) {
-	chosen := testkit.Rotation(t) % 2
-	for i, name := range []string{"gcc", "clang"} {
-		if uint64(i) != chosen && !testkit.Full() {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			cc := compiler(t, name)
-			conformance.Examples(t, "../..", onCPU, executeWith(cc))
-		})
-	}
-}
-
-// compiler gives the C compiler of a name, or the one that programs are built with.
-func compiler(t testing.TB, name ...string) *toolchain.Compiler {
+// Compiler gives the C compiler of a name, or the one that programs are built with.
+func Compiler(t testing.TB, name ...string) *toolchain.Compiler {
 	t.Helper()
 	cc, err := toolchain.FindCompiler(t.Context())
 	if len(name) > 0 {
@@ -48,61 +35,67 @@ func compiler(t testing.TB, name ...string) *toolchain.Compiler {
 	return cc
 }
 
-// executeWith gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
-func executeWith(cc *toolchain.Compiler) func(load reference.Constants) conformance.Execute {
-	return executeFor(cc, "native", strict)
+// Cross gives a compiler for AArch64 and an emulator.
+func Cross(t *testing.T, compiler string) (*toolchain.Compiler, testkit.Cross) {
+	t.Helper()
+	tools := testkit.CrossAArch64(t, compiler)
+	cc, err := toolchain.NamedCompiler(t.Context(), tools.Compiler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cc, tools
 }
 
-// executeFor is executeWith for a processor, with other flags; what programs are arguments of, such as an emulator, comes last.
-func executeFor(cc *toolchain.Compiler, cpu string, flags []string, runner ...string) func(load reference.Constants) conformance.Execute {
+// Pattern has compilers fill arrays on stacks, as TAPC_MEMORY=poison fills memory: with numbers near -10³⁸ or -10⁻¹³.
+const Pattern = "-ftrivial-auto-var-init=pattern"
+
+// Strict makes every warning an error and asks for sanitizers.
+var Strict = []string{"-Wall", "-Wextra", "-Werror", "-O1", Pattern, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+
+// Strictly gives the function that builds a scheduled graph, with every warning an error and with sanitizers, and runs it.
+func Strictly(cc *toolchain.Compiler) func(load reference.Constants) conformance.Execute {
+	return Executes(cc, "native", Strict)
+}
+
+// Executes is Strictly for a processor, with other flags; what programs are arguments of, such as an emulator, comes last.
+func Executes(cc *toolchain.Compiler, processor string, flags []string, runner ...string) func(load reference.Constants) conformance.Execute {
 	return func(load reference.Constants) conformance.Execute {
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
 			testkit.NeedSanitizers(t, cc.Path, flags...)
-			src, err := Emit(g, "test", "test")
+			src, err := cpu.Emit(g, "test", "test")
 			if err != nil {
 				t.Fatal(err)
 			}
 			exe := filepath.Join(t.TempDir(), "program")
-			err = Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
+			err = cpu.Build(context.Background(), cc, src, func(c tensorops.Const) (tensorfile.Tensor, error) {
 				return load(c, tensorops.TensorOf(g, c.Tensor))
-			}, exe, Options{Version: "test", CPU: cpu, Flags: flags})
+			}, exe, cpu.Options{Version: "test", CPU: processor, Flags: flags})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, src.C)
 			}
 			if len(runner) == 0 {
-				needProcessor(t, cc, cpu)
+				needProcessor(t, cc, processor)
 			}
-			return executeThreads(t, append(slices.Clone(runner), exe), g, in, "2")
+			return Run(t, append(slices.Clone(runner), exe), g, in, "2")
 		}
 	}
 }
 
 // needProcessor skips a test whose program this machine's processor cannot execute: it was built, and that is all.
-func needProcessor(t *testing.T, cc *toolchain.Compiler, cpu string) {
+func needProcessor(t *testing.T, cc *toolchain.Compiler, processor string) {
 	t.Helper()
-	targets, err := cc.Targets(context.Background(), cpu)
+	targets, err := cc.Targets(context.Background(), processor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := targets[len(targets)-1]; !runs(t, cc, least) {
+	if least := targets[len(targets)-1]; !Runs(t, cc, least) {
 		t.Skipf("this processor has not all of %s: programs for it were built, not executed", least.Name)
 	}
 }
 
-// pattern has compilers fill arrays on stacks, as TAPC_MEMORY=poison fills memory: with numbers near -10³⁸ or -10⁻¹³.
-const pattern = "-ftrivial-auto-var-init=pattern"
-
-var strict = []string{"-Wall", "-Wextra", "-Werror", "-O1", pattern, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
-
-// TestMain has programs share out the smallest kernel, as finely as they can (backends/cpu/runtime/csrc/pool.c).
-func TestMain(m *testing.M) {
-	os.Setenv("TAPC_POOL", "eager")
-	os.Exit(m.Run())
-}
-
-// executeThreads runs a program, which may be an argument of another, on files.
-func executeThreads(t *testing.T, command []string, g *ir.Graph, in map[string]tensorfile.Tensor, threads string) map[string]tensorfile.Tensor {
+// Run runs a program, which may be an argument of another, on files.
+func Run(t *testing.T, command []string, g *ir.Graph, in map[string]tensorfile.Tensor, threads string) map[string]tensorfile.Tensor {
 	t.Helper()
 	dir := t.TempDir()
 	args := append(command[1:len(command):len(command)], "--threads", threads)
@@ -157,9 +150,4 @@ func suffix(d scalar.DType) string {
 		return ".safetensors"
 	}
 	return ".npy"
-}
-
-// TestViews builds views around windows, which take turns.
-func TestViews(t *testing.T) {
-	conformance.Views(t, onCPU, 4, executeWith(compiler(t))(nil))
 }
