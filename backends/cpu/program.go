@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
@@ -157,8 +156,8 @@ func (p *program) description() *cabi.Description {
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			x := cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}
-			if c := k.For(ConfigTarget); c != nil {
-				x.Config = c.String()
+			for i := range k.Configs {
+				x.Configs = append(x.Configs, k.Configs[i].Target+": "+k.Configs[i].String())
 			}
 			d.Kernels = append(d.Kernels, x)
 		}
@@ -169,11 +168,7 @@ func (p *program) description() *cabi.Description {
 func loopTexts(k *schedule.Kernel) []string {
 	out := []string{}
 	for _, l := range k.Loops {
-		text := l.Name + " " + strconv.FormatInt(l.Start, 10) + ".." + strconv.FormatInt(l.End, 10)
-		for _, level := range l.Levels {
-			text += fmt.Sprintf(" %s:%d", level.Bind, level.Tile)
-		}
-		out = append(out, text)
+		out = append(out, fmt.Sprintf("%s %d..%d", l.Name, l.Start, l.End))
 	}
 	return out
 }

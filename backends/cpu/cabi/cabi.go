@@ -42,7 +42,7 @@ type Kernel struct {
 	Applications int      `json:"applications"`
 	Copied       int64    `json:"copied_bytes,omitempty"` // that it writes and only moved
 	Loops        []string `json:"loops"`
-	Config       string   `json:"config,omitempty"` // what was decided about it, where that is in the schedule
+	Configs      []string `json:"configs,omitempty"` // what was decided about it, for each kind of processor
 	Allow        []string `json:"allow,omitempty"`
 }
 

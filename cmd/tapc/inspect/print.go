@@ -79,8 +79,8 @@ func tensors(w io.Writer, what string, list []cabi.Tensor) {
 func (p *Program) kernels(w io.Writer) {
 	fmt.Fprintf(w, "  kernels\t%d\n", len(p.Kernels))
 	for _, k := range p.Kernels {
-		if k.Config != "" {
-			fmt.Fprintf(w, "  config\t%s: %s\n", plain(k.Name), plain(k.Config))
+		for _, c := range k.Configs {
+			fmt.Fprintf(w, "  config\t%s: %s\n", plain(k.Name), plain(c))
 		}
 	}
 }
