@@ -6,7 +6,11 @@
 //
 // The arguments choose cases by the beginning of their names; none chooses all. Frameworks come as Python wheels in a folder of
 // their own (-venv), which -install makes; those that are not there are left out. race.py holds the cases and does the racing;
-// this command is also the compiler that it calls: cpu -compile LIB.so GRAPH.tap [WEIGHTS.npz].
+// this command is also the compiler that it calls: cpu -compile LIB.so GRAPH.tap [WEIGHTS.npz]. With -beside, this command of another
+// commit, what that one compiles takes part too:
+//
+//	git -C OLD checkout COMMIT && (cd OLD && go build -o cpu-old ./tools/bench/cpu)
+//	SKIP=torch,onednn go run ./tools/bench/cpu -beside OLD/cpu-old -threads 1
 package main
 
 import (
@@ -36,6 +40,7 @@ type settings struct {
 	venv    string
 	install bool
 	compile string
+	beside  string
 	cpu     string
 	allow   permission.Set
 	args    []string
@@ -54,6 +59,7 @@ func main() {
 	flag.StringVar(&s.venv, "venv", venv, "Python environment with the frameworks")
 	flag.BoolVar(&s.install, "install", false, "make the Python environment first: "+strings.Join(wheels, ", "))
 	flag.StringVar(&s.compile, "compile", "", "compile the graph file given to this library, and do nothing else")
+	flag.StringVar(&s.beside, "beside", "", "this command of another commit, to race what both compile")
 	flag.StringVar(&s.cpu, "cpu", "native", "processor to compile for")
 	flag.Func("allow", "what the compiled graph may do to numbers: permissions, with commas between", func(words string) error {
 		set, err := permission.Parse(words)
@@ -104,9 +110,15 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	script := filepath.Join(dir, "race.py")
+	if s.beside != "" {
+		if s.beside, err = filepath.Abs(s.beside); err != nil {
+			return err
+		}
+	}
 	for _, threads := range strings.Split(s.threads, ",") {
 		c := command(ctx, python, append([]string{script, self, threads, fmt.Sprint(s.seconds), s.cpu}, s.args...)...)
 		c.Dir = dir
+		c.Env = append(c.Env, "BESIDE="+s.beside)
 		for _, v := range []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"} {
 			c.Env = append(c.Env, v+"="+threads)
 		}

@@ -6,7 +6,7 @@ Every candidate works on buffers of its own and is called in turn; a round times
 one thread the time is the processor's, which other work on the machine disturbs less; else it is the clock's.
 The table gives, for each case and candidate, the best and the median time and the median over the rounds of its time divided
 by tapc's in the same round, and what programs were allowed to do to numbers. tapc's results
-are compared with NumPy's in float64."""
+are compared with NumPy's in float64. With BESIDE, another compiler, every library is also made by that one, and called "beside"."""
 import ctypes, os, statistics, subprocess, sys, time
 
 COMPILER, THREADS, SECONDS, CPU = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
@@ -55,12 +55,14 @@ def normal(*shape):
 class Tapc:
     """A library that tapc has built of a graph in the text form, or of the bytes of a model: called with arrays of its own."""
 
-    def __init__(self, name, graph, inputs, outputs, weights=None, flags=()):
-        path = os.path.abspath(name)
+    def __init__(self, name, graph, inputs, outputs, weights=None, flags=(), compiler=COMPILER, folder="."):
+        self.again = lambda compiler, folder: Tapc(name, graph, inputs, [empty(*x.shape, dtype=x.dtype) for x in outputs], weights, flags, compiler, folder)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.abspath(os.path.join(folder, name))
         file = path + (".onnx" if isinstance(graph, bytes) else ".tap")
         with open(file, "wb") as f:
             f.write(graph if isinstance(graph, bytes) else b"tapc 1\n" + graph.encode())
-        args = [COMPILER, "-cpu", CPU, *flags, "-compile", path + ".so", file]
+        args = [compiler, "-cpu", CPU, *flags, "-compile", path + ".so", file]
         if weights:
             np.savez(path + ".npz", **{k: v for k, v in weights.items() if f"%{k} =" in graph})
             args.append(path + ".npz")
@@ -708,8 +710,9 @@ def report(name, times, allowed, about):
     for k in sorted(times, key=lambda k: min(times[k])):
         b, m = min(times[k]), statistics.median(times[k])
         line = f"  {k:16s} best {b * 1e3:9.4f} ms  median {m * 1e3:9.4f} ms"
-        if k != "tapc":
-            line += f"  tapc/this: best {min(ours) / b:5.2f}  median {statistics.median(o / t for o, t in zip(ours, times[k])):5.2f}"
+        if k != "tapc":  # "beside" is compared with what has the same permissions
+            mine = times[k.removesuffix(" beside")] if k.endswith(" beside") else ours
+            line += f"  tapc/this: best {min(mine) / b:5.2f}  median {statistics.median(o / t for o, t in zip(mine, times[k])):5.2f}"
         for what, unit in (("flops", "GF/s"), ("bytes", "GB/s")):
             if what in about:
                 line += f"  {about[what] / b * 1e-9:7.1f} {unit}"
@@ -717,6 +720,13 @@ def report(name, times, allowed, about):
     sys.stdout.flush()
 
 
+def beside(candidates):
+    """The same libraries by another compiler."""
+    other = os.environ.get("BESIDE")
+    return {f"{k} beside": c.again(other, "beside") for k, c in candidates.items() if isinstance(c, Tapc)} if other else {}
+
+
 for name, make in CASES.items():
     if not CHOSEN or any(name.startswith(c) for c in CHOSEN):
-        run(name, *make())
+        candidates, about = make()
+        run(name, {**candidates, **beside(candidates)}, about)
