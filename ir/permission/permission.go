@@ -45,7 +45,7 @@ type Row struct {
 
 // Table lists the permissions in the order in which sets are written.
 var Table = []Row{
-	{Reassociate, "reassociate", "Sums of floats may be taken in another order than their tree.", "programs whose schedules ask for that"},
+	{Reassociate, "reassociate", "Sums of floats may be taken in another order than their tree.", "programs whose schedules ask for that, the pass split"},
 	{LostNaN, "lost-nan", "A least or greatest value may be the other of two values if one is NaN, and either of -0 and 0.", "kernels on a CPU"},
 	{Reciprocal, "reciprocal", "A quotient may be a product with the reciprocal of a divisor that many numbers share.", "kernels on a CPU"},
 	{TransformedTiles, "transformed-tiles", "A convolution may be carried out on transformed tiles (Winograd).", "kernels on a CPU"},

@@ -21,6 +21,7 @@ import (
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/sign"
 	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/split"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -30,6 +31,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass()}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
 		sign.Pass(lib),
+		split.Pass(lib),
 		shard.Pass(lib, apply.Run),
 		apply.Pass(),
 		lower.Pass(lib),

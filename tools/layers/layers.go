@@ -53,6 +53,7 @@ var Table = []Rule{
 	{"passes/precompute", 4, 2},
 	{"passes/shard", 4, 2},
 	{"passes/sign", 4, 2},
+	{"passes/split", 4, 2},
 	{"passes/simplify/views", 4, 1},
 	{"passes/simplify", 4, 2},
 	{"passes/tile", 4, 2},

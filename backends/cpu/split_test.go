@@ -1,0 +1,110 @@
+package cpu_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cpu/cputest"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/split"
+)
+
+// splitCase is how a case of sumCases is cut along what it reduces.
+type splitCase struct {
+	name string // of the dimension
+	step int64  // the size of its parts is a multiple of this
+}
+
+// TestSplitsKeepBits: operations that are cut along what they reduce, where blocks of the sum begin, give the bits of whole ones, with any number of
+// threads; greatest values and sums of integers wherever they are cut (docs/numerics.md).
+func TestSplitsKeepBits(t *testing.T) {
+	cc := cputest.Compiler(t)
+	seed := uint64(1)
+	if testkit.Full() {
+		seed = testkit.Rotation(t)
+	}
+	rng := rand.New(rand.NewPCG(seed, 17))
+	var c sumCases
+	cuts := c.splits(rng)
+	whole, cut := cputest.Operations(t, c.graph), cputest.Operations(t, c.graph)
+	for i, x := range cuts {
+		r := split.Request{Target: c.labels[i], Cuts: []split.Cut{{Name: x.name, Size: x.step}}}
+		if n, err := split.Run(cut, kernels.Builtin(), 0, []split.Request{r}); err != nil || n < 2 {
+			t.Fatalf("%s by %v: %d parts, %v", c.about[i], r.Cuts, n, err)
+		}
+		c.about[i] += fmt.Sprint(" by ", r.Cuts)
+	}
+	in := cputest.RandomInputs(t, whole)
+	for _, x := range in {
+		unusual(rng, x)
+	}
+	one, many := native(t, cc, whole), native(t, cc, cut)
+	want := cputest.Run(t, []string{one}, whole, in, "1")
+	for _, threads := range []string{"1", "3"} {
+		got := cputest.Run(t, []string{many}, cut, in, threads)
+		for i := range c.labels {
+			out := input(i, "out")
+			if at := otherBits(want[out], got[out]); at >= 0 {
+				t.Errorf("%s, %s threads: element %d has other bits than of one piece", c.about[i], threads, at)
+			}
+		}
+	}
+}
+
+// splits adds operations whose reductions keep their bits where they are cut.
+func (c *sumCases) splits(rng *rand.Rand) (cuts []splitCase) {
+	add := func(name string, step int64) { cuts = append(cuts, splitCase{name, step}) }
+	for i, k := range []int64{near(rng, 300, 700), near(rng, 4160), near(rng, 9000)} {
+		m, n, w := near(rng, 1, 4, 17), near(rng, 4, 33), []string{"Y", "=Y"}[i%2]
+		step, lanes := max(64, k/3-k/3%64), 16*(1+rng.Int64N(3))
+		if k > 4096 {
+			step = 4096
+		}
+		c.add("matmul", "Z", dims(m, n), "X", dims(m, k), w, dims(k, n))
+		add("k", step)
+		c.add("linear {activation: \"relu\"}", "result", dims(m, n), "x", dims(m, k), "A", dims(k, n), "b", dims(n))
+		add("i", step)
+		c.add("gemm {transpose_b: true, alpha: 0.5, beta: 2}", "Y", dims(m, n), "A", dims(m, k), "B", dims(n, k), "C", dims(n))
+		add("k", step)
+		c.add("sum {dims: [0]}", "result", dims(lanes), "tensor", dims(k, lanes))
+		add("s0", step)
+		c.add("mean {dims: [1]}", "result", dims(2, lanes), "tensor", dims(2, k, lanes))
+		add("s1", step)
+		c.add("l2_norm {dims: [0], keepdims: true}", "result", dims(1, lanes), "tensor", dims(k, lanes))
+		add("s0", step)
+		c.add("softmax {dims: [0]}", "result", dims(k, lanes), "tensor", dims(k, lanes))
+		add("s0", step)
+		c.add("reduce_max {dims: [1]}", "result", dims(m), "tensor", dims(m, k))
+		add("s1", 1+k/5)
+		c.add("reduce_min", "result", dims(), "tensor", dims(m, k))
+		add("s1", 1+k/3)
+		c.add("conv", "Y", dims(1, n, 4, 4), "X", dims(1, k, 4, 4), "W", dims(n, k, 1, 1), "B", dims(n))
+		add("c", step)
+	}
+	return cuts
+}
+
+// unusual puts a few numbers into a tensor that sums have to carry: infinities of one sign, both zeros, and sometimes NaN.
+func unusual(rng *rand.Rand, x tensorfile.Tensor) {
+	for _, v := range []float32{float32(math.Inf(1)), float32(math.Copysign(0, -1)), 0, float32(math.NaN()), 1e30} {
+		if n := len(x.Data) / 4; n > 4000 {
+			binary.LittleEndian.PutUint32(x.Data[4*rng.IntN(n):], math.Float32bits(v))
+		}
+	}
+}
+
+// otherBits gives the first element that has other bits, or -1. Every NaN is the same.
+func otherBits(a, b tensorfile.Tensor) int {
+	x, y := floatsOf(a), floatsOf(b)
+	for i := range x {
+		if math.Float32bits(x[i]) != math.Float32bits(y[i]) && (x[i] == x[i] || y[i] == y[i]) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,37 @@
+package split
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Pass is the row of the pass table, with the kernels that graphs may use.
+func Pass(lib *kernels.Library) pipeline.Pass {
+	return pipeline.Pass{
+		Name: "split", Doc: "Cut operations along dimensions that they reduce: partial results, and what combines them.",
+		Upto: pipeline.ApplicationExpression, Gives: pipeline.OperationExpression,
+		Options: []pipeline.Option{
+			{Name: "at", Doc: "what is cut, and along which dimensions into how many parts or parts of which size: KERNEL=k=4 or LABEL=k/4096", Type: pipeline.String},
+			{Name: pipeline.AllowOption.Name, Doc: pipeline.AllowOption.Doc, Type: pipeline.String},
+		},
+		Run: func(_ context.Context, p *pipeline.Context) error {
+			if p.Text("at") == "" {
+				return diag.Usage("split: nothing to cut; expected split{at=\"op:matmul=k=4\"}")
+			}
+			r, err := Parse(p.Text("at"))
+			if err != nil {
+				return err
+			}
+			allow, err := p.Allow()
+			if err != nil {
+				return err
+			}
+			n, err := Run(p.Graph, lib, allow, []Request{r})
+			p.Count("parts", n)
+			return err
+		},
+	}
+}

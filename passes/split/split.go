@@ -1,0 +1,152 @@
+// Package split is the pass that cuts operations along dimensions that they reduce: into operations that give partial results, and what combines these.
+//
+// The identity is that of the reduction: it is associative, so that all of a dimension is reduced by combining what its parts give. An operation that does more than reduce
+// is written as its steps first. Float sums are cut where blocks of their tree begin, and parts hand over the sums of blocks that are added in
+// the tree's order, so that every bit stays (docs/numerics.md); every other cut of a float sum needs the permission reassociate.
+//
+// It must not import another pass. Read next: dialects/tensorops/reduced, which finds the dimensions.
+package split
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+)
+
+// Run cuts the operations that each request names, and gives the number of operations with partial results. Applications that they had are taken
+// away. A request that names nothing, or does not fit an operation, is an error, after which the graph is of no use.
+func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request) (int, error) {
+	c := &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g)}
+	for _, r := range requests {
+		named := operations(g)
+		if len(named[r.Target]) == 0 {
+			d := diag.Usage("split: no operation has the kernel or label %q", r.Target)
+			if near, ok := diag.Nearest(r.Target, slices.Sorted(maps.Keys(named))); ok {
+				d = diag.Usage("split: no operation has the kernel or label %q: did you mean %q?", r.Target, near)
+			}
+			return c.parts, d
+		}
+		for _, n := range named[r.Target] {
+			if err := c.cut([]*ir.Node{n}, r.Cuts); err != nil {
+				return c.parts, err
+			}
+		}
+	}
+	return c.parts, nil
+}
+
+// operations gives the operations by what a request may call them, in graph order.
+func operations(g *ir.Graph) map[string][]*ir.Node {
+	named := map[string][]*ir.Node{}
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && !op.IsSource() && !op.IsSink() && !op.IsCheck() {
+			named[op.Kernel] = append(named[op.Kernel], n)
+			if n.Label != op.Kernel && n.Label != "" {
+				named[n.Label] = append(named[n.Label], n)
+			}
+		}
+	}
+	return named
+}
+
+// cut cuts operations along one dimension, and what comes of it along the next.
+func (c *cutter) cut(list []*ir.Node, cuts []Cut) error {
+	for _, n := range list {
+		if len(cuts) == 0 {
+			return nil
+		}
+		made, err := c.along(n, cuts[0])
+		if err == nil {
+			err = c.cut(made, cuts[1:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// along cuts an operation along a dimension, and gives the operations with partial results, or itself if that has one part.
+func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
+	in, err := c.lib.BindOperation(c.g, n.ID)
+	if err != nil {
+		return nil, err
+	}
+	dim, err := c.dimension(n, in, cut)
+	if err != nil {
+		return nil, err
+	}
+	at, want, found := cut.places(in.Dims[dim].Extent)
+	if found != "" {
+		return nil, diag.Errorf("TAP0813", "split", c.g.At(n, ""), "%v does not fit %s", cut, c.g.Name(n.ID)).Want(want, found)
+	}
+	if len(at) == 0 {
+		return []*ir.Node{n}, nil
+	}
+	c.asked, c.whose = cut, c.g.Name(n.ID)
+	for _, a := range c.apps[n.ID] {
+		c.g.Remove(a)
+	}
+	return c.reduction(n, in, dim, at)
+}
+
+// dimension finds the dim that a cut names.
+func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, error) {
+	var names []string
+	for _, i := range reduced.Dims(in) {
+		if in.Dims[i].Name == cut.Name {
+			return i, nil
+		}
+		names = append(names, in.Dims[i].Name)
+	}
+	want, found := fmt.Sprintf("one of %q", names), fmt.Sprintf("%q", cut.Name)
+	if names == nil {
+		want = "an operation that reduces"
+	}
+	for _, d := range in.Dims {
+		if d.Name == cut.Name && d.Index {
+			found += ", which is free: shards are cut along it"
+		}
+	}
+	return 0, diag.Errorf("TAP0811", "split", c.g.At(n, ""), "%s reduces no dimension %q", c.g.Name(n.ID), cut.Name).Want(want, found)
+}
+
+// reduction cuts an operation along a dim at some places: as it is, or the steps that reduce along it.
+func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+	p, why := plainOf(in, dim)
+	if p != nil {
+		return c.plain(n, p, at)
+	}
+	made, k, err := c.inSteps(n, in, dim)
+	if err != nil {
+		return nil, err
+	}
+	var parts []*ir.Node
+	for _, m := range made {
+		in, err := c.lib.BindOperation(c.g, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		d, ok := dimAt(in, k)
+		if !ok {
+			continue
+		}
+		more, err := c.reduction(m, in, d, at)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, more...)
+	}
+	if parts == nil {
+		return nil, c.refuse(n, in, why)
+	}
+	return parts, nil
+}

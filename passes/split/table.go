@@ -1,0 +1,175 @@
+package split
+
+import (
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// stepsOf has the kernels that go on with what they reduce, as the steps of their declarations. Each gives the values of the declaration; where
+// that rounds once, so do the steps.
+var stepsOf = map[string]func(s *steps){
+	"linear":      linear,
+	"gemm":        gemm,
+	"bilinear":    bilinear,
+	"conv":        conv,
+	"mean":        func(s *steps) { s.last(s.mean(s.wide("tensor"), false)) },
+	"log_sum":     func(s *steps) { s.last(s.each("op:log", s.over("op:sum", s.wide("tensor"), false))) },
+	"l2_norm":     func(s *steps) { s.last(s.each("op:sqrt", s.over("op:sum_square", s.wide("tensor"), false))) },
+	"variance":    func(s *steps) { s.last(s.variance()) },
+	"deviation":   func(s *steps) { s.last(s.each("op:sqrt", s.variance())) },
+	"softmax":     softmax,
+	"log_softmax": logSoftmax,
+	"layer_norm":  layerNorm,
+	"rms_norm":    rmsNorm,
+}
+
+// inSteps writes an operation as steps of other kernels, if it is known what these are, and gives them, with the coordinate of their first
+// operands that the dim moves along. The last step gives the results; the operation is gone then.
+func (c *cutter) inSteps(n *ir.Node, in *kernels.Instance, dim int) (made []*ir.Node, k int, err error) {
+	k, ok := coordinate(in, dim)
+	if !ok {
+		return nil, 0, nil
+	}
+	s := &steps{c: c, n: n, in: in}
+	build, known := stepsOf[in.Decl.Name]
+	switch {
+	case known && s.single():
+		build(s)
+	case s.narrow():
+		s.widened()
+	}
+	if len(s.made) == 0 || s.err != nil {
+		return nil, 0, s.err
+	}
+	s.finish()
+	return s.made, k, nil
+}
+
+// linear: relu(x A + b).
+func linear(s *steps) {
+	x, _ := s.input("x")
+	a, _ := s.input("A")
+	b, biased := s.input("b")
+	d := s.result()
+	y := s.add("op:matmul", nil, one("X", s.cast(x, d.Wide())), one("Y", s.cast(a, d.Wide())))
+	if y = s.cast(y, d); biased {
+		y = s.sum(y, b)
+	}
+	if v := s.in.Params["activation"]; v.Str == "relu" {
+		s.each("op:relu", y)
+	}
+}
+
+// gemm: (A B) alpha + C beta, with A and B transposed or not.
+func gemm(s *steps) {
+	a, _ := s.input("A")
+	b, _ := s.input("B")
+	c, plus := s.input("C")
+	d := s.result()
+	alpha, beta := s.float("alpha"), s.float("beta")
+	if d.Wide() != d || alpha == 1 && !plus {
+		return // of narrow floats, what is rounded where is for widened
+	}
+	y := s.add("op:gemm", s.with("transpose_a", "transpose_b"), one("A", a), one("B", b))
+	if alpha != 1 {
+		y = s.product(y, s.number(alpha, d))
+	}
+	if plus {
+		if beta != 1 {
+			c = s.product(c, s.number(beta, d))
+		}
+		s.sum(y, c)
+	}
+}
+
+// bilinear: the sum of products, plus a bias.
+func bilinear(s *steps) {
+	a, _ := s.input("a")
+	b, _ := s.input("b")
+	w, _ := s.input("W")
+	bias, biased := s.input("bias")
+	if d := s.result(); !biased || d.Wide() != d {
+		return
+	}
+	s.sum(s.add("op:bilinear", nil, one("a", a), one("b", b), one("W", w)), bias)
+}
+
+// conv: the convolution, plus a bias for each filter.
+func conv(s *steps) {
+	x, _ := s.input("X")
+	w, _ := s.input("W")
+	b, biased := s.input("B")
+	if d := s.result(); !biased || d.IsFloat() && d.Wide() != d {
+		return
+	}
+	shape := []int64{b.Range().Shape()[0]}
+	for range x.Range().Rank() - 2 {
+		shape = append(shape, 1)
+	}
+	y := s.add("op:conv", s.with("strides", "dilations", "pads", "pads_end", "groups"), one("X", x), one("W", w))
+	s.sum(y, s.add("op:reshape", ir.Attrs{}.With("shape", ir.IntsAttr(shape...)), one("tensor", b)))
+}
+
+// mean: the sum along the operation's dimensions, divided by how many there are.
+func (s *steps) mean(x ir.Selection, keep bool) ir.Selection {
+	return s.by(s.over("op:sum", x, keep), s.number(s.count(), s.c.typeOf(x.Tensor)))
+}
+
+// variance: the sum of the squared distances from the mean, divided by their number less the correction.
+func (s *steps) variance() ir.Selection {
+	x := s.wide("tensor")
+	away := s.less(x, s.mean(x, true))
+	return s.by(s.over("op:sum", s.product(away, away), false), s.number(s.count()-s.float("correction"), s.c.typeOf(x.Tensor)))
+}
+
+// top gives a tensor less the greatest value of each row, and the sum of e to the power of that: the pair that a softmax is made of.
+func (s *steps) top() (less, e, total ir.Selection) {
+	x := s.wide("tensor")
+	less = s.less(x, s.over("op:reduce_max", x, true))
+	e = s.each("op:exp", less)
+	return less, e, s.over("op:sum", e, true)
+}
+
+// softmax: e^(x - top) divided by their sum.
+func softmax(s *steps) {
+	_, e, total := s.top()
+	s.last(s.by(e, total))
+}
+
+// logSoftmax: x - top less the logarithm of that sum.
+func logSoftmax(s *steps) {
+	less, _, total := s.top()
+	s.last(s.less(less, s.each("op:log", total)))
+}
+
+// scaled goes on with a normalized tensor: times scale plus bias, where they are.
+func (s *steps) scaled(y ir.Selection, d scalar.DType) {
+	if scale, ok := s.input("scale"); ok {
+		y = s.product(y, s.cast(scale, d))
+	}
+	if bias, ok := s.input("bias"); ok {
+		y = s.sum(y, s.cast(bias, d))
+	}
+	s.last(y)
+}
+
+// factor is 1 / sqrt(spread + epsilon).
+func (s *steps) factor(spread ir.Selection, d scalar.DType) ir.Selection {
+	return s.by(s.number(1, d), s.each("op:sqrt", s.sum(spread, s.number(s.float("epsilon"), d))))
+}
+
+// layerNorm: the distances from the mean, divided by the root of the mean of their squares plus epsilon.
+func layerNorm(s *steps) {
+	x := s.wide("X")
+	d := s.c.typeOf(x.Tensor)
+	away := s.less(x, s.mean(x, true))
+	s.scaled(s.product(away, s.factor(s.mean(s.product(away, away), true), d)), d)
+}
+
+// rmsNorm: the values, divided by the root of the mean of their squares plus epsilon.
+func rmsNorm(s *steps) {
+	x := s.wide("X")
+	d := s.c.typeOf(x.Tensor)
+	s.scaled(s.product(x, s.factor(s.mean(s.product(x, x), true), d)), d)
+}
