@@ -29,6 +29,14 @@ type Backend struct {
 	Configs tile.Chooser          // of its kernels; nil if they have none
 	// Common says what each kernel of a program for more than MaxVersions sizes takes; nil where every version has code of its own.
 	Common func(ctx context.Context, j *Job) ([]Shared, error)
+	// Memory says what a program has in memory at most on so many threads, part by part: they add up to what it states. Nil if it states nothing.
+	Memory func(ctx context.Context, j *Job, threads int64) ([]MemoryTerm, error)
+}
+
+// MemoryTerm is a part of what a program has in memory at most, and what it is in words.
+type MemoryTerm struct {
+	What  string
+	Bytes int64
 }
 
 // Output is one thing that a back end makes. It has one of Text, File and Dir, or Text and Dir: then -o says which.

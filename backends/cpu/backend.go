@@ -3,6 +3,7 @@ package cpu
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -36,7 +37,7 @@ func Backend() backends.Backend {
 	each := []pipeline.Option{cpuOption, ccOption}
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
-		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common,
+		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common, Memory: memoryOf,
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
@@ -96,6 +97,19 @@ func common(ctx context.Context, j *backends.Job) ([]backends.Shared, error) {
 		return nil, err
 	}
 	return src.Common()
+}
+
+// memoryOf gives what a program that runs on so many threads has in memory at most.
+func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.MemoryTerm, error) {
+	src, err := emitted(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	terms := src.program.memoryTerms()
+	if more := threads - 1; more > 0 {
+		terms = append(terms, backends.MemoryTerm{What: fmt.Sprintf("stacks and workspaces of %d threads more", more), Bytes: more * src.program.threadBytes()})
+	}
+	return terms, nil
 }
 
 // tools are the compilers of the machine that were looked for, by the value of ccOption.

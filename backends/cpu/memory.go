@@ -1,9 +1,13 @@
 package cpu
 
 import (
+	"fmt"
+
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
 )
 
 // What a program has in memory is known when it is compiled. Tensors are as large as the graph says; the rest is bounded here,
@@ -18,29 +22,46 @@ const (
 // threadBytes is what a thread besides the first has in memory at most.
 func (p *program) threadBytes() int64 { return stackBytes + p.OnStack + inMemory(p.Thread) }
 
-// peakBytes is what a program that runs on one thread has in memory at most. Inputs are read before anything is written to the
-// arena and the outputs; a packed one is there twice more while it is unpacked. (An archive's table of contents comes on top.)
-func (p *program) peakBytes() int64 {
-	largest := int64(0)
-	tensors := func(list []tensorops.Named) (sum int64) {
-		for _, x := range list {
-			t := tensorops.TensorOf(p.g, x.Tensor)
-			n, _ := t.Range.Size()
-			bytes := inMemory(n * int64(t.Type().Size()))
-			sum += bytes
-			largest = max(largest, bytes)
-		}
-		return sum
+// peakBytes is what a program that runs on one thread has in memory at most.
+func (p *program) peakBytes() (sum int64) {
+	for _, t := range p.memoryTerms() {
+		sum += t.Bytes
 	}
-	inputs := tensors(p.Inputs)
-	unpacking := 2 * largest
+	return sum
+}
+
+// memoryTerms are the parts of that. Inputs are read before anything is written to the arena and the outputs; a packed one is there twice more
+// while it is unpacked. (An archive's table of contents comes on top.)
+func (p *program) memoryTerms() []backends.MemoryTerm {
+	inputs, largest := bytesOf(p.g, p.Inputs)
+	outputs, other := bytesOf(p.g, p.Outputs)
 	steps := int64(0)
 	for _, id := range p.steps {
 		if _, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			steps++
 		}
 	}
-	return processBytes + steps*stepBytes + p.OnStack + p.Block.Bytes + inputs + max(tensors(p.Outputs)+inMemory(p.ArenaBytes()), unpacking)
+	arena, unpacking := inMemory(p.ArenaBytes()), 2*max(largest, other)
+	return []backends.MemoryTerm{
+		{What: "the process: C library, buffers of files, stack", Bytes: processBytes + p.OnStack},
+		{What: fmt.Sprintf("code of %d kernels", steps), Bytes: steps * stepBytes},
+		{What: "constants", Bytes: p.Block.Bytes},
+		{What: "inputs", Bytes: inputs},
+		{What: "outputs", Bytes: outputs},
+		{What: "arena: what kernels hand to each other, and workspaces", Bytes: arena},
+		{What: "inputs while they are unpacked, beyond outputs and arena", Bytes: max(0, unpacking-outputs-arena)},
+	}
+}
+
+// bytesOf gives what tensors take together, and the largest one.
+func bytesOf(g *ir.Graph, list []tensorops.Named) (sum, largest int64) {
+	for _, x := range list {
+		t := tensorops.TensorOf(g, x.Tensor)
+		n, _ := t.Range.Size()
+		bytes := inMemory(n * int64(t.Type().Size()))
+		sum, largest = sum+bytes, max(largest, bytes)
+	}
+	return sum, largest
 }
 
 // inMemory is what a buffer takes.

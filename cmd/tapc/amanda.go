@@ -121,11 +121,11 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	}
 	if f.imports == nil {
 		if name == stdName {
-			a.stdin = bytes.NewReader(text.data) // for the reader of the form
+			a.stdin = bytes.NewReader(text.Data) // for the reader of the form
 		}
 		return false, nil
 	}
-	data, err := text.bytes()
+	data, err := text.Bytes()
 	if err != nil {
 		return true, err
 	}

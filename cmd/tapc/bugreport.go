@@ -67,7 +67,7 @@ func reported(ctx context.Context, a *app, args []string) (*report.Words, error)
 		if err != nil {
 			return nil, err
 		}
-		if again, ok := pipeline.ReplayArguments(text.data); ok {
+		if again, ok := pipeline.ReplayArguments(text.Data); ok {
 			return reported(ctx, a, slices.Concat(beside.Replayed(again, filepath.Dir(words.Args[0])), words.Args[1:], []string{"--", words.Args[0]}))
 		}
 	}
@@ -88,7 +88,7 @@ func maskedGraph(ctx context.Context, a *app, path string) (*report.Graph, error
 	if err != nil {
 		return nil, err
 	}
-	data, err := content.bytes()
+	data, err := content.Bytes()
 	if err != nil || f.name == "onnx" {
 		return &report.Graph{Model: data}, err
 	}

@@ -103,7 +103,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
 		return nil, err
 	} else if form.name == "onnx" {
-		x, err := form.imports(a, text.data, name)
+		x, err := form.imports(a, text.Data, name)
 		if err != nil {
 			return nil, err
 		}

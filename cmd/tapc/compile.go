@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -119,7 +120,7 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 	if err != nil {
 		return nil, err
 	}
-	a.collectWhileCompiling()
+	content.CollectWhileCompiling(a.tuned)
 	result, err := f.runPasses(ctx, p, g)
 	if err != nil {
 		return nil, err
@@ -196,7 +197,7 @@ func (c *compilation) record(ctx context.Context, j *backends.Job) (err error) {
 		return nil
 	}
 	if s, ok := c.flags.app.sources[c.g.File]; ok {
-		b.Content = s.text.data
+		b.Content = s.text.Data
 	}
 	b.Paths, b.Data = c.loader.Allowed, c.dataFiles()
 	j.Made, err = b.Made(ctx)

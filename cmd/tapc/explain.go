@@ -26,19 +26,23 @@ const explainHelp = `Explain what was decided, and what else there was.
   cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
           whether --shard can cut it freely, or with a halo (how many cells of which input
           neighbouring parts both read); whether it is reduced, and how partial results are
-          combined, which no pass does yet; and why it can not be cut at all.`
+          combined, which no pass does yet; and why it can not be cut at all.
+  time    what each kernel, or those of a name, takes on the machine of --machine, term by
+          term: what it computes, what travels from which cache or memory, what it waits for.
+  memory  what a program has in memory at most, part by part, with --machine for its threads.`
 
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes|cuts FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json"}
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	complete(c, "target", targets(own))
+	priced := addCostFlags(c, f)
 	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
 	complete(c, "format", kernelFormats)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if things := []string{"kernel", "sizes", "cuts"}; !slices.Contains(things, args[0]) {
+		if things := []string{"kernel", "sizes", "cuts", "time", "memory"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
 		if err := oneOf("--format", *format, kernelFormats); err != nil {
@@ -49,6 +53,12 @@ func (a *app) explainCommand() *cobra.Command {
 		}
 		if err := oneOf("--target", f.target, targets(own)); err != nil {
 			return err
+		}
+		if args[0] == "time" || args[0] == "memory" {
+			return priced.explain(ctx, a, args)
+		}
+		if priced.machine != "" || f.given("threads") {
+			return diag.Usage("--machine and --threads go with explain time and explain memory alone")
 		}
 		if err := f.begin(ctx); err != nil {
 			return err

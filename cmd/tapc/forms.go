@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/interruptible"
@@ -52,7 +53,7 @@ type shown struct {
 // source is a file that was read.
 type source struct {
 	form *form
-	text *content
+	text *content.Content
 }
 
 // origin is where a graph came from: its file's directory, and how to read it once more.
@@ -128,14 +129,14 @@ func (a *app) loadAs(ctx context.Context, name, formName string) (*ir.Graph, err
 	g, err := interruptible.Value(ctx, read)
 	if err == nil {
 		a.origins[g] = origin{filepath.Dir(name), read}
-		a.graphRead(text)
+		content.GraphRead(text, a.tuned)
 	}
 	return g, err
 }
 
 // graphOf reads the graph of a file's text.
-func graphOf(ctx context.Context, a *app, f *form, text *content, file string) (*ir.Graph, error) {
-	data, err := text.bytes()
+func graphOf(ctx context.Context, a *app, f *form, text *content.Content, file string) (*ir.Graph, error) {
+	data, err := text.Bytes()
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +154,12 @@ func graphOf(ctx context.Context, a *app, f *form, text *content, file string) (
 }
 
 // openGraph reads a graph file, and finds out its form if that is not named.
-func (a *app) openGraph(ctx context.Context, name, formName string) (f *form, text *content, file string, err error) {
+func (a *app) openGraph(ctx context.Context, name, formName string) (f *form, text *content.Content, file string, err error) {
 	if text, file, err = a.readFile(ctx, name); err != nil {
 		return nil, nil, "", err
 	}
 	if f = formNamed(formName); f == nil {
-		if f, err = detect(file, text.data); err != nil {
+		if f, err = detect(file, text.Data); err != nil {
 			return nil, nil, "", err
 		}
 	}
@@ -167,7 +168,7 @@ func (a *app) openGraph(ctx context.Context, name, formName string) (f *form, te
 }
 
 // readFile reads a whole file and gives the name that messages use.
-func (a *app) readFile(ctx context.Context, name string) (text *content, file string, err error) {
+func (a *app) readFile(ctx context.Context, name string) (text *content.Content, file string, err error) {
 	if name == stdName {
 		data, err := interruptible.Value(ctx, func() ([]byte, error) { return io.ReadAll(a.stdin) })
 		if cause := context.Cause(ctx); cause != nil {
@@ -176,9 +177,9 @@ func (a *app) readFile(ctx context.Context, name string) (text *content, file st
 		if err != nil {
 			return nil, "", diag.Fault("standard input: %w", err)
 		}
-		return &content{data: data}, "<stdin>", nil
+		return &content.Content{Data: data}, "<stdin>", nil
 	}
-	text, err = readContent(name)
+	text, err = content.Read(name)
 	return text, name, err
 }
 

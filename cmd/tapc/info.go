@@ -62,9 +62,9 @@ func infoOf(ctx context.Context, a *app, name, from string) (*info.Info, error) 
 		if err := a.imports.noModel(file); err != nil {
 			return nil, err
 		}
-		x.own, err = f.read(text.data, file, dialects.Registry())
+		x.own, err = f.read(text.Data, file, dialects.Registry())
 	} else {
-		x, err = f.imports(a, text.data, file)
+		x, err = f.imports(a, text.Data, file)
 	}
 	if err != nil {
 		return nil, err

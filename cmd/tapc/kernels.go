@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/inputfile"
@@ -72,7 +73,7 @@ func (a *app) addKernels(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("--kernels: %w", err)
 		}
-		a.sources[file] = source{&form{}, &content{data: text}}
+		a.sources[file] = source{&form{}, &content.Content{Data: text}}
 		more, err := lib.With(file, string(text), "")
 		if err != nil {
 			return kernelFault(err)

@@ -9,12 +9,13 @@ package main
 import (
 	"os"
 
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
 func main() {
 	host.Supervise() // does not return in a process that watches a plugin
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	a.tuned = collectWhileReading()
+	a.tuned = content.CollectWhileReading()
 	os.Exit(a.main(os.Args[1:]))
 }

@@ -190,11 +190,11 @@ func (a *app) namespaceCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			data, err := text.bytes()
+			data, err := text.Bytes()
 			if err != nil {
 				return err
 			}
-			f, err := detect(file, text.data)
+			f, err := detect(file, text.Data)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -110,7 +111,7 @@ func expectedRules(a *app, file string) (*pipeline.ExpectedRules, error) {
 		return nil, err
 	}
 	if _, ok := a.sources[file]; !ok {
-		a.sources[file] = source{&form{}, &content{data: text}}
+		a.sources[file] = source{&form{}, &content.Content{Data: text}}
 	}
 	return pipeline.ParseExpectedRules(file, string(text))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/valuecheck"
 	"tensortapestry.org/tapc/ir"
@@ -173,7 +174,7 @@ func choice(names []string) pipeline.Choice {
 
 // parsePasses reads a pipeline of the table's passes; its text is kept for excerpts.
 func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
-	a.sources[pipeline.SourceName] = source{&form{}, &content{data: []byte(text)}}
+	a.sources[pipeline.SourceName] = source{&form{}, &content.Content{Data: []byte(text)}}
 	return pipeline.ParsePipeline(text, a.plugins.table())
 }
 

@@ -31,7 +31,7 @@ func (a *app) replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		again, ok := pipeline.ReplayArguments(text.data)
+		again, ok := pipeline.ReplayArguments(text.Data)
 		if !ok {
 			return fmt.Errorf("%s is no reproducer: expected a line \"// replay: [...]\" at its head", args[0])
 		}

@@ -47,7 +47,7 @@ func (a *app) source(file string) ([]byte, bool) {
 	if !ok || s.form.binary {
 		return nil, false
 	}
-	text, err := s.text.bytes()
+	text, err := s.text.Bytes()
 	return text, err == nil
 }
 
@@ -74,7 +74,7 @@ func (a *app) refineLocation(at diag.Location, budget *int) diag.Location {
 	if !ok || at.Pointer == "" || s.form.name != "loom" {
 		return at
 	}
-	text, err := s.text.bytes()
+	text, err := s.text.Bytes()
 	if err != nil || *budget < len(text) {
 		return at
 	}

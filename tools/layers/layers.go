@@ -41,6 +41,9 @@ var Table = []Rule{
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},
 	{"cost/machine", 3, 6},
+	{"cost/work", 3, 6},
+	{"cost/sample", 0, 0},
+	{"cost/price", 4, 3},
 	{"passes/rewrite", 4, 0},
 	{"passes/pipeline", 4, 1},
 	{"passes/apply", 4, 2}, // no pass imports another

@@ -1,4 +1,4 @@
-package main
+package content
 
 import (
 	"bytes"
@@ -16,21 +16,21 @@ func TestContentIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c, err := readContent(name)
+	c, err := Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.release() || c.data != nil {
+	if !c.Release() || c.Data != nil {
 		t.Fatal("a large content stays in memory")
 	}
-	if again, err := c.bytes(); err != nil || !bytes.Equal(again, text) {
+	if again, err := c.Bytes(); err != nil || !bytes.Equal(again, text) {
 		t.Fatalf("%d bytes, %v", len(again), err)
 	}
-	c.release()
+	c.Release()
 	if err := os.Chtimes(name, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.bytes(); err == nil || !strings.Contains(err.Error(), "changed") {
+	if _, err := c.Bytes(); err == nil || !strings.Contains(err.Error(), "changed") {
 		t.Fatal(err)
 	}
 }
@@ -40,15 +40,15 @@ func TestContentThatStays(t *testing.T) {
 	if err := os.WriteFile(name, []byte("tapc 1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	small, err := readContent(name)
+	small, err := Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	once := &content{data: make([]byte, releaseFrom)}
-	for _, c := range []*content{small, once} {
-		want := len(c.data)
-		c.release()
-		if got, err := c.bytes(); err != nil || len(got) != want {
+	once := &Content{Data: make([]byte, releaseFrom)}
+	for _, c := range []*Content{small, once} {
+		want := len(c.Data)
+		c.Release()
+		if got, err := c.Bytes(); err != nil || len(got) != want {
 			t.Errorf("%d bytes of %d: %v", len(got), want, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestCollectWhileCompiling(t *testing.T) {
 		now, want int
 	}{{true, workingPercent, compilingPercent}, {true, readingPercent, readingPercent}, {false, 30, 30}} {
 		debug.SetGCPercent(c.now)
-		(&app{tuned: c.tuned}).collectWhileCompiling()
+		CollectWhileCompiling(c.tuned)
 		if got := debug.SetGCPercent(c.now); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}

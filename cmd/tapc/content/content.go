@@ -1,4 +1,6 @@
-package main
+// Package content holds what a file of a graph has, and gives its memory back while it is not needed. It sets how often garbage is collected
+// while graphs are read and compiled. It must not know what is in a file.
+package content
 
 import (
 	"fmt"
@@ -10,9 +12,9 @@ import (
 	"tensortapestry.org/tapc/internal/inputfile"
 )
 
-// content is what a file holds: in memory or, once it is released, read again when it is needed.
-type content struct {
-	data    []byte
+// Content is what a file holds: in memory or, once it is released, read again when it is needed.
+type Content struct {
+	Data    []byte // nil where it was released
 	name    string // "" for what can be read only once
 	size    int64
 	changed time.Time
@@ -21,41 +23,42 @@ type content struct {
 // releaseFrom is the size from which a content is not kept in memory.
 const releaseFrom = 1 << 20
 
-func readContent(name string) (*content, error) {
+// Read reads a file.
+func Read(name string) (*Content, error) {
 	data, err := inputfile.ReadText(name, inputfile.Any)
 	if err != nil {
 		return nil, err
 	}
-	c := &content{data: data}
+	c := &Content{Data: data}
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) {
 		c.name, c.size, c.changed = name, info.Size(), info.ModTime()
 	}
 	return c, nil
 }
 
-// release gives the memory of a large content back; it says whether it is large.
-func (c *content) release() bool {
-	large := len(c.data) >= releaseFrom
+// Release gives the memory of a large content back; it says whether it is large.
+func (c *Content) Release() bool {
+	large := len(c.Data) >= releaseFrom
 	if large && c.name != "" {
-		c.data = nil
+		c.Data = nil
 	}
 	return large
 }
 
-// bytes gives the content. It is an error if the file has changed since it was first read.
-func (c *content) bytes() ([]byte, error) {
-	if c.data != nil || c.name == "" {
-		return c.data, nil
+// Bytes gives the content. It is an error if the file has changed since it was first read.
+func (c *Content) Bytes() ([]byte, error) {
+	if c.Data != nil || c.name == "" {
+		return c.Data, nil
 	}
-	again, err := readContent(c.name)
+	again, err := Read(c.name)
 	if err != nil {
 		return nil, err
 	}
 	if again.size != c.size || !again.changed.Equal(c.changed) {
 		return nil, fmt.Errorf("%s has changed since it was read", c.name)
 	}
-	c.data = again.data
-	return c.data, nil
+	c.Data = again.Data
+	return c.Data, nil
 }
 
 // Garbage is collected in three ways. While a graph is read, little of what is allocated is garbage, so collections are rare.
@@ -68,8 +71,8 @@ const (
 	compilingPercent = 100
 )
 
-// collectWhileReading sets the collector for reading unless the environment sets it, and says whether it did.
-func collectWhileReading() bool {
+// CollectWhileReading sets the collector for reading unless the environment sets it, and says whether it did.
+func CollectWhileReading() bool {
 	if os.Getenv("GOGC") != "" {
 		return false
 	}
@@ -77,24 +80,24 @@ func collectWhileReading() bool {
 	return true
 }
 
-// graphRead gives memory back that reading a graph took, and sets the collector for work on a large graph.
-func (a *app) graphRead(text *content) {
-	size := len(text.data)
-	if large := text.release(); !large || !a.tuned {
+// GraphRead gives memory back that reading a graph took, and sets the collector for work on a large graph if CollectWhileReading did.
+func GraphRead(text *Content, tuned bool) {
+	size := len(text.Data)
+	if large := text.Release(); !large || !tuned {
 		return
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	live := m.HeapAlloc
-	if text.data == nil { // the bytes of a model are mostly constants, which the graph does not hold
+	if text.Data == nil { // the bytes of a model are mostly constants, which the graph does not hold
 		live -= min(live-1, uint64(size))
 	}
 	debug.SetGCPercent(int(min(max(workingPercent, workingRoom*100/live), readingPercent)))
 }
 
-// collectWhileCompiling sets the collector for taking a graph through all stages.
-func (a *app) collectWhileCompiling() {
-	if !a.tuned {
+// CollectWhileCompiling sets the collector for taking a graph through all stages, if CollectWhileReading did.
+func CollectWhileCompiling(tuned bool) {
+	if !tuned {
 		return
 	}
 	if now := debug.SetGCPercent(compilingPercent); now > compilingPercent { // a small graph

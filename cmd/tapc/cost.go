@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/guide"
+	"tensortapestry.org/tapc/cmd/tapc/machines"
+	"tensortapestry.org/tapc/cmd/tapc/prices"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// costFlags say what is priced, and on what.
+type costFlags struct {
+	compile *compileFlags
+	machine string
+	threads int
+}
+
+func addCostFlags(c *cobra.Command, f *compileFlags) *costFlags {
+	x := &costFlags{compile: f}
+	c.Flags().StringVar(&x.machine, "machine", "", "machine that prices are for: a name that tapc machine lists, or the path of a machine file")
+	c.Flags().IntVar(&x.threads, "threads", 0, "threads that the program uses (default: all cores of the machine)")
+	complete(c, "machine", machine.Presets())
+	return x
+}
+
+func costCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "cost FILE --machine MACHINE", Short: "Say what a program takes on a machine, without running it", Long: prices.Help, Args: needFiles(1, 1),
+		Example: "  tapc cost model.onnx --machine=laptop\n  tapc cost model.tap --machine=8xh100 --target=cuda --json\n  tapc cost model.tap --machine=./mine.yaml --trace=timeline.json"}
+	f := addCostFlags(c, a.addCompileFlags(c))
+	own := ownBackends()
+	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(own)))
+	complete(c, "target", targets(own))
+	asJSON := jsonFlag(c)
+	c.Flags().Lookup("trace").Usage = "write when each kernel runs to a file for chrome://tracing or Perfetto"
+	return a.command(c, func(ctx context.Context, args []string) error {
+		trace := f.compile.report.trace
+		f.compile.report.trace = ""
+		r, err := f.price(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		if trace != "" {
+			err = a.writeFile(ctx, trace, r.Trace)
+		}
+		write := r.Print
+		if *asJSON {
+			write = r.JSON
+		}
+		return cmp.Or(err, a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }))
+	})
+}
+
+// explain writes why a program takes the time or the memory that it takes.
+func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
+	if args[0] == "memory" && len(args) == 3 {
+		return diag.Usage("explain memory is of the whole program: expected no name behind the file")
+	}
+	r, err := f.price(ctx, a, args[1])
+	if err != nil {
+		return err
+	}
+	return a.writeFile(ctx, stdName, func(w io.Writer) error {
+		if args[0] == "memory" {
+			return r.ExplainMemory(w)
+		}
+		return r.Explain(w, strings.Join(args[2:], ""))
+	})
+}
+
+// price compiles a graph to a schedule, and prices it.
+func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Report, error) {
+	if f.machine == "" {
+		return nil, diag.Usage("prices are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
+	}
+	if f.threads < 0 {
+		return nil, diag.Usage("--threads=%d: expected a number of threads", f.threads)
+	}
+	m, err := machines.Find(f.machine)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(oneOf("--target", f.compile.target, targets(ownBackends())), f.compile.begin(ctx)); err != nil {
+		return nil, err
+	}
+	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)
+	if err != nil {
+		return nil, err
+	}
+	defer x.loader.Close()
+	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
+	for _, c := range ownBackends().Choosers() {
+		kind, target := c.Target()
+		s.Targets[kind] = append(s.Targets[kind], target)
+	}
+	d, err := m.Device("", f.compile.target)
+	if err != nil {
+		return nil, err
+	}
+	var memory []backends.MemoryTerm
+	if b := ownBackends().Find(f.compile.target); b != nil && b.Memory != nil {
+		if memory, err = b.Memory(ctx, x.job(programName(file)), cmp.Or(s.Units, d.Units)); err != nil {
+			return nil, err
+		}
+	}
+	return prices.Of(x.g, m, s, memory)
+}

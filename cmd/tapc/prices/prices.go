@@ -1,0 +1,98 @@
+// Package prices is the command `tapc cost`: what a schedule takes on a machine, kernel by kernel, without running it.
+//
+// It must not price anything itself. Read next: cost/price.
+package prices
+
+import (
+	"cmp"
+	"slices"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Help is the text of --help.
+const Help = `Say what a program takes on a machine, without building or running it: the time of each
+kernel with an interval, what bounds it, how near it is to its roof, operations, bytes,
+and the memory of the program, which is what it states itself (PROGRAM --describe).
+
+--machine names a machine that tapc knows or a machine file (docs/machines.md). What the file
+does not say is an error with the key that would, never 0. Times are those of a program
+that runs again and again: caches have what the last run left there.`
+
+// Report is what is known of a program on a machine.
+type Report struct {
+	Machine  string
+	Units    int64
+	Kernels  []price.Kernel
+	Names    []string // of the kernels' nodes
+	Time     price.Interval
+	Memory   []backends.MemoryTerm // that the program has at most; nil if it has no statement of it
+	Joules   float64               // 0 if the machine file has no power
+	Critical []int                 // kernels of the longest path
+}
+
+// Of prices a schedule. Memory is what the program states.
+func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.MemoryTerm) (*Report, error) {
+	kernels, err := price.Program(g, m, s)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Machine: m.Name, Units: s.Units, Kernels: kernels, Memory: memory}
+	for i, k := range kernels {
+		r.Names = append(r.Names, g.Name(k.Node))
+		r.Time = r.Time.Plus(k.Time)
+		r.Units = max(r.Units, k.Units)
+		r.Critical = append(r.Critical, i) // one device carries kernels out one after the other
+	}
+	if d, err := m.Device("", ""); err == nil && d.Power.Known() {
+		r.Joules = d.Power.Value * r.Time.Value
+	}
+	return r, nil
+}
+
+// Operations and bytes of all kernels.
+func (r *Report) totals() (operations, bytes float64) {
+	for _, k := range r.Kernels {
+		operations, bytes = operations+k.Work.Operations(), bytes+k.Work.Bytes()
+	}
+	return operations, bytes
+}
+
+// bytes is the memory of the program.
+func (r *Report) memory() (sum int64) {
+	for _, t := range r.Memory {
+		sum += t.Bytes
+	}
+	return sum
+}
+
+// named gives the kernels of a name, all if it is "".
+func (r *Report) named(name string) ([]int, error) {
+	var found []int
+	var names []string
+	for i, k := range r.Kernels {
+		if name == "" || name == k.Name || name == r.Names[i] {
+			found = append(found, i)
+		}
+		names = append(names, k.Name)
+	}
+	if len(found) == 0 {
+		d := diag.Errorf("TAP2811", "cost", diag.Location{}, "the schedule has no kernel %q", name)
+		if near, ok := diag.Nearest(name, names); ok {
+			d = d.WithHint("did you mean %q?", near)
+		}
+		return nil, d
+	}
+	return found, nil
+}
+
+// longest gives the kernels, those that take longest first.
+func (r *Report) longest() []int {
+	order := slices.Clone(r.Critical)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Kernels[b].Time.Value, r.Kernels[a].Time.Value) })
+	return order
+}

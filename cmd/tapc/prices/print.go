@@ -1,0 +1,170 @@
+package prices
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// maxRows is how many kernels the table has; all are in the JSON.
+const maxRows = 40
+
+// Print writes a table of the kernels, those that take longest first, and the totals.
+func (r *Report) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "time\tat least\tat most\tpart\tof roof\toperations\tbytes\tunits\t  kernel\n")
+	order := r.longest()
+	for _, i := range order[:min(len(order), maxRows)] {
+		k := r.Kernels[i]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.1f %%\t%.0f %%\t%s\t%s\t%d\t  %s: %s, bound by %s\n", seconds(k.Time.Value), seconds(k.Time.Low), seconds(k.Time.High),
+			100*k.Time.Value/r.Time.Value, 100*k.Roof/k.Time.Value, amount(k.Work.Operations()), machine.Bytes.Format(k.Work.Bytes()), k.Units, r.Names[i], k.Form, k.Bound)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if more := len(order) - maxRows; more > 0 {
+		fmt.Fprintf(w, "… and %d kernels more (--json has all)\n", more)
+	}
+	operations, bytes := r.totals()
+	fmt.Fprintf(w, "\nmachine %s, %d kernels, all on the critical path\n", r.Machine, len(r.Kernels))
+	fmt.Fprintf(w, "time        %s, from %s to %s\n", seconds(r.Time.Value), seconds(r.Time.Low), seconds(r.Time.High))
+	fmt.Fprintf(w, "operations  %s, %s\n", amount(operations), machine.PerSecond.Format(operations/r.Time.Value))
+	fmt.Fprintf(w, "bytes       %s, %s\n", machine.Bytes.Format(bytes), machine.BytesASecond.Format(bytes/r.Time.Value))
+	if len(r.Memory) > 0 {
+		fmt.Fprintf(w, "memory      %d bytes at most\n", r.memory())
+	}
+	if r.Joules > 0 {
+		fmt.Fprintf(w, "energy      %.4g J\n", r.Joules)
+	}
+	return nil
+}
+
+func seconds(x float64) string { return machine.Seconds.Format(x) }
+
+// amount writes a number of operations.
+func amount(x float64) string {
+	text := machine.PerSecond.Format(x)
+	return text[:len(text)-len(machine.PerSecond)]
+}
+
+// The forms of JSON.
+type (
+	reportJSON struct {
+		Machine    string       `json:"machine"`
+		Time       intervalJSON `json:"seconds"`
+		Operations float64      `json:"operations"`
+		Bytes      float64      `json:"bytes"`
+		Memory     int64        `json:"memory_bytes,omitempty"`
+		Joules     float64      `json:"joules,omitempty"`
+		Kernels    []kernelJSON `json:"kernels"`
+		Critical   []string     `json:"critical_path"`
+	}
+	intervalJSON struct {
+		Value float64 `json:"value"`
+		Low   float64 `json:"low"`
+		High  float64 `json:"high"`
+	}
+	kernelJSON struct {
+		Node       string       `json:"node"`
+		Kernel     string       `json:"kernel"`
+		Form       string       `json:"form"`
+		Units      int64        `json:"units"`
+		Time       intervalJSON `json:"seconds"`
+		Roof       float64      `json:"roof_seconds"`
+		Bound      string       `json:"bound_by"`
+		Products   float64      `json:"products"`
+		Operations float64      `json:"operations"`
+		Bytes      float64      `json:"bytes"`
+		Terms      []termJSON   `json:"terms"`
+	}
+	termJSON struct {
+		What string       `json:"what"`
+		Time intervalJSON `json:"seconds"`
+	}
+)
+
+// JSON writes all that is known.
+func (r *Report) JSON(w io.Writer) error {
+	operations, bytes := r.totals()
+	out := reportJSON{Machine: r.Machine, Time: intervalJSON(r.Time), Operations: operations, Bytes: bytes, Memory: r.memory(), Joules: r.Joules, Kernels: []kernelJSON{}, Critical: []string{}}
+	for i, k := range r.Kernels {
+		x := kernelJSON{r.Names[i], k.Name, k.Form, k.Units, intervalJSON(k.Time), k.Roof, k.Bound, k.Work.Products, k.Work.Operations(), k.Work.Bytes(), []termJSON{}}
+		for _, t := range k.Terms {
+			x.Terms = append(x.Terms, termJSON{t.What, intervalJSON(t.Time)})
+		}
+		out.Kernels = append(out.Kernels, x)
+	}
+	for _, i := range r.Critical {
+		out.Critical = append(out.Critical, r.Names[i])
+	}
+	to := json.NewEncoder(w)
+	to.SetIndent("", "  ")
+	return to.Encode(out)
+}
+
+// Trace writes when each kernel runs, as a trace for chrome://tracing or Perfetto.
+func (r *Report) Trace(w io.Writer) error {
+	type event struct {
+		Name string             `json:"name"`
+		Cat  string             `json:"cat"`
+		Ph   string             `json:"ph"`
+		TS   float64            `json:"ts"`
+		Dur  float64            `json:"dur"`
+		PID  int                `json:"pid"`
+		TID  int64              `json:"tid"`
+		Args map[string]float64 `json:"args"`
+	}
+	trace := struct {
+		Events []event `json:"traceEvents"`
+		Unit   string  `json:"displayTimeUnit"`
+	}{[]event{}, "ms"}
+	at := 0.0
+	for i, k := range r.Kernels {
+		for unit := range k.Units {
+			trace.Events = append(trace.Events, event{r.Names[i], k.Form, "X", 1e6 * at, 1e6 * k.Time.Value, 1, unit + 1,
+				map[string]float64{"operations": k.Work.Operations(), "bytes": k.Work.Bytes()}})
+		}
+		at += k.Time.Value
+	}
+	return json.NewEncoder(w).Encode(trace)
+}
+
+// Explain writes of the kernels of a name, or of all, why they take what they take.
+func (r *Report) Explain(w io.Writer, name string) error {
+	found, err := r.named(name)
+	if err != nil {
+		return err
+	}
+	for _, i := range found {
+		k := r.Kernels[i]
+		fmt.Fprintf(w, "%s: %s, from %s to %s, on %d units as %s\n", r.Names[i], seconds(k.Time.Value), seconds(k.Time.Low), seconds(k.Time.High), k.Units, k.Form)
+		for _, t := range k.Terms {
+			writeTerm(w, k, t)
+		}
+	}
+	return nil
+}
+
+func writeTerm(w io.Writer, k price.Kernel, t price.Term) {
+	fmt.Fprintf(w, "  %10s  %5.1f %%  %s\n", seconds(t.Time.Value), 100*t.Time.Value/k.Time.Value, t.What)
+}
+
+// ExplainMemory writes what the program has in memory at most, part by part.
+func (r *Report) ExplainMemory(w io.Writer) error {
+	if len(r.Memory) == 0 {
+		return diag.Errorf("TAP2812", "cost", diag.Location{}, "a program for this target states no memory").Want("a target that does: cpu", "another")
+	}
+	all := r.memory()
+	fmt.Fprintf(w, "%d bytes at most\n", all)
+	for _, t := range r.Memory {
+		if t.Bytes > 0 {
+			fmt.Fprintf(w, "  %12d  %5.1f %%  %s\n", t.Bytes, 100*float64(t.Bytes)/float64(all), t.What)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package work counts what a kernel takes, whatever carries it out: scalar operations by class, and bytes of each operand.
+//
+// Counts come from the kernel's loops, statements and accesses alone. It knows no devices and no times. Read next: cost/price, which makes times
+// of them.
+package work
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// Count is how many scalar operations of each class there are.
+type Count struct {
+	Products float64 // multiply-adds of sums of products; each is two operations
+	Vector   float64 // arithmetic, comparisons, choices and conversions
+	Function float64 // of functions such as exp, and of divisions and roots, in additions that take as long
+	Loads    float64 // elements that are read
+	Stores   float64 // elements that are written
+}
+
+// Operations is how many scalar operations there are together, where a multiply-add is two.
+func (c Count) Operations() float64 { return 2*c.Products + c.Vector + c.Function }
+
+func (c *Count) add(x Count, times float64) {
+	c.Products += x.Products * times
+	c.Vector += x.Vector * times
+	c.Function += x.Function * times
+	c.Loads += x.Loads * times
+	c.Stores += x.Stores * times
+}
+
+// Touch is what a kernel reads or writes of a buffer through one operand.
+type Touch struct {
+	Operand int
+	Buffer  ir.NodeID
+	Write   bool
+	Bytes   float64 // of different elements
+}
+
+// Work is what a kernel takes.
+type Work struct {
+	Count
+	Type    scalar.DType // that most operations compute with
+	Touches []Touch      // one for each operand that is touched, in their order
+}
+
+// Bytes is the size of all that is read and written, each operand once.
+func (w *Work) Bytes() float64 {
+	sum := 0.0
+	for _, t := range w.Touches {
+		sum += t.Bytes
+	}
+	return sum
+}
+
+// Of counts what a kernel takes. Buffers are those of the graph.
+func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
+	c := counting{kernel: k, loads: make([]float64, len(k.Operands)), types: map[scalar.DType]float64{}}
+	w := &Work{}
+	for _, s := range k.Statements {
+		times := c.extents(s.Over)
+		w.add(c.of(s.Value, times), 1)
+		if s.Store >= 0 {
+			c.loads[s.Store] += times
+			w.Stores += times
+		}
+	}
+	w.Type = c.main()
+	for i, o := range k.Operands {
+		if c.loads[i] > 0 {
+			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, footprint(k, buffers, i, c.loads[i])})
+		}
+	}
+	return w
+}
+
+// counting counts the expressions of a kernel.
+type counting struct {
+	kernel *schedule.Kernel
+	loads  []float64 // of each operand, and stores
+	types  map[scalar.DType]float64
+}
+
+func (c *counting) extents(loops []int64) float64 {
+	n := 1.0
+	for _, l := range loops {
+		n *= float64(c.kernel.Loops[l].Extent())
+	}
+	return n
+}
+
+// of counts an expression that is computed so many times.
+func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
+	switch {
+	case e.Op == scalar.Load:
+		c.loads[e.Ref] += times
+		return Count{Loads: times}
+	case e.Op <= scalar.Attr || coordinates(e):
+		return Count{}
+	case e.Op == scalar.Where && coordinates(e.Args[0]): // loops are split where it changes
+	case e.IsAt(): // an element at a computed place
+		sum = Count{Vector: times}
+	case e.Op == scalar.Reduce:
+		for _, l := range e.Over {
+			times *= float64(c.kernel.Loops[l].Extent())
+		}
+		if body := e.Args[0]; e.Monoid == scalar.Add && body.Op == scalar.Mul {
+			sum = Count{Products: times}
+			c.types[e.Type] += 2 * times
+			for _, a := range body.Args {
+				sum.add(c.of(a, times), 1)
+			}
+			return sum
+		}
+		sum = Count{Vector: times}
+	default:
+		sum = class(e, times)
+	}
+	c.types[computed(e)] += sum.Operations()
+	for _, a := range e.Args {
+		sum.add(c.of(a, times), 1)
+	}
+	return sum
+}
+
+// class counts one operator.
+func class(e *scalar.Expr, times float64) Count {
+	if w := kernels.Weight(e); w > 1 {
+		return Count{Function: w * times}
+	}
+	return Count{Vector: times}
+}
+
+// computed is the type that an operator computes with: that of what it compares, where its result is a truth value.
+func computed(e *scalar.Expr) scalar.DType {
+	if e.Type == scalar.Bool && len(e.Args) > 0 {
+		return e.Args[0].Type
+	}
+	return e.Type
+}
+
+// coordinates says whether an expression computes with coordinates alone, which loops have at no cost.
+func coordinates(e *scalar.Expr) bool {
+	if e.Op == scalar.Load || e.Op == scalar.Local || e.Op == scalar.Reduce {
+		return false
+	}
+	for _, a := range e.Args {
+		if !coordinates(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// main is the type of most operations; that of the first operand if there are none.
+func (c *counting) main() scalar.DType {
+	best, most := scalar.Invalid, 0.0
+	for _, d := range scalar.DTypes() {
+		if n := c.types[d]; n > most {
+			best, most = d, n
+		}
+	}
+	if best == scalar.Invalid && len(c.kernel.Operands) > 0 {
+		return c.kernel.Operands[0].Type()
+	}
+	return best
+}
+
+// footprint is the bytes of different elements that an operand touches at so many points: no more than its loops lead to, and than there are.
+func footprint(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int, points float64) float64 {
+	h, ok := nest.HullOf(k, buffers, operand)
+	b := buffers[k.Operands[operand].Buffer]
+	elements := points
+	if ok {
+		box := 1.0
+		for d := range h.First {
+			first, last := max(h.First[d], b.Range.Start[d]), min(h.Last[d], b.Range.End[d]-1)
+			box *= float64(max(0, last-first+1))
+		}
+		elements = min(elements, box)
+	}
+	return elements * float64(b.Type().Size())
+}
