@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/compare"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
-	"tensortapestry.org/tapc/internal/dims"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -23,6 +23,7 @@ import (
 type compareFlags struct {
 	runFlags
 	against, python, tensors, picture string
+	program, size                     string // of several sizes
 	rounds                            int
 	tolerance                         float64
 }
@@ -51,12 +52,12 @@ func compareCommand(a *app) *cobra.Command {
 		if err := firstError(o.check(), f.begin(ctx)); err != nil {
 			return err
 		}
-		r, err := compareModel(ctx, a, args[0], f, o)
+		r, err := compareSizes(ctx, a, args[0], f, o)
 		if err != nil {
 			return err
 		}
 		if o.picture != "" {
-			if err := a.writeFile(ctx, o.picture, r.WritePicture); err != nil {
+			if err := a.writeFile(ctx, o.picture, r[0].WritePicture); err != nil {
 				return err
 			}
 		}
@@ -64,7 +65,7 @@ func compareCommand(a *app) *cobra.Command {
 		if *asJSON {
 			write = r.WriteJSON
 		}
-		if err := a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }); err != nil || r.Values.Agree() {
+		if err := a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w) }); err != nil || r.Agree() {
 			return err
 		}
 		return &diag.StatusError{Status: diag.ExitInput, Err: errReported{}}
@@ -75,8 +76,8 @@ func (o *compareFlags) check() error {
 	return firstError(compare.Check(o.against, o.rounds, o.threads, o.tolerance), oneOf("--tensors", o.tensors, tensorWords))
 }
 
-// compareModel compares as the flags say.
-func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags) (*compare.Report, error) {
+// compareSizes compares at each size that the flags ask for.
+func compareSizes(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags) (compare.Series, error) {
 	goal, err := a.goal(f, runnable, true)
 	if err != nil {
 		return nil, err
@@ -84,21 +85,50 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 	if _, err := goal.output.Tools(ctx, goal.values); err != nil {
 		return nil, err
 	}
-	a.imports.files = o.inputs
-	if _, several, err := dims.Split(a.imports.dims); err != nil || len(several) > 0 || file == stdName {
-		return nil, firstError(err, diag.Usage("compare takes a model in a file, and one size of each dimension"))
+	each, names, err := compare.Sizes(a.imports.dims, o.inputs, o.picture)
+	if err != nil || file == stdName {
+		return nil, firstError(err, diag.Usage("compare takes a model in a file"))
 	}
 	dir, remove, err := temporary()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
+	if len(each) > 1 {
+		c, err := compileSizes(ctx, a, file, f, goal)
+		if err != nil {
+			return nil, err
+		}
+		defer c.close()
+		o.program = filepath.Join(dir, "program")
+		if err := c.make(ctx, goal, file, o.program); err != nil {
+			return nil, err
+		}
+	}
+	var all compare.Series
+	for i, size := range each {
+		a.imports.dims, o.size = size, names[i]
+		r, err := compareModel(ctx, a, file, f, o, goal, filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// compareModel compares as the flags say, at one size.
+func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, dir string) (*compare.Report, error) {
+	a.imports.files = o.inputs
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, diag.Fault("%w", err)
+	}
 	files, err := portfiles.Convert(dir, o.inputs, nil)
 	if err != nil {
 		return nil, err
 	}
 	o.inputs = files.Inputs
-	j := &compare.Job{Model: file, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.threads, Rounds: o.rounds,
+	j := &compare.Job{Model: file, Size: o.size, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.threads, Rounds: o.rounds,
 		Tolerance: o.tolerance, Inside: o.tensors}
 	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
 		return nil, err
@@ -162,5 +192,8 @@ func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, 
 		return nil, diag.Fault("%w", err)
 	}
 	b.Path = filepath.Join(path, "program")
+	if wanted == nil && o.program != "" {
+		return b, os.Symlink(o.program, b.Path)
+	}
 	return b, c.make(ctx, goal, file, b.Path)
 }

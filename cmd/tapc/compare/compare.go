@@ -16,9 +16,10 @@ import (
 // Report is what a comparison found.
 type Report struct {
 	Model   string   `json:"model"`
-	Ours    string   `json:"ours"`    // what runs, with its version
-	Against string   `json:"against"` // the other side
-	Threads int      `json:"threads"` // 0: as many as there are cores
+	Size    string   `json:"size,omitempty"` // of a program for several: the one that this is about
+	Ours    string   `json:"ours"`           // what runs, with its version
+	Against string   `json:"against"`        // the other side
+	Threads int      `json:"threads"`        // 0: as many as there are cores
 	Values  Values   `json:"values"`
 	Speed   *Contest `json:"speed,omitempty"`   // milliseconds of one run
 	Startup *Contest `json:"startup,omitempty"` // milliseconds of a process that runs once

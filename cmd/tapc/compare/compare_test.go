@@ -8,10 +8,14 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -126,5 +130,54 @@ func TestPictureIsXML(t *testing.T) {
 	}
 	if rects != 1+2+2+1+2 { // the ground, speed, memory, outputs, inside
 		t.Errorf("%d rectangles", rects)
+	}
+}
+
+// TestSeries holds the table of several sizes to what it sums up.
+func TestSeries(t *testing.T) {
+	at := func(size string, parts bool, ms float64) *Report {
+		return &Report{Model: "m", Size: size, Speed: contest([4][]float64{{ms}, {1}, {ms}, {1}}), Values: Values{Outputs: []Agreement{{Scaled: 0.5, Parts: parts}}}}
+	}
+	var b bytes.Buffer
+	s := Series{at("n=1", false, 2), at("n=8", true, 0.5)}
+	if err := s.Write(&b); err != nil || s.Agree() || !s[:1].Agree() {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"m at n=8:", "one program at 2 sizes", "agrees  n=1", "PARTS   n=8", "geometric mean                             1  "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	each, names, err := Sizes([]string{"m=3", "n=1,2"}, nil, "")
+	if err != nil || !slices.Equal(names, []string{"n=1", "n=2"}) || !slices.Equal(each[1], []string{"m=3", "n=2"}) {
+		t.Error(each, names, err)
+	}
+	if each, names, err = Sizes([]string{"n=1"}, []string{"x.npy"}, "p"); err != nil || len(each) != 1 || names[0] != "" {
+		t.Error(each, names, err)
+	}
+}
+
+// TestPeerFiles holds inputs of types that NumPy lacks to being bare elements with their type, and outputs to being read back.
+func TestPeerFiles(t *testing.T) {
+	bf := tensorfile.Tensor{DType: scalar.BFloat16, Shape: []int64{2}, Data: []byte{0x80, 0x3f, 0, 0x40}}
+	f := peerFile{File: t.TempDir() + "/out.npy"}
+	if data, err := f.content(bf); err != nil || !bytes.Equal(data, bf.Data) || f.Type != 16 || !slices.Equal(f.Shape, bf.Shape) {
+		t.Error(f, err)
+	}
+	if data, err := (&peerFile{}).content(tensorfile.Tensor{DType: scalar.Float16, Shape: []int64{1}, Data: []byte{0, 0}}); err != nil || !bytes.HasPrefix(data, []byte("\x93NUMPY")) {
+		t.Error(err)
+	}
+	if _, err := (&peerFile{}).content(tensorfile.Tensor{DType: scalar.Int4, Shape: []int64{1}, Data: []byte{1}}); err == nil {
+		t.Error("int4 is taken")
+	}
+	message, err := onnx.WriteTensor("", bf)
+	if err == nil {
+		err = os.WriteFile(f.File+".pb", message, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.value(); err != nil || got.DType != scalar.BFloat16 || !bytes.Equal(got.Data, bf.Data) {
+		t.Error(got, err)
 	}
 }

@@ -14,6 +14,9 @@ outputs too, and the first that parts is named with the model's node that makes 
 executable has none. Both sides are then timed in turns, each twice in a round, so that the
 ratio of a side to itself says how exact the measurement is.
 
+With several sizes of dimensions, --dim batch=1,8,32, the one program for all of them is
+built, and compared at each.
+
 The exit status is 1 if outputs part.`
 
 // Check finds what is wrong with the values of flags.

@@ -24,6 +24,7 @@ const MostRounds = 1000
 // Job is one comparison.
 type Job struct {
 	Model, Against string
+	Size           string // of a program for several; else ""
 	Python, Title  string // that of ONNX Runtime, if it is named; and tapc with its version
 	Dir            string // a folder for files
 	Threads        int
@@ -59,7 +60,7 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &Report{Model: filepath.Base(j.Model), Ours: j.Title, Against: j.Against, Threads: j.Threads}
+	r := &Report{Model: filepath.Base(j.Model), Size: j.Size, Ours: j.Title, Against: j.Against, Threads: j.Threads}
 	built, err := j.Build(ctx, filepath.Join(j.Dir, "whole"), nil)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/internal/childproc"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -41,8 +43,10 @@ type ONNXRuntime struct {
 }
 
 type peerFile struct {
-	Name string `json:"name"`
-	File string `json:"file"`
+	Name  string  `json:"name"`
+	File  string  `json:"file"`
+	Type  int     `json:"type,omitempty"` // ONNX's number of an element type that NumPy lacks: the file is bare elements
+	Shape []int64 `json:"shape,omitempty"`
 }
 
 // PeerHelp is what to do where there is no Python with ONNX Runtime.
@@ -75,20 +79,47 @@ func FindPython(ctx context.Context, named string) (python, version string, err 
 func NewONNXRuntime(python, version, dir string, inputs []Named, outputs []string) (*ONNXRuntime, error) {
 	p := &ONNXRuntime{Python: python, Dir: dir, version: version}
 	for i, x := range inputs {
-		data, err := tensorfile.NPY(x.Tensor)
+		f := peerFile{Name: x.Name, File: filepath.Join(dir, fmt.Sprintf("peer-in%d.npy", i))}
+		data, err := f.content(x.Tensor)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", x.Name, err)
 		}
-		f := peerFile{x.Name, filepath.Join(dir, fmt.Sprintf("peer-in%d.npy", i))}
 		if err := os.WriteFile(f.File, data, 0o600); err != nil {
 			return nil, diag.Fault("%w", err)
 		}
 		p.inputs = append(p.inputs, f)
 	}
 	for i, name := range outputs {
-		p.outputs = append(p.outputs, peerFile{name, filepath.Join(dir, fmt.Sprintf("peer-out%d.npy", i))})
+		p.outputs = append(p.outputs, peerFile{Name: name, File: filepath.Join(dir, fmt.Sprintf("peer-out%d.npy", i))})
 	}
 	return p, nil
+}
+
+// content gives the file of an input. ONNX Runtime takes no elements narrower than a byte from Python.
+func (f *peerFile) content(t tensorfile.Tensor) ([]byte, error) {
+	d := t.DType
+	switch {
+	case d.Bits() < 8 && !d.IsBool():
+		return nil, fmt.Errorf("ONNX Runtime can not be given %v", d)
+	case d != scalar.BFloat16 && (!d.IsFloat() || d.Bits() > 8):
+		return tensorfile.NPY(t)
+	}
+	f.Type, f.Shape = onnx.ElementNumber(d), append([]int64{}, t.Shape...)
+	return t.Data, nil
+}
+
+// value reads an output: a .npy file or, of types that NumPy lacks, a tensor as ONNX has it.
+func (f *peerFile) value() (tensorfile.Tensor, error) {
+	if data, err := os.ReadFile(f.File + ".pb"); err == nil {
+		_, t, err := onnx.ReadTensor(data)
+		return t, err
+	}
+	file, err := tensorfile.Open(f.File)
+	if err != nil {
+		return tensorfile.Tensor{}, err
+	}
+	defer file.Close()
+	return file.Load(file.Tensors()[0].Name)
 }
 
 // Title names ONNX Runtime.
@@ -151,8 +182,13 @@ func (p *ONNXRuntime) Once(ctx context.Context) (Usage, error) {
 // Peak runs the model once, and the process says what it had.
 func (p *ONNXRuntime) Peak(ctx context.Context) (Usage, error) { return p.Once(ctx) }
 
+// fault is an error with what the script said: of a stack, the last line.
 func (p *ONNXRuntime) fault(err error) error {
-	return fmt.Errorf("ONNX Runtime does not run the model: %w\n%s", err, strings.TrimSpace(p.said.String()))
+	said := strings.TrimSpace(p.said.String())
+	if i := strings.LastIndexByte(said, '\n'); i >= 0 && strings.Contains(said, "Traceback (most recent call last)") {
+		said = said[i+1:]
+	}
+	return fmt.Errorf("ONNX Runtime does not run the model: %w\n%s", err, said)
 }
 
 // Values runs the model once.
@@ -162,15 +198,11 @@ func (p *ONNXRuntime) Values(ctx context.Context) (map[string]tensorfile.Tensor,
 	}
 	out := map[string]tensorfile.Tensor{}
 	for _, x := range p.outputs {
-		f, err := tensorfile.Open(x.File)
+		t, err := x.value()
 		if err != nil {
 			return nil, err
 		}
-		out[x.Name], err = f.Load(f.Tensors()[0].Name)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
+		out[x.Name] = t
 	}
 	return out, nil
 }

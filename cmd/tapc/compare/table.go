@@ -15,7 +15,11 @@ const shownInside = 10
 // Write shows the report as tables.
 func (r *Report) Write(to io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s against %s\n\nvalues (tolerance %.3g of the greatest magnitude)\n", r.Model, r.Ours, r.Against, r.Values.Tolerance)
+	model := r.Model
+	if r.Size != "" {
+		model += " at " + r.Size
+	}
+	fmt.Fprintf(&b, "%s: %s against %s\n\nvalues (tolerance %.3g of the greatest magnitude)\n", model, r.Ours, r.Against, r.Values.Tolerance)
 	agreements(&b, r.Values.Outputs)
 	if len(r.Values.Inside) > 0 {
 		fmt.Fprintf(&b, "\nthe worst of %d tensors inside\n", len(r.Values.Inside))
