@@ -56,5 +56,5 @@ var elements = map[string]struct {
 	// Types without constants: their elements are packed.
 	"float8e5m2fnuz": {20, nil}, "float4e2m1": {23, nil}, "float8e8m0": {24, nil}, "int2": {26, nil},
 	"float16": {10, nil}, "bfloat16": {16, nil}, "float8e4m3fn": {17, nil}, "int4": {22, nil},
-	"double":  {11, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(f)) }},
+	"double": {11, func(b []byte, f float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(f)) }},
 }
