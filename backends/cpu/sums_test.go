@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -155,13 +156,13 @@ func cutAll(t *testing.T, rng *rand.Rand, g *ir.Graph, labels []string) map[stri
 		nodes[n.Label] = n
 	}
 	for _, label := range labels {
-		if err := shard.Sign(g, kernels.Builtin(), nodes[label]); err != nil {
+		if err := cut.Sign(g, kernels.Builtin(), nodes[label]); err != nil {
 			t.Fatal(err)
 		}
 		for _, extent := range tensorops.IndexOf(nodes[label]).Range.Shape() {
 			all[label] = append(all[label], 1+rng.Int64N(min(extent, 3)))
 		}
-		requests = append(requests, shard.Request{Target: label, Counts: all[label]})
+		requests = append(requests, shard.Request{Target: label, Cut: cut.Grid(all[label]...)})
 	}
 	if _, err := shard.Run(g, kernels.Builtin(), requests); err != nil {
 		t.Fatal(err)

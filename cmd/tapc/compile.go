@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -21,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -28,7 +30,7 @@ import (
 // compileFlags are the flags that build and run share.
 type compileFlags struct {
 	*pipelineFlags
-	shards   []string
+	cuts     programflags.Cuts
 	binds    []string
 	first    string
 	optimize int
@@ -36,20 +38,22 @@ type compileFlags struct {
 	target   string
 	backend  string       // with its options; "" is tapc's own for the target
 	options  []optionFlag // of back ends
-	math     *arithmetic
+	math     programflags.Arithmetic
 	made     *recorded.Build // to be recorded in what is made; nil for what is not kept
 }
 
 func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	f := &compileFlags{target: schedule.Host.String()}
-	c.Flags().StringArrayVar(&f.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=2x2 (repeatable)")
+	f.cuts.Add(c.Flags())
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
-	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard; 1 simplifies them, values unchanged")
+	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard and --plan; 1 simplifies them, values unchanged")
 	a.addImportFlags(c)
 	f.given = c.Flags().Changed
 	f.addOptionFlags(c)
-	f.math = addArithmeticFlags(c)
+	f.math.Add(c.Flags())
+	complete(c, "precision", programflags.Precisions())
+	complete(c, "allow", permission.Names())
 	f.pipelineFlags = a.addPipelineFlags(c)
 	return f
 }
@@ -57,10 +61,11 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 // request gives what the flags ask of the standard pipeline, for a graph of one stage that shall become one of another.
 func (f *compileFlags) request(from, last pipeline.Stage) pipeline.Request {
 	r := pipeline.Request{From: from, Last: last, First: f.first, Facts: map[pipeline.Fact][]string{
-		pipeline.Bindings: f.binds, pipeline.Shards: f.shards, pipeline.Target: {f.target}}}
-	r.Simplify = f.optimize > 0 && (len(f.shards) == 0 || f.given("optimize")) // what --shard names must still be there
-	if f.math.set != 0 {
-		r.Facts[pipeline.Permissions] = []string{f.math.set.String()}
+		pipeline.Bindings: f.binds, pipeline.Target: {f.target}}}
+	f.cuts.Facts(r.Facts)
+	r.Simplify = f.optimize > 0 && (!f.cuts.Given() || f.given("optimize")) // what is cut by name must still be there
+	if f.math.Set != 0 {
+		r.Facts[pipeline.Permissions] = []string{f.math.Set.String()}
 	}
 	return r
 }
@@ -82,7 +87,7 @@ func (f *compileFlags) begin(ctx context.Context) error {
 	if f.optimize < 0 || f.optimize > 1 {
 		return diag.Usage("-O%d: expected 0 or 1", f.optimize)
 	}
-	if err := f.math.check(); err != nil {
+	if err := firstError(f.math.Check(), f.cuts.Check()); err != nil {
 		return err
 	}
 	return f.check(ctx)
@@ -111,7 +116,7 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 	switch {
 	case from > last:
 		return nil, diag.Usage("%s is a graph of %v already, and gives no %v", file, from, last)
-	case from == pipeline.ScheduledKernels && f.math.set != 0:
+	case from == pipeline.ScheduledKernels && f.math.Set != 0:
 		return nil, diag.Usage("%s is scheduled: what its program may do to numbers is written there, and takes no flags", file)
 	case from != pipeline.ScheduledKernels:
 		from = pipeline.OperationExpression

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
+	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -18,7 +19,7 @@ const optHelp = `Run passes over a graph and write what comes of it.
   simplify{fuel=10},shard{plan=p.json},verify
 A group runs until it changes nothing, at most max times (10):
   fix(simplify,cse,dce){max=4}
---list-passes says which there are.
+--list-passes says which there are. Behind them --plan cuts operations as a plan file says.
 
 The graph is verified before the first pass and after each. A pass that panics,
 leaves an invalid graph or, with --check-values, changes a value is at fault: the
@@ -49,6 +50,8 @@ func (a *app) optCommand() *cobra.Command {
 	list := c.Flags().Bool("list-passes", false, "list the passes with their options and stop")
 	bisect := c.Flags().String("bisect", "", "find the first rewrite after which this `COMMAND` fails")
 	expect := c.Flags().String("expect-rules", "", "fail unless the rules that are applied are those that lines EXPECT-RULE: of this `FILE` name")
+	var plan programflags.Plan
+	plan.Add(c.Flags())
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
@@ -61,13 +64,14 @@ func (a *app) optCommand() *cobra.Command {
 			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
-		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx)); err != nil {
+		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx), plan.Check()); err != nil {
 			return err
 		}
-		if *text == "" {
+		passes := plan.Passes(a.plugins.table(), *text)
+		if passes == "" {
 			return diag.Usage("opt needs --passes=PIPELINE; --list-passes says which passes there are")
 		}
-		p, err := a.parsePasses(*text)
+		p, err := a.parsePasses(passes)
 		if err != nil {
 			return err
 		}

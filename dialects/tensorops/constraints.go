@@ -15,7 +15,7 @@ func Environment(dtypes ...string) *check.Environment {
 	return &check.Environment{
 		Name:        "Operation Expression",
 		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind},
-		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, IndexKind, IOSequencePointKind, PrecomputedKind},
+		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
 	}

@@ -27,6 +27,7 @@ var (
 	SignatureKind       = &ir.Kind{URI: tagBase + "IPFSignature", Keyword: "signature", Num: 1, New: func() ir.Body { return new(Signature) }}
 	IndexKind           = &ir.Kind{URI: tagBase + "IPFIndex", Keyword: "index", Num: 2, New: func() ir.Body { return new(Index) }}
 	PrecomputedKind     = &ir.Kind{URI: tapcTagBase + "Precomputed", Keyword: "precomputed", Num: 4, New: func() ir.Body { return new(Precomputed) }}
+	DerivedKind         = &ir.Kind{URI: tapcTagBase + "Derived", Keyword: "derived", Num: 7, New: func() ir.Body { return new(Derived) }}
 	IOSequencePointKind = &ir.Kind{URI: tagBase + "IOSequencePoint", Keyword: "io", Num: 3, New: func() ir.Body { return new(IOSequencePoint) }}
 )
 
@@ -159,6 +160,16 @@ func (*Precomputed) Kind() *ir.Kind { return PrecomputedKind }
 
 // Fields visits nothing.
 func (*Precomputed) Fields(ir.Fields) {}
+
+// Derived marks an operation whose signature and index a pass added, as its kernel derives them, when it cut the operation: who takes the cut back
+// takes them away.
+type Derived struct{}
+
+// Kind is DerivedKind.
+func (*Derived) Kind() *ir.Kind { return DerivedKind }
+
+// Fields visits nothing.
+func (*Derived) Fields(ir.Fields) {}
 
 // IsPrecomputed says whether a node is an operation that is carried out when the program is built.
 func IsPrecomputed(n *ir.Node) bool { return n.Tag(PrecomputedKind) != nil }

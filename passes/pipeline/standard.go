@@ -36,10 +36,11 @@ func (s Standard) String() string {
 // Fact is something that the standard pipeline is asked for, which options take their values from.
 type Fact uint8
 
-// The facts. The first two are lists: a pass that takes one is there once for each value, and not without one.
+// The facts. The first three are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
 const (
 	NoFact      Fact = iota
 	Bindings         // data files whose tensors become constants
+	Plans            // files that say how operations are cut
 	Shards           // what is cut into shards, and into how many
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
@@ -47,7 +48,7 @@ const (
 )
 
 // isList says whether a pass takes the fact's values one at a time.
-func (f Fact) isList() bool { return f == Bindings || f == Shards }
+func (f Fact) isList() bool { return f == Bindings || f == Plans || f == Shards }
 
 // Request is what the standard pipeline is asked for.
 type Request struct {
@@ -90,19 +91,34 @@ func (t *Table) Standard(r Request) string {
 	return strings.Join(steps, ",")
 }
 
+// Using gives the steps of the standard pipeline that take a value of a list, in order.
+func (t *Table) Using(f Fact, value string) []string {
+	var steps []string
+	for i := range t.Passes {
+		for _, o := range t.Passes[i].lists() {
+			if o.Fact == f {
+				steps = append(steps, (&Step{Pass: &t.Passes[i], Settings: []Setting{{o.Name, value}}}).String())
+			}
+		}
+	}
+	return steps
+}
+
 // uses gives the steps that a pass has in the standard pipeline.
 func (p *Pass) uses(r Request) []Step {
-	list := p.list()
+	lists := p.lists()
 	switch {
 	case p.Standard.Phase == OnRequest, p.Standard.Phase == Simplifying && !r.Simplify, p.Gives > r.Last,
-		list == nil && r.From == ScheduledKernels:
+		lists == nil && r.From == ScheduledKernels:
 		return nil
-	case list == nil:
+	case lists == nil:
 		return []Step{{Pass: p, Settings: p.settings(r)}}
 	}
 	var out []Step
-	for _, v := range r.Facts[list.Fact] {
-		out = append(out, Step{Pass: p, Settings: append([]Setting{{list.Name, v}}, p.settings(r)...)})
+	for _, list := range lists {
+		for _, v := range r.Facts[list.Fact] {
+			out = append(out, Step{Pass: p, Settings: append([]Setting{{list.Name, v}}, p.settings(r)...)})
+		}
 	}
 	return out
 }
@@ -118,28 +134,25 @@ func (p *Pass) settings(r Request) []Setting {
 	return out
 }
 
-// list gives the option that takes the values of a list, or nil.
-func (p *Pass) list() *Option {
-	i := slices.IndexFunc(p.Options, func(o Option) bool { return o.Fact.isList() })
-	if i < 0 {
-		return nil
+// lists gives the options that take the values of lists.
+func (p *Pass) lists() (list []*Option) {
+	for i := range p.Options {
+		if p.Options[i].Fact.isList() {
+			list = append(list, &p.Options[i])
+		}
 	}
-	return &p.Options[i]
+	return list
 }
 
 // checkStandard checks the rows' parts in the standard pipeline: phases are in order, every pass takes what is there when it runs,
-// order constraints are kept, and facts go to passes that run there, of lists one to a pass.
+// order constraints are kept, and facts go to passes that run there.
 func (t *Table) checkStandard() error {
 	phase, stage := Completing, OperationExpression
 	for i := range t.Passes {
 		p := &t.Passes[i]
-		lists := 0
 		for _, o := range p.Options {
-			if o.Fact.isList() {
-				lists++
-			}
-			if o.Fact != NoFact && (p.Standard.Phase == OnRequest || lists > 1 || o.Fact >= facts) {
-				return fmt.Errorf("pass table: pass %q: option %q: there is no such fact, it is not asked for, or is a second list", p.Name, o.Name)
+			if o.Fact != NoFact && (p.Standard.Phase == OnRequest || o.Fact >= facts) {
+				return fmt.Errorf("pass table: pass %q: option %q: there is no such fact, or it is not asked for", p.Name, o.Name)
 			}
 		}
 		if p.Standard.Phase == OnRequest {

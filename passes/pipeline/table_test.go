@@ -56,10 +56,6 @@ func TestValidate(t *testing.T) {
 		{"too late a row", []Pass{{Name: "a", Doc: "d", Run: nop, Gives: ScheduledKernels, Standard: Standard{Phase: Lowering}}, with(lowering)}, "out of order for the standard"},
 		{"rows against their order", []Pass{with(func(p *Pass) { lowering(p); after("c")(p) }), {Name: "c", Doc: "d", Run: nop, Standard: Standard{Phase: Lowering}}}, `has "c" later: r`},
 		{"fact on request", []Pass{with(func(p *Pass) { p.Options = []Option{{Name: "x", Doc: "d", Type: String, Fact: Target}} })}, `option "x"`},
-		{"two lists", []Pass{with(func(p *Pass) {
-			lowering(p)
-			p.Options = []Option{{Name: "x", Doc: "d", Type: String, Fact: Shards}, {Name: "y", Doc: "d", Type: String, Fact: Bindings}}
-		})}, `option "y"`},
 	} {
 		err := (&Table{Passes: k.passes}).Validate()
 		if k.want == "" && err != nil || k.want != "" && (err == nil || !strings.Contains(err.Error(), k.want)) {

@@ -33,12 +33,13 @@ func (e *edit) retag() {
 		}
 		setTag(n, &s, signed)
 		setTag(n, &tensorops.Index{Range: in.Index()}, indexed)
+		setTag(n, &tensorops.Derived{}, e.root.Tag(tensorops.DerivedKind) != nil)
 	}
 }
 
 // unsign takes an operation's signature away, with what belongs to it.
 func unsign(n *ir.Node) {
-	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind} {
+	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.DerivedKind} {
 		n.DropTag(kind)
 	}
 }

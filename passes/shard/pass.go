@@ -3,8 +3,10 @@ package shard
 import (
 	"context"
 
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -16,8 +18,8 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		Options: []pipeline.Option{
-			{Name: "at", Doc: "what is cut, and into how many parts along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String, Fact: pipeline.Shards},
-			{Name: "plan", Doc: `a JSON file that says so of many: {"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, Type: pipeline.Path},
+			{Name: "plan", Doc: "the cuts of a plan file (docs/plans.md)", Type: pipeline.Path, Fact: pipeline.Plans},
+			{Name: "at", Doc: "what is cut, and how along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String, Fact: pipeline.Shards},
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			requests, err := requests(p.Text("at"), p.Text("plan"))
@@ -32,4 +34,27 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
 			return nil
 		},
 	}
+}
+
+// requests joins what the options of the pass ask for.
+func requests(at, plan string) ([]Request, error) {
+	if at == "" && plan == "" {
+		return nil, diag.Usage("shard: nothing to cut; expected shard{at=\"op:linear=2x2\"} or shard{plan=FILE}")
+	}
+	var out []Request
+	if plan != "" {
+		p, err := planfile.Read(plan)
+		if err != nil {
+			return nil, err
+		}
+		out = p.Cuts
+	}
+	if at != "" {
+		r, err := Parse(at)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }

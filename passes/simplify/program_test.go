@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -137,7 +138,7 @@ func shardSome(t *testing.T, g *ir.Graph, rnd *rand.Rand) {
 	t.Helper()
 	for _, kernel := range []string{"op:add", "op:sub", "op:relu", "op:neg", "op:permute", "op:broadcast"} {
 		grid := [][]int64{{1, 2}, {2, 1}, {2, 2}}[rnd.IntN(3)]
-		_, err := shard.Run(g, kernels.Builtin(), []shard.Request{{Target: kernel, Counts: grid}})
+		_, err := shard.Run(g, kernels.Builtin(), []shard.Request{{Target: kernel, Cut: cut.Grid(grid...)}})
 		if err != nil && !strings.Contains(err.Error(), kernel) {
 			t.Fatal(err)
 		}

@@ -33,6 +33,8 @@ var Table = []Rule{
 	{"dialects/tensorops/kernels", 3, 1},
 	{"dialects/tensorops/reduced", 3, 2},
 	{"dialects/application", 3, 2},
+	{"dialects/application/cut", 3, 3},
+	{"dialects/application/planfile", 3, 4},
 	{"dialects/schedule", 3, 3},
 	{"dialects/schedule/nest/scan", 3, 4},
 	{"dialects/schedule/cost", 3, 4},

@@ -16,7 +16,7 @@ const (
 )
 
 // holds are the flags of build whose values name files; those of others are taken as they are.
-var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plugin": oneFile, "known": fileBehindName,
+var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plan": oneFile, "plugin": oneFile, "known": fileBehindName,
 	"passes": filesInPipeline, "cc": program}
 
 // ignored are the flags of build that do not change what is built, and those that name folders and the output: names of data files in a record are

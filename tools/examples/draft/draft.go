@@ -10,12 +10,12 @@ import (
 	"crypto/sha1"
 	"strconv"
 
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/zspace"
-	"tensortapestry.org/tapc/passes/shard"
 )
 
 // Graph gathers the nodes of one file. The first error stays, and Bytes gives it.
@@ -62,7 +62,8 @@ func (g *Graph) Operation(label, kernel string, params ir.Attrs, in map[string]i
 	op := &tensorops.Operation{Kernel: kernel, Params: params, Inputs: ir.NewPorts(in), Outputs: ir.NewPorts(map[string]ir.Selection{port: out})}
 	n := g.identify(g.IR.Add(op, label), label)
 	if sign {
-		g.keep(shard.Sign(g.IR, kernels.Builtin(), n))
+		g.keep(cut.Sign(g.IR, kernels.Builtin(), n))
+		n.DropTag(tensorops.DerivedKind) // it is the example's own
 	}
 	return n
 }
@@ -72,7 +73,7 @@ func (g *Graph) Shard(n *ir.Node, counts ...int64) {
 	blocks, err := tensorops.IndexOf(n).Range.Grid(counts)
 	g.keep(err)
 	for i, b := range blocks {
-		a, err := shard.Application(g.IR, n, b)
+		a, err := cut.Application(g.IR, n, b)
 		g.keep(err)
 		if err == nil {
 			g.identify(a, n.Label+"/"+strconv.Itoa(i))

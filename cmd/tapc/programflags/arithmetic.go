@@ -1,0 +1,64 @@
+// Package programflags has flags of the commands that make programs: what a program may do to numbers, and how operations are cut. It must not
+// import a back end. Read next: cmd/tapc/compile.go, which uses them.
+package programflags
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+)
+
+// Arithmetic is the flags that say what a program may do to numbers. They add up to one set of permissions.
+type Arithmetic struct {
+	precision string
+	fast      bool
+	allow     []string
+	Set       permission.Set // what Check made of the flags
+}
+
+// Add adds the flags to a command's.
+func (m *Arithmetic) Add(fs *pflag.FlagSet) {
+	fs.StringVar(&m.precision, "precision", "exact", "what products of float32 may be computed from: exact; bf16 or tf32 as --allow has them")
+	fs.BoolVar(&m.fast, "fast-math", false, "allow "+strings.ReplaceAll(permission.FastMath.String(), ",", ", "))
+	fs.StringSliceVar(&m.allow, "allow", nil, "let the program do to numbers what docs/numerics.md lists: "+strings.Join(permission.Names(), ", ")+" (with commas, repeatable)")
+}
+
+// Precisions are the words that --precision takes.
+func Precisions() []string {
+	var words []string
+	for _, p := range permission.Precisions {
+		words = append(words, p.Word)
+	}
+	return words
+}
+
+// Check adds the flags up.
+func (m *Arithmetic) Check() error {
+	if words := Precisions(); !slices.Contains(words, m.precision) {
+		return diag.Unknown("value of --precision", m.precision, words)
+	}
+	m.Set = 0
+	for _, p := range permission.Precisions {
+		if p.Word == m.precision {
+			m.Set |= p.Set
+		}
+	}
+	if m.fast {
+		m.Set |= permission.FastMath
+	}
+	for _, word := range m.allow {
+		if !slices.Contains(permission.Names(), word) {
+			return diag.Unknown("value of --allow", word, permission.Names())
+		}
+		one, err := permission.Parse(word)
+		if err != nil {
+			return err
+		}
+		m.Set |= one
+	}
+	return nil
+}

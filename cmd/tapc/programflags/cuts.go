@@ -1,0 +1,68 @@
+package programflags
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Cuts are the flags that say how operations are cut.
+type Cuts struct {
+	shards []string
+	plan   Plan
+}
+
+// Add adds the flags to a command's.
+func (c *Cuts) Add(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&c.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=by16x2, as docs/plans.md has it (repeatable)")
+	c.plan.Add(fs)
+}
+
+// Given says whether something is to be cut.
+func (c *Cuts) Given() bool { return len(c.shards) > 0 || c.plan.file != "" }
+
+// Check refuses flags that say nothing.
+func (c *Cuts) Check() error { return c.plan.Check() }
+
+// Facts adds what the flags say to a request for the standard pipeline.
+func (c *Cuts) Facts(facts map[pipeline.Fact][]string) {
+	facts[pipeline.Shards] = c.shards
+	if c.plan.file != "" {
+		facts[pipeline.Plans] = []string{c.plan.file}
+	}
+}
+
+// Plan is the flag that names a plan file.
+type Plan struct {
+	file  string
+	flags *pflag.FlagSet
+}
+
+// Add adds the flag to a command's.
+func (p *Plan) Add(fs *pflag.FlagSet) {
+	p.flags = fs
+	fs.StringVar(&p.file, "plan", "", "cut operations as this plan `FILE` says (docs/plans.md)")
+}
+
+// Check refuses a plan without a name.
+func (p *Plan) Check() error {
+	if p.file == "" && p.flags.Changed("plan") {
+		return diag.Usage("--plan names no file: expected a plan, as docs/plans.md has it")
+	}
+	return nil
+}
+
+// Passes gives a pipeline with the passes that carry the plan out behind it.
+func (p *Plan) Passes(t *pipeline.Table, before string) string {
+	if p.file == "" {
+		return before
+	}
+	var steps []string
+	if before != "" {
+		steps = append(steps, before)
+	}
+	return strings.Join(append(steps, t.Using(pipeline.Plans, p.file)...), ",")
+}

@@ -1,0 +1,95 @@
+package cut
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Operation signs an operation and cuts it, and gives its new applications; it has no others yet. Faults are diagnostics that name the request.
+func Operation(g *ir.Graph, lib *kernels.Library, n *ir.Node, request string, c Cut) ([]ir.NodeID, error) {
+	if err := Sign(g, lib, n); err != nil {
+		return nil, err
+	}
+	blocks, err := c.Blocks(SpaceOf(g, lib, n))
+	var m *Misfit
+	if errors.As(err, &m) {
+		text := fmt.Sprintf("%s does not fit %s", request, g.Name(n.ID))
+		if m.Message != "" {
+			text += ": " + m.Message
+		}
+		return nil, diag.Errorf(m.Code, "shard", g.At(n, ""), "%s", text).Want(m.Expected, m.Found)
+	}
+	if err != nil {
+		return nil, diag.Errorf("TAP0826", "shard", g.At(n, ""), "%s does not fit %s: %v", request, g.Name(n.ID), err)
+	}
+	ids := make([]ir.NodeID, 0, len(blocks))
+	for _, b := range blocks {
+		a, err := Application(g, n, b)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids, nil
+}
+
+// SpaceOf gives what is cut of a signed operation. Dimensions have names if it has a kernel that tapc knows.
+func SpaceOf(g *ir.Graph, lib *kernels.Library, n *ir.Node) Space {
+	s := Space{Index: tensorops.IndexOf(n).Range, Others: map[string]string{}}
+	op := n.Body.(*tensorops.Operation)
+	if _, known := lib.Find(op.Kernel); !known {
+		return s.numbered()
+	}
+	in, err := lib.BindOperation(g, n.ID)
+	if err != nil || in.Index().Rank() != s.Index.Rank() {
+		return s.numbered()
+	}
+	for i, d := range in.Dims {
+		if d.Index {
+			s.Names = append(s.Names, d.Name)
+			continue
+		}
+		s.Others[d.Name] = "it is no dimension of all results"
+		if ops, placed := reduced.Reductions(in, i); len(ops) > 0 && !placed {
+			s.Others[d.Name] = "it is reduced by " + strings.Join(ops, ", then ") + ", and partial results can not be combined yet"
+		}
+	}
+	return s
+}
+
+// numbered names the dimensions as signatures do.
+func (s Space) numbered() Space {
+	s.Names = nil
+	for d := range s.Index.Start {
+		s.Names = append(s.Names, fmt.Sprintf("d%d", d))
+	}
+	return s
+}
+
+// Undo takes all applications away, and from operations what Sign gave them: the graph is what it was before it was cut. It gives the number of
+// applications.
+func Undo(g *ir.Graph) int {
+	removed := 0
+	for n := range g.Nodes() {
+		switch n.Body.(type) {
+		case *application.Application:
+			g.Remove(n.ID)
+			removed++
+		case *tensorops.Operation:
+			if n.Tag(tensorops.DerivedKind) != nil {
+				for _, k := range []*ir.Kind{tensorops.DerivedKind, tensorops.SignatureKind, tensorops.ReadsKind, tensorops.IndexKind} {
+					n.DropTag(k)
+				}
+			}
+		}
+	}
+	return removed
+}

@@ -1,0 +1,171 @@
+// Package planfile reads and writes plans: JSON files that say how the operations of a graph are cut and how its tensors lie on a mesh of devices
+// (docs/plans.md). It must not import a pass. Read next: passes/shard and passes/propagate, which carry plans out.
+package planfile
+
+import (
+	"fmt"
+
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/internal/jsonfile"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// Version is the version of the schema that this tapc reads and writes.
+const Version = 1
+
+// Plan is what a plan file says.
+type Plan struct {
+	Cuts    []Cut
+	Mesh    Mesh
+	Tensors []Annotation
+}
+
+// Cut is a cut of the operations that Target names: a kernel or a label. From says where it was asked for.
+type Cut struct {
+	Target string
+	Cut    cut.Cut
+	From   diag.Location
+}
+
+// String names the cut in messages.
+func (c Cut) String() string {
+	if c.From.File == "" {
+		return "--shard " + c.Target
+	}
+	return fmt.Sprintf("the cut of %s in %s", c.Target, c.From)
+}
+
+// Annotation says how a tensor, named by its label, lies on the mesh.
+type Annotation struct {
+	Tensor   string
+	Layout   Layout
+	Priority int64 // the least is propagated first
+	From     diag.Location
+}
+
+// Read reads a plan. Errors are diagnostics with the place in the file, or say why it can not be read.
+func Read(path string) (*Plan, error) {
+	data, err := jsonfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// file is a plan as JSON has it.
+type file struct {
+	Version int64        `json:"version"`
+	Cuts    []fileCut    `json:"cuts,omitempty"`
+	Mesh    []fileAxis   `json:"mesh,omitempty"`
+	Tensors []fileTensor `json:"tensors,omitempty"`
+	Devices any          `json:"devices,omitempty"`
+	Place   any          `json:"place,omitempty"`
+	Choices any          `json:"choices,omitempty"`
+	Allow   any          `json:"permissions,omitempty"`
+	Shard   *[]any       `json:"shard,omitempty"` // of the format without a version
+}
+
+type fileCut struct {
+	Target string `json:"target"`
+	Cut    string `json:"cut"`
+}
+
+type fileAxis struct {
+	Axis string `json:"axis"`
+	Size int64  `json:"size"`
+}
+
+type fileTensor struct {
+	Tensor   string   `json:"tensor"`
+	Dims     []string `json:"dims"`
+	Partial  []string `json:"partial,omitempty"`
+	Priority int64    `json:"priority,omitempty"`
+}
+
+// Parse reads the text of a plan from a file of a name.
+func Parse(path string, data []byte) (*Plan, error) {
+	r := &reader{path: path, text: data}
+	var f file
+	if err := jsonfile.Decode(data, &f); err != nil {
+		return nil, diag.Errorf("TAP0831", constraint, diag.Location{File: path}, "this is not a plan: %v", err)
+	}
+	if err := r.check(&f); err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors} {
+		if err := read(p, &f); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// constraint is the id under which faults of plans are reported.
+const constraint = "plan"
+
+// reader reads one file.
+type reader struct {
+	path   string
+	text   []byte
+	places map[string]int
+}
+
+// check refuses what this tapc does not read.
+func (r *reader) check(f *file) error {
+	switch {
+	case f.Shard != nil:
+		return r.fault("TAP0833", "/shard", `the format {"shard": [{"target": …, "parts": [2, 2]}]}, without a version, is no longer read`).
+			Want(`{"version": 1, "cuts": [{"target": "op:linear", "cut": "2x2"}]}`, "shard")
+	case f.Version != Version:
+		d := r.fault("TAP0832", "/version", "the plan has a version that this tapc does not read").Want(fmt.Sprintf(`"version": %d`, Version), fmt.Sprint(f.Version))
+		if f.Version > Version {
+			return d.WithHint("a newer tapc wrote it")
+		}
+		return d
+	}
+	for _, x := range []struct {
+		field string
+		value any
+		why   string
+	}{
+		{"devices", f.Devices, "a schedule has one device that computes"},
+		{"place", f.Place, "a schedule has one device that computes"},
+		{"choices", f.Choices, "what is chosen for kernels is not part of plans yet"},
+		{"permissions", f.Allow, "permissions are given by --allow"},
+	} {
+		if x.value != nil {
+			return r.fault("TAP0834", "/"+x.field, "the field %q has no effect yet: %s", x.field, x.why).Want("a plan without it", x.field)
+		}
+	}
+	if len(f.Cuts)+len(f.Tensors) == 0 {
+		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts" or "tensors"`, "neither")
+	}
+	return nil
+}
+
+func (r *reader) cuts(p *Plan, f *file) error {
+	seen := map[string]bool{}
+	for i, x := range f.Cuts {
+		at := fmt.Sprintf("/cuts/%d", i)
+		c, err := cut.Parse(x.Cut)
+		switch {
+		case x.Target == "":
+			return r.fault("TAP0836", at, "the cut names no target").Want(`"target": a kernel or a label`, "none")
+		case seen[x.Target]:
+			return r.fault("TAP0836", at+"/target", "%s is cut twice", x.Target).Want("one cut, whose levels have / between", "another")
+		case x.Cut == "":
+			return r.fault("TAP0836", at, "the cut of %s is not said", x.Target).Want(`"cut": `+cut.Grammar, "none")
+		case err != nil:
+			return r.fault("TAP0836", at+"/cut", "the cut of %s is none: %v", x.Target, err).Want(cut.Grammar, x.Cut)
+		}
+		seen[x.Target] = true
+		p.Cuts = append(p.Cuts, Cut{Target: x.Target, Cut: c, From: r.at(at)})
+	}
+	return nil
+}
+
+// fault makes a diagnostic at a JSON pointer.
+func (r *reader) fault(code, pointer, format string, args ...any) diag.Diagnostic {
+	return diag.Errorf(code, constraint, r.at(pointer), format, args...)
+}

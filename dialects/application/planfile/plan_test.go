@@ -1,0 +1,95 @@
+package planfile
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+const good = `{
+  "version": 1,
+  "cuts": [
+    {"target": "op:linear", "cut": "2x1"},
+    {"target": "y", "cut": "m:by16/2x1"}
+  ],
+  "mesh": [{"axis": "x", "size": 2}, {"axis": "y", "size": 4}],
+  "tensors": [
+    {"tensor": "a", "dims": ["x*y", "", "-"]},
+    {"tensor": "b", "dims": ["y?", "?"], "priority": 3}
+  ]
+}`
+
+func TestParse(t *testing.T) {
+	p, err := Parse("p.json", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line, column int, pointer string) diag.Location {
+		return diag.Location{File: "p.json", Line: line, Column: column, Pointer: pointer}
+	}
+	want := &Plan{
+		Cuts: []Cut{{"op:linear", cut.Grid(2, 1), at(4, 5, "/cuts/0")},
+			{"y", cut.Cut{Levels: []cut.Level{{Names: []string{"m"}, Parts: []cut.Part{{Size: 16}}}, cut.Grid(2, 1).Levels[0]}}, at(5, 5, "/cuts/1")}},
+		Mesh: Mesh{{"x", 2}, {"y", 4}},
+		Tensors: []Annotation{{"a", Layout{[]Axes{{0, 1}, nil, nil}, []bool{false, false, false}}, 0, at(9, 5, "/tensors/0")},
+			{"b", Layout{[]Axes{{1}, nil}, []bool{true, true}}, 3, at(10, 5, "/tensors/1")}},
+	}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Error(diff)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse("q.json", b.Bytes())
+	if diff := cmp.Diff(p, again, cmpopts.IgnoreTypes(diag.Location{})); err != nil || diff != "" {
+		t.Errorf("%v\n%s\n%s", err, diff, &b)
+	}
+}
+
+// Every fault has its code, and the place of what is wrong.
+func TestFaults(t *testing.T) {
+	for _, c := range [][2]string{
+		{`{`, "TAP0831: p.json "}, {`[]`, "TAP0831: p.json "}, {`{"version": 1, "cuts": []} x`, "TAP0831: p.json "}, {`{"version": 1, "cut": []}`, "TAP0831: p.json "},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": 2}]}`, "TAP0831: p.json "}, {"", "TAP0831: p.json "},
+		{`{"cuts": []}`, "TAP0832: p.json found 0"}, {`{"version": 2}`, "TAP0832: p.json:1:13 found 2"}, {`{"version": -1}`, "TAP0832: p.json:1:13 found -1"},
+		{`{"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, `TAP0833: p.json:1:11 found shard`},
+		{"{\"version\": 1,\n \"devices\": []}", "TAP0834: p.json:2:13 found devices"}, {`{"version": 1, "place": {}}`, "TAP0834: p.json:1:25 found place"},
+		{`{"version": 1, "choices": 1}`, "TAP0834: p.json:1:27 found choices"}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0834: p.json:1:31 found permissions"},
+		{`{"version": 1}`, "TAP0835: p.json:1:1 found neither"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found neither"},
+		{`{"version": 1, "cuts": [{"cut": "2"}]}`, "TAP0836: p.json:1:25 found none"},
+		{`{"version": 1, "cuts": [{"target": "x"}]}`, "TAP0836: p.json:1:25 found none"},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": "0x2"}]}`, "TAP0836: p.json:1:48 found 0x2"},
+		{`{"version": 1, "cuts": [{"target": "x", "cut": "1"}, {"target": "x", "cut": "2"}]}`, "TAP0836: p.json:1:65 found another"},
+		{`{"version": 1, "mesh": [{"axis": "", "size": 2}], "tensors": [{}]}`, `TAP0837: p.json:1:25 found ""`},
+		{`{"version": 1, "mesh": [{"axis": "x*y", "size": 2}], "tensors": [{}]}`, `TAP0837: p.json:1:25 found "x*y"`},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}, {"axis": "x", "size": 2}], "tensors": [{}]}`, "TAP0837: p.json:1:51 found x"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 0}], "tensors": [{}]}`, "TAP0837: p.json:1:25 found 0"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 9223372036854775807}], "tensors": [{}]}`, "TAP0837: p.json:1:25 found 9223372036854775807"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 256}, {"axis": "y", "size": 257}], "tensors": [{}]}`, "TAP0837: p.json:1:53 found 257"},
+		{`{"version": 1, "tensors": [{"dims": []}]}`, "TAP0838: p.json:1:28 found none"},
+		{`{"version": 1, "tensors": [{"tensor": "a", "dims": ["x"]}]}`, "TAP0838: p.json:1:53 found x"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": ["x", "x"]}]}`, "TAP0838: p.json:1:94 found x"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": ["x*"]}]}`, "TAP0838: p.json:1:89 found x*"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": []}, {"tensor": "a", "dims": []}]}`, "TAP0838: p.json:1:104 found another"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": [""], "partial": ["x"]}]}`, "TAP0839: p.json:1:105 found x"},
+	} {
+		p, err := Parse("p.json", []byte(c[0]))
+		if err == nil {
+			t.Errorf("%s: no error, but %v", c[0], p)
+			continue
+		}
+		d := diag.FromError(err)[0]
+		code, rest, _ := strings.Cut(c[1], ": ")
+		place, found, _ := strings.Cut(rest, " ")
+		if d.Code != code || d.Location.String() != place || "found "+d.Found != found && found != "" {
+			t.Errorf("%s:\n%s %v found %s; expected %s", c[0], d.Code, d.Location, d.Found, c[1])
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package planfile
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Write writes a plan as Read reads it.
+func Write(w io.Writer, p *Plan) error {
+	f := file{Version: Version}
+	for _, c := range p.Cuts {
+		f.Cuts = append(f.Cuts, fileCut{c.Target, c.Cut.String()})
+	}
+	for _, a := range p.Mesh {
+		f.Mesh = append(f.Mesh, fileAxis{a.Name, a.Size})
+	}
+	for _, t := range p.Tensors {
+		x := fileTensor{Tensor: t.Tensor, Priority: t.Priority, Dims: []string{}}
+		for d, axes := range t.Layout.Dims {
+			text := p.Mesh.Names(axes)
+			if t.Layout.Open[d] {
+				text += "?"
+			}
+			x.Dims = append(x.Dims, text)
+		}
+		f.Tensors = append(f.Tensors, x)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(&f)
+}
