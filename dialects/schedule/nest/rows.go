@@ -47,6 +47,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 	r := &Rows{Views: Views(k, buffers)}
 	free, fold := r.dims(k)
 	best, at, least := Dim{}, -1, 0.0
+	loads := branches(k, len(fold) == 0)
 	for i, d := range append(slices.Clone(free), fold...) {
 		if like != nil && d.Inner() != like.Lane.Inner() {
 			continue
@@ -54,7 +55,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 		if like == nil && d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
 			continue
 		}
-		if cost := r.cost(d); at < 0 || cost < least {
+		if cost := r.cost(d, loads); at < 0 || cost < least {
 			best, at, least = d, i, cost
 		}
 	}
@@ -170,18 +171,42 @@ func foldsAll(k *schedule.Kernel, d Dim) bool {
 	return good
 }
 
-// cost is the time of a point in loads of a vector, for all lanes, live or not.
-func (r *Rows) cost(d Dim) float64 {
-	loads := 0.0
-	for _, v := range r.Views {
-		if s := d.Step(v); s == 0 || s == 1 {
-			loads++
-		} else {
-			loads += GatherCost
+// cost is the time of a point in loads of a vector, for all lanes, live or not; branches is how often each operand is loaded.
+func (r *Rows) cost(d Dim, branches []int) float64 {
+	loads := 0
+	for i, v := range r.Views {
+		loads += branches[i]
+		if s := d.Step(v); s != 0 && s != 1 {
+			loads += branches[i] * (GatherCost - 1)
 		}
 	}
-	vectors := (d.Extent + usualLanes - 1) / usualLanes
-	return loads * float64(vectors*usualLanes) / float64(d.Extent)
+	return float64(loads) * float64((d.Extent+usualLanes-1)/usualLanes*usualLanes) / float64(d.Extent)
+}
+
+// branches counts for each operand the branches of choices by the index that read it, 1 at least. A sum's order must not depend on them.
+func branches(k *schedule.Kernel, counted bool) []int {
+	out := slices.Repeat([]int{1}, len(k.Operands))
+	for _, s := range k.Statements {
+		for i := range out {
+			out[i] = max(out[i], branchesOf(s.Value, i, counted))
+		}
+	}
+	return out
+}
+
+func branchesOf(e *scalar.Expr, operand int, counted bool) int {
+	if e.Op == scalar.Load && e.Ref == operand {
+		return 1
+	}
+	n := 0
+	for _, a := range e.Args {
+		if in := branchesOf(a, operand, counted); counted && e.Op == scalar.Where && ofLoops(e.Args[0]) {
+			n += in
+		} else {
+			n = max(n, in)
+		}
+	}
+	return n
 }
 
 // SumsLike says whether there are no sums, or lanes follow and sums run along the same loops as another's, so that both give the same bits.
