@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/split"
 )
@@ -107,4 +109,50 @@ func otherBits(a, b tensorfile.Tensor) int {
 		}
 	}
 	return -1
+}
+
+// TestUnevenSplitsAreWithinTheirBound: where cuts are anywhere, which the permission reassociate allows, sums are off the exact value by what as many additions in a row as
+// the longest chain of the parts has can round off the sum of magnitudes.
+func TestUnevenSplitsAreWithinTheirBound(t *testing.T) {
+	cc, rng := cputest.Compiler(t), rand.New(rand.NewPCG(17, 4))
+	var c sumCases
+	const rows, cols = 3, 5
+	var lengths, parts []int64
+	for _, k := range []int64{near(rng, 100), near(rng, 1000), near(rng, 5000)} {
+		n := 2 + rng.Int64N(5)
+		c.add("matmul", "Z", dims(rows, cols), "X", dims(rows, k), "Y", dims(k, cols))
+		c.add("sum {dims: [1]}", "result", dims(rows), "tensor", dims(rows, k))
+		lengths, parts = append(lengths, k, k), append(parts, n, n)
+	}
+	g := cputest.Operations(t, c.graph)
+	in := cputest.RandomInputs(t, g)
+	for i, label := range c.labels {
+		r := split.Request{Target: label, Cuts: []split.Cut{{Name: []string{"k", "s1"}[i%2], Parts: parts[i]}}}
+		if _, err := split.Run(g, kernels.Builtin(), permission.Reassociate, []split.Request{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := cputest.Run(t, []string{native(t, cc, g)}, g, in, "2")
+	for i, about := range c.about {
+		z, k := floatsOf(got[input(i, "out")]), int(lengths[i])
+		for at := range z {
+			exact, magnitude := new(big.Float).SetPrec(400), 0.0
+			for p := range k {
+				term := new(big.Float).SetPrec(400)
+				if i%2 == 0 {
+					x, y := floatsOf(in[input(i, "X")])[at/cols*k+p], floatsOf(in[input(i, "Y")])[p*cols+at%cols]
+					term.Mul(big.NewFloat(float64(x)), big.NewFloat(float64(y)))
+				} else {
+					term.SetFloat64(float64(floatsOf(in[input(i, "tensor")])[at*k+p]))
+				}
+				m, _ := term.Float64()
+				exact, magnitude = exact.Add(exact, term), magnitude+math.Abs(m)
+			}
+			chain := float64(256+64+2) + float64(parts[i]) // a block, groups of blocks, parts
+			off, _ := new(big.Float).Sub(exact, big.NewFloat(float64(z[at]))).Float64()
+			if bound := chain * math.Exp2(-24) * magnitude; !(math.Abs(off) <= bound) {
+				t.Errorf("%s in %d parts: element %d is off by %v, more than %v", about, parts[i], at, off, bound)
+			}
+		}
+	}
 }

@@ -23,7 +23,7 @@ func (c *cutter) plain(n *ir.Node, p *plain, at []int64) ([]*ir.Node, error) {
 		return nil, err
 	}
 	s := &steps{c: c, n: n, in: p.in}
-	b := &partial{steps: s, p: p}
+	b := &partial{s: s, p: p}
 	if _, err := b.sum(all); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *cutter) terms(n *ir.Node, p *plain, at []int64) (*term, error) {
 
 // partial adds operations with partial results and what combines them.
 type partial struct {
-	*steps
+	s     *steps
 	p     *plain
 	parts []*ir.Node
 }
@@ -71,11 +71,11 @@ type partial struct {
 func (b *partial) sum(t *term) (ir.Selection, error) {
 	switch len(t.Terms) {
 	case 0:
-		sel, why, err := b.c.part(b.p, b.n, t.From, t.To)
+		sel, why, err := b.s.c.part(b.p, b.s.n, t.From, t.To)
 		if err == nil && why != "" {
-			err = b.c.refuse(b.n, b.in, why)
+			err = b.s.c.refuse(b.s.n, b.p.in, why)
 		}
-		b.parts = append(b.parts, b.c.last)
+		b.parts = append(b.parts, b.s.c.last)
 		return sel, err
 	case 1:
 		return b.sum(t.Terms[0])
@@ -100,12 +100,12 @@ var stacked = map[scalar.Op]string{scalar.And: "op:all", scalar.Or: "op:any"}
 // combine adds the operations that combine partial results.
 func (b *partial) combine(list []ir.Selection) ir.Selection {
 	if kernel, ok := combining[b.p.reduce.Monoid]; ok && !b.p.itself {
-		return b.add(kernel, nil, one("tensors", list...))
+		return b.s.add(kernel, nil, one("tensors", list...))
 	}
 	kernel := stacked[b.p.reduce.Monoid]
 	if b.p.itself {
-		kernel = "op:" + b.in.Decl.Name
+		kernel = "op:" + b.p.in.Decl.Name
 	}
-	all := b.add("op:stack", nil, one("tensors", list...))
-	return b.add(kernel, ir.Attrs{}.With("dims", ir.IntsAttr(0)), one("tensor", all))
+	all := b.s.add("op:stack", nil, one("tensors", list...))
+	return b.s.add(kernel, ir.Attrs{}.With("dims", ir.IntsAttr(0)), one("tensor", all))
 }

@@ -57,7 +57,7 @@ func plainOf(in *kernels.Instance, dim int) (p *plain, why string) {
 	default:
 		p = &plain{in: in, dim: dim, reduce: all[0]}
 	}
-	if d := p.reduce.Type; d.IsFloat() && d != d.Wide() {
+	if d := p.reduce.Type; d.IsFloat() && d != d.Wide() && (p.itself || ordered(p.reduce)) {
 		return nil, fmt.Sprintf("its %v are combined in %v and rounded once", d, d.Wide())
 	}
 	return p, ""

@@ -22,6 +22,12 @@ var stepsOf = map[string]func(s *steps){
 	"log_softmax": logSoftmax,
 	"layer_norm":  layerNorm,
 	"rms_norm":    rmsNorm,
+	"lp_norm":     func(s *steps) { s.last(root(s, s.over("op:sum", power(s, s.wide("tensor")), false))) },
+	"arg_max":     func(s *steps) { argument(s, "op:reduce_max") },
+	"arg_min":     func(s *steps) { argument(s, "op:reduce_min") },
+
+	"instance_norm":    instanceNorm,
+	"lp_normalization": lpNormalization,
 }
 
 // inSteps writes an operation as steps of other kernels, if it is known what these are, and gives them, with the coordinate of their first
@@ -52,7 +58,11 @@ func linear(s *steps) {
 	a, _ := s.input("A")
 	b, biased := s.input("b")
 	d := s.result()
-	y := s.add("op:matmul", nil, one("X", s.cast(x, d.Wide())), one("Y", s.cast(a, d.Wide())))
+	kernel, left, right := "op:matmul", "X", "Y"
+	if x.Range().Rank() == 1 { // which is no matrix
+		kernel, left, right = "op:linear", "x", "A"
+	}
+	y := s.add(kernel, nil, one(left, s.cast(x, d.Wide())), one(right, s.cast(a, d.Wide())))
 	if y = s.cast(y, d); biased {
 		y = s.sum(y, b)
 	}
@@ -103,12 +113,8 @@ func conv(s *steps) {
 	if d := s.result(); !biased || d.IsFloat() && d.Wide() != d {
 		return
 	}
-	shape := []int64{b.Range().Shape()[0]}
-	for range x.Range().Rank() - 2 {
-		shape = append(shape, 1)
-	}
 	y := s.add("op:conv", s.with("strides", "dilations", "pads", "pads_end", "groups"), one("X", x), one("W", w))
-	s.sum(y, s.add("op:reshape", ir.Attrs{}.With("shape", ir.IntsAttr(shape...)), one("tensor", b)))
+	s.sum(y, s.channels(b, x.Range().Rank()-2))
 }
 
 // mean: the sum along the operation's dimensions, divided by how many there are.
@@ -172,4 +178,73 @@ func rmsNorm(s *steps) {
 	x := s.wide("X")
 	d := s.c.typeOf(x.Tensor)
 	s.scaled(s.product(x, s.factor(s.mean(s.product(x, x), true), d)), d)
+}
+
+// instanceNorm is layerNorm along all but the first two dimensions, of which the second has scale and bias.
+func instanceNorm(s *steps) {
+	x := s.wide("X")
+	d := s.c.typeOf(x.Tensor)
+	away := s.less(x, s.mean(x, true))
+	y := s.product(away, s.factor(s.mean(s.product(away, away), true), d))
+	if scale, ok := s.input("scale"); ok {
+		y = s.product(y, s.channels(s.cast(scale, d), x.Range().Rank()-2))
+	}
+	if bias, ok := s.input("bias"); ok {
+		y = s.sum(y, s.channels(s.cast(bias, d), x.Range().Rank()-2))
+	}
+	s.last(y)
+}
+
+// channels gives a vector as many dimensions of one value behind it.
+func (s *steps) channels(x ir.Selection, behind int) ir.Selection {
+	shape := x.Range().Shape()
+	for range behind {
+		shape = append(shape, 1)
+	}
+	return s.add("op:reshape", ir.Attrs{}.With("shape", ir.IntsAttr(shape...)), one("tensor", x))
+}
+
+// power is |x|^p, and root the p-th root.
+func power(s *steps, x ir.Selection) ir.Selection {
+	return s.two("op:pow", "a", "b", s.each("op:abs", x), s.number(s.float("p"), s.c.typeOf(x.Tensor)))
+}
+
+func root(s *steps, x ir.Selection) ir.Selection {
+	d := s.c.typeOf(x.Tensor)
+	return s.two("op:pow", "a", "b", x, s.by(s.number(1, d), s.number(s.float("p"), d)))
+}
+
+// lpNormalization: the values divided by the sum of magnitudes or the root of the sum of squares, 0 where that is 0.
+func lpNormalization(s *steps) {
+	x := s.wide("tensor")
+	d := s.c.typeOf(x.Tensor)
+	var norm ir.Selection
+	if s.float("p") == 1 {
+		norm = s.over("op:sum", s.each("op:abs", x), true)
+	} else {
+		norm = s.each("op:sqrt", s.over("op:sum", s.product(x, x), true))
+	}
+	zero := s.number(0, d)
+	s.last(s.add("op:where", nil, one("condition", s.two("op:equal", "a", "b", norm, zero)), one("a", zero), one("b", s.by(x, norm))))
+}
+
+// argument: the least place, or the greatest, of those whose cells are the greatest or least cell, or NaN if that is.
+func argument(s *steps, kernel string) {
+	x, _ := s.input("tensor")
+	top := s.over(kernel, x, true)
+	hit := s.two("op:equal", "a", "b", x, top)
+	if s.c.typeOf(x.Tensor).IsFloat() {
+		both := s.two("op:and", "a", "b", s.each("op:is_nan", top), s.each("op:is_nan", x))
+		hit = s.two("op:or", "a", "b", hit, both)
+	}
+	shape, places := x.Range().Shape(), s.dims()
+	if v, given := s.with("dims").Get("dims"); given {
+		places = places.With("dims", v)
+	}
+	none, last := s.number(s.count(), scalar.Int64), "op:reduce_min"
+	if v := s.in.Params["last"]; v.Int != 0 {
+		none, last = s.number(-1, scalar.Int64), "op:reduce_max"
+	}
+	place := s.add("op:iota", places.With("shape", ir.IntsAttr(shape...)).With("dtype", ir.StringAttr(scalar.Int64.String())))
+	s.last(s.over(last, s.add("op:where", nil, one("condition", hit), one("a", place), one("b", none)), false))
 }

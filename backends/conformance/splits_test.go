@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/split"
+)
+
+// splittable are the kernels that the pass split cuts along what they reduce, at least along one dimension; all others that reduce are refused.
+const splittable = "all any arg_max arg_min bilinear conv conv_integer conv_transpose count_nonzero deviation dot einsum gemm instance_norm l1_norm l2_norm layer_norm " +
+	"linear log_softmax log_sum log_sum_exp lp_norm lp_normalization matmul matmul_integer mean prod reduce_max reduce_min rms_norm softmax sum sum_square variance"
+
+// Random calls of all kernels are cut at random along all that they reduce, and give the same values: integers, truth values and choices of one value to the
+// bit, float sums within the rounding of their terms; with NaN, infinities and zeros of both signs among them.
+func TestSplitsKeepValues(t *testing.T) {
+	lib, rnd := kernels.Builtin(), rand.New(rand.NewPCG(17, 3))
+	cut, refused := map[string]bool{}, map[string]string{}
+	for _, name := range lib.Names() {
+		d, _ := lib.Find(name)
+		for _, dtype := range slices.Repeat([]scalar.DType{scalar.Float32, scalar.Float32, scalar.UInt8, scalar.Float32, scalar.Int32, scalar.Float16, scalar.Bool, scalar.Float64}, 5) {
+			c, err := d.SampleOf(rnd, dtype, kernels.Material{Sizes: []int64{2, 3, 5, 1, 7}})
+			if err != nil || c == nil || len(d.Types) > 0 && !d.Types[0].Allows(dtype) && dtype != scalar.Float32 {
+				continue
+			}
+			in, err := d.Bind(*c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, dim := range reduced.Dims(in) {
+				if n := in.Dims[dim].Extent; n > 1 {
+					why := splitCall(t, rnd, d, c, in, split.Cut{Name: in.Dims[dim].Name, Parts: 2 + rnd.Int64N(min(n-1, 3))})
+					if cut[name] = cut[name] || why == ""; why != "" {
+						refused[name] = why
+					}
+				}
+			}
+		}
+	}
+	var names []string
+	for name, some := range cut {
+		if some {
+			names = append(names, name)
+		} else {
+			t.Logf("%s: %s", name, refused[name])
+		}
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != splittable {
+		t.Errorf("cut are\n%s\nnot\n%s", got, splittable)
+	}
+}
+
+// splitCall cuts a call and compares its values; why says why it is refused.
+func splitCall(t *testing.T, rnd *rand.Rand, d *kernels.Decl, c *kernels.Call, in *kernels.Instance, by split.Cut) (why string) {
+	t.Helper()
+	whole, inputs := callGraph(rnd, d, c)
+	parts := whole.Clone()
+	n, err := split.Run(parts, kernels.Builtin(), permission.Reassociate, []split.Request{{Target: "op", Cuts: []split.Cut{by}}})
+	if err != nil {
+		found := diag.FromError(err)
+		if found[0].Code != "TAP0814" {
+			t.Fatalf("%s by %v: %v", d.Name, by, err)
+		}
+		return found[0].Found
+	}
+	if n < 2 {
+		t.Fatalf("%s by %v has %d parts", d.Name, by, n)
+	}
+	if found := tensorops.Environment().Verify(context.Background(), parts); found.HasErrors() {
+		t.Fatalf("%s by %v: %v", d.Name, by, found)
+	}
+	evaluator := reference.Evaluator{Library: kernels.Builtin()}
+	want, err := evaluator.Evaluate(context.Background(), whole, inputs)
+	if err != nil {
+		return "" // an index that data gives is out of range
+	}
+	got, err := evaluator.Evaluate(context.Background(), parts, inputs)
+	if err != nil {
+		t.Fatalf("%s by %v: %v", d.Name, by, err)
+	}
+	terms := 0.0
+	for _, x := range termsOf(in, func(o kernels.Operand) float64 { return magnitude(inputs[fmt.Sprintf("%s%d", o.Port, o.Entry)]) }) {
+		terms = max(terms, x)
+	}
+	for name := range want {
+		if err := reference.CompareSums(name, want[name], got[name], tolerance(want[name].DType), terms); err != nil {
+			t.Errorf("%s %v by %v: %v", d.Name, c.Params, by, err)
+		}
+	}
+	return ""
+}
+
+// callGraph makes a graph of a call, whose operation has the label op, and random inputs.
+func callGraph(rnd *rand.Rand, d *kernels.Decl, c *kernels.Call) (*ir.Graph, map[string]tensorfile.Tensor) {
+	g, inputs := ir.New(), map[string]tensorfile.Tensor{}
+	side := func(ports []kernels.PortSel, given bool) ir.Ports {
+		var list []ir.Port
+		for _, p := range ports {
+			port := ir.Port{Name: p.Name}
+			for i, s := range p.Sel {
+				name := fmt.Sprintf("%s%d", p.Name, i)
+				n := g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: s.Sel.Range()}, name)
+				port.Sel = append(port.Sel, ir.Select(n.ID, s.Sel.Range()))
+				if size, err := s.Sel.Range().Size(); given && err == nil {
+					inputs[name] = randomTensor(rnd, s.Type, s.Sel.Range().Shape(), size)
+				}
+			}
+			list = append(list, port)
+		}
+		slices.SortFunc(list, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+		return ir.PortsOf(list)
+	}
+	g.Add(&tensorops.Operation{Kernel: "op:" + d.Name, Params: c.Params, Inputs: side(c.Inputs, true), Outputs: side(c.Outputs, false)}, "op")
+	return g, inputs
+}
+
+// randomTensor has small numbers; one float tensor in four has others among them.
+func randomTensor(rnd *rand.Rand, d scalar.DType, shape []int64, size int64) tensorfile.Tensor {
+	x := tensorfile.Tensor{DType: d, Shape: shape, Data: make([]byte, size*int64(d.Size()))}
+	special := rnd.IntN(4) == 0
+	for i := range size {
+		v := math.Round(rnd.NormFloat64()*64) / 32
+		if special && rnd.IntN(6) == 0 {
+			v = []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0}[rnd.IntN(5)]
+		}
+		if d.IsInt() || d.IsBool() {
+			v = float64(rnd.IntN(3))
+			if d.IsBool() {
+				v = float64(rnd.IntN(2))
+			}
+		}
+		encode(x.Data[i*int64(d.Size()):], d, v)
+	}
+	return x
+}
+
+func encode(to []byte, d scalar.DType, v float64) {
+	lit, err := scalar.Literal(d, v)
+	if err != nil {
+		lit = scalar.Zero(d)
+	}
+	lit.Encode(to[:d.Size()])
+}
