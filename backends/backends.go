@@ -27,6 +27,8 @@ type Backend struct {
 	Devices []schedule.DeviceType // what the graphs that it takes are scheduled for; empty is any
 	Outputs []Output              // what it makes, first what is made if nothing else is asked for
 	Configs tile.Chooser          // of its kernels; nil if they have none
+	// Processors are those that kernels may be decided for instead of the one that Configs knows; nil if there are none.
+	Processors *Processors
 	// Common says what each kernel of a program for more than MaxVersions sizes takes; nil where every version has code of its own.
 	Common func(ctx context.Context, j *Job) ([]Shared, error)
 	// Memory says what a program has in memory at most on so many threads, part by part: they add up to what it states. Nil if it states nothing.
@@ -37,6 +39,13 @@ type Backend struct {
 type MemoryTerm struct {
 	What  string
 	Bytes int64
+}
+
+// Processors are what some options of outputs name.
+type Processors struct {
+	Options []pipeline.Option
+	// Targets gives the targets of configs for them.
+	Targets func(ctx context.Context, v pipeline.OptionValues) ([]string, error)
 }
 
 // Output is one thing that a back end makes. It has one of Text, File and Dir, or Text and Dir: then -o says which.

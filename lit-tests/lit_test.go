@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,12 +62,15 @@ func TestLit(t *testing.T) {
 // peersPython names the variable with a Python that has ONNX Runtime.
 const peersPython = "TAPC_PEERS_PYTHON"
 
-// features are what REQUIRES lines may ask for, the programs of this machine: cc; onnxruntime, where peersPython says a Python; and aarch64, a compiler for that and what runs its
+// features are what REQUIRES lines may ask for, the programs of this machine: cc; x86_64, where that is one for it; onnxruntime, where peersPython says a Python; and aarch64, a compiler for that and what runs its
 // programs, which are given besides.
 func features(t *testing.T) (found []string, arm testkit.Cross) {
 	for _, cc := range []string{"cc", "gcc", "clang"} {
 		if _, err := exec.LookPath(cc); err == nil {
 			found = append(found, "cc")
+			if runtime.GOARCH == "amd64" {
+				found = append(found, "x86_64")
+			}
 			break
 		}
 	}

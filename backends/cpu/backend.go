@@ -38,6 +38,7 @@ func Backend() backends.Backend {
 	named := append(slices.Clone(each), nameOption)
 	return backends.Backend{
 		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common, Memory: memoryOf,
+		Processors: &backends.Processors{Options: each, Targets: t.targets},
 		Outputs: []backends.Output{
 			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
@@ -51,6 +52,9 @@ func Backend() backends.Backend {
 			}},
 			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: []pipeline.Option{nameOption}, Ready: readyC, Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				src, err := emittedNamed(ctx, j)
+				if err == nil {
+					err = src.program.checkConfigs([]isa.Target{isa.Scheduled})
+				}
 				if err != nil {
 					return "", err
 				}
@@ -135,6 +139,22 @@ func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *toolchai
 		t.found[name] = cc
 	}
 	return cc, err
+}
+
+// targets gives the targets of configs of a program's versions.
+func (t *tools) targets(ctx context.Context, v pipeline.OptionValues) ([]string, error) {
+	cc, err := t.find(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := cc.Targets(ctx, v.Text(cpuOption.Name))
+	var names []string
+	for _, x := range versions {
+		if name := x.Target.Name(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {

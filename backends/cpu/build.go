@@ -178,6 +178,9 @@ func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]p
 // kernels writes the kernels of versions, of which the first has a number.
 func (p *program) kernels(first int, targets []isa.Target) ([]part, error) {
 	var out []part
+	if err := p.checkConfigs(targets); err != nil {
+		return nil, err
+	}
 	for i, t := range targets {
 		e, err := p.emit(t, fmt.Sprintf("tapc_v%d_", first+i))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -109,7 +110,7 @@ var registerTiles = map[int64][][2]int64{16: {{12, 2}, {6, 4}}, 8: {{6, 2}, {4, 
 func candidatesOf(a *nest.Analysis) []schedule.Config {
 	var out []schedule.Config
 	add := func(stages ...schedule.Stage) {
-		out = append(out, schedule.Config{Target: cpu.ConfigTarget, Stages: stages})
+		out = append(out, schedule.Config{Target: configs.Any, Stages: stages})
 	}
 	if c, ok := nest.Of[*nest.Contraction](a.Forms); ok {
 		for _, lanes := range lanesOf(c.Sum.Type) {

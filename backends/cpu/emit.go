@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
+	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/panels"
@@ -20,6 +21,12 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/tile"
 )
+
+// device is what graphs are scheduled for.
+const device = schedule.CPU
+
+// Choosers gives that of the processors that kernels are decided for if nothing else is told.
+func Choosers() []tile.Chooser { return []tile.Chooser{configs.Chooser{For: isa.Scheduled}} }
 
 // Source is an emitted program.
 type Source struct {
@@ -65,7 +72,11 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 
 // EmitFor is Emit for a target. What passes/tile decided for other processors alone, it decides for the target; the rest is as the schedule says.
 func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
-	return emitMade(g, name, version, nil, t)
+	src, err := emitMade(g, name, version, nil, t)
+	if err == nil {
+		err = src.program.checkConfigs([]isa.Target{t})
+	}
+	return src, err
 }
 
 // emitMade is EmitFor for a program that says what made it.
@@ -116,6 +127,18 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 		}
 	}
 	return p, nil
+}
+
+// checkConfigs refuses configs that would be ignored by a program for some targets.
+func (p *program) checkConfigs(targets []isa.Target) error {
+	for _, id := range p.steps {
+		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
+			if err := configs.Lost(p.g, id, &nest.Analysis{Kernel: k, Buffers: p.Buffers, Forms: p.forms[id]}, targets); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // emitter writes the kernels for one target.
@@ -177,9 +200,9 @@ func (e *emitter) all() error {
 
 // config gives what was decided of a kernel for the target, nil if nothing was. What passes/tile decided for other processors alone, it decides for this one.
 func (e *emitter) config(a *nest.Analysis) (*schedule.Config, error) {
-	chooser := Chooser{e.unit.Target}
+	chooser := configs.Chooser{For: e.unit.Target}
 	_, target := chooser.Target()
-	for _, name := range []string{ConfigTarget, target} {
+	for _, name := range []string{configs.Any, target} {
 		if c := a.Kernel.For(name); c != nil {
 			return c, nil
 		}
@@ -232,7 +255,7 @@ func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis, c *schedule
 	switch {
 	case c == nil:
 		return loops.New(a.Kernel, name, e.unit).Write(), false, nil
-	case c.Target == ConfigTarget:
+	case c.Target == configs.Any:
 		f, err := treeOf(e.g, node.ID, name, a, c)
 		if err != nil {
 			return "", false, err
@@ -242,7 +265,7 @@ func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis, c *schedule
 		}
 		return text, true, err
 	}
-	write, err := Chooser{e.unit.Target}.read(a, c)
+	write, err := configs.Chooser{For: e.unit.Target}.Read(a, c)
 	if err != nil {
 		return "", false, diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", e.g.Name(node.ID), err)
 	}

@@ -193,6 +193,11 @@ func (s ranged) parts(targets []isa.Target, what artifact, separate bool) ([]par
 	main.WriteString("#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" + template.Type)
 	choice(&main, targets)
 	var code []*shared
+	for _, p := range s.versions {
+		if err := p.checkConfigs(targets); err != nil {
+			return nil, err
+		}
+	}
 	for i, t := range targets {
 		x, err := s.common(i, t)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -18,10 +19,6 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 )
-
-// ConfigTarget is the target of configs of kernels that run on a CPU. Vectors are those of the config's micro-kernel, whatever processor a
-// program is compiled for: compilers make several instructions of one that the processor does not have.
-const ConfigTarget = "cpu"
 
 // treeLimits are what a thread may have for itself.
 var treeLimits = tree.Limits{Private: 64 << 20}
@@ -48,7 +45,7 @@ func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, er
 }
 
 // Trees writes the trees of the kernels that have a config, in order.
-func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, ConfigTarget, treeOf) }
+func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, configs.Any, treeOf) }
 
 // treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
 type treePrinter struct {

@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/conformance"
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -20,7 +21,7 @@ import (
 func configured(g *ir.Graph, m, n [2]int64, micro, packed string) {
 	for node := range g.Nodes() {
 		if k, ok := node.Body.(*schedule.Kernel); ok {
-			k.Configs = []schedule.Config{{Target: cpu.ConfigTarget, Stages: []schedule.Stage{{Algorithm: schedule.Contraction, Micro: micro,
+			k.Configs = []schedule.Config{{Target: configs.Any, Stages: []schedule.Stage{{Algorithm: schedule.Contraction, Micro: micro,
 				Tiles:      []schedule.Tiling{{Role: schedule.RoleM, Sizes: m[:]}, {Role: schedule.RoleN, Sizes: n[:]}},
 				Placements: []schedule.Placement{{Operand: packed, Scope: schedule.PrivateScope, Depth: 1}}}}}}
 		}

@@ -31,6 +31,14 @@ type Chooser struct{}
 // Target is a CUDA device of the back end's processor.
 func (Chooser) Target() (schedule.DeviceType, string) { return schedule.CUDA, Target }
 
+// Named knows one processor.
+func (c Chooser) Named(target string) tile.Chooser {
+	if target != Target {
+		return nil
+	}
+	return c
+}
+
 // Candidates are those of the package, and a lane for each cell.
 func (Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
 	out := []tile.Candidate{{}}

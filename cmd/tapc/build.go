@@ -75,7 +75,7 @@ func (a *app) build(ctx context.Context, file, out, emit string, given bool, f *
 		_, err := a.load(ctx, file) // ends with the report
 		return err
 	}
-	g, err := a.goal(f, emit, given)
+	g, err := a.goal(ctx, f, emit, given)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (o *compareFlags) check() error {
 
 // compareSizes compares at each size that the flags ask for.
 func compareSizes(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags) (compare.Series, error) {
-	goal, err := a.goal(f, runnable, true)
+	goal, err := a.goal(ctx, f, runnable, true)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
@@ -36,8 +37,8 @@ type compileFlags struct {
 	optimize int
 	given    func(flag string) bool // whether a flag was
 	target   string
-	backend  string       // with its options; "" is tapc's own for the target
-	options  []optionFlag // of back ends
+	backend  string // with its options; "" is tapc's own for the target
+	options  outputflags.Flags
 	math     programflags.Arithmetic
 	made     *recorded.Build // to be recorded in what is made; nil for what is not kept
 }
@@ -50,7 +51,7 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard and --plan; 1 simplifies them, values unchanged")
 	a.addImportFlags(c)
 	f.given = c.Flags().Changed
-	f.addOptionFlags(c)
+	f.options.Add(c.Flags(), ownBackends(), func(flag string, words []string) { complete(c, flag, words) })
 	f.math.Add(c.Flags())
 	complete(c, "precision", programflags.Precisions())
 	complete(c, "allow", permission.Names())
@@ -66,6 +67,9 @@ func (f *compileFlags) request(from, last pipeline.Stage) pipeline.Request {
 	r.Simplify = f.optimize > 0 && (!f.cuts.Given() || f.given("optimize")) // what is cut by name must still be there
 	if f.math.Set != 0 {
 		r.Facts[pipeline.Permissions] = []string{f.math.Set.String()}
+	}
+	if len(f.options.Processors) > 0 {
+		r.Facts[pipeline.Processors] = []string{strings.Join(f.options.Processors, ",")}
 	}
 	return r
 }

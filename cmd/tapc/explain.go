@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/cuts"
 	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 const explainHelp = `Explain what was decided, and what else there was.
@@ -20,7 +22,7 @@ const explainHelp = `Explain what was decided, and what else there was.
   kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it
           can have on the target, what each was thought to take, why others were refused, and
           which is chosen. A config says how a kernel is carried out; --emit=tree shows what
-          it does.
+          it does. --cpu and --cc name the processors, as they do for build.
   sizes   which versions a program has for the sizes of --dim, how many functions they take
           together, and for which sizes padded data is proven to give the same values.
   cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
@@ -33,7 +35,7 @@ const explainHelp = `Explain what was decided, and what else there was.
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --target=cuda\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop"}
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
@@ -69,17 +71,33 @@ func (a *app) explainCommand() *cobra.Command {
 		case "cuts":
 			return explainCuts(ctx, a, args, f, *format)
 		}
-		x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
-		if err != nil {
-			return err
-		}
-		defer x.loader.Close()
-		text, err := explain.Kernels(ctx, x.g, strings.Join(args[2:], ""), own.Choosers())
-		if err != nil {
-			return err
-		}
-		return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+		return explainKernels(ctx, a, args, f, own)
 	})
+}
+
+// explainKernels writes the candidates of kernels, on the processors that flags name.
+func explainKernels(ctx context.Context, a *app, args []string, f *compileFlags, own backends.List) error {
+	b, err := a.backend(f)
+	if err == nil {
+		err = f.options.Decide(ctx, b, pipeline.ScheduledKernels, "explain kernel --target="+f.target)
+	}
+	if err != nil {
+		return err
+	}
+	choosers, err := tile.Chosen(own.Choosers(), strings.Join(f.options.Processors, ","))
+	if err != nil {
+		return err
+	}
+	x, err := a.compile(ctx, args[1], f, pipeline.ScheduledKernels)
+	if err != nil {
+		return err
+	}
+	defer x.loader.Close()
+	text, err := explain.Kernels(ctx, x.g, strings.Join(args[2:], ""), choosers)
+	if err != nil {
+		return err
+	}
+	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
 // explainCuts writes how the operations of a graph can be cut, as build would cut them.

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/outputfile"
@@ -64,28 +62,8 @@ func targets(list backends.List) []string {
 	return words
 }
 
-// optionFlag is a flag for an option that outputs have.
-type optionFlag struct {
-	pipeline.Option
-	value *string
-}
-
-// addOptionFlags adds a flag for every option of the outputs of tapc's own back ends.
-func (f *compileFlags) addOptionFlags(c *cobra.Command) {
-	for _, b := range ownBackends() {
-		for _, o := range b.Outputs {
-			for _, x := range o.Options {
-				if c.Flags().Lookup(x.Name) == nil {
-					f.options = append(f.options, optionFlag{x, c.Flags().String(x.Name, x.Default, x.Doc)})
-					complete(c, x.Name, x.Words)
-				}
-			}
-		}
-	}
-}
-
 // goal finds what --emit asks for. Where it was not given it is the first thing that the back end makes, if that is more than a text.
-func (a *app) goal(f *compileFlags, emit string, given bool) (*goal, error) {
+func (a *app) goal(ctx context.Context, f *compileFlags, emit string, given bool) (*goal, error) {
 	list := a.plugins.list()
 	if err := oneOf("--emit", emit, emits(list)); err != nil {
 		return nil, err
@@ -96,7 +74,7 @@ func (a *app) goal(f *compileFlags, emit string, given bool) (*goal, error) {
 	}
 	for _, g := range graphs {
 		if g.name == emit {
-			return &goal{last: g.stage}, f.settles(nil, emit)
+			return &goal{last: g.stage}, f.options.Decide(ctx, b, g.stage, "--emit="+emit)
 		}
 	}
 	o := b.Output(emit)
@@ -110,17 +88,15 @@ func (a *app) goal(f *compileFlags, emit string, given bool) (*goal, error) {
 		}
 		return nil, diag.Usage("--emit=%s does not go with %s: use --emit=%s", emit, with, strings.Join(b.OutputNames(), ", "))
 	}
-	if err := f.settles(o, o.Name); err != nil {
-		return nil, err
-	}
 	settings, err := f.settings(b, o)
 	if err != nil {
 		return nil, err
 	}
-	values, err := pipeline.Settle(b.Name, o.Options, settings)
+	values, err := f.options.Values(b.Name, o, settings, "--emit="+o.Name)
 	if err != nil {
-		return nil, diag.Usage("%w", err)
+		return nil, err
 	}
+	f.options.DecideFor(ctx, b, o, values)
 	return &goal{output: o, values: values, last: pipeline.ScheduledKernels}, nil
 }
 
@@ -156,46 +132,21 @@ func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 	return b, nil
 }
 
-// settles is an error if a flag is for an option that an output does not have.
-func (f *compileFlags) settles(o *backends.Output, emit string) error {
-	for _, x := range f.options {
-		if len(x.Words) > 0 {
-			if err := oneOf("--"+x.Name, *x.value, x.Words); err != nil {
-				return err
-			}
-		}
-		if *x.value != x.Default && (o == nil || !declares(o, x.Name)) {
-			return diag.Usage("--%v does not go with --emit=%s", pipeline.Setting{Name: x.Name, Value: *x.value}, emit)
-		}
-	}
-	return nil
-}
-
-func declares(o *backends.Output, option string) bool {
-	return slices.ContainsFunc(o.Options, func(x pipeline.Option) bool { return x.Name == option })
-}
-
-// settings gives those of --backend NAME{OPTION=VALUE,...}, then those of flags.
+// settings gives those of --backend NAME{OPTION=VALUE,...}.
 func (f *compileFlags) settings(b *backends.Backend, o *backends.Output) ([]pipeline.Setting, error) {
-	var out []pipeline.Setting
-	if f.backend != "" {
-		// An output's options are written as a pass's are, so the one parser reads both.
-		row := pipeline.Pass{Name: b.Name, Options: o.Options}
-		p, err := pipeline.ParsePipeline(f.backend, &pipeline.Table{Passes: []pipeline.Pass{row}})
-		if err != nil {
-			return nil, inFlag(err, "--backend")
-		}
-		if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
-			return nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", f.backend)
-		}
-		out = slices.Clone(p.Steps[0].Settings)
+	if f.backend == "" {
+		return nil, nil
 	}
-	for _, x := range f.options {
-		if declares(o, x.Name) && *x.value != x.Default {
-			out = append(out, pipeline.Setting{Name: x.Name, Value: *x.value})
-		}
+	// An output's options are written as a pass's are, so the one parser reads both.
+	row := pipeline.Pass{Name: b.Name, Options: o.Options}
+	p, err := pipeline.ParsePipeline(f.backend, &pipeline.Table{Passes: []pipeline.Pass{row}})
+	if err != nil {
+		return nil, inFlag(err, "--backend")
 	}
-	return out, nil
+	if len(p.Steps) != 1 || p.Steps[0].Pass == nil {
+		return nil, diag.Usage("--backend %q: expected NAME or NAME{OPTION=VALUE,...}", f.backend)
+	}
+	return p.Steps[0].Settings, nil
 }
 
 // inFlag gives the findings of a parser that reads the text of another flag.

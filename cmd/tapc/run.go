@@ -68,7 +68,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
-	goal, err := a.goal(f, runnable, true)
+	goal, err := a.goal(ctx, f, runnable, true)
 	if err != nil {
 		return err
 	}

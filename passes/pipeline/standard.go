@@ -44,6 +44,7 @@ const (
 	Shards           // what is cut into shards, and into how many
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
+	Processors       // targets that kernels are decided for
 	facts
 )
 

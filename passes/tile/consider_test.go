@@ -13,6 +13,8 @@ type unrestricted struct{ target }
 
 func (u unrestricted) Target() (schedule.DeviceType, string) { return schedule.CPU, u.Name() }
 
+func (unrestricted) Named(string) tile.Chooser { return nil }
+
 func (u unrestricted) Candidates(a *nest.Analysis) []tile.Candidate {
 	return u.target.Candidates(a, func(c *schedule.Config) error { return u.Check(a, c) })
 }

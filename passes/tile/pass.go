@@ -2,8 +2,11 @@ package tile
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -15,10 +18,31 @@ func Pass(choosers ...Chooser) pipeline.Pass {
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After:    []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
 		Rules:    func() []string { return []string{"tile"} },
-		Options:  []pipeline.Option{pipeline.FuelOption},
+		Options: []pipeline.Option{pipeline.FuelOption, {Name: "for", Type: pipeline.String, Fact: pipeline.Processors,
+			Doc: "what to decide for: targets of configs, with commas between, such as cpu_v32_r16_l512k (default: what the back ends decide for)"}},
 		Run: func(_ context.Context, p *pipeline.Context) error {
+			choosers, err := Chosen(choosers, p.Text("for"))
+			if err != nil {
+				return err
+			}
 			opt := Options{May: func(kernel ir.NodeID) bool { return p.Take("tile", kernel) }, Choosers: choosers}
 			return Run(p.Graph, opt)
 		},
 	}
+}
+
+// Chosen gives the choosers of some targets by name, with commas between, or all if none is named.
+func Chosen(all []Chooser, names string) ([]Chooser, error) {
+	if names == "" {
+		return all, nil
+	}
+	var out []Chooser
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(c Chooser) bool { return c.Named(name) != nil })
+		if i < 0 {
+			return nil, diag.Usage("tile{for=%q}: %q is no target that kernels have configs for: expected such as sm_80, or cpu_v64_r32_l1024k (bytes of a vector, vector registers, second cache)", names, name)
+		}
+		out = append(out, all[i].Named(name))
+	}
+	return out, nil
 }

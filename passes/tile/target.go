@@ -31,3 +31,21 @@ func (t Target) Name() string {
 
 // Named says whether a config is for a target, whichever it is.
 func Named(target string) bool { return strings.HasPrefix(target, family) }
+
+// Limits of what processors are said to have.
+const (
+	mostVector    = 256
+	mostRegisters = 128
+	mostL2        = 1 << 30
+)
+
+// TargetNamed gives the target whose configs have a name; ok says whether there is one.
+func TargetNamed(name string) (t Target, ok bool) {
+	n, err := fmt.Sscanf(name, family+"v%d_r%d_l%dk", &t.Vector, &t.Registers, &t.L2)
+	if err != nil || n != 3 || t.L2 > mostL2>>10 {
+		return t, false
+	}
+	t.L2 <<= 10
+	powerOfTwo := t.Vector&(t.Vector-1) == 0
+	return t, t.Name() == name && t.Vector >= 8 && t.Vector <= mostVector && powerOfTwo && t.Registers >= 8 && t.Registers <= mostRegisters && t.L2 > 0
+}

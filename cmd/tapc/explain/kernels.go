@@ -61,7 +61,11 @@ func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choos
 			return fmt.Errorf("%s: %w", g.Name(n.ID), err)
 		}
 		explained = append(explained, target)
-		fmt.Fprintf(b, "  %s has the config %s\n", target, k.For(target))
+		if c := k.For(target); c != nil || !tile.Named(target) {
+			fmt.Fprintf(b, "  %s has the config %s\n", target, c)
+		} else {
+			fmt.Fprintf(b, "  %s has no config: tapc opt --passes='tile{for=%s}' decides one\n", target, target)
+		}
 		candidates(b, all)
 	}
 	for _, c := range k.Configs {

@@ -1,4 +1,6 @@
-package cpu
+// Package configs says what a kernel of a CPU can be carried out as, and what writes it by a config: it knows every algorithm, and reads the config of
+// each. It must not import backends/cpu. Read next: passes/tile, which lists the candidates.
+package configs
 
 import (
 	"fmt"
@@ -21,17 +23,24 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// device is what graphs are scheduled for.
-const device = schedule.CPU
+// Any is the target of configs of kernels that run on a CPU of any kind. Vectors are those of the config's micro-kernel, whatever processor a
+// program is compiled for: compilers make several instructions of one that the processor does not have.
+const Any = "cpu"
 
 // Chooser offers the configs of kernels for a kind of processor.
 type Chooser struct{ For isa.Target }
 
-// Choosers gives that of the processors that kernels are decided for if nothing else is told.
-func Choosers() []tile.Chooser { return []tile.Chooser{Chooser{isa.Scheduled}} }
-
 // Target is a CPU, and what passes/tile knows of it.
-func (c Chooser) Target() (schedule.DeviceType, string) { return device, c.For.Target.Name() }
+func (c Chooser) Target() (schedule.DeviceType, string) { return schedule.CPU, c.For.Target.Name() }
+
+// Named gives the chooser for processors of which as much is known as a name says.
+func (c Chooser) Named(target string) tile.Chooser {
+	t, ok := tile.TargetNamed(target)
+	if !ok {
+		return nil
+	}
+	return Chooser{isa.Target{Target: t, Machine: c.For.Machine}}
+}
 
 // Candidates are those of passes/tile that can be written.
 func (c Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
@@ -45,15 +54,15 @@ func (c Chooser) Price(a *nest.Analysis, x *tile.Candidate) (cost.Estimate, erro
 
 // Check says why a kernel cannot be carried out by a config.
 func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) error {
-	_, err := c.read(a, config)
+	_, err := c.Read(a, config)
 	return err
 }
 
-// writer writes a kernel. Written is C that is written out for vectors and registers, which compilers need not do more than translate.
-type writer func(u *unit.Unit, name string) (text string, written bool)
+// Writer writes a kernel. Written is C that is written out for vectors and registers, which compilers need not do more than translate.
+type Writer func(u *unit.Unit, name string) (text string, written bool)
 
-// read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
-func (c Chooser) read(a *nest.Analysis, config *schedule.Config) (writer, error) {
+// Read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
+func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error) {
 	if len(config.Stages) > 1 {
 		return c.readBackToBack(a, config.Stages)
 	}
@@ -96,7 +105,7 @@ func needed[F nest.Form](a *nest.Analysis, fits func(F) bool) (F, error) {
 	return f, nil
 }
 
-func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(f *nest.Contraction) bool { return product.Fits(a.Kernel, a.Buffers, f) })
 	if err != nil {
 		return nil, err
@@ -107,7 +116,7 @@ func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (writer, e
 	}, err
 }
 
-func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(a.Kernel, a.Buffers, f) })
 	if err != nil {
 		return nil, err
@@ -118,7 +127,7 @@ func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (writer, 
 	}, err
 }
 
-func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(f *nest.Winograd) bool { return point.VectorKernel(a.Kernel, a.Buffers, f.Image) })
 	if err != nil {
 		return nil, err
@@ -129,7 +138,7 @@ func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (writer, e
 	}, err
 }
 
-func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (writer, error) {
+func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(*nest.BackToBack) bool { return true })
 	if err != nil {
 		return nil, err
@@ -140,7 +149,7 @@ func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (writ
 	}, err
 }
 
-func readScan(a *nest.Analysis, s *schedule.Stage) (writer, error) {
+func readScan(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(*scan.Scans) bool { return true })
 	if err == nil {
 		err = loops.CheckStaged(a.Kernel, a.Buffers, f)

@@ -1,0 +1,102 @@
+// Package outputflags has the flags of the options that outputs of back ends take: each option is a flag, by its name. It must not import a back end.
+// Read next: backends, whose rows say the options.
+package outputflags
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Flags are those of all back ends.
+type Flags struct {
+	list       []flag
+	Processors []string // targets that kernels are decided for, as the flags say; nil is what the back ends decide for
+}
+
+type flag struct {
+	pipeline.Option
+	value *string
+}
+
+// Add adds a flag for every option of the outputs of some back ends. Words completes a flag's values.
+func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag string, words []string)) {
+	for _, b := range list {
+		for _, o := range b.Outputs {
+			for _, x := range o.Options {
+				if to.Lookup(x.Name) == nil {
+					f.list = append(f.list, flag{x, to.String(x.Name, x.Default, x.Doc)})
+					words(x.Name, x.Words)
+				}
+			}
+		}
+	}
+}
+
+// Values gives the values of an output's options: settings of its own, then those of flags. A flag for an option that it does not have is an
+// error, which names the use.
+func (f *Flags) Values(backend string, o *backends.Output, own []pipeline.Setting, use string) (pipeline.OptionValues, error) {
+	settings, err := f.settings(o.Options, use)
+	if err != nil {
+		return pipeline.OptionValues{}, err
+	}
+	values, err := pipeline.Settle(backend, o.Options, append(slices.Clone(own), settings...))
+	if err != nil {
+		err = diag.Usage("%w", err)
+	}
+	return values, err
+}
+
+// settings are those of flags that were given, which have to be among some options.
+func (f *Flags) settings(options []pipeline.Option, use string) ([]pipeline.Setting, error) {
+	var out []pipeline.Setting
+	for _, x := range f.list {
+		if len(x.Words) > 0 && !slices.Contains(x.Words, *x.value) {
+			return nil, diag.Unknown("value of --"+x.Name, *x.value, slices.Clone(x.Words))
+		}
+		if *x.value == x.Default {
+			continue
+		}
+		s := pipeline.Setting{Name: x.Name, Value: *x.value}
+		if !has(options, x.Name) {
+			return nil, diag.Usage("--%v does not go with %s", s, use)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func has(options []pipeline.Option, name string) bool {
+	return slices.ContainsFunc(options, func(x pipeline.Option) bool { return x.Name == name })
+}
+
+// Decide reads the flags that name processors, where a back end has such and kernels are decided, which is at the last stage: others are errors
+// there. Without them, kernels are decided for what the back end decides for.
+func (f *Flags) Decide(ctx context.Context, b *backends.Backend, last pipeline.Stage, use string) error {
+	var options []pipeline.Option
+	if b.Processors != nil && last == pipeline.ScheduledKernels {
+		options = b.Processors.Options
+	}
+	settings, err := f.settings(options, use)
+	if err != nil || len(settings) == 0 {
+		return err
+	}
+	values, err := pipeline.Settle(b.Name, options, settings)
+	if err != nil {
+		return diag.Usage("%w", err)
+	}
+	f.Processors, err = b.Processors.Targets(ctx, values)
+	return err
+}
+
+// DecideFor has kernels decided for what an output with some values is for. What is wrong with the values, making the output says.
+func (f *Flags) DecideFor(ctx context.Context, b *backends.Backend, o *backends.Output, values pipeline.OptionValues) {
+	if x := b.Processors; x != nil && !slices.ContainsFunc(x.Options, func(y pipeline.Option) bool { return !has(o.Options, y.Name) }) {
+		f.Processors, _ = x.Targets(ctx, values)
+	}
+}
