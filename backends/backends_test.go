@@ -83,7 +83,7 @@ func TestScheduled(t *testing.T) {
 		}
 		for range 2 { // a device is told of once
 			g.Add(&schedule.Kernel{Name: "k", Device: ids[c.kernel]}, "")
-			g.Add(&schedule.Buffer{Device: ids[c.buffer]}, "")
+			g.Add(&schedule.Buffer{Device: ids[c.buffer], Tensor: ir.NoNode, Over: ir.NoNode}, "")
 		}
 		list := diag.FromError(Scheduled(g, "b", c.target))
 		switch {

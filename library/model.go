@@ -18,6 +18,7 @@ type Model struct {
 	threads         int32
 	name, text      string
 	inputs, outputs []Tensor
+	sized           sized
 	call            functions
 	idle            chan uintptr  // instances that no run has
 	unmade          chan struct{} // an element for each instance that may be made
@@ -38,25 +39,42 @@ func (m *Model) Inputs() []Tensor { return slices.Clone(m.inputs) }
 // Outputs gives the outputs in their order.
 func (m *Model) Outputs() []Tensor { return slices.Clone(m.outputs) }
 
-// MakeOutputs gives slices for all outputs.
+// MakeOutputs gives slices for all outputs but those that have the memory of an input.
 func (m *Model) MakeOutputs() Values {
 	v := Values{}
 	for _, t := range m.outputs {
-		v[t.Name] = t.Make()
+		if t.Beside == "" {
+			v[t.Name] = t.Make()
+		}
 	}
 	return v
 }
 
 // Run computes the outputs, which it writes to slices of the caller's, from the inputs. All of them are needed, and no output may overlap another slice.
-// After an error the outputs are undefined. The context ends waiting for an instance; a run itself goes to its end.
+// After an error the outputs are undefined. The context ends waiting for an instance; a run itself goes to its end. An output that has the memory of an
+// input is written there, and may be left out. Of a model for several sizes it is a run at the greatest.
 func (m *Model) Run(ctx context.Context, inputs, outputs Values) error {
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	in, err := addresses("input", m.inputs, inputs, &pin)
+	return m.runVersion(ctx, shapes{nil, m.inputs, m.outputs}, inputs, outputs)
+}
+
+// RunAt is Run at sizes of all dimensions that have several, by name. The tensors have the shapes of that size.
+func (m *Model) RunAt(ctx context.Context, sizes map[string]int64, inputs, outputs Values) error {
+	v, err := m.at(sizes)
 	if err != nil {
 		return err
 	}
-	out, err := addresses("output", m.outputs, outputs, &pin)
+	return m.runVersion(ctx, v, inputs, outputs)
+}
+
+// runVersion runs at a size.
+func (m *Model) runVersion(ctx context.Context, v shapes, inputs, outputs Values) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	in, err := addresses("input", v.inputs, inputs, &pin)
+	if err != nil {
+		return err
+	}
+	out, err := addresses("output", v.outputs, outputs, &pin)
 	if err != nil {
 		return err
 	}
@@ -68,7 +86,13 @@ func (m *Model) Run(ctx context.Context, inputs, outputs Values) error {
 	if err != nil {
 		return err
 	}
-	status := m.call.run(instance, unsafe.Pointer(&in[0]), unsafe.Pointer(&out[0]), unsafe.Pointer(&said[0]), errorBytes)
+	var status int32
+	if len(v.at) > 0 {
+		pin.Pin(&v.at[0])
+		status = m.call.runAt(instance, unsafe.Pointer(&v.at[0]), unsafe.Pointer(&in[0]), unsafe.Pointer(&out[0]), unsafe.Pointer(&said[0]), errorBytes)
+	} else {
+		status = m.call.run(instance, unsafe.Pointer(&in[0]), unsafe.Pointer(&out[0]), unsafe.Pointer(&said[0]), errorBytes)
+	}
 	m.idle <- instance
 	if status != 0 {
 		return fault(Status(status), "%s", text(&said[0]))

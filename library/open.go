@@ -23,10 +23,11 @@ const errorBytes = 2048
 // table is struct tapc_library of tapc_library.h.
 type table struct {
 	abi                  int32
-	_                    uintptr // its size
+	bytes                uintptr // its size
 	_                    *byte   // the program's name
 	description          *byte
 	create, run, destroy uintptr
+	runAt                uintptr
 }
 
 // functions are those of a library.
@@ -34,6 +35,7 @@ type functions struct {
 	create  func(threads int32, text unsafe.Pointer, bytes uintptr) uintptr
 	run     func(instance uintptr, inputs, outputs, text unsafe.Pointer, bytes uintptr) int32
 	destroy func(instance uintptr)
+	runAt   func(instance uintptr, sizes, inputs, outputs, text unsafe.Pointer, bytes uintptr) int32
 }
 
 // Options say what a model runs on.
@@ -144,6 +146,12 @@ func (m *Model) load(instances int) error {
 	purego.RegisterFunc(&m.call.create, t.create)
 	purego.RegisterFunc(&m.call.run, t.run)
 	purego.RegisterFunc(&m.call.destroy, t.destroy)
+	if len(m.sized.dims) > 0 {
+		if t.bytes < unsafe.Sizeof(*t) {
+			return fault(BadLibrary, "%s has several sizes and no function for them", m.path)
+		}
+		purego.RegisterFunc(&m.call.runAt, t.runAt)
+	}
 	first, err := m.create() // now it is known that there is one, and the memory for it
 	if err != nil {
 		return err
@@ -161,6 +169,8 @@ func (m *Model) describe() error {
 	var d struct {
 		Program         string
 		Inputs, Outputs []Tensor
+		Dims            []Dim
+		Sizes           []listed
 	}
 	if err := json.Unmarshal([]byte(m.text), &d); err != nil {
 		return err
@@ -173,7 +183,7 @@ func (m *Model) describe() error {
 			}
 		}
 	}
-	return nil
+	return m.list(d.Dims, d.Sizes)
 }
 
 // text gives a C string.

@@ -16,7 +16,10 @@ type Tensor struct {
 	Name  string
 	DType string // as tapc calls it
 	Shape []int64
-	Bytes int64
+	Bytes int64 // of its memory
+	// Of an input and an output in one memory: the shape of the memory, at whose start both lie, and the name of the other.
+	Room   []int64
+	Beside string `json:"shares"`
 }
 
 // Values are slices by the names of inputs or outputs. Their elements are the tensor's, row-major, of the type that Tensor.Make gives.
@@ -34,13 +37,21 @@ var elements = map[string]reflect.Type{
 	"float6_e3m2": reflect.TypeFor[uint8](), "float4_e2m1": reflect.TypeFor[uint8](),
 }
 
-// Count is the number of elements.
+// Count is the number of elements; of a tensor that has memory in common with another, of that.
 func (t Tensor) Count() int64 {
 	n := int64(1)
-	for _, size := range t.Shape {
+	for _, size := range t.memory() {
 		n *= size
 	}
 	return n
+}
+
+// memory is the shape of its memory.
+func (t Tensor) memory() []int64 {
+	if t.Beside != "" {
+		return t.Room
+	}
+	return t.Shape
 }
 
 // Make gives a slice that holds the tensor, of zeros.
@@ -55,9 +66,9 @@ func (t Tensor) check() error {
 		return fmt.Errorf("%q has the unknown type %q", t.Name, t.DType)
 	}
 	bytes := int64(element.Size())
-	for _, n := range t.Shape {
+	for _, n := range t.memory() {
 		if n < 0 || n > 0 && bytes > math.MaxInt64/n {
-			return fmt.Errorf("%q has the shape %d", t.Name, t.Shape)
+			return fmt.Errorf("%q has the shape %d", t.Name, t.memory())
 		}
 		bytes *= n
 	}
@@ -73,6 +84,9 @@ func addresses(kind string, tensors []Tensor, values Values, pin *runtime.Pinner
 	known := 0
 	for i, t := range tensors {
 		value, ok := values[t.Name]
+		if !ok && kind == "output" && t.Beside != "" {
+			continue // it is where the input is
+		}
 		if !ok {
 			return nil, fault(BadArgument, "%s %q is missing: expected %d elements of %v", kind, t.Name, t.Count(), elements[t.DType])
 		}
@@ -82,7 +96,7 @@ func addresses(kind string, tensors []Tensor, values Values, pin *runtime.Pinner
 			return nil, fault(BadArgument, "%s %q: expected []%v for %s, found %T", kind, t.Name, elements[t.DType], t.DType, value)
 		}
 		if int64(v.Len()) != t.Count() {
-			return nil, fault(BadArgument, "%s %q: expected %d elements for the shape %d, found %d", kind, t.Name, t.Count(), t.Shape, v.Len())
+			return nil, fault(BadArgument, "%s %q: expected %d elements for the shape %d, found %d", kind, t.Name, t.Count(), t.memory(), v.Len())
 		}
 		if v.Len() > 0 {
 			out[i] = v.UnsafePointer()

@@ -188,6 +188,9 @@ func (e *emitter) all() error {
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
+			if b.KeepsAll(p.Buffers) {
+				continue
+			}
 			if err := e.kernel(i, p.g.Node(id), &nest.Analysis{Kernel: b, Buffers: p.Buffers, Forms: p.forms[id]}); err != nil {
 				return err
 			}
@@ -348,6 +351,10 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	for i, id := range e.steps {
 		switch b := e.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
+			if b.KeepsAll(e.Buffers) {
+				out.WriteString("  /* kept in place */")
+				break
+			}
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
 			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);", e.Slots[b.To], e.Slots[b.From], e.Buffers[b.To].Bytes)
@@ -410,6 +417,10 @@ func (e entries) take(tensor ir.NodeID) (int, bool) {
 // place gives the C expression of the address of a buffer, which comes once.
 func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, error) {
 	i, found := 0, true
+	if b.Over != ir.NoNode {
+		over := e.Buffers[b.Over].Tensor
+		return fmt.Sprintf("(void *)in[%d]", slices.IndexFunc(e.Inputs, func(x tensorops.Named) bool { return x.Tensor == over })), nil
+	}
 	switch b.Space {
 	case schedule.Input:
 		i, found = in.take(b.Tensor)

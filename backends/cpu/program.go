@@ -104,18 +104,24 @@ func (p *program) table(out *strings.Builder, name string, list []tensorops.Name
 	}
 	limits := p.Limits(p.g)
 	fmt.Fprintf(out, "static const tapc_tensor %s[] = {\n", name)
-	for _, x := range list {
-		t := tensorops.TensorOf(p.g, x.Tensor)
-		size, _ := t.Range.Size()
-		fmt.Fprintf(out, "  {%s, %d, %d, ", cexpr.String(x.Name), int(t.Type()), t.Range.Rank())
-		if t.Range.Rank() == 0 {
-			out.WriteString("0, 0")
-		} else {
-			fmt.Fprintf(out, "(const int64_t[]){%s}, (const int64_t[]){%s}", cexpr.Numbers(t.Range.Start), cexpr.Numbers(t.Range.Shape()))
+	for i, x := range p.describeAll(list) {
+		t := list[i].Tensor
+		over := 0
+		if s, ok := p.SharedAs(t); ok && p.Outputs[s.Output].Tensor == t {
+			over = s.Input + 1
 		}
-		fmt.Fprintf(out, ", %d, %d},\n", size*int64(t.Type().Size()), limits[x.Tensor])
+		fmt.Fprintf(out, "  {%s, %d, %d, %s, %s, %d, %d, %s, %d},\n", cexpr.String(x.Name), int(tensorops.TensorOf(p.g, t).Type()), len(x.Shape), numbers(x.Range.Start), numbers(x.Shape),
+			x.Bytes, limits[t], numbers(x.Strides), over)
 	}
 	out.WriteString("};\n\n")
+}
+
+// numbers writes a list in C: 0 if it is empty.
+func numbers(list []int64) string {
+	if len(list) == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("(const int64_t[]){%s}", cexpr.Numbers(list))
 }
 
 // stepTable writes what each step does: the kernel and the shape of what it writes.
@@ -156,6 +162,9 @@ func (p *program) description() *cabi.Description {
 	for _, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
 			x := cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}
+			if x.Kept = k.KeepsAll(p.Buffers); x.Kept {
+				x.Copied = 0
+			}
 			for i := range k.Configs {
 				x.Configs = append(x.Configs, k.Configs[i].Target+": "+k.Configs[i].String())
 			}
@@ -178,7 +187,15 @@ func (p *program) describeAll(list []tensorops.Named) []cabi.Tensor {
 	for _, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
-		out = append(out, cabi.Tensor{Name: x.Name, DType: t.DType, Range: cabi.Box{Start: notNil(t.Range.Start), End: notNil(t.Range.End)}, Shape: notNil(t.Range.Shape()), Bytes: size * int64(t.Type().Size())})
+		y := cabi.Tensor{Name: x.Name, DType: t.DType, Range: cabi.Box{Start: notNil(t.Range.Start), End: notNil(t.Range.End)}, Shape: notNil(t.Range.Shape()), Bytes: size * int64(t.Type().Size())}
+		if s, ok := p.SharedAs(x.Tensor); ok {
+			beside := p.Outputs[s.Output]
+			if beside.Tensor == x.Tensor {
+				beside = p.Inputs[s.Input]
+			}
+			y.Lie(notNil(s.Room), beside.Name, int64(t.Type().Size()))
+		}
+		out = append(out, y)
 	}
 	return out
 }
@@ -188,4 +205,13 @@ func notNil(list []int64) []int64 {
 		return []int64{}
 	}
 	return list
+}
+
+// sharedNames lists what has memory in common, for messages.
+func (p *program) sharedNames() string {
+	var out []string
+	for _, s := range p.Shared {
+		out = append(out, fmt.Sprintf("%s over %s in %v", p.Outputs[s.Output].Name, p.Inputs[s.Input].Name, s.Room))
+	}
+	return strings.Join(out, ", ")
 }

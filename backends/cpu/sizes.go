@@ -62,6 +62,7 @@ func (s *sized) agree(p *program) error {
 			}
 			out = append(out, "and")
 		}
+		out = append(out, p.sharedNames())
 		return out
 	}
 	if a, b := faces(s.versions[0]), faces(p); !slices.Equal(a, b) {

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cmd/tapc/aliases"
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
@@ -126,6 +127,9 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 		from = pipeline.OperationExpression
 	}
 	p, err := standardPasses(a, f, from, last)
+	if err == nil {
+		_, err = aliases.State(g, a.imports.aliases, a.imports.rooms)
+	}
 	if err != nil {
 		return nil, err
 	}

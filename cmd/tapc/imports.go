@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/aliases"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/survey"
+	"tensortapestry.org/tapc/internal/dims"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -30,8 +31,9 @@ type importFlags struct {
 	analyze bool
 	// unchecked leaves out the checks of indices that standards ask for.
 	unchecked bool
-	// files are the values of --input, of which run takes sizes.
-	files []string
+	// files are the values of --input, of which run takes sizes; rooms what aliases need at all sizes of a program for several.
+	files, aliases []string
+	rooms          aliases.Rooms
 	vocabularyFlags
 }
 
@@ -39,6 +41,7 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	f := &a.imports
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8; several for one program: NAME=1,8,32 or NAME=1..4; or INPUT:0=8 for one without a name (repeatable)")
 	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE, or a number or list of numbers, NAME=1,2.5 (repeatable)")
+	c.Flags().StringArrayVar(&f.aliases, aliases.Flag, nil, aliases.Help)
 	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
@@ -47,20 +50,10 @@ func (a *app) addImportFlags(c *cobra.Command) {
 
 // options reads the flags: rules may use the kernels of a library.
 func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
-	o := onnx.Options{Library: lib, Unchecked: f.unchecked, Dims: map[string]int64{}}
-	for _, text := range f.dims {
-		i := strings.LastIndexByte(text, '=')
-		if i < 1 {
-			return o, diag.Usage("--dim %q: expected NAME=SIZE", text)
-		}
-		n, err := strconv.ParseInt(text[i+1:], 10, 64)
-		if err != nil || n < 0 {
-			return o, diag.Usage("--dim %q: expected a size of at least 0", text)
-		}
-		if _, twice := o.Dims[text[:i]]; twice {
-			return o, diag.Usage("--dim %s is given twice", text[:i])
-		}
-		o.Dims[text[:i]] = n
+	o := onnx.Options{Library: lib, Unchecked: f.unchecked}
+	var err error
+	if o.Dims, err = dims.Single(f.dims); err != nil {
+		return o, err
 	}
 	for _, file := range f.rules {
 		text, err := inputfile.ReadText(file, inputfile.MaxText)

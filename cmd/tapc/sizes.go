@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/padding"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -17,6 +18,10 @@ import (
 func compileSizes(ctx context.Context, a *app, file string, f *compileFlags, goal *goal) (*compilation, error) {
 	if _, several, _ := dims.Split(a.imports.dims); len(several) > 0 {
 		a.imports.files = nil // the program finds the sizes of its inputs
+	}
+	var err error
+	if a.imports.rooms, err = sizes.Rooms(&a.imports.dims, a.imports.aliases, file != stdName, func() (*ir.Graph, error) { return a.load(ctx, file) }); err != nil {
+		return nil, err
 	}
 	var last *compilation
 	s, err := sizes.Compile(&a.imports.dims, goal.output, file != stdName, func() (backends.Version, error) {

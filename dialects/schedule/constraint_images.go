@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/bounds"
 )
 
 // image is the set of cells of a buffer that a step writes or reads: a box, or the values of an access over some loops that
@@ -76,7 +77,7 @@ func (m image) meet(o image) (cell zspace.Point, found, decided bool) {
 		m, o = o, m
 	}
 	both, _ := m.hull.Intersect(o.hull)
-	s := &system{budget: decisionBudget}
+	s := &system{System: bounds.System{Budget: decisionBudget}}
 	if !s.add(m, both) {
 		return nil, false, false
 	}
@@ -86,7 +87,7 @@ func (m image) meet(o image) (cell zspace.Point, found, decided bool) {
 		}
 		s.join(len(m.loops.Start))
 	}
-	t, decided := s.solve()
+	t, decided := s.Solve()
 	if t == nil {
 		return nil, false, decided
 	}
@@ -98,6 +99,12 @@ func (m image) meet(o image) (cell zspace.Point, found, decided bool) {
 	return cell, err == nil, err == nil
 }
 
+// system is one whose rows are coordinates of images.
+type system struct {
+	bounds.System
+	base []int64 // the coordinates at the start of the loops
+}
+
 // add brings in the loops of an image as unknowns, counted from their start, and a row for each coordinate of its access,
 // which must lie in a box. It says whether the numbers are small enough.
 func (s *system) add(m image, box zspace.Range) bool {
@@ -106,15 +113,15 @@ func (s *system) add(m image, box zspace.Range) bool {
 		return false
 	}
 	const limit = 1 << 59
-	before := len(s.reach)
+	before := len(s.Reach)
 	for j := range m.loops.Start {
-		s.reach = append(s.reach, m.loops.End[j]-m.loops.Start[j]-1)
+		s.Reach = append(s.Reach, m.loops.End[j]-m.loops.Start[j]-1)
 	}
-	for k := range s.rows {
-		s.rows[k] = append(s.rows[k], make([]int64, len(m.loops.Start))...)
+	for k := range s.Rows {
+		s.Rows[k] = append(s.Rows[k], make([]int64, len(m.loops.Start))...)
 	}
 	for i, v := range start {
-		row := make([]int64, before, len(s.reach))
+		row := make([]int64, before, len(s.Reach))
 		for _, a := range m.access.Projection[i] {
 			if a > limit || a < -limit {
 				return false
@@ -124,7 +131,7 @@ func (s *system) add(m image, box zspace.Range) bool {
 		if v > limit || v < -limit || box.Start[i] < -limit || box.End[i] > limit {
 			return false
 		}
-		s.rows, s.lo, s.hi = append(s.rows, row), append(s.lo, box.Start[i]-v), append(s.hi, box.End[i]-1-v)
+		s.Rows, s.Lo, s.Hi = append(s.Rows, row), append(s.Lo, box.Start[i]-v), append(s.Hi, box.End[i]-1-v)
 		s.base = append(s.base, v)
 	}
 	return true
@@ -132,15 +139,15 @@ func (s *system) add(m image, box zspace.Range) bool {
 
 // join adds that the coordinates of two images, whose unknowns number n and the rest, are the same.
 func (s *system) join(n int) {
-	rank := len(s.rows) / 2
+	rank := len(s.Rows) / 2
 	for i := range rank {
-		a, b := s.rows[i], s.rows[rank+i]
+		a, b := s.Rows[i], s.Rows[rank+i]
 		row := append(slices.Clone(a[:n]), make([]int64, len(b)-n)...)
 		for j := n; j < len(b); j++ {
 			row[j] = -b[j]
 		}
 		same := s.base[rank+i] - s.base[i]
-		s.rows, s.lo, s.hi = append(s.rows, row), append(s.lo, same), append(s.hi, same)
+		s.Rows, s.Lo, s.Hi = append(s.Rows, row), append(s.Lo, same), append(s.Hi, same)
 	}
 }
 

@@ -46,6 +46,9 @@ func checkReferences(c *check.Context, n *ir.Node) {
 		if b.Tensor != ir.NoNode {
 			ref("tensor", b.Tensor, tensorops.TensorKind)
 		}
+		if b.Over != ir.NoNode {
+			ref("over", b.Over, BufferKind)
+		}
 	case *Transfer:
 		ref("from", b.From, BufferKind)
 		ref("to", b.To, BufferKind)

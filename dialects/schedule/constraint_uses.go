@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/bounds"
 )
 
 // use is one place in a kernel that reads or writes an operand. The kernel's statements have been checked.
@@ -64,10 +65,10 @@ func running(k *Kernel, over []int64, folded []int) zspace.Range {
 // newUse finds the cells that an operand touches over some loops, under conditions on them. The hull is exact for conditions
 // on one loop, and for those on sums of loops of which the coordinates of the access are made: so through a reshape that
 // splits what a window slides over, each part inside borders of its own. It is never too small.
-func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, when []condition) use {
+func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, when []bounds.Condition) use {
 	u := use{operand: operand, statement: statement, write: write}
 	for _, c := range when {
-		loops = c.narrow(loops)
+		loops = c.Narrow(loops)
 	}
 	u.loops = loops
 	if u.never = loops.Empty(); u.never {
@@ -79,10 +80,10 @@ func newUse(k *Kernel, operand, statement int, write bool, loops zspace.Range, w
 		u.err = err
 		return u
 	}
-	spans := spansOf(when, loops)
-	u.never = spans.contradict()
+	spans := bounds.SpansOf(when, loops)
+	u.never = spans.Contradict()
 	for i := range lo {
-		lo[i], hi[i] = spans.clip(access.Projection[i], access.Offset[i], lo[i], hi[i])
+		lo[i], hi[i] = spans.Clip(access.Projection[i], access.Offset[i], lo[i], hi[i])
 		u.never = u.never || lo[i] > hi[i]
 		if hi[i] == math.MaxInt64 {
 			u.err = zspace.ErrOverflow
@@ -103,7 +104,7 @@ type useWalk struct {
 	at     int
 	over   []int64
 	folded []int
-	when   []condition
+	when   []bounds.Condition
 	found  []use
 }
 
@@ -137,15 +138,9 @@ func (w *useWalk) walk(e *scalar.Expr) {
 	}
 }
 
-// condition says that a sum of loops lies between two bounds, inclusive.
-type condition struct {
-	row    []int64
-	lo, hi int64
-}
-
 // assume adds what is known when a boolean value holds, or does not: comparisons of affine sums of loops, and their
 // conjunctions. Anything else adds nothing.
-func assume(when []condition, k *Kernel, e *scalar.Expr, holds bool) []condition {
+func assume(when []bounds.Condition, k *Kernel, e *scalar.Expr, holds bool) []bounds.Condition {
 	switch e.Op {
 	case scalar.Local:
 		return assume(when, k, k.Statements[e.Ref].Value, holds)
@@ -164,7 +159,7 @@ func assume(when []condition, k *Kernel, e *scalar.Expr, holds bool) []condition
 }
 
 // compare adds a comparison of two affine sums, turned into bounds on their difference.
-func compare(when []condition, k *Kernel, e *scalar.Expr, holds bool) []condition {
+func compare(when []bounds.Condition, k *Kernel, e *scalar.Expr, holds bool) []bounds.Condition {
 	a, okA := affine(k, e.Args[0])
 	b, okB := affine(k, e.Args[1])
 	if !okA || !okB {
@@ -179,18 +174,18 @@ func compare(when []condition, k *Kernel, e *scalar.Expr, holds bool) []conditio
 		op = map[scalar.Op]scalar.Op{scalar.Lt: scalar.Ge, scalar.Le: scalar.Gt, scalar.Gt: scalar.Le, scalar.Ge: scalar.Lt,
 			scalar.Eq: scalar.Ne, scalar.Ne: scalar.Eq}[op]
 	}
-	c := condition{row: d.row, lo: math.MinInt64, hi: math.MaxInt64}
+	c := bounds.Condition{Row: d.row, Lo: math.MinInt64, Hi: math.MaxInt64}
 	switch zero := -d.off; op { // row·loops op zero
 	case scalar.Eq:
-		c.lo, c.hi = zero, zero
+		c.Lo, c.Hi = zero, zero
 	case scalar.Le:
-		c.hi = zero
+		c.Hi = zero
 	case scalar.Ge:
-		c.lo = zero
+		c.Lo = zero
 	case scalar.Lt:
-		c.hi = zero - 1
+		c.Hi = zero - 1
 	case scalar.Gt:
-		c.lo = zero + 1
+		c.Lo = zero + 1
 	default:
 		return when
 	}
@@ -255,49 +250,4 @@ func combine(k *Kernel, a, b sum, factor int64) (sum, bool) {
 		out.row[i] = a.row[i] + factor*b.row[i]
 	}
 	return out, true
-}
-
-// narrow cuts a box of loops to the values that a condition on one loop leaves.
-func (c condition) narrow(loops zspace.Range) zspace.Range {
-	at := -1
-	for i, x := range c.row {
-		if x != 0 && at >= 0 {
-			return loops
-		}
-		if x != 0 {
-			at = i
-		}
-	}
-	lo, hi, factor := c.lo, c.hi, c.row[at]
-	if factor < 0 {
-		lo, hi, factor = negated(hi), negated(lo), -factor
-	}
-	out := loops.Clone()
-	if lo != math.MinInt64 {
-		out.Start[at] = max(out.Start[at], -floorDiv(-lo, factor))
-	}
-	if hi != math.MaxInt64 {
-		out.End[at] = min(out.End[at], floorDiv(hi, factor)+1)
-	}
-	out.Start[at] = min(out.Start[at], out.End[at])
-	return out
-}
-
-// negated turns a bound round; the infinite ones stay infinite.
-func negated(x int64) int64 {
-	switch x {
-	case math.MinInt64:
-		return math.MaxInt64
-	case math.MaxInt64:
-		return math.MinInt64
-	}
-	return -x
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
 }

@@ -43,7 +43,7 @@ func (p *program) op(label string, in, out ir.Ports) *ir.Node {
 // buffer makes a dense row-major buffer for a tensor on a device.
 func (p *program) buffer(t, device *ir.Node, space Space, offset int64) *ir.Node {
 	r := t.Body.(*tensorops.Tensor).Range
-	b := &Buffer{Tensor: t.ID, Device: device.ID, DType: "float32", Range: r, Space: space, Align: 16, Offset: offset, Bytes: 4}
+	b := &Buffer{Tensor: t.ID, Device: device.ID, DType: "float32", Range: r, Space: space, Align: 16, Offset: offset, Bytes: 4, Over: ir.NoNode}
 	b.Strides = make([]int64, r.Rank())
 	for d := r.Rank() - 1; d >= 0; d-- {
 		b.Strides[d] = b.Bytes / 4
@@ -111,7 +111,7 @@ func tensorBody(n *ir.Node) *tensorops.Tensor { return n.Body.(*tensorops.Tensor
 func TestConstraints(t *testing.T) {
 	cases := []Case{Of("accepted", edited(func(*program) {}), nil, nil)}
 	for _, k := range [][]Case{referenceCases(), bufferCases(), kernelCases(), permissionCases(), configCases(), loopCases(), operandCases(), statementCases(), viewCases(),
-		coverageCases(), transferCases(), orderCases(), arenaCases(), memoryCases()} {
+		coverageCases(), transferCases(), orderCases(), sharedCases(), arenaCases(), memoryCases()} {
 		cases = append(cases, k...)
 	}
 	Run(t, Environment(), Constraints(), cases)
@@ -199,7 +199,7 @@ func bufferCases() []Case {
 func hardLayout() *ir.Graph {
 	p := newProgram()
 	t := p.Add(&tensorops.Tensor{DType: "int8"}, "hard")
-	b := &Buffer{Tensor: t.ID, Device: p.cpu.ID, DType: "int8", Align: 1, Bytes: 1 << 60, Offset: 64, Space: Arena, Last: 3}
+	b := &Buffer{Tensor: t.ID, Device: p.cpu.ID, DType: "int8", Align: 1, Bytes: 1 << 60, Offset: 64, Space: Arena, Last: 3, Over: ir.NoNode}
 	x := int64(1)
 	for range 40 {
 		x = x * 48271 % (1<<31 - 1)

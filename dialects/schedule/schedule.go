@@ -80,7 +80,8 @@ func (s Space) String() string { return spaces[s] }
 // Buffer holds the elements of a box of a tensor. The element at coordinate c is at
 // Base + sum over dimensions of (c - Range.Start)·Strides elements; Align and Offset are bytes, Offset counts from the start
 // of the arena. First and Last are the numbers of the first and last step (see Order) that touch an arena buffer. A constant's
-// elements stand in its buffer's order too: whoever makes the program puts those of the tensor, which are row-major, in that.
+// elements stand in its buffer's order too: whoever makes the program puts those of the tensor, which are row-major, in that. Over is the
+// input whose memory an output has, or NoNode: a cell of both has one address.
 type Buffer struct {
 	Tensor  ir.NodeID
 	Device  ir.NodeID
@@ -93,6 +94,7 @@ type Buffer struct {
 	Bytes   int64
 	First   int64
 	Last    int64
+	Over    ir.NodeID
 }
 
 // Kind is BufferKind.
@@ -111,6 +113,7 @@ func (b *Buffer) Fields(f ir.Fields) {
 	f.Int(ir.Field{Num: 9, Name: "offset", Optional: true}, &b.Offset)
 	f.Int(ir.Field{Num: 10, Name: "first", Optional: true}, &b.First)
 	f.Int(ir.Field{Num: 11, Name: "last", Optional: true}, &b.Last)
+	f.Ref(ir.Field{Num: 12, Name: "over", Optional: true}, &b.Over)
 }
 
 // RowMajor says whether the elements stand in row-major order without gaps.

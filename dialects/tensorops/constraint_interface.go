@@ -6,16 +6,16 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/diag"
 )
-
-const interfaceID = "ProgramInterfaceConstraint"
 
 var programInterface = check.Constraint{
 	ID: interfaceID,
 	Doc: "What a program takes and gives is a fact of its graph: one import with the parameter names lists its inputs, one export with it " +
 		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
 		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
-		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. A check says of which indices, with which limits.",
+		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. A check says of which indices, with which limits. " +
+		"An export may say in aliases which outputs have the memory of which inputs: each is there once, element types and ranks are equal, ranges begin at one point and fit into the room.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0161", Meaning: "an import or export with names does not say what the program takes or gives"},
@@ -23,6 +23,7 @@ var programInterface = check.Constraint{
 		{ID: "TAP0163", Meaning: "two inputs or two outputs have the same name"},
 		{ID: "TAP0164", Meaning: "a tensor is read that nobody produces, and that is not among the inputs"},
 		{ID: "TAP0165", Meaning: "a check does not say what it checks"},
+		{ID: "TAP0166", Meaning: "an output can not have the memory of an input: names, element types, shapes or room do not fit"},
 	},
 	Check: checkInterface,
 }
@@ -47,10 +48,23 @@ func checkInterface(c *check.Context) {
 	for _, side := range sides {
 		checkStated(c, side)
 	}
+	if list, bad := AliasesOf(g); len(list) > 0 || len(bad) > 0 {
+		checkShared(c)
+	}
 	for _, n := range sides[0] {
 		if n.Body.(*Operation).StatesInterface() {
 			checkInputsComplete(c, n)
 			break
+		}
+	}
+}
+
+// checkShared checks what an export says of memory.
+func checkShared(c *check.Context) {
+	_, err := ProgramOf(c.Graph())
+	for _, d := range diag.FromError(err) {
+		if d.Code == "TAP0166" {
+			c.Report(d)
 		}
 	}
 }

@@ -29,6 +29,11 @@ func checked(edit func(*Operation)) *ir.Graph {
 	})
 }
 
+// alias lets the export of a graph say that an output has the memory of an input.
+func alias(input, output string, room ...int64) func(b builder, in, out *Operation) {
+	return func(b builder, _, _ *Operation) { StateAliases(b.Graph, []Alias{{input, output, room}}) }
+}
+
 func interfaceCases() []Case {
 	names := func(list ...string) ir.Attrs {
 		v := ir.AttrValue{Kind: ir.AttrList}
@@ -82,6 +87,29 @@ func interfaceCases() []Case {
 			z := b.tensor("z", "float32", "[]")
 			b.op("sink", ir.PortsOf([]ir.Port{Port("x", Sel(z, "[]"))}), ir.Ports{})
 		}), []string{"TAP0164"}, []string{`operation "sink" reads it`}),
+		Of("aliases accepted", faced(alias("x", "y", 4)), nil, nil),
+		Of("aliases: no such input", faced(alias("z", "y", 4)), []string{"TAP0166"}, []string{`inputs ["x" "u"]; outputs ["y"]`}),
+		Of("aliases: no such output", faced(alias("x", "x", 4)), []string{"TAP0166"}, nil),
+		Of("aliases: another element type", faced(alias("u", "y", 4)), []string{"TAP0166"}, []string{"int8 and float32"}),
+		Of("aliases: no room", faced(alias("x", "y", 2)), []string{"TAP0166"}, []string{"room for 3 in dimension 0"}),
+		Of("aliases: room of another rank", faced(alias("x", "y", 4, 4)), []string{"TAP0166"}, []string{"one rank"}),
+		Of("aliases: negative room", faced(alias("x", "y", -4)), []string{"TAP0166"}, []string{"and a shape"}),
+		Of("aliases: an output that is the input", faced(func(b builder, in, out *Operation) {
+			out.Inputs.SetSel(0, in.Outputs.At(0).Sel[0])
+			alias("x", "y", 4)(b, in, out)
+		}), []string{"TAP0166"}, []string{"given as it is"}),
+		Of("aliases: an output that is there twice", faced(func(b builder, in, out *Operation) {
+			y := out.Inputs.At(0).Sel[0]
+			out.Inputs.SetSel(0, y, y)
+			out.Params = names("y", "z")
+			alias("x", "y", 4)(b, in, out)
+		}), []string{"TAP0166"}, []string{"or twice"}),
+		Of("aliases: an input twice", faced(func(b builder, _, _ *Operation) {
+			StateAliases(b.Graph, []Alias{{"x", "y", []int64{4}}, {"x", "y", []int64{4}}})
+		}), []string{"TAP0166"}, []string{"shares its memory already"}),
+		Of("aliases: of an import", faced(func(_ builder, in, _ *Operation) {
+			in.Params = in.Params.With("aliases", ir.AttrValue{Kind: ir.AttrList})
+		}), []string{"TAP0161"}, nil),
 		Of("check accepted", checked(func(*Operation) {}), nil, nil),
 		Of("check: no limit", checked(func(op *Operation) { op.Params = op.Params.Without("high") }), []string{"TAP0165"}, nil),
 		Of("check: an offset beyond the stride", checked(func(op *Operation) { op.Params = op.Params.With("offset", ir.IntAttr(2)) }), []string{"TAP0165"}, nil),

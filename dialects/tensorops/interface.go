@@ -12,8 +12,21 @@ import (
 // are the program's, in that order and under these names. Passes leave imports and exports alone, so the interface is the same
 // whatever becomes of the operations between them. A tensor may be exported more than once, and an input or a constant may be.
 
-// namesParam is the parameter by which an import or an export states the interface.
-const namesParam = "names"
+// interfaceID is the constraint that imports and exports are held to.
+const interfaceID = "ProgramInterfaceConstraint"
+
+// Named is a tensor under the name it has outside.
+type Named struct {
+	Name   string
+	Tensor ir.NodeID
+}
+
+// namesParam is the parameter by which an import or an export states the interface. aliasesParam is the one by which an export with names says
+// which outputs have the memory of inputs: a list of lists of the input's name, the output's name, and the room.
+const (
+	namesParam   = "names"
+	aliasesParam = "aliases"
+)
 
 // The ports of imports and exports.
 const (
@@ -78,15 +91,6 @@ func Interface(g *ir.Graph) (inputs, outputs ir.NodeID) {
 	return inputs, outputs
 }
 
-// ChangeInterface changes which tensors an operation that states the interface lists.
-func ChangeInterface(g *ir.Graph, id ir.NodeID, change func([]Named) []Named) error {
-	list, bad := faces(g, id)
-	if bad == nil {
-		OperationOf(g, id).setFaces(g, change(list))
-	}
-	return bad.Err()
-}
-
 // faces reads an operation that states the interface; the diagnostics say what is wrong with one that is malformed.
 func faces(g *ir.Graph, id ir.NodeID) ([]Named, diag.List) {
 	n, op := g.Node(id), OperationOf(g, id)
@@ -106,7 +110,11 @@ func faces(g *ir.Graph, id ir.NodeID) ([]Named, diag.List) {
 		sel = ports.At(0).Sel
 	}
 	names, _ := op.Params.Get(namesParam)
-	if names.Kind != ir.AttrList || len(names.List) != len(sel) || len(op.Params) > 1 {
+	others := len(op.Params) - 1
+	if aliases, ok := op.Params.Get(aliasesParam); ok && op.IsExport() && aliases.Kind == ir.AttrList {
+		others--
+	}
+	if names.Kind != ir.AttrList || len(names.List) != len(sel) || others > 0 {
 		return bad("/body/params", fmt.Sprintf("a list %q of %d strings and nothing else", namesParam, len(sel)),
 			fmt.Sprintf("%d parameters, names of length %d", len(op.Params), len(names.List)))
 	}

@@ -16,13 +16,14 @@ type Program struct {
 	Outputs   []Named
 	Constants []Const
 	Checks    []Check     // what its runs are held to
+	Shared    []Shared    // which outputs have the memory of inputs
 	Compute   []ir.NodeID // the operations that compute, without sources and sinks, in graph order
 }
 
-// Named is a tensor under the name it has outside.
-type Named struct {
-	Name   string
-	Tensor ir.NodeID
+// Shared is an alias of a program: the numbers of the input and the output.
+type Shared struct {
+	Input, Output int
+	Room          []int64
 }
 
 // Const is a tensor whose value is given by an operation: an inline value, a tensor Key of a data file, or, with Raw, the
@@ -98,6 +99,7 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 	}
 	o.derive(g, p)
 	p.addComputed(g, o.flow)
+	bad = append(bad, p.overlay(g)...)
 	return p, bad.Err()
 }
 
@@ -264,4 +266,74 @@ func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 		return bad("/body/params", `"value", the strings "file" and "key", the string "file" and an "offset", or "bytes"`, fmt.Sprintf("%d parameters", len(op.Params)))
 	}
 	return c, nil
+}
+
+// overlay finds the inputs and outputs of the aliases that a graph states, and holds them to their types.
+func (p *Program) overlay(g *ir.Graph) diag.List {
+	list, bad := AliasesOf(g)
+	_, id := Interface(g)
+	for i, a := range list {
+		s := Shared{named(p.Inputs, a.Input), named(p.Outputs, a.Output), a.Room}
+		if what := p.misfit(g, a, s); what[0] != "" {
+			bad = append(bad, diag.Errorf("TAP0166", interfaceID, g.At(g.Node(id), fmt.Sprintf("/body/params/%s/%d", aliasesParam, i)),
+				"output %q can not have the memory of input %q", a.Output, a.Input).Want(what[0], what[1]))
+			continue
+		}
+		p.Shared = append(p.Shared, s)
+	}
+	return bad
+}
+
+// misfit says what was expected of an alias and what was found; nothing if it is well-formed.
+func (p *Program) misfit(g *ir.Graph, a Alias, s Shared) [2]string {
+	if s.Input < 0 || s.Output < 0 {
+		return [2]string{"names of an input and an output", fmt.Sprintf("inputs %s; outputs %s", namesOf(p.Inputs), namesOf(p.Outputs))}
+	}
+	in, out := p.Inputs[s.Input].Tensor, p.Outputs[s.Output].Tensor
+	from, to := TensorOf(g, in), TensorOf(g, out)
+	times := 0
+	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
+		if x.Tensor == in || x.Tensor == out {
+			times++
+		}
+	}
+	switch {
+	case slices.ContainsFunc(p.Shared, func(o Shared) bool { return o.Input == s.Input || o.Output == s.Output }):
+		return [2]string{"memory that two share", "one of them shares its memory already"}
+	case in == out || times > 2 || slices.ContainsFunc(p.Constants, func(c Const) bool { return c.Tensor == out }):
+		return [2]string{"an output that is computed and is there once, and an input that is no output", "one that is given as it is, or twice"}
+	case from.DType != to.DType:
+		return [2]string{"one element type", from.DType + " and " + to.DType}
+	case from.Range.Rank() != to.Range.Rank() || len(a.Room) != to.Range.Rank():
+		return [2]string{"one rank", fmt.Sprintf("shapes %v and %v in room %v", from.Range.Shape(), to.Range.Shape(), a.Room)}
+	case !from.Range.Start.Equal(to.Range.Start):
+		return [2]string{"ranges that begin at one point", fmt.Sprintf("%v and %v", from.Range, to.Range)}
+	}
+	for d, n := range a.Room {
+		if most := max(from.Range.Shape()[d], to.Range.Shape()[d]); n < most {
+			return [2]string{fmt.Sprintf("room for %d in dimension %d", most, d), fmt.Sprint(n)}
+		}
+	}
+	return [2]string{}
+}
+
+func namesOf(list []Named) string {
+	var out []string
+	for _, x := range list[:min(len(list), 12)] {
+		out = append(out, x.Name)
+	}
+	if len(list) > len(out) {
+		out = append(out, "…")
+	}
+	return fmt.Sprintf("%q", out)
+}
+
+// SharedAs gives the alias that a tensor is the input or the output of, if there is one.
+func (p *Program) SharedAs(tensor ir.NodeID) (Shared, bool) {
+	for _, s := range p.Shared {
+		if p.Inputs[s.Input].Tensor == tensor || p.Outputs[s.Output].Tensor == tensor {
+			return s, true
+		}
+	}
+	return Shared{}, false
 }

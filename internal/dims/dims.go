@@ -19,6 +19,26 @@ type Dim struct {
 // Most bounds how many sizes a range has.
 const Most = 1 << 16
 
+// Single reads flags of one size: NAME=8.
+func Single(flags []string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, text := range flags {
+		i := strings.LastIndexByte(text, '=')
+		if i < 1 {
+			return nil, diag.Usage("--dim %q: expected NAME=SIZE", text)
+		}
+		n, err := strconv.ParseInt(text[i+1:], 10, 64)
+		if err != nil || n < 0 {
+			return nil, diag.Usage("--dim %q: expected a size of at least 0", text)
+		}
+		if _, twice := out[text[:i]]; twice {
+			return nil, diag.Usage("--dim %s is given twice", text[:i])
+		}
+		out[text[:i]] = n
+	}
+	return out, nil
+}
+
 // Split separates flags of one size, which it gives as they are, from those of several: NAME=1,8,32, NAME=1..8, or a list with ranges. The
 // syntax of the former is for others to check.
 func Split(flags []string) (one []string, several []Dim, err error) {
@@ -85,6 +105,15 @@ func size(flag, text string) (int64, error) {
 		return 0, diag.Usage("--dim %q: expected sizes of at least 0, as 1,8,32 or 1..8, found %q", flag, text)
 	}
 	return n, nil
+}
+
+// Greatest gives flags of one size, and of the greatest of each dimension with several.
+func Greatest(one []string, several []Dim) []string {
+	out := slices.Clone(one)
+	for _, d := range several {
+		out = append(out, d.Name+"="+strconv.FormatInt(d.Sizes[len(d.Sizes)-1], 10))
+	}
+	return out
 }
 
 // Combinations gives the sizes of all dimensions together, those of the last the fastest, so that the greatest are last; an error if they

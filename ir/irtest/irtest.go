@@ -274,9 +274,12 @@ func (r *random) schedule() {
 	}
 	for range r.upTo(3) {
 		b := &schedule.Buffer{Tensor: ir.NoNode, Device: r.ref(devices), DType: r.dtype(), Range: r.box(), Strides: r.ints(r.upTo(3)),
-			Space: schedule.Space(r.upTo(3)), Align: r.int(), Offset: r.int(), Bytes: r.int(), First: r.int(), Last: r.int()}
+			Space: schedule.Space(r.upTo(3)), Align: r.int(), Offset: r.int(), Bytes: r.int(), First: r.int(), Last: r.int(), Over: ir.NoNode}
 		if r.flip("tensor") {
 			b.Tensor = r.ref(r.tensors)
+		}
+		if r.flip("over") {
+			b.Over = r.ref(buffers)
 		}
 		buffers = append(buffers, r.add(b))
 	}

@@ -34,10 +34,16 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 	}
 	f.index()
-	behind := f.behindFolds(steps)
-	joined := f.joinAll(steps, behind, may)
+	joined := 0
 	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && f.forward(id, k, may) {
+		if k, ok := body[*schedule.Kernel](g, id); ok && f.keep(id, k, may) {
+			joined++
+		}
+	}
+	behind := f.behindFolds(steps)
+	joined += f.joinAll(steps, behind, may)
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](g, id); ok && !f.changes(k) && f.forward(id, k, may) {
 			joined++
 		}
 	}
@@ -145,7 +151,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 		return 0, 0, false
 	}
 	c, _ := body[*schedule.Kernel](f.g, found)
-	if !bounded(k, c) || !aligned(k, out, c, operand) || !f.waitsOnly(found, id) {
+	if !bounded(k, c) || !aligned(k, out, c, operand) || f.storesOver(c, k) || !f.waitsOnly(found, id) {
 		return 0, 0, false
 	}
 	return found, operand, true

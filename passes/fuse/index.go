@@ -17,6 +17,7 @@ type fuser struct {
 	waiters map[ir.NodeID][]ir.NodeID // steps that wait for one, as they were
 	writers map[ir.NodeID][]ir.NodeID // and those that write it, once indexWriters has found them
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
+	over    map[ir.NodeID]ir.NodeID   // outputs, by the inputs that they lie over
 }
 
 // now gives the kernel that a step is part of by now, and remembers it for all on the way there.
@@ -77,12 +78,17 @@ func (f *fuser) mended(self ir.NodeID, after []ir.NodeID) []ir.NodeID {
 
 func (f *fuser) index() {
 	f.readers, f.waiters, f.moved = map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID]ir.NodeID{}
+	f.over = map[ir.NodeID]ir.NodeID{}
 	for n := range f.g.Nodes() {
 		after, _ := schedule.After(n)
 		for _, a := range after {
 			f.waiters[a] = append(f.waiters[a], n.ID)
 		}
 		switch b := n.Body.(type) {
+		case *schedule.Buffer:
+			if b.Over != ir.NoNode {
+				f.over[b.Over] = n.ID
+			}
 		case *schedule.Transfer:
 			f.readers[b.From] = append(f.readers[b.From], n.ID)
 		case *schedule.Kernel:

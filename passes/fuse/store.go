@@ -110,7 +110,7 @@ func (f *fuser) storedPart(id ir.NodeID, k *schedule.Kernel, p *part) bool {
 		return false
 	}
 	c, ok := body[*schedule.Kernel](f.g, by[0])
-	if !ok || c.Device != k.Device || !access.Wholly(from.Access, p.box, t.Range) {
+	if !ok || c.Device != k.Device || f.storesOver(k, c) || !access.Wholly(from.Access, p.box, t.Range) {
 		return false
 	}
 	p.producer = by[0]

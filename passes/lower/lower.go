@@ -39,7 +39,7 @@ func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
 	if err != nil {
 		return err
 	}
-	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}}
+	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}, program: p}
 	l.host = g.Add(&schedule.Device{Type: schedule.Host, Allow: opt.Allow}, schedule.Host.String()+"0").ID
 	l.compute = l.host
 	if opt.Target != schedule.Host {
@@ -71,6 +71,7 @@ type lowering struct {
 	writers       map[ir.NodeID][]writer
 	indices       map[ir.NodeID]index // of buffers with many writers
 	spaces        map[ir.NodeID]schedule.Space
+	program       *tensorops.Program
 	faults        diag.List
 }
 
@@ -112,7 +113,13 @@ func (l *lowering) run(p *tensorops.Program) error {
 	if err := l.faults.Err(); err != nil {
 		return err
 	}
-	return l.placeAll()
+	if err := l.overlay(); err != nil {
+		return err
+	}
+	if err := l.placeAll(); err != nil {
+		return err
+	}
+	return l.checkShared()
 }
 
 // placeAll puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan,
@@ -320,7 +327,12 @@ func (l *lowering) buffer(tensor, device ir.NodeID) (ir.NodeID, error) {
 		return 0, diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
 	}
 	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: zspace.RowMajor(t.Range.Shape()), Space: space,
-		Align: Align, Bytes: size * int64(t.Type().Size())}
+		Align: Align, Bytes: size * int64(t.Type().Size()), Over: ir.NoNode}
+	if s, ok := l.program.SharedAs(tensor); ok {
+		if err := l.lieIn(b, s.Room); err != nil {
+			return 0, err
+		}
+	}
 	n := l.g.Add(b, bufferLabel(l.g.Node(tensor).Label, space, device == l.host))
 	n.Pos = l.g.Node(tensor).Pos
 	l.buffers[place{tensor, device}] = n.ID
@@ -385,7 +397,7 @@ func (l *lowering) output(tensor ir.NodeID, given bool) error {
 	}
 	source := l.g.Node(from).Body.(*schedule.Buffer)
 	out := *source
-	out.Device, out.Space = l.host, schedule.Output
+	out.Device, out.Space, out.Over = l.host, schedule.Output, ir.NoNode
 	n := l.g.Add(&out, bufferLabel(l.g.Node(tensor).Label, schedule.Output, true))
 	l.transfer(tensor, from, n.ID)
 	return nil

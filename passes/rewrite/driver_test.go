@@ -107,7 +107,7 @@ func TestObserved(t *testing.T) {
 
 func TestPinned(t *testing.T) {
 	b := graph(t, "a = neg(x)\n b = neg(a)\n y = exp(b)")
-	b.g.Add(&schedule.Buffer{Tensor: b.ids["b"]}, "")
+	b.g.Add(&schedule.Buffer{Tensor: b.ids["b"], Over: -1}, "")
 	run(t, b, rules(t, negNeg), rewrite.Options{})
 	want(t, b, "a = neg(x)\n b = neg(a)\n y = exp(b)")
 }

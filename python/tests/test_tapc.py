@@ -75,7 +75,8 @@ def field(number: int, value: Any) -> bytes:
     if isinstance(value, int):
         return bytes([number << 3, value])
     data = value.encode() if isinstance(value, str) else value
-    return bytes([number << 3 | 2, len(data)]) + data
+    size = [len(data)] if len(data) < 128 else [len(data) & 127 | 128, len(data) >> 7]
+    return bytes([number << 3 | 2, *size]) + data
 
 
 def added() -> bytes:
@@ -86,6 +87,22 @@ def added() -> bytes:
 
     node = field(1, "x") + field(1, "b") + field(2, "y") + field(4, "Add")
     graph = field(1, node) + field(2, "g") + field(11, value("x", "n", "m")) + field(11, value("b", "m")) + field(12, value("y", "n", "m"))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+def cache() -> bytes:
+    """Give an ONNX model of present = past with a row behind it, and last, the greatest element."""
+    def value(name: str, *dims: str) -> bytes:
+        shape = b"".join(field(1, field(2, d)) for d in dims)
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+    def zero(name: str) -> bytes:  # an attribute, an integer
+        return field(5, field(1, name) + field(3, 0) + b"\xa0\x01\x02")
+
+    join = field(1, "past") + field(1, "row") + field(2, "present") + field(4, "Concat") + zero("axis")
+    last = field(1, "present") + field(2, "last") + field(4, "ReduceMax") + zero("keepdims")
+    graph = field(1, join) + field(1, last) + field(2, "g") + field(11, value("past", "n", "m")) + field(11, value("row", "k", "m"))
+    graph += field(12, value("present", "t", "m")) + field(12, value("last"))
     return field(1, 8) + field(7, graph) + field(8, field(2, 17))
 
 
@@ -325,6 +342,22 @@ class Models(unittest.TestCase):
             self.refused('input "x": expected shape (2, 1) or (2, 2) or ... or (2, 12), found (2, 13)', model, np.zeros((2, 13), np.float32), np.zeros(13, np.float32))
         self.assertEqual([dict(v.at) for v in self.product.versions], [{}])
         self.refused("expected none", self.product.run, {"a": np.zeros((96, 96), np.float32), "b": np.zeros((96, 96), np.float32)}, at={"n": 2})
+
+    def test_shared_memory(self) -> None:
+        (self.at / "cache.onnx").write_bytes(cache())
+        with tapc.compile(self.at / "cache.onnx", dims={"n": "0..3", "m": 2, "k": 1}, flags=["--alias", "past=present,0=8"]) as model:
+            room = model.room("past")
+            self.assertEqual((room.shape, model.inputs[0].room, model.outputs[0].shares), ((8, 2), (8, 2), "past"))
+            for n in range(4):
+                out = model.run({"past": room[:n], "row": np.array([[n, n + 1]], np.float32)})
+                self.assertTrue(np.shares_memory(out["present"], room))
+                self.assertEqual((out["present"].shape, float(out["last"])), ((n + 1, 2), n + 1))
+            np.testing.assert_array_equal(room[:5], [[0, 1], [1, 2], [2, 3], [3, 4], [0, 0]])
+            row = np.zeros((1, 2), np.float32)
+            for bad in (np.zeros((3, 2), np.float32), room[1:4], room[:6:2], [[1, 2]], room[::-1][:3]):
+                self.refused('input "past": expected', model.run, {"past": bad, "row": row})
+            self.refused("expected None, as it has the memory", model.run, {"past": room[:1], "row": row}, out={"present": np.zeros((2, 2), np.float32)})
+            self.refused('no input that shares memory is named "row": expected past', model.room, "row")
 
     def test_closed(self) -> None:
         model = tapc.load(self.at / "libproduct.so", threads=1)

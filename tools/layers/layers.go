@@ -19,6 +19,7 @@ var Table = []Rule{
 	{"ir/diag", 0, 0},
 	{"ir/zspace", 0, 0},
 	{"ir/zspace/pieces", 0, 1},
+	{"ir/zspace/bounds", 0, 1},
 	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},

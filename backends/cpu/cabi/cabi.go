@@ -27,7 +27,20 @@ type Tensor struct {
 	DType string  `json:"dtype"`
 	Range Box     `json:"range"`
 	Shape []int64 `json:"shape"`
-	Bytes int64   `json:"bytes"`
+	Bytes int64   `json:"bytes"` // of its memory
+	// Of what lies in one memory with another: with which output or input, the shape of the memory, and the steps from an element to the next, in elements.
+	Beside  string  `json:"shares,omitempty"`
+	Room    []int64 `json:"room,omitempty"`
+	Strides []int64 `json:"strides,omitempty"`
+}
+
+// Lie gives a tensor the memory that it has in common with another: of a shape, of elements of some bytes.
+func (t *Tensor) Lie(room []int64, beside string, element int64) {
+	t.Room, t.Beside, t.Strides, t.Bytes = room, beside, make([]int64, len(room)), element
+	for d := len(room) - 1; d >= 0; d-- {
+		t.Strides[d] = t.Bytes / element
+		t.Bytes *= room[d]
+	}
 }
 
 // Box is the range of a tensor.
@@ -41,6 +54,7 @@ type Kernel struct {
 	Name         string   `json:"name"`
 	Applications int      `json:"applications"`
 	Copied       int64    `json:"copied_bytes,omitempty"` // that it writes and only moved
+	Kept         bool     `json:"kept,omitempty"`         // it leaves in place what is there, and does nothing
 	Loops        []string `json:"loops"`
 	Configs      []string `json:"configs,omitempty"` // what was decided about it, for each kind of processor
 	Allow        []string `json:"allow,omitempty"`

@@ -2,6 +2,7 @@ package cabi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -43,6 +44,7 @@ func (d *Description) Header() string {
 	arguments(&b, "Inputs", d.Inputs)
 	arguments(&b, "Outputs", d.Outputs)
 	guard := "TAPC_" + strings.ToUpper(name) + "_H"
+	d.sharing(&b)
 	fmt.Fprintf(&b, `// Every buffer is the caller's: row-major, aligned for its element type, and
 // no output overlaps another buffer. The address of a buffer of 0 bytes does not matter.
 #ifndef %s
@@ -94,12 +96,24 @@ func onlyOnce(text string) string {
 `, Version, text)
 }
 
+// sharing says how inputs and outputs lie in one memory, if any do.
+func (d *Description) sharing(b *strings.Builder) {
+	if slices.ContainsFunc(d.Inputs, func(x Tensor) bool { return x.Beside != "" }) {
+		b.WriteString("// An input and an output in one memory are at one address, that of the input; for the output, outputs may have NULL. The memory has the shape\n" +
+			"// that is said above, at every size: an element of either is where the element with its coordinates is in that shape.\n//\n")
+	}
+}
+
 // arguments lists inputs or outputs in a comment.
 func arguments(b *strings.Builder, title string, list []Tensor) {
 	fmt.Fprintf(b, "// %s:\n", title)
 	for i, x := range list {
 		shape := strings.Join(strings.Fields(fmt.Sprint(x.Shape)), ", ")
 		fmt.Fprintf(b, "//   [%d] %s: %s %s, %d bytes\n", i, cnest.Clip(fmt.Sprintf("%q", x.Name)), x.DType, shape, x.Bytes)
+		if x.Beside != "" {
+			room := strings.Join(strings.Fields(fmt.Sprint(x.Room)), ", ")
+			fmt.Fprintf(b, "//       in the memory of %s, from the start of %s on\n", cnest.Clip(fmt.Sprintf("%q", x.Beside)), room)
+		}
 	}
 	b.WriteString("//\n")
 }
@@ -145,6 +159,9 @@ func properties(i int, x Tensor) []property {
 	list := []property{{"", i}, {"_NAME", quoted(x.Name)}, {"_DTYPE", quoted(x.DType)}, {"_RANK", len(x.Shape)}}
 	for d, n := range x.Shape {
 		list = append(list, property{fmt.Sprintf("_DIM%d", d), n})
+	}
+	for d, n := range x.Strides {
+		list = append(list, property{fmt.Sprintf("_STRIDE%d", d), n})
 	}
 	return append(list, property{"_COUNT", count}, property{"_BYTES", x.Bytes})
 }

@@ -339,9 +339,20 @@ func Pointers(t *cnest.Text, e *unit.Unit, k *schedule.Kernel, operands []int) {
 			constant = "const "
 			e.Raw(o.Buffer)
 		}
-		if e.Holds(o.Buffer) { // results may take the place of what they are made of
+		if e.Holds(o.Buffer) || overlaid(e, k, o) { // results may take the place of what they are made of
 			alone = ""
 		}
 		t.Line("%s%s *%sp%d = b[%d]; // %s", constant, e.W.Stored(o.Type()), alone, i, e.Slot(o.Buffer), o.Name)
 	}
+}
+
+// overlaid says whether an operand is an output over an input, or an input of a kernel that stores to an output over it.
+func overlaid(e *unit.Unit, k *schedule.Kernel, o schedule.Operand) bool {
+	over := func(buffer ir.NodeID) ir.NodeID {
+		if b := e.Buffers[buffer]; b != nil {
+			return b.Over
+		}
+		return ir.NoNode
+	}
+	return over(o.Buffer) != ir.NoNode || slices.ContainsFunc(k.Operands, func(w schedule.Operand) bool { return w.Mode == schedule.Write && over(w.Buffer) == o.Buffer })
 }

@@ -85,7 +85,7 @@ var units = []struct {
 }{
 	{"rt_fast", "-O2", []string{"cgroup.c", "cpus.c", "dtype.c", "fault.c", "features.c", "inflate.c", "instance.c", "memory.c", "park.c", "pool.c", "random.c", "sizes.c", "weights.c", "zip.c"}},
 	{"rt_files", "-O1", []string{"archive.c", "npy.c", "pack.c", "safetensors.c", "sink.c"}},
-	{"rt_program", "-O0", []string{"args.c", "bench.c", "help.c", "main.c", "print.c"}},
+	{"rt_program", "-O0", []string{"args.c", "bench.c", "help.c", "main.c", "print.c", "room.c"}},
 }
 
 // features are the feature-test macros that the sources define, which must stand before the first header of a text.

@@ -71,7 +71,11 @@ func (p *Program) made(w io.Writer) {
 
 func tensors(w io.Writer, what string, list []cabi.Tensor) {
 	for _, x := range list {
-		fmt.Fprintf(w, "  %s\t%s %s %v\n", what, plain(x.Name), plain(x.DType), x.Shape)
+		shared := ""
+		if x.Beside != "" {
+			shared = fmt.Sprintf(", in one memory of %v with %s", x.Room, plain(x.Beside))
+		}
+		fmt.Fprintf(w, "  %s\t%s %s %v%s\n", what, plain(x.Name), plain(x.DType), x.Shape, shared)
 	}
 }
 

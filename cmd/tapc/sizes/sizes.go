@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/aliases"
 	"tensortapestry.org/tapc/internal/dims"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -45,4 +47,19 @@ func Compile(flags *[]string, output *backends.Output, file bool, compile func()
 		s.Versions = append(s.Versions, v)
 	}
 	return s, nil
+}
+
+// Rooms finds what aliases need at the greatest size, for which flags are set while load reads the model; nothing for a program of one size.
+func Rooms(flags *[]string, given []string, file bool, load func() (*ir.Graph, error)) (aliases.Rooms, error) {
+	one, several, err := dims.Split(*flags)
+	if err != nil || len(several) == 0 || len(given) == 0 || !file {
+		return nil, err
+	}
+	defer func(before []string) { *flags = before }(*flags)
+	*flags = dims.Greatest(one, several)
+	g, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return aliases.State(g, given, nil)
 }

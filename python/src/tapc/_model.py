@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -35,7 +35,9 @@ class Tensor:
     name: str
     dtype: str  # as tapc calls it
     shape: tuple[int, ...]
-    nbytes: int
+    nbytes: int  # of its memory
+    room: Optional[tuple[int, ...]] = None  # the shape of the memory that an input and an output share; both lie at its start
+    shares: Optional[str] = None  # the name of the one that it shares memory with
 
     @property
     def numpy(self) -> "np.dtype[Any]":
@@ -113,10 +115,9 @@ class Model:
         try:
             self.description: dict[str, Any] = json.loads(table.description)
             self.name: str = self.description["program"]
-            self.inputs, self.outputs = (tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"]), t["bytes"]) for t in self.description[k])
-                                         for k in ("inputs", "outputs"))
-            self._found: dict[tuple[Any, ...], Version] = {}  # by the shapes of inputs
+            self.inputs, self.outputs = (tuple(_described(t) for t in self.description[k]) for k in ("inputs", "outputs"))
             self.versions: tuple[Version, ...] = _versions(self.description, self.inputs, self.outputs)
+            self._found = {tuple(t.shape for t in v.inputs): v for v in self.versions}  # the greatest, by the shapes of inputs
         except (ValueError, KeyError, TypeError) as e:
             raise LoadError(f"{self.path}: its description can not be read: {e!r}") from None
         if self.versions[-1].at:
@@ -132,6 +133,17 @@ class Model:
         self._give(self._take())  # now it is known that there is one, and the memory for it
 
     # ---- Running ----
+
+    def room(self, name: str) -> "np.ndarray[Any, Any]":
+        """Give memory for an input that shares it with an output, of zeros.
+
+        What a run takes is a view from its start on, such as room[:, :, :n]; what it gives for the output is another view of the same memory.
+        """
+        for t in self.inputs:
+            if t.name == name and t.room is not None:
+                return np.zeros(t.room, t.numpy)
+        names = ", ".join(t.name for t in self.inputs if t.room is not None)
+        raise ArgumentError(f'no input that shares memory is named "{name}": expected {names or "none"}')
 
     def __call__(self, *args: Any, out: Optional[Out] = None, **kwargs: Any) -> Any:
         """Run on inputs, in order or by name, and give the output, or a tuple of all if there are several.
@@ -158,11 +170,15 @@ class Model:
         for t in self.inputs:
             if t.name not in inputs:
                 raise ArgumentError(f'input "{t.name}" is missing: expected {t.dtype} of shape {t.shape}')
-            arrays.append(_input_array(t, inputs[t.name]))
+            arrays.append(_input_array(t, inputs[t.name]) if t.room is None else _shared_array(t, inputs[t.name]))
         version = self._version(arrays, at or {})
         given = self._given_outputs(out)
         results, targets, buffers = [], [], []
         for t, array in zip(version.outputs, given):
+            if t.shares is not None:
+                shared = self._shared_output(t, array, arrays)
+                targets.append(shared), results.append(shared), buffers.append(shared)
+                continue
             result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
             targets.append(result)
             results.append(array if isinstance(array, np.ndarray) else result)
@@ -173,6 +189,13 @@ class Model:
             if target is not buffer:
                 target[...] = buffer
         return {t.name: result for t, result in zip(self.outputs, results)}
+
+    def _shared_output(self, tensor: Tensor, given: Any, arrays: list[Any]) -> "np.ndarray[Any, Any]":
+        """Give the view of an input's memory that an output is."""
+        if given is not None:
+            raise ArgumentError(f'output "{tensor.name}": expected None, as it has the memory of input "{tensor.shares}"')
+        memory = next(a for t, a in zip(self.inputs, arrays) if t.name == tensor.shares)
+        return np.lib.stride_tricks.as_strided(memory, tensor.shape, _steps(tensor))
 
     def _version(self, arrays: list[Any], at: Mapping[str, int]) -> Version:
         """Give the greatest version of some sizes that takes the arrays."""
@@ -193,8 +216,6 @@ class Model:
                 expected = _either(str(v.inputs[i].shape) for v in left)
                 raise ArgumentError(f'input "{self.inputs[i].name}": expected shape {expected}, found {array.shape}')
             left = found
-        if not at:
-            self._found[shapes] = left[-1]
         return left[-1]
 
     def _given_outputs(self, out: Optional[Out]) -> list[Any]:
@@ -308,11 +329,15 @@ def load(path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: i
     return Model(path, threads=threads, instances=instances)
 
 
+def _described(t: dict[str, Any]) -> Tensor:
+    """Give the tensor of a description."""
+    return Tensor(t["name"], t["dtype"], tuple(t["shape"]), t["bytes"], tuple(t["room"]) if "room" in t else None, t.get("shares"))
+
+
 def _versions(description: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Version, ...]:
     """Give those that a description lists, or the one that it is of."""
     def shaped(tensors: tuple[Tensor, ...], shapes: list[list[int]]) -> tuple[Tensor, ...]:
-        of_one = (t.nbytes // max(1, math.prod(t.shape)) for t in tensors)
-        return tuple(Tensor(t.name, t.dtype, tuple(s), n * math.prod(s)) for t, s, n in zip(tensors, shapes, of_one))
+        return tuple(replace(t, shape=tuple(s), nbytes=t.numpy.itemsize * math.prod(t.room or s)) for t, s in zip(tensors, shapes))
 
     if not description.get("sizes"):
         return (Version({}, inputs, outputs),)
@@ -350,6 +375,32 @@ def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
         except (OverflowError, TypeError, ValueError) as e:
             raise ArgumentError(f"{about}: {e}") from None
     return np.require(_typed(array, tensor, about), requirements=["C", "A"])
+
+
+def _steps(tensor: Tensor) -> tuple[int, ...]:
+    """Give the bytes from an element of shared memory to the next, along each dimension."""
+    steps, step = [], tensor.numpy.itemsize
+    for n in reversed(tensor.room or ()):
+        steps.append(step)
+        step *= n
+    return tuple(reversed(steps))
+
+
+def _shared_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
+    """Give the array of an input that shares memory: the one that was given, which must be the start of the memory."""
+    about = f'input "{tensor.name}"'
+    if not isinstance(value, np.ndarray) or not value.flags.writeable or not value.flags.aligned:
+        raise ArgumentError(f"{about}: expected an array that can be written, such as a part of model.room({tensor.name!r}), found {type(value).__name__}")
+    array = _typed(value, tensor, about)
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    begin = array.ctypes.data - owner.ctypes.data
+    steps = tuple(s for s, n in zip(array.strides, array.shape) if n > 1)
+    fits = array.ndim == len(tensor.room or ()) and steps == tuple(s for s, n in zip(_steps(tensor), array.shape) if n > 1)
+    if not fits or not owner.flags.c_contiguous or not 0 <= begin <= owner.nbytes - tensor.nbytes:
+        raise ArgumentError(f"{about}: expected a part, from the start on, of an array of shape {tensor.room}, such as model.room({tensor.name!r})")
+    return array
 
 
 def _output_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":

@@ -76,7 +76,8 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
 
 static void poison(const tapc_instance *instance, const tapc_program *program, void *const *out) {
   tapc_poison(instance->arena, instance->arena_bytes);
-  for (int i = 0; i < program->n_outputs; i++) tapc_poison(out[i], program->outputs[i].bytes);
+  for (int i = 0; i < program->n_outputs; i++)
+    if (!program->outputs[i].over) tapc_poison(out[i], program->outputs[i].bytes);
 }
 
 static int run_version(tapc_instance *instance, const tapc_program *program, const void *const *in, void *const *out, tapc_fault *fault) {
@@ -127,17 +128,32 @@ static int apart(const tapc_tensor *out, const void *at, const char *kind, const
                    other->name);
 }
 
+// address_of gives the address of an output: that of the input whose memory it has, which the caller may leave out.
+static const void *address_of(const tapc_program *p, int output, const void *const *in, void *const *out) {
+  int over = p->outputs[output].over;
+  return over ? in[over - 1] : out[output];
+}
+
+// in_place looks at the address of an output that has the memory of an input.
+static int in_place(const tapc_program *p, int output, const void *const *in, void *const *out, tapc_fault *fault) {
+  const tapc_tensor *t = &p->outputs[output];
+  if (!t->over || !out[output] || out[output] == in[t->over - 1]) return 0;
+  return tapc_fail(fault, TAPC_USAGE, "output %s: expected NULL or the address of input %s, whose memory it has, found another", t->name, p->inputs[t->over - 1].name);
+}
+
 // check_buffers looks at what a caller gave for a run, as far as addresses tell.
 static int check_buffers(const tapc_program *p, const void *const *in, void *const *out, tapc_fault *fault) {
   if (p->n_inputs && !in) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d inputs, found NULL", p->n_inputs);
   if (p->n_outputs && !out) return tapc_fail(fault, TAPC_USAGE, "expected the addresses of %d outputs, found NULL", p->n_outputs);
   int status = 0;
   for (int i = 0; i < p->n_inputs && !status; i++) status = buffer("input", &p->inputs[i], in[i], fault);
-  for (int i = 0; i < p->n_outputs && !status; i++) status = buffer("output", &p->outputs[i], out[i], fault);
+  for (int i = 0; i < p->n_outputs && !status; i++) status = in_place(p, i, in, out, fault);
+  for (int i = 0; i < p->n_outputs && !status; i++) status = buffer("output", &p->outputs[i], address_of(p, i, in, out), fault);
   for (int i = 0; i < p->n_outputs && !status; i++) {
+    const void *at = address_of(p, i, in, out);
     for (int j = 0; j < p->n_inputs && !status; j++)
-      status = apart(&p->outputs[i], out[i], "input", &p->inputs[j], in[j], fault);
-    for (int j = 0; j < i && !status; j++) status = apart(&p->outputs[i], out[i], "output", &p->outputs[j], out[j], fault);
+      if (p->outputs[i].over != j + 1) status = apart(&p->outputs[i], at, "input", &p->inputs[j], in[j], fault);
+    for (int j = 0; j < i && !status; j++) status = apart(&p->outputs[i], at, "output", &p->outputs[j], address_of(p, j, in, out), fault);
   }
   return status;
 }

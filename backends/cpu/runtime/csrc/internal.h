@@ -91,6 +91,14 @@ char *tapc_range_text(char *text, size_t bytes, const tapc_tensor *tensor);
 int tapc_starts_at_zero(const tapc_tensor *tensor);
 size_t tapc_count(const tapc_tensor *tensor); // number of elements
 
+// ---- room.c: inputs and outputs that share memory, in the layout of a greater shape -------------------------------
+
+// The tensor as files have it: row-major.
+tapc_tensor tapc_dense(const tapc_tensor *tensor);
+// Puts the elements, which stand row-major at the start of the memory, where they belong in it; and back.
+void tapc_spread(const tapc_tensor *tensor, void *memory);
+void tapc_gather(const tapc_tensor *tensor, void *memory);
+
 // ---- Reading tensor files ------------------------------------------------------------------------------------
 
 typedef enum tapc_format { TAPC_NPY, TAPC_NPZ, TAPC_SAFETENSORS } tapc_format;

@@ -33,7 +33,10 @@ static int load(session *s, int input, const tapc_archive *archive, const tapc_e
     if (tapc_archive_layout(archive, entry, &found, &s->fault)) return s->fault.status;
     return tapc_narrow_input(s->program, s->possible, input, &found, &s->fault);
   }
-  return tapc_archive_load(archive, entry, &s->program->inputs[input], s->in[input], &s->fault);
+  tapc_tensor want = tapc_dense(&s->program->inputs[input]);
+  int status = tapc_archive_load(archive, entry, &want, s->in[input], &s->fault);
+  if (!status) tapc_spread(&s->program->inputs[input], s->in[input]);
+  return status;
 }
 
 static const char *entry_name(const void *archive, size_t i) { return ((const tapc_archive *)archive)->entries[i].name; }
@@ -125,7 +128,9 @@ static int load_inputs(session *s) {
   for (int i = 0; !status && !s->possible && i < p->n_inputs; i++) {
     if (s->given[i]) continue;
     if (!s->options.random) return missing(s, &p->inputs[i]);
-    tapc_random(&p->inputs[i], s->options.seed, s->in[i]);
+    tapc_tensor want = tapc_dense(&p->inputs[i]);
+    tapc_random(&want, s->options.seed, s->in[i]);
+    tapc_spread(&p->inputs[i], s->in[i]);
   }
   return status;
 }
@@ -159,26 +164,40 @@ static int check_outputs(session *s) {
   return status;
 }
 
-static int write_archive(session *s) {
+static int write_archive(session *s, const tapc_tensor *outputs) {
   size_t n = (size_t)s->program->n_outputs;
   const tapc_tensor **tensors = calloc(n + 1, sizeof *tensors);
   if (!tensors) return tapc_no_memory(&s->fault, n * sizeof *tensors, "the output files");
-  for (size_t i = 0; i < n; i++) tensors[i] = &s->program->outputs[i];
+  for (size_t i = 0; i < n; i++) tensors[i] = &outputs[i];
   int status = tapc_sink_write(&s->sink, s->options.output_archive, tensors, s->out, n, &s->fault);
   free(tensors);
   return status;
 }
 
-static int write_outputs(session *s) {
+// Writes outputs that stand row-major by now.
+static int write_dense(session *s, const tapc_tensor *outputs) {
   int status = 0;
   for (int i = 0; !status && i < s->program->n_outputs; i++) {
-    const tapc_tensor *tensor = &s->program->outputs[i];
+    const tapc_tensor *tensor = &outputs[i];
     if (s->options.output_files[i]) status = tapc_sink_write(&s->sink, s->options.output_files[i], &tensor, &s->out[i], 1, &s->fault);
   }
-  if (!status && s->options.output_archive) status = write_archive(s);
+  if (!status && s->options.output_archive) status = write_archive(s, outputs);
   if (!status && s->sink.n == 0 && !s->options.bench)
-    for (int i = 0; i < s->program->n_outputs; i++) tapc_print_tensor(stdout, &s->program->outputs[i], s->out[i]);
+    for (int i = 0; i < s->program->n_outputs; i++) tapc_print_tensor(stdout, &outputs[i], s->out[i]);
   return status ? status : tapc_sink_commit(&s->sink, &s->fault);
+}
+
+static int write_outputs(session *s) {
+  size_t n = (size_t)s->program->n_outputs;
+  tapc_tensor *dense = calloc(n + 1, sizeof *dense);
+  if (!dense) return tapc_no_memory(&s->fault, n * sizeof *dense, "the outputs");
+  for (size_t i = 0; i < n; i++) {
+    dense[i] = tapc_dense(&s->program->outputs[i]);
+    tapc_gather(&s->program->outputs[i], s->out[i]);
+  }
+  int status = write_dense(s, dense);
+  free(dense);
+  return status;
 }
 
 // ---- The whole -----------------------------------------------------------------------------------------------
@@ -187,15 +206,16 @@ static void **make_buffers(session *s, const tapc_tensor *tensors, int n) {
   void **buffers = calloc((size_t)n + 1, sizeof *buffers);
   if (!buffers) tapc_no_memory(&s->fault, (uint64_t)n * sizeof *buffers, "buffers");
   for (int i = 0; buffers && i < n; i++) {
-    if ((buffers[i] = tapc_alloc(tensors[i].bytes))) continue;
+    if ((buffers[i] = tensors[i].over ? s->in[tensors[i].over - 1] : tapc_alloc(tensors[i].bytes))) continue;
     tapc_no_memory(&s->fault, tensors[i].bytes, tensors[i].name);
     break; // the status says that it failed; release frees what is there
   }
   return buffers;
 }
 
-static void free_buffers(void **buffers, int n) {
-  for (int i = 0; buffers && i < n; i++) tapc_free(buffers[i]);
+static void free_buffers(void **buffers, const tapc_tensor *tensors, int n) {
+  for (int i = 0; buffers && i < n; i++)
+    if (!tensors[i].over) tapc_free(buffers[i]);
   free(buffers);
 }
 
@@ -262,8 +282,8 @@ static int run(session *s) {
   if (!status) status = write_outputs(s);
   tapc_sink_close(&s->sink);
   tapc_instance_destroy(s->instance);
-  free_buffers(s->in, s->program->n_inputs);
-  free_buffers(s->out, s->program->n_outputs);
+  free_buffers(s->out, s->program->outputs, s->program->n_outputs);
+  free_buffers(s->in, s->program->inputs, s->program->n_inputs);
   free(s->given);
   return status;
 }

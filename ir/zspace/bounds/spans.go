@@ -1,4 +1,4 @@
-package schedule
+package bounds
 
 import (
 	"math"
@@ -14,17 +14,17 @@ type span struct {
 	lo, hi int64
 }
 
-// spans are what conditions say of a point of some loops: each sum is there once.
-type spans struct {
+// Spans are what conditions say of a point of some loops: each sum is there once.
+type Spans struct {
 	loops zspace.Range
 	list  []span
 }
 
-// spansOf gathers what is known of the sums of which conditions speak, over a box of loops that is not empty.
-func spansOf(when []condition, loops zspace.Range) spans {
-	s := spans{loops: loops}
+// SpansOf gathers what is known of the sums of which conditions speak, over a box of loops that is not empty.
+func SpansOf(when []Condition, loops zspace.Range) Spans {
+	s := Spans{loops: loops}
 	for _, c := range when {
-		row, fixed := s.wide(c.row)
+		row, fixed := s.wide(c.Row)
 		divisor := int64(0)
 		for _, a := range row {
 			divisor = gcd(divisor, a)
@@ -32,7 +32,7 @@ func spansOf(when []condition, loops zspace.Range) spans {
 		if divisor == 0 {
 			continue // of loops of one value: narrow has looked at it
 		}
-		lo, hi := c.lo, c.hi
+		lo, hi := c.Lo, c.Hi
 		if firstOf(row) < 0 {
 			divisor, fixed = -divisor, -fixed
 			lo, hi = negated(hi), negated(lo)
@@ -54,7 +54,7 @@ func spansOf(when []condition, loops zspace.Range) spans {
 }
 
 // add notes the bounds of a sum.
-func (s *spans) add(x span) {
+func (s *Spans) add(x span) {
 	for i := range s.list {
 		if have := &s.list[i]; slices.Equal(have.row, x.row) {
 			have.lo, have.hi = max(have.lo, x.lo), min(have.hi, x.hi)
@@ -65,7 +65,7 @@ func (s *spans) add(x span) {
 }
 
 // wide splits a sum of loops into that of the loops of more than one value and the value of the others.
-func (s *spans) wide(row []int64) (wide []int64, fixed int64) {
+func (s *Spans) wide(row []int64) (wide []int64, fixed int64) {
 	wide = make([]int64, len(row))
 	for l, a := range row {
 		if s.loops.End[l]-s.loops.Start[l] > 1 {
@@ -78,7 +78,7 @@ func (s *spans) wide(row []int64) (wide []int64, fixed int64) {
 }
 
 // hull gives the least and the greatest value of a sum over all loops.
-func (s *spans) hull(row []int64) (lo, hi int64) {
+func (s *Spans) hull(row []int64) (lo, hi int64) {
 	for l, a := range row {
 		if a != 0 {
 			least, most := scaled(a, s.loops.Start[l], s.loops.End[l]-1)
@@ -88,13 +88,13 @@ func (s *spans) hull(row []int64) (lo, hi int64) {
 	return lo, hi
 }
 
-// contradict says whether the conditions hold at no point.
-func (s *spans) contradict() bool {
+// Contradict says whether the conditions hold at no point.
+func (s *Spans) Contradict() bool {
 	return slices.ContainsFunc(s.list, func(x span) bool { return x.lo > x.hi })
 }
 
-// clip cuts the values between lo and hi that a coordinate row·loops + off takes to those that the sums it is made of leave.
-func (s *spans) clip(row []int64, off, lo, hi int64) (int64, int64) {
+// Clip cuts the values between lo and hi that a coordinate row·loops + off takes to those that the sums it is made of leave.
+func (s *Spans) Clip(row []int64, off, lo, hi int64) (int64, int64) {
 	if len(s.list) == 0 || !s.small(row, off) {
 		return lo, hi
 	}
@@ -122,7 +122,7 @@ func (s *spans) clip(row []int64, off, lo, hi int64) (int64, int64) {
 }
 
 // small says whether the parts of row·loops + off can be added in any order within 64 bits.
-func (s *spans) small(row []int64, off int64) bool {
+func (s *Spans) small(row []int64, off int64) bool {
 	const limit = 1 << 60
 	bound := math.Abs(float64(off))
 	for l, a := range row {
@@ -154,4 +154,47 @@ func firstOf(row []int64) int64 {
 		}
 	}
 	return 0
+}
+
+// Condition says that a sum of loops lies between two bounds, inclusive; the greatest and the least number are none.
+type Condition struct {
+	Row    []int64
+	Lo, Hi int64
+}
+
+// Narrow cuts a box of loops to the values that a condition on one loop leaves.
+func (c Condition) Narrow(loops zspace.Range) zspace.Range {
+	at := -1
+	for i, x := range c.Row {
+		if x != 0 && at >= 0 {
+			return loops
+		}
+		if x != 0 {
+			at = i
+		}
+	}
+	lo, hi, factor := c.Lo, c.Hi, c.Row[at]
+	if factor < 0 {
+		lo, hi, factor = negated(hi), negated(lo), -factor
+	}
+	out := loops.Clone()
+	if lo != math.MinInt64 {
+		out.Start[at] = max(out.Start[at], -floorDiv(-lo, factor))
+	}
+	if hi != math.MaxInt64 {
+		out.End[at] = min(out.End[at], floorDiv(hi, factor)+1)
+	}
+	out.Start[at] = min(out.Start[at], out.End[at])
+	return out
+}
+
+// negated turns a bound round; the infinite ones stay infinite.
+func negated(x int64) int64 {
+	switch x {
+	case math.MinInt64:
+		return math.MaxInt64
+	case math.MaxInt64:
+		return math.MinInt64
+	}
+	return -x
 }

@@ -1,38 +1,40 @@
-package schedule
+// Package bounds decides which integer points satisfy linear bounds: whether a system has a solution, and how far sums reach.
+//
+// It knows rows of factors and boxes, nothing of kernels. Read next: dialects/schedule, whose constraints ask it.
+package bounds
 
 import "math"
 
-// system asks for integers t with 0 ≤ t[j] ≤ reach[j] and lo[k] ≤ rows[k]·t ≤ hi[k].
-type system struct {
-	rows   [][]int64
-	lo, hi []int64
-	reach  []int64
-	base   []int64 // for images: the coordinates at the start of the loops
-	budget int
+// System asks for integers t with 0 ≤ t[j] ≤ Reach[j] and Lo[k] ≤ Rows[k]·t ≤ Hi[k]. Budget bounds the steps of the search.
+type System struct {
+	Rows   [][]int64
+	Lo, Hi []int64
+	Reach  []int64
+	Budget int
 }
 
 // interval holds the values, inclusive, that are left for each unknown.
 type interval struct{ lo, hi []int64 }
 
-// solve gives a solution if there is one. decided is false when the search used up its budget, or the numbers are too large
+// Solve gives a solution if there is one. decided is false when the search used up its budget, or the numbers are too large
 // to be added safely.
-func (s *system) solve() (t []int64, decided bool) {
-	for k, row := range s.rows {
-		size := math.Abs(float64(s.lo[k])) + math.Abs(float64(s.hi[k]))
+func (s *System) Solve() (t []int64, decided bool) {
+	for k, row := range s.Rows {
+		size := math.Abs(float64(s.Lo[k])) + math.Abs(float64(s.Hi[k]))
 		for j, a := range row {
-			size += math.Abs(float64(a)) * float64(s.reach[j])
+			size += math.Abs(float64(a)) * float64(s.Reach[j])
 		}
 		if size > 1<<60 {
 			return nil, false
 		}
 	}
-	all := interval{make([]int64, len(s.reach)), append([]int64(nil), s.reach...)}
+	all := interval{make([]int64, len(s.Reach)), append([]int64(nil), s.Reach...)}
 	t = s.search(all)
-	return t, t != nil || s.budget >= 0
+	return t, t != nil || s.Budget >= 0
 }
 
 // search narrows the intervals and bisects the widest until nothing or one point is left. It owns the intervals.
-func (s *system) search(in interval) []int64 {
+func (s *System) search(in interval) []int64 {
 	if !s.narrow(in) {
 		return nil
 	}
@@ -45,13 +47,13 @@ func (s *system) search(in interval) []int64 {
 	if width == 0 {
 		return in.lo // narrowing has checked every row
 	}
-	if s.budget--; s.budget < 0 {
+	if s.Budget--; s.Budget < 0 {
 		return nil
 	}
 	mid := in.lo[widest] + width/2
 	low := interval{append([]int64(nil), in.lo...), append([]int64(nil), in.hi...)}
 	low.hi[widest] = mid
-	if t := s.search(low); t != nil || s.budget < 0 {
+	if t := s.search(low); t != nil || s.Budget < 0 {
 		return t
 	}
 	in.lo[widest] = mid + 1
@@ -59,10 +61,10 @@ func (s *system) search(in interval) []int64 {
 }
 
 // narrow tightens the intervals by every row, a bounded number of rounds; false if some row can not hold.
-func (s *system) narrow(in interval) bool {
+func (s *System) narrow(in interval) bool {
 	for range 16 {
 		changed := false
-		for k := range s.rows {
+		for k := range s.Rows {
 			c, ok := s.narrowRow(k, in)
 			if !ok {
 				return false
@@ -76,27 +78,27 @@ func (s *system) narrow(in interval) bool {
 	return true
 }
 
-func (s *system) narrowRow(k int, in interval) (changed, ok bool) {
+func (s *System) narrowRow(k int, in interval) (changed, ok bool) {
 	low, high, step := int64(0), int64(0), int64(0) // of the row; its values lie step apart
-	for j, a := range s.rows[k] {
+	for j, a := range s.Rows[k] {
 		l, h := scaled(a, in.lo[j], in.hi[j])
 		low, high = low+l, high+h
 		if in.lo[j] < in.hi[j] {
 			step = gcd(step, a)
 		}
 	}
-	if low > s.hi[k] || high < s.lo[k] {
+	if low > s.Hi[k] || high < s.Lo[k] {
 		return false, false
 	}
-	if step > 1 && low+step*ceilDiv(s.lo[k]-low, step) > s.hi[k] {
+	if step > 1 && low+step*ceilDiv(s.Lo[k]-low, step) > s.Hi[k] {
 		return false, false // no value of the row lies between the bounds
 	}
-	for j, a := range s.rows[k] {
+	for j, a := range s.Rows[k] {
 		if a == 0 || in.lo[j] == in.hi[j] {
 			continue
 		}
 		l, h := scaled(a, in.lo[j], in.hi[j])
-		least, most := s.lo[k]-(high-h), s.hi[k]-(low-l)
+		least, most := s.Lo[k]-(high-h), s.Hi[k]-(low-l)
 		if a < 0 {
 			a, least, most = -a, -most, -least
 		}
@@ -109,7 +111,7 @@ func (s *system) narrowRow(k int, in interval) (changed, ok bool) {
 		}
 		changed = true
 		in.lo[j], in.hi[j] = from, to
-		nl, nh := scaled(s.rows[k][j], from, to)
+		nl, nh := scaled(s.Rows[k][j], from, to)
 		low, high = low+nl-l, high+nh-h
 	}
 	return changed, true
@@ -134,3 +136,11 @@ func gcd(a, b int64) int64 {
 }
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,132 @@
+package schedule
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace/bounds"
+)
+
+// Update is a statement that stores to an output over an input. Where its value is the cell of the input that it stores over, it changes
+// nothing: Keep are the operands that read these cells, at the same coordinates.
+type Update struct {
+	Statement int
+	Keep      []int
+}
+
+// UpdateOf gives the update of a kernel that stores to an output over an input. Ok is false if the kernel uses the cells that it stores over for
+// anything but to choose between them and others, so that they must not change while it runs.
+func UpdateOf(k *Kernel, output, input ir.NodeID) (u Update, ok bool) {
+	store := slices.IndexFunc(k.Operands, func(o Operand) bool { return o.Buffer == output && o.Mode == Write })
+	u.Statement = slices.IndexFunc(k.Statements, func(s Statement) bool { return store >= 0 && s.Store == int64(store) })
+	if u.Statement < 0 {
+		return u, false
+	}
+	for i, o := range k.Operands {
+		if o.Buffer == input && o.Mode == Read && k.sameCells(i, store) {
+			u.Keep = append(u.Keep, i)
+		}
+	}
+	for i, s := range k.Statements {
+		switch {
+		case i != u.Statement && s.Store >= 0 && k.Operands[s.Store].Buffer == output, k.loads(s, input, u.Keep),
+			s.Store >= 0 && !u.chooses(k, s.Value, i == u.Statement):
+			return u, false
+		}
+	}
+	return u, true
+}
+
+// loads says whether a statement loads cells of a buffer through other operands than these.
+func (k *Kernel) loads(s Statement, buffer ir.NodeID, but []int) (found bool) {
+	s.Value.Walk(func(e *scalar.Expr) bool {
+		found = found || e.Op == scalar.Load && k.Operands[e.Ref].Buffer == buffer && !slices.Contains(but, e.Ref)
+		return true
+	})
+	return found
+}
+
+// chooses says whether a value uses the cells that are kept only as they are: those are what it may be itself, if it may.
+func (u Update) chooses(k *Kernel, e *scalar.Expr, may bool) bool {
+	switch e.Op {
+	case scalar.Load:
+		return may || !slices.Contains(u.Keep, e.Ref)
+	case scalar.Local:
+		return u.chooses(k, k.Statements[e.Ref].Value, may)
+	case scalar.Where:
+		return u.chooses(k, e.Args[0], false) && u.chooses(k, e.Args[1], may) && u.chooses(k, e.Args[2], may)
+	}
+	return !slices.ContainsFunc(e.Args, func(a *scalar.Expr) bool { return !u.chooses(k, a, false) })
+}
+
+// Writes says whether a kernel stores to a buffer.
+func (k *Kernel) Writes(buffer ir.NodeID) bool {
+	return slices.ContainsFunc(k.Operands, func(o Operand) bool { return o.Buffer == buffer && o.Mode == Write })
+}
+
+// Keeps says whether a kernel, which stores to an output over an input, changes nothing at all: all that it does is to store each cell over itself.
+func (k *Kernel) Keeps(output, input ir.NodeID) bool {
+	u, ok := UpdateOf(k, output, input)
+	if !ok || slices.ContainsFunc(k.Operands, func(o Operand) bool { return o.Mode == Write && o.Buffer != output }) {
+		return false
+	}
+	e := k.Statements[u.Statement].Value
+	for e.Op == scalar.Local {
+		e = k.Statements[e.Ref].Value
+	}
+	return e.Op == scalar.Load && slices.Contains(u.Keep, e.Ref)
+}
+
+// KeepsAll is as Keeps, for the output over an input that a kernel stores to, if it does.
+func (k *Kernel) KeepsAll(buffers map[ir.NodeID]*Buffer) bool {
+	for _, o := range k.Operands {
+		if b := buffers[o.Buffer]; o.Mode == Write && b != nil && b.Over != ir.NoNode {
+			return k.Keeps(o.Buffer, b.Over)
+		}
+	}
+	return false
+}
+
+// sameCells says whether two operands are the same cell at every point of the loops.
+func (k *Kernel) sameCells(a, b int) bool {
+	x, y := k.Operands[a].Access, k.Operands[b].Access
+	for d, row := range x.Projection {
+		at := x.Offset[d] - y.Offset[d]
+		for l, f := range row {
+			switch f -= y.Projection[d][l]; {
+			case f == 0:
+			case k.Loops[l].Extent() > 1:
+				return false
+			default:
+				at += f * k.Loops[l].Start
+			}
+		}
+		if at != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// changes gives the uses in which the update stores something else than what is there.
+func (u Update) changes(k *Kernel) (out []use) {
+	st := &k.Statements[u.Statement]
+	var walk func(e *scalar.Expr, when []bounds.Condition)
+	walk = func(e *scalar.Expr, when []bounds.Condition) {
+		switch {
+		case e.Op == scalar.Local:
+			walk(k.Statements[e.Ref].Value, when)
+		case e.Op == scalar.Where:
+			walk(e.Args[1], assume(slices.Clone(when), k, e.Args[0], true))
+			walk(e.Args[2], assume(slices.Clone(when), k, e.Args[0], false))
+		case e.Op == scalar.Load && slices.Contains(u.Keep, e.Ref):
+		default:
+			if w := newUse(k, int(st.Store), u.Statement, true, running(k, st.Over, nil), when); !w.never {
+				out = append(out, w)
+			}
+		}
+	}
+	walk(st.Value, nil)
+	return out
+}

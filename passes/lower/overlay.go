@@ -1,0 +1,85 @@
+package lower
+
+import (
+	"context"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// lieIn gives a buffer the layout of one with a greater shape, at whose start it lies.
+func (l *lowering) lieIn(b *schedule.Buffer, room []int64) error {
+	size, err := zspace.Range{Start: make(zspace.Point, len(room)), End: room}.Size()
+	element := int64(b.Type().Size())
+	if err != nil || size > (1<<62)/element {
+		return diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(b.Tensor), "/body/range"), "the room for %s, %v, is too large", l.g.Name(b.Tensor), room)
+	}
+	b.Strides, b.Bytes = zspace.RowMajor(room), size*element
+	return nil
+}
+
+// overlay lays outputs over the inputs whose memory they have. What stores them waits for those who read the inputs, but for those that wait for it:
+// they must read other cells, as schedule.Constraints check.
+func (l *lowering) overlay() error {
+	for _, s := range l.program.Shared {
+		in, out := l.program.Inputs[s.Input].Tensor, l.program.Outputs[s.Output].Tensor
+		if l.host != l.compute {
+			return diag.Errorf("TAP0807", "lower", l.g.At(l.g.Node(out), ""), "%s can not have the memory of %s on a device that has its own", l.program.Outputs[s.Output].Name,
+				l.program.Inputs[s.Input].Name).Want("kernels on the host", l.g.Name(l.compute))
+		}
+		from, to := l.buffers[place{in, l.host}], l.buffers[place{out, l.host}]
+		l.g.Node(to).Body.(*schedule.Buffer).Over = from
+		for _, w := range l.writers[to] {
+			l.changes(w.step, to, from)
+		}
+	}
+	return nil
+}
+
+// changes lets a step that stores an output over an input wait for who reads the input, unless it changes nothing.
+func (l *lowering) changes(step, output, input ir.NodeID) {
+	k, ok := l.g.Node(step).Body.(*schedule.Kernel)
+	if !ok || k.Keeps(output, input) {
+		return
+	}
+	for n := range l.g.Nodes() {
+		r, ok := n.Body.(*schedule.Kernel)
+		reads := ok && n.ID != step && slices.ContainsFunc(r.Operands, func(o schedule.Operand) bool { return o.Buffer == input })
+		if reads && !slices.Contains(k.After, n.ID) && !l.waits(n.ID, step) {
+			k.After = append(k.After, n.ID)
+		}
+	}
+}
+
+// waits says whether a step waits for another, directly or through others.
+func (l *lowering) waits(step, other ir.NodeID) bool {
+	var seen ir.NodeSet
+	open := []ir.NodeID{step}
+	for len(open) > 0 {
+		id := open[len(open)-1]
+		open = open[:len(open)-1]
+		after, _ := schedule.After(l.g.Node(id))
+		for _, a := range after {
+			if a == other {
+				return true
+			}
+			if !seen.Has(a) {
+				seen.Add(a)
+				open = append(open, a)
+			}
+		}
+	}
+	return false
+}
+
+// checkShared says where cells of an input would be read after they changed: a fault of what was asked for.
+func (l *lowering) checkShared() error {
+	if len(l.program.Shared) == 0 {
+		return nil
+	}
+	found := schedule.Environment().Verify(context.Background(), l.g)
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Constraint != schedule.SharedMemory }).Err()
+}
