@@ -59,7 +59,9 @@ var Rows = []string{
 	"bfdot",    //
 	"any",      // of these, that which every processor has
 	"vector",   // arithmetic on vectors, element by element
-	"function", // additions' worth of functions such as exp on vectors
+	"function", // functions on vectors, of which exp counts as 16 operations
+	"division", // divisions and roots on vectors, of which each counts as 4
+	"gather",   // elements of vectors that are no neighbours in memory, of which each counts as 1
 	"scalar",   // arithmetic where there are no vectors
 }
 

@@ -157,5 +157,5 @@ func (d *Device) part(all, one Figure, units int64) Figure {
 // Unknown is the error of a figure that a device does not have.
 func (d *Device) Unknown(what, key string) error {
 	return diag.Errorf(CodeUnknown, "machine", diag.Location{}, "the machine file has no %s for the device %s", what, d.Name).
-		WithHint("give it in the file, under %q", key)
+		WithHint("give it in the file, under %q; tapc calibrate measures the machine that it runs on", key)
 }

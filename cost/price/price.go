@@ -30,9 +30,6 @@ func over(n float64, rate machine.Figure) Interval {
 
 func seconds(f machine.Figure) Interval { return Interval{f.Value, f.Low, f.High} }
 
-// scale multiplies all three.
-func (i Interval) scale(x float64) Interval { return Interval{i.Value * x, i.Low * x, i.High * x} }
-
 // Term is a part of a kernel's time. The times of a kernel's terms add up to its time.
 type Term struct {
 	What string // in words
@@ -97,11 +94,11 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 	out := Kernel{Node: n.ID, Name: k.Name, Work: w}
 	x.choose(kind)
 	out.Form, out.Units = x.form, x.units
-	compute, err := x.compute()
+	resources, err := x.compute()
 	if err != nil {
 		return out, err
 	}
-	x.finish(&out, compute, x.travel(h))
+	x.finish(&out, append(resources, x.travel(h)))
 	return out, nil
 }
 
@@ -117,25 +114,36 @@ type pricing struct {
 	units    int64
 }
 
-// overlap says how well computing and travelling hide each other: with 1 they add up, and the greater it is, the more the longer one alone counts.
+// overlap says how well the resources of a unit hide each other: with 1 their times add up, and the greater it is, the more the longest alone counts.
 const overlap = 3
 
-// finish makes the terms of a kernel: what it computes, what of travelling is not hidden behind that, and what it takes to begin.
-func (x *pricing) finish(out *Kernel, compute, travel []Term) {
-	c, t := total(compute), total(travel)
-	together := Interval{join(c.Value, t.Value), join(c.Low, t.Low), join(c.High, t.High)}
-	long, short := compute, travel
-	if t.Value > c.Value {
-		long, short = travel, compute
+// finish makes the terms of a kernel: those of the resource that takes longest, what of the others is not hidden behind it, and what it takes to
+// begin. Resources are what works side by side: arithmetic, division, the first cache, what is behind it.
+func (x *pricing) finish(out *Kernel, resources [][]Term) {
+	longest, value, low, high := 0, 0.0, 0.0, 0.0
+	for i, r := range resources {
+		t := total(r)
+		value, low, high = value+math.Pow(t.Value, overlap), low+math.Pow(t.Low, overlap), high+math.Pow(t.High, overlap)
+		if t.Value > total(resources[longest]).Value {
+			longest = i
+		}
 	}
-	out.Roof = max(c.Value, t.Value)
-	out.Bound = greatest(long)
-	out.Terms = append(out.Terms, long...)
-	if s := total(short); s.Value > 0 { // what is not hidden of each, in proportion
-		l := total(long)
-		for _, term := range short {
-			part := (together.Value - l.Value) * term.Time.Value / s.Value
-			out.Terms = append(out.Terms, Term{term.What + ", not hidden", Interval{part, part, part}})
+	root := func(v float64) float64 { return math.Pow(v, 1.0/overlap) }
+	together := Interval{root(value), root(low), root(high)}
+	out.Roof, out.Bound = total(resources[longest]).Value, greatest(resources[longest])
+	out.Terms = append(out.Terms, resources[longest]...)
+	others := 0.0
+	for i, r := range resources {
+		if i != longest {
+			others += total(r).Value
+		}
+	}
+	for i, r := range resources {
+		for _, term := range r {
+			if i != longest && term.Time.Value > 0 { // what is not hidden of each, in proportion
+				part := (together.Value - out.Roof) * term.Time.Value / others
+				out.Terms = append(out.Terms, Term{term.What + ", not hidden", Interval{part, part, part}})
+			}
 		}
 	}
 	start := []Term{{"start of the kernel", seconds(x.device.Launch)}}
@@ -144,13 +152,6 @@ func (x *pricing) finish(out *Kernel, compute, travel []Term) {
 	}
 	out.Terms = append(out.Terms, start...)
 	out.Time = together.Plus(total(start))
-}
-
-func join(a, b float64) float64 {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return math.Pow(math.Pow(a, overlap)+math.Pow(b, overlap), 1.0/overlap)
 }
 
 func total(terms []Term) (sum Interval) {
@@ -171,13 +172,28 @@ func greatest(terms []Term) string {
 	return what
 }
 
+// lineBytes is what travels at least.
+const lineBytes = 64
+
+// lines is how many bytes travel for each that is touched: whole lines for elements that are no neighbours, where the lines of all lanes of a row
+// do not stay in the first cache until their other elements are asked for.
+func (x *pricing) lines(t work.Touch) float64 {
+	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
+	if !ok || len(x.device.Caches) == 0 || x.algorithm() != schedule.Rows || r.Lane.Extent*lineBytes <= x.device.Caches[0].Bytes {
+		return 1
+	}
+	size := int64(x.analysis.Kernel.Operands[t.Operand].Type().Size())
+	step := max(r.Lane.Step(r.Views[t.Operand]), -r.Lane.Step(r.Views[t.Operand]))
+	return float64(max(1, min(step*size, lineBytes)/max(size, 1)))
+}
+
 // travel is the time that operands take from where they are, by the level that has them.
 func (x *pricing) travel(h *history) (terms []Term) {
 	list := levels(x.device, x.units)
 	bytes := make([]float64, len(list))
 	for _, t := range x.work.Touches {
 		for i, p := range parts(list, h.distance(x.work, t)) {
-			bytes[i] += p * t.Bytes
+			bytes[i] += p * t.Bytes * x.lines(t)
 		}
 	}
 	for i, n := range bytes {

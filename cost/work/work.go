@@ -16,20 +16,24 @@ import (
 type Count struct {
 	Products float64 // multiply-adds of sums of products; each is two operations
 	Vector   float64 // arithmetic, comparisons, choices and conversions
-	Function float64 // of functions such as exp, and of divisions and roots, in additions that take as long
+	Function float64 // of functions such as exp, in additions that take about as long
+	Division float64 // of divisions and roots, in the same
 	Loads    float64 // elements that are read
 	Stores   float64 // elements that are written
+	Gathers  float64 // of both, those that are no neighbours along the lanes of vectors
 }
 
 // Operations is how many scalar operations there are together, where a multiply-add is two.
-func (c Count) Operations() float64 { return 2*c.Products + c.Vector + c.Function }
+func (c Count) Operations() float64 { return 2*c.Products + c.Vector + c.Function + c.Division }
 
 func (c *Count) add(x Count, times float64) {
 	c.Products += x.Products * times
 	c.Vector += x.Vector * times
 	c.Function += x.Function * times
+	c.Division += x.Division * times
 	c.Loads += x.Loads * times
 	c.Stores += x.Stores * times
+	c.Gathers += x.Gathers * times
 }
 
 // Touch is what a kernel reads or writes of a buffer through one operand.
@@ -69,6 +73,13 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 		}
 	}
 	w.Type = c.main()
+	if r, ok := nest.Of[*nest.Rows](nest.Classify(k, buffers)); ok {
+		for i, v := range r.Views {
+			if step := r.Lane.Step(v); step != 0 && step != 1 {
+				w.Gathers += c.loads[i]
+			}
+		}
+	}
 	for i, o := range k.Operands {
 		if c.loads[i] > 0 {
 			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, footprint(k, buffers, i, c.loads[i])})
@@ -128,10 +139,29 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 
 // class counts one operator.
 func class(e *scalar.Expr, times float64) Count {
-	if w := kernels.Weight(e); w > 1 {
-		return Count{Function: w * times}
+	switch w := kernels.Weight(e); e.Op.Class() {
+	case scalar.Transcendental:
+		return Count{Function: functionWeight(e.Op) * times}
+	case scalar.Division, scalar.Root:
+		return Count{Division: w * times}
 	}
 	return Count{Vector: times}
+}
+
+// functionWeight is how long a function takes where exp takes 16: as measured of vectors of float32 that the CPU back end writes
+// (docs/performance.md). Those that it leaves to the C library are not on vectors.
+func functionWeight(op scalar.Op) float64 {
+	switch op {
+	case scalar.Exp, scalar.Exp2:
+		return 16
+	case scalar.Log, scalar.Log2, scalar.Log10, scalar.Erf, scalar.Erfc:
+		return 43
+	case scalar.Tanh:
+		return 38
+	case scalar.Sin, scalar.Cos:
+		return 98
+	}
+	return 900
 }
 
 // computed is the type that an operator computes with: that of what it compares, where its result is a truth value.

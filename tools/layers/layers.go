@@ -47,6 +47,7 @@ var Table = []Rule{
 	{"cost/work", 3, 6},
 	{"cost/sample", 0, 0},
 	{"cost/price", 4, 3},
+	{"cost/calibrate", 4, 3},
 	{"passes/rewrite", 4, 0},
 	{"passes/pipeline", 4, 1},
 	{"passes/apply", 4, 2}, // no pass imports another

@@ -19,6 +19,12 @@ between them. Without a name, list those that tapc knows; with one, print its fi
 changed for a machine of your own; with the path of a file, check it and print it again.
 Each figure says where it is from.`
 
+// CalibrateHelp is the text of --help of `tapc calibrate`.
+const CalibrateHelp = `Measure this machine and write a machine file: what programs of tapc reach with products,
+arithmetic and functions, on one core and on all, what they move from each cache and from
+memory, and what kernels and threads take to begin. It takes less than a minute, and a C
+compiler. Bounds are those of the rounds' own differences: measure while nothing else runs.`
+
 // Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
 func Find(name string) (*machine.Machine, error) {
 	if !strings.ContainsAny(name, "./") {

@@ -1,0 +1,163 @@
+// Package calibrate measures the machine that it runs on, and writes down what it found as a machine file: rates of products, arithmetic and
+// functions, bandwidths of caches and memory, and what it takes to begin.
+//
+// What is measured are programs that the CPU back end makes of small graphs, so a rate is what such programs reach, not what the processor
+// could. It must not be used for tests, whose results would depend on time. Read next: probes.go.
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/sample"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// codeFailed is the code of an error of a program that is measured, or of a machine that does not say what it is.
+const codeFailed = "TAP2821"
+
+// Options of Measure.
+type Options struct {
+	Dir    string        // for programs
+	Budget time.Duration // that measuring takes at most; building comes on top
+	Tapc   string        // the compiler that builds them
+}
+
+// rounds is how often each probe runs, in turns with the others.
+const rounds = 7
+
+// perRun is how long a run of a probe measures.
+const perRun = 15 * time.Millisecond
+
+// Measure measures this machine.
+func Measure(ctx context.Context, o Options) (*machine.Machine, error) {
+	m, err := found()
+	if err != nil {
+		return nil, err
+	}
+	cpu := &m.Devices[0]
+	list := probes(cpu)
+	for i := range list {
+		p := &list[i]
+		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
+		if err := Build(ctx, o.Tapc, p.graph, p.program); err != nil {
+			return nil, err
+		}
+	}
+	if err := measure(ctx, list, o.Budget); err != nil {
+		return nil, err
+	}
+	conclude(cpu, list)
+	m.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
+	return m, nil
+}
+
+// Build makes a program of a graph, which it leaves beside it, by a tapc.
+func Build(ctx context.Context, tapc string, g *sample.Graph, path string) error {
+	if err := os.WriteFile(path+".tap", []byte(g.Text()), 0o666); err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, tapc, "build", path+".tap", "-o", path)
+	c.WaitDelay = time.Second
+	if out, err := c.CombinedOutput(); err != nil {
+		return diag.Errorf(codeFailed, "calibrate", diag.Location{}, "building the program %q, which is measured, failed: %v: %s", g.Name, err, out)
+	}
+	return nil
+}
+
+// measure runs all probes in turns, until the budget is spent or all rounds are done; there are three rounds at least.
+func measure(ctx context.Context, list []probe, budget time.Duration) error {
+	end := time.Now().Add(budget)
+	for r := range rounds {
+		if r >= 3 && time.Now().After(end) {
+			break
+		}
+		for i := range list {
+			if err := list[i].run(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// run measures a probe once.
+func (p *probe) run(ctx context.Context) error {
+	n := 10
+	if best := p.best(); best > 0 {
+		n = min(max(int(perRun.Seconds()/best), 5), 20000)
+	}
+	t, err := Time(ctx, p.program, n, p.threads)
+	if err == nil {
+		p.times = append(p.times, t)
+	}
+	return err
+}
+
+// Time runs a program so many times, and gives the 10th percentile of their seconds.
+func Time(ctx context.Context, program string, runs int, threads int64) (float64, error) {
+	c := exec.CommandContext(ctx, program, "--random", "1", "--bench", strconv.Itoa(runs), "--threads", strconv.FormatInt(threads, 10))
+	c.WaitDelay = time.Second
+	out, err := c.CombinedOutput()
+	found := tenth.FindSubmatch(out)
+	if err != nil || found == nil {
+		return 0, diag.Errorf(codeFailed, "calibrate", diag.Location{}, "a program that is measured failed: %v: %s", err, out)
+	}
+	ms, err := strconv.ParseFloat(string(found[1]), 64)
+	return ms / 1e3, err
+}
+
+var tenth = regexp.MustCompile(`p10 (\S+) ms`)
+
+// best is the least of the times, 0 if there is none.
+func (p *probe) best() float64 {
+	if len(p.times) == 0 {
+		return 0
+	}
+	return slices.Min(p.times)
+}
+
+// rate is how many things are done in a second, at the best of all times; its bounds are the rate at the median, and a little more.
+func (p *probe) rate(things float64) machine.Figure {
+	sorted := slices.Sorted(slices.Values(p.times))
+	best, median := sorted[0], sorted[len(sorted)/2]
+	return machine.Figure{Value: things / best, Low: things / median, High: things / best * 1.02}
+}
+
+// same is the geometric mean of how much the best times of the even rounds and of the odd ones differ.
+func same(list []probe) float64 {
+	sum := 0.0
+	for _, p := range list {
+		half := [2]float64{math.Inf(1), math.Inf(1)}
+		for i, t := range p.times {
+			half[i%2] = min(half[i%2], t)
+		}
+		sum += math.Abs(math.Log(half[0] / half[1]))
+	}
+	return math.Exp(sum / float64(len(list)))
+}
+
+// found is what the system says of the machine: cores, caches and memory.
+func found() (*machine.Machine, error) {
+	m := &machine.Machine{Format: machine.Format, Name: "measured", Source: "tapc calibrate: programs that tapc builds, the best of several rounds",
+		Localities: []machine.Locality{{Name: "machine", Members: []machine.Member{{Of: "cpu", Count: 1}}}}}
+	d := machine.Device{Name: "cpu", Kind: kind, Units: units()}
+	var err error
+	if d.Memory, err = memory(); err == nil {
+		d.Caches, err = caches()
+	}
+	if err != nil {
+		return nil, diag.Errorf(codeFailed, "calibrate", diag.Location{}, "the system does not say what this machine has: %v", err)
+	}
+	m.Devices = []machine.Device{d}
+	return m, nil
+}

@@ -1,0 +1,92 @@
+package calibrate
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"tensortapestry.org/tapc/cost/machine"
+)
+
+// two is a device of two cores, as the system would describe it.
+func two() machine.Device {
+	return machine.Device{Name: "cpu", Kind: kind, Units: 2, Memory: 4 << 30,
+		Caches: []machine.Cache{{Name: "L1", Bytes: 32 << 10, Units: 1}, {Name: "L2", Bytes: 1 << 20, Units: 1}, {Name: "L3", Bytes: 32 << 20, Units: 2}}}
+}
+
+// TestConclude: from times that a machine of known rates would give, the file of that machine comes, and it can be read.
+func TestConclude(t *testing.T) {
+	d := two()
+	list := probes(&d)
+	for i := range list {
+		p := &list[i]
+		best := map[what]float64{start: 30e-9, region: 2e-6 / float64(p.threads)}[p.what]
+		if p.things > 0 {
+			best = p.things / (100e9 * float64(p.threads))
+		}
+		if p.what == region && p.threads > 1 {
+			best += 1e-6
+		}
+		p.times = []float64{best * 1.5, best, best * 1.1, best * 1.2}
+	}
+	conclude(&d, list)
+	near := func(what string, f machine.Figure, want float64) {
+		if math.Abs(f.Value/want-1) > 1e-9 || f.Low > f.Value || f.High < f.Value {
+			t.Errorf("%s is %+v, expected %v", what, f, want)
+		}
+	}
+	near("launch", d.Launch, 30e-9)
+	near("region", d.Region, 1e-6)
+	near("memory", d.Bandwidth, 200e9)
+	near("memory of one", d.UnitBandwidth, 100e9)
+	for _, c := range d.Caches {
+		near(c.Name, c.Bandwidth, 100e9)
+	}
+	for _, row := range []string{"fma", "vector", "function", "division", "gather"} {
+		for _, dtype := range []string{"float32", "float64"} {
+			one, err := d.Rate(dtype, row, 1)
+			all, err2 := d.Rate(dtype, row, 2)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			near(dtype+" "+row, one, 100e9)
+			near(dtype+" "+row+" of all", all, 200e9)
+		}
+	}
+	if same(list) < 1.05 || same(list) > 1.2 {
+		t.Errorf("halves whose best times are 1 and 1.1 differ by %v", same(list))
+	}
+	m := &machine.Machine{Format: machine.Format, Name: "two", Devices: []machine.Device{d}}
+	var text bytes.Buffer
+	if err := m.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := machine.Read(text.Bytes(), "two.yaml"); err != nil {
+		t.Fatalf("%v\n%s", err, &text)
+	}
+}
+
+// TestShared counts the cores of lists as Linux writes them.
+func TestShared(t *testing.T) {
+	for list, want := range map[string]int64{"0": 1, "0-3": 4, "0-1,8-9": 4, "0,2": 2, "": 1, "x": 1, "3-1": 1} {
+		if got := shared(list); got != want {
+			t.Errorf("%q is %d", list, got)
+		}
+	}
+}
+
+// TestSizes: what is copied fits the cache that is measured, and not the one before it.
+func TestSizes(t *testing.T) {
+	d := two()
+	for _, threads := range []int64{1, 2} {
+		for i, c := range d.Caches {
+			bytes := 8 * cellsIn(&d, i, threads)
+			if bytes > c.Bytes*max(1, threads/c.Units) || i > 0 && bytes < 3*d.Caches[i-1].Bytes*max(1, threads/d.Caches[i-1].Units) {
+				t.Errorf("%s of %d threads: %d bytes", c.Name, threads, bytes)
+			}
+		}
+		if bytes := 8 * cellsIn(&d, 3, threads); bytes < 4*d.Caches[2].Bytes {
+			t.Errorf("memory: %d bytes", bytes)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package calibrate
+
+import (
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/sample"
+)
+
+// probe is a program that is measured.
+type probe struct {
+	graph   *sample.Graph
+	threads int64
+	program string
+	things  float64 // that it does: operations, or bytes that it moves
+	what    what
+	dtype   string
+	cache   int       // of bandwidths; the number of caches is memory
+	times   []float64 // in seconds
+}
+
+// what is what a probe finds out.
+type what uint8
+
+const (
+	products what = iota
+	arithmetic
+	functions
+	divisions
+	gathers
+	bandwidth
+	start
+	region
+)
+
+// rowOf is the row of a machine file that a probe gives the rate of.
+var rowOf = map[what]string{products: "fma", arithmetic: "vector", functions: "function", divisions: "division", gathers: "gather"}
+
+// Sizes of probes. None is that of a program that predictions are held to.
+const (
+	cells      = 3000 // of arithmetic that stays in the first cache
+	steps      = 24   // of such arithmetic
+	functional = 16   // what exp counts
+	divided    = 4    // what a root counts
+	across     = 200  // of a square that is transposed
+)
+
+// probes lists what is measured on a device.
+func probes(d *machine.Device) (list []probe) {
+	add := func(p probe, name string, make func(g *sample.Graph)) {
+		p.graph = sample.New(name)
+		make(p.graph)
+		list = append(list, p)
+	}
+	for _, threads := range threadsOf(d) {
+		for _, s := range []struct {
+			dtype string
+			n     int64
+		}{{"float32", 448}, {"float64", 320}} {
+			add(probe{what: products, dtype: s.dtype, threads: threads, things: 2 * float64(s.n*s.n*s.n)}, "products", func(g *sample.Graph) {
+				g.Product(g.Tensor(s.dtype, s.n, s.n), g.Tensor(s.dtype, s.n, s.n))
+			})
+		}
+		for i := range len(d.Caches) + 1 {
+			n := cellsIn(d, i, threads)
+			add(probe{what: bandwidth, cache: i, threads: threads, things: 8 * float64(n)}, "copies", func(g *sample.Graph) { g.Each("relu", g.Float(n)) })
+		}
+	}
+	for _, dtype := range []string{"float32", "float64"} {
+		add(probe{what: arithmetic, dtype: dtype, threads: 1, things: steps * cells}, "arithmetic", func(g *sample.Graph) {
+			x, y := g.Tensor(dtype, cells), g.Tensor(dtype, cells)
+			for i := range steps {
+				x = g.Both([]string{"mul", "add"}[i%2], x, y)
+			}
+		})
+		add(probe{what: functions, dtype: dtype, threads: 1, things: functional * cells}, "functions", func(g *sample.Graph) { g.Each("exp", g.Tensor(dtype, cells)) })
+		add(probe{what: divisions, dtype: dtype, threads: 1, things: divided * cells}, "divisions", func(g *sample.Graph) { g.Each("sqrt", g.Tensor(dtype, cells)) })
+	}
+	for _, dtype := range []string{"float32", "float64"} {
+		add(probe{what: gathers, dtype: dtype, threads: 1, things: across * across}, "transposes", func(g *sample.Graph) {
+			g.Apply("permute", "result", g.Tensor(dtype, across, across), "{perm: [1, 0]}", "tensor: %s", g.Tensor(dtype, across, across))
+		})
+	}
+	add(probe{what: start, threads: 1}, "start", func(g *sample.Graph) { g.Each("relu", g.Float(16)) })
+	for _, threads := range threadsOf(d) {
+		add(probe{what: region, threads: threads}, "region", func(g *sample.Graph) { g.Each("relu", g.Float(40_000)) })
+	}
+	return list
+}
+
+// threadsOf gives one thread and, if there are more, one for each unit.
+func threadsOf(d *machine.Device) []int64 {
+	if d.Units > 1 {
+		return []int64{1, d.Units}
+	}
+	return []int64{1}
+}
+
+// cellsIn is how many elements are read and written so that a cache has them, and the one before it has not; more than all caches for memory.
+func cellsIn(d *machine.Device, cache int, threads int64) int64 {
+	const each = 8
+	share := func(c machine.Cache) int64 { return c.Bytes * max(1, threads/c.Units) }
+	if cache == len(d.Caches) {
+		return min(8*share(d.Caches[cache-1]), 512<<20) / each
+	}
+	size := share(d.Caches[cache]) / 2
+	if cache > 0 {
+		size = max(size, min(3*share(d.Caches[cache-1]), share(d.Caches[cache])))
+	}
+	return size / each
+}
+
+// conclude gives a device what was measured.
+func conclude(d *machine.Device, list []probe) {
+	alone := 0.0 // the time of the region's program on one thread
+	for i := range list {
+		p := &list[i]
+		switch p.what {
+		case bandwidth:
+			giveBandwidth(d, p)
+		case start:
+			d.Launch = p.seconds()
+		case region:
+			if p.threads == 1 {
+				alone = p.best()
+				continue
+			}
+			shared := alone / float64(p.threads)
+			d.Region = machine.Figure{Value: max(p.best()-shared, 1e-8), Low: 1e-8, High: max(p.seconds().High-shared, 1e-8)}
+		default:
+			giveRate(d, p)
+		}
+	}
+}
+
+// seconds is the time of a probe: the best, and at most the median.
+func (p *probe) seconds() machine.Figure {
+	t := p.rate(1)
+	return machine.Figure{Value: 1 / t.Value, Low: 1 / t.High, High: 1 / t.Low}
+}
+
+// giveBandwidth gives a cache, or the memory, what a probe moved.
+func giveBandwidth(d *machine.Device, p *probe) {
+	f := p.rate(p.things)
+	switch {
+	case p.cache < len(d.Caches) && p.threads == 1:
+		d.Caches[p.cache].Bandwidth = f
+	case p.cache == len(d.Caches) && p.threads == 1:
+		d.UnitBandwidth = f
+		if d.Units == 1 {
+			d.Bandwidth = f
+		}
+	case p.cache == len(d.Caches):
+		d.Bandwidth = f
+	}
+}
+
+// giveRate gives the rate of a row: that of one unit, and of all where that was measured.
+func giveRate(d *machine.Device, p *probe) {
+	at := -1
+	for i, r := range d.Rates {
+		if r.Type == p.dtype && r.Row == rowOf[p.what] {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(d.Rates)
+		d.Rates = append(d.Rates, machine.Rate{Type: p.dtype, Row: rowOf[p.what]})
+	}
+	r, f := &d.Rates[at], p.rate(p.things)
+	if p.threads == 1 {
+		r.Unit, r.Rate = f, f.Times(machine.Exactly(float64(d.Units)))
+	} else {
+		r.Rate = f
+	}
+}
