@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
@@ -29,7 +30,7 @@ const splittable = "all any arg_max arg_min bilinear conv conv_integer conv_tran
 // bit, float sums within the rounding of their terms; with NaN, infinities and zeros of both signs among them.
 func TestSplitsKeepValues(t *testing.T) {
 	lib, rnd := kernels.Builtin(), rand.New(rand.NewPCG(17, 3))
-	cut, refused := map[string]bool{}, map[string]string{}
+	done, refused := map[string]bool{}, map[string]string{}
 	for _, name := range lib.Names() {
 		d, _ := lib.Find(name)
 		for _, dtype := range slices.Repeat([]scalar.DType{scalar.Float32, scalar.Float32, scalar.UInt8, scalar.Float32, scalar.Int32, scalar.Float16, scalar.Bool, scalar.Float64}, 5) {
@@ -43,8 +44,8 @@ func TestSplitsKeepValues(t *testing.T) {
 			}
 			for _, dim := range reduced.Dims(in) {
 				if n := in.Dims[dim].Extent; n > 1 {
-					why := splitCall(t, rnd, d, c, in, split.Cut{Name: in.Dims[dim].Name, Parts: 2 + rnd.Int64N(min(n-1, 3))})
-					if cut[name] = cut[name] || why == ""; why != "" {
+					why := splitCall(t, rnd, d, c, in, split.Cut{Name: in.Dims[dim].Name, Part: cut.Part{Count: 2 + rnd.Int64N(min(n-1, 3))}})
+					if done[name] = done[name] || why == ""; why != "" {
 						refused[name] = why
 					}
 				}
@@ -52,7 +53,7 @@ func TestSplitsKeepValues(t *testing.T) {
 		}
 	}
 	var names []string
-	for name, some := range cut {
+	for name, some := range done {
 		if some {
 			names = append(names, name)
 		} else {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu/cputest"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/permission"
@@ -33,10 +34,10 @@ func TestSplitsKeepBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 17))
 	var c sumCases
 	cuts := c.splits(rng)
-	whole, cut := cputest.Operations(t, c.graph), cputest.Operations(t, c.graph)
+	whole, parts := cputest.Operations(t, c.graph), cputest.Operations(t, c.graph)
 	for i, x := range cuts {
-		r := split.Request{Target: c.labels[i], Cuts: []split.Cut{{Name: x.name, Size: x.step}}}
-		if n, err := split.Run(cut, kernels.Builtin(), 0, []split.Request{r}); err != nil || n < 2 {
+		r := split.Request{Target: c.labels[i], Cuts: []split.Cut{{Name: x.name, Part: cut.Part{Size: x.step}}}}
+		if n, err := split.Run(parts, kernels.Builtin(), 0, []split.Request{r}); err != nil || n < 2 {
 			t.Fatalf("%s by %v: %d parts, %v", c.about[i], r.Cuts, n, err)
 		}
 		c.about[i] += fmt.Sprint(" by ", r.Cuts)
@@ -45,10 +46,10 @@ func TestSplitsKeepBits(t *testing.T) {
 	for _, x := range in {
 		unusual(rng, x)
 	}
-	one, many := native(t, cc, whole), native(t, cc, cut)
+	one, many := native(t, cc, whole), native(t, cc, parts)
 	want := cputest.Run(t, []string{one}, whole, in, "1")
 	for _, threads := range []string{"1", "3"} {
-		got := cputest.Run(t, []string{many}, cut, in, threads)
+		got := cputest.Run(t, []string{many}, parts, in, threads)
 		for i := range c.labels {
 			out := input(i, "out")
 			if at := otherBits(want[out], got[out]); at >= 0 {
@@ -127,7 +128,7 @@ func TestUnevenSplitsAreWithinTheirBound(t *testing.T) {
 	g := cputest.Operations(t, c.graph)
 	in := cputest.RandomInputs(t, g)
 	for i, label := range c.labels {
-		r := split.Request{Target: label, Cuts: []split.Cut{{Name: []string{"k", "s1"}[i%2], Parts: parts[i]}}}
+		r := split.Request{Target: label, Cuts: []split.Cut{{Name: []string{"k", "s1"}[i%2], Part: cut.Part{Count: parts[i]}}}}
 		if _, err := split.Run(g, kernels.Builtin(), permission.Reassociate, []split.Request{r}); err != nil {
 			t.Fatal(err)
 		}

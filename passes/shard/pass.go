@@ -3,16 +3,22 @@ package shard
 import (
 	"context"
 
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
+// Partial cuts operations along the dimensions which they reduce and a cut names, and gives the operations with partial results and the rest of the cut for
+// these; no operations if it names none.
+type Partial func(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([]*ir.Node, cut.Cut, error)
+
 // Pass is the row of the pass table, with the kernels that graphs may use. Operations that it does not cut get the one
 // application that the dialect asks for from whole, which gives their number.
-func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
+func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, partial Partial) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "shard", Doc: "Cut operations into applications along their index.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
@@ -20,9 +26,18 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
 		Options: []pipeline.Option{
 			{Name: "plan", Doc: "the cuts of a plan file (docs/plans.md)", Type: pipeline.Path, Fact: pipeline.Plans},
 			{Name: "at", Doc: "what is cut, and how along each index dimension: KERNEL=2x2 or LABEL=2x2", Type: pipeline.String, Fact: pipeline.Shards},
+			pipeline.AllowOption,
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			requests, err := requests(p.Text("at"), p.Text("plan"))
+			if err != nil {
+				return err
+			}
+			allow, err := p.Allow()
+			if err != nil {
+				return err
+			}
+			requests, cut, err := partials(p.Graph, lib, allow, requests, partial)
 			if err != nil {
 				return err
 			}
@@ -30,10 +45,35 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
 			if err != nil {
 				return err
 			}
-			p.Count("applications", n+whole(p.Graph))
+			p.Count("applications", cut+n+whole(p.Graph))
 			return nil
 		},
 	}
+}
+
+// partials carries out the requests that name dimensions which operations reduce, and gives the others and the number of applications.
+func partials(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request, partial Partial) (rest []Request, n int, err error) {
+	for _, r := range requests {
+		parts, left, err := partial(g, lib, allow, r.Target, r.Cut)
+		if err != nil {
+			return nil, n, err
+		}
+		if parts == nil {
+			rest = append(rest, r)
+			continue
+		}
+		for _, p := range parts {
+			if len(left.Levels) == 0 {
+				break
+			}
+			made, err := cut.Operation(g, lib, p, r.String(), left)
+			if err != nil {
+				return nil, n, err
+			}
+			n += len(made)
+		}
+	}
+	return rest, n, nil
 }
 
 // requests joins what the options of the pass ask for.

@@ -15,14 +15,15 @@ import (
 
 // cutter cuts the operations of a graph.
 type cutter struct {
-	g     *ir.Graph
-	lib   *kernels.Library
-	allow permission.Set
-	apps  map[ir.NodeID][]ir.NodeID
-	parts int      // operations with partial results that were made
-	last  *ir.Node // of them
-	asked Cut      // that is carried out
-	whose string   // operation it is
+	g        *ir.Graph
+	lib      *kernels.Library
+	allow    permission.Set
+	apps     map[ir.NodeID][]ir.NodeID
+	parts    int        // operations with partial results that were made
+	partials []*ir.Node // those that are left behind the last cut
+	last     *ir.Node   // of them
+	asked    Cut        // that is carried out
+	whose    string     // operation it is
 }
 
 // tensor adds a tensor in place of a node.

@@ -14,12 +14,12 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 		Name: "split", Doc: "Cut operations along dimensions that they reduce: partial results, and what combines them.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.OperationExpression,
 		Options: []pipeline.Option{
-			{Name: "at", Doc: "what is cut, and along which dimensions into how many parts or parts of which size: KERNEL=k=4 or LABEL=k/4096", Type: pipeline.String},
+			{Name: "at", Doc: "what is cut, and along which dimensions into how many parts or parts of which size: KERNEL=k:4 or LABEL=k:by4096", Type: pipeline.String},
 			{Name: pipeline.AllowOption.Name, Doc: pipeline.AllowOption.Doc, Type: pipeline.String},
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			if p.Text("at") == "" {
-				return diag.Usage("split: nothing to cut; expected split{at=\"op:matmul=k=4\"}")
+				return diag.Usage("split: nothing to cut; expected split{at=\"op:matmul=k:4\"}")
 			}
 			r, err := Parse(p.Text("at"))
 			if err != nil {

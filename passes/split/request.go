@@ -1,11 +1,17 @@
 package split
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Request asks for the operations that Target names, a kernel or a label, to be cut along dimensions that they reduce, one after the other.
@@ -14,76 +20,94 @@ type Request struct {
 	Cuts   []Cut
 }
 
-// Cut is how a dimension is cut: into Parts that are as even as can be, the first the larger ones, or into parts of Size, the last one
-// what is left. One of the two is 0.
+// Cut is how the dimension of a name is cut.
 type Cut struct {
-	Name        string
-	Parts, Size int64
+	Name string
+	Part cut.Part
 }
 
 // maxParts bounds the parts of one dimension.
 const maxParts = 1024
 
-// Parse reads "TARGET=NAME=4" or "TARGET=NAME/4096", with commas between several dimensions.
+// Parse reads "TARGET=NAME:4", "TARGET=NAME:by4096" or "TARGET=NAME:3+5", with commas between several dimensions, as package cut has them.
 func Parse(text string) (Request, error) {
 	target, list, ok := strings.Cut(text, "=")
 	if !ok || target == "" {
-		return Request{}, diag.Usage("split %q: expected TARGET=NAME=PARTS or TARGET=NAME/SIZE, such as op:matmul=k=4", text)
+		return Request{}, diag.Usage("split %q: expected TARGET=NAME:PARTS, such as op:matmul=k:4 or op:matmul=k:by4096", text)
+	}
+	c, err := cut.Parse(list)
+	if err == nil && (len(c.Levels) != 1 || c.Levels[0].Names == nil) {
+		err = errors.New("expected one level of dimensions with names, NAME:PARTS")
+	}
+	if err != nil {
+		return Request{}, diag.Usage("split %q: %v", text, err)
 	}
 	r := Request{Target: target}
-	for one := range strings.SplitSeq(list, ",") {
-		c, err := ParseCut(one)
-		if err != nil {
-			return r, diag.Usage("split %q: %v", text, err)
-		}
-		r.Cuts = append(r.Cuts, c)
+	for i, name := range c.Levels[0].Names {
+		r.Cuts = append(r.Cuts, Cut{name, c.Levels[0].Parts[i]})
 	}
 	return r, nil
 }
 
-// ParseCut reads "NAME=PARTS" or "NAME/SIZE".
-func ParseCut(text string) (Cut, error) {
-	at := strings.IndexAny(text, "=/")
-	if at <= 0 {
-		return Cut{}, fmt.Errorf("expected NAME=PARTS or NAME/SIZE, found %q", text)
+// Named cuts operations along those dimensions which they reduce and the first level of a cut names, as it says. It gives the operations with partial
+// results, and what is left of the cut for these; no operations if it names none of such dimensions.
+func Named(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
+	named := operations(g)[target]
+	if len(named) == 0 || len(c.Levels) == 0 || c.Levels[0].Names == nil {
+		return nil, c, nil
 	}
-	n, err := strconv.ParseInt(text[at+1:], 10, 64)
-	if err != nil || n < 1 {
-		return Cut{}, fmt.Errorf("%q is not a number of parts or their size", text[at+1:])
+	in, err := lib.BindOperation(g, named[0].ID)
+	if err != nil {
+		return nil, c, err
 	}
-	if text[at] == '/' {
-		return Cut{Name: text[:at], Size: n}, nil
-	}
-	return Cut{Name: text[:at], Parts: n}, nil
-}
-
-// String is what ParseCut reads.
-func (c Cut) String() string {
-	if c.Size > 0 {
-		return fmt.Sprintf("%s/%d", c.Name, c.Size)
-	}
-	return fmt.Sprintf("%s=%d", c.Name, c.Parts)
-}
-
-// places gives where a dimension is cut: the starts of its parts but the first. The reason is why it is not.
-func (c Cut) places(extent int64) (at []int64, want, found string) {
-	parts := c.Parts
-	if c.Size > 0 {
-		parts = (extent + c.Size - 1) / c.Size
-	}
-	switch {
-	case parts > maxParts:
-		return nil, fmt.Sprintf("at most %d parts", maxParts), fmt.Sprint(parts)
-	case c.Parts > max(extent, 1):
-		return nil, fmt.Sprintf("at most %d parts", max(extent, 1)), fmt.Sprint(parts)
-	case c.Size > 0:
-		for x := c.Size; x < extent; x += c.Size {
-			at = append(at, x)
+	first, own := cut.Level{}, []Cut{}
+	for i, name := range c.Levels[0].Names {
+		if part := c.Levels[0].Parts[i]; isReduced(in, name) {
+			own = append(own, Cut{name, part})
+		} else {
+			first.Names, first.Parts = append(first.Names, name), append(first.Parts, part)
 		}
-		return at, "", ""
 	}
-	for i := int64(1); i < parts; i++ {
-		at = append(at, i*(extent/parts)+min(i, extent%parts))
+	if len(own) == 0 {
+		return nil, c, nil
+	}
+	rest := cut.Cut{}
+	if first.Names != nil {
+		rest.Levels = append(rest.Levels, first)
+	}
+	rest.Levels = append(rest.Levels, c.Levels[1:]...)
+	x := newCutter(g, lib, allow)
+	err = x.cut(named, own)
+	return x.partials, rest, err
+}
+
+func isReduced(in *kernels.Instance, name string) bool {
+	for _, d := range reduced.Dims(in) {
+		if in.Dims[d].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// String is what Parse reads.
+func (c Cut) String() string { return c.Name + ":" + c.Part.String() }
+
+// places gives where a dimension is cut: the starts of its parts but the first. found says why it is not.
+func (c Cut) places(extent int64) (at []int64, want, found string) {
+	one := cut.Cut{Levels: []cut.Level{{Names: []string{c.Name}, Parts: []cut.Part{c.Part}}}}
+	blocks, err := one.Blocks(cut.Space{Index: zspace.MustShape(extent), Names: []string{c.Name}})
+	var m *cut.Misfit
+	switch {
+	case errors.As(err, &m):
+		return nil, m.Expected, m.Found
+	case err != nil || len(blocks) > maxParts:
+		return nil, fmt.Sprintf("at most %d parts", maxParts), "more"
+	}
+	for _, b := range blocks {
+		if b.Start[0] > 0 {
+			at = append(at, b.Start[0])
+		}
 	}
 	return at, "", ""
 }

@@ -24,7 +24,7 @@ import (
 // Run cuts the operations that each request names, and gives the number of operations with partial results. Applications that they had are taken
 // away. A request that names nothing, or does not fit an operation, is an error, after which the graph is of no use.
 func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request) (int, error) {
-	c := &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g)}
+	c := newCutter(g, lib, allow)
 	for _, r := range requests {
 		named := operations(g)
 		if len(named[r.Target]) == 0 {
@@ -41,6 +41,10 @@ func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Req
 		}
 	}
 	return c.parts, nil
+}
+
+func newCutter(g *ir.Graph, lib *kernels.Library, allow permission.Set) *cutter {
+	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g)}
 }
 
 // operations gives the operations by what a request may call them, in graph order.
@@ -61,7 +65,8 @@ func operations(g *ir.Graph) map[string][]*ir.Node {
 func (c *cutter) cut(list []*ir.Node, cuts []Cut) error {
 	for _, n := range list {
 		if len(cuts) == 0 {
-			return nil
+			c.partials = append(c.partials, n)
+			continue
 		}
 		made, err := c.along(n, cuts[0])
 		if err == nil {

@@ -32,7 +32,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),
-		shard.Pass(lib, apply.Run),
+		shard.Pass(lib, apply.Run, split.Named),
 		apply.Pass(),
 		lower.Pass(lib),
 		fuse.Pass(),

@@ -59,7 +59,7 @@ func SpaceOf(g *ir.Graph, lib *kernels.Library, n *ir.Node) Space {
 		}
 		s.Others[d.Name] = "it is no dimension of all results"
 		if ops, placed := reduced.Reductions(in, i); len(ops) > 0 && !placed {
-			s.Others[d.Name] = "it is reduced by " + strings.Join(ops, ", then ") + ", and partial results can not be combined yet"
+			s.Others[d.Name] = "it is reduced by " + strings.Join(ops, ", then ")
 		}
 	}
 	return s
