@@ -13,12 +13,17 @@ func machineCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "machine [NAME]", Short: "Print machine files: devices, rates and links", Long: machines.Help, Args: needFiles(0, 1),
 		Example: "  tapc machine\n  tapc machine 8xh100 >mine.yaml\n  tapc machine ./mine.yaml\n  tapc machine --schema"}
 	schema := c.Flags().Bool("schema", false, "print the JSON schema of machine files")
+	collective := c.Flags().String("collective", "", "price a collective, KIND=SIZE, among the devices of the first kind: all-reduce=1 GB")
 	return a.command(c, func(_ context.Context, args []string) error {
 		switch {
 		case *schema && len(args) > 0:
 			return diag.Usage("--schema is that of all machine files: expected no name beside it")
 		case *schema:
 			return machines.Schema(a.stdout)
+		case *collective != "" && len(args) == 1:
+			return machines.Collectives(a.stdout, args[0], *collective)
+		case *collective != "":
+			return diag.Usage("--collective=%s is priced on a machine: expected its name", *collective)
 		case len(args) == 0:
 			return machines.List(a.stdout)
 		}

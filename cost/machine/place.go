@@ -117,3 +117,43 @@ func (l *Layout) common(a, b int64) int {
 		first, at = start, l.machine.locality(of)
 	}
 }
+
+// Member gives the first device of what a device is in at a depth: that of the member of its locality there.
+func (l *Layout) Member(device int64, depth int) int64 {
+	at, first := 0, int64(0)
+	for range depth {
+		of, start := l.member(&l.machine.Localities[at], first, device)
+		if first, at = start, l.machine.locality(of); at < 0 {
+			return start
+		}
+	}
+	_, start := l.member(&l.machine.Localities[at], first, device)
+	return start
+}
+
+// Named gives the numbers of all devices of a name.
+func (l *Layout) Named(name string) (list []int64) {
+	for n := range l.Devices() {
+		if d, _ := l.Find(n); d.Name == name {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// Near gives those of some devices that are in the innermost locality of the first.
+func (l *Layout) Near(devices []int64) (list []int64) {
+	deepest := -1
+	for _, d := range devices {
+		if d == devices[0] {
+			continue
+		}
+		switch depth := l.common(devices[0], d); {
+		case depth > deepest:
+			deepest, list = depth, []int64{devices[0], d}
+		case depth == deepest:
+			list = append(list, d)
+		}
+	}
+	return list
+}

@@ -45,6 +45,7 @@ var Table = []Rule{
 	{"dialects", 3, 5},
 	{"cost/machine", 3, 6},
 	{"cost/work", 3, 6},
+	{"cost/collective", 3, 7},
 	{"cost/sample", 0, 0},
 	{"cost/price", 4, 3},
 	{"cost/calibrate", 4, 3},

@@ -5,9 +5,11 @@ package machines
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -17,7 +19,7 @@ import (
 const Help = `Print machine files: which devices a machine has, what they do in a second, and the links
 between them. Without a name, list those that tapc knows; with one, print its file, to be
 changed for a machine of your own; with the path of a file, check it and print it again.
-Each figure says where it is from.`
+Each figure says where it is from. --collective prices one by the algorithms that there are.`
 
 // CalibrateHelp is the text of --help of `tapc calibrate`.
 const CalibrateHelp = `Measure this machine and write a machine file: what programs of tapc reach with products,
@@ -65,6 +67,44 @@ func Print(w io.Writer, name string) error {
 		return err
 	}
 	return m.Write(w)
+}
+
+// Collectives writes what a collective, given as KIND=SIZE, takes by each algorithm among the devices of the machine's first kind: those that are
+// nearest to the first of them, and all.
+func Collectives(w io.Writer, name, text string) error {
+	m, err := Find(name)
+	if err != nil {
+		return err
+	}
+	kind, size, _ := strings.Cut(text, "=")
+	if !slices.Contains(collective.Kinds, kind) {
+		return diag.Unknown("collective", kind, collective.Kinds)
+	}
+	bytes, err := machine.Bytes.Parse(size)
+	if err != nil || bytes == 0 {
+		return diag.Usage("--collective=%s: expected KIND=SIZE, such as %s=%q", text, kind, "1 GB")
+	}
+	layout := m.Layout()
+	all := layout.Named(m.Devices[0].Name)
+	for i, group := range [][]int64{layout.Near(all), all} {
+		if i == 1 && len(group) == len(layout.Near(all)) {
+			break
+		}
+		prices, err := collective.Of(layout, collective.Kind(kind), group, bytes)
+		if err != nil {
+			return err
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(t, "%d devices\ttime\tat least\tat most\tsteps\tsent by each\t\n", len(group))
+		for _, p := range prices {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%g\t%s\t\n", p.Algorithm, machine.Seconds.Format(p.Seconds.Value), machine.Seconds.Format(p.Seconds.Low),
+				machine.Seconds.Format(p.Seconds.High), p.Steps, machine.Bytes.Format(p.Bytes))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Schema writes the JSON schema of machine files.

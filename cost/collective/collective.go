@@ -1,0 +1,150 @@
+// Package collective says what a collective takes among devices of a machine, by the algorithms that libraries have: rings, trees, everybody to
+// everybody, and hierarchies of these.
+//
+// Formulas are those of R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective Communication Operations in MPICH", 2005: steps take the
+// link's latency each, and what a device sends the time of its port. It knows no schedules. Read next: cost/machine, whose links it asks.
+package collective
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// codeGroup is the code of devices that can't take part.
+const codeGroup = "TAP2831"
+
+// Kind is what a collective does.
+type Kind string
+
+// The collectives.
+const (
+	Broadcast     Kind = "broadcast"      // one device has all bytes, and all get them
+	AllGather     Kind = "all-gather"     // each has a part, and all get the whole
+	ReduceScatter Kind = "reduce-scatter" // each has partial results of the whole, and gets the sum of its part
+	AllReduce     Kind = "all-reduce"     // each has partial results of the whole, and gets the sum of it
+	AllToAll      Kind = "all-to-all"     // each has a part for every other
+)
+
+// Kinds lists the collectives.
+var Kinds = []string{string(Broadcast), string(AllGather), string(ReduceScatter), string(AllReduce), string(AllToAll)}
+
+// Price is what a collective takes by one algorithm. Bytes are what each device sends at most.
+type Price struct {
+	Algorithm string
+	Steps     float64
+	Bytes     float64
+	Seconds   machine.Figure
+}
+
+// flat is a group of devices whose links are all alike.
+type flat struct {
+	n    float64
+	link *machine.Link
+}
+
+// price is the time of steps in which each device sends so many bytes.
+func (f flat) price(algorithm string, steps, bytes float64) Price {
+	at := func(latency, bandwidth float64) float64 { return steps*latency + bytes/bandwidth }
+	l, b := f.link.Latency, f.link.Bandwidth
+	if f.link.Each == machine.EachLocality { // all share one
+		bytes *= f.n
+	}
+	return Price{algorithm, steps, bytes, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
+}
+
+// all gives the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
+func (f flat) all(kind Kind, bytes float64) []Price {
+	part, up := bytes*(f.n-1)/f.n, math.Ceil(math.Log2(f.n))
+	switch kind {
+	case Broadcast:
+		return []Price{f.price("tree", up, up*bytes), f.price("ring", up+f.n-1, 2*part), f.price("direct", 1, (f.n-1)*bytes)}
+	case AllGather, ReduceScatter:
+		return []Price{f.price("tree", up, part), f.price("ring", f.n-1, part), f.price("direct", 1, part)}
+	case AllReduce:
+		return []Price{f.price("tree", 2*up, 2*up*bytes), f.price("ring", 2*(f.n-1), 2*part), f.price("direct", 1, (f.n-1)*bytes)}
+	}
+	return []Price{f.price("ring", f.n-1, part), f.price("direct", 1, part)}
+}
+
+// Of gives what a collective of so many bytes takes among devices, by number, for each algorithm, the fastest first. The bytes are those of the
+// whole tensor. Devices are in one locality, or equally many in each member of one.
+func Of(l *machine.Layout, kind Kind, devices []int64, bytes float64) ([]Price, error) {
+	if len(devices) < 2 || bytes <= 0 {
+		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes among %d devices", bytes, len(devices)).Want("bytes, and two devices", "less")
+	}
+	links, groups, err := inside(l, devices)
+	if err != nil {
+		return nil, err
+	}
+	n := float64(len(devices))
+	out := flat{n, links[0]}.all(kind, bytes)
+	if per := n / groups; groups > 1 && per > 1 {
+		out = append(out, hierarchical(kind, flat{per, links[1]}, flat{groups, links[0]}, bytes))
+	}
+	slices.SortStableFunc(out, func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
+	return out, nil
+}
+
+// hierarchical is a collective inside of groups, then between those with the same place in each, then inside again.
+func hierarchical(kind Kind, in, across flat, bytes float64) Price {
+	best := func(f flat, kind Kind, bytes float64) Price {
+		return slices.MinFunc(f.all(kind, bytes), func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
+	}
+	var parts []Price
+	switch kind {
+	case AllReduce:
+		parts = []Price{best(in, ReduceScatter, bytes), best(across, AllReduce, bytes/in.n), best(in, AllGather, bytes)}
+	case AllGather:
+		parts = []Price{best(across, AllGather, bytes/in.n), best(in, AllGather, bytes)}
+	case ReduceScatter:
+		parts = []Price{best(in, ReduceScatter, bytes), best(across, ReduceScatter, bytes/in.n)}
+	case Broadcast:
+		parts = []Price{best(across, Broadcast, bytes), best(in, Broadcast, bytes)}
+	default:
+		parts = []Price{best(in, AllToAll, bytes), best(across, AllToAll, bytes)}
+	}
+	sum := Price{Algorithm: "hierarchical"}
+	for _, p := range parts {
+		sum.Steps, sum.Bytes = sum.Steps+p.Steps, sum.Bytes+p.Bytes
+		sum.Seconds = machine.Figure{Value: sum.Seconds.Value + p.Seconds.Value, Low: sum.Seconds.Low + p.Seconds.Low, High: sum.Seconds.High + p.Seconds.High}
+	}
+	return sum
+}
+
+// inside finds the links of devices: of the innermost locality that holds them all and, if they are in several members of that, of one inside which
+// those of a member are. Groups is how many members there are.
+func inside(l *machine.Layout, devices []int64) (links [2]*machine.Link, groups float64, err error) {
+	var outer machine.Port
+	seen := map[int64]bool{devices[0]: true}
+	for i, d := range devices[1:] {
+		out, _ := l.Route(devices[0], d)
+		if len(out) == 0 || seen[d] {
+			return links, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
+		}
+		seen[d] = true
+		if p := out[len(out)-1]; i == 0 || p.Depth < outer.Depth {
+			outer = p
+		}
+	}
+	links[0] = outer.Link
+	members := map[int64][]int64{}
+	for _, d := range devices {
+		m := l.Member(d, outer.Depth)
+		members[m] = append(members[m], d)
+	}
+	each := len(devices) / len(members)
+	for _, m := range members {
+		if len(m) != each {
+			return links, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
+		}
+	}
+	if first := members[l.Member(devices[0], outer.Depth)]; each > 1 {
+		out, _ := l.Route(first[0], first[1])
+		links[1] = out[len(out)-1].Link
+	}
+	return links, float64(len(members)), nil
+}
