@@ -42,6 +42,7 @@ const (
 	Bindings         // data files whose tensors become constants
 	Plans            // files that say how operations are cut
 	Shards           // what is cut into shards, and into how many
+	Reshards         // what happens where layouts on a mesh do not agree
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
 	Processors       // targets that kernels are decided for
@@ -92,13 +93,16 @@ func (t *Table) Standard(r Request) string {
 	return strings.Join(steps, ",")
 }
 
-// Using gives the steps of the standard pipeline that take a value of a list, in order.
-func (t *Table) Using(f Fact, value string) []string {
+// Using gives the steps that take the values of a list, in the order of the standard pipeline.
+func (t *Table) Using(f Fact, r Request) []string {
 	var steps []string
 	for i := range t.Passes {
-		for _, o := range t.Passes[i].lists() {
-			if o.Fact == f {
-				steps = append(steps, (&Step{Pass: &t.Passes[i], Settings: []Setting{{o.Name, value}}}).String())
+		p := &t.Passes[i]
+		for _, o := range p.lists() {
+			for _, v := range r.Facts[f] {
+				if o.Fact == f {
+					steps = append(steps, (&Step{Pass: p, Settings: append([]Setting{{o.Name, v}}, p.settings(r)...)}).String())
+				}
 			}
 		}
 	}

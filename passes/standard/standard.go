@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/precompute"
+	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/sign"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -32,6 +33,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),
+		propagate.Pass(lib, apply.Run),
 		shard.Pass(lib, apply.Run, split.Named),
 		apply.Pass(),
 		lower.Pass(lib),

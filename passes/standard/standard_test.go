@@ -45,7 +45,7 @@ func TestThePipelineOfRequests(t *testing.T) {
 		{"applications", pipeline.Request{Last: pipeline.ApplicationExpression, Facts: facts(pipeline.Shards, "a=2", pipeline.Shards, "b=2x2")},
 			"shard{at=a=2},shard{at=b=2x2},apply"},
 		{"a plan comes before single cuts", pipeline.Request{Last: pipeline.ApplicationExpression, Facts: facts(pipeline.Shards, "a=2", pipeline.Plans, "p.json")},
-			"shard{plan=p.json},shard{at=a=2},apply"},
+			"propagate{plan=p.json},shard{plan=p.json},shard{at=a=2},apply"},
 		{"a program", pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: true, Facts: facts(pipeline.Target, "cpu")},
 			"fix(simplify{target=cpu},cse,dce),precompute,apply,lower{target=cpu}," + lowered},
 		{"with permissions", pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: true, Facts: facts(pipeline.Target, "cuda", pipeline.Permissions, "lost-nan,tf32")},

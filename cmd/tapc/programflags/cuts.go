@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/propagate"
 )
 
 // Cuts are the flags that say how operations are cut.
@@ -30,21 +31,21 @@ func (c *Cuts) Check() error { return c.plan.Check() }
 // Facts adds what the flags say to a request for the standard pipeline.
 func (c *Cuts) Facts(facts map[pipeline.Fact][]string) {
 	facts[pipeline.Shards] = c.shards
-	if c.plan.file != "" {
-		facts[pipeline.Plans] = []string{c.plan.file}
-	}
+	c.plan.facts(facts)
 }
 
 // Plan is the flag that names a plan file.
 type Plan struct {
-	file  string
-	flags *pflag.FlagSet
+	file   string
+	refuse bool // transfers between layouts
+	flags  *pflag.FlagSet
 }
 
 // Add adds the flag to a command's.
 func (p *Plan) Add(fs *pflag.FlagSet) {
 	p.flags = fs
 	fs.StringVar(&p.file, "plan", "", "cut operations as this plan `FILE` says (docs/plans.md)")
+	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 }
 
 // Check refuses a plan without a name.
@@ -52,7 +53,20 @@ func (p *Plan) Check() error {
 	if p.file == "" && p.flags.Changed("plan") {
 		return diag.Usage("--plan names no file: expected a plan, as docs/plans.md has it")
 	}
+	if p.file == "" && p.refuse {
+		return diag.Usage("--no-implicit-reshard goes with --plan")
+	}
 	return nil
+}
+
+func (p *Plan) facts(facts map[pipeline.Fact][]string) {
+	if p.file == "" {
+		return
+	}
+	facts[pipeline.Plans] = []string{p.file}
+	if p.refuse {
+		facts[pipeline.Reshards] = []string{propagate.Refuse}
+	}
 }
 
 // Passes gives a pipeline with the passes that carry the plan out behind it.
@@ -64,5 +78,7 @@ func (p *Plan) Passes(t *pipeline.Table, before string) string {
 	if before != "" {
 		steps = append(steps, before)
 	}
-	return strings.Join(append(steps, t.Using(pipeline.Plans, p.file)...), ",")
+	r := pipeline.Request{Facts: map[pipeline.Fact][]string{}}
+	p.facts(r.Facts)
+	return strings.Join(append(steps, t.Using(pipeline.Plans, r)...), ",")
 }

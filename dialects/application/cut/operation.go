@@ -84,12 +84,18 @@ func Undo(g *ir.Graph) int {
 			g.Remove(n.ID)
 			removed++
 		case *tensorops.Operation:
-			if n.Tag(tensorops.DerivedKind) != nil {
-				for _, k := range []*ir.Kind{tensorops.DerivedKind, tensorops.SignatureKind, tensorops.ReadsKind, tensorops.IndexKind} {
-					n.DropTag(k)
-				}
-			}
+			Unsign(n)
 		}
 	}
 	return removed
+}
+
+// Unsign takes away from an operation what Sign gave it.
+func Unsign(n *ir.Node) {
+	if n.Tag(tensorops.DerivedKind) == nil {
+		return
+	}
+	for _, k := range []*ir.Kind{tensorops.DerivedKind, tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind} {
+		n.DropTag(k)
+	}
 }

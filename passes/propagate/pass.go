@@ -1,0 +1,60 @@
+package propagate
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Pass is the row of the pass table, with the kernels that graphs may use. Operations that get no axes get the one application that the dialect
+// asks for from whole, which gives their number.
+func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
+	return pipeline.Pass{
+		Name: "propagate", Doc: "Cut operations into applications as a few tensors lie on a mesh of devices.",
+		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
+		Standard: pipeline.Standard{Phase: pipeline.Lowering},
+		Options: []pipeline.Option{
+			{Name: "plan", Doc: "the plan file (docs/plans.md) whose mesh and tensors are propagated", Type: pipeline.Path, Required: true, Fact: pipeline.Plans},
+			{Name: "reshard", Doc: "what happens where layouts do not agree: a transfer, which is reported, or an error", Type: pipeline.String, Default: Implicit,
+				Words: []string{Implicit, Refuse}, Fact: pipeline.Reshards},
+		},
+		Run: func(_ context.Context, p *pipeline.Context) error {
+			plan, err := planfile.Read(p.Text("plan"))
+			if err != nil {
+				return err
+			}
+			n, transfers, err := Run(p.Graph, lib, plan)
+			if err != nil {
+				return err
+			}
+			if err := report(p, transfers); err != nil {
+				return err
+			}
+			p.Count("applications", n+whole(p.Graph))
+			return nil
+		},
+	}
+}
+
+// The values of the option reshard.
+const (
+	Implicit = "implicit"
+	Refuse   = "refuse"
+)
+
+// report tells of transfers, or refuses those that need another layout.
+func report(p *pipeline.Context, transfers []Transfer) error {
+	var refused diag.List
+	for _, t := range transfers {
+		if p.Text("reshard") == Refuse && !t.Halo {
+			refused = append(refused, t.Diagnostic(diag.Error))
+			continue
+		}
+		p.Remark(t.Diagnostic(diag.Remark))
+	}
+	return refused.Err()
+}
