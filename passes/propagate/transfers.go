@@ -33,9 +33,12 @@ func (t *Transfer) Diagnostic(s diag.Severity) diag.Diagnostic {
 		Message: fmt.Sprintf("%s %s %s: %s → %s, %v bytes: %s", t.Operation, what, t.Tensor, t.From, t.To, t.Bytes, t.Reason)}
 }
 
-// transfers compares what each device holds of tensors with what its blocks of operations select.
+// transfers compares what each device holds of tensors with what its blocks of operations select; operations that the plan cuts by themselves are left out.
 func (p *propagation) transfers() (list []Transfer, err error) {
 	for _, o := range p.ops {
+		if p.cutOtherwise(o) {
+			continue
+		}
 		for i := range o.operands {
 			x := &o.operands[i]
 			bytes, err := p.missing(o, x)
@@ -48,6 +51,12 @@ func (p *propagation) transfers() (list []Transfer, err error) {
 		}
 	}
 	return list, nil
+}
+
+// cutOtherwise says whether the plan says how an operation is cut, so that what its parts select is not known here.
+func (p *propagation) cutOtherwise(o *operation) bool {
+	kernel := o.n.Body.(*tensorops.Operation).Kernel
+	return slices.ContainsFunc(p.plan.Cuts, func(c planfile.Cut) bool { return c.Target == o.n.Label || c.Target == kernel })
 }
 
 // missing gives the bytes of an operand that devices need and do not have.
