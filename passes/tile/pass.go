@@ -13,7 +13,7 @@ import (
 // Pass is the row of the pass table. Kernels get configs for the targets of some choosers.
 func Pass(choosers ...Chooser) pipeline.Pass {
 	return pipeline.Pass{
-		Name: "tile", Doc: "Cut loops into tiles and bind them to vectors, threads, blocks and lanes.",
+		Name: "tile", Doc: "Choose how each kernel is carried out on each target, and record that as its config; on a GPU, bind loops to blocks and lanes.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After:    []pipeline.Order{{Name: "fuse", Reason: "joined kernels have other loops than their parts"}},
