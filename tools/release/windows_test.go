@@ -76,7 +76,7 @@ func newWine(t *testing.T) *wine {
 	if err := os.Mkdir(prefix, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range [][]string{{server, "-p"}, {program, "wineboot", "-i"}} { // what they start stays, so their output is no pipe for whose end we would wait
+	for _, line := range [][]string{{server, "-p60"}, {program, "wineboot", "-i"}} { // what they start stays (the server for a minute behind the last program), so their output is no pipe for whose end we would wait
 		cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 		cmd.Env = append(os.Environ(), w.environment...)
 		if err := cmd.Run(); err != nil {
