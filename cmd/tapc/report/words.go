@@ -26,6 +26,7 @@ const (
 	output                     // the command writes it
 	oneFile                    // it is packed
 	fileBehindName             // NAME=FILE, or a file
+	fileOrName                 // it is packed if it is a file
 	pipelineFiles              // in options of passes
 	script                     // a shell command, of which files are packed
 	program                    // it is not packed
@@ -35,11 +36,11 @@ const (
 // flags says of every flag with a text for a value what it is; that all are here is tested.
 var flags = map[string]kind{
 	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output,
-	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "known": fileBehindName, "input": fileBehindName,
-	"passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
+	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "known": fileBehindName, "input": fileBehindName,
+	"machine": fileOrName, "passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
-	"allow": setting, "backend": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
-	"format": setting, "from": setting, "into": setting, "name": setting, "namespace": setting, "precision": setting, "print-ir-after": setting,
+	"alias": setting, "allow": setting, "backend": setting, "collective": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
+	"environment": setting, "format": setting, "from": setting, "into": setting, "name": setting, "namespace": setting, "precision": setting, "print-ir-after": setting,
 	"print-ir-after-change": setting, "print-ir-before": setting, "progress": setting, "shape": setting, "shard": setting, "target": setting, "tensors": setting,
 	"timing": setting, "to": setting, "weights": setting, "with": setting, "write": setting,
 }
@@ -103,7 +104,7 @@ func (w *Words) value(f *filing, x recorded.Flag) (string, error) {
 			}
 			x.Value = strings.ReplaceAll(x.Value, path, placed)
 		}
-	case script:
+	case script, fileOrName:
 		return f.script(x.Value)
 	case program:
 		return f.program(x.Value), nil
