@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -25,7 +27,10 @@ unless --unknown-kernels says that the graph is for others.
   auto         the first dialect that knows every node's type (the default)
   tensorops    Operation Expression
   application  Application Expression
-  schedule     Scheduled Kernels`
+  schedule     Scheduled Kernels
+
+--environment=loom holds graphs to the Tapestry documents alone: tapc's own tags and
+nodes are errors, by name, and kernels may be any.`
 
 func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "verify [--dialect=NAME] FILE...", Short: "Verify graph files against a dialect's constraints",
@@ -33,22 +38,26 @@ func (a *app) verifyCommand() *cobra.Command {
 		Example: "  tapc verify model.loom.json\n  tapc verify --dialect=application --diagnostics=sarif a.tap b.tap"}
 	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
 	foreign := c.Flags().Bool("unknown-kernels", false, "let operations have kernels that tapc does not know")
+	environment := c.Flags().String("environment", "tapc", "what graphs may hold: tapc, or loom for the Tapestry documents alone")
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
 	complete(c, "dialect", names)
 	return a.command(c, func(ctx context.Context, files []string) error {
-		if err := oneOf("--dialect", *dialect, names); err != nil {
+		if err := cmp.Or(oneOf("--dialect", *dialect, names), oneOf("--environment", *environment, []string{"tapc", "loom"}), formFlag("--from", *from, true)); err != nil {
 			return err
 		}
-		if err := formFlag("--from", *from, true); err != nil {
-			return err
+		if *environment == "loom" {
+			if *dialect != "auto" {
+				return diag.Usage("--environment=loom has one dialect: --dialect=%s can not be with it", *dialect)
+			}
+			return a.verify(ctx, files, *from, func(g *ir.Graph) diag.List { return application.Loom(g).Verify(ctx, g) })
 		}
-		return a.verify(ctx, files, *from, *dialect, *foreign)
+		return a.verify(ctx, files, *from, func(g *ir.Graph) diag.List { return a.verifyAs(ctx, g, *dialect, *foreign) })
 	})
 }
 
-func (a *app) verify(ctx context.Context, files []string, from, dialect string, foreign bool) error {
+func (a *app) verify(ctx context.Context, files []string, from string, check func(g *ir.Graph) diag.List) error {
 	var failed error
 	for _, name := range files {
 		if err := context.Cause(ctx); err != nil {
@@ -59,11 +68,7 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string, 
 			failed = a.fail(failed, err)
 			continue
 		}
-		stage, ok := pipeline.StageNamed(dialect)
-		if !ok {
-			stage = pipeline.StageOf(g)
-		}
-		found := a.verifyAs(ctx, g, stage, foreign)
+		found := check(g)
 		a.report(found)
 		if found.HasErrors() {
 			failed = a.fail(failed, errReported{})
@@ -73,10 +78,13 @@ func (a *app) verify(ctx context.Context, files []string, from, dialect string, 
 }
 
 // verifyAs holds a graph to a dialect's constraints, and its operations to their kernels, if they are not scheduled yet.
-func (a *app) verifyAs(ctx context.Context, g *ir.Graph, stage pipeline.Stage, foreign bool) diag.List {
-	found := stage.Environment().Verify(ctx, g)
+func (a *app) verifyAs(ctx context.Context, g *ir.Graph, dialect string, foreign bool) diag.List {
+	stage, ok := pipeline.StageNamed(dialect)
+	if !ok {
+		stage = pipeline.StageOf(g)
+	}
+	found, lib := stage.Environment().Verify(ctx, g), a.plugins.library()
 	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
-		lib := a.plugins.library()
 		found = append(append(found, lib.CheckOperations(g, foreign)...), reduced.CheckOperations(g, lib)...)
 	}
 	return found

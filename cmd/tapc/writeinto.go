@@ -49,7 +49,7 @@ func (f *form) takes(space string, n namespace.Namespace) error {
 
 // storeInto writes a graph in a vocabulary. Data files are those that from finds.
 func (a *app) storeInto(ctx context.Context, name string, to *form, n namespace.Namespace, g *ir.Graph, from *constants.Loader) error {
-	if found := a.verifyAs(ctx, g, pipeline.OperationExpression, false); found.HasErrors() {
+	if found := a.verifyAs(ctx, g, pipeline.OperationExpression.Word(), false); found.HasErrors() {
 		a.report(found)
 		return errReported{}
 	}

@@ -15,6 +15,21 @@ func Environment(dtypes ...string) *check.Environment {
 	return e.With(Constraints()...)
 }
 
+// Loom gives the environment of the Tapestry documents alone for a graph: their nodes and tags, and their constraints, those on applications if it has any.
+// What is tapc's own in a graph, a tag or a node of a later stage, the environment does not have.
+func Loom(g *ir.Graph) *check.Environment {
+	e := tensorops.Environment()
+	for n := range g.Nodes() {
+		if n.Body.Kind() == ApplicationKind {
+			e = Environment()
+			break
+		}
+	}
+	e.Name = "Loom"
+	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
+	return e
+}
+
 // Constraints gives the constraints that this dialect adds, in the order in which they are checked.
 func Constraints() []check.Constraint {
 	return []check.Constraint{
