@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"tensortapestry.org/tapc/cmd/tapc/progress"
-	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // progressForms are the values of --progress.
@@ -34,15 +33,3 @@ func endProgress(a *app, done bool) {
 
 // backendWork is what progress says while a back end works.
 const backendWork = "waiting for the back end and its compiler"
-
-// passNames lists the passes of a pipeline, those of groups once.
-func passNames(steps []pipeline.Step) []string {
-	var names []string
-	for i := range steps {
-		if steps[i].Pass != nil {
-			names = append(names, steps[i].Pass.Name)
-		}
-		names = append(names, passNames(steps[i].Group)...)
-	}
-	return names
-}

@@ -183,7 +183,7 @@ func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
 	runner := f.runner(ctx, p, g)
 	if m, ok := f.app.stderr.(*progress.Meter); ok {
-		m.Plan(passNames(p.Steps)...)
+		m.Plan(p.Names()...)
 		if f.report.later {
 			m.Plan(backendWork)
 		}

@@ -33,6 +33,18 @@ type Step struct {
 // String writes the pipeline so that it reads back the same.
 func (p Pipeline) String() string { return stepsText(p.Steps) }
 
+// Names lists the passes, those of groups once.
+func (p Pipeline) Names() []string {
+	var names []string
+	for i := range p.Steps {
+		if p.Steps[i].Pass != nil {
+			names = append(names, p.Steps[i].Pass.Name)
+		}
+		names = append(names, Pipeline{Steps: p.Steps[i].Group}.Names()...)
+	}
+	return names
+}
+
 // Paths gives the values of all options of type Path, in order: the files that the passes may read.
 func (p Pipeline) Paths() []string {
 	var paths []string
