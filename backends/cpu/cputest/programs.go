@@ -63,7 +63,11 @@ func Executes(cc *toolchain.Compiler, processor string, flags []string, runner .
 		return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
 			t.Helper()
 			testkit.NeedSanitizers(t, cc.Path, flags...)
-			src, err := cpu.Emit(g, "test", "test")
+			targets, err := cc.Targets(context.Background(), processor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := cpu.EmitFor(g, "test", "test", targets[0])
 			if err != nil {
 				t.Fatal(err)
 			}
