@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 )
+
+func TestMain(m *testing.M) { os.Exit(cputest.Main(m)) }
 
 // formCase is a graph whose code has one text, and has not another, which says what form it has. An empty text says nothing.
 type formCase struct{ name, graph, has, hasNot string }

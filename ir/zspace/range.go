@@ -287,6 +287,25 @@ func Bounding(rs ...Range) (Range, error) {
 	return box, nil
 }
 
+// Corners gives the first and last points along the dimensions, as boxes of one point. Where these are more than most, they are the first along
+// further dimensions. The range must not be empty.
+func (r Range) Corners(most int) []Range {
+	list := []Range{{}}
+	for i := range r.Start {
+		var next []Range
+		for _, at := range []int64{r.Start[i], r.End[i] - 1} {
+			for _, c := range list {
+				next = append(next, Range{Start: append(c.Start[:i:i], at), End: append(c.End[:i:i], at+1)})
+			}
+			if r.End[i]-r.Start[i] == 1 || 2*len(list) > most {
+				break
+			}
+		}
+		list = next
+	}
+	return list
+}
+
 // Points yields every cell in row-major order (the last dimension fastest): one
 // empty point for a range without dimensions, nothing for an empty range. The
 // yielded point is reused between steps; Clone it to keep it.

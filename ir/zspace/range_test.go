@@ -2,6 +2,7 @@ package zspace_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -273,4 +274,17 @@ func TestPermuteInverse(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestCorners(t *testing.T) {
+	r := zspace.Range{Start: zspace.Point{-1, 4, 2}, End: zspace.Point{3, 5, 9}}
+	for most, want := range map[int]string{4: "[[-1:0, 4:5, 2:3] [2:3, 4:5, 2:3] [-1:0, 4:5, 8:9] [2:3, 4:5, 8:9]]", 3: "[[-1:0, 4:5, 2:3] [2:3, 4:5, 2:3]]"} {
+		var got []string
+		for _, c := range r.Corners(most) {
+			got = append(got, c.Text())
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("at most %d: %v, expected %s", most, got, want)
+		}
+	}
 }

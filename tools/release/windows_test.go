@@ -23,7 +23,7 @@ func TestWindows(t *testing.T) {
 	}
 	w := newWine(t)
 	here := filepath.Join(w.dir, "tapc")
-	if _, err := run(w.ctx, nil, "go", "build", "-o", here, "./cmd/tapc"); err != nil { // with the cache of the home folder
+	if _, err := run(w.ctx, nil, "go", "build", "-buildvcs=auto", "-o", here, "./cmd/tapc"); err != nil { // with the cache of the home folder
 		t.Fatal(err)
 	}
 	there := w.archived()

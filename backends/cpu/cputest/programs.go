@@ -21,8 +21,12 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
-// Programs share out the smallest kernel, as finely as they can (backends/cpu/runtime/csrc/pool.c).
-func init() { os.Setenv("TAPC_POOL", "eager") }
+// Main runs the tests of a package, and gives the exit status: programs share out the smallest kernel, as finely as they can
+// (backends/cpu/runtime/csrc/pool.c).
+func Main(m *testing.M) int {
+	os.Setenv("TAPC_POOL", "eager")
+	return m.Run()
+}
 
 // Compiler gives the C compiler of a name, or the one that programs are built with.
 func Compiler(t testing.TB, name ...string) *toolchain.Compiler {

@@ -2,6 +2,7 @@ package cputest_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/conformance"
@@ -9,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/internal/testkit"
 )
+
+func TestMain(m *testing.M) { os.Exit(cputest.Main(m)) }
 
 func TestConformance(t *testing.T) {
 	conformance.Run(t, cputest.Device, cputest.Strictly(cputest.Compiler(t))(nil))

@@ -25,6 +25,8 @@ import (
 	"tensortapestry.org/tapc/ir/permission"
 )
 
+func TestMain(m *testing.M) { os.Exit(cputest.Main(m)) }
+
 // narrowCase is a graph of one product of narrow numbers.
 type narrowCase struct {
 	name     string

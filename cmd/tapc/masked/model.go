@@ -23,7 +23,7 @@ var errModel = errors.New("it is not a protobuf message, or cut off")
 // write folders of the machine, and fields that ONNX does not have. text may change names. Parts are what is in files beside it.
 func Model(data []byte, text func(string) string) (out []byte, parts []Part, err error) {
 	m := &model{text: text}
-	out, err = m.message(modelMessage, data, 0)
+	out, err = m.message(modelMessage(), data, 0)
 	return out, m.parts, err
 }
 
@@ -43,25 +43,38 @@ type part struct {
 }
 
 var (
-	modelMessage, graphMessage, nodeMessage, functionMessage, portMessage, sparseMessage schema
-
 	kept, name = part{}, part{names: true}
 	tensors    = part{how: (*model).tensor}
 	indices    = part{how: (*model).indices}
-	attributes = part{how: (*model).attribute}
 )
 
-func within(s *schema) part {
-	return part{how: func(m *model, data []byte, depth int) ([]byte, error) { return m.message(*s, data, depth) }}
+// within is a message inside another. Messages name each other, so that schemas are functions.
+func within(s func() schema) part {
+	return part{how: func(m *model, data []byte, depth int) ([]byte, error) { return m.message(s(), data, depth) }}
 }
 
-func init() { // they name each other
-	modelMessage = schema{1: kept, 2: kept, 3: kept, 4: name, 5: kept, 7: within(&graphMessage), 8: kept, 25: within(&functionMessage)}
-	graphMessage = schema{1: within(&nodeMessage), 2: name, 5: tensors, 11: within(&portMessage), 12: within(&portMessage), 13: within(&portMessage), 14: kept, 15: within(&sparseMessage)}
-	nodeMessage = schema{1: name, 2: name, 3: name, 4: name, 5: attributes, 7: name, 8: name}
-	functionMessage = schema{1: name, 4: name, 5: name, 6: name, 7: within(&nodeMessage), 9: kept, 10: name, 11: attributes, 12: within(&portMessage), 13: name}
-	portMessage = schema{1: name, 2: kept}
-	sparseMessage = schema{1: tensors, 2: indices, 3: kept}
+func modelMessage() schema {
+	return schema{1: kept, 2: kept, 3: kept, 4: name, 5: kept, 7: within(graphMessage), 8: kept, 25: within(functionMessage)}
+}
+
+func graphMessage() schema {
+	return schema{1: within(nodeMessage), 2: name, 5: tensors, 11: within(portMessage), 12: within(portMessage), 13: within(portMessage), 14: kept, 15: within(sparseMessage)}
+}
+
+func nodeMessage() schema {
+	return schema{1: name, 2: name, 3: name, 4: name, 5: part{how: (*model).attribute}, 7: name, 8: name}
+}
+
+func functionMessage() schema {
+	return schema{1: name, 4: name, 5: name, 6: name, 7: within(nodeMessage), 9: kept, 10: name, 11: part{how: (*model).attribute}, 12: within(portMessage), 13: name}
+}
+
+func portMessage() schema {
+	return schema{1: name, 2: kept}
+}
+
+func sparseMessage() schema {
+	return schema{1: tensors, 2: indices, 3: kept}
 }
 
 // message writes a message again.
@@ -236,9 +249,9 @@ func (p *Part) external(data []byte, length *int64) {
 // attribute writes an attribute again: numbers of long lists are others, and long texts are left out.
 func (m *model) attribute(data []byte, depth int) (out []byte, err error) {
 	floats, lo, hi := bounds32(data)
-	words, source := 0, rand.New(rand.NewPCG(1, 2))
+	fields, words, source := attributeMessage(), 0, rand.New(rand.NewPCG(1, 2))
 	err = each(data, func(num protowire.Number, typ protowire.Type, value, whole []byte) error {
-		f, ok := attributeMessage[num]
+		f, ok := fields[num]
 		switch {
 		case !ok || num == attributeText && len(value) > longText:
 			return nil
@@ -271,8 +284,10 @@ const (
 	longText        = 256
 )
 
-var attributeMessage = schema{1: name, 2: kept, 3: kept, attributeText: name, 5: tensors, 6: within(&graphMessage), attributeFloats: kept, 8: kept, attributeTexts: name,
-	10: tensors, 11: within(&graphMessage), 14: kept, 15: kept, 20: kept, 21: name, 22: within(&sparseMessage), 23: within(&sparseMessage)}
+func attributeMessage() schema {
+	return schema{1: name, 2: kept, 3: kept, attributeText: name, 5: tensors, 6: within(graphMessage), attributeFloats: kept, 8: kept, attributeTexts: name,
+		10: tensors, 11: within(graphMessage), 14: kept, 15: kept, 20: kept, 21: name, 22: within(sparseMessage), 23: within(sparseMessage)}
+}
 
 // bounds32 counts the numbers of an attribute's list, and gives the least and the greatest.
 func bounds32(data []byte) (n int, lo, hi float64) {

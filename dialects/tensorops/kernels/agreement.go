@@ -21,7 +21,7 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 	if sig == nil || index == nil || in.Decl.Opaque != "" || index.Range.Empty() {
 		return nil
 	}
-	reads, points := tensorops.ReadsOf(n), corners(index.Range)
+	reads, points := tensorops.ReadsOf(n), index.Range.Corners(maxCorners)
 	if size, err := index.Range.Size(); reads != nil && err == nil && size <= maxPoints {
 		points, _ = index.Range.Grid(index.Range.Shape())
 	}
@@ -94,21 +94,3 @@ func (in *Instance) boxAt(sig *tensorops.Signature, point zspace.Range) (zspace.
 }
 
 const maxCorners, maxPoints = 256, 1024 // of an index, that are looked at
-
-// corners gives the first and last points of a box along its dimensions, as boxes of one point.
-func corners(r zspace.Range) []zspace.Range {
-	list := []zspace.Range{{}}
-	for i := range r.Start {
-		var next []zspace.Range
-		for _, at := range []int64{r.Start[i], r.End[i] - 1} {
-			for _, c := range list {
-				next = append(next, zspace.Range{Start: append(c.Start[:i:i], at), End: append(c.End[:i:i], at+1)})
-			}
-			if r.End[i]-r.Start[i] == 1 || 2*len(list) > maxCorners {
-				break
-			}
-		}
-		list = next
-	}
-	return list
-}

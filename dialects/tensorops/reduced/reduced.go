@@ -144,7 +144,7 @@ func checkReads(in *kernels.Instance, g *ir.Graph, n *ir.Node, tag, own *tensoro
 	if here.Empty() || !slices.Equal(here.Shape(), there.Shape()) {
 		return nil // what an index of another shape is to the kernel, its signature says
 	}
-	for _, at := range corners(there) {
+	for _, at := range there.Corners(maxCorners) {
 		place := zspace.Range{Start: moved(at.Start, here.Start, there.Start), End: moved(at.End, here.Start, there.Start)}
 		for i := range own.Inputs {
 			p, q := &own.Inputs[i], tag.Inputs.Get(own.Inputs[i].Name)
@@ -177,24 +177,6 @@ func moved(p, to, from zspace.Point) zspace.Point {
 }
 
 const maxCorners = 256 // that are looked at
-
-// corners gives the first and last points of a box along its dimensions, as boxes of one point.
-func corners(r zspace.Range) []zspace.Range {
-	all := []zspace.Range{{}}
-	for i := range r.Start {
-		var next []zspace.Range
-		for _, at := range []int64{r.Start[i], r.End[i] - 1} {
-			for _, c := range all {
-				next = append(next, zspace.Range{Start: append(c.Start[:i:i], at), End: append(c.End[:i:i], at+1)})
-			}
-			if r.End[i]-r.Start[i] == 1 || 2*len(all) > maxCorners {
-				break
-			}
-		}
-		all = next
-	}
-	return all
-}
 
 // CheckOperations holds the tags of a graph's operations to the kernels of a library. What no kernel is bound to, others say.
 func CheckOperations(g *ir.Graph, lib *kernels.Library) diag.List {
