@@ -14,7 +14,7 @@ import (
 func TestVersionsOfAArch64(t *testing.T) {
 	cc, tools := cputest.Cross(t, "gcc")
 	g := cputest.Scheduled(t, "%x = tensor float32 [0:70]\n%y = tensor float32 [0:70]\noperation op:exp (tensor: %x) -> (result: %y)\n")
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

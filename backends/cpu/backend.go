@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"tensortapestry.org/tapc/backends"
@@ -15,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/interruptible"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -50,24 +52,7 @@ func Backend() backends.Backend {
 			{Name: "obj", Doc: "an object file", Options: named, Sizes: true, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
-			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: []pipeline.Option{nameOption}, Ready: readyC, Text: func(ctx context.Context, j *backends.Job) (string, error) {
-				src, err := emittedNamed(ctx, j)
-				if err == nil {
-					err = src.program.checkConfigs([]isa.Target{isa.Scheduled})
-				}
-				if err != nil {
-					return "", err
-				}
-				return src.C, nil
-			}, Dir: func(ctx context.Context, j *backends.Job, dir string) error {
-				src, err := emittedNamed(ctx, j)
-				if err != nil {
-					return err
-				}
-				load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
-				_, err = interruptible.Value(ctx, func() (bool, error) { return true, src.Folder(ctx, load, dir) })
-				return err
-			}},
+			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Ready: t.readyC, Text: t.text, Dir: t.folder},
 			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 			}},
@@ -92,7 +77,7 @@ func emitted(ctx context.Context, j *backends.Job) (*Source, error) {
 		}
 		return interruptible.Value(ctx, func() (*Source, error) { return EmitSizes(j.Sizes, j.Program, j.Version, made, loads) })
 	}
-	return interruptible.Value(ctx, func() (*Source, error) { return emitMade(j.Graph, j.Program, j.Version, made, isa.Scheduled) })
+	return interruptible.Value(ctx, func() (*Source, error) { return prepareMade(j.Graph, j.Program, j.Version, made) })
 }
 
 func common(ctx context.Context, j *backends.Job) ([]backends.Shared, error) {
@@ -103,10 +88,13 @@ func common(ctx context.Context, j *backends.Job) ([]backends.Shared, error) {
 	return src.Common()
 }
 
-// memoryOf gives what a program that runs on so many threads has in memory at most.
+// memoryOf gives what a program that runs on so many threads has in memory at most, on the processors that kernels are decided for.
 func memoryOf(ctx context.Context, j *backends.Job, threads int64) ([]backends.MemoryTerm, error) {
 	src, err := emitted(ctx, j)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := src.program.emit(isa.Scheduled, ""); err != nil {
 		return nil, err
 	}
 	terms := src.program.memoryTerms()
@@ -141,13 +129,26 @@ func (t *tools) find(ctx context.Context, v pipeline.OptionValues) (cc *toolchai
 	return cc, err
 }
 
-// targets gives the targets of configs of a program's versions.
-func (t *tools) targets(ctx context.Context, v pipeline.OptionValues) ([]string, error) {
+// versions gives those that a program has. A level is known by its name, without a compiler.
+func (t *tools) versions(ctx context.Context, v pipeline.OptionValues) ([]isa.Target, error) {
+	name := v.Text(cpuOption.Name)
+	if v.Text(ccOption.Name) == "" {
+		for _, m := range isa.Machines() {
+			if i := m.Level(name); m.Name != "" && i >= 0 {
+				return m.Levels[i : i+1], nil
+			}
+		}
+	}
 	cc, err := t.find(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := cc.Targets(ctx, v.Text(cpuOption.Name))
+	return cc.Targets(ctx, name)
+}
+
+// targets gives the targets of configs of a program's versions.
+func (t *tools) targets(ctx context.Context, v pipeline.OptionValues) ([]string, error) {
+	versions, err := t.versions(ctx, v)
 	var names []string
 	for _, x := range versions {
 		if name := x.Target.Name(); !slices.Contains(names, name) {
@@ -155,6 +156,58 @@ func (t *tools) targets(ctx context.Context, v pipeline.OptionValues) ([]string,
 		}
 	}
 	return names, err
+}
+
+// writtenFor gives what C in one file is for: what kernels are decided for if nothing names a processor or a compiler.
+func (t *tools) writtenFor(ctx context.Context, v pipeline.OptionValues) (isa.Target, error) {
+	if v.Text(cpuOption.Name) == "" && v.Text(ccOption.Name) == "" {
+		return isa.Scheduled, nil
+	}
+	versions, err := t.versions(ctx, v)
+	if err != nil {
+		return isa.Target{}, err
+	}
+	if len(versions) > 1 {
+		var names []string
+		for _, x := range versions {
+			names = append(names, x.Name)
+		}
+		return isa.Target{}, diag.Usage("--emit=c writes for one processor, and there are versions for several: expected --cpu=%s; -o FOLDER/ has versions for all", strings.Join(names, ", or "))
+	}
+	return versions[0], nil
+}
+
+// text writes C in one file.
+func (t *tools) text(ctx context.Context, j *backends.Job) (string, error) {
+	target, err := t.writtenFor(ctx, j.Values)
+	if err != nil {
+		return "", err
+	}
+	src, err := emittedNamed(ctx, j)
+	if err != nil {
+		return "", err
+	}
+	text, err := interruptible.Value(ctx, func() (*Text, error) { return src.Text(target) })
+	if err != nil {
+		return "", err
+	}
+	return text.C, nil
+}
+
+// folder writes C and all that it takes to build it.
+func (t *tools) folder(ctx context.Context, j *backends.Job, dir string) error {
+	for _, o := range []pipeline.Option{cpuOption, ccOption} {
+		if text := j.Values.Text(o.Name); text != "" {
+			return diag.Usage("--%s=%s does not go with --emit=c and a folder, which has versions for all processors", o.Name, text)
+		}
+	}
+	src, err := emittedNamed(ctx, j)
+	if err != nil {
+		return err
+	}
+	load := func(x tensorops.Const) (tensorfile.Tensor, error) { return j.Load(ctx, x) }
+	_, err = interruptible.Value(ctx, func() (bool, error) { return true, src.Folder(ctx, load, dir) })
+	return err
 }
 
 func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
@@ -165,12 +218,21 @@ func (t *tools) ready(ctx context.Context, v pipeline.OptionValues) (machine str
 	return cc.Triple(), nil
 }
 
-// readyC checks the prefix of what takes no tools.
-func readyC(_ context.Context, v pipeline.OptionValues) (machine string, err error) {
-	if name := v.Text(nameOption.Name); name != "" {
-		return "", cabi.CheckPrefix(name)
+// readyC checks the prefix, and that a processor that is named is known.
+func (t *tools) readyC(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
+	if err := checkName(v); err != nil {
+		return "", err
 	}
-	return "", nil
+	_, err = t.writtenFor(ctx, v)
+	return "", err
+}
+
+// checkName checks the prefix of what has one.
+func checkName(v pipeline.OptionValues) error {
+	if name := v.Text(nameOption.Name); name != "" {
+		return cabi.CheckPrefix(name)
+	}
+	return nil
 }
 
 // emittedNamed is emitted for what has a prefix, which is the program's name.
@@ -181,7 +243,7 @@ func emittedNamed(ctx context.Context, j *backends.Job) (*Source, error) {
 
 // readyNamed is ready for what has a prefix.
 func (t *tools) readyNamed(ctx context.Context, v pipeline.OptionValues) (machine string, err error) {
-	if _, err := readyC(ctx, v); err != nil {
+	if err := checkName(v); err != nil {
 		return "", err
 	}
 	return t.ready(ctx, v)

@@ -138,7 +138,7 @@ func apart(t *testing.T, graph string) *ir.Graph {
 // results builds a graph without constants, runs it on random inputs and gives all outputs.
 func results(t *testing.T, cc *toolchain.Compiler, g *ir.Graph, threads int) []byte {
 	t.Helper()
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

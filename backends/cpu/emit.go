@@ -28,16 +28,21 @@ const device = schedule.CPU
 // Choosers gives that of the processors that kernels are decided for if nothing else is told.
 func Choosers() []tile.Chooser { return []tile.Chooser{configs.Chooser{For: isa.Scheduled}} }
 
-// Source is an emitted program.
+// Source is a program to be built, for processors that are named then. Nothing of it is written yet.
 type Source struct {
-	C         string            // the program in one file, for one target, complete but for tapc_rt.h
 	Constants []tensorops.Const // whose values Build asks for
+	program   *program
+	form      form // the program or, of one for several sizes, all of them: then the program is the greatest
+	loaded    bool // the constants were loaded
+}
+
+// Text is a program in one file, for one target.
+type Text struct {
+	C         string            // complete but for tapc_rt.h
+	Constants []tensorops.Const // that the program reads
 	Pieces    []panels.Piece    // what the block of constants is made of
 	Bytes     int64             // size of the block of constants, which the program knows as tapc_constants
 	Arena     int64             // bytes of scratch memory
-	program   *program
-	form      form // the program or, of one for several sizes, all of them: then the program is the greatest, and Constants alone are there
-	loaded    bool // the constants were loaded
 }
 
 // form is what a program is made of: parts to compile.
@@ -66,31 +71,46 @@ const header = `// %s
 
 // Emit writes the program of a scheduled graph as C11, for the processors that passes/tile cuts loops for if it is told nothing
 // else. It is a pure function of the graph, the name and the version.
-func Emit(g *ir.Graph, name, version string) (*Source, error) {
+func Emit(g *ir.Graph, name, version string) (*Text, error) {
 	return EmitFor(g, name, version, isa.Scheduled)
 }
 
 // EmitFor is Emit for a target. What passes/tile decided for other processors alone, it decides for the target; the rest is as the schedule says.
-func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Source, error) {
-	src, err := emitMade(g, name, version, nil, t)
-	if err == nil {
-		err = src.program.checkConfigs([]isa.Target{t})
+func EmitFor(g *ir.Graph, name, version string, t isa.Target) (*Text, error) {
+	src, err := Prepare(g, name, version)
+	if err != nil {
+		return nil, err
 	}
-	return src, err
+	return src.Text(t)
 }
 
-// emitMade is EmitFor for a program that says what made it.
-func emitMade(g *ir.Graph, name, version string, made *cabi.Made, t isa.Target) (*Source, error) {
+// Prepare reads the program of a scheduled graph, to be built or written.
+func Prepare(g *ir.Graph, name, version string) (*Source, error) {
+	return prepareMade(g, name, version, nil)
+}
+
+// prepareMade is Prepare for a program that says what made it.
+func prepareMade(g *ir.Graph, name, version string, made *cabi.Made) (*Source, error) {
 	p, err := newProgram(g, name, version)
 	if err != nil {
 		return nil, err
 	}
 	p.made = made
+	return &Source{Constants: p.Constants, program: p, form: p}, nil
+}
+
+// Text writes the program in one file, for one target. What is built of the source does not depend on it.
+func (s *Source) Text(t isa.Target) (*Text, error) {
+	p := *s.program
+	p.Memory = unit.NewMemory(p.g, p.Constants)
 	c, err := p.single(t)
+	if err == nil {
+		err = p.checkConfigs([]isa.Target{t})
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Source{C: c, Constants: p.Constants, Pieces: p.Block.Pieces, Bytes: p.Block.Bytes, Arena: p.ArenaBytes(), program: p, form: p}, nil
+	return &Text{C: c, Constants: p.Constants, Pieces: p.Block.Pieces, Bytes: p.Block.Bytes, Arena: p.ArenaBytes()}, nil
 }
 
 // program is what all versions of a program share.

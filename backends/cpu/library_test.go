@@ -62,7 +62,7 @@ int main(void) {
 func TestLibrary(t *testing.T) {
 	cc := cputest.Compiler(t)
 	g := cputest.Scheduled(t, "%x = tensor float32 [0:12]\n%y = tensor float32 [0:12]\n%r = operation op:relu (tensor: %x) -> (result: %y)\n")
-	src, err := cpu.Emit(g, "small", "test")
+	src, err := cpu.Prepare(g, "small", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestLibrary(t *testing.T) {
 // that they share, and addresses that can not be right.
 func TestLibraryUse(t *testing.T) {
 	cc := cputest.Compiler(t)
-	src, err := cpu.Emit(cputest.Scheduled(t, `%x = tensor float32 [0:40, 0:33]
+	src, err := cpu.Prepare(cputest.Scheduled(t, `%x = tensor float32 [0:40, 0:33]
 %t = tensor float32 [0:33, 0:40]
 %g = tensor float32 [0:40, 0:40]
 %m = tensor float32 [0:40, 0:33]

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
 func built(t *testing.T, cc *toolchain.Compiler, graph string) string {
 	t.Helper()
 	g := cputest.Scheduled(t, graph)
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func native(t *testing.T, cc *toolchain.Compiler, g *ir.Graph) string {
 	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 		t.Fatal(err)
 	}
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestWeightsFile(t *testing.T) {
 %c = operation op:constant {value: [1, 2, 4]} -> (result: %w)
 %m = operation op:mul (tensors: [%x, %w]) -> (result: %y)
 `)
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestEmptyConstant(t *testing.T) {
 %k = operation op:constant {value: []} -> (result: %c)
 %m = operation op:copy (tensor: %c) -> (result: %y)
 `)
-	src, err := cpu.Emit(g, "test", "test")
+	src, err := cpu.Prepare(g, "test", "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -349,7 +349,7 @@ func TestWinogradThreads(t *testing.T) {
 		{[]int64{5, 64, 9, 7}, []int64{96, 64, 3, 3}, 1, 1, 1, 1, true},
 	} {
 		g := fastConvolution(t, c.graph(), tile.Default, 4)
-		src, err := cpu.Emit(g, "test", "test")
+		src, err := cpu.Prepare(g, "test", "test")
 		if err != nil {
 			t.Fatal(err)
 		}

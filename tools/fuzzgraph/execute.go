@@ -133,7 +133,7 @@ func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map
 	if err != nil {
 		return nil, err
 	}
-	src, err := cpu.Emit(x, "fuzz", "fuzz")
+	src, err := cpu.Prepare(x, "fuzz", "fuzz")
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func Executes(cc *toolchain.Compiler, processor string, flags []string, runner .
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := cpu.EmitFor(g, "test", "test", targets[0])
+			src, err := cpu.Prepare(g, "test", "test")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,10 @@ func Executes(cc *toolchain.Compiler, processor string, flags []string, runner .
 				return load(c, tensorops.TensorOf(g, c.Tensor))
 			}, exe, cpu.Options{Version: "test", CPU: processor, Flags: flags})
 			if err != nil {
-				t.Fatalf("%v\n%s", err, src.C)
+				if text, failed := src.Text(targets[0]); failed == nil {
+					t.Log(text.C)
+				}
+				t.Fatal(err)
 			}
 			if len(runner) == 0 {
 				needProcessor(t, cc, processor)

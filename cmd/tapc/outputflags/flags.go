@@ -71,6 +71,11 @@ func (f *Flags) settings(options []pipeline.Option, use string) ([]pipeline.Sett
 	return out, nil
 }
 
+// given says whether there is a value of one of some options.
+func given(values pipeline.OptionValues, options []pipeline.Option) bool {
+	return slices.ContainsFunc(values.Given(), func(s pipeline.Setting) bool { return has(options, s.Name) })
+}
+
 func has(options []pipeline.Option, name string) bool {
 	return slices.ContainsFunc(options, func(x pipeline.Option) bool { return x.Name == name })
 }
@@ -94,9 +99,10 @@ func (f *Flags) Decide(ctx context.Context, b *backends.Backend, last pipeline.S
 	return err
 }
 
-// DecideFor has kernels decided for what an output with some values is for. What is wrong with the values, making the output says.
+// DecideFor has kernels decided for what an output with some values is for. What is wrong with the values, making the output says. A text is
+// for what the back end decides for where nothing is given.
 func (f *Flags) DecideFor(ctx context.Context, b *backends.Backend, o *backends.Output, values pipeline.OptionValues) {
-	if x := b.Processors; x != nil && !slices.ContainsFunc(x.Options, func(y pipeline.Option) bool { return !has(o.Options, y.Name) }) {
+	if x := b.Processors; x != nil && (o.Text == nil || given(values, x.Options)) && !slices.ContainsFunc(x.Options, func(y pipeline.Option) bool { return !has(o.Options, y.Name) }) {
 		f.Processors, _ = x.Targets(ctx, values)
 	}
 }

@@ -51,12 +51,16 @@ func compile(ctx context.Context, s settings) error {
 		return err
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	src, err := cpu.Emit(g, name, "bench")
+	src, err := cpu.Prepare(g, name, "bench")
 	if err != nil {
 		return err
 	}
 	if os.Getenv("TAPC_SHOW") != "" {
-		fmt.Fprintln(os.Stderr, src.C)
+		text, err := cpu.Emit(g, name, "bench")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, text.C)
 	}
 	loader := &constants.Loader{Dir: filepath.Dir(file), Allowed: []string{data, file}}
 	defer loader.Close()

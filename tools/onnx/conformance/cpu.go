@@ -28,7 +28,7 @@ func Compiled(cc *toolchain.Compiler, lib *kernels.Library, flags []string) Runn
 		if err != nil {
 			return nil, err
 		}
-		src, err := cpu.Emit(g, "test", "test")
+		src, err := cpu.Prepare(g, "test", "test")
 		if err != nil {
 			return nil, err
 		}
