@@ -40,20 +40,21 @@ type Price struct {
 	Seconds   machine.Figure
 }
 
-// flat is a group of devices whose links are all alike.
+// flat is a group of devices whose links are all alike. Sharing is how many groups that work at the same time pass one port.
 type flat struct {
-	n    float64
-	link *machine.Link
+	n       float64
+	link    *machine.Link
+	sharing float64
 }
 
 // price is the time of steps in which each device sends so many bytes.
 func (f flat) price(algorithm string, steps, bytes float64) Price {
 	at := func(latency, bandwidth float64) float64 { return steps*latency + bytes/bandwidth }
-	l, b := f.link.Latency, f.link.Bandwidth
-	if f.link.Each == machine.EachLocality { // all share one
+	l, b, sent := f.link.Latency, f.link.Bandwidth, bytes
+	if bytes *= f.sharing; f.link.Each == machine.EachLocality { // all share one
 		bytes *= f.n
 	}
-	return Price{algorithm, steps, bytes, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
+	return Price{algorithm, steps, sent, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
 }
 
 // all gives the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
@@ -71,22 +72,68 @@ func (f flat) all(kind Kind, bytes float64) []Price {
 }
 
 // Of gives what a collective of so many bytes takes among devices, by number, for each algorithm, the fastest first. The bytes are those of the
-// whole tensor. Devices are in one locality, or equally many in each member of one.
+// whole tensor; of an all-to-all, those that each device has. Devices are in one locality, or equally many in each member of one.
 func Of(l *machine.Layout, kind Kind, devices []int64, bytes float64) ([]Price, error) {
-	if len(devices) < 2 || bytes <= 0 {
-		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes among %d devices", bytes, len(devices)).Want("bytes, and two devices", "less")
-	}
-	links, groups, err := inside(l, devices)
+	g, err := Among(l, [][]int64{devices})
 	if err != nil {
 		return nil, err
 	}
-	n := float64(len(devices))
-	out := flat{n, links[0]}.all(kind, bytes)
-	if per := n / groups; groups > 1 && per > 1 {
-		out = append(out, hierarchical(kind, flat{per, links[1]}, flat{groups, links[0]}, bytes))
+	return g.Of(kind, bytes)
+}
+
+// Group is devices that carry collectives out, while other groups of as many devices do the same.
+type Group struct {
+	flat, in, across flat // in and across are of the hierarchical algorithm, where there is one
+	many             bool // it has one
+}
+
+// Among gives the group of all groups of a machine that work at the same time, of which the first is looked at: the others are like it. Where they pass the
+// same ports, they share them.
+func Among(l *machine.Layout, groups [][]int64) (*Group, error) {
+	devices := groups[0]
+	if len(devices) < 2 {
+		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective among %d devices", len(devices)).Want("two devices", "less")
+	}
+	links, outer, members, err := inside(l, devices)
+	if err != nil {
+		return nil, err
+	}
+	n, sharing := float64(len(devices)), sharing(l, groups, outer)
+	g := &Group{flat: flat{n, links[0], sharing}}
+	if per := n / members; members > 1 && per > 1 {
+		g.many, g.in, g.across = true, flat{per, links[1], 1}, flat{members, links[0], sharing}
+		if links[0].Each == "" || links[0].Each == machine.EachMember {
+			g.across.sharing *= per // those of one member go through its port at the same time
+		}
+	}
+	return g, nil
+}
+
+// Of gives what a collective takes in the group, for each algorithm, the fastest first.
+func (g *Group) Of(kind Kind, bytes float64) ([]Price, error) {
+	if bytes <= 0 {
+		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes", bytes).Want("bytes", "none")
+	}
+	out := g.flat.all(kind, bytes)
+	if g.many {
+		out = append(out, hierarchical(kind, g.in, g.across, bytes))
 	}
 	slices.SortStableFunc(out, func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
 	return out, nil
+}
+
+// sharing counts the groups that pass the port of the first device of the first.
+func sharing(l *machine.Layout, groups [][]int64, port machine.Port) float64 {
+	n := 0.0
+	for _, devices := range groups {
+		for _, d := range devices {
+			if _, ports := l.Find(d); port.Depth < len(ports) && ports[port.Depth].Place == port.Place {
+				n++
+				break
+			}
+		}
+	}
+	return max(n, 1)
 }
 
 // hierarchical is a collective inside of groups, then between those with the same place in each, then inside again.
@@ -116,14 +163,13 @@ func hierarchical(kind Kind, in, across flat, bytes float64) Price {
 }
 
 // inside finds the links of devices: of the innermost locality that holds them all and, if they are in several members of that, of one inside which
-// those of a member are. Groups is how many members there are.
-func inside(l *machine.Layout, devices []int64) (links [2]*machine.Link, groups float64, err error) {
-	var outer machine.Port
+// those of a member are; the port of the first device to the former; and how many members there are.
+func inside(l *machine.Layout, devices []int64) (links [2]*machine.Link, outer machine.Port, groups float64, err error) {
 	seen := map[int64]bool{devices[0]: true}
 	for i, d := range devices[1:] {
 		out, _ := l.Route(devices[0], d)
 		if len(out) == 0 || seen[d] {
-			return links, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
+			return links, outer, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not of the machine, or one is there twice", devices)
 		}
 		seen[d] = true
 		if p := out[len(out)-1]; i == 0 || p.Depth < outer.Depth {
@@ -139,12 +185,12 @@ func inside(l *machine.Layout, devices []int64) (links [2]*machine.Link, groups 
 	each := len(devices) / len(members)
 	for _, m := range members {
 		if len(m) != each {
-			return links, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
+			return links, outer, 0, diag.Errorf(codeGroup, "cost", diag.Location{}, "the devices %v are not equally many in each locality", devices)
 		}
 	}
 	if first := members[l.Member(devices[0], outer.Depth)]; each > 1 {
 		out, _ := l.Route(first[0], first[1])
 		links[1] = out[len(out)-1].Link
 	}
-	return links, float64(len(members)), nil
+	return links, outer, float64(len(members)), nil
 }

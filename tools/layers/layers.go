@@ -46,6 +46,7 @@ var Table = []Rule{
 	{"cost/machine", 3, 6},
 	{"cost/work", 3, 6},
 	{"cost/collective", 3, 7},
+	{"cost/reshard", 3, 8},
 	{"cost/sample", 0, 0},
 	{"cost/price", 4, 3},
 	{"cost/calibrate", 4, 3},
