@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -42,7 +43,7 @@ func (c *cutter) terms(n *ir.Node, p *plain, at []int64) (*term, error) {
 	for _, to := range append(slices.Clone(at), extent) {
 		flat.Terms, from = append(flat.Terms, &term{From: from, To: to}), to
 	}
-	if !p.itself && !ordered(p.reduce) || c.allow.Has(permission.Reassociate) {
+	if !p.itself && !reduced.Ordered(p.reduce.Monoid, p.reduce.Type) || c.allow.Has(permission.Reassociate) {
 		return flat, nil
 	}
 	t, ok := treeOf(p.in, p.dim, c.rangeOf)

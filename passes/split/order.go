@@ -7,7 +7,6 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -60,9 +59,4 @@ func kernelOf(in *kernels.Instance, rangeOf func(ir.NodeID) zspace.Range) (*sche
 		k.Statements = append(k.Statements, schedule.Statement{Name: s.Name, Over: over, Store: int64(s.Store), Value: s.Value})
 	}
 	return k, buffers
-}
-
-// ordered says whether the order in which values are combined shows in the result.
-func ordered(reduce *scalar.Expr) bool {
-	return (reduce.Monoid == scalar.Add || reduce.Monoid == scalar.Mul) && (reduce.Type.IsFloat() || reduce.Type.IsComplex())
 }

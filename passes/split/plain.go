@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -57,7 +58,7 @@ func plainOf(in *kernels.Instance, dim int) (p *plain, why string) {
 	default:
 		p = &plain{in: in, dim: dim, reduce: all[0]}
 	}
-	if d := p.reduce.Type; d.IsFloat() && d != d.Wide() && (p.itself || ordered(p.reduce)) {
+	if d := p.reduce.Type; reduced.Rounded(p.reduce.Monoid, d) || p.itself && d != d.Wide() {
 		return nil, fmt.Sprintf("its %v are combined in %v and rounded once", d, d.Wide())
 	}
 	return p, ""
