@@ -20,6 +20,8 @@ import (
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/ir/wire"
+	"tensortapestry.org/tapc/view/figure"
+	"tensortapestry.org/tapc/view/svg"
 )
 
 // importer reads a graph of a form that may be in a foreign vocabulary.
@@ -201,6 +203,9 @@ func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, fro
 		}
 		return a.storeInto(ctx, name, f, n, g, from)
 	}
+	if !formFor(name, formName).readable() { // who looks at a drawing reads no data
+		return a.storeAs(ctx, name, formName, g, o)
+	}
 	if err := datanames.Graph(g, datanames.SeenFrom(name, from)); err != nil {
 		return err
 	}
@@ -266,3 +271,5 @@ func writeText(w io.Writer, g *ir.Graph, o shown) error { return text.Write(w, g
 func writeLoom(w io.Writer, g *ir.Graph, _ shown) error { return loomjson.Write(w, g) }
 
 func writeDot(w io.Writer, g *ir.Graph, o shown) error { return dot.Write(w, g, o.dot) }
+
+func writeSVG(w io.Writer, g *ir.Graph, _ shown) error { return svg.Write(w, figure.Of(g)) }

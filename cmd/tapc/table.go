@@ -25,6 +25,7 @@ var forms = []form{
 		write: writeWire},
 	{name: "onnx", doc: "ONNX model", suffixes: []string{".onnx"}, binary: true, starts: isONNX, imports: importONNX, into: "onnx/21"},
 	{name: "dot", doc: "a drawing for Graphviz; only written", suffixes: []string{".dot", ".gv"}, write: writeDot},
+	{name: "svg", doc: "a drawing that needs no other program; only written", suffixes: []string{".svg"}, write: writeSVG},
 }
 
 // defaultForm is the form of output whose name does not tell another.

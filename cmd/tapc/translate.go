@@ -11,7 +11,7 @@ import (
 const translateHelp = `Write a graph in another form.
 
 Reading checks the form of the file, not the constraints of a dialect (see verify).
-What a form writes, it also reads, dot excepted, and the graph is the same; text is
+What a form writes, it also reads, but for drawings (dot, svg), and the graph is the same; text is
 exact about ids and order only with --with=ids,order.
 
 A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
