@@ -26,6 +26,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
@@ -100,7 +101,7 @@ func (f *compileFlags) begin(ctx context.Context) error {
 
 // compile reads a graph and takes it to a stage.
 func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pipeline.Stage) (*compilation, error) {
-	if _, err := standardPasses(a, f, pipeline.OperationExpression, last); err != nil {
+	if _, err := a.standardPasses(f.request(pipeline.OperationExpression, last)); err != nil {
 		return nil, err
 	}
 	g, err := a.load(ctx, file)
@@ -110,9 +111,9 @@ func (a *app) compile(ctx context.Context, file string, f *compileFlags, last pi
 	return compileGraph(ctx, a, file, f, g, last)
 }
 
-// standardPasses gives the passes from one stage to another.
-func standardPasses(a *app, f *compileFlags, from, last pipeline.Stage) (pipeline.Pipeline, error) {
-	return a.parsePasses(a.plugins.table().Standard(f.request(from, last)))
+// standardPasses gives the passes that do what is asked for.
+func (a *app) standardPasses(r pipeline.Request) (pipeline.Pipeline, error) {
+	return a.parsePasses(a.plugins.table().Standard(r))
 }
 
 // compileGraph takes a graph, which was read from a file, to a stage.
@@ -126,7 +127,11 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 	case from != pipeline.ScheduledKernels:
 		from = pipeline.OperationExpression
 	}
-	p, err := standardPasses(a, f, from, last)
+	r := f.request(from, last)
+	if tensorops.HasChoices(g) || a.plugins.table().Opens(f.first) {
+		r.Facts[pipeline.Choices] = []string{choose.TakeFirst}
+	}
+	p, err := a.standardPasses(r)
 	if err == nil {
 		_, err = aliases.State(g, a.imports.aliases, a.imports.rooms)
 	}

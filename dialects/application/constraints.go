@@ -27,7 +27,7 @@ func Loom(g *ir.Graph) *check.Environment {
 	}
 	e.Name = "Loom"
 	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
-	return e
+	return e.With(noChoices)
 }
 
 // Constraints gives the constraints that this dialect adds, in the order in which they are checked.
@@ -36,6 +36,7 @@ func Constraints() []check.Constraint {
 		operationApplicationAgreement,
 		applicationSignatureAgreement,
 		outputCoverageIsExact,
+		choicesAreMade,
 	}
 }
 

@@ -78,7 +78,7 @@ func tiles(whole string, parts ...string) *ir.Graph {
 
 func TestConstraints(t *testing.T) {
 	var cases []Case
-	for _, k := range [][]Case{agreementCases(), signatureCases(), coverageCases()} {
+	for _, k := range [][]Case{agreementCases(), signatureCases(), coverageCases(), choiceCases()} {
 		cases = append(cases, k...)
 	}
 	Run(t, Environment(), Constraints(), cases)

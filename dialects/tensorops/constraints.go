@@ -32,6 +32,7 @@ func Constraints() []check.Constraint {
 		reducedDimensions,
 		programInterface,
 		precomputedFromConstants,
+		choices,
 	}
 }
 

@@ -18,6 +18,7 @@ type Pass struct {
 	After    []Order         // passes that come before it where both are in a pipeline
 	Options  []Option        // as name{option=value}
 	Rules    func() []string // names that it asks fuel for, so that they can be disabled; nil is none
+	Opens    bool            // it may leave choices open
 	Run      func(ctx context.Context, p *Context) error
 	Suspect  *Suspect // of a plugin's pass; nil is tapc's own
 	Standard Standard // its part in what tapc build runs

@@ -66,6 +66,7 @@ type Result struct {
 	Rules   map[string]int // how many there were by each rule
 	Stats   Stats
 	Timing  *Span
+	musts   []must // what has to be rewritten before the next stage
 }
 
 // Application is one rewrite that happened.
@@ -272,6 +273,9 @@ func (r *run) execute(ctx context.Context, s *Step) error {
 	c := &Context{Graph: r.result.Graph, Stage: r.result.Stage, Dir: r.Dir, Log: r.Log, pass: s.Pass, OptionValues: values, run: r}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := r.result.enter(ctx, s); err != nil {
+		return err
 	}
 	c.fuel = r.stepFuel(c)
 	full := c.fuel.Left

@@ -13,6 +13,7 @@ type Phase uint8
 const (
 	OnRequest   Phase = iota // nowhere: it runs where a pipeline names it
 	Completing               // it adds to the graph what belongs to it
+	Choosing                 // it settles what the graph leaves open
 	Simplifying              // it changes operations and no value, and is left out where that is not asked for
 	Lowering                 // it takes the graph towards a program
 )
@@ -26,7 +27,7 @@ type Standard struct {
 
 // String says when the pass runs.
 func (s Standard) String() string {
-	text := [...]string{"where a pipeline names it", "in every compilation, before the user's own passes", "where operations are simplified", "in every compilation"}[s.Phase]
+	text := [...]string{"where a pipeline names it", "in every compilation, before the user's own passes", "where a graph holds choices open", "where operations are simplified", "in every compilation"}[s.Phase]
 	if s.Fix {
 		text += ", with its neighbours until they change nothing"
 	}
@@ -36,12 +37,13 @@ func (s Standard) String() string {
 // Fact is something that the standard pipeline is asked for, which options take their values from.
 type Fact uint8
 
-// The facts. The first three are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
+// The facts. The first four are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
 const (
 	NoFact      Fact = iota
 	Bindings         // data files whose tensors become constants
 	Plans            // files that say how operations are cut
 	Shards           // what is cut into shards, and into how many
+	Choices          // how choices are made that are still open
 	Reshards         // what happens where layouts on a mesh do not agree
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
@@ -50,7 +52,7 @@ const (
 )
 
 // isList says whether a pass takes the fact's values one at a time.
-func (f Fact) isList() bool { return f == Bindings || f == Plans || f == Shards }
+func (f Fact) isList() bool { return f >= Bindings && f <= Choices }
 
 // Request is what the standard pipeline is asked for.
 type Request struct {
@@ -91,6 +93,16 @@ func (t *Table) Standard(r Request) string {
 		steps = append(steps, first)
 	}
 	return strings.Join(steps, ",")
+}
+
+// Opens says whether a pipeline has a pass that may leave choices open.
+func (t *Table) Opens(text string) bool {
+	p, err := ParsePipeline(text, t)
+	return err == nil && opens(p.Steps)
+}
+
+func opens(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Pass != nil && s.Pass.Opens || opens(s.Group) })
 }
 
 // Using gives the steps that take the values of a list, in the order of the standard pipeline.

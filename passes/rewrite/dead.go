@@ -27,7 +27,7 @@ func RemoveDead(ctx context.Context, g *ir.Graph, rule string, opt Options) (Sta
 			return d.stats(), context.Cause(ctx)
 		}
 		if !opt.Fuel.Take() {
-			d.empty = true
+			d.next = &Change{Rule: rule, Root: order[i]}
 			break
 		}
 		if opt.Trace != nil {

@@ -19,7 +19,7 @@ type driver struct {
 	hits    []int
 	refused int
 	removed int
-	empty   bool // out of fuel
+	next    *Change // the application that fuel was missing for, if it ran out
 	index   *index
 	kernels *kernelTable
 	work    worklist
@@ -52,7 +52,7 @@ func (d *driver) run() error {
 	site := Site{Graph: d.index.g, driver: d}
 	for steps := 0; ; steps++ {
 		op, ok := d.work.pop()
-		if !ok || d.empty {
+		if !ok || d.next != nil {
 			return nil
 		}
 		if steps%1024 == 0 && d.ctx.Err() != nil {
@@ -87,7 +87,7 @@ func (d *driver) rewrite(s *Site) error {
 			continue
 		}
 		if !d.opt.Fuel.Take() {
-			d.empty = true
+			d.next = &Change{r.Name, s.Node.ID, r.Source}
 			return nil
 		}
 		if err := d.cycle.step(s.Node.ID, i); err != nil {
@@ -117,7 +117,7 @@ func (d *driver) cycleError(at ir.NodeID) error {
 }
 
 func (d *driver) stats() Stats {
-	s := Stats{Hits: make([]Hit, len(d.rules)), Refused: d.refused, Removed: d.removed, OutOfFuel: d.empty}
+	s := Stats{Hits: make([]Hit, len(d.rules)), Refused: d.refused, Removed: d.removed, OutOfFuel: d.next != nil, Next: d.next}
 	for i, r := range d.rules {
 		s.Hits[i] = Hit{r.Name, d.hits[i]}
 		s.Applied += d.hits[i]

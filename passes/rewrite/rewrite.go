@@ -134,9 +134,10 @@ type Hit struct {
 type Stats struct {
 	Hits      []Hit // of every rule given, in order, 0 too
 	Applied   int
-	Refused   int  // matches that the driver could not carry out without changing what is observed
-	Removed   int  // operations
-	OutOfFuel bool // stopped because the fuel was used up
+	Refused   int     // matches that the driver could not carry out without changing what is observed
+	Removed   int     // operations
+	OutOfFuel bool    // stopped because the fuel was used up
+	Next      *Change // the application that fuel was missing for
 }
 
 // Of gives the number of applications of a rule.

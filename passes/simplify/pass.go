@@ -45,6 +45,7 @@ func Passes(lib *kernels.Library) []pipeline.Pass {
 						return rewrite.Stats{}, err
 					}
 				}
+				p.Must(append(Rules(), more...), o)
 				return Run(ctx, p.Graph, more, o)
 			}),
 		row(pipeline.Pass{Name: "cse", Doc: "Make equal operations one.", Rules: func() []string { return []string{"cse"} }},

@@ -18,6 +18,13 @@ type Plan struct {
 	Cuts    []Cut
 	Mesh    Mesh
 	Tensors []Annotation
+	Choices []Choice
+}
+
+// Choice names a branch of the choices whose operation or result has a label. From says where it was asked for.
+type Choice struct {
+	Choice, Branch string
+	From           diag.Location
 }
 
 // Cut is a cut of the operations that Target names: a kernel or a label. From says where it was asked for.
@@ -60,7 +67,7 @@ type file struct {
 	Tensors []fileTensor `json:"tensors,omitempty"`
 	Devices any          `json:"devices,omitempty"`
 	Place   any          `json:"place,omitempty"`
-	Choices any          `json:"choices,omitempty"`
+	Choices []fileChoice `json:"choices,omitempty"`
 	Allow   any          `json:"permissions,omitempty"`
 	Shard   *[]any       `json:"shard,omitempty"` // of the format without a version
 }
@@ -68,6 +75,11 @@ type file struct {
 type fileCut struct {
 	Target string `json:"target"`
 	Cut    string `json:"cut"`
+}
+
+type fileChoice struct {
+	Choice string `json:"choice"`
+	Branch string `json:"branch"`
 }
 
 type fileAxis struct {
@@ -93,7 +105,7 @@ func Parse(path string, data []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors} {
+	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices} {
 		if err := read(p, &f); err != nil {
 			return nil, err
 		}
@@ -131,15 +143,14 @@ func (r *reader) check(f *file) error {
 	}{
 		{"devices", f.Devices, "a schedule has one device that computes"},
 		{"place", f.Place, "a schedule has one device that computes"},
-		{"choices", f.Choices, "what is chosen for kernels is not part of plans yet"},
 		{"permissions", f.Allow, "permissions are given by --allow"},
 	} {
 		if x.value != nil {
 			return r.fault("TAP0834", "/"+x.field, "the field %q has no effect yet: %s", x.field, x.why).Want("a plan without it", x.field)
 		}
 	}
-	if len(f.Cuts)+len(f.Tensors) == 0 {
-		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts" or "tensors"`, "neither")
+	if len(f.Cuts)+len(f.Tensors)+len(f.Choices) == 0 {
+		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors" or "choices"`, "none")
 	}
 	return nil
 }
@@ -161,6 +172,22 @@ func (r *reader) cuts(p *Plan, f *file) error {
 		}
 		seen[x.Target] = true
 		p.Cuts = append(p.Cuts, Cut{Target: x.Target, Cut: c, From: r.at(at)})
+	}
+	return nil
+}
+
+func (r *reader) choices(p *Plan, f *file) error {
+	seen := map[string]bool{}
+	for i, x := range f.Choices {
+		at := fmt.Sprintf("/choices/%d", i)
+		switch {
+		case x.Choice == "" || x.Branch == "":
+			return r.fault("TAP0840", at, "the choice does not say what is chosen").Want(`"choice": a label, and "branch": a name`, fmt.Sprintf("%q and %q", x.Choice, x.Branch))
+		case seen[x.Choice]:
+			return r.fault("TAP0840", at+"/choice", "%s is chosen twice", x.Choice).Want("one branch for each choice", "another")
+		}
+		seen[x.Choice] = true
+		p.Choices = append(p.Choices, Choice{x.Choice, x.Branch, r.at(at)})
 	}
 	return nil
 }

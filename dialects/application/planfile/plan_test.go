@@ -22,7 +22,8 @@ const good = `{
   "tensors": [
     {"tensor": "a", "dims": ["x*y", "", "-"]},
     {"tensor": "b", "dims": ["y?", "?"], "priority": 3}
-  ]
+  ],
+  "choices": [{"choice": "z", "branch": "steps"}]
 }`
 
 func TestParse(t *testing.T) {
@@ -39,6 +40,7 @@ func TestParse(t *testing.T) {
 		Mesh: Mesh{{"x", 2}, {"y", 4}},
 		Tensors: []Annotation{{"a", Layout{[]Axes{{0, 1}, nil, nil}, []bool{false, false, false}}, 0, at(9, 5, "/tensors/0")},
 			{"b", Layout{[]Axes{{1}, nil}, []bool{true, true}}, 3, at(10, 5, "/tensors/1")}},
+		Choices: []Choice{{"z", "steps", at(12, 15, "/choices/0")}},
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
@@ -61,8 +63,10 @@ func TestFaults(t *testing.T) {
 		{`{"cuts": []}`, "TAP0832: p.json found 0"}, {`{"version": 2}`, "TAP0832: p.json:1:13 found 2"}, {`{"version": -1}`, "TAP0832: p.json:1:13 found -1"},
 		{`{"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, `TAP0833: p.json:1:11 found shard`},
 		{"{\"version\": 1,\n \"devices\": []}", "TAP0834: p.json:2:13 found devices"}, {`{"version": 1, "place": {}}`, "TAP0834: p.json:1:25 found place"},
-		{`{"version": 1, "choices": 1}`, "TAP0834: p.json:1:27 found choices"}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0834: p.json:1:31 found permissions"},
-		{`{"version": 1}`, "TAP0835: p.json:1:1 found neither"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found neither"},
+		{`{"version": 1, "choices": 1}`, "TAP0831: p.json "}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0834: p.json:1:31 found permissions"},
+		{`{"version": 1}`, "TAP0835: p.json:1:1 found none"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found none"},
+		{`{"version": 1, "choices": [{"choice": "y"}]}`, `TAP0840: p.json:1:28 found "y" and ""`},
+		{`{"version": 1, "choices": [{"choice": "y", "branch": "a"}, {"choice": "y", "branch": "b"}]}`, "TAP0840: p.json:1:71 found another"},
 		{`{"version": 1, "cuts": [{"cut": "2"}]}`, "TAP0836: p.json:1:25 found none"},
 		{`{"version": 1, "cuts": [{"target": "x"}]}`, "TAP0836: p.json:1:25 found none"},
 		{`{"version": 1, "cuts": [{"target": "x", "cut": "0x2"}]}`, "TAP0836: p.json:1:48 found 0x2"},

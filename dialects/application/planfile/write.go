@@ -25,6 +25,9 @@ func Write(w io.Writer, p *Plan) error {
 		}
 		f.Tensors = append(f.Tensors, x)
 	}
+	for _, c := range p.Choices {
+		f.Choices = append(f.Choices, fileChoice{c.Choice, c.Branch})
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(&f)

@@ -1,0 +1,44 @@
+package standard
+
+import (
+	"context"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/choose"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// prices gives what prices graphs on a machine: each is taken through the standard pipeline to a schedule for the CPU, whose kernels' times are
+// added up.
+func prices(lib *kernels.Library, choosers []tile.Chooser) func(m *machine.Machine) choose.Price {
+	s := price.Settings{Targets: map[schedule.DeviceType][]string{}}
+	for _, c := range choosers {
+		kind, target := c.Target()
+		s.Targets[kind] = append(s.Targets[kind], target)
+	}
+	return func(m *machine.Machine) choose.Price {
+		return func(ctx context.Context, g *ir.Graph) (float64, error) {
+			t := Table(lib, choosers...)
+			text := t.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Simplify: true, Facts: map[pipeline.Fact][]string{pipeline.Target: {schedule.Host.String()}}})
+			p, err := pipeline.ParsePipeline(text, t)
+			if err != nil {
+				return 0, err
+			}
+			r, err := (&pipeline.Runner{NoVerify: true}).Run(ctx, p, g)
+			if err != nil {
+				return 0, err
+			}
+			list, err := price.Program(r.Graph, m, s)
+			sum := 0.0
+			for _, k := range list {
+				sum += k.Time.Value
+			}
+			return sum, err
+		}
+	}
+}
