@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -153,7 +152,7 @@ func (c *compilation) make(ctx context.Context, goal *goal, file, out string) er
 	if m, ok := a.stderr.(*progress.Meter); ok {
 		m.Begin(backendWork)
 	}
-	j := c.job(programName(file))
+	j := c.job(outputflags.ProgramName(file))
 	err := c.record(ctx, j)
 	if err == nil {
 		err = a.make(ctx, goal, j, out)
@@ -188,18 +187,6 @@ func (c *compilation) dataFiles() []string {
 		}
 	}
 	return files
-}
-
-// programName gives a program's name from its graph's file.
-func programName(file string) string {
-	name := filepath.Base(file)
-	for _, suffix := range []string{".json", ".yaml", ".yml", ".loom", ".amanda", ".tap", ".tapb", ".onnx"} {
-		name = strings.TrimSuffix(name, suffix)
-	}
-	if name == "" || name == stdName || name == "." {
-		return "program"
-	}
-	return name
 }
 
 // job is what a back end works on.

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/machines"
+	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/prices"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
@@ -109,7 +110,7 @@ func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Rep
 	}
 	var memory []backends.MemoryTerm
 	if b := ownBackends().Find(f.compile.target); b != nil && b.Memory != nil {
-		if memory, err = b.Memory(ctx, x.job(programName(file)), cmp.Or(s.Units, d.Units)); err != nil {
+		if memory, err = b.Memory(ctx, x.job(outputflags.ProgramName(file)), cmp.Or(s.Units, d.Units)); err != nil {
 			return nil, err
 		}
 	}

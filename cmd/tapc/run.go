@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -113,7 +114,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		}
 		return files.Finish()
 	}
-	program := filepath.Join(dir, programName(file))
+	program := filepath.Join(dir, outputflags.ProgramName(file))
 	if err := c.make(ctx, goal, file, program); err != nil {
 		return err
 	}

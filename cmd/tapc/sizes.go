@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/sizes"
 	"tensortapestry.org/tapc/dialects/schedule/padding"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -81,7 +82,7 @@ func (f *compileFlags) common(ctx context.Context, file string) ([]backends.Shar
 		return nil, err
 	}
 	defer c.close()
-	return b.Common(ctx, c.job(programName(file)))
+	return b.Common(ctx, c.job(outputflags.ProgramName(file)))
 }
 
 // close closes the data files.
