@@ -71,13 +71,22 @@ type Fields interface {
 	Fail(f Field, expected, found string)
 }
 
+// Words is what a Fields may be besides, which is told the words of an enumeration and not only the one that is there.
+type Words interface {
+	Word(f Field, words []string, v *string)
+}
+
 // Enum visits a field that is one of a few words; zero is the first word.
 func Enum[T ~uint8](fs Fields, f Field, words []string, v *T) {
 	word := ""
 	if int(*v) < len(words) {
 		word = words[*v]
 	}
-	fs.String(f, &word)
+	if all, ok := fs.(Words); ok {
+		all.Word(f, words, &word)
+	} else {
+		fs.String(f, &word)
+	}
 	for i, w := range words {
 		if w == word {
 			if *v != T(i) { // who only reads a graph may share it with others who do

@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"io"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/machines"
-	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -21,16 +18,7 @@ func calibrateCommand(a *app) *cobra.Command {
 		if len(args) > 0 {
 			return diag.Usage("calibrate measures this machine, and reads no file: expected nothing, found %q", args[0])
 		}
-		tapc, err := os.Executable()
-		if err != nil {
-			return diag.Fault("%w", err)
-		}
-		dir, remove, err := temporary()
-		if err != nil {
-			return err
-		}
-		defer remove()
-		m, err := calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc})
+		m, err := machines.Calibrate(ctx)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
+	"tensortapestry.org/tapc/cmd/tapc/tune"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/release"
@@ -139,6 +140,9 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 	}
 	content.CollectWhileCompiling(a.tuned)
 	result, err := f.runPasses(ctx, p, g)
+	if err == nil {
+		err = tune.Use(ctx, result.Graph, f.options.Tuned, f.tunedProgram(), a.stderr)
+	}
 	if err != nil {
 		return nil, err
 	}

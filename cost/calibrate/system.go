@@ -35,6 +35,16 @@ func memory() (int64, error) {
 	return k << 10, err
 }
 
+// Caches gives those of the first core for data, the nearest first, in words: what code that was measured here was measured with.
+func Caches() (string, error) {
+	list, err := caches()
+	words := make([]string, len(list))
+	for i, c := range list {
+		words[i] = fmt.Sprintf("%s %d KiB for %d", c.Name, c.Bytes>>10, c.Units)
+	}
+	return strings.Join(words, ", "), err
+}
+
 // caches gives those of the first core for data, the nearest first, with how many cores share each, without bandwidths.
 func caches() ([]machine.Cache, error) {
 	dirs, err := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*")

@@ -129,7 +129,8 @@ func (k *Kernel) Forget(target string) {
 	k.Configs = slices.DeleteFunc(k.Configs, func(c Config) bool { return c.Target == target })
 }
 
-func (c *Config) fields(f ir.Fields) {
+// Fields names the config's facts.
+func (c *Config) Fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "target", Style: ir.Positional}, &c.Target)
 	f.List(ir.Field{Num: 2, Name: "stages"}, len(c.Stages), func(n int) { c.Stages = make([]Stage, n) },
 		func(i int, f ir.Fields) { c.Stages[i].fields(f) })

@@ -260,5 +260,5 @@ func (k *Kernel) Fields(f ir.Fields) {
 	allow(f, ir.Field{Num: 10, Name: "allow", Optional: true}, &k.Allow) // 8 and 9 were precision and fast
 	f.Int(ir.Field{Num: 11, Name: "sums", Optional: true}, &k.Sums)
 	f.List(ir.Field{Num: 12, Name: "configs", Optional: true}, len(k.Configs), func(n int) { k.Configs = make([]Config, n) },
-		func(i int, f ir.Fields) { k.Configs[i].fields(f) })
+		func(i int, f ir.Fields) { k.Configs[i].Fields(f) })
 }

@@ -50,13 +50,23 @@ type Cache struct {
 	grown      atomic.Bool
 }
 
-// Open gives the cache that the environment asks for. Without one the error says why; building goes on without.
+// Open gives the cache of objects that the environment asks for. Without one the error says why; building goes on without.
 func Open() (*Cache, error) {
 	path, err := folder()
 	if err != nil {
 		return nil, err
 	}
 	return At(path)
+}
+
+// OpenTuned gives the cache of what was measured: a folder in that of objects.
+func OpenTuned() (*Cache, error) {
+	objects, err := Open() // whose folder must be private, too
+	if err != nil {
+		return nil, err
+	}
+	defer objects.Close()
+	return At(filepath.Join(objects.path, "tuned"))
 }
 
 // folder gives the place of the cache.
@@ -120,21 +130,35 @@ func (c *Cache) Close() {
 
 // Get gives the content of an entry, if it is there and as Put wrote it. Being asked for keeps it longer.
 func (c *Cache) Get(key Key) ([]byte, bool) {
+	content, err := c.Look(key)
+	return content, err == nil
+}
+
+// Look is Get with an error that wraps fs.ErrNotExist if there is no entry, and otherwise names it and says why it does not count.
+func (c *Cache) Look(key Key) ([]byte, error) {
 	if c == nil {
-		return nil, false
+		return nil, fs.ErrNotExist
+	}
+	refused := func(err error) error {
+		return &fs.PathError{Op: "read", Path: filepath.Join(c.path, entryName(key)), Err: err}
 	}
 	data, err := c.read(entryName(key))
-	if err != nil || len(data) < sha256.Size {
-		return nil, false
+	if err != nil {
+		return nil, refused(err)
+	}
+	if len(data) < sha256.Size {
+		return nil, refused(errDamaged)
 	}
 	content, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
 	if want := digest(key, content); !bytes.Equal(sum, want[:]) {
-		return nil, false
+		return nil, refused(errDamaged)
 	}
 	now := time.Now()
 	c.root.Chtimes(entryName(key), now, now) // it may be another's to keep by now
-	return content, true
+	return content, nil
 }
+
+var errDamaged = errors.New("expected the content that was written")
 
 // read reads a private regular file of the folder.
 func (c *Cache) read(name string) ([]byte, error) {
@@ -197,6 +221,9 @@ func digest(key Key, content []byte) [sha256.Size]byte {
 	h.Write(content)
 	return [sha256.Size]byte(h.Sum(nil))
 }
+
+// Name is that of an entry's file.
+func Name(key Key) string { return entryName(key) }
 
 func entryName(key Key) string { return hex.EncodeToString(key[:16]) + ".o" }
 

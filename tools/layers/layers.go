@@ -100,6 +100,7 @@ var Table = []Rule{
 	{"backends/cpu/backtoback", 4, 11},
 	{"backends/cpu/configs", 4, 12},
 	{"backends/cpu", 4, 16},
+	{"backends/cpu/tune", 4, 17},
 	{"backends/cuda", 4, 6},
 	{"frontends/foreign", 4, 15},
 	{"frontends/mapping/expr", 4, 16},

@@ -3,6 +3,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -63,7 +64,10 @@ type Writer func(u *unit.Unit, name string) (text string, written bool)
 
 // Read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
 func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error) {
-	if len(config.Stages) > 1 {
+	switch n := len(config.Stages); {
+	case n == 0:
+		return nil, errors.New("it has no stage")
+	case n > 1:
 		return c.readBackToBack(a, config.Stages)
 	}
 	k, s := a.Kernel, &config.Stages[0]

@@ -91,11 +91,23 @@ func selfContained(flag string) bool {
 		func(prefix string) bool { return strings.HasPrefix(flag, prefix) })
 }
 
+// Digest tells apart what writes other code of one text: compilers, what they take from the environment and from the machine, and flags. It lasts as long as
+// the files that these may name do not change.
+func (c *Compiler) Digest(flags []string) (digest string, lasts bool) {
+	key, lasts := c.keyOf(Unit{Flags: flags})
+	return fmt.Sprintf("%x", key), lasts
+}
+
 // hostKey tells machines apart where a flag means this machine's processor; it does not where the system does not say what that is.
 func hostKey(flags []string) (key string, known bool) {
 	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, "=native") }) {
 		return "", true
 	}
+	return Processor()
+}
+
+// Processor gives what decides about code for this machine's processor, in lines; known says whether the system tells.
+func Processor() (key string, known bool) {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return "", false

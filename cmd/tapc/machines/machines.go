@@ -3,12 +3,16 @@
 package machines
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/internal/inputfile"
@@ -26,6 +30,20 @@ const CalibrateHelp = `Measure this machine and write a machine file: what progr
 arithmetic and functions, on one core and on all, what they move from each cache and from
 memory, and what kernels and threads take to begin. It takes less than a minute, and a C
 compiler. Bounds are those of the rounds' own differences: measure while nothing else runs.`
+
+// Calibrate measures this machine by programs that this tapc builds.
+func Calibrate(ctx context.Context) (*machine.Machine, error) {
+	tapc, err := os.Executable()
+	if err != nil {
+		return nil, diag.Fault("%w", err)
+	}
+	dir, err := os.MkdirTemp("", "tapc-")
+	if err != nil {
+		return nil, diag.Fault("%w", err)
+	}
+	defer os.RemoveAll(dir)
+	return calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc})
+}
 
 // Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
 func Find(name string) (*machine.Machine, error) {

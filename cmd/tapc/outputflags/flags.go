@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/tune"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -16,6 +17,7 @@ import (
 // Flags are those of all back ends.
 type Flags struct {
 	list       []flag
+	Tuned      string   // threads whose tuned configs kernels get, "" for none
 	Processors []string // targets that kernels are decided for, as the flags say; nil is what the back ends decide for
 }
 
@@ -26,6 +28,8 @@ type flag struct {
 
 // Add adds a flag for every option of the outputs of some back ends. Words completes a flag's values.
 func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag string, words []string)) {
+	to.StringVar(&f.Tuned, "tuned", "", "carry kernels out as tapc tune found to be fastest here, for programs on so many threads (alone: all cores)")
+	to.Lookup("tuned").NoOptDefVal = tune.All
 	for _, b := range list {
 		for _, o := range b.Outputs {
 			for _, x := range o.Options {
@@ -36,6 +40,16 @@ func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag strin
 			}
 		}
 	}
+}
+
+// Value gives that of a flag, "" where it was not given.
+func (f *Flags) Value(name string) string {
+	for _, x := range f.list {
+		if x.Name == name {
+			return *x.value
+		}
+	}
+	return ""
 }
 
 // Values gives the values of an output's options: settings of its own, then those of flags. A flag for an option that it does not have is an

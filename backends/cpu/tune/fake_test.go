@@ -1,0 +1,143 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/filecache"
+	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/standard"
+)
+
+// twice is a product that is there twice under other names, and something else.
+const twice = `%x = tensor float32 [0:40, 0:64]
+%w = tensor float32 [0:64, 0:48]
+%y = tensor float32 [0:40, 0:48]
+operation op:matmul (X: %x, W: %w) -> (Z: %y)
+%a = tensor float32 [0:40, 0:64]
+%b = tensor float32 [0:64, 0:48]
+%c = tensor float32 [0:40, 0:48]
+operation op:matmul (X: %a, W: %b) -> (Z: %c)
+%s = tensor float32 [0:40, 0:48]
+operation op:softmax (tensor: %c) -> (result: %s)
+`
+
+// scheduled takes a graph to a schedule.
+func scheduled(t *testing.T, graph string, allow permission.Set) *ir.Graph {
+	t.Helper()
+	g, err := text.Read([]byte("tapc 1\n"+graph), "test.tap", dialects.Registry())
+	if err == nil {
+		err = standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}, cpu.Choosers()...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// bench is one for the processors that kernels are scheduled for.
+func bench(t *testing.T) *Bench {
+	t.Helper()
+	cc, err := toolchain.FindCompiler(t.Context())
+	testkit.Need(t, testkit.Compilers, err)
+	b, err := NewBench(t.Context(), cc, "x86-64-v4", 2)
+	if err != nil {
+		t.Skipf("the compiler is for other machines: %v", err) // another processor
+	}
+	return b
+}
+
+// fake measures by a table: how long configs take, 1 if nothing is said, and which compute other values.
+type fake struct {
+	times   map[string]float64
+	differ  map[string]bool
+	built   int
+	races   map[string]int // times that each was timed
+	fail    int            // the number of a program that cannot be built, from 1
+	stop    func()         // is called when that many programs were built
+	atBuild int
+}
+
+type fakeProgram struct {
+	f    *fake
+	text string
+}
+
+func (f *fake) Code(_ *Kernel, c *schedule.Config) (string, error) { return textOf(c), nil }
+
+func (f *fake) Build(ctx context.Context, _ *Kernel, c *schedule.Config) (Program, error) {
+	f.built++
+	if f.stop != nil && f.built == f.atBuild {
+		f.stop()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if f.built == f.fail {
+		return nil, errors.New("it cannot be built")
+	}
+	return &fakeProgram{f, textOf(c)}, nil
+}
+
+func (p *fakeProgram) Time(context.Context) (float64, error) {
+	if p.f.races == nil {
+		p.f.races = map[string]int{}
+	}
+	p.f.races[p.text]++
+	if t, ok := p.f.times[p.text]; ok {
+		return t, nil
+	}
+	return 1, nil
+}
+
+func (p *fakeProgram) Agrees(_ context.Context, _ Program, reassociated bool) error {
+	if p.f.differ[p.text] && !reassociated {
+		return errors.New("other values")
+	}
+	return nil
+}
+
+func (*fakeProgram) Remove() {}
+
+// shelf is a store in memory.
+type shelf map[filecache.Key][]byte
+
+func (s shelf) Look(key filecache.Key) ([]byte, error) {
+	if x, ok := s[key]; ok {
+		return x, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (s shelf) Put(key filecache.Key, content []byte) { s[key] = content }
+
+// settings are those of a test.
+func settings(t *testing.T, s Store, lab Lab) Settings {
+	return Settings{Store: s, Lab: lab, Done: func(*Result) {}, Trial: func(*Result, Trial) {},
+		Warn: func(d diag.Diagnostic) { t.Errorf("%v", d) }}
+}
+
+// tuned tunes a graph with a store and a lab.
+func tuned(t *testing.T, b *Bench, g *ir.Graph, s Settings) []*Result {
+	t.Helper()
+	list, err := b.Kernels(g, s)
+	if err == nil {
+		err = b.Run(t.Context(), list, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// Lab builds the programs that are measured.
+type Lab interface {
+	// Code digests what is built of a kernel by a config, without building it.
+	Code(k *Kernel, c *schedule.Config) (string, error)
+	// Build makes the program of a kernel by a config.
+	Build(ctx context.Context, k *Kernel, c *schedule.Config) (Program, error)
+}
+
+// Program is one that a lab built.
+type Program interface {
+	Subject
+	// Agrees says why the values that the program computes are not those of another, for the same inputs: bit by bit, or as near as sums in another order come.
+	Agrees(ctx context.Context, other Program, reassociated bool) error
+	// Remove ends the use of the program.
+	Remove()
+}
+
+// reach is how many times the price of the default a candidate may have that is measured, unless all are.
+const reach = 2
+
+// candidate is a config that may be measured.
+type candidate struct {
+	*schedule.Config
+	price float64 // in seconds, as the model has it
+	text  string
+}
+
+// search looks for the best config of one kernel.
+type search struct {
+	kernel       *Kernel
+	chooser      tile.Chooser
+	lab          Lab
+	all          bool // also what the model thinks is hopeless
+	reassociated bool // sums may be taken in another order
+	stop         func() bool
+	tried        func(Trial) error // keeps each
+
+	queue   []candidate
+	known   map[string]bool
+	codes   map[string]bool            // of what was measured
+	prices  map[string]float64         // by the shape of configs
+	shapes  map[schedule.Algorithm]int // how many the back end lists
+	entry   *Entry
+	first   Program // the default
+	present Program
+}
+
+// prepare fills the queue with what the back end offers and what is beside the default.
+func (s *search) prepare() error {
+	a, def := s.kernel.Analysis(), s.entry.defaultConfig
+	listed := s.chooser.Candidates(a)
+	s.known, s.prices, s.codes, s.shapes = map[string]bool{}, map[string]float64{}, map[string]bool{}, map[schedule.Algorithm]int{}
+	var found []candidate
+	for i := range listed {
+		c := &listed[i]
+		if c.Config == nil || s.chooser.Check(a, c.Config) != nil {
+			continue
+		}
+		e, err := s.chooser.Price(a, c)
+		if err != nil {
+			return err
+		}
+		s.note(c.Config, e.Seconds)
+		found = append(found, candidate{Config: c.Config, price: e.Seconds})
+	}
+	s.known[textOf(def)] = true
+	for _, t := range s.entry.Trials {
+		s.known[t.Config] = true
+	}
+	s.add(found...)
+	s.around(def)
+	for _, t := range s.entry.Trials {
+		if c, err := readConfig(t.Config); err == nil && t.Outcome == Faster { // what was found so far, of which it goes on
+			s.around(c)
+		}
+	}
+	return nil
+}
+
+// note remembers what the model says of a config that the back end lists.
+func (s *search) note(c *schedule.Config, seconds float64) {
+	x := shape(c)
+	if s.prices[x] == 0 {
+		s.shapes[c.Stages[0].Algorithm]++
+	}
+	if s.prices[x] == 0 || seconds < s.prices[x] {
+		s.prices[x] = seconds
+	}
+}
+
+// priceOf is what the model says of a neighbour of a config: the price of what is listed with its inner loops or, where there is none, as much as the config's. Where
+// the back end lists many inner loops for an algorithm, it lists all that fit the registers, and another is hopeless.
+func (s *search) priceOf(n, of *schedule.Config) float64 {
+	const many = 4
+	price, ok := s.prices[shape(n)]
+	if !ok && s.shapes[n.Stages[0].Algorithm] >= many {
+		return math.Inf(1)
+	}
+	return cmp.Or(price, s.prices[shape(of)])
+}
+
+// around adds the neighbours of a config.
+func (s *search) around(c *schedule.Config) {
+	a := s.kernel.Analysis()
+	var found []candidate
+	for _, n := range neighbours(c, a.Kernel) {
+		if s.known[textOf(n)] || s.chooser.Check(a, n) != nil {
+			continue
+		}
+		found = append(found, candidate{Config: n, price: s.priceOf(n, c)})
+	}
+	s.add(found...)
+}
+
+// add puts candidates that are new in the queue, the cheapest first.
+func (s *search) add(list ...candidate) {
+	for _, c := range list {
+		c.text = textOf(c.Config)
+		if !s.known[c.text] && (s.all || c.price <= reach*s.prices[shape(s.entry.defaultConfig)]) {
+			s.known[c.text] = true
+			s.queue = append(s.queue, c)
+		}
+	}
+	slices.SortStableFunc(s.queue, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.text, b.text)) })
+}
+
+// run measures what is in the queue until that is empty or the time is over. The entry has what was found, also after an error.
+func (s *search) run(ctx context.Context) (err error) {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	defer func() {
+		for _, p := range []Program{s.first, s.present} {
+			if p != nil {
+				p.Remove()
+			}
+		}
+	}()
+	for len(s.queue) > 0 && !s.stop() {
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+		c := s.queue[0]
+		s.queue = s.queue[1:]
+		if err := s.try(ctx, c); err != nil {
+			return err
+		}
+	}
+	s.entry.Complete = len(s.queue) == 0
+	return s.confirm(ctx)
+}
+
+// start builds the default and the present choice, once.
+func (s *search) start(ctx context.Context) (err error) {
+	if s.first == nil {
+		if s.first, err = s.build(ctx, s.entry.defaultConfig); err != nil {
+			return err
+		}
+	}
+	if s.present == nil {
+		s.present, err = s.build(ctx, s.entry.chosen)
+	}
+	return err
+}
+
+// build builds what others are measured beside.
+func (s *search) build(ctx context.Context, c *schedule.Config) (Program, error) {
+	code, err := s.lab.Code(s.kernel, c)
+	if err != nil {
+		return nil, err
+	}
+	s.codes[code] = true
+	return s.lab.Build(ctx, s.kernel, c)
+}
+
+// errSame is why a config is refused that says the same as one before.
+var errSame = errors.New("it is the same C as that of another")
+
+// try builds a candidate and races it against the present choice.
+func (s *search) try(ctx context.Context, c candidate) error {
+	p, v, err := s.measure(ctx, c.Config)
+	if err != nil {
+		return err
+	}
+	if v.Outcome == Faster {
+		s.present, p = p, s.present
+		s.entry.chosen, s.entry.Gain = c.Config, Verdict{}
+	}
+	if p != nil {
+		p.Remove()
+	}
+	t := Trial{Config: c.text, Says: s.kernel.Words(c.Config), Verdict: v}
+	s.entry.Trials = append(s.entry.Trials, t)
+	if v.Outcome == Faster {
+		s.around(c.Config)
+	}
+	return s.tried(t)
+}
+
+// measure races a config against the present choice. One that cannot be built, or has other values, is refused.
+func (s *search) measure(ctx context.Context, c *schedule.Config) (Program, Verdict, error) {
+	code, err := s.lab.Code(s.kernel, c)
+	if err == nil && s.codes[code] {
+		err = errSame
+	}
+	var p Program
+	if err == nil {
+		s.codes[code] = true
+		p, err = s.lab.Build(ctx, s.kernel, c)
+	}
+	if err == nil {
+		err = p.Agrees(ctx, s.first, s.reassociated)
+	}
+	if err != nil {
+		if ended := context.Cause(ctx); ended != nil {
+			err = ended
+		} else if !errors.Is(err, ErrNoMeasure) {
+			return p, Verdict{Outcome: Refused, Reason: err.Error()}, nil
+		}
+		return p, Verdict{}, err
+	}
+	v, err := race(ctx, s.present, p)
+	return p, v, err
+}
+
+// ErrNoMeasure is wrapped by errors that have nothing to do with what is measured, after which nothing is.
+var ErrNoMeasure = errors.New("nothing can be measured")
+
+// confirm races the present choice, if it is another, once more against the default, as it was found by looking for the fastest. What is not sure to be faster is
+// given up.
+func (s *search) confirm(ctx context.Context) error {
+	e := s.entry
+	if textOf(e.chosen) == textOf(e.defaultConfig) || e.Gain.Outcome == Faster {
+		return nil
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	v, err := race(ctx, s.first, s.present)
+	if err != nil {
+		return err
+	}
+	if e.Gain = v; v.Outcome != Faster {
+		e.chosen, e.Gain = e.defaultConfig, Verdict{}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+// Package tune finds configs of the kernels of a schedule by measuring: for each kernel, by itself, it builds programs by what the back end offers and by what is
+// beside the choice so far, races them against it, and keeps what is surely faster than the default in a cache, from which builds take it.
+//
+// Times decide here and nowhere else, so no test may depend on what it finds: Lab is what measures, and tests have one of their own. Sums are taken in the same
+// order by all that is chosen, unless another is allowed: programs whose values differ in a bit are refused. Read next: search.go, race.go, neighbours.go.
+package tune
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// Result is what is known of a kernel when it was tuned, or could not be.
+type Result struct {
+	Entry    *Entry // nil if it cannot be
+	Kernel   *Kernel
+	Nodes    []ir.NodeID // of the kernels that are equal to it
+	Measured int         // races now
+	Reason   string      // why it is not tuned
+	price    float64
+	key      []string
+}
+
+// Tuned says whether the kernel has a config that is surely faster than the default.
+func (r *Result) Tuned() bool { return r.Entry != nil && r.Entry.Gain.Outcome == Faster }
+
+// Complete says whether there is nothing left to measure.
+func (r *Result) Complete() bool { return r.Entry != nil && r.Entry.Complete }
+
+// Settings are those of a run.
+type Settings struct {
+	Store  Store
+	Warn   func(diag.Diagnostic)
+	Budget time.Duration // for all kernels; 0 is no end
+	All    bool          // measure also what the model thinks is hopeless
+	Trial  func(*Result, Trial)
+	Done   func(*Result)
+	Lab    Lab              // what measures; nil is the bench
+	Now    func() time.Time // nil is the clock
+}
+
+// Kernels finds the kernels of a graph that are for a processor, equal ones once, with what the cache has of them. Those that the model thinks take longest
+// together come first.
+func (b *Bench) Kernels(g *ir.Graph, s Settings) ([]*Result, error) {
+	var out []*Result
+	known := map[string]*Result{}
+	for n := range g.Nodes() {
+		body, ok := n.Body.(*schedule.Kernel)
+		if !ok || g.Node(body.Device).Body.(*schedule.Device).Type != schedule.CPU {
+			continue
+		}
+		r, text, err := b.kernel(g, n)
+		if err != nil {
+			return nil, err
+		}
+		if same := known[text]; same != nil && text != "" {
+			same.Nodes = append(same.Nodes, n.ID)
+			continue
+		}
+		if known[text] = r; r.Reason == "" {
+			err = b.recall(r, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(x, y *Result) int { return cmp.Compare(y.total(), x.total()) })
+	return out, nil
+}
+
+// total is what the model thinks that all kernels of a result take.
+func (r *Result) total() float64 { return r.price * float64(len(r.Nodes)) }
+
+// kernel takes a kernel out of a graph, and gives its text, "" if it cannot be tuned.
+func (b *Bench) kernel(g *ir.Graph, n *ir.Node) (*Result, string, error) {
+	body := n.Body.(*schedule.Kernel)
+	r := &Result{Nodes: []ir.NodeID{n.ID}, Kernel: &Kernel{Name: body.Name}}
+	if body.For(b.Target.Target.Name()) == nil {
+		r.Reason = "the schedule has no config of it for " + b.Target.Target.Name()
+		return r, "", nil
+	}
+	k, err := Isolate(g, n.ID)
+	if err != nil {
+		r.Reason = err.Error()
+		return r, "", nil
+	}
+	r.Kernel = k
+	text, err := k.Text(b.byDefault(k))
+	return r, text, err
+}
+
+// byDefault gives the config that a kernel has in the schedule.
+func (b *Bench) byDefault(k *Kernel) *schedule.Config { return k.Body().For(b.Target.Target.Name()) }
+
+// recall looks for a kernel in the cache.
+func (b *Bench) recall(r *Result, s Settings) (err error) {
+	def := b.byDefault(r.Kernel)
+	if r.key, err = b.key(r.Kernel, def); err != nil {
+		return err
+	}
+	if r.price, err = b.price(r.Kernel, def); err != nil {
+		return err
+	}
+	if r.Entry = look(s.Store, r.key, s.Warn); r.Entry == nil || b.stale(r) {
+		r.Entry = &Entry{Format: Format, Kernel: r.Kernel.Name, Key: r.key, defaultConfig: def, chosen: def}
+	}
+	return nil
+}
+
+// stale says whether what an entry chose is no longer written as it was measured, or cannot be.
+func (b *Bench) stale(r *Result) bool {
+	if r.Entry.Code == "" {
+		return false
+	}
+	if b.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen) != nil {
+		return true
+	}
+	code, err := b.Code(r.Kernel, r.Entry.chosen)
+	return err != nil || code != r.Entry.Code
+}
+
+// price is what the model thinks that a kernel takes by its default.
+func (b *Bench) price(k *Kernel, def *schedule.Config) (float64, error) {
+	a, chooser, least := k.Analysis(), b.Chooser(), 0.0
+	list := chooser.Candidates(a)
+	for i := range list {
+		c := &list[i]
+		if c.Config == nil || chooser.Check(a, c.Config) != nil {
+			continue
+		}
+		e, err := chooser.Price(a, c)
+		if err != nil {
+			return 0, err
+		}
+		if textOf(c.Config) == textOf(def) {
+			return e.Seconds, nil
+		}
+		least = cmp.Or(least, e.Seconds)
+	}
+	return least, nil
+}
+
+// Run tunes kernels, one after the other. Each may take its part of the budget that is left, as the model's prices are. What was found is in the cache after each
+// race, so that nothing is lost when a run is interrupted.
+func (b *Bench) Run(ctx context.Context, list []*Result, s Settings) error {
+	if s.Lab == nil {
+		s.Lab = b
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	end, left := s.Now().Add(s.Budget), 0.0
+	for _, r := range list {
+		left += r.total()
+	}
+	for _, r := range list {
+		until := end
+		if now := s.Now(); left > 0 {
+			until = now.Add(time.Duration(float64(end.Sub(now)) * min(1, r.total()/left)))
+		}
+		left -= r.total()
+		if r.Reason == "" && !r.Complete() {
+			if err := b.tune(ctx, r, s, until); err != nil {
+				return err
+			}
+		}
+		s.Done(r)
+	}
+	return nil
+}
+
+// tune tunes a kernel until some time.
+func (b *Bench) tune(ctx context.Context, r *Result, s Settings, until time.Time) error {
+	x := &search{kernel: r.Kernel, chooser: tile.Chooser(b.Chooser()), lab: s.Lab, all: s.All, entry: r.Entry,
+		reassociated: r.Kernel.allows(permission.Reassociate),
+		stop:         func() bool { return s.Budget > 0 && !s.Now().Before(until) }}
+	x.tried = func(t Trial) error {
+		r.Measured++
+		s.Trial(r, t)
+		return b.keep(r, s.Store)
+	}
+	err := x.run(ctx)
+	if err == nil && (r.Measured > 0 || r.Complete()) {
+		err = b.keep(r, s.Store)
+	}
+	return err
+}
+
+// allows says whether the device of a kernel has a permission.
+func (k *Kernel) allows(p permission.Set) bool {
+	return k.Graph.Node(k.Body().Device).Body.(*schedule.Device).Allow.Has(p)
+}
+
+// keep writes an entry.
+func (b *Bench) keep(r *Result, s Store) error {
+	e := r.Entry
+	if e.Code == "" || e.Chosen != textOf(e.chosen) {
+		var err error
+		if e.Code, err = b.Code(r.Kernel, e.chosen); err != nil {
+			return err
+		}
+	}
+	text, err := e.text()
+	if err != nil {
+		return fmt.Errorf("the entry of %s: %w", r.Kernel.Name, err)
+	}
+	s.Put(keyOf(r.key), text)
+	return nil
+}
+
+// Apply gives the kernels of a graph the configs that were found for them, and says how many it changed.
+func Apply(g *ir.Graph, list []*Result) (changed int) {
+	for _, r := range list {
+		if !r.Tuned() {
+			continue
+		}
+		for _, id := range r.Nodes {
+			give(g.Node(id).Body.(*schedule.Kernel), r.Entry.chosen)
+			changed++
+		}
+	}
+	return changed
+}
+
+// Has says whether a graph has kernels that can be tuned.
+func Has(g *ir.Graph) bool {
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*schedule.Kernel); ok && g.Node(k.Device).Body.(*schedule.Device).Type == schedule.CPU {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/tune"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+func tuneCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "tune FILE", Short: "Measure which configs carry out kernels fastest here", Long: tune.Help, Args: needFiles(1, 1), Example: tune.Example}
+	f, o := a.addCompileFlags(c), &tune.Flags{}
+	o.Add(c.Flags())
+	return a.command(c, func(ctx context.Context, args []string) error {
+		b, err := a.backend(f)
+		if err := firstError(o.Check(f.options.Tuned), f.begin(ctx), err); err != nil {
+			return err
+		}
+		if err := f.options.Decide(ctx, b, pipeline.ScheduledKernels, "tune"); err != nil {
+			return err
+		}
+		x, err := a.compile(ctx, args[0], f, pipeline.ScheduledKernels)
+		if err != nil {
+			return err
+		}
+		defer x.loader.Close()
+		o.Verbose = f.report.verbose
+		return tune.Run(ctx, x.g, f.tunedProgram(), *o, a.stdout, a.stderr)
+	})
+}
+
+// tunedProgram is what the flags have kernels tuned for.
+func (f *compileFlags) tunedProgram() tune.Program {
+	return tune.Program{Host: f.target == schedule.Host.String(), CC: f.options.Value("cc"), CPU: f.options.Value("cpu"),
+		Warn: func(d diag.Diagnostic) { f.app.report(diag.List{d}) }}
+}

@@ -1,0 +1,185 @@
+// Package tune is the command `tapc tune`, and what --tuned does: it finds the compiler and the cache, tunes the kernels of a schedule, and says what came of it.
+// What is measured and how is decided in backends/cpu/tune. Read next: that.
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
+	"tensortapestry.org/tapc/backends/cpu/tune"
+	"tensortapestry.org/tapc/internal/filecache"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+)
+
+// Help is the text of --help.
+const Help = `Measure which configs carry out the kernels of a graph fastest on this machine, and keep
+what is found in the cache, from which build --tuned and run --tuned take it.
+
+Each kernel is built by itself, by what tapc explain kernel lists and by configs that differ
+from the best so far in one field, and timed in turns with that until the difference is sure
+or too small to matter. What the price says is cheapest is measured first. Programs whose
+values differ in a bit are refused, unless --allow=reassociate. What was found once is not
+measured again; an interrupted run goes on where it was. docs/tune.md has the rest.`
+
+// Example is that of the command.
+const Example = "  tapc tune model.onnx --time-budget=5m\n  tapc build model.onnx --tuned -o model"
+
+// All is the value of --tuned without one: programs run on all cores.
+const All = "all"
+
+// Flags are those of tapc tune.
+type Flags struct {
+	Budget  time.Duration
+	Threads int
+	All     bool
+	Verbose bool
+}
+
+// Add adds the flags to a command.
+func (f *Flags) Add(to *pflag.FlagSet) {
+	to.DurationVar(&f.Budget, "time-budget", 0, "time that measuring takes, such as 30s or 10m; 0 is as long as there is something to measure")
+	to.IntVar(&f.Threads, "threads", 0, "threads that programs run on (default: all cores)")
+	to.BoolVar(&f.All, "all", false, "measure also what the price says is more than twice as slow")
+}
+
+// Check says what is wrong with the flags, beside one for --tuned.
+func (f *Flags) Check(tuned string) error {
+	switch {
+	case tuned != "":
+		return diag.Usage("--tuned is for what is built: tune begins with the defaults")
+	case f.Budget < 0:
+		return diag.Usage("--time-budget=%v: expected a time, or 0 for no end", f.Budget)
+	case f.Threads < 0 || f.Threads > mostThreads:
+		return diag.Usage("--threads=%d: expected a number of threads, at most %d, or 0 for one on each core", f.Threads, mostThreads)
+	}
+	return nil
+}
+
+// mostThreads bounds what flags ask for.
+const mostThreads = 4096
+
+// readThreads reads the value of --tuned.
+func readThreads(text string) (int, error) {
+	if text == All {
+		return runtime.NumCPU(), nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostThreads {
+		return 0, diag.Usage("--tuned=%s: expected a number of threads that programs run on, at most %d, or nothing for all cores", text, mostThreads)
+	}
+	return n, nil
+}
+
+// Program is what kernels are tuned for: the values of --cc and --cpu, and threads.
+type Program struct {
+	Host    bool // kernels are for what programs are started on
+	CC, CPU string
+	Threads int
+	Warn    func(diag.Diagnostic)
+}
+
+// bench finds the compiler.
+func (p *Program) bench(ctx context.Context) (*tune.Bench, error) {
+	find := func() (*toolchain.Compiler, error) { return toolchain.FindCompiler(ctx) }
+	if p.CC != "" {
+		find = func() (*toolchain.Compiler, error) { return toolchain.NamedCompiler(ctx, p.CC) }
+	}
+	cc, err := find()
+	if err != nil {
+		return nil, err
+	}
+	b, err := tune.NewBench(ctx, cc, p.CPU, p.Threads)
+	if errors.Is(err, tune.ErrSeveral) {
+		return nil, diag.Usage("%v", err)
+	}
+	return b, err
+}
+
+// Use gives the kernels of a graph what was found for them, and says what that changes; threads is the value of --tuned, "" for nothing. Kernels that nothing was
+// found for keep their defaults.
+func Use(ctx context.Context, g *ir.Graph, threads string, p Program, say io.Writer) (err error) {
+	switch {
+	case threads == "":
+		return nil
+	case !p.Host || pipeline.StageOf(g) != pipeline.ScheduledKernels:
+		return diag.Usage("--tuned goes with schedules for --target=cpu, and what is made of them")
+	}
+	if p.Threads, err = readThreads(threads); err != nil {
+		return err
+	}
+	b, err := p.bench(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := filecache.OpenTuned()
+	if err != nil {
+		_, err = fmt.Fprintf(say, "tapc: nothing is tuned, as there is no cache: %v\n", err)
+		return err
+	}
+	defer cache.Close()
+	list, err := b.Kernels(g, tune.Settings{Store: cache, Warn: p.Warn})
+	if err != nil {
+		return failed(err)
+	}
+	tune.Apply(g, list)
+	return tell(say, list)
+}
+
+// Run tunes the kernels of a graph.
+func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Writer) error {
+	if !tune.Has(g) {
+		return diag.Usage("tune measures kernels of a CPU, and the schedule has none: expected --target=cpu")
+	}
+	if p.Threads = f.Threads; p.Threads == 0 {
+		p.Threads = runtime.NumCPU()
+	}
+	b, err := p.bench(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := filecache.OpenTuned()
+	if err != nil {
+		return diag.Fault("what is measured is kept in the cache, and there is none: %w", err)
+	}
+	defer cache.Close()
+	if b.Dir, err = os.MkdirTemp("", "tapc-tune-"); err != nil {
+		return diag.Fault("%w", err)
+	}
+	defer os.RemoveAll(b.Dir)
+	t := &table{out: out}
+	s := tune.Settings{Store: cache, Warn: p.Warn, Budget: f.Budget, All: f.All, Done: t.row,
+		Trial: func(r *tune.Result, x tune.Trial) {
+			if f.Verbose {
+				fmt.Fprintf(log, "%s: %s\n", r.Kernel.Name, trial(x))
+			}
+		}}
+	list, err := b.Kernels(g, s)
+	if err != nil {
+		return failed(err)
+	}
+	t.begin(list, p.Threads)
+	begun := time.Now()
+	if err := b.Run(ctx, list, s); err != nil {
+		return failed(err)
+	}
+	return t.end(time.Since(begun))
+}
+
+// failed gives an error of measuring its status.
+func failed(err error) error {
+	if errors.Is(err, tune.ErrNoMeasure) {
+		return diag.Fault("%w", err)
+	}
+	return err
+}
