@@ -295,6 +295,11 @@ func (n *Nest) values(f *scan.Form, extra []int) (depth int) {
 			depth++
 		}
 	}
+	return depth + openTargets(n, f)
+}
+
+// openTargets opens the blocks in which the present value is for some point, and gives their number: the variables say for which.
+func openTargets(n *Nest, f *scan.Form) (depth int) {
 	for _, c := range f.Conditions {
 		n.folds(c)
 		n.Open("if (%s) {", bare(n.w.Expr(c, n)))

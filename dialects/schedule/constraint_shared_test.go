@@ -52,6 +52,7 @@ const (
 	data   = "where(i < int64(5), where(N < P, N, P), N)"                     // the choice is made of what is there
 	anyRow = "where(i < int64(5), where(N < float32(0), N, P), N)"            // any row may be stored
 	added  = "where(i < int64(5), P + float32(1), N)"                         // all rows change
+	mixed  = "where(i < int64(1), N, where(i < int64(5), P + Q, N))"          // each cell looks at the one before
 	waits  = "where(i < int64(4), P, where(i < int64(5), N + float32(1), N))" // the last row changes
 )
 
@@ -59,6 +60,12 @@ const (
 func sharedCases() []Case {
 	after := func(c *cache) { c.append.Body.(*Kernel).After = []ir.NodeID{c.look.ID} }
 	before := func(c *cache) { c.look.Body.(*Kernel).After = []ir.NodeID{c.append.ID} }
+	summed := func(c *cache) {
+		k := c.append.Body.(*Kernel)
+		k.After, k.Statements = []ir.NodeID{c.look.ID}, nil
+		say(k, "top", -1, "max(j) (where(i < int64(5), P, float32(0)))", 0)
+		say(k, "y", 2, "where(i < int64(5), P - top, N)", 0, 1)
+	}
 	return []Case{
 		Of("shared: a row behind the past, which others read at any time", newCache(behind, nil), nil, nil),
 		Of("shared: any row, when others have read", newCache(anyRow, after), nil, nil),
@@ -66,8 +73,11 @@ func sharedCases() []Case {
 		Of("shared: the last row, before others read", newCache(waits, before), []string{"TAP0403"}, []string{"cell [4, 0]"}),
 		Of("shared: the last row, when others have read", newCache(waits, after), nil, nil),
 		Of("shared: rows move", newCache(shift, after), []string{"TAP0402"}, []string{"operand Q"}),
-		Of("shared: the choice is made of what is stored over", newCache(data, after), []string{"TAP0402"}, []string{"operand P"}),
-		Of("shared: computed of what is stored over", newCache(added, after), []string{"TAP0402"}, []string{"operand P"}),
+		Of("shared: the choice is made of what is stored over", newCache(data, after), nil, nil),
+		Of("shared: computed of the cell that is stored over", newCache(added, after), nil, nil),
+		Of("shared: computed of it while others read", newCache(added, nil), []string{"TAP0403"}, []string{`kernel "k1" after kernel "k2"`}),
+		Of("shared: computed of a whole row that is stored over", newCache(behind, summed), []string{"TAP0402", "TAP0402"}, []string{"operand P"}),
+		Of("shared: computed of the cell and another", newCache(mixed, after), []string{"TAP0402", "TAP0402"}, []string{"operand Q"}),
 		Of("shared: other strides", newCache(behind, func(c *cache) { buf(c.bo).Strides = []int64{4, 1} }), []string{"TAP0401"}, []string{"strides [4 1]"}),
 		Of("shared: columns that are rows in memory", newCache(behind, func(c *cache) { buf(c.bp).Strides, buf(c.bo).Strides = []int64{1, 8}, []int64{1, 8} }), nil, nil),
 		Of("shared: over another input", newCache(behind, func(c *cache) { buf(c.bo).Over = c.br.ID }), []string{"TAP0402", "TAP0401"}, []string{`over tensor "row"`}),

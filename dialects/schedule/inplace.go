@@ -15,8 +15,8 @@ type Update struct {
 	Keep      []int
 }
 
-// UpdateOf gives the update of a kernel that stores to an output over an input. Ok is false if the kernel uses the cells that it stores over for
-// anything but to choose between them and others, so that they must not change while it runs.
+// UpdateOf gives the update of a kernel that stores to an output over an input. Ok is false if cells that it stores over must not change while it
+// runs: it uses them for more than to choose between them and others, and reduces, or looks at other cells than the one that it stores at a point.
 func UpdateOf(k *Kernel, output, input ir.NodeID) (u Update, ok bool) {
 	store := slices.IndexFunc(k.Operands, func(o Operand) bool { return o.Buffer == output && o.Mode == Write })
 	u.Statement = slices.IndexFunc(k.Statements, func(s Statement) bool { return store >= 0 && s.Store == int64(store) })
@@ -28,10 +28,11 @@ func UpdateOf(k *Kernel, output, input ir.NodeID) (u Update, ok bool) {
 			u.Keep = append(u.Keep, i)
 		}
 	}
+	alone := !k.reduces()
 	for i, s := range k.Statements {
 		switch {
 		case i != u.Statement && s.Store >= 0 && k.Operands[s.Store].Buffer == output, k.loads(s, input, u.Keep),
-			s.Store >= 0 && !u.chooses(k, s.Value, i == u.Statement):
+			s.Store >= 0 && !(alone && i == u.Statement) && !u.chooses(k, s.Value, i == u.Statement):
 			return u, false
 		}
 	}
@@ -45,6 +46,13 @@ func (k *Kernel) loads(s Statement, buffer ir.NodeID, but []int) (found bool) {
 		return true
 	})
 	return found
+}
+
+// reduces says whether a kernel reduces anything.
+func (k *Kernel) reduces() bool {
+	return slices.ContainsFunc(k.Statements, func(s Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && !e.IsAt() })
+	})
 }
 
 // chooses says whether a value uses the cells that are kept only as they are: those are what it may be itself, if it may.
@@ -71,7 +79,11 @@ func (k *Kernel) Keeps(output, input ir.NodeID) bool {
 	if !ok || slices.ContainsFunc(k.Operands, func(o Operand) bool { return o.Mode == Write && o.Buffer != output }) {
 		return false
 	}
-	e := k.Statements[u.Statement].Value
+	return u.Kept(k, k.Statements[u.Statement].Value)
+}
+
+// Kept says whether a value is the cell that it is stored over, as it is.
+func (u Update) Kept(k *Kernel, e *scalar.Expr) bool {
 	for e.Op == scalar.Local {
 		e = k.Statements[e.Ref].Value
 	}

@@ -155,11 +155,16 @@ func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Writ
 
 func readScan(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
 	f, err := needed(a, func(*scan.Scans) bool { return true })
-	if err == nil {
+	if err == nil && f.Indexed == nil {
 		err = loops.CheckStaged(a.Kernel, a.Buffers, f)
 	}
 	if err == nil && s.Threads {
 		err = fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
+	}
+	if err == nil && f.Indexed != nil {
+		return func(u *unit.Unit, name string) (string, bool) {
+			return loops.NewIndexed(a.Kernel, name, u, f.Indexed).Write(), false
+		}, nil
 	}
 	return func(u *unit.Unit, name string) (string, bool) {
 		return loops.NewStaged(a.Kernel, name, u, f).Write(), false

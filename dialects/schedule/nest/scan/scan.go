@@ -16,10 +16,11 @@ import (
 
 // Scans is a kernel with such reductions. Its statements are computed one after the other for all points of the loops that are not free.
 type Scans struct {
-	Forms map[int][]*Form // by statement
-	Free  []int           // loops of which each point is computed by itself: fewer than usual
-	Live  []bool          // statements that are needed still
-	k     *schedule.Kernel
+	Forms   map[int][]*Form // by statement
+	Free    []int           // loops of which each point is computed by itself: fewer than usual
+	Live    []bool          // statements that are needed still
+	Indexed *Indexed        // what the whole kernel is, or nil
+	k       *schedule.Kernel
 }
 
 // Find finds the reductions with a form, if there are any, and none of them stands in the way of another.
@@ -50,6 +51,7 @@ func Find(k *schedule.Kernel) (*Scans, bool) {
 	}
 	x.selections()
 	x.needed()
+	x.Indexed = x.indexed(r)
 	return x, true
 }
 
