@@ -97,5 +97,5 @@ func maskedGraph(ctx context.Context, a *app, path string) (*report.Graph, error
 		return report.OfAmanda(ag, f.name == "amanda-json"), err
 	}
 	g, err := f.read(data, file, dialects.Registry())
-	return report.OfGraph(g, func(w io.Writer) error { return f.write(w, g, shown{text: text.Options{IDs: true, GraphOrder: true}}) }), err
+	return report.OfGraph(g, func(w io.Writer) error { return f.write(w, g, shown{Text: text.Options{IDs: true, GraphOrder: true}}) }), err
 }

@@ -84,14 +84,7 @@ func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Rep
 	if f.machine == "" {
 		return nil, diag.Usage("prices are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
 	}
-	if f.threads < 0 {
-		return nil, diag.Usage("--threads=%d: expected a number of threads", f.threads)
-	}
-	m, err := machines.Find(f.machine)
-	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(oneOf("--target", f.compile.target, targets(ownBackends())), f.compile.begin(ctx)); err != nil {
+	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
 	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)
@@ -99,6 +92,28 @@ func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Rep
 		return nil, err
 	}
 	defer x.loader.Close()
+	return f.priceOf(ctx, x, file)
+}
+
+// begin checks the flags and starts the plugins.
+func (f *costFlags) begin(ctx context.Context) error {
+	if f.threads < 0 {
+		return diag.Usage("--threads=%d: expected a number of threads", f.threads)
+	}
+	if f.machine != "" {
+		if _, err := machines.Find(f.machine); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(oneOf("--target", f.compile.target, targets(ownBackends())), f.compile.begin(ctx))
+}
+
+// priceOf prices what was compiled.
+func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*prices.Report, error) {
+	m, err := machines.Find(f.machine)
+	if err != nil {
+		return nil, err
+	}
 	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
 	for _, c := range ownBackends().Choosers() {
 		kind, target := c.Target()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,18 +9,13 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/dot"
-	"tensortapestry.org/tapc/ir/loomjson"
-	"tensortapestry.org/tapc/ir/text"
-	"tensortapestry.org/tapc/ir/wire"
-	"tensortapestry.org/tapc/view/figure"
-	"tensortapestry.org/tapc/view/svg"
 )
 
 // importer reads a graph of a form that may be in a foreign vocabulary.
@@ -46,11 +40,7 @@ type form struct {
 	write    func(w io.Writer, g *ir.Graph, o shown) error
 }
 
-// shown says what the forms for people show.
-type shown struct {
-	text text.Options
-	dot  dot.Options
-}
+type shown = codec.Shown
 
 // source is a file that was read.
 type source struct {
@@ -225,51 +215,3 @@ func (a *app) storeAs(ctx context.Context, name, formName string, g *ir.Graph, o
 	}
 	return a.writeFile(ctx, name, func(w io.Writer) error { return f.write(w, g, o) })
 }
-
-// isJSON says whether a text begins as an object does.
-func isJSON(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
-}
-
-// isText says whether a text begins as text.Write begins it, behind white space and comments.
-func isText(data []byte) bool {
-	for {
-		data = bytes.TrimLeft(data, " \t\r\n")
-		if !bytes.HasPrefix(data, []byte("//")) {
-			return bytes.HasPrefix(data, []byte("tapc "))
-		}
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return false
-		}
-		data = data[end:]
-	}
-}
-
-// isWire says whether data begins as wire.Marshal begins it: with the field for the version.
-func isWire(data []byte) bool { return bytes.HasPrefix(data, []byte{0x08, wire.Version}) }
-
-// readWire reads the protobuf form. Positions in the graph are those of the file that it was made from.
-func readWire(data []byte, file string, reg *ir.Registry) (*ir.Graph, error) {
-	g, err := wire.Unmarshal(data, reg, wire.Limits{})
-	if err != nil {
-		return nil, diag.Errorf("", ir.StageParse, diag.Location{File: file}, "%v", err)
-	}
-	return g, nil
-}
-
-func writeWire(w io.Writer, g *ir.Graph, _ shown) error {
-	data, err := wire.Marshal(g)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	return err
-}
-
-func writeText(w io.Writer, g *ir.Graph, o shown) error { return text.Write(w, g, o.text) }
-
-func writeLoom(w io.Writer, g *ir.Graph, _ shown) error { return loomjson.Write(w, g) }
-
-func writeDot(w io.Writer, g *ir.Graph, o shown) error { return dot.Write(w, g, o.dot) }
-
-func writeSVG(w io.Writer, g *ir.Graph, _ shown) error { return svg.Write(w, figure.Of(g)) }

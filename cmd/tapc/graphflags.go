@@ -19,33 +19,20 @@ type word struct {
 
 // textWords are the words of --with.
 var textWords = []word{
-	{"ids", func(o *shown) { o.text.IDs = true }},
-	{"places", func(o *shown) { o.text.Positions = true }},
-	{"origins", func(o *shown) { o.text.Provenance = true }},
-	{"order", func(o *shown) { o.text.GraphOrder = true }},
+	{"ids", func(o *shown) { o.Text.IDs = true }},
+	{"places", func(o *shown) { o.Text.Positions = true }},
+	{"origins", func(o *shown) { o.Text.Provenance = true }},
+	{"order", func(o *shown) { o.Text.GraphOrder = true }},
 }
 
 // dotWords are the words of --dot.
 var dotWords = []word{
-	{"no-ids", func(o *shown) { o.dot.NoIDs = true }},
-	{"no-tags", func(o *shown) { o.dot.NoTags = true }},
-	{"no-operations", func(o *shown) { o.dot.HideOperations = true }},
-	{"no-shards", func(o *shown) { o.dot.HideShards = true }},
-	{"curves", func(o *shown) { o.dot.Curves = true }},
+	{"no-ids", func(o *shown) { o.Dot.NoIDs = true }},
+	{"no-tags", func(o *shown) { o.Dot.NoTags = true }},
+	{"no-operations", func(o *shown) { o.Dot.HideOperations = true }},
+	{"no-shards", func(o *shown) { o.Dot.HideShards = true }},
+	{"curves", func(o *shown) { o.Dot.Curves = true }},
 }
-
-const withHelp = `The text form leaves out what people seldom need; --with=WORD,… adds it:
-  ids      the ids of the graph and its nodes
-  places   where each node stands in the file that it was read from
-  origins  which rewrite made a node, and from which places
-  order    nodes in the graph's own order, not in reading order
-A drawing (dot) shows everything; --dot=WORD,… leaves out or changes:
-  no-ids, no-tags, no-shards
-  no-operations  operations that have shards
-  curves         edges are curves, not straight with right angles
-
-Data files that a graph names are in its folder or below. In a graph that is written
-elsewhere they are named from there; on standard output, relative to where they were.`
 
 // outputFlags are the flags of commands that write a graph.
 type outputFlags struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/aliases"
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -94,7 +95,7 @@ func readTensor(path string) (tensorfile.Tensor, error) {
 
 // isONNX says whether data begins as a model does: with the version of its IR, and not as tapc's own protobuf form.
 func isONNX(data []byte) bool {
-	return len(data) > 2 && data[0] == 0x08 && data[1] > 1 && data[1] < 0x40 && !isWire(data) && bytes.IndexByte([]byte{0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42}, data[2]) >= 0
+	return len(data) > 2 && data[0] == 0x08 && data[1] > 1 && data[1] < 0x40 && !codec.IsWire(data) && bytes.IndexByte([]byte{0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42}, data[2]) >= 0
 }
 
 // imported is a graph in a foreign vocabulary that is not mapped yet or, if it is of tapc's own kernels, done.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
@@ -36,7 +37,7 @@ as tests do of the file that they are in:
   EXPECT-RULE: NAME 3    it is applied 3 times
   EXPECT-RULE: none      no rule is applied
 
-` + withHelp
+` + codec.WithHelp
 
 const optExample = `  tapc opt --passes='fix(simplify,cse,dce)' model.tap -o better.tap
   tapc opt --passes=simplify --print-ir-after-change --stats model.tap -o -

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/reduce"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -23,7 +24,7 @@ To look for one failure among several, let the command tell them apart:
   ! tapc opt --passes=simplify {} -o /dev/null 2>&1 | grep -q panicked`
 
 func (a *app) reduceCommand() *cobra.Command {
-	c := &cobra.Command{Use: "reduce --test=COMMAND [-o FILE] [FILE]", Short: "Shrink a graph that makes a command fail", Long: reduceHelp + "\n\n" + withHelp,
+	c := &cobra.Command{Use: "reduce --test=COMMAND [-o FILE] [FILE]", Short: "Shrink a graph that makes a command fail", Long: reduceHelp + "\n\n" + codec.WithHelp,
 		Args: needFiles(0, 1), Example: "  tapc reduce --test 'tapc run {} --random 1' model.tap -o small.tap"}
 	test := c.Flags().String("test", "", "the `COMMAND` that fails")
 	most := c.Flags().Int("max-tests", 10_000, "stop after this many runs of the command")

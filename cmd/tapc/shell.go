@@ -51,7 +51,7 @@ func (j *judge) good(ctx context.Context, g *ir.Graph) (bool, error) {
 	if err := datanames.Graph(g, j.data); err != nil {
 		return false, err
 	}
-	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
+	if err := j.app.storeAs(ctx, j.file, "tap", g, shown{Text: text.Options{IDs: true, GraphOrder: true}}); err != nil {
 		return false, err
 	}
 	cmd := childproc.Command(ctx, "sh", "-c", j.shellText())

@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cuda"
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
@@ -15,17 +16,17 @@ import (
 
 // forms lists the forms of a graph file, in the order in which content is tried.
 var forms = []form{
-	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: isText, read: text.Read, write: writeText},
+	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: codec.IsText, read: text.Read, write: codec.WriteText},
 	{name: "amanda", doc: "Amanda graph in YAML", suffixes: []string{".amanda.yaml", ".yaml", ".yml"},
 		starts: isAmanda, imports: importAmanda, write: writeAmanda},
 	{name: "amanda-json", doc: "Amanda graph in JSON", suffixes: []string{".amanda.json"}, starts: isAmanda, imports: importAmanda,
 		write: writeAmandaJSON},
-	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: isJSON, read: loomjson.Read, write: writeLoom},
-	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: isWire, read: readWire,
-		write: writeWire},
+	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: codec.IsJSON, read: loomjson.Read, write: codec.WriteLoom},
+	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: codec.IsWire, read: codec.ReadWire,
+		write: codec.WriteWire},
 	{name: "onnx", doc: "ONNX model", suffixes: []string{".onnx"}, binary: true, starts: isONNX, imports: importONNX, into: "onnx/21"},
-	{name: "dot", doc: "a drawing for Graphviz; only written", suffixes: []string{".dot", ".gv"}, write: writeDot},
-	{name: "svg", doc: "a drawing that needs no other program; only written", suffixes: []string{".svg"}, write: writeSVG},
+	{name: "dot", doc: "a drawing for Graphviz; only written", suffixes: []string{".dot", ".gv"}, write: codec.WriteDot},
+	{name: "svg", doc: "a drawing that needs no other program; only written", suffixes: []string{".svg"}, write: codec.WriteSVG},
 }
 
 // defaultForm is the form of output whose name does not tell another.
@@ -40,6 +41,6 @@ func ownBackends() backends.List { return backends.List{cpu.Backend(), cuda.Back
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
 	return append([]*cobra.Command{a.buildCommand(), a.runCommand(), infoCommand(a), compareCommand(a), inspectCommand(a), rebuildCommand(a), reportCommand(a), machineCommand(a), costCommand(a), calibrateCommand(a), a.verifyCommand(), a.translateCommand(), a.optCommand(), unshardCommand(a), a.replayCommand(),
-		a.reduceCommand(), tuneCommand(a), a.explainCommand(), a.kernelsCommand(), a.namespaceCommand(), a.pluginCommand(), a.cacheCommand(), a.versionCommand(), a.docsCommand()},
+		a.reduceCommand(), tuneCommand(a), a.explainCommand(), viewCommand(a), a.kernelsCommand(), a.namespaceCommand(), a.pluginCommand(), a.cacheCommand(), a.versionCommand(), a.docsCommand()},
 		testCommands(a)...)
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 )
 
 const translateHelp = `Write a graph in another form.
 
 Reading checks the form of the file, not the constraints of a dialect (see verify).
-What a form writes, it also reads, but for drawings (dot, svg), and the graph is the same; text is
+What a form writes, it also reads, but for drawings, and the graph is the same; text is
 exact about ids and order only with --with=ids,order.
 
 A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
@@ -19,7 +21,7 @@ kernels, except into the Amanda forms: these keep its vocabulary. An ONNX model,
 with --into an Amanda graph in another vocabulary, is written if rules lead from
 operators of that to each kernel of the graph; what they do not is listed.
 
-` + withHelp
+` + codec.WithHelp
 
 func (a *app) translateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "translate --to=FORM [-o FILE] [FILE]", Short: "Write a graph in another form",

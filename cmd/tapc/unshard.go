@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -15,7 +16,7 @@ const unshardHelp = `Take the shards of a graph away.
 What is left is the graph that was cut: signatures and indexes that the cut added go too,
 those that the graph had stay. A scheduled graph has no way back.
 
-` + withHelp
+` + codec.WithHelp
 
 func unshardCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "unshard [-o FILE] [FILE]", Short: "Take the shards of a graph away", Long: unshardHelp, Args: needFiles(0, 1),

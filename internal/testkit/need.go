@@ -27,6 +27,7 @@ const (
 	AArch64    Requirement = "TAPC_REQUIRE_AARCH64"    // a compiler for it, its C library and an emulator
 	FileCheck  Requirement = "TAPC_REQUIRE_FILECHECK"  // LLVM's FileCheck, to compare ours with
 	Wine       Requirement = "TAPC_REQUIRE_WINE"       // Wine, and the assembler and linker of MinGW
+	Chromium   Requirement = "TAPC_REQUIRE_CHROMIUM"   // chromium, which tests drive without a window
 )
 
 // Required says whether what is missing makes tests fail.

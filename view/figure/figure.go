@@ -67,7 +67,8 @@ type Item struct {
 	Parts    []Part
 	Matrices []Matrix
 	Facts    []Fact
-	At       []ir.Pos // places in the source file that it comes from
+	At       []ir.Pos    // places in the source file that it comes from
+	Of       []ir.NodeID // the operations that a kernel carries out
 }
 
 // Join is an edge: from an item to another one, by their numbers, with what of a tensor it carries.

@@ -132,6 +132,9 @@ func (b *builder) places(k *schedule.Kernel) {
 		if n == nil {
 			continue
 		}
+		if !slices.Contains(it.Of, n.ID) {
+			it.Of = append(it.Of, n.ID)
+		}
 		it.Facts = append(it.Facts, Fact{"carries out", b.graph.Name(id) + " of " + b.graph.Name(n.ID)})
 		for _, p := range placesOf(n) {
 			if !slices.Contains(it.At, p) {

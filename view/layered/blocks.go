@@ -3,7 +3,7 @@ package layered
 const (
 	window    = 12 // boxes that must be the same for a repetition to be looked for
 	looks     = 24 // earlier places with the same boxes that are tried
-	leastSize = 6  // boxes of a block
+	leastSize = 4  // boxes of a block
 	leastRun  = 24 // boxes of all instances of a block together
 )
 

@@ -194,14 +194,20 @@ func (p *placing) wish(x, side int) (y, weight int) {
 	return floor(y, len(near)), weight
 }
 
-// led gives those that something leads to, here or in another segment.
-func (p *placing) led(things []int) (led []int) {
+// led gives those that something leads to: here or, if there are none, in another segment.
+func (p *placing) led(things []int) (here []int) {
+	var elsewhere []int
 	for _, x := range things {
-		if len(p.near[0][x]) > 0 || x >= p.boxes {
-			led = append(led, x)
+		if len(p.near[0][x]) > 0 {
+			here = append(here, x)
+		} else if x >= p.boxes {
+			elsewhere = append(elsewhere, x)
 		}
 	}
-	return led
+	if len(here) == 0 {
+		return elsewhere
+	}
+	return here
 }
 
 func floor(a, b int) int {

@@ -140,6 +140,9 @@ func CutDims(it *figure.Item) (down, across int) {
 			across = d
 		}
 	}
+	if down > 0 && across < 0 {
+		down, across = across, down // what is cut along the last dimension alone lies side by side
+	}
 	return down, across
 }
 

@@ -1,0 +1,188 @@
+// Package pages is the command `tapc view`: what is known of a compiled program, as a page that shows it.
+//
+// It must not compile or price anything itself. Read next: view/page.
+package pages
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/outputflags"
+	"tensortapestry.org/tapc/cmd/tapc/prices"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/internal/release"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/view/figure"
+	"tensortapestry.org/tapc/view/page"
+)
+
+// Help is the text of --help.
+const Help = `Write a page that shows a program: its graph at every stage, from the graph of the file to
+the scheduled kernels, with the text of each kernel and the lines that it comes from; when
+kernels run, and what is in memory meanwhile. It is one file, which any browser shows
+without a network (docs/view.md).
+
+The program is compiled as build would compile it, but not built. With --machine, which
+names a machine that tapc knows or a machine file, kernels have the times that they are
+thought to take there, and how near these are to their roofs.`
+
+// Made is what a page is made of.
+type Made struct {
+	File   string         // that was read
+	Text   []byte         // of it, nil if it is none
+	Source *figure.Figure // of the graph as it was read
+	Graph  *ir.Graph      // scheduled
+	Prices *prices.Report // nil without a machine
+	Code   string         // of all kernels, as a back end writes it; "" for none
+}
+
+// Source draws a graph as it was read, before passes change it.
+func Source(g *ir.Graph) *figure.Figure { return figure.Operations(g, "As read", true) }
+
+// Write writes the page.
+func Write(w io.Writer, m *Made) error {
+	order, err := schedule.Order(m.Graph)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(m.File)
+	p := &page.Page{Title: name, Version: release.Version, File: name, Lines: m.lines(), Steps: m.steps(order), Blocks: blocks(m.Graph), Code: m.code(order),
+		Stages: []*figure.Figure{m.Source, figure.Operations(m.Graph, "Operation Expression", false), figure.Operations(m.Graph, "Application Expression", true),
+			figure.Schedule(m.Graph, "Scheduled Kernels")}}
+	if m.Prices != nil {
+		p.Machine = m.Prices.Machine
+	}
+	return page.Write(w, p)
+}
+
+// mostLine is how many bytes of a line of the source are shown.
+const mostLine = 400
+
+// lines gives the lines of the source that operations come from.
+func (m *Made) lines() map[int]string {
+	out := map[int]string{}
+	if m.Text == nil {
+		return out
+	}
+	all := strings.Split(string(m.Text), "\n")
+	for n := range m.Graph.Nodes() {
+		places := []ir.Pos{n.Pos}
+		if o := n.Origin(); o != nil {
+			places = append(places, o.From...)
+		}
+		for _, at := range places {
+			if i := int(at.Line); i > 0 && i <= len(all) {
+				out[i] = strings.ToValidUTF8(all[i-1][:min(len(all[i-1]), mostLine)], "?")
+			}
+		}
+	}
+	return out
+}
+
+// steps gives the kernels and transfers in their order: with the times of a machine, or one long as another.
+func (m *Made) steps(order []ir.NodeID) []page.Step {
+	priced := map[ir.NodeID]int{}
+	if m.Prices != nil {
+		for i, k := range m.Prices.Kernels {
+			priced[k.Node] = i
+		}
+	}
+	steps, at := []page.Step{}, 0.0
+	for _, id := range order {
+		s := page.Step{Node: id, Name: m.Graph.Node(id).Label, Device: deviceOf(m.Graph, id), Start: at, Time: 1}
+		if k, ok := m.Graph.Node(id).Body.(*schedule.Kernel); ok {
+			s.Name = k.Name
+		}
+		s.Name = cmp.Or(s.Name, "transfer")
+		if m.Prices != nil {
+			s.Time = 0
+		}
+		if i, ok := priced[id]; ok {
+			s.Time, s.Price = m.Prices.Kernels[i].Time.Value, priceOf(m.Prices, i)
+		}
+		at += s.Time
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func priceOf(r *prices.Report, i int) *page.Price {
+	k := r.Kernels[i]
+	p := &page.Price{Low: k.Time.Low, High: k.Time.High, Roof: k.Roof, Bound: k.Bound, Form: k.Form, Work: k.Work.Operations(), Bytes: k.Work.Bytes(), Terms: []page.Term{}}
+	for _, t := range k.Terms {
+		p.Terms = append(p.Terms, page.Term{What: t.What, Time: t.Time.Value})
+	}
+	return p
+}
+
+// deviceOf is the name of the device of a kernel, or of the buffer that a transfer fills.
+func deviceOf(g *ir.Graph, id ir.NodeID) string {
+	device := ir.NoNode
+	switch b := g.Node(id).Body.(type) {
+	case *schedule.Kernel:
+		device = b.Device
+	case *schedule.Transfer:
+		if n := g.Node(b.To); n != nil {
+			if to, ok := n.Body.(*schedule.Buffer); ok {
+				device = to.Device
+			}
+		}
+	}
+	if n := g.Node(device); n != nil && n.Label != "" {
+		return n.Label
+	}
+	return g.Name(device)
+}
+
+// blocks gives the buffers of the arena.
+func blocks(g *ir.Graph) []page.Block {
+	list := []page.Block{}
+	for n := range g.Nodes() {
+		b, ok := n.Body.(*schedule.Buffer)
+		if !ok || b.Space != schedule.Arena {
+			continue
+		}
+		name := g.Name(n.ID)
+		if t := g.Node(b.Tensor); t != nil && t.Label != "" {
+			name = t.Label
+		}
+		list = append(list, page.Block{Node: n.ID, Name: name, Device: g.Name(b.Device), Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last})
+	}
+	return list
+}
+
+// code gives the text of each kernel.
+func (m *Made) code(order []ir.NodeID) []page.Code {
+	var names []string
+	for _, id := range order {
+		if k, ok := m.Graph.Node(id).Body.(*schedule.Kernel); ok {
+			names = append(names, k.Name)
+		}
+	}
+	return append([]page.Code{}, page.CodeOf(m.Code, names)...)
+}
+
+// Text gives the first text that a back end makes of a job, with the options that flags give; "" if it makes none, or what it takes to
+// make it is missing.
+func Text(ctx context.Context, b *backends.Backend, j *backends.Job, flags *outputflags.Flags) string {
+	for i := range b.Outputs {
+		o := &b.Outputs[i]
+		if o.Text == nil {
+			continue
+		}
+		var err error
+		if j.Values, err = flags.Values(b.Name, o, nil, "view"); err != nil {
+			return ""
+		}
+		text, err := o.Text(ctx, j)
+		if err != nil {
+			return ""
+		}
+		return text
+	}
+	return ""
+}

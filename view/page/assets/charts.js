@@ -1,0 +1,104 @@
+// The schedule as a timeline with a lane for each device, and the memory of the arena over the steps. view.from and view.to are the part of the
+// width that is shown.
+const LEFT = 90, TOP = 34;
+let bars = []; // [x, y, width, height, item of the schedule] of what the chart shows
+
+function drawChart(chart, w, h) {
+  bars = [];
+  if (chart === "plans") return drawPlans(w, h);
+  const scale = (w - LEFT - 20) / (view.to - view.from);
+  const X = part => LEFT + (part - view.from) * scale;
+  paint.save();
+  if (chart === "time") timeline(X, w, h); else memory(X, w, h);
+  paint.restore();
+}
+
+const kernelAt = n => scheduleStage < 0 ? -1 : index(data.stages[scheduleStage]).byNode.get(n) ?? -1;
+
+function axis(X, w, y, most, words) {
+  let step = 10 ** Math.floor(Math.log10(Math.max(1e-12, most * (view.to - view.from))));
+  if (most * (view.to - view.from) / step < 4) step /= 2;
+  paint.strokeStyle = colours.rule;
+  paint.lineWidth = 1;
+  for (let v = Math.ceil(view.from * most / step) * step; v <= view.to * most + step / 100; v += step) {
+    const x = X(v / most);
+    paint.beginPath(); paint.moveTo(x, 20); paint.lineTo(x, y); paint.stroke();
+    text(paint, words(v), x, 14, "11px ", colours.soft);
+  }
+}
+
+function bar(x, y, w, h, n, words, fill) {
+  const item = kernelAt(n);
+  paint.fillStyle = fill;
+  paint.fillRect(x, y, Math.max(w, 0.7), h);
+  if (w > 3) { paint.strokeStyle = colours.page; paint.lineWidth = 1; paint.strokeRect(x, y, w, h); }
+  if (item === view.picked && item >= 0) { paint.strokeStyle = colours.pick; paint.lineWidth = 3; paint.strokeRect(x, y, Math.max(w, 2), h); }
+  bars.push([x, y, Math.max(w, 2), h, item]);
+  const room = Math.floor((w - 8) / 6.2);
+  if (room < 3 || h < 12) return;
+  paint.font = "10px " + MONO;
+  paint.textAlign = "left";
+  paint.fillStyle = "#16202c";
+  paint.fillText(words.length > room ? words.slice(0, room - 1) + "…" : words, Math.max(x, LEFT) + 4, y + Math.min(h / 2 + 4, 16));
+}
+
+function classFill(n, otherwise) {
+  const item = kernelAt(n), it = item < 0 ? null : data.stages[scheduleStage].items[item];
+  return it && it.c >= 0 ? data.palette[it.c % data.palette.length] : otherwise;
+}
+
+function clipped(w, h) {
+  paint.beginPath(); paint.rect(LEFT, 0, w - LEFT, h); paint.clip();
+}
+
+function lane(words, y) {
+  paint.font = "11px " + MONO;
+  paint.textAlign = "left";
+  paint.fillStyle = colours.ink;
+  paint.fillText(words.length > 12 ? words.slice(0, 11) + "…" : words, 6, y);
+}
+
+function timeline(X, w, h) {
+  const steps = data.steps, end = Math.max(1e-12, ...steps.map(s => s.start + s.time)), devices = [...new Set(steps.map(s => s.device))];
+  const high = Math.max(22, Math.min(90, (h - TOP - 20) / Math.max(1, devices.length) - 10));
+  devices.forEach((d, i) => lane(d, TOP + i * (high + 10) + high / 2));
+  axis(X, w, TOP + devices.length * (high + 10), end, v => data.machine ? seconds(v) : String(Math.round(v)));
+  clipped(w, h);
+  for (const s of steps) {
+    const x = X(s.start / end), wide = X((s.start + s.time) / end) - x;
+    if (x > w || x + wide < LEFT) continue;
+    const y = TOP + devices.indexOf(s.device) * (high + 10);
+    bar(x, y, wide, high, s.n, s.name, classFill(s.n, colours.tag));
+    if (s.price && wide > 4) { // how much of it its roof is
+      paint.fillStyle = "rgba(22,32,44,.55)";
+      paint.fillRect(x, y + high - 6, wide * Math.min(1, s.price.roof / s.time), 6);
+    }
+  }
+}
+
+function memory(X, w, h) {
+  const blocks = data.blocks, last = Math.max(1, ...blocks.map(b => b.last + 1)), size = Math.max(1, ...blocks.map(b => b.offset + b.bytes)), high = h - TOP - 30;
+  for (let i = 0; i <= 4; i++) lane(bytes(size * i / 4), TOP + high - high * i / 4 + 4);
+  axis(X, w, TOP + high, last, v => "step " + Math.round(v));
+  clipped(w, h);
+  blocks.forEach((b, i) => {
+    const x = X(b.first / last), wide = X((b.last + 1) / last) - x, tall = Math.max(1, b.bytes / size * high);
+    if (x <= w && x + wide >= LEFT) bar(x, TOP + high - b.offset / size * high - tall, wide, tall, b.n, `${b.name} ${bytes(b.bytes)}`, data.palette[i % data.palette.length]);
+  });
+}
+
+function barAt(px, py) {
+  for (let i = bars.length - 1; i >= 0; i--) {
+    const [x, y, w, h, item] = bars[i];
+    if (px >= x && px <= x + w && py >= y && py <= y + h) return item;
+  }
+  return -1;
+}
+
+// chartWords is what a chart shows, as a table.
+function chartWords() {
+  const time = tab().chart === "time", head = time ? ["step", "device", "from", "takes"] : ["buffer", "place", "bytes", "alive in steps"];
+  const rows = time ? data.steps.map(s => [s.name, s.device, amount(s.start), amount(s.time)]) : data.blocks.map(b => [b.name, b.offset, b.bytes, `${b.first} to ${b.last}`]);
+  const table = make("table", {}, make("tr", {}, ...head.map(x => make("th", {scope: "col"}, x))), ...rows.slice(0, 1000).map(r => make("tr", {}, ...r.map(x => make("td", {}, String(x))))));
+  return rows.length > 1000 ? [table, make("p", {}, `and ${rows.length - 1000} more`)] : [table];
+}

@@ -1,0 +1,91 @@
+// The data of the page, as view/page/data.go writes it, and what is shown of it now. A stage has items (n: node, k: kind, t: title, l: lines, c: class of
+// colour, m: marks, cut and w and p: the parts of a box, x: matrices, f: facts, at: lines of the source, of: nodes that a kernel carries out), joins
+// [from, to, port, part], segments (s: shape, b: boxes, r: references, k: [block, instance, instances, piece, pieces]) and shapes (b: boxes, l: lines).
+const data = JSON.parse(document.getElementById("data").textContent);
+const OBSERVED = 1, PRUNED = 2, PRECOMPUTED = 4;
+const $ = id => document.getElementById(id);
+
+const view = {
+  tab: 0, fold: true, scale: 1, x: 0, y: 0, picked: -1, part: -1, found: new Set(), order: [], overlay: "kind",
+  from: 0, to: 1, plan: -1, axes: [0, 1], frames: [], drawn: 0,
+};
+
+// tabs are the stages, then the charts that there is something for.
+const tabs = data.stages.map((s, i) => ({name: s.name, stage: i}));
+if (data.steps) tabs.push({name: "Timeline", chart: "time"});
+if (data.blocks) tabs.push({name: "Memory", chart: "memory"});
+if (data.plans) tabs.push({name: "Frontier", chart: "plans"});
+
+const tab = () => tabs[view.tab];
+const scheduleStage = data.stages.findIndex(s => s.items.some(it => it.k === "kernel"));
+const stageShown = () => tab().stage ?? Math.max(scheduleStage, 0);
+const stage = () => data.stages[stageShown()];
+
+// index adds what is looked up often to a stage, once.
+function index(s) {
+  if (s.byNode) return s;
+  s.byNode = new Map(s.items.map((it, i) => [it.n, i]));
+  s.reads = s.items.map(() => []);
+  s.gives = s.items.map(() => []);
+  for (const j of s.joins) { s.reads[j[1]].push(j); s.gives[j[0]].push(j); }
+  s.blocks = Math.max(0, ...s.segments.map(x => x.k ? x.k[0] : 0));
+  return s;
+}
+
+const GAP = 56, LINE = 46;
+
+// flow puts the shown segments into rows of a width, as layered.Rows does.
+function flow(s, shown, width) {
+  const places = [];
+  let first = 0, x = 0, y = 0, most = 0;
+  const finish = end => {
+    let high = 0;
+    for (let i = first; i < end; i++) high = Math.max(high, s.shapes[shown[i].s].h);
+    for (let i = first; i < end; i++) places[i].y = y + (high - s.shapes[shown[i].s].h) / 2;
+    first = end; x = 0; y += high + LINE;
+  };
+  shown.forEach((seg, i) => {
+    const w = s.shapes[seg.s].w;
+    if (x > 0 && x + w > width) finish(i);
+    places.push({seg, x, y});
+    x += w + GAP;
+    most = Math.max(most, x - GAP);
+  });
+  finish(shown.length);
+  return {places, width: most, height: Math.max(0, y - LINE)};
+}
+
+// place gives where segments are, folded or not: rows that fill the canvas best.
+function place(s) {
+  index(s);
+  const key = view.fold ? "folded" : "open";
+  if (s[key]) return s[key];
+  const shown = s.segments.filter(x => !view.fold || !x.k || x.k[2] === 0 || x.k[1] === 0);
+  const widest = Math.max(600, ...shown.map(x => s.shapes[x.s].w));
+  let best = null, least = Infinity;
+  for (let w = widest; w < widest * 16; w += w / 6) {
+    const f = flow(s, shown, w), page = Math.max(2 * f.width, 3 * f.height);
+    if (page < least) { least = page; best = f; }
+  }
+  best.at = new Map();
+  for (const p of best.places) p.seg.b.forEach((item, k) => best.at.set(item, [p, k]));
+  return s[key] = best;
+}
+
+// boxOf gives where an item is drawn: [x, y, width, height], or null if it is folded away.
+function boxOf(s, item) {
+  const found = place(s).at.get(item);
+  if (!found) return null;
+  const [p, k] = found, b = s.shapes[p.seg.s].b[k];
+  return [p.x + b[0], p.y + b[1], b[2], b[3]];
+}
+
+const bytes = n => {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; n >= 1024 && i < 4; i++) n /= 1024;
+  return n.toFixed(i ? 1 : 0) + " " + units[i];
+};
+const seconds = t => t >= 1 ? t.toPrecision(3) + " s" : t >= 1e-3 ? (t * 1e3).toPrecision(3) + " ms" : (t * 1e6).toPrecision(3) + " µs";
+const amount = t => data.machine ? seconds(t) : t + (t === 1 ? " step" : " steps");
+const fact = (it, name) => (it.f?.find(f => f[0] === name) ?? [])[1];
