@@ -23,6 +23,8 @@ var unranged = map[string]string{
 	"TensorScatter W": "checked, but in circular mode, where places wrap",
 	"com.microsoft:EmbedLayerNormalization mask": "a mask, which is compared with 1",
 	"com.microsoft:QGemm C":                      "a bias",
+	"com.microsoft:MultiHeadAttention mask":      "a mask, which is compared with 0, or lengths, with positions",
+	"com.microsoft:Attention mask":               "a mask, which is compared with 0, or lengths, with positions",
 	"tensorflow OneHot indices":                  "the standard has no place on for them",
 }
 

@@ -123,7 +123,54 @@ def fused_matmul(m):
     m.op("FusedMatMul", [m.input(m.data([k, r] if a else [r, k])), m.input(m.data([c, k] if b else [k, c]))], domain=MICROSOFT, transA=a, transB=b, alpha=m.pick(1.0, 0.5))
 
 
-ALL = [matmul_n_bits, matmul_n_bits, gather_block, rotary, rotary, skip, skip, activation, group_query, group_query, group_query, embed, fused_matmul]
+def padding(m, b, s, total):
+    """A mask of keys, for each sequence or for each row of it; the first key is there."""
+    kind = m.pick("none", "none", "keys", "rows", "lengths")
+    if kind == "none":
+        return ""
+    if kind == "lengths":
+        return m.input(m.rng.integers(1, total + 1, [b]).astype(np.int32))
+    mask = m.rng.integers(0, 2, [b, total] if kind == "keys" else [b, s, total]).astype(np.int32)
+    mask[..., 0] = 1
+    return m.input(mask)
+
+
+def multi_head(m):
+    b, h, s, d = m.size(1, 3), m.size(1, 4), m.size(1, 5), m.pick(4, 8)
+    form = m.pick("apart", "apart", "apart", "heads", "packed", "packed pairs")
+    t, dv = (s, d) if form == "packed" else (m.size(1, 6), m.pick(d, 4) if form == "apart" else d)
+    before = m.size(1, 5) if form == "apart" and dv == d and m.chance(0.4) else 0
+    q = m.input(m.data([b, s, h, 3, d] if form == "packed" else [b, s, h * d]))
+    k = {"apart": [b, t, h * d], "heads": [b, h, t, d], "packed": None, "packed pairs": [b, t, h, 2, d]}[form]
+    v = {"apart": [b, t, h * dv], "heads": [b, h, t, dv]}.get(form)
+    ins = [q] + [m.input(m.data(x)) if x else "" for x in (k, v)]
+    ins.append(m.const(m.data([h * (2 * d + dv)])) if form == "apart" and m.chance() else "")
+    total = before + t
+    ins.append(padding(m, b, s, total))
+    ins.append(m.input(m.data([m.pick(1, b), m.pick(1, h), s, total])) if m.chance(0.3) else "")
+    if before:
+        ins += [m.input(m.data([b, h, before, x])) for x in (d, dv)]
+    while ins[-1] == "":
+        ins.pop()
+    m.op("MultiHeadAttention", ins, outputs=3 if before else 1, domain=MICROSOFT, num_heads=h, scale=m.pick(None, 0.3), mask_filter_value=m.pick(None, -5.0),
+         unidirectional=m.pick(0, 1) if t == s else None)
+
+
+def projected(m):
+    b, h, s, d, width = m.size(1, 3), m.size(1, 4), m.size(1, 5), m.pick(4, 8), m.size(1, 9)
+    before = m.size(0, 4) if m.chance(0.4) else 0
+    dv = d if before else m.pick(d, d, 4)
+    n = h * (2 * d + dv)
+    ins = [m.input(m.data([b, s, width])), m.const(m.data([width, n], low=-1, high=1)), m.const(m.data([n])) if m.chance() else ""]
+    ins += [padding(m, b, s, before + s), m.input(m.data([2, b, h, before, d])) if before else ""]
+    ins.append(m.input(m.data([m.pick(1, b), m.pick(1, h), s, before + s])) if m.chance(0.3) else "")
+    while ins[-1] == "":
+        ins.pop()
+    m.op("Attention", ins, outputs=2 if before else 1, domain=MICROSOFT, num_heads=h, scale=m.pick(None, 0.3), mask_filter_value=m.pick(None, -5.0),
+         unidirectional=m.pick(None, 0, 1), qkv_hidden_sizes=[h * d, h * d, h * dv] if dv != d or m.chance(0.2) else None)
+
+
+ALL = [matmul_n_bits, matmul_n_bits, gather_block, rotary, rotary, skip, skip, activation, group_query, group_query, group_query, embed, fused_matmul, multi_head, multi_head, projected]
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
