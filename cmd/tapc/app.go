@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -45,16 +43,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 		origins: map[*ir.Graph]origin{}}
 }
 
-// Exit statuses beyond those of package diag: 128 and the signal's number, as shells have it.
-const (
-	exitHungUp      = 129
-	exitInterrupted = 130
-	exitTerminated  = 143
-)
-
 // main runs the command line and gives the exit status.
 func (a *app) main(args []string) int {
-	ctx, stop := signalContext()
+	ctx, stop := signals.Context()
 	defer stop()
 	defer a.plugins.stop()
 	a.args = args
@@ -67,7 +58,7 @@ func (a *app) main(args []string) int {
 	if !a.started && err != nil {
 		err = usageError(err)
 	}
-	if cause := signalOf(ctx); cause != nil {
+	if cause := signals.Of(ctx); cause != nil && !signals.Kept(err) {
 		err = cause
 	}
 	if flushErr := a.stdout.finish(); err == nil && flushErr != nil {
@@ -101,9 +92,8 @@ func (a *app) finish(err error) int {
 }
 
 func statusOf(err error) int {
-	var s signalError
-	if errors.As(err, &s) {
-		return s.status
+	if status := signals.Status(err); status != 0 {
+		return status
 	}
 	return diag.ExitStatus(err)
 }
@@ -115,63 +105,6 @@ func usageError(err error) error {
 		return err
 	}
 	return &diag.StatusError{Status: diag.ExitUsage, Err: err}
-}
-
-// signalError is how a run ends that a signal cut short.
-type signalError struct {
-	what   string
-	status int
-	signal os.Signal
-}
-
-func (s signalError) Error() string { return s.what + "; nothing was written" }
-
-// receivedSignal gives the signal that ended a context, for programs that it shall reach.
-func receivedSignal(ctx context.Context) os.Signal {
-	var s signalError
-	if errors.As(context.Cause(ctx), &s) {
-		return s.signal
-	}
-	return os.Interrupt
-}
-
-// signalContext gives a context that SIGINT, SIGTERM and, unless nohup made it ignored, SIGHUP end. A second signal kills the process.
-func signalContext() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
-	}
-	go func() {
-		s, ok := <-signals
-		if !ok {
-			return
-		}
-		signal.Stop(signals)
-		e := signalError{"interrupted", exitInterrupted, s}
-		switch s {
-		case syscall.SIGTERM:
-			e.what, e.status = "terminated", exitTerminated
-		case syscall.SIGHUP:
-			e.what, e.status = "hung up", exitHungUp
-		}
-		cancel(e)
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(signals)
-		cancel(nil)
-	}
-}
-
-// signalOf gives the signal that ended a context, or nil.
-func signalOf(ctx context.Context) error {
-	var s signalError
-	if errors.As(context.Cause(ctx), &s) {
-		return s
-	}
-	return nil
 }
 
 // command completes a command: errors of run count as errors of its work, not of the command line.

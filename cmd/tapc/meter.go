@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 )
@@ -13,10 +12,8 @@ var progressForms = []string{"auto", string(progress.None), string(progress.JSON
 // meter puts a meter before standard error, if progress is to be shown there.
 func (r *reportFlags) meter(stderr io.Writer) io.Writer {
 	form := progress.Form(r.progress)
-	if f, ok := stderr.(*os.File); r.progress == "auto" && ok && !r.verbose {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" {
-			form = progress.Terminal
-		}
+	if r.progress == "auto" && !r.verbose && progress.IsTerminal(stderr) {
+		form = progress.Terminal
 	}
 	if form != progress.Terminal && form != progress.JSON {
 		return stderr

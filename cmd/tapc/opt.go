@@ -20,7 +20,8 @@ const optHelp = `Run passes over a graph and write what comes of it.
   simplify{fuel=10},shard{plan=p.json},verify
 A group runs until it changes nothing, at most max times (10):
   fix(simplify,cse,dce){max=4}
---list-passes says which there are. Behind them --plan cuts operations as a plan file says.
+--list-passes says which there are. Behind them --plan cuts operations as a plan file says,
+with the permissions that --allow gives.
 
 The graph is verified before the first pass and after each. A pass that panics,
 leaves an invalid graph or, with --check-values, changes a value is at fault: the
@@ -53,6 +54,8 @@ func (a *app) optCommand() *cobra.Command {
 	expect := c.Flags().String("expect-rules", "", "fail unless the rules that are applied are those that lines EXPECT-RULE: of this `FILE` name")
 	var plan programflags.Plan
 	plan.Add(c.Flags())
+	var math programflags.Arithmetic
+	math.Add(c.Flags())
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
@@ -65,10 +68,10 @@ func (a *app) optCommand() *cobra.Command {
 			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
-		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx), plan.Check()); err != nil {
+		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx), plan.Check(), math.Check()); err != nil {
 			return err
 		}
-		passes := plan.Passes(a.plugins.table(), *text)
+		passes := plan.Passes(a.plugins.table(), *text, math.Set)
 		if passes == "" {
 			return diag.Usage("opt needs --passes=PIPELINE; --list-passes says which passes there are")
 		}

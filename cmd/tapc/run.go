@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
+	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -74,7 +75,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	machine, lacks := goal.output.Tools(ctx, goal.values)
-	if cause := signalOf(ctx); cause != nil {
+	if cause := signals.Of(ctx); cause != nil {
 		return cause
 	}
 	f.report.later = lacks == nil && !reference
@@ -192,7 +193,7 @@ func (r *runFlags) command() ([]string, error) {
 // execute runs a command with tapc's own streams; its exit status becomes tapc's.
 func (a *app) execute(ctx context.Context, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(receivedSignal(ctx)) } // it stays in the terminal's group: it may read from there
+	cmd.Cancel = func() error { return cmd.Process.Signal(signals.Received(ctx)) } // it stays in the terminal's group: it may read from there
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
 	return exited(ctx, cmd.Run())

@@ -40,7 +40,7 @@ func ownBackends() backends.List { return backends.List{cpu.Backend(), cuda.Back
 
 // commands lists the commands in the order of the help text.
 func (a *app) commands() []*cobra.Command {
-	return append([]*cobra.Command{a.buildCommand(), a.runCommand(), infoCommand(a), compareCommand(a), inspectCommand(a), rebuildCommand(a), reportCommand(a), machineCommand(a), costCommand(a), calibrateCommand(a), a.verifyCommand(), a.translateCommand(), a.optCommand(), unshardCommand(a), a.replayCommand(),
+	return append([]*cobra.Command{a.buildCommand(), a.runCommand(), infoCommand(a), compareCommand(a), inspectCommand(a), rebuildCommand(a), reportCommand(a), machineCommand(a), costCommand(a), planCommand(a), calibrateCommand(a), a.verifyCommand(), a.translateCommand(), a.optCommand(), unshardCommand(a), a.replayCommand(),
 		a.reduceCommand(), tuneCommand(a), a.explainCommand(), viewCommand(a), a.kernelsCommand(), a.namespaceCommand(), a.pluginCommand(), a.cacheCommand(), a.versionCommand(), a.docsCommand()},
 		testCommands(a)...)
 }

@@ -62,7 +62,10 @@ func (w *Work) Bytes() float64 {
 
 // Of counts what a kernel takes. Buffers are those of the graph.
 func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
-	c := counting{kernel: k, loads: make([]float64, len(k.Operands)), types: map[scalar.DType]float64{}}
+	c := counting{loads: make([]float64, len(k.Operands)), types: map[scalar.DType]float64{}}
+	for _, l := range k.Loops {
+		c.loops = append(c.loops, float64(l.Extent()))
+	}
 	w := &Work{}
 	for _, s := range k.Statements {
 		times := c.extents(s.Over)
@@ -72,7 +75,11 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 			w.Stores += times
 		}
 	}
-	w.Type = c.main()
+	first := scalar.Invalid
+	if len(k.Operands) > 0 {
+		first = k.Operands[0].Type()
+	}
+	w.Type = c.main(first)
 	if r, ok := nest.Of[*nest.Rows](nest.Classify(k, buffers)); ok {
 		for i, v := range r.Views {
 			if step := r.Lane.Step(v); step != 0 && step != 1 {
@@ -88,17 +95,41 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 	return w
 }
 
-// counting counts the expressions of a kernel.
+// OfInstance counts what an operation takes, from the declaration of its kernel: the operations, and the type that most compute with.
+func OfInstance(in *kernels.Instance) (Count, scalar.DType) {
+	c := counting{loads: make([]float64, len(in.Operands)), types: map[scalar.DType]float64{}}
+	for _, d := range in.Dims {
+		c.loops = append(c.loops, float64(d.Extent))
+	}
+	var sum Count
+	for _, s := range in.Statements {
+		times := 1.0
+		for _, d := range s.Over {
+			times *= c.loops[d]
+		}
+		sum.add(c.of(s.Value, times), 1)
+		if s.Store >= 0 {
+			sum.Stores += times
+		}
+	}
+	first := scalar.Invalid
+	if len(in.Operands) > 0 {
+		first = in.Operands[0].Type
+	}
+	return sum, c.main(first)
+}
+
+// counting counts expressions over loops.
 type counting struct {
-	kernel *schedule.Kernel
-	loads  []float64 // of each operand, and stores
-	types  map[scalar.DType]float64
+	loops []float64 // their extents
+	loads []float64 // of each operand, and stores
+	types map[scalar.DType]float64
 }
 
 func (c *counting) extents(loops []int64) float64 {
 	n := 1.0
 	for _, l := range loops {
-		n *= float64(c.kernel.Loops[l].Extent())
+		n *= c.loops[l]
 	}
 	return n
 }
@@ -116,7 +147,7 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 		sum = Count{Vector: times}
 	case e.Op == scalar.Reduce:
 		for _, l := range e.Over {
-			times *= float64(c.kernel.Loops[l].Extent())
+			times *= c.loops[l]
 		}
 		if body := e.Args[0]; e.Monoid == scalar.Add && body.Op == scalar.Mul {
 			sum = Count{Products: times}
@@ -186,15 +217,15 @@ func coordinates(e *scalar.Expr) bool {
 }
 
 // main is the type of most operations; that of the first operand if there are none.
-func (c *counting) main() scalar.DType {
+func (c *counting) main(first scalar.DType) scalar.DType {
 	best, most := scalar.Invalid, 0.0
 	for _, d := range scalar.DTypes() {
 		if n := c.types[d]; n > most {
 			best, most = d, n
 		}
 	}
-	if best == scalar.Invalid && len(c.kernel.Operands) > 0 {
-		return c.kernel.Operands[0].Type()
+	if best == scalar.Invalid {
+		return first
 	}
 	return best
 }

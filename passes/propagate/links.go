@@ -50,12 +50,20 @@ func (p *propagation) link(o *operation, op *tensorops.Operation) error {
 	return nil
 }
 
-// goesAlong cuts an index in two along each dimension: a dimension of the tensor along which the second half selects what lies behind what the
-// first does belongs to it. A selection of a part of a tensor has none, since its cuts are not the tensor's.
+// goesAlong says which dimensions of an index go along those of an operand's tensor. A selection of a part of a tensor has none, since its cuts are not the tensor's.
 func (p *propagation) goesAlong(index zspace.Range, x *operand) ([]int, error) {
 	box := x.sel.Range()
-	dims := slices.Repeat([]int{-1}, box.Rank())
-	if !box.Equal(p.tensors[x.sel.Tensor].box) || index.Empty() {
+	if !box.Equal(p.tensors[x.sel.Tensor].box) {
+		return slices.Repeat([]int{-1}, box.Rank()), nil
+	}
+	return Along(index, box.Rank(), x.boxOf)
+}
+
+// Along cuts an index in two along each dimension: a dimension of a tensor along which the second half selects what lies behind what the first does
+// belongs to it. It gives for each dimension of a tensor of a rank that of the index, or -1.
+func Along(index zspace.Range, rank int, boxOf func(block zspace.Range) (zspace.Range, error)) ([]int, error) {
+	dims := slices.Repeat([]int{-1}, rank)
+	if index.Empty() {
 		return dims, nil
 	}
 	for j := range index.Start {
@@ -65,11 +73,11 @@ func (p *propagation) goesAlong(index zspace.Range, x *operand) ([]int, error) {
 		low, high := index.Clone(), index.Clone()
 		low.End[j] = index.Start[j] + (index.End[j]-index.Start[j])/2
 		high.Start[j] = low.End[j]
-		a, err := x.boxOf(low)
+		a, err := boxOf(low)
 		if err != nil {
 			return nil, err
 		}
-		b, err := x.boxOf(high)
+		b, err := boxOf(high)
 		if err != nil {
 			return nil, err
 		}

@@ -48,6 +48,8 @@ var Table = []Rule{
 	{"cost/collective", 3, 7},
 	{"cost/reshard", 3, 8},
 	{"cost/sample", 0, 0},
+	{"search", 0, 0},
+	{"search/layouts", 4, 4},
 	{"cost/price", 4, 2},
 	{"cost/calibrate", 4, 3},
 	{"passes/rewrite", 4, 0},

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/propagate"
 )
@@ -69,8 +70,8 @@ func (p *Plan) facts(facts map[pipeline.Fact][]string) {
 	}
 }
 
-// Passes gives a pipeline with the passes that carry the plan out behind it.
-func (p *Plan) Passes(t *pipeline.Table, before string) string {
+// Passes gives a pipeline with the passes that carry the plan out, with permissions, behind it.
+func (p *Plan) Passes(t *pipeline.Table, before string, allow permission.Set) string {
 	if p.file == "" {
 		return before
 	}
@@ -79,6 +80,9 @@ func (p *Plan) Passes(t *pipeline.Table, before string) string {
 		steps = append(steps, before)
 	}
 	r := pipeline.Request{Facts: map[pipeline.Fact][]string{}}
+	if allow != 0 {
+		r.Facts[pipeline.Permissions] = []string{allow.String()}
+	}
 	p.facts(r.Facts)
 	return strings.Join(append(steps, t.Using(pipeline.Plans, r)...), ",")
 }

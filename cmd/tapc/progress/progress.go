@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +40,16 @@ const (
 	patience = time.Second
 	pace     = 200 * time.Millisecond
 )
+
+// IsTerminal says whether a stream is a terminal on which lines can be drawn again.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
 
 // New makes a meter before a stream.
 func New(to io.Writer, form Form) *Meter {

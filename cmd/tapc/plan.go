@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tensortapestry.org/tapc/cmd/tapc/plans"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/search/layouts"
+)
+
+func planCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "plan FILE --machine MACHINE", Short: "Search for the best ways to cut a graph over devices", Long: plans.Help, Args: needFiles(1, 1),
+		Example: "  tapc plan model.tap --machine=8xh100 --allow=reassociate\n  tapc plan model.tap --machine=8xh100 --devices=4 --rounds=100 --pick=knee -o plan.json"}
+	var f plans.Flags
+	f.Add(c.Flags())
+	a.addImportFlags(c)
+	complete(c, "machine", machine.Presets())
+	complete(c, "objective", layouts.Objectives)
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if err := f.Check(); err != nil {
+			return err
+		}
+		g, err := a.load(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if pipeline.StageOf(g) != pipeline.OperationExpression {
+			return diag.Usage("%s is a graph of %v: what is planned is one that was not cut yet", args[0], pipeline.StageOf(g))
+		}
+		w := &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Write: a.writeFile}
+		if progress.IsTerminal(a.stderr) {
+			w.Terminal = a.stderr
+		}
+		return f.Run(ctx, w)
+	})
+}

@@ -1,0 +1,303 @@
+// Package plans is the command `tapc plan`: it searches for plans of a graph on a machine, and shows, records and picks those that make the best
+// trade-offs.
+//
+// It must not price or search anything itself. Read next: search/layouts, the plans that there are, and search, which looks among them.
+package plans
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/cmd/tapc/machines"
+	"tensortapestry.org/tapc/cmd/tapc/programflags"
+	"tensortapestry.org/tapc/cmd/tapc/signals"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/layouts"
+)
+
+// Help is the text of --help.
+const Help = `Search for the best trade-offs between the time of a graph on the devices of a machine, the
+memory of each and the bytes that they send: how each operation is cut, also along reduced
+dimensions (--allow reassociate), how each tensor is kept, and on which mesh. Nothing is run:
+plans are priced as docs/search.md says.
+
+Small spaces are gone through. Others are searched in rounds, from the plans that dynamic
+programming finds; what comes out depends on --seed and the rounds alone, not on -j, and a time
+budget only says which round is the last. Ctrl-C keeps what was found.
+
+--frontier writes all of it, --resume goes on from such a file, and --pick writes one plan,
+which build, run and opt take with --plan: that of least time, memory or sent bytes, the knee,
+or a number of the table.`
+
+// Flags say what is planned, and how long.
+type Flags struct {
+	settings
+	allow    programflags.Arithmetic
+	running  running
+	resume   string
+	frontier string
+	pick     string
+	output   string
+	set      *pflag.FlagSet
+}
+
+type settings struct {
+	machine, device, memory, space string
+	devices                        int64
+	objectives                     []string
+}
+
+type running struct {
+	rounds, workers int
+	budget          time.Duration
+	seed            uint64
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(fs *pflag.FlagSet) {
+	f.set = fs
+	fs.StringVar(&f.machine, "machine", "", "machine to plan for: a name that tapc machine lists, or the path of a machine file")
+	fs.StringVar(&f.device, "device", "", "kind of device of the machine, as cpu or cuda (default: that of the first)")
+	fs.Int64Var(&f.devices, "devices", 0, "how many devices to plan for (default: all of the kind)")
+	fs.StringVar(&f.memory, "max-memory", "", "memory that a plan may take on each device, as 8GiB (default: what the machine has)")
+	fs.StringSliceVar(&f.objectives, "objective", []string{layouts.Time, layouts.Memory}, "what is minimised, of "+strings.Join(layouts.Objectives, ", "))
+	fs.StringVar(&f.space, "space", strings.Join(layouts.Words, ","), "what is searched beside the cuts of operations, of "+strings.Join(layouts.Words, ", ")+
+		", or none; and a mesh, mesh=2x4")
+	fs.IntVar(&f.running.rounds, "rounds", -1, "rounds of the search (default: until more of them are worth nothing)")
+	fs.DurationVar(&f.running.budget, "time-budget", 0, "begin no round after this time, as 60s")
+	fs.Uint64Var(&f.running.seed, "seed", 0, "of the random choices")
+	fs.IntVarP(&f.running.workers, "jobs", "j", runtime.GOMAXPROCS(0), "cores that price plans")
+	fs.StringVar(&f.resume, "resume", "", "go on from this frontier `FILE`")
+	fs.StringVar(&f.frontier, "frontier", "", "write the frontier to this `FILE`, as JSON (docs/search.md)")
+	fs.StringVar(&f.pick, "pick", "", "write a plan: that of least time, memory or sent, the knee, or a number of the table")
+	fs.StringVarP(&f.output, "output", "o", "-", "where --pick writes the plan")
+	f.allow.Add(fs)
+}
+
+// Work is what the command does with a graph that was read.
+type Work struct {
+	Graph    *ir.Graph
+	Kernels  *kernels.Library
+	File     string    // the name of the graph's file
+	Terminal io.Writer // for a live table; nil if there is none
+	Write    func(ctx context.Context, name string, write func(io.Writer) error) error
+}
+
+// Check refuses flags that say nothing, before a graph is read.
+func (f *Flags) Check() error {
+	switch {
+	case f.machine == "":
+		return diag.Usage("plans are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
+	case f.devices < 0 || f.set.Changed("devices") && f.devices == 0 || f.devices > planfile.MaxDevices:
+		return diag.Usage("--devices=%d: expected 1 to %d devices", f.devices, planfile.MaxDevices)
+	case f.set.Changed("rounds") && f.running.rounds < 0:
+		return diag.Usage("--rounds=%d: expected a number of rounds", f.running.rounds)
+	case f.set.Changed("time-budget") && f.running.budget <= 0:
+		return diag.Usage("--time-budget=%s: expected a time, as 60s", f.running.budget)
+	case f.running.workers < 1:
+		return diag.Usage("-j %d: expected a number of cores", f.running.workers)
+	case f.set.Changed("output") && f.pick == "":
+		return diag.Usage("-o is where --pick writes a plan: expected --pick beside it")
+	}
+	for _, name := range []string{"resume", "frontier", "pick", "output", "machine", "max-memory"} {
+		if f.set.Changed(name) && f.set.Lookup(name).Value.String() == "" {
+			return diag.Usage("--%s says nothing", name)
+		}
+	}
+	if len(f.objectives) == 0 {
+		return diag.Usage("--objective says nothing: expected some of %s", strings.Join(layouts.Objectives, ", "))
+	}
+	for i, o := range f.objectives {
+		if !slices.Contains(layouts.Objectives, o) {
+			return diag.Unknown("objective", o, layouts.Objectives)
+		}
+		if slices.Contains(f.objectives[:i], o) {
+			return diag.Usage("--objective names %s twice", o)
+		}
+	}
+	return cmp.Or(f.checkPick(), f.allow.Check())
+}
+
+func (f *Flags) checkPick() error {
+	n, err := strconv.Atoi(f.pick)
+	if f.pick == "" || f.pick == knee || err == nil && n > 0 || slices.Contains(f.objectives, f.pick) {
+		return nil
+	}
+	return diag.Unknown("value of --pick", f.pick, append(slices.Clone(f.objectives), knee, "1"))
+}
+
+const knee = "knee"
+
+// Space makes the space that the flags ask for.
+func (f *Flags) Space(w *Work) (*layouts.Space, error) {
+	m, err := machines.Find(f.machine)
+	if err != nil {
+		return nil, err
+	}
+	s := layouts.Settings{Machine: m, Kind: f.device, Devices: f.devices, Objectives: f.objectives, Allow: f.allow.Set}
+	if s.MaxMemory, err = size(f.memory); err != nil {
+		return nil, err
+	}
+	if err := f.parts(&s); err != nil {
+		return nil, err
+	}
+	return layouts.New(w.Graph, w.Kernels, s)
+}
+
+// size reads an amount of memory, as 8GiB or 8 GiB; "" is none.
+func size(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	at := strings.LastIndexAny(text, "0123456789.") + 1
+	v, err := machine.Bytes.Parse(text[:at] + " " + strings.TrimSpace(text[at:]))
+	if err != nil || v == 0 {
+		return 0, diag.Usage("--max-memory=%s: expected an amount of memory, as 8GiB", text)
+	}
+	return v, nil
+}
+
+// parts reads --space.
+func (f *Flags) parts(s *layouts.Settings) error {
+	for _, word := range strings.Split(f.space, ",") {
+		axes, isMesh := strings.CutPrefix(word, "mesh=")
+		switch {
+		case isMesh:
+			n := int64(1)
+			for _, text := range strings.Split(axes, "x") {
+				size, err := strconv.ParseInt(text, 10, 64)
+				if err != nil || size < 1 || size > planfile.MaxDevices || n*size > planfile.MaxDevices {
+					return diag.Usage("--space: %s is no mesh: expected one to three sizes, as mesh=2x4", word)
+				}
+				s.Mesh, n = append(s.Mesh, size), n*size
+			}
+			if f.devices != 0 && f.devices != n || len(s.Mesh) > 3 {
+				return diag.Usage("--space: %s: expected one to three sizes whose product is %d", word, f.devices)
+			}
+			s.Devices = n
+		case word == "none" && f.space == word:
+		case !slices.Contains(layouts.Words, word):
+			return diag.Unknown("word of --space", word, append(slices.Clone(layouts.Words), "none", "mesh=2x4"))
+		default:
+			s.Parts = append(s.Parts, word)
+		}
+	}
+	return nil
+}
+
+// worthless is the part of a cost by which plans differ that nobody would tell apart.
+const worthless = 0.002
+
+// enumerated is how many plans a space has at most that is gone through.
+const enumerated = 200_000
+
+// Run searches, and writes what was found.
+func (f *Flags) Run(ctx context.Context, w *Work) error {
+	x, err := f.Space(w)
+	if err != nil {
+		return err
+	}
+	r := &Result{Space: x, flags: f, File: w.File, digest: x.Digest()}
+	var earlier []search.Point
+	if f.resume != "" {
+		if earlier, err = r.resume(f.resume); err != nil {
+			return err
+		}
+	}
+	if search.Size(x, enumerated) <= enumerated && f.resume == "" {
+		r.enumerate()
+	} else {
+		r.search(ctx, w.Terminal, earlier)
+	}
+	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
+}
+
+// enumerate goes through all plans.
+func (r *Result) enumerate() {
+	r.State = &search.State{Why: "all"}
+	r.Frontier, _, _ = search.Enumerate(r.Space, enumerated)
+	r.State.Tried = search.Size(r.Space, enumerated)
+	r.Proof = &layouts.Proof{Exact: true}
+	for k := range r.flags.objectives {
+		if i := r.Frontier.Best(k); i >= 0 {
+			r.Proof.Bounds = append(r.Proof.Bounds, r.Frontier.Points[i].Price.Costs[k])
+		} else {
+			r.Proof.Bounds = append(r.Proof.Bounds, 0)
+		}
+	}
+}
+
+// search does it in rounds.
+func (r *Result) search(ctx context.Context, terminal io.Writer, earlier []search.Point) {
+	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: earlier, Near: worthless}
+	if r.flags.running.budget > 0 {
+		o.Until = time.Now().Add(r.flags.running.budget)
+	}
+	r.Proof = r.Space.Prove(o.Workers)
+	for _, t := range r.Proof.Trials {
+		o.Resume = append(o.Resume, search.Point{Trial: t, From: "dynamic programming"})
+	}
+	if terminal != nil {
+		l := &live{to: terminal, result: r}
+		o.Watch = l.show
+		defer l.end()
+	}
+	r.State = search.Run(ctx, r.Space, o)
+	r.Frontier = r.State.Frontier
+}
+
+// write writes what the flags ask for.
+func (r *Result) write(ctx context.Context, w *Work) error {
+	f := r.flags
+	if f.frontier != "" {
+		if err := w.Write(ctx, f.frontier, r.JSON); err != nil {
+			return err
+		}
+	}
+	if len(r.Frontier.Points) == 0 {
+		return diag.Errorf("TAP2905", "plan", diag.Location{}, "no plan of %s was found that fits the memory of a device", f.machine).
+			Want(fmt.Sprintf("at most %s on each device", machine.Bytes.Format(r.Space.MaxMemory())), "more in each plan that was tried").
+			WithHint("more --devices, more --max-memory, or --allow reassociate may help")
+	}
+	if f.pick == "" {
+		return w.Write(ctx, "-", r.Print)
+	}
+	i, err := r.picked()
+	if err != nil {
+		return err
+	}
+	p, err := r.Space.Plan(r.Frontier.Points[i].Trial, w.Kernels)
+	if err != nil {
+		return err
+	}
+	return w.Write(ctx, f.output, func(to io.Writer) error { return planfile.Write(to, p) })
+}
+
+// picked gives the number of the point that --pick names.
+func (r *Result) picked() (int, error) {
+	if r.flags.pick == knee {
+		return r.Frontier.Knee(), nil
+	}
+	if k := slices.Index(r.flags.objectives, r.flags.pick); k >= 0 {
+		return r.Frontier.Best(k), nil
+	}
+	n, _ := strconv.Atoi(r.flags.pick)
+	if n > len(r.Frontier.Points) {
+		return 0, diag.Usage("--pick %d: expected 1 to %d, the points of the frontier", n, len(r.Frontier.Points))
+	}
+	return n - 1, nil
+}

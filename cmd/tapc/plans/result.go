@@ -1,0 +1,251 @@
+package plans
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/internal/jsonfile"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/layouts"
+)
+
+// Version is the version of frontier files.
+const Version = 1
+
+// Result is what a search found.
+type Result struct {
+	File     string
+	Space    *layouts.Space
+	Frontier search.Frontier
+	State    *search.State
+	Proof    *layouts.Proof
+	flags    *Flags
+	before   int // rounds of the searches that this one went on from
+	digest   string
+}
+
+// Format writes a cost of an objective.
+func Format(objective string, v float64) string {
+	if objective == layouts.Time {
+		return machine.Seconds.Format(v)
+	}
+	return machine.Bytes.Format(v)
+}
+
+// words say how a search ended.
+var words = map[string]string{"all": "all plans were priced", "rounds": "the rounds that were asked for", "time": "the time budget was over",
+	"settled": "restarts gained nothing more", "interrupted": "it was interrupted"}
+
+// Print writes the frontier as a table.
+func (r *Result) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s\n", r.File, r.Space.Describe())
+	fmt.Fprintf(w, "%d plans priced in %d rounds: %s\n\n", r.State.Tried, r.State.Round, words[r.State.Why])
+	if err := r.table(w, math.MaxInt); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for k, o := range r.flags.objectives {
+		best := r.Frontier.Points[r.Frontier.Best(k)].Price.Costs[k]
+		fmt.Fprintf(w, "%s: %s, and no plan of this space below %s%s\n", o, Format(o, best), Format(o, r.Proof.Bounds[k]), gap(best, r.Proof.Bounds[k]))
+	}
+	return nil
+}
+
+// gap says how far the best is from a bound.
+func gap(best, bound float64) string {
+	switch {
+	case best <= bound*(1+1e-9)+1e-12:
+		return ": the optimum"
+	case bound <= 0:
+		return ""
+	}
+	return fmt.Sprintf(", a gap of %.2f %%", 100*(best/bound-1))
+}
+
+// table writes so many points at most.
+func (r *Result) table(w io.Writer, most int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\t%s\tmesh\tround\t  found by\n", strings.Join(r.flags.objectives, "\t"))
+	knee := r.Frontier.Knee()
+	step := max(1, (len(r.Frontier.Points)+most-1)/max(most, 1))
+	if most == math.MaxInt {
+		step = 1
+	}
+	for i := 0; i < len(r.Frontier.Points); i += step {
+		p := r.Frontier.Points[i]
+		fmt.Fprintf(t, "%d\t", i+1)
+		for k, o := range r.flags.objectives {
+			fmt.Fprintf(t, "%s\t", Format(o, p.Price.Costs[k]))
+		}
+		mark := ""
+		if i == knee {
+			mark = ", the knee"
+		}
+		fmt.Fprintf(t, "%s\t%d\t  %s%s\n", meshText(r.Space.Mesh(p.Trial)), p.Round, p.From, mark)
+	}
+	return t.Flush()
+}
+
+func meshText(mesh []int64) string {
+	var parts []string
+	for _, n := range mesh {
+		if n > 1 {
+			parts = append(parts, fmt.Sprint(n))
+		}
+	}
+	if parts == nil {
+		return "1"
+	}
+	return strings.Join(parts, "x")
+}
+
+// The forms of JSON.
+type (
+	file struct {
+		Version    int       `json:"version"`
+		Graph      string    `json:"graph"`
+		Digest     string    `json:"digest"`
+		Machine    string    `json:"machine"`
+		Devices    int       `json:"devices"`
+		Objectives []string  `json:"objectives"`
+		Space      string    `json:"space"`
+		Allow      string    `json:"allow"`
+		Seed       uint64    `json:"seed"`
+		Rounds     int       `json:"rounds"`
+		Tried      int       `json:"tried"`
+		Ended      string    `json:"ended"`
+		Proof      proof     `json:"proof"`
+		Mutators   []mutator `json:"mutators"`
+		Points     []point   `json:"points"`
+	}
+	proof struct {
+		Bounds  map[string]float64 `json:"bounds"`
+		Optimal bool               `json:"optimal"`
+	}
+	mutator struct {
+		Name   string `json:"name"`
+		Used   int    `json:"used"`
+		Gained int    `json:"gained"`
+	}
+	point struct {
+		Costs map[string]float64 `json:"costs"`
+		Mesh  []int64            `json:"mesh"`
+		From  string             `json:"from"`
+		Round int                `json:"round"`
+		Trial search.Trial       `json:"trial"`
+	}
+)
+
+// JSON writes the frontier file.
+func (r *Result) JSON(w io.Writer) error {
+	f := r.flags
+	out := file{Version, r.File, r.digest, f.machine, r.Space.Devices(), f.objectives, f.space, f.allow.Set.String(), f.running.seed,
+		r.before + r.State.Round, r.State.Tried, r.State.Why, proof{map[string]float64{}, r.Proof.Exact}, []mutator{}, []point{}}
+	for k, o := range f.objectives {
+		out.Proof.Bounds[o] = r.Proof.Bounds[k]
+	}
+	for _, m := range r.State.Rates {
+		out.Mutators = append(out.Mutators, mutator{m.Mutator.Name, m.Used, m.Applied})
+	}
+	for _, p := range r.Frontier.Points {
+		x := point{Costs: map[string]float64{}, Mesh: r.Space.Mesh(p.Trial), From: p.From, Round: p.Round, Trial: p.Trial}
+		for k, o := range f.objectives {
+			x.Costs[o] = p.Price.Costs[k]
+		}
+		out.Points = append(out.Points, x)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(&out)
+}
+
+// resume reads the points of a frontier file. They are priced again: what a file says of costs is not believed.
+func (r *Result) resume(path string) ([]search.Point, error) {
+	data, err := jsonfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	var f file
+	if err := jsonfile.Decode(data, &f); err != nil {
+		return nil, diag.Errorf("TAP2906", "plan", diag.Location{File: path}, "this is not a frontier: %v", err)
+	}
+	refuse := func(what, want, found string) error {
+		return diag.Errorf("TAP2907", "plan", diag.Location{File: path}, "the frontier is of another %s", what).Want(want, found)
+	}
+	switch {
+	case f.Version != Version:
+		return nil, refuse("version", fmt.Sprint(Version), fmt.Sprint(f.Version))
+	case f.Digest != r.digest:
+		return nil, refuse("graph, machine, number of devices, set of permissions or space", r.digest, f.Digest)
+	}
+	genes := r.Space.Genes()
+	var points []search.Point
+	for i, p := range f.Points {
+		if len(p.Trial) != len(genes) || slices.ContainsFunc(slices.Collect(indices(len(genes))), func(k int) bool { return int(p.Trial[k]) >= genes[k] }) {
+			return nil, diag.Errorf("TAP2906", "plan", diag.Location{File: path, Pointer: fmt.Sprintf("/points/%d/trial", i)}, "this is no trial of the space").
+				Want(fmt.Sprintf("%d choices, each below the number of its values", len(genes)), fmt.Sprint(len(p.Trial)))
+		}
+		points = append(points, search.Point{Trial: p.Trial, From: p.From})
+	}
+	r.before = f.Rounds
+	return points, nil
+}
+
+// indices are the numbers below n.
+func indices(n int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// live shows a table while a search runs.
+type live struct {
+	to     io.Writer
+	result *Result
+	lines  int
+	shown  int // the round that was shown last
+}
+
+// liveRows is how many points a live table has.
+const liveRows = 12
+
+// show draws the table over the one before.
+func (l *live) show(s *search.State) {
+	if s.Round > 1 && s.Round < l.shown+8 {
+		return
+	}
+	l.shown = s.Round
+	r := *l.result
+	r.State, r.Frontier = s, s.Frontier
+	var b strings.Builder
+	l.end()
+	fmt.Fprintf(&b, "round %d, %d plans priced, %d on the frontier\n", s.Round, s.Tried, len(s.Frontier.Points))
+	_ = r.table(&b, liveRows)
+	for k, o := range r.flags.objectives {
+		if i := s.Frontier.Best(k); i >= 0 {
+			best := s.Frontier.Points[i].Price.Costs[k]
+			fmt.Fprintf(&b, "%s %s%s\n", o, Format(o, best), gap(best, r.Proof.Bounds[k]))
+		}
+	}
+	l.lines = strings.Count(b.String(), "\n")
+	_, _ = io.WriteString(l.to, b.String())
+}
+
+// end takes the table away.
+func (l *live) end() {
+	if l.lines > 0 {
+		fmt.Fprintf(l.to, "\x1b[%dA\x1b[J", l.lines)
+		l.lines = 0
+	}
+}

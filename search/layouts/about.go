@@ -1,0 +1,62 @@
+package layouts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+
+	"tensortapestry.org/tapc/search"
+)
+
+// Mesh gives the mesh of a trial.
+func (x *Space) Mesh(t search.Trial) []int64 { return x.meshes[t[0]] }
+
+// Devices is how many devices are planned for.
+func (x *Space) Devices() int { return int(x.devices) }
+
+// MaxMemory is the bytes that a plan may take on each device, 0 if they are not bounded.
+func (x *Space) MaxMemory() float64 { return x.settings.MaxMemory }
+
+// Digest tells spaces apart whose trials do not mean the same: by graph, devices, permissions and what is searched.
+func (x *Space) Digest() string {
+	h := sha256.New()
+	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.devices), x.meshes, x.genes)
+	for _, o := range x.ops {
+		fmt.Fprintln(h, o.name, o.count, o.dims, o.work, o.operands)
+	}
+	for _, t := range x.tensors {
+		fmt.Fprintln(h, t.name, t.count, t.extents, t.bytes, t.leaf, t.gene)
+	}
+	fmt.Fprintln(h, x.edges, x.times)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Describe says how large the space is, in words.
+func (x *Space) Describe() string {
+	total := 0.0
+	for _, o := range x.ops {
+		total += o.count
+	}
+	size := 0.0
+	for _, n := range x.genes {
+		size += math.Log10(float64(max(n, 1)))
+	}
+	words := []string{number(int(x.devices), "device") + " " + x.device.Name, number(len(x.meshes), "mesh"), number(int(total), "operation")}
+	if int(total) > len(x.ops) {
+		words = append(words, fmt.Sprintf("of which %d are planned and the others alike", len(x.ops)))
+	}
+	return strings.Join(append(words, fmt.Sprintf("10^%.1f plans", size)), ", ")
+}
+
+// number writes a number of things.
+func number(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "sh"):
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,335 @@
+package layouts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/cost/work"
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/split"
+)
+
+// step is one operation of the graph.
+type step struct {
+	id      ir.NodeID
+	op      *operation
+	tensors []ir.NodeID // of its operands
+	edges   []int       // the same
+}
+
+// collect finds the operations and tensors of the graph, and which of them are planned alike.
+func (x *Space) collect(lib *kernels.Library) error {
+	var steps []step
+	for _, id := range ir.NewFlow(x.graph, tensorops.OperationKind).Order(x.graph) {
+		n, op := x.graph.Node(id), tensorops.OperationOf(x.graph, id)
+		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
+			continue
+		}
+		s, err := x.step(lib, n, op)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, s)
+	}
+	class := repeated(steps)
+	x.classify(steps, class)
+	x.uses(steps, class)
+	x.alive(steps)
+	for _, o := range x.ops {
+		extents := make([]int64, len(o.dims))
+		for i, d := range o.dims {
+			extents[i] = d.extent
+		}
+		o.cuts = x.assignments(extents, func(d int) bool { return o.dims[d].free })
+	}
+	for _, t := range x.tensors {
+		t.keeps = x.assignments(t.extents, func(int) bool { return true })
+	}
+	return nil
+}
+
+// step looks at one operation.
+func (x *Space) step(lib *kernels.Library, n *ir.Node, op *tensorops.Operation) (step, error) {
+	s := step{id: n.ID, op: &operation{name: x.graph.Name(n.ID)}}
+	if err := cut.Sign(x.graph, lib, n); err != nil {
+		return s, err
+	}
+	in, err := lib.BindOperation(x.graph, n.ID)
+	if err != nil {
+		return s, err
+	}
+	s.op.work = price.Operation{Matrix: x.settings.Allow.Has(permission.TF32)}
+	s.op.work.Count, s.op.work.Type = work.OfInstance(in)
+	tag, err := reduced.Of(in)
+	if err != nil {
+		return s, err
+	}
+	space := cut.SpaceOf(x.graph, lib, n)
+	for j, name := range space.Names {
+		s.op.dims = append(s.op.dims, dimension{name: name, extent: space.Index.End[j] - space.Index.Start[j], free: true})
+	}
+	if err := s.operands(x.graph, n, op, space.Index, tag); err != nil {
+		return s, err
+	}
+	s.op.freedom(x, tag, func(name string) bool { return divisible(x.graph, lib, n, name) })
+	return s, nil
+}
+
+// operands finds what an operation reads and writes, and along what.
+func (s *step) operands(g *ir.Graph, n *ir.Node, op *tensorops.Operation, index zspace.Range, tag *tensorops.Reduced) (fault error) {
+	sig, reads := tensorops.SignatureOf(n), tensorops.ReadsOf(n)
+	wide := index
+	if tag != nil {
+		wide = tag.Index(index)
+	}
+	for _, out := range []bool{true, false} {
+		ports, maps := op.Inputs, sig.Inputs
+		if out {
+			ports, maps = op.Outputs, sig.Outputs
+		}
+		ports.All(func(port, entry int, sel *ir.Selection) {
+			name := ports.At(port).Name
+			m := maps.Get(name)
+			if fault != nil || m == nil || entry >= len(m.Maps) {
+				return
+			}
+			body := tensorops.TensorOf(g, sel.Tensor)
+			box := sel.Range()
+			a := operand{out: out, dims: slices.Repeat([]int{-1}, box.Rank()), halo: make([]int64, box.Rank()),
+				bytes: cells(box) * float64(sizeOf(body.Type()))}
+			if !out && body.Type().IsFloat() && body.Type().Bits() < 32 {
+				s.op.work.Narrow = body.Type()
+			}
+			if box.Equal(body.Range) {
+				boxOf := func(b zspace.Range) (zspace.Range, error) {
+					if out {
+						return (*tensorops.Reads)(nil).Selects(name, entry, m.Maps[entry], b)
+					}
+					return reads.Selects(name, entry, m.Maps[entry], b)
+				}
+				if a.dims, fault = propagate.Along(index, box.Rank(), boxOf); fault == nil {
+					a.halos(index, boxOf)
+				}
+				if fault == nil && !out && tag != nil {
+					fault = a.reduced(tag, wide, index.Rank(), name, entry)
+				}
+			}
+			s.op.operands = append(s.op.operands, a)
+			s.tensors = append(s.tensors, sel.Tensor)
+		})
+	}
+	return fault
+}
+
+// reduced finds the reduced dimensions that go along dimensions of an input which no dimension of the index does.
+func (a *operand) reduced(tag *tensorops.Reduced, wide zspace.Range, rank int, port string, entry int) error {
+	m := tag.Inputs.Get(port)
+	if m == nil || entry >= len(m.Maps) {
+		return nil
+	}
+	all, err := propagate.Along(wide, len(a.dims), m.Maps[entry].Apply)
+	if err != nil {
+		return err
+	}
+	for k, j := range all {
+		if a.dims[k] < 0 && j >= rank {
+			a.dims[k] = j
+		}
+	}
+	return nil
+}
+
+// halos finds what two halves of an index both read.
+func (a *operand) halos(index zspace.Range, boxOf func(zspace.Range) (zspace.Range, error)) {
+	for k, j := range a.dims {
+		if j < 0 {
+			continue
+		}
+		low, high := index.Clone(), index.Clone()
+		low.End[j] = index.Start[j] + (index.End[j]-index.Start[j])/2
+		high.Start[j] = low.End[j]
+		first, err := boxOf(low)
+		second, bad := boxOf(high)
+		if err == nil && bad == nil {
+			a.halo[k] = max(0, first.End[k]-second.Start[k])
+		}
+	}
+}
+
+// freedom says along which dimensions an operation can be cut: those of the index along which all results go, and those that are reduced once, by
+// what may be combined in another order.
+func (o *operation) freedom(x *Space, tag *tensorops.Reduced, divisible func(name string) bool) {
+	for j := range o.dims {
+		for _, a := range o.operands {
+			if a.out && !slices.Contains(a.dims, j) {
+				o.dims[j].free = false
+			}
+		}
+	}
+	if tag == nil {
+		return
+	}
+	for _, d := range tag.Dimensions {
+		exact := d.Combine != "sum" && d.Combine != "prod" || !o.work.Type.IsFloat()
+		free := !d.Stored && !strings.Contains(d.Combine, ",") && (exact || x.settings.Allow.Has(permission.Reassociate)) && x.settings.has(Reduced)
+		along := slices.ContainsFunc(o.operands, func(a operand) bool { return slices.Contains(a.dims, len(o.dims)) })
+		o.dims = append(o.dims, dimension{name: d.Name, extent: d.Extent, reduced: true, free: free && along && d.Extent > 1 && divisible(d.Name)})
+	}
+}
+
+// divisible says whether the pass that makes operations with partial results takes a dimension of an operation: it is tried on the operation alone.
+func divisible(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) bool {
+	alone := ir.New()
+	copied := map[ir.NodeID]ir.NodeID{}
+	op := ir.CloneBody(n.Body).(*tensorops.Operation)
+	for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
+		ports.All(func(_, _ int, s *ir.Selection) {
+			id, ok := copied[s.Tensor]
+			if !ok {
+				id = alone.Add(ir.CloneBody(g.Node(s.Tensor).Body), "").ID
+				copied[s.Tensor] = id
+			}
+			s.Tensor = id
+		})
+	}
+	alone.Add(op, "op")
+	_, err := split.Run(alone, lib, permission.Reassociate, []split.Request{{Target: "op", Cuts: []split.Cut{{Name: name, Part: cut.Part{Count: 2}}}}})
+	return err == nil
+}
+
+// classify makes the classes: of operations by the numbers that they have, of tensors by who makes or first reads them.
+func (x *Space) classify(steps []step, class []int) {
+	numbers := map[int]int{}
+	for i := range steps {
+		c, ok := numbers[class[i]]
+		if !ok {
+			c = len(x.ops)
+			numbers[class[i]] = c
+			x.ops = append(x.ops, steps[i].op)
+		}
+		x.ops[c].count++
+		x.opOf[steps[i].id], class[i] = c, c
+	}
+}
+
+// uses finds the tensors of operands, makers first.
+func (x *Space) uses(steps []step, class []int) {
+	type maker struct {
+		use
+		leaf bool
+	}
+	classes := map[maker]int{}
+	for _, out := range []bool{true, false} {
+		for i, s := range steps {
+			for k, a := range s.op.operands {
+				id := s.tensors[k]
+				if _, known := x.tensorOf[id]; known || a.out != out {
+					continue
+				}
+				key := maker{use{class[i], k}, !out}
+				c, ok := classes[key]
+				if !ok {
+					c = len(x.tensors)
+					classes[key] = c
+					x.tensors = append(x.tensors, x.tensor(id, key.use, !out))
+				}
+				x.tensors[c].count++
+				x.tensorOf[id] = c
+			}
+		}
+	}
+	numbers := map[edge]int{}
+	for i, s := range steps {
+		for k, id := range s.tensors {
+			e := edge{use{class[i], k}, x.tensorOf[id]}
+			n, ok := numbers[e]
+			if !ok {
+				n = len(x.edges)
+				numbers[e] = n
+				x.edges, x.times = append(x.edges, e), append(x.times, 0)
+			}
+			x.times[n]++
+			steps[i].edges = append(steps[i].edges, n)
+		}
+	}
+}
+
+func (x *Space) tensor(id ir.NodeID, made use, leaf bool) *tensor {
+	body := tensorops.TensorOf(x.graph, id)
+	t := &tensor{name: x.graph.Name(id), made: made, leaf: leaf, bytes: cells(body.Range) * float64(sizeOf(body.Type()))}
+	for d := range body.Range.Start {
+		t.extents = append(t.extents, body.Range.End[d]-body.Range.Start[d])
+	}
+	return t
+}
+
+func sizeOf(d scalar.DType) int { return max(d.Size(), 1) }
+
+// alive finds what lives while each operation runs, beside inputs and constants: from the operation that makes a tensor to the last that reads it, or to
+// the end if nobody does.
+func (x *Space) alive(steps []step) {
+	last, first := map[ir.NodeID]int{}, map[ir.NodeID]int{}
+	for i, s := range steps {
+		for k, id := range s.tensors {
+			if last[id] = i; s.op.operands[k].out {
+				if _, ok := first[id]; !ok {
+					first[id] = i
+				}
+			}
+		}
+	}
+	read := map[ir.NodeID]bool{}
+	for _, s := range steps {
+		for k, id := range s.tensors {
+			read[id] = read[id] || !s.op.operands[k].out
+		}
+	}
+	ends := map[int][]ir.NodeID{}
+	for id, i := range last {
+		if read[id] {
+			ends[i] = append(ends[i], id)
+		}
+	}
+	seen, now := map[string]bool{}, make([]float64, len(x.tensors))
+	for i, s := range steps {
+		for k, id := range s.tensors {
+			if c := x.tensorOf[id]; first[id] == i && s.op.operands[k].out && !x.tensors[c].leaf {
+				now[c]++
+			}
+		}
+		p := spot{edges: s.edges}
+		for c, n := range now {
+			if n > 0 {
+				p.live = append(p.live, lives{c, n})
+			}
+		}
+		if key := fmt.Sprint(p); !seen[key] {
+			seen[key] = true
+			x.spots = append(x.spots, p)
+		}
+		for _, id := range ends[i] {
+			if c := x.tensorOf[id]; !x.tensors[c].leaf {
+				now[c]--
+			}
+		}
+	}
+}
+
+// cells is how many cells a box has.
+func cells(r zspace.Range) float64 {
+	n := 1.0
+	for d := range r.Start {
+		n *= float64(max(0, r.End[d]-r.Start[d]))
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package layouts
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/tools/bench/search/graphs"
+)
+
+// layer is one of a transformer, on 8 GPUs.
+var layer = graphs.Transformer{Type: "bfloat16", Layers: 1, Batch: 1, Tokens: 2048, Width: 4096, Inner: 16384, Heads: 32, KeyHeads: 32, Depth: 128}
+
+func layerSpace(t *testing.T, memory float64) *Space {
+	t.Helper()
+	g, err := text.Read([]byte(layer.Text()), "g.tap", dialects.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.Preset("8xh100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := New(g, kernels.Builtin(), Settings{Machine: m, Devices: 8, Objectives: Objectives, Allow: permission.Reassociate, Parts: Words, MaxMemory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// tensorParallel is the plan of M. Shoeybi and others, "Megatron-LM", 2019: heads in 8 parts, the first product of the inner layer by columns and
+// the second by rows, and an all-reduce behind each; all else whole on each device.
+func tensorParallel(t *testing.T, x *Space) search.Trial {
+	t.Helper()
+	along := map[string]string{"q_proj": "d_h", "k_proj": "d_k", "v_proj": "d_k", "attention": "h", "o_proj": "d_h", "up_proj": "d_f", "activation": "s2", "down_proj": "d_f"}
+	trial := make(search.Trial, len(x.genes))
+	for _, o := range x.ops {
+		want := assignment{-1, -1, -1}
+		for name, dim := range along {
+			if j := slices.IndexFunc(o.dims, func(d dimension) bool { return d.name == dim }); strings.Contains(o.name, name+"_0") {
+				if j < 0 {
+					t.Fatalf("%s has no dimension %s, but %v", o.name, dim, o.dims)
+				}
+				want = assignment{int8(j), int8(j), int8(j)}
+			}
+		}
+		if !set(trial, o.gene, o.cuts, want) {
+			t.Fatalf("%s can not be cut so: %v", o.name, o.dims)
+		}
+	}
+	for _, y := range x.tensors {
+		o := x.ops[y.made.op]
+		need, _ := o.operands[y.made.operand].needs(o, o.cuts[trial[o.gene]])
+		if !set(trial, y.gene, y.keeps, need) {
+			t.Fatalf("%s can not be kept so", y.name)
+		}
+	}
+	return trial
+}
+
+// The plan that is known for a transformer's layer is in the space, what it sends, holds and takes is what is counted here by hand, and what is found is no slower.
+func TestKnownPlan(t *testing.T) {
+	x := layerSpace(t, 0)
+	known := tensorParallel(t, x)
+	p := x.plan(known)
+	tokens, width, inner := 2048.0, 4096.0, 16384.0
+	stream := tokens * width * 2                          // bytes of the residual stream
+	if want := 2 * 2 * stream * 7 / 8; p.sent() != want { // two all-reduces, as rings
+		t.Errorf("a device sends %v, counted %v", p.sent(), want)
+	}
+	weights := 2*(4*width*width+2*width*inner)/8 + 2*2*width // and the scales of two normalizations, whole
+	// The most lives while the second sum runs: its operands, its result, and nothing else; or while the inner layer's function runs: the stream, its input, its
+	// operand and its result in parts. Inputs stay.
+	inside := stream + 2*tokens*inner/8*2
+	if want := weights + stream + max(3*stream, inside); math.Abs(p.memory()-want) > 1e-9*want {
+		t.Errorf("a device holds %v, counted %v", p.memory(), want)
+	}
+	reduces := 2 * (2*stream*7/8/360e9 + 2*3*3e-6) // as trees or rings: between 6 and 14 steps of 3 us
+	products := 2 * tokens * (4*width*width + 2*width*inner) / 8 / (0.803 * 989e12)
+	whole := 12 * 3e-6                      // each operation begins
+	passes := (2 + 2) * 3 * stream / 3350e9 // norms and sums read and write the stream, whole on each device
+	least := products + whole + passes/2
+	if moved := p.time() - operations(&p); moved < reduces*0.8 || moved > reduces*1.6 {
+		t.Errorf("its all-reduces take %.3g s, counted %.3g s", moved, reduces)
+	}
+	if all := operations(&p); all < least || all > 2.5*least {
+		t.Errorf("its operations take %.3g s, counted at least %.3g s", all, least)
+	}
+	proof := x.Prove(2)
+	if !proof.Exact || proof.Bounds[0] > p.time() {
+		t.Errorf("the optimum is %.4g s, the known plan takes %.4g s", proof.Bounds[0], p.time())
+	}
+	t.Logf("known %.4g s, optimum %.4g s", p.time(), proof.Bounds[0])
+}
+
+// operations is the time of a plan without moves.
+func operations(p *plan) (sum float64) {
+	for i, o := range p.tables.space.ops {
+		sum += o.count * p.tables.time[i][p.cuts[i]]
+	}
+	return sum
+}

@@ -1,0 +1,265 @@
+package layouts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/tools/bench/search/graphs"
+)
+
+func read(t testing.TB, graph string) *ir.Graph {
+	t.Helper()
+	g, err := text.Read([]byte(graph), "g.tap", dialects.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// space makes the space of a graph on GPUs, with all objectives and permissions unless changed.
+func space(t testing.TB, graph string, devices int64, change func(*layouts.Settings)) *layouts.Space {
+	t.Helper()
+	m, err := machine.Preset("16x8xh100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := layouts.Settings{Machine: m, Devices: devices, Objectives: layouts.Objectives, Allow: permission.Reassociate, Parts: layouts.Words}
+	if change != nil {
+		change(&s)
+	}
+	x, err := layouts.New(read(t, graph), kernels.Builtin(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func smallSpace(t testing.TB, c graphs.Small, scale int) *layouts.Space {
+	return space(t, c.Text(scale), c.Devices, func(s *layouts.Settings) {
+		s.Parts, s.Objectives = strings.Split(c.Space, ","), layouts.Objectives[:c.Objectives]
+	})
+}
+
+// Dynamic programming finds the optimum that going through all plans finds, of time and of what is sent, and its bounds hold.
+func TestProofAgainstAll(t *testing.T) {
+	for _, c := range graphs.Smalls {
+		x := smallSpace(t, c, 32)
+		limit := 300_000
+		if testing.Short() {
+			limit = 30_000
+		}
+		all, _, ok := search.Enumerate(x, limit)
+		if !ok {
+			continue
+		}
+		p := x.Prove(1)
+		if !p.Exact {
+			t.Errorf("%s: no proof", c.Name)
+		}
+		for k := range c.Objectives {
+			best := all.Points[all.Best(k)].Price.Costs[k]
+			if bound := p.Bounds[k]; bound > best*(1+1e-9) || layouts.Objectives[k] != layouts.Memory && bound < best*(1-1e-9) {
+				t.Errorf("%s: %s is at least %v, the bound is %v", c.Name, layouts.Objectives[k], best, bound)
+			}
+		}
+		if fast := x.Price(p.Trials[0]); math.Abs(fast.Costs[0]-p.Bounds[0]) > 1e-9*p.Bounds[0] {
+			t.Errorf("%s: the plan that is proven to take %v is priced %v", c.Name, p.Bounds[0], fast.Costs[0])
+		}
+	}
+}
+
+// Every plan of the frontiers of small graphs can be written, read and carried out: the graph that comes of it verifies and gives the values of the
+// one that is not cut.
+func TestPlansGiveTheSameValues(t *testing.T) {
+	plans := 0
+	for n, c := range graphs.Smalls {
+		if testing.Short() && n%3 > 0 {
+			continue
+		}
+		x, large := smallSpace(t, c, 1), smallSpace(t, c, 32)
+		found := search.Run(context.Background(), large, search.Options{Rounds: 12, Trials: 128, Resume: points(large.Prove(1))})
+		whole := values(t, read(t, c.Text(1)))
+		for i, p := range append(found.Frontier.Points, others(x)...) {
+			if testing.Short() && i%8 > 0 || x.Price(p.Trial).Beyond > 0 {
+				continue
+			}
+			plan, err := x.Plan(p.Trial, kernels.Builtin())
+			if err != nil {
+				t.Fatalf("%s, plan %d: %v", c.Name, i, err)
+			}
+			for name, got := range values(t, carried(t, c, plan)) {
+				want := whole[name]
+				if err := reference.CompareSums(name, want, got, 64, 8); err != nil {
+					t.Errorf("%s, plan %d: %v", c.Name, i, err)
+				}
+			}
+			plans++
+		}
+	}
+	t.Logf("%d plans", plans)
+	if plans < 10 {
+		t.Errorf("only %d plans were tried", plans)
+	}
+}
+
+// others draws plans that are on no frontier.
+func others(x *layouts.Space) (list []search.Point) {
+	r := rand.New(rand.NewPCG(19, 1))
+	for range 20 {
+		t := make(search.Trial, len(x.Genes()))
+		for i, n := range x.Genes() {
+			t[i] = uint16(r.IntN(n))
+		}
+		list = append(list, search.Point{Trial: t})
+	}
+	return list
+}
+
+func points(p *layouts.Proof) (list []search.Point) {
+	for _, t := range p.Trials {
+		list = append(list, search.Point{Trial: t})
+	}
+	return list
+}
+
+// carried carries a plan out, from its file, as tapc opt --plan does, and verifies what comes of it.
+func carried(t *testing.T, c graphs.Small, plan *planfile.Plan) *ir.Graph {
+	t.Helper()
+	var b bytes.Buffer
+	if err := planfile.Write(&b, plan); err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Cuts)+len(plan.Tensors) == 0 {
+		t.Fatal("the plan says nothing")
+	}
+	name := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := standard.Table(kernels.Builtin())
+	r := pipeline.Request{Facts: map[pipeline.Fact][]string{pipeline.Plans: {name}, pipeline.Permissions: {permission.Reassociate.String()}}}
+	p, err := pipeline.ParsePipeline(strings.Join(table.Using(pipeline.Plans, r), ","), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := (&pipeline.Runner{}).Run(context.Background(), p, read(t, c.Text(1)))
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", c.Name, err, &b)
+	}
+	if pipeline.StageOf(result.Graph) != pipeline.ApplicationExpression {
+		t.Fatalf("%s: the plan cuts nothing\n%s", c.Name, &b)
+	}
+	return result.Graph
+}
+
+// values evaluates a graph on small random numbers.
+func values(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
+	t.Helper()
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]tensorfile.Tensor{}
+	for i, v := range p.Inputs {
+		r := rand.New(rand.NewPCG(9, uint64(i)))
+		body := tensorops.TensorOf(g, v.Tensor)
+		x := tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape()}
+		for range must(body.Range.Size()) {
+			x.Data = binary.LittleEndian.AppendUint32(x.Data, math.Float32bits(float32(r.NormFloat64())))
+		}
+		inputs[v.Name] = x
+	}
+	out, err := (&reference.Evaluator{Library: kernels.Builtin()}).Evaluate(context.Background(), g, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Layers that repeat are planned once, and what they take grows with their number: the space of 32 has no more genes than that of 8.
+func TestLayersArePlannedOnce(t *testing.T) {
+	genes, times := map[int]int{}, map[int]float64{}
+	for _, layers := range []int{8, 16, 32} {
+		x := space(t, graphs.Llama8B(layers, 1, 512).Text(), 4, nil)
+		genes[layers], times[layers] = len(x.Genes()), x.Prove(2).Bounds[0]
+	}
+	if genes[8] != genes[32] || genes[8] > 80 {
+		t.Errorf("genes by layers: %v", genes)
+	}
+	if each, more := (times[16]-times[8])/8, (times[32]-times[16])/16; math.Abs(each-more) > 1e-6*each {
+		t.Errorf("a layer takes %v, and %v", each, more)
+	}
+}
+
+// What is planned at once prices as what is planned apart: a layer by itself and in a row of equal ones.
+func TestRepeatedPartsPriceAlike(t *testing.T) {
+	one, four := space(t, graphs.Llama8B(1, 1, 64).Text(), 2, nil), space(t, graphs.Llama8B(4, 1, 64).Text(), 2, nil)
+	zero := func(x *layouts.Space) search.Price { return x.Price(make(search.Trial, len(x.Genes()))) } // everything whole, on every device
+	a, b := zero(one), zero(four)
+	if math.Abs(b.Costs[0]-4*a.Costs[0]) > 1e-9*b.Costs[0] || a.Costs[2] != 1 || b.Costs[2] != 1 { // 1 is nothing sent
+		t.Errorf("one layer %v, four %v", a, b)
+	}
+}
+
+// Settings that no space can have are refused with their codes.
+func TestFaults(t *testing.T) {
+	m, _ := machine.Preset("8xh100")
+	for _, c := range []struct {
+		code, graph string
+		devices     int64
+	}{
+		{"TAP2901", graphs.Smalls[0].Text(1), 9},
+		{"TAP2902", "tapc 1\n%x = tensor float32 [0:4]\n", 2},
+		{"TAP2803", strings.ReplaceAll(graphs.Smalls[0].Text(1), "float32", "int16"), 2},
+	} {
+		_, err := layouts.New(read(t, c.graph), kernels.Builtin(), layouts.Settings{Machine: m, Devices: c.devices, Objectives: layouts.Objectives})
+		if err == nil || !strings.Contains(err.Error(), c.code) {
+			t.Errorf("%s: %v", c.code, err)
+		}
+	}
+	x := space(t, strings.ReplaceAll(graphs.Smalls[0].Text(1), "%product =", "%y2 ="), 2, nil)
+	if _, err := x.Plan(make(search.Trial, len(x.Genes())), kernels.Builtin()); err != nil {
+		t.Error(err)
+	}
+	if slices.Contains(x.Genes(), 0) {
+		t.Error("a gene has no value")
+	}
+}
+
+func BenchmarkPrice(b *testing.B) {
+	shape := graphs.Transformer{Type: "bfloat16", Layers: 1, Batch: 8, Tokens: 2048, Width: 4096, Inner: 16384, Heads: 32, KeyHeads: 32, Depth: 128}
+	x := space(b, shape.Text(), 8, nil)
+	t := x.Prove(2).Trials[0]
+	for b.Loop() {
+		x.Price(t)
+	}
+}

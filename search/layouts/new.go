@@ -1,0 +1,111 @@
+package layouts
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"slices"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// New makes the space of a graph. Kernels are those that its operations have.
+func New(g *ir.Graph, lib *kernels.Library, s Settings) (*Space, error) {
+	x := &Space{settings: s, graph: g.Clone(), opOf: map[ir.NodeID]int{}, tensorOf: map[ir.NodeID]int{}}
+	for _, o := range s.Objectives {
+		x.costs = append(x.costs, slices.Index(Objectives, o))
+	}
+	if err := x.place(); err != nil {
+		return nil, err
+	}
+	if err := x.collect(lib); err != nil {
+		return nil, err
+	}
+	x.number()
+	for _, m := range x.meshes {
+		x.tables = append(x.tables, sync.OnceValue(func() *tables { return x.tabulate(m) }))
+	}
+	return x, x.check()
+}
+
+// place finds the devices and the meshes.
+func (x *Space) place() error {
+	d, err := x.settings.Machine.Device("", x.settings.Kind)
+	if err != nil {
+		return err
+	}
+	x.device, x.settings.Kind = d, d.Kind
+	all, n := int64(len(x.settings.Machine.Layout().Named(d.Name))), x.settings.Devices
+	if n == 0 {
+		n = all
+	}
+	if n > all {
+		return diag.Errorf("TAP2901", "plan", diag.Location{}, "the machine %s has fewer devices %s than are asked for", x.settings.Machine.Name, d.Name).
+			Want(fmt.Sprintf("at most %d", all), fmt.Sprint(n))
+	}
+	x.devices = n
+	if x.settings.MaxMemory == 0 {
+		x.settings.MaxMemory = float64(d.Memory)
+	}
+	if x.meshes = meshes(n); x.settings.Mesh != nil {
+		x.meshes = [][]int64{x.settings.Mesh}
+	}
+	return nil
+}
+
+// meshes gives the meshes of so many devices: that of the prime factors, which has all others in it, if they are few, or else all of three axes.
+func meshes(n int64) (list [][]int64) {
+	var primes []int64
+	for p, rest := int64(2), n; rest > 1; p++ {
+		for ; rest%p == 0; rest /= p {
+			primes = append(primes, p)
+		}
+	}
+	if len(primes) <= maxAxes {
+		return [][]int64{primes}
+	}
+	for a := int64(1); a <= n; a++ {
+		for b := int64(1); n%a == 0 && b <= n/a; b++ {
+			if n/a%b == 0 {
+				list = append(list, []int64{a, b, n / a / b})
+			}
+		}
+	}
+	return list
+}
+
+// number gives genes their numbers.
+func (x *Space) number() {
+	x.genes = []int{len(x.meshes)}
+	for _, o := range x.ops {
+		o.gene = len(x.genes)
+		x.genes = append(x.genes, len(o.cuts))
+	}
+	for _, t := range x.tensors {
+		if t.gene = -1; t.leaf && x.settings.has(Leaves) || !t.leaf && x.settings.has(Tensors) {
+			t.gene = len(x.genes)
+			x.genes = append(x.genes, len(t.keeps))
+		}
+	}
+}
+
+// check makes the first tables, so that what a machine file does not say is an error here.
+func (x *Space) check() error {
+	if len(x.ops) == 0 {
+		return diag.Errorf("TAP2902", "plan", diag.Location{}, "the graph has no operation to be planned").Want("an operation", "none")
+	}
+	for _, n := range x.genes {
+		if n > math.MaxUint16 {
+			return diag.Errorf("TAP2903", "plan", diag.Location{}, "an operation or a tensor has more dimensions than can be searched").
+				Want(fmt.Sprintf("at most %d ways to cut it", math.MaxUint16), fmt.Sprint(n))
+		}
+	}
+	for _, o := range x.ops {
+		if _, err := o.work.Price(x.device); err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	return nil
+}

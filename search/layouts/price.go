@@ -1,0 +1,98 @@
+package layouts
+
+import (
+	"math"
+	"slices"
+
+	"tensortapestry.org/tapc/search"
+)
+
+// plan is what a trial says, by the numbers of cuts and keeps.
+type plan struct {
+	tables *tables
+	cuts   []int
+	keeps  []int
+}
+
+// plan reads a trial. How a tensor is kept that is not searched follows: as it is made, with partial results summed, or as its first reader needs it.
+func (x *Space) plan(t search.Trial) plan {
+	p := plan{tables: x.tables[t[0]](), cuts: make([]int, len(x.ops)), keeps: make([]int, len(x.tensors))}
+	for i, o := range x.ops {
+		p.cuts[i] = int(t[o.gene])
+	}
+	for i, y := range x.tensors {
+		if y.gene >= 0 {
+			p.keeps[i] = int(t[y.gene])
+			continue
+		}
+		o := x.ops[y.made.op]
+		need, _ := o.operands[y.made.operand].needs(o, o.cuts[p.cuts[y.made.op]])
+		p.keeps[i] = max(slices.Index(y.keeps, need), 0)
+	}
+	return p
+}
+
+// Price is what a plan costs.
+func (x *Space) Price(t search.Trial) search.Price {
+	p := x.plan(t)
+	all := [...]float64{p.time(), p.memory(), max(p.sent(), 1)} // of which a logarithm can be taken
+	out := search.Price{Costs: make([]float64, len(x.costs))}
+	for i, c := range x.costs {
+		out.Costs[i] = all[c]
+	}
+	if limit := x.settings.MaxMemory; limit > 0 && all[1] > limit {
+		out.Beyond = math.Log(all[1] / limit)
+	}
+	if math.IsInf(all[0], 1) || math.IsInf(all[1], 1) {
+		out.Beyond = math.Inf(1)
+	}
+	return out
+}
+
+// move is that of an edge.
+func (p *plan) move(edge int) move {
+	e := p.tables.space.edges[edge]
+	return p.tables.moves[edge][p.cuts[e.op]*len(p.tables.space.tensors[e.tensor].keeps)+p.keeps[e.tensor]]
+}
+
+// time is that of all operations and moves, one after the other.
+func (p *plan) time() (sum float64) {
+	x := p.tables.space
+	for i, o := range x.ops {
+		sum += o.count * p.tables.time[i][p.cuts[i]]
+	}
+	for i := range x.edges {
+		sum += x.times[i] * p.move(i).time
+	}
+	return sum
+}
+
+// sent is what a device sends.
+func (p *plan) sent() (sum float64) {
+	for i, n := range p.tables.space.times {
+		sum += n * p.move(i).sent
+	}
+	return sum
+}
+
+// memory is the most that a device holds at a time: inputs and constants, what lives while an operation runs, and what it moved for it.
+func (p *plan) memory() float64 {
+	x := p.tables.space
+	always, most := 0.0, 0.0
+	for i, y := range x.tensors {
+		if y.leaf {
+			always += y.count * p.tables.bytes[i][p.keeps[i]]
+		}
+	}
+	for _, s := range x.spots {
+		now := 0.0
+		for _, l := range s.live {
+			now += l.count * p.tables.bytes[l.tensor][p.keeps[l.tensor]]
+		}
+		for _, e := range s.edges {
+			now += p.move(e).held
+		}
+		most = max(most, now)
+	}
+	return always + most
+}

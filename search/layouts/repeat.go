@@ -1,0 +1,70 @@
+package layouts
+
+import (
+	"fmt"
+	"strings"
+
+	"tensortapestry.org/tapc/ir"
+)
+
+// repeated gives each operation a number that those have which are planned alike: operations at the same place of a run of equal parts that follow
+// each other, as the layers of a network do.
+func repeated(steps []step) []int {
+	words := fingerprints(steps)
+	from, period, length := longest(words)
+	class := make([]int, len(steps))
+	for i := range class {
+		class[i] = i
+		if i >= from && i < from+length {
+			class[i] = from + (i-from)%period
+		}
+	}
+	return class
+}
+
+// fingerprints gives operations numbers that are equal where operations are, and read what operations equally far before them, or inputs, give.
+func fingerprints(steps []step) []int {
+	made := map[ir.NodeID]int{}
+	words, numbers := make([]int, len(steps)), map[string]int{}
+	for i, s := range steps {
+		var b strings.Builder
+		o := s.op
+		fmt.Fprint(&b, o.dims, o.work)
+		for k, a := range o.operands {
+			fmt.Fprint(&b, a.out, a.dims, a.halo, a.bytes)
+			if a.out {
+				made[s.tensors[k]] = i
+			} else if at, ok := made[s.tensors[k]]; ok {
+				fmt.Fprint(&b, "from", i-at)
+			}
+		}
+		w, ok := numbers[b.String()]
+		if !ok {
+			w = len(numbers)
+			numbers[b.String()] = w
+		}
+		words[i] = w
+	}
+	return words
+}
+
+// maxPeriod bounds how long a repeated part is looked for.
+const maxPeriod = 4096
+
+// longest finds the run of equal parts that has most operations, and the shortest part of it.
+func longest(words []int) (from, period, length int) {
+	for p := 1; p <= min(len(words)/2, maxPeriod); p++ {
+		run := 0
+		for i := p; i <= len(words); i++ {
+			if i < len(words) && words[i] == words[i-p] {
+				run++
+				continue
+			}
+			if n := run + p; run >= p && n > length {
+				from, period, length = i-n, p, n
+			}
+			run = 0
+		}
+	}
+	return from, max(period, 1), length
+}

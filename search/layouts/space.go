@@ -1,0 +1,186 @@
+// Package layouts is the space of plans of a graph on a mesh of devices: along which of its dimensions, reduced ones too, each operation is cut, how each
+// tensor is kept, and what moves between them.
+//
+// A mesh has at most three axes; each axis goes along one dimension of an operation or of a tensor, or along none. What goes along what follows
+// from signatures, as passes/propagate has it. Operations take what cost/price says of their parts, moves what cost/collective says, and memory is
+// what lives on a device at a time. A part of a graph that repeats is planned once. It must not change the graph. Read next: new.go, collect.go, then
+// tables.go; write.go makes plan files of trials.
+package layouts
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+)
+
+// maxAxes is how many axes a mesh has at most.
+const maxAxes = 3
+
+// The objectives. Time is in seconds of one run, memory in bytes of one device, sent in bytes that one device sends in one run.
+const (
+	Time   = "time"
+	Memory = "memory"
+	Sent   = "sent"
+)
+
+// Objectives are all of them, in the order in which prices are computed.
+var Objectives = []string{Time, Memory, Sent}
+
+// The parts of a space that --space names: what is not searched follows from what is.
+const (
+	Tensors = "tensors" // how intermediate tensors are kept; else as they are computed
+	Leaves  = "leaves"  // how inputs and constants are kept; else as their first reader needs them
+	Reduced = "reduced" // cuts along reduced dimensions, where permissions let sums be added in another order
+)
+
+// Words are the parts.
+var Words = []string{Tensors, Leaves, Reduced}
+
+// Settings say what is planned.
+type Settings struct {
+	Machine    *machine.Machine
+	Kind       string  // of device, such as "cpu"; "" is that of the machine's first device
+	Devices    int64   // how many of it
+	MaxMemory  float64 // bytes of a device; 0 is what the machine says
+	Objectives []string
+	Allow      permission.Set
+	Parts      []string // of Words
+	Mesh       []int64  // the only mesh; nil is all
+}
+
+// has says whether a part is searched.
+func (s *Settings) has(part string) bool { return slices.Contains(s.Parts, part) }
+
+// Space is the plans of one graph. It is a search.Space whose first gene is the mesh, followed by the operations' and the tensors'.
+type Space struct {
+	settings Settings
+	graph    *ir.Graph
+	device   *machine.Device
+	devices  int64
+	meshes   [][]int64
+	ops      []*operation // one of each class
+	tensors  []*tensor    // the same
+	edges    []edge
+	times    []float64 // that each edge is there
+	spots    []spot
+	genes    []int
+	opOf     map[ir.NodeID]int // the class of each operation
+	tensorOf map[ir.NodeID]int
+	costs    []int // the objectives, as numbers of Objectives
+
+	tables []func() *tables // of each mesh
+}
+
+// operation is a class of operations that are planned alike.
+type operation struct {
+	name     string
+	count    float64
+	dims     []dimension // of the index, then those that are reduced
+	operands []operand
+	work     price.Operation // of the whole operation, without its bytes
+	cuts     []assignment    // how it can be cut: the values of its gene
+	gene     int
+}
+
+type dimension struct {
+	name    string
+	extent  int64
+	reduced bool
+	free    bool // it may be cut
+}
+
+// operand is what an operation reads or writes. Dims says for each dimension of the tensor which dimension of the operation goes along it, or -1; whole
+// operands are read or written entirely.
+type operand struct {
+	out   bool
+	dims  []int
+	halo  []int64 // cells that neighbouring parts both read, along each dimension of the tensor
+	bytes float64 // that it selects
+}
+
+// tensor is a class of tensors that are kept alike.
+type tensor struct {
+	name    string
+	count   float64
+	extents []int64
+	bytes   float64
+	leaf    bool
+	keeps   []assignment // how it can be kept
+	gene    int          // -1 if it is not searched
+	made    use          // the first operand that writes it, or reads it if it is a leaf
+}
+
+// use is an operand of an operation.
+type use struct{ op, operand int }
+
+// edge is an operand and the class of its tensor.
+type edge struct {
+	use
+	tensor int
+}
+
+// assignment says along which dimension each axis goes, -1 for none.
+type assignment [maxAxes]int8
+
+// spot is what lives while an operation runs, beside inputs and constants: operations at which the same lives share one.
+type spot struct {
+	edges []int // of the operation
+	live  []lives
+}
+
+type lives struct {
+	tensor int
+	count  float64
+}
+
+// assignments gives all assignments of so many axes to dimensions that fit: each is among the free, and is not cut into more parts than it has
+// cells in every mesh.
+func (x *Space) assignments(extents []int64, free func(d int) bool) (list []assignment) {
+	axes := len(x.meshes[0])
+	a := assignment{-1, -1, -1}
+	var fill func(axis int)
+	fill = func(axis int) {
+		if axis == axes {
+			if slices.ContainsFunc(x.meshes, func(m []int64) bool { return fits(m, a, extents) }) {
+				list = append(list, a)
+			}
+			return
+		}
+		for d := -1; d < len(extents); d++ {
+			if d < 0 || free(d) {
+				a[axis] = int8(d)
+				fill(axis + 1)
+			}
+		}
+		a[axis] = -1
+	}
+	fill(0)
+	return list
+}
+
+// parts gives into how many parts an assignment cuts each dimension.
+func parts(mesh []int64, a assignment, rank int) []int64 {
+	p := slices.Repeat([]int64{1}, rank)
+	for axis, size := range mesh {
+		if d := a[axis]; d >= 0 {
+			p[d] *= size
+		}
+	}
+	return p
+}
+
+// fits says whether each part has a cell.
+func fits(mesh []int64, a assignment, extents []int64) bool {
+	for d, n := range parts(mesh, a, len(extents)) {
+		if n > 1 && n > extents[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// Genes are the numbers of values.
+func (x *Space) Genes() []int { return x.genes }

@@ -1,0 +1,148 @@
+package layouts
+
+import (
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/search"
+)
+
+// Plan writes a trial as a plan file has it: the mesh, how each tensor is kept and, where propagation would cut an operation otherwise or a
+// reduced dimension is cut, the cut.
+func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, error) {
+	p := x.plan(t)
+	out := &planfile.Plan{}
+	axes := map[int]int{}
+	for axis, size := range p.tables.mesh {
+		if size > 1 {
+			axes[axis] = len(out.Mesh)
+			out.Mesh = append(out.Mesh, planfile.Axis{Name: string("xyz"[len(out.Mesh)]), Size: size})
+		}
+	}
+	labels := x.labels()
+	for n := range x.graph.Nodes() {
+		c, planned := x.tensorOf[n.ID]
+		if !planned || labels[n.Label] != 1 || n.Label == "" {
+			continue
+		}
+		y := x.tensors[c]
+		l := planfile.Layout{Dims: make([]planfile.Axes, len(y.extents)), Open: make([]bool, len(y.extents))}
+		for k := range y.extents {
+			for _, axis := range along(p.tables.mesh, y.keeps[p.keeps[c]], k) {
+				l.Dims[k] = append(l.Dims[k], axes[axis])
+			}
+		}
+		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l})
+	}
+	return out, x.cutting(&p, lib, labels, out)
+}
+
+// labels counts the nodes that each label and kernel names: what a plan says of one may name no other.
+func (x *Space) labels() map[string]int {
+	count := map[string]int{}
+	for n := range x.graph.Nodes() {
+		count[n.Label]++
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.Kernel != n.Label {
+			count[op.Kernel]++
+		}
+	}
+	return count
+}
+
+// cutting adds the cuts that do not follow from the annotations.
+func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, out *planfile.Plan) error {
+	g := x.graph.Clone()
+	if _, _, err := propagate.Run(g, lib, out); err != nil {
+		return err
+	}
+	apps := application.ByOperation(g)
+	for n := range x.graph.Nodes() {
+		c, planned := x.opOf[n.ID]
+		if !planned {
+			continue
+		}
+		o := x.ops[c]
+		counts := parts(p.tables.mesh, o.cuts[p.cuts[c]], len(o.dims))
+		want, err := wanted(o, counts, x.graph.Node(n.ID))
+		if err != nil || same(g, apps[n.ID], want) && !sums(o, counts) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if n.Label == "" || labels[n.Label] != 1 {
+			return diag.Errorf("TAP2904", "plan", x.graph.At(n, ""), "a plan can not say how %s is cut", x.graph.Name(n.ID)).
+				Want("an operation with a label of its own", fmt.Sprintf("%q", n.Label))
+		}
+		out.Cuts = append(out.Cuts, planfile.Cut{Target: n.Label, Cut: levels(o, counts)})
+	}
+	return nil
+}
+
+// sums says whether a reduced dimension is cut.
+func sums(o *operation, counts []int64) bool {
+	for j, d := range o.dims {
+		if d.reduced && counts[j] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// levels writes a cut: reduced dimensions by name first, then those of the index in order, which may have other names in the parts.
+func levels(o *operation, counts []int64) (c cut.Cut) {
+	var first, second cut.Level
+	for j, d := range o.dims {
+		switch part := (cut.Part{Count: counts[j]}); {
+		case !d.reduced:
+			second.Parts = append(second.Parts, part)
+		case counts[j] > 1:
+			first.Names, first.Parts = append(first.Names, d.name), append(first.Parts, part)
+		}
+	}
+	if len(first.Parts) > 0 {
+		c.Levels = append(c.Levels, first)
+	}
+	whole := !slices.ContainsFunc(second.Parts, func(p cut.Part) bool { return p.Count > 1 })
+	if len(second.Parts) > 0 && (len(first.Parts) == 0 || !whole) {
+		c.Levels = append(c.Levels, second)
+	}
+	return c
+}
+
+// wanted gives the blocks of the index that a plan asks for.
+func wanted(o *operation, counts []int64, n *ir.Node) (blocks []string, err error) {
+	var index []int64
+	for j, d := range o.dims {
+		if !d.reduced {
+			index = append(index, counts[j])
+		}
+	}
+	list, err := cut.Grid(index...).Blocks(cut.Space{Index: tensorops.IndexOf(n).Range})
+	for _, b := range list {
+		blocks = append(blocks, b.Text())
+	}
+	slices.Sort(blocks)
+	return blocks, err
+}
+
+// same says whether applications have these blocks. An operation without applications has one.
+func same(g *ir.Graph, apps []ir.NodeID, want []string) bool {
+	if len(apps) == 0 {
+		return len(want) == 1
+	}
+	var blocks []string
+	for _, a := range apps {
+		blocks = append(blocks, tensorops.IndexOf(g.Node(a)).Range.Text())
+	}
+	slices.Sort(blocks)
+	return slices.Equal(blocks, want)
+}
