@@ -107,3 +107,43 @@ func operations(p *plan) (sum float64) {
 	}
 	return sum
 }
+
+// Where memory is scarce, what is found keeps the residual stream cut along tokens between the products, as V. Korthikanti and others' "Reducing Activation
+// Recomputation in Large Transformer Models", 2022, do, and weights in 8 parts; with memory enough the fastest plan keeps more of them.
+func TestScarceMemory(t *testing.T) {
+	free := layerSpace(t, 0)
+	known := tensorParallel(t, free)
+	whole := free.plan(known)
+	x := layerSpace(t, 0.9*whole.memory())
+	if x.Price(known).Beyond <= 0 {
+		t.Fatal("the plan that keeps the stream whole fits")
+	}
+	var from []search.Point
+	for _, p := range x.Prove(2).Trials {
+		from = append(from, search.Point{Trial: p})
+	}
+	s := search.Run(t.Context(), x, search.Options{Rounds: 30, Workers: 2, Resume: from})
+	if len(s.Frontier.Points) == 0 {
+		t.Fatal("no plan was found")
+	}
+	fast := s.Frontier.Points[s.Frontier.Best(0)]
+	p := x.plan(fast.Trial)
+	if p.memory() > 0.9*whole.memory() {
+		t.Errorf("it holds %v, at most %v", p.memory(), 0.9*whole.memory())
+	}
+	streams := 0
+	for i, y := range x.tensors {
+		cut := parts(p.tables.mesh, y.keeps[p.keeps[i]], len(y.extents))
+		if strings.Contains(y.name, `"mid_0"`) {
+			if streams++; cut[1] < 2 {
+				t.Errorf("%s is kept in %v parts", y.name, cut)
+			}
+		}
+	}
+	if streams != 1 {
+		t.Errorf("%d streams", streams)
+	}
+	if scarce, enough := p.time(), free.Prove(2).Bounds[0]; scarce <= enough {
+		t.Errorf("it takes %.4g s, and %.4g s with memory enough", scarce, enough)
+	}
+}
