@@ -199,6 +199,8 @@ func (d *Decided) readReduction(k *schedule.Kernel, c *nest.Contraction, s *sche
 		d.Block = min(inner.Extent, k.Sums)
 	}
 	switch {
+	case d.Fold > inner.Extent:
+		return fmt.Errorf("%d products run at once: expected at most the %d that there are", d.Fold, inner.Extent)
 	case d.Fold < inner.Extent && (n > 1 || c.Transposed):
 		return fmt.Errorf("%d of %d products run at once: expected all, as there are several reduced dimensions or accumulators are transposed", d.Fold, inner.Extent)
 	case !d.ends(inner.Extent):
