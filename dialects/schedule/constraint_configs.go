@@ -8,8 +8,11 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 )
 
+// ConfigConstraint is the constraint that configs are well-formed, on any target.
+const ConfigConstraint = "KernelConfigConstraint"
+
 var kernelConfigs = check.Constraint{
-	ID: "KernelConfigConstraint",
+	ID: ConfigConstraint,
 	Doc: "A kernel has at most one config for each target. Every stage has an algorithm; its tiles are of the roles that the algorithm has, each " +
 		"once, and of sizes that are positive and whole multiples of the next. What is placed elsewhere is an operand that the kernel reads, " +
 		"once, with room for 1 to 8 tiles. Whether a back end can carry a config out is for the back end to say.",

@@ -66,7 +66,7 @@ func (s *search) prepare() error {
 	var found []candidate
 	for i := range listed {
 		c := &listed[i]
-		if c.Config == nil || s.chooser.Check(a, c.Config) != nil {
+		if c.Config == nil || !s.valid(c.Config) {
 			continue
 		}
 		e, err := s.chooser.Price(a, c)
@@ -117,7 +117,7 @@ func (s *search) around(c *schedule.Config) {
 	a := s.kernel.Analysis()
 	var found []candidate
 	for _, n := range neighbours(c, a.Kernel) {
-		if s.known[textOf(n)] || s.chooser.Check(a, n) != nil {
+		if s.known[textOf(n)] || !s.valid(n) {
 			continue
 		}
 		found = append(found, candidate{Config: n, price: s.priceOf(n, c)})

@@ -233,6 +233,29 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestWellFormed: all that is measured is well-formed, so that a schedule that it is written into is read again.
+func TestWellFormed(t *testing.T) {
+	b := bench(t)
+	g := scheduled(t, twice, 0)
+	s := settings(t, shelf{}, &fake{})
+	s.All = true
+	list, env := tuned(t, b, g, s), schedule.Environment()
+	for _, r := range list {
+		for _, x := range r.Entry.Trials {
+			c, err := readConfig(x.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range r.Nodes {
+				give(g.Node(id).Body.(*schedule.Kernel), c)
+			}
+			if err := env.Verify(t.Context(), g).Err(); err != nil {
+				t.Fatalf("%s: %v", x.Says, err)
+			}
+		}
+	}
+}
+
 // TestRefused: a candidate that cannot be built is refused with the reason, and the next one is measured.
 func TestRefused(t *testing.T) {
 	b, g := bench(t), scheduled(t, twice, 0)
