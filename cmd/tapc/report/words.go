@@ -41,7 +41,7 @@ var flags = map[string]kind{
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
 	"alias": setting, "allow": setting, "device": setting, "max-memory": setting, "pick": setting, "space": setting, "backend": setting, "collective": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
 	"environment": setting, "format": setting, "from": setting, "into": setting, "name": setting, "namespace": setting, "precision": setting, "print-ir-after": setting,
-	"print-ir-after-change": setting, "print-ir-before": setting, "progress": setting, "shape": setting, "shard": setting, "target": setting, "tensors": setting,
+	"print-ir-after-change": setting, "print-ir-before": setting, "progress": setting, "shape": setting, "shard": setting, "target": setting, "tuned": setting, "tensors": setting,
 	"timing": setting, "to": setting, "weights": setting, "with": setting, "write": setting,
 }
 
