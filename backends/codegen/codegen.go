@@ -20,6 +20,9 @@ func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tr
 	f := &tree.Func{Name: name}
 	algorithms := make([]schedule.Algorithm, len(c.Stages))
 	for i, s := range c.Stages {
+		if len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing {
+			return nil, fmt.Errorf("its loops have one order, and nothing is prefetched: expected neither")
+		}
 		algorithms[i] = s.Algorithm
 	}
 	switch {

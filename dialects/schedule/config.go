@@ -22,7 +22,26 @@ type Stage struct {
 	Placements []Placement // of operands that are not read where they are
 	Micro      string      // the micro-kernel, by name: a row of the back end's table; empty where the algorithm has none
 	Threads    bool        // the tasks of a CPU kernel are shared between threads
+	Order      []Role      // of loops, the outermost first: the two over tasks, then the two over what registers hold; empty is m, n, n, m
+	Prefetch   Prefetch    // what is asked for before its turn
 }
+
+// Prefetch is what a register tile of a contraction asks for while it multiplies, of what tiles after it read.
+type Prefetch uint8
+
+// The prefetches.
+const (
+	PrefetchNothing   Prefetch = iota
+	PrefetchRows               // the rows of the next register tile, which are not packed
+	PrefetchColumns            // the panels of the next columns: each tile a part of them, with its blocks of the reduction
+	PrefetchStrip              // the same panels, by the last tiles that use the present ones: a line with every value of the reduction
+	PrefetchMacroTile          // the columns of the next macro-tile, which its thread then packs
+)
+
+var prefetches = []string{"", "rows", "columns", "strip", "macro_tile"}
+
+// String gives the prefetch's word, "" of nothing.
+func (p Prefetch) String() string { return prefetches[p] }
 
 // Algorithm is how a stage is carried out.
 type Algorithm uint8
@@ -65,6 +84,7 @@ func (r Role) String() string { return roles[r] }
 
 // Tiling is how a dimension is cut: the sizes of its tiles, each a multiple of the next, the outermost level first. The first is the
 // part of one block of a GPU or one task of a CPU; the second is the part of a lane, or what registers hold; the third is the lanes of a vector.
+// The last of a reduced dimension is what runs at once: a task has all of it if there is no other.
 type Tiling struct {
 	Role  Role
 	Sizes []int64
@@ -150,6 +170,10 @@ func (s *Stage) fields(f ir.Fields) {
 	})
 	f.String(ir.Field{Num: 4, Name: "micro", Optional: true}, &s.Micro)
 	f.Bool(ir.Field{Num: 5, Name: "threads", Optional: true}, &s.Threads)
+	f.List(ir.Field{Num: 6, Name: "order", Optional: true}, len(s.Order), func(n int) { s.Order = make([]Role, n) }, func(i int, f ir.Fields) {
+		ir.Enum(f, ir.Field{Num: 1, Name: "role", Style: ir.Positional}, roles, &s.Order[i])
+	})
+	ir.Enum(f, ir.Field{Num: 7, Name: "prefetch", Optional: true}, prefetches, &s.Prefetch)
 }
 
 // String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
@@ -172,6 +196,12 @@ func (c *Config) String() string {
 		}
 		if s.Micro != "" {
 			words = append(words, s.Micro)
+		}
+		if len(s.Order) > 0 {
+			words = append(words, "order "+strings.Trim(fmt.Sprint(s.Order), "[]"))
+		}
+		if s.Prefetch != PrefetchNothing {
+			words = append(words, "prefetch "+s.Prefetch.String())
 		}
 		if s.Threads {
 			words = append(words, "threads")

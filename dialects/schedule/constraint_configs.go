@@ -14,12 +14,12 @@ const ConfigConstraint = "KernelConfigConstraint"
 var kernelConfigs = check.Constraint{
 	ID: ConfigConstraint,
 	Doc: "A kernel has at most one config for each target. Every stage has an algorithm; its tiles are of the roles that the algorithm has, each " +
-		"once, and of sizes that are positive and whole multiples of the next. What is placed elsewhere is an operand that the kernel reads, " +
+		"once, and of sizes that are positive and whole multiples of the next. The order of loops has roles of the algorithm. What is placed elsewhere is an operand that the kernel reads, " +
 		"once, with room for 1 to 8 tiles. Whether a back end can carry a config out is for the back end to say.",
 	Requires: []string{"ScheduleReferenceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0363", Meaning: "a kernel has two configs for a target, or one for none"},
-		{ID: "TAP0364", Meaning: "a stage has a tile of a role that its algorithm does not have, or twice"},
+		{ID: "TAP0364", Meaning: "a stage has a tile or a loop of a role that its algorithm does not have, or a tile twice"},
 		{ID: "TAP0365", Meaning: "a tile's sizes are not positive, or not multiples of each other"},
 		{ID: "TAP0366", Meaning: "what is placed is no operand that the kernel reads, or has no room"},
 	},
@@ -37,7 +37,7 @@ const maxDepth = 8
 
 // rolesOf are the roles of an algorithm's dimensions.
 var rolesOf = map[Algorithm][]Role{Contraction: {RoleM, RoleN, RoleK}, LowPrecision: {RoleM, RoleN, RoleK}, Reduction: {RoleLine, RoleElement},
-	Loops: {RoleLine, RoleElement}, Rows: {RoleElement}, Transformed: {RoleImage, RoleDown, RoleAcross, RoleN}}
+	Loops: {RoleLine, RoleElement}, Rows: {RoleLine, RoleElement}, Transformed: {RoleImage, RoleDown, RoleAcross, RoleN}}
 
 func checkConfig(c *check.Context, n *ir.Node, k *Kernel, i int) {
 	x := &k.Configs[i]
@@ -66,6 +66,12 @@ func checkStage(c *check.Context, n *ir.Node, k *Kernel, s *Stage, field string)
 					Want("positive sizes, each a multiple of the next", fmt.Sprint(t.Sizes)))
 				break
 			}
+		}
+	}
+	for i, r := range s.Order {
+		if !slices.Contains(rolesOf[s.Algorithm], r) {
+			c.Report(c.Error("TAP0364", n, fmt.Sprint(field, "/order/", i), "a stage of %s has a loop that its algorithm does not have", name).
+				Want(fmt.Sprintf("the roles %v of the algorithm %s", rolesOf[s.Algorithm], s.Algorithm), r.String()))
 		}
 	}
 	for i, p := range s.Placements {

@@ -21,6 +21,8 @@ func configCases() []Case {
 		Of("configs: without stages", edited(given(func(k *Kernel, _ *Stage) { k.Configs[0].Stages = nil })), []string{"TAP0363"}, []string{"0 stages"}),
 		Of("configs: a role twice", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[1].Role = RoleM })), []string{"TAP0364"}, []string{"found:    m"}),
 		Of("configs: a role of another algorithm", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[0].Role = RoleLine })), []string{"TAP0364"}, []string{"found:    line"}),
+		Of("configs: a loop of another algorithm", edited(given(func(_ *Kernel, s *Stage) { s.Order = []Role{RoleM, RoleLine} })), []string{"TAP0364"}, []string{"found:    line"}),
+		Of("configs near miss: loops", edited(given(func(_ *Kernel, s *Stage) { s.Order = []Role{RoleN, RoleM, RoleN, RoleM} })), nil, nil),
 		Of("configs: a tile in parts", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[0].Sizes[1] = 5 })), []string{"TAP0365"}, []string{"[64 5]"}),
 		Of("configs: an empty tile", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[2].Sizes[0] = 0 })), []string{"TAP0365"}, []string{"[0]"}),
 		Of("configs: of no operand", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Operand = "nobody" })), []string{"TAP0366"}, []string{`"nobody"`}),

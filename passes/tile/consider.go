@@ -10,10 +10,10 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
-// Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Check says why a back end
-// cannot write a config, nil if it can.
-func (t Target) Candidates(a *nest.Analysis, check func(*schedule.Config) error) []Candidate {
-	x := considering{t: t, a: a, check: check}
+// Candidates lists what a kernel of a CPU can be carried out as, and how it can be cut, or why that is refused. Complete adds to a config
+// what a back end chooses beside tiles and placements, and says why it cannot write it, nil if it can.
+func (t Target) Candidates(a *nest.Analysis, complete func(*schedule.Config) error) []Candidate {
+	x := considering{t: t, a: a, complete: complete}
 	var before nest.Form // the form that the kernel is carried out as, once it is found
 	for _, f := range a.Forms {
 		reason := x.against(f)
@@ -43,10 +43,10 @@ func special(before nest.Form) error {
 
 // considering collects candidates.
 type considering struct {
-	t     Target
-	a     *nest.Analysis
-	check func(*schedule.Config) error
-	out   []Candidate
+	t        Target
+	a        *nest.Analysis
+	complete func(*schedule.Config) error
+	out      []Candidate
 }
 
 // against is why a form is not for a kernel, of any sizes.
@@ -86,9 +86,10 @@ func (x *considering) form(form nest.Form, reason error) (found bool) {
 
 // add adds a candidate of some stages.
 func (x *considering) add(cycles float64, refused error, stages ...schedule.Stage) {
-	c := Candidate{Config: &schedule.Config{Target: x.t.Name(), Stages: stages}, Refused: refused, cycles: cycles}
-	if refused == nil {
-		c.Refused = x.check(c.Config)
+	c := Candidate{Config: &schedule.Config{Target: x.t.Name(), Stages: stages}, cycles: cycles}
+	c.Refused = x.complete(c.Config)
+	if refused != nil {
+		c.Refused = refused
 	}
 	x.out = append(x.out, c)
 }

@@ -3,28 +3,17 @@ package tile_test
 import (
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/configs"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// unrestricted is a chooser of all that the pass lists, also what a back end cannot write.
-type unrestricted struct{ target }
-
-func (u unrestricted) Target() (schedule.DeviceType, string) { return schedule.CPU, u.Name() }
-
-func (unrestricted) Named(string) tile.Chooser { return nil }
-
-func (u unrestricted) Candidates(a *nest.Analysis) []tile.Candidate {
-	return u.target.Candidates(a, func(c *schedule.Config) error { return u.Check(a, c) })
-}
-
-func (unrestricted) Check(*nest.Analysis, *schedule.Config) error { return nil }
-
 // considered gives the config that is chosen for a kernel. One is, no other that is not refused takes less, and all are of the target.
 func considered(t *testing.T, title string, x target, a *nest.Analysis) *schedule.Config {
 	t.Helper()
-	all, err := tile.Consider(a, unrestricted{x})
+	all, err := tile.Consider(a, configs.Chooser{For: isa.Target{Target: x.Target, Machine: "x86_64"}})
 	if err != nil {
 		t.Fatalf("%s: %v", title, err)
 	}

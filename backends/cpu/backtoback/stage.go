@@ -22,6 +22,13 @@ type Decided struct {
 	threads  bool
 }
 
+// Complete makes the choices of stages whose tiles and placements are given.
+func Complete(t isa.Target, found *nest.BackToBack, stages []schedule.Stage) {
+	for i, x := range []*nest.Contraction{found.First, found.Last} {
+		blocking.CompleteStage(t, found.Stages[2*i], x, &stages[i*(len(stages)-1)])
+	}
+}
+
 // Read reads the stages of a config, for vectors of a target. The error says why a kernel cannot be carried out so.
 func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []schedule.Stage) (Decided, error) {
 	d := Decided{found: found, rows: 1}
@@ -58,6 +65,9 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 	}
 	if found.Middle == nil {
 		return d, nil
+	}
+	if stages[1].Tile(schedule.RoleLine) != nil {
+		return d, fmt.Errorf("the lines between contractions back to back are those of a block: expected no line")
 	}
 	if !rows.Fits(found.Stages[1]) {
 		return d, fmt.Errorf("there are no vectors of what is computed between the contractions")

@@ -18,9 +18,6 @@ import (
 // MaxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
 const MaxPacked = 32 << 20
 
-// keepLeft is about how many bytes of the left operand stay in the second cache beside the columns at work.
-const keepLeft = 512 << 10
-
 // Blocking is what is decided of a contraction before any of it is written: how it is cut, and where its operands are read.
 type Blocking struct {
 	Target isa.Target
@@ -42,8 +39,19 @@ type Sizes struct {
 	Inner  int64 // extents of the rest of the batch
 }
 
-// SortBatch puts the dimensions that the right operand follows first, and names all.
-func (b *Blocking) SortBatch() {
+// New gives the blocking of a contraction of a kernel, as a config says, for a target.
+func New(t isa.Target, k *schedule.Kernel, c *nest.Contraction, d Decided) *Blocking {
+	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
+		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: 1, Outer: 1, Inner: 1}}
+	for _, d := range c.Reduction {
+		b.Length *= d.Extent
+	}
+	b.sortBatch()
+	return b
+}
+
+// sortBatch puts the dimensions that the right operand follows first, and names all.
+func (b *Blocking) sortBatch() {
 	right := b.C.Views[b.C.Right]
 	for _, follows := range []bool{true, false} {
 		for _, d := range b.C.Batch {
@@ -163,14 +171,6 @@ func (b *Blocking) VectorType() scalar.DType {
 	return b.D
 }
 
-// ColumnsLast says whether a thread goes over the rows and the batch for some columns before it goes on to the next: if the right
-// operand is the larger, each part of it is then read once.
-func (b *Blocking) ColumnsLast() bool {
-	left := b.C.Row.Extent * b.Inner * b.Length
-	several := b.Inner > 1 || b.Cut.Rows < b.C.Row.Extent
-	return b.Pack.Right == tile.Prepacked && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
-}
-
 // IsLastOuter says whether batch axis i is the innermost of several that the right operand follows: groups of panels count
 // from there.
 func (b *Blocking) IsLastOuter(i int) bool {
@@ -214,12 +214,6 @@ func (b *Blocking) OpenCols() int64 {
 // TransposedBytes is the size of that array.
 func (b *Blocking) TransposedBytes() int64 {
 	return b.openRows() * b.OpenCols() * int64(b.D.Wide().Size())
-}
-
-// RowsFirst says whether a piece's rows go by outermost: if all of its columns stay in the second cache, the results of a row are written
-// one behind the other.
-func (b *Blocking) RowsFirst() bool {
-	return b.Pack.Right == tile.Prepacked && b.Pack.Left != tile.PerMacroTile && !b.Split() && b.Cut.Cols > b.Cut.TileCols && b.Target.Near(b.Cut.Cols*b.Length*int64(b.D.Size()))
 }
 
 // Groups gives the batch axes that the right operand follows.

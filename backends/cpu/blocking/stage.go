@@ -37,7 +37,31 @@ func Read(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Sta
 	if err := d.readPlacements(k, c, s); err != nil {
 		return d, err
 	}
-	return d, d.checkPacking(int64(t.Lanes(c.Sum.Type.Size())), c)
+	if err := d.checkPacking(int64(t.Lanes(c.Sum.Type.Size())), c); err != nil {
+		return d, err
+	}
+	return d, d.readChoices(t, k, c, s)
+}
+
+// readChoices reads the order of loops and what is prefetched.
+func (d *Decided) readChoices(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) error {
+	d.Prefetch = s.Prefetch
+	if err := readOrder(&d.Cut, s); err != nil {
+		return err
+	}
+	b := New(t, k, c, *d)
+	switch {
+	case d.ColumnsLast && d.Right == tile.UpFront && b.Outer > 1:
+		return fmt.Errorf("rows are within columns over tasks: the panels of a batch are packed some at a time, so columns are within rows")
+	case d.Groups > 0:
+		if err := checkGroups(b, d.Cut); err != nil {
+			return err
+		}
+	}
+	if d.Prefetch != schedule.PrefetchNothing {
+		return checkPrefetch(b, d.Prefetch)
+	}
+	return nil
 }
 
 // ReadStage reads a stage of contractions back to back, whose rows are those of a block.
@@ -53,6 +77,8 @@ func ReadStage(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedul
 		err = fmt.Errorf("a factor is packed by each task: in contractions back to back the left one stays where it is")
 	case d.Cols < c.Col.Extent:
 		err = fmt.Errorf("a task has %d of %d columns: expected all, in contractions back to back", d.Cols, c.Col.Extent)
+	case d.ColumnsLast || d.Prefetch != schedule.PrefetchNothing || d.Groups > 0:
+		err = fmt.Errorf("tasks have no columns or parts of k of their own, and nothing is prefetched, in contractions back to back")
 	case first && d.Fold < c.InnerReduction():
 		err = fmt.Errorf("%d of %d products run at once: expected all in the first contraction", d.Fold, c.InnerReduction())
 	}
@@ -190,11 +216,11 @@ func (d *Decided) readReduction(k *schedule.Kernel, c *nest.Contraction, s *sche
 		return err
 	}
 	inner := c.Reduction[n-1]
-	run, err := sizes(s, schedule.RoleK, inner, 1)
+	run, err := sizes(s, schedule.RoleK, inner, max(1, min(2, len(s.Tile(schedule.RoleK)))))
 	if err != nil {
 		return err
 	}
-	d.Fold, d.Block = run[0], min(inner.Extent, nest.PartialSum(c))
+	d.Fold, d.Block = run[len(run)-1], min(inner.Extent, nest.PartialSum(c))
 	if c.Sum.Type.IsFloat() && k.Sums > 0 {
 		d.Block = min(inner.Extent, k.Sums)
 	}
@@ -205,6 +231,10 @@ func (d *Decided) readReduction(k *schedule.Kernel, c *nest.Contraction, s *sche
 		return fmt.Errorf("%d of %d products run at once: expected all, as there are several reduced dimensions or accumulators are transposed", d.Fold, inner.Extent)
 	case !d.ends(inner.Extent):
 		return fmt.Errorf("runs of %d products end within partial sums of %d", d.Fold, d.Block)
+	case len(run) > 1 && run[0] != d.Span():
+		return fmt.Errorf("a task has %d of %d products: expected %d, of which the results are added up", run[0], inner.Extent, d.Span())
+	case len(run) > 1:
+		split(&d.Cut, inner.Extent, run[0])
 	}
 	return nil
 }

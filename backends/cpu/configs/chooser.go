@@ -3,8 +3,10 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/backtoback"
@@ -43,9 +45,57 @@ func (c Chooser) Named(target string) tile.Chooser {
 	return Chooser{isa.Target{Target: t, Machine: c.For.Machine}}
 }
 
-// Candidates are those of passes/tile that can be written.
+// Candidates are those of passes/tile, each with the choices that pay beside its tiles and placements. Behind the first of an algorithm that is
+// not refused come those that differ from it in one of these.
 func (c Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
-	return c.For.Candidates(a, func(config *schedule.Config) error { return c.Check(a, config) })
+	var out []tile.Candidate
+	seen := map[schedule.Algorithm]bool{}
+	for _, x := range c.For.Candidates(a, func(config *schedule.Config) error { c.complete(a, config.Stages); return c.Check(a, config) }) {
+		out = append(out, x)
+		algorithm := x.Config.Stages[0].Algorithm
+		if x.Refused != nil || seen[algorithm] {
+			continue
+		}
+		seen[algorithm] = true
+		for _, other := range c.others(a, x.Config.Stages) {
+			y := x
+			y.Config = &schedule.Config{Target: x.Config.Target, Stages: []schedule.Stage{other.Stage}}
+			y.Refused = cmp.Or(c.Check(a, y.Config), other.Why)
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// complete makes the choices of stages whose tiles and placements are given.
+func (c Chooser) complete(a *nest.Analysis, stages []schedule.Stage) {
+	s := &stages[0]
+	switch s.Algorithm {
+	case schedule.Contraction:
+		if f, ok := nest.Of[*nest.BackToBack](a.Forms); ok && len(stages) > 1 {
+			backtoback.Complete(c.For, f, stages)
+		} else if f, ok := nest.Of[*nest.Contraction](a.Forms); ok && len(stages) == 1 {
+			blocking.Complete(c.For, a.Kernel, a.Buffers, f, s)
+		}
+	case schedule.Rows:
+		if f, ok := nest.Of[*nest.Rows](a.Forms); ok && rows.Fits(a.Kernel) {
+			rows.Complete(c.For, a.Kernel, a.Buffers, f, s)
+		}
+	}
+}
+
+// others gives the stages that differ from a complete one in one choice.
+func (c Chooser) others(a *nest.Analysis, stages []schedule.Stage) []blocking.Other {
+	s := stages[0]
+	switch {
+	case s.Algorithm == schedule.Contraction && len(stages) == 1:
+		f, _ := nest.Of[*nest.Contraction](a.Forms)
+		return blocking.Others(c.For, a.Kernel, a.Buffers, f, &s)
+	case s.Algorithm == schedule.Rows && s.Tile(schedule.RoleLine) != nil:
+		s.Tiles = slices.DeleteFunc(slices.Clone(s.Tiles), func(t schedule.Tiling) bool { return t.Role == schedule.RoleLine })
+		return []blocking.Other{{Stage: s, Why: fmt.Errorf("neighbouring lines read some of the same elements")}}
+	}
+	return nil
 }
 
 // Price is the time on one thread.
@@ -64,6 +114,11 @@ type Writer func(u *unit.Unit, name string) (text string, written bool)
 
 // Read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
 func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error) {
+	for _, s := range config.Stages {
+		if s.Algorithm != schedule.Contraction && (len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing) {
+			return nil, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
+		}
+	}
 	switch n := len(config.Stages); {
 	case n == 0:
 		return nil, errors.New("it has no stage")
@@ -86,7 +141,11 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error)
 			return nil, err
 		}
 		cut, err := blocking.Rows(k, f, s)
-		return func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f).Write(), false }, err
+		if err != nil {
+			return nil, err
+		}
+		lines, err := rows.ReadLines(c.For, k, a.Buffers, f, s)
+		return func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, lines).Write(), false }, err
 	case schedule.Loops:
 		cut, err := blocking.Loops(a, s)
 		return func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }, err

@@ -20,10 +20,8 @@ import (
 // New prepares a contraction that is carried out as a config says, which has been checked.
 func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
 	p := Of(e, name, k, c, d)
-	splitGroups(p)
 	p.packRight()
 	p.placePiece()
-	p.comes = p.whatComes()
 	if p.Pack.Left == tile.Prepacked {
 		p.rows.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
 	}
@@ -46,13 +44,7 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, c *nest.Co
 
 // Of prepares a contraction, all but where it reads its operands.
 func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
-	p := &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: &blocking.Blocking{Target: e.Target, K: k, C: c, Pack: d.Packing, Cut: d.Cut, D: c.Sum.Type,
-		N: e.Target.Lanes(c.Sum.Type.Size()), Sizes: blocking.Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: 1, Outer: 1, Inner: 1}}}
-	for _, d := range c.Reduction {
-		p.Length *= d.Extent
-	}
-	p.SortBatch()
-	return p
+	return &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: blocking.New(e.Target, k, c, d)}
 }
 
 // packRight finds the memory of what is packed before anything is multiplied.
@@ -78,7 +70,7 @@ func (p *Product) packRight() {
 	}
 	if p.Cut.Groups > 0 {
 		p.groupsAt = at
-		p.E.NeedScratch(at + groupBytes(p))
+		p.E.NeedScratch(at + blocking.GroupBytes(p.Blocking, p.Cut))
 	}
 }
 
@@ -226,7 +218,7 @@ func (p *Product) coordinatesOf(c blocking.Cut) {
 		p.Line("const int64_t j0 = part->column + rest %% across * %d, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
 		p.Line("rest /= across;")
 	}
-	if !p.ColumnsLast() {
+	if !p.Cut.ColumnsLast {
 		columns()
 	}
 	down := (p.C.Row.Extent + c.Rows - 1) / c.Rows
@@ -234,7 +226,7 @@ func (p *Product) coordinatesOf(c blocking.Cut) {
 	p.Line("rest /= %d;", down)
 	for i := len(p.Batch) - 1; i >= 0; i-- {
 		a := p.Batch[i]
-		if i == 0 && !p.ColumnsLast() {
+		if i == 0 && !p.Cut.ColumnsLast {
 			first := ""
 			if p.Outer > 1 {
 				first = "part->group + "
@@ -248,7 +240,7 @@ func (p *Product) coordinatesOf(c blocking.Cut) {
 		p.Line("const int64_t %s = rest %% %d;", a.Variable, a.Extent)
 		p.Line("rest /= %d;", a.Extent)
 	}
-	if p.ColumnsLast() {
+	if p.Cut.ColumnsLast {
 		columns()
 	}
 }
@@ -288,7 +280,7 @@ func carryOut(p *Product, tiles string) {
 		return
 	}
 	p.Parallel(fmt.Sprintf("%s * %d", tiles, n), "task", unit.Each(p.E.Nanoseconds(p.K, unit.TileRate*float64(p.N)), p.Indices()*n))
-	p.Parallel(tiles, "join", unit.Each(float64(groupBytes(p))/unit.PackRate, p.Indices()))
+	p.Parallel(tiles, "join", unit.Each(float64(blocking.GroupBytes(p.Blocking, p.Cut))/unit.PackRate, p.Indices()))
 }
 
 // before writes what threads do before anything is packed or multiplied: they fill some bytes.

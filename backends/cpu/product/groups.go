@@ -6,32 +6,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/unit"
 )
 
-const (
-	groupNanoseconds = 50000   // that a product takes on one thread, from which groups of partial sums are tasks
-	fewTiles         = 16      // from so many macro-tiles on, there are enough
-	groupsBytes      = 4 << 20 // of the sums of groups at most
-)
-
-// splitGroups makes tasks of the groups of partial sums of a product with few macro-tiles. Their sums are added in their order
-// when all are there: that is the tree that a single thread follows (docs/numerics.md).
-func splitGroups(p *Product) {
-	if !p.Several() || p.C.Transposed || !p.Cut.Thread || p.Indices() >= fewTiles || !p.Partly() || p.C.Padded != nil ||
-		!p.D.IsFloat() || p.E.Nanoseconds(p.K, unit.TileRate*float64(p.N)) < groupNanoseconds {
-		return
-	}
-	p.Cut.Groups = (p.Length + p.Cut.Span() - 1) / p.Cut.Span()
-	if groupBytes(p) > groupsBytes {
-		p.Cut.Groups = 0
-		return
-	}
-	p.Cut.Fold = min(p.Cut.Fold, p.Cut.Span())
-}
-
-// groupBytes is the size of the sums of all groups of all macro-tiles.
-func groupBytes(p *Product) int64 {
-	return p.Indices() * p.Cut.Groups * p.OpenArea() * int64(p.N) * int64(p.D.Wide().Size())
-}
-
 // groupOf writes the loop over the tasks of a product whose groups are tasks: which macro-tile and which part of the sum each has.
 func groupOf(p *Product) {
 	n, span, t := p.Cut.Groups, p.Cut.Span(), p.E.V.Type(p.VectorType(), p.N)

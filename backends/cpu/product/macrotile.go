@@ -49,7 +49,7 @@ func (p *Product) Tiles() {
 		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
 		p.Line("const %s *a = %s;", p.E.W.Stored(p.D), p.leftTile())
 	}
-	if p.RowsFirst() {
+	if p.Cut.RowsFirst {
 		p.Line("// by rows, as all columns stay near")
 		byRows()
 		byColumns()

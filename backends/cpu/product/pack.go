@@ -85,7 +85,7 @@ func (p *Product) packPanel(at string, live, length, step int64) {
 	if p.Partly() {
 		from, end = "first", "last"
 	}
-	if step == 1 && across != 1 && live == p.Panel && length >= int64(p.N) { // a block turned on its diagonal at a time
+	if step == 1 && across != 1 && live == p.Panel && length >= int64(p.N) { // a block at a time, transposed
 		n := int64(p.N)
 		p.Line("int64_t turned = %s;", from)
 		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.Panel)

@@ -36,7 +36,6 @@ type Storage struct {
 	Pad      Place // of the padded copy of the left operand
 	groupsAt int64 // in scratch memory: the sums of groups that are tasks
 	own
-	comes coming // that tiles fetch
 }
 
 // own is the memory that a thread has for the piece it is at, in bytes: panels of rows, of columns, and behind them unfinished sums.

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -53,14 +54,40 @@ func Fits(k *schedule.Kernel) bool {
 	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return !vector.CanVectorize(s.Value) })
 }
 
-// New prepares a kernel; nil if there are no vectors for what it computes.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
-	if !Fits(k) {
-		return nil
-	}
+// New prepares a kernel of which so many lines are computed together, as Lines allows.
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, lines int64) *Kernel {
 	r := Of(e, name, k, found)
-	r.span = r.findSpan()
+	if r.span = r.findSpan(lines); r.span == nil && lines > 1 {
+		panic("rows: lines that cannot be computed together") // ReadLines refuses them
+	}
 	return r
+}
+
+// Complete adds to a stage how many lines are computed together, if several are.
+func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
+	if n := mostLines(t, k, buffers, found); n > 1 {
+		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{n}})
+	}
+}
+
+// ReadLines reads how many lines are computed together.
+func ReadLines(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) (int64, error) {
+	line := s.Tile(schedule.RoleLine)
+	if line == nil {
+		return 1, nil
+	}
+	if most := mostLines(t, k, buffers, found); len(line) != 1 || line[0] < 2 || line[0] > most {
+		return 1, fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that read some of the same elements", line, most)
+	}
+	return line[0], nil
+}
+
+// mostLines is how many lines can be computed together at most: 1 if they are computed one by one.
+func mostLines(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows) int64 {
+	if s := Of(unit.New(&unit.Memory{Buffers: buffers}, t, ""), "", k, found).findSpan(spanCells); s != nil {
+		return s.cells
+	}
+	return 1
 }
 
 // Of prepares a kernel that is recognised, whose cells are computed one by one.

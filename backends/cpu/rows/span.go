@@ -32,9 +32,9 @@ const (
 	borderSpans = 3   // spans at borders that have code of their own at most
 )
 
-// findSpan decides whether some cells are computed together; nil if they are not.
-func (r *Kernel) findSpan() *span {
-	if !r.r.Free || len(r.Outer) == 0 || len(r.reduced) == 0 || len(r.kept) > 0 {
+// findSpan finds how some cells, so many at most, are computed together; nil if they are not.
+func (r *Kernel) findSpan(most int64) *span {
+	if most < 2 || !r.r.Free || len(r.Outer) == 0 || len(r.reduced) == 0 || len(r.kept) > 0 {
 		return nil
 	}
 	s, out := &span{r: r, last: r.Outer[len(r.Outer)-1]}, r.reduced // that are written out
@@ -53,7 +53,7 @@ func (r *Kernel) findSpan() *span {
 	if len(out) == 0 || !small(out) || len(all) != 1 || all[0].IsAt() {
 		return nil
 	}
-	s.reduce, s.cells = all[0], min(spanCells, s.last.Extent, spanSteps/point.Count(out))
+	s.reduce, s.cells = all[0], min(most, s.last.Extent, spanSteps/point.Count(out))
 	t, body := s.reduce.Type, s.reduce.Args[0]
 	switch {
 	case t == scalar.Bool || t != t.Wide() || body.Type == scalar.Bool || !s.alone(body):

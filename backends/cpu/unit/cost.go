@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -23,6 +24,11 @@ const (
 
 // Nanoseconds estimates how long a kernel takes on one thread that does so many operations in a nanosecond.
 func (e *Unit) Nanoseconds(k *schedule.Kernel, rate float64) float64 {
+	return Nanoseconds(k, e.Buffers, rate)
+}
+
+// Nanoseconds is that of a kernel that reads and writes some buffers.
+func Nanoseconds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, rate float64) float64 {
 	operations := 0.0
 	for _, s := range k.Statements {
 		n := 1 + operationsAt(k, s.Value)
@@ -31,14 +37,16 @@ func (e *Unit) Nanoseconds(k *schedule.Kernel, rate float64) float64 {
 		}
 		operations += n
 	}
-	return max(operations/rate, e.OperandBytes(k)/memoryRate)
+	return max(operations/rate, operandBytes(k, buffers)/memoryRate)
 }
 
 // OperandBytes is the size of all buffers of a kernel.
-func (e *Unit) OperandBytes(k *schedule.Kernel) float64 {
+func (e *Unit) OperandBytes(k *schedule.Kernel) float64 { return operandBytes(k, e.Buffers) }
+
+func operandBytes(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) float64 {
 	bytes := 0.0
 	for _, o := range k.Operands {
-		if b := e.Buffers[o.Buffer]; b != nil {
+		if b := buffers[o.Buffer]; b != nil {
 			bytes += float64(b.Bytes)
 		}
 	}
