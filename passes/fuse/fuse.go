@@ -61,7 +61,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	f.mendOrder()
 	f.dropBuffers()
-	return joined, nil
+	return joined, extendLives(g, len(steps))
 }
 
 // joinAll makes each kernel part of the one that reads its result, where it can, and says how often it did.

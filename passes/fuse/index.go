@@ -199,6 +199,20 @@ func (f *fuser) dropBuffers() {
 	}
 }
 
+// extendLives lets arena buffers that lived to the last of so many steps live to what is the last now: a mover's parts may be more steps than there were.
+func extendLives(g *ir.Graph, before int) error {
+	steps, err := schedule.Order(g)
+	if err != nil || len(steps) <= before {
+		return err
+	}
+	for n := range g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Arena && b.Last == int64(before)-1 {
+			b.Last = int64(len(steps)) - 1
+		}
+	}
+	return nil
+}
+
 // rewire notes that the producer is part of the consumer, which now reads what the producer read and waits for what it waited for.
 func (f *fuser) rewire(producer, consumer ir.NodeID) {
 	f.moved[producer] = consumer
