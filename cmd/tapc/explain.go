@@ -12,30 +12,15 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/cuts"
 	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
+	"tensortapestry.org/tapc/cmd/tapc/plandiff"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-const explainHelp = `Explain what was decided, and what else there was.
-
-  kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it
-          can have on the target, what each was thought to take, why others were refused, and
-          which is chosen. A config says how a kernel is carried out; --emit=tree shows what
-          it does. --cpu and --cc name the processors, as they do for build.
-  sizes   which versions a program has for the sizes of --dim, how many functions they take
-          together, and for which sizes padded data is proven to give the same values.
-  cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
-          whether --shard can cut it freely, or with a halo (how many cells of which input
-          neighbouring parts both read); whether it is reduced, and how partial results are
-          combined, which no pass does yet; and why it can not be cut at all.
-  time    what each kernel, or those of a name, takes on the machine of --machine, term by
-          term: what it computes, what travels from which cache or memory, what it waits for.
-  memory  what a program has in memory at most, part by part, with --machine for its threads.`
-
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explainHelp, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop"}
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 3),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
@@ -44,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
 	complete(c, "format", kernelFormats)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if things := []string{"kernel", "sizes", "cuts", "time", "memory"}; !slices.Contains(things, args[0]) {
+		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "plan"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
 		if err := oneOf("--format", *format, kernelFormats); err != nil {
@@ -55,6 +40,9 @@ func (a *app) explainCommand() *cobra.Command {
 		}
 		if err := oneOf("--target", f.target, targets(own)); err != nil {
 			return err
+		}
+		if args[0] == "plan" {
+			return explainPlans(ctx, a, args[1:])
 		}
 		if args[0] == "time" || args[0] == "memory" {
 			return priced.explain(ctx, a, args)
@@ -116,4 +104,13 @@ func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, fo
 		write = cuts.JSON
 	}
 	return a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w, list) })
+}
+
+// explainPlans writes how two plan files differ.
+func explainPlans(ctx context.Context, a *app, files []string) error {
+	text, err := plandiff.Files(files)
+	if err != nil {
+		return err
+	}
+	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }

@@ -10,24 +10,11 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 )
 
-const translateHelp = `Write a graph in another form.
-
-Reading checks the form of the file, not the constraints of a dialect (see verify).
-What a form writes, it also reads, but for drawings, and the graph is the same; text is
-exact about ids and order only with --with=ids,order.
-
-A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
-kernels, except into the Amanda forms: these keep its vocabulary. An ONNX model, or
-with --into an Amanda graph in another vocabulary, is written if rules lead from
-operators of that to each kernel of the graph; what they do not is listed.
-
-` + codec.WithHelp
-
 func (a *app) translateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "translate --to=FORM [-o FILE] [FILE]", Short: "Write a graph in another form",
 		Args: needFiles(0, 1), Example: "  tapc translate --to=tap model.loom.json\n  tapc translate -o model.loom.json model.tap\n" +
 			"  tapc translate --to=tap --with=ids,order - < model.loom.json\n  tapc translate --to=onnx --into onnx/17 model.tap -o model.onnx"}
-	c.Long = translateHelp + "\n\nForms:\n" + formTable()
+	c.Long = codec.Help + "\n\nForms:\n" + formTable()
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	out := addOutputFlags(c)

@@ -2,15 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/chromium"
 	"tensortapestry.org/tapc/internal/testkit"
+	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/view/figure"
+	viewpage "tensortapestry.org/tapc/view/page"
 )
 
 // browser starts one for a test. Its limit is for a browser that hangs: it is far from what the test takes.
@@ -160,4 +166,70 @@ func deep(layers int) string {
 		fmt.Fprintf(&b, "operation op:matmul (X: %%x%[1]d, Y: %%w%[1]d) -> (Z: %%h%[1]d)\noperation op:relu (tensor: %%h%[1]d) -> (result: %%x%[2]d)\n", i, i+1)
 	}
 	return b.String()
+}
+
+// The frontier: its points can be picked by keys and with a pointer, any two objectives are drawn, and the plan behind a point is in words.
+func TestViewOfAFrontier(t *testing.T) {
+	p := browser(t)
+	frontier := write(t, "frontier.json", `{"version": 1, "objectives": ["time", "memory", "sent"], "machine": "8xa100", "devices": 8, "points": [
+		{"costs": {"time": 0.001, "memory": 4000000, "sent": 100}, "mesh": [8], "from": "seed", "round": 0, "trial": [1, 2]},
+		{"costs": {"time": 0.002, "memory": 1000000, "sent": 50}, "mesh": [2, 4], "from": "cut", "round": 3, "trial": [0, 2]}]}`)
+	page(t, p, "../../examples/mlp/mlp.tap", "--frontier="+frontier)
+	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "plans")); view.tab`, "6")
+	expect(t, p, drawn, "true")
+	press(t, p, "n", "n")
+	expect(t, p, `document.querySelector("#about").textContent.includes("found by cut in round 3")`, "true")
+	picture(t, p, "frontier")
+	var at [2]float64
+	if err := p.Eval(`(() => { const b = bars[0], r = canvas.getBoundingClientRect(); return [r.x + b[0] + 9, r.y + b[1] + 9]; })()`, &at); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Click(at[0], at[1]); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, p, "view.plan", "0")
+	expect(t, p, `const s = document.querySelectorAll("#about select")[1]; s.value = "2"; s.onchange(); view.axes.join()`, "0,2")
+	expect(t, p, `setWords(true); document.querySelectorAll("#words tr").length`, "3")
+	quietPage(t, p)
+	for _, wrong := range []string{`{"version": 2}`, `[]`, `{"version": 1, "objectives": ["time"], "points": [{"costs": {}}]}`} {
+		if status, _, errs := tapc(t, "", "view", example, "--frontier="+write(t, "wrong.json", wrong), "-o", filepath.Join(t.TempDir(), "p.html")); status != 1 || !strings.Contains(errs, "TAP2981") {
+			t.Errorf("%s: %d, %s", wrong, status, errs)
+		}
+	}
+}
+
+// A graph of 10,000 operations is drawn from far and near; what its frames take is logged, and held to nothing, as no test is of time.
+func TestViewOfManyOperations(t *testing.T) {
+	g, err := text.Read([]byte(deep(5000)), "deep.tap", dialects.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "deep.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(viewpage.Write(file, &viewpage.Page{Title: "deep", Stages: []*figure.Figure{figure.Operations(g, "As read", false)}}), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p := browser(t)
+	if err := p.Open(file.Name()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, p, `setFold(false); place(stage()).at.size`, "25001")
+	expect(t, p, drawn, "true")
+	var frames []float64
+	if err := p.Eval(`new Promise(done => {
+  let left = 60;
+  view.frames.length = 0;
+  const go = () => { if (!left--) return done(view.frames); left > 30 ? zoom(1.12) : pan(40, 25); requestAnimationFrame(() => requestAnimationFrame(go)); };
+  go();
+})`, &frames); err != nil {
+		t.Fatal(err)
+	}
+	if len(frames) < 50 {
+		t.Fatalf("%d frames of 60", len(frames))
+	}
+	slices.Sort(frames)
+	t.Logf("frames of 10,000 operations: half within %.1f ms, 95 %% within %.1f ms", frames[len(frames)/2], frames[len(frames)*95/100])
+	quietPage(t, p)
 }

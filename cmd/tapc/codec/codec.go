@@ -89,3 +89,17 @@ A drawing (dot) shows everything; --dot=WORD,… leaves out or changes:
 
 Data files that a graph names are in its folder or below. In a graph that is written
 elsewhere they are named from there; on standard output, relative to where they were.`
+
+// Help is the text of translate --help.
+const Help = `Write a graph in another form.
+
+Reading checks the form of the file, not the constraints of a dialect (see verify).
+What a form writes, it also reads, but for drawings, and the graph is the same; text is
+exact about ids and order only with --with=ids,order.
+
+A foreign graph (ONNX, or Amanda in a framework's vocabulary) is mapped to tapc's
+kernels, except into the Amanda forms: these keep its vocabulary. An ONNX model, or
+with --into an Amanda graph in another vocabulary, is written if rules lead from
+operators of that to each kernel of the graph; what they do not is listed.
+
+` + WithHelp

@@ -15,6 +15,24 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
+// Help is the text of --help.
+const Help = `Explain what was decided, and what else there was.
+
+  kernel  for each kernel of the schedule, or for those of a name: the configs or cuts that it
+          can have on the target, what each was thought to take, why others were refused, and
+          which is chosen. A config says how a kernel is carried out; --emit=tree shows what
+          it does. --cpu and --cc name the processors, as they do for build.
+  sizes   which versions a program has for the sizes of --dim, how many functions they take
+          together, and for which sizes padded data is proven to give the same values.
+  cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
+          whether --shard can cut it freely, or with a halo (how many cells of which input
+          neighbouring parts both read); whether it is reduced, and how partial results are
+          combined, which no pass does yet; and why it can not be cut at all.
+  time    what each kernel, or those of a name, takes on the machine of --machine, term by
+          term: what it computes, what travels from which cache or memory, what it waits for.
+  memory  what a program has in memory at most, part by part, with --machine for its threads.
+  plan    A B: what two plan files ask for differently, in words.`
+
 // Kernels gives the candidates of the kernels of a graph, or of those with a name.
 func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Chooser) (string, error) {
 	var b strings.Builder

@@ -6,6 +6,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"path/filepath"
 	"strings"
@@ -32,12 +33,13 @@ thought to take there, and how near these are to their roofs.`
 
 // Made is what a page is made of.
 type Made struct {
-	File   string         // that was read
-	Text   []byte         // of it, nil if it is none
-	Source *figure.Figure // of the graph as it was read
-	Graph  *ir.Graph      // scheduled
-	Prices *prices.Report // nil without a machine
-	Code   string         // of all kernels, as a back end writes it; "" for none
+	File   string          // that was read
+	Text   []byte          // of it, nil if it is none
+	Source *figure.Figure  // of the graph as it was read
+	Graph  *ir.Graph       // scheduled
+	Prices *prices.Report  // nil without a machine
+	Plans  json.RawMessage // of a frontier, nil for none
+	Code   string          // of all kernels, as a back end writes it; "" for none
 }
 
 // Source draws a graph as it was read, before passes change it.
@@ -53,7 +55,7 @@ func Write(w io.Writer, m *Made) error {
 	p := &page.Page{Title: name, Version: release.Version, File: name, Lines: m.lines(), Steps: m.steps(order), Blocks: blocks(m.Graph), Code: m.code(order),
 		Stages: []*figure.Figure{m.Source, figure.Operations(m.Graph, "Operation Expression", false), figure.Operations(m.Graph, "Application Expression", true),
 			figure.Schedule(m.Graph, "Scheduled Kernels")}}
-	if m.Prices != nil {
+	if p.Plans = m.Plans; m.Prices != nil {
 		p.Machine = m.Prices.Machine
 	}
 	return page.Write(w, p)

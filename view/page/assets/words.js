@@ -24,7 +24,8 @@ function titled(words, content) {
 // describe gives an item in a few words.
 function describe(it) {
   let words = `${it.k} ${it.t}`;
-  if (it.l.length > 1) words += ": " + it.l.slice(1).join(", ");
+  if (fact(it, "element type")) words += `: ${fact(it, "element type")} ${fact(it, "shape") ?? fact(it, "range")}`;
+  else if (it.l.length > 1) words += ": " + it.l.slice(1).join(", ");
   if (it.m & OBSERVED) words += ", observed";
   if (it.m & PRUNED) words += ", pruned";
   if (it.m & PRECOMPUTED) words += ", carried out when the program is built";
