@@ -1,8 +1,8 @@
-"""Races a decoder with its cache in place: python3 decoder.py [STEPS].
+"""Races a decoder with its cache in place: python3 decoder.py [STEPS] [fixed].
 
 It writes a decoder of four layers with seeded weights, whose cache grows by a row each step, builds one program for every length of the past up to STEPS (200) with the cache in
 place (--alias), and takes turns with ONNX Runtime and dynamic shapes, whose caches stay ONNX Runtime's own values. Both choose the most likely token; the tokens must be the
-same. It needs numpy, onnx, onnxruntime and tapc, which TAPC names if it is not on the path. Times are those of all steps on one thread, called from Python."""
+same. With fixed, the caches have STEPS rows from the start, attention is GroupQueryAttention, which writes its row into them, and ONNX Runtime's are in place too. It needs numpy, onnx, onnxruntime and tapc, which TAPC names if it is not on the path. Times are those of all steps on one thread, called from Python."""
 import os, subprocess, sys, tempfile, time
 import numpy as np
 import onnx
@@ -16,7 +16,7 @@ LAYERS, WIDTH, HEADS, INNER, WORDS = 4, 256, 8, 704, 2048
 SIZE = WIDTH // HEADS
 
 
-def decoder(path, longest):
+def decoder(path, longest, fixed):
     rng = np.random.default_rng(0)
     nodes, constants, inputs, outputs = [], [], [], []
 
@@ -42,38 +42,59 @@ def decoder(path, longest):
         a, b = add("Split", x, constant(np.array([SIZE // 2, SIZE // 2])), outputs=2, axis=-1)
         return add("Add", add("Mul", x, cos), add("Mul", add("Concat", add("Neg", b), a, axis=-1), sin))
 
+    def cache(name):
+        rows = (longest, longest) if fixed else ("past", "total")
+        for list, word, n in (inputs, "past", rows[0]), (outputs, "present", rows[1]):
+            list.append(helper.make_tensor_value_info(f"{word}_{name}", TensorProto.FLOAT, [1, HEADS, n, SIZE]))
+        return f"past_{name}", f"present_{name}"
+
     def cached(name, x):
-        inputs.append(helper.make_tensor_value_info(f"past_{name}", TensorProto.FLOAT, [1, HEADS, "past", SIZE]))
-        outputs.append(helper.make_tensor_value_info(f"present_{name}", TensorProto.FLOAT, [1, HEADS, "total", SIZE]))
-        nodes.append(helper.make_node("Concat", [f"past_{name}", x], [f"present_{name}"], axis=2))
-        return f"present_{name}"
+        past, present = cache(name)
+        nodes.append(helper.make_node("Concat", [past, x], [present], axis=2))
+        return present
+
+    def attention(i, y):
+        q, k, v = rotated(heads(y)), cached(f"key.{i}", rotated(heads(y))), cached(f"value.{i}", heads(y))
+        p = add("Softmax", add("Mul", add("MatMul", q, add("Transpose", k, perm=[0, 1, 3, 2])), constant(np.float32(SIZE ** -0.5))), axis=-1)
+        return add("Reshape", add("Transpose", add("MatMul", p, v), perm=[0, 2, 1, 3]), constant(np.array([1, -1, WIDTH])))
+
+    def attention_in_place(i, y):
+        key, value = cache(f"key.{i}"), cache(f"value.{i}")
+        given = [add("MatMul", y, weights(WIDTH, WIDTH)) for _ in range(3)] + [key[0], value[0], "before", "total", *tables]
+        nodes.append(helper.make_node("GroupQueryAttention", given, [f"attended.{i}", key[1], value[1]], domain="com.microsoft", num_heads=HEADS, kv_num_heads=HEADS, do_rotary=1))
+        return f"attended.{i}"
 
     angle = np.outer(np.arange(longest), 10000.0 ** (-np.arange(0, SIZE, 2) / SIZE))
-    cos, sin = (add("Unsqueeze", add("Gather", constant(np.tile(f(angle), 2).astype(np.float32)), "position"), constant(np.array([1]))) for f in (np.cos, np.sin))
+    tables = [constant(f(angle).astype(np.float32)) for f in (np.cos, np.sin)] if fixed else []
+    cos, sin = (None, None) if fixed else (add("Unsqueeze", add("Gather", constant(np.tile(f(angle), 2).astype(np.float32)), "position"), constant(np.array([1]))) for f in (np.cos, np.sin))
     x = add("Mul", add("Gather", weights(WORDS, WIDTH), "token"), constant(np.float32(16)))
     for i in range(LAYERS):
         y = norm(x)
-        q, k, v = rotated(heads(y)), cached(f"key.{i}", rotated(heads(y))), cached(f"value.{i}", heads(y))
-        p = add("Softmax", add("Mul", add("MatMul", q, add("Transpose", k, perm=[0, 1, 3, 2])), constant(np.float32(SIZE ** -0.5))), axis=-1)
-        o = add("Reshape", add("Transpose", add("MatMul", p, v), perm=[0, 2, 1, 3]), constant(np.array([1, -1, WIDTH])))
+        o = (attention_in_place if fixed else attention)(i, y)
         x = add("Add", x, add("MatMul", o, weights(WIDTH, WIDTH)))
         y = norm(x)
         gate = add("MatMul", y, weights(WIDTH, INNER))
         x = add("Add", x, add("MatMul", add("Mul", add("Mul", gate, add("Sigmoid", gate)), add("MatMul", y, weights(WIDTH, INNER))), weights(INNER, WIDTH)))
     nodes.append(helper.make_node("MatMul", [norm(x), weights(WIDTH, WORDS)], ["logits"]))
-    ids = [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name, shape in (("token", [1, 1]), ("position", [1]))]
+    ids = [helper.make_tensor_value_info("token", TensorProto.INT64, [1, 1])] + (
+        [helper.make_tensor_value_info(name, TensorProto.INT32, shape) for name, shape in (("before", [1]), ("total", []))] if fixed
+        else [helper.make_tensor_value_info("position", TensorProto.INT64, [1])])
     logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1, WORDS])
     graph = helper.make_graph(nodes, "decoder", ids + inputs, [logits] + outputs, constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)], ir_version=9), path)
     return [x.name for x in inputs]
 
 
-def ours(model, caches, steps):
+def place(n, fixed):
+    return {"before": np.array([n], np.int32), "total": np.array(n + 1, np.int32)} if fixed else {"position": np.array([n])}
+
+
+def ours(model, caches, steps, fixed):
     rooms, token, tokens, times = {name: model.room(name) for name in caches}, 1, [], []
     for n in range(steps):
         start = time.perf_counter()
-        given = {name: room[:, :, :n] for name, room in rooms.items()}
-        given["token"], given["position"] = np.array([[token]]), np.array([n])
+        given = {name: room if fixed else room[:, :, :n] for name, room in rooms.items()} | place(n, fixed)
+        given["token"] = np.array([[token]])
         token = int(model.run(given)["logits"].argmax())
         times.append(time.perf_counter() - start)
         tokens.append(token)
@@ -95,25 +116,46 @@ def theirs(session, caches, steps):
     return tokens, times
 
 
+def theirs_in_place(session, caches, steps):
+    value = onnxruntime.OrtValue.ortvalue_from_numpy
+    binding, token, tokens, times = session.io_binding(), 1, [], []
+    for name in caches:
+        cache = value(np.zeros((1, HEADS, steps, SIZE), np.float32))
+        binding.bind_ortvalue_input(name, cache)
+        binding.bind_ortvalue_output(name.replace("past", "present"), cache)
+    binding.bind_output("logits")
+    for n in range(steps):
+        start = time.perf_counter()
+        for name, x in {"token": np.array([[token]]), **place(n, True)}.items():
+            binding.bind_cpu_input(name, x)
+        session.run_with_iobinding(binding)
+        token = int(binding.get_outputs()[-1].numpy().argmax())
+        times.append(time.perf_counter() - start)
+        tokens.append(token)
+    return tokens, times
+
+
 def main():
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    words = [x for x in sys.argv[1:] if x != "fixed"]
+    fixed, steps = len(words) < len(sys.argv) - 1, int(words[0]) if words else 200
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
-        caches = decoder(path("decoder.onnx"), steps)
+        caches = decoder(path("decoder.onnx"), steps, fixed)
         library = os.environ.get("LIBRARY") or path("libdecoder.so")  # one that is there already
         start = time.perf_counter()
         if not os.path.exists(library):
-            subprocess.run([os.environ.get("TAPC", "tapc"), "build", path("decoder.onnx"), "--cpu=native", "--dim", f"past=0..{steps - 1}", "--alias", "past_*=present_*",
-                            "--emit=lib", "-o", library], check=True)
-            print(f"built for {steps} lengths in {time.perf_counter() - start:.1f} s, {os.path.getsize(library) / 1e6:.1f} MB; the model has {os.path.getsize(path('decoder.onnx')) / 1e6:.1f}")
+            subprocess.run([os.environ.get("TAPC", "tapc"), "build", path("decoder.onnx"), "--cpu=native", *([] if fixed else ["--dim", f"past=0..{steps - 1}"]),
+                            "--alias", "past_*=present_*", "--emit=lib", "-o", library], check=True)
+            print(f"built for {1 if fixed else steps} lengths in {time.perf_counter() - start:.1f} s, {os.path.getsize(library) / 1e6:.1f} MB; the model has {os.path.getsize(path('decoder.onnx')) / 1e6:.1f}")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = onnxruntime.InferenceSession(path("decoder.onnx"), options, providers=["CPUExecutionProvider"])
+        peer = theirs_in_place if fixed else theirs
         with tapc.load(library, threads=1) as model:
-            a, b = ours(model, caches, steps)[0], theirs(session, caches, steps)[0]
+            a, b = ours(model, caches, steps, fixed)[0], peer(session, caches, steps)[0]
             if a != b:
                 sys.exit(f"other tokens from step {next(i for i in range(steps) if a[i] != b[i])} on")
-            rounds = [(ours(model, caches, steps)[1], theirs(session, caches, steps)[1]) for _ in range(9)]
+            rounds = [(ours(model, caches, steps, fixed)[1], peer(session, caches, steps)[1]) for _ in range(9)]
         least = np.array(rounds).min(axis=0) * 1e3
         total = least.sum(axis=1)
         first = [least[0, :5].mean(), least[0, -5:].mean()]
