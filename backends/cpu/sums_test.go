@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
@@ -28,10 +30,11 @@ import (
 type sumCases struct {
 	graph         string
 	labels, about []string
+	before        []string // labels of operations whose results others of a case read
 }
 
 // add adds an operation: its kernel with parameters, ports with the shapes of inputs, of which those beginning with = are constant, and
-// the port and shape of its result.
+// the port and shape of its result. In "a | b", b works on each element of the result of a.
 func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...any) {
 	n := len(c.labels)
 	ports := ""
@@ -52,8 +55,15 @@ func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...an
 	}
 	label := fmt.Sprintf("op%d", n)
 	c.graph += fmt.Sprintf("%%c%d_out = tensor float32 %s\n", n, cputest.Box(shape...))
+	called := kernel
+	if summed, behind, ok := strings.Cut(kernel, " | "); ok {
+		c.graph += fmt.Sprintf("%%c%d_sum = tensor float32 %s\n", n, cputest.Box(shape...))
+		c.graph += fmt.Sprintf("%%%s_sum = operation op:%s (%s) -> (%s: %%c%d_sum)\n", label, summed, ports, result, n)
+		c.before = append(c.before, label+"_sum")
+		kernel, ports, result = behind, fmt.Sprintf("tensor: %%c%d_sum", n), "result"
+	}
 	c.graph += fmt.Sprintf("%%%s = operation op:%s (%s) -> (%s: %%c%d_out)\n", label, kernel, ports, result, n)
-	c.labels, c.about = append(c.labels, label), append(c.about, fmt.Sprint(kernel, " ", inputs))
+	c.labels, c.about = append(c.labels, label), append(c.about, fmt.Sprint(called, " ", inputs))
 }
 
 func dims(d ...int64) []int64 { return d }
@@ -77,7 +87,7 @@ func TestShardsKeepBits(t *testing.T) {
 		c.add("matmul", "Z", dims(1, 40), "X", dims(1, k), "Y", dims(k, 40))
 	}
 	whole, cut := cputest.Operations(t, c.graph), cputest.Operations(t, c.graph)
-	counts := cutAll(t, rng, cut, c.labels)
+	counts := cutAll(t, rng, cut, c.parts(rng))
 	in := cputest.RandomInputs(t, whole)
 	for i := rows; i < len(c.labels); i += 2 {
 		in[input(i+1, "X")] = tensorfile.Tensor{DType: in[input(i, "X")].DType, Shape: in[input(i+1, "X")].Shape,
@@ -90,7 +100,7 @@ func TestShardsKeepBits(t *testing.T) {
 		for what, got := range map[string]map[string]tensorfile.Tensor{"whole": cputest.Run(t, []string{one}, whole, in, threads), "cut": cputest.Run(t, []string{many}, cut, in, threads)} {
 			for i, label := range c.labels {
 				if out := input(i, "out"); !bytes.Equal(want[out].Data, got[out].Data) {
-					t.Errorf("%s, %s by %v, %s threads: other bits than of one piece", c.about[i], what, counts[label], threads)
+					t.Errorf("%s, %s by %v and %v, %s threads: other bits than of one piece", c.about[i], what, counts[label+"_sum"], counts[label], threads)
 				}
 			}
 		}
@@ -101,6 +111,22 @@ func TestShardsKeepBits(t *testing.T) {
 			t.Errorf("%s: other bits than as one of many rows", c.about[i+1])
 		}
 	}
+}
+
+// parts gives the labels of operations to cut: of two that follow each other either, or both.
+func (c *sumCases) parts(rng *rand.Rand) (out []string) {
+	for _, label := range c.labels {
+		sum := label + "_sum"
+		switch which := rng.IntN(3); {
+		case !slices.Contains(c.before, sum), which == 0:
+			out = append(out, label)
+		case which == 1:
+			out = append(out, sum)
+		default:
+			out = append(out, sum, label)
+		}
+	}
+	return out
 }
 
 // near gives one of some numbers, or one beside it.
@@ -128,6 +154,14 @@ func (c *sumCases) convolutions(rng *rand.Rand) {
 		c.add("conv {groups: 2}", "Y", dims(1, 2*f, s, s), "X", dims(1, 2*ch, s+2, s+2), w, dims(2*f, ch, 3, 3))
 		c.add(fmt.Sprintf("conv {groups: %d, pads: [1, 1]}", ch), "Y", dims(1, ch, s, s), "X", dims(1, ch, s, s), w, dims(ch, 1, 3, 3))
 		c.add("conv", "Y", dims(1, f, 4, 4, 5), "X", dims(1, ch, 5, 5, 6), w, dims(f, ch, 2, 2, 2))
+		f = max(f, 4) // of fewer, what is behind decides whether lanes follow them (docs/numerics.md)
+		behind := map[string]string{"W": " | sigmoid", "=W": " | relu"}[w]
+		n := near(rng, 1, 2)
+		c.add("conv {pads: [1, 1]}"+behind, "Y", dims(n, f, s, s), "X", dims(n, ch, s, s), w, dims(f, ch, 3, 3))
+		c.add("conv"+behind, "Y", dims(n, f, s, s), "X", dims(n, ch, s+1, s+2), w, dims(f, ch, 2, 3))
+		c.add("conv {strides: [2, 2]}"+behind, "Y", dims(n, f, s, s), "X", dims(n, ch, 2*s+1, 2*s+1), w, dims(f, ch, 3, 3))
+		c.add("conv {groups: 2}"+behind, "Y", dims(1, 2*f, s, s), "X", dims(1, 2*ch, s+2, s+2), w, dims(2*f, ch, 3, 3))
+		c.add("conv {dilations: [2]}"+behind, "Y", dims(2, f, s), "X", dims(2, ch, s+4), w, dims(f, ch, 3))
 	}
 }
 

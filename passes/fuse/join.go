@@ -81,7 +81,10 @@ func (j *joiner) loops() {
 	for i, row := range write.Projection {
 		a, _ := access.Unit(row, j.k.Loops)
 		b, _ := access.Unit(read.Projection[i], j.c.Loops)
-		if a >= 0 {
+		if a < 0 { // one value of a loop that was cut: the whole operation runs along it, and sums follow that
+			a, b = access.Part(row, j.k.Loops), access.Part(read.Projection[i], j.c.Loops)
+		}
+		if a >= 0 && b >= 0 {
 			j.loopOf[a] = b
 			j.shift[a] = j.k.Loops[a].Start - j.c.Loops[b].Start
 		}

@@ -105,6 +105,7 @@ func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer,
 		return nil, false
 	}
 	c.findConstants(k, buffers)
+	c.foldWindows(k, buffers)
 	return c, true
 }
 
@@ -238,11 +239,7 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 			batch = append(batch, l)
 		}
 	}
-	over := make([]int64, len(c.Sum.Over))
-	for i, l := range c.Sum.Over {
-		over[i] = int64(l)
-	}
-	for _, l := range byStep(k, over, c.Views[c.Left]) {
+	for _, l := range c.summed(k, free) {
 		if k.Loops[l].Extent() != 1 {
 			fold = append(fold, l)
 		}
@@ -257,6 +254,69 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 	c.Col, c.Batch = last(dims, c.Batch)
 }
 
+// summed gives the loops of the reduction in the order of the sum: windows first, then as the left operand's memory has them. So the sum of a
+// convolution is the same whether its image has channels outermost or innermost.
+func (c *Contraction) summed(k *schedule.Kernel, free []int64) []int {
+	var windows, others []int64
+	for _, l := range c.Sum.Over {
+		if inWindow(k, l, free, c.Left, c.Right) {
+			windows = append(windows, int64(l))
+		} else {
+			others = append(others, int64(l))
+		}
+	}
+	left := c.Views[c.Left]
+	return append(byStep(k, windows, left), byStep(k, others, left)...)
+}
+
+// windows gives the loops of the reduction that are a window of an operand, outermost first.
+func (c *Contraction) windows(k *schedule.Kernel, free []int64, operand int) []int {
+	return slices.DeleteFunc(slices.Clone(c.Sum.Over), func(l int) bool { return !inWindow(k, l, free, operand) })
+}
+
+// foldWindows makes the reduction of a convolution the same whatever its operands' layouts are. Where its filters are constants, and so are put
+// in any order, its dimensions are those of an image with channels innermost; else each loop is one.
+func (c *Contraction) foldWindows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
+	free := k.Statements[c.Statement].Over
+	image, filter := c.Left, c.Right
+	if len(c.windows(k, free, image)) == 0 {
+		image, filter = filter, image
+	}
+	if c.RightConstant || c.Sum.Type.IsInt() || len(c.windows(k, free, image)) == 0 {
+		return
+	}
+	var loops []int
+	for _, d := range c.Reduction {
+		loops = append(loops, d.Loops...)
+	}
+	if _, v, ok := copyOf(k, buffers, image, free, c.Views[filter]); ok && c.LeftConstant && c.Window != nil {
+		c.Reduction = c.mergeBy(k, v, loops)
+		return
+	}
+	c.Reduction = nil
+	for _, l := range loops {
+		c.Reduction = append(c.Reduction, Dim{[]int{l}, k.Loops[l].Extent()})
+	}
+}
+
+// mergeBy makes one dimension of reduction loops that follow each other evenly in a view.
+func (c *Contraction) mergeBy(k *schedule.Kernel, v View, loops []int) []Dim {
+	one := &Contraction{Views: []View{v}, Sum: c.Sum, Right: -1}
+	return one.merge(k, loops, false)
+}
+
+// inWindow says whether a loop and a free one walk along the same dimension of an operand, as those of a convolution's window do.
+func inWindow(k *schedule.Kernel, loop int, free []int64, operands ...int) bool {
+	for _, o := range operands {
+		for _, dim := range k.Operands[o].Access.Projection {
+			if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !single(k.Loops[f]) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mergeReduction makes one dimension of reduction loops that follow each other evenly in the left operand, where the right one's
 // elements are put in the reduction's order when the program is built.
 func (c *Contraction) mergeReduction(k *schedule.Kernel) {
@@ -264,8 +324,7 @@ func (c *Contraction) mergeReduction(k *schedule.Kernel) {
 	for _, d := range c.Reduction {
 		loops = append(loops, d.Loops...)
 	}
-	left := &Contraction{Views: []View{c.Views[c.Left]}, Sum: c.Sum, Right: -1}
-	c.Reduction = left.merge(k, loops, false)
+	c.Reduction = c.mergeBy(k, c.Views[c.Left], loops)
 }
 
 // last splits the innermost dimension off; the others join the batch.

@@ -72,6 +72,9 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 		if !c.roles(k, free, a.ref, b.ref) {
 			return false
 		}
+		if c.copyImage(k, buffers, free) {
+			return true
+		}
 		plain, slides := *c, slides(c, k)
 		if slides && Inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, c.Left) {
 			return true
@@ -127,6 +130,31 @@ func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 	}
 	c.Padded, c.Views[operand] = p, v
 	return c.roles(k, free, operand, other) && c.Left == operand
+}
+
+// copyImage makes a copy with channels innermost of the image that constant filters move over, where its own layout would make more dimensions of
+// the reduction.
+func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64) bool {
+	image := c.Left
+	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 || len(c.windows(k, free, image)) == 0 {
+		return false
+	}
+	p, v, ok := copyOf(k, buffers, image, free, c.Views[c.Right])
+	if !ok {
+		return false
+	}
+	loops := c.summed(k, free)
+	if len(c.mergeBy(k, v, loops)) >= len(c.mergeBy(k, c.Views[image], loops)) {
+		return false
+	}
+	t := *c
+	t.Padded, t.Views = p, slices.Clone(c.Views)
+	t.Views[image] = v
+	if !t.roles(k, free, image, c.Right) || t.Left != image {
+		return false
+	}
+	*c = t
+	return true
 }
 
 // turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the

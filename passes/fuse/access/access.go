@@ -25,6 +25,16 @@ func Unit(row []int64, loops []schedule.Loop) (int, bool) {
 	return at, true
 }
 
+// Part gives the loop of one value, cut from one of more, that a row of an access follows with factor 1, or -1.
+func Part(row []int64, loops []schedule.Loop) int {
+	for j, l := range loops {
+		if row[j] == 1 && l.Extent() == 1 && len(l.Of) == 2 {
+			return j
+		}
+	}
+	return -1
+}
+
 // Inverse gives the loops of a kernel from the coordinates of what it writes, if each coordinate follows one loop evenly.
 func Inverse(k *schedule.Kernel, a zspace.AffineMap) (zspace.AffineMap, bool) {
 	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(k.Loops)), Offset: make(zspace.Point, len(k.Loops))}
