@@ -71,7 +71,9 @@ func batches(t *testing.T) []*batch {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next().add(fmt.Sprintf("%s_case%d", name, j), d, x.Call, x.Inputs, x.Outputs)
+			if name != "choice" { // one branch is left of it, which its own tests compare
+				next().add(fmt.Sprintf("%s_case%d", name, j), d, x.Call, x.Inputs, x.Outputs)
+			}
 		}
 		for _, typ := range typesOf(d, i) {
 			h := fnv.New64a()

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -15,10 +16,14 @@ type comparison struct {
 	own   certainty
 	terms float64 // the greatest magnitude of the terms that are added up, if they have a bound
 	grows bool    // the result for inputs without signs is the sum of the magnitudes that are added up
+	zeros bool    // the sign of a zero is left open, as of the greatest of several values (docs/numerics.md)
 }
 
 func (c comparison) compare(name string, want, got, sums tensorfile.Tensor) error {
 	ulps := tolerance(want.DType)
+	if c.zeros {
+		want, got = withoutZeroSigns(want), withoutZeroSigns(got)
+	}
 	switch {
 	case c.own == exact && want.DType.Wide() == want.DType:
 		return reference.CompareElements(name, want, got, 0)
@@ -29,6 +34,28 @@ func (c comparison) compare(name string, want, got, sums tensorfile.Tensor) erro
 		return reference.CompareScaled(name, want, got, ulps, func(i int) float64 { return scalar.Decode(want.DType, sums.Data[i*size:]).F })
 	}
 	return reference.CompareSums(name, want, got, ulps, c.terms)
+}
+
+// withoutZeroSigns gives a tensor whose zeros are positive.
+func withoutZeroSigns(x tensorfile.Tensor) tensorfile.Tensor {
+	if !x.DType.IsFloat() {
+		return x
+	}
+	size := x.DType.Size()
+	x.Data = slices.Clone(x.Data)
+	for at := 0; at+size <= len(x.Data); at += size {
+		if scalar.Decode(x.DType, x.Data[at:]).F == 0 {
+			clear(x.Data[at : at+size])
+		}
+	}
+	return x
+}
+
+// extreme says whether a value is chosen from the greatest or least of several.
+func extreme(in *kernels.Instance, e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool {
+		return e.Op == scalar.Reduce && (e.Monoid == scalar.Max || e.Monoid == scalar.Min) || e.Op == scalar.Local && extreme(in, in.Statements[e.Ref].Value)
+	})
 }
 
 // judge notes how the outputs of an operation of the batch are compared: what is computed element by element by units in the last
@@ -47,7 +74,7 @@ func (b *batch) judge(name string, d *kernels.Decl, c kernels.Call) {
 			continue
 		}
 		o := in.Operands[s.Store]
-		b.rules[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)] = comparison{own[s.Store], terms[s.Store], grows[s.Store]}
+		b.rules[fmt.Sprintf("%s_%s%d", name, o.Port, o.Entry)] = comparison{own[s.Store], terms[s.Store], grows[s.Store], extreme(in, s.Value)}
 	}
 }
 

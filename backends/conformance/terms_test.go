@@ -121,6 +121,7 @@ func TestSmallElements(t *testing.T) {
 		"a few units":         {comparison{own: close}, tensor(1e6, 1), tensor(1e6, next(1, 3)), tensor(), true},
 		"a few units, exact":  {comparison{own: exact}, tensor(1e6, 1), tensor(1e6, next(1, 1)), tensor(), false},
 		"zero":                {comparison{own: close}, tensor(0), tensor(zero), tensor(), false},
+		"zero of a greatest":  {comparison{own: exact, zeros: true}, tensor(0), tensor(zero), tensor(), true},
 		"denormal":            {comparison{own: close}, tensor(1e-44), tensor(3e-45), tensor(), true},
 		"a sum":               {comparison{grows: true}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(1e6, 2), false},
 		"a sum that cancels":  {comparison{grows: true}, tensor(1e6, 1), tensor(1e6, 1.5), tensor(1e6, 1e6), true},

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/shard"
@@ -74,7 +75,7 @@ func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile
 		if err := s.run(); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		if s.name == "shard" {
+		if s.name == "shard" || s.name == choose.Name {
 			continue // operations without shards have no application yet
 		}
 		if list := s.env.Verify(ctx, x); list.HasErrors() {

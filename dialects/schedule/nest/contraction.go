@@ -274,7 +274,7 @@ func (c *Contraction) windows(k *schedule.Kernel, free []int64, operand int) []i
 	return slices.DeleteFunc(slices.Clone(c.Sum.Over), func(l int) bool { return !inWindow(k, l, free, operand) })
 }
 
-// foldWindows makes the reduction of a convolution the same whatever its operands' layouts are. Where its filters are constants, and so are put
+// foldWindows makes the reduction of a convolution the same for any layouts of its operands. Where its filters are constants, and so are put
 // in any order, its dimensions are those of an image with channels innermost; else each loop is one.
 func (c *Contraction) foldWindows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) {
 	free := k.Statements[c.Statement].Over
