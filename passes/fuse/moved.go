@@ -3,9 +3,10 @@ package fuse
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/moves"
-	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/fuse/access"
@@ -149,7 +150,7 @@ func (m *mover) replace(c *schedule.Kernel, operand int) {
 			}
 			return scalar.NewLoad(to, e.Type)
 		case scalar.Add, scalar.Sub, scalar.Mul:
-			if sum, ok := nest.SumOf(e, len(c.Loops)); ok {
+			if sum, ok := affine.Of(e, len(c.Loops)); ok {
 				return access.Affine(sum.Factors, sum.Constant)
 			}
 		}
@@ -198,7 +199,7 @@ func settled(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
 		if e.Op != scalar.Where {
 			return e
 		}
-		sums, ok := nest.Borders(e.Args[0])
+		sums, ok := affine.Borders(e.Args[0])
 		if !ok {
 			return e
 		}

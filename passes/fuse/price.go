@@ -3,6 +3,8 @@ package fuse
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -81,7 +83,7 @@ func rowLoads(r *nest.Rows, k *schedule.Kernel) float64 {
 			always[e.Ref] = true
 			return one(e.Ref)
 		case e.Op == scalar.Where:
-			if _, ok := nest.Borders(e.Args[0]); ok {
+			if _, ok := affine.Borders(e.Args[0]); ok {
 				return max(of(e.Args[1]), of(e.Args[2]))
 			}
 		}

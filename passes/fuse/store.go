@@ -3,6 +3,8 @@ package fuse
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -71,7 +73,7 @@ func partsOf(k *schedule.Kernel) ([]part, bool) {
 
 // interval gives the values of the one loop that a condition speaks of, inside a box, at which it holds.
 func interval(k *schedule.Kernel, box zspace.Range, condition *scalar.Expr) (loop int, from, to int64, ok bool) {
-	sums, ok := nest.Borders(condition)
+	sums, ok := affine.Borders(condition)
 	if !ok || len(sums) == 0 {
 		return 0, 0, 0, false
 	}

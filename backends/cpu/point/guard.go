@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -30,15 +32,15 @@ func (p *Point) Guarded(e *scalar.Expr) (vector.Value, bool) {
 	if e.Op == scalar.Where && !UsesAny(p.Axes[p.Along].Loops, e.Args[0]) {
 		return p.steady(e)
 	}
-	sums, ok := nest.Guards(e)
+	sums, ok := affine.Guards(e)
 	if !ok {
 		return vector.Value{}, false
 	}
 	ref, lane := e.Args[1].Ref, p.Axes[p.Along].Inner()
-	if p.Axes[p.Along].Step(p.Views[ref]) != 1 || slices.ContainsFunc(sums, func(a nest.Affine) bool { return max(a.Factor(lane), -a.Factor(lane)) > 1 }) {
+	if p.Axes[p.Along].Step(p.Views[ref]) != 1 || slices.ContainsFunc(sums, func(a affine.Sum) bool { return max(a.Factor(lane), -a.Factor(lane)) > 1 }) {
 		return p.laneByLane(e), true
 	}
-	var same []nest.Affine
+	var same []affine.Sum
 	low, high := "0", p.Count
 	for _, a := range sums {
 		switch text := p.affine(a); a.Factor(lane) {
@@ -66,7 +68,7 @@ func (p *Point) Guarded(e *scalar.Expr) (vector.Value, bool) {
 }
 
 // hold writes the condition that sums are at least 0, some of which may be known of all places of a span.
-func (p *Point) hold(sums []nest.Affine) string {
+func (p *Point) hold(sums []affine.Sum) string {
 	var along, across []string
 	for _, a := range sums {
 		text := fmt.Sprintf("%s >= 0", p.affine(a))
@@ -100,7 +102,7 @@ func (p *Point) chosen(e *scalar.Expr) (vector.Value, bool) {
 
 // steady writes a choice whose condition is the same for all lanes, if it may be known elsewhere that it holds.
 func (p *Point) steady(e *scalar.Expr) (vector.Value, bool) {
-	sums, ok := nest.Borders(e.Args[0])
+	sums, ok := affine.Borders(e.Args[0])
 	if !ok || p.Spanned == nil {
 		return vector.Value{}, false
 	}
@@ -114,7 +116,7 @@ func (p *Point) steady(e *scalar.Expr) (vector.Value, bool) {
 }
 
 // affine writes the value of a sum of loop values at the first lane.
-func (p *Point) affine(a nest.Affine) string {
+func (p *Point) affine(a affine.Sum) string {
 	constant := a.Constant
 	var terms []string
 	for l, f := range a.Factors {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -139,7 +141,7 @@ func (r *Kernel) findInterior() interior {
 	b, lane := interior{to: r.lane.Extent}, r.lane.Inner()
 	for _, s := range r.k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
-			sums, ok := nest.Guards(e)
+			sums, ok := affine.Guards(e)
 			if !ok || e.Type == scalar.Bool || !point.UsesAny(r.lane.Loops, e.Args[0]) {
 				return true
 			}
@@ -168,7 +170,7 @@ func widest(k *schedule.Kernel, r *nest.Rows) int {
 		with := e.Op == scalar.Load && r.Lane.Step(r.Views[e.Ref]) != 0 || e.Op == scalar.Loop && slices.Contains(r.Lane.Loops, e.Ref) ||
 			e.Op == scalar.Local && follows[e.Ref]
 		for i, a := range e.Args {
-			if i > 0 || !nest.Guarded(e) { // guards are computed lane by lane
+			if i > 0 || !affine.Guarded(e) { // guards are computed lane by lane
 				with = visit(a) || with
 			}
 		}

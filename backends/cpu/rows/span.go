@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -21,7 +23,7 @@ type span struct {
 	cells  int64
 	last   point.Axis
 	reduce *scalar.Expr // the one reduction of the kernel
-	near   []nest.Affine
+	near   []affine.Sum
 	apart  bool    // the reduction is too long to be written out: that of its outermost dimension is a loop around all cells
 	border []int64 // the first cells of the spans that are at a border along the axis, or are less than whole
 }
@@ -102,7 +104,7 @@ func (s *span) findBorders(body *scalar.Expr) {
 	for _, x := range values {
 		x.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Where {
-				sums, _ := nest.Borders(e.Args[0])
+				sums, _ := affine.Borders(e.Args[0])
 				for _, a := range sums {
 					if a.Factor(s.r.lane.Inner()) == 0 && !slices.ContainsFunc(s.near, a.Equal) {
 						s.near = append(s.near, a)
@@ -126,7 +128,7 @@ func (s *span) findBorders(body *scalar.Expr) {
 }
 
 // least gives the least value that a sum has in a span, but for the terms of the outer axes at its first cell.
-func (s *span) least(a nest.Affine) (least int64, terms []string) {
+func (s *span) least(a affine.Sum) (least int64, terms []string) {
 	var outer []int
 	for _, x := range s.r.Outer {
 		outer = append(outer, x.Inner())

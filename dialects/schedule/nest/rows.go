@@ -3,6 +3,8 @@ package nest
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -312,7 +314,7 @@ func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 			return r.place(e.Args[1], d) && good(e.Args[0], chosen, differ)
 		case e.Op == scalar.Where && e.Type != scalar.Bool && steady(e.Args[0], d):
 			return good(e.Args[0], chosen, differ) && good(e.Args[1], !differ, differ) && good(e.Args[2], !differ, differ)
-		case e.Type != scalar.Bool && Guarded(e):
+		case e.Type != scalar.Bool && affine.Guarded(e):
 			return true
 		case e.Op == scalar.Where && e.Type != scalar.Bool && split:
 			if _, _, ok := Interval(k, d.Inner(), e.Args[0]); ok {
@@ -335,39 +337,6 @@ func (r *Rows) readable(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 		}
 	}
 	return true
-}
-
-// Guarded says whether a value is a load where the loops stand inside some borders, and a constant elsewhere.
-func Guarded(e *scalar.Expr) bool {
-	_, ok := Guards(e)
-	return ok
-}
-
-// Guards gives the borders of a value that is Guarded: the load happens where all of the sums are at least 0.
-func Guards(e *scalar.Expr) (sums []Affine, ok bool) {
-	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const {
-		return nil, false
-	}
-	return Borders(e.Args[0])
-}
-
-// Borders gives the sums that are all at least 0 where a condition of loops holds, if it is such a one.
-func Borders(condition *scalar.Expr) (sums []Affine, ok bool) {
-	loops := 0
-	condition.Walk(func(e *scalar.Expr) bool {
-		if e.Op == scalar.Loop {
-			loops = max(loops, e.Ref+1)
-		}
-		return true
-	})
-	for _, c := range conjuncts(condition, nil) {
-		a, ok := atLeastZero(c, loops)
-		if !ok {
-			return nil, false
-		}
-		sums = append(sums, a)
-	}
-	return sums, true
 }
 
 // place says whether a computed place is the same all along a dimension.

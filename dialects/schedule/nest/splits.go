@@ -3,6 +3,8 @@ package nest
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -12,7 +14,7 @@ const maxSplits = 16
 
 // Interval gives the values of a loop, counted from 0, between which a condition of that loop alone holds.
 func Interval(k *schedule.Kernel, loop int, condition *scalar.Expr) (from, to int64, ok bool) {
-	sums, ok := Borders(condition)
+	sums, ok := affine.Borders(condition)
 	if !ok {
 		return 0, 0, false
 	}
@@ -47,7 +49,7 @@ func splits(k *schedule.Kernel, d Dim) []int64 {
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			folds = folds || e.Op == scalar.Reduce
-			if e.Op != scalar.Where || Guarded(e) {
+			if e.Op != scalar.Where || affine.Guarded(e) {
 				return true
 			}
 			if from, to, ok := Interval(k, d.Inner(), e.Args[0]); ok {
