@@ -10,9 +10,9 @@ import (
 
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
-	"tensortapestry.org/tapc/cmd/tapc/machines"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/prices"
+	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -23,13 +23,12 @@ import (
 // costFlags say what is priced, and on what.
 type costFlags struct {
 	compile *compileFlags
-	machine string
 	threads int
 }
 
 func addCostFlags(c *cobra.Command, f *compileFlags) *costFlags {
 	x := &costFlags{compile: f}
-	c.Flags().StringVar(&x.machine, "machine", "", "machine that prices are for: a name that tapc machine lists, or the path of a machine file")
+	c.Flags().Lookup("machine").Usage = "machine that prices are for: a name that tapc machine lists, or the path of a machine file"
 	c.Flags().IntVar(&x.threads, "threads", 0, "threads that the program uses (default: all cores of the machine)")
 	complete(c, "machine", machine.Presets())
 	return x
@@ -47,7 +46,7 @@ func costCommand(a *app) *cobra.Command {
 	return a.command(c, func(ctx context.Context, args []string) error {
 		trace := f.compile.report.trace
 		f.compile.report.trace = ""
-		r, err := f.price(ctx, a, args[0])
+		r, err := f.report(ctx, a, args[0])
 		if err != nil {
 			return err
 		}
@@ -67,6 +66,13 @@ func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
 	if args[0] == "memory" && len(args) == 3 {
 		return diag.Usage("explain memory is of the whole program: expected no name behind the file")
 	}
+	if args[0] == "transfer" {
+		m, err := f.mesh(ctx, a, args[1])
+		if err != nil {
+			return err
+		}
+		return a.writeFile(ctx, stdName, func(w io.Writer) error { return m.Explain(w, strings.Join(args[2:], "")) })
+	}
 	r, err := f.price(ctx, a, args[1])
 	if err != nil {
 		return err
@@ -79,9 +85,40 @@ func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
 	})
 }
 
+// report prices a program on one device or, with a plan that has a mesh, on those of the mesh.
+func (f *costFlags) report(ctx context.Context, a *app, file string) (prices.Priced, error) {
+	if plan, err := f.compile.cuts.Mesh(); plan != nil || err != nil {
+		return f.mesh(ctx, a, file)
+	}
+	return f.price(ctx, a, file)
+}
+
+// mesh propagates a plan through a graph, schedules it and prices it on the devices of the mesh.
+func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mesh, err error) {
+	if err := f.begin(ctx); err != nil {
+		return m, err
+	}
+	g, err := a.load(ctx, file)
+	if err != nil {
+		return m, err
+	}
+	flags := *f.compile
+	r, on, err := flags.cuts.Propagate(g, a.plugins.library(), flags.math.Set, flags.target)
+	if err != nil {
+		return m, err
+	}
+	flags.cuts, flags.optimize = programflags.Cuts{}, 0
+	x, err := compileGraph(ctx, a, file, &flags, g, pipeline.ScheduledKernels)
+	if err != nil {
+		return m, err
+	}
+	defer x.loader.Close()
+	return prices.OfMesh(x.g, on, f.settings(), r, flags.target)
+}
+
 // price compiles a graph to a schedule, and prices it.
 func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Report, error) {
-	if f.machine == "" {
+	if f.compile.cuts.Machine() == "" {
 		return nil, diag.Usage("prices are for a machine: expected --machine=NAME, of those that tapc machine lists, or --machine=FILE")
 	}
 	if err := f.begin(ctx); err != nil {
@@ -100,8 +137,8 @@ func (f *costFlags) begin(ctx context.Context) error {
 	if f.threads < 0 {
 		return diag.Usage("--threads=%d: expected a number of threads", f.threads)
 	}
-	if f.machine != "" {
-		if _, err := machines.Find(f.machine); err != nil {
+	if f.compile.cuts.Machine() != "" {
+		if _, err := machine.Find(f.compile.cuts.Machine()); err != nil {
 			return err
 		}
 	}
@@ -110,15 +147,11 @@ func (f *costFlags) begin(ctx context.Context) error {
 
 // priceOf prices what was compiled.
 func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*prices.Report, error) {
-	m, err := machines.Find(f.machine)
+	m, err := machine.Find(f.compile.cuts.Machine())
 	if err != nil {
 		return nil, err
 	}
-	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
-	for _, c := range ownBackends().Choosers() {
-		kind, target := c.Target()
-		s.Targets[kind] = append(s.Targets[kind], target)
-	}
+	s := f.settings()
 	d, err := m.Device("", f.compile.target)
 	if err != nil {
 		return nil, err
@@ -130,4 +163,14 @@ func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*
 		}
 	}
 	return prices.Of(x.g, m, s, memory)
+}
+
+// settings are what prices depend on beside a schedule and a machine.
+func (f *costFlags) settings() price.Settings {
+	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
+	for _, c := range ownBackends().Choosers() {
+		kind, target := c.Target()
+		s.Targets[kind] = append(s.Targets[kind], target)
+	}
+	return s
 }

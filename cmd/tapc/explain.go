@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 3),
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 3),
 		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
@@ -29,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
 	complete(c, "format", kernelFormats)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "plan"}; !slices.Contains(things, args[0]) {
+		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "transfer", "plan"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
 		if err := oneOf("--format", *format, kernelFormats); err != nil {
@@ -44,11 +44,11 @@ func (a *app) explainCommand() *cobra.Command {
 		if args[0] == "plan" {
 			return explainPlans(ctx, a, args[1:])
 		}
-		if args[0] == "time" || args[0] == "memory" {
+		if args[0] == "time" || args[0] == "memory" || args[0] == "transfer" {
 			return priced.explain(ctx, a, args)
 		}
-		if priced.machine != "" || f.given("threads") {
-			return diag.Usage("--machine and --threads go with explain time and explain memory alone")
+		if priced.compile.cuts.Machine() != "" || f.given("threads") {
+			return diag.Usage("--machine and --threads go with explain time, memory and transfer alone")
 		}
 		if err := f.begin(ctx); err != nil {
 			return err

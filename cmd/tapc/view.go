@@ -54,7 +54,7 @@ func (f *costFlags) view(ctx context.Context, a *app, file, frontier, out string
 	if b, err := a.backend(f.compile); err == nil {
 		m.Code = pages.Text(ctx, b, x.job(outputflags.ProgramName(file)), &f.compile.options)
 	}
-	if m.Graph = x.g; f.machine != "" {
+	if m.Graph = x.g; f.compile.cuts.Machine() != "" {
 		if m.Prices, err = f.priceOf(ctx, x, file); err != nil {
 			return err
 		}

@@ -29,6 +29,9 @@ const (
 	AllToAll      Kind = "all-to-all"     // each has a part for every other
 )
 
+// Exchange is what neighbours send each other: no collective of a whole group, and one step.
+const Exchange Kind = "exchange"
+
 // Kinds lists the collectives.
 var Kinds = []string{string(Broadcast), string(AllGather), string(ReduceScatter), string(AllReduce), string(AllToAll)}
 
@@ -37,6 +40,7 @@ type Price struct {
 	Algorithm string
 	Steps     float64
 	Bytes     float64
+	Latency   float64 // seconds of Seconds that its steps take, of any size
 	Seconds   machine.Figure
 }
 
@@ -54,7 +58,7 @@ func (f flat) price(algorithm string, steps, bytes float64) Price {
 	if bytes *= f.sharing; f.link.Each == machine.EachLocality { // all share one
 		bytes *= f.n
 	}
-	return Price{algorithm, steps, sent, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
+	return Price{algorithm, steps, sent, steps * l.Value, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
 }
 
 // all gives the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
@@ -65,6 +69,8 @@ func (f flat) all(kind Kind, bytes float64) []Price {
 		return []Price{f.price("tree", up, up*bytes), f.price("ring", up+f.n-1, 2*part), f.price("direct", 1, (f.n-1)*bytes)}
 	case AllGather, ReduceScatter:
 		return []Price{f.price("tree", up, part), f.price("ring", f.n-1, part), f.price("direct", 1, part)}
+	case Exchange:
+		return []Price{f.price("direct", 1, bytes)}
 	case AllReduce:
 		return []Price{f.price("tree", 2*up, 2*up*bytes), f.price("ring", 2*(f.n-1), 2*part), f.price("direct", 1, (f.n-1)*bytes)}
 	}
@@ -115,7 +121,7 @@ func (g *Group) Of(kind Kind, bytes float64) ([]Price, error) {
 		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes", bytes).Want("bytes", "none")
 	}
 	out := g.flat.all(kind, bytes)
-	if g.many {
+	if g.many && kind != Exchange {
 		out = append(out, hierarchical(kind, g.in, g.across, bytes))
 	}
 	slices.SortStableFunc(out, func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
@@ -156,7 +162,7 @@ func hierarchical(kind Kind, in, across flat, bytes float64) Price {
 	}
 	sum := Price{Algorithm: "hierarchical"}
 	for _, p := range parts {
-		sum.Steps, sum.Bytes = sum.Steps+p.Steps, sum.Bytes+p.Bytes
+		sum.Steps, sum.Bytes, sum.Latency = sum.Steps+p.Steps, sum.Bytes+p.Bytes, sum.Latency+p.Latency
 		sum.Seconds = machine.Figure{Value: sum.Seconds.Value + p.Seconds.Value, Low: sum.Seconds.Low + p.Seconds.Low, High: sum.Seconds.High + p.Seconds.High}
 	}
 	return sum

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -40,6 +41,18 @@ func Preset(name string) (*Machine, error) {
 	data, err := Text(name)
 	if err != nil {
 		return nil, err
+	}
+	return Read(data, name)
+}
+
+// Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
+func Find(name string) (*Machine, error) {
+	if !strings.ContainsAny(name, "./") {
+		return Preset(name)
+	}
+	data, err := inputfile.ReadText(name, MaxBytes)
+	if err != nil {
+		return nil, diag.Usage("%w", err)
 	}
 	return Read(data, name)
 }

@@ -37,6 +37,8 @@ func (s Step) Arrives(m planfile.Mesh) float64 {
 	switch s.Kind {
 	case Slice:
 		return 0
+	case collective.Exchange:
+		each = s.Bytes
 	case collective.AllReduce:
 		each *= 2
 	}

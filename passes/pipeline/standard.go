@@ -45,6 +45,8 @@ const (
 	Shards           // what is cut into shards, and into how many
 	Choices          // how choices are made that are still open
 	Reshards         // what happens where layouts on a mesh do not agree
+	Machines         // what transfers are priced for
+	Propagated       // a file for the layouts that are found out
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
 	Processors       // targets that kernels are decided for

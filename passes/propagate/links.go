@@ -1,28 +1,25 @@
 package propagate
 
 import (
-	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
-
-// operand is a selection of an operation. Dims says for each dimension of the tensor which dimension of the index goes along it, or -1.
-type operand struct {
-	out   bool
-	port  string
-	entry int
-	sel   ir.Selection
-	boxOf func(block zspace.Range) (zspace.Range, error) // what a block of the index selects
-	dims  []int
-}
 
 // link finds the operands of an operation and how its index goes along them.
 func (p *propagation) link(o *operation, op *tensorops.Operation) error {
 	sig, reads := tensorops.SignatureOf(o.n), tensorops.ReadsOf(o.n)
+	wide, err := p.reduces(o)
+	if err != nil {
+		return err
+	}
 	for _, side := range []struct {
 		out   bool
 		ports ir.Ports
@@ -38,9 +35,12 @@ func (p *propagation) link(o *operation, op *tensorops.Operation) error {
 			}
 			x := operand{out: side.out, port: name, entry: entry, sel: *s}
 			x.boxOf = func(block zspace.Range) (zspace.Range, error) {
-				return side.reads.Selects(name, entry, maps.Maps[entry], block)
+				if m := wide.Get(name); !side.out && m != nil && !whole(block, o.box, o.rank) {
+					return m.Maps[entry].Apply(block)
+				}
+				return side.reads.Selects(name, entry, maps.Maps[entry], zspace.Range{Start: block.Start[:o.rank], End: block.End[:o.rank]})
 			}
-			x.dims, fault = p.goesAlong(o.index, &x)
+			x.dims, fault = p.goesAlong(o, &x)
 			o.operands = append(o.operands, x)
 		})
 		if fault != nil {
@@ -50,13 +50,20 @@ func (p *propagation) link(o *operation, op *tensorops.Operation) error {
 	return nil
 }
 
-// goesAlong says which dimensions of an index go along those of an operand's tensor. A selection of a part of a tensor has none, since its cuts are not the tensor's.
-func (p *propagation) goesAlong(index zspace.Range, x *operand) ([]int, error) {
+// goesAlong says which dimensions of an operation that carry axes go along those of an operand's tensor. A selection of a part of a tensor has none, since its cuts
+// are not the tensor's.
+func (p *propagation) goesAlong(o *operation, x *operand) ([]int, error) {
 	box := x.sel.Range()
 	if !box.Equal(p.tensors[x.sel.Tensor].box) {
 		return slices.Repeat([]int{-1}, box.Rank()), nil
 	}
-	return Along(index, box.Rank(), x.boxOf)
+	dims, err := Along(o.box, box.Rank(), x.boxOf)
+	for k, j := range dims {
+		if j >= 0 && !o.carries[j] {
+			dims[k] = -1
+		}
+	}
+	return dims, err
 }
 
 // Along cuts an index in two along each dimension: a dimension of a tensor along which the second half selects what lies behind what the first does
@@ -94,81 +101,68 @@ func Along(index zspace.Range, rank int, boxOf func(block zspace.Range) (zspace.
 	return dims, nil
 }
 
-// place puts an annotation on a tensor's layout.
-func (p *propagation) place(i int, l *layout, refuse func(expected, found string) error) error {
-	a := p.plan.Tensors[i].Layout
-	if len(a.Dims) != len(l.dims) {
-		return refuse(fmt.Sprintf("dims of %d dimensions", len(l.dims)), fmt.Sprint(len(a.Dims)))
-	}
-	for k, axes := range a.Dims {
-		if n := p.plan.Mesh.Parts(axes); n > max(1, l.box.End[k]-l.box.Start[k]) {
-			return refuse(fmt.Sprintf("at most %d parts of dimension %d", l.box.End[k]-l.box.Start[k], k), fmt.Sprint(n))
-		}
-		l.dims[k], l.open[k] = slices.Clone(axes), a.Open[k]
-		for _, x := range axes {
-			l.by[x] = i
-		}
-	}
-	l.annotated = i + 1
-	return nil
+// whole says whether a block has all of the dimensions from a number on.
+func whole(block, box zspace.Range, from int) bool {
+	return slices.Equal(block.Start[from:], box.Start[from:]) && slices.Equal(block.End[from:], box.End[from:])
 }
 
-// spread carries axes on, forwards and backwards, until nothing changes.
-func (p *propagation) spread(upto int64) {
-	for changed := true; changed; {
-		changed = false
-		for _, o := range p.ops {
-			changed = p.step(o, upto) || changed
-		}
-		for _, o := range slices.Backward(p.ops) {
-			changed = p.step(o, upto) || changed
-		}
+// reduces adds the dimensions that an operation reduces to its box, and gives what it reads at points of the index and these. Those carry axes
+// that give partial results which may be combined in any order, all by one operator, and by which the operation can be cut.
+func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
+	o.carries = slices.Repeat([]bool{true}, o.rank)
+	in, err := p.lib.BindOperation(p.g, o.n.ID)
+	if err != nil || !in.Index().Equal(o.box) {
+		return nil, nil // no kernel that is known, or with an index of its own
 	}
+	o.in = in
+	tag, err := reduced.Of(in)
+	if tag == nil || err != nil {
+		return nil, err
+	}
+	for i, d := range reduced.Dims(in) {
+		o.box.Start, o.box.End = append(o.box.Start, 0), append(o.box.End, tag.Dimensions[i].Extent)
+		o.names = append(o.names, tag.Dimensions[i].Name)
+		by, ok := reduced.Partial(in, d)
+		ok = ok && (o.combine == scalar.NoOp || o.combine == by)
+		if ok && reduced.Ordered(by, tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()) && !p.allow.Has(permission.Reassociate) {
+			ok, o.ordered = false, true
+		}
+		if ok = ok && p.split != nil && tag.Dimensions[i].Extent > 1 && p.splits(o, tag.Dimensions[i].Name); ok {
+			o.combine = by
+		}
+		o.carries = append(o.carries, ok)
+	}
+	return tag.Inputs, nil
 }
 
-// step carries axes from the tensors of an operation to its index, and from there to its tensors.
-func (p *propagation) step(o *operation, upto int64) (changed bool) {
-	for i := range o.operands {
-		x := &o.operands[i]
-		l := p.tensors[x.sel.Tensor]
-		for k, j := range x.dims {
-			if j < 0 {
-				continue
-			}
-			for n, a := range l.dims[k] {
-				if p.plan.Tensors[l.by[a]].Priority > upto || !p.add(&o.axes[j], o.axes, l.dims[k][:n+1], o.index.End[j]-o.index.Start[j]) {
-					continue
-				}
-				o.by[a], changed = l.by[a], true
-			}
-		}
-	}
-	for i := range o.operands {
-		x := &o.operands[i]
-		l := p.tensors[x.sel.Tensor]
-		for k, j := range x.dims {
-			if j < 0 || !l.open[k] {
-				continue
-			}
-			for n, a := range o.axes[j] {
-				if p.add(&l.dims[k], l.dims, o.axes[j][:n+1], l.box.End[k]-l.box.Start[k]) {
-					l.by[a], changed = o.by[a], true
-				}
-			}
-		}
-	}
-	return changed
+// stored gives the number of a statement that stores a result.
+func stored(in *kernels.Instance) int {
+	return slices.IndexFunc(in.Statements, func(s kernels.Statement) bool { return s.Store >= 0 })
 }
 
-// add adds the last of some axes to a dimension that has those before it, if the axis is nowhere else yet and leaves each part a cell.
-func (p *propagation) add(dim *planfile.Axes, all []planfile.Axes, axes planfile.Axes, extent int64) bool {
-	n := len(axes) - 1
-	if len(*dim) != n || !slices.Equal(*dim, axes[:n]) || p.plan.Mesh.Parts(axes) > extent {
-		return false
+// splits tries on a graph of the operation alone whether it can be cut along a dimension.
+func (p *propagation) splits(o *operation, name string) bool {
+	g, n := alone(p.g, o.n)
+	c := cut.Cut{Levels: []cut.Level{{Names: []string{name}, Parts: []cut.Part{{Count: 2}}}}}
+	parts, _, err := p.split(g, p.lib, p.allow, n, c)
+	return err == nil && len(parts) == 2
+}
+
+// alone gives a graph of an operation and its tensors.
+func alone(from *ir.Graph, n *ir.Node) (*ir.Graph, *ir.Node) {
+	g, ids := ir.New(), map[ir.NodeID]ir.NodeID{}
+	op := *n.Body.(*tensorops.Operation)
+	side := func(ports ir.Ports) ir.Ports {
+		ports = ports.Clone()
+		ports.All(func(_, _ int, s *ir.Selection) {
+			if _, ok := ids[s.Tensor]; !ok {
+				t := *tensorops.TensorOf(from, s.Tensor)
+				ids[s.Tensor] = g.Add(&t, "").ID
+			}
+			s.Tensor = ids[s.Tensor]
+		})
+		return ports
 	}
-	if slices.ContainsFunc(all, func(x planfile.Axes) bool { return slices.Contains(x, axes[n]) }) {
-		return false
-	}
-	*dim = slices.Clone(axes)
-	return true
+	op.Inputs, op.Outputs = side(op.Inputs), side(op.Outputs)
+	return g, g.Add(&op, "")
 }

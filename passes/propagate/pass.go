@@ -2,9 +2,12 @@ package propagate
 
 import (
 	"context"
+	"os"
 
+	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -12,7 +15,7 @@ import (
 
 // Pass is the row of the pass table, with the kernels that graphs may use. Operations that get no axes get the one application that the dialect
 // asks for from whole, which gives their number.
-func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
+func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "propagate", Doc: "Cut operations into applications as a few tensors lie on a mesh of devices.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
@@ -21,18 +24,36 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int) pipeline.Pass {
 			{Name: "plan", Doc: "the plan file (docs/plans.md) whose mesh and tensors are propagated", Type: pipeline.Path, Required: true, Fact: pipeline.Plans},
 			{Name: "reshard", Doc: "what happens where layouts do not agree: a transfer, which is reported, or an error", Type: pipeline.String, Default: Implicit,
 				Words: []string{Implicit, Refuse}, Fact: pipeline.Reshards},
+			{Name: "machine", Doc: "the machine that transfers are priced for: a name that tapc machine lists, or the path of a machine file", Type: pipeline.String,
+				Fact: pipeline.Machines},
+			{Name: "write", Doc: "a file for the plan with the layouts of all tensors that have a label", Type: pipeline.String, Fact: pipeline.Propagated},
+			pipeline.AllowOption,
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			plan, err := planfile.Read(p.Text("plan"))
 			if err != nil {
 				return err
 			}
-			n, transfers, err := Run(p.Graph, lib, plan)
+			s := Settings{Library: lib, Split: split}
+			if s.Allow, err = p.Allow(); err != nil {
+				return err
+			}
+			if name := p.Text("machine"); name != "" {
+				if s.Machine, err = machine.Find(name); err != nil {
+					return err
+				}
+			}
+			n, r, err := Run(p.Graph, plan, s)
 			if err != nil {
 				return err
 			}
-			if err := report(p, transfers); err != nil {
+			if err := report(p, r.Transfers); err != nil {
 				return err
+			}
+			if path := p.Text("write"); path != "" {
+				if err := outputfile.Replace(path, 0o644, func(f *os.File) error { return planfile.Write(f, r.Plan) }); err != nil {
+					return err
+				}
 			}
 			p.Count("applications", n+whole(p.Graph))
 			return nil

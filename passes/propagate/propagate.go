@@ -1,77 +1,105 @@
 // Package propagate is the pass that finds out how operations are cut from how a few tensors lie on a mesh of devices. Axes go from a tensor to the
-// dimensions of the indices of operations that read or write it, and on to their other tensors, as signatures say and nothing else; so forwards and
-// backwards, until nothing changes. What does not agree is resolved by a transfer, which is reported. It must not import another pass. Read next:
-// links.go, then dialects/application/planfile.
+// dimensions of operations that read or write it, and on to their other tensors, as signatures say and nothing else; so forwards and
+// backwards, until nothing changes. A dimension that an operation reduces carries axes where its partial results may be combined in any order: the results
+// are partial then, and stay so through operations that distribute over what combines them. What does not agree is resolved by a transfer, which is
+// reported. It must not import another pass. Read next: model.go, partial.go, then dialects/application/planfile.
 package propagate
 
 import (
 	"cmp"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// constraint is the id under which the pass reports.
-const constraint = "propagate"
-
-// layout is how a tensor lies on the mesh. A dimension that is open may have axes added. By says for each axis which annotation put it there.
-type layout struct {
-	box       zspace.Range
-	dims      []planfile.Axes
-	open      []bool
-	by        map[int]int
-	annotated int // the number of its annotation, from 1
+// Settings are what propagation depends on beside a graph and a plan.
+type Settings struct {
+	Library *kernels.Library
+	Allow   permission.Set
+	Split   Partial
+	Machine *machine.Machine // that transfers are priced for; nil for none
+	Kind    string           // of its devices; "" for the first
 }
 
-// operation is one whose index gets axes.
-type operation struct {
-	n        *ir.Node
-	index    zspace.Range
-	names    []string
-	operands []operand
-	axes     []planfile.Axes // of each dimension of the index
-	by       map[int]int     // the annotation of each axis
-	derived  bool            // it was signed for this
+// Result is what propagation found out: how all tensors lie on the mesh, how operations are cut, and which transfers that needs.
+type Result struct {
+	Plan       *planfile.Plan // with an annotation of each tensor that has a label
+	Operations []Operation    // in an order of their dependences
+	Transfers  []Transfer
+	Parts      map[ir.NodeID]Part // what operations of the graph that was cut are parts of
 }
 
-// propagation is the work on one graph.
-type propagation struct {
-	g       *ir.Graph
-	plan    *planfile.Plan
-	tensors map[ir.NodeID]*layout
-	ops     []*operation // in an order of their dependences
+// Part says what an operation of the graph that was cut is: one of Operations, on all of what that reduces or on the part of a number.
+type Part struct {
+	Operation int
+	Number    int64 // -1 for all
+}
+
+// Block gives what the device of a number computes of an operation: a box of its index, and the number of the part of what it reduces.
+func (r *Result) Block(operation int, device int64) (zspace.Range, int64, error) {
+	o, m := &r.Operations[operation], r.Plan.Mesh
+	box, err := part(m, o.Index, o.Axes[:o.Index.Rank()], device)
+	number := int64(0)
+	for _, axes := range append(slices.Clone(o.Axes[o.Index.Rank():]), o.Passes) {
+		number = number*m.Parts(axes) + m.Place(axes, device)
+	}
+	return box, number, err
+}
+
+// Operation is how one is cut. Axes are those of its index and, behind them, of what it reduces; Tensors are its inputs and, behind them, its results.
+type Operation struct {
+	Node            ir.NodeID
+	Name, Label     string
+	Kernel          string
+	Names           []string
+	Index           zspace.Range
+	Passes          planfile.Axes // along which it is on partial inputs
+	Axes            []planfile.Axes
+	Inputs, Outputs []Held
+}
+
+// Held is a tensor that an operation reads or writes, and the bytes of the greatest part of it that a device has.
+type Held struct {
+	Tensor ir.NodeID
+	Bytes  float64
 }
 
 // Run cuts the operations of a graph as the annotations of a plan say, replacing applications they had, and gives the number of applications
-// made and the transfers that the layouts need.
-func Run(g *ir.Graph, lib *kernels.Library, plan *planfile.Plan) (int, []Transfer, error) {
+// made and what was found out.
+func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	if len(plan.Tensors) == 0 {
-		return 0, nil, nil
+		return 0, &Result{Plan: plan}, nil
 	}
-	p := &propagation{g: g, plan: plan, tensors: map[ir.NodeID]*layout{}}
-	if err := p.collect(lib); err != nil {
+	p := &propagation{g: g, lib: s.Library, allow: s.Allow, split: s.Split, plan: plan, tensors: map[ir.NodeID]*layout{}, producer: map[ir.NodeID]*operation{}}
+	if err := p.collect(); err != nil {
 		return 0, nil, err
 	}
 	if err := p.annotate(); err != nil {
 		return 0, nil, err
 	}
-	transfers, err := p.transfers()
+	f := &partials{p: p, readers: readersOf(p), stay: map[ir.NodeID]planfile.Axes{}, refused: map[ir.NodeID]bool{}}
+	if err := f.find(); err != nil {
+		return 0, nil, err
+	}
+	r, err := p.result(s)
 	if err != nil {
 		return 0, nil, err
 	}
-	made, err := p.cut(lib)
-	return made, transfers, err
+	made, err := cutAll(p, r)
+	return made, r, err
 }
 
 // collect signs the operations and finds their links.
-func (p *propagation) collect(lib *kernels.Library) error {
+func (p *propagation) collect() error {
 	for n := range p.g.Nodes() {
 		if t, ok := n.Body.(*tensorops.Tensor); ok {
 			l := &layout{box: t.Range, dims: make([]planfile.Axes, t.Range.Rank()), by: map[int]int{}}
@@ -85,15 +113,21 @@ func (p *propagation) collect(lib *kernels.Library) error {
 			continue
 		}
 		signed := tensorops.SignatureOf(n) != nil && tensorops.IndexOf(n) != nil
-		if err := cut.Sign(p.g, lib, n); err != nil {
+		if err := cut.Sign(p.g, p.lib, n); err != nil {
 			return err
 		}
-		s := cut.SpaceOf(p.g, lib, n)
-		o := &operation{n: n, index: s.Index, names: s.Names, axes: make([]planfile.Axes, s.Index.Rank()), by: map[int]int{}, derived: !signed}
+		s := cut.SpaceOf(p.g, p.lib, n)
+		o := &operation{n: n, rank: s.Index.Rank(), box: s.Index.Clone(), names: slices.Clone(s.Names), by: map[int]int{}, derived: !signed}
 		if err := p.link(o, op); err != nil {
 			return err
 		}
+		o.axes = make([]planfile.Axes, o.box.Rank())
 		p.ops = append(p.ops, o)
+		for i := range o.operands {
+			if o.operands[i].out {
+				p.producer[o.operands[i].sel.Tensor] = o
+			}
+		}
 	}
 	return nil
 }
@@ -139,28 +173,47 @@ func (p *propagation) check(i int) error {
 	return d
 }
 
-// cut cuts the operations that got axes, and takes signatures away from the others that had none.
-func (p *propagation) cut(lib *kernels.Library) (made int, err error) {
-	apps := application.ByOperation(p.g)
-	for _, o := range p.ops {
-		counts := make([]int64, len(o.axes))
-		for j, axes := range o.axes {
-			counts[j] = p.plan.Mesh.Parts(axes)
+func (p *propagation) result(s Settings) (*Result, error) {
+	m, err := &mover{p: p}, error(nil)
+	if s.Machine != nil {
+		if m.place, err = reshard.On(s.Machine, s.Kind, p.plan.Mesh); err != nil {
+			return nil, err
 		}
-		if !slices.ContainsFunc(counts, func(n int64) bool { return n > 1 }) {
-			if o.derived {
-				cut.Unsign(o.n)
-			}
-			continue
-		}
-		for _, a := range apps[o.n.ID] {
-			p.g.Remove(a)
-		}
-		ids, err := cut.Operation(p.g, lib, o.n, "the plan", cut.Grid(counts...))
-		if err != nil {
-			return made, err
-		}
-		made += len(ids)
 	}
-	return made, nil
+	r := &Result{Plan: &planfile.Plan{Cuts: p.plan.Cuts, Mesh: p.plan.Mesh}}
+	for n := range p.g.Nodes() {
+		if l := p.tensors[n.ID]; l != nil && n.Label != "" {
+			r.Plan.Tensors = append(r.Plan.Tensors, p.annotation(n.Label, l))
+		}
+	}
+	for _, o := range p.ops {
+		x := Operation{Node: o.n.ID, Name: p.g.Name(o.n.ID), Label: o.n.Label, Kernel: o.n.Body.(*tensorops.Operation).Kernel, Names: o.names,
+			Index: o.index(), Axes: o.axes, Passes: o.passes}
+		for i := range o.operands {
+			h := Held{o.operands[i].sel.Tensor, p.held(&o.operands[i])}
+			if o.operands[i].out {
+				x.Outputs = append(x.Outputs, h)
+			} else {
+				x.Inputs = append(x.Inputs, h)
+			}
+		}
+		r.Operations = append(r.Operations, x)
+	}
+	r.Transfers, err = m.transfers()
+	return r, err
+}
+
+// held is what the device with the greatest part of a tensor has.
+func (p *propagation) held(x *operand) float64 {
+	l, n := p.tensors[x.sel.Tensor], float64(p.size(x))
+	for k := range l.dims {
+		parts := p.plan.Mesh.Parts(l.dims[k])
+		n *= float64((l.box.End[k] - l.box.Start[k] + parts - 1) / parts)
+	}
+	return n
+}
+
+// annotation says how a tensor lies, as a plan file has it.
+func (p *propagation) annotation(label string, l *layout) planfile.Annotation {
+	return planfile.Annotation{Tensor: label, Layout: planfile.Layout{Dims: l.dims, Open: make([]bool, len(l.dims))}, Partial: l.partial}
 }

@@ -46,7 +46,7 @@ func run(t *testing.T, graph, plan string) (cuts, moves string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, transfers, err := Run(g, kernels.Builtin(), p)
+	_, r, err := Run(g, p, Settings{Library: kernels.Builtin()})
 	if err != nil {
 		return "!" + err.Error(), ""
 	}
@@ -56,7 +56,7 @@ func run(t *testing.T, graph, plan string) (cuts, moves string) {
 			cuts += fmt.Sprintf("%s %s ", n.Label, blocks(g, apps[n.ID]))
 		}
 	}
-	for _, m := range transfers {
+	for _, m := range r.Transfers {
 		halo := ""
 		if m.Halo {
 			halo = "halo "

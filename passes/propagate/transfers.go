@@ -5,69 +5,72 @@ import (
 	"math/big"
 	"slices"
 
+	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/dialects/application/planfile"
-	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Transfer is what devices need of a tensor for an operation and do not hold, or what they are to hold of its result and did not compute. Bytes are those
-// that arrive at all devices. A halo needs no other layout.
-type Transfer struct {
-	Operation, Tensor string
-	From, To          string // layouts
-	Bytes             *big.Int
-	Halo              bool
-	Reason            string
-	At                diag.Location
-	Notes             []diag.Note // the annotations that do not agree
-}
-
-// Diagnostic says it to the user.
-func (t *Transfer) Diagnostic(s diag.Severity) diag.Diagnostic {
-	code, what := "TAP0843", "reshards"
-	if t.Halo {
-		code, what = "TAP0844", "exchanges halos of"
-	}
-	return diag.Diagnostic{Code: code, Constraint: constraint, Severity: s, Location: t.At, Notes: t.Notes,
-		Message: fmt.Sprintf("%s %s %s: %s → %s, %v bytes: %s", t.Operation, what, t.Tensor, t.From, t.To, t.Bytes, t.Reason)}
-}
-
 // transfers compares what each device holds of tensors with what its blocks of operations select; operations that the plan cuts by themselves are left out.
-func (p *propagation) transfers() (list []Transfer, err error) {
-	for _, o := range p.ops {
-		if p.cutOtherwise(o) {
+// What several operations need alike is brought once.
+func (m *mover) transfers() (list []Transfer, err error) {
+	type same struct {
+		tensor ir.NodeID
+		to     string
+	}
+	seen := map[same]int{}
+	for _, o := range m.p.ops {
+		if m.p.cutOtherwise(o) {
 			continue
 		}
 		for i := range o.operands {
 			x := &o.operands[i]
-			bytes, err := p.missing(o, x)
+			bytes, err := m.moves(o, x)
 			if err != nil {
 				return nil, err
 			}
-			if bytes.Sign() > 0 {
-				list = append(list, p.transfer(o, x, bytes))
+			if bytes.Sign() == 0 {
+				continue
 			}
+			t := m.transfer(o, x, bytes)
+			key := same{x.sel.Tensor, fmt.Sprint(t.To, t.Halo, bytes)}
+			if at, ok := seen[key]; ok && !x.out {
+				list[at].Also, list[at].Readers = append(list[at].Also, t.Operation), append(list[at].Readers, o.n.ID)
+				continue
+			}
+			if !x.out {
+				seen[key] = len(list)
+			}
+			if t.Ways, err = m.price(o, x, &t); err != nil {
+				return nil, err
+			}
+			list = append(list, t)
 		}
 	}
 	return list, nil
 }
 
-// cutOtherwise says whether the plan says how an operation is cut, so that what its parts select is not known here.
-func (p *propagation) cutOtherwise(o *operation) bool {
-	kernel := o.n.Body.(*tensorops.Operation).Kernel
-	return slices.ContainsFunc(p.plan.Cuts, func(c planfile.Cut) bool { return c.Target == o.n.Label || c.Target == kernel })
+// moves gives the bytes of an operand that arrive somewhere: those that devices need and do not have, and those of what is combined.
+func (m *mover) moves(o *operation, x *operand) (*big.Int, error) {
+	l := m.p.tensors[x.sel.Tensor]
+	if gives := o.gives(); x.out && !contains(l.partial, gives) {
+		bytes := reshard.Arrive(m.p.plan.Mesh, first(m.p.ways(o, x, reshard.Layout{Dims: l.dims, Partial: l.partial})))
+		n, _ := big.NewFloat(bytes).Int(nil)
+		return n, nil
+	}
+	return m.missing(o, x)
 }
 
 // missing gives the bytes of an operand that devices need and do not have.
-func (p *propagation) missing(o *operation, x *operand) (*big.Int, error) {
-	l, total := p.tensors[x.sel.Tensor], new(big.Int)
-	for d := range p.plan.Mesh.Devices() {
-		block, err := p.part(o.index, o.axes, d)
+func (m *mover) missing(o *operation, x *operand) (*big.Int, error) {
+	l, total := m.p.tensors[x.sel.Tensor], new(big.Int)
+	for d := range m.p.plan.Mesh.Devices() {
+		block, err := part(m.p.plan.Mesh, o.box, o.axes, d)
 		if err != nil {
 			return nil, err
 		}
-		have, err := p.part(l.box, l.dims, d)
+		have, err := part(m.p.plan.Mesh, l.box, l.dims, d)
 		if err != nil {
 			return nil, err
 		}
@@ -83,59 +86,53 @@ func (p *propagation) missing(o *operation, x *operand) (*big.Int, error) {
 			total.Sub(total, both.BigSize())
 		}
 	}
-	bits := tensorops.TensorOf(p.g, x.sel.Tensor).Type().Bits()
-	return total.Mul(total, big.NewInt(int64(bits+7)/8)), nil
-}
-
-// part gives the part of a box that a device has.
-func (p *propagation) part(box zspace.Range, dims []planfile.Axes, device int64) (zspace.Range, error) {
-	at := make([]int64, len(p.plan.Mesh)) // its place on each axis
-	for i, a := range slices.Backward(p.plan.Mesh) {
-		at[i], device = device%a.Size, device/a.Size
-	}
-	for k, axes := range dims {
-		n := int64(0)
-		for _, a := range axes {
-			n = n*p.plan.Mesh[a].Size + at[a]
-		}
-		if len(axes) == 0 {
-			continue
-		}
-		parts, err := box.SplitCount(k, p.plan.Mesh.Parts(axes))
-		if err != nil {
-			return box, err
-		}
-		box = parts[n]
-	}
-	return box, nil
+	return total.Mul(total, big.NewInt(int64(m.p.size(x)))), nil
 }
 
 // transfer says why an operand moves.
-func (p *propagation) transfer(o *operation, x *operand, bytes *big.Int) Transfer {
-	l, mesh := p.tensors[x.sel.Tensor], p.plan.Mesh
-	to := make([]planfile.Axes, len(l.dims))
-	for k, j := range x.dims {
-		if j >= 0 {
-			to[k] = o.axes[j]
+func (m *mover) transfer(o *operation, x *operand, bytes *big.Int) Transfer {
+	l := m.p.tensors[x.sel.Tensor]
+	here, there := reshard.Layout{Dims: l.dims, Partial: l.partial}, m.p.there(o, x)
+	t := Transfer{Operation: m.p.g.Name(o.n.ID), Tensor: m.p.g.Name(x.sel.Tensor), Readers: []ir.NodeID{o.n.ID}, Of: x.sel.Tensor, Result: x.out, Bytes: bytes, At: m.p.g.At(o.n, "")}
+	combined := without(o.gives(), l.partial)
+	switch {
+	case x.out && len(combined) > 0:
+		there.Partial = o.gives()
+		t.Reason = m.combining(o, combined)
+	default:
+		there.Partial = here.Partial
+		if t.Halo = slices.EqualFunc(l.dims, there.Dims, slices.Equal[planfile.Axes]); t.Halo {
+			t.Reason = "parts read cells beyond those that they hold"
+		} else {
+			t.Reason = m.why(o, x, there.Dims, &t)
 		}
 	}
-	t := Transfer{Operation: p.g.Name(o.n.ID), Tensor: p.g.Name(x.sel.Tensor), From: mesh.Text(l.dims), To: mesh.Text(to), Bytes: bytes,
-		Halo: slices.EqualFunc(l.dims, to, slices.Equal[planfile.Axes]), At: p.g.At(o.n, "")}
-	why := "parts read cells beyond those that they hold"
-	if !t.Halo {
-		why = p.why(o, x, to, &t)
+	t.Held = m.p.bytes(x)
+	for _, axes := range there.Dims {
+		t.Held /= float64(m.p.plan.Mesh.Parts(axes))
 	}
-	if t.Reason = why; x.out {
+	if t.From, t.To = m.p.text(here), m.p.text(there); x.out {
 		t.From, t.To = t.To, t.From
 	}
 	return t
 }
 
+// combining says why partial results are combined where they are.
+func (m *mover) combining(o *operation, axes planfile.Axes) string {
+	by := scalar.MonoidName(o.combine)
+	for j, d := range o.axes[o.rank:] {
+		if len(d) > 0 {
+			return fmt.Sprintf("parts of dimension %s are combined by %s", o.names[o.rank+j], by)
+		}
+	}
+	return fmt.Sprintf("what the operation read is partial along %s, combined by %s", m.p.plan.Mesh.Names(axes), by)
+}
+
 // why finds the first axis on which a tensor and an operation do not agree, and notes the annotations that put it where it is.
-func (p *propagation) why(o *operation, x *operand, to []planfile.Axes, t *Transfer) string {
-	l, mesh := p.tensors[x.sel.Tensor], p.plan.Mesh
+func (m *mover) why(o *operation, x *operand, to []planfile.Axes, t *Transfer) string {
+	l, mesh := m.p.tensors[x.sel.Tensor], m.p.plan.Mesh
 	note := func(axis, by int, where string) {
-		a := p.plan.Tensors[by]
+		a := m.p.plan.Tensors[by]
 		t.Notes = append(t.Notes, diag.Note{Location: a.From, Message: fmt.Sprintf("the annotation of %s puts axis %s on %s", a.Tensor, mesh[axis].Name, where)})
 	}
 	for k := range to {
@@ -151,6 +148,8 @@ func (p *propagation) why(o *operation, x *operand, to []planfile.Axes, t *Trans
 			switch j := x.dims[k]; {
 			case !x.sel.Range().Equal(l.box):
 				return "a part of the tensor is selected, whose cuts are not the tensor's"
+			case j < 0 && o.ordered:
+				return fmt.Sprintf("dimension %d of the tensor is reduced, and the permission reassociate is not given", k)
 			case j < 0:
 				return fmt.Sprintf("dimension %d of the tensor is none of the index, so all of it is needed", k)
 			case len(o.axes[j]) > 0:
@@ -166,7 +165,7 @@ func (p *propagation) why(o *operation, x *operand, to []planfile.Axes, t *Trans
 			if !slices.Contains(l.dims[k], a) {
 				note(a, o.by[a], fmt.Sprintf("dimension %d of it in %s", k, t.Operation))
 				if l.annotated > 0 {
-					from := p.plan.Tensors[l.annotated-1]
+					from := m.p.plan.Tensors[l.annotated-1]
 					t.Notes = append(t.Notes, diag.Note{Location: from.From, Message: "the annotation of " + from.Tensor + " keeps the axis away"})
 				}
 				return fmt.Sprintf("the tensor does not lie along axis %s", mesh[a].Name)

@@ -52,7 +52,15 @@ func Parse(text string) (Request, error) {
 // Named cuts operations along those dimensions which they reduce and the first level of a cut names, as it says. It gives the operations with partial
 // results, and what is left of the cut for these; no operations if it names none of such dimensions.
 func Named(g *ir.Graph, lib *kernels.Library, allow permission.Set, target string, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
-	named := operations(g)[target]
+	return along(g, lib, allow, operations(g)[target], c)
+}
+
+// One does so with one operation.
+func One(g *ir.Graph, lib *kernels.Library, allow permission.Set, n *ir.Node, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
+	return along(g, lib, allow, []*ir.Node{n}, c)
+}
+
+func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.Node, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
 	if len(named) == 0 || len(c.Levels) == 0 || c.Levels[0].Names == nil {
 		return nil, c, nil
 	}

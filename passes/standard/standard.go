@@ -34,7 +34,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),
-		propagate.Pass(lib, apply.Run),
+		propagate.Pass(lib, apply.Run, split.One),
 		shard.Pass(lib, apply.Run, split.Named),
 		apply.Pass(),
 		lower.Pass(lib),

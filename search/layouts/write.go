@@ -60,7 +60,7 @@ func (x *Space) labels() map[string]int {
 // cutting adds the cuts that do not follow from the annotations.
 func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, out *planfile.Plan) error {
 	g := x.graph.Clone()
-	if _, _, err := propagate.Run(g, lib, out); err != nil {
+	if _, _, err := propagate.Run(g, out, propagate.Settings{Library: lib}); err != nil {
 		return err
 	}
 	apps := application.ByOperation(g)

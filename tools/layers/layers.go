@@ -53,6 +53,8 @@ var Table = []Rule{
 	{"search/layouts", 4, 4},
 	{"cost/price", 4, 2},
 	{"cost/calibrate", 4, 3},
+	{"cost/simulate", 3, 6},
+	{"cost/sharded", 4, 4},
 	{"passes/rewrite", 4, 0},
 	{"passes/pipeline", 4, 1},
 	{"passes/apply", 4, 2}, // no pass imports another

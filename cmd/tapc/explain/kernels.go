@@ -31,6 +31,8 @@ const Help = `Explain what was decided, and what else there was.
   time    what each kernel, or those of a name, takes on the machine of --machine, term by
           term: what it computes, what travels from which cache or memory, what it waits for.
   memory  what a program has in memory at most, part by part, with --machine for its threads.
+  transfer  what a --plan with a mesh moves, or what it moves of a tensor or for an operation:
+          why, by which collective, what that takes on --machine, and what else would.
   plan    A B: what two plan files ask for differently, in words.`
 
 // Kernels gives the candidates of the kernels of a graph, or of those with a name.

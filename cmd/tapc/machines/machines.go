@@ -1,4 +1,4 @@
-// Package machines is the command `tapc machine`, and finds the machine that other commands are given: one that tapc knows or a file.
+// Package machines is the command `tapc machine`: machines that tapc knows, and files.
 // Read next: cost/machine.
 package machines
 
@@ -15,7 +15,6 @@ import (
 	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
-	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -45,18 +44,6 @@ func Calibrate(ctx context.Context) (*machine.Machine, error) {
 	return calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc})
 }
 
-// Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
-func Find(name string) (*machine.Machine, error) {
-	if !strings.ContainsAny(name, "./") {
-		return machine.Preset(name)
-	}
-	data, err := inputfile.ReadText(name, machine.MaxBytes)
-	if err != nil {
-		return nil, diag.Usage("%w", err)
-	}
-	return machine.Read(data, name)
-}
-
 // List writes which machines tapc knows.
 func List(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -80,7 +67,7 @@ func Print(w io.Writer, name string) error {
 		_, err = w.Write(text)
 		return err
 	}
-	m, err := Find(name)
+	m, err := machine.Find(name)
 	if err != nil {
 		return err
 	}
@@ -90,7 +77,7 @@ func Print(w io.Writer, name string) error {
 // Collectives writes what a collective, given as KIND=SIZE, takes by each algorithm among the devices of the machine's first kind: those that are
 // nearest to the first of them, and all.
 func Collectives(w io.Writer, name, text string) error {
-	m, err := Find(name)
+	m, err := machine.Find(name)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tensortapestry.org/tapc/cmd/tapc/machines"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/cost/machine"
@@ -144,7 +143,7 @@ const knee = "knee"
 
 // Space makes the space that the flags ask for.
 func (f *Flags) Space(w *Work) (*layouts.Space, error) {
-	m, err := machines.Find(f.machine)
+	m, err := machine.Find(f.machine)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,11 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/cost/reshard"
+	"tensortapestry.org/tapc/cost/sharded"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/propagate"
 )
 
 // Help is the text of --help.
@@ -21,7 +24,12 @@ and the memory of the program, which is what it states itself (PROGRAM --describ
 
 --machine names a machine that tapc knows or a machine file (docs/machines.md). What the file
 does not say is an error with the key that would, never 0. Times are those of a program
-that runs again and again: caches have what the last run left there.`
+that runs again and again: caches have what the last run left there.
+
+With a --plan that has a mesh the program is on the devices of the machine: each carries out
+the kernels whose blocks it has, and collectives move what the plan's layouts need, beside
+kernels where nothing waits for them. Totals are the time, the part of it in which devices are
+idle, operations, the memory of tensors on the device that has most, and bytes by link.`
 
 // Report is what is known of a program on a machine.
 type Report struct {
@@ -52,6 +60,20 @@ func Of(g *ir.Graph, m *machine.Machine, s price.Settings, memory []backends.Mem
 		r.Joules = d.Power.Value * r.Time.Value
 	}
 	return r, nil
+}
+
+// OfMesh prices a schedule on the devices of a mesh, as a propagation lays it over them.
+func OfMesh(g *ir.Graph, m *machine.Machine, s price.Settings, r *propagate.Result, kind string) (Mesh, error) {
+	kernels, err := price.Program(g, m, s)
+	if err != nil {
+		return Mesh{}, err
+	}
+	place, err := reshard.On(m, kind, r.Plan.Mesh)
+	if err != nil {
+		return Mesh{}, err
+	}
+	report, err := sharded.Of(m.Name, g, r, kernels, place)
+	return Mesh{report}, err
 }
 
 // Operations and bytes of all kernels.

@@ -5,10 +5,16 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/split"
 )
 
 // Cuts are the flags that say how operations are cut.
@@ -35,10 +41,43 @@ func (c *Cuts) Facts(facts map[pipeline.Fact][]string) {
 	c.plan.facts(facts)
 }
 
+// Mesh gives the plan if it has layouts on a mesh, nil otherwise.
+func (c *Cuts) Mesh() (*planfile.Plan, error) {
+	if c.plan.file == "" {
+		return nil, nil
+	}
+	p, err := planfile.Read(c.plan.file)
+	if err != nil || len(p.Tensors) == 0 {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Propagate carries the layouts of the plan through a graph, for the devices of a kind of the machine, which it gives. The plan must have no other cuts, which
+// would be of no device.
+func (c *Cuts) Propagate(g *ir.Graph, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
+	p, err := c.Mesh()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p == nil || len(p.Cuts) > 0 || len(c.shards) > 0 || c.plan.on == "" {
+		return nil, nil, diag.Usage("prices on a mesh need --machine, and --plan with a mesh and tensors, and no cuts beside them")
+	}
+	m, err := machine.Find(c.plan.on)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, r, err := propagate.Run(g, p, propagate.Settings{Library: lib, Allow: allow, Split: split.One, Machine: m, Kind: kind})
+	apply.Run(g) // what is not cut is one application
+	return r, m, err
+}
+
 // Plan is the flag that names a plan file.
 type Plan struct {
 	file   string
-	refuse bool // transfers between layouts
+	refuse bool   // transfers between layouts
+	on     string // machine that transfers are priced for
+	write  string // file for the plan with all layouts
 	flags  *pflag.FlagSet
 }
 
@@ -47,7 +86,12 @@ func (p *Plan) Add(fs *pflag.FlagSet) {
 	p.flags = fs
 	fs.StringVar(&p.file, "plan", "", "cut operations as this plan `FILE` says (docs/plans.md)")
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
+	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
+	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
 }
+
+// Machine is the name of the machine that prices are for; "" for none.
+func (c *Cuts) Machine() string { return c.plan.on }
 
 // Check refuses a plan without a name.
 func (p *Plan) Check() error {
@@ -56,6 +100,9 @@ func (p *Plan) Check() error {
 	}
 	if p.file == "" && p.refuse {
 		return diag.Usage("--no-implicit-reshard goes with --plan")
+	}
+	if p.flags.Changed("write-plan") && (p.file == "" || p.write == "") {
+		return diag.Usage("--write-plan goes with --plan, and names a file")
 	}
 	return nil
 }
@@ -67,6 +114,12 @@ func (p *Plan) facts(facts map[pipeline.Fact][]string) {
 	facts[pipeline.Plans] = []string{p.file}
 	if p.refuse {
 		facts[pipeline.Reshards] = []string{propagate.Refuse}
+	}
+	if p.on != "" {
+		facts[pipeline.Machines] = []string{p.on}
+	}
+	if p.write != "" {
+		facts[pipeline.Propagated] = []string{p.write}
 	}
 }
 

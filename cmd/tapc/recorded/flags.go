@@ -21,8 +21,8 @@ var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFil
 
 // ignored are the flags of build that do not change what is built, and those that name folders and the output: names of data files in a record are
 // those in their folder.
-var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-dir", "help", "locked", "output", "plugin-memory", "plugin-timeout", "print-ir-after",
-	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose")
+var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-dir", "help", "locked", "machine", "output", "plugin-memory", "plugin-timeout", "print-ir-after",
+	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose", "write-plan")
 
 // settings are the other flags of build. That every flag is one or the other is tested.
 var settings = set("alias", "allow", "backend", "cpu", "dim", "disable", "emit", "fast-math", "fuel", "name", "namespace", "no-implicit-reshard", "no-verify", "optimize", "precision", "shape", "shard",

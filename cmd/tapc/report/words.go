@@ -35,7 +35,7 @@ const (
 
 // flags says of every flag with a text for a value what it is; that all are here is tested.
 var flags = map[string]kind{
-	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output, "frontier": output,
+	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output, "frontier": output, "write-plan": output,
 	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "resume": oneFile, "known": fileBehindName, "input": fileBehindName,
 	"machine": fileOrName, "passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,

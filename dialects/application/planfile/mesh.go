@@ -72,6 +72,18 @@ func (m Mesh) Parts(axes Axes) int64 {
 	return n
 }
 
+// Place is the number of the part that a device has of what axes cut.
+func (m Mesh) Place(axes Axes, device int64) (n int64) {
+	at := make([]int64, len(m))
+	for i, a := range slices.Backward(m) {
+		at[i], device = device%a.Size, device/a.Size
+	}
+	for _, a := range axes {
+		n = n*m[a].Size + at[a]
+	}
+	return n
+}
+
 var axisName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 func (r *reader) mesh(p *Plan, f *file) error {
@@ -99,16 +111,17 @@ func (r *reader) tensors(p *Plan, f *file) error {
 			return r.fault("TAP0838", at, "the annotation names no tensor").Want(`"tensor": a label`, "none")
 		case seen[x.Tensor]:
 			return r.fault("TAP0838", at+"/tensor", "tensor %s is annotated twice", x.Tensor).Want("one annotation", "another")
-		case len(x.Partial) > 0:
-			return r.fault("TAP0839", at+"/partial", "tensor %s can not be partial: no pass combines partial results yet", x.Tensor).
-				Want("a tensor that is replicated or sharded along each axis", strings.Join(x.Partial, ", "))
 		}
 		seen[x.Tensor] = true
 		layout, err := r.layout(p.Mesh, at, x)
 		if err != nil {
 			return err
 		}
-		p.Tensors = append(p.Tensors, Annotation{Tensor: x.Tensor, Layout: layout, Priority: x.Priority, From: r.at(at)})
+		partial, err := r.partial(p.Mesh, at+"/partial", x, layout)
+		if err != nil {
+			return err
+		}
+		p.Tensors = append(p.Tensors, Annotation{Tensor: x.Tensor, Layout: layout, Partial: partial, Priority: x.Priority, From: r.at(at)})
 	}
 	return nil
 }
@@ -138,6 +151,21 @@ func (r *reader) layout(m Mesh, at string, x fileTensor) (Layout, error) {
 		l.Dims, l.Open = append(l.Dims, axes), append(l.Open, open)
 	}
 	return l, nil
+}
+
+// partial reads the axes along which a tensor is not combined yet: none that cuts it.
+func (r *reader) partial(m Mesh, at string, x fileTensor, l Layout) (axes Axes, err error) {
+	for i, name := range x.Partial {
+		a := m.Find(name)
+		if a < 0 {
+			return nil, r.fault("TAP0838", fmt.Sprint(at, "/", i), "the mesh has no axis %q", name).Want("an axis of "+m.axes(), name)
+		}
+		if slices.Contains(axes, a) || slices.ContainsFunc(l.Dims, func(d Axes) bool { return slices.Contains(d, a) }) {
+			return nil, r.fault("TAP0839", fmt.Sprint(at, "/", i), "tensor %s lies on axis %s twice", x.Tensor, name).Want("each axis at most once, cut or partial", name)
+		}
+		axes = append(axes, a)
+	}
+	return axes, nil
 }
 
 func (m Mesh) axes() string {

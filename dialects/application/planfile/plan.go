@@ -46,6 +46,7 @@ func (c Cut) String() string {
 type Annotation struct {
 	Tensor   string
 	Layout   Layout
+	Partial  Axes  // along which devices have partial results of it
 	Priority int64 // the least is propagated first
 	From     diag.Location
 }

@@ -21,7 +21,7 @@ const good = `{
   "mesh": [{"axis": "x", "size": 2}, {"axis": "y", "size": 4}],
   "tensors": [
     {"tensor": "a", "dims": ["x*y", "", "-"]},
-    {"tensor": "b", "dims": ["y?", "?"], "priority": 3}
+    {"tensor": "b", "dims": ["y?", "?"], "partial": ["x"], "priority": 3}
   ],
   "choices": [{"choice": "z", "branch": "steps"}]
 }`
@@ -38,8 +38,8 @@ func TestParse(t *testing.T) {
 		Cuts: []Cut{{"op:linear", cut.Grid(2, 1), at(4, 5, "/cuts/0")},
 			{"y", cut.Cut{Levels: []cut.Level{{Names: []string{"m"}, Parts: []cut.Part{{Size: 16}}}, cut.Grid(2, 1).Levels[0]}}, at(5, 5, "/cuts/1")}},
 		Mesh: Mesh{{"x", 2}, {"y", 4}},
-		Tensors: []Annotation{{"a", Layout{[]Axes{{0, 1}, nil, nil}, []bool{false, false, false}}, 0, at(9, 5, "/tensors/0")},
-			{"b", Layout{[]Axes{{1}, nil}, []bool{true, true}}, 3, at(10, 5, "/tensors/1")}},
+		Tensors: []Annotation{{"a", Layout{[]Axes{{0, 1}, nil, nil}, []bool{false, false, false}}, nil, 0, at(9, 5, "/tensors/0")},
+			{"b", Layout{[]Axes{{1}, nil}, []bool{true, true}}, Axes{0}, 3, at(10, 5, "/tensors/1")}},
 		Choices: []Choice{{"z", "steps", at(12, 15, "/choices/0")}},
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
@@ -82,7 +82,8 @@ func TestFaults(t *testing.T) {
 		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": ["x", "x"]}]}`, "TAP0838: p.json:1:94 found x"},
 		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": ["x*"]}]}`, "TAP0838: p.json:1:89 found x*"},
 		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": []}, {"tensor": "a", "dims": []}]}`, "TAP0838: p.json:1:104 found another"},
-		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": [""], "partial": ["x"]}]}`, "TAP0839: p.json:1:105 found x"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": [""], "partial": ["z"]}]}`, "TAP0838: p.json:1:106 found z"},
+		{`{"version": 1, "mesh": [{"axis": "x", "size": 2}], "tensors": [{"tensor": "a", "dims": ["x"], "partial": ["x"]}]}`, "TAP0839: p.json:1:107 found x"},
 	} {
 		p, err := Parse("p.json", []byte(c[0]))
 		if err == nil {

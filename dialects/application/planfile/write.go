@@ -23,6 +23,9 @@ func Write(w io.Writer, p *Plan) error {
 			}
 			x.Dims = append(x.Dims, text)
 		}
+		for _, a := range t.Partial {
+			x.Partial = append(x.Partial, p.Mesh[a].Name)
+		}
 		f.Tensors = append(f.Tensors, x)
 	}
 	for _, c := range p.Choices {

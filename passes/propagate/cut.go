@@ -1,0 +1,275 @@
+package propagate
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// cutter cuts the operations of a propagation.
+type cutter struct {
+	p     *propagation
+	apps  map[ir.NodeID][]ir.NodeID
+	terms map[ir.NodeID]*terms // of tensors that are combined of partial results
+	parts map[ir.NodeID]Part
+	at    int // the number of the operation that is cut
+	made  int
+}
+
+// terms are the partial results that one operation combines, each a tensor of its own.
+type terms struct {
+	tensors []ir.NodeID
+	by      *ir.Node
+}
+
+// cutAll cuts the operations that got axes, and takes signatures away from the others that had none. Operations on partial results are there once for each part.
+func cutAll(p *propagation, r *Result) (int, error) {
+	r.Parts = map[ir.NodeID]Part{}
+	c := &cutter{p: p, parts: r.Parts, apps: application.ByOperation(p.g), terms: map[ir.NodeID]*terms{}}
+	for i, o := range p.ops {
+		c.at = i
+		var err error
+		switch {
+		case len(o.passes) > 0:
+			err = c.pass(o)
+		case len(o.reducing()) > 0:
+			err = c.reduce(o)
+		default:
+			err = c.blocks(o, o.n, -1)
+		}
+		if err != nil {
+			return c.made, err
+		}
+	}
+	c.sweep()
+	return c.made, nil
+}
+
+// counts says into how many parts each dimension of an index is cut.
+func (c *cutter) counts(o *operation) (counts []int64) {
+	for _, axes := range o.axes[:o.rank] {
+		counts = append(counts, c.p.plan.Mesh.Parts(axes))
+	}
+	return counts
+}
+
+// blocks cuts an operation, or one of its copies, along its index.
+func (c *cutter) blocks(o *operation, n *ir.Node, number int64) error {
+	c.parts[n.ID] = Part{c.at, number}
+	counts := c.counts(o)
+	if !slices.ContainsFunc(counts, func(n int64) bool { return n > 1 }) {
+		if o.derived {
+			cut.Unsign(n)
+		}
+		return nil
+	}
+	return c.grid(n, cut.Grid(counts...))
+}
+
+func (c *cutter) grid(n *ir.Node, how cut.Cut) error {
+	for _, a := range c.apps[n.ID] {
+		c.p.g.Remove(a)
+	}
+	ids, err := cut.Operation(c.p.g, c.p.lib, n, "the plan", how)
+	c.made += len(ids)
+	return err
+}
+
+// reduce cuts an operation along what it reduces, and its parts along their index. If nothing but the combination gives its results, their terms are known.
+func (c *cutter) reduce(o *operation) error {
+	var level cut.Level
+	for j, axes := range o.axes {
+		if n := c.p.plan.Mesh.Parts(axes); n > 1 {
+			level.Names, level.Parts = append(level.Names, o.names[j]), append(level.Parts, cut.Part{Count: n})
+		}
+	}
+	cut.Unsign(o.n)
+	before := ir.NodeID(c.p.g.Bound())
+	parts, rest, err := c.p.split(c.p.g, c.p.lib, c.p.allow, o.n, cut.Cut{Levels: []cut.Level{level}})
+	if err != nil {
+		return err
+	}
+	for i, n := range parts {
+		c.parts[n.ID] = Part{c.at, int64(i)}
+		if len(rest.Levels) == 0 {
+			continue
+		}
+		if err := c.grid(n, rest); err != nil {
+			return err
+		}
+	}
+	c.combined(parts)
+	if !slices.ContainsFunc(o.operands, func(x operand) bool { return x.out && len(c.p.tensors[x.sel.Tensor].partial) > 0 }) {
+		return nil
+	}
+	return c.follow(before)
+}
+
+// combined finds the operation that combines what parts give.
+func (c *cutter) combined(parts []*ir.Node) {
+	var list []ir.NodeID
+	for _, n := range parts {
+		list = append(list, n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0].Tensor)
+	}
+	for n := range c.p.g.Nodes() {
+		op, ok := n.Body.(*tensorops.Operation)
+		if !ok || op.Inputs.Len() != 1 || len(op.Inputs.At(0).Sel) != len(list) || op.Outputs.Len() != 1 {
+			continue
+		}
+		same := true
+		for i, s := range op.Inputs.At(0).Sel {
+			same = same && s.Tensor == list[i]
+		}
+		if same {
+			c.terms[op.Outputs.At(0).Sel[0].Tensor] = &terms{list, n}
+			return
+		}
+	}
+}
+
+// follow passes terms on through the steps that were added behind a combination: an operation that does more than reduce is cut as its steps.
+func (c *cutter) follow(from ir.NodeID) error {
+	for id := from; id < ir.NodeID(c.p.g.Bound()); id++ {
+		n := c.p.g.Node(id)
+		if n == nil {
+			continue
+		}
+		if op, ok := n.Body.(*tensorops.Operation); ok && c.reads(op) {
+			if _, err := c.copies(n, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reads says whether an operation reads what has terms, and is none that combines them.
+func (c *cutter) reads(op *tensorops.Operation) (found bool) {
+	op.Inputs.All(func(_, _ int, s *ir.Selection) { found = found || c.terms[s.Tensor] != nil })
+	return found
+}
+
+// pass makes an operation one for each part of its partial inputs, and combines what they give behind it. Without terms it is cut as any other.
+func (c *cutter) pass(o *operation) error {
+	made, err := c.copies(o.n, o)
+	if err != nil || made {
+		return err
+	}
+	return c.blocks(o, o.n, -1)
+}
+
+// copies replaces an operation by one on each term of its inputs, and one that combines the results; unless it does not distribute over that, or has
+// results that are not one tensor.
+func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
+	op := n.Body.(*tensorops.Operation)
+	x, count := c.common(op)
+	if x == nil || op.Outputs.Len() != 1 || len(op.Outputs.At(0).Sel) != 1 || n.Tag(tensorops.IOSequencePointKind) != nil {
+		return false, nil
+	}
+	in, err := c.p.lib.BindOperation(c.p.g, n.ID)
+	if err != nil || !reduced.Distributes(in, combination(x.by), func(a *kernels.Operand) bool { return c.terms[a.Sel.Tensor] != nil }) {
+		return false, nil
+	}
+	for _, a := range c.apps[n.ID] {
+		c.p.g.Remove(a)
+	}
+	result := op.Outputs.At(0).Sel[0]
+	t := &terms{}
+	for i := range count {
+		m, out := c.copy(n, op, i)
+		t.tensors = append(t.tensors, out)
+		if o != nil {
+			if err := c.blocks(o, m, int64(i)); err != nil {
+				return true, err
+			}
+		}
+	}
+	t.by = c.combine(n, x.by, t.tensors, result)
+	c.terms[result.Tensor] = t
+	c.p.g.Remove(n.ID)
+	return true, nil
+}
+
+// common gives the terms of an operation's inputs, if those that have some have equally many.
+func (c *cutter) common(op *tensorops.Operation) (found *terms, count int) {
+	same := true
+	op.Inputs.All(func(_, _ int, s *ir.Selection) {
+		if x := c.terms[s.Tensor]; x != nil {
+			same = same && (found == nil || len(x.tensors) == count && combination(x.by) == combination(found.by))
+			found, count = x, len(x.tensors)
+		}
+	})
+	if !same {
+		return nil, 0
+	}
+	return found, count
+}
+
+// combination is the operator of an operation that combines terms.
+func combination(n *ir.Node) scalar.Op {
+	switch n.Body.(*tensorops.Operation).Kernel {
+	case "op:add":
+		return scalar.Add
+	case "op:mul":
+		return scalar.Mul
+	case "op:max":
+		return scalar.Max
+	case "op:min":
+		return scalar.Min
+	}
+	return scalar.NoOp
+}
+
+// copy adds an operation on the terms of a number, and gives the tensor of its results.
+func (c *cutter) copy(n *ir.Node, op *tensorops.Operation, i int) (*ir.Node, ir.NodeID) {
+	inputs, outputs := op.Inputs.Clone(), op.Outputs.Clone()
+	inputs.All(func(_, _ int, s *ir.Selection) {
+		if x := c.terms[s.Tensor]; x != nil {
+			s.Tensor = x.tensors[i]
+		}
+	})
+	like := tensorops.TensorOf(c.p.g, outputs.At(0).Sel[0].Tensor)
+	t := c.p.g.Add(&tensorops.Tensor{DType: like.DType, Range: like.Range.Clone()}, "")
+	outputs.At(0).Sel[0].Tensor = t.ID
+	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, "")
+	t.Pos, m.Pos = n.Pos, n.Pos
+	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})
+	return m, t.ID
+}
+
+// combine adds an operation that combines terms to a result, as another one does.
+func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection) *ir.Node {
+	op := like.Body.(*tensorops.Operation)
+	sel := make([]ir.Selection, len(list))
+	for i, t := range list {
+		sel[i] = ir.Select(t, tensorops.TensorOf(c.p.g, t).Range)
+	}
+	inputs := ir.PortsOf([]ir.Port{{Name: op.Inputs.At(0).Name, Sel: sel}})
+	outputs := ir.PortsOf([]ir.Port{{Name: op.Outputs.At(0).Name, Sel: []ir.Selection{result}}})
+	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, n.Label)
+	m.Pos = n.Pos
+	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})
+	return m
+}
+
+// sweep takes combinations away that nothing reads any more.
+func (c *cutter) sweep() {
+	read := map[ir.NodeID]bool{}
+	for n := range c.p.g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok {
+			op.Inputs.All(func(_, _ int, s *ir.Selection) { read[s.Tensor] = true })
+		}
+	}
+	for t, x := range c.terms {
+		if l := c.p.tensors[t]; !read[t] && (l == nil || len(l.partial) > 0) {
+			c.p.g.Remove(x.by.ID)
+			c.p.g.Remove(t)
+		}
+	}
+}
