@@ -15,7 +15,7 @@ import (
 
 func viewCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "view FILE -o PAGE.html", Short: "Write a page that shows a program", Long: pages.Help, Args: needFiles(1, 1),
-		Example: "  tapc view model.onnx -o model.html\n  tapc view model.tap --plan plan.json --machine=laptop -o model.html\n  tapc view model.tap --frontier frontier.json -o model.html"}
+		Example: "  tapc view model.onnx -o model.html\n  tapc view model.tap --plan plan.json -o model.html\n  tapc view model.tap --machine=laptop -o model.html\n  tapc view model.tap --frontier frontier.json -o model.html"}
 	f := addCostFlags(c, a.addCompileFlags(c))
 	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(ownBackends())))
 	complete(c, "target", targets(ownBackends()))

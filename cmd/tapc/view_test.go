@@ -105,7 +105,7 @@ func press(t *testing.T, p *chromium.Page, keys ...string) {
 // A page of a plan: every tab draws, keys and clicks do what they say, and provenance leads from a kernel to its line, its C and its operations.
 func TestViewInABrowser(t *testing.T) {
 	p := browser(t)
-	page(t, p, "../../examples/mlp/mlp.tap", "--plan=../../examples/mlp/plan.json", "--machine=laptop")
+	page(t, p, "../../examples/mlp/mlp.tap", "--plan=../../examples/mlp/plan.json")
 	expect(t, p, "tabs.map(t => t.name).join()", "As read,Operation Expression,Application Expression,Scheduled Kernels,Timeline,Memory")
 	for i := range 6 {
 		press(t, p, fmt.Sprint(i+1))
