@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/rewrite/casts"
 )
 
 // condition is a guard; valueExpr is a value in a guard or of a parameter, false where it has none.
@@ -223,7 +224,7 @@ var predicates = map[string]predicate{
 	}},
 	"through": {3, "a cast from the first's type to the second's and on to the third's gives what one from first to third gives",
 		func(s *Site, args []selOf) bool {
-			return CastThrough(s.Type(args[0](s)), s.Type(args[1](s)), s.Type(args[2](s)))
+			return casts.Through(s.Type(args[0](s)), s.Type(args[1](s)), s.Type(args[2](s)))
 		}},
 }
 

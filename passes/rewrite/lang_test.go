@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/casts"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -24,7 +25,10 @@ func TestParseErrors(t *testing.T) {
 		{`rule a: add(xs...) => xs because ""`, `"xs" is a sequence; expected a value`},
 		{`rule a: add(xs..., xs...) => 0 because ""`, `"xs" is bound twice`},
 		{`rule a: sub(x, 0) | sub(0, y) => x because ""`, `alternatives bind different names`},
-		{`rule a: relu(x) => relu(neg(x)) because ""`, `an inner value needs a type`},
+		{`rule a: relu(x) => relu("my:kernel"(a: x)) because ""`, `an inner value of a kernel that is not known needs a type`},
+		{`rule a allow: relu(x) => x because ""`, `expected a permission, found ":"`},
+		{`rule a allow speed: relu(x) => x because ""`, `expected permissions with commas between`},
+		{`rule a: relu(x) => x | because ""`, `"because" is not bound by the pattern`},
 		{`rule a: relu(x) => relu(x) like x because ""`, `takes no "like"`},
 		{`rule a: relu(x) => relu(abs(x) like x as float7) because ""`, `unknown dtype "float7"`},
 		{`rule a: relu(x) => relu(abs(x) like x as 7) because ""`, `expected an element type, found "7"`},
@@ -104,13 +108,13 @@ func TestCastThrough(t *testing.T) {
 				same := true
 				for _, v := range values {
 					if w := scalar.Convert(scalar.Convert(v, b), c); !w.Same(scalar.Convert(v, c)) {
-						if same = false; rewrite.CastThrough(a, b, c) {
+						if same = false; casts.Through(a, b, c) {
 							t.Fatalf("%v as %v as %v is %v, but directly %v", v, b, c, w, scalar.Convert(v, c))
 						}
 						break
 					}
 				}
-				if rewrite.CastThrough(a, b, c) {
+				if casts.Through(a, b, c) {
 					claims++
 				}
 				if same && !a.IsComplex() && !b.IsComplex() && !c.IsComplex() {

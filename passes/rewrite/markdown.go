@@ -6,32 +6,6 @@ import (
 	"strings"
 )
 
-// Markdown writes a table of rules with what each does and the identity that it rests on.
-func Markdown(rules []Rule) string {
-	var b strings.Builder
-	for _, r := range rules {
-		fmt.Fprintf(&b, "### `%s` (%s)\n\n", r.Name, r.Class)
-		if r.Source == "Go" {
-			fmt.Fprintf(&b, "%s\n\n", r.Text)
-		} else {
-			fmt.Fprintf(&b, "```\n%s\n```\n\n", wrapRule(r.Text))
-		}
-		fmt.Fprintf(&b, "Because %s.\n\n", r.Because)
-	}
-	return b.String()
-}
-
-// wrapRule breaks a rule's text before its alternatives, its result and its guard if it is long.
-func wrapRule(text string) string {
-	if len(text) <= 100 {
-		return text
-	}
-	for _, at := range []string{" | ", " => ", " if "} {
-		text = strings.ReplaceAll(text, at, "\n   "+strings.TrimRight(at, " ")+" ")
-	}
-	return text
-}
-
 // LanguageTables writes the guards and functions of the rule language as lists.
 func LanguageTables() string {
 	var b strings.Builder

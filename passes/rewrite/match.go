@@ -13,8 +13,8 @@ import (
 // compiled is a rule of the language, ready to match.
 type compiled struct {
 	patterns []*pattern
-	guard    condition // nil for none
-	result   resultExpr
+	guard    condition    // nil for none
+	results  []resultExpr // alternatives
 	slots    int
 }
 
@@ -74,8 +74,15 @@ func (c *compiled) match(s *Site) (Result, bool) {
 		if !s.matchOp(p, root, out) || c.guard != nil && !c.guard(s) {
 			continue
 		}
-		if o, ok := c.result.build(s); ok {
-			return One(o, slices.Clone(s.state.from)...), true
+		var all []Result
+		for i := range c.results {
+			if o, ok := c.results[i].build(s); ok {
+				all = append(all, One(o, slices.Clone(s.state.from)...))
+			}
+		}
+		if len(all) > 0 {
+			all[0].Others = all[1:]
+			return all[0], true
 		}
 	}
 	return Result{}, false

@@ -7,12 +7,13 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/lang"
+	"tensortapestry.org/tapc/ir/permission"
 )
 
 // Parse reads rules from a text and resolves the kernels that they name in a library. The language is described in
 // docs/rewrites.md; in short:
 //
-//	rule NAME [must]: PATTERN {| PATTERN} => RESULT [if GUARD] because "IDENTITY"
+//	rule NAME [must] [allow PERMISSION]: PATTERN {| PATTERN} => RESULT {| RESULT} [if GUARD] because "IDENTITY"
 //
 // An error names the file and the line, and what was expected and found.
 func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
@@ -40,7 +41,7 @@ func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
 }
 
 // lexicon is what the rule language is made of.
-var lexicon = lang.Lexicon{Dashes: true, Signed: true, Symbols: []string{"...", "..", "=>", "!=", "<=", ">=", "(", ")", "{", "}", ":", ",", "|",
+var lexicon = lang.Lexicon{Dashes: true, Signed: true, Symbols: []string{"...", "..", "=>", "!=", "<=", ">=", "(", ")", "{", "}", "[", "]", ":", ",", "|",
 	"@", "=", "?", "<", ">"}}
 
 // parser reads tokens. Its methods give the first thing that is wrong as an error.
@@ -66,6 +67,15 @@ func (p *parser) rule() (Rule, error) {
 	}
 	if p.Accept("must") {
 		r.Class = Semantic
+	}
+	if p.Accept("allow") {
+		word, err := p.Want("a permission", lang.Name)
+		if err == nil {
+			r.Allow, err = permission.Parse(word)
+		}
+		if err != nil {
+			return r, err
+		}
 	}
 	if err := p.Expect(":"); err != nil {
 		return r, err
@@ -114,11 +124,15 @@ func (p *parser) body() (*compiled, error) {
 	}
 	p.names.closed = true
 	var err error
-	if c.result, err = p.result(); err != nil {
-		return nil, err
-	}
-	if c.result.op != nil && c.result.op.like != none || c.result.like != none {
-		return nil, fmt.Errorf("the result has the type of the matched operation's: it takes no \"like\"")
+	for more := true; more; more = p.Accept("|") {
+		r, err := p.result()
+		if err != nil {
+			return nil, err
+		}
+		if r.op != nil && r.op.like != none || r.like != none {
+			return nil, fmt.Errorf("the result has the type of the matched operation's: it takes no \"like\"")
+		}
+		c.results = append(c.results, r)
 	}
 	if p.Accept("if") {
 		c.guard, err = p.guard()
@@ -143,7 +157,7 @@ func textOf(tokens []lang.Token) string {
 }
 
 // The symbols without a space after them, and without one before them.
-var opening, tight = []string{"(", "{", "@", ".."}, []string{")", "}", ",", ":", "@", "?", "..."}
+var opening, tight = []string{"(", "{", "[", "@", ".."}, []string{")", "}", "]", ",", ":", "@", "?", "..."}
 
 // spaced says whether a space stands between two tokens.
 func spaced(a, b lang.Token) bool {

@@ -326,6 +326,18 @@ func (p *parser) attrName(decl *kernels.Decl) (string, error) {
 
 // literal reads a number, a text in quotes, true or false.
 func (p *parser) literal() (ir.AttrValue, error) {
+	if p.Accept("[") {
+		list := ir.AttrValue{Kind: ir.AttrList}
+		err := p.List("]", func() error {
+			if p.Is("[") {
+				return fmt.Errorf("expected a value that is no list, found %v", p.Peek())
+			}
+			v, err := p.literal()
+			list.List = append(list.List, v)
+			return err
+		})
+		return list, err
+	}
 	t := p.Peek()
 	if t.Kind == lang.End || t.Kind == lang.Symbol || t.Kind == lang.Name && t.Text != "true" && t.Text != "false" {
 		return ir.AttrValue{}, fmt.Errorf("expected a value, found %v", t)

@@ -251,21 +251,16 @@ func (d *driver) verify(s *Site, r *Result) error {
 }
 
 func (d *driver) verifyOp(op *Op) error {
-	call := kernels.Call{Params: op.Params}
 	for _, in := range op.Inputs {
-		p := kernels.PortSel{Name: in.Port}
 		for _, a := range in.Args {
-			if a.New == nil {
-				p.Sel = append(p.Sel, kernels.Selected{Sel: a.Sel, Type: tensorops.TensorOf(d.index.g, a.Sel.Tensor).Type()})
-				continue
+			if a.New != nil {
+				if err := d.verifyOp(a.New); err != nil {
+					return err
+				}
 			}
-			if err := d.verifyOp(a.New); err != nil {
-				return err
-			}
-			p.Sel = append(p.Sel, selected(&a.New.Outputs[a.Out]))
 		}
-		call.Inputs = append(call.Inputs, p)
 	}
+	call := callOf(d.index.g, op)
 	for i := range op.Outputs {
 		call.Outputs = append(call.Outputs, kernels.PortSel{Name: op.Outputs[i].Port, Sel: []kernels.Selected{selected(&op.Outputs[i])}})
 	}
@@ -275,6 +270,38 @@ func (d *driver) verifyOp(op *Op) error {
 	}
 	_, err := k.decl.Bind(call)
 	return err
+}
+
+// callOf is a new operation without its outputs.
+func callOf(g *ir.Graph, op *Op) kernels.Call {
+	call := kernels.Call{Params: op.Params}
+	for _, in := range op.Inputs {
+		p := kernels.PortSel{Name: in.Port}
+		for _, a := range in.Args {
+			if a.New != nil {
+				p.Sel = append(p.Sel, selected(&a.New.Outputs[a.Out]))
+			} else {
+				p.Sel = append(p.Sel, kernels.Selected{Sel: a.Sel, Type: tensorops.TensorOf(g, a.Sel.Tensor).Type()})
+			}
+		}
+		call.Inputs = append(call.Inputs, p)
+	}
+	return call
+}
+
+// Infer gives a new operation the element type and the shape that its one output has by its kernel's declaration; false if it has none or several.
+func (s *Site) Infer(op *Op) bool {
+	decl := s.driver.kernels.find(op.Kernel).decl
+	if decl == nil || len(op.Outputs) != 1 {
+		return false
+	}
+	shapes, types, err := decl.Infer(callOf(s.Graph, op))
+	if err != nil || types[0] == scalar.Invalid {
+		return false
+	}
+	r, err := zspace.FromShape(shapes[0]...)
+	op.Outputs[0].DType, op.Outputs[0].Range = types[0].String(), r
+	return err == nil
 }
 
 func selected(o *Output) kernels.Selected {

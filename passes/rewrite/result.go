@@ -152,8 +152,8 @@ func (p *parser) resultArgs(e *opExpr) error {
 		if err != nil {
 			return err
 		}
-		if arg.op != nil && arg.op.like == none || arg.number != nil && arg.like == none {
-			return fmt.Errorf("an inner value needs a type: \"like NAME\" before %v", p.Peek())
+		if arg.op != nil && arg.op.like == none && arg.op.decl == nil {
+			return fmt.Errorf("an inner value of a kernel that is not known needs a type: \"like NAME\" before %v", p.Peek())
 		}
 		i := slices.IndexFunc(e.ports, func(q resultPort) bool { return q.name == names[0] })
 		if i < 0 {
@@ -271,6 +271,9 @@ func (e *opExpr) build(s *Site, dtype string, r zspace.Range) (Operand, bool) {
 		}
 		op.Params = op.Params.With(a.name, v)
 	}
+	if dtype == "" {
+		return Operand{New: op}, s.Infer(op)
+	}
 	return Operand{New: op}, true
 }
 
@@ -300,15 +303,18 @@ func (e *resultExpr) arg(s *Site, in *Input) bool {
 	if e.op != nil {
 		like = e.op.like
 	}
-	b := &s.state.slots[like.slot]
-	dtype := cmp.Or(like.dtype, s.Tensor(b.sel.Tensor).DType)
-	r, err := zspace.FromShape(b.sel.Range().Shape()...)
-	if err != nil {
-		return false
-	}
 	var o Operand
-	var ok bool
+	ok, r, dtype := true, zspace.MustShape(), ""
+	if like.slot >= 0 {
+		var err error
+		b := &s.state.slots[like.slot]
+		dtype = cmp.Or(like.dtype, s.Tensor(b.sel.Tensor).DType)
+		if r, err = zspace.FromShape(b.sel.Range().Shape()...); err != nil {
+			return false
+		}
+	}
 	if e.number != nil {
+		dtype = cmp.Or(dtype, s.Tensor(s.state.result.Tensor).DType)
 		o, ok = s.constant(*e.number, dtype, r)
 	} else {
 		o, ok = e.op.build(s, dtype, r)

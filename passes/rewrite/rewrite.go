@@ -52,6 +52,7 @@ type Rule struct {
 type Result struct {
 	Outputs []Operand
 	From    []ir.NodeID // matched operations besides the root, for provenance
+	Others  []Result    // alternatives in its place; the driver takes none of them
 }
 
 // Operand is a value that a rule builds with: output number Out of a new operation or, when New is nil, a box of a tensor.

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/expand"
 	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/rulepage"
 	"tensortapestry.org/tapc/passes/simplify"
 )
 
@@ -21,10 +23,10 @@ const page = "../../docs/rewrites.md"
 // TestPage checks that docs/rewrites.md is what the rules and the guide give; with -update it writes it.
 func TestPage(t *testing.T) {
 	want := "<!-- Made by go generate ./passes/simplify from its rules and guide.md. -->\n" + guide +
-		rewrite.LanguageTables() + "\n## The rules of simplify for dequantized bytes, which are tried before the others\n\n" + rewrite.Markdown(simplify.EarlyRules()) +
+		rewrite.LanguageTables() + "\n## The rules of simplify for dequantized bytes, which are tried before the others\n\n" + rulepage.Markdown(simplify.EarlyRules()) +
 		"## The rules of simplify, in the order in which they are tried\n\n" +
-		rewrite.Markdown(simplify.Rules()) + "## The rules of the other passes\n\n" +
-		rewrite.Markdown([]rewrite.Rule{simplify.CSERule(ir.New())})
+		rulepage.Markdown(simplify.Rules()) + "## The rules of expand\n\n" + rulepage.Markdown(expand.Rules()) + "## The rules of the other passes\n\n" +
+		rulepage.Markdown([]rewrite.Rule{simplify.CSERule(ir.New())})
 	want = want[:len(want)-1]
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {

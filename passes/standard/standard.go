@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/bind"
 	"tensortapestry.org/tapc/passes/choose"
+	"tensortapestry.org/tapc/passes/expand"
 	"tensortapestry.org/tapc/passes/fuse"
 	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
@@ -30,7 +31,7 @@ import (
 // Table lists the passes in the order of a compilation, for graphs that use the kernels of a library. What a pass needs, when it runs and
 // what it comes after are in its row. Kernels get configs for the targets of the choosers.
 func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
-	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
+	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),

@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
-	"tensortapestry.org/tapc/passes/rewrite"
+	"tensortapestry.org/tapc/passes/rewrite/casts"
 )
 
 // Moved gives the operands of an instance that stores its one input's elements, as they are or converted in a way that the conversion
@@ -17,7 +17,7 @@ func Moved(in *kernels.Instance, stored, typ scalar.DType) (load, store kernels.
 		return load, store, false
 	}
 	e := in.Statements[0].Value
-	if e.Op == scalar.Cast && (stored == typ || rewrite.CastThrough(stored, typ, e.Type)) {
+	if e.Op == scalar.Cast && (stored == typ || casts.Through(stored, typ, e.Type)) {
 		e = e.Args[0]
 	}
 	if e.Op != scalar.Load {

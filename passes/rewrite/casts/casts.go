@@ -1,4 +1,5 @@
-package rewrite
+// Package casts says which conversions of element types can be left out. It must not import the driver of rewrites. Read next: passes/rewrite/guard.go.
+package casts
 
 import (
 	"math"
@@ -66,10 +67,10 @@ func intBits(d scalar.DType) int {
 	return d.Bits()
 }
 
-// CastThrough says whether converting from a to b and then to c gives what converting from a to c gives, for every value of
+// Through says whether converting from a to b and then to c gives what converting from a to c gives, for every value of
 // a: b must hold all of a, and conversion to c must not treat an integer and the float of its value differently, as it does
 // where c wraps the one and clamps the other.
-func CastThrough(a, b, c scalar.DType) bool {
+func Through(a, b, c scalar.DType) bool {
 	switch {
 	case a.IsComplex() || b.IsComplex() || c.IsComplex() || !Embeds(a, b):
 		return false

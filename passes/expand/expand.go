@@ -1,0 +1,164 @@
+// Package expand makes choices of operations: beside an operation as it is come the expansions that rules offer for it (docs/choices.md).
+//
+// Rules are those of package rewrite, text in rules/ or Go; each is an identity that holds in one direction, up to its permission. This package must
+// not import another pass. Read next: rules/products.rules, then build.go.
+package expand
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// Settings say what is expanded, and how far.
+type Settings struct {
+	At    []string // kernels without namespace, and labels; none: every operation
+	Depth int      // rounds: in each further one, what the last one made is expanded
+	Limit int      // choices that may be made
+}
+
+// itself is the rewrite's name: what makes a choice.
+const itself = "expand"
+
+// Run makes choices of the operations of a graph that rules expand, and gives their number. A rule that needs a permission that the options do not
+// give, or that they turn off, offers nothing.
+func Run(ctx context.Context, g *ir.Graph, rules []rewrite.Rule, set Settings, opt rewrite.Options) (int, error) {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r rewrite.Rule) bool {
+		return !opt.Allow.Has(r.Allow) || slices.Contains(opt.Disable, r.Name)
+	})
+	made, from := 0, ir.NodeID(0)
+	for range set.Depth {
+		x := &round{set: set, rules: rules, left: set.Limit - made, kept: asItIs(g), from: from, to: ir.NodeID(g.Bound())}
+		s, err := rewrite.Run(ctx, g, []rewrite.Rule{x.rule()}, opt)
+		made += s.Applied
+		if err != nil || s.Applied == 0 || s.OutOfFuel {
+			return made, err
+		}
+		from = x.to
+	}
+	return made, nil
+}
+
+// asItIs gives the operations that choices have for what these are of.
+func asItIs(g *ir.Graph) map[ir.NodeID]bool {
+	flow, out := ir.NewFlow(g, tensorops.OperationKind), map[ir.NodeID]bool{}
+	for _, id := range flow.Ops {
+		if op := tensorops.OperationOf(g, id); op.IsChoice() {
+			for _, p := range flow.Producers(op.Inputs.Get("branches").Sel[0].Tensor) {
+				out[p] = true
+			}
+		}
+	}
+	return out
+}
+
+// round expands the operations from one number to another.
+type round struct {
+	set      Settings
+	rules    []rewrite.Rule
+	left     int
+	kept     map[ir.NodeID]bool
+	from, to ir.NodeID
+}
+
+func (x *round) rule() rewrite.Rule {
+	r := rewrite.Rule{Name: itself, Source: "Go", Text: "An operation becomes a choice between itself and what rules offer for it.",
+		Because: "every rule says on which identity it rests", Match: x.match}
+	for _, o := range x.rules {
+		r.Roots = append(r.Roots, o.Roots...)
+		r.Depth = max(r.Depth, o.Depth)
+	}
+	return r
+}
+
+func (x *round) match(s *rewrite.Site) (rewrite.Result, bool) {
+	result, ok := s.Result()
+	if !ok || x.left <= 0 || s.Node.ID < x.from || s.Node.ID >= x.to || x.kept[s.Node.ID] || s.Op.IsChoice() || !x.asked(s, result) {
+		return rewrite.Result{}, false
+	}
+	b := branches{site: s, like: rewrite.Output{Port: "result", DType: s.Tensor(result.Tensor).DType, Range: result.Range()}}
+	must := false
+	for _, r := range x.rules {
+		if slices.Contains(r.Roots, s.Kernel()) {
+			must = b.offer(r) || must
+		}
+	}
+	if len(b.args) == 0 {
+		return rewrite.Result{}, false
+	}
+	if !must {
+		b.keep()
+	}
+	if len(b.args) < 2 || len(b.args) > tensorops.MaxBranches {
+		return rewrite.Result{}, false
+	}
+	x.left--
+	op := &rewrite.Op{Kernel: s.Name("choice"), Params: tensorops.ChoiceParams(b.names), Inputs: []rewrite.Input{{Port: "branches", Args: b.args}}, Outputs: []rewrite.Output{b.like}}
+	return rewrite.One(rewrite.Operand{New: op}, b.from...), true
+}
+
+// asked says whether an operation is one that is to be expanded.
+func (x *round) asked(s *rewrite.Site, result ir.Selection) bool {
+	return len(x.set.At) == 0 || x.from > 0 || slices.ContainsFunc(x.set.At, func(name string) bool {
+		return name == s.Op.Kernel || name == s.Kernel() || name == s.Node.Label && name != "" || name == s.Graph.Node(result.Tensor).Label && name != ""
+	})
+}
+
+// branches collects what a choice is made of.
+type branches struct {
+	site  *rewrite.Site
+	like  rewrite.Output
+	names []string
+	args  []rewrite.Operand
+	from  []ir.NodeID
+}
+
+// offer adds what a rule offers, and says whether the operation must not stay as it is.
+func (b *branches) offer(r rewrite.Rule) bool {
+	res, ok := r.Match(b.site)
+	if !ok {
+		return false
+	}
+	for i, one := range append([]rewrite.Result{res}, res.Others...) {
+		if len(one.Outputs) != 1 || one.Outputs[0].New != nil && !b.fits(one.Outputs[0].New) {
+			continue
+		}
+		name := r.Name
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d", r.Name, i+1)
+		}
+		b.names, b.args = append(b.names, name), append(b.args, one.Outputs[0])
+		b.from = append(b.from, one.From...)
+	}
+	return r.Class == rewrite.Semantic
+}
+
+// fits says whether an operation that a rule offers has the type of the choice. A result may be larger than what its kernel makes of its inputs: an
+// expansion whose steps would broadcast less than the operation is none of it.
+func (b *branches) fits(op *rewrite.Op) bool {
+	if _, known := b.site.Library().Find(op.Kernel); !known || len(op.Outputs) != 1 {
+		return !known
+	}
+	probe := *op
+	probe.Outputs = slices.Clone(op.Outputs)
+	return b.site.Infer(&probe) && probe.Outputs[0].DType == b.like.DType && probe.Outputs[0].Range.Shape().Equal(b.like.Range.Shape())
+}
+
+// keep puts the operation itself before what rules offer, under its kernel's name.
+func (b *branches) keep() {
+	op := &rewrite.Op{Kernel: b.site.Op.Kernel, Params: b.site.Op.Params, Outputs: []rewrite.Output{b.like}}
+	op.Outputs[0].Port = b.site.Op.Outputs.At(0).Name
+	for _, p := range b.site.Op.Inputs.Each() {
+		in := rewrite.Input{Port: p.Name}
+		for _, s := range p.Sel {
+			in.Args = append(in.Args, rewrite.Operand{Sel: s})
+		}
+		op.Inputs = append(op.Inputs, in)
+	}
+	b.names = slices.Insert(b.names, 0, b.site.Kernel())
+	b.args = slices.Insert(b.args, 0, rewrite.Operand{New: op})
+}

@@ -1,0 +1,254 @@
+package expand_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/choose"
+	"tensortapestry.org/tapc/passes/expand"
+	"tensortapestry.org/tapc/passes/rewrite"
+)
+
+// specials are numbers that break wrong identities.
+var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 0.5, -3}
+
+// tame are numbers whose sums of products are near 1, so that roundings are small.
+var tame = []float64{0, 1, -1, 0.5, 2, -0.25}
+
+// options let rules do all that they may.
+var options = rewrite.Options{Verify: true, Allow: permission.Reassociate}
+
+func inputsOf(t *testing.T, g *ir.Graph, rnd *rand.Rand, of []float64) map[string]tensorfile.Tensor {
+	t.Helper()
+	p, err := tensorops.ProgramOf(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]tensorfile.Tensor{}
+	for _, x := range p.Inputs {
+		body := tensorops.TensorOf(g, x.Tensor)
+		n, _ := body.Range.Size()
+		d := body.Type()
+		data := make([]byte, int(n)*d.Size())
+		for i := range int(n) {
+			value(rnd, d, of).Encode(data[i*d.Size():])
+		}
+		in[x.Name] = tensorfile.Tensor{DType: d, Shape: body.Range.Shape(), Data: data}
+	}
+	return in
+}
+
+func value(rnd *rand.Rand, d scalar.DType, of []float64) scalar.Value {
+	f := of[rnd.IntN(len(of))]
+	if rnd.IntN(3) == 0 {
+		f = rnd.NormFloat64()
+	}
+	switch {
+	case d.IsComplex():
+		return scalar.Convert(scalar.Value{DType: scalar.Complex128, F: f, Im: of[rnd.IntN(len(of))]}, d)
+	case d.IsFloat():
+		return scalar.FloatValue(d, f)
+	case d.IsBool():
+		return scalar.BoolValue(rnd.IntN(2) == 0)
+	}
+	return scalar.IntValue(d, int64(rnd.IntN(13)-6))
+}
+
+func evaluate(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
+	t.Helper()
+	e := reference.Evaluator{Library: kernels.Builtin(), Constants: func(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor, error) {
+		return new(constants.Loader).Load(c, t)
+	}}
+	out, err := e.Evaluate(context.Background(), g, in)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, dump(g))
+	}
+	return out
+}
+
+// same compares outputs by name: bit by bit, or within what another order and rounding of sums may do.
+func same(want, got map[string]tensorfile.Tensor, exact bool) error {
+	for name, w := range want {
+		g, ok := got[name]
+		if !ok || g.DType != w.DType || !slices.Equal(g.Shape, w.Shape) {
+			return fmt.Errorf("output %q: %v%v, expected %v%v", name, g.DType, g.Shape, w.DType, w.Shape)
+		}
+		if !exact {
+			const ulps, terms = 16, 32
+			if err := reference.CompareSums(name, w, g, ulps, terms); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := 0; i < len(w.Data); i += w.DType.Size() {
+			if a, b := scalar.Decode(w.DType, w.Data[i:]), scalar.Decode(g.DType, g.Data[i:]); !a.Same(b) {
+				return fmt.Errorf("output %q, element %d: %v, expected %v", name, i/w.DType.Size(), b, a)
+			}
+		}
+	}
+	if len(want) != len(got) {
+		return fmt.Errorf("%d outputs, expected %d", len(got), len(want))
+	}
+	return nil
+}
+
+func dump(g *ir.Graph) string {
+	var b strings.Builder
+	for n := range g.Nodes() {
+		switch x := n.Body.(type) {
+		case *tensorops.Tensor:
+			fmt.Fprintf(&b, "%%%d %q %s%v\n", n.ID, n.Label, x.DType, x.Range)
+		case *tensorops.Operation:
+			fmt.Fprintf(&b, "#%d %s %v %v -> %v\n", n.ID, x.Kernel, x.Params, x.Inputs, x.Outputs)
+		}
+	}
+	return b.String()
+}
+
+// sample makes a graph with a random operation of a kernel, or none.
+func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
+	d, _ := kernels.Builtin().Find("op:" + kernel)
+	types := d.SampleTypes()
+	dtype := types[rnd.IntN(len(types))]
+	if slices.Contains(types, scalar.Float32) && rnd.IntN(2) == 0 {
+		dtype = scalar.Float32
+	}
+	call, err := d.Sample(rnd, dtype)
+	if err != nil || call == nil {
+		return nil, false
+	}
+	g := ir.New()
+	ports := func(list []kernels.PortSel) ir.Ports {
+		var out []ir.Port
+		for _, p := range list {
+			port := ir.Port{Name: p.Name}
+			for i, s := range p.Sel {
+				port.Sel = append(port.Sel, ir.Select(g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: s.Sel.Range()}, fmt.Sprint(p.Name, i)).ID, s.Sel.Range()))
+			}
+			out = append(out, port)
+		}
+		slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+		return ir.PortsOf(out)
+	}
+	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: call.Params, Inputs: ports(call.Inputs), Outputs: ports(call.Outputs)}
+	g.Add(op, "")
+	return g, true
+}
+
+// instance makes a graph on which a rule may fire.
+func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
+	t.Helper()
+	if forward, ok := reverses[r.Name]; ok {
+		g, ok := sample(rnd, "matmul")
+		if !ok {
+			return nil, false
+		}
+		n, err := expand.Run(t.Context(), g, only(forward), expand.Settings{Depth: 1, Limit: 10}, options)
+		if err != nil || n == 0 {
+			return nil, false
+		}
+		take(t, g, 1)
+		return g, true
+	}
+	if r.Source != "Go" {
+		g, ok := r.Instance(rnd)
+		return g, ok && !kernels.Builtin().CheckOperations(g, false).HasErrors()
+	}
+	if r.Roots[0] == "conv" {
+		return convolution(rnd), true
+	}
+	return sample(rnd, r.Roots[rnd.IntN(len(r.Roots))])
+}
+
+// convolution makes a graph with a convolution without padding, with strides, dilations, both or none.
+func convolution(rnd *rand.Rand) *ir.Graph {
+	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
+	groups, spatial := some(2), 1+rnd.IntN(2)
+	x, w, y := []int64{some(2), groups * some(2)}, []int64{groups * some(2)}, []int64{}
+	w = append(w, x[1]/groups)
+	y = append(y, x[0], w[0])
+	var strides, dilations []int64
+	for range spatial {
+		s, d, k, o := some(3), some(3), some(3), some(2)*some(3)
+		if rnd.IntN(2) == 0 {
+			s = 1
+		} else {
+			d = 1
+		}
+		strides, dilations, w, y = append(strides, s), append(dilations, d), append(w, k), append(y, o)
+		x = append(x, (o-1)*s+(k-1)*d+some(int(s)))
+	}
+	g := ir.New()
+	tensor := func(label string, shape ...int64) ir.Port {
+		box := zspace.MustShape(shape...)
+		return ir.Port{Sel: []ir.Selection{ir.Select(g.Add(&tensorops.Tensor{DType: "float32", Range: box}, label).ID, box)}}
+	}
+	named := func(name string, p ir.Port) ir.Port { p.Name = name; return p }
+	in := []ir.Port{named("W", tensor("w", w...)), named("X", tensor("x", x...))}
+	if rnd.IntN(2) == 0 {
+		in = append([]ir.Port{named("B", tensor("b", w[0]))}, in...)
+	}
+	p := ir.Attrs{}.With("strides", ir.IntsAttr(strides...)).With("dilations", ir.IntsAttr(dilations...)).With("groups", ir.IntAttr(groups))
+	g.Add(&tensorops.Operation{Kernel: "op:conv", Params: p, Inputs: ir.PortsOf(in), Outputs: ir.PortsOf([]ir.Port{named("Y", tensor("y", y...))})}, "")
+	return g
+}
+
+// reverses has the rules that undo others: what they match is made by those.
+var reverses = map[string]string{"product-batch": "batch-product", "steps-matmul": "matmul-steps", "steps-matmul-integer": "matmul-steps-integer"}
+
+func only(names ...string) []rewrite.Rule {
+	return slices.DeleteFunc(expand.Rules(), func(r rewrite.Rule) bool { return !slices.Contains(names, r.Name) })
+}
+
+// take puts the branch of a number in the place of every choice, the last one of those that have fewer.
+func take(t *testing.T, g *ir.Graph, branch int) {
+	t.Helper()
+	picks := map[ir.NodeID]int{}
+	for _, c := range choicesOf(t, g) {
+		picks[c.Op] = min(branch, len(c.Names)-1)
+	}
+	if _, err := choose.Run(t.Context(), g, picks, rewrite.Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	if tensorops.HasChoices(g) {
+		t.Fatalf("a choice is still open\n%s", dump(g))
+	}
+}
+
+func choicesOf(t *testing.T, g *ir.Graph) (all []tensorops.Choice) {
+	t.Helper()
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsChoice() {
+			c, bad := tensorops.ChoiceOf(g, n.ID)
+			if bad != nil {
+				t.Fatal(bad)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func mustBeValid(t *testing.T, g *ir.Graph) {
+	t.Helper()
+	if found := tensorops.Environment().Verify(context.Background(), g); found.HasErrors() {
+		t.Fatalf("%v\n%s", found, dump(g))
+	}
+	if found := kernels.Builtin().CheckOperations(g, false); found.HasErrors() {
+		t.Fatalf("%v\n%s", found, dump(g))
+	}
+}
