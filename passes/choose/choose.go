@@ -95,7 +95,7 @@ func First(g *ir.Graph, picks map[ir.NodeID]int) {
 	}
 }
 
-// Cheapest makes the choices that have no branch yet one after the other, those that others depend on first: of each the branch whose own operations
+// Cheapest makes the choices that have no branch yet one after the other, those that others depend on first: of each the branch whose operations, those that nothing outside of the choice needs,
 // take the least time, of equals the first. It changes the graph, as Run does.
 func Cheapest(ctx context.Context, g *ir.Graph, price Price, opt rewrite.Options) ([]Made, error) {
 	var made []Made
