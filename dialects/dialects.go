@@ -15,7 +15,7 @@ func Registry() *ir.Registry {
 			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, application.ApplicationKind,
 			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
 		},
-		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind},
+		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind},
 		Retired: schedule.Retired,
 	}
 }

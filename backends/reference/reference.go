@@ -13,6 +13,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -238,7 +239,7 @@ func (r *run) schedule(steps []ir.NodeID) error {
 	for _, id := range steps {
 		switch b := r.g.Node(id).Body.(type) {
 		case *schedule.Transfer:
-			copy(mem[b.To], mem[b.From])
+			r.transfer(b, mem)
 		case *schedule.Kernel:
 			if err := r.kernel(b, mem); err != nil {
 				return fmt.Errorf("%s: %w", r.g.Name(id), err)
@@ -246,6 +247,13 @@ func (r *run) schedule(steps []ir.NodeID) error {
 		}
 	}
 	return nil
+}
+
+// transfer copies the cells of a box from buffer to buffer.
+func (r *run) transfer(t *schedule.Transfer, mem map[ir.NodeID][]byte) {
+	from, to := r.g.Node(t.From).Body.(*schedule.Buffer), r.g.Node(t.To).Body.(*schedule.Buffer)
+	c := copies.Of(t, from, to)
+	c.Runs(func(a, b int64) { copy(mem[t.To][b:b+c.Bytes], mem[t.From][a:a+c.Bytes]) })
 }
 
 // buffers gives every buffer its bytes. Inputs and outputs are the tensors' own, and constants are where they are row-major.
@@ -264,7 +272,7 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 			}
 			mem[n.ID] = data
 			if b.Space == schedule.Constant {
-				mem[n.ID] = arranged(b, data)
+				mem[n.ID] = arranged(b, r.part(b, data))
 			}
 			continue
 		}
@@ -281,6 +289,15 @@ func (r *run) buffers() (map[ir.NodeID][]byte, error) {
 		}
 	}
 	return mem, nil
+}
+
+// part gives the bytes of the cells that a constant buffer holds, row-major.
+func (r *run) part(b *schedule.Buffer, data []byte) []byte {
+	whole := tensorops.TensorOf(r.g, b.Tensor).Range
+	if b.Range.Equal(whole) {
+		return data
+	}
+	return copies.Part(data, b.DType, whole, b.Range)
 }
 
 // arranged gives the bytes of a constant in the order in which its buffer has them.

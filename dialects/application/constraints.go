@@ -12,6 +12,7 @@ func Environment(dtypes ...string) *check.Environment {
 	e := tensorops.Environment(dtypes...)
 	e.Name = "Application Expression"
 	e.NodeKinds = append(e.NodeKinds, ApplicationKind)
+	e.TagKinds = append(e.TagKinds, PlacementKind)
 	return e.With(Constraints()...)
 }
 
@@ -37,6 +38,7 @@ func Constraints() []check.Constraint {
 		applicationSignatureAgreement,
 		outputCoverageIsExact,
 		choicesAreMade,
+		placementIsSane,
 	}
 }
 

@@ -78,7 +78,7 @@ func tiles(whole string, parts ...string) *ir.Graph {
 
 func TestConstraints(t *testing.T) {
 	var cases []Case
-	for _, k := range [][]Case{agreementCases(), signatureCases(), coverageCases(), choiceCases()} {
+	for _, k := range [][]Case{agreementCases(), signatureCases(), coverageCases(), choiceCases(), placementCases()} {
 		cases = append(cases, k...)
 	}
 	Run(t, Environment(), Constraints(), cases)
@@ -205,5 +205,27 @@ func coverageCases() []Case {
 		Of("coverage near miss: a hole in a pinwheel", tiles("[0:3, 0:3]", "[0:1, 0:2]", "[0:2, 2:3]", "[2:3, 1:3]", "[1:3, 0:1]"),
 			[]string{"TAP0222"}, []string{"zr[1:2, 1:2]"}),
 		Of("coverage: two shards of a scalar", tiles("[]", "[]", "[]"), []string{"TAP0221"}, []string{"share zr[]"}),
+	}
+}
+
+func placementCases() []Case {
+	placed := func(devices ...int64) *ir.Graph {
+		return rows(func(_ builder, _, first, _ *ir.Node) { first.SetTag(&Placement{devices}) })
+	}
+	return []Case{
+		Of("placement accepted", placed(0, 2, 3), nil, nil),
+		Of("placement: of an operation", rows(func(_ builder, op, _, _ *ir.Node) { op.SetTag(&Placement{[]int64{1}}) }), []string{"TAP0241"}, []string{"an application", "operation"}),
+		Of("placement: nowhere", placed(), []string{"TAP0242"}, []string{"[]"}),
+		Of("placement: twice on a device", placed(1, 1), []string{"TAP0242"}, []string{"[1 1]"}),
+		Of("placement: a device that can not be", placed(-1), []string{"TAP0242"}, nil),
+		Of("placement: out of order", placed(2, 1), []string{"TAP0242"}, nil),
+		Of("placement: an effect on two devices", rows(func(_ builder, op, first, _ *ir.Node) {
+			op.SetTag(&tensorops.IOSequencePoint{})
+			first.SetTag(&Placement{[]int64{0, 1}})
+		}), []string{"TAP0243"}, []string{"one device"}),
+		Of("placement near miss: an effect on the second device", rows(func(_ builder, op, first, _ *ir.Node) {
+			op.SetTag(&tensorops.IOSequencePoint{})
+			first.SetTag(&Placement{[]int64{1}})
+		}), nil, nil),
 	}
 }

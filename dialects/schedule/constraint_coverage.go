@@ -250,8 +250,8 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 		used := false
 		for _, id := range takersOf(s.c, t).of(box) {
 			used = true
-			by := kernelsOf(s.c)[id]
-			if by == ir.NoNode || by == s.n.ID || s.reaches(g.Node(by), t, n.apps[i]) {
+			by, found := s.lacking(id, t, n.apps[i])
+			if !found {
 				continue // a sink's buffers are checked where results are
 			}
 			s.c.Report(s.c.Error("TAP0374", s.n, "/body/operands", "%s does not store %v of %s, but another kernel needs it", g.Name(s.n.ID), box, g.Name(t)).
@@ -265,6 +265,18 @@ func (s *storeCheck) local(t ir.NodeID, n *need) {
 				Want("a stored statement", "none").WithNote(s.c.At(n.apps[i], "/body/outputs"), "%s puts it out", g.Name(n.apps[i].ID)))
 		}
 	}
+}
+
+// lacking finds a kernel that carries out an application and neither puts out a tensor itself, as another application does, nor reads it, nor can
+// compute it.
+func (s *storeCheck) lacking(taker, t ir.NodeID, from *ir.Node) (ir.NodeID, bool) {
+	for _, by := range kernelsOf(s.c)[taker] {
+		n := s.c.Graph().Node(by)
+		if by != s.n.ID && !slices.Contains(n.Body.(*Kernel).Applications, from.ID) && !s.reaches(n, t, from) {
+			return by, true
+		}
+	}
+	return ir.NoNode, false
 }
 
 // takers are the applications that select parts of a tensor.

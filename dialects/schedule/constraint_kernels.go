@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -12,14 +13,16 @@ import (
 
 var kernelApplicationAgreement = check.Constraint{
 	ID: "KernelApplicationAgreementConstraint",
-	Doc: "Every application is scheduled exactly once: one kernel carries it out. Applications of sources and sinks need no kernel, as " +
+	Doc: "Every application is scheduled exactly once on each device that its tag Placement names, or once in all if it has none: one kernel carries it out. Applications of sources and sinks need no kernel, as " +
 		"what they bring in or take out is held by buffers: every tensor that the program gives (one that a sink or a sequence point " +
 		"observes, or that nothing consumes) is held wholly by output buffers. A kernel carries out at least one application.",
 	Requires: []string{"ScheduleReferenceConstraint", "BufferLayoutConstraint", "OperationApplicationAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0331", Meaning: "a kernel carries out no application"},
 		{ID: "TAP0332", Meaning: "an application is carried out by no kernel"},
-		{ID: "TAP0333", Meaning: "an application is carried out twice"},
+		{ID: "TAP0333", Meaning: "an application is carried out twice, or twice on a device"},
+		{ID: "TAP0338", Meaning: "an application is carried out on another device than it is placed on"},
+		{ID: "TAP0339", Meaning: "an application is placed on a device on which no kernel carries it out"},
 		{ID: "TAP0334", Meaning: "a tensor that the program gives is not held by output buffers"},
 	},
 	Check: func(c *check.Context) {
@@ -28,17 +31,14 @@ var kernelApplicationAgreement = check.Constraint{
 	},
 }
 
-// kernelsOf gives the kernel that carries out each application, by node id; NoNode for none.
-func kernelsOf(c *check.Context) []ir.NodeID {
-	return check.Cached(c, "schedule.kernels", func() []ir.NodeID {
-		of := make([]ir.NodeID, c.Graph().Bound())
-		for i := range of {
-			of[i] = ir.NoNode
-		}
+// kernelsOf gives the kernels that carry out each application, by node id.
+func kernelsOf(c *check.Context) [][]ir.NodeID {
+	return check.Cached(c, "schedule.kernels", func() [][]ir.NodeID {
+		of := make([][]ir.NodeID, c.Graph().Bound())
 		for n := range c.Graph().Nodes() {
 			if k, ok := n.Body.(*Kernel); ok {
 				for _, a := range k.Applications {
-					of[a] = n.ID
+					of[a] = append(of[a], n.ID)
 				}
 			}
 		}
@@ -48,29 +48,52 @@ func kernelsOf(c *check.Context) []ir.NodeID {
 
 func checkScheduledOnce(c *check.Context) {
 	g := c.Graph()
-	first := make([]*ir.Node, g.Bound())
 	for n, k := range check.Each[*Kernel](c) {
 		if len(k.Applications) == 0 {
 			c.Report(c.Error("TAP0331", n, "/body/applications", "%s carries out no application", g.Name(n.ID)).
 				Want("at least one application", "none"))
 		}
-		for i, a := range k.Applications {
-			if first[a] == nil {
-				first[a] = n
-				continue
-			}
-			c.Report(c.Error("TAP0333", n, fmt.Sprint("/body/applications/", i), "%s is carried out twice", g.Name(a)).
-				Want("one kernel", fmt.Sprintf("%s and %s", g.Name(first[a].ID), g.Name(n.ID))).
-				WithNote(c.At(first[a], "/body/applications"), "the first kernel is %s", g.Name(first[a].ID)))
-		}
 	}
 	for n, a := range check.Each[*application.Application](c) {
-		if first[n.ID] != nil {
+		by := kernelsOf(c)[n.ID]
+		checkOnce(c, n, by)
+		if len(by) > 0 {
 			continue
 		}
 		if op := tensorops.OperationOf(g, a.Operation); !op.IsSource() && !op.IsSink() && !tensorops.IsPrecomputed(g.Node(a.Operation)) {
 			c.Report(c.Error("TAP0332", n, "", "%s is carried out by no kernel", g.Name(n.ID)).
 				Want("one kernel", "none").WithNote(c.At(g.Node(a.Operation), ""), "it is a shard of %s", g.Name(a.Operation)))
+		}
+	}
+}
+
+// checkOnce checks that the kernels which carry an application out are one for each device that it is placed on.
+func checkOnce(c *check.Context, n *ir.Node, by []ir.NodeID) {
+	g := c.Graph()
+	placed, tagged := n.Tag(application.PlacementKind).(*application.Placement)
+	first := map[int64]ir.NodeID{}
+	for _, id := range by {
+		device := g.Node(id).Body.(*Kernel).Device
+		number := int64(0)
+		if tagged {
+			number = deviceOf(c, device).Number
+		}
+		if other, twice := first[number]; twice {
+			c.Report(c.Error("TAP0333", g.Node(id), "/body/applications", "%s is carried out twice", g.Name(n.ID)).
+				Want("one kernel", fmt.Sprintf("%s and %s", g.Name(other), g.Name(id))).
+				WithNote(c.At(g.Node(other), "/body/applications"), "the first kernel is %s", g.Name(other)))
+			continue
+		}
+		first[number] = id
+		if tagged && !slices.Contains(placed.Devices, number) {
+			c.Report(c.Error("TAP0338", g.Node(id), "/body/device", "%s carries out %s, which is not placed there", g.Name(id), g.Name(n.ID)).
+				Want(fmt.Sprintf("a device of %v", placed.Devices), g.Name(device)).WithNote(c.At(n, check.TagField(application.PlacementKind)), "the application"))
+		}
+	}
+	for _, d := range application.PlacementOf(n) {
+		if _, ok := first[d]; tagged && len(by) > 0 && !ok {
+			c.Report(c.Error("TAP0339", n, check.TagField(application.PlacementKind), "%s is carried out by no kernel on device %d", g.Name(n.ID), d).
+				Want(fmt.Sprintf("one kernel on each device of %v", placed.Devices), "none"))
 		}
 	}
 }

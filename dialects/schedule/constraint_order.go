@@ -90,8 +90,8 @@ func trafficOf(c *check.Context) *traffic {
 		for n := range c.Graph().Nodes() {
 			switch b := n.Body.(type) {
 			case *Transfer:
-				t.of[b.From] = append(t.of[b.From], touch{step: n.ID, image: boxImage(bufferOf(c, b.From).Range)})
-				t.of[b.To] = append(t.of[b.To], touch{step: n.ID, write: true, image: boxImage(bufferOf(c, b.To).Range)})
+				t.of[b.From] = append(t.of[b.From], touch{step: n.ID, image: boxImage(b.Box(bufferOf(c, b.From)))})
+				t.of[b.To] = append(t.of[b.To], touch{step: n.ID, write: true, image: boxImage(b.Box(bufferOf(c, b.From)))})
 			case *Kernel:
 				t.kernel(n.ID, b, usesIn(c)[n.ID])
 			}

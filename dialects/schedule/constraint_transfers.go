@@ -10,12 +10,13 @@ import (
 var transferAgreement = check.Constraint{
 	ID: "TransferConstraint",
 	Doc: "Data changes devices by transfers only: every operand of a kernel is a view of a buffer on the kernel's device. A transfer goes " +
-		"from one buffer to another of the same tensor, range and element type.",
+		"from one buffer to another of the same tensor and element type. It copies a box that both have or, if it names none, all cells, which are the same.",
 	Requires: []string{"OperandAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0381", Meaning: "a kernel uses a buffer on another device"},
 		{ID: "TAP0382", Meaning: "a transfer joins buffers of different tensors, ranges or element types"},
 		{ID: "TAP0383", Meaning: "a transfer goes from a buffer to itself"},
+		{ID: "TAP0384", Meaning: "a transfer copies cells that one of its buffers does not have"},
 	},
 	Check: func(c *check.Context) {
 		for n := range c.Graph().Nodes() {
@@ -60,8 +61,14 @@ func checkTransfer(c *check.Context, n *ir.Node, t *Transfer) {
 	if from.Tensor != to.Tensor {
 		differ("tensor", g.Name(from.Tensor), g.Name(to.Tensor))
 	}
-	if !from.Range.Equal(to.Range) {
+	if t.Range.Rank() == 0 && !from.Range.Equal(to.Range) {
 		differ("range", from.Range.String(), to.Range.String())
+	}
+	for _, id := range []ir.NodeID{t.From, t.To} {
+		if has := bufferOf(c, id).Range; t.Range.Rank() > 0 && !has.Contains(t.Range) {
+			c.Report(c.Error("TAP0384", n, "/body/range", "%s copies cells that %s does not have", g.Name(n.ID), g.Name(id)).
+				Want("a box inside "+has.String(), t.Range.String()).WithNote(c.At(g.Node(id), "/body/range"), "the buffer"))
+		}
 	}
 	if from.DType != to.DType {
 		differ("element type", from.DType, to.DType)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"math"
 	"slices"
 
 	"tensortapestry.org/tapc/ir"
@@ -71,4 +72,24 @@ func (d *Device) Fields(f ir.Fields) {
 	f.Int(ir.Field{Num: 2, Name: "number", Style: ir.Positional}, &d.Number)
 	f.Int(ir.Field{Num: 3, Name: "memory", Optional: true}, &d.Memory)
 	allow(f, ir.Field{Num: 4, Name: "allow", Optional: true}, &d.Allow)
+}
+
+// Held gives the bytes that each device holds: its arena up to the end of the last buffer, and its inputs, outputs and constants. An output over an
+// input takes none. math.MaxInt64 stands for more than that.
+func Held(g *ir.Graph) map[ir.NodeID]int64 {
+	arenas, kept := map[ir.NodeID]int64{}, map[ir.NodeID]int64{}
+	for n := range g.Nodes() {
+		b, ok := n.Body.(*Buffer)
+		switch {
+		case !ok || b.Over != ir.NoNode:
+		case b.Space == Arena:
+			arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
+		default:
+			kept[b.Device] = min(kept[b.Device], math.MaxInt64-max(0, b.Bytes)) + max(0, b.Bytes)
+		}
+	}
+	for d, bytes := range arenas {
+		kept[d] = min(kept[d], math.MaxInt64-bytes) + bytes
+	}
+	return kept
 }

@@ -166,19 +166,3 @@ func (k *Kernel) Free() []int {
 	}
 	return out
 }
-
-// Transfer copies a buffer into another of the same range and type, between devices.
-type Transfer struct {
-	From, To ir.NodeID
-	After    []ir.NodeID
-}
-
-// Kind is TransferKind.
-func (*Transfer) Kind() *ir.Kind { return TransferKind }
-
-// Fields names the two buffers and what must be done before.
-func (t *Transfer) Fields(f ir.Fields) {
-	f.Ref(ir.Field{Num: 1, Name: "from", Style: ir.Positional}, &t.From)
-	f.Ref(ir.Field{Num: 2, Name: "to", Style: ir.Arrow}, &t.To)
-	f.Refs(ir.Field{Num: 3, Name: "after", Optional: true}, &t.After)
-}

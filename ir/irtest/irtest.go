@@ -289,7 +289,11 @@ func (r *random) schedule() {
 		steps = append(steps, r.add(k))
 	}
 	for range r.upTo(1) {
-		r.add(&schedule.Transfer{From: r.ref(buffers), To: r.ref(buffers), After: r.refs(steps)})
+		t := &schedule.Transfer{From: r.ref(buffers), To: r.ref(buffers), After: r.refs(steps)}
+		if r.flip("part") {
+			t.Range = r.box()
+		}
+		r.add(t)
 	}
 }
 

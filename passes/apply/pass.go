@@ -3,18 +3,32 @@ package apply
 import (
 	"context"
 
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
 
 // Pass is the row of the pass table.
 func Pass() pipeline.Pass {
 	return pipeline.Pass{
-		Name: "apply", Doc: "Give every operation without shards one application that covers it.",
+		Name: "apply", Doc: "Give every operation without shards one application that covers it, and every application its devices.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.ApplicationExpression,
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
+		Options: []pipeline.Option{
+			{Name: "devices", Doc: "how many devices there are, over which applications that are not placed yet are spread; 0 leaves them as they are", Type: pipeline.Int, Default: "0", Fact: pipeline.Devices},
+			{Name: "place", Doc: "the plan file (docs/plans.md) that says where shards are", Type: pipeline.Path, Fact: pipeline.Places},
+		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			p.Count("applications", Run(p.Graph))
-			return nil
+			if file := p.Text("place"); file != "" {
+				plan, err := planfile.Read(file)
+				if err != nil {
+					return err
+				}
+				if err := Place(p.Graph, plan); err != nil {
+					return err
+				}
+			}
+			return Spread(p.Graph, int64(p.Int("devices")))
 		},
 	}
 }

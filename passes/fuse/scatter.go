@@ -67,6 +67,9 @@ func (f *fuser) applicationOf(app *ir.Node, k *schedule.Kernel, p part) ir.NodeI
 	})
 	n := f.g.Add(&application.Application{Operation: a.Operation, Inputs: inputs, Outputs: outputs}, "")
 	n.Pos = app.Pos
+	if placed := app.Tag(application.PlacementKind); placed != nil {
+		n.SetTag(placed)
+	}
 	return n.ID
 }
 

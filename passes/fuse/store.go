@@ -94,7 +94,7 @@ func (f *fuser) application(k *schedule.Kernel) (*ir.Node, bool) {
 	}
 	n := f.g.Node(k.Applications[0])
 	app := n.Body.(*application.Application)
-	return n, tensorops.SignatureOf(f.g.Node(app.Operation)) == nil && tensorops.IndexOf(n) == nil && app.Outputs.Len() == 1 && len(app.Outputs.At(0).Sel) == 1
+	return n, len(application.PlacementOf(n)) == 1 && tensorops.SignatureOf(f.g.Node(app.Operation)) == nil && tensorops.IndexOf(n) == nil && app.Outputs.Len() == 1 && len(app.Outputs.At(0).Sel) == 1
 }
 
 // storedPart finds the kernel that stores what a part moves, if only the mover reads it, and makes it one that stores it where it is moved to.

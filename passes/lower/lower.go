@@ -39,11 +39,9 @@ func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
 	if err != nil {
 		return err
 	}
-	l := &lowering{g: g, lib: lib, host: ir.NoNode, buffers: map[place]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}, program: p}
-	l.host = g.Add(&schedule.Device{Type: schedule.Host, Allow: opt.Allow}, schedule.Host.String()+"0").ID
-	l.compute = l.host
-	if opt.Target != schedule.Host {
-		l.compute = g.Add(&schedule.Device{Type: opt.Target, Allow: opt.Allow}, opt.Target.String()+"0").ID
+	l := &lowering{g: g, lib: lib, buffers: map[place][]ir.NodeID{}, writers: map[ir.NodeID][]writer{}, indices: map[ir.NodeID]index{}, program: p}
+	if err := l.addDevices(opt); err != nil {
+		return err
 	}
 	return l.run(p)
 }
@@ -64,15 +62,17 @@ type index struct {
 }
 
 type lowering struct {
-	g             *ir.Graph
-	lib           *kernels.Library
-	host, compute ir.NodeID
-	buffers       map[place]ir.NodeID
-	writers       map[ir.NodeID][]writer
-	indices       map[ir.NodeID]index // of buffers with many writers
-	spaces        map[ir.NodeID]schedule.Space
-	program       *tensorops.Program
-	faults        diag.List
+	g       *ir.Graph
+	lib     *kernels.Library
+	host    ir.NodeID
+	compute []ir.NodeID // devices where kernels run, by number; the host is the first if it is one
+	buffers map[place][]ir.NodeID
+	spread  *spread // nil with one device
+	writers map[ir.NodeID][]writer
+	indices map[ir.NodeID]index // of buffers with many writers
+	spaces  map[ir.NodeID]schedule.Space
+	program *tensorops.Program
+	faults  diag.List
 }
 
 func (l *lowering) run(p *tensorops.Program) error {
@@ -88,11 +88,14 @@ func (l *lowering) run(p *tensorops.Program) error {
 	for _, in := range p.Inputs {
 		l.spaces[in.Tensor] = schedule.Input
 		given.Add(in.Tensor)
-		if _, err := l.buffer(in.Tensor, l.host); err != nil {
+		if _, err := l.buffer(in.Tensor, l.host, zspace.Range{}); err != nil {
 			return err
 		}
 	}
 	apps := application.ByOperation(l.g)
+	if err := l.spreadOver(apps); err != nil {
+		return err
+	}
 	flow := ir.NewFlow(l.g, tensorops.OperationKind)
 	for _, id := range flow.Order(l.g) {
 		if op := tensorops.OperationOf(l.g, id); op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(l.g.Node(id)) {
@@ -106,7 +109,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 		if err := l.output(t, given.Has(t)); err != nil {
 			return err
 		}
-		if l.host == l.compute {
+		if l.host == l.compute[0] {
 			given.Add(t) // where it is given once more, it is copied from there
 		}
 	}
@@ -156,8 +159,10 @@ func (l *lowering) operation(id ir.NodeID, apps []ir.NodeID) error {
 	}
 	for i, a := range apps {
 		name := l.kernelName(id, i, len(apps))
-		if err := l.application(in, name, a); err != nil {
-			return err
+		for _, d := range application.PlacementOf(l.g.Node(a)) {
+			if err := l.application(in, name, a, d); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -174,14 +179,40 @@ func (l *lowering) kernelName(op ir.NodeID, i, of int) string {
 	return name
 }
 
-func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID) error {
+// application schedules an application on one of its devices.
+func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID, device int64) error {
 	app, node := application.ApplicationOf(l.g, a), l.g.Node(a)
 	box, err := in.RestrictTo(app.Outputs)
 	if err != nil {
 		l.faults = append(l.faults, diag.Errorf("TAP0803", "lower", l.g.At(node, "/body/outputs"), "%s: %v", l.g.Name(a), err))
 		return nil
 	}
-	k := &schedule.Kernel{Name: name, Device: l.compute, Applications: []ir.NodeID{a}}
+	k := KernelOf(in, box)
+	k.Name, k.Device, k.Applications = name, l.compute[device], []ir.NodeID{a}
+	reads, err := schedule.Reads(k)
+	if err != nil {
+		return err
+	}
+	after := idSet{}
+	for i := range in.Operands {
+		if err := l.operand(in, i, box, app, node); err != nil {
+			return err
+		}
+		if err := l.buffered(k, in, i, box, reads[i], &after); err != nil {
+			return err
+		}
+	}
+	uniqueNames(k)
+	k.After = after.list
+	n := l.g.Add(k, onDevice(name, device))
+	n.Pos = node.Pos
+	n.SetOrigin(&ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}})
+	return l.wrote(n.ID, k, in, box)
+}
+
+// KernelOf gives the kernel that computes a box of an operation, without buffers.
+func KernelOf(in *kernels.Instance, box zspace.Range) *schedule.Kernel {
+	k := &schedule.Kernel{}
 	for i, d := range in.Dims {
 		l := schedule.Loop{Name: d.Name, Start: box.Start[i], End: box.End[i], Levels: []schedule.Level{{Tile: 1}}}
 		if l.Extent() < d.Extent {
@@ -189,21 +220,17 @@ func (l *lowering) application(in *kernels.Instance, name string, a ir.NodeID) e
 		}
 		k.Loops = append(k.Loops, l)
 	}
-	after := idSet{}
-	for i := range in.Operands {
-		if err := l.operand(k, in, i, box, app, node, &after); err != nil {
-			return err
+	for _, o := range in.Operands {
+		mode := schedule.Read
+		if o.Decl.Out {
+			mode = schedule.Write
 		}
+		k.Operands = append(k.Operands, schedule.Operand{Name: operandName(in, o), DType: o.Type.String(), Mode: mode, Access: o.Access})
 	}
 	for _, s := range in.Statements {
 		k.Statements = append(k.Statements, statement(s))
 	}
-	uniqueNames(k)
-	k.After = after.list
-	n := l.g.Add(k, name)
-	n.Pos = node.Pos
-	n.SetOrigin(&ir.Origin{Rule: "lower", From: []ir.Pos{l.g.Node(app.Operation).Pos}})
-	return l.wrote(n.ID, k, in, box)
+	return k
 }
 
 func statement(s kernels.Statement) schedule.Statement {
@@ -214,12 +241,12 @@ func statement(s kernels.Statement) schedule.Statement {
 	return schedule.Statement{Name: s.Name, Over: over, Store: int64(s.Store), Value: s.Value}
 }
 
-// operand adds one operand to a kernel, after checking that the shard selects what the kernel reads.
-func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box zspace.Range, app *application.Application, node *ir.Node, after *idSet) error {
+// operand checks that the shard selects what the kernel reads.
+func (l *lowering) operand(in *kernels.Instance, i int, box zspace.Range, app *application.Application, node *ir.Node) error {
 	o := in.Operands[i]
-	mode, side, ports := schedule.Read, "inputs", app.Inputs
+	side, ports := "inputs", app.Inputs
 	if o.Decl.Out {
-		mode, side, ports = schedule.Write, "outputs", app.Outputs
+		side, ports = "outputs", app.Outputs
 	}
 	need, err := in.Reads(i, box)
 	if err != nil {
@@ -240,19 +267,33 @@ func (l *lowering) operand(k *schedule.Kernel, in *kernels.Instance, i int, box 
 				l.g.Name(node.ID), in.Decl.Name, o.Port).Want(cells[c].String(), found))
 		}
 	}
-	b, err := l.buffer(o.Sel.Tensor, l.compute)
+	return nil
+}
+
+// buffered gives an operand of a kernel its buffer. What it reads is brought to the device, and the kernel waits for it.
+func (l *lowering) buffered(k *schedule.Kernel, in *kernels.Instance, i int, box zspace.Range, reads []zspace.Range, after *idSet) error {
+	need, err := in.Reads(i, box)
 	if err != nil {
 		return err
 	}
-	if mode == schedule.Read {
-		if err := l.arrive(o.Sel.Tensor); err != nil {
-			return err
-		}
-		for _, w := range l.writing(b, need) {
-			after.add(w)
-		}
+	o := in.Operands[i]
+	if l.spread != nil && !o.Decl.Out {
+		need = hullOf(reads, need)
 	}
-	k.Operands = append(k.Operands, schedule.Operand{Name: operandName(in, o), Buffer: b, DType: o.Type.String(), Mode: mode, Access: o.Access})
+	b, err := l.buffer(o.Sel.Tensor, k.Device, need)
+	if err != nil {
+		return err
+	}
+	k.Operands[i].Buffer = b
+	if o.Decl.Out {
+		return nil
+	}
+	if err := l.arrive(o.Sel.Tensor, k.Device, reads); err != nil {
+		return err
+	}
+	for _, w := range l.writing(b, need) {
+		after.add(w)
+	}
 	return nil
 }
 
@@ -308,34 +349,37 @@ func (l *lowering) wrote(step ir.NodeID, k *schedule.Kernel, in *kernels.Instanc
 	return nil
 }
 
-// buffer gives the buffer of a tensor on a device, making it at first use. What the caller or the program holds is in the
-// host's memory, except constants, which travel to the device that computes.
-func (l *lowering) buffer(tensor, device ir.NodeID) (ir.NodeID, error) {
-	if id, ok := l.buffers[place{tensor, device}]; ok {
-		return id, nil
+// buffer gives the buffer that holds a box of a tensor on a device, making it at first use. What the caller or the program holds is in the
+// host's memory, whole, except constants, which travel to the devices that read them.
+func (l *lowering) buffer(tensor, device ir.NodeID, box zspace.Range) (ir.NodeID, error) {
+	for _, id := range l.buffers[place{tensor, device}] {
+		if has := l.g.Node(id).Body.(*schedule.Buffer).Range; box.Rank() != has.Rank() || box.Empty() || has.Contains(box) {
+			return id, nil
+		}
 	}
 	t := tensorops.TensorOf(l.g, tensor)
 	space, special := l.spaces[tensor]
 	if !special || device != l.host && space != schedule.Constant {
 		space = schedule.Arena
 	}
-	size, err := t.Range.Size()
+	held := l.held(tensor, device, space, box)
+	size, err := held.Size()
 	if err == nil && t.Type() != scalar.Invalid && size > (1<<62)/int64(t.Type().Size()) {
 		err = zspace.ErrOverflow
 	}
 	if err != nil {
 		return 0, diag.Errorf("TAP0805", "lower", l.g.At(l.g.Node(tensor), "/body/range"), "%s is too large: %v", l.g.Name(tensor), err)
 	}
-	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: t.Range, Strides: zspace.RowMajor(t.Range.Shape()), Space: space,
+	b := &schedule.Buffer{Tensor: tensor, Device: device, DType: t.DType, Range: held, Strides: zspace.RowMajor(held.Shape()), Space: space,
 		Align: Align, Bytes: size * int64(t.Type().Size()), Over: ir.NoNode}
 	if s, ok := l.program.SharedAs(tensor); ok {
 		if err := l.lieIn(b, s.Room); err != nil {
 			return 0, err
 		}
 	}
-	n := l.g.Add(b, bufferLabel(l.g.Node(tensor).Label, space, device == l.host))
+	n := l.g.Add(b, onDevice(bufferLabel(l.g.Node(tensor).Label, space, device == l.host), l.number(device)))
 	n.Pos = l.g.Node(tensor).Pos
-	l.buffers[place{tensor, device}] = n.ID
+	l.buffers[place{tensor, device}] = append(l.buffers[place{tensor, device}], n.ID)
 	return n.ID, nil
 }
 
@@ -354,16 +398,19 @@ func suffixed(label, suffix string) string {
 	return label + suffix
 }
 
-// arrive makes sure that a tensor the caller gives is on the computing device.
-func (l *lowering) arrive(tensor ir.NodeID) error {
-	if space, special := l.spaces[tensor]; l.host == l.compute || !special || space != schedule.Input {
+// arrive makes sure that boxes of a tensor are on a device.
+func (l *lowering) arrive(tensor, device ir.NodeID, boxes []zspace.Range) error {
+	if l.spread != nil {
+		return l.bring(tensor, device, boxes)
+	}
+	if space, special := l.spaces[tensor]; l.host == device || !special || space != schedule.Input {
 		return nil
 	}
-	to, err := l.buffer(tensor, l.compute)
+	to, err := l.buffer(tensor, device, zspace.Range{})
 	if err != nil || len(l.writers[to]) > 0 {
 		return err
 	}
-	from, err := l.buffer(tensor, l.host)
+	from, err := l.buffer(tensor, l.host, zspace.Range{})
 	if err == nil {
 		l.transfer(tensor, from, to)
 	}
@@ -383,15 +430,18 @@ func (l *lowering) transfer(tensor, from, to ir.NodeID) {
 // output brings a tensor to the caller's memory: from the computing device, or from an input, a constant or another output that
 // it is as it is.
 func (l *lowering) output(tensor ir.NodeID, given bool) error {
-	if !given && l.host == l.compute {
-		_, err := l.buffer(tensor, l.host)
+	if !given && l.spread != nil {
+		return l.gather(tensor)
+	}
+	if !given && l.host == l.compute[0] {
+		_, err := l.buffer(tensor, l.host, zspace.Range{})
 		return err
 	}
-	device := l.compute
+	device := l.compute[0]
 	if given && l.spaces[tensor] == schedule.Input {
 		device = l.host
 	}
-	from, err := l.buffer(tensor, device)
+	from, err := l.whole(tensor, device)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ func (l *lowering) lieIn(b *schedule.Buffer, room []int64) error {
 func (l *lowering) overlay() error {
 	for _, s := range l.program.Shared {
 		in, out := l.program.Inputs[s.Input].Tensor, l.program.Outputs[s.Output].Tensor
-		if l.host != l.compute {
+		if l.host != l.compute[0] || l.spread != nil {
 			return diag.Errorf("TAP0807", "lower", l.g.At(l.g.Node(out), ""), "%s can not have the memory of %s on a device that has its own", l.program.Outputs[s.Output].Name,
-				l.program.Inputs[s.Input].Name).Want("kernels on the host", l.g.Name(l.compute))
+				l.program.Inputs[s.Input].Name).Want("kernels on the host", l.g.Name(l.compute[len(l.compute)-1]))
 		}
-		from, to := l.buffers[place{in, l.host}], l.buffers[place{out, l.host}]
+		from, to := l.buffers[place{in, l.host}][0], l.buffers[place{out, l.host}][0]
 		l.g.Node(to).Body.(*schedule.Buffer).Over = from
 		for _, w := range l.writers[to] {
 			l.changes(w.step, to, from)

@@ -50,6 +50,9 @@ const (
 	Target           // what kernels run on
 	Permissions      // what the program may do to numbers
 	Processors       // targets that kernels are decided for
+	Devices          // how many devices there are
+	Places           // the plan file that says where shards are
+	Memories         // bytes of the devices, by number
 	facts
 )
 

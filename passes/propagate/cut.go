@@ -20,6 +20,7 @@ type cutter struct {
 	parts map[ir.NodeID]Part
 	at    int // the number of the operation that is cut
 	made  int
+	apart bool // what is not cut has an application too, which is placed on devices
 }
 
 // terms are the partial results that one operation combines, each a tensor of its own.
@@ -29,9 +30,9 @@ type terms struct {
 }
 
 // cutAll cuts the operations that got axes, and takes signatures away from the others that had none. Operations on partial results are there once for each part.
-func cutAll(p *propagation, r *Result) (int, error) {
+func cutAll(p *propagation, r *Result, apart bool) (int, error) {
 	r.Parts = map[ir.NodeID]Part{}
-	c := &cutter{p: p, parts: r.Parts, apps: application.ByOperation(p.g), terms: map[ir.NodeID]*terms{}}
+	c := &cutter{p: p, parts: r.Parts, apps: application.ByOperation(p.g), terms: map[ir.NodeID]*terms{}, apart: apart}
 	for i, o := range p.ops {
 		c.at = i
 		var err error
@@ -63,7 +64,7 @@ func (c *cutter) counts(o *operation) (counts []int64) {
 func (c *cutter) blocks(o *operation, n *ir.Node, number int64) error {
 	c.parts[n.ID] = Part{c.at, number}
 	counts := c.counts(o)
-	if !slices.ContainsFunc(counts, func(n int64) bool { return n > 1 }) {
+	if !c.apart && !slices.ContainsFunc(counts, func(n int64) bool { return n > 1 }) {
 		if o.derived {
 			cut.Unsign(n)
 		}
@@ -97,8 +98,11 @@ func (c *cutter) reduce(o *operation) error {
 	}
 	for i, n := range parts {
 		c.parts[n.ID] = Part{c.at, int64(i)}
-		if len(rest.Levels) == 0 {
+		if len(rest.Levels) == 0 && !c.apart {
 			continue
+		}
+		if len(rest.Levels) == 0 {
+			rest = cut.Grid(c.counts(o)...)
 		}
 		if err := c.grid(n, rest); err != nil {
 			return err

@@ -28,13 +28,14 @@ func Pass(lib *kernels.Library, whole func(g *ir.Graph) int, split Partial) pipe
 				Fact: pipeline.Machines},
 			{Name: "write", Doc: "a file for the plan with the layouts of all tensors that have a label", Type: pipeline.String, Fact: pipeline.Propagated},
 			pipeline.AllowOption,
+			{Name: "devices", Doc: "how many devices there are: the mesh's, on which applications are placed, or 1, on which all are", Type: pipeline.Int, Default: "1", Fact: pipeline.Devices},
 		},
 		Run: func(_ context.Context, p *pipeline.Context) error {
 			plan, err := planfile.Read(p.Text("plan"))
 			if err != nil {
 				return err
 			}
-			s := Settings{Library: lib, Split: split}
+			s := Settings{Library: lib, Split: split, Devices: int64(p.Int("devices"))}
 			if s.Allow, err = p.Allow(); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ package propagate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -28,6 +29,7 @@ type Settings struct {
 	Split   Partial
 	Machine *machine.Machine // that transfers are priced for; nil for none
 	Kind    string           // of its devices; "" for the first
+	Devices int64            // as many as the mesh has, on which applications are placed; or 1 at most, on which all are
 }
 
 // Result is what propagation found out: how all tensors lie on the mesh, how operations are cut, and which transfers that needs.
@@ -79,6 +81,9 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	if len(plan.Tensors) == 0 {
 		return 0, &Result{Plan: plan}, nil
 	}
+	if points := plan.Mesh.Devices(); s.Devices > 1 && s.Devices != points {
+		return 0, nil, diag.Errorf("TAP0846", constraint, plan.Tensors[0].From, "the plan's mesh has another number of devices").Want(fmt.Sprint(s.Devices), fmt.Sprint(points))
+	}
 	p := &propagation{g: g, lib: s.Library, allow: s.Allow, split: s.Split, plan: plan, tensors: map[ir.NodeID]*layout{}, producer: map[ir.NodeID]*operation{}}
 	if err := p.collect(); err != nil {
 		return 0, nil, err
@@ -94,7 +99,10 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	made, err := cutAll(p, r)
+	made, err := cutAll(p, r, s.Devices > 1)
+	if err == nil && s.Devices > 1 {
+		err = place(g, r)
+	}
 	return made, r, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"slices"
+
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"

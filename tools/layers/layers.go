@@ -41,6 +41,7 @@ var Table = []Rule{
 	{"dialects/schedule/affine", 3, 4},
 	{"dialects/schedule/cost", 3, 4},
 	{"dialects/schedule/moves", 3, 4},
+	{"dialects/schedule/copies", 3, 4},
 	{"dialects/schedule/padding", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},

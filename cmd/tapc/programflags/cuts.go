@@ -1,6 +1,8 @@
 package programflags
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -72,19 +74,23 @@ func (c *Cuts) Propagate(g *ir.Graph, lib *kernels.Library, allow permission.Set
 	return r, m, err
 }
 
-// Plan is the flag that names a plan file.
+// Plan is the flags that name a plan file and say how many devices there are.
 type Plan struct {
-	file   string
-	refuse bool   // transfers between layouts
-	on     string // machine that transfers are priced for
-	write  string // file for the plan with all layouts
-	flags  *pflag.FlagSet
+	file    string
+	refuse  bool   // transfers between layouts
+	on      string // machine that transfers are priced for
+	write   string // file for the plan with all layouts
+	devices int
+	memory  []string // of the plan's devices, if it says something of them
+	placed  bool     // the plan says where shards are
+	flags   *pflag.FlagSet
 }
 
 // Add adds the flag to a command's.
 func (p *Plan) Add(fs *pflag.FlagSet) {
 	p.flags = fs
 	fs.StringVar(&p.file, "plan", "", "cut operations as this plan `FILE` says (docs/plans.md)")
+	fs.IntVar(&p.devices, "devices", 0, "spread operations that are cut over so many devices; the plan's number if it has one, else 1")
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
 	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
@@ -104,10 +110,43 @@ func (p *Plan) Check() error {
 	if p.flags.Changed("write-plan") && (p.file == "" || p.write == "") {
 		return diag.Usage("--write-plan goes with --plan, and names a file")
 	}
+	if p.flags.Changed("devices") && (p.devices < 1 || p.devices > planfile.MaxDevices) {
+		return diag.Usage("--devices=%d: expected 1 to %d", p.devices, planfile.MaxDevices)
+	}
+	return p.read()
+}
+
+// read finds what the plan says of devices; what is wrong with it the passes tell that carry it out.
+func (p *Plan) read() error {
+	if p.file == "" {
+		return nil
+	}
+	plan, err := planfile.Read(p.file)
+	if err != nil || len(plan.Devices) == 0 {
+		return nil
+	}
+	if p.flags.Changed("devices") && p.devices != len(plan.Devices) {
+		return diag.Usage("--devices=%d: the plan %s has %d devices", p.devices, p.file, len(plan.Devices))
+	}
+	p.devices, p.placed = len(plan.Devices), len(plan.Place) > 0
+	if slices.ContainsFunc(plan.Devices, func(d planfile.Device) bool { return d.Memory > 0 }) {
+		for _, d := range plan.Devices {
+			p.memory = append(p.memory, fmt.Sprint(d.Memory))
+		}
+	}
 	return nil
 }
 
 func (p *Plan) facts(facts map[pipeline.Fact][]string) {
+	if p.devices > 1 {
+		facts[pipeline.Devices] = []string{fmt.Sprint(p.devices)}
+	}
+	if p.placed {
+		facts[pipeline.Places] = []string{p.file}
+	}
+	if p.memory != nil {
+		facts[pipeline.Memories] = []string{strings.Join(p.memory, ",")}
+	}
 	if p.file == "" {
 		return
 	}

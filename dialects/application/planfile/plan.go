@@ -3,6 +3,7 @@
 package planfile
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
@@ -19,6 +20,8 @@ type Plan struct {
 	Mesh    Mesh
 	Tensors []Annotation
 	Choices []Choice
+	Devices []Device // by number; none if the plan does not say
+	Place   []Place
 }
 
 // Choice names a branch of the choices whose operation or result has a label. From says where it was asked for.
@@ -62,15 +65,15 @@ func Read(path string) (*Plan, error) {
 
 // file is a plan as JSON has it.
 type file struct {
-	Version int64        `json:"version"`
-	Cuts    []fileCut    `json:"cuts,omitempty"`
-	Mesh    []fileAxis   `json:"mesh,omitempty"`
-	Tensors []fileTensor `json:"tensors,omitempty"`
-	Devices any          `json:"devices,omitempty"`
-	Place   any          `json:"place,omitempty"`
-	Choices []fileChoice `json:"choices,omitempty"`
-	Allow   any          `json:"permissions,omitempty"`
-	Shard   *[]any       `json:"shard,omitempty"` // of the format without a version
+	Version int64           `json:"version"`
+	Cuts    []fileCut       `json:"cuts,omitempty"`
+	Mesh    []fileAxis      `json:"mesh,omitempty"`
+	Tensors []fileTensor    `json:"tensors,omitempty"`
+	Devices json.RawMessage `json:"devices,omitempty"`
+	Place   []filePlace     `json:"place,omitempty"`
+	Choices []fileChoice    `json:"choices,omitempty"`
+	Allow   any             `json:"permissions,omitempty"`
+	Shard   *[]any          `json:"shard,omitempty"` // of the format without a version
 }
 
 type fileCut struct {
@@ -106,7 +109,7 @@ func Parse(path string, data []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices} {
+	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices, r.devices, r.place} {
 		if err := read(p, &f); err != nil {
 			return nil, err
 		}
@@ -142,16 +145,14 @@ func (r *reader) check(f *file) error {
 		value any
 		why   string
 	}{
-		{"devices", f.Devices, "a schedule has one device that computes"},
-		{"place", f.Place, "a schedule has one device that computes"},
 		{"permissions", f.Allow, "permissions are given by --allow"},
 	} {
 		if x.value != nil {
 			return r.fault("TAP0834", "/"+x.field, "the field %q has no effect yet: %s", x.field, x.why).Want("a plan without it", x.field)
 		}
 	}
-	if len(f.Cuts)+len(f.Tensors)+len(f.Choices) == 0 {
-		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors" or "choices"`, "none")
+	if len(f.Cuts)+len(f.Tensors)+len(f.Choices)+len(f.Place) == 0 {
+		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors", "choices" or "place"`, "none")
 	}
 	return nil
 }

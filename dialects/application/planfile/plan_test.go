@@ -62,7 +62,15 @@ func TestFaults(t *testing.T) {
 		{`{"version": 1, "cuts": [{"target": "x", "cut": 2}]}`, "TAP0831: p.json "}, {"", "TAP0831: p.json "},
 		{`{"cuts": []}`, "TAP0832: p.json found 0"}, {`{"version": 2}`, "TAP0832: p.json:1:13 found 2"}, {`{"version": -1}`, "TAP0832: p.json:1:13 found -1"},
 		{`{"shard": [{"target": "op:linear", "parts": [2, 2]}]}`, `TAP0833: p.json:1:11 found shard`},
-		{"{\"version\": 1,\n \"devices\": []}", "TAP0834: p.json:2:13 found devices"}, {`{"version": 1, "place": {}}`, "TAP0834: p.json:1:25 found place"},
+		{"{\"version\": 1,\n \"devices\": [], \"place\": [{}]}", "TAP0837: p.json:2:13 found []"}, {`{"version": 1, "place": {}}`, "TAP0831: p.json "},
+		{devices(`0`), "TAP0837: p.json:1:27 found 0"}, {devices(`65537`), "TAP0837: p.json:1:27 found 65537"}, {devices(`"2"`), "TAP0837: p.json:1:27 found \"2\""},
+		{devices(`[{"speed": 1}]`), "TAP0837: p.json:1:27 found [{\"speed\": 1}]"}, {devices(`[{"memory": -1}]`), "TAP0837: p.json:1:39 found -1"},
+		{devices(`3, "mesh": [{"axis": "x", "size": 2}]`), "TAP0837: p.json:1:27 found 3"}, {devices(`1e99`), "TAP0837: p.json:1:27 found 1e99"},
+		{placed(`{"devices": [0]}`), "TAP0836: p.json:1:40 found none"}, {placed(`{"target": "y"}`), "TAP0836: p.json:1:40 found none"},
+		{placed(`{"target": "y", "devices": [2]}`), "TAP0836: p.json:1:68 found 2"}, {placed(`{"target": "y", "devices": [[]]}`), "TAP0836: p.json:1:68 found []"},
+		{placed(`{"target": "y", "devices": [[1, 1]]}`), "TAP0836: p.json:1:68 found [1, 1]"}, {placed(`{"target": "y", "devices": ["a"]}`), "TAP0836: p.json:1:68 found \"a\""},
+		{placed(`{"target": "y", "devices": [0]}, {"target": "y", "devices": [0]}`), "TAP0836: p.json:1:84 found another"},
+		{`{"version": 1, "place": [{"target": "y", "devices": [0]}]}`, "TAP0836: p.json:1:26 found none"},
 		{`{"version": 1, "choices": 1}`, "TAP0831: p.json "}, {`{"version": 1, "permissions": ["tf32"]}`, "TAP0834: p.json:1:31 found permissions"},
 		{`{"version": 1}`, "TAP0835: p.json:1:1 found none"}, {`{"version": 1, "mesh": [{"axis": "x", "size": 2}]}`, "TAP0835: p.json:1:1 found none"},
 		{`{"version": 1, "choices": [{"choice": "y"}]}`, `TAP0840: p.json:1:28 found "y" and ""`},
@@ -95,6 +103,40 @@ func TestFaults(t *testing.T) {
 		place, found, _ := strings.Cut(rest, " ")
 		if d.Code != code || d.Location.String() != place || "found "+d.Found != found && found != "" {
 			t.Errorf("%s:\n%s %v found %s; expected %s", c[0], d.Code, d.Location, d.Found, c[1])
+		}
+	}
+}
+
+func devices(text string) string {
+	return `{"version": 1, "devices": ` + text + `, "cuts": [{"target": "y", "cut": "2"}]}`
+}
+
+func placed(text string) string { return `{"version": 1, "devices": 2, "place": [` + text + `]}` }
+
+// Devices and places are written as they are read.
+func TestDevices(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		devices []Device
+		shards  [][]int64
+	}{
+		{`{"version": 1, "devices": 2, "place": [{"target": "y", "devices": [1, [0, 1]]}]}`, []Device{{}, {}}, [][]int64{{1}, {0, 1}}},
+		{`{"version": 1, "devices": [{"memory": 100}, {}], "place": [{"target": "y", "devices": [0]}]}`, []Device{{100}, {}}, [][]int64{{0}}},
+	} {
+		p, err := Parse("p.json", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.devices, p.Devices) + cmp.Diff(c.shards, p.Place[0].Shards); diff != "" {
+			t.Error(diff)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("p.json", b.Bytes())
+		if diff := cmp.Diff(p, again, cmpopts.IgnoreTypes(diag.Location{})); err != nil || diff != "" {
+			t.Errorf("%v\n%s\n%s", err, diff, &b)
 		}
 	}
 }

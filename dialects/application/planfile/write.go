@@ -3,6 +3,7 @@ package planfile
 import (
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // Write writes a plan as Read reads it.
@@ -31,7 +32,35 @@ func Write(w io.Writer, p *Plan) error {
 	for _, c := range p.Choices {
 		f.Choices = append(f.Choices, fileChoice{c.Choice, c.Branch})
 	}
+	if err := writeDevices(&f, p); err != nil {
+		return err
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(&f)
+}
+
+// writeDevices writes devices as a number if nothing is said of them, and where shards are.
+func writeDevices(f *file, p *Plan) (err error) {
+	if n := len(p.Devices); n > 0 {
+		var v any = n
+		if slices.ContainsFunc(p.Devices, func(d Device) bool { return d != Device{} }) {
+			v = p.Devices
+		}
+		if f.Devices, err = json.Marshal(v); err != nil {
+			return err
+		}
+	}
+	for _, x := range p.Place {
+		out := filePlace{Target: x.Target}
+		for _, devices := range x.Shards {
+			text, err := json.Marshal(devices)
+			if err != nil {
+				return err
+			}
+			out.Devices = append(out.Devices, text)
+		}
+		f.Place = append(f.Place, out)
+	}
+	return nil
 }
