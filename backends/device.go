@@ -19,7 +19,16 @@ const (
 // Scheduled is an error if a graph is scheduled for something else than what a back end writes programs for: kernels run on
 // devices of some types, one of each, and buffers are there or on one host. By is the back end's name.
 func Scheduled(g *ir.Graph, by string, types ...schedule.DeviceType) error {
-	c := deviceCheck{g: g, by: by, types: types, first: map[schedule.DeviceType]ir.NodeID{}, told: map[ir.NodeID]bool{}}
+	return scheduled(g, by, false, types)
+}
+
+// ScheduledOnMany is as Scheduled for a back end that takes several devices of a type.
+func ScheduledOnMany(g *ir.Graph, by string, types ...schedule.DeviceType) error {
+	return scheduled(g, by, true, types)
+}
+
+func scheduled(g *ir.Graph, by string, many bool, types []schedule.DeviceType) error {
+	c := deviceCheck{g: g, by: by, many: many, types: types, first: map[schedule.DeviceType]ir.NodeID{}, told: map[ir.NodeID]bool{}}
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
@@ -36,6 +45,7 @@ type deviceCheck struct {
 	g     *ir.Graph
 	by    string
 	types []schedule.DeviceType
+	many  bool // devices of one type
 	first map[schedule.DeviceType]ir.NodeID
 	told  map[ir.NodeID]bool
 	found diag.List
@@ -52,7 +62,7 @@ func (c *deviceCheck) check(n *ir.Node, device ir.NodeID, is string, host bool) 
 			"a device of type "+c.words(), d.Type.String())
 		return
 	}
-	if first, ok := c.first[d.Type]; ok && first != device {
+	if first, ok := c.first[d.Type]; ok && first != device && !c.many {
 		c.report(codeSecond, n, device, fmt.Sprintf("%s on %s, and others on %s", is, c.g.Name(device), c.g.Name(first)), fmt.Sprintf("one %v device", d.Type), "two")
 		return
 	}

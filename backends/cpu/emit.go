@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -126,7 +127,7 @@ type program struct {
 }
 
 func newProgram(g *ir.Graph, name, version string) (*program, error) {
-	if err := backends.Scheduled(g, device.String(), device); err != nil {
+	if err := backends.ScheduledOnMany(g, device.String(), device); err != nil {
 		return nil, err
 	}
 	p := &program{g: g, name: name, version: version, forms: map[ir.NodeID]nest.Forms{}}
@@ -377,7 +378,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 			}
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			fmt.Fprintf(out, "  __builtin_memcpy(b[%d], b[%d], %d);", e.Slots[b.To], e.Slots[b.From], e.Buffers[b.To].Bytes)
+			out.WriteString(e.transfer(b))
 		}
 		fmt.Fprintf(out, " tapc_done(%d);\n", i)
 	}
@@ -391,6 +392,31 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil
+}
+
+// transfer gives the statements that copy what a transfer copies, run by run.
+func (e *emitter) transfer(t *schedule.Transfer) string {
+	c := copies.Of(t, e.Buffers[t.From], e.Buffers[t.To])
+	if c.Bytes == 0 {
+		return ""
+	}
+	place := func(slot int, bytes int64) string {
+		if bytes == 0 && len(c.Steps) == 0 {
+			return fmt.Sprintf("b[%d]", slot)
+		}
+		return fmt.Sprintf("(char *)b[%d] + %d", slot, bytes)
+	}
+	to, from, loops := place(e.Slots[t.To], c.To), place(e.Slots[t.From], c.From), ""
+	for i, s := range c.Steps {
+		loops += fmt.Sprintf("for (int64_t i%d = 0; i%d < %d; i%d++) ", i, i, s.Count, i)
+		to += fmt.Sprintf(" + i%d * %d", i, s.To)
+		from += fmt.Sprintf(" + i%d * %d", i, s.From)
+	}
+	text := fmt.Sprintf("__builtin_memcpy(%s, %s, %d);", to, from, c.Bytes)
+	if loops != "" {
+		text = loops + "{\n    " + text + "\n  }\n "
+	}
+	return "  " + text
 }
 
 // call gives the statement that carries out a step.
@@ -459,7 +485,7 @@ func (e *emitter) place(slot int, b *schedule.Buffer, in, out entries) (string, 
 	case b.Space == schedule.Output:
 		return fmt.Sprintf("out[%d]", i), nil
 	case b.Space == schedule.Arena:
-		return fmt.Sprintf("(char *)arena + %d", b.Offset), nil
+		return fmt.Sprintf("(char *)arena + %d", e.Base(b.Device)+b.Offset), nil
 	case e.unit.Table.Places[slot] == "":
 		return "0", nil // a constant that nothing reads as it is
 	}

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/lower"
@@ -68,6 +70,37 @@ func TestRandomDevices(t *testing.T) {
 	}
 	if moved < 2000 || counted < graphs*2/3 {
 		t.Errorf("only %d cells moved, and those of %d graphs were counted: too little is tested", moved, counted)
+	}
+}
+
+// TestRandomDevicesOnCPU builds programs for several devices, whose values are those of the program for one, to the bit.
+func TestRandomDevicesOnCPU(t *testing.T) {
+	ctx := context.Background()
+	c, err := toolchain.FindCompiler(ctx)
+	testkit.Need(t, testkit.Compilers, err)
+	graphs := uint64(6)
+	if testkit.Full() {
+		graphs = 300
+	}
+	for seed := range graphs {
+		g, err := generate(seed, 8)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		var out [2]map[string]tensorfile.Tensor
+		for i := range out {
+			x, in := g.build()
+			if i == 1 {
+				spreadAtRandom(t, seed, x)
+			}
+			if err := standard.Run(x, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if out[i], err = runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c}); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		same(t, seed, out[0], out[1])
 	}
 }
 

@@ -134,6 +134,11 @@ func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map
 	if err != nil {
 		return nil, err
 	}
+	return runScheduled(ctx, g.seed, x, in, compilers)
+}
+
+// runScheduled builds the program of a scheduled graph and runs it.
+func runScheduled(ctx context.Context, seed uint64, x *ir.Graph, in map[string]tensorfile.Tensor, compilers []*toolchain.Compiler) (map[string]tensorfile.Tensor, error) {
 	src, err := cpu.Prepare(x, "fuzz", "fuzz")
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	rnd := rand.New(rand.NewPCG(g.seed, 0xc))
+	rnd := rand.New(rand.NewPCG(seed, 0xc))
 	exe, cc := filepath.Join(dir, "program"), compilers[rnd.IntN(len(compilers))]
 	// A graph may well compare a tensor with itself.
 	opt := cpu.Options{Version: "fuzz", CPU: []string{"native", "native", "baseline"}[rnd.IntN(3)],

@@ -7,10 +7,12 @@ import (
 	"os"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Piece is a constant in one form in the program's block of constants: as it is, or in panels for a contraction.
@@ -18,10 +20,24 @@ type Piece struct {
 	Constant      int // number in Source.Constants
 	Offset, Bytes int64
 	panels        *Layout // nil for the constant as it is
+	part          *Part   // nil for all of the constant
+}
+
+// Part is a box of a constant, as a device that reads no more of it has it.
+type Part struct {
+	DType      string
+	Whole, Box zspace.Range
+}
+
+func (p *Part) equal(q *Part) bool {
+	return p == q || p != nil && q != nil && p.Box.Equal(q.Box)
 }
 
 // Write writes the piece, made of the constant's bytes.
 func (p Piece) Write(w io.Writer, data []byte) error {
+	if p.part != nil {
+		data = copies.Part(data, p.part.DType, p.part.Whole, p.part.Box)
+	}
 	if p.panels != nil {
 		return p.panels.pack(w, data)
 	}
@@ -33,7 +49,7 @@ func (p Piece) Write(w io.Writer, data []byte) error {
 }
 
 // Packed says whether the piece's bytes are not those of the constant.
-func (p Piece) Packed() bool { return p.panels != nil }
+func (p Piece) Packed() bool { return p.panels != nil || p.part != nil }
 
 // LoadConst gives the value of a constant.
 type LoadConst func(c tensorops.Const) (tensorfile.Tensor, error)
@@ -75,17 +91,17 @@ func (b *Block) Name(c tensorops.Const, number int, load LoadConst) {
 	}
 }
 
-// Add gives the offset of a constant in a form, which is added if it is not there yet.
-func (b *Block) Add(constant int, bytes int64, panels *Layout) int64 {
+// Add gives the offset of a constant, or a part of it, in a form, which is added if it is not there yet.
+func (b *Block) Add(constant int, bytes int64, panels *Layout, part *Part) int64 {
 	for _, p := range b.Pieces {
-		if p.Constant == constant && p.Packed() == (panels != nil) && (panels == nil || p.panels.equal(*panels)) {
+		if p.Constant == constant && p.part.equal(part) && (p.panels != nil) == (panels != nil) && (panels == nil || p.panels.equal(*panels)) {
 			b.Uses[p.Offset] = p.Bytes
 			return p.Offset
 		}
 	}
 	at := b.Bytes
 	b.Uses[at] = bytes
-	b.Pieces = append(b.Pieces, Piece{constant, at, bytes, panels})
+	b.Pieces = append(b.Pieces, Piece{constant, at, bytes, panels, part})
 	b.Bytes = isa.Align(at+max(bytes, 1), 64) // also an empty constant has a place
 	return at
 }

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Memory is what versions of a program have together in memory: buffers, the block of constants, and what kernels need, in bytes.
@@ -23,25 +24,54 @@ type Memory struct {
 	Slots   map[ir.NodeID]int // of buffers
 	Order   []ir.NodeID       // buffers, by slot
 	Block   *panels.Block
-	arena   int64 // that the plan places
-	scratch int64 // behind the arena, while a kernel runs
-	Thread  int64 // behind that for each thread, while a kernel runs
-	OnStack int64 // of the largest array that a kernel has on its stack
+	wholes  map[ir.NodeID]zspace.Range // of constants
+	arena   int64                      // that the plan places, of all devices
+	bases   map[ir.NodeID]int64        // where each device has its own in it
+	scratch int64                      // behind the arena, while a kernel runs
+	Thread  int64                      // behind that for each thread, while a kernel runs
+	OnStack int64                      // of the largest array that a kernel has on its stack
 }
 
 // NewMemory finds the buffers of a graph.
 func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
-	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants)}
+	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants), bases: map[ir.NodeID]int64{}}
+	arenas, devices := map[ir.NodeID]int64{}, []ir.NodeID(nil)
+	m.wholes = map[ir.NodeID]zspace.Range{}
+	for _, c := range constants {
+		m.wholes[c.Tensor] = tensorops.TensorOf(g, c.Tensor).Range
+	}
 	for n := range g.Nodes() {
 		if b, ok := n.Body.(*schedule.Buffer); ok {
 			m.Slots[n.ID] = len(m.Order)
 			m.Order = append(m.Order, n.ID)
-			if b.Space == schedule.Arena {
-				m.arena = max(m.arena, b.Offset+b.Bytes)
+			if _, known := arenas[b.Device]; b.Space == schedule.Arena {
+				if !known {
+					devices = append(devices, b.Device)
+				}
+				arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
 			}
 		}
 	}
+	for i, d := range devices {
+		if i > 0 { // none shares a page with another
+			m.arena = isa.Align(m.arena, 4096)
+		}
+		m.bases[d] = m.arena
+		m.arena += arenas[d]
+	}
 	return m
+}
+
+// Base is where a device has its arena in that of the program.
+func (m *Memory) Base(device ir.NodeID) int64 { return m.bases[device] }
+
+// part gives the box that a constant's buffer has of the constant, nil for all of it.
+func (m *Memory) part(b *schedule.Buffer) *panels.Part {
+	whole, ok := m.wholes[b.Tensor]
+	if !ok || whole.Equal(b.Range) {
+		return nil
+	}
+	return &panels.Part{DType: b.DType, Whole: whole, Box: b.Range}
 }
 
 // scratchAt is where kernels have their scratch memory in the arena.
@@ -97,7 +127,7 @@ func New(m *Memory, t isa.Target, prefix string) *Unit {
 func (u *Unit) Raw(buffer ir.NodeID) {
 	b := u.Buffers[buffer]
 	if c, ok := u.Block.Of[b.Tensor]; ok && b.Space == schedule.Constant {
-		u.Table.Places[u.Slots[buffer]] = constantPlace(u.Block.Add(c, b.Bytes, panels.InOrder(b)))
+		u.Table.Places[u.Slots[buffer]] = constantPlace(u.Block.Add(c, b.Bytes, panels.InOrder(b), u.part(b)))
 	}
 }
 
@@ -126,7 +156,7 @@ func (u *Unit) use(slot int) int {
 
 // Panels places a constant in panels and gives the place of its address in b.
 func (u *Unit) Panels(buffer ir.NodeID, layout panels.Layout) int {
-	place := constantPlace(u.Block.Add(u.Block.Of[u.Buffers[buffer].Tensor], layout.Bytes(), &layout))
+	place := constantPlace(u.Block.Add(u.Block.Of[u.Buffers[buffer].Tensor], layout.Bytes(), &layout, u.part(u.Buffers[buffer])))
 	for i := len(u.Order); i < len(u.Table.Places); i++ {
 		if u.Table.Places[i] == place {
 			return u.use(i)
