@@ -400,13 +400,13 @@ func (e *emitter) transfer(t *schedule.Transfer) string {
 	if c.Bytes == 0 {
 		return ""
 	}
-	place := func(slot int, bytes int64) string {
+	address := func(slot int, bytes int64) string {
 		if bytes == 0 && len(c.Steps) == 0 {
 			return fmt.Sprintf("b[%d]", slot)
 		}
 		return fmt.Sprintf("(char *)b[%d] + %d", slot, bytes)
 	}
-	to, from, loops := place(e.Slots[t.To], c.To), place(e.Slots[t.From], c.From), ""
+	to, from, loops := address(e.Slots[t.To], c.To), address(e.Slots[t.From], c.From), ""
 	for i, s := range c.Steps {
 		loops += fmt.Sprintf("for (int64_t i%d = 0; i%d < %d; i%d++) ", i, i, s.Count, i)
 		to += fmt.Sprintf(" + i%d * %d", i, s.To)

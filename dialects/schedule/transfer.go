@@ -5,8 +5,7 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Transfer copies a box of the cells of a buffer into another buffer of the same tensor. Without a Range, which then has no dimensions, it copies all
-// cells, and both buffers have the same.
+// Transfer copies a box of a buffer into another buffer of the same tensor; without a Range (of no dimensions) all of it, and both have the same cells.
 type Transfer struct {
 	From, To ir.NodeID
 	After    []ir.NodeID

@@ -25,17 +25,22 @@ type Memory struct {
 	Order   []ir.NodeID       // buffers, by slot
 	Block   *panels.Block
 	wholes  map[ir.NodeID]zspace.Range // of constants
-	arena   int64                      // that the plan places, of all devices
-	bases   map[ir.NodeID]int64        // where each device has its own in it
-	scratch int64                      // behind the arena, while a kernel runs
-	Thread  int64                      // behind that for each thread, while a kernel runs
-	OnStack int64                      // of the largest array that a kernel has on its stack
+	arena   arenas
+	scratch int64 // behind the arena, while a kernel runs
+	Thread  int64 // behind that for each thread, while a kernel runs
+	OnStack int64 // of the largest array that a kernel has on its stack
+}
+
+// arenas are the memory that the schedule plans, of one device behind the other.
+type arenas struct {
+	bytes int64
+	bases map[ir.NodeID]int64 // where each device has its own
 }
 
 // NewMemory finds the buffers of a graph.
 func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
-	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants), bases: map[ir.NodeID]int64{}}
-	arenas, devices := map[ir.NodeID]int64{}, []ir.NodeID(nil)
+	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants), arena: arenas{bases: map[ir.NodeID]int64{}}}
+	bytes, devices := map[ir.NodeID]int64{}, []ir.NodeID(nil)
 	m.wholes = map[ir.NodeID]zspace.Range{}
 	for _, c := range constants {
 		m.wholes[c.Tensor] = tensorops.TensorOf(g, c.Tensor).Range
@@ -44,26 +49,26 @@ func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
 		if b, ok := n.Body.(*schedule.Buffer); ok {
 			m.Slots[n.ID] = len(m.Order)
 			m.Order = append(m.Order, n.ID)
-			if _, known := arenas[b.Device]; b.Space == schedule.Arena {
+			if _, known := bytes[b.Device]; b.Space == schedule.Arena {
 				if !known {
 					devices = append(devices, b.Device)
 				}
-				arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
+				bytes[b.Device] = max(bytes[b.Device], b.Offset+b.Bytes)
 			}
 		}
 	}
 	for i, d := range devices {
 		if i > 0 { // none shares a page with another
-			m.arena = isa.Align(m.arena, 4096)
+			m.arena.bytes = isa.Align(m.arena.bytes, 4096)
 		}
-		m.bases[d] = m.arena
-		m.arena += arenas[d]
+		m.arena.bases[d] = m.arena.bytes
+		m.arena.bytes += bytes[d]
 	}
 	return m
 }
 
 // Base is where a device has its arena in that of the program.
-func (m *Memory) Base(device ir.NodeID) int64 { return m.bases[device] }
+func (m *Memory) Base(device ir.NodeID) int64 { return m.arena.bases[device] }
 
 // part gives the box that a constant's buffer has of the constant, nil for all of it.
 func (m *Memory) part(b *schedule.Buffer) *panels.Part {
@@ -75,7 +80,7 @@ func (m *Memory) part(b *schedule.Buffer) *panels.Part {
 }
 
 // scratchAt is where kernels have their scratch memory in the arena.
-func (m *Memory) scratchAt() int64 { return isa.Align(m.arena, 4096) }
+func (m *Memory) scratchAt() int64 { return isa.Align(m.arena.bytes, 4096) }
 
 // ThreadAt is where the threads have what they need for themselves, one behind the other.
 func (m *Memory) ThreadAt() int64 { return isa.Align(m.scratchAt()+m.scratch, 4096) }
@@ -88,7 +93,7 @@ func (m *Memory) ArenaBytes() int64 {
 	case m.scratch > 0:
 		return m.scratchAt() + m.scratch
 	}
-	return m.arena
+	return m.arena.bytes
 }
 
 // Unit is what the kernels of a program's version for one target are written into, apart from their code: the table of addresses that they use, and the
