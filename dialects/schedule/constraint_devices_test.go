@@ -54,8 +54,6 @@ func onPair(edit func(p *halved)) *ir.Graph {
 	})
 }
 
-func (p *program) program2() *Kernel { return p.k2.Body.(*Kernel) }
-
 func deviceCases() []Case {
 	return []Case{
 		Of("devices accepted", onPair(func(*halved) {}), nil, nil),
