@@ -14,31 +14,44 @@ import (
 )
 
 func viewCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "view FILE -o PAGE.html", Short: "Write a page that shows a program", Long: pages.Help, Args: needFiles(1, 1),
-		Example: "  tapc view model.onnx -o model.html\n  tapc view model.tap --plan plan.json -o model.html\n  tapc view model.tap --machine=laptop -o model.html\n  tapc view model.tap --frontier frontier.json -o model.html"}
+	c := &cobra.Command{Use: "view FILE [FILE [FILE]] -o PAGE.html", Short: "Write a page that shows a program, or several side by side", Long: pages.Help, Args: needFiles(1, pages.Most),
+		Example: "  tapc view model.onnx -o model.html\n  tapc view model.tap --plan plan.json -o model.html\n  tapc view model.tap --machine=laptop --profile profile.txt -o model.html\n  tapc view model.tap --frontier frontier.json -o model.html\n  tapc view old.onnx new.onnx -o both.html\n  tapc view model.tap --plan a.json --beside-plan b.json -o plans.html"}
 	f := addCostFlags(c, a.addCompileFlags(c))
 	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(ownBackends())))
 	complete(c, "target", targets(ownBackends()))
 	out := c.Flags().StringP("output", "o", "", "page to write; \"-\" is standard output")
-	frontier := c.Flags().String("frontier", "", "frontier that tapc plan wrote, to be shown with the plans behind its points")
+	v := pages.AddFlags(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
+		asked, err := v.Programs(args, c.Flags())
+		if err != nil {
+			return err
+		}
 		if *out == "" {
 			return diag.Usage("expected the page to write: -o PAGE.html")
 		}
 		if err := f.begin(ctx); err != nil {
 			return err
 		}
-		return f.view(ctx, a, args[0], *frontier, *out)
+		m := pages.Made{}
+		if m.Plans, err = pages.Frontier(v.Frontier); err != nil {
+			return err
+		}
+		for i := range asked {
+			if err := asked[i].UsePlan(c.Flags()); err != nil {
+				return err
+			}
+			if err := f.view(ctx, a, &asked[i]); err != nil {
+				return err
+			}
+			m.Programs = append(m.Programs, asked[i].Program)
+		}
+		return a.writeFile(ctx, *out, func(w io.Writer) error { return pages.Write(w, &m) })
 	})
 }
 
-// view compiles a graph and writes the page.
-func (f *costFlags) view(ctx context.Context, a *app, file, frontier, out string) (err error) {
-	m := pages.Made{File: file}
-	if m.Plans, err = pages.Frontier(frontier); err != nil {
-		return err
-	}
-	g, err := a.load(ctx, file)
+// view compiles a graph for a page.
+func (f *costFlags) view(ctx context.Context, a *app, m *pages.Asked) error {
+	g, err := a.load(ctx, m.File)
 	if err != nil {
 		return err
 	}
@@ -46,18 +59,18 @@ func (f *costFlags) view(ctx context.Context, a *app, file, frontier, out string
 	if s, ok := a.sources[g.File]; ok && !s.form.binary {
 		m.Text, _ = s.text.Bytes() // a text that is gone is not shown
 	}
-	x, err := compileGraph(ctx, a, file, f.compile, g, pipeline.ScheduledKernels)
+	x, err := compileGraph(ctx, a, m.File, f.compile, g, pipeline.ScheduledKernels)
 	if err != nil {
 		return err
 	}
 	defer x.loader.Close()
 	if b, err := a.backend(f.compile); err == nil {
-		m.Code = pages.Text(ctx, b, x.job(outputflags.ProgramName(file)), &f.compile.options)
+		m.Code = pages.Text(ctx, b, x.job(outputflags.ProgramName(m.File)), &f.compile.options)
 	}
 	if m.Graph = x.g; f.compile.cuts.Machine() != "" {
-		if m.Prices, err = f.priceOf(ctx, x, file); err != nil {
+		if m.Prices, err = f.priceOf(ctx, x, m.File); err != nil {
 			return err
 		}
 	}
-	return a.writeFile(ctx, out, func(w io.Writer) error { return pages.Write(w, &m) })
+	return m.Measure(m.Profile)
 }

@@ -198,6 +198,66 @@ func TestViewOfAFrontier(t *testing.T) {
 	}
 }
 
+// Two programs side by side: what is only in one and what is not the same is marked, counted and in words, and boxes lead to those of the other.
+func TestViewSideBySide(t *testing.T) {
+	p := browser(t)
+	data, err := os.ReadFile("../../examples/mlp/mlp.tap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.NewReplacer("op:gelu", "op:relu", "0:64", "0:48").Replace(string(data)) +
+		"%z = tensor float32 [0:8, 0:16]\n%more = operation op:tanh (tensor: %y) -> (result: %z)\n"
+	page(t, p, "../../examples/mlp/mlp.tap", write(t, "other.tap", other))
+	const counts = `stage().columns.map((c, q) => [ALONE, DIFFERS].map(m => stage().items.filter(it => programOf(it) === q && it.m & m).map(it => it.t).join("+")).join(" | ")).join(" || ")`
+	expect(t, p, `showTab(0); `+counts, "gelu | w1+w2+h+a || relu+z+tanh | w1+w2+h+a")
+	expect(t, p, `stage().items[stage().items.findIndex(it => it.t === "h")].b.map(i => stage().items[i].t + programOf(stage().items[i])).join()`, "h1")
+	expect(t, p, drawn, "true")
+	picture(t, p, "beside-read")
+	expect(t, p, `pick(stage().items.findIndex(it => it.t === "h")); document.querySelector("#about").textContent.includes("shape: [8, 48] in other.tap")`, "true")
+	expect(t, p, `const left = boxOf(stage(), view.picked), right = boxOf(stage(), stage().items[view.picked].b[0]); right[0] > left[0] + left[2] && left[1] === right[1]`, "true")
+	picture(t, p, "beside-picked")
+	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "time")); new Set(data.steps.map(s => s.device)).size`, "2")
+	picture(t, p, "beside-time")
+	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "memory")); new Set(data.blocks.map(b => b.device)).size`, "2")
+	picture(t, p, "beside-memory")
+	expect(t, p, `showTab(scheduleStage); $("overlay").options.length + " " + document.querySelector("#about").textContent.includes("other.tap")`, "4 true")
+	quietPage(t, p)
+}
+
+// One program with two plans: operations are cut as each says, and the overlay by number of shards says so.
+func TestViewOfTwoPlans(t *testing.T) {
+	p := browser(t)
+	const mlp = "../../examples/mlp/"
+	page(t, p, mlp+"mlp.tap", "--allow=reassociate", "--plan="+mlp+"plan.json", "--beside-plan="+mlp+"partial.json")
+	expect(t, p, `data.stages[2].columns.map(c => c.name).join()`, "mlp.tap with plan.json,mlp.tap with partial.json")
+	expect(t, p, `showTab(2); $("overlay").value = "shards"; $("overlay").onchange(); view.overlay + " " + stage().items.filter(it => it.k === "operation").map(it => overlays.shards.words(stage(), stage().items.indexOf(it))).join()`,
+		"shards 4 parts,4 parts,,,,,,4 parts,4 parts,,,,,")
+	expect(t, p, drawn, "true")
+	picture(t, p, "plans-beside")
+	quietPage(t, p)
+}
+
+// What a program printed of its steps: measured times beside prices, and the error of each; a profile of another program is refused.
+func TestViewOfAProfile(t *testing.T) {
+	const text = "bench: median 0.001 ms, p10 0.001 ms, p90 0.001 ms (5 runs, 1 thread)\n    0.0900 ms  90.0 %  step 0: up+act -> float32 [8, 64]\n    0.0100 ms  10.0 %  step 1: down -> float32 [8, 16]\n"
+	p := browser(t)
+	page(t, p, "../../examples/mlp/mlp.tap", "--machine=laptop", "--profile="+write(t, "profile.txt", text))
+	expect(t, p, `showTab(scheduleStage); [...$("overlay").options].map(o => o.value).join()`, "kind,time,measured,error,bytes,memory")
+	expect(t, p, `data.steps.map(s => s.measured.toPrecision(3)).join()`, "0.0000900,0.0000100")
+	expect(t, p, `view.overlay = "error"; pick(stage().items.findIndex(it => it.k === "kernel")); /measured is [0-9.e+]+ times what was thought/.test($("about").textContent) && $("about").textContent.includes("90.0 µs")`, "true")
+	expect(t, p, drawn, "true")
+	picture(t, p, "error")
+	quietPage(t, p)
+	page(t, p, "../../examples/mlp/mlp.tap", "--profile="+write(t, "profile.txt", text))
+	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "time")); data.machine + " " + data.steps[1].start.toPrecision(3)`, "as measured 0.0000900")
+	for wrong, code := range map[string]string{"bench: median\n": "TAP2982", strings.Replace(text, "up+act", "up", 1): "TAP2982", strings.Replace(text, "step 1", "step 7", 1): "TAP2982"} {
+		status, _, errs := tapc(t, "", "view", "../../examples/mlp/mlp.tap", "--profile="+write(t, "wrong.txt", wrong), "-o", filepath.Join(t.TempDir(), "p.html"))
+		if status != 1 || !strings.Contains(errs, code) {
+			t.Errorf("%q: %d, %s", wrong, status, errs)
+		}
+	}
+}
+
 // A graph of 10,000 operations is drawn from far and near; what its frames take is logged, and held to nothing, as no test is of time.
 func TestViewOfManyOperations(t *testing.T) {
 	g, err := text.Read([]byte(deep(5000)), "deep.tap", dialects.Registry())

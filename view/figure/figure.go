@@ -34,6 +34,8 @@ const (
 	Observed    Mark = 1 << iota // what the world outside sees
 	Pruned                       // nothing observed depends on it
 	Precomputed                  // carried out when the program is built
+	Alone                        // of several programs side by side, only one has it
+	Differs                      // what stands for it in another program is not the same
 )
 
 // Part is a box of the coordinates of a tensor, or of the index of an operation: what a shard reads, writes or computes.
@@ -69,6 +71,9 @@ type Item struct {
 	Facts    []Fact
 	At       []ir.Pos    // places in the source file that it comes from
 	Of       []ir.NodeID // the operations that a kernel carries out
+	Bytes    int64       // of a tensor or buffer
+	Column   int         // number of the program, of several side by side
+	Twins    []int       // items of other programs that stand for the same
 }
 
 // Join is an edge: from an item to another one, by their numbers, with what of a tensor it carries.
@@ -80,9 +85,11 @@ type Join struct {
 
 // Figure is a graph as it is drawn.
 type Figure struct {
-	Name  string // of the stage
-	Items []Item
-	Joins []Join
+	Name    string // of the stage
+	Items   []Item
+	Joins   []Join
+	Classes []string // what items of a color have in common: names of kernels
+	Columns []Column // of several programs side by side; none for one
 }
 
 // Has says whether a box has a mark.

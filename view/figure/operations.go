@@ -79,6 +79,7 @@ func (b *builder) color(name string) int {
 	if !ok {
 		c = len(b.colors)
 		b.colors[name] = c
+		b.Classes = append(b.Classes, name)
 	}
 	return c
 }
@@ -114,12 +115,12 @@ func (b *builder) node(n *ir.Node) {
 
 // tensor adds the box of a tensor, with the constant that it is.
 func (b *builder) tensor(n *ir.Node, t *tensorops.Tensor) {
-	it := Item{Kind: Tensor, Title: nameOf(n), Lines: []string{typed(t.DType, t.Range)}, Whole: t.Range, Color: -1}
+	it := Item{Kind: Tensor, Title: nameOf(n), Lines: []string{typed(t.DType, t.Range)}, Whole: t.Range, Color: -1, Bytes: sizeOf(t.DType, t.Range)}
 	f := facts{}
 	f.add("element type", t.DType)
 	f.add("range", t.Range.Text())
 	f.add("shape", zspace.Point(t.Range.Shape()).String())
-	f.add("size", bytesOf(t.DType, t.Range))
+	f.add("size", Bytes(it.Bytes))
 	if p := b.flow.Producers(n.ID); len(p) == 1 && b.constant[p[0]] == n.ID && isConstant(b, p[0]) {
 		it.Kind = Constant
 		f.add("constant", attrsText(tensorops.OperationOf(b.graph, p[0]).Params))

@@ -75,7 +75,7 @@ func (b *builder) buffer(n *ir.Node, x *schedule.Buffer) {
 	if x.Over >= 0 {
 		f.add("over", b.graph.Name(x.Over))
 	}
-	b.add(n, Item{Kind: bufferKinds[x.Space], Title: title, Lines: []string{typed(x.DType, x.Range)}, Whole: x.Range, Color: -1, Facts: f})
+	b.add(n, Item{Kind: bufferKinds[x.Space], Title: title, Lines: []string{typed(x.DType, x.Range)}, Whole: x.Range, Color: -1, Facts: f, Bytes: x.Bytes})
 }
 
 // kernel adds the box of a kernel.

@@ -21,18 +21,21 @@ func typed(dtype string, r zspace.Range) string {
 	return dtype + " " + zspace.Point(r.Shape()).String()
 }
 
-// bytesOf writes the size of a tensor; "" where it has no type that is known or more cells than can be counted.
-func bytesOf(dtype string, r zspace.Range) string {
+// sizeOf is the size of a tensor in bytes; -1 where it has no type that is known or more cells than can be counted.
+func sizeOf(dtype string, r zspace.Range) int64 {
 	d, err := scalar.ParseDType(dtype)
 	n, tooLarge := r.Size()
 	if err != nil || tooLarge != nil || n > 1<<50 {
-		return ""
+		return -1
 	}
-	return Bytes(n * int64(d.Size()))
+	return n * int64(d.Size())
 }
 
-// Bytes writes a size in words.
+// Bytes writes a size in words; "" for one that is not known.
 func Bytes(n int64) string {
+	if n < 0 {
+		return ""
+	}
 	x, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0
 	for ; x >= 1024 && i+1 < len(units); i++ {

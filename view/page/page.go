@@ -21,20 +21,25 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the program in the page, in order.
-var scripts = []string{"state.js", "draw.js", "words.js", "charts.js", "plot.js", "view.js"}
+var scripts = []string{"state.js", "overlays.js", "draw.js", "words.js", "charts.js", "plot.js", "view.js"}
 
-// Page is what a page shows.
+// Page is what a page shows: one program, or several side by side.
 type Page struct {
-	Title   string
-	Version string
-	File    string         // that the graph was read from
-	Lines   map[int]string // of the file that boxes come from, if it is a text
-	Stages  []*figure.Figure
-	Code    []Code
-	Steps   []Step
-	Machine string // that prices are for; "" for none
-	Blocks  []Block
-	Plans   json.RawMessage // points of a frontier, nil for none
+	Title    string
+	Version  string
+	Stages   []*figure.Figure // with a column for each program, if there are several
+	Programs []Program
+	Machine  string          // that prices are for; "" for none
+	Plans    json.RawMessage // points of a frontier, nil for none
+}
+
+// Program is what a page knows of a program beside its figures.
+type Program struct {
+	File   string         // that the graph was read from
+	Lines  map[int]string // of the file that boxes come from, if it is a text
+	Code   []Code
+	Steps  []Step
+	Blocks []Block
 }
 
 // Code is the text of a kernel, as its back end writes it.
@@ -45,12 +50,13 @@ type Code struct {
 
 // Step is a kernel or transfer of a schedule, in the order in which they run.
 type Step struct {
-	Node   ir.NodeID `json:"n"`
-	Name   string    `json:"name"`
-	Device string    `json:"device"`
-	Start  float64   `json:"start"` // seconds; steps where there is no machine
-	Time   float64   `json:"time"`
-	Price  *Price    `json:"price,omitempty"`
+	Node     ir.NodeID `json:"-"`
+	Name     string    `json:"name"`
+	Device   string    `json:"device"`
+	Start    float64   `json:"start"` // seconds; steps where there is no machine
+	Time     float64   `json:"time"`
+	Price    *Price    `json:"price,omitempty"`
+	Measured float64   `json:"measured,omitempty"` // seconds; 0 where nobody measured
 }
 
 // Price is what a kernel is thought to take, in seconds.
@@ -73,7 +79,7 @@ type Term struct {
 
 // Block is a buffer of the arena: where it is, and from which step to which.
 type Block struct {
-	Node   ir.NodeID `json:"n"`
+	Node   ir.NodeID `json:"-"`
 	Name   string    `json:"name"`
 	Device string    `json:"device"`
 	Offset int64     `json:"offset"`

@@ -29,17 +29,28 @@ without a network (docs/view.md).
 
 The program is compiled as build would compile it, but not built. With --machine, which
 names a machine that tapc knows or a machine file, kernels have the times that they are
-thought to take there, and how near these are to their roofs.`
+thought to take there, and how near these are to their roofs; with --profile, those that they
+took.
+
+Two or three files, or one file with several plans (--beside-plan), are shown side by side,
+with what differs from the first.`
 
 // Made is what a page is made of.
 type Made struct {
-	File   string          // that was read
-	Text   []byte          // of it, nil if it is none
-	Source *figure.Figure  // of the graph as it was read
-	Graph  *ir.Graph       // scheduled
-	Prices *prices.Report  // nil without a machine
-	Plans  json.RawMessage // of a frontier, nil for none
-	Code   string          // of all kernels, as a back end writes it; "" for none
+	Programs []Program // one, or several side by side
+	Plans    json.RawMessage
+}
+
+// Program is what a page shows of a program.
+type Program struct {
+	Name     string          // that it has beside others
+	File     string          // that was read
+	Text     []byte          // of it, nil if it is none
+	Source   *figure.Figure  // of the graph as it was read
+	Graph    *ir.Graph       // scheduled
+	Prices   *prices.Report  // nil without a machine
+	Code     string          // of all kernels, as a back end writes it; "" for none
+	Measured map[int]float64 // what steps took, in seconds, by their numbers; nil if nobody measured
 }
 
 // Source draws a graph as it was read, before passes change it.
@@ -47,25 +58,57 @@ func Source(g *ir.Graph) *figure.Figure { return figure.Operations(g, "As read",
 
 // Write writes the page.
 func Write(w io.Writer, m *Made) error {
-	order, err := schedule.Order(m.Graph)
-	if err != nil {
-		return err
+	p := &page.Page{Version: release.Version, Plans: m.Plans}
+	var names []string
+	stages := make([][]*figure.Figure, 4)
+	for i := range m.Programs {
+		x := &m.Programs[i]
+		order, err := schedule.Order(x.Graph)
+		if err != nil {
+			return err
+		}
+		for k, f := range []*figure.Figure{x.Source, figure.Operations(x.Graph, "Operation Expression", false), figure.Operations(x.Graph, "Application Expression", true),
+			figure.Schedule(x.Graph, "Scheduled Kernels")} {
+			stages[k] = append(stages[k], f)
+		}
+		q := page.Program{File: filepath.Base(x.File), Lines: x.lines(), Steps: x.steps(order), Blocks: blocks(x.Graph), Code: x.code(order)}
+		if names = append(names, x.Name); len(m.Programs) > 1 {
+			apart(&q, x.Name)
+		}
+		p.Programs = append(p.Programs, q)
+		switch {
+		case x.Prices != nil:
+			p.Machine = x.Prices.Machine
+		case x.Measured != nil:
+			p.Machine = "as measured"
+		}
 	}
-	name := filepath.Base(m.File)
-	p := &page.Page{Title: name, Version: release.Version, File: name, Lines: m.lines(), Steps: m.steps(order), Blocks: blocks(m.Graph), Code: m.code(order),
-		Stages: []*figure.Figure{m.Source, figure.Operations(m.Graph, "Operation Expression", false), figure.Operations(m.Graph, "Application Expression", true),
-			figure.Schedule(m.Graph, "Scheduled Kernels")}}
-	if p.Plans = m.Plans; m.Prices != nil {
-		p.Machine = m.Prices.Machine
+	p.Title = strings.Join(names, " beside ")
+	for _, list := range stages {
+		f := list[0]
+		if len(list) > 1 {
+			f = figure.Beside(names, list)
+		}
+		p.Stages = append(p.Stages, f)
 	}
 	return page.Write(w, p)
+}
+
+// apart calls the devices of a program so that they are not those of others.
+func apart(p *page.Program, name string) {
+	for i := range p.Steps {
+		p.Steps[i].Device = name + " " + p.Steps[i].Device
+	}
+	for i := range p.Blocks {
+		p.Blocks[i].Device = name + " " + p.Blocks[i].Device
+	}
 }
 
 // mostLine is how many bytes of a line of the source are shown.
 const mostLine = 400
 
 // lines gives the lines of the source that operations come from.
-func (m *Made) lines() map[int]string {
+func (m *Program) lines() map[int]string {
 	out := map[int]string{}
 	if m.Text == nil {
 		return out
@@ -86,7 +129,7 @@ func (m *Made) lines() map[int]string {
 }
 
 // steps gives the kernels and transfers in their order: with the times of a machine, or one long as another.
-func (m *Made) steps(order []ir.NodeID) []page.Step {
+func (m *Program) steps(order []ir.NodeID) []page.Step {
 	priced := map[ir.NodeID]int{}
 	if m.Prices != nil {
 		for i, k := range m.Prices.Kernels {
@@ -94,14 +137,14 @@ func (m *Made) steps(order []ir.NodeID) []page.Step {
 		}
 	}
 	steps, at := []page.Step{}, 0.0
-	for _, id := range order {
-		s := page.Step{Node: id, Name: m.Graph.Node(id).Label, Device: deviceOf(m.Graph, id), Start: at, Time: 1}
+	for number, id := range order {
+		s := page.Step{Node: id, Name: m.Graph.Node(id).Label, Device: deviceOf(m.Graph, id), Start: at, Time: 1, Measured: m.Measured[number]}
 		if k, ok := m.Graph.Node(id).Body.(*schedule.Kernel); ok {
 			s.Name = k.Name
 		}
 		s.Name = cmp.Or(s.Name, "transfer")
-		if m.Prices != nil {
-			s.Time = 0
+		if m.Prices != nil || m.Measured != nil {
+			s.Time = s.Measured
 		}
 		if i, ok := priced[id]; ok {
 			s.Time, s.Price = m.Prices.Kernels[i].Time.Value, priceOf(m.Prices, i)
@@ -158,7 +201,7 @@ func blocks(g *ir.Graph) []page.Block {
 }
 
 // code gives the text of each kernel.
-func (m *Made) code(order []ir.NodeID) []page.Code {
+func (m *Program) code(order []ir.NodeID) []page.Code {
 	var names []string
 	for _, id := range order {
 		if k, ok := m.Graph.Node(id).Body.(*schedule.Kernel); ok {

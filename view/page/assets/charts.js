@@ -77,13 +77,18 @@ function timeline(X, w, h) {
 }
 
 function memory(X, w, h) {
-  const blocks = data.blocks, last = Math.max(1, ...blocks.map(b => b.last + 1)), size = Math.max(1, ...blocks.map(b => b.offset + b.bytes)), high = h - TOP - 30;
-  for (let i = 0; i <= 4; i++) lane(bytes(size * i / 4), TOP + high - high * i / 4 + 4);
-  axis(X, w, TOP + high, last, v => "step " + Math.round(v));
+  const blocks = data.blocks, last = Math.max(1, ...blocks.map(b => b.last + 1)), size = Math.max(1, ...blocks.map(b => b.offset + b.bytes));
+  const devices = [...new Set(blocks.map(b => b.device))], each = (h - TOP - 30) / devices.length, high = each - (devices.length > 1 ? 22 : 0), marks = Math.max(1, Math.min(4, Math.floor(high / 40)));
+  devices.forEach((d, k) => {
+    const foot = TOP + each * k + high;
+    for (let i = 0; i <= marks; i++) lane(bytes(size * i / marks), foot - high * i / marks + 4);
+    if (devices.length > 1) { paint.fillStyle = colours.soft; paint.fillText(d, LEFT, foot + 16); }
+  });
+  axis(X, w, TOP + each * devices.length, last, v => "step " + Math.round(v));
   clipped(w, h);
   blocks.forEach((b, i) => {
-    const x = X(b.first / last), wide = X((b.last + 1) / last) - x, tall = Math.max(1, b.bytes / size * high);
-    if (x <= w && x + wide >= LEFT) bar(x, TOP + high - b.offset / size * high - tall, wide, tall, b.n, `${b.name} ${bytes(b.bytes)}`, data.palette[i % data.palette.length]);
+    const x = X(b.first / last), wide = X((b.last + 1) / last) - x, tall = Math.max(1, b.bytes / size * high), foot = TOP + each * devices.indexOf(b.device) + high;
+    if (x <= w && x + wide >= LEFT) bar(x, foot - b.offset / size * high - tall, wide, tall, b.n, `${b.name} ${bytes(b.bytes)}`, data.palette[i % data.palette.length]);
   });
 }
 
@@ -97,8 +102,8 @@ function barAt(px, py) {
 
 // chartWords is what a chart shows, as a table.
 function chartWords() {
-  const time = tab().chart === "time", head = time ? ["step", "device", "from", "takes"] : ["buffer", "place", "bytes", "alive in steps"];
-  const rows = time ? data.steps.map(s => [s.name, s.device, amount(s.start), amount(s.time)]) : data.blocks.map(b => [b.name, b.offset, b.bytes, `${b.first} to ${b.last}`]);
+  const time = tab().chart === "time", measured = data.steps.some(s => s.measured), head = time ? ["step", "device", "from", "takes", ...measured ? ["measured"] : []] : ["buffer", "place", "bytes", "alive in steps"];
+  const rows = time ? data.steps.map(s => [s.name, s.device, amount(s.start), amount(s.time), ...measured ? [s.measured ? seconds(s.measured) : ""] : []]) : data.blocks.map(b => [b.name, b.offset, b.bytes, `${b.first} to ${b.last}`]);
   const table = make("table", {}, make("tr", {}, ...head.map(x => make("th", {scope: "col"}, x))), ...rows.slice(0, 1000).map(r => make("tr", {}, ...r.map(x => make("td", {}, String(x))))));
   return rows.length > 1000 ? [table, make("p", {}, `and ${rows.length - 1000} more`)] : [table];
 }

@@ -6,7 +6,7 @@ let colours = {}, overview = null, waiting = false;
 function readColours() {
   const css = getComputedStyle(document.documentElement);
   colours = {};
-  for (const name of ["page", "ink", "soft", "line", "panel", "rule", "edge", "pick", "found", "tensor", "tag", "move", "matrix", "pruned", "ref", "boxink", "boxsoft", "cell"])
+  for (const name of ["page", "ink", "soft", "line", "panel", "rule", "edge", "pick", "found", "tensor", "tag", "move", "matrix", "pruned", "ref", "boxink", "boxsoft", "cell", "alone", "differs", "same"])
     colours[name] = css.getPropertyValue("--" + name).trim();
   overview = null;
 }
@@ -59,6 +59,7 @@ function far(s, f) {
 // near draws the segments in a window.
 function near(on, s, f, win, scale) {
   on.lineJoin = "round";
+  for (const [name, x] of f.headings) { on.textAlign = "left"; on.fillStyle = colours.ink; on.font = "bold 20px " + MONO; on.fillText(name, x, 8); }
   for (const p of f.places) {
     const shape = s.shapes[p.seg.s];
     if (p.x > win.x + win.w || p.x + shape.w < win.x || p.y > win.y + win.h + 30 || p.y + shape.h < win.y - 30) continue;
@@ -130,31 +131,11 @@ const lively = it => it.k === "operation" || it.k === "kernel";
 
 function fillOf(s, item) {
   const it = s.items[item];
-  if (view.overlay !== "kind") return heat(s, item);
+  if (view.overlay !== "kind") return overlays[view.overlay].fill(s, item, it);
   if (it.m & PRUNED) return colours.pruned;
   if (it.k === "tensor" || it.k === "buffer") return colours.tensor;
   if (it.k === "selector") return colours.move;
   return it.c >= 0 && lively(it) ? data.palette[it.c % data.palette.length] : colours.tag;
-}
-
-// shares gives for each item of a stage its part of all time or bytes: kernels have prices, operations those of the kernels that carry them out.
-function shares(s) {
-  const key = "shares-" + view.overlay;
-  if (s[key]) return s[key];
-  const of = new Map(), k = scheduleStage < 0 ? null : index(data.stages[scheduleStage]);
-  for (const step of k && data.steps || []) {
-    const value = view.overlay === "time" ? step.time : step.price?.bytes ?? 0;
-    of.set(step.n, (of.get(step.n) ?? 0) + value);
-    const it = k.items[k.byNode.get(step.n)];
-    for (const op of it?.of ?? []) of.set(op, (of.get(op) ?? 0) + value);
-  }
-  const list = s.items.map(it => of.get(it.n) ?? 0), most = Math.max(1e-30, ...list);
-  return s[key] = list.map(x => x / most);
-}
-
-function heat(s, item) {
-  const share = shares(s)[item];
-  return share > 0 ? `hsl(${55 - 50 * share} 90% ${82 - 27 * share}%)` : colours.tag;
 }
 
 function outline(on, it, x, y, w, h) {
@@ -278,6 +259,7 @@ function marks(s, f) {
   for (const item of view.found) ring(item, colours.found, 2);
   if (view.picked < 0) return;
   ring(view.picked, colours.pick, 3);
+  for (const twin of s.items[view.picked].b ?? []) ring(twin, colours.pick, 2);
   const from = boxOf(s, view.picked);
   if (!from) return;
   paint.strokeStyle = colours.pick;

@@ -1,19 +1,20 @@
 // The data of the page, as view/page/data.go writes it, and what is shown of it now. A stage has items (n: node, k: kind, t: title, l: lines, c: class of
-// colour, m: marks, cut and w and p: the parts of a box, x: matrices, f: facts, at: lines of the source, of: nodes that a kernel carries out), joins
-// [from, to, port, part], segments (s: shape, b: boxes, r: references, k: [block, instance, instances, piece, pieces]) and shapes (b: boxes, l: lines).
+// colour, m: marks, cut and w and p: the parts of a box, x: matrices, f: facts, at: lines of the source, of: nodes that a kernel carries out, z: bytes,
+// b: items of other programs that stand for the same), joins [from, to, port, part], columns, one for each of several
+// programs (name, and segments: the number of the first segment behind it), segments (s: shape, b: boxes, r: references, k: [block, instance, instances, piece, pieces]) and shapes (b: boxes, l: lines).
 const data = JSON.parse(document.getElementById("data").textContent);
-const OBSERVED = 1, PRUNED = 2, PRECOMPUTED = 4;
+const OBSERVED = 1, PRUNED = 2, PRECOMPUTED = 4, ALONE = 8, DIFFERS = 16;
 const $ = id => document.getElementById(id);
 
 const view = {
-  tab: 0, fold: true, scale: 1, x: 0, y: 0, picked: -1, part: -1, found: new Set(), order: [], overlay: "kind",
+  tab: 0, fold: true, scale: 1, x: 0, y: 0, picked: -1, part: -1, found: new Set(), order: [], overlay: data.programs.length > 1 ? "difference" : "kind",
   from: 0, to: 1, plan: -1, axes: [0, 1], frames: [], drawn: 0,
 };
 
 // tabs are the stages, then the charts that there is something for.
 const tabs = data.stages.map((s, i) => ({name: s.name, stage: i}));
-if (data.steps) tabs.push({name: "Timeline", chart: "time"});
-if (data.blocks) tabs.push({name: "Memory", chart: "memory"});
+if (data.steps.length) tabs.push({name: "Timeline", chart: "time"});
+if (data.blocks.length) tabs.push({name: "Memory", chart: "memory"});
 if (data.plans) tabs.push({name: "Frontier", chart: "plans"});
 
 const tab = () => tabs[view.tab];
@@ -32,7 +33,7 @@ function index(s) {
   return s;
 }
 
-const GAP = 56, LINE = 46;
+const GAP = 56, LINE = 46, COLUMN = 160, HEADING = 40;
 
 // flow puts the shown segments into rows of a width, as layered.Rows does.
 function flow(s, shown, width) {
@@ -55,21 +56,35 @@ function flow(s, shown, width) {
   return {places, width: most, height: Math.max(0, y - LINE)};
 }
 
-// place gives where segments are, folded or not: rows that fill the canvas best.
+// filled puts shown segments into rows that fill a part of the canvas best, which is so much higher than others.
+function filled(s, shown, high) {
+  const widest = Math.max(600, ...shown.map(x => s.shapes[x.s].w));
+  let best = null, least = Infinity;
+  for (let w = widest; w < widest * 16; w += w / 6) {
+    const f = flow(s, shown, w), page = Math.max(2 * high * f.width, 3 * f.height);
+    if (page < least) { least = page; best = f; }
+  }
+  return best;
+}
+
+// place gives where segments are, folded or not: the programs of a stage beside each other, with their names above them.
 function place(s) {
   index(s);
   const key = view.fold ? "folded" : "open";
   if (s[key]) return s[key];
-  const shown = s.segments.filter(x => !view.fold || !x.k || x.k[2] === 0 || x.k[1] === 0);
-  const widest = Math.max(600, ...shown.map(x => s.shapes[x.s].w));
-  let best = null, least = Infinity;
-  for (let w = widest; w < widest * 16; w += w / 6) {
-    const f = flow(s, shown, w), page = Math.max(2 * f.width, 3 * f.height);
-    if (page < least) { least = page; best = f; }
+  const columns = s.columns ?? [{segments: s.segments.length}], f = {places: [], width: 0, height: 0, headings: [], at: new Map()};
+  let first = 0;
+  for (const c of columns) {
+    const shown = s.segments.slice(first, c.segments).filter(x => !view.fold || !x.k || x.k[2] === 0 || x.k[1] === 0), one = filled(s, shown, columns.length);
+    const left = f.width + (first > 0 ? COLUMN : 0), top = c.name ? HEADING : 0;
+    if (c.name) f.headings.push([c.name, left]);
+    for (const p of one.places) f.places.push({seg: p.seg, x: p.x + left, y: p.y + top});
+    f.width = left + one.width;
+    f.height = Math.max(f.height, top + one.height);
+    first = c.segments;
   }
-  best.at = new Map();
-  for (const p of best.places) p.seg.b.forEach((item, k) => best.at.set(item, [p, k]));
-  return s[key] = best;
+  for (const p of f.places) p.seg.b.forEach((item, k) => f.at.set(item, [p, k]));
+  return s[key] = f;
 }
 
 // boxOf gives where an item is drawn: [x, y, width, height], or null if it is folded away.
@@ -88,4 +103,5 @@ const bytes = n => {
 };
 const seconds = t => t >= 1 ? t.toPrecision(3) + " s" : t >= 1e-3 ? (t * 1e3).toPrecision(3) + " ms" : (t * 1e6).toPrecision(3) + " µs";
 const amount = t => data.machine ? seconds(t) : t + (t === 1 ? " step" : " steps");
+const programOf = it => Math.floor(it.n / 2 ** 32); // nodes of the second program follow all of the first's
 const fact = (it, name) => (it.f?.find(f => f[0] === name) ?? [])[1];

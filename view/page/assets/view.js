@@ -167,8 +167,10 @@ canvas.addEventListener("pointerup", e => {
 });
 
 tabs.forEach((t, i) => $("tabs").append(make("button", {role: "tab", id: "tab" + i, "aria-controls": "panel", onclick: () => showTab(i)}, t.name)));
+for (const [name, o] of Object.entries(overlays)) if (o.has()) $("overlay").append(make("option", {value: name}, o.title));
+$("overlay").value = view.overlay;
 $("search").oninput = find;
-$("overlay").onchange = () => { view.overlay = $("overlay").value; redraw(); };
+$("overlay").onchange = () => { view.overlay = $("overlay").value; tell(); redraw(); };
 $("fold").onclick = () => setFold(!view.fold);
 $("in").onclick = () => zoom(1.25);
 $("out").onclick = () => zoom(0.8);

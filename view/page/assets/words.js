@@ -28,6 +28,8 @@ function describe(it) {
   else if (it.l.length > 1) words += ": " + it.l.slice(1).join(", ");
   if (it.m & OBSERVED) words += ", observed";
   if (it.m & PRUNED) words += ", pruned";
+  if (it.m & ALONE) words += ", only here";
+  if (it.m & DIFFERS) words += ", not the same";
   if (it.m & PRECOMPUTED) words += ", carried out when the program is built";
   return words;
 }
@@ -41,9 +43,9 @@ function neighbours(s, item) {
 
 // provenance leads back to the source and to the operations that a kernel carries out, and forward to kernels and their text.
 function provenance(s, item) {
-  const it = s.items[item], out = [];
+  const it = s.items[item], out = [], source = data.programs[programOf(it)];
   const lines = [...new Set(it.at ?? [])].filter(n => n > 0);
-  out.push(...titled("source", lines.map(n => make("div", {}, `${data.file}:${n}`, data.lines?.[n] ? make("pre", {tabindex: "0"}, data.lines[n]) : ""))));
+  out.push(...titled("source", lines.map(n => make("div", {}, `${source.file}:${n}`, source.lines[n] ? make("pre", {tabindex: "0"}, source.lines[n]) : ""))));
   const found = [];
   if (it.of) data.stages.forEach((t, i) => {
     if (i === scheduleStage) return;
@@ -61,13 +63,14 @@ function provenance(s, item) {
 function price(it) {
   const step = data.steps?.find(x => x.n === it.n), p = step?.price;
   if (!p) return [];
-  const facts = [["takes", `${seconds(step.time)}, from ${seconds(p.low)} to ${seconds(p.high)}`], ["of its roof", (100 * p.roof / step.time).toFixed(0) + " %"], ["bound by", p.bound],
-    ["form", p.form], ["operations", p.operations.toExponential(2)], ["bytes", bytes(p.bytes)], ...p.terms.map(t => [t.what, seconds(t.time)])];
+  const facts = step.measured ? [["measured", seconds(step.measured)]] : [];
+  facts.push(["takes", `${seconds(step.time)}, from ${seconds(p.low)} to ${seconds(p.high)}`], ["of its roof", (100 * p.roof / step.time).toFixed(0) + " %"], ["bound by", p.bound],
+    ["form", p.form], ["operations", p.operations.toExponential(2)], ["bytes", bytes(p.bytes)], ...p.terms.map(t => [t.what, seconds(t.time)]));
   return titled("on " + data.machine, [factList(facts)]);
 }
 
 function code(it) {
-  const name = fact(it, "kernel"), found = it.k === "kernel" && data.code?.find(c => c.name === name);
+  const name = fact(it, "kernel"), found = it.k === "kernel" && data.code.find(c => c.name === name && (c.q ?? 0) === programOf(it));
   return found ? titled("as it is written", [make("pre", {tabindex: "0"}, found.text)]) : [];
 }
 
@@ -89,18 +92,32 @@ function showDetails() {
   const s = index(stage()), it = s.items[view.picked];
   if (!it) return showStage(about, s);
   about.append(make("h2", {}, it.t), make("p", {}, it.k + (it.m & OBSERVED ? ", observed" : "") + (it.m & PRUNED ? ", pruned: nothing observed depends on it" : "")),
-    factList(it.f ?? []), ...shards(it), ...matrices(it), ...provenance(s, view.picked), ...neighbours(s, view.picked));
+    factList([...it.f ?? [], ...coloured(s)]), ...beside(it), ...shards(it), ...matrices(it), ...provenance(s, view.picked), ...neighbours(s, view.picked));
 }
+
+// coloured is what the colour of the picked box says, if that is not its kernel.
+function coloured(s) {
+  const words = overlays[view.overlay].words(s, view.picked);
+  return words ? [[overlays[view.overlay].title.replace("by ", ""), words]] : [];
+}
+
+// beside leads to what stands for a box in other programs.
+const beside = it => titled("in other programs", (it.b ?? []).map(twin => link(`${data.programs[programOf(stage().items[twin])].file}: ${describe(stage().items[twin])}`, stageShown(), twin)));
 
 // showStage writes what there is at a stage, and how to get about.
 function showStage(about, s) {
-  const kinds = new Map();
+  const kinds = new Map(), columns = s.columns ?? [];
   for (const it of s.items) kinds.set(it.k, (kinds.get(it.k) ?? 0) + 1);
   about.append(make("h2", {}, tab().name), factList([...kinds].map(([k, n]) => [k + "s", n])));
+  columns.forEach((c, q) => {
+    const mine = s.items.map((it, i) => [it, i]).filter(([it]) => programOf(it) === q), some = mark => mine.filter(([it]) => it.m & mark);
+    const list = mark => some(mark).slice(0, MOST).map(([it, i]) => link(describe(it), stageShown(), i));
+    about.append(make("h3", {}, c.name), factList([["only here", some(ALONE).length], ["not the same", some(DIFFERS).length], ["boxes", mine.length]]), ...list(ALONE), ...list(DIFFERS));
+  });
   if (tab().chart === "time" && data.steps.length) about.append(factList([["together", amount(Math.max(...data.steps.map(x => x.start + x.time)))], ["machine", data.machine || "none: each step is as long as another; --machine prices them"]]));
   if (s.blocks) about.append(factList([["repeated blocks", s.blocks]]));
   about.append(make("h3", {}, "keys"), factList([["arrows", "move"], ["+ − 0", "zoom in, out, everything"], ["n p", "next, previous box"], ["f", "fold repeated blocks"], ["/", "search; Enter goes on"], ["l", "everything as text"], ["d", "light or dark"], ["1 … 9", "tabs"]]),
-    make("p", {}, `${data.file}, by tapc ${data.version}`));
+    make("p", {}, `${data.programs.map(p => p.file).join(", ")}, by tapc ${data.version}`));
 }
 
 const PAGE = 200;
