@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
@@ -187,7 +188,7 @@ func (a *app) dirOf(g *ir.Graph) string {
 // files that it names, which from finds, get names that are right there.
 func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, from *constants.Loader, o shown) error {
 	if f := formFor(name, formName); f.into != "" {
-		n, err := findNamespace(f.into)
+		n, err := dictionaries.Find(f.into)
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -48,46 +47,11 @@ func needCommand(cmd *cobra.Command, args []string) error {
 // jsonFlag adds the flag for an answer in JSON.
 func jsonFlag(c *cobra.Command) *bool { return c.Flags().Bool("json", false, "answer in JSON") }
 
-func (a *app) printJSON(v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		a.printf("%s\n", b)
-	}
-	return err
-}
-
-func findNamespace(name string) (namespace.Namespace, error) {
-	n, err := namespace.Find(name)
-	if err != nil {
-		err = diag.Usage("%w", err)
-	}
-	return n, err
-}
-
 func (a *app) namespaceListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list [--json]", Short: "List the dictionaries, their versions and how many operators they have", Args: cobra.NoArgs,
 		Example: "  tapc namespace list"}
 	asJSON := jsonFlag(c)
-	return a.command(c, func(context.Context, []string) error {
-		type row struct {
-			Name     string `json:"name"`
-			Versions string `json:"versions"`
-			Newest   int    `json:"operators"`
-			Source   string `json:"source,omitempty"`
-		}
-		var rows []row
-		for _, d := range namespace.All() {
-			newest := namespace.Namespace{Dictionary: d, Version: d.Last}
-			rows = append(rows, row{d.Name, d.Range(), len(newest.Ops()), d.Source})
-		}
-		if *asJSON {
-			return a.printJSON(rows)
-		}
-		for _, r := range rows {
-			a.printf("%-32s %5d operators, versions %s\n", r.Name, r.Newest, r.Versions)
-		}
-		return nil
-	})
+	return a.command(c, func(context.Context, []string) error { return dictionaries.List(a.stdout, *asJSON) })
 }
 
 func (a *app) namespaceShowCommand() *cobra.Command {
@@ -96,54 +60,8 @@ func (a *app) namespaceShowCommand() *cobra.Command {
 	c.Long = "Show a namespace's operators in the form of dictionaries, one a line, or those that are\nnamed with their history: the line that holds at the namespace's version has a mark."
 	asJSON := jsonFlag(c)
 	return a.command(c, func(_ context.Context, args []string) error {
-		n, err := findNamespace(args[0])
-		if err != nil {
-			return err
-		}
-		if len(args) == 1 && *asJSON {
-			return a.printJSON(n.Ops())
-		}
-		if len(args) == 1 {
-			a.printf("# %v\n", n)
-			if n.Source != "" {
-				a.printf("# from %s\n", n.Source)
-			}
-			for _, o := range n.Ops() {
-				a.printf("%v\n", o)
-			}
-			return nil
-		}
-		var all []*namespace.Op
-		for _, name := range args[1:] {
-			history := n.History(name)
-			if history == nil {
-				var names []string
-				for _, o := range n.Ops() {
-					names = append(names, o.Name)
-				}
-				return diag.Unknown("operator of "+n.String(), name, names)
-			}
-			all = append(all, history...)
-			for _, o := range history {
-				if !*asJSON {
-					a.printOp(n, o)
-				}
-			}
-		}
-		if *asJSON {
-			return a.printJSON(all)
-		}
-		return nil
+		return dictionaries.Show(a.stdout, args[0], args[1:], *asJSON)
 	})
-}
-
-// printOp prints an operator, marked if it is the one that a namespace has.
-func (a *app) printOp(n namespace.Namespace, o *namespace.Op) {
-	mark := " "
-	if n.Op(o.Name) == o {
-		mark = ">"
-	}
-	a.printf("%s %s\n", mark, strings.ReplaceAll(o.String(), "\n", "\n  "))
 }
 
 func (a *app) namespaceDiffCommand() *cobra.Command {
@@ -151,31 +69,7 @@ func (a *app) namespaceDiffCommand() *cobra.Command {
 		Args: cobra.ExactArgs(2), Example: "  tapc namespace diff onnx/12 onnx/13"}
 	asJSON := jsonFlag(c)
 	return a.command(c, func(_ context.Context, args []string) error {
-		var sides [2]namespace.Namespace
-		for i, name := range args {
-			var err error
-			if sides[i], err = findNamespace(name); err != nil {
-				return err
-			}
-		}
-		changes := namespace.Diff(sides[0], sides[1])
-		if *asJSON {
-			if changes == nil {
-				changes = []namespace.Change{}
-			}
-			return a.printJSON(changes)
-		}
-		signs := map[string]string{"added": "+", "removed": "-", "changed": "~"}
-		count := map[string]int{}
-		for _, x := range changes {
-			count[x.What]++
-			a.printf("%s %s\n", signs[x.What], x.Op)
-			for _, how := range x.How {
-				a.printf("    %s\n", how)
-			}
-		}
-		a.printf("%v to %v: %d added, %d removed, %d changed\n", sides[0], sides[1], count["added"], count["removed"], count["changed"])
-		return nil
+		return dictionaries.Diff(a.stdout, args[0], args[1], *asJSON)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/into"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -21,7 +22,7 @@ import (
 // back.
 func (a *app) translateInto(ctx context.Context, name, from, space string, out *outputFlags) error {
 	to := cmp.Or(formNamed(out.to), formOfName(out.file), formNamed("amanda"))
-	n, err := findNamespace(space)
+	n, err := dictionaries.Find(space)
 	if err != nil {
 		return err
 	}
