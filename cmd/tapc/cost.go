@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -93,17 +94,26 @@ func (f *costFlags) report(ctx context.Context, a *app, file string) (prices.Pri
 	return f.price(ctx, a, file)
 }
 
-// mesh propagates a plan through a graph, schedules it and prices it on the devices of the mesh.
+// mesh prices a graph with the plan that the flags name.
 func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mesh, err error) {
-	if err := f.begin(ctx); err != nil {
+	plan, err := f.compile.cuts.Mesh()
+	if err == nil {
+		err = f.begin(ctx)
+	}
+	if err != nil {
 		return m, err
 	}
+	return f.meshOf(ctx, a, file, plan)
+}
+
+// meshOf propagates a plan through a graph, schedules it and prices it on the devices of the mesh.
+func (f *costFlags) meshOf(ctx context.Context, a *app, file string, plan *planfile.Plan) (m prices.Mesh, err error) {
 	g, err := a.load(ctx, file)
 	if err != nil {
 		return m, err
 	}
 	flags := *f.compile
-	r, on, err := flags.cuts.Propagate(g, a.plugins.library(), flags.math.Set, flags.target)
+	r, on, err := flags.cuts.Propagate(g, plan, a.plugins.library(), flags.math.Set, flags.target)
 	if err != nil {
 		return m, err
 	}

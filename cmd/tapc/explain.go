@@ -13,14 +13,15 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/explain"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/plandiff"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 3),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json"}
+	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 4),
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json\n  tapc explain plan plan.json other.json model.onnx --machine=8xh100"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
@@ -42,7 +43,10 @@ func (a *app) explainCommand() *cobra.Command {
 			return err
 		}
 		if args[0] == "plan" {
-			return explainPlans(ctx, a, args[1:])
+			return priced.explainPlans(ctx, a, args[1:])
+		}
+		if len(args) > 3 {
+			return diag.Usage("explain %s takes a file and a name: expected nothing behind %s", args[0], args[2])
 		}
 		if args[0] == "time" || args[0] == "memory" || args[0] == "transfer" {
 			return priced.explain(ctx, a, args)
@@ -106,11 +110,28 @@ func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, fo
 	return a.writeFile(ctx, stdName, func(w io.Writer) error { return write(w, list) })
 }
 
-// explainPlans writes how two plan files differ.
-func explainPlans(ctx context.Context, a *app, files []string) error {
-	text, err := plandiff.Files(files)
+// explainPlans writes how two plan files differ, and with a graph what each difference costs.
+func (f *costFlags) explainPlans(ctx context.Context, a *app, files []string) error {
+	first, second, err := plandiff.Files(files)
 	if err != nil {
 		return err
+	}
+	text := plandiff.Compare(first, second, files[0], files[1])
+	if len(files) == 3 {
+		if err := f.begin(ctx); err != nil {
+			return err
+		}
+		priced, err := plandiff.Price(ctx, first, second, files[0], files[1], func(ctx context.Context, p *planfile.Plan) (plandiff.Cost, error) {
+			m, err := f.meshOf(ctx, a, files[2], p)
+			if err != nil {
+				return plandiff.Cost{}, err
+			}
+			return plandiff.Cost{Time: m.Result.Seconds, Memory: m.Peak(), Sent: m.Sent()}, nil
+		})
+		if err != nil {
+			return err
+		}
+		text += "\n" + priced
 	}
 	return a.writeFile(ctx, stdName, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }

@@ -1,91 +1,132 @@
-// Package plandiff is the command `tapc explain plan`: what two plan files ask for, where they differ, in words. It compiles nothing: what a
-// difference costs, `tapc cost --plan` says of each. Read next: dialects/application/planfile.
+// Package plandiff is the command `tapc explain plan`: what two plan files ask for, where they differ, in words, and what each difference costs and
+// gives. It compiles and prices nothing itself. Read next: dialects/application/planfile.
 package plandiff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// Files compares two plan files.
-func Files(files []string) (string, error) {
-	if len(files) != 2 {
-		return "", diag.Usage("explain plan compares two plan files: expected another behind %s", files[0])
+// Files reads the two plan files that are compared.
+func Files(files []string) (a, b *planfile.Plan, err error) {
+	if len(files) < 2 {
+		return nil, nil, diag.Usage("explain plan compares two plan files: expected another behind %s", files[0])
 	}
-	first, second := files[0], files[1]
-	a, err := planfile.Read(first)
-	if err != nil {
-		return "", err
+	if a, err = planfile.Read(files[0]); err != nil {
+		return nil, nil, err
 	}
-	b, err := planfile.Read(second)
-	if err != nil {
-		return "", err
-	}
-	return Compare(a, b, first, second), nil
+	b, err = planfile.Read(files[1])
+	return a, b, err
 }
 
 // Compare says in lines where two plans differ; names are what the plans are called.
 func Compare(a, b *planfile.Plan, first, second string) string {
-	w := &words{}
-	if x, y := meshText(a.Mesh), meshText(b.Mesh); x != y {
-		w.line("mesh: %s, instead of %s", y, x)
-	}
-	w.differ("cut of", cutsOf(a), cutsOf(b), "is not cut by name")
-	w.differ("tensor", tensorsOf(a), tensorsOf(b), "lies as propagation finds")
-	w.differ("choice", choicesOf(a), choicesOf(b), "is left to the default")
-	if len(w.lines) == 0 {
+	list, same := differences(a, b)
+	if len(list) == 0 {
 		return fmt.Sprintf("%s and %s ask for the same\n", first, second)
 	}
-	return fmt.Sprintf("%s, compared with %s:\n  %s\n%d things are the same\n", second, first, strings.Join(w.lines, "\n  "), w.same)
-}
-
-// words collects differences.
-type words struct {
-	lines []string
-	same  int
-}
-
-func (w *words) line(format string, args ...any) {
-	w.lines = append(w.lines, fmt.Sprintf(format, args...))
-}
-
-// said is what a plan says of something, by its name, in the order of the file. Of two sayings the later holds.
-type said struct {
-	names []string
-	value map[string]string
-}
-
-func (s *said) add(name, value string) {
-	if s.value == nil {
-		s.value = map[string]string{}
+	var lines []string
+	for _, d := range list {
+		lines = append(lines, d.words)
 	}
-	if _, known := s.value[name]; !known {
-		s.names = append(s.names, name)
-	}
-	s.value[name] = value
+	return fmt.Sprintf("%s, compared with %s:\n  %s\n%d things are the same\n", second, first, strings.Join(lines, "\n  "), same)
 }
 
-// differ says what two plans say differently of the same, and what only one of them speaks of.
-func (w *words) differ(what string, a, b said, otherwise string) {
-	for _, name := range a.names {
-		x := a.value[name]
-		switch y, ok := b.value[name]; {
-		case !ok:
-			w.line("%s %q: %s, instead of %s", what, name, otherwise, x)
-		case x != y:
-			w.line("%s %q: %s, instead of %s", what, name, y, x)
-		default:
-			w.same++
+// difference is one between two plans.
+type difference struct {
+	words string
+	apply func(p *planfile.Plan) // makes it in a plan that is as the first
+}
+
+// section is a part of plans: a list of which each has a name and says something.
+type section struct {
+	what      string // that has the name
+	otherwise string // what holds for one of which a plan does not say anything
+	entries   func(p *planfile.Plan) []entry
+	apply     func(p, from *planfile.Plan, name string) // makes p say of a name what another plan says
+}
+
+type entry struct{ name, says string }
+
+var sections = []section{
+	{"cut of", "is not cut by name", cuts, func(p, from *planfile.Plan, name string) {
+		p.Cuts = replaced(p.Cuts, from.Cuts, func(c planfile.Cut) bool { return c.Target == name })
+	}},
+	{"tensor", "lies as propagation finds", tensors, func(p, from *planfile.Plan, name string) {
+		p.Tensors = replaced(p.Tensors, from.Tensors, func(t planfile.Annotation) bool { return t.Tensor == name })
+	}},
+	{"choice", "is left to the default", choices, func(p, from *planfile.Plan, name string) {
+		p.Choices = replaced(p.Choices, from.Choices, func(c planfile.Choice) bool { return c.Choice == name })
+	}},
+	{"place of", "is where propagation finds", places, func(p, from *planfile.Plan, name string) {
+		p.Place = replaced(p.Place, from.Place, func(x planfile.Place) bool { return x.Target == name })
+	}},
+}
+
+// replaced gives a list with other's elements of a kind in place of its own.
+func replaced[T any](list, other []T, is func(T) bool) (out []T) {
+	for _, x := range list {
+		if !is(x) {
+			out = append(out, x)
 		}
 	}
-	for _, name := range b.names {
-		if _, ok := a.value[name]; !ok {
-			w.line("%s %q: %s; it %s in the other", what, name, b.value[name], otherwise)
+	for _, x := range other {
+		if is(x) {
+			out = append(out, x)
 		}
 	}
+	return out
+}
+
+// differences gives what two plans say differently, and of how many things they say the same. Another mesh comes first, with all layouts of tensors,
+// whose axes it has.
+func differences(a, b *planfile.Plan) (list []difference, same int) {
+	x, y := meshText(a.Mesh), meshText(b.Mesh)
+	if x != y {
+		list = append(list, difference{fmt.Sprintf("mesh: %s, instead of %s", y, x), func(p *planfile.Plan) { p.Mesh, p.Tensors = b.Mesh, b.Tensors }})
+	}
+	if m, n := devicesText(a.Devices), devicesText(b.Devices); m != n {
+		list = append(list, difference{fmt.Sprintf("devices: %s, instead of %s", n, m), func(p *planfile.Plan) { p.Devices = b.Devices }})
+	}
+	for _, s := range sections {
+		here, there := byName(s.entries(a)), byName(s.entries(b))
+		say := func(name, format string, args ...any) {
+			list = append(list, difference{fmt.Sprintf("%s %q: ", s.what, name) + fmt.Sprintf(format, args...), func(p *planfile.Plan) { s.apply(p, b, name) }})
+		}
+		for _, e := range here {
+			i := slices.IndexFunc(there, func(o entry) bool { return o.name == e.name })
+			switch {
+			case i < 0:
+				say(e.name, "%s, instead of %s", s.otherwise, e.says)
+			case there[i].says != e.says:
+				say(e.name, "%s, instead of %s", there[i].says, e.says)
+			default:
+				same++
+			}
+		}
+		for _, e := range there {
+			if !slices.ContainsFunc(here, func(o entry) bool { return o.name == e.name }) {
+				say(e.name, "%s; it %s in the other", e.says, s.otherwise)
+			}
+		}
+	}
+	return list, same
+}
+
+// byName keeps the last entry of each name: of two sayings the later holds.
+func byName(list []entry) (out []entry) {
+	for _, e := range list {
+		if i := slices.IndexFunc(out, func(o entry) bool { return o.name == e.name }); i >= 0 {
+			out[i] = e
+		} else {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // meshText writes a mesh: its axes with their sizes, and the devices together.
@@ -100,20 +141,37 @@ func meshText(m planfile.Mesh) string {
 	return fmt.Sprintf("%s (%d devices)", strings.Join(axes, ", "), m.Devices())
 }
 
-func cutsOf(p *planfile.Plan) (s said) {
-	for _, c := range p.Cuts {
-		s.add(c.Target, c.Cut.String())
+// devicesText writes how many devices a plan has, with the memory of those whose memory it says.
+func devicesText(list []planfile.Device) string {
+	if len(list) == 0 {
+		return "not said"
 	}
-	return s
+	text := fmt.Sprint(len(list))
+	for i, d := range list {
+		if d.Memory > 0 {
+			text += fmt.Sprintf(", %d with %d bytes", i, d.Memory)
+		}
+	}
+	return text
 }
 
-func tensorsOf(p *planfile.Plan) (s said) {
+func cuts(p *planfile.Plan) (list []entry) {
+	for _, c := range p.Cuts {
+		list = append(list, entry{c.Target, c.Cut.String()})
+	}
+	return list
+}
+
+func tensors(p *planfile.Plan) (list []entry) {
 	for _, t := range p.Tensors {
 		text := p.Mesh.Text(t.Layout.Dims)
 		for d, open := range t.Layout.Open {
 			if open {
 				text += fmt.Sprintf(", dimension %d open", d)
 			}
+		}
+		if len(t.Partial) > 0 {
+			text += ", partial along " + p.Mesh.Names(t.Partial)
 		}
 		if t.Priority != 0 {
 			text += fmt.Sprintf(", priority %d", t.Priority)
@@ -122,9 +180,9 @@ func tensorsOf(p *planfile.Plan) (s said) {
 		for _, axes := range t.Layout.Dims {
 			parts *= p.Mesh.Parts(axes)
 		}
-		s.add(t.Tensor, fmt.Sprintf("%s, a %s on each device", text, share(parts)))
+		list = append(list, entry{t.Tensor, fmt.Sprintf("%s, a %s on each device", text, share(parts))})
 	}
-	return s
+	return list
 }
 
 // share is the part of a tensor that each device has.
@@ -135,9 +193,16 @@ func share(parts int64) string {
 	return fmt.Sprintf("1/%d", parts)
 }
 
-func choicesOf(p *planfile.Plan) (s said) {
+func choices(p *planfile.Plan) (list []entry) {
 	for _, c := range p.Choices {
-		s.add(c.Choice, c.Branch)
+		list = append(list, entry{c.Choice, c.Branch})
 	}
-	return s
+	return list
+}
+
+func places(p *planfile.Plan) (list []entry) {
+	for _, x := range p.Place {
+		list = append(list, entry{x.Target, fmt.Sprint(x.Shards)})
+	}
+	return list
 }

@@ -1,6 +1,8 @@
 package plandiff_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,17 +11,55 @@ import (
 	"tensortapestry.org/tapc/dialects/application/planfile"
 )
 
-func TestCompare(t *testing.T) {
-	read := func(text string) *planfile.Plan {
-		p, err := planfile.Parse("plan.json", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+func read(t *testing.T, text string) *planfile.Plan {
+	t.Helper()
+	p, err := planfile.Parse("plan.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	a := read(`{"version": 1, "mesh": [{"axis": "t", "size": 4}], "cuts": [{"target": "up", "cut": "2x1"}, {"target": "same", "cut": "4"}],
+	return p
+}
+
+// Differences are priced one after the other: what each adds, and with the next where one alone gives no plan.
+func TestPrice(t *testing.T) {
+	a := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 4}], "tensors": [{"tensor": "u", "dims": ["t"]}, {"tensor": "v", "dims": ["t"]}, {"tensor": "w", "dims": ["t"]}]}`)
+	b := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 4}], "tensors": [{"tensor": "u", "dims": ["-"]}, {"tensor": "v", "dims": ["-"]}, {"tensor": "w", "dims": ["-"]}]}`)
+	price := func(_ context.Context, p *planfile.Plan) (plandiff.Cost, error) {
+		whole := 0.0
+		for _, x := range p.Tensors {
+			if len(x.Layout.Dims[0]) == 0 {
+				whole++
+			}
+		}
+		if whole == 2 {
+			return plandiff.Cost{}, errors.New("two whole tensors do not fit")
+		}
+		return plandiff.Cost{Time: 1 + whole, Memory: 1000 * whole, Sent: 3000 - 1000*whole}, nil
+	}
+	got, err := plandiff.Price(t.Context(), a, b, "a", "b", price)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "" +
+		"  time  memory   sent  \n" +
+		"   1 s     0 B   3 kB  a\n" +
+		"  +1 s   +1 kB  -1 kB  tensor \"u\": [-], a whole copy on each device, instead of [t], a 1/4 on each device\n" +
+		"  +2 s   +2 kB  -2 kB  tensor \"v\": [-], a whole copy on each device, instead of [t], a 1/4 on each device; and tensor \"w\": [-], a whole copy on each device, instead of [t], a 1/4 on each device\n" +
+		"   4 s    3 kB    0 B  b\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if _, err := plandiff.Price(t.Context(), a, b, "a", "b", func(context.Context, *planfile.Plan) (plandiff.Cost, error) {
+		return plandiff.Cost{}, errors.ErrUnsupported
+	}); err == nil {
+		t.Error("a plan without a price is priced")
+	}
+}
+
+func TestCompare(t *testing.T) {
+	a := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 4}], "cuts": [{"target": "up", "cut": "2x1"}, {"target": "same", "cut": "4"}],
 		"tensors": [{"tensor": "w1", "dims": ["-", "t"]}, {"tensor": "w2", "dims": ["t", "-"]}]}`)
-	b := read(`{"version": 1, "mesh": [{"axis": "t", "size": 8}], "cuts": [{"target": "same", "cut": "4"}, {"target": "down", "cut": "by16x1"}],
+	b := read(t, `{"version": 1, "mesh": [{"axis": "t", "size": 8}], "cuts": [{"target": "same", "cut": "4"}, {"target": "down", "cut": "by16x1"}],
 		"tensors": [{"tensor": "w1", "dims": ["-", "t?"]}, {"tensor": "x", "dims": ["-", "-"]}]}`)
 	want := `b, compared with a:
   mesh: t=8 (8 devices), instead of t=4 (4 devices)

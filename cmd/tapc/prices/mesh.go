@@ -23,6 +23,14 @@ type Priced interface {
 // Mesh is what is known of a program over the devices of a mesh.
 type Mesh struct{ *sharded.Report }
 
+// Sent is how many bytes pass links.
+func (m Mesh) Sent() (sum float64) {
+	for _, link := range m.Links() {
+		sum += m.Result.Links[link]
+	}
+	return sum
+}
+
 // Print writes the totals, the transfers and the critical path.
 func (m Mesh) Print(w io.Writer) error {
 	r := m.Result

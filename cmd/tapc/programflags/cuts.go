@@ -55,15 +55,11 @@ func (c *Cuts) Mesh() (*planfile.Plan, error) {
 	return p, nil
 }
 
-// Propagate carries the layouts of the plan through a graph, for the devices of a kind of the machine, which it gives. The plan must have no other cuts, which
+// Propagate carries the layouts of a plan through a graph, for the devices of a kind of the machine, which it gives. The plan must have no other cuts, which
 // would be of no device.
-func (c *Cuts) Propagate(g *ir.Graph, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
-	p, err := c.Mesh()
-	if err != nil {
-		return nil, nil, err
-	}
-	if p == nil || len(p.Cuts) > 0 || len(c.shards) > 0 || c.plan.on == "" {
-		return nil, nil, diag.Usage("prices on a mesh need --machine, and --plan with a mesh and tensors, and no cuts beside them")
+func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
+	if p == nil || len(p.Tensors) == 0 || len(p.Cuts) > 0 || len(c.shards) > 0 || c.plan.on == "" {
+		return nil, nil, diag.Usage("prices on a mesh need --machine, and a plan with a mesh and tensors, and no cuts beside them")
 	}
 	m, err := machine.Find(c.plan.on)
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 // flags says of every flag with a text for a value what it is; that all are here is tested.
 var flags = map[string]kind{
 	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output, "frontier": output, "write-plan": output,
-	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "resume": oneFile, "known": fileBehindName, "input": fileBehindName,
+	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "beside-plan": oneFile, "profile": oneFile, "resume": oneFile, "known": fileBehindName, "input": fileBehindName,
 	"machine": fileOrName, "passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
 	"alias": setting, "allow": setting, "device": setting, "max-memory": setting, "pick": setting, "space": setting, "backend": setting, "collective": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
