@@ -198,6 +198,21 @@ func TestViewOfAFrontier(t *testing.T) {
 	}
 }
 
+// What a plan that a search found says is behind its point, and any two of them are compared, in words.
+func TestViewOfASearch(t *testing.T) {
+	p := browser(t)
+	frontier := filepath.Join(t.TempDir(), "f.json")
+	if status, _, errs := tapc(t, "", "plan", "../../examples/mlp/mlp.tap", "--machine=8xh100", "--devices=4", "--rounds=3", "--frontier="+frontier); status != 0 {
+		t.Fatal(errs)
+	}
+	page(t, p, "../../examples/mlp/mlp.tap", "--frontier="+frontier)
+	expect(t, p, `showTab(tabs.findIndex(t => t.chart === "plans")); next(1); document.querySelector("#about pre").textContent.includes("mesh: x=2, y=2 (4 devices)")`, "true")
+	expect(t, p, `view.plan = data.plans.points.length - 1; view.against = 0; showDetails(); document.querySelector("#about pre").textContent.split("\n").every(x => x.includes(", instead of ")) + " " + document.querySelector("#about pre").textContent.includes("tensor")`, "true true")
+	picture(t, p, "frontier-search")
+	expect(t, p, `view.plan = 0; showDetails(); document.querySelectorAll("#about select")[2].value`, "-1")
+	quietPage(t, p)
+}
+
 // Two programs side by side: what is only in one and what is not the same is marked, counted and in words, and boxes lead to those of the other.
 func TestViewSideBySide(t *testing.T) {
 	p := browser(t)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"path/filepath"
 
+	"tensortapestry.org/tapc/cmd/tapc/plandiff"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/internal/jsonfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -21,7 +23,8 @@ type frontier struct {
 		Mesh  []int64            `json:"mesh"`
 		From  string             `json:"from"`
 		Round int                `json:"round"`
-		Trial json.RawMessage    `json:"trial"`
+		Plan  json.RawMessage    `json:"plan"`
+		Fault string             `json:"unsaid"`
 	} `json:"points"`
 }
 
@@ -30,8 +33,16 @@ var units = map[string]string{"time": "s", "memory": "bytes", "sent": "bytes"}
 
 // plot is a frontier as assets/plot.js draws it.
 type plot struct {
-	Objectives []axis  `json:"objectives"`
-	Points     []point `json:"points"`
+	Objectives []axis   `json:"objectives"`
+	Points     []point  `json:"points"`
+	Things     []thing  `json:"things"` // that a plan says something of
+	Says       []string `json:"says"`   // each that a plan says, once
+}
+
+// thing is what plans say something of.
+type thing struct {
+	Of        string `json:"of"`
+	Otherwise string `json:"otherwise,omitempty"` // what holds in a plan that says nothing of it
 }
 
 type axis struct {
@@ -42,7 +53,22 @@ type axis struct {
 type point struct {
 	Values []float64 `json:"values"`
 	Words  []string  `json:"words"`
-	Text   string    `json:"text"`
+	Plan   [][2]int  `json:"plan,omitempty"` // numbers of a thing and of what is said of it
+}
+
+// numbers gives each key the number of its first use.
+type numbers[K comparable] struct {
+	of   map[K]int
+	list []K
+}
+
+func (n *numbers[K]) get(k K) int {
+	i, known := n.of[k]
+	if !known {
+		i = len(n.list)
+		n.of[k], n.list = i, append(n.list, k)
+	}
+	return i
 }
 
 // Frontier reads a frontier file for a page; "" is none.
@@ -66,9 +92,22 @@ func Frontier(path string) (json.RawMessage, error) {
 	for _, o := range f.Objectives {
 		out.Objectives = append(out.Objectives, axis{o, units[o]})
 	}
+	things, says := numbers[thing]{of: map[thing]int{}}, numbers[string]{of: map[string]int{}}
 	for i, p := range f.Points {
 		x := point{Words: []string{fmt.Sprintf("on %d devices of %s, mesh %v", f.Devices, f.Machine, p.Mesh), fmt.Sprintf("found by %s in round %d", p.From, p.Round),
-			fmt.Sprintf("tapc plan --resume %s --pick %d writes it", filepath.Base(path), i+1)}, Text: string(p.Trial)}
+			fmt.Sprintf("tapc plan --resume %s --pick %d writes it", filepath.Base(path), i+1)}}
+		if p.Fault != "" {
+			x.Words = append(x.Words, p.Fault)
+		}
+		if p.Plan != nil {
+			plan, err := planfile.Parse(path, p.Plan)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range plandiff.All(plan) {
+				x.Plan = append(x.Plan, [2]int{things.get(thing{s.Of, s.Otherwise}), says.get(s.Says)})
+			}
+		}
 		for _, o := range f.Objectives {
 			v, ok := p.Costs[o]
 			if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -78,5 +117,6 @@ func Frontier(path string) (json.RawMessage, error) {
 		}
 		out.Points = append(out.Points, x)
 	}
+	out.Things, out.Says = things.list, says.list
 	return json.Marshal(out)
 }

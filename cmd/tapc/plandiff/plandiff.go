@@ -52,6 +52,27 @@ type section struct {
 
 type entry struct{ name, says string }
 
+// Said is one thing that a plan says.
+type Said struct {
+	Of        string // what it is about, as `tensor "h"`
+	Says      string
+	Otherwise string // what holds in a plan that says nothing of it
+}
+
+// All gives what a plan says, in order: its mesh and devices first.
+func All(p *planfile.Plan) []Said {
+	list := []Said{{Of: "mesh", Says: meshText(p.Mesh)}}
+	if len(p.Devices) > 0 {
+		list = append(list, Said{"devices", devicesText(p.Devices), devicesText(nil)})
+	}
+	for _, s := range sections {
+		for _, e := range byName(s.entries(p)) {
+			list = append(list, Said{fmt.Sprintf("%s %q", s.what, e.name), e.says, s.otherwise})
+		}
+	}
+	return list
+}
+
 var sections = []section{
 	{"cut of", "is not cut by name", cuts, func(p, from *planfile.Plan, name string) {
 		p.Cuts = replaced(p.Cuts, from.Cuts, func(c planfile.Cut) bool { return c.Target == name })
@@ -180,7 +201,7 @@ func tensors(p *planfile.Plan) (list []entry) {
 		for _, axes := range t.Layout.Dims {
 			parts *= p.Mesh.Parts(axes)
 		}
-		list = append(list, entry{t.Tensor, fmt.Sprintf("%s, a %s on each device", text, share(parts))})
+		list = append(list, entry{t.Tensor, fmt.Sprintf("%s, %s on each device", text, share(parts))})
 	}
 	return list
 }
@@ -188,7 +209,7 @@ func tensors(p *planfile.Plan) (list []entry) {
 // share is the part of a tensor that each device has.
 func share(parts int64) string {
 	if parts == 1 {
-		return "whole copy"
+		return "a whole copy"
 	}
 	return fmt.Sprintf("1/%d", parts)
 }

@@ -43,8 +43,8 @@ func TestPrice(t *testing.T) {
 	want := "" +
 		"  time  memory   sent  \n" +
 		"   1 s     0 B   3 kB  a\n" +
-		"  +1 s   +1 kB  -1 kB  tensor \"u\": [-], a whole copy on each device, instead of [t], a 1/4 on each device\n" +
-		"  +2 s   +2 kB  -2 kB  tensor \"v\": [-], a whole copy on each device, instead of [t], a 1/4 on each device; and tensor \"w\": [-], a whole copy on each device, instead of [t], a 1/4 on each device\n" +
+		"  +1 s   +1 kB  -1 kB  tensor \"u\": [-], a whole copy on each device, instead of [t], 1/4 on each device\n" +
+		"  +2 s   +2 kB  -2 kB  tensor \"v\": [-], a whole copy on each device, instead of [t], 1/4 on each device; and tensor \"w\": [-], a whole copy on each device, instead of [t], 1/4 on each device\n" +
 		"   4 s    3 kB    0 B  b\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -65,8 +65,8 @@ func TestCompare(t *testing.T) {
   mesh: t=8 (8 devices), instead of t=4 (4 devices)
   cut of "up": is not cut by name, instead of 2x1
   cut of "down": by16x1; it is not cut by name in the other
-  tensor "w1": [-, t], dimension 1 open, a 1/8 on each device, instead of [-, t], a 1/4 on each device
-  tensor "w2": lies as propagation finds, instead of [t, -], a 1/4 on each device
+  tensor "w1": [-, t], dimension 1 open, 1/8 on each device, instead of [-, t], 1/4 on each device
+  tensor "w2": lies as propagation finds, instead of [t, -], 1/4 on each device
   tensor "x": [-, -], a whole copy on each device; it lies as propagation finds in the other
 1 things are the same
 `

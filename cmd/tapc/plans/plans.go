@@ -263,7 +263,7 @@ func (r *Result) search(ctx context.Context, terminal io.Writer, earlier []searc
 func (r *Result) write(ctx context.Context, w *Work) error {
 	f := r.flags
 	if f.frontier != "" {
-		if err := w.Write(ctx, f.frontier, r.JSON); err != nil {
+		if err := w.Write(ctx, f.frontier, func(to io.Writer) error { return r.JSON(to, w.Kernels) }); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"text/tabwriter"
 
 	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/jsonfile"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/search"
@@ -140,11 +143,13 @@ type (
 		From  string             `json:"from"`
 		Round int                `json:"round"`
 		Trial search.Trial       `json:"trial"`
+		Plan  json.RawMessage    `json:"plan,omitempty"`   // as a plan file
+		Fault string             `json:"unsaid,omitempty"` // why a plan file can not say it
 	}
 )
 
-// JSON writes the frontier file.
-func (r *Result) JSON(w io.Writer) error {
+// JSON writes the frontier file, with the plan of each point.
+func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 	f := r.flags
 	out := file{Version, r.File, r.digest, f.machine, r.Space.Devices(), f.objectives, f.space, f.allow.Set.String(), f.running.seed,
 		r.before + r.State.Round, r.State.Tried, r.State.Why, proof{map[string]float64{}, r.Proof.Exact}, []mutator{}, []point{}}
@@ -159,6 +164,13 @@ func (r *Result) JSON(w io.Writer) error {
 		for k, o := range f.objectives {
 			x.Costs[o] = p.Price.Costs[k]
 		}
+		var text bytes.Buffer
+		if plan, err := r.Space.Plan(p.Trial, lib); err != nil {
+			x.Fault = err.Error()
+		} else if err := planfile.Write(&text, plan); err != nil {
+			return err
+		}
+		x.Plan = text.Bytes()
 		out.Points = append(out.Points, x)
 	}
 	e := json.NewEncoder(w)

@@ -1,5 +1,5 @@
 // The frontier: plans as points in two of their objectives. data.plans has the names and units of objectives, and the points with their values,
-// words and the text of the plan.
+// words and what the plan says: pairs of the numbers of a thing and of what is said of it.
 const value = (p, axis) => p.values[axis];
 const unitText = (x, unit) => unit === "s" ? seconds(x) : unit === "bytes" ? bytes(x) : String(Number(x.toPrecision(4))) + (unit ? " " + unit : "");
 
@@ -31,7 +31,22 @@ function drawPlans(w, h) {
   });
 }
 
-// showPlan writes the plan that is picked, and how it differs from the first.
+// said maps the numbers of things to what a plan says of them.
+const said = p => new Map((p.plan ?? []).map(([thing, says]) => [thing, data.plans.says[says]]));
+
+// planWords writes what a plan says: of everything, or of what another plan says otherwise.
+function planWords(p, other) {
+  const {things} = data.plans, here = said(p), there = other && said(other), lines = [];
+  for (const [thing, says] of here) {
+    if (!there) lines.push(things[thing].of + ": " + says);
+    else if (!there.has(thing)) lines.push(`${things[thing].of}: ${says}; it ${things[thing].otherwise} in the other`);
+    else if (there.get(thing) !== says) lines.push(`${things[thing].of}: ${says}, instead of ${there.get(thing)}`);
+  }
+  if (there) for (const [thing, says] of there) if (!here.has(thing)) lines.push(`${things[thing].of}: ${things[thing].otherwise}, instead of ${says}`);
+  return lines.join("\n") || "the plans say the same";
+}
+
+// showPlan writes the plan that is picked: all that it says, or how it differs from another.
 function showPlan(about) {
   const {objectives, points} = data.plans, p = points[view.plan];
   const pick = (label, which) => {
@@ -41,7 +56,18 @@ function showPlan(about) {
   };
   about.append(make("h2", {}, "Frontier"), pick("across", 0), pick("up", 1));
   about.append(make("div", {}, ...points.map((q, i) => make("button", {class: "go", "aria-pressed": String(i === view.plan), onclick: () => { view.plan = i; showDetails(); redraw(); }}, `${i + 1}: ` + objectives.map((o, k) => unitText(value(q, k), o.unit)).join(", ")))));
-  if (p) about.append(make("h3", {}, "plan " + (view.plan + 1)), ...(p.words ?? []).map(x => make("p", {}, x)), make("pre", {tabindex: "0"}, p.text ?? ""));
+  if (p) about.append(make("h3", {}, "plan " + (view.plan + 1)), ...(p.words ?? []).map(x => make("p", {}, x)), ...aboutPlan(p));
+}
+
+// aboutPlan is what is written of a plan whose words are known.
+function aboutPlan(p) {
+  if (!p.plan) return [];
+  const which = make("select", {"aria-label": "say of the plan"}, make("option", {value: "-1"}, "all that it says"),
+    ...data.plans.points.map((q, i) => i === view.plan || !q.plan ? "" : make("option", {value: String(i)}, `compared with plan ${i + 1}`)));
+  which.value = String(view.against);
+  if (which.selectedIndex < 0) which.value = "-1";
+  which.onchange = () => { view.against = Number(which.value); showDetails(); };
+  return [make("p", {}, which), make("pre", {class: "sentences", tabindex: "0"}, planWords(p, data.plans.points[Number(which.value)]))];
 }
 
 function planTable() {

@@ -8,7 +8,7 @@ const $ = id => document.getElementById(id);
 
 const view = {
   tab: 0, fold: true, scale: 1, x: 0, y: 0, picked: -1, part: -1, found: new Set(), order: [], overlay: data.programs.length > 1 ? "difference" : "kind",
-  from: 0, to: 1, plan: -1, axes: [0, 1], frames: [], drawn: 0,
+  from: 0, to: 1, plan: -1, against: -1, axes: [0, 1], frames: [], drawn: 0,
 };
 
 // tabs are the stages, then the charts that there is something for.
