@@ -211,3 +211,88 @@ func (c *conv) product(views []rewrite.Operand) rewrite.Operand {
 	y := c.b.product(c.b.one("reshape", ints("shape", w[0], cells), at(c.w)), patches)
 	return c.b.one("reshape", ints("shape", append([]int64{n, w[0]}, shape[2:]...)...), y)
 }
+
+// convRead is what undoing a rule of convolutions reads: the result without its bias, into an operation with its input and filters.
+type convRead func(r *reader, y ir.Selection, w whence) whence
+
+// undoConv makes the rule that finds what a rule of convolutions makes, with and without a bias.
+func undoConv(name, text string, of rewrite.Rule, root string, read convRead) rewrite.Rule {
+	return undo(name, text, of, []string{root, "add"}, func(r *reader, y ir.Selection) []whence {
+		w := whence{kernel: "conv", out: "Y"}
+		list := r.read(nil, func() whence { return read(r, y, w) })
+		return r.read(list, func() whence {
+			return read(r, r.arg(y, "add", 0, "tensors"), w.with("B", r.arg(r.arg(y, "add", 1, "tensors"), "reshape", 0, "tensor")))
+		})
+	})
+}
+
+// like gives w the parameters of the convolution that computes y.
+func (r *reader) like(y ir.Selection, w whence) whence {
+	if d := r.def(y, "conv"); !r.failed {
+		w.params = d.Op.Params
+	}
+	return w
+}
+
+// spatial gives a list of a slice, of the spatial dimensions.
+func (r *reader) spatial(x ir.Selection, name string) []int64 {
+	list := r.ints(x, "slice", name)
+	if r.failed = r.failed || len(list) < 3; r.failed {
+		return nil
+	}
+	return list[2:]
+}
+
+var sliceConv = undoConv("slice-conv", "A strided view of a convolution without strides and padding becomes one with strides.", convSlice, "slice",
+	func(r *reader, y ir.Selection, w whence) whence {
+		inner := r.arg(y, "slice", 0, "tensor")
+		w = r.like(inner, w).set("strides", ir.IntsAttr(r.spatial(y, "steps")...))
+		return w.with("X", r.arg(inner, "conv", 0, "X")).with("W", r.arg(inner, "conv", 0, "W", "F"))
+	})
+
+var phasesConv = undoConv("phases-conv", "A sum of dense convolutions, of strided views of X with strided views of the filters, becomes one with strides.", convPhases, "add",
+	func(r *reader, y ir.Selection, w whence) whence {
+		part := r.arg(y, "add", 0, "tensors")
+		x, f := r.arg(part, "conv", 0, "X"), r.arg(part, "conv", 0, "W", "F")
+		w = r.like(part, w).set("strides", ir.IntsAttr(r.spatial(x, "steps")...))
+		return w.with("X", r.arg(x, "slice", 0, "tensor")).with("W", r.arg(f, "slice", 0, "tensor"))
+	})
+
+var interleaveConv = undoConv("interleave-conv", "Dense convolutions of strided views of X, interleaved, become one with dilations.", convInterleave, "interleave",
+	func(r *reader, y ir.Selection, w whence) whence {
+		part := r.arg(y, "interleave", 0, "tensors")
+		x, f := r.arg(part, "conv", 0, "X"), r.arg(part, "conv", 0, "W", "F")
+		dilations := r.spatial(x, "steps")
+		w = r.like(part, w)
+		if rest, given := w.params.Get("dilations"); given && !r.failed {
+			list, _ := rest.Ints()
+			for i := range min(len(list), len(dilations)) {
+				dilations[i] *= list[i]
+			}
+		}
+		return w.set("dilations", ir.IntsAttr(dilations...)).with("X", r.arg(x, "slice", 0, "tensor")).with("W", f)
+	})
+
+var patchesConv = undoConv("patches-conv", "A product of the patches of X, views of it for each cell of the filters, with the filters becomes a convolution.", convPatches, "reshape",
+	func(r *reader, y ir.Selection, w whence) whence {
+		product := r.arg(y, "reshape", 0, "tensor")
+		f := r.arg(r.arg(product, "matmul", 0, "X"), "reshape", 0, "tensor")
+		stacked := r.arg(r.arg(product, "matmul", 0, "Y", "W"), "reshape", 0, "tensor")
+		first := r.arg(stacked, "stack", 0, "tensors")
+		w = w.set("strides", ir.IntsAttr(r.spatial(first, "steps")...)).with("X", r.arg(first, "slice", 0, "tensor")).with("W", f)
+		if r.failed || f.Range().Rank() < 3 {
+			r.failed = true
+			return w
+		}
+		cells := f.Range().Shape()[2:]
+		dilations, behind := slices.Repeat([]int64{1}, len(cells)), 1
+		for i := len(cells) - 1; i >= 0; i-- { // the second view of a dimension begins where the filter's second cell lies
+			if cells[i] > 1 {
+				if starts := r.spatial(r.arg(stacked, "stack", behind, "tensors"), "starts"); i < len(starts) {
+					dilations[i] = starts[i]
+				}
+			}
+			behind *= int(min(cells[i], maxParts))
+		}
+		return w.set("dilations", ir.IntsAttr(dilations...))
+	})

@@ -11,7 +11,8 @@ import (
 // goRules are the rules that compute shapes.
 func goRules() []rewrite.Rule {
 	return []rewrite.Rule{batchProduct, productBatch, matmulHalves, matmulHalvesInteger, separateSum, separateExact,
-		layerNormSteps, attentionSteps, convSlice, convPhases, convInterleave, convPatches}
+		layerNormSteps, stepsLayerNorm, attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
+		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv}
 }
 
 // whole says whether a site's elements are integers or booleans.

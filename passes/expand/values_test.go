@@ -153,11 +153,12 @@ func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 	t.Helper()
 	if forward, ok := reverses[r.Name]; ok {
-		g, ok := sample(rnd, "matmul")
+		of := only(forward)
+		g, ok := instance(t, of[0], rnd)
 		if !ok {
 			return nil, false
 		}
-		n, err := expand.Run(t.Context(), g, only(forward), expand.Settings{Depth: 1, Limit: 10}, options)
+		n, err := expand.Run(t.Context(), g, of, expand.Settings{Depth: 1, Limit: 10}, options)
 		if err != nil || n == 0 {
 			return nil, false
 		}
@@ -208,7 +209,9 @@ func convolution(rnd *rand.Rand) *ir.Graph {
 }
 
 // reverses has the rules that undo others: what they match is made by those.
-var reverses = map[string]string{"product-batch": "batch-product", "steps-matmul": "matmul-steps", "steps-matmul-integer": "matmul-steps-integer"}
+var reverses = map[string]string{"product-batch": "batch-product", "steps-matmul": "matmul-steps", "steps-matmul-integer": "matmul-steps-integer",
+	"steps-layer-norm": "layer-norm-steps", "steps-attention": "attention-steps", "softmax-attention": "attention-softmax", "slice-conv": "conv-slice",
+	"phases-conv": "conv-phases", "interleave-conv": "conv-interleave", "patches-conv": "conv-patches"}
 
 func only(names ...string) []rewrite.Rule {
 	return slices.DeleteFunc(expand.Rules(), func(r rewrite.Rule) bool { return !slices.Contains(names, r.Name) })

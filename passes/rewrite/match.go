@@ -224,6 +224,21 @@ func (s *Site) matchRest(p *pattern, params ir.Attrs) bool {
 	return true
 }
 
+// sameAttrs says whether parameters are the same, where those that are not given have their defaults: one number is that of every dimension.
+func sameAttrs(d *kernels.Decl, a, b ir.Attrs) bool {
+	in := func(x, y ir.Attrs) bool {
+		return !slices.ContainsFunc(x, func(p ir.Attr) bool {
+			if v, ok := y.Get(p.Name); ok {
+				return !v.Equal(p.Value)
+			}
+			v, ok := defaultOf(d, p.Name)
+			list, every := p.Value.Ints()
+			return !ok || !v.Equal(p.Value) && (!every || slices.ContainsFunc(list, func(n int64) bool { return !v.Equal(ir.IntAttr(n)) }))
+		})
+	}
+	return in(a, b) && in(b, a)
+}
+
 // defaultOf gives the value that a kernel's parameter has when it is not given.
 func defaultOf(d *kernels.Decl, name string) (ir.AttrValue, bool) {
 	if d == nil {

@@ -269,3 +269,41 @@ func (d *driver) bind(name string, params ir.Attrs, in, out ir.Ports) (*kernels.
 		return scalar.Invalid
 	}))
 }
+
+// As is the site as if another operation computed its result; that one need not be in the graph.
+func (s *Site) As(op *tensorops.Operation) *Site {
+	return &Site{Graph: s.Graph, Node: s.Node, Op: op, kernel: s.driver.kernels.find(op.Kernel), driver: s.driver}
+}
+
+// Computes says whether a selection is an operand: its box, or the result of the same operations of the same values, which are given.
+func (s *Site) Computes(sel ir.Selection, o Operand) (by []ir.NodeID, ok bool) {
+	if o.New == nil {
+		return nil, o.Sel.Equal(sel)
+	}
+	k, like := s.driver.kernels.find(o.New.Kernel), o.New.Outputs[0]
+	fits := s.Tensor(sel.Tensor).DType == like.DType && sameShape(sel.Range(), like.Range)
+	if k.constant && len(o.New.Params) == 1 {
+		v, ok := s.Splat(sel)
+		w, ok2 := Inline(o.New.Params[0].Value, v.DType)
+		return nil, fits && ok && ok2 && v.Same(w)
+	}
+	d, ok := s.Def(sel)
+	if !ok || !fits || k.decl == nil || d.Kernel != k.name || d.Inputs.Len() != len(o.New.Inputs) || !sameAttrs(k.decl, d.Op.Params, o.New.Params) {
+		return nil, false
+	}
+	by = append(by, d.Node.ID)
+	for _, in := range o.New.Inputs {
+		i := slices.IndexFunc(k.decl.Operands, func(p kernels.OperandDecl) bool { return slices.Contains(p.Names, in.Port) })
+		port := portOf(d.Inputs, k.decl.Operands[max(i, 0)].Names)
+		if i < 0 || port == nil || len(port.Sel) != len(in.Args) {
+			return nil, false
+		}
+		for j, arg := range in.Args {
+			more, ok := s.Computes(port.Sel[j], arg)
+			if by = append(by, more...); !ok {
+				return nil, false
+			}
+		}
+	}
+	return by, true
+}
