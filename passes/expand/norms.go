@@ -98,12 +98,12 @@ var stepsAttention = undo("steps-attention", "The steps of an attention of float
 
 var attentionSoftmax = rewrite.Rule{Name: "attention-softmax", Source: "Go", Roots: []string{"attention"}, Allow: permission.Reassociate,
 	Text: "An attention of float32 or float64 with as many heads of keys and values as of queries, which is not causal and bends no scores, becomes a " +
-		"product, its softmax, and another product.",
+		"product, its softmax, and another product, if there are keys: of none, an attention is NaN, and a product 0.",
 	Because: "(Σ_k e_k·V_k) / Σ_k e_k = Σ_k (e_k / Σ_j e_j)·V_k, with the quotients rounded before the sum",
 	Match: func(s *rewrite.Site) (rewrite.Result, bool) {
 		b := builder{s: s}
 		score, v, ok := scores(&b)
-		if !ok {
+		if !ok || b.shape(v)[2] == 0 {
 			return rewrite.Result{}, false
 		}
 		return b.done(b.product(b.one("softmax", nil, score), v))

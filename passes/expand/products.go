@@ -10,7 +10,8 @@ import (
 
 // goRules are the rules that compute shapes.
 func goRules() []rewrite.Rule {
-	return []rewrite.Rule{batchProduct, productBatch, matmulHalves, matmulHalvesInteger, separateSum, separateExact,
+	return []rewrite.Rule{batchProduct, productBatch, matmulHalves, halvesMatmul, matmulHalvesInteger, halvesMatmulInteger,
+		separateSum, togetherSum, separateExact, together,
 		layerNormSteps, stepsLayerNorm, attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
 		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv}
 }
@@ -77,6 +78,29 @@ var matmulHalvesInteger = rewrite.Rule{Name: "matmul-halves-integer", Source: "G
 	Because: "Σ_k X·Y = Σ_{k<h} X·Y + Σ_{k≥h} X·Y, and integers wrap alike in any order",
 	Match:   func(s *rewrite.Site) (rewrite.Result, bool) { return halves(s, whole(s)) }}
 
+var (
+	halvesMatmul = undo("halves-matmul", "The sum of two products of floats, of halves of what one sums, becomes one.", matmulHalves, []string{"add"}, readHalves)
+
+	halvesMatmulInteger = undo("halves-matmul-integer", "The sum of two products of integers, of halves of what one sums, becomes one.", matmulHalvesInteger, []string{"add"}, readHalves)
+)
+
+// readHalves reads the product whose halves are added: its operands begin where those of the first do, and end where those of the second do.
+func readHalves(r *reader, y ir.Selection) []whence {
+	return r.read(nil, func() whence {
+		a, b := r.arg(y, "add", 0, "tensors"), r.arg(y, "add", 1, "tensors")
+		operand := func(ports ...string) (whole ir.Selection) {
+			first, second := r.arg(a, "matmul", 0, ports...), r.arg(b, "matmul", 0, ports...)
+			if r.failed = r.failed || first.Tensor != second.Tensor; r.failed {
+				return whole
+			}
+			box := first.Range().Clone()
+			box.End = second.Range().Clone().End
+			return ir.Select(first.Tensor, box)
+		}
+		return whence{kernel: "matmul", out: "Z"}.with("X", operand("X")).with("Y", operand("Y", "W"))
+	})
+}
+
 // halves cuts a product along what it sums.
 func halves(s *rewrite.Site, ok bool) (rewrite.Result, bool) {
 	x, okX := input(s, "X")
@@ -111,6 +135,27 @@ var separateExact = rewrite.Rule{Name: "reduction-separate", Source: "Go", Roots
 	Text:    "A sum of integers, or a greatest or least value, along several dimensions becomes those along one after the other.",
 	Because: "integers wrap alike in any order, and a greatest or least value is one of its operands, of 0 and -0 the last in row-major order",
 	Match:   func(s *rewrite.Site) (rewrite.Result, bool) { return separate(s, s.Kernel() != "sum" || whole(s)) }}
+
+var (
+	togetherSum = undo("reduction-together-sum", "Sums of floats along one dimension after the other become one along all of them.", separateSum, []string{"sum"}, readSeparate)
+
+	together = undo("reduction-together", "Sums of integers, or greatest or least values, along one dimension after the other become those along all of them.", separateExact,
+		separateExact.Roots, readSeparate)
+)
+
+// readSeparate reads the reduction along the dimensions of two.
+func readSeparate(r *reader, y ir.Selection) []whence {
+	return r.read(nil, func() whence {
+		kernel := r.s.Kernel()
+		inner := r.arg(y, kernel, 0, "tensor")
+		dims := append(slices.Clone(r.ints(y, kernel, "dims")), r.ints(inner, kernel, "dims")...)
+		w := whence{kernel: kernel, out: "result", params: ints("dims", dims...)}
+		if keep, ok := r.s.Op.Params.Get("keepdims"); ok {
+			w = w.set("keepdims", keep)
+		}
+		return w.with("tensor", r.arg(inner, kernel, 0, "tensor"))
+	})
+}
 
 // separate reduces along the last dimension of several first.
 func separate(s *rewrite.Site, ok bool) (rewrite.Result, bool) {

@@ -211,7 +211,8 @@ func convolution(rnd *rand.Rand) *ir.Graph {
 // reverses has the rules that undo others: what they match is made by those.
 var reverses = map[string]string{"product-batch": "batch-product", "steps-matmul": "matmul-steps", "steps-matmul-integer": "matmul-steps-integer",
 	"steps-layer-norm": "layer-norm-steps", "steps-attention": "attention-steps", "softmax-attention": "attention-softmax", "slice-conv": "conv-slice",
-	"phases-conv": "conv-phases", "interleave-conv": "conv-interleave", "patches-conv": "conv-patches"}
+	"phases-conv": "conv-phases", "interleave-conv": "conv-interleave", "patches-conv": "conv-patches", "halves-matmul": "matmul-halves",
+	"halves-matmul-integer": "matmul-halves-integer", "reduction-together-sum": "reduction-separate-sum", "reduction-together": "reduction-separate"}
 
 func only(names ...string) []rewrite.Rule {
 	return slices.DeleteFunc(expand.Rules(), func(r rewrite.Rule) bool { return !slices.Contains(names, r.Name) })

@@ -58,14 +58,18 @@ type generator struct {
 	*graph
 	rnd      *rand.Rand
 	material kernels.Material
+	names    []string // of kernels
 }
 
 // maxWork bounds the points of an operation's index space, folds included, so that the reference evaluator is fast.
 const maxWork = 20_000
 
-// generate makes the graph of a seed. An error is a fault of a declaration or of the reference evaluator.
-func generate(seed uint64, ops int) (*graph, error) {
-	g := &generator{graph: &graph{seed: seed}, rnd: rand.New(rand.NewPCG(seed, 0x7a70))}
+// generate makes the graph of a seed, of the kernels that are named or of all. An error is a fault of a declaration or of the reference evaluator.
+func generate(seed uint64, ops int, names ...string) (*graph, error) {
+	g := &generator{graph: &graph{seed: seed}, rnd: rand.New(rand.NewPCG(seed, 0x7a70)), names: names}
+	if len(names) == 0 {
+		g.names = kernels.Builtin().Names()
+	}
 	pool := []int64{0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33}
 	for range 3 {
 		g.material.Sizes = append(g.material.Sizes, pool[1+g.rnd.IntN(len(pool)-1)])
@@ -87,11 +91,10 @@ func generate(seed uint64, ops int) (*graph, error) {
 
 // step adds one operation: of several random ones, that which uses the most results of others.
 func (g *generator) step() error {
-	names := kernels.Builtin().Names()
 	var best *step
 	most := -1
 	for range 6 {
-		d, _ := kernels.Builtin().Find(names[g.rnd.IntN(len(names))])
+		d, _ := kernels.Builtin().Find(g.names[g.rnd.IntN(len(g.names))])
 		types := d.SampleTypes()
 		if mine := slices.DeleteFunc(slices.Clone(types), func(t scalar.DType) bool { return !slices.Contains(g.material.Types, t) }); len(mine) > 0 {
 			types = mine
