@@ -69,7 +69,6 @@ func (x *round) rule() rewrite.Rule {
 	r := rewrite.Rule{Name: itself, Source: "Go", Text: "An operation becomes a choice between itself and what rules offer for it.",
 		Because: "every rule says on which identity it rests", Match: x.match}
 	for _, o := range x.rules {
-		r.Roots = append(r.Roots, o.Roots...)
 		r.Depth = max(r.Depth, o.Depth)
 	}
 	return r
@@ -83,7 +82,7 @@ func (x *round) match(s *rewrite.Site) (rewrite.Result, bool) {
 	b := branches{site: s, like: rewrite.Output{Port: "result", DType: s.Tensor(result.Tensor).DType, Range: result.Range()}}
 	must := false
 	for _, r := range x.rules {
-		if slices.Contains(r.Roots, s.Kernel()) {
+		if len(r.Roots) == 0 || slices.Contains(r.Roots, s.Kernel()) {
 			must = b.offer(r) || must
 		}
 	}
@@ -150,15 +149,9 @@ func (b *branches) fits(op *rewrite.Op) bool {
 
 // keep puts the operation itself before what rules offer, under its kernel's name.
 func (b *branches) keep() {
-	op := &rewrite.Op{Kernel: b.site.Op.Kernel, Params: b.site.Op.Params, Outputs: []rewrite.Output{b.like}}
-	op.Outputs[0].Port = b.site.Op.Outputs.At(0).Name
-	for _, p := range b.site.Op.Inputs.Each() {
-		in := rewrite.Input{Port: p.Name}
-		for _, s := range p.Sel {
-			in.Args = append(in.Args, rewrite.Operand{Sel: s})
-		}
-		op.Inputs = append(op.Inputs, in)
-	}
+	itself := like(b.site, b.site.Op, b.site.Op.Inputs)
+	itself.New.Outputs = []rewrite.Output{b.like}
+	itself.New.Outputs[0].Port = b.site.Op.Outputs.At(0).Name
 	b.names = slices.Insert(b.names, 0, b.site.Kernel())
-	b.args = slices.Insert(b.args, 0, rewrite.Operand{New: op})
+	b.args = slices.Insert(b.args, 0, itself)
 }

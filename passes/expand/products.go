@@ -13,7 +13,8 @@ func goRules() []rewrite.Rule {
 	return []rewrite.Rule{batchProduct, productBatch, matmulHalves, halvesMatmul, matmulHalvesInteger, halvesMatmulInteger,
 		separateSum, togetherSum, separateExact, together,
 		layerNormSteps, stepsLayerNorm, attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
-		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv}
+		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv,
+		partsOfConcat, partsOfInterleave, joinedResults}
 }
 
 // whole says whether a site's elements are integers or booleans.

@@ -169,7 +169,12 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 		g, ok := r.Instance(rnd)
 		return g, ok && !kernels.Builtin().CheckOperations(g, false).HasErrors()
 	}
-	if r.Roots[0] == "conv" {
+	switch {
+	case len(r.Roots) == 0:
+		return joined(t, rnd, strings.TrimPrefix(r.Name, "parts-of-")), true
+	case r.Name == "joined-results":
+		return results(rnd, r.Roots[rnd.IntN(2)]), true
+	case r.Roots[0] == "conv":
 		return convolution(rnd), true
 	}
 	return sample(rnd, r.Roots[rnd.IntN(len(r.Roots))])
@@ -206,6 +211,89 @@ func convolution(rnd *rand.Rand) *ir.Graph {
 	p := ir.Attrs{}.With("strides", ir.IntsAttr(strides...)).With("dilations", ir.IntsAttr(dilations...)).With("groups", ir.IntAttr(groups))
 	g.Add(&tensorops.Operation{Kernel: "op:conv", Params: p, Inputs: ir.PortsOf(in), Outputs: ir.PortsOf([]ir.Port{named("Y", tensor("y", y...))})}, "")
 	return g
+}
+
+// labeled makes tensors of float32 that operations read and write.
+type labeled struct {
+	g *ir.Graph
+	n int
+}
+
+func (x *labeled) tensor(shape ...int64) ir.Selection {
+	x.n++
+	box := zspace.MustShape(shape...)
+	return ir.Select(x.g.Add(&tensorops.Tensor{DType: "float32", Range: box}, fmt.Sprint("t", x.n)).ID, box)
+}
+
+func (x *labeled) op(kernel string, params ir.Attrs, out string, y ir.Selection, in ...ir.Port) ir.Selection {
+	x.g.Add(&tensorops.Operation{Kernel: kernels.ID(kernel), Params: params, Inputs: ir.PortsOf(in), Outputs: ir.PortsOf([]ir.Port{{Name: out, Sel: []ir.Selection{y}}})}, "")
+	return y
+}
+
+func (x *labeled) join(kernel string, axis int, y ir.Selection, parts ...ir.Selection) ir.Selection {
+	return x.op(kernel, ir.Attrs{}.With("axis", ir.IntAttr(int64(axis))), "result", y, ir.Port{Name: "tensors", Sel: parts})
+}
+
+// joined makes a graph with an operation that reads a join: cell by cell beside others, as one operand of a product, or reduced.
+func joined(t *testing.T, rnd *rand.Rand, kernel string) *ir.Graph {
+	t.Helper()
+	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
+	x, axis := &labeled{g: ir.New()}, rnd.IntN(2)
+	shape, part := []int64{some(3), some(3)}, some(3)
+	var parts []ir.Selection
+	shape[axis] = 0
+	for range 2 + rnd.IntN(2) {
+		if kernel == "concat" {
+			part = some(3)
+		}
+		size := slices.Clone(shape)
+		size[axis] = part
+		parts = append(parts, x.tensor(size...))
+	}
+	for _, p := range parts {
+		shape[axis] += p.Range().Shape()[axis]
+	}
+	a := x.join(kernel, axis, x.tensor(shape...), parts...)
+	switch rnd.IntN(4) {
+	case 0:
+		x.op("relu", nil, "result", x.tensor(shape...), ir.Port{Name: "tensor", Sel: []ir.Selection{a}})
+	case 1:
+		other := slices.Clone(shape)
+		other[rnd.IntN(2)] = 1
+		x.op("add", nil, "result", x.tensor(shape...), ir.Port{Name: "tensors", Sel: []ir.Selection{x.tensor(other...), a, x.tensor(shape[1])}})
+	case 2:
+		n := some(3)
+		x.op("matmul", nil, "Z", x.tensor(shape[0], n), ir.Port{Name: "X", Sel: []ir.Selection{a}}, ir.Port{Name: "Y", Sel: []ir.Selection{x.tensor(shape[1], n)}})
+	case 3:
+		x.op("reduce_max", ir.Attrs{}.With("dims", ir.IntsAttr(1)), "result", x.tensor(shape[0]), ir.Port{Name: "tensor", Sel: []ir.Selection{a}})
+	}
+	return x.g
+}
+
+// results makes a graph with a join of what operations give, which share an operand or do not.
+func results(rnd *rand.Rand, kernel string) *ir.Graph {
+	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
+	x, axis := &labeled{g: ir.New()}, rnd.IntN(2)
+	shape := []int64{some(3), some(3)}
+	of, total, shared := []string{"sub", "div"}[rnd.IntN(2)], int64(0), x.tensor(shape[1])
+	if axis == 1 {
+		shared = x.tensor(shape[0], 1)
+	}
+	var parts []ir.Selection
+	for i := range 2 + rnd.IntN(2) {
+		if kernel == "concat" && i > 0 {
+			shape[axis] = some(3)
+		}
+		b := shared
+		if rnd.IntN(4) == 0 {
+			b = x.tensor(shape...)
+		}
+		total += shape[axis]
+		parts = append(parts, x.op(of, nil, "result", x.tensor(shape...), ir.Port{Name: "a", Sel: []ir.Selection{x.tensor(shape...)}}, ir.Port{Name: "b", Sel: []ir.Selection{b}}))
+	}
+	shape[axis] = total
+	x.join(kernel, axis, x.tensor(shape...), parts...)
+	return x.g
 }
 
 // reverses has the rules that undo others: what they match is made by those.

@@ -50,7 +50,7 @@ func (t *kernelTable) number(name string) int32 {
 	k.constant = op.IsSource() && strings.HasSuffix(name, "constant")
 	k.effect = op.IsSink() || op.IsSource() && !k.constant
 	if decl, ok := t.lib.Find(name); ok {
-		k.decl, k.name, k.pointwise = decl, decl.Name, isPointwise(decl)
+		k.decl, k.name, k.pointwise = decl, decl.Name, Pointwise(decl)
 	} else if k.constant {
 		k.name = "constant"
 	}

@@ -152,9 +152,9 @@ func (d *driver) restrict(def Def, sel ir.Selection) (ir.Ports, bool) {
 	return d.restrictBound(def, sel.Range())
 }
 
-// isPointwise says whether every operand of a kernel is indexed by the same group of dimensions, as it is or broadcast, and
+// Pointwise says whether every operand of a kernel is indexed by the same group of dimensions, as it is or broadcast, and
 // its body never names that group: then a box of the result is the kernel applied to the same box of the operands.
-func isPointwise(d *kernels.Decl) bool {
+func Pointwise(d *kernels.Decl) bool {
 	group := ""
 	for _, o := range d.Operands {
 		if len(o.Index) != 1 || o.Index[0].Group == "" || o.Index[0].Use > kernels.Broadcast || o.Out && o.Index[0].Use != kernels.Plain {

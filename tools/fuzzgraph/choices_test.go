@@ -25,7 +25,7 @@ import (
 // rules open choices, any branch of any of them is taken, the graph is simplified, and again. It has the values of the graph, to the bit where no rule
 // needed a permission.
 func TestRandomChoices(t *testing.T) {
-	names := []string{"exp", "log", "sub", "div", "max", "slice", "permute", "reshape", "concat"}
+	names := []string{"exp", "log", "sub", "div", "max", "slice", "permute", "reshape", "concat", "interleave"}
 	for _, r := range expand.Rules() {
 		names = append(names, r.Roots...)
 	}

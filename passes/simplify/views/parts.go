@@ -45,6 +45,67 @@ func readPart(s *rewrite.Site) (rewrite.Result, bool) {
 	return rewrite.One(built(s, v.source, list), d.Node.ID), true
 }
 
+// concatBox reads a box of a concatenation from the part.
+var concatBox = rewrite.Rule{
+	Name: "concat-box", Source: "Go",
+	Text:    "An operation that reads a box of a concat, which is in one of its tensors, reads that tensor.",
+	Because: "the cells of a part of a concatenation are those of the tensor that it is made of there",
+	Match:   readBox,
+}
+
+func readBox(s *rewrite.Site) (rewrite.Result, bool) {
+	if _, ok := s.Result(); !ok || s.Decl() == nil {
+		return rewrite.Result{}, false
+	}
+	in, from := s.Op.Inputs, []ir.NodeID(nil)
+	for p, port := range s.Op.Inputs.Each() {
+		for e, x := range port.Sel {
+			if x.Range().Empty() || x.Range().Equal(s.Tensor(x.Tensor).Range) {
+				continue
+			}
+			d, ok := s.Def(ir.Select(x.Tensor, s.Tensor(x.Tensor).Range))
+			if !ok || d.Kernel != "concat" || d.Inputs.Len() != 1 {
+				continue
+			}
+			part, ok := partWith(d, s.Tensor(x.Tensor).Range.Start, x.Range())
+			if !ok {
+				continue
+			}
+			if from == nil {
+				in = in.Clone()
+			}
+			in.At(p).Sel[e], from = part, append(from, d.Node.ID)
+		}
+	}
+	if from == nil {
+		return rewrite.Result{}, false
+	}
+	out, _ := s.Result()
+	return rewrite.One(again(s, rewrite.Def{Op: s.Op, Inputs: in}, out.Range()), from...), true
+}
+
+// partWith gives the box of a tensor of a concat, whose result begins at a point, that a box of the result is.
+func partWith(d rewrite.Def, origin zspace.Point, box zspace.Range) (part ir.Selection, ok bool) {
+	axis, ok := axisOf(d.Op.Params, box.Rank())
+	if !ok {
+		return part, false
+	}
+	at := slices.Clone(origin)
+	for _, p := range d.Inputs.At(0).Sel {
+		end := at[axis] + p.Range().Shape()[axis]
+		if box.Start[axis] >= at[axis] && box.End[axis] <= end {
+			r := box.Clone()
+			for k := range r.Start {
+				by := p.Range().Start[k] - at[k]
+				r.Start[k], r.End[k] = r.Start[k]+by, r.End[k]+by
+			}
+			return ir.Select(p.Tensor, r), true
+		}
+		at[axis] = end
+	}
+	return part, false
+}
+
 // axisOf gives the dimension that the parameter axis names.
 func axisOf(p ir.Attrs, rank int) (int, bool) {
 	axis := int64(0)
@@ -237,7 +298,8 @@ func cutsOf(s *rewrite.Site, of ir.Selection) ([]zspace.Range, bool) {
 			box.End[d] = box.Start[d] + v.shape[r.dim]
 		}
 	}
-	return []zspace.Range{box}, ok
+	// A step of 0 reads one cell several times.
+	return []zspace.Range{box}, ok && box.Shape().Equal(s.Op.Outputs.At(0).Sel[0].Range().Shape())
 }
 
 // again makes an operation that computes a part of what another does.
