@@ -32,7 +32,7 @@ func CSE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 	return rewrite.Run(ctx, g, []rewrite.Rule{CSERule(g)}, opt)
 }
 
-// DCE removes operations and tensors that no observed value needs; see rewrite.RemoveDead. Where the graph states its outputs, those
+// DCE removes operations and tensors that no observed value needs, see rewrite.RemoveDead, and then optional results that nobody reads. Where the graph states its outputs, those
 // of the options become the only ones.
 func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, error) {
 	if _, stated := tensorops.Interface(g); stated != ir.NoNode && len(opt.Outputs) > 0 {
@@ -40,7 +40,11 @@ func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 			return rewrite.Stats{}, err
 		}
 	}
-	return rewrite.RemoveDead(ctx, g, "dce", opt)
+	s, err := rewrite.RemoveDead(ctx, g, deadRule, opt)
+	if err == nil {
+		err = trim(g, opt, &s)
+	}
+	return s, err
 }
 
 // chosen gives the outputs that have one of some names, or whose tensors have one of these labels; tensors of these labels that were
