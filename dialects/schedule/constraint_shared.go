@@ -17,7 +17,7 @@ var sharedMemory = check.Constraint{
 	ID: SharedMemory,
 	Doc: "An output over an input has that input's memory, as the export says of the tensors: a cell of both is at one address, and different cells " +
 		"of them are not. Whoever changes a cell waits for all who read it as a cell of the input. A kernel changes cells that it reads itself " +
-		"only where it chooses between what it stores and the cell as it is, or, if it reduces nothing, where what it stores is computed of the cell itself.",
+		"only where what it stores is computed of the cell as it is, beside what it reduces: it reads no other cell of the input, and reduces none.",
 	Requires: []string{"ScheduleOrderConstraint", "ProgramInterfaceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0401", Meaning: "an output can not lie over an input: other cells, strides, element types or devices, or not as the export says"},
@@ -92,7 +92,7 @@ func checkChanges(c *check.Context, output, input ir.NodeID) {
 				pairs, steps = append(pairs, pair{stepsOf(c).number[r.step], stepsOf(c).number[w.step]}), append(steps, [2]touch{r, w})
 			case w.what != "": // not in place
 				c.Report(c.Error("TAP0402", c.Graph().Node(w.step), "", "%s computes with cells of %s that it stores over", c.Graph().Name(w.step), c.Graph().Name(input)).
-					Want("another step that has read them, a choice between what is stored and the cell as it is, or each cell computed of itself", "a read"+r.what))
+					Want("another step that has read them, or each cell computed of itself, beside what is reduced", "a read"+r.what))
 			}
 		}
 	}

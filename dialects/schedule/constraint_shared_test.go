@@ -60,11 +60,13 @@ const (
 func sharedCases() []Case {
 	after := func(c *cache) { c.append.Body.(*Kernel).After = []ir.NodeID{c.look.ID} }
 	before := func(c *cache) { c.look.Body.(*Kernel).After = []ir.NodeID{c.append.ID} }
-	summed := func(c *cache) {
-		k := c.append.Body.(*Kernel)
-		k.After, k.Statements = []ir.NodeID{c.look.ID}, nil
-		say(k, "top", -1, "max(j) (where(i < int64(5), P, float32(0)))", 0)
-		say(k, "y", 2, "where(i < int64(5), P - top, N)", 0, 1)
+	with := func(text string) func(c *cache) {
+		return func(c *cache) {
+			k := c.append.Body.(*Kernel)
+			k.After, k.Statements = []ir.NodeID{c.look.ID}, nil
+			say(k, "row", -1, text, 0)
+			say(k, "y", 2, "where(i < int64(5), P - row, N)", 0, 1)
+		}
 	}
 	return []Case{
 		Of("shared: a row behind the past, which others read at any time", newCache(behind, nil), nil, nil),
@@ -76,7 +78,9 @@ func sharedCases() []Case {
 		Of("shared: the choice is made of what is stored over", newCache(data, after), nil, nil),
 		Of("shared: computed of the cell that is stored over", newCache(added, after), nil, nil),
 		Of("shared: computed of it while others read", newCache(added, nil), []string{"TAP0403"}, []string{`kernel "k1" after kernel "k2"`}),
-		Of("shared: computed of a whole row that is stored over", newCache(behind, summed), []string{"TAP0402", "TAP0402"}, []string{"operand P"}),
+		Of("shared: computed of the cell and of what is reduced beside it", newCache(behind, with("sum(j) N")), nil, nil),
+		Of("shared: computed of the cell and of the first of its row", newCache(behind, with("at(j, int64(0), where(i < int64(5), P, float32(0)))")), []string{"TAP0402", "TAP0402"}, []string{"operand P"}),
+		Of("shared: computed of a whole row that is stored over", newCache(behind, with("max(j) (where(i < int64(5), P, float32(0)))")), []string{"TAP0402", "TAP0402"}, []string{"operand P"}),
 		Of("shared: computed of the cell and another", newCache(mixed, after), []string{"TAP0402", "TAP0402"}, []string{"operand Q"}),
 		Of("shared: other strides", newCache(behind, func(c *cache) { buf(c.bo).Strides = []int64{4, 1} }), []string{"TAP0401"}, []string{"strides [4 1]"}),
 		Of("shared: columns that are rows in memory", newCache(behind, func(c *cache) { buf(c.bp).Strides, buf(c.bo).Strides = []int64{1, 8}, []int64{1, 8} }), nil, nil),

@@ -16,7 +16,7 @@ type Update struct {
 }
 
 // UpdateOf gives the update of a kernel that stores to an output over an input. Ok is false if cells that it stores over must not change while it
-// runs: it uses them for more than to choose between them and others, and reduces, or looks at other cells than the one that it stores at a point.
+// runs: it reduces them, or looks at other cells than the one that it stores at a point. What is reduced is reduced before a point is stored, and all points are stored once.
 func UpdateOf(k *Kernel, output, input ir.NodeID) (u Update, ok bool) {
 	store := slices.IndexFunc(k.Operands, func(o Operand) bool { return o.Buffer == output && o.Mode == Write })
 	u.Statement = slices.IndexFunc(k.Statements, func(s Statement) bool { return store >= 0 && s.Store == int64(store) })
@@ -28,11 +28,11 @@ func UpdateOf(k *Kernel, output, input ir.NodeID) (u Update, ok bool) {
 			u.Keep = append(u.Keep, i)
 		}
 	}
-	alone := !k.reduces()
+	kept, reduced := u.uses(k)
 	for i, s := range k.Statements {
 		switch {
 		case i != u.Statement && s.Store >= 0 && k.Operands[s.Store].Buffer == output, k.loads(s, input, u.Keep),
-			s.Store >= 0 && !(alone && i == u.Statement) && !u.chooses(k, s.Value, i == u.Statement):
+			s.Store >= 0 && (reduced[i] || kept[i] && i != u.Statement):
 			return u, false
 		}
 	}
@@ -48,24 +48,23 @@ func (k *Kernel) loads(s Statement, buffer ir.NodeID, but []int) (found bool) {
 	return found
 }
 
-// reduces says whether a kernel reduces anything.
-func (k *Kernel) reduces() bool {
-	return slices.ContainsFunc(k.Statements, func(s Statement) bool {
-		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce && !e.IsAt() })
-	})
-}
-
-// chooses says whether a value uses the cells that are kept only as they are: those are what it may be itself, if it may.
-func (u Update) chooses(k *Kernel, e *scalar.Expr, may bool) bool {
-	switch e.Op {
-	case scalar.Load:
-		return may || !slices.Contains(u.Keep, e.Ref)
-	case scalar.Local:
-		return u.chooses(k, k.Statements[e.Ref].Value, may)
-	case scalar.Where:
-		return u.chooses(k, e.Args[0], false) && u.chooses(k, e.Args[1], may) && u.chooses(k, e.Args[2], may)
+// uses says which statements are computed of the cells that are kept, and which reduce them.
+func (u Update) uses(k *Kernel) (kept, reduced []bool) {
+	kept, reduced = make([]bool, len(k.Statements)), make([]bool, len(k.Statements))
+	var walk func(statement int, e *scalar.Expr, inside bool)
+	walk = func(i int, e *scalar.Expr, inside bool) {
+		inside = inside || e.Op == scalar.Reduce
+		cell := e.Op == scalar.Load && slices.Contains(u.Keep, e.Ref) || e.Op == scalar.Local && kept[e.Ref]
+		kept[i] = kept[i] || cell
+		reduced[i] = reduced[i] || cell && inside || e.Op == scalar.Local && reduced[e.Ref]
+		for _, a := range e.Args {
+			walk(i, a, inside)
+		}
 	}
-	return !slices.ContainsFunc(e.Args, func(a *scalar.Expr) bool { return !u.chooses(k, a, false) })
+	for i, s := range k.Statements {
+		walk(i, s.Value, false)
+	}
+	return kept, reduced
 }
 
 // Writes says whether a kernel stores to a buffer.

@@ -118,7 +118,7 @@ func (l *linker) add(operand int) bool {
 		}
 	}
 	id, k, ok := l.writer(buffer)
-	if !ok || !access.Folds(k, access.AnyLoop) {
+	if !ok || !access.Folds(k, access.AnyLoop) || l.f.storesOver(l.whole, k) {
 		return false
 	}
 	var in []int
