@@ -96,7 +96,7 @@ func (f *compileFlags) begin(ctx context.Context) error {
 	if err := firstError(f.math.Check(), f.cuts.Check()); err != nil {
 		return err
 	}
-	return f.check(ctx)
+	return f.check(ctx, f.first)
 }
 
 // compile reads a graph and takes it to a stage.

@@ -44,7 +44,7 @@ func (a *app) optCommand() *cobra.Command {
 			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
-		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx), plan.Check(), math.Check()); err != nil {
+		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx, *text), plan.Check(), math.Check()); err != nil {
 			return err
 		}
 		passes := plan.Passes(a.plugins.table(), *text, math.Set)

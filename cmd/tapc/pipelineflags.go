@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/simplify"
 )
 
 // pipelineFlags are the flags of commands that run passes.
@@ -56,7 +57,7 @@ func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
 	fs.BoolVar(&f.noVerify, "no-verify", false, "do not verify the graph before the first pass and after each")
 	fs.BoolVar(&f.values, "check-values", false, "evaluate the graph before and after each pass on random inputs, and compare")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random inputs")
-	fs.StringSliceVar(&f.disable, "disable", nil, "leave out a pass, or turn off a rule, by name (repeatable)")
+	fs.StringSliceVar(&f.disable, "disable", nil, "leave out a pass, or turn off a rule, one of a file of rules too, by name (repeatable)")
 	fs.IntVar(&f.fuel, "fuel", -1, "stop rewriting after this many applications of rules; negative is never")
 	fs.StringVar(&f.dumpDir, "dump-dir", "", "write the graph before the first pass and after each to numbered .tap files in this directory")
 	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
@@ -95,8 +96,8 @@ func (r *reportFlags) add(c *cobra.Command) {
 	complete(c, "timing", []string{"text", "json"})
 }
 
-// check starts the plugins and finds what is wrong with the flags, before any other work.
-func (f *pipelineFlags) check(ctx context.Context) error {
+// check starts the plugins and finds what is wrong with the flags, before any other work. The passes are those that the user gives.
+func (f *pipelineFlags) check(ctx context.Context, passes string) error {
 	if err := f.app.startPlugins(ctx, &f.plugins, f.log()); err != nil {
 		return err
 	}
@@ -117,7 +118,17 @@ func (f *pipelineFlags) check(ctx context.Context) error {
 			}
 		}
 	}
+	if len(f.disable) == 0 {
+		return nil
+	}
 	known := append(t.Names(), t.Rules()...)
+	if p, err := pipeline.ParsePipeline(passes, t); err == nil { // what is wrong with it is said when it is run
+		rules, err := simplify.Named(p.Values("rules"), f.app.plugins.library())
+		if err != nil {
+			return err
+		}
+		known = append(known, rules...)
+	}
 	for _, name := range f.disable {
 		if !slices.Contains(known, name) {
 			return diag.Unknown("pass or rule in --disable", name, known)

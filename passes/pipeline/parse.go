@@ -58,6 +58,19 @@ func (p Pipeline) Paths() []string {
 	return paths
 }
 
+// Values gives what settings say for options of a name, of any pass, in order.
+func (p Pipeline) Values(option string) []string {
+	var values []string
+	eachPass(p.Steps, func(s *Step) {
+		for _, x := range s.Settings {
+			if x.Name == option {
+				values = append(values, x.Value)
+			}
+		}
+	})
+	return values
+}
+
 func stepsText(steps []Step) string {
 	parts := make([]string, len(steps))
 	for i := range steps {

@@ -95,14 +95,7 @@ const maxRuleFile = 1 << 20
 
 // Load reads a file of rules; "" is none. A rule with the name of a built-in one is an error.
 func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := inputfile.ReadText(file, maxRuleFile)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+	rules, err := read(file, lib)
 	if err != nil {
 		return nil, err
 	}
@@ -114,4 +107,30 @@ func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
 		}
 	}
 	return rules, nil
+}
+
+func read(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := inputfile.ReadText(file, maxRuleFile)
+	if err != nil {
+		return nil, err
+	}
+	return rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+}
+
+// Named gives the names of the rules in files, those that the options "rules" of passes name.
+func Named(files []string, lib *kernels.Library) ([]string, error) {
+	var names []string
+	for _, file := range files {
+		rules, err := read(file, lib)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rules {
+			names = append(names, r.Name)
+		}
+	}
+	return names, nil
 }
