@@ -1,6 +1,8 @@
 package application
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -17,7 +19,8 @@ func Environment(dtypes ...string) *check.Environment {
 }
 
 // Loom gives the environment of the Tapestry documents alone for a graph: their nodes and tags, and their constraints, those on applications if it has any.
-// What is tapc's own in a graph, a tag or a node of a later stage, the environment does not have.
+// What is tapc's own in a graph, a tag or a node of a later stage, the environment does not have. Kernels mean nothing there, so that an import is
+// an operation as any other.
 func Loom(g *ir.Graph) *check.Environment {
 	e := tensorops.Environment()
 	for n := range g.Nodes() {
@@ -28,6 +31,7 @@ func Loom(g *ir.Graph) *check.Environment {
 	}
 	e.Name = "Loom"
 	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
+	e.Constraints = slices.DeleteFunc(slices.Clone(e.Constraints), func(c check.Constraint) bool { return c.ID == tensorops.InterfaceConstraint })
 	return e.With(noChoices)
 }
 

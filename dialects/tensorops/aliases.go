@@ -42,7 +42,7 @@ func AliasesOf(g *ir.Graph) ([]Alias, diag.List) {
 	for i, v := range param.List {
 		a, ok := aliasOf(v)
 		if !ok {
-			bad = append(bad, diag.Errorf("TAP0166", interfaceID, g.At(g.Node(id), fmt.Sprintf("/body/params/%s/%d", aliasesParam, i)), "%s does not say what shares memory", g.Name(id)).
+			bad = append(bad, diag.Errorf("TAP0166", InterfaceConstraint, g.At(g.Node(id), fmt.Sprintf("/body/params/%s/%d", aliasesParam, i)), "%s does not say what shares memory", g.Name(id)).
 				Want("the name of an input, the name of an output, and a shape", fmt.Sprintf("a list of %d", len(v.List))))
 			continue
 		}

@@ -61,7 +61,7 @@ func checkOf(g *ir.Graph, id ir.NodeID) (Check, diag.List) {
 	n, op := g.Node(id), OperationOf(g, id)
 	c := Check{Op: id}
 	bad := func(field, expected, found string) (Check, diag.List) {
-		d := diag.Errorf("TAP0165", interfaceID, g.At(n, field), "%s does not say what it checks", g.Name(id))
+		d := diag.Errorf("TAP0165", InterfaceConstraint, g.At(n, field), "%s does not say what it checks", g.Name(id))
 		return c, diag.List{d.Want(expected, found)}
 	}
 	for _, p := range []struct {

@@ -10,11 +10,11 @@ import (
 )
 
 var programInterface = check.Constraint{
-	ID: interfaceID,
+	ID: InterfaceConstraint,
 	Doc: "What a program takes and gives is a fact of its graph: one import with the parameter names lists its inputs, one export with it " +
 		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
 		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
-		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. A check says of which indices, with which limits. " +
+		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. Imports and exports without names have no parameters: tapc reads and writes no resource that one could say. A check says of which indices, with which limits. " +
 		"An export may say in aliases which outputs have the memory of which inputs: each is there once, element types and ranks are equal, ranges begin at one point and fit into the room.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
@@ -24,6 +24,7 @@ var programInterface = check.Constraint{
 		{ID: "TAP0164", Meaning: "a tensor is read that nobody produces, and that is not among the inputs"},
 		{ID: "TAP0165", Meaning: "a check does not say what it checks"},
 		{ID: "TAP0166", Meaning: "an output can not have the memory of an input: names, element types, shapes or room do not fit"},
+		{ID: "TAP0167", Meaning: "an import or export has a parameter that means nothing"},
 	},
 	Check: checkInterface,
 }
@@ -74,6 +75,7 @@ func checkStated(c *check.Context, side []*ir.Node) {
 	var first *ir.Node
 	for _, n := range side {
 		if !n.Body.(*Operation).StatesInterface() {
+			checkNoParams(c, n)
 			continue
 		}
 		list, bad := faces(c.Graph(), n.ID)
@@ -89,6 +91,17 @@ func checkStated(c *check.Context, side []*ir.Node) {
 		if first != nil && n != first && c.Go() {
 			c.Report(c.Error("TAP0162", n, "", "%s is beside %s, which says all", c.Graph().Name(n.ID), c.Graph().Name(first.ID)).
 				Want("one", strconv.Itoa(len(side))).WithNote(c.At(first, ""), "this one has the parameter names"))
+		}
+	}
+}
+
+// checkNoParams checks that an import or an export that lists no names has no parameters, which nothing would look at.
+func checkNoParams(c *check.Context, n *ir.Node) {
+	for _, p := range n.Body.(*Operation).Params {
+		if c.Go() {
+			c.Report(c.Error("TAP0167", n, "/body/params/"+p.Name, "%s has a parameter that means nothing", c.Graph().Name(n.ID)).
+				Want(strconv.Quote(namesParam)+" or no parameter", strconv.Quote(p.Name)).
+				WithHint("what a program reads and writes is said when it is run: --input NAME=FILE, --output NAME=FILE"))
 		}
 	}
 }

@@ -63,6 +63,16 @@ func interfaceCases() []Case {
 				b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}).Body.(*Operation).Kernel = "op:export"
 			}
 		}), nil, nil),
+		Of("interface: an import from somewhere", graph(func(b builder) {
+			x := b.tensor("x", "float32", "[]")
+			in := opOf(b.op("in", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(x, "[]"))})))
+			in.Kernel, in.Params = "op:import", ir.Attrs{{Name: "uri", Value: ir.StringAttr("x.npy")}}
+		}), []string{"TAP0167"}, []string{`"names" or no parameter`, `"uri"`}),
+		Of("interface: an export to somewhere, and more", graph(func(b builder) {
+			x := b.tensor("x", "float32", "[]")
+			out := opOf(b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}))
+			out.Kernel, out.Params = "op:export", ir.Attrs{{Name: "host", Value: ir.IntAttr(1)}, {Name: "uri", Value: ir.StringAttr("x.npy")}}
+		}), []string{"TAP0167", "TAP0167"}, []string{`"host"`, `"uri"`}),
 		Of("interface: fewer names", faced(func(_ builder, in, _ *Operation) { in.Params = names("x") }), []string{"TAP0161"},
 			[]string{`"names" of 2 strings`, "names of length 1"}),
 		Of("interface: names are numbers", faced(func(_ builder, _, out *Operation) {

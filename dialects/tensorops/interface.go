@@ -12,8 +12,8 @@ import (
 // are the program's, in that order and under these names. Passes leave imports and exports alone, so the interface is the same
 // whatever becomes of the operations between them. A tensor may be exported more than once, and an input or a constant may be.
 
-// interfaceID is the constraint that imports and exports are held to.
-const interfaceID = "ProgramInterfaceConstraint"
+// InterfaceConstraint is the id of the constraint that imports and exports are held to.
+const InterfaceConstraint = "ProgramInterfaceConstraint"
 
 // Named is a tensor under the name it has outside.
 type Named struct {
@@ -95,7 +95,7 @@ func Interface(g *ir.Graph) (inputs, outputs ir.NodeID) {
 func faces(g *ir.Graph, id ir.NodeID) ([]Named, diag.List) {
 	n, op := g.Node(id), OperationOf(g, id)
 	bad := func(field, expected, found string) ([]Named, diag.List) {
-		d := diag.Errorf("TAP0161", interfaceID, g.At(n, field), "%s does not say what the program takes or gives", g.Name(id))
+		d := diag.Errorf("TAP0161", InterfaceConstraint, g.At(n, field), "%s does not say what the program takes or gives", g.Name(id))
 		return nil, diag.List{d.Want(expected, found)}
 	}
 	ports, other, port, side := op.Inputs, op.Outputs, exportPort, "inputs"

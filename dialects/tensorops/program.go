@@ -275,7 +275,7 @@ func (p *Program) overlay(g *ir.Graph) diag.List {
 	for i, a := range list {
 		s := Shared{named(p.Inputs, a.Input), named(p.Outputs, a.Output), a.Room}
 		if what := p.misfit(g, a, s); what[0] != "" {
-			bad = append(bad, diag.Errorf("TAP0166", interfaceID, g.At(g.Node(id), fmt.Sprintf("/body/params/%s/%d", aliasesParam, i)),
+			bad = append(bad, diag.Errorf("TAP0166", InterfaceConstraint, g.At(g.Node(id), fmt.Sprintf("/body/params/%s/%d", aliasesParam, i)),
 				"output %q can not have the memory of input %q", a.Output, a.Input).Want(what[0], what[1]))
 			continue
 		}
