@@ -10,12 +10,12 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/configs"
+	"tensortapestry.org/tapc/backends/cpu/devices"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -123,6 +123,7 @@ type program struct {
 	steps   []ir.NodeID
 	forms   map[ir.NodeID]nest.Forms // what kernels are
 	made    *cabi.Made               // nil if that is not said
+	devices *devices.Plan            // nil for one
 	*unit.Memory
 }
 
@@ -138,7 +139,7 @@ func newProgram(g *ir.Graph, name, version string) (*program, error) {
 	if p.steps, err = schedule.Order(g); err != nil {
 		return nil, err
 	}
-	p.Memory = unit.NewMemory(g, p.Constants)
+	p.Memory, p.devices = unit.NewMemory(g, p.Constants), devices.Of(g, p.steps, p.Held()[len(p.Outputs):])
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*schedule.Kernel); ok {
 			p.forms[n.ID] = nest.Classify(k, p.Buffers)
@@ -354,11 +355,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	if len(e.Checks) > 0 {
 		fmt.Fprintf(out, "  int64_t checked[%d] = {0};\n", 2*len(e.Checks))
 	}
-	for slot, place := range e.unit.Table.Places {
+	for slot := range e.unit.Table.Places {
 		what := "panels, or scratch memory"
-		if e.unit.Table.ThreadSlot > 0 && slot == e.unit.Table.ThreadSlot {
-			place = fmt.Sprintf("(char *)arena + %d", e.ThreadAt())
-		}
+		place := e.unit.Address(slot, e.devices != nil)
 		if slot < len(e.Order) {
 			id := e.Order[slot]
 			what = cnest.Clip(e.g.Name(id))
@@ -370,6 +369,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
 	}
 	for i, id := range e.steps {
+		out.WriteString(e.devices.Open(i))
 		switch b := e.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
 			if b.KeepsAll(e.Buffers) {
@@ -378,10 +378,11 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 			}
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			out.WriteString(e.transfer(b))
+			out.WriteString(e.unit.Transfer(b))
 		}
-		fmt.Fprintf(out, " tapc_done(%d);\n", i)
+		out.WriteString(e.devices.Close(i))
 	}
+	out.WriteString(e.devices.End())
 	for i, c := range e.Checks {
 		shape := "0"
 		if len(c.Shape) > 0 {
@@ -392,31 +393,6 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	}
 	out.WriteString("  return 0;\n}\n\n")
 	return nil
-}
-
-// transfer gives the statements that copy what a transfer copies, run by run.
-func (e *emitter) transfer(t *schedule.Transfer) string {
-	c := copies.Of(t, e.Buffers[t.From], e.Buffers[t.To])
-	if c.Bytes == 0 {
-		return ""
-	}
-	address := func(slot int, bytes int64) string {
-		if bytes == 0 && len(c.Steps) == 0 {
-			return fmt.Sprintf("b[%d]", slot)
-		}
-		return fmt.Sprintf("(char *)b[%d] + %d", slot, bytes)
-	}
-	to, from, loops := address(e.Slots[t.To], c.To), address(e.Slots[t.From], c.From), ""
-	for i, s := range c.Steps {
-		loops += fmt.Sprintf("for (int64_t i%d = 0; i%d < %d; i%d++) ", i, i, s.Count, i)
-		to += fmt.Sprintf(" + i%d * %d", i, s.To)
-		from += fmt.Sprintf(" + i%d * %d", i, s.From)
-	}
-	text := fmt.Sprintf("__builtin_memcpy(%s, %s, %d);", to, from, c.Bytes)
-	if loops != "" {
-		text = loops + "{\n    " + text + "\n  }\n "
-	}
-	return "  " + text
 }
 
 // call gives the statement that carries out a step.

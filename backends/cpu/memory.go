@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -21,6 +22,14 @@ const (
 
 // threadBytes is what a thread besides the first has in memory at most.
 func (p *program) threadBytes() int64 { return stackBytes + p.OnStack + inMemory(p.Thread) }
+
+// groups is what is said of groups of threads.
+func (p *program) groups() cabi.Groups {
+	if p.devices == nil {
+		return cabi.Groups{Devices: 1}
+	}
+	return cabi.Groups{Devices: int64(len(p.devices.Devices)), Bytes: p.Group(), List: p.devices.Devices}
+}
 
 // peakBytes is what a program that runs on one thread has in memory at most.
 func (p *program) peakBytes() (sum int64) {

@@ -68,6 +68,7 @@ func tables(out *strings.Builder, p *program, n names) {
 	p.table(out, n.inputs, p.Inputs)
 	p.table(out, n.outputs, p.Outputs)
 	p.stepTable(out, n.steps)
+	out.WriteString(p.devices.Tables(n.prefix))
 }
 
 // record writes the program, with fields of its greatest version, and last fields.
@@ -76,11 +77,11 @@ func record(out *strings.Builder, fields, last string) {
 }
 
 // names are those of the tables of a version, and of the function that runs it.
-type names struct{ inputs, outputs, steps, run string }
+type names struct{ inputs, outputs, steps, run, prefix string }
 
 // named gives names with a prefix.
 func named(prefix string) names {
-	return names{prefix + "inputs", prefix + "outputs", prefix + "steps", prefix + "run"}
+	return names{prefix + "inputs", prefix + "outputs", prefix + "steps", prefix + "run", prefix}
 }
 
 // fields writes those of a tapc_program.
@@ -95,7 +96,7 @@ func fields(p *program, m cabi.Memory, names names) string {
 		}
 	}
 	return out + fmt.Sprintf("  .arena_bytes = %d,\n  .share_bytes = %d,\n  .peak_bytes = %d,\n  .thread_bytes = %d,\n  .constants_bytes = %d,\n  .run = %s,\n", m.Arena, m.ArenaThread, m.Peak,
-		m.Thread, m.Constants, names.run)
+		m.Thread, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
 }
 
 func (p *program) table(out *strings.Builder, name string, list []tensorops.Named) {
@@ -158,10 +159,10 @@ func (p *program) madeBy() *cabi.Made { return p.made }
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Origin: cabi.Origin{Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(), Made: p.made},
 		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
-			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes()}, Allow: schedule.Allowed(p.g).Words()}
-	for _, id := range p.steps {
+			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes(), Groups: p.groups()}, Allow: schedule.Allowed(p.g).Words()}
+	for i, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
-			x := cabi.Kernel{Name: k.Name, Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}
+			x := cabi.Kernel{Name: k.Name, Device: p.devices.On(i), Applications: len(k.Applications), Copied: moves.Of(k), Loops: loopTexts(k), Allow: k.Allow.Words()}
 			if x.Kept = k.KeepsAll(p.Buffers); x.Kept {
 				x.Copied = 0
 			}

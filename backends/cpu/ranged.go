@@ -213,6 +213,7 @@ func (s ranged) parts(targets []isa.Target, what artifact, separate bool) ([]par
 		p.table(&main, n.inputs, p.Inputs)
 		p.table(&main, n.outputs, p.Outputs)
 		n.steps = p.sharedSteps(&main, steps)
+		main.WriteString(p.devices.Tables(n.prefix))
 		n.run = runOf(&main, i, code, targets, functions)
 		all[i] = n
 	}

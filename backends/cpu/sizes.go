@@ -131,7 +131,7 @@ func (s *sized) description() *cabi.Description {
 	d.Sizes = s.describe()
 	for _, p := range s.versions {
 		m := p.description().Memory
-		d.Arena, d.Peak, d.ArenaThread, d.Thread = max(d.Arena, m.Arena), max(d.Peak, m.Peak), max(d.ArenaThread, m.ArenaThread), max(d.Thread, m.Thread)
+		d.Memory = d.Memory.Max(m)
 	}
 	return d
 }

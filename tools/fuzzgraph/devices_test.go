@@ -73,11 +73,13 @@ func TestRandomDevices(t *testing.T) {
 	}
 }
 
-// TestRandomDevicesOnCPU builds programs for several devices, whose values are those of the program for one, to the bit.
+// TestRandomDevicesOnCPU builds programs for several devices, whose values are those of the program for one, to the bit, however many threads share the
+// devices. The sanitizer of threads watches that they wait for each other where they must.
 func TestRandomDevicesOnCPU(t *testing.T) {
 	ctx := context.Background()
 	c, err := toolchain.FindCompiler(ctx)
 	testkit.Need(t, testkit.Compilers, err)
+	t.Setenv("TAPC_POOL", "eager")
 	graphs := uint64(6)
 	if testkit.Full() {
 		graphs = 300
@@ -87,20 +89,35 @@ func TestRandomDevicesOnCPU(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		var out [2]map[string]tensorfile.Tensor
-		for i := range out {
+		scheduled := func(spread bool) (*ir.Graph, map[string]tensorfile.Tensor) {
 			x, in := g.build()
-			if i == 1 {
+			if spread {
 				spreadAtRandom(t, seed, x)
 			}
 			if err := standard.Run(x, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			if out[i], err = runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c}); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
+			return x, in
 		}
-		same(t, seed, out[0], out[1])
+		x, in := scheduled(false)
+		want, err := runScheduled(ctx, seed, x, in, []*toolchain.Compiler{c})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		x, in = scheduled(true)
+		dir, flags := t.TempDir(), [][]string{nil, {"-fsanitize=thread"}}[seed%2]
+		testkit.NeedSanitizers(t, c.Path, flags...)
+		exe, err := buildScheduled(ctx, seed, x, []*toolchain.Compiler{c}, dir, flags...)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, threads := range []int{1, 2, 3, 5, 11} {
+			got, err := runProgram(ctx, exe, x, in, dir, threads)
+			if err != nil {
+				t.Fatalf("seed %d, %d threads: %v", seed, threads, err)
+			}
+			same(t, seed, want, got)
+		}
 	}
 }
 

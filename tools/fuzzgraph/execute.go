@@ -139,37 +139,48 @@ func runCPU(ctx context.Context, g *graph, compilers []*toolchain.Compiler) (map
 
 // runScheduled builds the program of a scheduled graph and runs it.
 func runScheduled(ctx context.Context, seed uint64, x *ir.Graph, in map[string]tensorfile.Tensor, compilers []*toolchain.Compiler) (map[string]tensorfile.Tensor, error) {
-	src, err := cpu.Prepare(x, "fuzz", "fuzz")
-	if err != nil {
-		return nil, err
-	}
 	dir, err := os.MkdirTemp("", "fuzzgraph-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	exe, err := buildScheduled(ctx, seed, x, compilers, dir)
+	if err != nil {
+		return nil, err
+	}
+	return runProgram(ctx, exe, x, in, dir, 2)
+}
+
+// buildScheduled builds a scheduled graph in a directory, as its seed says, with further flags.
+func buildScheduled(ctx context.Context, seed uint64, x *ir.Graph, compilers []*toolchain.Compiler, dir string, flags ...string) (exe string, err error) {
+	src, err := cpu.Prepare(x, "fuzz", "fuzz")
+	if err != nil {
+		return "", err
+	}
 	rnd := rand.New(rand.NewPCG(seed, 0xc))
-	exe, cc := filepath.Join(dir, "program"), compilers[rnd.IntN(len(compilers))]
+	exe = filepath.Join(dir, "program")
+	cc := compilers[rnd.IntN(len(compilers))]
 	// A graph may well compare a tensor with itself.
 	opt := cpu.Options{Version: "fuzz", CPU: []string{"native", "native", "baseline"}[rnd.IntN(3)],
 		Flags: []string{"-Wall", "-Wextra", "-Werror", "-Wno-error=tautological-compare", []string{"-O1", "-O1", "-O3"}[rnd.IntN(3)]}}
+	opt.Flags = append(opt.Flags, flags...)
 	var inline constants.Loader
 	load := func(c tensorops.Const) (tensorfile.Tensor, error) {
 		return inline.Load(c, tensorops.TensorOf(x, c.Tensor))
 	}
 	if err := cpu.Build(ctx, cc, src, load, exe, opt); err != nil {
-		return nil, fmt.Errorf("%s: %w", cc.Path, err)
+		return "", fmt.Errorf("%s: %w", cc.Path, err)
 	}
-	return runProgram(ctx, exe, x, in, dir)
+	return exe, nil
 }
 
-// runProgram runs a program on its inputs, with two threads.
-func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tensorfile.Tensor, dir string) (map[string]tensorfile.Tensor, error) {
+// runProgram runs a program on its inputs, with some threads.
+func runProgram(ctx context.Context, exe string, x *ir.Graph, in map[string]tensorfile.Tensor, dir string, threads int) (map[string]tensorfile.Tensor, error) {
 	p, err := tensorops.ProgramOf(x)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"--threads", "2"}
+	args := []string{"--threads", fmt.Sprint(threads)}
 	for _, i := range p.Inputs {
 		path, err := writeTensor(dir, i.Name, in[i.Name])
 		if err != nil {

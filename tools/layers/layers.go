@@ -85,6 +85,7 @@ var Table = []Rule{
 	{"backends/reference", 4, 4},
 	{"backends/cpu/runtime", 4, 4},
 	{"backends/cpu/symbols", 4, 4},
+	{"backends/cpu/devices", 4, 5},
 	{"backends/cpu/cabi", 4, 6},
 	{"backends/cpu/note", 4, 5},
 	{"backends/cpu/template", 4, 4},

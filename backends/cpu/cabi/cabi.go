@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cpu/devices"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -52,6 +53,7 @@ type Box struct {
 // Kernel is one step of a program.
 type Kernel struct {
 	Name         string   `json:"name"`
+	Device       string   `json:"device,omitempty"` // of several
 	Applications int      `json:"applications"`
 	Copied       int64    `json:"copied_bytes,omitempty"` // that it writes and only moved
 	Kept         bool     `json:"kept,omitempty"`         // it leaves in place what is there, and does nothing
@@ -61,8 +63,32 @@ type Kernel struct {
 }
 
 // Memory is what a program has in memory, in bytes: its arena and constants, all of it at most with one thread, and what each further
-// thread takes: in the arena, and altogether.
-type Memory struct{ Arena, Constants, Peak, ArenaThread, Thread int64 }
+// thread takes: in the arena, and altogether. Of a program for several devices also what groups of threads take.
+type Memory struct {
+	Arena, Constants, Peak, ArenaThread, Thread int64
+	Groups                                      Groups
+}
+
+// Groups is what is said of a program for several devices: how many there are, of a program for several sizes at most; the bytes of the arena that each
+// group of threads takes besides the first; and the devices.
+type Groups struct {
+	Devices, Bytes int64
+	List           []devices.Device // nil for one device
+}
+
+// Max is enough for programs with either memory; what else is said is that of m.
+func (m Memory) Max(n Memory) Memory {
+	groups := Groups{max(m.Groups.Devices, n.Groups.Devices), max(m.Groups.Bytes, n.Groups.Bytes), m.Groups.List}
+	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), max(m.ArenaThread, n.ArenaThread), max(m.Thread, n.Thread), groups}
+}
+
+// Fields gives the fields of a tapc_program that say what groups of threads there are, in C: nothing for one device.
+func (g Groups) Fields() string {
+	if g.Devices < 2 {
+		return ""
+	}
+	return fmt.Sprintf("  .n_devices = %d,\n  .group_bytes = %d,\n", g.Devices, g.Bytes)
+}
 
 // Origin is what a program is made from, and what made it.
 type Origin struct {
@@ -122,9 +148,15 @@ func (d *Description) JSON() (string, error) {
 		return errors.Join(field("shared_constants_bytes", d.Sizes.Shared), list("dims", len(d.Sizes.Dims), func(i int) any { return d.Sizes.Dims[i] }),
 			list("sizes", len(d.Sizes.Versions), func(i int) any { return d.Sizes.Versions[i] }))
 	}
+	parts := func() error {
+		if d.Groups.List == nil {
+			return nil
+		}
+		return errors.Join(field("group_bytes", d.Groups.Bytes), list("devices", len(d.Groups.List), func(i int) any { return d.Groups.List[i] }))
+	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
 		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),
-		field("thread_bytes", d.Thread), field("copied_bytes", d.copied()), sizes(),
+		field("thread_bytes", d.Thread), field("copied_bytes", d.copied()), sizes(), parts(),
 		list("inputs", len(d.Inputs), func(i int) any { return d.Inputs[i] }),
 		list("outputs", len(d.Outputs), func(i int) any { return d.Outputs[i] }),
 		list("kernels", len(d.Kernels), func(i int) any { return d.Kernels[i] }))

@@ -58,7 +58,7 @@ func Files() map[string][]byte {
 // Sources gives the names of the files to compile, sorted: for an executable all of them, for a shared library all but
 // those that only a command line needs. Each compiles on its own with -std=c11 and links with -pthread; none needs -lm.
 func Sources(executable bool) []string {
-	library := map[string]bool{"cgroup.c": true, "cpus.c": true, "dtype.c": true, "fault.c": true, "features.c": true, "instance.c": true, "memory.c": true, "park.c": true, "pool.c": true, "sizes.c": true, "weights.c": true}
+	library := map[string]bool{"cgroup.c": true, "cpus.c": true, "devices.c": true, "dtype.c": true, "fault.c": true, "features.c": true, "instance.c": true, "memory.c": true, "park.c": true, "pool.c": true, "sizes.c": true, "weights.c": true}
 	var names []string
 	for name := range Files() {
 		if strings.HasSuffix(name, ".c") && (executable || library[name]) {
@@ -83,7 +83,7 @@ var units = []struct {
 	name, flag string
 	sources    []string
 }{
-	{"rt_fast", "-O2", []string{"cgroup.c", "cpus.c", "dtype.c", "fault.c", "features.c", "inflate.c", "instance.c", "memory.c", "park.c", "pool.c", "random.c", "sizes.c", "weights.c", "zip.c"}},
+	{"rt_fast", "-O2", []string{"cgroup.c", "cpus.c", "devices.c", "dtype.c", "fault.c", "features.c", "inflate.c", "instance.c", "memory.c", "park.c", "pool.c", "random.c", "sizes.c", "weights.c", "zip.c"}},
 	{"rt_files", "-O1", []string{"archive.c", "npy.c", "pack.c", "safetensors.c", "sink.c"}},
 	{"rt_program", "-O0", []string{"args.c", "bench.c", "help.c", "main.c", "print.c", "room.c"}},
 }

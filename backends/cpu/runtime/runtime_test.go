@@ -156,8 +156,10 @@ func TestPoolUnderThreadSanitizer(t *testing.T) {
 		for _, variant := range []string{"-DTAPC_FUTEX", "-DTAPC_NO_FUTEX"} {
 			t.Run(cc+variant, func(t *testing.T) {
 				c := toolchain{cc: cc, flags: append([]string{variant}, thread...), lean: true}
-				if out := succeed(t, t.TempDir(), build(t, c, "pooltest.c", false)); out != "ok\n" {
-					t.Error(out)
+				for _, test := range []string{"pooltest.c", "devicestest.c"} {
+					if out := succeed(t, t.TempDir(), build(t, c, test, false)); out != "ok\n" {
+						t.Error(test, out)
+					}
 				}
 			})
 		}
@@ -166,8 +168,10 @@ func TestPoolUnderThreadSanitizer(t *testing.T) {
 
 func TestPoolUnderAddressSanitizer(t *testing.T) {
 	each(t, func(t *testing.T, c toolchain) {
-		if out := succeed(t, t.TempDir(), build(t, c, "pooltest.c", false)); out != "ok\n" {
-			t.Error(out)
+		for _, test := range []string{"pooltest.c", "devicestest.c"} {
+			if out := succeed(t, t.TempDir(), build(t, c, test, false)); out != "ok\n" {
+				t.Error(test, out)
+			}
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -82,14 +83,17 @@ func (m *Memory) part(b *schedule.Buffer) *panels.Part {
 // scratchAt is where kernels have their scratch memory in the arena.
 func (m *Memory) scratchAt() int64 { return isa.Align(m.arena.bytes, 4096) }
 
-// ThreadAt is where the threads have what they need for themselves, one behind the other.
-func (m *Memory) ThreadAt() int64 { return isa.Align(m.scratchAt()+m.scratch, 4096) }
+// threadAt is where the threads have what they need for themselves, one behind the other.
+func (m *Memory) threadAt() int64 { return m.scratchAt() + m.Group() }
+
+// Group is what each group of threads has for the kernel that it carries out.
+func (m *Memory) Group() int64 { return isa.Align(m.scratch, 4096) }
 
 // ArenaBytes is what the arena takes with one thread.
 func (m *Memory) ArenaBytes() int64 {
 	switch {
 	case m.Thread > 0:
-		return m.ThreadAt() + m.Thread
+		return m.threadAt() + m.Thread
 	case m.scratch > 0:
 		return m.scratchAt() + m.scratch
 	}
@@ -198,6 +202,45 @@ func (u *Unit) NeedThread(bytes int64) int {
 
 // Stack says that a kernel has an array of so many bytes on the stack of each thread.
 func (u *Unit) Stack(bytes int64) { u.OnStack = max(u.OnStack, bytes) }
+
+// Address gives what the table of addresses has in a slot that is none of a buffer. groups: several groups of threads carry out kernels at once, and
+// each has memory of its own.
+func (u *Unit) Address(slot int, groups bool) string {
+	switch thread := u.Table.ThreadSlot > 0 && slot == u.Table.ThreadSlot; {
+	case thread && groups:
+		return fmt.Sprintf("(char *)arena + %d + tapc_all_groups(pool) * %d + tapc_first_thread(pool) * %d", u.scratchAt(), u.Group(), u.Thread)
+	case thread:
+		return fmt.Sprintf("(char *)arena + %d", u.threadAt())
+	case groups && u.Table.scratchSlot > 0 && slot == u.Table.scratchSlot:
+		return fmt.Sprintf("(char *)arena + %d + tapc_group(pool) * %d", u.scratchAt(), u.Group())
+	}
+	return u.Table.Places[slot]
+}
+
+// Transfer gives the statements that copy what a transfer copies, run by run.
+func (u *Unit) Transfer(t *schedule.Transfer) string {
+	c := copies.Of(t, u.Buffers[t.From], u.Buffers[t.To])
+	if c.Bytes == 0 {
+		return ""
+	}
+	address := func(slot int, bytes int64) string {
+		if bytes == 0 && len(c.Steps) == 0 {
+			return fmt.Sprintf("b[%d]", slot)
+		}
+		return fmt.Sprintf("(char *)b[%d] + %d", slot, bytes)
+	}
+	to, from, loops := address(u.Slots[t.To], c.To), address(u.Slots[t.From], c.From), ""
+	for i, s := range c.Steps {
+		loops += fmt.Sprintf("for (int64_t i%d = 0; i%d < %d; i%d++) ", i, i, s.Count, i)
+		to += fmt.Sprintf(" + i%d * %d", i, s.To)
+		from += fmt.Sprintf(" + i%d * %d", i, s.From)
+	}
+	text := fmt.Sprintf("__builtin_memcpy(%s, %s, %d);", to, from, c.Bytes)
+	if loops != "" {
+		text = loops + "{\n    " + text + "\n  }\n "
+	}
+	return "  " + text
+}
 
 // Task opens the function with which a thread computes some indices of a region, behind a line about it if there is one: its context is the
 // table b of the kernel's addresses, or a part, of a type, that has it.

@@ -26,11 +26,13 @@ static int warm_up(tapc_instance *instance, const void *const *in, void *const *
   return 0;
 }
 
-static double *step_times, step_begin; // of all runs together, and when the present step began
+// Of all runs together: what each step took, and behind these how long each device waited for others before its steps.
+static double *step_times;
+static _Thread_local double step_begin; // when the present step of the thread began
 
 static void step_done(int step) {
   double t = now();
-  step_times[step] += t - step_begin;
+  if (step >= 0) step_times[step] += t - step_begin;
   step_begin = t;
 }
 
@@ -58,20 +60,36 @@ static int print_steps(FILE *to, const tapc_program *program, int64_t runs, tapc
   return 0;
 }
 
+// Prints what each device did in the time of a run: kernels, copies, waiting for others in between, and nothing before and behind.
+static void print_devices(FILE *to, const tapc_program *program, double time, int64_t runs) {
+  for (int d = 0; d < program->n_devices; d++) {
+    const tapc_device *device = &program->devices[d];
+    double kernels = 0, copies = 0, waits = step_times[program->n_steps + d];
+    for (int i = 0; i < program->n_steps; i++) {
+      const tapc_owner *owner = &program->owners[i];
+      if (owner->device == d) *(owner->copies ? &copies : &kernels) += step_times[i];
+    }
+    fprintf(to, "%s: kernels %.4f ms, copies %.4f ms, waits %.4f ms of %.4f ms; arena %zu bytes, constants %zu, received %zu, sent %zu\n", device->name,
+            kernels / (double)runs, copies / (double)runs, waits / (double)runs, time / (double)runs, device->arena_bytes, device->constants_bytes,
+            device->received_bytes, device->sent_bytes);
+  }
+}
+
 // Times each step of n more runs.
 int tapc_profile(FILE *to, const tapc_program *program, tapc_instance *instance, int64_t n, const void *const *in, void *const *out,
                  tapc_fault *fault) {
   if (!program->n_steps) return 0;
-  step_times = calloc((size_t)program->n_steps, sizeof *step_times);
-  if (!step_times) return tapc_no_memory(fault, (uint64_t)program->n_steps * sizeof *step_times, "the times of steps");
+  size_t times = (size_t)program->n_steps + (size_t)program->n_devices;
+  step_times = calloc(times, sizeof *step_times);
+  if (!step_times) return tapc_no_memory(fault, times * sizeof *step_times, "the times of steps");
   int status = 0;
   tapc_step_done = step_done;
-  for (int64_t i = 0; !status && i < n; i++) {
-    step_begin = now();
-    status = tapc_instance_call(instance, in, out, fault);
-  }
+  double begin = now();
+  for (int64_t i = 0; !status && i < n; i++) status = tapc_instance_call(instance, in, out, fault);
+  double time = now() - begin;
   tapc_step_done = NULL;
   if (!status) status = print_steps(to, program, n, fault);
+  if (!status) print_devices(to, program, time, n);
   free(step_times);
   return status;
 }

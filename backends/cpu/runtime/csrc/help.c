@@ -30,7 +30,7 @@ static const char flag_text[] =
     "  --output NAME=FILE   write an output to FILE.npy, FILE.npz or FILE.safetensors\n"
     "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
     "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
-    "  --profile            with --bench, run N times more and print the mean time of each step\n"
+    "  --profile            with --bench, run N times more and print the mean time of each step, and what each device did\n"
     "  --threads N          use N threads (default: one per core)\n"
     "  --describe           print the program's inputs, outputs and origin as JSON\n"
     "  --version            print the version\n"

@@ -9,7 +9,7 @@
 
 struct tapc_instance {
   const tapc_program *program;
-  tapc_pool *pool;
+  tapc_devices *devices;
   void *arena;
   uint64_t arena_bytes;
   int poison;           // every run begins with poisoned memory
@@ -46,6 +46,10 @@ static tapc_instance *give_up(tapc_instance *instance) {
   return NULL;
 }
 
+uint64_t tapc_group_bytes(const tapc_program *program, int threads) {
+  return (uint64_t)(tapc_group_count(program->n_devices, threads) - 1) * program->group_bytes;
+}
+
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault) {
   tapc_instance *instance = calloc(1, sizeof *instance);
   if (!instance) {
@@ -59,8 +63,9 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
     tapc_fail(fault, TAPC_USAGE, "threads: expected 1 to %d, found %d", TAPC_MAX_THREADS, threads);
     return give_up(instance);
   }
-  uint64_t others = (uint64_t)threads - 1, arena = program->arena_bytes + others * program->share_bytes;
-  if (!own && tapc_memory_check(program->arena_bytes + program->constants_bytes + others * program->thread_bytes,
+  uint64_t others = (uint64_t)threads - 1, groups = tapc_group_bytes(program, threads);
+  uint64_t arena = program->arena_bytes + groups + others * program->share_bytes;
+  if (!own && tapc_memory_check(program->arena_bytes + groups + program->constants_bytes + others * program->thread_bytes,
                                 arena + others * TAPC_STACK, fault))
     return give_up(instance);
   if (program->weights && tapc_weights_map(program->weights, fault)) return give_up(instance);
@@ -70,8 +75,8 @@ tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int o
   }
   instance->arena_bytes = arena;
   instance->poison = tapc_memory_wish("poison");
-  instance->pool = tapc_pool_new(threads, fault);
-  return instance->pool ? instance : give_up(instance);
+  instance->devices = tapc_devices_new(program->n_devices, threads, fault);
+  return instance->devices ? instance : give_up(instance);
 }
 
 static void poison(const tapc_instance *instance, const tapc_program *program, void *const *out) {
@@ -80,11 +85,26 @@ static void poison(const tapc_instance *instance, const tapc_program *program, v
     if (!program->outputs[i].over) tapc_poison(out[i], program->outputs[i].bytes);
 }
 
+// What the leaders of all groups are told of a run.
+typedef struct present {
+  const tapc_program *program;
+  const void *const *in;
+  void *const *out;
+  void *arena;
+} present;
+
+static int run_group(void *ctx, tapc_pool *pool) {
+  const present *p = ctx;
+  tapc_done(-1);
+  return p->program->run(p->program, p->in, p->out, p->arena, pool);
+}
+
 static int run_version(tapc_instance *instance, const tapc_program *program, const void *const *in, void *const *out, tapc_fault *fault) {
   pthread_mutex_lock(&instance->lock);
   rejection = NULL;
   if (instance->poison) poison(instance, program, out);
-  int result = program->run(program, in, out, instance->arena, instance->pool);
+  present now = {program, in, out, instance->arena};
+  int result = tapc_devices_call(instance->devices, run_group, &now);
   const char *text = rejection;
   pthread_mutex_unlock(&instance->lock);
   if (!result) return 0;
@@ -96,7 +116,7 @@ int tapc_instance_call(tapc_instance *instance, const void *const *in, void *con
   return run_version(instance, instance->program, in, out, fault);
 }
 
-int tapc_instance_threads(const tapc_instance *instance) { return tapc_threads(instance->pool); }
+int tapc_instance_threads(const tapc_instance *instance) { return tapc_devices_threads(instance->devices); }
 
 static void hand_out(const tapc_fault *fault, char *error, size_t error_bytes) {
   if (error && error_bytes) snprintf(error, error_bytes, "%s", fault->text);
@@ -177,7 +197,7 @@ int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *
 
 void tapc_instance_destroy(tapc_instance *instance) {
   if (!instance) return;
-  tapc_pool_free(instance->pool);
+  tapc_devices_free(instance->devices);
   tapc_free(instance->arena);
   pthread_mutex_destroy(&instance->lock);
   free(instance);

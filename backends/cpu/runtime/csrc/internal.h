@@ -2,11 +2,12 @@
 //
 // main.c drives; args.c reads the command line; help.c prints the help; archive.c opens tensor files of three formats and
 // loads tensors from them (npy.c, zip.c + inflate.c, safetensors.c); sink.c writes them; print.c shows
-// them; random.c invents them; bench.c measures; instance.c holds threads (pool.c, park.c, cpus.c, cgroup.c) and memory (memory.c), and maps
-// constants (weights.c).
+// them; random.c invents them; bench.c measures; instance.c holds threads (devices.c, pool.c, park.c, cpus.c, cgroup.c) and memory (memory.c), and
+// maps constants (weights.c).
 #ifndef TAPC_INTERNAL_H
 #define TAPC_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -207,8 +208,26 @@ int tapc_processors(void);      // threads that can run at once: logical process
 
 tapc_pool *tapc_pool_new(int threads, tapc_fault *fault);
 void tapc_pool_free(tapc_pool *pool);
+// Starts a thread; 0, or the number of an error.
+int tapc_thread_start(pthread_t *thread, void *(*work)(void *), void *arg);
 
-// Sleeps while the number is some value; may return at any time. And wakes who sleeps on a number, which has been changed.
+// Groups of threads for so many devices, with so many threads together.
+typedef struct tapc_devices tapc_devices;
+tapc_devices *tapc_devices_new(int n, int threads, tapc_fault *fault);
+void tapc_devices_free(tapc_devices *devices);
+int tapc_devices_threads(const tapc_devices *devices);
+// How many groups that is.
+int tapc_group_count(int devices, int threads);
+// Calls run in the leader of each group, the caller being that of the first, and returns what that one gives when all have ended.
+typedef int (*tapc_devices_run)(void *ctx, tapc_pool *pool);
+int tapc_devices_call(tapc_devices *devices, tapc_devices_run run, void *ctx);
+// Makes a pool the one of a group. spin: whether all threads of all groups can run at once.
+void tapc_pool_join(tapc_pool *pool, tapc_devices *devices, int group, int spin);
+tapc_devices *tapc_pool_devices(const tapc_pool *pool); // NULL for NULL
+
+void tapc_pause(void); // between two looks
+int64_t tapc_now_ns(void);
+// Sleeps while the number is some value; may return at any time. And wakes all who sleep on a number, which has been changed.
 void tapc_park(atomic_uint *word, unsigned value);
 void tapc_unpark(atomic_uint *word);
 
@@ -217,6 +236,8 @@ void tapc_unpark(atomic_uint *word);
 // Maps the file that holds the constants, unless that is done. The file is beside the program, or the library, that w is a part of.
 int tapc_weights_map(const tapc_weights *w, tapc_fault *fault);
 
+// What groups of threads besides the first take in the arena, of so many threads.
+uint64_t tapc_group_bytes(const tapc_program *program, int threads);
 // own: the process is the program's own, so it has checked its memory.
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);

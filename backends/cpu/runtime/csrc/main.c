@@ -223,9 +223,9 @@ static void free_buffers(void **buffers, const tapc_tensor *tensors, int n) {
 static int check_memory(session *s) {
   const tapc_program *p = s->program;
   if (!p->peak_bytes) return 0;
-  uint64_t others = (uint64_t)(s->options.threads ? s->options.threads : tapc_default_threads()) - 1;
-  uint64_t bytes = p->peak_bytes + (uint64_t)s->options.bench * sizeof(double);
-  if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int));
+  int threads = s->options.threads ? s->options.threads : tapc_default_threads();
+  uint64_t others = (uint64_t)threads - 1, bytes = p->peak_bytes + tapc_group_bytes(p, threads) + (uint64_t)s->options.bench * sizeof(double);
+  if (s->options.profile) bytes += (uint64_t)p->n_steps * (sizeof(double) + sizeof(int)) + (uint64_t)p->n_devices * sizeof(double);
   return tapc_memory_check(bytes + others * p->thread_bytes, bytes - p->constants_bytes + others * (TAPC_STACK + p->share_bytes), &s->fault);
 }
 

@@ -77,6 +77,8 @@ struct tapc_pool {
   int threads, started, spin, eager;
   pid_t process;
   worker *workers; // the first is the caller
+  tapc_devices *devices; // that it is a part of; NULL for a pool by itself
+  int group; // its number among the groups of these
 };
 
 // What the current thread is doing: in a region or not, as which worker.
@@ -84,26 +86,12 @@ static _Thread_local struct here {
   int inside, worker;
 } here;
 
-static void pause_briefly(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 // Spins until a number is (or is not) some value: 1, or so many nanoseconds are over: 0.
 static int spin_until(atomic_uint *at, int is, unsigned value, int64_t patience) {
-  for (int64_t begin = 0, now;; pause_briefly()) {
-    for (int i = 0; i < CHECK; i++, pause_briefly())
+  for (int64_t begin = 0, now;; tapc_pause()) {
+    for (int i = 0; i < CHECK; i++, tapc_pause())
       if ((atomic_load_explicit(at, memory_order_acquire) == value) == is) return 1;
-    now = now_ns();
+    now = tapc_now_ns();
     if (!begin) begin = now;
     if (now - begin >= patience) return 0;
   }
@@ -177,7 +165,7 @@ static unsigned next_region(worker *self, unsigned last) {
     while (atomic_load(&self->asleep)) tapc_park(&self->asleep, 1);
   else
     atomic_store(&self->asleep, 0);
-  atomic_store_explicit(&self->came, now_ns(), memory_order_relaxed);
+  atomic_store_explicit(&self->came, tapc_now_ns(), memory_order_relaxed);
   return atomic_load(&p->number);
 }
 
@@ -220,7 +208,7 @@ static void call(worker *w) {
   int64_t came = atomic_load_explicit(&w->came, memory_order_relaxed);
   if (!atomic_exchange(&w->asleep, 0)) return;
   if (w->called) set_price(w, came - w->called > w->price / 4 ? came - w->called : w->price / 4);
-  w->called = now_ns();
+  w->called = tapc_now_ns();
   tapc_unpark(&w->asleep);
 }
 
@@ -247,12 +235,12 @@ static void open_region(tapc_pool *p, int64_t n, int grains, int64_t grain, tapc
 // Waits for the pieces that others hold, and raises the price of those who are late.
 static void await_pieces(tapc_pool *p, unsigned grains, int64_t patience) {
   if (spin_until(&p->done, 1, grains, p->spin ? patience : 0)) return;
-  int64_t begin = now_ns();
+  int64_t begin = tapc_now_ns();
   for (int i = 1; i < p->threads; i++) p->workers[i].late = atomic_load_explicit(&p->workers[i].holds, memory_order_relaxed);
   atomic_store(&p->caller_sleeps, 1);
   for (unsigned done; (done = atomic_load(&p->done)) != grains;) tapc_park(&p->done, done);
   atomic_store(&p->caller_sleeps, 0);
-  int64_t late = now_ns() - begin;
+  int64_t late = tapc_now_ns() - begin;
   for (int i = 1; i < p->threads && late > SPIN_NS; i++)
     if (p->workers[i].late) set_price(&p->workers[i], 2 * p->workers[i].price + late);
 }
@@ -284,18 +272,20 @@ void tapc_parallel(tapc_pool *p, int64_t n, int64_t each, tapc_task task, void *
 
 int tapc_threads(const tapc_pool *p) { return p ? p->threads : 1; }
 
-// ---- Beginning and end ---------------------------------------------------------------------------------------
-
-static int start_with(tapc_pool *p, const pthread_attr_t *attributes, tapc_fault *fault) {
-  for (int i = 1; i < p->threads; i++) {
-    int error = pthread_create(&p->workers[i].thread, attributes, work, &p->workers[i]);
-    if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start thread %d of %d: %s", i + 1, p->threads, strerror(error));
-    p->started++;
-  }
-  return 0;
+void tapc_pool_join(tapc_pool *p, tapc_devices *devices, int group, int spin) {
+  p->devices = devices;
+  p->group = group;
+  p->spin = spin;
+  for (int i = 0; i < p->threads; i++) set_price(&p->workers[i], PRICE_NS);
 }
 
-// What is blocked in workers: all signals but those that a fault of their own raises. Who has handlers gets them in threads of its own.
+tapc_devices *tapc_pool_devices(const tapc_pool *p) { return p ? p->devices : NULL; }
+
+int tapc_group(const tapc_pool *p) { return p ? p->group : 0; }
+
+// ---- Beginning and end ---------------------------------------------------------------------------------------
+
+// What is blocked in threads: all signals but those that a fault of their own raises. Who has handlers gets them in threads of its own.
 static void signals_of_others(sigset_t *set) {
   const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
   sigfillset(set);
@@ -303,18 +293,27 @@ static void signals_of_others(sigset_t *set) {
 }
 
 // The stacks have the same size whatever the limits of the process are.
-static int start(tapc_pool *p, tapc_fault *fault) {
+int tapc_thread_start(pthread_t *thread, void *(*work_of)(void *), void *arg) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
-  if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start threads: %s", strerror(error));
+  if (error) return error;
   pthread_attr_setstacksize(&attributes, TAPC_STACK);
   sigset_t blocked, before;
   signals_of_others(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, &before); // which new threads inherit
-  int status = start_with(p, &attributes, fault);
+  error = pthread_create(thread, &attributes, work_of, arg);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
-  return status;
+  return error;
+}
+
+static int start(tapc_pool *p, tapc_fault *fault) {
+  for (int i = 1; i < p->threads; i++) {
+    int error = tapc_thread_start(&p->workers[i].thread, work, &p->workers[i]);
+    if (error) return tapc_fail(fault, TAPC_INTERNAL, "cannot start thread %d of %d: %s", i + 1, p->threads, strerror(error));
+    p->started++;
+  }
+  return 0;
 }
 
 static void *aligned(size_t bytes) {

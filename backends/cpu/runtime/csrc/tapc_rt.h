@@ -65,6 +65,25 @@ void tapc_parallel(tapc_pool *p, int64_t n, int64_t each, tapc_task task, void *
 // The number of workers, the caller included; 1 for NULL. Scratch space of a task is indexed by worker below this.
 int tapc_threads(const tapc_pool *p);
 
+// ---- Devices -------------------------------------------------------------------------------------------------
+
+// A program for several devices is run by groups of threads at once, each of which carries out the steps of its devices in the program's order, with a
+// pool of its own. Where a program has no groups (p may be NULL), there is one.
+
+// Whether the group carries out the steps of a device.
+int tapc_runs(const tapc_pool *p, int device);
+
+// Waits until a device has done so many of its steps in this run; returns at once if the group carries these out itself.
+void tapc_await(const tapc_pool *p, int device, int steps);
+
+// Says that a device has done so many of its steps.
+void tapc_reach(const tapc_pool *p, int device, int steps);
+
+// The number of groups, the number of this one, and that of its first thread among those of all.
+int tapc_all_groups(const tapc_pool *p);
+int tapc_group(const tapc_pool *p);
+int tapc_first_thread(const tapc_pool *p);
+
 // ---- Processors ----------------------------------------------------------------------------------------------
 
 // Instructions that not every processor has which runs a version of a program, as bits; and, for AArch64, all that compilers use when
@@ -80,7 +99,8 @@ unsigned tapc_features(void);
 
 // ---- Steps ---------------------------------------------------------------------------------------------------
 
-// What is called with the number of each step that a run has done, so that they can be timed; NULL for nothing.
+// What is called with the number of each step that a run has done, so that they can be timed; NULL for nothing. -1 is the beginning of a run, for each
+// group of threads, and the number of steps and that of a device, added up, that a step of the device has waited for others.
 extern void (*tapc_step_done)(int step);
 
 static inline void tapc_done(int step) {
@@ -98,6 +118,17 @@ typedef struct tapc_weights {
   void *at;                 // addresses that are kept for it
 } tapc_weights;
 
+// A device of a program for several: what it holds, and what is copied between it and others in a run, in bytes.
+typedef struct tapc_device {
+  const char *name;
+  size_t arena_bytes, constants_bytes, received_bytes, sent_bytes;
+} tapc_device;
+
+// Which device carries out a step, and whether that is a copy.
+typedef struct tapc_owner {
+  int device, copies;
+} tapc_owner;
+
 typedef struct tapc_program {
   const char *name;
   const char *describe; // complete JSON text, what --describe prints
@@ -108,6 +139,11 @@ typedef struct tapc_program {
   const char *const *steps; // what each step of a run does
   // Scratch memory that run needs with one thread, and for each further one: 64-byte aligned, contents undefined; NULL when 0.
   size_t arena_bytes, share_bytes;
+  // How many devices there are, 0 for one; the devices, who carries out each step, and the scratch memory that each group of threads needs beside the first.
+  int n_devices;
+  const tapc_device *devices;
+  const tapc_owner *owners;
+  size_t group_bytes;
   // What a process that runs the program has in memory at most: with one thread, and for each further one; and what of the
   // former is constants. An executable or an instance is refused where that cannot be had. 0 for not stated.
   size_t peak_bytes, thread_bytes, constants_bytes;
