@@ -15,7 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 from namespace import FOLDER, name, types, value, WORDS, element
 
-KEPT = """Attention BiasGelu DecoderMaskedMultiHeadAttention EmbedLayerNormalization FastGelu FusedMatMul GatherBlockQuantized Gelu GroupQueryAttention MatMulNBits MoE
+KEPT = """Attention BiasGelu DecoderMaskedMultiHeadAttention DynamicQuantizeLSTM EmbedLayerNormalization FastGelu FusedMatMul GatherBlockQuantized Gelu GroupQueryAttention MatMulNBits MoE
   MultiHeadAttention PackedAttention PackedMultiHeadAttention PagedAttention QGemm QLinearAdd QLinearGlobalAveragePool QLinearLeakyRelu QLinearMul QLinearSigmoid QMoE QuickGelu
   RotaryEmbedding SkipLayerNormalization SkipSimplifiedLayerNormalization SparseAttention""".split()
 

@@ -170,7 +170,66 @@ def projected(m):
          unidirectional=m.pick(None, 0, 1), qkv_hidden_sizes=[h * d, h * d, h * dv] if dv != d or m.chance(0.2) else None)
 
 
-ALL = [matmul_n_bits, matmul_n_bits, gather_block, rotary, rotary, skip, skip, activation, group_query, group_query, group_query, embed, fused_matmul, multi_head, multi_head, projected]
+def mixture(m):
+    """A mixture of experts: with many tokens all experts are at work, with few those that are chosen."""
+    e, h, i = m.pick(2, 4, 9), m.pick(8, 16), m.size(1, 20)
+    k, kind = m.size(1, min(e, 4) + 1), m.pick("relu", "gelu", "silu", "identity", "swiglu", "swiglu")
+    x = m.data(m.pick([1, h], [m.size(1, 6), h], [2, m.size(1, 4), h]))
+    n, two = x.size // h, 2 if kind == "swiglu" else 1
+    bias = lambda width: m.const(m.data([e, width])) if m.chance() else ""
+    ins = [m.input(x), m.input(m.data([n, e])), m.const(m.data([e, two * i, h], low=-1, high=1)), bias(two * i), m.const(m.data([e, h, i], low=-1, high=1)), bias(h)]
+    m.op("MoE", ins, domain=MICROSOFT, **routing(m, kind, k))
+
+
+def routing(m, kind, k):
+    gate = {"swiglu_fusion": 1, "activation_alpha": m.pick(None, 1.702), "activation_beta": m.pick(None, 1.0), "swiglu_limit": m.pick(None, 0.8)} if kind == "swiglu" else {}
+    return dict(k=k, activation_type=kind, normalize_routing_weights=m.pick(None, 0, 1), **gate)
+
+
+def packed_mixture(m):
+    """As mixture, with packed weights. Blocks of 2 and 8 bits are left out: ONNX Runtime may round what they are multiplied with to bytes."""
+    bits, e, h, i = m.pick(2, 4, 4, 8), m.pick(2, 4, 9), m.pick(32, 64), m.pick(32, 64)
+    block = m.pick(None, 16, 32) if bits == 4 else None
+    k, kind = m.size(1, min(e, 4) + 1), m.pick("relu", "gelu", "silu", "identity", "swiglu", "swiglu", "swiglu")
+    x = m.data(m.pick([1, h], [m.size(1, 6), h], [2, m.size(1, 4), h]), low=-1, high=1)
+    n, two, zero = x.size // h, 2 if kind == "swiglu" else 1, m.chance()
+
+    def matrix(rows, columns):
+        w = m.const(m.rng.integers(0, 256, [e, rows, columns * bits // 8]).astype(np.uint8))
+        s = m.const(m.data([e, rows, columns // block] if block else [e, rows], low=0.1 / 2**bits, high=0.8 / 2**bits))
+        z = [e, rows, -(-(columns // block) * bits // 8)] if block else [e, -(-rows * bits // 8)]
+        return w, s, m.const(m.rng.integers(0, 256, z).astype(np.uint8)) if zero else ""
+
+    bias = lambda width: m.const(m.data([e, width])) if m.chance() else ""
+    w1, s1, z1 = matrix(two * i, h)
+    w2, s2, z2 = matrix(h, i)
+    ins = [m.input(x), m.input(m.data([n, e])), w1, s1, bias(two * i), w2, s2, bias(h), "", "", "", z1, z2, "", m.input(m.data([n, e], low=0.1, high=1)) if m.chance(0.3) else ""]
+    while ins[-1] == "":
+        ins.pop()
+    m.op("QMoE", ins, domain=MICROSOFT, expert_weight_bits=bits, block_size=block, **routing(m, kind, k))
+
+
+def quantized_lstm(m):
+    t, b, width, h = m.size(1, 6), m.pick(1, 1, 3), m.size(1, 20), m.size(1, 12)
+    direction, signed, columns = m.pick("forward", "reverse", "bidirectional"), m.chance(), m.chance(0.3)
+    d, kind = 2 if direction == "bidirectional" else 1, np.int8 if signed else np.uint8
+    scale = [d, 4 * h] if columns else [d]
+
+    def weights(rows):
+        w = m.const(m.rng.integers(-128, 128, [d, rows, 4 * h]).astype(np.int8) if signed else m.rng.integers(0, 256, [d, rows, 4 * h]).astype(np.uint8))
+        zero = np.broadcast_to(np.zeros([d], kind) if signed else m.rng.integers(110, 140, [d]).astype(kind), [4 * h, d]).T if columns else m.rng.integers(0, 20, [d]) + (0 if signed else 110)
+        return w, [m.const(m.data(scale, low=0.002, high=0.006)), m.const(np.ascontiguousarray(zero).astype(kind))]
+
+    state = lambda: m.input(m.data([d, b, h], low=-1, high=1)) if m.chance(0.3) else ""
+    (w, ws), (r, rs) = weights(width), weights(h)
+    ins = [m.input(m.data([t, b, width], low=-1, high=1)), w, r, m.const(m.data([d, 8 * h], low=-0.5, high=0.5)) if m.chance() else "",
+           m.input(m.rng.integers(1, t + 1, [b]).astype(np.int32)) if m.chance(0.4) else "", state(), state(), m.const(m.data([d, 3 * h], low=-0.3, high=0.3)) if m.chance(0.2) else ""]
+    outs = [m.name() if m.chance(0.8) else "", m.name(), m.name()]
+    attrs = dict(hidden_size=h, direction=direction, clip=m.pick(None, None, 1.5), input_forget=m.pick(None, None, 1))
+    m.nodes.append(helper.make_node("DynamicQuantizeLSTM", ins + ws + rs, outs, domain=MICROSOFT, **{k: v for k, v in attrs.items() if v is not None}))
+
+
+ALL = [matmul_n_bits, matmul_n_bits, gather_block, rotary, rotary, skip, skip, activation, group_query, group_query, group_query, embed, fused_matmul, multi_head, multi_head, projected, mixture, packed_mixture, quantized_lstm]
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
