@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/beside"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/cmd/tapc/report"
 	"tensortapestry.org/tapc/dialects"
@@ -27,11 +28,9 @@ func reportCommand(a *app) *cobra.Command {
 	c.Flags().StringVarP(&j.Output, "output", "o", "", "folder, or archive NAME.zip, to write")
 	c.Flags().BoolVar(&j.NoRun, "no-run", false, "do not run the command on what is packed")
 	weights := c.Flags().String("weights", report.Weights[0], "what becomes of weights and inputs: random, or kept")
-	complete(c, "weights", report.Weights)
+	flagnames.Texts(c.Flags(), "output")
+	words(c, "weights", report.Weights)
 	return a.command(c, func(ctx context.Context, args []string) (err error) {
-		if err := oneOf("--weights", *weights, report.Weights); err != nil {
-			return err
-		}
 		if j.Output == "" || len(args) == 0 {
 			return diag.Usage("report needs -o FOLDER or -o NAME.zip, and behind it the command to report, without tapc")
 		}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
+	"tensortapestry.org/tapc/dialects/schedule"
 )
 
 const buildHead = `Compile a graph file to an executable.
@@ -61,6 +63,9 @@ func (a *app) buildCommand() *cobra.Command {
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
 	complete(c, "emit", emits(own))
 	complete(c, "target", targets(own))
+	flagnames.Words(c.Flags(), "target", schedule.DeviceWords())
+	flagnames.Later(c.Flags(), "emit", "backend")
+	flagnames.Texts(c.Flags(), "output")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		f.made = &recorded.Build{Flags: recorded.Given(c.Flags()), Model: args[0], Folder: f.dataDir, Output: *out}
 		return a.build(ctx, args[0], *out, *emit, c.Flags().Changed("emit"), f)

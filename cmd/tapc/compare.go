@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/compare"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/release"
@@ -46,8 +47,11 @@ func compareCommand(a *app) *cobra.Command {
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "error, relative to a tensor's greatest magnitude, beyond which values part")
 	fs.StringVar(&o.tensors, "tensors", "auto", "compare tensors inside the model: auto, where outputs part; always; or never")
 	fs.StringVar(&o.picture, "picture", "", "write a picture to this file, as SVG")
+	flagnames.Entries(fs, "input")
+	flagnames.Later(fs, "against")
+	flagnames.Texts(fs, "python", "picture")
 	asJSON := jsonFlag(c)
-	complete(c, "tensors", tensorWords)
+	words(c, "tensors", tensorWords)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := firstError(o.check(), f.begin(ctx)); err != nil {
 			return err
@@ -73,7 +77,7 @@ func compareCommand(a *app) *cobra.Command {
 }
 
 func (o *compareFlags) check() error {
-	return firstError(compare.Check(o.against, o.rounds, o.threads, o.tolerance), oneOf("--tensors", o.tensors, tensorWords))
+	return firstError(compare.Check(o.against, o.rounds, o.threads, o.tolerance))
 }
 
 // compareSizes compares at each size that the flags ask for.

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cmd/tapc/aliases"
 	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
@@ -51,7 +52,11 @@ func (a *app) addCompileFlags(c *cobra.Command) *compileFlags {
 	c.Flags().StringArrayVar(&f.binds, "bind", nil, "make inputs constants, by name, from a .safetensors or .npz file (repeatable)")
 	c.Flags().StringVar(&f.first, "passes", "", "passes to run on the Operation Expression before any other")
 	c.Flags().IntVarP(&f.optimize, "optimize", "O", 1, "0 leaves the operations as they are, which is the default with --shard and --plan; 1 simplifies them, values unchanged")
+	flagnames.Texts(c.Flags(), "bind")
+	flagnames.Later(c.Flags(), "passes")
 	a.addImportFlags(c)
+	c.Flags().StringArrayVar(&a.imports.aliases, aliases.Flag, nil, aliases.Help)
+	flagnames.Entries(c.Flags(), aliases.Flag)
 	f.given = c.Flags().Changed
 	f.options.Add(c.Flags(), ownBackends(), func(flag string, words []string) { complete(c, flag, words) })
 	f.math.Add(c.Flags())

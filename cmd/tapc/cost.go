@@ -19,16 +19,19 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // costFlags say what is priced, and on what.
 type costFlags struct {
 	compile *compileFlags
 	threads int
+	use     string // the command
 }
 
 func addCostFlags(c *cobra.Command, f *compileFlags) *costFlags {
-	x := &costFlags{compile: f}
+	x := &costFlags{compile: f, use: c.Name()}
+	f.cuts.Priced()
 	c.Flags().Lookup("machine").Usage = "machine that prices are for: a name that tapc machine lists, or the path of a machine file"
 	c.Flags().IntVar(&x.threads, "threads", 0, "threads that the program uses (default: all cores of the machine)")
 	complete(c, "machine", machine.Presets())
@@ -41,7 +44,7 @@ func costCommand(a *app) *cobra.Command {
 	f := addCostFlags(c, a.addCompileFlags(c))
 	own := ownBackends()
 	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(own)))
-	complete(c, "target", targets(own))
+	words(c, "target", targets(own))
 	asJSON := jsonFlag(c)
 	c.Flags().Lookup("trace").Usage = "write when each kernel runs to a file for chrome://tracing or Perfetto"
 	return a.command(c, func(ctx context.Context, args []string) error {
@@ -123,7 +126,11 @@ func (f *costFlags) meshOf(ctx context.Context, a *app, file string, plan *planf
 		return m, err
 	}
 	defer x.loader.Close()
-	return prices.OfMesh(x.g, on, f.settings(), r, flags.target)
+	s, err := f.settings()
+	if err != nil {
+		return m, err
+	}
+	return prices.OfMesh(x.g, on, s, r, flags.target)
 }
 
 // price compiles a graph to a schedule, and prices it.
@@ -144,6 +151,7 @@ func (f *costFlags) price(ctx context.Context, a *app, file string) (*prices.Rep
 
 // begin checks the flags and starts the plugins.
 func (f *costFlags) begin(ctx context.Context) error {
+	a := f.compile.app
 	if f.threads < 0 {
 		return diag.Usage("--threads=%d: expected a number of threads", f.threads)
 	}
@@ -152,7 +160,11 @@ func (f *costFlags) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return cmp.Or(oneOf("--target", f.compile.target, targets(ownBackends())), f.compile.begin(ctx))
+	b, err := a.backend(f.compile)
+	if err == nil {
+		err = f.compile.options.Decide(ctx, b, pipeline.ScheduledKernels, f.use)
+	}
+	return cmp.Or(err, f.compile.begin(ctx))
 }
 
 // priceOf prices what was compiled.
@@ -161,7 +173,10 @@ func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*
 	if err != nil {
 		return nil, err
 	}
-	s := f.settings()
+	s, err := f.settings()
+	if err != nil {
+		return nil, err
+	}
 	d, err := m.Device("", f.compile.target)
 	if err != nil {
 		return nil, err
@@ -176,11 +191,12 @@ func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*
 }
 
 // settings are what prices depend on beside a schedule and a machine.
-func (f *costFlags) settings() price.Settings {
+func (f *costFlags) settings() (price.Settings, error) {
 	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
-	for _, c := range ownBackends().Choosers() {
+	choosers, err := tile.Chosen(ownBackends().Choosers(), strings.Join(f.compile.options.Processors, ","))
+	for _, c := range choosers {
 		kind, target := c.Target()
 		s.Targets[kind] = append(s.Targets[kind], target)
 	}
-	return s
+	return s, err
 }

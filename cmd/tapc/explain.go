@@ -25,22 +25,16 @@ func (a *app) explainCommand() *cobra.Command {
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
-	complete(c, "target", targets(own))
+	words(c, "target", targets(own))
 	priced := addCostFlags(c, f)
 	format := c.Flags().String("format", "text", "form of what explains cuts: text or json")
-	complete(c, "format", kernelFormats)
+	words(c, "format", kernelFormats)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if things := []string{"kernel", "sizes", "cuts", "time", "memory", "transfer", "plan"}; !slices.Contains(things, args[0]) {
 			return diag.Unknown("thing to explain", args[0], things)
 		}
-		if err := oneOf("--format", *format, kernelFormats); err != nil {
-			return err
-		}
 		if *format != "text" && args[0] != "cuts" {
 			return diag.Usage("--format=%s goes with explain cuts alone", *format)
-		}
-		if err := oneOf("--target", f.target, targets(own)); err != nil {
-			return err
 		}
 		if args[0] == "plan" {
 			return priced.explainPlans(ctx, a, args[1:])

@@ -104,9 +104,6 @@ func (a *app) goal(ctx context.Context, f *compileFlags, emit string, given bool
 // that is not given.
 func (a *app) backend(f *compileFlags) (*backends.Backend, error) {
 	list := a.plugins.list()
-	if err := oneOf("--target", f.target, schedule.DeviceWords()); err != nil {
-		return nil, err
-	}
 	target, _ := schedule.DeviceNamed(f.target)
 	if f.backend == "" {
 		if b := list.For(target); b != nil {

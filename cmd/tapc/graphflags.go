@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir"
 )
@@ -46,9 +47,10 @@ func addOutputFlags(c *cobra.Command) *outputFlags {
 	c.Flags().StringVar(&f.to, "to", "", "form of the output: "+guide.WordList(formNames(false))+"; default: that of the output's name, else "+defaultForm)
 	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+guide.WordList(wordsOf(textWords)))
 	c.Flags().StringSliceVar(&f.dot, "dot", nil, "how a drawing is made: "+guide.WordList(wordsOf(dotWords)))
-	complete(c, "to", formNames(false))
-	complete(c, "with", wordsOf(textWords))
-	complete(c, "dot", wordsOf(dotWords))
+	flagnames.Texts(c.Flags(), "output")
+	words(c, "to", formNames(false))
+	words(c, "with", wordsOf(textWords))
+	words(c, "dot", wordsOf(dotWords))
 	return f
 }
 
@@ -60,56 +62,29 @@ func wordsOf(list []word) []string {
 	return words
 }
 
-// shown gives what the flags say, or what is wrong with them.
-func (f *outputFlags) shown() (shown, error) {
-	var o shown
-	if err := formFlag("--to", f.to, false); err != nil {
-		return o, err
-	}
-	err := setAll(&o, "--with", f.with, textWords)
-	if err == nil {
-		err = setAll(&o, "--dot", f.dot, dotWords)
-	}
-	return o, err
-}
-
-func setAll(o *shown, flag string, given []string, words []word) error {
-	for _, w := range given {
-		i := slices.IndexFunc(words, func(x word) bool { return x.word == w })
-		if i < 0 {
-			return oneOf(flag, w, wordsOf(words))
+// shown gives what the flags say.
+func (f *outputFlags) shown() (o shown) {
+	for _, x := range textWords {
+		if slices.Contains(f.with, x.word) {
+			x.set(&o)
 		}
-		words[i].set(o)
 	}
-	return nil
-}
-
-// check finds what is wrong with the flags, before any work.
-func (f *outputFlags) check() error {
-	_, err := f.shown()
-	return err
+	for _, x := range dotWords {
+		if slices.Contains(f.dot, x.word) {
+			x.set(&o)
+		}
+	}
+	return o
 }
 
 // write stores a graph, whose data files from finds, as the flags say.
 func (f *outputFlags) write(ctx context.Context, a *app, g *ir.Graph, from *constants.Loader) error {
-	o, err := f.shown()
-	if err != nil {
-		return err
-	}
-	return a.store(ctx, f.file, f.to, g, from, o)
+	return a.store(ctx, f.file, f.to, g, from, f.shown())
 }
 
 // addFromFlag adds the flag for the form of input files.
 func addFromFlag(c *cobra.Command) *string {
 	from := c.Flags().String("from", "", "form of the input, if neither name nor content tell: "+guide.WordList(formNames(true)))
-	complete(c, "from", formNames(true))
+	words(c, "from", formNames(true))
 	return from
-}
-
-// formFlag checks the name of a form; "" stands for the one that is found out.
-func formFlag(flag, name string, read bool) error {
-	if name == "" {
-		return nil
-	}
-	return oneOf(flag, name, formNames(read))
 }

@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/aliases"
 	"tensortapestry.org/tapc/cmd/tapc/codec"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -42,9 +43,10 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	f := &a.imports
 	c.Flags().StringArrayVar(&f.dims, "dim", nil, "size of a symbolic dimension of a model: NAME=8; several for one program: NAME=1,8,32 or NAME=1..4; or INPUT:0=8 for one without a name (repeatable)")
 	c.Flags().StringArrayVar(&f.known, "known", nil, "value of an input of a model that must be known when compiling: NAME=FILE, or a number or list of numbers, NAME=1,2.5 (repeatable)")
-	c.Flags().StringArrayVar(&f.aliases, aliases.Flag, nil, aliases.Help)
+	flagnames.Entries(c.Flags(), "dim", "known")
 	f.vocabularyFlags.add(c)
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
+	flagnames.Texts(c.Flags(), "rules")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }

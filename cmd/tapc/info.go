@@ -31,9 +31,6 @@ func infoCommand(a *app) *cobra.Command {
 	plugins := &pluginFlags{}
 	plugins.add(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if err := formFlag("--from", *from, true); err != nil {
-			return err
-		}
 		if a.imports.analyze {
 			return diag.Usage("--analyze does not go with info, which says the same")
 		}

@@ -32,11 +32,8 @@ func (a *app) kernelsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "kernels [NAME...]", Short: "List kernels or show their pages", Long: kernelsHelp,
 		Example: "  tapc kernels\n  tapc kernels matmul linear\n  tapc kernels --format=json --kernels mine.kernel mine:cube", ValidArgs: kernels.Builtin().Names()}
 	format := c.Flags().String("format", "text", "form of the output: text or json")
-	complete(c, "format", kernelFormats)
+	words(c, "format", kernelFormats)
 	return a.command(c, func(_ context.Context, names []string) error {
-		if err := oneOf("--format", *format, kernelFormats); err != nil {
-			return err
-		}
 		lib := a.plugins.library()
 		if len(names) == 0 && *format == "text" {
 			a.printf("%s", guide.KernelList(lib))

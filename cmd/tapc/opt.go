@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/internal/inputfile"
@@ -28,6 +29,8 @@ func (a *app) optCommand() *cobra.Command {
 	list := c.Flags().Bool("list-passes", false, "list the passes with their options and stop")
 	bisect := c.Flags().String("bisect", "", "find the first rewrite after which this `COMMAND` fails")
 	expect := c.Flags().String("expect-rules", "", "fail unless the rules that are applied are those that lines EXPECT-RULE: of this `FILE` name")
+	flagnames.Later(c.Flags(), "passes")
+	flagnames.Texts(c.Flags(), "bisect", "expect-rules")
 	var plan programflags.Plan
 	plan.Add(c.Flags())
 	var math programflags.Arithmetic
@@ -44,7 +47,7 @@ func (a *app) optCommand() *cobra.Command {
 			a.printf("%s", guide.PassList(a.plugins.table()))
 			return nil
 		}
-		if err := firstError(formFlag("--from", *from, true), out.check(), f.check(ctx, *text), plan.Check(), math.Check()); err != nil {
+		if err := firstError(f.check(ctx, *text), plan.Check(), math.Check()); err != nil {
 			return err
 		}
 		passes := plan.Passes(a.plugins.table(), *text, math.Set)

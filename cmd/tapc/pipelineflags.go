@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/valuecheck"
 	"tensortapestry.org/tapc/ir"
@@ -62,6 +63,8 @@ func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
 	fs.StringVar(&f.dumpDir, "dump-dir", "", "write the graph before the first pass and after each to numbered .tap files in this directory")
 	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
 	fs.StringVar(&f.dataDir, "data-dir", "", "directory that data files in the graph are relative to; default: the graph's")
+	flagnames.Later(fs, "disable")
+	flagnames.Texts(fs, "dump-dir", "reproducer-dir", "data-dir")
 	f.plugins.add(fs)
 	f.print.add(c)
 	f.report.add(c)
@@ -82,6 +85,7 @@ func (p *printFlags) add(c *cobra.Command) {
 	} {
 		c.Flags().StringSliceVar(x.to, x.name, nil, x.doc)
 		c.Flags().Lookup(x.name).NoOptDefVal = allPasses
+		flagnames.Later(c.Flags(), x.name)
 	}
 }
 
@@ -89,11 +93,12 @@ func (r *reportFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&r.timing, "timing", "", "show the time of each pass, and of the back end with its C compiler, as text or json")
 	c.Flags().Lookup("timing").NoOptDefVal = "text"
 	c.Flags().StringVar(&r.progress, "progress", "auto", "how far the work is, on standard error: auto is a line on a terminal and nothing elsewhere; none, or json")
-	complete(c, "progress", progressForms)
+	words(c, "progress", progressForms)
 	c.Flags().StringVar(&r.trace, "trace", "", "write the times to a file for chrome://tracing or Perfetto")
 	c.Flags().BoolVar(&r.stats, "stats", false, "show the counters of the passes: rules applied and the like")
 	c.Flags().BoolVarP(&r.verbose, "verbose", "v", false, "show what passes say of their work")
-	complete(c, "timing", []string{"text", "json"})
+	words(c, "timing", []string{"text", "json"})
+	flagnames.Texts(c.Flags(), "trace")
 }
 
 // check starts the plugins and finds what is wrong with the flags, before any other work. The passes are those that the user gives.
@@ -102,15 +107,7 @@ func (f *pipelineFlags) check(ctx context.Context, passes string) error {
 		return err
 	}
 	t := f.app.plugins.table()
-	if err := oneOf("--progress", f.report.progress, progressForms); err != nil {
-		return err
-	}
 	f.app.stderr = f.report.meter(f.app.stderr)
-	if f.report.timing != "" {
-		if err := oneOf("--timing", f.report.timing, []string{"text", "json"}); err != nil {
-			return err
-		}
-	}
 	for flag, list := range map[string][]string{"--print-ir-before": f.print.before, "--print-ir-after": f.print.after, "--print-ir-after-change": f.print.change} {
 		for _, name := range list {
 			if name != allPasses && t.Find(name) == nil {

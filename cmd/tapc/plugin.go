@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -32,6 +33,7 @@ type pluginFlags struct {
 func (f *pluginFlags) add(fs *pflag.FlagSet) {
 	d := host.DefaultLimits()
 	fs.StringArrayVar(&f.paths, "plugin", nil, "use the plugin at this path besides those that are installed (repeatable)")
+	flagnames.Texts(fs, "plugin")
 	fs.BoolVar(&f.locked, "locked", false, "use no plugin whose file is not the one in tapc.lock")
 	fs.DurationVar(&f.timeout, "plugin-timeout", d.Run, "time that a pass or back end of a plugin may take")
 	fs.Int64Var(&f.memory, "plugin-memory", d.Memory>>20, "memory that a plugin may use, in MiB")

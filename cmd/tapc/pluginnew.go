@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/plugintemplate"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -23,14 +24,12 @@ func (a *app) pluginNewCommand() *cobra.Command {
 		Long:    "Make a directory NAME with a plugin that works, and tests. README.md in it says how to\ngo on. In Go it needs Go and nothing else; in Python, Python's packages for gRPC, which its\nbuild.py installs into a folder of its own.\n\nA plugin in Go is built against the tapc that makes it: the same version or, for a tapc\nbuilt from source, that source. --tapc names another directory with the source."}
 	source := c.Flags().String("tapc", "", "directory with the source of tapc that a plugin in Go is built against")
 	language := c.Flags().String("lang", "go", "language: go or python")
-	complete(c, "lang", plugintemplate.Languages)
+	flagnames.Texts(c.Flags(), "tapc")
+	words(c, "lang", plugintemplate.Languages)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		name := filepath.Base(args[0])
 		if !pluginName.MatchString(name) {
 			return diag.Usage("the name of a plugin is lower-case words joined by hyphens, not %q", name)
-		}
-		if err := oneOf("--lang", *language, plugintemplate.Languages); err != nil {
-			return err
 		}
 		if _, err := os.Lstat(args[0]); !errors.Is(err, fs.ErrNotExist) {
 			return diag.Usage("%s is there already", args[0])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/inspect"
 	"tensortapestry.org/tapc/cmd/tapc/rebuild"
 	"tensortapestry.org/tapc/internal/childproc"
@@ -35,6 +36,7 @@ func rebuildCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&j.From, "from", ".", "folder of the files that the program was made from")
 	c.Flags().StringVarP(&j.Output, "output", "o", "", "file to write")
 	check := c.Flags().Bool("check", false, "write nothing; programs that differ are an error")
+	flagnames.Texts(c.Flags(), "from", "output")
 	own := rebuild.AddOwn(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *check == (j.Output != "") {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/codec"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/reduce"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -29,12 +30,10 @@ func (a *app) reduceCommand() *cobra.Command {
 	test := c.Flags().String("test", "", "the `COMMAND` that fails")
 	most := c.Flags().Int("max-tests", 10_000, "stop after this many runs of the command")
 	verbose := c.Flags().BoolP("verbose", "v", false, "show each step")
+	flagnames.Texts(c.Flags(), "test")
 	from := addFromFlag(c)
 	out := addOutputFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if err := firstError(formFlag("--from", *from, true), out.check()); err != nil {
-			return err
-		}
 		g, err := a.loadAs(ctx, fileArg(args), *from)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/beside"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/pipeline"
 )
@@ -39,7 +40,15 @@ func (a *app) replayCommand() *cobra.Command {
 			return fmt.Errorf("%s: replay runs the command opt, not %q", args[0], again[0])
 		}
 		root := a.root()
-		root.SetArgs(slices.Concat(beside.Replayed(again, filepath.Dir(args[0])), []string{"--reproducer-dir=", "--output=-"}, args[1:], []string{"--", args[0]}))
+		opt, words, err := root.Find(append(beside.Replayed(again, filepath.Dir(args[0])), "--reproducer-dir=", "--output=-"))
+		if err == nil {
+			err = opt.ParseFlags(words)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		flagnames.Forget(opt.Flags())
+		root.SetArgs(slices.Concat(again[:1], args[1:], []string{"--", args[0]}))
 		root.SetIn(a.stdin)
 		root.SetOut(a.stdout)
 		root.SetErr(a.stderr)

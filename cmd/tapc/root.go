@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -44,13 +45,15 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
 	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		if err := oneOf("--diagnostics", a.format, diagnosticForms); err != nil {
-			return err
-		}
 		return a.addKernels(c.Context())
 	}
+	flagnames.Words(root.PersistentFlags(), "diagnostics", diagnosticForms)
+	flagnames.Texts(root.PersistentFlags(), "kernels")
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
+	if len(a.args) == 0 || !strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // which reads flags twice
+		flagnames.Guard(root)
+	}
 	return root
 }
 
@@ -81,6 +84,10 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") {
 		return a.unknownCommand(cmd, a.args) // its flags are not known either
 	}
+	var wrong *diag.StatusError
+	if errors.As(err, &wrong) {
+		return wrong
+	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return diag.Usage("%w; see %s --help", err, cmd.CommandPath())
@@ -94,6 +101,12 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		return diag.Usage("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 	}
 	return diag.Usage("unknown flag --%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())
+}
+
+// words makes a flag take words of a list, and offers them to the shell.
+func words(cmd *cobra.Command, flag string, list []string) {
+	flagnames.Words(cmd.Flags(), flag, list)
+	complete(cmd, flag, list)
 }
 
 // complete offers words for a flag to the shell.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/cmd/tapc/signals"
@@ -55,6 +56,8 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().IntVar(&r.bench, "bench", 0, "run this many times and print the times")
 	c.Flags().IntVar(&r.threads, "threads", 0, "threads to run on (default: all cores)")
 	c.Flags().StringVar(&r.runner, "runner", "", "command that runs the program, where this machine does not by itself: an emulator, with arguments behind its name")
+	flagnames.Entries(c.Flags(), "input", "output")
+	flagnames.Texts(c.Flags(), "runner")
 	reference := c.Flags().Bool("reference", false, "compute with the reference evaluator")
 	return a.command(c, func(ctx context.Context, args []string) error { return a.run(ctx, args[0], f, r, *reference) })
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/codec"
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 )
 
 func (a *app) translateCommand() *cobra.Command {
@@ -19,13 +21,8 @@ func (a *app) translateCommand() *cobra.Command {
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
 	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph or a model in, such as onnx/17; default: of a model onnx/21, of an Amanda graph that of a foreign graph, else that of tapc's kernels")
+	flagnames.Check(c.Flags(), "into", dictionaries.Names(), dictionaries.Known("--into"))
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if err := formFlag("--from", *from, true); err != nil {
-			return err
-		}
-		if err := out.check(); err != nil {
-			return err
-		}
 		if *into != "" {
 			return a.translateInto(ctx, fileArg(args), *from, *into, out)
 		}

@@ -25,9 +25,6 @@ func unshardCommand(a *app) *cobra.Command {
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if err := firstError(formFlag("--from", *from, true), out.check()); err != nil {
-			return err
-		}
 		g, err := a.loadAs(ctx, fileArg(args), *from)
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -42,11 +41,9 @@ func (a *app) verifyCommand() *cobra.Command {
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
-	complete(c, "dialect", names)
+	words(c, "dialect", names)
+	words(c, "environment", []string{"tapc", "loom"})
 	return a.command(c, func(ctx context.Context, files []string) error {
-		if err := cmp.Or(oneOf("--dialect", *dialect, names), oneOf("--environment", *environment, []string{"tapc", "loom"}), formFlag("--from", *from, true)); err != nil {
-			return err
-		}
 		if *environment == "loom" {
 			if *dialect != "auto" {
 				return diag.Usage("--environment=loom has one dialect: --dialect=%s can not be with it", *dialect)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/cmd/tapc/outputflags"
 	"tensortapestry.org/tapc/cmd/tapc/pages"
@@ -18,8 +19,9 @@ func viewCommand(a *app) *cobra.Command {
 		Example: "  tapc view model.onnx -o model.html\n  tapc view model.tap --plan plan.json -o model.html\n  tapc view model.tap --machine=laptop --profile profile.txt -o model.html\n  tapc view model.tap --frontier frontier.json -o model.html\n  tapc view old.onnx new.onnx -o both.html\n  tapc view model.tap --plan a.json --beside-plan b.json -o plans.html"}
 	f := addCostFlags(c, a.addCompileFlags(c))
 	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(ownBackends())))
-	complete(c, "target", targets(ownBackends()))
+	words(c, "target", targets(ownBackends()))
 	out := c.Flags().StringP("output", "o", "", "page to write; \"-\" is standard output")
+	flagnames.Texts(c.Flags(), "output")
 	v := pages.AddFlags(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
 		asked, err := v.Programs(args, c.Flags())

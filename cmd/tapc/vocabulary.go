@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/modelflags"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/frontends/foreign"
@@ -22,6 +24,8 @@ type vocabularyFlags struct {
 func (f *vocabularyFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.space, "namespace", "", "vocabulary of an Amanda graph that names none, such as tensorflow/1.13.1")
 	c.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input of a foreign graph that has none: NAME=1x784, or NAME= for a number (repeatable)")
+	flagnames.Check(c.Flags(), "namespace", dictionaries.Names(), dictionaries.Known("--namespace"))
+	flagnames.Entries(c.Flags(), "shape")
 }
 
 // settle reads what flags say of a graph's inputs: shapes, values and, of the files that run is given, sizes.

@@ -93,19 +93,23 @@ type Member struct {
 
 // Device gives the device of a name, or of a kind if no name is given: the first of them.
 func (m *Machine) Device(name, kind string) (*Device, error) {
-	var names []string
+	var names, kinds []string
 	for i := range m.Devices {
 		d := &m.Devices[i]
 		if (name == "" || d.Name == name) && (kind == "" || d.Kind == kind) {
 			return d, nil
 		}
-		names = append(names, d.Name+" ("+d.Kind+")")
+		names, kinds = append(names, d.Name+" ("+d.Kind+")"), append(kinds, d.Kind)
 	}
 	want := strings.TrimSpace("device " + name)
 	if kind != "" {
 		want += " of kind " + kind
 	}
-	return nil, diag.Errorf(CodeUnknown, "machine", diag.Location{}, "the machine %s has no %s", m.Name, want).Want(want, strings.Join(names, ", "))
+	d := diag.Errorf(CodeUnknown, "machine", diag.Location{}, "the machine %s has no %s", m.Name, want).Want(want, strings.Join(names, ", "))
+	if near, ok := diag.Nearest(kind, kinds); ok && name == "" {
+		d = d.WithHint("did you mean %q?", near)
+	}
+	return nil, d
 }
 
 // Link gives the link of a name, nil if there is none.

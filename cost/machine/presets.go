@@ -45,9 +45,20 @@ func Preset(name string) (*Machine, error) {
 	return Read(data, name)
 }
 
+// isPath says whether a name is the path of a file: it has a dot or a slash.
+func isPath(name string) bool { return strings.ContainsAny(name, "./") }
+
+// Check says what is wrong with a name for Find, before a file is read.
+func Check(name string) error {
+	if isPath(name) || slices.Contains(Presets(), name) {
+		return nil
+	}
+	return diag.Unknown("machine", name, Presets())
+}
+
 // Find gives a machine by the name of one that tapc knows or, if it has a dot or a slash, by the path of a file.
 func Find(name string) (*Machine, error) {
-	if !strings.ContainsAny(name, "./") {
+	if !isPath(name) {
 		return Preset(name)
 	}
 	data, err := inputfile.ReadText(name, MaxBytes)

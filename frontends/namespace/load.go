@@ -48,17 +48,20 @@ func Find(name string) (Namespace, error) {
 	if d := dictionary(name); d != nil {
 		return Namespace{d, d.Last}, nil
 	}
+	var names []string
+	for _, d := range All() {
+		names = append(names, d.Name)
+	}
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		if d := dictionary(name[:i]); d != nil {
 			if v, ok := d.number(name[i+1:]); ok {
 				return Namespace{d, v}, nil
 			}
+			if near, ok := diag.Nearest(name, names); ok && strings.Contains(near, "/") {
+				return Namespace{}, fmt.Errorf("there is no dictionary of %s: did you mean %s?", name, near)
+			}
 			return Namespace{}, fmt.Errorf("%s has no version %s: it has %s", d.Name, name[i+1:], d.Range())
 		}
-	}
-	var names []string
-	for _, d := range All() {
-		names = append(names, d.Name)
 	}
 	base, _, _ := strings.Cut(name, "/")
 	if near, ok := diag.Nearest(base, names); ok {

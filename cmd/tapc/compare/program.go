@@ -171,6 +171,9 @@ func CheckProgram(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
+		if near, ok := diag.Nearest(path, []string{Peer, Reference}); ok {
+			return diag.Usage("--against: %v: did you mean %q?", err, near)
+		}
 		return diag.Usage("--against: %v", err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return diag.Usage("--against: %s is no program: expected onnxruntime, reference or an executable that tapc made", path)

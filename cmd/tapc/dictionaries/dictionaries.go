@@ -21,6 +21,25 @@ func Find(name string) (namespace.Namespace, error) {
 	return n, err
 }
 
+// Names are those of the dictionaries, each of which stands for its newest version.
+func Names() (names []string) {
+	for _, d := range namespace.All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Known gives what holds values of a flag to namespaces that have a dictionary.
+func Known(flag string) func(name string) error {
+	return func(name string) error {
+		_, err := namespace.Find(name)
+		if err != nil {
+			err = diag.Usage("%s: %w", flag, err)
+		}
+		return err
+	}
+}
+
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -74,6 +74,18 @@ func Print(w io.Writer, name string) error {
 	return m.Write(w)
 }
 
+// CheckCollective says what is wrong with a value of --collective, KIND=SIZE.
+func CheckCollective(text string) error {
+	kind, size, _ := strings.Cut(text, "=")
+	if !slices.Contains(collective.Kinds, kind) {
+		return diag.Unknown("collective", kind, collective.Kinds)
+	}
+	if bytes, err := machine.Bytes.Parse(size); err != nil || bytes == 0 {
+		return diag.Usage("--collective=%s: expected KIND=SIZE, such as %s=%q", text, kind, "1 GB")
+	}
+	return nil
+}
+
 // Collectives writes what a collective, given as KIND=SIZE, takes by each algorithm among the devices of the machine's first kind: those that are
 // nearest to the first of them, and all.
 func Collectives(w io.Writer, name, text string) error {
@@ -82,12 +94,9 @@ func Collectives(w io.Writer, name, text string) error {
 		return err
 	}
 	kind, size, _ := strings.Cut(text, "=")
-	if !slices.Contains(collective.Kinds, kind) {
-		return diag.Unknown("collective", kind, collective.Kinds)
-	}
 	bytes, err := machine.Bytes.Parse(size)
-	if err != nil || bytes == 0 {
-		return diag.Usage("--collective=%s: expected KIND=SIZE, such as %s=%q", text, kind, "1 GB")
+	if err != nil {
+		return err
 	}
 	layout := m.Layout()
 	all := layout.Named(m.Devices[0].Name)

@@ -22,18 +22,21 @@ func Files(g *foreign.Graph, values []string, list func(path string) ([]Tensor, 
 		if !named {
 			name, path = "", text
 		}
-		tensors, err := list(path)
-		if err != nil {
-			return nil, err
-		}
-		if named {
-			p, err := inputNamed(g, name, same)
-			if err != nil {
+		var p *foreign.Port
+		if named { // names before files: a name that is wrong is no fault of its file
+			var err error
+			if p, err = inputNamed(g, name, same); err != nil {
 				return nil, err
 			}
 			if _, twice := shapes[p.Name]; twice {
 				return nil, diag.Usage("--input %s is given twice", name)
 			}
+		}
+		tensors, err := list(path)
+		if err != nil {
+			return nil, err
+		}
+		if named {
 			for _, t := range tensors {
 				if len(tensors) == 1 || same(t.Name, p.Name) {
 					shapes[p.Name] = t.Shape

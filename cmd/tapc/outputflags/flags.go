@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/tune"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -30,12 +31,18 @@ type flag struct {
 func (f *Flags) Add(to *pflag.FlagSet, list backends.List, words func(flag string, words []string)) {
 	to.StringVar(&f.Tuned, "tuned", "", "carry kernels out as tapc tune found to be fastest here, for programs on so many threads (alone: all cores)")
 	to.Lookup("tuned").NoOptDefVal = tune.All
+	flagnames.Check(to, "tuned", nil, tune.CheckThreads)
 	for _, b := range list {
 		for _, o := range b.Outputs {
 			for _, x := range o.Options {
 				if to.Lookup(x.Name) == nil {
 					f.list = append(f.list, flag{x, to.String(x.Name, x.Default, x.Doc)})
 					words(x.Name, x.Words)
+					if len(x.Words) > 0 {
+						flagnames.Words(to, x.Name, x.Words)
+					} else {
+						flagnames.Later(to, x.Name)
+					}
 				}
 			}
 		}
@@ -70,9 +77,6 @@ func (f *Flags) Values(backend string, o *backends.Output, own []pipeline.Settin
 func (f *Flags) settings(options []pipeline.Option, use string) ([]pipeline.Setting, error) {
 	var out []pipeline.Setting
 	for _, x := range f.list {
-		if len(x.Words) > 0 && !slices.Contains(x.Words, *x.value) {
-			return nil, diag.Unknown("value of --"+x.Name, *x.value, slices.Clone(x.Words))
-		}
 		if *x.value == x.Default {
 			continue
 		}

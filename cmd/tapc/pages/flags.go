@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -24,6 +25,7 @@ func AddFlags(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.Frontier, "frontier", "", "frontier that tapc plan wrote, to be shown with the plans behind its points")
 	fs.StringArrayVar(&f.profiles, "profile", nil, "what the program printed with --bench N --profile: the times that its kernels took (once for each program)")
 	fs.StringArrayVar(&f.plans, "beside-plan", nil, "show the program with this plan file as well, beside what it is with --plan or without one")
+	flagnames.Texts(fs, "frontier", "profile", "beside-plan")
 	return f
 }
 
@@ -86,5 +88,6 @@ func (x *Asked) UsePlan(fs *pflag.FlagSet) error {
 	if fs.Lookup("plan").Value.String() == x.Plan {
 		return nil
 	}
+	flagnames.Forget(fs)
 	return fs.Set("plan", x.Plan)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/cost/machine"
@@ -55,9 +56,9 @@ type Flags struct {
 }
 
 type settings struct {
-	machine, device, memory, space string
-	devices                        int64
-	objectives                     []string
+	machine, device, memory string
+	devices                 int64
+	objectives, space       []string
 }
 
 type running struct {
@@ -74,7 +75,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.devices, "devices", 0, "how many devices to plan for (default: all of the kind)")
 	fs.StringVar(&f.memory, "max-memory", "", "memory that a plan may take on each device, as 8GiB (default: what the machine has)")
 	fs.StringSliceVar(&f.objectives, "objective", []string{layouts.Time, layouts.Memory}, "what is minimised, of "+strings.Join(layouts.Objectives, ", "))
-	fs.StringVar(&f.space, "space", strings.Join(layouts.Words, ","), "what is searched beside the cuts of operations, of "+strings.Join(layouts.Words, ", ")+
+	fs.StringSliceVar(&f.space, "space", slices.Clone(layouts.Words), "what is searched beside the cuts of operations, of "+strings.Join(layouts.Words, ", ")+
 		", or none; and a mesh, mesh=2x4")
 	fs.IntVar(&f.running.rounds, "rounds", -1, "rounds of the search (default: until more of them are worth nothing)")
 	fs.DurationVar(&f.running.budget, "time-budget", 0, "begin no round after this time, as 60s")
@@ -85,6 +86,11 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.pick, "pick", "", "write a plan: that of least time, memory or sent, the knee, or a number of the table")
 	fs.StringVarP(&f.output, "output", "o", "-", "where --pick writes the plan")
 	f.allow.Add(fs)
+	programflags.Machine(fs)
+	flagnames.Words(fs, "objective", layouts.Objectives)
+	flagnames.Entries(fs, "space")
+	flagnames.Later(fs, "device", "pick")
+	flagnames.Texts(fs, "max-memory", "resume", "frontier", "output")
 }
 
 // Work is what the command does with a graph that was read.
@@ -120,13 +126,8 @@ func (f *Flags) Check() error {
 	if len(f.objectives) == 0 {
 		return diag.Usage("--objective says nothing: expected some of %s", strings.Join(layouts.Objectives, ", "))
 	}
-	for i, o := range f.objectives {
-		if !slices.Contains(layouts.Objectives, o) {
-			return diag.Unknown("objective", o, layouts.Objectives)
-		}
-		if slices.Contains(f.objectives[:i], o) {
-			return diag.Usage("--objective names %s twice", o)
-		}
+	if len(f.space) == 0 {
+		return diag.Usage("--space says nothing: expected some of %s, or none", strings.Join(layouts.Words, ", "))
 	}
 	return cmp.Or(f.checkPick(), f.allow.Check())
 }
@@ -172,7 +173,7 @@ func size(text string) (float64, error) {
 
 // parts reads --space.
 func (f *Flags) parts(s *layouts.Settings) error {
-	for _, word := range strings.Split(f.space, ",") {
+	for _, word := range f.space {
 		axes, isMesh := strings.CutPrefix(word, "mesh=")
 		switch {
 		case isMesh:
@@ -188,7 +189,7 @@ func (f *Flags) parts(s *layouts.Settings) error {
 				return diag.Usage("--space: %s: expected one to three sizes whose product is %d", word, f.devices)
 			}
 			s.Devices = n
-		case word == "none" && f.space == word:
+		case word == "none" && len(f.space) == 1:
 		case !slices.Contains(layouts.Words, word):
 			return diag.Unknown("word of --space", word, append(slices.Clone(layouts.Words), "none", "mesh=2x4"))
 		default:

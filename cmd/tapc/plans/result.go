@@ -151,7 +151,7 @@ type (
 // JSON writes the frontier file, with the plan of each point.
 func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 	f := r.flags
-	out := file{Version, r.File, r.digest, f.machine, r.Space.Devices(), f.objectives, f.space, f.allow.Set.String(), f.running.seed,
+	out := file{Version, r.File, r.digest, f.machine, r.Space.Devices(), f.objectives, strings.Join(f.space, ","), f.allow.Set.String(), f.running.seed,
 		r.before + r.State.Round, r.State.Tried, r.State.Why, proof{map[string]float64{}, r.Proof.Exact}, []mutator{}, []point{}}
 	for k, o := range f.objectives {
 		out.Proof.Bounds[o] = r.Proof.Bounds[k]

@@ -3,12 +3,11 @@
 package programflags
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/ir/permission"
 )
 
@@ -24,7 +23,9 @@ type Arithmetic struct {
 func (m *Arithmetic) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&m.precision, "precision", "exact", "what products of float32 may be computed from: exact; bf16 or tf32 as --allow has them")
 	fs.BoolVar(&m.fast, "fast-math", false, "allow "+strings.ReplaceAll(permission.FastMath.String(), ",", ", "))
+	flagnames.Words(fs, "precision", Precisions())
 	fs.StringSliceVar(&m.allow, "allow", nil, "let the program do to numbers what docs/numerics.md lists: "+strings.Join(permission.Names(), ", ")+" (with commas, repeatable)")
+	flagnames.Words(fs, "allow", permission.Names())
 }
 
 // Precisions are the words that --precision takes.
@@ -38,9 +39,6 @@ func Precisions() []string {
 
 // Check adds the flags up.
 func (m *Arithmetic) Check() error {
-	if words := Precisions(); !slices.Contains(words, m.precision) {
-		return diag.Unknown("value of --precision", m.precision, words)
-	}
 	m.Set = 0
 	for _, p := range permission.Precisions {
 		if p.Word == m.precision {
@@ -51,9 +49,6 @@ func (m *Arithmetic) Check() error {
 		m.Set |= permission.FastMath
 	}
 	for _, word := range m.allow {
-		if !slices.Contains(permission.Names(), word) {
-			return diag.Unknown("value of --allow", word, permission.Names())
-		}
 		one, err := permission.Parse(word)
 		if err != nil {
 			return err

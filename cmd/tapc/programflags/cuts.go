@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -28,11 +29,15 @@ type Cuts struct {
 // Add adds the flags to a command's.
 func (c *Cuts) Add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&c.shards, "shard", nil, "cut operations into shards along their index: KERNEL=2x2 or LABEL=by16x2, as docs/plans.md has it (repeatable)")
+	flagnames.Entries(fs, "shard")
 	c.plan.Add(fs)
 }
 
 // Given says whether something is to be cut.
 func (c *Cuts) Given() bool { return len(c.shards) > 0 || c.plan.file != "" }
+
+// Priced says that --machine is what all prices of a command are for, with a plan and without one.
+func (c *Cuts) Priced() { c.plan.alone = true }
 
 // Check refuses flags that say nothing.
 func (c *Cuts) Check() error { return c.plan.Check() }
@@ -75,6 +80,7 @@ type Plan struct {
 	file    string
 	refuse  bool   // transfers between layouts
 	on      string // machine that transfers are priced for
+	alone   bool   // the machine says something without a plan, too
 	write   string // file for the plan with all layouts
 	devices int
 	memory  []string // of the plan's devices, if it says something of them
@@ -90,6 +96,13 @@ func (p *Plan) Add(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
 	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
+	flagnames.Texts(fs, "plan", "write-plan")
+	Machine(fs)
+}
+
+// Machine holds the flag --machine to machines that are known, or files.
+func Machine(fs *pflag.FlagSet) {
+	flagnames.Check(fs, "machine", machine.Presets(), machine.Check)
 }
 
 // Machine is the name of the machine that prices are for; "" for none.
@@ -102,6 +115,9 @@ func (p *Plan) Check() error {
 	}
 	if p.file == "" && p.refuse {
 		return diag.Usage("--no-implicit-reshard goes with --plan")
+	}
+	if p.file == "" && p.on != "" && !p.alone {
+		return diag.Usage("--machine goes with --plan, whose transfers it prices")
 	}
 	if p.flags.Changed("write-plan") && (p.file == "" || p.write == "") {
 		return diag.Usage("--write-plan goes with --plan, and names a file")

@@ -1,6 +1,10 @@
 package rebuild
 
-import "github.com/spf13/pflag"
+import (
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+)
 
 // Help is the text of --help.
 const Help = `Build a program again from the command and the files that made it, which it carries.
@@ -17,6 +21,7 @@ func AddOwn(fs *pflag.FlagSet) func() []string {
 	cc := fs.String("cc", "", "C compiler, for a program that was built with --cc")
 	backend := fs.String("backend", "", "back end, for a program that was built with --backend")
 	plugins := fs.StringArray("plugin", nil, "plugin, for a program that was built with --plugin (repeatable)")
+	flagnames.Texts(fs, "cc", "backend", "plugin")
 	return func() []string {
 		var words []string
 		for _, x := range []struct{ name, value string }{{"cc", *cc}, {"backend", *backend}} {

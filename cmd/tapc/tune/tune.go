@@ -81,6 +81,12 @@ func readThreads(text string) (int, error) {
 	return n, nil
 }
 
+// CheckThreads says what is wrong with a value of --tuned.
+func CheckThreads(text string) error {
+	_, err := readThreads(text)
+	return err
+}
+
 // Program is what kernels are tuned for: the values of --cc and --cpu, and threads.
 type Program struct {
 	Host    bool // kernels are for what programs are started on
