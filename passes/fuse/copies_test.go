@@ -29,11 +29,20 @@ func TestCopies(t *testing.T) {
 	out, cases := head, 0
 	for c := range strings.SplitSeq(rest, "\ncase ") {
 		cases++
-		graph, want, _ := strings.Cut(c, "\n----\n")
+		graph, rest, _ := strings.Cut(c, "\n----\n")
+		want, reason, explained := strings.Cut(strings.TrimSpace(rest), " because ")
 		title, graph, _ := strings.Cut(graph, "\n")
 		got := fmt.Sprint(copied(t, title, graph))
-		if got != strings.TrimSpace(want) && !*update {
-			t.Errorf("%s: expected %s bytes, found %s", title, strings.TrimSpace(want), got)
+		if got != want && !*update {
+			t.Errorf("%s: expected %s bytes, found %s", title, want, got)
+		}
+		switch copies := got != "0"; {
+		case copies && reason == "":
+			t.Errorf("%s: %s bytes are copied: expected a reason behind the number", title, got)
+		case copies:
+			got += " because " + reason
+		case explained && !*update:
+			t.Errorf("%s: expected no reason for what is not copied, found %q", title, reason)
 		}
 		out += fmt.Sprintf("\ncase %s\n%s\n----\n%s\n", title, graph, got)
 	}
