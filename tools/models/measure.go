@@ -91,7 +91,7 @@ func (s *settings) describe(ctx context.Context, file string, f *finding) error 
 
 // compare asks tapc compare. Its status is 1 where values part, and it says so all the same.
 func (s *settings) compare(ctx context.Context, file string, m *Model, f *finding) error {
-	args := slices.Concat([]string{"compare", file, "--against=" + compare.Peer, "--python=" + s.python, "--json", "--progress=none", "--tensors=never", fmt.Sprintf("--rounds=%d", s.rounds)}, m.Flags)
+	args := slices.Concat([]string{"compare", file, "--against=" + compare.Peer, "--python=" + s.python, "--json", "--progress=none", fmt.Sprintf("--rounds=%d", s.rounds)}, m.Flags)
 	for name, what := range m.Inputs {
 		path := filepath.Join(s.cache, "input-"+m.Name+".npy")
 		data, err := picture(what)

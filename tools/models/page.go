@@ -37,6 +37,10 @@ func page(rows []row) []byte {
 		if r.Refused != "" {
 			fmt.Fprintf(&b, "\n%s is refused: %s\n", r.Name, r.Refused)
 		}
+		if r.Parts && r.Report.Values.Parting != nil {
+			a := r.Report.Values.Parting
+			fmt.Fprintf(&b, "\n%s parts first at `%s` (%s): element %v is %s, expected %s.\n", r.Name, a.Name, a.Operation, a.At, a.Got, a.Want)
+		}
 	}
 	b.WriteString("\n## Sizes, start and memory\n\n| model | flags | weights MiB | program MiB | start ms, ONNX Runtime's | MiB, ONNX Runtime's |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows {
