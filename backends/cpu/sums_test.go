@@ -154,7 +154,6 @@ func (c *sumCases) convolutions(rng *rand.Rand) {
 		c.add("conv {groups: 2}", "Y", dims(1, 2*f, s, s), "X", dims(1, 2*ch, s+2, s+2), w, dims(2*f, ch, 3, 3))
 		c.add(fmt.Sprintf("conv {groups: %d, pads: [1, 1]}", ch), "Y", dims(1, ch, s, s), "X", dims(1, ch, s, s), w, dims(ch, 1, 3, 3))
 		c.add("conv", "Y", dims(1, f, 4, 4, 5), "X", dims(1, ch, 5, 5, 6), w, dims(f, ch, 2, 2, 2))
-		f = max(f, 4) // of fewer, what is behind decides whether lanes follow them (docs/numerics.md)
 		behind := map[string]string{"W": " | sigmoid", "=W": " | relu"}[w]
 		n := near(rng, 1, 2)
 		c.add("conv {pads: [1, 1]}"+behind, "Y", dims(n, f, s, s), "X", dims(n, ch, s, s), w, dims(f, ch, 3, 3))
@@ -162,6 +161,13 @@ func (c *sumCases) convolutions(rng *rand.Rand) {
 		c.add("conv {strides: [2, 2]}"+behind, "Y", dims(n, f, s, s), "X", dims(n, ch, 2*s+1, 2*s+1), w, dims(f, ch, 3, 3))
 		c.add("conv {groups: 2}"+behind, "Y", dims(1, 2*f, s, s), "X", dims(1, 2*ch, s+2, s+2), w, dims(2*f, ch, 3, 3))
 		c.add("conv {dilations: [2]}"+behind, "Y", dims(2, f, s), "X", dims(2, ch, s+4), w, dims(f, ch, 3))
+		few := 1 + rng.Int64N(3) // filters in a group
+		c.add("conv {pads: [1, 1]}"+behind, "Y", dims(n, few, s, s), "X", dims(n, ch, s, s), w, dims(few, ch, 3, 3))
+		c.add("conv"+behind, "Y", dims(n, few, s, s), "X", dims(n, ch, s, s), w, dims(few, ch, 1, 1))
+		c.add("conv {strides: [2, 2]}"+behind, "Y", dims(n, few, s, s), "X", dims(n, ch, 2*s, 2*s), w, dims(few, ch, 2, 2))
+		c.add("conv {groups: 2}"+behind, "Y", dims(1, 2*few, s, s), "X", dims(1, 2*ch, s+2, s+2), w, dims(2*few, ch, 3, 3))
+		c.add("conv {dilations: [2]}"+behind, "Y", dims(2, few, s), "X", dims(2, ch, s+4), w, dims(few, ch, 3))
+		c.add(fmt.Sprintf("conv {groups: %d}", ch)+behind, "Y", dims(n, ch, s, s), "X", dims(n, ch, s+2, s+2), w, dims(ch, 1, 3, 3))
 	}
 }
 

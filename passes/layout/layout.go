@@ -26,7 +26,7 @@ func Run(g *ir.Graph) int {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:
 			c.connect(b)
-			if _, ok := nest.FindBackToBack(b, buffers); ok { // it is none with results in another order
+			if _, ok := nest.FindBackToBack(b, buffers); ok || fewSummed(b) { // it is none with results in another order, or its vectors follow them
 				for _, o := range b.Operands {
 					c.ordered.Add(o.Buffer)
 				}
@@ -214,7 +214,7 @@ func (c *chooser) vote(k *schedule.Kernel) {
 		return
 	}
 	dim := channel(k, image, filter)
-	if dim < 0 || !slices.ContainsFunc(loopsOf(k, image, dim), func(l int) bool { return slices.Contains(over, l) }) && !c.throughout(k, image, filter) {
+	if dim < 0 || fewSummed(k) || !summed(k, image, dim, over) && !c.throughout(k, image, filter) {
 		return
 	}
 	for i := range k.Operands {
@@ -232,6 +232,21 @@ func (c *chooser) vote(k *schedule.Kernel) {
 	}
 }
 
+// summed says whether a sum goes along a dimension of an operand.
+func summed(k *schedule.Kernel, o *schedule.Operand, dim int, over []int) bool {
+	return slices.ContainsFunc(loopsOf(k, o, dim), func(l int) bool { return slices.Contains(over, l) })
+}
+
+// fewSummed says whether a kernel is a convolution of too few filters for vectors to follow them, which sums along channels.
+func fewSummed(k *schedule.Kernel) bool {
+	image, filter, over, ok := windowed(k)
+	if !ok || !nest.FewFilters(k) {
+		return false
+	}
+	dim := channel(k, image, filter)
+	return dim >= 0 && summed(k, image, dim, over)
+}
+
 // throughout says whether the image of a convolution and its results all have their channels innermost, or may have. Where no sum goes along the
 // channels, vectors follow one dimension from the image to the results: with channels innermost on one side only, the other is read or written
 // cell by cell.
@@ -241,7 +256,7 @@ func (c *chooser) throughout(k *schedule.Kernel, image, filter *schedule.Operand
 		if o != image && o.Mode != schedule.Write {
 			continue
 		}
-		if _, ok := c.arena(o); !ok && !c.innermost(o, channel(k, o, filter)) {
+		if _, ok := c.arena(o); (!ok || c.ordered.Has(o.Buffer)) && !c.innermost(o, channel(k, o, filter)) {
 			return false
 		}
 	}
@@ -259,15 +274,11 @@ func channel(k *schedule.Kernel, o, filter *schedule.Operand) int {
 	dim := -1
 	for d := range o.Access.Projection {
 		loops := loopsOf(k, o, d)
-		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !follows(filter, l) }) {
+		if len(loops) > 0 && !slices.ContainsFunc(loops, func(l int) bool { return !nest.Follows(filter, l) }) {
 			dim = d
 		}
 	}
 	return dim
-}
-
-func follows(o *schedule.Operand, loop int) bool {
-	return slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[loop] != 0 })
 }
 
 // windowed finds the image and the filter of a convolution: a sum of products of two operands, one of which moves along a
@@ -312,9 +323,9 @@ func moves(k *schedule.Kernel, image, filter *schedule.Operand, over []int) bool
 		free, folded := false, false
 		for _, l := range loopsOf(k, image, d) {
 			if slices.Contains(over, l) {
-				folded = folded || follows(filter, l)
+				folded = folded || nest.Follows(filter, l)
 			} else {
-				free = free || !follows(filter, l)
+				free = free || !nest.Follows(filter, l)
 			}
 		}
 		if free && folded {

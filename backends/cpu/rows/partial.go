@@ -98,7 +98,7 @@ func (p *partial) choose(over []point.Axis) bool {
 		for p.top*nest.SumBlock < p.extent {
 			p.top *= nest.SumBlock
 		}
-		single = p.nested(w, over)
+		single = w.nested(over)
 	}
 	for size := p.step; size < p.extent && (!blocked || size <= p.top); size *= nest.SumBlock {
 		if size == p.step && !single || p.size > 0 && (p.extent+size-1)/size < partialBlocks && p.bytes() <= partialBytes {
@@ -107,11 +107,6 @@ func (p *partial) choose(over []point.Axis) bool {
 		p.size = size
 	}
 	return p.size > 0 && p.count() > 1 && p.bytes() <= partialBytes
-}
-
-// nested says whether each value of the outermost dimension has a partial sum of its own.
-func (p *partial) nested(w *sweep, over []point.Axis) bool {
-	return w.blocked() && len(over) > 0 && w.steps(over[1:]) > nest.SumBlock
 }
 
 // sweep is the sweep of the reduction.
@@ -183,7 +178,7 @@ func (p *partial) block() {
 		switch {
 		case len(over) == 0:
 			w.several("j0", p.unroll, acc)
-		case p.size > 1 && p.nested(w, over):
+		case p.size > 1 && w.nested(over):
 			w.partial(acc, func(part string) { w.loops(over[1:], part) })
 		default:
 			w.loops(over[1:], acc)

@@ -246,35 +246,35 @@ func (s *span) reduction() {
 	r.reduce(s.reduce)
 }
 
-// sums declares the reductions of some cells.
+// sums declares the reductions of some cells. Along an outermost dimension that is apart, they are sums of blocks, as those of a sweep.
 func (s *span) sums(cells int64, arguments string) {
-	r, e, n := s.r, s.reduce, s.r.p.N
-	t := r.e.V.Type(e.Type, n)
-	each := func(constant, name, more string) {
+	r := s.r
+	each := func(name, more string) {
 		for u := range cells {
 			at := ""
 			if u > 0 {
 				at = fmt.Sprintf(" + %d", u)
 			}
-			r.Line("%s%s %s%d = %s_fold(b%s%s, %s%s);", constant, t, name, u, r.name, point.Coordinates(r.Outer, ""), at, arguments, more)
-			if name == "part" {
-				sum, part := vector.Value{Text: fmt.Sprintf("sum%d", u), Type: e.Type}, vector.Value{Text: fmt.Sprintf("part%d", u), Type: e.Type}
-				r.Line("sum%d = %s;", u, r.e.V.Apply(e.Monoid, e.Type, n, []vector.Value{sum, part}, false).Text)
-			}
+			r.Line("const %s %s%d = %s_fold(b%s%s, %s%s);", r.e.V.Type(s.reduce.Type, r.p.N), name, u, r.name, point.Coordinates(r.Outer, ""), at, arguments, more)
 		}
 	}
 	if !s.apart {
-		each("const ", "sum", "")
+		each("sum", "")
 		return
 	}
-	first := r.e.V.Splat(vector.Value{Text: r.e.W.Const(scalar.Identity(e.Monoid, e.Type)), Type: e.Type, Uniform: true}, n)
-	for u := range cells {
-		r.Line("%s sum%d = %s;", t, u, first.Text)
-	}
 	a := r.reduced[0]
-	r.Open("for (int64_t %s = 0; %s < %d; %s++) {", a.Variable, a.Variable, a.Extent, a.Variable)
-	each("const ", "part", ", "+a.Variable)
-	r.Close()
+	w := &sweep{r: r, body: s.reduce.Args[0], reduce: s.reduce, name: "sum", unroll: cells, acc: vector.Value{Type: s.reduce.Type}}
+	w.accumulators(w.name)
+	w.blocks(a.Variable, a.Extent, 1, w.name, func(acc string) {
+		each("part", ", "+a.Variable)
+		for u := range cells {
+			sum, part := vector.Value{Text: fmt.Sprintf("%s[%d]", acc, u), Type: s.reduce.Type}, vector.Value{Text: fmt.Sprintf("part%d", u), Type: s.reduce.Type}
+			r.Line("%s = %s;", sum.Text, r.e.V.Apply(s.reduce.Monoid, s.reduce.Type, r.p.N, []vector.Value{sum, part}, false).Text)
+		}
+	})
+	for u := range cells {
+		r.Line("const %s sum%d = sum[%d];", r.e.V.Type(s.reduce.Type, r.p.N), u, u)
+	}
 }
 
 // calls writes what a thread does with the cells of a span: together, or one by one.

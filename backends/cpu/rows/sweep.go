@@ -113,12 +113,18 @@ func (w *sweep) loops(over []point.Axis, acc string) {
 	}
 	a := over[0]
 	w.blocks(a.Variable, a.Extent, 1, acc, func(acc string) {
-		if w.blocked() && w.steps(over[1:]) > nest.SumBlock {
+		if w.nested(over) {
 			w.partial(acc, func(part string) { w.loops(over[1:], part) })
 			return
 		}
 		w.loops(over[1:], acc)
 	})
+}
+
+// nested says whether each value of the outermost of some axes has a partial sum of its own: if there are more than a block along the others, or
+// if these are written out and all are not, as in the spans of neighbouring cells.
+func (w *sweep) nested(over []point.Axis) bool {
+	return w.blocked() && len(over) > 0 && (w.steps(over[1:]) > nest.SumBlock || w.r.r.Free && len(over) > 1 && small(over[1:]) && !small(over))
 }
 
 // steps is how often an accumulator is added to along some axes and the lanes.

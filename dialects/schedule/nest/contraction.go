@@ -97,7 +97,7 @@ func (c *Contraction) sumLike() {
 func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Contraction) (*Contraction, bool) {
 	c := &Contraction{like: like}
 	left, right, ok := c.operands(k)
-	if !ok {
+	if !ok || FewFilters(k) {
 		return nil, false
 	}
 	c.Views = Views(k, buffers)
@@ -305,12 +305,15 @@ func (c *Contraction) mergeBy(k *schedule.Kernel, v View, loops []int) []Dim {
 	return one.merge(k, loops, false)
 }
 
-// inWindow says whether a loop and a free one walk along the same dimension of an operand, as those of a convolution's window do.
+// inWindow says whether a loop and a free one walk along the same dimension of one of some operands, of any if none are given, as those of a
+// convolution's window do.
 func inWindow(k *schedule.Kernel, loop int, free []int64, operands ...int) bool {
-	for _, o := range operands {
-		for _, dim := range k.Operands[o].Access.Projection {
-			if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !single(k.Loops[f]) }) {
-				return true
+	for i, o := range k.Operands {
+		if len(operands) == 0 || slices.Contains(operands, i) {
+			for _, dim := range o.Access.Projection {
+				if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !single(k.Loops[f]) }) {
+					return true
+				}
 			}
 		}
 	}

@@ -47,14 +47,15 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 		return nil, false
 	}
 	r := &Rows{Views: Views(k, buffers)}
-	free, fold := r.dims(k)
+	few := FewFilters(k)
+	free, fold := r.dims(k, few)
 	best, at, least := Dim{}, -1, 0.0
 	loads := branches(k, len(fold) == 0)
 	for i, d := range append(slices.Clone(free), fold...) {
 		if like != nil && d.Inner() != like.Lane.Inner() {
 			continue
 		}
-		if like == nil && d.Extent < 2 || i >= len(free) && !foldsAll(k, d) || !r.readable(k, buffers, d) {
+		if like == nil && d.Extent < 2 || i >= len(free) && (few || !foldsAll(k, d)) || !r.readable(k, buffers, d) {
 			continue
 		}
 		if cost := r.cost(d, loads); at < 0 || cost < least {
@@ -87,8 +88,9 @@ func (r *Rows) inOrder(k *schedule.Kernel) bool {
 	return true
 }
 
-// dims makes dimensions of the free loops and of the others. Loops of one value are in none.
-func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
+// dims makes dimensions of the free loops and of the others. Loops of one value are in none. Where there are few filters, each of the others is
+// one, and windows come last.
+func (r *Rows) dims(k *schedule.Kernel, few bool) (free, fold []Dim) {
 	isFree, places := k.Free(), placeLoops(k)
 	var outer, rest []int64
 	for l := range k.Loops {
@@ -102,14 +104,21 @@ func (r *Rows) dims(k *schedule.Kernel) (free, fold []Dim) {
 	}
 	c := &Contraction{Views: r.Views}
 	free = c.merge(k, byStep(k, outer, r.leading(k, outer, schedule.Write)), true)
-	fold = c.merge(k, byStep(k, rest, r.leading(k, rest, schedule.Read)), true)
-	for _, d := range fold {
-		if !together(k, d) {
-			fold = nil
-			for _, l := range byStep(k, rest, r.leading(k, rest, schedule.Read)) {
-				fold = append(fold, Dim{[]int{l}, k.Loops[l].Extent()})
+	loops := byStep(k, rest, r.leading(k, rest, schedule.Read))
+	if few {
+		rank := func(l int) int {
+			if inWindow(k, l, outer) {
+				l += len(k.Loops)
 			}
-			break
+			return l
+		}
+		slices.SortFunc(loops, func(a, b int) int { return rank(a) - rank(b) })
+	}
+	fold = c.merge(k, loops, true)
+	if few || slices.ContainsFunc(fold, func(d Dim) bool { return !together(k, d) }) {
+		fold = nil
+		for _, l := range loops {
+			fold = append(fold, Dim{[]int{l}, k.Loops[l].Extent()})
 		}
 	}
 	return free, fold

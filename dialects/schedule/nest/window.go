@@ -40,6 +40,41 @@ func factorOf(e *scalar.Expr) (factor, bool) {
 	return factor{e.Args[1].Ref, &Window{e.Args[0], e.Args[2].Value}}, true
 }
 
+// FewFilters says whether an operation sums floats in a convolution with fewer than minWindowRows filters in a group. It is no contraction, whose
+// columns would be its few filters or not, as the layouts around are: its lanes follow results, and its sum goes along the windows last.
+func FewFilters(k *schedule.Kernel) bool {
+	all, _ := whole(k)
+	return slices.ContainsFunc(all.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool {
+			if e.Op != scalar.Reduce || e.Monoid != scalar.Add || !e.Type.IsFloat() || e.Args[0].Op != scalar.Mul {
+				return false
+			}
+			a, okA := factorOf(e.Args[0].Args[0])
+			b, okB := factorOf(e.Args[0].Args[1])
+			return okA && okB && (fewOver(all, s.Over, e.Over, a.ref, b.ref) || fewOver(all, s.Over, e.Over, b.ref, a.ref))
+		})
+	})
+}
+
+// fewOver says whether windows of an image are summed along some loops, and few filters meet them.
+func fewOver(all *schedule.Kernel, free []int64, over []int, image, filter int) bool {
+	if !slices.ContainsFunc(over, func(l int) bool { return inWindow(all, l, free, image) && Follows(&all.Operands[filter], l) }) {
+		return false
+	}
+	filters := int64(1)
+	for _, l := range free {
+		if Follows(&all.Operands[filter], int(l)) && !Follows(&all.Operands[image], int(l)) {
+			filters = SaturatingProduct(filters, all.Loops[l].Extent())
+		}
+	}
+	return filters < minWindowRows
+}
+
+// Follows says whether an operand moves along a loop.
+func Follows(o *schedule.Operand, loop int) bool {
+	return slices.ContainsFunc(o.Access.Projection, func(row []int64) bool { return row[loop] != 0 })
+}
+
 // ofLoops says whether a value comes from loops and constants alone.
 func ofLoops(e *scalar.Expr) bool {
 	good := true
