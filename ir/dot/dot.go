@@ -23,7 +23,7 @@ type Options struct {
 	NoTags         bool // the tags
 	HideOperations bool // operations that have shards
 	HideShards     bool // shards; operations are then drawn as if they had none
-	Curves         bool // right angles: edges are curves, for graphs that Graphviz fails to draw with straight ones
+	Curves         bool // right angles: edges are curves, as they always are where there are many nodes
 }
 
 // Write draws a graph. The error is the writer's.

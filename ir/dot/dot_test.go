@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/dialects"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/dot"
@@ -118,6 +119,19 @@ func TestAnyGraph(t *testing.T) {
 	})
 	parses(t, last)
 	parses(t, curved)
+}
+
+// TestManyNodes draws edges with right angles up to 200 nodes, and curves beyond.
+func TestManyNodes(t *testing.T) {
+	for nodes, want := range map[int]string{200: `splines="ortho"`, 201: `splines="spline"`} {
+		g := ir.New()
+		for range nodes {
+			g.Add(&tensorops.Note{Message: "m"}, "")
+		}
+		if got := draw(t, g, dot.Options{}); !strings.Contains(got, want) {
+			t.Errorf("%d nodes: expected %s in\n%.300s", nodes, want, got)
+		}
+	}
 }
 
 func TestAlias(t *testing.T) {

@@ -8,12 +8,15 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
+// maxStraight is how many nodes have edges with right angles: Graphviz 2.43 takes minutes for those of a few hundred, and draws curves in seconds.
+const maxStraight = 200
+
 // draw writes the whole drawing: the nodes in the order of their ids, shards inside their operations, then what joins them.
 func (p *picture) draw() {
 	p.line("digraph G {")
 	p.indent++
 	splines := "ortho"
-	if p.options.Curves {
+	if p.options.Curves || len(p.nodes) > maxStraight {
 		splines = "spline"
 	}
 	p.line(`graph [bgcolor="#E2E2E2", concentrate="true", fontname="Helvetica", newrank="true", nodesep="0.5", ranksep="0.6", scale="2.5", splines="%s"];`, splines)

@@ -85,7 +85,7 @@ const WithHelp = `The text form leaves out what people seldom need; --with=WORD,
 A drawing (dot) shows everything; --dot=WORD,… leaves out or changes:
   no-ids, no-tags, no-shards
   no-operations  operations that have shards
-  curves         edges are curves, not straight with right angles
+  curves         edges are curves, as always with more than 200 nodes
 
 Data files that a graph names are in its folder or below. In a graph that is written
 elsewhere they are named from there; on standard output, relative to where they were.`
