@@ -368,6 +368,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		}
 		fmt.Fprintf(out, "  b[%d] = %s; // %s\n", slot, place, what)
 	}
+	for _, id := range e.Order {
+		out.WriteString(e.devices.Alias(id, e.Slots))
+	}
 	for i, id := range e.steps {
 		out.WriteString(e.devices.Open(i))
 		switch b := e.g.Node(id).Body.(type) {
@@ -378,7 +381,9 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 			}
 			fmt.Fprintf(out, "  %s", e.call(i))
 		case *schedule.Transfer:
-			out.WriteString(e.unit.Transfer(b))
+			if !e.devices.Aliased(b) {
+				out.WriteString(e.unit.Transfer(b))
+			}
 		}
 		out.WriteString(e.devices.Close(i))
 	}

@@ -5,7 +5,8 @@
 // it waits for a count. A transfer is carried out by the device that it brings something to, but for what it brings to the caller: that the device
 // copies which has it, so that all devices do their part.
 //
-// It knows no kernel; it must not import backends/cpu. Read next: devices.go, runtime/csrc/devices.c, which carries it out.
+// It knows no kernel; it must not import backends/cpu. Read next: devices.go, alias.go (transfers
+// without a copy), and runtime/csrc/devices.c, which carries it out.
 package devices
 
 import (
@@ -22,7 +23,8 @@ import (
 type Plan struct {
 	Devices []Device // by ascending number
 	Steps   []Step   // as the program's
-	host    int      // the device that has what is looked at when the program ends
+	Aliases map[ir.NodeID]Alias
+	host    int // the device that has what is looked at when the program ends
 }
 
 // Device is a device with what it holds, and what is copied between it and others in a run, in bytes; and how many kernels and copies it carries out.
@@ -34,6 +36,7 @@ type Device struct {
 	Sent      int64  `json:"sent_bytes"`
 	Kernels   int    `json:"kernels"`
 	Copies    int    `json:"copies"`
+	Aliased   int    `json:"aliased"` // transfers that need no copy
 	id        ir.NodeID
 }
 
@@ -68,6 +71,8 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 		index[d.id] = i
 	}
 	p.hold(g, index, checks)
+	found := findAliases(g, steps, checks)
+	p.Aliases = found.aliases
 	done, at := make([]int, len(p.Devices)), map[ir.NodeID]int{}
 	for i, id := range steps {
 		d := index[carrier(g, g.Node(id), checks)]
@@ -79,6 +84,10 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 			p.Devices[d].Kernels++
 			continue
 		}
+		if p.Aliased(t) {
+			p.Devices[d].Aliased++
+			continue
+		}
 		p.Devices[d].Copies++
 		from, to := g.Node(t.From).Body.(*schedule.Buffer), g.Node(t.To).Body.(*schedule.Buffer)
 		if from.Device != to.Device {
@@ -88,7 +97,7 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 			p.Devices[index[to.Device]].Received += bytes
 		}
 	}
-	p.wait(g, steps, at)
+	p.wait(g, steps, at, found.later)
 	return p
 }
 
@@ -112,6 +121,16 @@ func (p *Plan) hold(g *ir.Graph, index map[ir.NodeID]int, checks []ir.NodeID) {
 	}
 }
 
+// Aliased says whether a transfer needs no copy: one of its buffers is where the other has its elements.
+func (p *Plan) Aliased(t *schedule.Transfer) bool {
+	if p == nil {
+		return false
+	}
+	to, read := p.Aliases[t.To]
+	from, written := p.Aliases[t.From]
+	return read && to.Buffer == t.From || written && from.Buffer == t.To
+}
+
 // carrier gives the device that carries out a step.
 func carrier(g *ir.Graph, step *ir.Node, checks []ir.NodeID) ir.NodeID {
 	t, ok := step.Body.(*schedule.Transfer)
@@ -126,13 +145,13 @@ func carrier(g *ir.Graph, step *ir.Node, checks []ir.NodeID) ir.NodeID {
 }
 
 // wait finds what steps wait for: of each other device the last step among those that must be done before, unless a step of the same device waited for that already.
-func (p *Plan) wait(g *ir.Graph, steps []ir.NodeID, at map[ir.NodeID]int) {
+func (p *Plan) wait(g *ir.Graph, steps []ir.NodeID, at map[ir.NodeID]int, later map[ir.NodeID][]ir.NodeID) {
 	waited := make([]map[int]int, len(p.Devices))
 	for i, id := range steps {
 		s := &p.Steps[i]
 		last := map[int]int{}
 		after, _ := schedule.After(g.Node(id))
-		for _, dep := range after {
+		for _, dep := range slices.Concat(after, later[id]) {
 			if j, ok := at[dep]; ok && p.Steps[j].Device != s.Device {
 				x := p.Steps[j]
 				last[x.Device] = max(last[x.Device], x.Number)
@@ -218,6 +237,21 @@ func (p *Plan) Close(step int) string {
 		text += fmt.Sprintf("    tapc_reach(pool, %d, %d);\n", s.Device, s.Number)
 	}
 	return text + "  }\n"
+}
+
+// Alias gives the C that sets the slot of a buffer which is in the memory of another, behind those of all others; "" for others.
+func (p *Plan) Alias(buffer ir.NodeID, slots map[ir.NodeID]int) string {
+	if p == nil {
+		return ""
+	}
+	at, ok := p.Aliases[buffer]
+	if !ok {
+		return ""
+	}
+	for next, more := p.Aliases[at.Buffer]; more; next, more = p.Aliases[at.Buffer] {
+		at = Alias{next.Buffer, at.Offset + next.Offset}
+	}
+	return fmt.Sprintf("  b[%d] = (char *)b[%d] + %d; // an alias\n", slots[buffer], slots[at.Buffer], at.Offset)
 }
 
 // End gives the C behind all steps: who does not carry out those of the device that has what is looked at when the program ends is done.

@@ -25,7 +25,7 @@ func newPair() *pair {
 }
 
 func (p *pair) buffer(device int, space schedule.Space, bytes int64) ir.NodeID {
-	return p.g.Add(&schedule.Buffer{Device: p.devices[device], DType: "int8", Range: zspace.Range{Start: zspace.Point{0}, End: zspace.Point{bytes}}, Strides: []int64{1}, Space: space, Bytes: bytes}, "").ID
+	return p.g.Add(&schedule.Buffer{Over: ir.NoNode, Device: p.devices[device], DType: "int8", Range: zspace.Range{Start: zspace.Point{0}, End: zspace.Point{bytes}}, Strides: []int64{1}, Space: space, Bytes: bytes}, "").ID
 }
 
 func (p *pair) kernel(device int, after ...ir.NodeID) ir.NodeID {
@@ -33,7 +33,11 @@ func (p *pair) kernel(device int, after ...ir.NodeID) ir.NodeID {
 }
 
 func (p *pair) transfer(from, to ir.NodeID, after ...ir.NodeID) ir.NodeID {
-	return p.add(&schedule.Transfer{From: from, To: to, After: after})
+	box := p.g.Node(from).Body.(*schedule.Buffer).Range
+	if other := p.g.Node(to).Body.(*schedule.Buffer).Range; other.End[0] < box.End[0] {
+		box = other
+	}
+	return p.add(&schedule.Transfer{From: from, To: to, After: after, Range: box})
 }
 
 func (p *pair) add(body ir.Body) ir.NodeID {
@@ -45,13 +49,17 @@ func (p *pair) add(body ir.Body) ir.NodeID {
 func TestOf(t *testing.T) {
 	p := newPair()
 	in, there, back := p.buffer(0, schedule.Input, 8), p.buffer(1, schedule.Arena, 8), p.buffer(0, schedule.Output, 8)
-	a := p.kernel(0)                 // cpu0, its 1st
-	b := p.kernel(0, a)              // cpu0, its 2nd
-	c := p.transfer(in, there, a, b) // cpu1, its 1st: waits for b
-	d := p.kernel(1, c, a)           // cpu1, its 2nd: a was waited for with b
-	e := p.transfer(there, back, d)  // cpu1, its 3rd: what the caller is given, who has it copies
-	p.kernel(0, e, c)                // cpu0, its 3rd: waits for e
+	p.g.Node(there).Body.(*schedule.Buffer).Range.End[0] = 9 // more than arrives: nothing is an alias
+	a := p.kernel(0)                                         // cpu0, its 1st
+	b := p.kernel(0, a)                                      // cpu0, its 2nd
+	c := p.transfer(in, there, a, b)                         // cpu1, its 1st: waits for b
+	d := p.kernel(1, c, a)                                   // cpu1, its 2nd: a was waited for with b
+	e := p.transfer(there, back, d)                          // cpu1, its 3rd: what the caller is given, who has it copies
+	p.kernel(0, e, c)                                        // cpu0, its 3rd: waits for e
 	got := Of(p.g, p.steps, nil)
+	if len(got.Aliases) > 0 {
+		t.Errorf("%v", got.Aliases)
+	}
 	want := []Step{
 		{Device: 0, Number: 1}, {Device: 0, Number: 2, Known: true}, {Device: 1, Number: 1, Waits: []Wait{{0, 2}}, Copies: true}, {Device: 1, Number: 2},
 		{Device: 1, Number: 3, Known: true, Copies: true}, {Device: 0, Number: 3, Waits: []Wait{{1, 3}}},
@@ -65,6 +73,59 @@ func TestOf(t *testing.T) {
 		if d.id = p.devices[i]; got.Devices[i] != d {
 			t.Errorf("%+v, expected %+v", got.Devices[i], d)
 		}
+	}
+}
+
+// TestAliases: a kernel reads where the sender has it what nobody writes over before; who writes over it later waits for the kernel. A result of the caller's
+// is computed in the caller's memory.
+func TestAliases(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(from, to *schedule.Buffer)
+		early   bool // the bytes are written over before they are read
+		aliased bool
+	}{
+		{"read at the sender's", nil, false, true},
+		{"written over too early", nil, true, false},
+		{"elements not as far apart", func(from, _ *schedule.Buffer) { from.Strides[0] = 2 }, false, false},
+		{"not aligned", func(from, to *schedule.Buffer) { from.Range.Start[0], to.Align = -8, 64 }, false, false},
+		{"aligned", func(from, to *schedule.Buffer) { from.Range.Start[0], to.Align = -64, 64 }, false, true},
+	} {
+		p := newPair()
+		from, to, other := p.buffer(0, schedule.Arena, 8), p.buffer(1, schedule.Arena, 8), p.buffer(0, schedule.Arena, 8)
+		if c.change != nil {
+			c.change(p.g.Node(from).Body.(*schedule.Buffer), p.g.Node(to).Body.(*schedule.Buffer))
+		}
+		write := func(buffer ir.NodeID, after ...ir.NodeID) ir.NodeID {
+			id := p.kernel(0, after...)
+			p.g.Node(id).Body.(*schedule.Kernel).Operands = []schedule.Operand{{Buffer: buffer, Mode: schedule.Write}}
+			return id
+		}
+		a := write(from)
+		sent := p.transfer(from, to, a)
+		p.g.Node(sent).Body.(*schedule.Transfer).Range = p.g.Node(to).Body.(*schedule.Buffer).Range
+		if c.early {
+			write(other, sent)
+		}
+		read := p.kernel(1, sent)
+		p.g.Node(read).Body.(*schedule.Kernel).Operands = []schedule.Operand{{Buffer: to}}
+		if !c.early {
+			write(other, sent)
+		}
+		got := Of(p.g, p.steps, nil)
+		if _, ok := got.Aliases[to]; ok != c.aliased || got.Aliased(p.g.Node(sent).Body.(*schedule.Transfer)) != ok {
+			t.Errorf("%s: %v", c.name, got.Aliases)
+		}
+		if waits := got.Steps[len(got.Steps)-1].Waits; c.aliased && !slices.Equal(waits, []Wait{{1, 2}}) || !c.aliased && !c.early && !slices.Equal(waits, []Wait{{1, 1}}) {
+			t.Errorf("%s: waits for %v", c.name, waits)
+		}
+	}
+	p := newPair()
+	result, out := p.buffer(1, schedule.Arena, 8), p.buffer(0, schedule.Output, 16)
+	p.g.Node(out).Body.(*schedule.Buffer).Range.Start[0] = -8
+	p.transfer(result, out, p.kernel(1))
+	if got := Of(p.g, p.steps, nil); got.Aliases[result] != (Alias{out, 8}) || got.Devices[1].Aliased != 1 || got.Devices[1].Sent != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 
