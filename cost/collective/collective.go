@@ -61,20 +61,33 @@ func (f flat) price(algorithm string, steps, bytes float64) Price {
 	return Price{algorithm, steps, sent, steps * l.Value, machine.Figure{Value: at(l.Value, b.Value), Low: at(l.Low, b.High), High: at(l.High, b.Low)}}
 }
 
-// all gives the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
-func (f flat) all(kind Kind, bytes float64) []Price {
+// all appends the prices of the algorithms that carry out a collective of so many bytes, the whole of it, in a group.
+func (f flat) all(list []Price, kind Kind, bytes float64) []Price {
 	part, up := bytes*(f.n-1)/f.n, math.Ceil(math.Log2(f.n))
 	switch kind {
 	case Broadcast:
-		return []Price{f.price("tree", up, up*bytes), f.price("ring", up+f.n-1, 2*part), f.price("direct", 1, (f.n-1)*bytes)}
+		return append(list, f.price("tree", up, up*bytes), f.price("ring", up+f.n-1, 2*part), f.price("direct", 1, (f.n-1)*bytes))
 	case AllGather, ReduceScatter:
-		return []Price{f.price("tree", up, part), f.price("ring", f.n-1, part), f.price("direct", 1, part)}
+		return append(list, f.price("tree", up, part), f.price("ring", f.n-1, part), f.price("direct", 1, part))
 	case Exchange:
-		return []Price{f.price("direct", 1, bytes)}
+		return append(list, f.price("direct", 1, bytes))
 	case AllReduce:
-		return []Price{f.price("tree", 2*up, 2*up*bytes), f.price("ring", 2*(f.n-1), 2*part), f.price("direct", 1, (f.n-1)*bytes)}
+		return append(list, f.price("tree", 2*up, 2*up*bytes), f.price("ring", 2*(f.n-1), 2*part), f.price("direct", 1, (f.n-1)*bytes))
 	}
-	return []Price{f.price("ring", f.n-1, part), f.price("direct", 1, part)}
+	return append(list, f.price("ring", f.n-1, part), f.price("direct", 1, part))
+}
+
+// fastest is the first of those that take least.
+func (f flat) fastest(kind Kind, bytes float64) Price {
+	var room [3]Price
+	list := f.all(room[:0], kind, bytes)
+	best := 0
+	for i := range list {
+		if list[i].Seconds.Value < list[best].Seconds.Value {
+			best = i
+		}
+	}
+	return list[best]
 }
 
 // Of gives what a collective of so many bytes takes among devices, by number, for each algorithm, the fastest first. The bytes are those of the
@@ -118,14 +131,32 @@ func Among(l *machine.Layout, groups [][]int64) (*Group, error) {
 // Of gives what a collective takes in the group, for each algorithm, the fastest first.
 func (g *Group) Of(kind Kind, bytes float64) ([]Price, error) {
 	if bytes <= 0 {
-		return nil, diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes", bytes).Want("bytes", "none")
+		return nil, empty(bytes)
 	}
-	out := g.flat.all(kind, bytes)
+	out := g.flat.all(nil, kind, bytes)
 	if g.many && kind != Exchange {
 		out = append(out, hierarchical(kind, g.in, g.across, bytes))
 	}
 	slices.SortStableFunc(out, func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
 	return out, nil
+}
+
+// Fastest is the first of Of.
+func (g *Group) Fastest(kind Kind, bytes float64) (Price, error) {
+	if bytes <= 0 {
+		return Price{}, empty(bytes)
+	}
+	best := g.flat.fastest(kind, bytes)
+	if g.many && kind != Exchange {
+		if h := hierarchical(kind, g.in, g.across, bytes); h.Seconds.Value < best.Seconds.Value {
+			best = h
+		}
+	}
+	return best, nil
+}
+
+func empty(bytes float64) error {
+	return diag.Errorf(codeGroup, "cost", diag.Location{}, "a collective of %v bytes", bytes).Want("bytes", "none")
 }
 
 // sharing counts the groups that pass the port of the first device of the first.
@@ -144,9 +175,7 @@ func sharing(l *machine.Layout, groups [][]int64, port machine.Port) float64 {
 
 // hierarchical is a collective inside of groups, then between those with the same place in each, then inside again.
 func hierarchical(kind Kind, in, across flat, bytes float64) Price {
-	best := func(f flat, kind Kind, bytes float64) Price {
-		return slices.MinFunc(f.all(kind, bytes), func(a, b Price) int { return cmp.Compare(a.Seconds.Value, b.Seconds.Value) })
-	}
+	best := flat.fastest
 	var parts []Price
 	switch kind {
 	case AllReduce:

@@ -1,6 +1,8 @@
 package reshard
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +22,13 @@ type Place struct {
 	Layout  *machine.Layout
 	Devices []int64 // of the machine, those of the mesh in its order
 	Kind    *machine.Device
-	groups  map[string]*collective.Group
+	groups  map[string]group
+}
+
+// group is one, or why there is none.
+type group struct {
+	*collective.Group
+	err error
 }
 
 // On places a mesh on the first devices of a machine that are of a kind, such as "cpu"; of the kind of the machine's first device if it is "".
@@ -29,7 +37,7 @@ func On(m *machine.Machine, kind string, mesh planfile.Mesh) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Place{Mesh: mesh, Layout: m.Layout(), Kind: d, groups: map[string]*collective.Group{}}
+	p := &Place{Mesh: mesh, Layout: m.Layout(), Kind: d, groups: map[string]group{}}
 	all := p.Layout.Named(d.Name)
 	if n := mesh.Devices(); int64(len(all)) < n {
 		return nil, diag.Errorf(CodePlace, "cost", diag.Location{}, "the mesh has more devices than the machine %s", m.Name).
@@ -62,18 +70,27 @@ func (p Price) String() string {
 func (p *Place) Of(steps []Step) (Price, error) {
 	out := Price{Steps: steps, Algorithms: make([]string, len(steps)), Arrives: Arrive(p.Mesh, steps)}
 	for i, s := range steps {
-		if s.Kind == Slice || p.Mesh.Parts(s.Axes) < 2 || s.Bytes <= 0 {
-			continue
-		}
-		list, err := p.Algorithms(s)
+		fastest, err := p.Fastest(s)
 		if err != nil {
 			return out, err
 		}
-		t := list[0].Seconds
-		out.Algorithms[i] = list[0].Algorithm
+		t := fastest.Seconds
+		out.Algorithms[i] = fastest.Algorithm
 		out.Seconds = machine.Figure{Value: out.Seconds.Value + t.Value, Low: out.Seconds.Low + t.Low, High: out.Seconds.High + t.High}
 	}
 	return out, nil
+}
+
+// Fastest prices a step by its fastest algorithm; nothing if it sends nothing.
+func (p *Place) Fastest(s Step) (collective.Price, error) {
+	if s.Kind == Slice || p.Mesh.Parts(s.Axes) < 2 || s.Bytes <= 0 {
+		return collective.Price{}, nil
+	}
+	g, err := p.group(s.Axes)
+	if err != nil {
+		return collective.Price{}, err
+	}
+	return g.Fastest(s.Kind, s.Bytes)
 }
 
 // Algorithms prices a step by each algorithm, the fastest first.
@@ -87,15 +104,16 @@ func (p *Place) Algorithms(s Step) ([]collective.Price, error) {
 
 // group gives the groups of devices that differ along some axes alone.
 func (p *Place) group(axes planfile.Axes) (*collective.Group, error) {
-	key := fmt.Sprint(axes)
-	if g := p.groups[key]; g != nil {
-		return g, nil
+	key := make([]byte, 0, 8)
+	for _, a := range axes {
+		key = binary.AppendUvarint(key, uint64(a))
 	}
-	g, err := collective.Among(p.Layout, p.Groups(axes))
-	if err == nil {
-		p.groups[key] = g
+	g, ok := p.groups[string(key)]
+	if !ok {
+		g.Group, g.err = collective.Among(p.Layout, p.Groups(axes))
+		p.groups[string(key)] = g
 	}
-	return g, err
+	return g.Group, g.err
 }
 
 // Groups gives the devices of the machine in groups that differ along some axes alone, in the order of the mesh.
@@ -130,23 +148,10 @@ func (p *Place) Cheapest(bytes float64, from, to Layout) ([]Price, error) {
 		}
 		list = append(list, x)
 	}
-	slices.SortStableFunc(list, func(a, b Price) int {
-		switch {
-		case a.Seconds.Value != b.Seconds.Value:
-			return sign(a.Seconds.Value - b.Seconds.Value)
-		default:
-			return sign(a.Arrives - b.Arrives)
-		}
-	})
+	slices.SortStableFunc(list, compare)
 	return list, nil
 }
 
-func sign(x float64) int {
-	switch {
-	case x < 0:
-		return -1
-	case x > 0:
-		return 1
-	}
-	return 0
+func compare(a, b Price) int {
+	return cmp.Or(cmp.Compare(a.Seconds.Value, b.Seconds.Value), cmp.Compare(a.Arrives, b.Arrives))
 }

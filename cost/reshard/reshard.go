@@ -53,22 +53,47 @@ func Arrive(m planfile.Mesh, steps []Step) (sum float64) {
 	return sum
 }
 
-// Ways gives the sequences of steps that take a tensor of so many bytes from one layout to another, none twice: the first moves as little as it can; the
-// last combines and gathers everything that does not agree, and keeps parts of that. There is none where the layouts are the same.
-func Ways(m planfile.Mesh, bytes float64, from, to Layout) (ways [][]Step) {
-	for _, whole := range []bool{false, true} {
-		w := &way{mesh: m, bytes: bytes, at: from.clone(), to: to}
-		w.combine(whole)
-		w.move(whole)
-		if len(w.steps) > 0 && (len(ways) == 0 || !slices.EqualFunc(w.steps, ways[0], Step.same)) {
-			ways = append(ways, w.steps)
-		}
-	}
-	return ways
+// Leg is a step for tensors of any size on meshes of any sizes. Cut are the axes that cut what it begins with.
+type Leg struct {
+	Kind collective.Kind
+	Axes planfile.Axes
+	Dim  int
+	Cut  planfile.Axes
 }
 
-func (s Step) same(t Step) bool {
-	return s.Kind == t.Kind && s.Dim == t.Dim && slices.Equal(s.Axes, t.Axes)
+// Step is that of a tensor of so many bytes on a mesh.
+func (l Leg) Step(m planfile.Mesh, bytes float64) Step {
+	return Step{l.Kind, l.Axes, l.Dim, bytes / float64(m.Parts(l.Cut))}
+}
+
+// Routes gives the sequences of steps that take a tensor from one layout to another, none twice: the first moves as little as it can; the
+// last combines and gathers everything that does not agree, and keeps parts of that. There is none where the layouts are the same.
+func Routes(from, to Layout) (routes [][]Leg) {
+	for _, whole := range []bool{false, true} {
+		w := &way{at: from.clone(), to: to}
+		w.combine(whole)
+		w.move(whole)
+		if len(w.legs) > 0 && (len(routes) == 0 || !slices.EqualFunc(w.legs, routes[0], Leg.same)) {
+			routes = append(routes, w.legs)
+		}
+	}
+	return routes
+}
+
+func (l Leg) same(k Leg) bool {
+	return l.Kind == k.Kind && l.Dim == k.Dim && slices.Equal(l.Axes, k.Axes)
+}
+
+// Ways gives the steps of the routes of a tensor of so many bytes on a mesh.
+func Ways(m planfile.Mesh, bytes float64, from, to Layout) (ways [][]Step) {
+	for _, r := range Routes(from, to) {
+		steps := make([]Step, len(r))
+		for i, l := range r {
+			steps[i] = l.Step(m, bytes)
+		}
+		ways = append(ways, steps)
+	}
+	return ways
 }
 
 func (l Layout) clone() Layout {
@@ -78,24 +103,14 @@ func (l Layout) clone() Layout {
 
 // way is the work on one sequence.
 type way struct {
-	mesh  planfile.Mesh
-	bytes float64 // of the whole tensor
-	at    Layout  // where it has got to
-	to    Layout
-	steps []Step
+	at   Layout // where it has got to
+	to   Layout
+	legs []Leg
 }
 
-// here is what a device has of the tensor.
-func (w *way) here() float64 {
-	n := int64(1)
-	for _, axes := range w.at.Dims {
-		n *= w.mesh.Parts(axes)
-	}
-	return w.bytes / float64(n)
-}
-
-func (w *way) step(k collective.Kind, axes planfile.Axes, dim int, bytes float64) {
-	w.steps = append(w.steps, Step{k, slices.Clone(axes), dim, bytes})
+// leg adds one, of what a device has here.
+func (w *way) leg(k collective.Kind, axes planfile.Axes, dim int) {
+	w.legs = append(w.legs, Leg{k, slices.Clone(axes), dim, slices.Concat(w.at.Dims...)})
 }
 
 // combine combines partial results: scattered where they are to be cut along the axis, everywhere otherwise.
@@ -109,13 +124,13 @@ func (w *way) combine(whole bool) {
 			run = append(run, a)
 		}
 		if len(run) > 0 {
-			w.step(collective.ReduceScatter, run, k, w.here())
+			w.leg(collective.ReduceScatter, run, k)
 			w.at.Dims[k] = slices.Concat(w.at.Dims[k], run)
 			w.at.Partial = without(w.at.Partial, run)
 		}
 	}
 	if rest := without(w.at.Partial, w.to.Partial); len(rest) > 0 {
-		w.step(collective.AllReduce, rest, -1, w.here())
+		w.leg(collective.AllReduce, rest, -1)
 		w.at.Partial = without(w.at.Partial, rest)
 	}
 }
@@ -142,19 +157,21 @@ func (w *way) move(whole bool) {
 	}
 }
 
-// exchange moves an axis from the end of one dimension's to that of another's.
+// exchange moves axes from the end of one dimension's to that of another's, as many as go together.
 func (w *way) exchange() bool {
 	for i, axes := range w.at.Dims {
 		if len(axes) == 0 || len(axes) <= w.common(i) {
 			continue
 		}
-		last := axes[len(axes)-1:]
 		for j := range w.at.Dims {
-			if r := w.rest(j); j != i && len(r) > 0 && r[0] == last[0] {
-				w.step(collective.AllToAll, last, j, w.here())
-				w.at.Dims[i] = axes[:len(axes)-1]
-				w.at.Dims[j] = slices.Concat(w.at.Dims[j], last)
-				return true
+			r := w.rest(j)
+			for n := min(len(r), len(axes)-w.common(i)); j != i && n > 0; n-- {
+				if last := axes[len(axes)-n:]; slices.Equal(last, r[:n]) {
+					w.leg(collective.AllToAll, last, j)
+					w.at.Dims[i] = axes[:len(axes)-n]
+					w.at.Dims[j] = slices.Concat(w.at.Dims[j], last)
+					return true
+				}
 			}
 		}
 	}
@@ -181,7 +198,7 @@ func (w *way) keep() bool {
 			run = append(run, a)
 		}
 		if len(run) > 0 {
-			w.step(Slice, run, k, w.here())
+			w.leg(Slice, run, k)
 			w.at.Dims[k] = slices.Concat(w.at.Dims[k], run)
 			return true
 		}
@@ -194,7 +211,7 @@ func (w *way) gather() bool {
 	for k, axes := range w.at.Dims {
 		if n := w.common(k); n < len(axes) {
 			w.at.Dims[k] = axes[:n]
-			w.step(collective.AllGather, axes[n:], k, w.here())
+			w.leg(collective.AllGather, axes[n:], k)
 			return true
 		}
 	}

@@ -54,6 +54,7 @@ func TestWays(t *testing.T) {
 		{"s,t", "s,-", "all-gather t 1 of 3200", 8 * 2400, ""},
 		{"t,-", "-,t", "all-to-all t 1 of 1600", 8 * 1200, "all-gather t 0 of 6400; slice t 1 of 6400"},
 		{"s*t,-", "s,t", "all-to-all t 1 of 800", 8 * 600, "all-gather t 0 of 3200; slice t 1 of 3200"},
+		{"s*t,-", "-,s*t", "all-to-all s*t 1 of 800", 8 * 700, "all-gather s*t 0 of 6400; slice s*t 1 of 6400"},
 		{"-,-", "-,t", "slice t 1 of 6400", 0, ""},
 		{"t,-", "s,-", "all-gather t 0 of 6400; slice s 0 of 6400", 8 * 4800, ""},
 		{"-,- +t", "-,-", "all-reduce t -1 of 6400", 8 * 9600, ""},
@@ -142,7 +143,7 @@ func follow(t *testing.T, at *Layout, s Step) {
 		if !end(k) {
 			t.Fatalf("%s of %v", write([]Step{s}), at)
 		}
-		at.Dims[k] = at.Dims[k][:len(at.Dims[k])-1]
+		at.Dims[k] = at.Dims[k][:len(at.Dims[k])-len(s.Axes)]
 	}
 	if s.Kind == "slice" || s.Kind == "reduce-scatter" || s.Kind == "all-to-all" {
 		at.Dims[s.Dim] = slices.Concat(at.Dims[s.Dim], s.Axes)

@@ -14,7 +14,7 @@ import (
 func (x *Space) Mesh(t search.Trial) []int64 { return x.meshes[t[0]] }
 
 // Devices is how many devices are planned for.
-func (x *Space) Devices() int { return int(x.devices) }
+func (x *Space) Devices() int { return int(x.settings.Devices) }
 
 // MaxMemory is the bytes that a plan may take on each device, 0 if they are not bounded.
 func (x *Space) MaxMemory() float64 { return x.settings.MaxMemory }
@@ -22,7 +22,7 @@ func (x *Space) MaxMemory() float64 { return x.settings.MaxMemory }
 // Digest tells spaces apart whose trials do not mean the same: by graph, devices, permissions and what is searched.
 func (x *Space) Digest() string {
 	h := sha256.New()
-	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.devices), x.meshes, x.genes)
+	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.settings.Devices), x.meshes, x.genes)
 	for _, o := range x.ops {
 		fmt.Fprintln(h, o.name, o.count, o.dims, o.work, o.operands)
 	}
@@ -43,7 +43,7 @@ func (x *Space) Describe() string {
 	for _, n := range x.genes {
 		size += math.Log10(float64(max(n, 1)))
 	}
-	words := []string{number(int(x.devices), "device") + " " + x.device.Name, number(len(x.meshes), "mesh"), number(int(total), "operation")}
+	words := []string{number(int(x.settings.Devices), "device") + " " + x.device.Name, number(len(x.meshes), "mesh"), number(int(total), "operation")}
 	if int(total) > len(x.ops) {
 		words = append(words, fmt.Sprintf("of which %d are planned and the others alike", len(x.ops)))
 	}

@@ -55,6 +55,7 @@ func (x *Space) collect(lib *kernels.Library) error {
 	for _, t := range x.tensors {
 		t.keeps = x.assignments(t.extents, func(int) bool { return true })
 	}
+	x.route()
 	return nil
 }
 

@@ -57,8 +57,8 @@ func tensorParallel(t *testing.T, x *Space) search.Trial {
 	}
 	for _, y := range x.tensors {
 		o := x.ops[y.made.op]
-		need, _ := o.operands[y.made.operand].needs(o, o.cuts[trial[o.gene]])
-		if !set(trial, y.gene, y.keeps, need) {
+		need := o.operands[y.made.operand].needs(o, o.cuts[trial[o.gene]])
+		if !set(trial, y.gene, y.keeps, need.layout) {
 			t.Fatalf("%s can not be kept so", y.name)
 		}
 	}

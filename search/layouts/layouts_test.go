@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects"
@@ -87,6 +89,86 @@ func TestProofAgainstAll(t *testing.T) {
 		if fast := x.Price(p.Trials[0]); math.Abs(fast.Costs[0]-p.Bounds[0]) > 1e-9*p.Bounds[0] {
 			t.Errorf("%s: the plan that is proven to take %v is priced %v", c.Name, p.Bounds[0], fast.Costs[0])
 		}
+	}
+}
+
+// Where memory is less than the fastest plan takes, the bounds hold of all plans that fit, and a plan that fits is found; where none fits, none is.
+func TestProofWithinMemory(t *testing.T) {
+	for _, name := range []string{"product, 4 devices", "linear and ReLU, 2 devices", "attention head, 2 devices", "normalized product with a sum, 2 devices"} {
+		c := graphs.Smalls[slices.IndexFunc(graphs.Smalls, func(c graphs.Small) bool { return c.Name == name })]
+		all, _, ok := search.Enumerate(smallSpace(t, c, 32), 30_000)
+		if !ok {
+			t.Fatalf("%s: the space is not small", name)
+		}
+		fast, lean := all.Points[all.Best(0)].Price.Costs, all.Points[all.Best(1)].Price.Costs
+		if fast[1] == lean[1] {
+			t.Errorf("%s: the fastest plan takes least memory", name)
+		}
+		for _, part := range []float64{0.3, 0.9} {
+			limit := lean[1] + part*(fast[1]-lean[1])
+			x := space(t, c.Text(32), c.Devices, func(s *layouts.Settings) {
+				s.Parts, s.Objectives, s.MaxMemory = strings.Split(c.Space, ","), layouts.Objectives[:c.Objectives], limit
+			})
+			p := x.Prove(2)
+			best, found := math.Inf(1), false
+			for _, q := range all.Points {
+				if q.Price.Costs[1] <= limit {
+					best = min(best, q.Price.Costs[0])
+				}
+			}
+			for _, trial := range p.Trials {
+				found = found || x.Price(trial).Beyond == 0
+			}
+			if p.Bounds[0] > best*(1+1e-9) || p.Bounds[0] < fast[0]*(1-1e-9) || p.Bounds[1] > lean[1]*(1+1e-9) || !found {
+				t.Errorf("%s, in %v: the fastest takes %v, the leanest %v; bounds are %v, and a plan that fits is found: %v", name, limit, best, lean[1], p.Bounds, found)
+			}
+		}
+		none := space(t, c.Text(32), c.Devices, func(s *layouts.Settings) { s.MaxMemory = lean[1] * 0.9 })
+		for _, trial := range none.Prove(1).Trials {
+			if none.Price(trial).Beyond == 0 {
+				t.Errorf("%s: a plan takes less than the least", name)
+			}
+		}
+	}
+}
+
+// Meshes of three axes have those of fewer in them: none of these has a faster plan, or one that sends less.
+func TestMeshesOfFewerAxes(t *testing.T) {
+	const turned = "tapc 1\n%x = tensor float32 [0:8192, 0:8192]\n%y = tensor float32 [0:8192, 0:8192]\n%z = tensor float32 [0:8192, 0:8192]\n" +
+		"%a = operation op:softmax {dims: [1]} (tensor: %x) -> (result: %y)\n%b = operation op:softmax {dims: [0]} (tensor: %y) -> (result: %z)\n"
+	for name, graph := range map[string]string{"a transformer": graphs.Llama8B(1, 16, 64).Text(), "rows, then columns": turned} {
+		meshesOfFewerAxes(t, name, graph)
+	}
+}
+
+func meshesOfFewerAxes(t *testing.T, name, graph string) {
+	all := space(t, graph, 16, nil).Prove(2)
+	attained := false
+	for _, mesh := range [][]int64{{16}, {1, 16, 1}, {2, 8}, {8, 2}, {4, 1, 4}, {2, 2, 4}, {2, 4, 2}, {4, 2, 2}} {
+		p := space(t, graph, 16, func(s *layouts.Settings) { s.Mesh = mesh }).Prove(2)
+		for _, k := range []int{0, 2} {
+			if p.Bounds[k] < all.Bounds[k]*(1-1e-9) {
+				t.Errorf("%s: %s on %v is %v, and on all meshes %v", name, layouts.Objectives[k], mesh, p.Bounds[k], all.Bounds[k])
+			}
+		}
+		attained = attained || p.Bounds[0] <= all.Bounds[0]*(1+1e-9)
+	}
+	if !attained {
+		t.Errorf("%s: no mesh has the fastest plan", name)
+	}
+}
+
+// What is proven does not depend on the number of workers.
+func TestProofOnWorkers(t *testing.T) {
+	x := space(t, graphs.Llama8B(2, 1, 512).Text(), 16, func(s *layouts.Settings) { s.MaxMemory = 150e6 })
+	want := x.Prove(1)
+	for _, workers := range []int{2, 7} {
+		if diff := cmp.Diff(want, x.Prove(workers)); diff != "" {
+			t.Errorf("%d workers: %s", workers, diff)
+		}
+	}
+	if x.Price(want.Trials[0]).Beyond == 0 {
+		t.Error("the fastest plan fits")
 	}
 }
 

@@ -148,8 +148,8 @@ func keep(x *Space, r *rand.Rand, t search.Trial) bool {
 	}
 	d := of[r.IntN(len(of))]
 	o := x.ops[d.op]
-	need, _ := o.operands[d.operand].needs(o, o.cuts[t[o.gene]])
-	return set(t, x.tensors[i].gene, x.tensors[i].keeps, need)
+	need := o.operands[d.operand].needs(o, o.cuts[t[o.gene]])
+	return set(t, x.tensors[i].gene, x.tensors[i].keeps, need.layout)
 }
 
 // set chooses an assignment, if it is among the values.
@@ -202,7 +202,7 @@ func carry(x *Space, r *rand.Rand, t search.Trial) bool {
 				continue
 			}
 			y := x.tensors[d.tensor]
-			need, _ := o.operands[d.operand].needs(o, a)
+			need := o.operands[d.operand].needs(o, a).layout
 			if y.gene >= 0 {
 				b := y.keeps[t[y.gene]]
 				b[axis] = need[axis]

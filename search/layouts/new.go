@@ -46,17 +46,18 @@ func (x *Space) place() error {
 		return diag.Errorf("TAP2901", "plan", diag.Location{}, "the machine %s has fewer devices %s than are asked for", x.settings.Machine.Name, d.Name).
 			Want(fmt.Sprintf("at most %d", all), fmt.Sprint(n))
 	}
-	x.devices = n
+	x.settings.Devices = n
 	if x.settings.MaxMemory == 0 {
 		x.settings.MaxMemory = float64(d.Memory)
 	}
 	if x.meshes = meshes(n); x.settings.Mesh != nil {
-		x.meshes = [][]int64{x.settings.Mesh}
+		x.meshes = [][]int64{slices.DeleteFunc(slices.Clone(x.settings.Mesh), func(size int64) bool { return size == 1 })}
 	}
 	return nil
 }
 
-// meshes gives the meshes of so many devices: that of the prime factors, which has all others in it, if they are few, or else all of three axes.
+// meshes gives the meshes of so many devices: that of the prime factors, which has all others in it, if they are few, or else all of three axes, which
+// have those of fewer in them: where axes cut one dimension, they are one.
 func meshes(n int64) (list [][]int64) {
 	var primes []int64
 	for p, rest := int64(2), n; rest > 1; p++ {
@@ -67,8 +68,8 @@ func meshes(n int64) (list [][]int64) {
 	if len(primes) <= maxAxes {
 		return [][]int64{primes}
 	}
-	for a := int64(1); a <= n; a++ {
-		for b := int64(1); n%a == 0 && b <= n/a; b++ {
+	for a := int64(2); a < n; a++ {
+		for b := int64(2); n%a == 0 && b < n/a; b++ {
 			if n/a%b == 0 {
 				list = append(list, []int64{a, b, n / a / b})
 			}

@@ -26,8 +26,8 @@ func (x *Space) plan(t search.Trial) plan {
 			continue
 		}
 		o := x.ops[y.made.op]
-		need, _ := o.operands[y.made.operand].needs(o, o.cuts[p.cuts[y.made.op]])
-		p.keeps[i] = max(slices.Index(y.keeps, need), 0)
+		need := o.operands[y.made.operand].needs(o, o.cuts[p.cuts[y.made.op]])
+		p.keeps[i] = max(slices.Index(y.keeps, need.layout), 0)
 	}
 	return p
 }
@@ -51,8 +51,10 @@ func (x *Space) Price(t search.Trial) search.Price {
 
 // move is that of an edge.
 func (p *plan) move(edge int) move {
-	e := p.tables.space.edges[edge]
-	return p.tables.moves[edge][p.cuts[e.op]*len(p.tables.space.tensors[e.tensor].keeps)+p.keeps[e.tensor]]
+	x := p.tables.space
+	e := &x.edges[edge]
+	w := &x.ways.wants[edge]
+	return p.tables.moves[w.number][int(w.of[p.cuts[e.op]])*len(x.tensors[e.tensor].keeps)+p.keeps[e.tensor]]
 }
 
 // time is that of all operations and moves, one after the other.
@@ -77,6 +79,12 @@ func (p *plan) sent() (sum float64) {
 
 // memory is the most that a device holds at a time: inputs and constants, what lives while an operation runs, and what it moved for it.
 func (p *plan) memory() float64 {
+	bytes, _ := p.peak()
+	return bytes
+}
+
+// peak gives also the spot at which it is held.
+func (p *plan) peak() (bytes float64, spot int) {
 	x := p.tables.space
 	always, most := 0.0, 0.0
 	for i, y := range x.tensors {
@@ -84,15 +92,17 @@ func (p *plan) memory() float64 {
 			always += y.count * p.tables.bytes[i][p.keeps[i]]
 		}
 	}
-	for _, s := range x.spots {
-		now := 0.0
+	for i := range x.spots {
+		s, now := &x.spots[i], 0.0
 		for _, l := range s.live {
 			now += l.count * p.tables.bytes[l.tensor][p.keeps[l.tensor]]
 		}
 		for _, e := range s.edges {
 			now += p.move(e).held
 		}
-		most = max(most, now)
+		if now > most {
+			most, spot = now, i
+		}
 	}
-	return always + most
+	return always + most, spot
 }

@@ -1,15 +1,17 @@
 package layouts
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tensortapestry.org/tapc/search"
 )
 
-// Proof is what dynamic programming found of a space: for each objective, a cost that no plan goes below, and the trials that it knows. Exact says that it
-// went through all meshes, so that the bound of time is the optimum.
+// Proof is what dynamic programming found of a space: for each objective, a cost that no plan inside the limits goes below, and the trials that it knows.
+// Exact says that it went through all meshes, so that without a limit of memory the bound of time is the optimum.
 type Proof struct {
 	Bounds []float64
 	Exact  bool
@@ -17,27 +19,21 @@ type Proof struct {
 }
 
 // maxProven is how many meshes dynamic programming goes through.
-const maxProven = 80
+const maxProven = 1024
 
-// Prove finds the plans that are best in weighted sums of the objectives, and bounds of each objective.
+// proven is what was found of one mesh.
+type proven struct {
+	trials []search.Trial
+	bounds [3]float64
+	exact  bool
+	spot   int // where its fastest plan holds most
+}
+
+// Prove finds the plans that are best in weighted sums of the objectives, and bounds of each objective. What it finds does not depend on the number of workers.
 func (x *Space) Prove(workers int) *Proof {
-	type found struct {
-		trials []search.Trial
-		bounds [3]float64
-		exact  bool
-	}
-	all := make([]found, min(len(x.meshes), maxProven))
-	var wait sync.WaitGroup
-	workers = max(1, min(workers, len(all)))
-	for w := range workers {
-		wait.Go(func() {
-			for i := w; i < len(all); i += workers {
-				f := &all[i]
-				f.trials, f.bounds, f.exact = x.proveMesh(i)
-			}
-		})
-	}
-	wait.Wait()
+	all := make([]proven, min(len(x.meshes), maxProven))
+	each(workers, len(all), func(i int) { all[i] = x.proveMesh(i) })
+	x.fitting(workers, all)
 	p := &Proof{Exact: len(all) == len(x.meshes)}
 	bounds := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
 	for _, f := range all {
@@ -47,8 +43,8 @@ func (x *Space) Prove(workers int) *Proof {
 			bounds[k] = min(bounds[k], f.bounds[k])
 		}
 	}
-	if len(all) < len(x.meshes) {
-		bounds = [3]float64{} // nothing is known of the other meshes
+	if len(all) < len(x.meshes) || math.IsInf(bounds[0], 1) {
+		bounds = [3]float64{} // nothing is known of the other meshes, or there is no plan
 	}
 	for _, c := range x.costs {
 		p.Bounds = append(p.Bounds, bounds[c])
@@ -56,44 +52,130 @@ func (x *Space) Prove(workers int) *Proof {
 	return p
 }
 
+// each does work by its numbers on so many workers.
+func each(workers, n int, work func(i int)) {
+	var wait sync.WaitGroup
+	var next atomic.Int64
+	for range max(1, min(workers, n)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
 // slopes are the weights of memory against time that are tried, in parts of the fastest plan's.
 var slopes = []float64{0.01, 0.1, 0.3, 1, 3, 30}
 
-// proveMesh does it for one mesh. Of time and of what is sent the optimum is a bound; where it takes too long to find, and of memory, each operation and tensor by
-// itself gives one.
-func (x *Space) proveMesh(mesh int) (trials []search.Trial, bounds [3]float64, exact bool) {
-	bounds = x.alone(mesh)
+// proveMesh does it for one mesh. Of time and of what is sent the optimum is a bound, and of memory the least that is held at one spot; where that takes too long
+// to find, each operation and tensor by itself gives one.
+func (x *Space) proveMesh(mesh int) (f proven) {
+	f.bounds = x.alone(mesh)
 	fast, time, exact := x.best(mesh, weights{time: 1})
 	if !exact {
-		return nil, bounds, false
+		return f
 	}
-	if bounds[0] = time; fast == nil {
-		return nil, [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, true
+	if f.exact, f.bounds[0] = true, time; fast == nil {
+		f.bounds = [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
+		return f
 	}
-	trials = append(trials, fast)
+	f.trials = append(f.trials, fast)
 	p := x.plan(fast)
-	memory, sent := p.memory(), max(p.sent(), 1)
+	memory, spot := p.peak()
+	sent := max(p.sent(), 1)
+	f.spot = spot
 	if slices.Contains(x.costs, 2) {
 		if _, least, ok := x.best(mesh, weights{sent: 1}); ok {
-			bounds[2] = max(least, 1)
+			f.bounds[2] = max(least, 1)
 		}
 		if quiet, _, ok := x.best(mesh, weights{sent: 1, time: 1e-3 * sent / time}); ok && quiet != nil {
-			trials = append(trials, quiet)
+			f.trials = append(f.trials, quiet)
+		}
+	}
+	if lean, _, ok := x.best(mesh, weights{held: 1, time: 1e-6 * memory / time, spot: spot}); ok && lean != nil {
+		f.trials = append(f.trials, lean)
+		p := x.plan(lean)
+		_, f.spot = p.peak()
+		if _, least, ok := x.best(mesh, weights{held: 1, spot: f.spot}); ok {
+			f.bounds[1] = max(f.bounds[1], least)
 		}
 	}
 	if len(x.meshes) > 1 {
-		return trials, bounds, true
+		return f
 	}
 	for _, s := range slopes {
 		per := s * time / memory
 		for _, w := range []weights{{time: 1, always: per}, {time: 1, always: per, between: per / 8}, {time: 1, always: per, between: per}} {
 			if t, _, ok := x.best(mesh, w); ok && t != nil {
-				trials = append(trials, t)
+				f.trials = append(f.trials, t)
 			}
 		}
 	}
-	return trials, bounds, true
+	return f
 }
+
+// fitting looks for the fastest plans that the memory of a device has room for, where the fastest of all takes more: mesh by mesh, in the order of what is
+// known of their time, until no other mesh can have a faster one.
+func (x *Space) fitting(workers int, all []proven) {
+	const together = 8 // meshes, whatever the number of workers, of which what comes out may not depend
+	best := math.Inf(1)
+	var order []int
+	for i, f := range all {
+		if len(f.trials) > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].bounds[0], all[b].bounds[0]) })
+	for n := 0; n < len(order) && all[order[n]].bounds[0] < best; n += together {
+		batch := order[n:min(n+together, len(order))]
+		times := make([]float64, len(batch))
+		each(workers, len(batch), func(i int) { times[i] = all[batch[i]].fit(x, batch[i]) })
+		best = min(best, slices.Min(times))
+	}
+}
+
+// fit gives the time of the fastest plan of a mesh that was found and fits. A byte that is held at a spot has a price in seconds, which rises until plans fit: what a
+// sum of time and of that is at least, less the price of the limit, is a bound of the time of all that fit (Lagrange).
+func (f *proven) fit(x *Space, mesh int) float64 {
+	limit, best := x.settings.MaxMemory, math.Inf(1)
+	low, high, price, spot := 0.0, 0.0, 0.0, f.spot
+	for step := range 10 {
+		trial := f.trials[0]
+		if step > 0 {
+			t, sum, ok := x.best(mesh, weights{time: 1, held: price, spot: spot})
+			if !ok || t == nil {
+				break
+			}
+			trial, f.trials = t, append(f.trials, t)
+			f.bounds[0] = max(f.bounds[0], sum-price*limit)
+		}
+		p := x.plan(trial)
+		memory, at := p.peak()
+		if limit == 0 || memory <= limit {
+			best, high = min(best, p.time()), price
+		} else {
+			low, spot = price, at
+		}
+		switch {
+		case best <= f.bounds[0]*(1+closely):
+			return best
+		case step == 0:
+			price = p.time() / memory
+		case high == 0:
+			price *= 8
+		case low == 0:
+			price /= 8
+		default:
+			price = math.Sqrt(low * high)
+		}
+	}
+	return best
+}
+
+// closely is the part of the time of a plan by which no faster one is looked for.
+const closely = 1e-4
 
 // alone gives bounds of each objective from each operation and each tensor by itself.
 func (x *Space) alone(mesh int) (bounds [3]float64) {

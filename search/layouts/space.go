@@ -8,10 +8,12 @@
 package layouts
 
 import (
+	"iter"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 )
@@ -59,11 +61,11 @@ type Space struct {
 	settings Settings
 	graph    *ir.Graph
 	device   *machine.Device
-	devices  int64
 	meshes   [][]int64
 	ops      []*operation // one of each class
 	tensors  []*tensor    // the same
 	edges    []edge
+	ways     ways
 	times    []float64 // that each edge is there
 	spots    []spot
 	genes    []int
@@ -122,6 +124,33 @@ type edge struct {
 	tensor int
 }
 
+// ways are what edges want of tensors, and the routes by which these get there.
+type ways struct {
+	wants   []want // of each edge
+	demands []*demand
+	routes  [][][]reshard.Leg
+}
+
+// want is what the cuts of an edge's operation want of its tensor: several want it alike.
+type want struct {
+	*demand
+	of []uint16 // by cut, which of needs it has
+}
+
+// demand is what edges have in common that move alike: for each need and each way to keep a tensor, in that order, the number of the routes between.
+type demand struct {
+	edge   edge // the first
+	needs  []need
+	routes []int
+	number int
+}
+
+// need is the layout in which an operand is read or written and, as bits, the axes along which partial results of it are made.
+type need struct {
+	layout  assignment
+	partial int
+}
+
 // assignment says along which dimension each axis goes, -1 for none.
 type assignment [maxAxes]int8
 
@@ -164,18 +193,36 @@ func (x *Space) assignments(extents []int64, free func(d int) bool) (list []assi
 // parts gives into how many parts an assignment cuts each dimension.
 func parts(mesh []int64, a assignment, rank int) []int64 {
 	p := slices.Repeat([]int64{1}, rank)
-	for axis, size := range mesh {
-		if d := a[axis]; d >= 0 {
-			p[d] *= size
-		}
+	for d, n := range cuts(mesh, a) {
+		p[d] = n
 	}
 	return p
 }
 
+// cuts are the dimensions that an assignment cuts, and into how many parts.
+func cuts(mesh []int64, a assignment) iter.Seq2[int, int64] {
+	return func(yield func(d int, parts int64) bool) {
+		for axis, size := range mesh {
+			d := a[axis]
+			if d < 0 || slices.Contains(a[:axis], d) {
+				continue
+			}
+			for other := axis + 1; other < len(mesh); other++ {
+				if a[other] == d {
+					size *= mesh[other]
+				}
+			}
+			if size > 1 && !yield(int(d), size) {
+				return
+			}
+		}
+	}
+}
+
 // fits says whether each part has a cell.
 func fits(mesh []int64, a assignment, extents []int64) bool {
-	for d, n := range parts(mesh, a, len(extents)) {
-		if n > 1 && n > extents[d] {
+	for d, n := range cuts(mesh, a) {
+		if n > extents[d] {
 			return false
 		}
 	}

@@ -20,12 +20,8 @@ import (
 func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, error) {
 	p := x.plan(t)
 	out := &planfile.Plan{}
-	axes := map[int]int{}
 	for axis, size := range p.tables.mesh {
-		if size > 1 {
-			axes[axis] = len(out.Mesh)
-			out.Mesh = append(out.Mesh, planfile.Axis{Name: string("xyz"[len(out.Mesh)]), Size: size})
-		}
+		out.Mesh = append(out.Mesh, planfile.Axis{Name: string("xyz"[axis]), Size: size})
 	}
 	labels := x.labels()
 	for n := range x.graph.Nodes() {
@@ -36,9 +32,7 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 		y := x.tensors[c]
 		l := planfile.Layout{Dims: make([]planfile.Axes, len(y.extents)), Open: make([]bool, len(y.extents))}
 		for k := range y.extents {
-			for _, axis := range along(p.tables.mesh, y.keeps[p.keeps[c]], k) {
-				l.Dims[k] = append(l.Dims[k], axes[axis])
-			}
+			l.Dims[k] = y.keeps[p.keeps[c]].along(k)
 		}
 		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l})
 	}

@@ -5,6 +5,8 @@
 //
 // It writes a table of the least that any seed found, in percent of what going through everything did. Plans are priced, not run, so the
 // same table comes of every machine.
+//
+// With -sizes it measures what planning large graphs for many devices takes, as docs/performance.md has it.
 package main
 
 import (
@@ -31,8 +33,14 @@ func main() {
 	seeds := flag.Uint64("seeds", 20, "how often each graph is searched")
 	write := flag.String("write", "", "replace the table in this `FILE`")
 	only := flag.String("only", "", "graphs whose names have this text")
+	large := flag.Bool("sizes", false, "measure large graphs on many devices instead")
+	tapc := flag.String("tapc", "", "the tapc that is measured (default: built from this tree)")
 	flag.Parse()
-	if err := run(*seeds, *write, *only); err != nil {
+	work := func() error { return run(*seeds, *write, *only) }
+	if *large {
+		work = func() error { return sizes(context.Background(), os.Stdout, *tapc, *only) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, "search:", err)
 		os.Exit(1)
 	}
