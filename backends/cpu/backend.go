@@ -52,7 +52,7 @@ func Backend() backends.Backend {
 			{Name: "obj", Doc: "an object file", Options: named, Sizes: true, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
-			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Ready: t.readyC, Text: t.text, Dir: t.folder},
+			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Sizes: true, Ready: t.readyC, Text: t.text, Dir: t.folder},
 			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 			}},

@@ -68,7 +68,7 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 			m.Processors = append(m.Processors, t.Name)
 		}
 	}
-	parts, err := interruptible.Value(ctx, func() ([]part, error) { return src.form.parts(targets, what, opt.Weights != "") })
+	parts, err := interruptible.Value(ctx, func() ([]part, error) { return src.parts(targets, what, opt.Weights != "") })
 	if err != nil {
 		return err
 	}
@@ -149,30 +149,53 @@ func constantsObject(ctx context.Context, c *toolchain.Compiler, dir string, b *
 	return object, c.Run(ctx, dir, "-c", path, "-o", object)
 }
 
-// part is a file of C.
-type part struct {
-	name  string
-	text  string
-	flags []string
-}
-
 // parts writes a program as files that compile on their own.
-func (p *program) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	out, err := p.kernels(0, targets)
+func (s *Source) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
+	c, err := s.form.code(0, targets)
 	if err != nil {
 		return nil, err
 	}
-	var main strings.Builder
-	fmt.Fprintf(&main, header, p.name, p.version, "")
-	choice(&main, targets)
-	dispatch(&main, runNames(0, targets), targets, "")
-	if err := p.main(&main, separate); err != nil {
-		return nil, err
-	}
+	text, err := s.whole(c.calls, what, separate)
+	return append(c.parts, part{"program", text, nil}), err
+}
+
+// whole writes the file of the program, with the calls of its code.
+func (s *Source) whole(calls string, what artifact, separate bool) (string, error) {
+	var out strings.Builder
+	fmt.Fprintf(&out, header, s.program.name, s.program.version, "")
+	out.WriteString(calls)
+	err := s.form.main(&out, separate)
 	if what != executable {
-		main.WriteString(cabi.Exports(p.name, what == sharedLibrary))
+		out.WriteString(cabi.Exports(s.program.name, what == sharedLibrary))
 	}
-	return append(out, part{"program", main.String(), nil}), nil
+	return out.String(), err
+}
+
+// code is as a form has it.
+func (p *program) code(first int, targets []isa.Target) (written, error) {
+	return codeOf([]*program{p}, first, targets, func(int) string { return "" })
+}
+
+// codeOf writes the kernels of programs, and the functions that run them, whose names begin with a prefix.
+func codeOf(list []*program, first int, targets []isa.Target, prefix func(program int) string) (written, error) {
+	out := written{next: first}
+	var calls strings.Builder
+	choice(&calls, targets)
+	for i, p := range list {
+		files, err := p.kernels(out.next, targets)
+		if err != nil {
+			return written{}, err
+		}
+		out.parts = append(out.parts, files...)
+		var names []string
+		for range targets {
+			names = append(names, fmt.Sprintf("tapc_v%d_run", out.next))
+			out.next++
+		}
+		dispatch(&calls, names, targets, prefix(i))
+	}
+	out.calls = calls.String()
+	return out, nil
 }
 
 // kernels writes the kernels of versions, of which the first has a number.

@@ -19,14 +19,6 @@ func choice(out *strings.Builder, targets []isa.Target) {
 	}
 }
 
-// runNames gives the functions that run a program's versions for targets, of which the first has a number.
-func runNames(first int, targets []isa.Target) (names []string) {
-	for i := range targets {
-		names = append(names, fmt.Sprintf("tapc_v%d_run", first+i))
-	}
-	return names
-}
-
 // dispatch writes the function run, its name behind a prefix, which chooses among the functions for targets: the first that the processor can
 // run, or the one that the environment variable TAPC_CPU names, if the processor can run it.
 func dispatch(out *strings.Builder, names []string, targets []isa.Target, prefix string) {

@@ -46,11 +46,28 @@ type Text struct {
 	Arena     int64             // bytes of scratch memory
 }
 
-// form is what a program is made of: parts to compile.
+// form is what a program is made of.
 type form interface {
-	parts(targets []isa.Target, what artifact, separate bool) ([]part, error)
+	// code writes the kernels for targets, whose names have numbers from the first on.
+	code(first int, targets []isa.Target) (written, error)
+	// main writes the tables and the program; separate: constants are in a file beside it.
+	main(out *strings.Builder, separate bool) error
 	description() *cabi.Description
 	madeBy() *cabi.Made // to be completed
+}
+
+// written is the kernels of a program for some targets.
+type written struct {
+	parts []part
+	calls string // C that chooses among the targets
+	next  int    // the first number that no name has
+}
+
+// part is a file of C.
+type part struct {
+	name  string
+	text  string
+	flags []string
 }
 
 const header = `// %s

@@ -40,60 +40,41 @@ func families() []family {
 // Folder writes a program as a folder of C that a compiler builds on any machine: its kernels for each architecture, the run-time library,
 // the constants, the header of the library, and a makefile.
 func (s *Source) Folder(ctx context.Context, load panels.LoadConst, dir string) error {
-	p := s.program
-	write := func(name, text string) error {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			return diag.Fault("%v", err)
-		}
-		return context.Cause(ctx)
-	}
+	p, files := s.program, map[string]string{}
 	m := &makefile{name: cabi.Identifier(p.name), version: p.version}
 	for name, text := range rt.Files() {
-		if err := write(name, string(text)); err != nil {
-			return err
-		}
+		files[name] = string(text)
 	}
 	var calls strings.Builder
 	first := 0
 	for i, f := range families() {
-		fmt.Fprintf(&calls, "#%s %s\n", [2]string{"if", "elif"}[min(i, 1)], f.condition)
-		choice(&calls, f.Portable)
-		dispatch(&calls, runNames(first, f.Portable), f.Portable, "")
-		parts, err := p.kernels(first, f.Portable)
+		c, err := s.form.code(first, f.Portable)
 		if err != nil {
 			return err
 		}
-		for _, x := range parts {
-			if err := write(x.name+".c", "#if "+f.condition+"\n"+x.text+"#endif\n"); err != nil {
-				return err
-			}
+		fmt.Fprintf(&calls, "#%s %s\n%s", [2]string{"if", "elif"}[min(i, 1)], f.condition, c.calls)
+		for _, x := range c.parts {
+			files[x.name+".c"] = "#if " + f.condition + "\n" + x.text + "#endif\n"
 		}
-		m.families = append(m.families, madeFamily{f, parts})
-		first += len(f.Portable)
+		m.families, first = append(m.families, madeFamily{f, c.parts}), c.next
 	}
-	calls.WriteString("#endif\n\n")
-	var main strings.Builder
-	fmt.Fprintf(&main, header, p.name, p.version, "")
-	main.WriteString(calls.String())
-	if err := p.main(&main, false); err != nil {
+	var err error
+	if files["program.c"], err = s.whole(calls.String()+"#endif\n\n", sharedLibrary, false); err != nil {
 		return err
 	}
-	main.WriteString(cabi.Exports(p.name, true))
 	if p.Block.Bytes > 0 {
 		if err := p.Block.WriteFile(filepath.Join(dir, "constants.bin"), func(f io.Writer) error { return p.Block.Write(f, load) }); err != nil {
 			return err
 		}
-		m.constants = true
-		if err := write("constants.c", constantsText); err != nil {
-			return err
+		m.constants, files["constants.c"] = true, constantsText
+	}
+	files[m.name+".h"], files["Makefile"] = s.form.description().Header(), m.String()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return diag.Fault("%v", err)
 		}
 	}
-	for _, x := range []struct{ name, text string }{{"program.c", main.String()}, {m.name + ".h", p.description().Header()}, {"Makefile", m.String()}} {
-		if err := write(x.name, x.text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // constantsText takes the file of constants into the program.

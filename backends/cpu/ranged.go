@@ -184,41 +184,47 @@ func (x *shared) files() []part {
 	return append(out, part{fmt.Sprintf("run%d", x.target), run + x.run.Text, flags})
 }
 
-// parts is as that of a program.
-func (s ranged) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	var out []part
-	var main strings.Builder
-	greatest := s.versions[len(s.versions)-1]
-	fmt.Fprintf(&main, header, greatest.name, greatest.version, "")
-	main.WriteString("#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" + template.Type)
-	choice(&main, targets)
-	var code []*shared
+// code is as a form has it.
+func (s ranged) code(first int, targets []isa.Target) (written, error) {
+	out := written{next: first + len(targets)}
+	var calls strings.Builder
+	calls.WriteString("#define HIDDEN __attribute__((visibility(\"hidden\")))\n\n" + template.Type)
+	choice(&calls, targets)
 	for _, p := range s.versions {
 		if err := p.checkConfigs(targets); err != nil {
-			return nil, err
+			return written{}, err
 		}
 	}
+	var all []*shared
 	for i, t := range targets {
-		x, err := s.common(i, t)
+		x, err := s.common(first+i, t)
 		if err != nil {
-			return nil, err
+			return written{}, err
 		}
-		out, code = append(out, x.files()...), append(code, x)
-		main.WriteString(x.run.Declare)
+		out.parts, all = append(out.parts, x.files()...), append(all, x)
+		calls.WriteString(x.run.Declare)
 	}
-	all := make([]names, len(s.versions))
-	functions, steps := map[string]string{}, map[string]string{}
+	functions := map[string]string{}
+	for i := range s.versions {
+		fmt.Fprintf(&calls, "#define %s %s\n", named(prefix(i)).run, runOf(&calls, i, all, targets, functions))
+		calls.WriteString(numbersOf(i, all))
+	}
+	out.calls = calls.String() + "\n"
+	return out, nil
+}
+
+// main is as a form has it.
+func (s ranged) main(out *strings.Builder, separate bool) error {
+	all, steps := make([]names, len(s.versions)), map[string]string{}
 	for i, p := range s.versions {
-		n := named(prefix(i))
-		p.table(&main, n.inputs, p.Inputs)
-		p.table(&main, n.outputs, p.Outputs)
-		n.steps = p.sharedSteps(&main, steps)
-		main.WriteString(p.devices.Tables(n.prefix))
-		n.run = runOf(&main, i, code, targets, functions)
-		all[i] = n
+		all[i] = named(prefix(i))
+		p.table(out, all[i].inputs, p.Inputs)
+		p.table(out, all[i].outputs, p.Outputs)
+		all[i].steps = p.sharedSteps(out, steps)
 	}
-	err := s.record(&main, what, separate, func(version int) (names, string) { return all[version], numbersOf(version, code) })
-	return append(out, part{"program", main.String(), nil}), err
+	return s.record(out, separate, func(version int) (names, string) {
+		return all[version], "  .numbers = " + all[version].prefix + "numbers,\n"
+	})
 }
 
 // sharedSteps writes the table of the kernels' names, unless it was written for another version, and gives its name.
@@ -253,11 +259,11 @@ func runOf(out *strings.Builder, version int, code []*shared, targets []isa.Targ
 	return known[key]
 }
 
-// numbersOf writes the field with the numbers of a version.
+// numbersOf writes the numbers of a version, for each target.
 func numbersOf(version int, code []*shared) string {
 	var rows []string
 	for _, x := range code {
 		rows = append(rows, x.run.Row(version))
 	}
-	return fmt.Sprintf("  .numbers = (const void *const[]){%s},\n", strings.Join(rows, ", "))
+	return fmt.Sprintf("static const void *const %snumbers[] = {%s};\n", prefix(version), strings.Join(rows, ", "))
 }

@@ -75,30 +75,21 @@ func (s *sized) agree(p *program) error {
 // prefix is what the names of a version begin with.
 func prefix(version int) string { return fmt.Sprintf("s%d_", version) }
 
-// parts is as that of a program.
-func (s *sized) parts(targets []isa.Target, what artifact, separate bool) ([]part, error) {
-	var out []part
-	var main strings.Builder
-	greatest := s.versions[len(s.versions)-1]
-	fmt.Fprintf(&main, header, greatest.name, greatest.version, "")
-	choice(&main, targets)
+// code is as a form has it.
+func (s *sized) code(first int, targets []isa.Target) (written, error) {
+	return codeOf(s.versions, first, targets, prefix)
+}
+
+// main is as a form has it.
+func (s *sized) main(out *strings.Builder, separate bool) error {
 	for i, p := range s.versions {
-		files, err := p.kernels(i*len(targets), targets)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, files...)
-		dispatch(&main, runNames(i*len(targets), targets), targets, prefix(i))
+		tables(out, p, named(prefix(i)))
 	}
-	for i, p := range s.versions {
-		tables(&main, p, named(prefix(i)))
-	}
-	err := s.record(&main, what, separate, func(version int) (names, string) { return named(prefix(version)), "" })
-	return append(out, part{"program", main.String(), nil}), err
+	return s.record(out, separate, func(version int) (names, string) { return named(prefix(version)), "" })
 }
 
 // record writes the tables of versions, and the program. of gives the names of what a version has, and further fields of it.
-func (s *sized) record(main *strings.Builder, what artifact, separate bool, of func(version int) (n names, more string)) error {
+func (s *sized) record(main *strings.Builder, separate bool, of func(version int) (n names, more string)) error {
 	greatest := s.versions[len(s.versions)-1]
 	d := s.description()
 	err := texts(main, d)
@@ -116,9 +107,6 @@ func (s *sized) record(main *strings.Builder, what artifact, separate bool, of f
 	n, more := of(len(s.versions) - 1)
 	record(main, fields(greatest, d.Memory, n),
 		weights+more+fmt.Sprintf("  .n_dims = %d,\n  .dims = dims,\n  .n_versions = %d,\n  .versions = versions,\n", len(s.dims), len(s.versions)))
-	if what != executable {
-		main.WriteString(cabi.Exports(greatest.name, what == sharedLibrary))
-	}
 	return err
 }
 

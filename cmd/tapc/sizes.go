@@ -24,8 +24,12 @@ func compileSizes(ctx context.Context, a *app, file string, f *compileFlags, goa
 	if a.imports.rooms, err = sizes.Rooms(&a.imports.dims, a.imports.aliases, file != stdName, func() (*ir.Graph, error) { return a.load(ctx, file) }); err != nil {
 		return nil, err
 	}
+	output := goal.output
+	if output != nil && output.Text != nil && !goal.folder {
+		output = nil // a text is of one size
+	}
 	var last *compilation
-	s, err := sizes.Compile(&a.imports.dims, goal.output, file != stdName, func() (backends.Version, error) {
+	s, err := sizes.Compile(&a.imports.dims, output, file != stdName, func() (backends.Version, error) {
 		c, err := a.compile(ctx, file, f, goal.last)
 		if err != nil {
 			return backends.Version{}, err

@@ -23,7 +23,7 @@ func Compile(flags *[]string, output *backends.Output, file bool, compile func()
 		_, err = compile()
 		return nil, err
 	case output == nil || !output.Sizes:
-		return nil, diag.Usage("--dim %s: several sizes go with --emit=exe, lib and obj of --target=cpu only", several[0].Name)
+		return nil, diag.Usage("--dim %s: several sizes go with --emit=exe, lib and obj, and --emit=c to a folder, of --target=cpu only", several[0].Name)
 	case !file:
 		return nil, diag.Usage("--dim %s: several sizes need the model in a file", several[0].Name)
 	}
