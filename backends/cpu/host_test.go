@@ -8,10 +8,13 @@ import (
 	"testing"
 )
 
-// Nothing of a program depends on the machine that tapc is built for.
+// Nothing of a program depends on the machine that tapc is built for. What only tests use may.
 func TestNoHost(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "cputest" {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

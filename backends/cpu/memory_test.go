@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,26 +23,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
-
-// peakOf runs its arguments as a program and prints the most memory that it had. (The parent of a program has a share in that figure
-// when it starts it; a small parent has a small one.)
-const peakOf = `#define _GNU_SOURCE
-#include <stdio.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-int main(int argc, char **argv) {
-  int status = argc;
-  struct rusage used;
-  if (fork() == 0) {
-    execv(argv[1], argv + 1);
-    _exit(127);
-  }
-  wait4(-1, &status, 0, &used);
-  printf("peak %ld\n", used.ru_maxrss * 1024);
-  return WEXITSTATUS(status);
-}
-`
 
 // built builds a graph whose constants are all ones.
 func built(t *testing.T, cc *toolchain.Compiler, graph string) string {
@@ -97,17 +76,7 @@ func tensorText(name string, shape ...int) string {
 // A program has no more in memory than it says, and not much less; and it gives the same bytes with any number of threads.
 func TestPeakMemory(t *testing.T) {
 	cc := cputest.Compiler(t)
-	if runtime.GOOS != "linux" {
-		t.Skip("the unit of ru_maxrss is Linux's")
-	}
-	dir := t.TempDir()
-	wrapper := filepath.Join(dir, "peak")
-	if err := os.WriteFile(wrapper+".c", []byte(peakOf), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := cc.Run(context.Background(), dir, wrapper+".c", "-o", wrapper); err != nil {
-		t.Fatal(err)
-	}
+	dir, peakOf := t.TempDir(), cputest.Peak(t, cc)
 	images := imageNet(1, 16, 32, 1, 96, 3, 1, 1, 1, 1, false, false)
 	mlp := tensorText("x", 64, 1024) + tensorText("a", 1024, 2048) + tensorText("b", 2048) + tensorText("h", 64, 2048) + tensorText("c", 2048, 300) +
 		tensorText("d", 300) + tensorText("z", 64, 300) + `%k1 = operation op:constant {value: 1} -> (result: %a)
@@ -137,11 +106,7 @@ func TestPeakMemory(t *testing.T) {
 				if c.input != "" {
 					args = append(args, "--inputs", c.input)
 				}
-				out, err := exec.Command(wrapper, args...).Output()
-				peak, bad := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(out), "peak ")), 10, 64)
-				if err != nil || bad != nil {
-					t.Fatalf("%v, %v: %s", err, bad, out)
-				}
+				peak := peakOf(args...)
 				got, err := os.ReadFile(results)
 				if err != nil {
 					t.Fatal(err)

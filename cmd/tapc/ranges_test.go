@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -127,4 +129,59 @@ func randomModel(r *rand.Rand) string {
 	}
 	fmt.Fprintf(&b, "  k = Concat<axis = 0>(%s, t0)\n  y = Identity(k)\n}", last)
 	return b.String()
+}
+
+// TestMemoryOfRanges holds programs for many sizes to the memory that they state: no size has more, the greatest has not much less, and its arena is
+// that of the program for it alone.
+func TestMemoryOfRanges(t *testing.T) {
+	cc, err := toolchain.FindCompiler(t.Context())
+	testkit.Need(t, testkit.Compilers, err)
+	peakOf, dir := cputest.Peak(t, cc), t.TempDir()
+	const great = 1500
+	for name, model := range map[string]string{
+		"outer": `net (float[n, 8] x) => (float[n, n] y) { r = Transpose<perm = [1, 0]>(x) p = MatMul(x, r) s = Softmax<axis = 0>(p) y = MatMul(s, p) }`,
+		"rows": `net (float[n, 2048] x) => (float[n, 2048] y) <int64 along = {1}> { s = Softmax<axis = 1>(x) c = CumSum(s, along) t = Transpose<perm = [1, 0]>(c)
+			m = Softmax<axis = 1>(t) y = Transpose<perm = [1, 0]>(m) }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, one := built(t, dir, model, fmt.Sprintf("1..9,%d", great)), built(t, dir, model, fmt.Sprint(great))
+			s, alone := memoryOf(t, all), memoryOf(t, one)
+			if s.Arena != alone.Arena || s.Peak < alone.Peak {
+				t.Errorf("%+v are stated, and for %d alone %+v", s, great, alone)
+			}
+			for _, n := range []int64{1, 9, great} {
+				for _, threads := range []int64{1, 3} {
+					peak := peakOf(all, "--random", "1", "--threads", fmt.Sprint(threads), "--dim", fmt.Sprintf("n=%d", n), "--outputs", filepath.Join(dir, "out.npz"))
+					limit := s.Peak + (threads-1)*s.Thread
+					t.Logf("n=%d, %d threads: %d of %d bytes", n, threads, peak, limit)
+					if peak > limit {
+						t.Errorf("n=%d, %d threads: %d bytes, stated are %d", n, threads, peak, limit)
+					}
+					if n == great && threads == 1 && peak < limit/2 {
+						t.Errorf("%d bytes, and %d are stated", peak, limit)
+					}
+				}
+			}
+		})
+	}
+}
+
+// statedMemory is what a program says of its memory.
+type statedMemory struct {
+	Arena  int64 `json:"arena_bytes"`
+	Peak   int64 `json:"peak_bytes"`
+	Thread int64 `json:"thread_bytes"`
+}
+
+// memoryOf asks a program what memory it has.
+func memoryOf(t *testing.T, program string) (s statedMemory) {
+	t.Helper()
+	out, err := exec.Command(program, "--describe").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
