@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -18,7 +19,7 @@ func Trees(g *ir.Graph, target string, make func(g *ir.Graph, id ir.NodeID, name
 		return "", err
 	}
 	var b strings.Builder
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	for i, id := range steps {
 		k, ok := g.Node(id).Body.(*schedule.Kernel)
 		if !ok || k.For(target) == nil {

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -70,7 +71,7 @@ func TestCandidates(t *testing.T) {
 			const copies = 8
 			g := cputest.Operations(t, cputest.Together(slices.Repeat([]string{source}, copies)...))
 			conformance.Graph(t, g, cputest.Device, nil, func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-				buffers, which := nest.Buffers(g), 0
+				buffers, which := whole.Buffers(g), 0
 				for n := range g.Nodes() {
 					k, ok := n.Body.(*schedule.Kernel)
 					if !ok {

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
@@ -82,7 +83,7 @@ func TestConvolutions(t *testing.T) {
 			window, n := false, 0
 			for x := range s.Nodes() {
 				if k, ok := x.Body.(*schedule.Kernel); ok {
-					found, ok := nest.FindContraction(k, nest.Buffers(s))
+					found, ok := nest.FindContraction(k, whole.Buffers(s))
 					n++
 					window = window || ok && (found.Window != nil || found.Padded != nil)
 				}

@@ -20,6 +20,7 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -134,7 +135,7 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 	for x := range g.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok {
 			k.Allow = permission.TransformedTiles // also where it does not pay
-			if w, ok := nest.FindWinograd(k, nest.Buffers(g)); ok {
+			if w, ok := nest.FindWinograd(k, whole.Buffers(g)); ok {
 				k.Configs = []schedule.Config{{Target: target.Name(), Stages: []schedule.Stage{target.WinogradStage(k, w.Of(size))}}}
 				found++
 			}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
@@ -112,7 +113,7 @@ func compileCandidates(t *testing.T, g *ir.Graph) *candidates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &emitter{g: g, w: cexpr.NewWriter(), buffers: nest.Buffers(g)}
+	e := &emitter{g: g, w: cexpr.NewWriter(), buffers: whole.Buffers(g)}
 	var code strings.Builder
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -62,7 +63,7 @@ func Program(g *ir.Graph, m *machine.Machine, s Settings) ([]Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	var works []*work.Work
 	var kernels []*ir.Node
 	for _, id := range order {

@@ -3,13 +3,14 @@ package layout
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 )
 
 // constants puts the dimension of a constant innermost along which all kernels that read it write neighbours, as the filters of a
 // convolution channel by channel have it: vectors are then loaded in one piece. Factors of products have an order of their own anyway.
 func (c *chooser) constants() int {
-	buffers := nest.Buffers(c.g)
+	buffers := whole.Buffers(c.g)
 	inner := map[ir.NodeID]int{} // -1 where kernels disagree
 	for n := range c.g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)

@@ -14,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -21,7 +22,7 @@ import (
 // Run chooses layouts, and gives how many buffers are not row-major afterwards.
 func Run(g *ir.Graph) int {
 	c := &chooser{g: g, group: map[ir.NodeID]ir.NodeID{}, channel: map[ir.NodeID]int{}}
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	for n := range g.Nodes() {
 		switch b := n.Body.(type) {
 		case *schedule.Kernel:

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -79,7 +80,7 @@ func decisions(t *testing.T, title, graph string) string {
 	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
 		t.Fatalf("%s: %v", title, err)
 	}
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	var lines []string
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*schedule.Kernel); ok {

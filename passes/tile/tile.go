@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 
 // Run records a config of every kernel for each target of its device, and binds loops to blocks and lanes where the device has these.
 func Run(g *ir.Graph, opt Options) error {
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
 		if !ok || opt.May != nil && !opt.May(n.ID) {

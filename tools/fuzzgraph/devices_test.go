@@ -80,7 +80,7 @@ func TestRandomDevicesOnCPU(t *testing.T) {
 	c, err := toolchain.FindCompiler(ctx)
 	testkit.Need(t, testkit.Compilers, err)
 	t.Setenv("TAPC_POOL", "eager")
-	graphs := uint64(6)
+	graphs := uint64(16)
 	if testkit.Full() {
 		graphs = 300
 	}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -117,7 +118,7 @@ type carrier struct {
 func (x *carrier) execute(cc *toolchain.Compiler, level isa.Target) conformance.Execute {
 	run := cputest.Executes(cc, level.Name, []string{"-O1"})(nil)
 	return func(t *testing.T, g *ir.Graph, in map[string]tensorfile.Tensor) map[string]tensorfile.Tensor {
-		buffers, number := nest.Buffers(g), 0
+		buffers, number := whole.Buffers(g), 0
 		for n := range g.Nodes() {
 			if k, ok := n.Body.(*schedule.Kernel); ok {
 				a := nest.Analyze(k, buffers)

@@ -20,6 +20,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -167,7 +168,7 @@ func isNarrow(s *ir.Graph) bool {
 	found := false
 	for x := range s.Nodes() {
 		if k, ok := x.Body.(*schedule.Kernel); ok && !found {
-			n, ok := nest.FindLowPrecision(k, nest.Buffers(s))
+			n, ok := nest.FindLowPrecision(k, whole.Buffers(s))
 			found = ok && k.Allow.Has(n.Needs())
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -165,7 +166,7 @@ func TestNarrowConvolutions(t *testing.T) {
 		found, standing := 0, false
 		for x := range s.Nodes() {
 			if k, ok := x.Body.(*schedule.Kernel); ok {
-				if n, ok := nest.FindLowPrecision(k, nest.Buffers(s)); ok {
+				if n, ok := nest.FindLowPrecision(k, whole.Buffers(s)); ok {
 					found++
 					standing = standing || n.Unpacked
 				}

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
@@ -191,7 +192,7 @@ func TestQuantizedProducts(t *testing.T) {
 			found := 0
 			for n := range g.Nodes() {
 				if k, ok := n.Body.(*schedule.Kernel); ok {
-					if f, ok := nest.FindLowPrecision(k, nest.Buffers(g)); ok && f.Seldom != nil {
+					if f, ok := nest.FindLowPrecision(k, whole.Buffers(g)); ok && f.Seldom != nil {
 						found++
 					}
 				}

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
@@ -120,7 +121,7 @@ func used(k *schedule.Kernel, id ir.NodeID) (read, written bool) {
 func (k *Kernel) Body() *schedule.Kernel { return k.Graph.Node(k.ID).Body.(*schedule.Kernel) }
 
 // Analysis says what the kernel is.
-func (k *Kernel) Analysis() *nest.Analysis { return nest.Analyze(k.Body(), nest.Buffers(k.Graph)) }
+func (k *Kernel) Analysis() *nest.Analysis { return nest.Analyze(k.Body(), whole.Buffers(k.Graph)) }
 
 // With gives the graph with another config, which is for its target alone.
 func (k *Kernel) With(c *schedule.Config) *ir.Graph {

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -127,7 +128,7 @@ func TestNeighbours(t *testing.T) {
 			if !ok {
 				continue
 			}
-			a := nest.Analyze(k, nest.Buffers(g))
+			a := nest.Analyze(k, whole.Buffers(g))
 			forms[a.Forms[0].Name()] = true
 			f, r := checked(a)
 			found, refused = append(found, f...), append(refused, r...)

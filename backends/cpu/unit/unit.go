@@ -13,7 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/copies"
-	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -40,7 +40,7 @@ type arenas struct {
 
 // NewMemory finds the buffers of a graph.
 func NewMemory(g *ir.Graph, constants []tensorops.Const) *Memory {
-	m := &Memory{Buffers: nest.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants), arena: arenas{bases: map[ir.NodeID]int64{}}}
+	m := &Memory{Buffers: whole.Buffers(g), Slots: map[ir.NodeID]int{}, Block: panels.NewBlock(constants), arena: arenas{bases: map[ir.NodeID]int64{}}}
 	bytes, devices := map[ir.NodeID]int64{}, []ir.NodeID(nil)
 	m.wholes = map[ir.NodeID]zspace.Range{}
 	for _, c := range constants {

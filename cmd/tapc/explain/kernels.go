@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/tile"
@@ -38,7 +39,7 @@ const Help = `Explain what was decided, and what else there was.
 // Kernels gives the candidates of the kernels of a graph, or of those with a name.
 func Kernels(ctx context.Context, g *ir.Graph, name string, choosers []tile.Chooser) (string, error) {
 	var b strings.Builder
-	buffers, found := nest.Buffers(g), false
+	buffers, found := whole.Buffers(g), false
 	var names []string
 	for n := range g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)

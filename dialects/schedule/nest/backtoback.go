@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -46,7 +47,7 @@ const (
 // FindBackToBack recognises contractions back to back.
 func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*BackToBack, bool) {
 	f := &stageFinder{k: k}
-	f.all, _ = whole(k)
+	f.all, _ = whole.Of(k, nil)
 	if !f.findLast() || !f.findFirst() || !f.findLines() || !vectorsOnly(k) {
 		return nil, false
 	}
@@ -140,7 +141,7 @@ func sumsOf(e *scalar.Expr) []*scalar.Expr {
 
 // wide leaves out loops of one value.
 func (f *stageFinder) wide(over []int) []int {
-	return slices.DeleteFunc(slices.Clone(over), func(l int) bool { return single(f.k.Loops[l]) })
+	return slices.DeleteFunc(slices.Clone(over), func(l int) bool { return whole.Single(f.k.Loops[l]) })
 }
 
 func (f *stageFinder) over(statement int) []int {

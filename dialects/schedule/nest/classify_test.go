@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
@@ -80,7 +81,7 @@ func classified(t *testing.T, graph, cut string, allow permission.Set) []string 
 	if err := standard.Run(g, kernels.Builtin(), lower.Options{Allow: allow}); err != nil {
 		t.Fatal(err)
 	}
-	buffers := nest.Buffers(g)
+	buffers := whole.Buffers(g)
 	var out []string
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*schedule.Kernel); ok {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -60,7 +61,7 @@ func (d Dim) Step(v View) int64 {
 
 // FindContraction recognises a contraction. A shard is one of the form that the whole operation has.
 func FindContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Contraction, bool) {
-	all, cut := whole(k)
+	all, cut := whole.Of(k, buffers)
 	if !cut {
 		return findContraction(k, buffers, nil)
 	}
@@ -230,7 +231,7 @@ func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {
 	for _, l := range byStep(k, free, store) {
 		left, right := c.Views[c.Left].Steps[l] != 0, c.Views[c.Right].Steps[l] != 0
 		switch {
-		case single(k.Loops[l]):
+		case whole.Single(k.Loops[l]):
 		case left && !right:
 			rows = append(rows, l)
 		case right && !left:
@@ -311,7 +312,7 @@ func inWindow(k *schedule.Kernel, loop int, free []int64, operands ...int) bool 
 	for i, o := range k.Operands {
 		if len(operands) == 0 || slices.Contains(operands, i) {
 			for _, dim := range o.Access.Projection {
-				if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !single(k.Loops[f]) }) {
+				if dim[loop] != 0 && slices.ContainsFunc(free, func(f int64) bool { return dim[f] != 0 && !whole.Single(k.Loops[f]) }) {
 					return true
 				}
 			}
@@ -341,7 +342,7 @@ func last(dims, batch []Dim) (Dim, []Dim) {
 // column gives the free loop along which results are neighbours and one operand stands still, or -1.
 func (c *Contraction) column(k *schedule.Kernel, free []int64, store View, a, b int) int {
 	for _, l := range free {
-		if !single(k.Loops[l]) && store.Steps[l] == 1 {
+		if !whole.Single(k.Loops[l]) && store.Steps[l] == 1 {
 			if (c.Views[a].Steps[l] == 0) == (c.Views[b].Steps[l] == 0) {
 				return -1
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
@@ -92,7 +93,7 @@ func copyOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand 
 	for d, row := range o.Access.Projection {
 		spatial, moved := false, false
 		for l, f := range row {
-			if f != 0 && !single(k.Loops[l]) {
+			if f != 0 && !whole.Single(k.Loops[l]) {
 				moved = true
 				spatial = spatial || slices.Contains(free, int64(l)) && other.Steps[l] == 0
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
@@ -30,7 +31,7 @@ const usualLanes = 16
 // Every operand's elements exist wherever the loops stand, or loads stand in a choice that is the same for all lanes or between
 // borders, or that changes at few lanes. Lanes of a shard follow what those of the whole operation do.
 func FindRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*Rows, bool) {
-	all, cut := whole(k)
+	all, cut := whole.Of(k, buffers)
 	if !cut {
 		return findRows(k, buffers, nil)
 	}
@@ -95,7 +96,7 @@ func (r *Rows) dims(k *schedule.Kernel, few bool) (free, fold []Dim) {
 	var outer, rest []int64
 	for l := range k.Loops {
 		switch {
-		case single(k.Loops[l]) || places[l]:
+		case whole.Single(k.Loops[l]) || places[l]:
 		case slices.Contains(isFree, l):
 			outer = append(outer, int64(l))
 		default:

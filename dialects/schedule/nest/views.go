@@ -12,17 +12,6 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// Buffers gives the buffers of a graph by their nodes.
-func Buffers(g *ir.Graph) map[ir.NodeID]*schedule.Buffer {
-	out := map[ir.NodeID]*schedule.Buffer{}
-	for n := range g.Nodes() {
-		if b, ok := n.Body.(*schedule.Buffer); ok {
-			out[n.ID] = b
-		}
-	}
-	return out
-}
-
 // Prepackable says whether a buffer is a constant in row-major order, whose elements are put in panels when the program is built.
 func Prepackable(b *schedule.Buffer) bool { return b.Space == schedule.Constant && b.RowMajor() }
 

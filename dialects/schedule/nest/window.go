@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -43,7 +44,7 @@ func factorOf(e *scalar.Expr) (factor, bool) {
 // FewFilters says whether an operation sums floats in a convolution with fewer than minWindowRows filters in a group. It is no contraction, whose
 // columns would be its few filters or not, as the layouts around are: its lanes follow results, and its sum goes along the windows last.
 func FewFilters(k *schedule.Kernel) bool {
-	all, _ := whole(k)
+	all, _ := whole.Of(k, nil)
 	return slices.ContainsFunc(all.Statements, func(s schedule.Statement) bool {
 		return s.Value.Any(func(e *scalar.Expr) bool {
 			if e.Op != scalar.Reduce || e.Monoid != scalar.Add || !e.Type.IsFloat() || e.Args[0].Op != scalar.Mul {
