@@ -50,6 +50,9 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 	r := &Rows{Views: Views(k, buffers)}
 	few := FewFilters(k)
 	free, fold := r.dims(k, few)
+	if like != nil {
+		free, fold = r.dimsLike(k, like, free, fold)
+	}
 	best, at, least := Dim{}, -1, 0.0
 	loads := branches(k, len(fold) == 0)
 	for i, d := range append(slices.Clone(free), fold...) {
@@ -123,6 +126,32 @@ func (r *Rows) dims(k *schedule.Kernel, few bool) (free, fold []Dim) {
 		}
 	}
 	return free, fold
+}
+
+// dimsLike makes the dimensions of a shard those of the whole operation, as far as its buffers let it: less of a tensor may merge where all of it does not.
+func (r *Rows) dimsLike(k *schedule.Kernel, like *Rows, free, rest []Dim) ([]Dim, []Dim) {
+	c := &Contraction{Views: r.Views}
+	all := slices.Clone(like.Reduction)
+	if !like.Free {
+		all = append(all, like.Lane)
+	} else if !slices.ContainsFunc(free, func(d Dim) bool { return d.Inner() == like.Lane.Inner() }) {
+		var loops []int
+		for _, d := range free {
+			loops = append(loops, d.Loops...)
+		}
+		free = nil
+		for _, l := range loops {
+			free = append(free, Dim{[]int{l}, k.Loops[l].Extent()})
+		}
+	}
+	for i, d := range all {
+		dims := c.merge(k, d.Loops, true)
+		if len(dims) != 1 {
+			return free, rest
+		}
+		all[i] = dims[0]
+	}
+	return free, all
 }
 
 // leading gives the view of the operand of a mode that moves along most of some loops, to sort them by.
