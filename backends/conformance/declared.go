@@ -28,7 +28,7 @@ func Declared(t *testing.T, device Device, every int, execute Execute) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := b.suite(t)
+			s := b.suite(t, device)
 			s.sums = s.withoutSigns()
 			in, want := s.schedules(device, b.shards...)
 			s.executed("executed", in, want, execute(t, b.g, in))
@@ -46,8 +46,13 @@ type batch struct {
 	count        int
 }
 
-func (b *batch) suite(t *testing.T) suite {
-	return suite{T: t, g: b.g, given: b.inputs, rules: b.rules}
+func (b *batch) suite(t *testing.T, device Device) suite {
+	rules := map[string]comparison{}
+	for name, c := range b.rules {
+		c.zeros = c.zeros || device.AnyZeros
+		rules[name] = c
+	}
+	return suite{T: t, g: b.g, given: b.inputs, rules: rules}
 }
 
 // batchSize is the number of operations in a graph.
