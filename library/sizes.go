@@ -5,6 +5,7 @@ package library
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -37,6 +38,9 @@ func (m *Model) At(sizes map[string]int64) (inputs, outputs []Tensor, err error)
 
 func (m *Model) at(sizes map[string]int64) (shapes, error) {
 	at := make([]int64, len(m.sized.dims))
+	if err := m.knownDims(sizes); err != nil {
+		return shapes{}, err
+	}
 	for i, d := range m.sized.dims {
 		n, ok := sizes[d.Name]
 		if !ok {
@@ -45,7 +49,7 @@ func (m *Model) at(sizes map[string]int64) (shapes, error) {
 		at[i] = n
 	}
 	v, ok := m.sized.by[key(at)]
-	if !ok || len(sizes) != len(at) {
+	if !ok {
 		var expected []string
 		for _, d := range m.sized.dims {
 			expected = append(expected, fmt.Sprintf("%s from %d to %d (%d sizes)", d.Name, d.Sizes[0], d.Sizes[len(d.Sizes)-1], len(d.Sizes)))
@@ -53,6 +57,20 @@ func (m *Model) at(sizes map[string]int64) (shapes, error) {
 		return shapes{}, fault(BadArgument, "there is no version for the sizes %v: expected %q", sizes, expected)
 	}
 	return v, nil
+}
+
+// knownDims refuses the first name, in order, that no dimension with several sizes has.
+func (m *Model) knownDims(sizes map[string]int64) error {
+	var names []string
+	for _, d := range m.sized.dims {
+		names = append(names, d.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		if !slices.Contains(names, name) {
+			return fault(BadArgument, "no dimension with several sizes is named %q%s: expected %q", name, near(name, names), names)
+		}
+	}
+	return nil
 }
 
 // key gives sizes as a key.

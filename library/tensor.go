@@ -4,11 +4,14 @@ package library
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"runtime"
 	"slices"
 	"unsafe"
+
+	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Tensor is an input or output of a model.
@@ -88,6 +91,9 @@ func addresses(kind string, tensors []Tensor, values Values, pin *runtime.Pinner
 			continue // it is where the input is
 		}
 		if !ok {
+			if err := unknown(kind, tensors, values); err != nil {
+				return nil, err // it is misspelt, perhaps
+			}
 			return nil, fault(BadArgument, "%s %q is missing: expected %d elements of %v", kind, t.Name, t.Count(), elements[t.DType])
 		}
 		known++
@@ -109,17 +115,25 @@ func addresses(kind string, tensors []Tensor, values Values, pin *runtime.Pinner
 	return nil, unknown(kind, tensors, values)
 }
 
-// unknown is the error for the first value, by name, that is no tensor's.
+// unknown is the error for the first value, by name, that is no tensor's, if there is one.
 func unknown(kind string, tensors []Tensor, values Values) error {
 	var names []string
 	for _, t := range tensors {
 		names = append(names, t.Name)
 	}
-	found := ""
-	for name := range values {
-		if !slices.Contains(names, name) && (found == "" || name < found) {
-			found = name
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(names, name) {
+			return fault(BadArgument, "no %s is named %q%s: expected %q", kind, name, near(name, names), names)
 		}
 	}
-	return fault(BadArgument, "no %s is named %q: expected %q", kind, found, names)
+	return nil
+}
+
+// near asks whether the nearest name was meant.
+func near(word string, names []string) string {
+	name, ok := diag.Nearest(word, names)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q", name)
 }

@@ -298,6 +298,7 @@ class Models(unittest.TestCase):
         self.refused("at most 2 inputs, found 3", self.product, a, a, a)
         self.refused('no input is named "c": expected a, b', self.product, a, a, c=a)
         self.refused('input "a" is given twice', self.product, a, a=a)
+        self.refused('no input is named "bb", did you mean "b": expected a, b', self.product, a, bb=a)
         self.refused('input "a": expected float32, found float64', self.product, a.astype(np.float64), a)
         self.refused('input "a": expected float32, found >f4', self.product, a.astype(">f4"), a)
         self.refused('input "b": expected shape (96, 96), found (96,)', self.product, a, a[0])

@@ -168,6 +168,8 @@ func TestGoRefuses(t *testing.T) {
 	in := arguments()
 	delete(in, "b")
 	refused(t, m.Run(ctx, in, m.MakeOutputs()), library.BadArgument, `input "b" is missing: expected 2 elements of bool`)
+	in["bb"] = []bool{true, false}
+	refused(t, m.Run(ctx, in, m.MakeOutputs()), library.BadArgument, `no input is named "bb", did you mean "b": expected`)
 	out := m.MakeOutputs()
 	delete(out, "g")
 	refused(t, m.Run(ctx, arguments(), out), library.BadArgument, `output "g" is missing`)

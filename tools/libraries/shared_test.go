@@ -50,6 +50,7 @@ func TestGoShared(t *testing.T) {
 	}
 	in := library.Values{"past": past, "row": []float32{1, 1}}
 	refused(t, m.RunAt(ctx, map[string]int64{"past": 4}, in, out), library.BadArgument, "no version for the sizes")
+	refused(t, m.RunAt(ctx, map[string]int64{"pats": 2}, in, out), library.BadArgument, `no dimension with several sizes is named "pats", did you mean "past"`)
 	refused(t, m.RunAt(ctx, nil, in, out), library.BadArgument, `the size of "past" is missing`)
 	out["present"] = make([]float32, 10)
 	refused(t, m.RunAt(ctx, map[string]int64{"past": 1}, in, out), library.BadArgument, "expected NULL or the address of input past")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import difflib
 import json
 import math
 import os
@@ -100,6 +101,8 @@ class Model:
     versions are what it has for each size of its dimensions, ascending; inputs and outputs are those of the last, the greatest.
     """
 
+    _closed: bool
+
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> None:
         if instances < 1:
             raise ArgumentError(f"instances: expected at least 1, found {instances}")
@@ -142,8 +145,8 @@ class Model:
         for t in self.inputs:
             if t.name == name and t.room is not None:
                 return np.zeros(t.room, t.numpy)
-        names = ", ".join(t.name for t in self.inputs if t.room is not None)
-        raise ArgumentError(f'no input that shares memory is named "{name}": expected {names or "none"}')
+        names = [t.name for t in self.inputs if t.room is not None]
+        raise ArgumentError(f'no input that shares memory is named "{name}"{_expected(name, names)}')
 
     def __call__(self, *args: Any, out: Optional[Out] = None, **kwargs: Any) -> Any:
         """Run on inputs, in order or by name, and give the output, or a tuple of all if there are several.
@@ -173,11 +176,14 @@ class Model:
             arrays.append(_input_array(t, inputs[t.name]) if t.room is None else _shared_array(t, inputs[t.name]))
         version = self._version(arrays, at or {})
         given = self._given_outputs(out)
-        results, targets, buffers = [], [], []
+        results: list[Any] = []
+        targets: list[Any] = []
+        buffers: list[Any] = []
         for t, array in zip(version.outputs, given):
             if t.shares is not None:
                 shared = self._shared_output(t, array, arrays)
-                targets.append(shared), results.append(shared), buffers.append(shared)
+                for each in (targets, results, buffers):
+                    each.append(shared)
                 continue
             result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
             targets.append(result)
@@ -205,7 +211,7 @@ class Model:
         left = self.versions
         for name, size in at.items():
             if name not in left[-1].at:
-                raise ArgumentError(f'no dimension with several sizes is named "{name}": expected {", ".join(left[-1].at) or "none"}')
+                raise ArgumentError(f'no dimension with several sizes is named "{name}"{_expected(name, left[-1].at)}')
             found = tuple(v for v in left if v.at[name] == size)
             if not found:
                 raise ArgumentError(f"{name}: expected {_either(str(v.at[name]) for v in left)}, found {size}")
@@ -360,7 +366,14 @@ def _known(given: Mapping[str, Any], tensors: tuple[Tensor, ...], kind: str) -> 
     names = [t.name for t in tensors]
     for name in given:
         if name not in names:
-            raise ArgumentError(f'no {kind} is named "{name}": expected {", ".join(names) or "none"}')
+            raise ArgumentError(f'no {kind} is named "{name}"{_expected(name, names)}')
+
+
+def _expected(name: str, names: Iterable[str]) -> str:
+    """Write which names there are, and the nearest first."""
+    names = list(names)
+    near = difflib.get_close_matches(name, names, 1)
+    return (f', did you mean "{near[0]}"' if near else "") + f': expected {", ".join(names[:12]) or "none"}' + (", ..." if len(names) > 12 else "")
 
 
 def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":

@@ -8,9 +8,12 @@
 
 enum { MOST_RUNS = 10000000 };
 
+// What a flag takes: nothing; a value, once; a value each time, as there is one for each tensor or file.
+typedef enum kind { ALONE, VALUE, VALUES } kind;
+
 typedef struct flag {
   const char *name;
-  int takes_value;
+  kind kind;
   int (*apply)(tapc_options *options, const char *value, tapc_fault *fault);
 } flag;
 
@@ -82,7 +85,6 @@ static int apply_output(tapc_options *o, const char *value, tapc_fault *fault) {
 }
 
 static int apply_outputs(tapc_options *o, const char *value, tapc_fault *fault) {
-  if (o->output_archive) return tapc_fail(fault, TAPC_USAGE, "--outputs is given twice");
   o->output_archive = value;
   return check_ending("--outputs", value, 1, fault);
 }
@@ -163,11 +165,11 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 }
 
 static const flag flags[] = {
-    {"--bench", 1, apply_bench},   {"--describe", 0, apply_describe}, {"--dim", 1, apply_dim},
-    {"--help", 0, apply_help},
-    {"--input", 1, apply_input},   {"--inputs", 1, apply_inputs},     {"--output", 1, apply_output},
-    {"--outputs", 1, apply_outputs}, {"--profile", 0, apply_profile}, {"--random", 1, apply_random},
-    {"--threads", 1, apply_threads}, {"--version", 0, apply_version}, {"-h", 0, apply_help},
+    {"--bench", VALUE, apply_bench},     {"--describe", ALONE, apply_describe}, {"--dim", VALUES, apply_dim},
+    {"--help", ALONE, apply_help},       {"--input", VALUES, apply_input},      {"--inputs", VALUES, apply_inputs},
+    {"--output", VALUES, apply_output},  {"--outputs", VALUE, apply_outputs},   {"--profile", ALONE, apply_profile},
+    {"--random", VALUE, apply_random},   {"--threads", VALUE, apply_threads},   {"--version", ALONE, apply_version},
+    {"-h", ALONE, apply_help},
 };
 enum { FLAGS = sizeof flags / sizeof flags[0] };
 
@@ -186,18 +188,19 @@ static int bad_argument(const char *argument, tapc_fault *fault) {
                    near ? near : "", near ? "?" : "");
 }
 
-// The argument at argv[*i], with its value from "=" or the next argument.
-static int take_argument(tapc_options *o, int argc, char **argv, int *i, tapc_fault *fault) {
+// The argument at argv[*i], with its value from "=" or the next argument. seen has a bit for each flag that came before.
+static int take_argument(tapc_options *o, char **argv, int *i, unsigned *seen, tapc_fault *fault) {
   const char *argument = argv[*i];
   for (size_t f = 0; f < FLAGS; f++) {
     size_t length = strlen(flags[f].name);
     if (strncmp(argument, flags[f].name, length)) continue;
-    if (argument[length] == '=' && flags[f].takes_value) return flags[f].apply(o, argument + length + 1, fault);
-    if (argument[length] == '=') return tapc_fail(fault, TAPC_USAGE, "%s takes no value", flags[f].name);
-    if (argument[length]) continue;
-    if (!flags[f].takes_value) return flags[f].apply(o, NULL, fault);
-    if (*i + 1 == argc) return tapc_fail(fault, TAPC_USAGE, "%s: expected a value after it", flags[f].name);
-    return flags[f].apply(o, argv[++*i], fault);
+    if (argument[length] && argument[length] != '=') continue;
+    const char *value = argument[length] ? argument + length + 1 : NULL;
+    if (flags[f].kind == ALONE && value) return tapc_fail(fault, TAPC_USAGE, "%s takes no value", flags[f].name);
+    if (flags[f].kind != ALONE && !value && !(value = argv[++*i])) return tapc_fail(fault, TAPC_USAGE, "%s: expected a value after it", argument);
+    if (flags[f].kind != VALUES && *seen & 1u << f) return tapc_fail(fault, TAPC_USAGE, "%s is given twice", flags[f].name);
+    *seen |= 1u << f;
+    return flags[f].apply(o, value, fault);
   }
   return bad_argument(argument, fault);
 }
@@ -222,8 +225,9 @@ int tapc_options_parse(tapc_options *o, const tapc_program *program, int argc, c
   o->sizes = malloc(((size_t)program->n_dims + 1) * sizeof *o->sizes);
   for (int d = 0; o->sizes && d < program->n_dims; d++) o->sizes[d] = -1;
   if (!o->input_files || !o->output_files || !o->archives || !o->sizes) return tapc_no_memory(fault, 0, "the command line");
+  unsigned seen = 0;
   for (int i = 1; i < argc; i++) {
-    int status = take_argument(o, argc, argv, &i, fault);
+    int status = take_argument(o, argv, &i, &seen, fault);
     if (status) return status;
   }
   if (o->profile && !o->bench) return tapc_fail(fault, TAPC_USAGE, "--profile: expected --bench N beside it");
