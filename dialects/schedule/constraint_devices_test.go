@@ -12,6 +12,8 @@ type halved struct {
 	other       *ir.Node // device
 	double      *ir.Node // kernel
 	there, back *Transfer
+	late        *ir.Node // of unread
+	last        *ir.Node // sends back
 	sums        *ir.Node // application of the second half
 }
 
@@ -49,9 +51,18 @@ func onPair(edit func(p *halved)) *ir.Graph {
 		s.Loops[0].Start, s.Loops[0].Of = 2, []int64{0, 4}
 		s.Operands = []Operand{operand("Y", Read, dy, "(d0, d1) -> (d0, d1)"), operand("Z", Write, dz, "(d0, d1) -> (d0)")}
 		x.back = &Transfer{From: dz.ID, To: p.bz.ID, Range: Range("[2:4]"), After: []ir.NodeID{p.Add(&s, "k4").ID}}
-		p.Add(x.back, "back")
+		x.last = p.Add(x.back, "back")
 		edit(x)
 	})
+}
+
+// unread sends a box of y to a buffer of the second device.
+func (p *halved) unread(box string) (buffer *ir.Node, t *Transfer) {
+	buffer = p.buffer(p.y, p.other, Arena, 4096)
+	buf(buffer).Last = 1 << 30
+	t = &Transfer{From: p.by.ID, To: buffer.ID, Range: Range(box), After: []ir.NodeID{p.k1.ID}}
+	p.late = p.Add(t, "late")
+	return buffer, t
 }
 
 func deviceCases() []Case {
@@ -68,8 +79,28 @@ func deviceCases() []Case {
 			[]string{`transfer "back" reads cells`, `kernel "k4"`}),
 		Of("devices: a byte is used before it arrives", onPair(func(p *halved) { p.double.Body.(*Kernel).After = nil }), []string{"TAP0305"},
 			[]string{`kernel "k3"`, `transfer "there"`}),
+		Of("devices: each waits for the other at its beginning", onPair(func(p *halved) {
+			p.there.After = append(p.there.After, p.k2.ID)
+			p.first().After = append(p.first().After, p.last.ID)
+		}), []string{"TAP0300"}, []string{`a cycle of 6 steps: kernel "k1" waits for transfer "back"`, `transfer "there" waits for kernel "k2" waits for kernel "k1"`}),
+		Of("devices near miss: one waits for the end of the other", onPair(func(p *halved) { p.first().After = append(p.first().After, p.last.ID) }), nil, nil),
 		Of("devices: two wait for each other", onPair(func(p *halved) { p.there.After = append(p.there.After, p.double.ID) }), []string{"TAP0300"},
 			[]string{`a cycle of 2 steps`}),
+		Of("devices: cells arrive that nobody reads", onPair(func(p *halved) { p.unread("[1:3, 0:3]") }), []string{"TAP0308"},
+			[]string{`transfer "late" brings cells to buffer "y" that nobody reads`, "found:    zr[1:3, 0:3] unread"}),
+		Of("devices near miss: a transfer reads a cell of what arrives", onPair(func(p *halved) {
+			buffer, _ := p.unread("[1:3, 0:3]")
+			p.Add(&Transfer{From: buffer.ID, To: p.buffer(p.y, p.cpu, Output, 0).ID, Range: Range("[2:3, 0:1]"), After: []ir.NodeID{p.late.ID}}, "on")
+		}), []string{"TAP0306"}, nil),
+		Of("devices: cells arrive beside those that are read", onPair(func(p *halved) {
+			buffer, _ := p.unread("[1:3, 0:3]")
+			p.Add(&Transfer{From: p.by.ID, To: buffer.ID, Range: Range("[0:1, 0:3]"), After: []ir.NodeID{p.k1.ID}}, "first")
+			p.Add(&Transfer{From: buffer.ID, To: p.buffer(p.y, p.cpu, Output, 0).ID, Range: Range("[1:3, 0:3]"), After: []ir.NodeID{p.late.ID}}, "on")
+		}), []string{"TAP0308", "TAP0306"}, []string{`transfer "first" brings`, "zr[0:1, 0:3] unread"}),
+		Of("devices near miss: nothing arrives that nobody reads", onPair(func(p *halved) { p.unread("[1:1, 0:3]") }), nil, nil),
+		Of("devices near miss: what the caller is given needs no other reader", onPair(func(p *halved) {
+			p.Add(&Transfer{From: p.by.ID, To: p.buffer(p.y, p.cpu, Output, 0).ID, After: []ir.NodeID{p.k1.ID}}, "out")
+		}), nil, nil),
 		Of("devices: a result does not come back", onPair(func(p *halved) { p.back.Range = Range("[2:3]") }), []string{"TAP0306"}, []string{"zr[3:4] unwritten"}),
 		Of("devices: more than one has room for", onPair(func(p *halved) { p.other.Body.(*Device).Memory = 135 }), []string{"TAP0396"},
 			[]string{"at most 135 bytes", "136 bytes"}),

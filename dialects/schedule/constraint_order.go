@@ -16,7 +16,8 @@ var scheduleOrder = check.Constraint{
 	Doc: "The order between kernels and transfers has no cycle, and no race is possible: steps that are not ordered may run at the same " +
 		"time. Every cell of a buffer is written at most once, and none of those that the program is given (inputs and constants). " +
 		"Whoever reads a cell of any other buffer waits, directly or through others, for whoever writes it; nobody reads a cell that " +
-		"nothing writes, or that the same kernel writes. Output buffers are written wholly.",
+		"nothing writes, or that the same kernel writes. Output buffers are written wholly, and of what a transfer brings elsewhere some " +
+		"step reads a cell.",
 	Requires: []string{"OperandViewContainmentConstraint", "TransferConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0300", Meaning: "a kernel or a transfer waits for itself"},
@@ -27,6 +28,7 @@ var scheduleOrder = check.Constraint{
 		{ID: "TAP0305", Meaning: "a step reads cells and does not wait for the step that writes them"},
 		{ID: "TAP0306", Meaning: "nothing writes some cells of an output buffer"},
 		{ID: "TAP0307", Meaning: "a warning: whether all cells that are needed are written could not be decided"},
+		{ID: "TAP0308", Meaning: "a transfer brings cells of which nobody reads any"},
 	},
 	Check: checkOrder,
 }
@@ -125,7 +127,8 @@ type bufferCheck struct {
 	s       *steps
 	writers []touch
 	index   *zspace.Index
-	full    bool // every cell of the range is written
+	full    bool         // every cell of the range is written
+	read    map[int]bool // writers of whose cells some are read, or may be
 }
 
 func (k *bufferCheck) run() {
@@ -155,7 +158,20 @@ func (k *bufferCheck) run() {
 	if k.b.Space == Output && !k.full {
 		k.outputs()
 	}
+	k.read = map[int]bool{}
 	k.reads()
+	k.unread()
+}
+
+// unread reports the transfers of whose cells nobody reads any. What is in an output the caller reads.
+func (k *bufferCheck) unread() {
+	for i, w := range k.writers {
+		if _, transfer := k.c.Graph().Node(w.step).Body.(*Transfer); transfer && k.b.Space == Arena && !k.read[i] && !w.image.hull.Empty() {
+			k.c.Report(k.error("TAP0308", w, "%s brings cells to %s that nobody reads", k.name(w), k.c.Graph().Name(k.id)).
+				Want("a step that reads some of them", fmt.Sprintf("%v unread", w.image.hull)).
+				WithNote(k.c.At(k.c.Graph().Node(k.id), ""), "the buffer").WithHint("take the transfer away"))
+		}
+	}
 }
 
 func (k *bufferCheck) name(t touch) string { return k.c.Graph().Name(t.step) + t.what }
@@ -241,6 +257,7 @@ func (k *bufferCheck) reads() {
 		}
 		for _, w := range from {
 			if _, found, decided := r.image.meet(k.writers[w].image); found || !decided {
+				k.read[w] = true
 				pairs = append(pairs, pair{k.s.number[k.writers[w].step], k.s.number[r.step]})
 				between = append(between, [2]int{i, w})
 			}

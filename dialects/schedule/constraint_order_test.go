@@ -91,13 +91,13 @@ func orderCases() []Case {
 		Of("order near miss: waits through others", edited(func(p *program) {
 			at := p.k1.ID
 			for range 3 {
-				at = p.Add(&Transfer{From: p.other2().ID, To: p.unread().ID, After: []ir.NodeID{at}}, "between").ID
+				at = p.Add(&Transfer{From: p.other2().ID, To: p.buffer(p.y, p.cpu, Output, 0).ID, After: []ir.NodeID{at}}, "between").ID
 			}
 			p.second().After = []ir.NodeID{at}
 			buf(p.by).Last = 4
 		}), nil, nil),
 		Of("order near miss: waits for a neighbour only", edited(func(p *program) {
-			at := p.Add(&Transfer{From: p.other2().ID, To: p.unread().ID}, "between")
+			at := p.Add(&Transfer{From: p.other2().ID, To: p.buffer(p.y, p.cpu, Output, 0).ID}, "between")
 			p.second().After = []ir.NodeID{at.ID}
 		}), []string{"TAP0305"}, nil),
 		Of("order near miss: reads a part that another step writes", apart(0), nil, nil),
