@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 var bufferLayout = check.Constraint{
@@ -161,7 +162,7 @@ func checkAliases(c *check.Context, n *ir.Node, b *Buffer) {
 		return
 	}
 	m := zspace.ProjectionMap{AffineMap: zspace.AffineMap{Projection: zspace.Matrix{b.Strides}, Offset: zspace.Point{0}}, Shape: zspace.Point{1}}
-	hit, found, decided, err := m.FindCollision(b.Range, decisionBudget)
+	hit, found, decided, err := m.FindCollision(b.Range, images.Budget)
 	switch {
 	case found:
 		c.Report(c.Error("TAP0326", n, "/body/strides", "two cells of %s share an element", c.Graph().Name(n.ID)).

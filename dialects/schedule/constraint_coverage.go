@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 var kernelLoopCoverage = check.Constraint{
@@ -56,7 +57,7 @@ type need struct {
 type store struct {
 	use    use
 	buffer ir.NodeID
-	image  image
+	image  images.Image
 }
 
 func (s *storeCheck) of(tensor ir.NodeID) *need {
@@ -132,16 +133,16 @@ func (s *storeCheck) inside(t ir.NodeID, n *need, st store) bool {
 		}
 		s.c.Report(d)
 	}
-	rest, all := zspace.Subtract(st.image.hull, slices.Concat(n.boxes, n.taken), 64)
+	rest, all := zspace.Subtract(st.image.Hull, slices.Concat(n.boxes, n.taken), 64)
 	if len(rest) == 0 {
 		return true
 	}
-	if st.image.dense {
-		beyond(fmt.Sprintf("%v, of which %v is none", st.image.hull, rest[0]))
+	if st.image.Dense {
+		beyond(fmt.Sprintf("%v, of which %v is none", st.image.Hull, rest[0]))
 		return false
 	}
 	for _, r := range rest {
-		cell, found, decided := st.image.meet(boxImage(r))
+		cell, found, decided := st.image.Meet(images.Box(r))
 		if found {
 			beyond(fmt.Sprintf("cell %v among them", cell))
 			return false
@@ -179,7 +180,7 @@ func (s *storeCheck) once(n *need) bool {
 			if a.buffer != b.buffer {
 				continue
 			}
-			cell, found, decided := a.image.meet(b.image)
+			cell, found, decided := a.image.Meet(b.image)
 			switch {
 			case found:
 				good = false
@@ -206,28 +207,28 @@ func (s *storeCheck) whole(t ir.NodeID, n *need) {
 			sum = new(big.Int)
 			stored[st.buffer] = sum
 		}
-		if sum.Add(sum, st.image.points); len(n.taken) == 0 && sum.Cmp(required) >= 0 {
+		if sum.Add(sum, st.image.Points); len(n.taken) == 0 && sum.Cmp(required) >= 0 {
 			return // one buffer has them all
 		}
 	}
-	images := make([]image, len(n.stores))
+	list := make([]images.Image, len(n.stores))
 	for i, st := range n.stores {
-		images[i] = st.image
+		list[i] = st.image
 	}
 	for i, box := range n.boxes {
-		v, rest := cover(box, images)
+		v, rest := images.Cover(box, list)
 		if len(stored) > 1 { // cells may be stored to several buffers: counting them proves nothing
 			var found bool
-			if rest, found = missing(box, images); found {
-				v = uncovered
-			} else if v = covered; slices.ContainsFunc(images, func(m image) bool { return !m.dense }) {
-				v = undecided
+			if rest, found = images.Missing(box, list); found {
+				v = images.Uncovered
+			} else if v = images.Covered; slices.ContainsFunc(list, func(m images.Image) bool { return !m.Dense }) {
+				v = images.Undecided
 			}
 		}
 		switch v {
-		case uncovered:
+		case images.Uncovered:
 			s.gap(t, n, i, rest)
-		case undecided:
+		case images.Undecided:
 			s.unsure(n.stores[0])
 		}
 	}

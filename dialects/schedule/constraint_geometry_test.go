@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 // drawLoops draws a box of up to three loops, each of up to five values.
@@ -36,7 +37,7 @@ func drawAccess(t *rapid.T, rank, loops int) zspace.AffineMap {
 }
 
 // drawRead draws the image of a read, and the cells that it has.
-func drawRead(t *rapid.T, rank int) (image, map[string]bool) {
+func drawRead(t *rapid.T, rank int) (images.Image, map[string]bool) {
 	loops := drawLoops(t)
 	k := &Kernel{Operands: []Operand{{Access: drawAccess(t, rank, loops.Rank())}}}
 	for i := range loops.Start {
@@ -66,7 +67,7 @@ func TestImagesMeetWhereCellsDo(t *testing.T) {
 		rank := rapid.IntRange(0, 2).Draw(t, "rank")
 		a, inA := drawRead(t, rank)
 		b, inB := drawRead(t, rank)
-		cell, found, decided := a.meet(b)
+		cell, found, decided := a.Meet(b)
 		if !decided {
 			t.Fatalf("not decided: %+v and %+v", a, b)
 		}
@@ -84,19 +85,19 @@ func TestImagesAreWhatAccessesReach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, cells := drawRead(t, rapid.IntRange(0, 2).Draw(t, "rank"))
 		inside := 0
-		for p := range m.hull.Points() {
+		for p := range m.Hull.Points() {
 			switch in := cells[p.String()]; {
 			case in:
 				inside++
-			case m.dense:
+			case m.Dense:
 				t.Fatalf("a dense image lacks %v", p)
 			}
-			if m.holds(p) != cells[p.String()] {
-				t.Fatalf("holds(%v) is %v", p, m.holds(p))
+			if m.Holds(p) != cells[p.String()] {
+				t.Fatalf("holds(%v) is %v", p, m.Holds(p))
 			}
 		}
 		if inside != len(cells) {
-			t.Fatalf("the hull %v has %d of %d cells", m.hull, inside, len(cells))
+			t.Fatalf("the hull %v has %d of %d cells", m.Hull, inside, len(cells))
 		}
 	})
 }
@@ -104,7 +105,7 @@ func TestImagesAreWhatAccessesReach(t *testing.T) {
 func TestCoverAgreesWithCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		box := drawLoops(t)
-		var images []image
+		var list []images.Image
 		written := map[string]bool{}
 		for range rapid.IntRange(0, 4).Draw(t, "writers") {
 			loops := drawLoops(t)
@@ -121,17 +122,17 @@ func TestCoverAgreesWithCounting(t *testing.T) {
 			for c := range cells {
 				written[c] = true
 			}
-			images = append(images, imageOf(k, use{write: true, loops: loops, hull: hullOf(t, k, loops)}))
+			list = append(list, imageOf(k, use{write: true, loops: loops, hull: hullOf(t, k, loops)}))
 		}
 		all := true
 		for p := range box.Points() {
 			all = all && written[p.String()]
 		}
-		v, rest := cover(box, images)
-		if v == undecided || (v == covered) != all {
+		v, rest := images.Cover(box, list)
+		if v == images.Undecided || (v == images.Covered) != all {
 			t.Fatalf("cover says %v, %v; covered: %v", v, rest, all)
 		}
-		if v == uncovered && rest.Rank() == box.Rank() {
+		if v == images.Uncovered && rest.Rank() == box.Rank() {
 			for p := range rest.Points() {
 				if written[p.String()] || !box.ContainsPoint(p) {
 					t.Fatalf("the witness %v has %v", rest, p)

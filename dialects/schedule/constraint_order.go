@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 var scheduleOrder = check.Constraint{
@@ -77,7 +78,7 @@ type touch struct {
 	step  ir.NodeID
 	what  string // for messages: operand and statement; "" for a transfer
 	write bool
-	image image
+	image images.Image
 }
 
 // traffic lists the touches of every buffer that is touched, in graph order.
@@ -92,8 +93,8 @@ func trafficOf(c *check.Context) *traffic {
 		for n := range c.Graph().Nodes() {
 			switch b := n.Body.(type) {
 			case *Transfer:
-				t.of[b.From] = append(t.of[b.From], touch{step: n.ID, image: boxImage(b.Box(bufferOf(c, b.From)))})
-				t.of[b.To] = append(t.of[b.To], touch{step: n.ID, write: true, image: boxImage(b.Box(bufferOf(c, b.From)))})
+				t.of[b.From] = append(t.of[b.From], touch{step: n.ID, image: images.Box(b.Box(bufferOf(c, b.From)))})
+				t.of[b.To] = append(t.of[b.To], touch{step: n.ID, write: true, image: images.Box(b.Box(bufferOf(c, b.From)))})
 			case *Kernel:
 				t.kernel(n.ID, b, usesIn(c)[n.ID])
 			}
@@ -136,7 +137,7 @@ func (k *bufferCheck) run() {
 	for _, t := range k.touches {
 		if t.write {
 			k.writers = append(k.writers, t)
-			boxes = append(boxes, t.image.hull)
+			boxes = append(boxes, t.image.Hull)
 		}
 	}
 	if k.b.Space == Input || k.b.Space == Constant {
@@ -152,7 +153,7 @@ func (k *bufferCheck) run() {
 	}
 	total := new(big.Int)
 	for _, w := range k.writers {
-		total.Add(total, w.image.points)
+		total.Add(total, w.image.Points)
 	}
 	k.full = total.Cmp(k.b.Range.BigSize()) >= 0
 	if k.b.Space == Output && !k.full {
@@ -166,9 +167,9 @@ func (k *bufferCheck) run() {
 // unread reports the transfers of whose cells nobody reads any. What is in an output the caller reads.
 func (k *bufferCheck) unread() {
 	for i, w := range k.writers {
-		if _, transfer := k.c.Graph().Node(w.step).Body.(*Transfer); transfer && k.b.Space == Arena && !k.read[i] && !w.image.hull.Empty() {
+		if _, transfer := k.c.Graph().Node(w.step).Body.(*Transfer); transfer && k.b.Space == Arena && !k.read[i] && !w.image.Hull.Empty() {
 			k.c.Report(k.error("TAP0308", w, "%s brings cells to %s that nobody reads", k.name(w), k.c.Graph().Name(k.id)).
-				Want("a step that reads some of them", fmt.Sprintf("%v unread", w.image.hull)).
+				Want("a step that reads some of them", fmt.Sprintf("%v unread", w.image.Hull)).
 				WithNote(k.c.At(k.c.Graph().Node(k.id), ""), "the buffer").WithHint("take the transfer away"))
 		}
 	}
@@ -184,12 +185,12 @@ func (k *bufferCheck) error(code string, t touch, format string, args ...any) di
 func (k *bufferCheck) once() bool {
 	good := true
 	for i, w := range k.writers {
-		for _, j := range k.index.Query(w.image.hull) {
+		for _, j := range k.index.Query(w.image.Hull) {
 			if j >= i {
 				break
 			}
 			v := k.writers[j]
-			cell, found, decided := w.image.meet(v.image)
+			cell, found, decided := w.image.Meet(v.image)
 			switch {
 			case found:
 				good = false
@@ -210,12 +211,12 @@ func (k *bufferCheck) once() bool {
 func (k *bufferCheck) unsure(t touch, what string) {
 	d := k.error("TAP0307", t, "whether %s %s is not known", k.name(t), what)
 	d.Severity = diag.Warning
-	k.c.Report(d.Want("accesses that can be decided", t.image.hull.String()))
+	k.c.Report(d.Want("accesses that can be decided", t.image.Hull.String()))
 }
 
 // images gives what some of the writers write.
-func (k *bufferCheck) images(which []int) []image {
-	out := make([]image, len(which))
+func (k *bufferCheck) images(which []int) []images.Image {
+	out := make([]images.Image, len(which))
 	for i, w := range which {
 		out[i] = k.writers[w].image
 	}
@@ -224,12 +225,12 @@ func (k *bufferCheck) images(which []int) []image {
 
 func (k *bufferCheck) outputs() {
 	n := k.c.Graph().Node(k.id)
-	v, rest := cover(k.b.Range, k.images(k.index.Query(k.b.Range)))
+	v, rest := images.Cover(k.b.Range, k.images(k.index.Query(k.b.Range)))
 	switch v {
-	case uncovered:
+	case images.Uncovered:
 		k.c.Report(k.c.Error("TAP0306", n, "/body/range", "nothing writes a part of %s, an output", k.c.Graph().Name(k.id)).
 			Want(fmt.Sprintf("all of %v written", k.b.Range), restText(rest, k.b.Range)))
-	case undecided:
+	case images.Undecided:
 		k.c.Report(k.c.Warning("TAP0307", n, "/body/range", "whether all of %s, an output, is written is not known", k.c.Graph().Name(k.id)).
 			Want(fmt.Sprintf("all of %v written", k.b.Range), "writers that can not be counted"))
 	}
@@ -251,12 +252,12 @@ func (k *bufferCheck) reads() {
 		if r.write {
 			continue
 		}
-		from := k.index.Query(r.image.hull)
+		from := k.index.Query(r.image.Hull)
 		if !k.full {
 			k.written(r, from)
 		}
 		for _, w := range from {
-			if _, found, decided := r.image.meet(k.writers[w].image); found || !decided {
+			if _, found, decided := r.image.Meet(k.writers[w].image); found || !decided {
 				k.read[w] = true
 				pairs = append(pairs, pair{k.s.number[k.writers[w].step], k.s.number[r.step]})
 				between = append(between, [2]int{i, w})
@@ -278,17 +279,17 @@ const maxPairs = 1 << 20
 
 // written checks that a reader reads only cells that some of the writers write.
 func (k *bufferCheck) written(r touch, from []int) {
-	images := k.images(from)
-	v, rest := cover(r.image.hull, images)
-	if v != covered && !r.image.dense {
-		v, rest = r.image.amid(images, v, rest)
+	list := k.images(from)
+	v, rest := images.Cover(r.image.Hull, list)
+	if v != images.Covered && !r.image.Dense {
+		v, rest = r.image.Amid(list, v, rest)
 	}
 	switch v {
-	case uncovered:
+	case images.Uncovered:
 		k.c.Report(k.error("TAP0303", r, "%s reads cells of %s that nothing writes", k.name(r), k.c.Graph().Name(k.id)).
-			Want(fmt.Sprintf("all cells that it reads of %v written", r.image.hull), restText(rest, r.image.hull)).
+			Want(fmt.Sprintf("all cells that it reads of %v written", r.image.Hull), restText(rest, r.image.Hull)).
 			WithNote(k.c.At(k.c.Graph().Node(k.id), ""), "the buffer"))
-	case undecided:
+	case images.Undecided:
 		k.unsure(r, "reads only cells that are written")
 	}
 }
@@ -307,7 +308,7 @@ func (k *bufferCheck) ordered(pairs []pair, between [][2]int) {
 
 func (k *bufferCheck) early(p pair, r, w touch) {
 	g := k.c.Graph()
-	cell, _, _ := r.image.meet(w.image)
+	cell, _, _ := r.image.Meet(w.image)
 	if p.a == p.b {
 		k.c.Report(k.error("TAP0304", r, "%s reads cells of %s that it writes%s", k.name(r), g.Name(k.id), w.what).
 			Want("cells that earlier steps write", fmt.Sprintf("cell %v", cell)))

@@ -85,7 +85,7 @@ func checkChanges(c *check.Context, output, input ir.NodeID) {
 	var steps [][2]touch
 	for _, w := range changesOf(c, output, input) {
 		for _, r := range trafficOf(c).of[input] {
-			_, meets, decided := w.image.meet(r.image)
+			_, meets, decided := w.image.Meet(r.image)
 			switch {
 			case decided && !meets, r.write:
 			case w.step != r.step:
@@ -98,7 +98,7 @@ func checkChanges(c *check.Context, output, input ir.NodeID) {
 	}
 	for _, i := range stepsOf(c).unordered(c, pairs) {
 		r, w := steps[i][0], steps[i][1]
-		cell, _, _ := w.image.meet(r.image)
+		cell, _, _ := w.image.Meet(r.image)
 		c.Report(c.Error("TAP0403", c.Graph().Node(r.step), "", "%s may read a cell of %s after %s stored over it", c.Graph().Name(r.step), c.Graph().Name(input), c.Graph().Name(w.step)).
 			Want(c.Graph().Name(w.step)+" after "+c.Graph().Name(r.step), fmt.Sprintf("cell %v", cell)).WithNote(c.At(c.Graph().Node(w.step), ""), "the step that stores"))
 	}

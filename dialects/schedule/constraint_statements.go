@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 var statements = check.Constraint{
@@ -315,7 +316,7 @@ func (s *statementCheck) injective(i int) {
 		return
 	}
 	field := fmt.Sprint("/body/statements/", i)
-	hit, found, decided, err := cellMap(access).FindCollision(box, decisionBudget)
+	hit, found, decided, err := cellMap(access).FindCollision(box, images.Budget)
 	switch {
 	case found:
 		s.report("TAP0359", field, "different cells for different points",

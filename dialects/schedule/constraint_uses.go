@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/bounds"
+	"tensortapestry.org/tapc/ir/zspace/images"
 )
 
 // use is one place in a kernel that reads or writes an operand. The kernel's statements have been checked.
@@ -250,4 +251,13 @@ func combine(k *Kernel, a, b sum, factor int64) (sum, bool) {
 		out.row[i] = a.row[i] + factor*b.row[i]
 	}
 	return out, true
+}
+
+// imageOf is the image of a use that happens.
+func imageOf(k *Kernel, u use) images.Image {
+	access := k.Operands[u.operand].Access
+	if u.write {
+		return images.Written(access, u.loops, u.hull)
+	}
+	return images.Read(access, u.loops, u.hull)
 }

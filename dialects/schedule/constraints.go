@@ -36,6 +36,3 @@ func Constraints() []check.Constraint {
 		deviceMemory,
 	}
 }
-
-// decisionBudget bounds, in steps, each search that decides whether two accesses meet.
-const decisionBudget = 20_000

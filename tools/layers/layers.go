@@ -20,6 +20,7 @@ var Table = []Rule{
 	{"ir/zspace", 0, 0},
 	{"ir/zspace/pieces", 0, 1},
 	{"ir/zspace/bounds", 0, 1},
+	{"ir/zspace/images", 0, 2},
 	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},

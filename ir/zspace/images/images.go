@@ -1,4 +1,7 @@
-package schedule
+// Package images has sets of cells that accesses reach: which cells two share, and whether several cover a box.
+//
+// It knows boxes and affine maps, and no graph. Read next: dialects/schedule, whose kernels and transfers read and write such sets.
+package images
 
 import (
 	"cmp"
@@ -10,29 +13,31 @@ import (
 	"tensortapestry.org/tapc/ir/zspace/bounds"
 )
 
-// image is the set of cells of a buffer that a step writes or reads: a box, or the values of an access over some loops that
+// Budget bounds, in steps, each search that decides whether two accesses meet.
+const Budget = 20_000
+
+// Image is the set of cells of a buffer that a step writes or reads: a box, or the values of an access over some loops that
 // lie in a box. For a writer these are different for different points.
-type image struct {
-	hull   zspace.Range
-	points *big.Int         // of a writer: how many cells
-	dense  bool             // the cells are all those of the hull
+type Image struct {
+	Hull   zspace.Range
+	Points *big.Int         // of a writer: how many cells
+	Dense  bool             // the cells are all those of the hull
 	access zspace.AffineMap // if not dense
 	loops  zspace.Range     // if not dense
 }
 
-// boxImage is the image of a whole box.
-func boxImage(r zspace.Range) image { return image{hull: r, points: r.BigSize(), dense: true} }
+// Box is the image of a whole box.
+func Box(r zspace.Range) Image { return Image{Hull: r, Points: r.BigSize(), Dense: true} }
 
-// imageOf is the image of a use that happens.
-func imageOf(k *Kernel, u use) image {
-	m := image{hull: u.hull, access: k.Operands[u.operand].Access, loops: u.loops}
-	if u.write {
-		m.points = u.loops.BigSize()
-		m.dense = m.points.Cmp(m.hull.BigSize()) == 0
-		return m
-	}
-	m.dense = contiguous(m.access, m.loops)
-	return m
+// Written is the image of what an access writes over some loops, each cell once, in a hull.
+func Written(access zspace.AffineMap, loops, hull zspace.Range) Image {
+	points := loops.BigSize()
+	return Image{Hull: hull, Points: points, Dense: points.Cmp(hull.BigSize()) == 0, access: access, loops: loops}
+}
+
+// Read is the image of what an access reads over some loops, as far as it is in a hull.
+func Read(access zspace.AffineMap, loops, hull zspace.Range) Image {
+	return Image{Hull: hull, Dense: contiguous(access, loops), access: access, loops: loops}
 }
 
 // contiguous says whether an access has no holes: every loop of more than one value moves one coordinate only, and the
@@ -64,24 +69,24 @@ func contiguous(a zspace.AffineMap, loops zspace.Range) bool {
 	return true
 }
 
-// meet gives a cell that two images share, if there is one and that could be decided.
-func (m image) meet(o image) (cell zspace.Point, found, decided bool) {
-	if !m.hull.Overlaps(o.hull) {
+// Meet gives a cell that two images share, if there is one and that could be decided.
+func (m Image) Meet(o Image) (cell zspace.Point, found, decided bool) {
+	if !m.Hull.Overlaps(o.Hull) {
 		return nil, false, true
 	}
-	if m.dense && o.dense {
-		both, _ := m.hull.Intersect(o.hull)
+	if m.Dense && o.Dense {
+		both, _ := m.Hull.Intersect(o.Hull)
 		return both.Start, true, true
 	}
-	if m.dense {
+	if m.Dense {
 		m, o = o, m
 	}
-	both, _ := m.hull.Intersect(o.hull)
-	s := &system{System: bounds.System{Budget: decisionBudget}}
+	both, _ := m.Hull.Intersect(o.Hull)
+	s := &system{System: bounds.System{Budget: Budget}}
 	if !s.add(m, both) {
 		return nil, false, false
 	}
-	if !o.dense {
+	if !o.Dense {
 		if !s.add(o, both) {
 			return nil, false, false
 		}
@@ -107,7 +112,7 @@ type system struct {
 
 // add brings in the loops of an image as unknowns, counted from their start, and a row for each coordinate of its access,
 // which must lie in a box. It says whether the numbers are small enough.
-func (s *system) add(m image, box zspace.Range) bool {
+func (s *system) add(m Image, box zspace.Range) bool {
 	start, err := m.access.Apply(m.loops.Start)
 	if err != nil {
 		return false
@@ -155,16 +160,16 @@ func (s *system) join(n int) {
 const maxListed = 1 << 12
 
 // within counts the cells of an image inside a box; ok is false where that would mean listing too many.
-func (m image) within(box zspace.Range) (n *big.Int, ok bool) {
+func (m Image) within(box zspace.Range) (n *big.Int, ok bool) {
 	switch {
-	case box.Contains(m.hull):
-		return m.points, true
-	case !box.Overlaps(m.hull):
+	case box.Contains(m.Hull):
+		return m.Points, true
+	case !box.Overlaps(m.Hull):
 		return new(big.Int), true
-	case m.dense:
-		both, _ := m.hull.Intersect(box)
+	case m.Dense:
+		both, _ := m.Hull.Intersect(box)
 		return both.BigSize(), true
-	case m.points.Cmp(big.NewInt(maxListed)) > 0:
+	case m.Points.Cmp(big.NewInt(maxListed)) > 0:
 		return nil, false
 	}
 	count := int64(0)
@@ -177,61 +182,62 @@ func (m image) within(box zspace.Range) (n *big.Int, ok bool) {
 }
 
 // cells lists the cells of an image that is not dense; those that a reader reads at several points come several times.
-func (m image) cells() iter.Seq[zspace.Point] {
+func (m Image) cells() iter.Seq[zspace.Point] {
 	return func(yield func(zspace.Point) bool) {
 		for p := range m.loops.Points() {
 			cell, err := m.access.Apply(p)
-			if err == nil && m.hull.ContainsPoint(cell) && !yield(cell) {
+			if err == nil && m.Hull.ContainsPoint(cell) && !yield(cell) {
 				return
 			}
 		}
 	}
 }
 
-// holds says whether a cell belongs to an image.
-func (m image) holds(cell zspace.Point) bool {
-	_, found, decided := m.meet(boxImage(boxAt(cell)))
+// Holds says whether a cell belongs to an image.
+func (m Image) Holds(cell zspace.Point) bool {
+	_, found, decided := m.Meet(Box(boxAt(cell)))
 	return found || !decided
 }
 
-// verdict is the answer to whether images cover a box.
-type verdict uint8
+// Verdict is the answer to whether images cover a box.
+type Verdict uint8
 
+// The verdicts.
 const (
-	covered verdict = iota
-	uncovered
-	undecided
+	Covered Verdict = iota
+	Uncovered
+	Undecided
 )
 
-// cover says whether images that share no cells hold every cell of a box. If not, rest is a box of cells that none holds,
+// Cover says whether images that share no cells hold every cell of a box. If not, rest is a box of cells that none holds,
 // where one was found, or has no ends.
-func cover(box zspace.Range, images []image) (v verdict, rest zspace.Range) {
+func Cover(box zspace.Range, images []Image) (v Verdict, rest zspace.Range) {
 	total := new(big.Int)
 	for _, m := range images {
 		n, ok := m.within(box)
 		if !ok {
-			v = undecided
+			v = Undecided
 			continue
 		}
 		total.Add(total, n)
 	}
 	if total.Cmp(box.BigSize()) >= 0 {
-		return covered, zspace.Range{}
+		return Covered, zspace.Range{}
 	}
-	rest, found := missing(box, images)
-	if found || v == covered {
-		return uncovered, rest
+	rest, found := Missing(box, images)
+	if found || v == Covered {
+		return Uncovered, rest
 	}
-	return undecided, zspace.Range{}
+	return Undecided, zspace.Range{}
 }
 
-// missing looks for cells of a box that no image holds.
-func missing(box zspace.Range, images []image) (zspace.Range, bool) {
+// Missing looks for cells of a box that no image holds.
+func Missing(box zspace.Range, images []Image) (zspace.Range, bool) {
 	var hulls, full []zspace.Range
 	for _, m := range images {
-		hulls = append(hulls, m.hull)
-		if m.dense {
-			full = append(full, m.hull)
+		hulls = append(hulls, m.Hull)
+		if m.Dense {
+			full = append(full, m.Hull)
 		}
 	}
 	if rest, _ := zspace.Subtract(box, hulls, 1); len(rest) > 0 {
@@ -252,32 +258,32 @@ func missing(box zspace.Range, images []image) (zspace.Range, bool) {
 	return zspace.Range{}, false
 }
 
-func held(cell zspace.Point, images []image) bool {
+func held(cell zspace.Point, images []Image) bool {
 	for _, m := range images {
-		if m.holds(cell) {
+		if m.Holds(cell) {
 			return true
 		}
 	}
 	return false
 }
 
-// amid says whether images hold every cell of a reader with holes, when they do not hold all of its hull: v and rest are what
-// cover says of that.
-func (m image) amid(images []image, v verdict, rest zspace.Range) (verdict, zspace.Range) {
+// Amid says whether images hold every cell of a reader with holes, when they do not hold all of its hull: v and rest are what
+// Cover says of that.
+func (m Image) Amid(images []Image, v Verdict, rest zspace.Range) (Verdict, zspace.Range) {
 	if m.loops.BigSize().Cmp(big.NewInt(maxListed)) <= 0 {
 		for cell := range m.cells() {
 			if !held(cell, images) {
-				return uncovered, boxAt(cell)
+				return Uncovered, boxAt(cell)
 			}
 		}
-		return covered, zspace.Range{}
+		return Covered, zspace.Range{}
 	}
-	if v == uncovered && rest.Rank() == m.hull.Rank() {
-		if cell, found, _ := m.meet(boxImage(rest)); found {
-			return uncovered, boxAt(cell)
+	if v == Uncovered && rest.Rank() == m.Hull.Rank() {
+		if cell, found, _ := m.Meet(Box(rest)); found {
+			return Uncovered, boxAt(cell)
 		}
 	}
-	return undecided, zspace.Range{}
+	return Undecided, zspace.Range{}
 }
 
 // boxAt is the box of one cell.
