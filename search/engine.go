@@ -18,7 +18,8 @@ type Options struct {
 	Trials  int            // of a round; 0 is DefaultTrials
 	Fuel    map[string]int // how often mutators may be used, by name; those that are not there always may
 	Near    float64        // a part of costs that is worth nothing: Frontier.Near
-	Resume  []Point        // points of an earlier search
+	Resume  []Point        // points to begin with
+	Memory  *Memory        // of an earlier search whose frontier Resume is: it goes on; nil begins anew
 	Bare    bool           // without the trials that the space knows
 	Watch   func(*State)   // is told of every round
 }
@@ -33,7 +34,8 @@ type State struct {
 	Tried    int // trials that were priced
 	Restarts int
 	Rates    []Rate
-	Why      string // it ended
+	Why      string  // it ended
+	Memory   *Memory // with which it can go on, once it has ended
 }
 
 // Rate is what is known of a mutator. Part is its part of the trials of the next round.
@@ -41,6 +43,7 @@ type Rate struct {
 	Mutator       Mutator
 	Used, Applied int
 	Gained        float64 // points that came on the frontier; earlier ones count less
+	Weight        float64 // uses that this is of; the same
 	Part          float64
 }
 
@@ -54,7 +57,6 @@ const (
 	neverBelow     = 0.25 // of an even part, which every mutator keeps
 	priorTrials    = 64.0 // that count as if half of an average mutator's had gained
 	forgetting     = 0.98 // of what counts, from round to round
-	maxRemembered  = 1 << 20
 	distanceScale  = 0.25 // of a parent from the frontier, on logarithmic scales, that makes it e times rarer
 	worthOfRestart = 0.02 // of the frontier's points, which a restart has to renew to count
 )
@@ -66,8 +68,7 @@ type engine struct {
 	genes    []int
 	options  Options
 	pool     []Point // parents beside the frontier: near it, or outside the limits
-	seen     map[string]bool
-	weights  []float64 // of rates: gained and used, which are forgotten slowly
+	seen     seen
 	progress progress
 }
 
@@ -82,19 +83,23 @@ type progress struct {
 
 // Run searches a space. A context that ends ends it after the round: what was found is given.
 func Run(ctx context.Context, s Space, o Options) *State {
-	e := &engine{space: s, genes: s.Genes(), options: o, seen: map[string]bool{}}
+	e := &engine{space: s, genes: s.Genes(), options: o, seen: seen{in: map[uint64]bool{}}}
 	e.Frontier.Near = o.Near
 	for _, m := range append(own(e), mutatorsOf(s)...) {
-		e.Rates = append(e.Rates, Rate{Mutator: m, Gained: priorTrials / 4, Used: 0})
-		e.weights = append(e.weights, priorTrials)
+		e.Rates = append(e.Rates, Rate{Mutator: m, Gained: priorTrials / 4, Weight: priorTrials})
 	}
-	e.begin()
+	if o.Memory != nil {
+		e.recall(o.Memory, o.Resume)
+	} else {
+		e.begin()
+	}
 	for e.Why = e.ended(ctx); e.Why == ""; e.Why = e.ended(ctx) {
 		e.round()
 		if o.Watch != nil {
 			o.Watch(&e.State)
 		}
 	}
+	e.Memory = e.memory()
 	return &e.State
 }
 
@@ -123,7 +128,7 @@ func (e *engine) begin() {
 		first = append(first, child{trial: random(r, e.genes), from: -1, word: "random"})
 	}
 	e.merge(first, e.price(first))
-	e.shares()
+	e.forget()
 }
 
 func (e *engine) trials() int {
@@ -177,7 +182,7 @@ func (e *engine) round() {
 	} else {
 		e.progress.idle = 0
 	}
-	e.shares()
+	e.forget()
 }
 
 // restart leaves the frontier alone and takes other parents beside it: random trials.
@@ -208,7 +213,7 @@ func (e *engine) make(r *rand.Rand) (child, bool) {
 		}
 		t := slices.Clone(parent.Trial)
 		m := e.draw(r)
-		if m >= 0 && e.Rates[m].Mutator.Mutate(r, t) && !e.seen[t.key()] {
+		if m >= 0 && e.Rates[m].Mutator.Mutate(r, t) && !e.seen.has(t) {
 			return child{t, m, e.Rates[m].Mutator.Name}, true
 		}
 	}
@@ -262,12 +267,8 @@ func (e *engine) price(list []child) []Price {
 func (e *engine) merge(list []child, prices []Price) (gained int) {
 	var near []Point
 	for i, c := range list {
-		key := c.trial.key()
-		if e.Tried++; e.seen[key] {
+		if e.Tried++; !e.seen.add(c.trial) {
 			continue
-		}
-		if len(e.seen) < maxRemembered {
-			e.seen[key] = true
 		}
 		p := Point{c.trial, prices[i], c.word, e.Round}
 		on := e.Frontier.Add(p)
@@ -300,11 +301,21 @@ func (e *engine) note(m int, on bool) {
 		return
 	}
 	e.Rates[m].Used++
-	e.weights[m]++
+	e.Rates[m].Weight++
 	if on {
 		e.Rates[m].Gained++
 		e.Rates[m].Applied++
 	}
+}
+
+// forget lets what mutators gained so far count a little less.
+func (e *engine) forget() {
+	for i := range e.Rates {
+		m := &e.Rates[i]
+		m.Weight = max(m.Weight*forgetting, 1)
+		m.Gained = max(m.Gained*forgetting, priorTrials/64)
+	}
+	e.shares()
 }
 
 // shares gives each mutator its part of the next round: by what it gained of each use, with a floor, and nothing to one without fuel.
@@ -312,10 +323,7 @@ func (e *engine) shares() {
 	sum, on := 0.0, 0
 	for i := range e.Rates {
 		m := &e.Rates[i]
-		m.Gained *= forgetting
-		e.weights[i] = max(e.weights[i]*forgetting, 1)
-		m.Gained = max(m.Gained, priorTrials/64)
-		m.Part = m.Gained / e.weights[i]
+		m.Part = m.Gained / m.Weight
 		if fuel, bounded := e.options.Fuel[m.Mutator.Name]; bounded && m.Used >= fuel {
 			m.Part = 0
 		} else {

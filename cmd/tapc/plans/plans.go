@@ -39,9 +39,10 @@ Small spaces are gone through. Others are searched in rounds, from the plans tha
 programming finds; what comes out depends on --seed and the rounds alone, not on -j, and a time
 budget only says which round is the last. Ctrl-C keeps what was found.
 
---frontier writes all of it, --resume goes on from such a file, and --pick writes one plan,
-which build, run and opt take with --plan: that of least time, memory or sent bytes, the knee,
-or a number of the table.`
+--frontier writes all of it; --resume goes on from such a file as if it had not ended, with
+--rounds up to so many in all; and --pick writes one plan, which build,
+run and opt take with --plan: that of least time, memory or sent bytes, the knee, or a
+number of the table.`
 
 // Flags say what is planned, and how long.
 type Flags struct {
@@ -212,16 +213,15 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 		return err
 	}
 	r := &Result{Space: x, flags: f, File: w.File, digest: x.Digest()}
-	var earlier []search.Point
 	if f.resume != "" {
-		if earlier, err = r.resume(f.resume); err != nil {
+		if err := r.resume(f.resume); err != nil {
 			return err
 		}
 	}
 	if search.Size(x, enumerated) <= enumerated && f.resume == "" {
 		r.enumerate()
 	} else {
-		r.search(ctx, w.Terminal, earlier)
+		r.search(ctx, w.Terminal)
 	}
 	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
 }
@@ -242,13 +242,14 @@ func (r *Result) enumerate() {
 }
 
 // search does it in rounds.
-func (r *Result) search(ctx context.Context, terminal io.Writer, earlier []search.Point) {
-	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: earlier, Near: worthless}
+func (r *Result) search(ctx context.Context, terminal io.Writer) {
+	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: r.from.points, Memory: r.from.memory, Near: worthless}
 	if r.flags.running.budget > 0 {
 		o.Until = time.Now().Add(r.flags.running.budget)
 	}
 	r.Proof = r.Space.Prove(o.Workers)
-	for _, t := range r.Proof.Trials {
+	for i := 0; o.Memory == nil && i < len(r.Proof.Trials); i++ {
+		t := r.Proof.Trials[i]
 		o.Resume = append(o.Resume, search.Point{Trial: t, From: "dynamic programming"})
 	}
 	if terminal != nil {

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/internal/jsonfile"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
 )
@@ -30,8 +27,15 @@ type Result struct {
 	State    *search.State
 	Proof    *layouts.Proof
 	flags    *Flags
-	before   int // rounds of the searches that this one went on from
+	from     earlier
 	digest   string
+}
+
+// earlier is a search that this one goes on from: its points, and what else it knew, or, of a file that does not say it, how many rounds it had.
+type earlier struct {
+	points []search.Point
+	memory *search.Memory
+	rounds int
 }
 
 // Format writes a cost of an objective.
@@ -152,7 +156,7 @@ type (
 func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 	f := r.flags
 	out := file{Version, r.File, r.digest, f.machine, r.Space.Devices(), f.objectives, strings.Join(f.space, ","), f.allow.Set.String(), f.running.seed,
-		r.before + r.State.Round, r.State.Tried, r.State.Why, proof{map[string]float64{}, r.Proof.Exact}, []mutator{}, []point{}}
+		r.from.rounds + r.State.Round, r.State.Tried, r.State.Why, proof{map[string]float64{}, r.Proof.Exact}, []mutator{}, []point{}}
 	for k, o := range f.objectives {
 		out.Proof.Bounds[o] = r.Proof.Bounds[k]
 	}
@@ -175,50 +179,10 @@ func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
-	return e.Encode(&out)
-}
-
-// resume reads the points of a frontier file. They are priced again: what a file says of costs is not believed.
-func (r *Result) resume(path string) ([]search.Point, error) {
-	data, err := jsonfile.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	var f file
-	if err := jsonfile.Decode(data, &f); err != nil {
-		return nil, diag.Errorf("TAP2906", "plan", diag.Location{File: path}, "this is not a frontier: %v", err)
-	}
-	refuse := func(what, want, found string) error {
-		return diag.Errorf("TAP2907", "plan", diag.Location{File: path}, "the frontier is of another %s", what).Want(want, found)
-	}
-	switch {
-	case f.Version != Version:
-		return nil, refuse("version", fmt.Sprint(Version), fmt.Sprint(f.Version))
-	case f.Digest != r.digest:
-		return nil, refuse("graph, machine, number of devices, set of permissions or space", r.digest, f.Digest)
-	}
-	genes := r.Space.Genes()
-	var points []search.Point
-	for i, p := range f.Points {
-		if len(p.Trial) != len(genes) || slices.ContainsFunc(slices.Collect(indices(len(genes))), func(k int) bool { return int(p.Trial[k]) >= genes[k] }) {
-			return nil, diag.Errorf("TAP2906", "plan", diag.Location{File: path, Pointer: fmt.Sprintf("/points/%d/trial", i)}, "this is no trial of the space").
-				Want(fmt.Sprintf("%d choices, each below the number of its values", len(genes)), fmt.Sprint(len(p.Trial)))
-		}
-		points = append(points, search.Point{Trial: p.Trial, From: p.From})
-	}
-	r.before = f.Rounds
-	return points, nil
-}
-
-// indices are the numbers below n.
-func indices(n int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
-		}
-	}
+	return e.Encode(struct {
+		*file
+		State *state `json:"state,omitempty"`
+	}{&out, stateOf(r.State.Memory)})
 }
 
 // live shows a table while a search runs.
