@@ -89,15 +89,15 @@ func (f *costFlags) explain(ctx context.Context, a *app, args []string) error {
 	})
 }
 
-// report prices a program on one device or, with a plan that has a mesh, on those of the mesh.
+// report prices a program on one device, or on those that a plan or --devices says.
 func (f *costFlags) report(ctx context.Context, a *app, file string) (prices.Priced, error) {
-	if plan, err := f.compile.cuts.Mesh(); plan != nil || err != nil {
+	if plan, err := f.compile.cuts.Mesh(); plan != nil || err != nil || f.compile.cuts.Devices() > 1 && f.compile.cuts.Machine() != "" {
 		return f.mesh(ctx, a, file)
 	}
 	return f.price(ctx, a, file)
 }
 
-// mesh prices a graph with the plan that the flags name.
+// mesh prices a graph with the plan that the flags name: on its mesh, or on the devices of its schedule.
 func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mesh, err error) {
 	plan, err := f.compile.cuts.Mesh()
 	if err == nil {
@@ -106,7 +106,20 @@ func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mes
 	if err != nil {
 		return m, err
 	}
-	return f.meshOf(ctx, a, file, plan)
+	if plan != nil || f.compile.cuts.Devices() < 2 || f.compile.cuts.Machine() == "" {
+		return f.meshOf(ctx, a, file, plan)
+	}
+	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)
+	if err != nil {
+		return m, err
+	}
+	defer x.loader.Close()
+	on, err := machine.Find(f.compile.cuts.Machine())
+	s, err2 := f.settings()
+	if err := cmp.Or(err, err2); err != nil {
+		return m, err
+	}
+	return prices.OfDevices(x.g, on, s)
 }
 
 // meshOf propagates a plan through a graph, schedules it and prices it on the devices of the mesh.

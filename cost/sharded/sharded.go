@@ -2,7 +2,7 @@
 // blocks, and the collectives between, walked by cost/simulate.
 //
 // A kernel is carried out by each device whose part of the index it has; what no axis cuts, by all. Fused kernels are where the first of their operations is.
-// It must not price a kernel or a collective itself. Read next: tasks.go.
+// A schedule that has several devices itself is walked as it is (placed.go). It must not price a kernel or a collective itself. Read next: tasks.go.
 package sharded
 
 import (
@@ -25,6 +25,9 @@ import (
 // CodeSize is of a program with too many kernels and devices to be walked.
 const CodeSize = "TAP2854"
 
+// CodePlaced is of a schedule with a device that a machine does not have.
+const CodePlaced = "TAP0854"
+
 // maxTasks bounds what is walked.
 const maxTasks = 1 << 18
 
@@ -46,17 +49,26 @@ type Report struct {
 func Of(name string, g *ir.Graph, r *propagate.Result, kernels []price.Kernel, place *reshard.Place) (*Report, error) {
 	b := &builder{g: g, r: r, place: place, on: map[key]int{}, feeds: map[feed][]int{}, ports: map[machine.Port]int{}}
 	if n := int64(len(kernels)+len(r.Transfers)) * place.Mesh.Devices(); n > maxTasks {
-		return nil, diag.Errorf(CodeSize, "cost", diag.Location{}, "the program is too large to be walked").Want(fmt.Sprintf("at most %d kernels and transfers of all devices", maxTasks), fmt.Sprint(n))
+		return nil, tooLarge(n)
 	}
 	b.program.Devices = int(place.Mesh.Devices())
 	if err := b.build(kernels); err != nil {
 		return nil, err
 	}
+	return b.report(&Report{Machine: name, Transfers: r.Transfers}, slices.Repeat([]*machine.Device{place.Kind}, b.program.Devices))
+}
+
+func tooLarge(n int64) error {
+	return diag.Errorf(CodeSize, "cost", diag.Location{}, "the program is too large to be walked").Want(fmt.Sprintf("at most %d kernels and transfers of all devices", maxTasks), fmt.Sprint(n))
+}
+
+// report walks the tasks, and says what they take on devices of these kinds.
+func (b *builder) report(out *Report, kinds []*machine.Device) (*Report, error) {
 	walk, err := simulate.Run(&b.program)
 	if err != nil {
 		return nil, err
 	}
-	out := &Report{Machine: name, Devices: place.Mesh.Devices(), Operations: b.operations, Result: walk.Result(), Walk: walk, Transfers: r.Transfers}
+	out.Devices, out.Operations, out.Result, out.Walk = int64(len(kinds)), b.operations, walk.Result(), walk
 	for _, t := range b.program.Tasks {
 		out.Names = append(out.Names, t.Name)
 		if t.Device == 0 {
@@ -64,18 +76,12 @@ func Of(name string, g *ir.Graph, r *propagate.Result, kernels []price.Kernel, p
 		}
 	}
 	out.Time = b.interval(out.Result)
-	out.energy(place.Kind)
+	for i, busy := range out.Result.Busy { // energy, while they compute and while they do not
+		if d := kinds[i]; d.Power.Known() {
+			out.Joules += d.Power.Value*busy + d.Idle.Value*(out.Result.Seconds-busy)
+		}
+	}
 	return out, nil
-}
-
-// energy is that of devices while they compute and while they do not.
-func (r *Report) energy(d *machine.Device) {
-	if !d.Power.Known() {
-		return
-	}
-	for _, busy := range r.Result.Busy {
-		r.Joules += d.Power.Value*busy + d.Idle.Value*(r.Result.Seconds-busy)
-	}
 }
 
 // interval gives the time bounds in proportion to those of what is on the critical path.

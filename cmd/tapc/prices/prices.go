@@ -76,6 +76,16 @@ func OfMesh(g *ir.Graph, m *machine.Machine, s price.Settings, r *propagate.Resu
 	return Mesh{report}, err
 }
 
+// OfDevices prices a schedule on the devices that it has.
+func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) {
+	kernels, err := price.Program(g, m, s)
+	if err != nil {
+		return Mesh{}, err
+	}
+	report, err := sharded.Placed(m, g, kernels)
+	return Mesh{report}, err
+}
+
 // Operations and bytes of all kernels.
 func (r *Report) totals() (operations, bytes float64) {
 	for _, k := range r.Kernels {

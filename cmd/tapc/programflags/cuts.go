@@ -108,6 +108,12 @@ func Machine(fs *pflag.FlagSet) {
 // Machine is the name of the machine that prices are for; "" for none.
 func (c *Cuts) Machine() string { return c.plan.on }
 
+// Devices is how many devices the plan or the flag says that there are; 0 if neither does.
+func (c *Cuts) Devices() int {
+	_ = c.plan.read() // what is wrong with it Check says
+	return c.plan.devices
+}
+
 // Check refuses a plan without a name.
 func (p *Plan) Check() error {
 	if p.file == "" && p.flags.Changed("plan") {
