@@ -5,12 +5,13 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import difflib
+import functools
 import json
 import math
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional, Union
 
@@ -40,7 +41,7 @@ class Tensor:
     room: Optional[tuple[int, ...]] = None  # the shape of the memory that an input and an output share; both lie at its start
     shares: Optional[str] = None  # the name of the one that it shares memory with
 
-    @property
+    @functools.cached_property
     def numpy(self) -> "np.dtype[Any]":
         """The type of arrays that hold it: of its bits, where NumPy has no such type (uint16 for bfloat16)."""
         if self.dtype in _NUMPY:
@@ -53,6 +54,15 @@ class Tensor:
             return np.dtype(np.uint8)
         raise LoadError(f'"{self.name}" has the unknown type {self.dtype}')
 
+    @functools.cached_property
+    def _steps(self) -> tuple[int, ...]:
+        """The bytes from an element of shared memory to the next, along each dimension."""
+        steps, step = [], self.numpy.itemsize
+        for n in reversed(self.room or ()):
+            steps.append(step)
+            step *= n
+        return tuple(reversed(steps))
+
 
 @dataclass(frozen=True)
 class Version:
@@ -61,6 +71,11 @@ class Version:
     at: Mapping[str, int]  # the size of each dimension; none of a model that has one size
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+
+    @functools.cached_property
+    def _sizes(self) -> Any:
+        """The sizes as C has them, none of a model that has one size."""
+        return (ctypes.c_int64 * len(self.at))(*self.at.values()) if self.at else None
 
 
 class _Table(ctypes.Structure):
@@ -129,6 +144,7 @@ class Model:
             self._run_at = _RUN_AT(table.run_at)
         for tensor in self.inputs + self.outputs:
             tensor.numpy  # refuses a type that is not known
+        self._names = dict.fromkeys(t.name for t in self.inputs)
         self._threads, self._limit = threads, instances
         self._closed = False
         self._begin()
@@ -168,40 +184,43 @@ class Model:
 
         at are sizes of dimensions. Where they and the inputs' shapes leave several, it is the greatest.
         """
-        _known(inputs, self.inputs, "input")
-        arrays = []
+        arrays, memories = self._given_inputs(inputs)
+        version = self._version(arrays, at or {})
+        results: dict[str, Any] = {}
+        moved: list[tuple[Any, Any]] = []  # outputs, and the arrays from which they are copied
+        buffers: list[Any] = []  # None for what C finds where the input is
+        for t, array in zip(version.outputs, self._given_outputs(out)):
+            if t.shares is not None:
+                if array is not None:
+                    raise ArgumentError(f'output "{t.name}": expected None, as it has the memory of input "{t.shares}"')
+                results[t.name] = np.ndarray(t.shape, t.numpy, *memories[t.shares], t._steps)
+                buffers.append(None)
+                continue
+            buffer = result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
+            if not result.flags.c_contiguous or not result.flags.aligned:
+                buffer = np.empty(t.shape, t.numpy)
+                moved.append((result, buffer))
+            results[t.name] = array if isinstance(array, np.ndarray) else result
+            buffers.append(buffer)
+        self._call(version, arrays, buffers)
+        for result, buffer in moved:
+            result[...] = buffer
+        return results
+
+    def _given_inputs(self, inputs: Mapping[str, Any]) -> tuple[list[Any], dict[str, tuple[Any, int]]]:
+        """Give the arrays of inputs in order, and of those that share memory the array that owns it and where in it they begin."""
+        _known(inputs, self._names, "input")
+        arrays, memories = [], {}
         for t in self.inputs:
             if t.name not in inputs:
                 raise ArgumentError(f'input "{t.name}" is missing: expected {t.dtype} of shape {t.shape}')
-            arrays.append(_input_array(t, inputs[t.name]) if t.room is None else _shared_array(t, inputs[t.name]))
-        version = self._version(arrays, at or {})
-        given = self._given_outputs(out)
-        results: list[Any] = []
-        targets: list[Any] = []
-        buffers: list[Any] = []
-        for t, array in zip(version.outputs, given):
-            if t.shares is not None:
-                shared = self._shared_output(t, array, arrays)
-                for each in (targets, results, buffers):
-                    each.append(shared)
+            if t.room is None:
+                arrays.append(_input_array(t, inputs[t.name]))
                 continue
-            result = np.empty(t.shape, t.numpy) if array is None else _output_array(t, array)
-            targets.append(result)
-            results.append(array if isinstance(array, np.ndarray) else result)
-            fits = result.flags.c_contiguous and result.flags.aligned
-            buffers.append(result if fits else np.empty(t.shape, t.numpy))
-        self._call(version, arrays, buffers)
-        for target, buffer in zip(targets, buffers):
-            if target is not buffer:
-                target[...] = buffer
-        return {t.name: result for t, result in zip(self.outputs, results)}
-
-    def _shared_output(self, tensor: Tensor, given: Any, arrays: list[Any]) -> "np.ndarray[Any, Any]":
-        """Give the view of an input's memory that an output is."""
-        if given is not None:
-            raise ArgumentError(f'output "{tensor.name}": expected None, as it has the memory of input "{tensor.shares}"')
-        memory = next(a for t, a in zip(self.inputs, arrays) if t.name == tensor.shares)
-        return np.lib.stride_tricks.as_strided(memory, tensor.shape, _steps(tensor))
+            array, owner, begin = _shared_array(t, inputs[t.name])
+            arrays.append(array)
+            memories[t.name] = owner, begin
+        return arrays, memories
 
     def _version(self, arrays: list[Any], at: Mapping[str, int]) -> Version:
         """Give the greatest version of some sizes that takes the arrays."""
@@ -228,7 +247,7 @@ class Model:
         if out is None:
             return [None] * len(self.outputs)
         if isinstance(out, Mapping):
-            _known(out, self.outputs, "output")
+            _known(out, [t.name for t in self.outputs], "output")
             return [out.get(t.name) for t in self.outputs]
         if not isinstance(out, (list, tuple)):
             out = [out]
@@ -238,13 +257,12 @@ class Model:
 
     def _call(self, version: Version, inputs: list[Any], outputs: list[Any]) -> None:
         ins = (ctypes.c_void_p * max(1, len(inputs)))(*(a.ctypes.data for a in inputs))
-        outs = (ctypes.c_void_p * max(1, len(outputs)))(*(a.ctypes.data for a in outputs))
+        outs = (ctypes.c_void_p * max(1, len(outputs)))(*(None if a is None else a.ctypes.data for a in outputs))
         text = ctypes.create_string_buffer(_ERROR_BYTES)
         instance = self._take()
         try:
             if version.at:
-                sizes = (ctypes.c_int64 * len(version.at))(*version.at.values())
-                status = self._run_at(instance, sizes, ins, outs, text, _ERROR_BYTES)
+                status = self._run_at(instance, version._sizes, ins, outs, text, _ERROR_BYTES)
             else:
                 status = self._run(instance, ins, outs, text, _ERROR_BYTES)
         finally:
@@ -362,8 +380,7 @@ def _either(texts: Iterable[str]) -> str:
 # ---- Arrays ----
 
 
-def _known(given: Mapping[str, Any], tensors: tuple[Tensor, ...], kind: str) -> None:
-    names = [t.name for t in tensors]
+def _known(given: Mapping[str, Any], names: Collection[str], kind: str) -> None:
     for name in given:
         if name not in names:
             raise ArgumentError(f'no {kind} is named "{name}"{_expected(name, names)}')
@@ -378,6 +395,8 @@ def _expected(name: str, names: Iterable[str]) -> str:
 
 def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
     """Give the array of an input: the one that was given, where its elements are in order, else a copy."""
+    if type(value) is np.ndarray and value.dtype == tensor.numpy and value.flags.c_contiguous and value.flags.aligned:
+        return value
     about = f'input "{tensor.name}"'
     array = _array(value, about)
     if array is None:
@@ -390,17 +409,8 @@ def _input_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
     return np.require(_typed(array, tensor, about), requirements=["C", "A"])
 
 
-def _steps(tensor: Tensor) -> tuple[int, ...]:
-    """Give the bytes from an element of shared memory to the next, along each dimension."""
-    steps, step = [], tensor.numpy.itemsize
-    for n in reversed(tensor.room or ()):
-        steps.append(step)
-        step *= n
-    return tuple(reversed(steps))
-
-
-def _shared_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
-    """Give the array of an input that shares memory: the one that was given, which must be the start of the memory."""
+def _shared_array(tensor: Tensor, value: Any) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]", int]:
+    """Give the array of an input that shares memory, which must be the start of the memory, the array that owns that, and where it begins there, in bytes."""
     about = f'input "{tensor.name}"'
     if not isinstance(value, np.ndarray) or not value.flags.writeable or not value.flags.aligned:
         raise ArgumentError(f"{about}: expected an array that can be written, such as a part of model.room({tensor.name!r}), found {type(value).__name__}")
@@ -408,12 +418,12 @@ def _shared_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    begin = array.ctypes.data - owner.ctypes.data
-    steps = tuple(s for s, n in zip(array.strides, array.shape) if n > 1)
-    fits = array.ndim == len(tensor.room or ()) and steps == tuple(s for s, n in zip(_steps(tensor), array.shape) if n > 1)
+    begin = 0 if array is owner else array.ctypes.data - owner.ctypes.data
+    fits = array.strides == tensor._steps or array.ndim == len(tensor._steps) and all(
+        n <= 1 or step == s for n, step, s in zip(array.shape, array.strides, tensor._steps))
     if not fits or not owner.flags.c_contiguous or not 0 <= begin <= owner.nbytes - tensor.nbytes:
         raise ArgumentError(f"{about}: expected a part, from the start on, of an array of shape {tensor.room}, such as model.room({tensor.name!r})")
-    return array
+    return array, owner, begin
 
 
 def _output_array(tensor: Tensor, value: Any) -> "np.ndarray[Any, Any]":
