@@ -83,7 +83,7 @@ type progress struct {
 
 // Run searches a space. A context that ends ends it after the round: what was found is given.
 func Run(ctx context.Context, s Space, o Options) *State {
-	e := &engine{space: s, genes: s.Genes(), options: o, seen: seen{in: map[uint64]bool{}}}
+	e := &engine{space: s, genes: s.Genes(), options: o, seen: newSeen(s)}
 	e.Frontier.Near = o.Near
 	for _, m := range append(own(e), mutatorsOf(s)...) {
 		e.Rates = append(e.Rates, Rate{Mutator: m, Gained: priorTrials / 4, Weight: priorTrials})

@@ -16,21 +16,30 @@ type Memory struct {
 	Seen                   []uint64
 }
 
+// newSeen remembers nothing of a space yet.
+func newSeen(s Space) seen {
+	if x, ok := s.(Shared); ok {
+		return seen{used: x.Used, in: map[uint64]bool{}}
+	}
+	return seen{used: func(t Trial) Trial { return t }, in: map[uint64]bool{}}
+}
+
 // remembered is how many trials are not priced twice: the last ones.
 const remembered = 1 << 16
 
 // seen remembers trials by their hashes, in the order in which they came.
 type seen struct {
+	used  func(t Trial) Trial
 	in    map[uint64]bool
 	order []uint64
 	from  int // the oldest, once the ring is full
 }
 
-func (s *seen) has(t Trial) bool { return s.in[t.hash()] }
+func (s *seen) has(t Trial) bool { return s.in[s.used(t).hash()] }
 
 // add says whether a trial is new.
 func (s *seen) add(t Trial) bool {
-	h := t.hash()
+	h := s.used(t).hash()
 	if s.in[h] {
 		return false
 	}

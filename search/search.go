@@ -45,6 +45,9 @@ type Mutator struct {
 // Mutating is a space with mutators of its own.
 type Mutating interface{ Mutators() []Mutator }
 
+// Shared is a space in which some genes have no effect, by what others are: Used gives a key of what has. Trials of one key are priced once.
+type Shared interface{ Used(t Trial) Trial }
+
 // Seeded is a space that knows trials to begin with.
 type Seeded interface{ Seeds() []Trial }
 

@@ -39,15 +39,11 @@ func (x *Space) Describe() string {
 	for _, o := range x.ops {
 		total += o.count
 	}
-	size := 0.0
-	for _, n := range x.genes {
-		size += math.Log10(float64(max(n, 1)))
-	}
 	words := []string{number(int(x.settings.Devices), "device") + " " + x.device.Name, number(len(x.meshes), "mesh"), number(int(total), "operation")}
 	if int(total) > len(x.ops) {
 		words = append(words, fmt.Sprintf("of which %d are planned and the others alike", len(x.ops)))
 	}
-	return strings.Join(append(words, fmt.Sprintf("10^%.1f plans", size)), ", ")
+	return strings.Join(append(words, fmt.Sprintf("10^%.1f plans", math.Log10(Size(x)))), ", ")
 }
 
 // number writes a number of things.
@@ -59,4 +55,28 @@ func number(n int, what string) string {
 		return fmt.Sprintf("%d %ses", n, what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Size is how many plans a space has.
+func Size(x *Space) float64 {
+	size := 1.0
+	for _, n := range x.genes {
+		size *= float64(max(n, 1))
+	}
+	return size
+}
+
+// GeneName says what a gene is of: the mesh, or the name of an operation or a tensor.
+func (x *Space) GeneName(gene int) string {
+	for _, o := range x.ops {
+		if o.gene == gene {
+			return o.name
+		}
+	}
+	for _, y := range x.tensors {
+		if y.gene == gene {
+			return y.name
+		}
+	}
+	return "mesh"
 }

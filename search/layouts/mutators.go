@@ -61,9 +61,29 @@ func (p *plan) worth(r *rand.Rand) float64 {
 }
 
 func fit(x *Space, r *rand.Rand, t search.Trial) bool {
-	i := r.IntN(len(x.ops))
 	p := x.plan(t)
-	worth := p.worth(r)
+	return refit(&p, r, t, r.IntN(len(x.ops)), p.worth(r))
+}
+
+// Fit cuts operations and keeps tensors, of the genes that are asked for, one after the other as costs least beside the others.
+func Fit(x *Space, r *rand.Rand, t search.Trial, asked func(gene int) bool) {
+	for range 2 { // as tensors were not settled yet when operations were cut for the first time
+		for i, o := range x.ops {
+			if p := x.plan(t); asked(o.gene) {
+				refit(&p, r, t, i, p.worth(r))
+			}
+		}
+		for i, y := range x.tensors {
+			if p := x.plan(t); y.gene >= 0 && asked(y.gene) {
+				settle(&p, r, t, i, p.worth(r))
+			}
+		}
+	}
+}
+
+// refit cuts an operation as costs least in a plan, where a byte is worth so many seconds, and writes that into the trial.
+func refit(p *plan, r *rand.Rand, t search.Trial, i int, worth float64) bool {
+	x := p.tables.space
 	v, ok := least(r, len(x.ops[i].cuts), func(v int) float64 {
 		p.cuts[i] = v
 		sum := x.ops[i].count * p.tables.time[i][v]

@@ -54,6 +54,7 @@ var Table = []Rule{
 	{"cost/sample", 0, 0},
 	{"search", 0, 0},
 	{"search/layouts", 4, 4},
+	{"search/variants", 4, 5},
 	{"cost/price", 4, 2},
 	{"cost/calibrate", 4, 3},
 	{"cost/simulate", 3, 6},

@@ -27,13 +27,14 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/search/variants"
 )
 
 // Help is the text of --help.
 const Help = `Search for the best trade-offs between the time of a graph on the devices of a machine, the
 memory of each and the bytes that they send: how each operation is cut, also along reduced
-dimensions (--allow reassociate), how each tensor is kept, and on which mesh. Nothing is run:
-plans are priced as docs/search.md says.
+dimensions (--allow reassociate), how each tensor is kept, on which mesh, and which branches
+choices take that the graph holds open. Nothing is run: plans are priced as docs/search.md says.
 
 Small spaces are gone through. Others are searched in rounds, from the plans that dynamic
 programming finds; what comes out depends on --seed and the rounds alone, not on -j, and a time
@@ -76,7 +77,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.devices, "devices", 0, "how many devices to plan for (default: all of the kind)")
 	fs.StringVar(&f.memory, "max-memory", "", "memory that a plan may take on each device, as 8GiB (default: what the machine has)")
 	fs.StringSliceVar(&f.objectives, "objective", []string{layouts.Time, layouts.Memory}, "what is minimised, of "+strings.Join(layouts.Objectives, ", "))
-	fs.StringSliceVar(&f.space, "space", slices.Clone(layouts.Words), "what is searched beside the cuts of operations, of "+strings.Join(layouts.Words, ", ")+
+	fs.StringSliceVar(&f.space, "space", slices.Clone(variants.Words), "what is searched beside the cuts of operations, of "+strings.Join(variants.Words, ", ")+
 		", or none; and a mesh, mesh=2x4")
 	fs.IntVar(&f.running.rounds, "rounds", -1, "rounds of the search (default: until more of them are worth nothing)")
 	fs.DurationVar(&f.running.budget, "time-budget", 0, "begin no round after this time, as 60s")
@@ -128,7 +129,7 @@ func (f *Flags) Check() error {
 		return diag.Usage("--objective says nothing: expected some of %s", strings.Join(layouts.Objectives, ", "))
 	}
 	if len(f.space) == 0 {
-		return diag.Usage("--space says nothing: expected some of %s, or none", strings.Join(layouts.Words, ", "))
+		return diag.Usage("--space says nothing: expected some of %s, or none", strings.Join(variants.Words, ", "))
 	}
 	return cmp.Or(f.checkPick(), f.allow.Check())
 }
@@ -144,7 +145,7 @@ func (f *Flags) checkPick() error {
 const knee = "knee"
 
 // Space makes the space that the flags ask for.
-func (f *Flags) Space(w *Work) (*layouts.Space, error) {
+func (f *Flags) Space(ctx context.Context, w *Work) (*variants.Space, error) {
 	m, err := machine.Find(f.machine)
 	if err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (f *Flags) Space(w *Work) (*layouts.Space, error) {
 	if err := f.parts(&s); err != nil {
 		return nil, err
 	}
-	return layouts.New(w.Graph, w.Kernels, s)
+	return variants.New(ctx, w.Graph, w.Kernels, s)
 }
 
 // size reads an amount of memory, as 8GiB or 8 GiB; "" is none.
@@ -191,8 +192,8 @@ func (f *Flags) parts(s *layouts.Settings) error {
 			}
 			s.Devices = n
 		case word == "none" && len(f.space) == 1:
-		case !slices.Contains(layouts.Words, word):
-			return diag.Unknown("word of --space", word, append(slices.Clone(layouts.Words), "none", "mesh=2x4"))
+		case !slices.Contains(variants.Words, word):
+			return diag.Unknown("word of --space", word, append(slices.Clone(variants.Words), "none", "mesh=2x4"))
 		default:
 			s.Parts = append(s.Parts, word)
 		}
@@ -208,7 +209,7 @@ const enumerated = 200_000
 
 // Run searches, and writes what was found.
 func (f *Flags) Run(ctx context.Context, w *Work) error {
-	x, err := f.Space(w)
+	x, err := f.Space(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -218,19 +219,18 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 			return err
 		}
 	}
-	if search.Size(x, enumerated) <= enumerated && f.resume == "" {
-		r.enumerate()
-	} else {
+	if f.resume != "" || !r.enumerate() {
 		r.search(ctx, w.Terminal)
 	}
 	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
 }
 
-// enumerate goes through all plans.
-func (r *Result) enumerate() {
+// enumerate goes through all plans, if they are few.
+func (r *Result) enumerate() (ok bool) {
 	r.State = &search.State{Why: "all"}
-	r.Frontier, _, _ = search.Enumerate(r.Space, enumerated)
-	r.State.Tried = search.Size(r.Space, enumerated)
+	if r.Frontier, r.State.Tried, ok = r.Space.Enumerate(enumerated); !ok {
+		return false
+	}
 	r.Proof = &layouts.Proof{Exact: true}
 	for k := range r.flags.objectives {
 		if i := r.Frontier.Best(k); i >= 0 {
@@ -239,6 +239,7 @@ func (r *Result) enumerate() {
 			r.Proof.Bounds = append(r.Proof.Bounds, 0)
 		}
 	}
+	return true
 }
 
 // search does it in rounds.

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/search/variants"
 )
 
 // Version is the version of frontier files.
@@ -22,7 +23,7 @@ const Version = 1
 // Result is what a search found.
 type Result struct {
 	File     string
-	Space    *layouts.Space
+	Space    *variants.Space
 	Frontier search.Frontier
 	State    *search.State
 	Proof    *layouts.Proof
@@ -94,6 +95,9 @@ func (r *Result) table(w io.Writer, most int) error {
 		mark := ""
 		if i == knee {
 			mark = ", the knee"
+		}
+		if made := r.Space.Decided(p.Trial); made != "" {
+			mark += "; " + made
 		}
 		fmt.Fprintf(t, "%s\t%d\t  %s%s\n", meshText(r.Space.Mesh(p.Trial)), p.Round, p.From, mark)
 	}
