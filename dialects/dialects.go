@@ -5,6 +5,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -12,7 +13,7 @@ import (
 func Registry() *ir.Registry {
 	return &ir.Registry{
 		Nodes: []*ir.Kind{
-			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, application.ApplicationKind,
+			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, definition.Kind, application.ApplicationKind,
 			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
 		},
 		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind},

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -80,7 +81,7 @@ func (v *Values) group(tensor ir.NodeID) map[ir.NodeID]bool {
 // compute carries out the group that a tensor comes from.
 func (v *Values) compute(ctx context.Context, tensor ir.NodeID) error {
 	group := v.group(tensor)
-	r := &run{Evaluator: &Evaluator{Library: v.Library, Constants: v.Stored}, ctx: ctx, g: v.Graph, data: map[ir.NodeID][]byte{}}
+	r := &run{Evaluator: &Evaluator{Library: v.Library, Constants: v.Stored}, ctx: ctx, g: v.Graph, data: map[ir.NodeID][]byte{}, defs: definition.Of(v.Graph)}
 	uses, results := map[ir.NodeID]int{}, map[ir.NodeID]bool{}
 	for id := range group {
 		for t := range tensorsOf(tensorops.OperationOf(v.Graph, id)) {
@@ -135,11 +136,7 @@ func (r *run) precompute(flow *ir.Flow, id ir.NodeID) error {
 			return err
 		}
 	}
-	in, err := r.Library.BindOperation(r.g, id)
-	if err != nil {
-		return err
-	}
-	return r.instance(id, in)
+	return r.operation(id, op)
 }
 
 // keep takes over what a group gave, and lets go of what earlier ones gave if that is much.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/copies"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -42,7 +43,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, g *ir.Graph, inputs map[string
 	if err := CheckMemory(g); err != nil {
 		return nil, err
 	}
-	r := &run{Evaluator: e, ctx: ctx, g: g, data: map[ir.NodeID][]byte{}, apps: application.ByOperation(g)}
+	r := &run{Evaluator: e, ctx: ctx, g: g, data: map[ir.NodeID][]byte{}, apps: application.ByOperation(g), defs: definition.Of(g)}
 	if err := r.load(p, inputs); err != nil {
 		return nil, err
 	}
@@ -97,6 +98,7 @@ type run struct {
 	g    *ir.Graph
 	data map[ir.NodeID][]byte
 	apps map[ir.NodeID][]ir.NodeID
+	defs map[string]*definition.Definition
 }
 
 func (r *run) load(p *tensorops.Program, inputs map[string]tensorfile.Tensor) error {
@@ -182,13 +184,24 @@ func (r *run) operations(precomputed bool) error {
 		if op.IsSource() || op.IsSink() || precomputed && !tensorops.IsPrecomputed(r.g.Node(id)) {
 			continue
 		}
-		in, err := r.Library.BindOperation(r.g, id)
-		if err != nil {
+		if err := r.operation(id, op); err != nil {
 			return err
 		}
-		if err := r.instance(id, in); err != nil {
-			return fmt.Errorf("%s: %w", r.g.Name(id), err)
-		}
+	}
+	return nil
+}
+
+// operation carries out one operation.
+func (r *run) operation(id ir.NodeID, op *tensorops.Operation) error {
+	if op.IsComposite() {
+		return r.composite(id, op)
+	}
+	in, err := r.Library.BindOperation(r.g, id)
+	if err != nil {
+		return err
+	}
+	if err := r.instance(id, in); err != nil {
+		return fmt.Errorf("%s: %w", r.g.Name(id), err)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/tune"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -135,6 +136,9 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 	r := f.request(from, last)
 	if tensorops.HasChoices(g) || a.plugins.table().Opens(f.first) {
 		r.Facts[pipeline.Choices] = []string{choose.TakeFirst}
+	}
+	if from != pipeline.ScheduledKernels && composite.Used(g) {
+		r.Facts[pipeline.Composites] = []string{""}
 	}
 	p, err := a.standardPasses(r)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -83,6 +84,7 @@ func (a *app) verifyAs(ctx context.Context, g *ir.Graph, dialect string, foreign
 	found, lib := stage.Environment().Verify(ctx, g), a.plugins.library()
 	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
 		found = append(append(found, lib.CheckOperations(g, foreign)...), reduced.CheckOperations(g, lib)...)
+		found = append(found, composite.CheckOperations(g, lib, foreign)...)
 	}
 	return found
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 )
@@ -30,8 +31,9 @@ func Loom(g *ir.Graph) *check.Environment {
 		}
 	}
 	e.Name = "Loom"
+	e.NodeKinds = slices.DeleteFunc(e.NodeKinds, func(k *ir.Kind) bool { return k == definition.Kind })
 	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
-	e.Constraints = slices.DeleteFunc(slices.Clone(e.Constraints), func(c check.Constraint) bool { return c.ID == tensorops.InterfaceConstraint })
+	e.Constraints = slices.DeleteFunc(slices.Clone(e.Constraints), func(c check.Constraint) bool { return slices.Contains(tensorops.OwnConstraints, c.ID) })
 	return e.With(noChoices)
 }
 

@@ -1,6 +1,7 @@
 package tensorops
 
 import (
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -14,7 +15,7 @@ func Environment(dtypes ...string) *check.Environment {
 	}
 	return &check.Environment{
 		Name:        "Operation Expression",
-		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind},
+		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind},
 		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
@@ -33,6 +34,8 @@ func Constraints() []check.Constraint {
 		programInterface,
 		precomputedFromConstants,
 		choices,
+		definition.Constraint(foreign),
+		composites,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -41,9 +42,9 @@ type Const struct {
 	Computed   bool
 }
 
-// base gives a kernel's name without its namespace.
+// base gives a kernel's name without its namespace; that of a composite is whole, as its definition may be called anything.
 func base(kernel string) string {
-	if _, rest, ok := strings.Cut(kernel, ":"); ok {
+	if space, rest, ok := strings.Cut(kernel, ":"); ok && space+":" != definition.Space {
 		return rest
 	}
 	return kernel

@@ -42,6 +42,9 @@ func Random(t *rapid.T, dialect Dialect) *ir.Graph {
 	if r.flip("note") {
 		r.add(&tensorops.Note{Message: r.text()})
 	}
+	if r.flip("definition") {
+		r.add(r.definition())
+	}
 	if dialect >= Applications {
 		for range r.upTo(4) {
 			r.apps = append(r.apps, r.add(&application.Application{Operation: r.ref(r.ops), Inputs: r.ports(), Outputs: r.ports()}))

@@ -28,6 +28,11 @@ func (c *Context) Must(rules []rewrite.Rule, o rewrite.Options) {
 
 // enter checks that a graph may become one of a later stage: nothing is open, and no semantic rewrite is left to do.
 func (r *Result) enter(ctx context.Context, s *Step) error {
+	if s.Pass.Gives == ScheduledKernels && r.Stage < ScheduledKernels {
+		if err := inlined(r.Graph, s); err != nil {
+			return err
+		}
+	}
 	if r.Stage > OperationExpression || s.Pass.Gives <= r.Stage {
 		return nil
 	}
@@ -41,6 +46,17 @@ func (r *Result) enter(ctx context.Context, s *Step) error {
 	for _, m := range r.musts {
 		if err := m.check(ctx, g, s); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// inlined checks that no operation uses a definition.
+func inlined(g *ir.Graph, s *Step) error {
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsComposite() {
+			return diag.Errorf("TAP0196", s.Pass.Name, g.At(n, "/body/kernel"), "%s uses a definition, and pass %s makes a graph of %v", g.Name(n.ID), s.Pass.Name, s.Pass.Gives).
+				Want("operations of kernels", op.Kernel).WithHint("the pass inline puts the steps of the definition in the place of the operation")
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ type Phase uint8
 const (
 	OnRequest   Phase = iota // nowhere: it runs where a pipeline names it
 	Completing               // it adds to the graph what belongs to it
-	Choosing                 // it settles what the graph leaves open
+	Choosing                 // it settles what the graph leaves open, and inlines definitions
 	Simplifying              // it changes operations and no value, and is left out where that is not asked for
 	Lowering                 // it takes the graph towards a program
 )
@@ -27,7 +27,7 @@ type Standard struct {
 
 // String says when the pass runs.
 func (s Standard) String() string {
-	text := [...]string{"where a pipeline names it", "in every compilation, before the user's own passes", "where a graph holds choices open", "where operations are simplified", "in every compilation"}[s.Phase]
+	text := [...]string{"where a pipeline names it", "in every compilation, before the user's own passes", "where a graph holds choices open or uses definitions", "where operations are simplified", "in every compilation"}[s.Phase]
 	if s.Fix {
 		text += ", with its neighbours until they change nothing"
 	}
@@ -37,27 +37,29 @@ func (s Standard) String() string {
 // Fact is something that the standard pipeline is asked for, which options take their values from.
 type Fact uint8
 
-// The facts. The first four are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
+// The facts. The first six are lists: a pass that takes some is there once for each value, in the order of its options, and not without one.
 const (
-	NoFact      Fact = iota
-	Bindings         // data files whose tensors become constants
-	Plans            // files that say how operations are cut
-	Shards           // what is cut into shards, and into how many
-	Choices          // how choices are made that are still open
-	Reshards         // what happens where layouts on a mesh do not agree
-	Machines         // what transfers are priced for
-	Propagated       // a file for the layouts that are found out
-	Target           // what kernels run on
-	Permissions      // what the program may do to numbers
-	Processors       // targets that kernels are decided for
-	Devices          // how many devices there are
-	Places           // the plan file that says where shards are
-	Memories         // bytes of the devices, by number
+	NoFact        Fact = iota
+	Bindings           // data files whose tensors become constants
+	Plans              // files that say how operations are cut
+	Shards             // what is cut into shards, and into how many
+	Choices            // how choices are made that are still open
+	Composites         // definitions whose uses stay until they are cut, with commas between; "" is none
+	CutComposites      // definitions whose uses stay although they were cut
+	Reshards           // what happens where layouts on a mesh do not agree
+	Machines           // what transfers are priced for
+	Propagated         // a file for the layouts that are found out
+	Target             // what kernels run on
+	Permissions        // what the program may do to numbers
+	Processors         // targets that kernels are decided for
+	Devices            // how many devices there are
+	Places             // the plan file that says where shards are
+	Memories           // bytes of the devices, by number
 	facts
 )
 
 // isList says whether a pass takes the fact's values one at a time.
-func (f Fact) isList() bool { return f >= Bindings && f <= Choices }
+func (f Fact) isList() bool { return f >= Bindings && f <= CutComposites }
 
 // Request is what the standard pipeline is asked for.
 type Request struct {
@@ -139,7 +141,11 @@ func (p *Pass) uses(r Request) []Step {
 	var out []Step
 	for _, list := range lists {
 		for _, v := range r.Facts[list.Fact] {
-			out = append(out, Step{Pass: p, Settings: append([]Setting{{list.Name, v}}, p.settings(r)...)})
+			settings := p.settings(r)
+			if v != "" {
+				settings = append([]Setting{{list.Name, v}}, settings...)
+			}
+			out = append(out, Step{Pass: p, Settings: settings})
 		}
 	}
 	return out

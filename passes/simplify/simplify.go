@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -43,6 +44,9 @@ func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 	s, err := rewrite.RemoveDead(ctx, g, deadRule, opt)
 	if err == nil {
 		err = trim(g, opt, &s)
+	}
+	if err == nil && !s.OutOfFuel && !slices.Contains(opt.Disable, deadRule) {
+		composite.RemoveUnused(g)
 	}
 	return s, err
 }

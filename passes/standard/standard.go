@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/expand"
 	"tensortapestry.org/tapc/passes/fuse"
+	"tensortapestry.org/tapc/passes/inline"
 	"tensortapestry.org/tapc/passes/layout"
 	"tensortapestry.org/tapc/passes/lower"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -31,7 +32,7 @@ import (
 // Table lists the passes in the order of a compilation, for graphs that use the kernels of a library. What a pass needs, when it runs and
 // what it comes after are in its row. Kernels get configs for the targets of the choosers.
 func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
-	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
+	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), inline.Pass(), expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),
@@ -57,7 +58,7 @@ type Step struct {
 // Steps gives the passes from Operation Expression to Scheduled Kernels, in order: the standard pipeline without simplification.
 func Steps(lib *kernels.Library, opt lower.Options, choosers ...tile.Chooser) []Step {
 	t := Table(lib, choosers...)
-	p, err := pipeline.ParsePipeline(t.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Facts: map[pipeline.Fact][]string{pipeline.Choices: {choose.TakeFirst},
+	p, err := pipeline.ParsePipeline(t.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Facts: map[pipeline.Fact][]string{pipeline.Composites: {""}, pipeline.Choices: {choose.TakeFirst},
 		pipeline.Target: {opt.Target.String()}, pipeline.Permissions: {opt.Allow.String()}}}), t)
 	if err != nil {
 		panic("the standard pipeline is none: " + err.Error())

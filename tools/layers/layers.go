@@ -30,10 +30,12 @@ var Table = []Rule{
 	{"ir/irtest", 6, 0},   // only tests import it
 	{"ir/wire/gen", 6, 0}, // a program
 	{"ir/...", 2, 0},
+	{"dialects/tensorops/definition", 3, -1},
 	{"dialects/tensorops", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},
 	{"dialects/tensorops/reduced", 3, 2},
+	{"dialects/tensorops/composite", 3, 2},
 	{"dialects/application", 3, 2},
 	{"dialects/application/cut", 3, 3},
 	{"dialects/application/planfile", 3, 4},
@@ -69,6 +71,7 @@ var Table = []Rule{
 	{"passes/expand", 4, 2},
 	{"passes/fuse/access", 4, 1},
 	{"passes/fuse", 4, 2},
+	{"passes/inline", 4, 2},
 	{"passes/layout", 4, 2},
 	{"passes/lower", 4, 2},
 	{"passes/plan", 4, 2},

@@ -57,7 +57,7 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 	var found diag.List
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
-		if !ok || op.IsSource() || op.IsSink() {
+		if !ok || op.IsSource() || op.IsSink() || op.IsComposite() {
 			continue
 		}
 		if _, known := l.Find(op.Kernel); !known && foreign {

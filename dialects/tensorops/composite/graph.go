@@ -1,0 +1,205 @@
+// Package composite is what is done with definitions and the operations that use them: the inside of a definition as a graph, its steps put in the
+// place of an operation, a part of a graph made a definition, and the signature that follows from the steps'.
+//
+// It must not import a pass. Read next: outline.go, then signature.go.
+package composite
+
+import (
+	"slices"
+	"strings"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
+)
+
+// Inside is the inside of a definition as a graph: the tensors of the values by name, and the operations of the steps in order. The definitions that steps
+// use are in the graph too.
+type Inside struct {
+	*ir.Graph
+	Values map[string]ir.NodeID
+	Steps  []ir.NodeID
+}
+
+// Graph gives the inside of a definition, which keeps its constraint; all are the definitions of its graph.
+func Graph(d *definition.Definition, all map[string]*definition.Definition) *Inside {
+	g := ir.New()
+	in := &Inside{g, map[string]ir.NodeID{}, nil}
+	for _, f := range d.Inputs {
+		in.Values[f.Port] = g.Add(&tensorops.Tensor{DType: f.DType, Range: f.Range}, f.Port).ID
+	}
+	whole := func(name string) ir.Selection {
+		id := in.Values[name]
+		return ir.Select(id, tensorops.TensorOf(g, id).Range)
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		for _, m := range s.Makes {
+			in.Values[m.Value] = g.Add(&tensorops.Tensor{DType: m.DType, Range: m.Range}, m.Value).ID
+		}
+		in.Steps = append(in.Steps, g.Add(operation(s, whole), s.Label).ID)
+	}
+	for _, name := range reached(d, all) {
+		g.Add(all[name], "")
+	}
+	return in
+}
+
+// operation gives the operation of a step, with whole for what is selected of a value that is selected whole.
+func operation(s *definition.Step, whole func(value string) ir.Selection) *tensorops.Operation {
+	var in, out []ir.Port
+	for _, u := range s.Inputs {
+		sel := whole(u.Value)
+		if u.Range.Rank() > 0 {
+			sel.SetRange(u.Range)
+		}
+		in = addTo(in, u.Port, sel)
+	}
+	for _, m := range s.Makes {
+		out = addTo(out, m.Port, whole(m.Value))
+	}
+	return &tensorops.Operation{Kernel: s.Kernel, Params: slices.Clone(s.Params), Inputs: sorted(in), Outputs: sorted(out)}
+}
+
+func addTo(list []ir.Port, name string, s ir.Selection) []ir.Port {
+	i := slices.IndexFunc(list, func(p ir.Port) bool { return p.Name == name })
+	if i < 0 {
+		i, list = len(list), append(list, ir.Port{Name: name})
+	}
+	list[i].Sel = append(list[i].Sel, s)
+	return list
+}
+
+func sorted(list []ir.Port) ir.Ports {
+	slices.SortFunc(list, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+	return ir.PortsOf(list)
+}
+
+// reached gives the definitions that a definition uses, directly and through others, in order.
+func reached(d *definition.Definition, all map[string]*definition.Definition) (list []string) {
+	for _, name := range d.Uses() {
+		if all[name] == nil || slices.Contains(list, name) {
+			continue
+		}
+		list = append(list, name)
+		for _, more := range reached(all[name], all) {
+			if !slices.Contains(list, more) {
+				list = append(list, more)
+			}
+		}
+	}
+	return list
+}
+
+// Inline puts the steps of a definition in the place of an operation that uses it, and gives their operations in order. Those and the tensors between
+// them have the operation's place in the source and, if rule is not empty, the origin of a rewrite of that name. The operation is removed; its shards are not.
+func Inline(g *ir.Graph, n *ir.Node, d *definition.Definition, at *ir.Node, rule string) []ir.NodeID {
+	op, pos, label := n.Body.(*tensorops.Operation), n.Pos, n.Label
+	origin := &ir.Origin{Rule: rule, From: []ir.Pos{pos}}
+	if at != nil {
+		origin.From = append(origin.From, at.Pos)
+	}
+	selected := map[string]ir.Selection{} // what each value is outside
+	starts := map[string]zspace.Point{}   // where it begins inside
+	for _, f := range d.Inputs {
+		selected[f.Port], starts[f.Port] = op.Inputs.Get(f.Port).Sel[0], f.Range.Start
+	}
+	for _, o := range d.Outputs {
+		selected[o.Value] = op.Outputs.Get(o.Port).Sel[0]
+	}
+	g.Remove(n.ID)
+	add := func(body ir.Body, name string) ir.NodeID {
+		m := g.Add(body, joined(label, name))
+		m.Pos = pos
+		if rule != "" {
+			m.SetOrigin(origin)
+		}
+		return m.ID
+	}
+	var made []ir.NodeID
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		for _, m := range s.Makes {
+			starts[m.Value] = m.Range.Start
+			if _, outside := selected[m.Value]; !outside {
+				selected[m.Value] = ir.Select(add(&tensorops.Tensor{DType: m.DType, Range: m.Range}, m.Value), m.Range)
+			}
+		}
+		body := operation(s, func(value string) ir.Selection { return selected[value] })
+		for j, u := range s.Inputs { // a part of a value is said in coordinates of the inside
+			if u.Range.Rank() > 0 {
+				entry := 0
+				for _, before := range s.Inputs[:j] {
+					if before.Port == u.Port {
+						entry++
+					}
+				}
+				body.Inputs.Get(u.Port).Sel[entry].SetRange(moved(u.Range, starts[u.Value], selected[u.Value].Range().Start))
+			}
+		}
+		made = append(made, add(body, s.Label))
+	}
+	return made
+}
+
+// joined gives the label of what comes of a step of an operation.
+func joined(label, name string) string {
+	if label == "" || name == "" {
+		return name
+	}
+	return label + "." + name
+}
+
+// moved gives the box that is to one point what r is to another.
+func moved(r zspace.Range, from, to zspace.Point) zspace.Range {
+	out := r.Clone()
+	for i := range from {
+		out.Start[i] += to[i] - from[i]
+		out.End[i] += to[i] - from[i]
+	}
+	return out
+}
+
+// Used says whether a graph has definitions, or operations that use some.
+func Used(g *ir.Graph) bool {
+	for n := range g.Nodes() {
+		switch b := n.Body.(type) {
+		case *definition.Definition:
+			return true
+		case *tensorops.Operation:
+			if b.IsComposite() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RemoveUnused removes the definitions that no operation of a graph uses, directly or through others, and gives their number.
+func RemoveUnused(g *ir.Graph) (removed int) {
+	all, live := definition.Of(g), map[string]bool{}
+	var mark func(kernel string)
+	mark = func(kernel string) {
+		name, ok := definition.Used(kernel)
+		if !ok || all[name] == nil || live[name] {
+			return
+		}
+		live[name] = true
+		for _, used := range all[name].Uses() {
+			mark(definition.Space + used)
+		}
+	}
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && all != nil {
+			mark(op.Kernel)
+		}
+	}
+	for n := range g.Nodes() {
+		if d, ok := n.Body.(*definition.Definition); ok && !live[d.Name] {
+			g.Remove(n.ID)
+			removed++
+		}
+	}
+	return removed
+}
