@@ -34,7 +34,7 @@ func readAmanda(data []byte, file string) (*amanda.Graph, error) {
 
 // own says whether a graph is in a vocabulary of tapc's own kernels, which needs no mapping.
 func own(g *amanda.Graph) bool {
-	ns, err := namespace.Find(g.Namespace)
+	ns, err := namespace.All().Find(g.Namespace)
 	return err == nil && (ns.Name == "loom" || ns.String() == namespace.Own)
 }
 
@@ -44,10 +44,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ag.Namespace == "" {
-		ag.Namespace = a.imports.space
-	}
-	if own(ag) {
+	if own(a.imports.placed(ag)) {
 		g, err := amanda.ToIR(ag, a.plugins.library())
 		return &imported{own: g}, err
 	}
@@ -55,7 +52,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	fg, err := amanda.Lower(ag, filepath.Dir(file))
+	fg, err := amanda.Lower(ag, filepath.Dir(file), a.imports.vocabularies.Set())
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +63,16 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	return &imported{foreign: fg, fault: namespace.Check(fg, isOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, isOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
 		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
+}
+
+// placed gives a graph that names no vocabulary the one of the command line.
+func (f *importFlags) placed(g *amanda.Graph) *amanda.Graph {
+	if g.Namespace == "" {
+		g.Namespace = f.vocabularies.Space
+	}
+	return g
 }
 
 func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
@@ -79,7 +84,7 @@ func renamed(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 }
 
 // foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
-func foreignAmanda(data []byte, file string) (*amanda.Graph, error) {
+func foreignAmanda(data []byte, file string, known namespace.Set) (*amanda.Graph, error) {
 	if isAmanda(data) {
 		return readAmanda(data, file)
 	}
@@ -87,7 +92,7 @@ func foreignAmanda(data []byte, file string) (*amanda.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return amanda.Lift(m.Graph)
+	return amanda.Lift(m.Graph, known)
 }
 
 func writeAmanda(w io.Writer, g *ir.Graph, _ shown) error {
@@ -129,7 +134,7 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if err != nil {
 		return true, err
 	}
-	g, err := foreignAmanda(data, file)
+	g, err := foreignAmanda(data, file, a.imports.vocabularies.Set())
 	if err != nil {
 		return true, err
 	}

@@ -12,7 +12,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
-	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/internal/interruptible"
 	"tensortapestry.org/tapc/ir"
@@ -188,7 +187,7 @@ func (a *app) dirOf(g *ir.Graph) string {
 // files that it names, which from finds, get names that are right there.
 func (a *app) store(ctx context.Context, name, formName string, g *ir.Graph, from *constants.Loader, o shown) error {
 	if f := formFor(name, formName); f.into != "" {
-		n, err := dictionaries.Find(f.into)
+		n, err := a.imports.vocabularies.Find("", f.into)
 		if err != nil {
 			return err
 		}

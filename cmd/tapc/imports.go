@@ -15,7 +15,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
-	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/internal/dims"
@@ -68,7 +67,7 @@ func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
 			err = t.Check(lib)
 		}
 		if err == nil {
-			err = namespace.CheckTable(t)
+			err = f.vocabularies.Set().CheckTable(t)
 		}
 		if err != nil {
 			return o, err

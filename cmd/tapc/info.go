@@ -101,9 +101,7 @@ func (f *importFlags) words(kernels []string) []string {
 	add("--shape", f.shapes)
 	add("--known", f.known)
 	add("--dim", f.dims)
-	if f.space != "" {
-		words = append(words, "--namespace", f.space)
-	}
+	add("--namespace", f.vocabularies.Values)
 	if f.unchecked {
 		words = append(words, "--unchecked-indices")
 	}

@@ -6,9 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
-	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -51,7 +49,7 @@ func (a *app) namespaceListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list [--json]", Short: "List the dictionaries, their versions and how many operators they have", Args: cobra.NoArgs,
 		Example: "  tapc namespace list"}
 	asJSON := jsonFlag(c)
-	return a.command(c, func(context.Context, []string) error { return dictionaries.List(a.stdout, *asJSON) })
+	return a.command(c, func(context.Context, []string) error { return a.imports.vocabularies.List(a.stdout, *asJSON) })
 }
 
 func (a *app) namespaceShowCommand() *cobra.Command {
@@ -60,7 +58,7 @@ func (a *app) namespaceShowCommand() *cobra.Command {
 	c.Long = "Show a namespace's operators in the form of dictionaries, one a line, or those that are\nnamed with their history: the line that holds at the namespace's version has a mark."
 	asJSON := jsonFlag(c)
 	return a.command(c, func(_ context.Context, args []string) error {
-		return dictionaries.Show(a.stdout, args[0], args[1:], *asJSON)
+		return a.imports.vocabularies.Show(a.stdout, args[0], args[1:], *asJSON)
 	})
 }
 
@@ -69,7 +67,7 @@ func (a *app) namespaceDiffCommand() *cobra.Command {
 		Args: cobra.ExactArgs(2), Example: "  tapc namespace diff onnx/12 onnx/13"}
 	asJSON := jsonFlag(c)
 	return a.command(c, func(_ context.Context, args []string) error {
-		return dictionaries.Diff(a.stdout, args[0], args[1], *asJSON)
+		return a.imports.vocabularies.Diff(a.stdout, args[0], args[1], *asJSON)
 	})
 }
 
@@ -93,7 +91,7 @@ func (a *app) namespaceCheckCommand() *cobra.Command {
 				return err
 			}
 			a.sources[file] = source{f, text}
-			found, n, err := checkNamespace(data, file)
+			found, n, err := checkNamespace(data, file, &a.imports)
 			if err != nil {
 				return err
 			}
@@ -110,21 +108,21 @@ func (a *app) namespaceCheckCommand() *cobra.Command {
 }
 
 // checkNamespace checks one file, and says how many operators it has.
-func checkNamespace(data []byte, file string) (diag.List, int, error) {
+func checkNamespace(data []byte, file string, o *importFlags) (diag.List, int, error) {
 	if !isAmanda(data) {
 		m, err := onnx.Read(data, file)
 		if err != nil {
 			return nil, 0, err
 		}
-		return namespace.Check(m.Graph, func(domain, op string) bool { return m.Function(domain, op) != nil }), len(m.Graph.Ops), nil
+		return o.vocabularies.Set().Check(m.Graph, func(domain, op string) bool { return m.Function(domain, op) != nil }), len(m.Graph.Ops), nil
 	}
 	g, err := readAmanda(data, file)
 	if err != nil {
 		return nil, 0, err
 	}
-	fg, err := amanda.Lower(g, filepath.Dir(file))
+	fg, err := amanda.Lower(o.placed(g), filepath.Dir(file), o.vocabularies.Set())
 	if err != nil {
 		return nil, 0, err
 	}
-	return namespace.Check(fg, isOutput), len(fg.Ops), nil
+	return o.vocabularies.Set().Check(fg, isOutput), len(fg.Ops), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -45,10 +46,16 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
 	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		return a.addKernels(c.Context())
+		if err := a.addKernels(c.Context()); err != nil || len(a.imports.vocabularies.Values) == 0 {
+			return err
+		}
+		a.started = true // what is wrong now is wrong in a file
+		return a.imports.vocabularies.Read()
 	}
 	flagnames.Words(root.PersistentFlags(), "diagnostics", diagnosticForms)
 	flagnames.Texts(root.PersistentFlags(), "kernels")
+	root.PersistentFlags().StringArrayVar(&a.imports.vocabularies.Values, "namespace", nil, "vocabulary of an Amanda graph that names none, such as tensorflow/1.13.1; or FILE.ns, a dictionary that graphs, rules and --into may name besides tapc's own (repeatable)")
+	dictionaries.Check(root.PersistentFlags(), "namespace", a.args)
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
 	if len(a.args) == 0 || !strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // which reads flags twice

@@ -9,7 +9,6 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
-	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 )
 
 func (a *app) translateCommand() *cobra.Command {
@@ -21,7 +20,7 @@ func (a *app) translateCommand() *cobra.Command {
 	a.addImportFlags(c)
 	out := addOutputFlags(c)
 	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph or a model in, such as onnx/17; default: of a model onnx/21, of an Amanda graph that of a foreign graph, else that of tapc's kernels")
-	flagnames.Check(c.Flags(), "into", dictionaries.Names(), dictionaries.Known("--into"))
+	dictionaries.Check(c.Flags(), "into", a.args)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *into != "" {
 			return a.translateInto(ctx, fileArg(args), *from, *into, out)

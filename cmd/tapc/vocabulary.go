@@ -17,14 +17,12 @@ import (
 
 // vocabularyFlags say what a foreign graph leaves out.
 type vocabularyFlags struct {
-	space  string
-	shapes []string
+	vocabularies dictionaries.Known
+	shapes       []string
 }
 
 func (f *vocabularyFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.space, "namespace", "", "vocabulary of an Amanda graph that names none, such as tensorflow/1.13.1")
 	c.Flags().StringArrayVar(&f.shapes, "shape", nil, "shape of an input of a foreign graph that has none: NAME=1x784, or NAME= for a number (repeatable)")
-	flagnames.Check(c.Flags(), "namespace", dictionaries.Names(), dictionaries.Known("--namespace"))
 	flagnames.Entries(c.Flags(), "shape")
 }
 

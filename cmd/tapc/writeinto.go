@@ -8,7 +8,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/cmd/tapc/datanames"
-	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/into"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -22,7 +21,7 @@ import (
 // back.
 func (a *app) translateInto(ctx context.Context, name, from, space string, out *outputFlags) error {
 	to := cmp.Or(formNamed(out.to), formOfName(out.file), formNamed("amanda"))
-	n, err := dictionaries.Find(space)
+	n, err := a.imports.vocabularies.Find("--into", space)
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func (a *app) storeInto(ctx context.Context, name string, to *form, n namespace.
 		return err
 	}
 	defer from.Close()
-	given := into.Options{Rules: o.Tables, Library: o.Library, Constants: from.Load}
+	given := into.Options{Rules: o.Tables, Dictionaries: a.imports.vocabularies.Set(), Library: o.Library, Constants: from.Load}
 	if to.into == "" {
 		ag, err := into.Amanda(ctx, g, n, given)
 		if err != nil {
@@ -71,7 +70,7 @@ func (a *app) storeInto(ctx context.Context, name string, to *form, n namespace.
 	if err != nil {
 		return err
 	}
-	return a.writeFile(ctx, name, func(w io.Writer) error { return modelfile.Write(w, fg) })
+	return a.writeFile(ctx, name, func(w io.Writer) error { return modelfile.Write(w, fg, given.Dictionaries) })
 }
 
 func storeAmanda(ctx context.Context, a *app, name string, to *form, g *amanda.Graph, from *constants.Loader) error {

@@ -14,15 +14,15 @@ import (
 )
 
 // Lift makes the abstraction of a foreign graph: an op for each operation and constant, an edge for each use of a value. The graph is
-// one subgraph op, whose ports are the model's inputs and outputs. Formal ports come from the dictionary, where there is one. A value
+// one subgraph op, whose ports are the model's inputs and outputs. Formal ports come from the dictionary, where known has one. A value
 // whose name is not that of its op (and port) keeps it as the port's attribute value. What Lower makes of the result is the same
 // foreign graph, up to the names of operations that have none.
-func Lift(fg *foreign.Graph) (*Graph, error) {
+func Lift(fg *foreign.Graph, known namespace.Set) (*Graph, error) {
 	root := &Op{Name: fg.Name, Type: "Graph", Sub: true}
 	if root.Name == "" || root.Name == Self {
 		root.Name = "model"
 	}
-	l := &lifter{fg: fg, root: root, at: map[string]End{}, taken: map[string]bool{root.Name: true, Self: true}}
+	l := &lifter{fg: fg, known: known, root: root, at: map[string]End{}, taken: map[string]bool{root.Name: true, Self: true}}
 	g := &Graph{File: fg.File, Ops: []*Op{root}}
 	if err := l.versions(g); err != nil {
 		return nil, err
@@ -63,6 +63,7 @@ func Lift(fg *foreign.Graph) (*Graph, error) {
 
 type lifter struct {
 	fg     *foreign.Graph
+	known  namespace.Set
 	domain string // of ops whose type names none
 	root   *Op
 	at     map[string]End // where each value comes from
@@ -83,7 +84,7 @@ func (l *lifter) versions(g *Graph) error {
 		return fmt.Errorf("%s: the graph has no version of its vocabulary", l.fg.File)
 	}
 	l.domain = domains[0]
-	ns, ok := namespace.Domain(l.fg.Namespace, l.domain, l.fg.Versions[l.domain])
+	ns, ok := l.known.Domain(l.fg.Namespace, l.domain, l.fg.Versions[l.domain])
 	if !ok {
 		return fmt.Errorf("%s: there is no dictionary of %s %s, version %d", l.fg.File, l.fg.Namespace, l.domain, l.fg.Versions[l.domain])
 	}
@@ -138,7 +139,7 @@ func (l *lifter) op(op *foreign.Op) *Op {
 	}
 	o.Name = l.unique(o.Name)
 	var formal *namespace.Op
-	if ns, ok := namespace.Domain(l.fg.Namespace, op.Domain, l.fg.Versions[op.Domain]); ok {
+	if ns, ok := l.known.Domain(l.fg.Namespace, op.Domain, l.fg.Versions[op.Domain]); ok {
 		formal = ns.Op(op.Type)
 	}
 	if formal == nil {

@@ -31,8 +31,8 @@ type spot struct {
 // flattener makes a flat graph of values by name.
 type flattener struct {
 	g      *Graph
+	known  namespace.Set
 	ns     *namespace.Namespace
-	domain string // of ops whose type names none
 	dir    string
 	out    *foreign.Graph
 	names  map[spot]string
@@ -53,18 +53,18 @@ type flat struct {
 // Lower makes a flat foreign graph: subgraphs are taken apart, and values get the names of the ops (and ports) that give them; the
 // names inside of a file's only subgraph need none of its own. What nothing feeds is an input; outputs are the
 // ports of the only subgraph or else those of ops of which nothing is consumed. Ports are put in the order that the dictionary has
-// them in. Data that attributes name lies in files in dir. Control edges order ops with effects, and kernels have none. The graph
+// them in. Data that attributes name lies in files in dir, dictionaries in known. Control edges order ops with effects, and kernels have none. The graph
 // must have passed Check.
-func Lower(g *Graph, dir string) (*foreign.Graph, error) {
-	f, err := flatten(g, dir)
+func Lower(g *Graph, dir string, known namespace.Set) (*foreign.Graph, error) {
+	f, err := flatten(g, dir, known)
 	if err != nil {
 		return nil, err
 	}
 	return f.out, nil
 }
 
-func flatten(g *Graph, dir string) (*flattener, error) {
-	ns, err := namespace.Find(g.Namespace)
+func flatten(g *Graph, dir string, known namespace.Set) (*flattener, error) {
+	ns, err := known.Find(g.Namespace)
 	if err != nil {
 		at := diag.Location{File: g.File, Line: g.Line, Column: g.Column}
 		d := diag.Errorf(CodeForm, "namespace", at, "the graph's namespace: %v", err)
@@ -74,9 +74,8 @@ func flatten(g *Graph, dir string) (*flattener, error) {
 		}
 		return nil, d
 	}
-	f := &flattener{g: g, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*foreign.Op]*flat{}}
+	f := &flattener{g: g, known: known, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*foreign.Op]*flat{}}
 	framework, domain, _ := strings.Cut(ns.Name, "/")
-	f.domain = domain
 	f.out = &foreign.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*foreign.Data{}}
 	f.versions()
 	path := ""
@@ -202,19 +201,25 @@ func (f *flattener) flatten(l *level) {
 	}
 }
 
+// domain is that of ops whose type names none.
+func (f *flattener) domain() string {
+	_, domain, _ := strings.Cut(f.ns.Name, "/")
+	return domain
+}
+
 // splitType splits the domain from an op's type, in a namespace that has domains.
 func (f *flattener) splitType(t string) (domain, typ string) {
 	if i := strings.LastIndexByte(t, ':'); i >= 0 && f.out.Namespace == "onnx" {
 		return t[:i], t[i+1:]
 	}
-	return f.domain, t
+	return f.domain(), t
 }
 
 func (f *flattener) formal(domain, typ string) *namespace.Op {
-	if domain == f.domain {
+	if domain == f.domain() {
 		return f.ns.Op(typ)
 	}
-	if ns, ok := namespace.Domain(f.out.Namespace, domain, f.out.Versions[domain]); ok {
+	if ns, ok := f.known.Domain(f.out.Namespace, domain, f.out.Versions[domain]); ok {
 		return ns.Op(typ)
 	}
 	return nil

@@ -126,7 +126,7 @@ func boxOf(r zspace.Range) ir.AttrValue {
 // ToIR makes an Operation Expression of a graph in the namespace of tapc's kernels. A type or shape that a port does not say comes from
 // the kernel's own rules. The graph must have passed Check.
 func ToIR(g *Graph, lib *kernels.Library) (*ir.Graph, error) {
-	f, err := flatten(g, "")
+	f, err := flatten(g, "", namespace.All())
 	if err != nil {
 		return nil, err
 	}

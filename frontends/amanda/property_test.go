@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -151,7 +152,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(diff)
 		}
 		if !list.HasErrors() && g.Namespace != "" {
-			if _, err := Lower(g, ""); err != nil && fmt.Sprint(err) == "" {
+			if _, err := Lower(g, "", namespace.All()); err != nil && fmt.Sprint(err) == "" {
 				t.Fatal("an error without words")
 			}
 		}

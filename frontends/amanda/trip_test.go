@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -216,7 +217,7 @@ func TestLowerSubgraphs(t *testing.T) {
         - {output_port: {op: in/r, port: "Y"}, input_port: {op: ., port: q}}
         - {output_port: {op: in, port: w}, input_port: {op: ., port: a}}
 `)
-	fg, err := Lower(g, "")
+	fg, err := Lower(g, "", namespace.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,14 +243,14 @@ func TestLowerArranges(t *testing.T) {
     - {output_port: {op: x, port: 0}, input_port: {op: m, port: a}}
     - {output_port: {op: y, port: 0}, input_port: {op: m, port: b}}
 `
-	fg, err := Lower(read(t, text), "")
+	fg, err := Lower(read(t, text), "", namespace.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if in := fg.Ops[0].In; !cmp.Equal(in, []string{"x", "y"}) {
 		t.Errorf("expected x, y, found %v", in)
 	}
-	_, err = Lower(read(t, strings.ReplaceAll(text, "b}", "c}")), "")
+	_, err = Lower(read(t, strings.ReplaceAll(text, "b}", "c}")), "", namespace.All())
 	if err == nil || !strings.Contains(err.Error(), `no input port "c"`) || !strings.Contains(err.Error(), "g.yaml:6:") {
 		t.Errorf("expected the port c with its place, found %v", err)
 	}
@@ -259,7 +260,7 @@ func TestLowerArranges(t *testing.T) {
 func TestLiftLower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fg := anyForeign(t)
-		g, err := Lift(fg)
+		g, err := Lift(fg, namespace.All())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +275,7 @@ func TestLiftLower(t *testing.T) {
 		if list := Check(h); list.HasErrors() {
 			t.Fatalf("%v\n%s", list, &b)
 		}
-		back, err := Lower(h, "")
+		back, err := Lower(h, "", namespace.All())
 		if err != nil {
 			t.Fatalf("%v\n%s", err, &b)
 		}

@@ -76,7 +76,7 @@ func holdsIntegers(t *testing.T, table *mapping.Table, r *mapping.Rule, input st
 	if r.Domain != "" {
 		name += "/" + r.Domain
 	}
-	n, err := namespace.Find(name)
+	n, err := namespace.All().Find(name)
 	if err != nil {
 		t.Fatalf("%s:%d: %v", table.File(), r.Line, err)
 	}

@@ -26,13 +26,14 @@ const constraint = "namespace"
 // with the attributes and of the types that it has. Element types go from the inputs and constants through the graph as far as the
 // dictionaries tell them. Operators that local says are defined in the graph's file are not looked up. A namespace without a
 // dictionary is a warning. Graphs in attributes are checked too.
-func Check(g *foreign.Graph, local func(domain, op string) bool) diag.List {
-	c := &checker{file: g.File, framework: g.Namespace, local: local, unknown: map[string]bool{}}
+func (s Set) Check(g *foreign.Graph, local func(domain, op string) bool) diag.List {
+	c := &checker{known: s, file: g.File, framework: g.Namespace, local: local, unknown: map[string]bool{}}
 	c.graph(g, nil)
 	return c.bad
 }
 
 type checker struct {
+	known           Set
 	file, framework string
 	local           func(domain, op string) bool
 	unknown         map[string]bool // namespaces without a dictionary that are reported
@@ -169,7 +170,7 @@ func (c *checker) op(s *scope, op *foreign.Op) {
 		return
 	}
 	version, ok := s.version(op.Domain)
-	n, found := Domain(c.framework, op.Domain, version)
+	n, found := c.known.Domain(c.framework, op.Domain, version)
 	if !ok || !found {
 		key := fmt.Sprintf("%s/%s/%d", c.framework, op.Domain, version)
 		if !c.unknown[key] {
@@ -364,17 +365,17 @@ func plain(typ string) string {
 
 // Complete sets the attributes that only repeat the type of an operator's values, such as TensorFlow's T, where an operation leaves them
 // out and the types are known, and the numbers of variadic inputs, such as N.
-func Complete(g *foreign.Graph) {
-	c := &checker{file: g.File, framework: g.Namespace, unknown: map[string]bool{}}
-	s := c.scopeOf(g, nil)
+func (s Set) Complete(g *foreign.Graph) {
+	c := &checker{known: s, file: g.File, framework: g.Namespace, unknown: map[string]bool{}}
+	top := c.scopeOf(g, nil)
 	for _, op := range Order(g.Ops) {
-		version, _ := s.version(op.Domain)
-		n, ok := Domain(g.Namespace, op.Domain, version)
+		version, _ := top.version(op.Domain)
+		n, ok := s.Domain(g.Namespace, op.Domain, version)
 		if !ok || n.Op(op.Type) == nil {
 			continue
 		}
 		formal := n.Op(op.Type)
-		bound := c.types(s, op, formal)
+		bound := c.types(top, op, formal)
 		for _, f := range formal.Attrs {
 			_, given := op.Attr(f.Name)
 			if t := bound[f.Name]; f.Type == "type" && t != "" && !given && f.Default == nil {

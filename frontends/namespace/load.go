@@ -16,13 +16,16 @@ import (
 //go:embed dict/*.ns
 var files embed.FS
 
-// All gives every dictionary, by name. A fault in one is an error of tapc itself and panics; a test reads them all.
-var All = sync.OnceValue(func() []*Dictionary {
+// Set is the dictionaries that are known, by name.
+type Set []*Dictionary
+
+// All gives tapc's own dictionaries. A fault in one is an error of tapc itself and panics; a test reads them all.
+var All = sync.OnceValue(func() Set {
 	names, err := fs.Glob(files, "dict/*.ns")
 	if err != nil {
 		panic(err)
 	}
-	out := []*Dictionary{fromKernels(kernels.Builtin())}
+	out := Set{fromKernels(kernels.Builtin())}
 	for _, name := range names {
 		text, err := files.ReadFile(name)
 		if err != nil {
@@ -38,22 +41,31 @@ var All = sync.OnceValue(func() []*Dictionary {
 	return out
 })
 
+// With adds a dictionary. One of a name that the set has is an error.
+func (s Set) With(d *Dictionary) (Set, error) {
+	i, found := slices.BinarySearchFunc(s, d.Name, func(x *Dictionary, name string) int { return strings.Compare(x.Name, name) })
+	if found {
+		return nil, fmt.Errorf("there is a dictionary of %s already, with the versions %s: expected another name", d.Name, s[i].Range())
+	}
+	return slices.Insert(slices.Clone(s), i, d), nil
+}
+
 // Own is the namespace of tapc's kernels.
 const Own = "tapc/tensorops/1"
 
 // Find gives a namespace by its name: a dictionary and a version, such as onnx/17 or tensorflow/1.13.1, or a dictionary alone for the
 // newest. The prefix amanda/ may stand before it.
-func Find(name string) (Namespace, error) {
+func (s Set) Find(name string) (Namespace, error) {
 	name = strings.TrimPrefix(name, "amanda/")
-	if d := dictionary(name); d != nil {
+	if d := s.dictionary(name); d != nil {
 		return Namespace{d, d.Last}, nil
 	}
 	var names []string
-	for _, d := range All() {
+	for _, d := range s {
 		names = append(names, d.Name)
 	}
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		if d := dictionary(name[:i]); d != nil {
+		if d := s.dictionary(name[:i]); d != nil {
 			if v, ok := d.number(name[i+1:]); ok {
 				return Namespace{d, v}, nil
 			}
@@ -70,8 +82,8 @@ func Find(name string) (Namespace, error) {
 	return Namespace{}, fmt.Errorf("there is no dictionary of %s: expected one of %s", name, strings.Join(names, ", "))
 }
 
-func dictionary(name string) *Dictionary {
-	for _, d := range All() {
+func (s Set) dictionary(name string) *Dictionary {
+	for _, d := range s {
 		if d.Name == name {
 			return d
 		}
@@ -81,11 +93,11 @@ func dictionary(name string) *Dictionary {
 
 // Domain gives the namespace of a domain of a framework at a version: onnx and "ai.onnx.ml" give onnx/ai.onnx.ml. The default domain is "".
 // ok is false when there is no dictionary, or no such version in it.
-func Domain(framework, domain string, version int64) (Namespace, bool) {
+func (s Set) Domain(framework, domain string, version int64) (Namespace, bool) {
 	if domain != "" {
 		framework += "/" + domain
 	}
-	d := dictionary(framework)
+	d := s.dictionary(framework)
 	if d == nil || version < d.First || version > d.Last {
 		return Namespace{}, false
 	}

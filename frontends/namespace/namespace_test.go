@@ -20,7 +20,7 @@ import (
 
 func find(t *testing.T, name string) Namespace {
 	t.Helper()
-	n, err := Find(name)
+	n, err := All().Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"onnx/0": "has 1 to ", "onnx/x": "has no version x", "tensorflow/2.0": "has 1.13.1", "torch": "expected one of loom, onnx, ", "": "no dictionary"} {
-		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := All().Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: expected an error with %q, found %v", name, want, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestPrintedAsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		d := dictionary(name)
+		d := All().dictionary(name)
 		for _, op := range sortedKeys(d.ops) {
 			for _, o := range d.ops[op] {
 				b.WriteString(o.String() + "\n")
@@ -152,7 +152,7 @@ func TestBodies(t *testing.T) {
 				}
 				n++
 				g := *o.Body.Graph
-				if list := Check(&g, nil); len(list) > 0 {
+				if list := All().Check(&g, nil); len(list) > 0 {
 					t.Errorf("%s %d: %v", o.Name, o.Since, list)
 				}
 			}
@@ -194,11 +194,11 @@ func TestCheck(t *testing.T) {
 		{"an element type", CodeTypes, op("Exp", []string{"i"}), op("Exp", []string{"x"})},
 		{"two element types", CodeTypes, op("Add", []string{"x", "i"}), op("Gather", []string{"x", "i"})},
 	} {
-		found := Check(graphOf(c.bad), nil)
+		found := All().Check(graphOf(c.bad), nil)
 		if len(found) != 1 || found[0].Code != c.code || found[0].Expected == "" || found[0].Found == "" || found[0].Location.Node != "n" {
 			t.Errorf("%s: expected one %s, found %v", c.name, c.code, found)
 		}
-		if found := Check(graphOf(c.good), nil); len(found) > 0 {
+		if found := All().Check(graphOf(c.good), nil); len(found) > 0 {
 			t.Errorf("%s: the near one is as it should be, found %v", c.name, found)
 		}
 	}
@@ -208,22 +208,22 @@ func TestCheck(t *testing.T) {
 func TestTypesFlow(t *testing.T) {
 	a := &foreign.Op{Name: "a", Type: "Shape", In: []string{"x"}, Out: []string{"s"}}
 	b := &foreign.Op{Name: "b", Type: "Exp", In: []string{"s"}, Out: []string{"e"}}
-	found := Check(graphOf(b, a), nil)
+	found := All().Check(graphOf(b, a), nil)
 	if len(found) != 1 || found[0].Location.Node != "b" || found[0].Found != "int64" {
 		t.Errorf("Shape gives int64, which Exp does not take, found %v", found)
 	}
 	inner := &foreign.Graph{Ops: []*foreign.Op{{Name: "c", Type: "Exp", In: []string{"i"}, Out: []string{"o"}}}, Outputs: []foreign.Port{{Name: "o"}}}
 	branch := foreign.Value{Kind: foreign.GraphKind, Graph: inner}
 	c := op("If", []string{"y"}, foreign.Attr{Name: "then_branch", Value: branch}, foreign.Attr{Name: "else_branch", Value: branch})
-	if found := Check(graphOf(c), nil); len(found) != 3 {
+	if found := All().Check(graphOf(c), nil); len(found) != 3 {
 		t.Errorf("the condition is not a boolean, and the branches take the exponential of an integer: found %v", found)
 	}
 	d := op("Relu", []string{"x"})
 	d.Domain = "mine"
-	if found := Check(graphOf(d), nil); len(found) != 1 || found.HasErrors() {
+	if found := All().Check(graphOf(d), nil); len(found) != 1 || found.HasErrors() {
 		t.Errorf("a domain without a dictionary is a warning, found %v", found)
 	}
-	if found := Check(graphOf(d), func(domain, _ string) bool { return domain == "mine" }); len(found) > 0 {
+	if found := All().Check(graphOf(d), func(domain, _ string) bool { return domain == "mine" }); len(found) > 0 {
 		t.Errorf("an operator of the file is not looked up, found %v", found)
 	}
 }
@@ -233,7 +233,8 @@ func TestParseFaults(t *testing.T) {
 	const head = "namespace n\nversions 1..9\n"
 	for text, want := range map[string]string{
 		"": "expected lines with namespace", "namespace n\nversions 3..1\n": "f:2", head + "A 1 (x: T) -> (y: T) T: @none;\n": "f:3", head + "A 1 (x T) -> ()\n": `expected ":"`,
-		head + "A 1 () -> ()\nA 1 () -> ()\n": "there twice", head + "A 10 () -> ()\n": "after the last", head + "A 1 () -> () {a: number}\n": "type of an attribute",
+		head + "A 1 () -> ()\nA 1 () -> ()\n": "there twice", head + "A 10 () -> ()\n": "after the last", head + "A -1 () -> ()\n": "expected \"(\"", "namespace n m\nversions 1..9\n": "expected a name",
+		"namespace n\nreleases\n": "one or more releases", "namespace n\nreleases a b a\n": "each once", head + "A 1 () -> () {a: number}\n": "type of an attribute",
 		head + "A 1 () -> () body 1\n  x = B(\n": "f:4", head + "A 1 () -> () {a: int = }\n": "expected a value", head + "  x = A()\n": "f:3",
 		head + "A 1 () -> () T: " + strings.Repeat("seq(", 20) + ";\n": "nested deeper than 8", head + "A 1 () -> () {a: any = tensor(float32, [2], [1])}\n": "with 1 values",
 	} {
@@ -245,6 +246,7 @@ func TestParseFaults(t *testing.T) {
 
 // FuzzParse reads anything without a panic; what is read is printed and read as the same.
 func FuzzParse(f *testing.F) {
+	f.Add("namespace n/m\nreleases a b\nprefixed\nA (x: T) -> (y: T) T: @float;\nA 1 deprecated\n")
 	f.Add("namespace n\nversions 1..9\nA 1 (x?: T, y*0 mixed: T) -> (z: int8) {a!: ints = [1, 2] of \"b\"} T: @int seq(string); is source body 3\n  z = B(x, _) {c: @a, d: graph(i) -> (o) [o = C(i)]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := Parse("f", text)
@@ -258,7 +260,17 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		Check(&foreign.Graph{Namespace: "onnx"}, nil)
+		known, err := All().With(d)
+		if err != nil {
+			return
+		}
+		n, err := known.Find(d.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range n.Ops() {
+			known.Check(&foreign.Graph{Namespace: d.Name, Versions: map[string]int64{"": d.Last}, Ops: []*foreign.Op{{Type: o.Name, In: []string{"x"}, Out: []string{"y"}}, {Type: "none" + o.Name}}}, nil)
+		}
 	})
 }
 

@@ -2,13 +2,18 @@ package namespace
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/lang"
 )
+
+// nameForm is what the name of a dictionary is.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
 // How deep types and values may nest.
 const maxTypes, maxValues = 8, 32
@@ -22,7 +27,11 @@ var groups = map[string][]string{
 	"float8":  {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"},
 }
 
-// Parse reads a dictionary: a head, and an operator a line, with the statements of its body on lines that begin with white space.
+// CodeForm is the code of a file that is no dictionary.
+const CodeForm = "TAP1435"
+
+// Parse reads a dictionary: a head, and an operator a line, with the statements of its body on lines that begin with white space. An error is a diagnostic of
+// the line.
 func Parse(file, text string) (*Dictionary, error) {
 	d := &Dictionary{ops: map[string][]*Op{}}
 	var op *Op
@@ -41,11 +50,11 @@ func Parse(file, text string) (*Dictionary, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+			return nil, diag.Errorf(CodeForm, "namespace", diag.Location{File: file, Line: i + 1}, "%v", err)
 		}
 	}
 	if d.Name == "" || d.Last == 0 && d.Releases == nil {
-		return nil, fmt.Errorf("%s: expected lines with namespace, and versions or releases", file)
+		return nil, diag.Errorf(CodeForm, "namespace", diag.Location{File: file}, "expected lines with namespace, and versions or releases")
 	}
 	return d, nil
 }
@@ -55,7 +64,9 @@ func (d *Dictionary) head(line string, err *error) bool {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case "namespace":
-		d.Name = rest
+		if d.Name = rest; !nameForm.MatchString(rest) {
+			*err = fmt.Errorf("expected a name of letters, digits, dots, lines and slashes, found %q", rest)
+		}
 	case "source":
 		d.Source = strings.TrimSpace(d.Source + " " + rest)
 	case "versions":
@@ -68,6 +79,9 @@ func (d *Dictionary) head(line string, err *error) bool {
 	case "releases":
 		d.Releases = strings.Fields(rest)
 		d.Last = int64(len(d.Releases)) - 1
+		if sorted := slices.Sorted(slices.Values(d.Releases)); len(sorted) == 0 || len(slices.Compact(sorted)) < len(d.Releases) {
+			*err = fmt.Errorf("expected the names of one or more releases, each once, found %q", rest)
+		}
 	case "prefixed":
 		d.prefixed = true
 	default:

@@ -13,14 +13,14 @@ import (
 // the attributes that the rule reads, and has as many inputs and outputs. An operator that is not there at all is one of the user's
 // own, unless its name is nearly that of another. Domains without a dictionary are not checked. All that is wrong is reported, each
 // with its line.
-func CheckTable(t *mapping.Table) error {
+func (s Set) CheckTable(t *mapping.Table) error {
 	var all []error
 	for _, r := range t.Rules {
 		framework := t.Namespace
 		if r.Domain != "" {
 			framework += "/" + r.Domain
 		}
-		d := dictionary(framework)
+		d := s.dictionary(framework)
 		if d == nil {
 			continue
 		}

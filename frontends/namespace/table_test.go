@@ -10,7 +10,7 @@ import (
 // The built-in rules are for operators, attributes and ports that their dictionaries have.
 func TestBuiltinRules(t *testing.T) {
 	for _, table := range mapping.Builtin() {
-		if err := CheckTable(table); err != nil {
+		if err := All().CheckTable(table); err != nil {
 			t.Error(err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestCheckTable(t *testing.T) {
 	} {
 		table, err := mapping.Parse("f.map", "table t : onnx\n"+text+"\n")
 		if err == nil {
-			err = CheckTable(table)
+			err = All().CheckTable(table)
 		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "f.map:")) {
 			t.Errorf("%q: expected %q, found %v", text, want, err)

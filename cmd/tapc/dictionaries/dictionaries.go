@@ -1,43 +1,100 @@
-// Package dictionaries is the commands `tapc namespace list`, `show` and `diff`: the vocabularies of graphs, written as text or JSON. It must not read
-// graphs. Read next: frontends/namespace.
+// Package dictionaries is the vocabularies that a command line knows, and the commands `tapc namespace list`, `show` and `diff`, which write them as text or
+// JSON. It must not read graphs. Read next: frontends/namespace.
 package dictionaries
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/frontends/namespace"
+	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// Find gives a namespace by its name. The error is one of usage.
-func Find(name string) (namespace.Namespace, error) {
-	n, err := namespace.Find(name)
-	if err != nil {
-		err = diag.Usage("%w", err)
-	}
-	return n, err
+// Suffix is how names of files with dictionaries end.
+const Suffix = ".ns"
+
+// Known is what a command line says of vocabularies with --namespace: files with dictionaries, which it knows besides tapc's own, and the vocabulary of graphs that
+// name none.
+type Known struct {
+	Values []string // of the flag: names, and files with Suffix
+	Space  string   // the vocabulary of graphs that name none: the one that is named, or else that of the last file; "" without either
+	set    namespace.Set
 }
 
-// Names are those of the dictionaries, each of which stands for its newest version.
-func Names() (names []string) {
+// Check holds values of a flag to namespaces that have a dictionary, while a command line is parsed; where it has a file of dictionaries, what has it is asked
+// later.
+func Check(fs *pflag.FlagSet, flag string, commandLine []string) {
+	isFile := func(word string) bool { return strings.HasSuffix(word, Suffix) }
+	var names []string
 	for _, d := range namespace.All() {
 		names = append(names, d.Name)
 	}
-	return names
+	flagnames.Check(fs, flag, names, func(name string) error {
+		if slices.ContainsFunc(commandLine, isFile) {
+			return nil
+		}
+		_, err := new(Known).Find("--"+flag, name)
+		return err
+	})
 }
 
-// Known gives what holds values of a flag to namespaces that have a dictionary.
-func Known(flag string) func(name string) error {
-	return func(name string) error {
-		_, err := namespace.Find(name)
-		if err != nil {
-			err = diag.Usage("%s: %w", flag, err)
+// Read reads the files. What is wrong with one is a diagnostic, a file of another kind or a name without a dictionary an error of usage.
+func (k *Known) Read() error {
+	named := ""
+	for _, v := range k.Values {
+		if !strings.HasSuffix(v, Suffix) {
+			if named != "" {
+				return diag.Usage("--namespace %s and %s: expected one vocabulary, and files whose names end in %s", named, v, Suffix)
+			}
+			named = v
+			continue
 		}
-		return err
+		text, err := inputfile.ReadText(v, inputfile.MaxText)
+		if err != nil {
+			return fmt.Errorf("--namespace: %w", err)
+		}
+		d, err := namespace.Parse(v, string(text))
+		if err != nil {
+			return err
+		}
+		if k.set, err = k.Set().With(d); err != nil {
+			return diag.Errorf(namespace.CodeForm, "namespace", diag.Location{File: v}, "%v", err)
+		}
+		k.Space = d.Name
 	}
+	if named == "" {
+		return nil
+	}
+	k.Space = named
+	_, err := k.Find("--namespace", named)
+	return err
+}
+
+// Set is all dictionaries.
+func (k *Known) Set() namespace.Set {
+	if k.set == nil {
+		return namespace.All()
+	}
+	return k.set
+}
+
+// Find gives a namespace by the name that a flag or an argument has. The error is one of usage.
+func (k *Known) Find(flag, name string) (namespace.Namespace, error) {
+	n, err := k.Set().Find(name)
+	switch {
+	case err != nil && flag != "":
+		err = diag.Usage("%s: %w", flag, err)
+	case err != nil:
+		err = diag.Usage("%w", err)
+	}
+	return n, err
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -48,7 +105,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // List writes the dictionaries, their versions, and how many operators the newest has.
-func List(w io.Writer, asJSON bool) error {
+func (k *Known) List(w io.Writer, asJSON bool) error {
 	type row struct {
 		Name     string `json:"name"`
 		Versions string `json:"versions"`
@@ -56,7 +113,7 @@ func List(w io.Writer, asJSON bool) error {
 		Source   string `json:"source,omitempty"`
 	}
 	var rows []row
-	for _, d := range namespace.All() {
+	for _, d := range k.Set() {
 		newest := namespace.Namespace{Dictionary: d, Version: d.Last}
 		rows = append(rows, row{d.Name, d.Range(), len(newest.Ops()), d.Source})
 	}
@@ -72,8 +129,8 @@ func List(w io.Writer, asJSON bool) error {
 }
 
 // Show writes the operators of a namespace, or those that are named at every version that changed them.
-func Show(w io.Writer, name string, operators []string, asJSON bool) error {
-	n, err := Find(name)
+func (k *Known) Show(w io.Writer, name string, operators []string, asJSON bool) error {
+	n, err := k.Find("", name)
 	if err != nil {
 		return err
 	}
@@ -120,12 +177,12 @@ func names(n namespace.Namespace) (list []string) {
 }
 
 // Diff writes what one namespace has that another has not, or otherwise.
-func Diff(w io.Writer, from, to string, asJSON bool) error {
-	a, err := Find(from)
+func (k *Known) Diff(w io.Writer, from, to string, asJSON bool) error {
+	a, err := k.Find("", from)
 	if err != nil {
 		return err
 	}
-	b, err := Find(to)
+	b, err := k.Find("", to)
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,10 @@ import (
 
 // Options are what writing a program back is given besides the program and the vocabulary.
 type Options struct {
-	Rules     []*mapping.Table    // of the user, tried before the built-in ones
-	Library   *kernels.Library    // nil for the built-in kernels
-	Constants reference.Constants // loads what the program names
+	Rules        []*mapping.Table    // of the user, tried before the built-in ones
+	Dictionaries namespace.Set       // those that are known
+	Library      *kernels.Library    // nil for the built-in kernels
+	Constants    reference.Constants // loads what the program names
 }
 
 // Graph maps a program back into a vocabulary, and holds the result to its dictionaries. Everything that has no operators there is in the
@@ -31,18 +32,18 @@ type Options struct {
 func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
 	framework, _, _ := strings.Cut(n.Name, "/")
 	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Rules),
-		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(framework, domain, n.Version, op) }})
+		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(o.Dictionaries, framework, domain, n.Version, op) }})
 	if err != nil {
 		return nil, err
 	}
 	if n.Op("Const") != nil {
 		constantOps(fg)
 	}
-	if err := otherDomains(fg); err != nil {
+	if err := otherDomains(fg, o.Dictionaries); err != nil {
 		return nil, err
 	}
-	namespace.Complete(fg)
-	return fg, namespace.Check(fg, nil).Err()
+	o.Dictionaries.Complete(fg)
+	return fg, o.Dictionaries.Check(fg, nil).Err()
 }
 
 // Amanda gives a program as an Amanda graph in a vocabulary, tapc's own included.
@@ -54,14 +55,14 @@ func Amanda(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	return amanda.Lift(fg)
+	return amanda.Lift(fg, o.Dictionaries)
 }
 
 // has says whether a vocabulary has an operator: its own domain at a version, others at their newest one.
-func has(framework, domain string, version int64, op string) bool {
-	n, ok := namespace.Domain(framework, domain, version)
+func has(known namespace.Set, framework, domain string, version int64, op string) bool {
+	n, ok := known.Domain(framework, domain, version)
 	if domain != "" {
-		newest, err := namespace.Find(framework + "/" + domain)
+		newest, err := known.Find(framework + "/" + domain)
 		n, ok = newest, err == nil
 	}
 	return ok && n.Op(op) != nil
@@ -78,12 +79,12 @@ func constantOps(fg *foreign.Graph) {
 }
 
 // otherDomains states the newest version of every domain that operators are of.
-func otherDomains(fg *foreign.Graph) error {
+func otherDomains(fg *foreign.Graph, known namespace.Set) error {
 	for _, op := range fg.Ops {
 		if _, known := fg.Versions[op.Domain]; known {
 			continue
 		}
-		n, err := namespace.Find(fg.Namespace + "/" + op.Domain)
+		n, err := known.Find(fg.Namespace + "/" + op.Domain)
 		if err != nil {
 			return err
 		}

@@ -33,9 +33,10 @@ const maxModel = math.MaxInt32
 var irVersions = []struct{ opset, ir int64 }{{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}, {12, 7}, {11, 6}, {10, 5}, {0, 4}}
 
 // Write writes a graph in ONNX's vocabulary as a model. Equal graphs give equal bytes: constants come by name, in ascending order, and
-// operations in an order in which values are there before they are used. Constants are loaded one at a time. An error is a diagnostic.
-func Write(w io.Writer, g *foreign.Graph) error {
-	x := &encoder{g: g}
+// operations in an order in which values are there before they are used. Constants are loaded one at a time. What attributes are, the dictionaries
+// in known say. An error is a diagnostic.
+func Write(w io.Writer, g *foreign.Graph, known namespace.Set) error {
+	x := &encoder{g: g, known: known}
 	front, back := x.ends()
 	total := len(front) + len(back)
 	var list []initializer
@@ -67,8 +68,9 @@ func Write(w io.Writer, g *foreign.Graph) error {
 
 // encoder writes one graph; err is the first thing that ONNX does not have.
 type encoder struct {
-	g   *foreign.Graph
-	err error
+	g     *foreign.Graph
+	known namespace.Set
+	err   error
 }
 
 func (x *encoder) fault(code, node, format string, args ...any) error {
@@ -131,7 +133,7 @@ func (x *encoder) node(op *foreign.Op) []byte {
 	}
 	b = appendText(b, 4, op.Type)
 	var formal []namespace.Attr
-	if n, ok := namespace.Domain(x.g.Namespace, op.Domain, x.g.Versions[op.Domain]); ok && n.Op(op.Type) != nil {
+	if n, ok := x.known.Domain(x.g.Namespace, op.Domain, x.g.Versions[op.Domain]); ok && n.Op(op.Type) != nil {
 		formal = n.Op(op.Type).Attrs
 	}
 	for _, a := range op.Attrs {

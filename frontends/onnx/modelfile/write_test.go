@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/modelfile"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -33,7 +34,7 @@ func TestWriteIsRead(t *testing.T) {
 		"c4": {DType: scalar.Int4, Shape: []int64{3}, Bytes: []byte{1, 0xff, 7}},
 		"e":  {DType: scalar.Float32, Shape: []int64{0, 2}, Load: func() ([]byte, error) { return nil, nil }}})
 	var b bytes.Buffer
-	if err := modelfile.Write(&b, g); err != nil {
+	if err := modelfile.Write(&b, g, namespace.All()); err != nil {
 		t.Fatal(err)
 	}
 	m, err := onnx.Read(b.Bytes(), "m.onnx")
@@ -75,7 +76,7 @@ func TestWriteRefuses(t *testing.T) {
 		"the file is gone":        model(&foreign.Op{Type: "Relu"}, map[string]*foreign.Data{"c": {DType: scalar.Int8, Shape: []int64{1}, Load: func() ([]byte, error) { return nil, bad }}}),
 		"has 2 bytes, expected 1": model(&foreign.Op{Type: "Relu"}, map[string]*foreign.Data{"c": {DType: scalar.Int8, Shape: []int64{1}, Bytes: []byte{1, 2}}}),
 	} {
-		if err := modelfile.Write(io.Discard, g); err == nil || !strings.Contains(err.Error(), want) {
+		if err := modelfile.Write(io.Discard, g, namespace.All()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected an error with %q, found %v", want, err)
 		}
 	}

@@ -29,16 +29,16 @@ import (
 // written gives a case as a model, and what its outputs are; ok is false for one that has no operators.
 func written(c declared.Case) (model []byte, want map[string]tensorfile.Tensor, ok bool, err error) {
 	load := (&constants.Loader{}).Load
-	n, err := namespace.Find("onnx/21")
+	n, err := namespace.All().Find("onnx/21")
 	if err != nil {
 		return nil, nil, false, err
 	}
-	fg, err := into.Graph(context.Background(), c.Graph, n, into.Options{Constants: load})
+	fg, err := into.Graph(context.Background(), c.Graph, n, into.Options{Constants: load, Dictionaries: namespace.All()})
 	if err != nil {
 		return nil, nil, false, nil
 	}
 	var b bytes.Buffer
-	if err := modelfile.Write(&b, fg); err != nil {
+	if err := modelfile.Write(&b, fg, namespace.All()); err != nil {
 		return nil, nil, false, err
 	}
 	e := &reference.Evaluator{Library: kernels.Builtin(), Constants: load}

@@ -74,7 +74,7 @@ func Page() (string, error) {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, d := range domains {
-		n, err := namespace.Find(d.dictionary)
+		n, err := namespace.All().Find(d.dictionary)
 		if err != nil {
 			continue // a domain without a dictionary
 		}
