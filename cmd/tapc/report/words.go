@@ -45,6 +45,17 @@ var flags = map[string]kind{
 	"timing": setting, "to": setting, "weights": setting, "with": setting, "write": setting,
 }
 
+// read are flags that another command writes, with the command that reads them: they are packed for it.
+var read = map[string]string{"frontier": "view"}
+
+// kind says what the value of a flag is for the command.
+func (w *Words) kind(flag string) kind {
+	if c := w.Command; len(c) > 0 && c[len(c)-1] == read[flag] {
+		return oneFile
+	}
+	return flags[flag]
+}
+
 // Known says whether it is decided what a flag is.
 func Known(flag string) bool {
 	_, ok := flags[flag]
@@ -85,7 +96,7 @@ func (w *Words) place(f *filing) ([]string, error) {
 
 // value packs the files that a flag names, and gives its value in the report's folder.
 func (w *Words) value(f *filing, x recorded.Flag) (string, error) {
-	switch name, path, named := strings.Cut(x.Value, "="); flags[x.Name] {
+	switch name, path, named := strings.Cut(x.Value, "="); w.kind(x.Name) {
 	case output:
 		return outputIn(x), nil
 	case oneFile:
