@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -271,6 +272,38 @@ func TestViewOfAProfile(t *testing.T) {
 			t.Errorf("%q: %d, %s", wrong, status, errs)
 		}
 	}
+}
+
+// A page prints light, fitted and sharp, without what is for the screen, on as many sheets as it needs; behind that the screen is as it was.
+func TestViewPrints(t *testing.T) {
+	p := browser(t)
+	page(t, p, write(t, "deep.tap", deep(40)))
+	expect(t, p, `setDark(true); zoom(4); addEventListener("beforeprint", () => window.paper = [canvas.width / canvas.clientWidth, document.documentElement.className]);
+		window.before = [view.x, view.y, view.scale].join(); true`, "true")
+	if n := sheets(t, p, "print-drawing"); n != 1 {
+		t.Errorf("the drawing is on %d sheets", n)
+	}
+	expect(t, p, `window.paper.join() + document.documentElement.className + [[view.x, view.y, view.scale].join() === window.before, sharper]`, "3,darktrue,1")
+	press(t, p, "l")
+	if n := sheets(t, p, "print-words"); n < 3 {
+		t.Errorf("200 lines are on %d sheets", n)
+	}
+	quietPage(t, p)
+}
+
+// sheets prints a page, and counts the sheets.
+func sheets(t *testing.T, p *chromium.Page, name string) int {
+	t.Helper()
+	data, err := p.Print()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder := os.Getenv("TAPC_PICTURES"); folder != "" {
+		if err := os.WriteFile(filepath.Join(folder, name+".pdf"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bytes.Count(data, []byte("/Type /Page\n"))
 }
 
 // A graph of 10,000 operations is drawn from far and near; what its frames take is logged, and held to nothing, as no test is of time.

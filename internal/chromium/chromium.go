@@ -238,3 +238,12 @@ func (p *Page) Picture() ([]byte, error) {
 	}
 	return base64.StdEncoding.DecodeString(r.Data)
 }
+
+// Print gives what the page prints, as PDF on paper of 8.5 by 11 inches.
+func (p *Page) Print() ([]byte, error) {
+	var r struct{ Data string }
+	if err := p.call("Page.printToPDF", map[string]any{"printBackground": true}, &r); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(r.Data)
+}

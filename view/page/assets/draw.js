@@ -1,7 +1,7 @@
 // The drawing of a graph on the canvas: shapes and sizes are those of view/svg. Far away, everything is one picture that is made once.
 const canvas = $("canvas"), paint = canvas.getContext("2d");
 const MONO = '"DejaVu Sans Mono",Menlo,Consolas,monospace';
-let colours = {}, overview = null, waiting = false;
+let colours = {}, overview = null, waiting = false, sharper = 1; // sharper is how many times as many pixels paper gets
 
 function readColours() {
   const css = getComputedStyle(document.documentElement);
@@ -26,7 +26,7 @@ function redraw() {
 }
 
 function drawAll() {
-  const ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
+  const ratio = (devicePixelRatio || 1) * sharper, w = canvas.clientWidth, h = canvas.clientHeight;
   if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
     canvas.width = Math.round(w * ratio);
     canvas.height = Math.round(h * ratio);
@@ -37,7 +37,8 @@ function drawAll() {
   if (tab().chart) return drawChart(tab().chart, w, h);
   paint.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, -view.x * view.scale * ratio, -view.y * view.scale * ratio);
   const s = stage(), f = place(s);
-  if (view.scale < 0.14) far(s, f); else near(paint, s, f, {x: view.x, y: view.y, w: w / view.scale, h: h / view.scale}, view.scale);
+  const detail = view.scale * sharper;
+  if (detail < 0.14) far(s, f); else near(paint, s, f, {x: view.x, y: view.y, w: w / view.scale, h: h / view.scale}, detail);
   marks(s, f);
 }
 

@@ -178,7 +178,19 @@ $("fit").onclick = fit;
 $("list").onclick = () => setWords($("words").hidden);
 $("theme").onclick = () => setDark(!document.documentElement.classList.contains("dark"));
 addEventListener("resize", redraw);
-addEventListener("beforeprint", () => { setDark(false); fit(); drawAll(); });
+let onScreen = null; // what is put back behind printing
+addEventListener("beforeprint", () => {
+  onScreen = {dark: document.documentElement.classList.contains("dark"), at: {x: view.x, y: view.y, scale: view.scale, from: view.from, to: view.to}};
+  setDark(false);
+  fit();
+  sharper = 3;
+  drawAll();
+});
+addEventListener("afterprint", () => {
+  sharper = 1;
+  Object.assign(view, onScreen.at);
+  setDark(onScreen.dark);
+});
 setDark(matchMedia("(prefers-color-scheme: dark)").matches);
 showTab(Math.max(0, tabs.findIndex(t => t.stage === 1)));
 window.tapcReady = performance.now();

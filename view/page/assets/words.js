@@ -116,7 +116,7 @@ function showStage(about, s) {
   });
   if (tab().chart === "time" && data.steps.length) about.append(factList([["together", amount(Math.max(...data.steps.map(x => x.start + x.time)))], ["machine", data.machine || "none: each step is as long as another; --machine prices them"]]));
   if (s.blocks) about.append(factList([["repeated blocks", s.blocks]]));
-  about.append(make("h3", {}, "keys"), factList([["arrows", "move"], ["+ − 0", "zoom in, out, everything"], ["n p", "next, previous box"], ["f", "fold repeated blocks"], ["/", "search; Enter goes on"], ["l", "everything as text"], ["d", "light or dark"], ["1 … 9", "tabs"]]),
+  about.append(make("div", {"class": "keys"}, make("h3", {}, "keys"), factList([["arrows", "move"], ["+ − 0", "zoom in, out, everything"], ["n p", "next, previous box"], ["f", "fold repeated blocks"], ["/", "search; Enter goes on"], ["l", "everything as text"], ["d", "light or dark"], ["1 … 9", "tabs"]])),
     make("p", {}, `${data.programs.map(p => p.file).join(", ")}, by tapc ${data.version}`));
 }
 
