@@ -291,6 +291,36 @@ func TestViewPrints(t *testing.T) {
 	quietPage(t, p)
 }
 
+// axe-core, where TAPC_AXE names its axe.min.js (npm pack axe-core), finds nothing that keeps anybody from using a page: on any tab, light and dark, as a drawing and as
+// text, with something picked.
+func TestViewIsAccessible(t *testing.T) {
+	file := os.Getenv("TAPC_AXE")
+	if file == "" {
+		t.Skip("TAPC_AXE names no axe.min.js")
+	}
+	axe, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := browser(t)
+	frontier := filepath.Join(t.TempDir(), "f.json")
+	if status, _, errs := tapc(t, "", "plan", "../../examples/mlp/mlp.tap", "--machine=8xh100", "--devices=4", "--rounds=3", "--frontier="+frontier); status != 0 {
+		t.Fatal(errs)
+	}
+	page(t, p, "../../examples/mlp/mlp.tap", "--machine=8xh100", "--frontier="+frontier, "--plan=../../examples/mlp/plan.json")
+	expect(t, p, string(axe)+"; typeof axe.run", "function")
+	var tabs int
+	if err := p.Eval("tabs.length", &tabs); err != nil || tabs < 7 {
+		t.Fatal(tabs, err)
+	}
+	for i := range tabs {
+		for _, state := range []string{"setDark(false); setWords(false); next(1)", "setDark(true)", "setWords(true)", "setDark(false)"} {
+			expect(t, p, fmt.Sprintf(`showTab(%d); %s; axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join(", ")).join("; "))`, i, state), "")
+		}
+	}
+	quietPage(t, p)
+}
+
 // sheets prints a page, and counts the sheets.
 func sheets(t *testing.T, p *chromium.Page, name string) int {
 	t.Helper()
