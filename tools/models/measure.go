@@ -12,7 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	_ "embed"
 
 	"tensortapestry.org/tapc/cmd/tapc/compare"
 	"tensortapestry.org/tapc/internal/childproc"
@@ -27,6 +30,7 @@ type finding struct {
 	Program    int64           `json:"program"`    // bytes of the executable
 	Refused    string          `json:"refused,omitempty"`
 	Parts      bool            `json:"parts"`
+	Own        float64         `json:"own,omitempty"` // of one that parts: how far ONNX Runtime's results move with its inputs, see stability.py
 	Report     *compare.Report `json:"report,omitempty"`
 }
 
@@ -91,6 +95,7 @@ func (s *settings) describe(ctx context.Context, file string, f *finding) error 
 
 // compare asks tapc compare. Its status is 1 where values part, and it says so all the same.
 func (s *settings) compare(ctx context.Context, file string, m *Model, f *finding) error {
+	var files []string
 	args := slices.Concat([]string{"compare", file, "--against=" + compare.Peer, "--python=" + s.python, "--json", "--progress=none", fmt.Sprintf("--rounds=%d", s.rounds)}, m.Flags)
 	for name, what := range m.Inputs {
 		path := filepath.Join(s.cache, "input-"+m.Name+".npy")
@@ -101,6 +106,7 @@ func (s *settings) compare(ctx context.Context, file string, m *Model, f *findin
 		if err != nil {
 			return err
 		}
+		files = append(files, name+"="+path)
 		args = append(args, "--input", name+"="+path)
 	}
 	out, err := command(ctx, s.tapc, args...)
@@ -111,11 +117,33 @@ func (s *settings) compare(ctx context.Context, file string, m *Model, f *findin
 	if err := json.Unmarshal(out, f.Report); err != nil {
 		return err
 	}
-	f.Parts = !f.Report.Values.Agree()
+	if f.Parts = !f.Report.Values.Agree(); f.Parts {
+		if err := s.stability(ctx, file, m, files, f); err != nil {
+			return err
+		}
+	}
 	if old, err := s.found(m.Name); err == nil && old.Key == f.Key && old.Report != nil && s.rounds == 0 {
 		f.Report.Speed, f.Report.Startup, f.Report.Memory = old.Report.Speed, old.Report.Startup, old.Report.Memory
 	}
 	return nil
+}
+
+//go:embed stability.py
+var stability string
+
+// stability asks how far ONNX Runtime's results move when its inputs move by a millionth of themselves.
+func (s *settings) stability(ctx context.Context, file string, m *Model, inputs []string, f *finding) error {
+	args := []string{"-W", "ignore", "-c", stability, file}
+	for i, flag := range m.Flags {
+		if flag == "--dim" {
+			args = append(args, m.Flags[i+1])
+		}
+	}
+	out, err := command(ctx, s.python, append(args, inputs...)...)
+	if err == nil {
+		f.Own, err = strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	}
+	return err
 }
 
 func (s *settings) keep(m *Model, f *finding) error {

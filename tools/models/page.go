@@ -39,7 +39,11 @@ func page(rows []row) []byte {
 		}
 		if r.Parts && r.Report.Values.Parting != nil {
 			a := r.Report.Values.Parting
-			fmt.Fprintf(&b, "\n%s parts first at `%s` (%s): element %v is %s, expected %s.\n", r.Name, a.Name, a.Operation, a.At, a.Got, a.Want)
+			fmt.Fprintf(&b, "\n%s parts first at `%s` (%s): element %v is %s, expected %s.", r.Name, a.Name, a.Operation, a.At, a.Got, a.Want)
+			if r.Own > 0 {
+				fmt.Fprintf(&b, " ONNX Runtime's own results move by %.1e when the input moves by a millionth of itself.", r.Own)
+			}
+			b.WriteByte('\n')
 		}
 	}
 	b.WriteString("\n## Sizes, start and memory\n\n| model | flags | weights MiB | program MiB | start ms, ONNX Runtime's | MiB, ONNX Runtime's |\n|---|---|---|---|---|---|\n")

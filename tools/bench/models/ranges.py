@@ -2,12 +2,16 @@
 
 It writes a layer of a text encoder, builds it for every length up to LONGEST (128), checks it beside ONNX Runtime, and takes turns, length by length, with ONNX
 Runtime and dynamic shapes, and with the program of that length alone. It needs numpy, onnx, onnxruntime and tapc, which TAPC names if it is not on the path. Times are
-10th percentiles on one thread, the least of three rounds, summed over lengths at random."""
-import os, random, re, subprocess, sys, tempfile, time
+10th percentiles on one thread, the least of three rounds, summed over lengths at random. Then a library of the same runs once at each length, in an order at random, and
+in that order again: the first call at a length beside the next ones. FOLDER, if it is set, keeps the programs from one run to the next."""
+import contextlib, os, random, re, subprocess, sys, tempfile, time
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../python/src"))
+import tapc
 
 WIDTH, HEADS, INNER = 256, 4, 1024
 
@@ -60,15 +64,31 @@ def peer(session, x):
     return sorted(times[1:])[1]
 
 
+def first_calls(library, longest):
+    """The milliseconds of all lengths' first calls, and of two passes in the same order after them."""
+    lengths = list(range(1, longest + 1))
+    random.Random(2).shuffle(lengths)
+    inputs = [np.ones((1, n, WIDTH), np.float32) for n in lengths]
+    times = np.zeros((3, longest))
+    with tapc.load(library, threads=1) as model:
+        for times_of_pass in times:
+            for i, x in enumerate(inputs):
+                start = time.perf_counter()
+                model.run({"x": x})
+                times_of_pass[i] = (time.perf_counter() - start) * 1e3
+    return times
+
+
 def main():
     longest = int(sys.argv[1]) if len(sys.argv) > 1 else 128
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.nullcontext(os.environ["FOLDER"]) if "FOLDER" in os.environ else tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
         encoder(path("encoder.onnx"))
 
-        def build(dims, name):
+        def build(dims, name, *flags):
             start = time.perf_counter()
-            subprocess.run([os.environ.get("TAPC", "tapc"), "build", path("encoder.onnx"), "--cpu=native", "--dim", f"seq={dims}", "-o", path(name)], check=True)
+            if "FOLDER" not in os.environ or not os.path.exists(path(name)):
+                subprocess.run([os.environ.get("TAPC", "tapc"), "build", path("encoder.onnx"), "--cpu=native", "--dim", f"seq={dims}", *flags, "-o", path(name)], check=True)
             return time.perf_counter() - start
 
         seconds = build(f"1..{longest}", "ranged")
@@ -78,17 +98,22 @@ def main():
         lengths = random.Random(1).choices(range(5, longest + 1), k=25)
         rows, error = [], 0
         for n in lengths:
-            build(str(n), "alone")
+            alone = f"alone{n}"
+            build(str(n), alone)
             x = np.random.default_rng(n).standard_normal((1, n, WIDTH)).astype(np.float32)
             np.save(path("x.npy"), x)
             subprocess.run([path("ranged"), "--input", f"x={path('x.npy')}", "--output", f"y={path('y.npy')}"], check=True)
             error = max(error, float(np.abs(np.load(path("y.npy")) - session.run(None, {"x": x})[0]).max()))
-            times = [(bench(path("ranged"), "--dim", f"seq={n}"), peer(session, x), bench(path("alone"))) for _ in range(3)]
+            times = [(bench(path("ranged"), "--dim", f"seq={n}"), peer(session, x), bench(path(alone))) for _ in range(3)]
             rows.append([min(t) for t in zip(*times)])
-        ours, theirs, alone = np.array(rows).T
-        print(f"lengths 1 to {longest}: built in {seconds:.1f} s, {os.path.getsize(path('ranged')) / 1e6:.1f} MB; of one length {os.path.getsize(path('alone')) / 1e6:.1f} MB")
+        ours, theirs, one = np.array(rows).T
+        print(f"lengths 1 to {longest}: built in {seconds:.1f} s, {os.path.getsize(path('ranged')) / 1e6:.1f} MB; of one length {os.path.getsize(path(alone)) / 1e6:.1f} MB")
         print(f"{len(lengths)} lengths: {ours.sum():.2f} ms beside ONNX Runtime's {theirs.sum():.2f}: {ours.sum() / theirs.sum():.2f}, each {min(ours / theirs):.2f} to {max(ours / theirs):.2f}")
-        print(f"beside programs of one length: geometric mean {np.exp(np.log(ours / alone).mean()):.3f}, worst {max(ours / alone):.3f}; greatest difference from ONNX Runtime {error:.0e}")
+        print(f"beside programs of one length: geometric mean {np.exp(np.log(ours / one).mean()):.3f}, worst {max(ours / one):.3f}; greatest difference from ONNX Runtime {error:.0e}")
+        build(f"1..{longest}", "libranged.so", "--emit=lib")
+        passes = first_calls(path("libranged.so"), longest)
+        print(f"first calls at all {longest} lengths {passes[0].sum():.1f} ms, again {passes[1].sum():.1f} and {passes[2].sum():.1f} ms; a first one beside the next: "
+              f"median {np.median(passes[0] / passes[1]):.3f}, 9 of 10 at most {np.quantile(passes[0] / passes[1], 0.9):.3f}")
 
 
 main()
