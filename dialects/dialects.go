@@ -16,7 +16,7 @@ func Registry() *ir.Registry {
 			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, definition.Kind, application.ApplicationKind,
 			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
 		},
-		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind},
+		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind, tensorops.CostsKind},
 		Retired: schedule.Retired,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
@@ -85,6 +86,7 @@ func (a *app) verifyAs(ctx context.Context, g *ir.Graph, dialect string, foreign
 	if !found.HasErrors() && stage != pipeline.ScheduledKernels {
 		found = append(append(found, lib.CheckOperations(g, foreign)...), reduced.CheckOperations(g, lib)...)
 		found = append(found, composite.CheckOperations(g, lib, foreign)...)
+		found = append(found, marginal.CheckOperations(g, lib)...)
 	}
 	return found
 }

@@ -36,6 +36,13 @@ func (c *Count) add(x Count, times float64) {
 	c.Gathers += x.Gathers * times
 }
 
+// Minus is what there is more than of another.
+func (c Count) Minus(x Count) Count {
+	c.add(x, -1)
+	c.Gathers -= x.Gathers
+	return c
+}
+
 // Touch is what a kernel reads or writes of a buffer through one operand.
 type Touch struct {
 	Operand int
@@ -95,13 +102,13 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 	return w
 }
 
-// OfInstance counts what an operation takes, from the declaration of its kernel: the operations, and the type that most compute with.
-func OfInstance(in *kernels.Instance) (Count, scalar.DType) {
+// OfInstance counts what an operation takes of which so much is computed along each dim, from the declaration of its kernel: the operations, the type that most
+// compute with, and how many elements of each operand are read or written, each as often as that happens.
+func OfInstance(in *kernels.Instance, extents []int64) (sum Count, of scalar.DType, touched []float64) {
 	c := counting{loads: make([]float64, len(in.Operands)), types: map[scalar.DType]float64{}}
-	for _, d := range in.Dims {
-		c.loops = append(c.loops, float64(d.Extent))
+	for _, n := range extents {
+		c.loops = append(c.loops, float64(n))
 	}
-	var sum Count
 	for _, s := range in.Statements {
 		times := 1.0
 		for _, d := range s.Over {
@@ -109,6 +116,7 @@ func OfInstance(in *kernels.Instance) (Count, scalar.DType) {
 		}
 		sum.add(c.of(s.Value, times), 1)
 		if s.Store >= 0 {
+			c.loads[s.Store] += times
 			sum.Stores += times
 		}
 	}
@@ -116,7 +124,7 @@ func OfInstance(in *kernels.Instance) (Count, scalar.DType) {
 	if len(in.Operands) > 0 {
 		first = in.Operands[0].Type
 	}
-	return sum, c.main(first)
+	return sum, c.main(first), c.loads
 }
 
 // counting counts expressions over loops.

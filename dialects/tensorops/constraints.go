@@ -16,7 +16,7 @@ func Environment(dtypes ...string) *check.Environment {
 	return &check.Environment{
 		Name:        "Operation Expression",
 		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind},
-		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
+		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, CostsKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
 	}
@@ -31,6 +31,7 @@ func Constraints() []check.Constraint {
 		noTensorOperationCycles,
 		operationSignatureAgreement,
 		reducedDimensions,
+		marginalCosts,
 		programInterface,
 		precomputedFromConstants,
 		choices,

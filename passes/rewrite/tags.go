@@ -39,7 +39,7 @@ func (e *edit) retag() {
 
 // unsign takes an operation's signature away, with what belongs to it.
 func unsign(n *ir.Node) {
-	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.DerivedKind} {
+	for _, kind := range []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.CostsKind, tensorops.IndexKind, tensorops.DerivedKind} {
 		n.DropTag(kind)
 	}
 }

@@ -25,6 +25,9 @@ func (x *Space) Digest() string {
 	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.settings.Devices), x.meshes, x.genes)
 	for _, o := range x.ops {
 		fmt.Fprintln(h, o.name, o.count, o.dims, o.work, o.operands)
+		if o.said != nil {
+			fmt.Fprintln(h, o.terms())
+		}
 	}
 	for _, t := range x.tensors {
 		fmt.Fprintln(h, t.name, t.count, t.extents, t.bytes, t.leaf, t.gene)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/cost/price"
-	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -65,13 +65,19 @@ func (x *Space) step(lib *kernels.Library, n *ir.Node, op *tensorops.Operation) 
 	if err := cut.Sign(x.graph, lib, n); err != nil {
 		return s, err
 	}
-	in, err := lib.BindOperation(x.graph, n.ID)
+	o, err := marginal.Of(x.graph, lib, n)
 	if err != nil {
 		return s, err
 	}
-	s.op.work = price.Operation{Matrix: x.settings.Allow.Has(permission.TF32)}
-	s.op.work.Count, s.op.work.Type = work.OfInstance(in)
-	tag, err := reduced.Of(in)
+	all, err := o.Part(o.Box)
+	if err != nil {
+		return s, err
+	}
+	s.op.work = price.Operation{Count: all.Count, Type: all.Type, Matrix: x.settings.Allow.Has(permission.TF32)}
+	if o.Said() != nil {
+		s.op.said = o
+	}
+	tag, err := reducedOf(x.graph, lib, n)
 	if err != nil {
 		return s, err
 	}
@@ -84,6 +90,15 @@ func (x *Space) step(lib *kernels.Library, n *ir.Node, op *tensorops.Operation) 
 	}
 	s.op.freedom(x, tag, func(name string) bool { return divisible(x.graph, lib, n, name) })
 	return s, nil
+}
+
+// reducedOf gives what an operation reduces; nil if it reduces nothing, or has a kernel that is not known and so can not be cut along it.
+func reducedOf(g *ir.Graph, lib *kernels.Library, n *ir.Node) (*tensorops.Reduced, error) {
+	in, err := lib.BindOperation(g, n.ID)
+	if err != nil {
+		return nil, nil
+	}
+	return reduced.Of(in)
 }
 
 // operands finds what an operation reads and writes, and along what.

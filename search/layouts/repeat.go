@@ -22,6 +22,14 @@ func repeated(steps []step) []int {
 	return class
 }
 
+// terms writes what the graph says that an operation takes; "" of known kernels.
+func (o *operation) terms() string {
+	if o.said == nil {
+		return ""
+	}
+	return fmt.Sprint(*o.said.Said())
+}
+
 // fingerprints gives operations numbers that are equal where operations are, and read what operations equally far before them, or inputs, give.
 func fingerprints(steps []step) []int {
 	made := map[ir.NodeID]int{}
@@ -29,7 +37,7 @@ func fingerprints(steps []step) []int {
 	for i, s := range steps {
 		var b strings.Builder
 		o := s.op
-		fmt.Fprint(&b, o.dims, o.work)
+		fmt.Fprint(&b, o.dims, o.work, o.terms())
 		for k, a := range o.operands {
 			fmt.Fprint(&b, a.out, a.dims, a.halo, a.bytes)
 			if a.out {

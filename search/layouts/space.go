@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/ir"
@@ -82,8 +83,9 @@ type operation struct {
 	count    float64
 	dims     []dimension // of the index, then those that are reduced
 	operands []operand
-	work     price.Operation // of the whole operation, without its bytes
-	cuts     []assignment    // how it can be cut: the values of its gene
+	work     price.Operation     // of the whole operation, without its bytes
+	said     *marginal.Operation // of which the graph says what parts take; nil of known kernels, whose parts take their share
+	cuts     []assignment        // how it can be cut: the values of its gene
 	gene     int
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/reshard"
+	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 )
 
@@ -86,7 +87,7 @@ func (t *tables) operation(o *operation, a assignment) float64 {
 		return share
 	}
 	w := o.work
-	w.Count.Products, w.Count.Vector, w.Count.Function, w.Count.Division = w.Count.Products*share, w.Count.Vector*share, w.Count.Function*share, w.Count.Division*share
+	w.Count = t.count(o, a, share)
 	for i := range o.operands {
 		x := &o.operands[i]
 		w.Bytes += x.bytes * x.share(t.mesh, o, a)
@@ -96,6 +97,24 @@ func (t *tables) operation(o *operation, a assignment) float64 {
 		return math.Inf(1) // New has priced the whole operation
 	}
 	return price.Value
+}
+
+// count is what the largest part of an operation counts: its share, or what the graph says of it.
+func (t *tables) count(o *operation, a assignment, share float64) work.Count {
+	c := o.work.Count
+	if o.said == nil {
+		c.Products, c.Vector, c.Function, c.Division = c.Products*share, c.Vector*share, c.Function*share, c.Division*share
+		return c
+	}
+	box := o.said.Box.Clone()
+	for d, n := range cuts(t.mesh, a) {
+		box.End[d] = box.Start[d] + (box.End[d]-box.Start[d]+n-1)/n
+	}
+	part, err := o.said.Part(box)
+	if err != nil {
+		return c // New has looked at the whole operation
+	}
+	return part.Count
 }
 
 // share is what of an operand a part reads or writes.

@@ -1,11 +1,12 @@
 // Package cuts says how operations can be cut, from signatures and declarations alone: along which dimensions freely, with which
-// halos, with partial results that are to be combined, and why not along others. It is what `tapc explain cuts` prints. It must
+// halos, with partial results that are to be combined, and why not along others; and what a step along each takes. It is what `tapc explain cuts` prints. It must
 // change no graph. Read next: passes/shard, which cuts.
 package cuts
 
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
@@ -38,6 +39,15 @@ type Dimension struct {
 	Combine []string `json:"combine,omitempty"` // operators, one for each reduction along it, in the order in which they are carried out
 	Reason  string   `json:"reason,omitempty"`
 	Inputs  []Input  `json:"inputs,omitempty"` // those of which parts read different boxes
+	Step    *Step    `json:"step,omitempty"`   // what one more along it takes; nil where neither a kernel nor a tag says it
+}
+
+// Step is what one more step along a dimension takes.
+type Step struct {
+	Operations float64 `json:"operations"` // scalar ones, of which a multiply-add is two
+	Bytes      float64 `json:"bytes"`      // loaded and stored, as often as that happens
+	Footprint  float64 `json:"footprint"`  // bytes of different cells
+	Memory     float64 `json:"memory"`     // bytes held beside the operands
 }
 
 // Input is how parts along a dimension read an input selection along a dimension of its tensor.
@@ -110,7 +120,30 @@ func operation(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, error)
 		named(out.Dimensions, in)
 		out.Dimensions = append(out.Dimensions, others(in)...)
 	}
-	return out, nil
+	return out, out.steps(g, lib, n)
+}
+
+// steps says what a step along each dimension takes, where the operation's kernel or tag says it of the same index.
+func (o *Operation) steps(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
+	m, err := marginal.Of(g, lib, n)
+	if err != nil || m.Box.Rank() < len(o.Dimensions) {
+		return nil // a kernel that is not known, of which nothing is said
+	}
+	for i := range o.Dimensions {
+		at := i
+		if d := &o.Dimensions[i]; len(m.Names) > 0 {
+			at = slices.Index(m.Names, d.Name)
+		}
+		if at < 0 {
+			continue
+		}
+		a, err := m.Step(at)
+		if err != nil {
+			return err
+		}
+		o.Dimensions[i].Step = &Step{a.Operations(), a.Bytes, a.Footprint, a.Memory}
+	}
+	return nil
 }
 
 // named gives the dimensions of an index the names that the kernel has for them, if they are as many.

@@ -14,7 +14,7 @@ func Print(w io.Writer, list []Operation) error {
 		fmt.Fprintf(w, "%s: %s, index %s\n", op.Operation, op.Kernel, op.Index)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, d := range op.Dimensions {
-			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\n", d.Name, d.Extent, d.Cut, d.why())
+			fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\n", d.Name, d.Extent, d.Cut, d.Step, d.why())
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -28,6 +28,18 @@ func JSON(w io.Writer, list []Operation) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(map[string][]Operation{"operations": list})
+}
+
+// String says what a step takes: "18 operations, 72 bytes, 4 new".
+func (s *Step) String() string {
+	if s == nil {
+		return "-"
+	}
+	text := fmt.Sprintf("%.0f operations, %.0f bytes, %.0f new", s.Operations, s.Bytes, s.Footprint)
+	if s.Memory > 0 {
+		text += fmt.Sprintf(", %.0f beside", s.Memory)
+	}
+	return text
 }
 
 // why says how parts are combined, what is read, or why there are none.
