@@ -15,7 +15,8 @@ import (
 type Model struct {
 	path            string
 	handle          uintptr
-	threads         int32
+	options         Options
+	places          int32 // of cores that instances have
 	name, text      string
 	inputs, outputs []Tensor
 	sized           sized
@@ -130,15 +131,24 @@ func (m *Model) take(ctx context.Context) (uintptr, error) {
 
 func (m *Model) isClosed() error { return fault(BadArgument, "%s is closed", m.path) }
 
+// create makes an instance. Those whose threads are bound to cores are made one after the other, before any run.
 func (m *Model) create() (uintptr, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	said := make([]byte, errorBytes)
 	pin.Pin(&said[0])
-	instance := m.call.create(m.threads, unsafe.Pointer(&said[0]), errorBytes)
+	instance := m.call.create(int32(m.options.Threads), unsafe.Pointer(&said[0]), errorBytes)
 	if instance == 0 {
 		return 0, fault(Failed, "%s", text(&said[0]))
 	}
+	if !m.options.Pin {
+		return instance, nil
+	}
+	if status := m.call.pin(instance, m.places, unsafe.Pointer(&said[0]), errorBytes); status != 0 {
+		m.call.destroy(instance)
+		return 0, fault(Status(status), "%s", text(&said[0]))
+	}
+	m.places++
 	return instance, nil
 }
 

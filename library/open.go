@@ -27,7 +27,7 @@ type table struct {
 	_                    *byte   // the program's name
 	description          *byte
 	create, run, destroy uintptr
-	runAt                uintptr
+	runAt, pin           uintptr
 }
 
 // functions are those of a library.
@@ -36,12 +36,15 @@ type functions struct {
 	run     func(instance uintptr, inputs, outputs, text unsafe.Pointer, bytes uintptr) int32
 	destroy func(instance uintptr)
 	runAt   func(instance uintptr, sizes, inputs, outputs, text unsafe.Pointer, bytes uintptr) int32
+	pin     func(instance uintptr, place int32, text unsafe.Pointer, bytes uintptr) int32
 }
 
 // Options say what a model runs on.
 type Options struct {
 	Threads   int // of each instance; 0 is one for each core
 	Instances int // the runs that can be in progress at the same time; 0 is 1
+	// Pin binds each thread of each instance to a core of its own, and who calls a run while it lasts. It is an error where there are fewer cores.
+	Pin bool
 }
 
 // Open loads a library.
@@ -53,7 +56,7 @@ func Open(path string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, fault(BadLibrary, "%v", err)
 	}
-	m := &Model{path: path, threads: int32(o.Threads), closing: make(chan struct{})}
+	m := &Model{path: path, options: o, closing: make(chan struct{})}
 	if m.handle, err = opened.open(path); err != nil {
 		return nil, err
 	}
@@ -147,18 +150,33 @@ func (m *Model) load(instances int) error {
 	purego.RegisterFunc(&m.call.run, t.run)
 	purego.RegisterFunc(&m.call.destroy, t.destroy)
 	if len(m.sized.dims) > 0 {
-		if t.bytes < unsafe.Sizeof(*t) {
+		if t.bytes < unsafe.Offsetof(t.pin) {
 			return fault(BadLibrary, "%s has several sizes and no function for them", m.path)
 		}
 		purego.RegisterFunc(&m.call.runAt, t.runAt)
 	}
-	first, err := m.create() // now it is known that there is one, and the memory for it
-	if err != nil {
-		return err
+	if m.options.Pin {
+		if t.bytes < unsafe.Sizeof(*t) {
+			return fault(BadLibrary, "%s has no function that binds threads to cores: expected one that this version of tapc built", m.path)
+		}
+		purego.RegisterFunc(&m.call.pin, t.pin)
 	}
 	m.idle, m.unmade = make(chan uintptr, instances), make(chan struct{}, instances)
-	m.idle <- first
-	for range instances - 1 {
+	now := 1 // made at once: then it is known that there is one, and the memory for it; and the cores for all
+	if m.options.Pin {
+		now = instances
+	}
+	for range now {
+		instance, err := m.create()
+		if err != nil {
+			for len(m.idle) > 0 {
+				m.call.destroy(<-m.idle)
+			}
+			return err
+		}
+		m.idle <- instance
+	}
+	for range instances - now {
 		m.unmade <- struct{}{}
 	}
 	return nil

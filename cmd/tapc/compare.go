@@ -42,7 +42,7 @@ func compareCommand(a *app) *cobra.Command {
 	fs.StringVar(&o.python, "python", "", "Python that has ONNX Runtime (default: $TAPC_PEERS_PYTHON, else python3)")
 	fs.StringArrayVar(&o.inputs, "input", nil, "input NAME=FILE, or FILE for all inputs by name (repeatable)")
 	fs.Int64Var(&o.random, "random", 1, "fill inputs that are not given at random, from this seed")
-	fs.IntVar(&o.threads, "threads", 0, "threads to run on (default: all cores)")
+	fs.IntVar(&o.on.threads, "threads", 0, "threads to run on (default: all cores)")
 	fs.IntVar(&o.rounds, "rounds", 10, "rounds in which both sides are timed; 0 times nothing")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "error, relative to a tensor's greatest magnitude, beyond which values part")
 	fs.StringVar(&o.tensors, "tensors", "auto", "compare tensors inside the model: auto, where outputs part; always; or never")
@@ -77,7 +77,7 @@ func compareCommand(a *app) *cobra.Command {
 }
 
 func (o *compareFlags) check() error {
-	return firstError(compare.Check(o.against, o.rounds, o.threads, o.tolerance))
+	return firstError(compare.Check(o.against, o.rounds, o.on.threads, o.tolerance))
 }
 
 // compareSizes compares at each size that the flags ask for.
@@ -132,7 +132,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 		return nil, err
 	}
 	o.inputs = files.Inputs
-	j := &compare.Job{Model: file, Size: o.size, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.threads, Rounds: o.rounds,
+	j := &compare.Job{Model: file, Size: o.size, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.on.threads, Rounds: o.rounds,
 		Tolerance: o.tolerance, Inside: o.tensors}
 	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
 		return nil, err

@@ -38,9 +38,12 @@ type runFlags struct {
 	outputs []string
 	random  int64
 	bench   int
-	threads int
-	runner  string // the command that runs programs; "" for none
-	given   func(flag string) bool
+	on      struct {
+		threads int
+		pin     bool
+	}
+	runner string // the command that runs programs; "" for none
+	given  func(flag string) bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -54,7 +57,8 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&r.outputs, "output", nil, "write an output to NAME=FILE, or all outputs to FILE.npz or FILE.safetensors (repeatable)")
 	c.Flags().Int64Var(&r.random, "random", 0, "fill inputs that are not given at random, from this seed")
 	c.Flags().IntVar(&r.bench, "bench", 0, "run this many times and print the times")
-	c.Flags().IntVar(&r.threads, "threads", 0, "threads to run on (default: all cores)")
+	c.Flags().IntVar(&r.on.threads, "threads", 0, "threads to run on (default: all cores)")
+	c.Flags().BoolVar(&r.on.pin, "pin", false, "bind each thread to a core")
 	c.Flags().StringVar(&r.runner, "runner", "", "command that runs the program, where this machine does not by itself: an emulator, with arguments behind its name")
 	flagnames.Entries(c.Flags(), "input", "output")
 	flagnames.Texts(c.Flags(), "runner")
@@ -175,7 +179,10 @@ func (r *runFlags) args() []string {
 		args = append(args, "--bench", strconv.Itoa(r.bench))
 	}
 	if r.given("threads") {
-		args = append(args, "--threads", strconv.Itoa(r.threads))
+		args = append(args, "--threads", strconv.Itoa(r.on.threads))
+	}
+	if r.on.pin {
+		args = append(args, "--pin")
 	}
 	return args
 }

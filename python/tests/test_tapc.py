@@ -371,6 +371,13 @@ class Models(unittest.TestCase):
         self.refused("no such file", tapc.load, self.at / "none.so", kind=tapc.LoadError)
         self.refused("invalid ELF header", tapc.load, self.at / "product.tap", kind=tapc.LoadError)
         self.refused("threads: expected", tapc.load, self.at / "libproduct.so", threads=-1, kind=tapc.RunError)
+        self.refused("expected at most 1024 threads", tapc.load, self.at / "libproduct.so", threads=600, instances=2, pin=True, kind=tapc.RunError)
+        if hasattr(os, "sched_getaffinity"):
+            cpus = os.sched_getaffinity(0)
+            self.refused("pin: expected a core for each of 1000 threads", tapc.load, self.at / "libproduct.so", threads=1000, pin=True, kind=tapc.RunError)
+            with tapc.load(self.at / "libproduct.so", threads=1, pin=True) as model:
+                model(np.zeros((96, 96), np.float32), np.zeros((96, 96), np.float32))
+            self.assertEqual(os.sched_getaffinity(0), cpus)
         self.refused("instances: expected at least 1, found 0", tapc.load, self.at / "libproduct.so", instances=0)
         for name, abi, text in (("tapc_library_of", 2, "has version 2 of the library interface: expected version 1"),
                                 ("other", 1, "is no library of tapc's")):

@@ -229,6 +229,27 @@ struct { int abi; size_t bytes; const char *name, *description; void *f[3]; } t 
 void *tapc_library_of(void) { return &t; }`
 }
 
+// TestGoPin binds threads to cores: who runs is bound while a run lasts, and where there are fewer cores than threads there is no model.
+func TestGoPin(t *testing.T) {
+	path := libraryOf(t, "mixed", mixed)
+	m := opened(t, path, library.Options{Threads: 1, Pin: true})
+	out := m.MakeOutputs()
+	if err := m.Run(context.Background(), arguments(), out); err != nil || out["m"].([]int64)[0] != -arguments()["n"].([]int64)[0] {
+		t.Error(out["m"], err)
+	}
+	for _, c := range []struct {
+		o    library.Options
+		want string
+	}{
+		{library.Options{Threads: 1000, Pin: true}, "pin: expected a core for each of 1000 threads, found "},
+		{library.Options{Threads: 1, Instances: 1000, Pin: true}, " threads, found "},
+		{library.Options{Threads: 600, Instances: 2, Pin: true}, ""},
+	} {
+		_, err := library.Open(path, c.o)
+		refused(t, err, library.BadArgument, c.want)
+	}
+}
+
 // TestGoThreads runs one model from many goroutines, with an instance and with several, and closes it meanwhile.
 func TestGoThreads(t *testing.T) {
 	path := libraryOf(t, "mixed", mixed)

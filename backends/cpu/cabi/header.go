@@ -23,10 +23,13 @@ EXPORT int NAME_run(tapc_instance *instance, const void *const *inputs, void *co
 EXPORT int NAME_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes) {
   return tapc_instance_run_at(instance, sizes, inputs, outputs, error, error_bytes);
 }
+EXPORT int NAME_pin(tapc_instance *instance, int place, char *error, size_t error_bytes) {
+  return tapc_instance_pin(instance, place, error, error_bytes);
+}
 EXPORT void NAME_destroy(tapc_instance *instance) { tapc_instance_destroy(instance); }
 EXPORT const char *NAME_describe(void) { return tapc_main_program.describe; }
 EXPORT const tapc_library *NAME_library(void) {
-  static const tapc_library library = {TAPC_ABI, sizeof(tapc_library), program_name, program_description, NAME_create, NAME_run, NAME_destroy, NAME_run_at};
+  static const tapc_library library = {TAPC_ABI, sizeof(tapc_library), program_name, program_description, NAME_create, NAME_run, NAME_destroy, NAME_run_at, NAME_pin};
   return &library;
 }
 `
@@ -68,7 +71,12 @@ func (d *Description) Header() string {
 // then the outputs are undefined. Nothing is allocated.
 int NAME_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
 
-SIZES// Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
+SIZES// Binds each thread of an instance to a core: at place 0 to the first cores that the process may use, at place n to those behind n times as many, so that
+// instances have cores of their own. Who calls a run is bound while it lasts. It gives 0, or another number with one line of text in error: 2 where
+// there are fewer cores.
+int NAME_pin(tapc_instance *instance, int place, char *error, size_t error_bytes);
+
+// Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
 void NAME_destroy(tapc_instance *instance);
 
 // The program's description as JSON text, as the executable prints it for --describe.

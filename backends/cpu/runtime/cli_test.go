@@ -288,6 +288,8 @@ func TestUsageErrors(t *testing.T) {
 			"--threads is given twice":                                                                         {"--threads", "1", "--threads", "2"},
 			"--bench is given twice":                                                                           {"--bench=3", "--random", "1", "--bench=3"},
 			"--profile is given twice":                                                                         {"--profile", "--bench", "1", "--profile"},
+			"--pin is given twice":                                                                             {"--pin", "--pin"},
+			"pin: expected a core for each of 1000 threads, found ":                                            {"--random", "1", "--threads", "1000", "--pin"},
 			"--describe is given twice":                                                                        {"--describe", "--describe"},
 			"--outputs is given twice":                                                                         {"--outputs", "1.npz", "--outputs", "2.npz"},
 			"--output: expected NAME=FILE, found \"c.npy\"":                                                    {"--output", "c.npy"},

@@ -37,11 +37,11 @@ def find() -> str:
 
 
 def compile(model: StrPath, dims: Optional[Mapping[str, Size]] = None, *, output: Optional[StrPath] = None, flags: Sequence[str] = (),
-            threads: int = 0, instances: int = 1) -> Model:
+            threads: int = 0, instances: int = 1, pin: bool = False) -> Model:
     """Compile a model's file to a library and load it.
 
     dims are the sizes of symbolic dimensions by name. The library is kept as the file output, with its header beside it, or else only as long as
-    it is loaded. flags are further ones of ``tapc build``. threads and instances are those of ``load``.
+    it is loaded. flags are further ones of ``tapc build``. threads, instances and pin are those of ``load``.
     """
     command = [find(), "build", os.fspath(model), "--emit=lib", "--diagnostics=json"]
     for name, size in (dims or {}).items():
@@ -49,11 +49,11 @@ def compile(model: StrPath, dims: Optional[Mapping[str, Size]] = None, *, output
     command += flags
     if output is not None:
         _build(command, os.fspath(output))
-        return load(output, threads=threads, instances=instances)
+        return load(output, threads=threads, instances=instances, pin=pin)
     with tempfile.TemporaryDirectory(prefix="tapc-") as folder:
         path = os.path.join(folder, "libmodel.so")
         _build(command, path)
-        return load(path, threads=threads, instances=instances)  # which stays mapped without its name
+        return load(path, threads=threads, instances=instances, pin=pin)  # which stays mapped without its name
 
 
 def _size_text(size: Size) -> str:

@@ -82,13 +82,15 @@ class _Table(ctypes.Structure):
     """struct tapc_library of tapc_library.h."""
 
     _fields_ = [("abi", ctypes.c_int), ("bytes", ctypes.c_size_t), ("name", ctypes.c_char_p), ("description", ctypes.c_char_p),
-                ("create", ctypes.c_void_p), ("run", ctypes.c_void_p), ("destroy", ctypes.c_void_p), ("run_at", ctypes.c_void_p)]
+                ("create", ctypes.c_void_p), ("run", ctypes.c_void_p), ("destroy", ctypes.c_void_p), ("run_at", ctypes.c_void_p),
+                ("pin", ctypes.c_void_p)]
 
 
 # Functions of these types are called without Python's lock.
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
 _RUN_AT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+_PIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)
 _DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -118,7 +120,7 @@ class Model:
 
     _closed: bool
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> None:
+    def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1, pin: bool = False) -> None:
         if instances < 1:
             raise ArgumentError(f"instances: expected at least 1, found {instances}")
         self.path = os.path.abspath(os.fspath(path))
@@ -139,9 +141,12 @@ class Model:
         except (ValueError, KeyError, TypeError) as e:
             raise LoadError(f"{self.path}: its description can not be read: {e!r}") from None
         if self.versions[-1].at:
-            if table.bytes < ctypes.sizeof(_Table):
+            if table.bytes < _Table.pin.offset:
                 raise LoadError(f"{self.path} has several sizes and no function for them")
             self._run_at = _RUN_AT(table.run_at)
+        if pin and table.bytes < ctypes.sizeof(_Table):
+            raise LoadError(f"{self.path} has no function that binds threads to cores: expected one that this version of tapc built")
+        self._pin = _PIN(table.pin) if pin else None
         for tensor in self.inputs + self.outputs:
             tensor.numpy  # refuses a type that is not known
         self._names = dict.fromkeys(t.name for t in self.inputs)
@@ -149,7 +154,13 @@ class Model:
         self._closed = False
         self._begin()
         _models.add(self)
-        self._give(self._take())  # now it is known that there is one, and the memory for it
+        made: list[int] = []
+        try:  # now it is known that there is one, and the memory for it; and the cores for all
+            for _ in range(instances if pin else 1):
+                made.append(self._take())
+        finally:
+            for instance in made:
+                self._give(instance)
 
     # ---- Running ----
 
@@ -286,9 +297,13 @@ class Model:
                 raise ArgumentError(f"{self.path} is closed")
             if self._idle:
                 return self._idle.pop()
+            place = self._made
             self._made += 1
         text = ctypes.create_string_buffer(_ERROR_BYTES)
         instance = self._create(self._threads, text, _ERROR_BYTES)
+        if instance and self._pin and self._pin(instance, place, text, _ERROR_BYTES):
+            self._destroy(instance)
+            instance = None
         if instance:
             return int(instance)
         with self._changed:
@@ -345,12 +360,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def load(path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1) -> Model:
+def load(path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1, pin: bool = False) -> Model:
     """Load a library that tapc built (``tapc build --emit=lib``).
 
     threads are those of an instance, 0 one for each core. instances are how many runs can be in progress at the same time.
+    pin binds each thread of each instance to a core of its own, and who calls a run while it lasts; RunError where there are fewer cores.
     """
-    return Model(path, threads=threads, instances=instances)
+    return Model(path, threads=threads, instances=instances, pin=pin)
 
 
 def _described(t: dict[str, Any]) -> Tensor:

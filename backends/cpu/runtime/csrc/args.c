@@ -9,11 +9,11 @@
 enum { MOST_RUNS = 10000000 };
 
 // What a flag takes: nothing; a value, once; a value each time, as there is one for each tensor or file.
-typedef enum kind { ALONE, VALUE, VALUES } kind;
+typedef enum takes { ALONE, VALUE, VALUES } takes;
 
 typedef struct flag {
   const char *name;
-  kind kind;
+  takes takes;
   int (*apply)(tapc_options *options, const char *value, tapc_fault *fault);
 } flag;
 
@@ -159,6 +159,12 @@ static int apply_profile(tapc_options *o, const char *value, tapc_fault *fault) 
   return 0;
 }
 
+static int apply_pin(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)value, (void)fault;
+  o->pin = 1;
+  return 0;
+}
+
 static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) {
   (void)value, (void)fault;
   return ask(o, TAPC_VERSION_TEXT);
@@ -167,7 +173,8 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 static const flag flags[] = {
     {"--bench", VALUE, apply_bench},     {"--describe", ALONE, apply_describe}, {"--dim", VALUES, apply_dim},
     {"--help", ALONE, apply_help},       {"--input", VALUES, apply_input},      {"--inputs", VALUES, apply_inputs},
-    {"--output", VALUES, apply_output},  {"--outputs", VALUE, apply_outputs},   {"--profile", ALONE, apply_profile},
+    {"--output", VALUES, apply_output},  {"--outputs", VALUE, apply_outputs},   {"--pin", ALONE, apply_pin},
+    {"--profile", ALONE, apply_profile},
     {"--random", VALUE, apply_random},   {"--threads", VALUE, apply_threads},   {"--version", ALONE, apply_version},
     {"-h", ALONE, apply_help},
 };
@@ -196,9 +203,9 @@ static int take_argument(tapc_options *o, char **argv, int *i, unsigned *seen, t
     if (strncmp(argument, flags[f].name, length)) continue;
     if (argument[length] && argument[length] != '=') continue;
     const char *value = argument[length] ? argument + length + 1 : NULL;
-    if (flags[f].kind == ALONE && value) return tapc_fail(fault, TAPC_USAGE, "%s takes no value", flags[f].name);
-    if (flags[f].kind != ALONE && !value && !(value = argv[++*i])) return tapc_fail(fault, TAPC_USAGE, "%s: expected a value after it", argument);
-    if (flags[f].kind != VALUES && *seen & 1u << f) return tapc_fail(fault, TAPC_USAGE, "%s is given twice", flags[f].name);
+    if (flags[f].takes == ALONE && value) return tapc_fail(fault, TAPC_USAGE, "%s takes no value", flags[f].name);
+    if (flags[f].takes != ALONE && !value && !(value = argv[++*i])) return tapc_fail(fault, TAPC_USAGE, "%s: expected a value after it", argument);
+    if (flags[f].takes != VALUES && *seen & 1u << f) return tapc_fail(fault, TAPC_USAGE, "%s is given twice", flags[f].name);
     *seen |= 1u << f;
     return flags[f].apply(o, value, fault);
   }

@@ -41,6 +41,7 @@ struct tapc_devices {
   void *ctx;
   leader *leaders;
   counter *done; // steps of each device in the present run
+  int *cpus;     // that threads are bound to; NULL if they are not
 };
 
 // Waits until a number is at least some value. "Say that I sleep, look again" here and "count, look who sleeps" there are sequentially consistent, so
@@ -124,9 +125,31 @@ int tapc_devices_call(tapc_devices *d, tapc_devices_run run, void *ctx) {
     d->ctx = ctx;
     begin_run(d);
   }
+  tapc_affinity before;
+  int bound = d->cpus && !tapc_bind_caller(d->cpus[0], &before);
   int result = run(ctx, d->leaders[0].pool);
+  if (bound) tapc_unbind_caller(&before);
   if (d->groups > 1) wait_for(&d->ended, (unsigned)d->groups - 1, d->spin);
   return result;
+}
+
+int tapc_devices_bind(tapc_devices *d, int place, tapc_fault *fault) {
+  int64_t first = (int64_t)place * d->threads, need = first + d->threads;
+  if (place < 0 || place > TAPC_MAX_THREADS || need > TAPC_MAX_THREADS)
+    return tapc_fail(fault, TAPC_USAGE, "pin: expected at most %d threads in all, found %d at place %d", TAPC_MAX_THREADS, d->threads, place);
+  int cpus[TAPC_MAX_THREADS], found = tapc_cores(cpus, TAPC_MAX_THREADS), error = 0;
+  if (found < 0) return tapc_fail(fault, TAPC_USAGE, "pin: threads can not be bound to cores on this system");
+  if (found < need)
+    return tapc_fail(fault, TAPC_USAGE, "pin: expected a core for each of %lld threads, found %d core%s that the process may use", (long long)need, found, found == 1 ? "" : "s");
+  for (int g = 0; g < d->groups && !error; g++) {
+    const leader *l = &d->leaders[g];
+    error = tapc_pool_bind(l->pool, &cpus[first + l->first]);
+    if (g && !error) error = tapc_bind_thread(l->thread, cpus[first + l->first]);
+  }
+  if (error) return tapc_fail(fault, TAPC_INTERNAL, "pin: cannot bind threads to cores: %s", strerror(error));
+  if (!d->cpus && !(d->cpus = malloc((size_t)d->threads * sizeof *d->cpus))) return tapc_no_memory(fault, (uint64_t)d->threads * sizeof *d->cpus, "cores");
+  memcpy(d->cpus, &cpus[first], (size_t)d->threads * sizeof *d->cpus);
+  return 0;
 }
 
 int tapc_devices_threads(const tapc_devices *d) { return d->threads; }
@@ -187,5 +210,6 @@ void tapc_devices_free(tapc_devices *d) {
   for (int g = 0; d->leaders && g < d->pools; g++) tapc_pool_free(d->leaders[g].pool);
   free(d->leaders);
   free(d->done);
+  free(d->cpus);
   free(d);
 }

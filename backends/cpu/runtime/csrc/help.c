@@ -31,6 +31,7 @@ static const char flag_text[] =
     "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
     "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
     "  --profile            with --bench, run N times more and print the mean time of each step, and what each device did\n"
+    "  --pin                bind each thread to a core\n"
     "  --threads N          use N threads (default: one per core)\n"
     "  --describe           print the program's inputs, outputs and origin as JSON\n"
     "  --version            print the version\n"

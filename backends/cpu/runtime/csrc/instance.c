@@ -116,6 +116,13 @@ int tapc_instance_call(tapc_instance *instance, const void *const *in, void *con
   return run_version(instance, instance->program, in, out, fault);
 }
 
+int tapc_instance_bind(tapc_instance *instance, int place, tapc_fault *fault) {
+  pthread_mutex_lock(&instance->lock);
+  int status = tapc_devices_bind(instance->devices, place, fault);
+  pthread_mutex_unlock(&instance->lock);
+  return status;
+}
+
 int tapc_instance_threads(const tapc_instance *instance) { return tapc_devices_threads(instance->devices); }
 
 static void hand_out(const tapc_fault *fault, char *error, size_t error_bytes) {
@@ -193,6 +200,14 @@ int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const vo
 int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *const *outputs, char *error,
                       size_t error_bytes) {
   return tapc_instance_run_at(instance, NULL, inputs, outputs, error, error_bytes);
+}
+
+int tapc_instance_pin(tapc_instance *instance, int place, char *error, size_t error_bytes) {
+  tapc_fault fault = {.status = 0};
+  if (!instance) tapc_fail(&fault, TAPC_USAGE, "expected an instance, found NULL");
+  else tapc_instance_bind(instance, place, &fault);
+  hand_out(&fault, error, error_bytes);
+  return fault.status;
 }
 
 void tapc_instance_destroy(tapc_instance *instance) {

@@ -204,10 +204,22 @@ int tapc_default_threads(void); // cores that the process may run on, or what th
 // Processors' worth of time, rounded up, that the control groups of the process grant by their quotas, those around its own included;
 // TAPC_MAX_THREADS for no limit. The files are /proc/self/cgroup and /proc/self/mountinfo.
 int tapc_group_limit(const char *groups, const char *mounts);
+// Writes a processor of each core that the caller may run on, ascending, as far as there is room, and gives how many cores there are; -1 where a thread
+// can not be bound.
+int tapc_cores(int *cpus, int room);
+// Binds a thread to a processor; 0, or the number of an error. The caller's processors are kept, and given back.
+typedef struct tapc_affinity {
+  unsigned long bits[1024 / (8 * sizeof(unsigned long))];
+} tapc_affinity;
+int tapc_bind_thread(pthread_t thread, int cpu);
+int tapc_bind_caller(int cpu, tapc_affinity *before);
+void tapc_unbind_caller(const tapc_affinity *before);
 int tapc_processors(void);      // threads that can run at once: logical processors, or what the control group allows if less
 
 tapc_pool *tapc_pool_new(int threads, tapc_fault *fault);
 void tapc_pool_free(tapc_pool *pool);
+// Binds the threads of a pool but for the caller to processors, one for each thread; 0, or the number of an error.
+int tapc_pool_bind(tapc_pool *pool, const int *cpus);
 // Starts a thread; 0, or the number of an error.
 int tapc_thread_start(pthread_t *thread, void *(*work)(void *), void *arg);
 
@@ -216,6 +228,9 @@ typedef struct tapc_devices tapc_devices;
 tapc_devices *tapc_devices_new(int n, int threads, tapc_fault *fault);
 void tapc_devices_free(tapc_devices *devices);
 int tapc_devices_threads(const tapc_devices *devices);
+// Binds each thread to a core: in order, to the first cores that the process may use or, at a place above 0, to those behind so many times as many. The
+// caller of a run is bound while it lasts.
+int tapc_devices_bind(tapc_devices *devices, int place, tapc_fault *fault);
 // How many groups that is.
 int tapc_group_count(int devices, int threads);
 // Calls run in the leader of each group, the caller being that of the first, and returns what that one gives when all have ended.
@@ -242,6 +257,7 @@ uint64_t tapc_group_bytes(const tapc_program *program, int threads);
 tapc_instance *tapc_instance_new(const tapc_program *program, int threads, int own, tapc_fault *fault);
 int tapc_instance_call(tapc_instance *instance, const void *const *in, void *const *out, tapc_fault *fault);
 int tapc_instance_threads(const tapc_instance *instance);
+int tapc_instance_bind(tapc_instance *instance, int place, tapc_fault *fault);
 
 // ---- sizes.c ------------------------------------------------------------------------------------------------
 
@@ -272,6 +288,7 @@ typedef struct tapc_options {
   int threads;   // 0: not given
   int64_t bench; // runs; 0: not given
   int profile;   // each step is timed, too
+  int pin;       // threads are bound to cores
   int64_t *sizes; // of the program's dimensions; -1: not given
 } tapc_options;
 

@@ -263,6 +263,7 @@ static int prepare(session *s) {
   if (!status) status = open_outputs(s);
   if (status) return status;
   s->instance = tapc_instance_new(p, s->options.threads, 1, &s->fault);
+  if (s->instance && s->options.pin) tapc_instance_bind(s->instance, 0, &s->fault);
   return s->fault.status;
 }
 

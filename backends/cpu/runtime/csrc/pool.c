@@ -279,6 +279,12 @@ void tapc_pool_join(tapc_pool *p, tapc_devices *devices, int group, int spin) {
   for (int i = 0; i < p->threads; i++) set_price(&p->workers[i], PRICE_NS);
 }
 
+int tapc_pool_bind(tapc_pool *p, const int *cpus) {
+  int error = 0;
+  for (int i = 1; i < p->threads && !error; i++) error = tapc_bind_thread(p->workers[i].thread, cpus[i]);
+  return error;
+}
+
 tapc_devices *tapc_pool_devices(const tapc_pool *p) { return p ? p->devices : NULL; }
 
 int tapc_group(const tapc_pool *p) { return p ? p->group : 0; }

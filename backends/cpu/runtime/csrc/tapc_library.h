@@ -23,6 +23,8 @@ typedef struct tapc_library {
   void (*destroy)(tapc_instance *instance);
   // run at a size of each dimension that has several, which the description lists; NULL: the greatest
   int (*run_at)(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error, size_t error_bytes);
+  // bind each thread of an instance to a core, from the place-th core for each of its threads on; a status other than 0 where there are fewer cores
+  int (*pin)(tapc_instance *instance, int place, char *error, size_t error_bytes);
 } tapc_library;
 
 #endif

@@ -188,6 +188,10 @@ int tapc_instance_run(tapc_instance *instance, const void *const *inputs, void *
 int tapc_instance_run_at(tapc_instance *instance, const int64_t *sizes, const void *const *inputs, void *const *outputs, char *error,
                          size_t error_bytes);
 
+// Binds each thread of an instance to a core that the process may use, in ascending order: those of an instance at place 0 to the first ones, at place n to
+// those behind n times as many; who calls a run is bound while it lasts. Returns a tapc_status, TAPC_USAGE where there are fewer cores.
+int tapc_instance_pin(tapc_instance *instance, int place, char *error, size_t error_bytes);
+
 // Ends the threads and frees the memory. No run may be in progress. NULL is allowed.
 void tapc_instance_destroy(tapc_instance *instance);
 

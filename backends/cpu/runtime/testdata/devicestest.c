@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -181,6 +182,52 @@ static void fork_off(void) {
   tapc_devices_free(d);
 }
 
+// ---- Bound threads ---------------------------------------------------------------------------------------------
+
+// What a run sees: the processor of each thread of a group that takes part, and of each leader.
+typedef struct sight {
+  tapc_devices *devices;
+  const int *cpus;
+} sight;
+
+static void see(void *ctx, int64_t begin, int64_t end, int worker) {
+  const int *cpus = ctx;
+  (void)begin, (void)end;
+  CHECK(sched_getcpu() == cpus[worker]);
+}
+
+static int look_around(void *ctx, tapc_pool *pool) {
+  const sight *s = ctx;
+  CHECK(sched_getcpu() == s->cpus[tapc_first_thread(pool)]);
+  tapc_parallel(pool, 64, 1000000, see, (void *)(uintptr_t)&s->cpus[tapc_first_thread(pool)]);
+  return 0;
+}
+
+static void bound_threads(void) {
+  int cpus[TAPC_MAX_THREADS], cores = tapc_cores(cpus, TAPC_MAX_THREADS);
+  cpu_set_t before, after;
+  CHECK(!sched_getaffinity(0, sizeof before, &before));
+  CHECK(cores >= 1);
+  for (int devices = 1; devices <= 3; devices++)
+    for (int threads = 1; threads <= 4; threads++)
+      for (int place = 0; place < 2; place++) {
+        tapc_fault fault = {.status = 0};
+        tapc_devices *d = tapc_devices_new(devices, threads, &fault);
+        CHECK(d);
+        int status = tapc_devices_bind(d, place, &fault), enough = cores >= threads * (place + 1);
+        CHECK(status == (enough ? 0 : TAPC_USAGE));
+        CHECK(enough || strstr(fault.text, "pin: expected a core for each of "));
+        sight s = {d, &cpus[place * threads]};
+        for (int run = 0; enough && run < 3; run++) CHECK(!tapc_devices_call(d, look_around, &s));
+        CHECK(!sched_getaffinity(0, sizeof after, &after) && CPU_EQUAL(&before, &after));
+        tapc_devices_free(d);
+      }
+  tapc_fault fault = {.status = 0};
+  tapc_devices *d = tapc_devices_new(2, 2, &fault);
+  CHECK(tapc_devices_bind(d, -1, &fault) == TAPC_USAGE && tapc_devices_bind(d, TAPC_MAX_THREADS, &fault) == TAPC_USAGE);
+  tapc_devices_free(d);
+}
+
 int main(void) {
   check_shares();
   for (int devices = 1; devices <= MOST_DEVICES; devices += 2)
@@ -192,6 +239,7 @@ int main(void) {
     check_runs(5, 4, (unsigned)place + 100, 20);
     atomic_store(&delays, 0);
   }
+  bound_threads();
   fork_off();
   puts("ok");
   return 0;
