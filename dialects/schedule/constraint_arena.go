@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/waits"
 )
 
 var arenaOverlap = check.Constraint{
@@ -91,11 +92,11 @@ func checkLife(c *check.Context, l *life) {
 // checkArena checks the lives on one device, which come in the order of their first steps.
 func checkArena(c *check.Context, lives []*life) {
 	a, s := newArena(lives), stepsOf(c)
-	var pairs []pair
+	var pairs []waits.Pair
 	var of [][2]*life
 	flush := func() {
 		reported := map[[2]*life]bool{}
-		for _, i := range s.unordered(c, pairs) {
+		for _, i := range s.order.Unordered(pairs, c.Go) {
 			if !reported[of[i]] {
 				reported[of[i]] = true
 				reportReuse(c, of[i][0], of[i][1], pairs[i])
@@ -115,7 +116,7 @@ func checkArena(c *check.Context, lives []*life) {
 			}
 			for _, u := range trailing(s, old.users) {
 				for _, w := range leading(s, l.writers) {
-					pairs, of = append(pairs, pair{u, w}), append(of, [2]*life{old, l})
+					pairs, of = append(pairs, waits.Pair{A: u, B: w}), append(of, [2]*life{old, l})
 				}
 			}
 		}
@@ -164,9 +165,9 @@ func reportShared(c *check.Context, a, b *life) {
 		WithNote(c.At(g.Node(b.id), ""), "%s has bytes %d to %d in steps %d to %d", g.Name(b.id), b.b.Offset, b.b.Offset+b.b.Bytes, b.b.First, b.b.Last))
 }
 
-func reportReuse(c *check.Context, old, l *life, p pair) {
+func reportReuse(c *check.Context, old, l *life, p waits.Pair) {
 	g, s := c.Graph(), stepsOf(c)
-	user, writer := s.ids[p.a], s.ids[p.b]
+	user, writer := s.ids[p.A], s.ids[p.B]
 	c.Report(c.Error("TAP0393", g.Node(writer), "/body/after", "%s writes %s over %s and does not wait for %s, which uses that", g.Name(writer), g.Name(l.id), g.Name(old.id), g.Name(user)).
 		Want(g.Name(writer)+" after "+g.Name(user), "they may run at the same time").
 		WithNote(c.At(g.Node(old.id), ""), "%s has bytes %d to %d", g.Name(old.id), old.b.Offset, old.b.Offset+old.b.Bytes).

@@ -1,15 +1,12 @@
 package schedule
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/images"
@@ -313,72 +310,6 @@ func checkHull(t *rapid.T, uses []use, operand int, cells map[string]bool) {
 		if inside != len(cells) {
 			t.Fatalf("hull %v has %d of %v", u.hull, inside, cells)
 		}
-	}
-}
-
-func TestUnorderedAgreesWithReachability(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 30).Draw(t, "steps")
-		s := &steps{after: make([][]int32, n), source: make([]int32, n)}
-		before := make([][]bool, n)
-		for b := range n {
-			before[b] = make([]bool, n)
-			for a := range b {
-				if rapid.IntRange(0, 5).Draw(t, "edge") > 0 {
-					continue
-				}
-				s.after[b] = append(s.after[b], int32(a))
-				before[b][a] = true
-				for c := range a {
-					before[b][c] = before[b][c] || before[a][c]
-				}
-			}
-		}
-		var pairs []pair
-		var want []int
-		for range rapid.IntRange(0, 40).Draw(t, "pairs") {
-			p := pair{int32(rapid.IntRange(0, n-1).Draw(t, "a")), int32(rapid.IntRange(0, n-1).Draw(t, "b"))}
-			if !before[p.b][p.a] {
-				want = append(want, len(pairs))
-			}
-			pairs = append(pairs, p)
-		}
-		if got := unorderedIn(s, pairs); !slices.Equal(got, want) {
-			t.Fatalf("%v: got %v, want %v", pairs, got, want)
-		}
-	})
-}
-
-// unorderedIn asks for pairs inside a verification, as its context is needed.
-func unorderedIn(s *steps, pairs []pair) (got []int) {
-	ask := check.Constraint{ID: "ask", Doc: "d", Codes: []check.Code{{ID: "A", Meaning: "m"}},
-		Check: func(c *check.Context) { got = s.unordered(c, pairs) }}
-	env := &check.Environment{Constraints: []check.Constraint{ask}}
-	env.Verify(context.Background(), ir.New())
-	return got
-}
-
-func TestUnorderedInManyBlocks(t *testing.T) {
-	const n, broken = 3*sourceBlock + 7, 2*sourceBlock + 3
-	s := &steps{after: make([][]int32, n), source: make([]int32, n)}
-	var pairs []pair
-	for b := int32(1); b < n; b++ {
-		if b != broken {
-			s.after[b] = []int32{b - 1}
-		}
-		if b > 1 {
-			pairs = append(pairs, pair{b - 2, b})
-		}
-	}
-	pairs = append(pairs, pair{0, broken - 1}, pair{0, broken}, pair{broken, n - 1})
-	var want []int
-	for i, p := range pairs {
-		if p.a < broken && p.b >= broken {
-			want = append(want, i)
-		}
-	}
-	if got := unorderedIn(s, pairs); !slices.Equal(got, want) || len(got) != 3 {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/waits"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/ir/zspace/images"
 )
@@ -246,7 +247,7 @@ func restText(rest, whole zspace.Range) string {
 
 // reads checks that every read cell is written, before it is read and by another step.
 func (k *bufferCheck) reads() {
-	var pairs []pair
+	var pairs []waits.Pair
 	var between [][2]int // reader among the touches, writer
 	for i, r := range k.touches {
 		if r.write {
@@ -259,7 +260,7 @@ func (k *bufferCheck) reads() {
 		for _, w := range from {
 			if _, found, decided := r.image.Meet(k.writers[w].image); found || !decided {
 				k.read[w] = true
-				pairs = append(pairs, pair{k.s.number[k.writers[w].step], k.s.number[r.step]})
+				pairs = append(pairs, waits.Pair{A: k.s.number[k.writers[w].step], B: k.s.number[r.step]})
 				between = append(between, [2]int{i, w})
 			}
 		}
@@ -295,9 +296,9 @@ func (k *bufferCheck) written(r touch, from []int) {
 }
 
 // ordered reports the reads that do not wait for their writers.
-func (k *bufferCheck) ordered(pairs []pair, between [][2]int) {
-	reported := map[pair]bool{}
-	for _, i := range k.s.unordered(k.c, pairs) {
+func (k *bufferCheck) ordered(pairs []waits.Pair, between [][2]int) {
+	reported := map[waits.Pair]bool{}
+	for _, i := range k.s.order.Unordered(pairs, k.c.Go) {
 		if reported[pairs[i]] {
 			continue
 		}
@@ -306,16 +307,16 @@ func (k *bufferCheck) ordered(pairs []pair, between [][2]int) {
 	}
 }
 
-func (k *bufferCheck) early(p pair, r, w touch) {
+func (k *bufferCheck) early(p waits.Pair, r, w touch) {
 	g := k.c.Graph()
 	cell, _, _ := r.image.Meet(w.image)
-	if p.a == p.b {
+	if p.A == p.B {
 		k.c.Report(k.error("TAP0304", r, "%s reads cells of %s that it writes%s", k.name(r), g.Name(k.id), w.what).
 			Want("cells that earlier steps write", fmt.Sprintf("cell %v", cell)))
 		return
 	}
 	found := "they may run at the same time"
-	if p.b < p.a && len(k.s.unordered(k.c, []pair{{p.b, p.a}})) == 0 {
+	if p.B < p.A && len(k.s.order.Unordered([]waits.Pair{{A: p.B, B: p.A}}, k.c.Go)) == 0 {
 		found = "it runs before"
 	}
 	k.c.Report(k.error("TAP0305", r, "%s reads cells of %s and does not wait for %s, which writes them", k.name(r), g.Name(k.id), k.name(w)).

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/waits"
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
@@ -81,7 +82,7 @@ func checkStatedMemory(c *check.Context) {
 
 // checkChanges checks that no cell of an input changes before it is read.
 func checkChanges(c *check.Context, output, input ir.NodeID) {
-	var pairs []pair
+	var pairs []waits.Pair
 	var steps [][2]touch
 	for _, w := range changesOf(c, output, input) {
 		for _, r := range trafficOf(c).of[input] {
@@ -89,14 +90,14 @@ func checkChanges(c *check.Context, output, input ir.NodeID) {
 			switch {
 			case decided && !meets, r.write:
 			case w.step != r.step:
-				pairs, steps = append(pairs, pair{stepsOf(c).number[r.step], stepsOf(c).number[w.step]}), append(steps, [2]touch{r, w})
+				pairs, steps = append(pairs, waits.Pair{A: stepsOf(c).number[r.step], B: stepsOf(c).number[w.step]}), append(steps, [2]touch{r, w})
 			case w.what != "": // not in place
 				c.Report(c.Error("TAP0402", c.Graph().Node(w.step), "", "%s computes with cells of %s that it stores over", c.Graph().Name(w.step), c.Graph().Name(input)).
 					Want("another step that has read them, or each cell computed of itself, beside what is reduced", "a read"+r.what))
 			}
 		}
 	}
-	for _, i := range stepsOf(c).unordered(c, pairs) {
+	for _, i := range stepsOf(c).order.Unordered(pairs, c.Go) {
 		r, w := steps[i][0], steps[i][1]
 		cell, _, _ := w.image.Meet(r.image)
 		c.Report(c.Error("TAP0403", c.Graph().Node(r.step), "", "%s may read a cell of %s after %s stored over it", c.Graph().Name(r.step), c.Graph().Name(input), c.Graph().Name(w.step)).

@@ -15,7 +15,7 @@ type cache struct {
 	append, look             *ir.Node // kernels
 }
 
-// newCache makes it with a kernel that stores a value, over i and j, and one that reads the past and waits for no one.
+// newCache makes it with a kernel that stores a value, over i and j, and one that reads the past and waiting for no one.
 func newCache(text string, edit func(c *cache)) *ir.Graph {
 	c := &cache{program: &program{Graph: ir.New()}}
 	c.cpu = c.Add(&Device{Type: CPU}, "cpu0")
@@ -47,13 +47,13 @@ func newCache(text string, edit func(c *cache)) *ir.Graph {
 }
 
 const (
-	behind = "where(i < int64(5), P, N)"                                      // the past stays
-	shift  = "where(i < int64(1), N, Q)"                                      // each row takes the place of the next
-	data   = "where(i < int64(5), where(N < P, N, P), N)"                     // the choice is made of what is there
-	anyRow = "where(i < int64(5), where(N < float32(0), N, P), N)"            // any row may be stored
-	added  = "where(i < int64(5), P + float32(1), N)"                         // all rows change
-	mixed  = "where(i < int64(1), N, where(i < int64(5), P + Q, N))"          // each cell looks at the one before
-	waits  = "where(i < int64(4), P, where(i < int64(5), N + float32(1), N))" // the last row changes
+	behind  = "where(i < int64(5), P, N)"                                      // the past stays
+	shift   = "where(i < int64(1), N, Q)"                                      // each row takes the place of the next
+	data    = "where(i < int64(5), where(N < P, N, P), N)"                     // the choice is made of what is there
+	anyRow  = "where(i < int64(5), where(N < float32(0), N, P), N)"            // any row may be stored
+	added   = "where(i < int64(5), P + float32(1), N)"                         // all rows change
+	mixed   = "where(i < int64(1), N, where(i < int64(5), P + Q, N))"          // each cell looks at the one before
+	waiting = "where(i < int64(4), P, where(i < int64(5), N + float32(1), N))" // the last row changes
 )
 
 // sharedCases are those of SharedMemoryConstraint.
@@ -72,8 +72,8 @@ func sharedCases() []Case {
 		Of("shared: a row behind the past, which others read at any time", newCache(behind, nil), nil, nil),
 		Of("shared: any row, when others have read", newCache(anyRow, after), nil, nil),
 		Of("shared: any row, while others read", newCache(anyRow, nil), []string{"TAP0403"}, []string{`kernel "k1" after kernel "k2"`}),
-		Of("shared: the last row, before others read", newCache(waits, before), []string{"TAP0403"}, []string{"cell [4, 0]"}),
-		Of("shared: the last row, when others have read", newCache(waits, after), nil, nil),
+		Of("shared: the last row, before others read", newCache(waiting, before), []string{"TAP0403"}, []string{"cell [4, 0]"}),
+		Of("shared: the last row, when others have read", newCache(waiting, after), nil, nil),
 		Of("shared: rows move", newCache(shift, after), []string{"TAP0402"}, []string{"operand Q"}),
 		Of("shared: the choice is made of what is stored over", newCache(data, after), nil, nil),
 		Of("shared: computed of the cell that is stored over", newCache(added, after), nil, nil),

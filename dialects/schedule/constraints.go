@@ -31,6 +31,7 @@ func Constraints() []check.Constraint {
 		kernelLoopCoverage,
 		transferAgreement,
 		scheduleOrder,
+		sequenceOrder,
 		sharedMemory,
 		arenaOverlap,
 		deviceMemory,

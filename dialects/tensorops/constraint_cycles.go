@@ -3,7 +3,6 @@ package tensorops
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -74,15 +73,12 @@ func reportCycle(c *check.Context, cycle check.Cycle) {
 		word = "short"
 	}
 	d := c.Error("TAP0141", g.Node(nodes[0]), "", "%s depends on itself", g.Name(nodes[0])).
-		Want("no cycle", fmt.Sprintf("a %s cycle of %s: %s", word, check.Count(len(nodes), "node"), cycleText(g, nodes)))
-	for _, id := range nodes[1:min(len(nodes), maxShown)] {
+		Want("no cycle", fmt.Sprintf("a %s cycle of %s: %s", word, check.Count(len(nodes), "node"), check.CycleText(g, nodes)))
+	for _, id := range nodes[1:min(len(nodes), check.MaxShown)] {
 		d = d.WithNote(c.At(g.Node(id), ""), "through %s", g.Name(id))
 	}
 	c.Report(d)
 }
-
-// maxShown bounds how many nodes of a cycle are named.
-const maxShown = 12
 
 // fromOperation turns the cycle so that it begins at its earliest operation.
 func fromOperation(g *ir.Graph, cycle []ir.NodeID) []ir.NodeID {
@@ -93,15 +89,4 @@ func fromOperation(g *ir.Graph, cycle []ir.NodeID) []ir.NodeID {
 		}
 	}
 	return slices.Concat(cycle[first:], cycle[:first])
-}
-
-func cycleText(g *ir.Graph, nodes []ir.NodeID) string {
-	var names []string
-	for _, id := range nodes[:min(len(nodes), maxShown)] {
-		names = append(names, g.Name(id))
-	}
-	if len(nodes) > maxShown {
-		names = append(names, "…")
-	}
-	return strings.Join(append(names, g.Name(nodes[0])), " -> ")
 }

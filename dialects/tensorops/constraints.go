@@ -2,6 +2,7 @@ package tensorops
 
 import (
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -15,7 +16,7 @@ func Environment(dtypes ...string) *check.Environment {
 	}
 	return &check.Environment{
 		Name:        "Operation Expression",
-		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind},
+		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind, sequence.Kind},
 		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, CostsKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
@@ -37,6 +38,7 @@ func Constraints() []check.Constraint {
 		choices,
 		definition.Constraint(foreign),
 		composites,
+		sequence.Constraint(sequenced()),
 	}
 }
 

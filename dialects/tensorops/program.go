@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -66,8 +67,8 @@ func (o *Operation) IsExport() bool { return base(o.Kernel) == "export" }
 
 // ProgramOf finds a graph's inputs, outputs and constants. Inputs and outputs are those that an import and an export with names
 // list, in order. Where there is no such import, they are the tensors that nobody produces and somebody uses, and the results of
-// imports; where there is no such export, the tensors that nobody consumes, what exports take, and what an operation with an
-// IOSequencePoint observes: in graph order, under the names of labels. Odd characters in names are replaced, and names are made
+// imports; where there is no such export, what exports take, the results of operations with an IOSequencePoint and of those right before
+// a sequence point, and in a graph without sequence points the tensors that nobody consumes: in graph order, under the names of labels. Odd characters in names are replaced, and names are made
 // unique. Computed constants come after the stored ones. A malformed constant, import or export is an error with its place.
 func ProgramOf(g *ir.Graph) (*Program, error) {
 	p := &Program{}
@@ -156,7 +157,7 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 	for _, c := range p.Constants {
 		constant.Add(c.Tensor)
 	}
-	names := namer{}
+	names, rooted := namer{}, o.root(g)
 	for n := range g.Nodes() {
 		if n.Body.Kind() != TensorKind {
 			continue
@@ -166,10 +167,27 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 		if !o.statesInputs && !made && (used || o.imported.Has(n.ID)) {
 			p.Inputs = append(p.Inputs, Named{names.of(n), n.ID})
 		}
-		if !o.statesOutputs && (o.observed.Has(n.ID) || made && !used && !constant.Has(n.ID)) {
+		if !o.statesOutputs && (o.observed.Has(n.ID) || made && !used && !rooted && !constant.Has(n.ID)) {
 			p.Outputs = append(p.Outputs, Named{names.of(n), n.ID})
 		}
 	}
+}
+
+// root adds what sequence points observe, and says whether there are any: then nothing is observed because nobody reads it.
+func (o *outside) root(g *ir.Graph) (rooted bool) {
+	for n := range g.Nodes() {
+		p, ok := n.Body.(*sequence.Point)
+		if !ok {
+			continue
+		}
+		rooted = true
+		for _, id := range p.After {
+			if op := OperationOf(g, id); op != nil && !op.IsSource() {
+				o.observed.AddPorts(op.Outputs)
+			}
+		}
+	}
+	return rooted
 }
 
 // Held gives the tensors that are still there when a run is over: those of the outputs, in order, and then two for each check.

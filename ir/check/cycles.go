@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir"
 )
@@ -247,4 +248,19 @@ func (p *peeling) remove(id ir.NodeID) {
 			drop(from, p.out)
 		}
 	}
+}
+
+// MaxShown bounds how many nodes of a cycle are named.
+const MaxShown = 12
+
+// CycleText names the nodes of a cycle, the first of them again behind the last.
+func CycleText(g *ir.Graph, nodes []ir.NodeID) string {
+	var names []string
+	for _, id := range nodes[:min(len(nodes), MaxShown)] {
+		names = append(names, g.Name(id))
+	}
+	if len(nodes) > MaxShown {
+		names = append(names, "…")
+	}
+	return strings.Join(append(names, g.Name(nodes[0])), " -> ")
 }

@@ -75,7 +75,7 @@ func (c *collector) Ref(f ir.Field, v *ir.NodeID) {
 
 func (c *collector) Refs(f ir.Field, v *[]ir.NodeID) {
 	for _, id := range *v {
-		c.facts.refs = append(c.facts.refs, reference{f.Name, id, false})
+		c.facts.refs = append(c.facts.refs, reference{f.Name, id, f.Style == ir.Arrow})
 	}
 }
 

@@ -56,8 +56,11 @@ func (p *picture) plain(it *item) {
 	for _, r := range it.facts.rows {
 		t.row(r.name, r.value)
 	}
-	p.vertex(key(it), attributes{}.set("shape", "note").set("style", "filled").set("fillcolor", lighter(colourOf(it.color), 60)).
-		html("label", t.String()))
+	shape, fill := "note", lighter(colourOf(it.color), 60)
+	if strings.HasSuffix(it.node.Body.Kind().URI, "/SequencePoint") {
+		shape, fill = "octagon", sequenceFill
+	}
+	p.vertex(key(it), attributes{}.set("shape", shape).set("style", "filled").set("fillcolor", fill).html("label", t.String()))
 	p.tags(it)
 	for _, r := range it.facts.refs {
 		from, to := p.end(r.to), key(it)
@@ -70,6 +73,9 @@ func (p *picture) plain(it *item) {
 		p.edge(from, to, attributes{}.set("xlabel", r.name).set("fontsize", "9"))
 	}
 }
+
+// sequenceFill is the colour of sequence points, as the paper draws them.
+const sequenceFill = "#B4F8C8"
 
 // end is the vertex of a node that something refers to; "" if it is not drawn.
 func (p *picture) end(id ir.NodeID) string {

@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -44,6 +45,9 @@ func Random(t *rapid.T, dialect Dialect) *ir.Graph {
 	}
 	if r.flip("definition") {
 		r.add(r.definition())
+	}
+	for range r.upTo(2) {
+		r.add(&sequence.Point{After: r.refs(r.ops), Before: r.refs(r.ops)})
 	}
 	if dialect >= Applications {
 		for range r.upTo(4) {

@@ -2,13 +2,14 @@ package choose
 
 import (
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 )
 
 // Cone gives the graph of a branch's own operations: those that it needs and that nothing outside of the choice does, with the constants that they
 // read. What else they read are inputs, and the branch is the output. It has no nodes if the branch is there anyway.
 func Cone(g *ir.Graph, c tensorops.Choice, branch int) *ir.Graph {
-	x := &cone{from: g, flow: ir.NewFlow(g, tensorops.OperationKind), to: ir.New(), at: map[ir.NodeID]ir.NodeID{}, own: map[ir.NodeID]bool{c.Op: true}}
+	x := &cone{from: g, flow: ir.NewFlow(g, tensorops.OperationKind), to: ir.New(), at: map[ir.NodeID]ir.NodeID{}, own: map[ir.NodeID]bool{c.Op: true}, ordered: sequence.Ordered(g)}
 	x.find()
 	delete(x.own, c.Op)
 	for _, p := range x.flow.Producers(c.Branches[branch].Tensor) {
@@ -26,6 +27,8 @@ type cone struct {
 	to   *ir.Graph
 	at   map[ir.NodeID]ir.NodeID // copies
 	own  map[ir.NodeID]bool      // operations that nothing but the choice needs
+
+	ordered ir.NodeSet // operations that sequence points name
 }
 
 // find adds the operations all of whose results go to those that are there, consumers first.
@@ -33,7 +36,7 @@ func (x *cone) find() {
 	order := x.flow.Order(x.from)
 	for i := len(order) - 1; i >= 0; i-- {
 		op := tensorops.OperationOf(x.from, order[i])
-		if op.IsSink() || op.IsImport() || x.from.Node(order[i]).Tag(tensorops.IOSequencePointKind) != nil || x.own[order[i]] {
+		if op.IsSink() || op.IsImport() || x.ordered.Has(order[i]) || x.from.Node(order[i]).Tag(tensorops.IOSequencePointKind) != nil || x.own[order[i]] {
 			continue
 		}
 		if used, only := x.uses(op); used && only {

@@ -144,7 +144,7 @@ func (l *linker) writer(buffer ir.NodeID) (id ir.NodeID, k *schedule.Kernel, ok 
 		return 0, nil, false
 	}
 	k, ok = body[*schedule.Kernel](l.f.g, by[0])
-	if !ok || k.Device != l.whole.Device {
+	if !ok || l.f.fixed.Has(by[0]) || k.Device != l.whole.Device {
 		return 0, nil, false
 	}
 	several := slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write && o.Buffer != buffer })

@@ -26,7 +26,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}}
+	f := &fuser{g: g, at: map[ir.NodeID]int{}, reads: map[ir.NodeID]*reads{}, fixed: fixedIn(g)}
 	for i, id := range steps {
 		f.at[id] = i
 		if k, ok := body[*schedule.Kernel](g, id); ok {
@@ -34,6 +34,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 	}
 	f.index()
+	steps = slices.DeleteFunc(steps, f.fixed.Has)
 	joined := 0
 	for _, id := range steps {
 		if k, ok := body[*schedule.Kernel](g, id); ok && f.keep(id, k, may) {
@@ -61,7 +62,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	f.mendOrder()
 	f.dropBuffers()
-	return joined, extendLives(g, len(steps))
+	return joined, extendLives(g, len(f.at))
 }
 
 // joinAll makes each kernel part of the one that reads its result, where it can, and says how often it did.
@@ -147,7 +148,7 @@ func (f *fuser) consumer(id ir.NodeID, k *schedule.Kernel) (ir.NodeID, int, bool
 			}
 		}
 	}
-	if operand < 0 {
+	if operand < 0 || f.fixed.Has(found) {
 		return 0, 0, false
 	}
 	c, _ := body[*schedule.Kernel](f.g, found)

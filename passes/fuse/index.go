@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/fuse/access"
@@ -18,6 +19,7 @@ type fuser struct {
 	writers map[ir.NodeID][]ir.NodeID // and those that write it, once indexWriters has found them
 	moved   map[ir.NodeID]ir.NodeID   // kernels that became part of another
 	over    map[ir.NodeID]ir.NodeID   // outputs, by the inputs that they lie over
+	fixed   ir.NodeSet                // kernels of operations that sequence points name: they stay as they are
 }
 
 // now gives the kernel that a step is part of by now, and remembers it for all on the way there.
@@ -50,6 +52,19 @@ func (f *fuser) readersOf(buffer ir.NodeID) []ir.NodeID {
 	list := f.present(f.readers[buffer])
 	f.readers[buffer] = list
 	return list
+}
+
+// fixedIn gives the kernels that sequence points order.
+func fixedIn(g *ir.Graph) (fixed ir.NodeSet) {
+	ordered := sequence.Ordered(g)
+	for op, kernels := range schedule.Carriers(g) {
+		for _, k := range kernels {
+			if ordered.Has(op) {
+				fixed.Add(k)
+			}
+		}
+	}
+	return fixed
 }
 
 // mendOrder makes every step that waits for a kernel wait for what the kernel became part of.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -105,6 +106,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 			return err
 		}
 	}
+	l.sequence()
 	for _, t := range p.Held() {
 		if err := l.output(t, given.Has(t)); err != nil {
 			return err
@@ -123,6 +125,32 @@ func (l *lowering) run(p *tensorops.Program) error {
 		return err
 	}
 	return l.checkShared()
+}
+
+// sequence lets kernels wait for those that sequence points put before them.
+func (l *lowering) sequence() {
+	barriers := sequence.Barriers(l.g)
+	if len(barriers) == 0 {
+		return
+	}
+	kernels := schedule.Carriers(l.g)
+	for _, b := range barriers {
+		for _, then := range b.After {
+			for _, id := range kernels[then] {
+				after := idSet{}
+				k := l.g.Node(id).Body.(*schedule.Kernel)
+				for _, x := range k.After {
+					after.add(x)
+				}
+				for _, first := range b.Before {
+					for _, x := range kernels[first] {
+						after.add(x)
+					}
+				}
+				k.After = after.list
+			}
+		}
+	}
 }
 
 // placeAll puts the arena buffers of each device one after the other, live from the first step to the last: a valid plan,

@@ -11,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -35,7 +36,7 @@ func Run(g *ir.Graph, lib *kernels.Library) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), marked: map[ir.NodeID]*kernels.Instance{}}
+	m := &marking{g: g, lib: lib, flow: ir.NewFlow(g, tensorops.OperationKind), marked: map[ir.NodeID]*kernels.Instance{}, ordered: sequence.Ordered(g)}
 	stored := int64(0)
 	for _, c := range p.Constants {
 		m.known.Add(c.Tensor)
@@ -66,13 +67,15 @@ type marking struct {
 	marked map[ir.NodeID]*kernels.Instance
 	most   int64 // bytes of a result
 	growth int64 // bytes that constants may still grow by
+
+	ordered ir.NodeSet // operations that sequence points name
 }
 
 // mark marks an operation that depends on constants alone, if there is that much work left for it, and gives its work.
 func (m *marking) mark(id ir.NodeID, left int64) int64 {
 	n := m.g.Node(id)
 	op := tensorops.OperationOf(m.g, id)
-	ok := !op.IsSource() && !op.IsSink() && n.Tag(tensorops.IOSequencePointKind) == nil
+	ok := !op.IsSource() && !op.IsSink() && !m.ordered.Has(id) && n.Tag(tensorops.IOSequencePointKind) == nil
 	op.Inputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.known.Has(s.Tensor) })
 	op.Outputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.bytes(s.Tensor) <= m.most })
 	if !ok {

@@ -8,19 +8,21 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // cutter cuts the operations of a propagation.
 type cutter struct {
-	p     *propagation
-	apps  map[ir.NodeID][]ir.NodeID
-	terms map[ir.NodeID]*terms // of tensors that are combined of partial results
-	parts map[ir.NodeID]Part
-	at    int // the number of the operation that is cut
-	made  int
-	apart bool // what is not cut has an application too, which is placed on devices
+	p       *propagation
+	apps    map[ir.NodeID][]ir.NodeID
+	terms   map[ir.NodeID]*terms // of tensors that are combined of partial results
+	parts   map[ir.NodeID]Part
+	at      int // the number of the operation that is cut
+	made    int
+	ordered ir.NodeSet // operations that sequence points name
+	apart   bool       // what is not cut has an application too, which is placed on devices
 }
 
 // terms are the partial results that one operation combines, each a tensor of its own.
@@ -32,7 +34,7 @@ type terms struct {
 // cutAll cuts the operations that got axes, and takes signatures away from the others that had none. Operations on partial results are there once for each part.
 func cutAll(p *propagation, r *Result, apart bool) (int, error) {
 	r.Parts = map[ir.NodeID]Part{}
-	c := &cutter{p: p, parts: r.Parts, apps: application.ByOperation(p.g), terms: map[ir.NodeID]*terms{}, apart: apart}
+	c := &cutter{p: p, parts: r.Parts, apps: application.ByOperation(p.g), terms: map[ir.NodeID]*terms{}, apart: apart, ordered: sequence.Ordered(p.g)}
 	for i, o := range p.ops {
 		c.at = i
 		var err error
@@ -173,7 +175,7 @@ func (c *cutter) pass(o *operation) error {
 func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	op := n.Body.(*tensorops.Operation)
 	x, count := c.common(op)
-	if x == nil || op.Outputs.Len() != 1 || len(op.Outputs.At(0).Sel) != 1 || n.Tag(tensorops.IOSequencePointKind) != nil {
+	if x == nil || op.Outputs.Len() != 1 || len(op.Outputs.At(0).Sel) != 1 || n.Tag(tensorops.IOSequencePointKind) != nil || c.ordered.Has(n.ID) {
 		return false, nil
 	}
 	in, err := c.p.lib.BindOperation(c.p.g, n.ID)

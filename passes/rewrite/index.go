@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -45,7 +46,7 @@ type index struct {
 	apps    map[ir.NodeID][]ir.NodeID // by operation
 	effects []ir.NodeID               // operations that the driver leaves alone
 	multi   bool                      // some operation that rules may remove has several outputs
-	stated  bool                      // an export says what the program gives: nothing is observed by being unused
+	stated  bool                      // an export or a sequence point says what is observed: nothing is by being unused
 	sorted  bool                      // ops have producers before consumers
 	kernels *kernelTable
 }
@@ -109,8 +110,8 @@ func (ix *index) addNode(n *ir.Node) bool {
 		ok = ix.addOperation(n, b)
 	case *application.Application:
 		ix.apps[b.Operation] = append(ix.apps[b.Operation], n.ID)
-	case *tensorops.Note:
 	default:
+		ix.stated = ix.stated || b.Kind() == sequence.Kind
 		ix.pin(ir.References(b))
 	}
 	for _, t := range n.Tags() {

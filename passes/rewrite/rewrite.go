@@ -173,7 +173,7 @@ func (e *CycleError) Error() string {
 // valid then too.
 //
 // What is observed stays: tensors that an operation with the IOSequencePoint tag, an import or an export has and, unless an
-// export states all outputs, those that nobody consumes (or only those that Options.Outputs labels). They keep node, label, dtype and range, and stay
+// export states all outputs or a sequence point is there, those that nobody consumes (or only those that Options.Outputs labels). They keep node, label, dtype and range, and stay
 // unconsumed if they were. Graph inputs stay. Operations with the IOSequencePoint tag, and nodes that other nodes than
 // operations and applications refer to, are not touched.
 func Run(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (Stats, error) {

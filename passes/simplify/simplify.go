@@ -14,6 +14,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -41,6 +42,7 @@ func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 			return rewrite.Stats{}, err
 		}
 	}
+	restore := release(g)
 	s, err := rewrite.RemoveDead(ctx, g, deadRule, opt)
 	if err == nil {
 		err = trim(g, opt, &s)
@@ -48,7 +50,24 @@ func DCE(ctx context.Context, g *ir.Graph, opt rewrite.Options) (rewrite.Stats, 
 	if err == nil && !s.OutOfFuel && !slices.Contains(opt.Disable, deadRule) {
 		composite.RemoveUnused(g)
 	}
+	restore()
 	return s, err
+}
+
+// release lets go of the operations behind sequence points, which are not observed, until those that are still there are named again.
+func release(g *ir.Graph) (restore func()) {
+	behind := map[*sequence.Point][]ir.NodeID{}
+	for n := range g.Nodes() {
+		if p, ok := n.Body.(*sequence.Point); ok {
+			behind[p], p.Before = p.Before, slices.DeleteFunc(slices.Clone(p.Before), func(id ir.NodeID) bool { return tensorops.OperationOf(g, id) != nil })
+		}
+	}
+	return func() {
+		for p, list := range behind {
+			p.Before = list
+		}
+		sequence.Forget(g)
+	}
 }
 
 // chosen gives the outputs that have one of some names, or whose tensors have one of these labels; tensors of these labels that were

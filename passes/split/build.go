@@ -24,6 +24,7 @@ type cutter struct {
 	last     *ir.Node   // of them
 	asked    Cut        // that is carried out
 	whose    string     // operation it is
+	ordered  ir.NodeSet // operations that sequence points name
 }
 
 // tensor adds a tensor in place of a node.

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
@@ -44,7 +45,7 @@ func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Req
 }
 
 func newCutter(g *ir.Graph, lib *kernels.Library, allow permission.Set) *cutter {
-	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g)}
+	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g)}
 }
 
 // operations gives the operations by what a request may call them, in graph order.
@@ -95,6 +96,10 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
 	}
 	if len(at) == 0 {
 		return []*ir.Node{n}, nil
+	}
+	if c.ordered.Has(n.ID) {
+		return nil, diag.Errorf("TAP0178", "split", c.g.At(n, ""), "%v would replace %s, which a sequence point names", cut, c.g.Name(n.ID)).
+			Want("an operation that stays one", c.g.Name(n.ID))
 	}
 	c.asked, c.whose = cut, c.g.Name(n.ID)
 	for _, a := range c.apps[n.ID] {

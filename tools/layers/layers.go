@@ -24,6 +24,7 @@ var Table = []Rule{
 	{"ir/lang", 0, 0},
 	{"ir/scalar", 0, 0},
 	{"ir/permission", 0, 0},
+	{"ir/waits", 0, 0},
 	{"ir", 1, 0},
 	{"ir/tensorfile", 1, 1},
 	{"ir/check", 1, 2},
@@ -31,6 +32,7 @@ var Table = []Rule{
 	{"ir/wire/gen", 6, 0}, // a program
 	{"ir/...", 2, 0},
 	{"dialects/tensorops/definition", 3, -1},
+	{"dialects/tensorops/sequence", 3, -1},
 	{"dialects/tensorops", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},

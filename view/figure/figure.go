@@ -24,6 +24,7 @@ const (
 	Transfer  Kind = "transfer"
 	Buffer    Kind = "buffer"
 	Note      Kind = "note"
+	Sequence  Kind = "sequence point"
 )
 
 // Mark is a set of what is said of a box beside its kind.

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -25,6 +26,7 @@ func Operations(g *ir.Graph, name string, shards bool) *Figure {
 	for _, id := range b.flow.Ops {
 		b.operation(g.Node(id))
 	}
+	b.sequence()
 	b.prune()
 	return b.Figure
 }
@@ -106,11 +108,43 @@ func (b *builder) node(n *ir.Node) {
 		b.tensor(n, body)
 	case *tensorops.Note:
 		b.add(n, Item{Kind: Note, Title: "note", Lines: []string{body.Message}, Color: -1})
+	case *sequence.Point:
+		b.add(n, Item{Kind: Sequence, Title: "sequence point", Lines: labelLines(n), Color: -1, Marks: Observed})
+		b.observed = true
 	case *tensorops.Operation:
 		if _, drawn := b.constant[n.ID]; !drawn {
 			b.operationItem(n, body)
 		}
 	}
+}
+
+func labelLines(n *ir.Node) []string {
+	if n.Label == "" {
+		return nil
+	}
+	return []string{n.Label}
+}
+
+// sequence adds what happens before sequence points and after them.
+func (b *builder) sequence() {
+	for n := range b.graph.Nodes() {
+		if p, ok := n.Body.(*sequence.Point); ok {
+			for _, id := range p.After {
+				b.join(b.drawnFor(id), n.ID, "happens before", "")
+			}
+			for _, id := range p.Before {
+				b.join(n.ID, b.drawnFor(id), "happens before", "")
+			}
+		}
+	}
+}
+
+// drawnFor gives the node whose box an operation is drawn with.
+func (b *builder) drawnFor(op ir.NodeID) ir.NodeID {
+	if t, ok := b.constant[op]; ok {
+		return t
+	}
+	return op
 }
 
 // tensor adds the box of a tensor, with the constant that it is.
@@ -291,7 +325,7 @@ func (b *builder) prune() {
 		}
 	}
 	for _, j := range b.Joins { // what an operation gives is observed with it
-		if b.Items[j.From].Has(Observed) {
+		if b.Items[j.From].Has(Observed) && b.Items[j.From].Kind != Sequence {
 			used[j.To] = true
 		}
 	}

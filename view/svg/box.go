@@ -15,6 +15,7 @@ const (
 	selectorFill = "#a0d0d0"
 	kernelFill   = "#d0ffd0"
 	matrixFill   = "#ffffd0"
+	sequenceFill = "#b4f8c8"
 	prunedFill   = "#d3d3d3"
 )
 
@@ -30,6 +31,8 @@ func colour(it *figure.Item) string {
 		return tensorFill
 	case it.Kind == figure.Selector:
 		return selectorFill
+	case it.Kind == figure.Sequence:
+		return sequenceFill
 	case it.Kind == figure.Note:
 		return "#ffffff"
 	case it.Color >= 0 && (it.Kind == figure.Operation || it.Kind == figure.Kernel):
@@ -112,7 +115,7 @@ func (p *picture) outline(it *figure.Item, x, y, w, h int) {
 		path("M%d %dh%dv-4l12 %dl-12 %dv-4h-%dz", x, y+4, w-12, h/2, h-h/2, w-12)
 	case figure.Selector, figure.Transfer: // a parallelogram
 		path("M%d %dh%dl-8 %dh-%dz", x+8, y, w-8, h, w-8)
-	case figure.Kernel: // a box with cut corners
+	case figure.Kernel, figure.Sequence: // a box with cut corners
 		path("M%d %dh%dl6 6v%dl-6 6h-%dl-6 -6v-%dz", x+6, y, w-12, h-12, w-12, h-12)
 	default:
 		p.printf(`<rect class="b" fill="%s" x="%d" y="%d" width="%d" height="%d"/>`, fill, x, y, w, h)

@@ -1,0 +1,68 @@
+package schedule
+
+import (
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/check"
+	"tensortapestry.org/tapc/ir/waits"
+)
+
+var sequenceOrder = check.Constraint{
+	ID: "SequenceOrderConstraint",
+	Doc: "The order of kernels keeps to sequence points: whatever carries out an operation behind one waits, directly or through others, for all that carry out " +
+		"the operations before it, and no kernel carries out both.",
+	Requires: []string{"ScheduleOrderConstraint"},
+	Codes:    []check.Code{{ID: "TAP0177", Meaning: "a kernel does not wait for one that a sequence point puts before it"}},
+	Check: func(c *check.Context) {
+		barriers := sequence.Barriers(c.Graph())
+		if len(barriers) == 0 {
+			return
+		}
+		kernels := Carriers(c.Graph())
+		for _, b := range barriers {
+			checkBarrier(c, b, kernels)
+		}
+	},
+}
+
+// Carriers gives the kernels that carry out each operation, in graph order.
+func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
+	of := map[ir.NodeID][]ir.NodeID{}
+	for n := range g.Nodes() {
+		if k, ok := n.Body.(*Kernel); ok {
+			for _, a := range k.Applications {
+				app := application.ApplicationOf(g, a)
+				if app == nil {
+					continue
+				}
+				if list := of[app.Operation]; len(list) == 0 || list[len(list)-1] != n.ID {
+					of[app.Operation] = append(list, n.ID)
+				}
+			}
+		}
+	}
+	return of
+}
+
+func checkBarrier(c *check.Context, b sequence.Barrier, kernels map[ir.NodeID][]ir.NodeID) {
+	g, s := c.Graph(), stepsOf(c)
+	var pairs []waits.Pair
+	for _, first := range b.Before {
+		for _, then := range b.After {
+			for _, x := range kernels[first] {
+				for _, y := range kernels[then] {
+					pairs = append(pairs, waits.Pair{A: s.number[x], B: s.number[y]})
+				}
+			}
+		}
+	}
+	for _, i := range s.order.Unordered(pairs, c.Go) {
+		x, y, found := g.Node(s.ids[pairs[i].A]), g.Node(s.ids[pairs[i].B]), "they may run at the same time"
+		if x == y {
+			found = "one kernel for what happens before and after"
+		}
+		c.Report(c.Error("TAP0177", y, "/body/after", "%s does not wait for %s, which %s puts before it", g.Name(y.ID), g.Name(x.ID), g.Name(b.Point)).
+			Want(g.Name(y.ID)+" after "+g.Name(x.ID), found).WithNote(c.At(g.Node(b.Point), ""), "the sequence point"))
+	}
+}
