@@ -136,15 +136,20 @@ func TestUnevenSplitsAreWithinTheirBound(t *testing.T) {
 	got := cputest.Run(t, []string{native(t, cc, g)}, g, in, "2")
 	for i, about := range c.about {
 		z, k := floatsOf(got[input(i, "out")]), int(lengths[i])
+		var x, y, terms []float32
+		if i%2 == 0 {
+			x, y = floatsOf(in[input(i, "X")]), floatsOf(in[input(i, "Y")])
+		} else {
+			terms = floatsOf(in[input(i, "tensor")])
+		}
 		for at := range z {
 			exact, magnitude := new(big.Float).SetPrec(400), 0.0
 			for p := range k {
 				term := new(big.Float).SetPrec(400)
 				if i%2 == 0 {
-					x, y := floatsOf(in[input(i, "X")])[at/cols*k+p], floatsOf(in[input(i, "Y")])[p*cols+at%cols]
-					term.Mul(big.NewFloat(float64(x)), big.NewFloat(float64(y)))
+					term.Mul(big.NewFloat(float64(x[at/cols*k+p])), big.NewFloat(float64(y[p*cols+at%cols])))
 				} else {
-					term.SetFloat64(float64(floatsOf(in[input(i, "tensor")])[at*k+p]))
+					term.SetFloat64(float64(terms[at*k+p]))
 				}
 				m, _ := term.Float64()
 				exact, magnitude = exact.Add(exact, term), magnitude+math.Abs(m)

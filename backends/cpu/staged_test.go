@@ -15,6 +15,7 @@ import (
 	consts "tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
@@ -75,8 +76,9 @@ func stagedGraphs() map[string]string {
 // Folds that have a form are computed in it, and give what the reference gives.
 func TestStaged(t *testing.T) {
 	cc := cputest.Compiler(t)
-	all := stagedGraphs()
+	all, runs := stagedGraphs(), testkit.Turns(t, 2) // of programs; what is recognised is looked at each time
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(all)), 12) {
+		run := runs()
 		t.Run(names[0]+" and on", func(t *testing.T) {
 			t.Parallel()
 			var graphs []string
@@ -90,6 +92,9 @@ func TestStaged(t *testing.T) {
 					t.Errorf("%s: a fold was not recognised:\n%s", name, src.C)
 				}
 				graphs = append(graphs, all[name])
+			}
+			if !run {
+				return
 			}
 			load := (&consts.Loader{}).Load
 			conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, load, cputest.Strictly(cc)(load))
