@@ -7,7 +7,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/conformance"
-	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -86,7 +85,7 @@ func TestCandidates(t *testing.T) {
 						t.Fatalf("%d candidates, and %d are run", len(all), copies)
 					}
 					if c := all[which%len(all)]; which < copies {
-						if _, err := cpu.TaskTree("k", a, &c); err != nil {
+						if err := (configs.Chooser{}).State(a, &c); err != nil {
 							t.Errorf("%s: %v", &c, err)
 							continue
 						}

@@ -8,13 +8,16 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/devices"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/panels"
+	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -263,20 +266,21 @@ func (e *emitter) config(a *nest.Analysis) (*schedule.Config, error) {
 func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	number := len(e.codes)
 	name := fmt.Sprintf("k%d", number)
-	e.unit.Table.Used = nil
-	if e.numbered {
-		name, e.unit.Table.Used = numberedKernel, []int{numbersSlot}
-	}
 	e.unit.V.Allow = a.Kernel.Allow
 	c, err := e.config(a)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
 	}
-	text, written, err := e.code(name, node, a, c)
+	form, err := e.form(node, a, c)
 	if err != nil {
 		return err
 	}
-	if err := e.unit.W.Err(); err != nil {
+	e.unit.Begin(form.Workspaces)
+	if e.numbered {
+		name, e.unit.Table.Used = numberedKernel, []int{numbersSlot}
+	}
+	text, written := form.Write(e.unit, name)
+	if err := e.unit.Err(); err != nil {
 		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
 	}
 	key := nameless(text, e.unit.Prefix, name)
@@ -292,27 +296,37 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	return nil
 }
 
-// code writes a kernel by its config, or as loops that are cut as they say. What is written out for vectors and registers is written.
-func (e *emitter) code(name string, node *ir.Node, a *nest.Analysis, c *schedule.Config) (text string, written bool, err error) {
-	switch {
-	case c == nil:
-		return loops.New(a.Kernel, name, e.unit).Write(), false, nil
-	case c.Target == configs.Any:
-		f, err := treeOf(e.g, node.ID, name, a, c)
+// form reads the config of a kernel, and makes sure of the workspaces that it states. Without one, the kernel is loops that are cut as they say.
+func (e *emitter) form(node *ir.Node, a *nest.Analysis, c *schedule.Config) (f configs.Form, err error) {
+	if c == nil {
+		return configs.Form{Write: func(u *unit.Unit, name string) (string, bool) { return loops.New(a.Kernel, name, u).Write(), false }}, nil
+	}
+	if f, err = (configs.Chooser{For: e.unit.Target}).Read(a, c); err != nil {
+		return f, unfit(e.g, node, err)
+	}
+	if !schedule.Holds(c.Workspaces, f.Workspaces) {
+		return f, diag.Errorf("TAP0914", "cpu", e.g.At(node, "/body/configs"), "%s needs more memory for itself than its config for %s states", e.g.Name(node.ID), c.Target).
+			Want(schedule.WorkspaceText(f.Workspaces), schedule.WorkspaceText(c.Workspaces)).WithHint("write what is expected into the config: it follows from the rest of that")
+	}
+	f.Workspaces = c.Workspaces
+	e.Room(c.Workspaces)
+	return f, nil
+}
+
+// unfit is why a kernel has a config that it cannot be carried out by.
+func unfit(g *ir.Graph, node *ir.Node, err error) error {
+	return diag.Errorf("TAP0903", "cpu", g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(node.ID), err)
+}
+
+// Trees writes the trees of the kernels that have a config for a CPU of any kind, in order.
+func Trees(g *ir.Graph) (string, error) {
+	return codegen.Trees(g, configs.Any, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
+		f, err := trees.Of(name, a, c)
 		if err != nil {
-			return "", false, err
+			err = unfit(g, g.Node(id), err)
 		}
-		if text, err = writeTree(e.unit, name, f, a.Kernel); err != nil {
-			err = diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s: %v", e.g.Name(node.ID), err)
-		}
-		return text, true, err
-	}
-	write, err := configs.Chooser{For: e.unit.Target}.Read(a, c)
-	if err != nil {
-		return "", false, diag.Errorf("TAP0903", "cpu", e.g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", e.g.Name(node.ID), err)
-	}
-	text, written = write(e.unit, name)
-	return text, written, nil
+		return f, err
+	})
 }
 
 // nameless gives a kernel's text without comments, and without the name that its functions' names begin with.

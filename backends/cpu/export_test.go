@@ -6,10 +6,7 @@ import (
 )
 
 // What tests that use backends/cpu/cputest, which imports this package, look at.
-var (
-	Header   = header
-	TaskTree = taskTree
-)
+var Header = header
 
 type Builder = builder
 

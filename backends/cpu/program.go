@@ -167,7 +167,11 @@ func (p *program) description() *cabi.Description {
 				x.Copied = 0
 			}
 			for i := range k.Configs {
-				x.Configs = append(x.Configs, k.Configs[i].Target+": "+k.Configs[i].String())
+				text := k.Configs[i].Target + ": " + k.Configs[i].String()
+				if w := k.Configs[i].Workspaces; len(w) > 0 {
+					text += "; " + schedule.WorkspaceText(w)
+				}
+				x.Configs = append(x.Configs, text)
 			}
 			d.Kernels = append(d.Kernels, x)
 		}

@@ -31,13 +31,13 @@ type sumCases struct {
 	graph         string
 	labels, about []string
 	before        []string    // labels of operations whose results others of a case read
-	turn          func() bool // says which operations are added; nil is all
+	runs          func() bool // says which operations are added; nil is all
 }
 
 // add adds an operation: its kernel with parameters, ports with the shapes of inputs, of which those beginning with = are constant, and
 // the port and shape of its result. In "a | b", b works on each element of the result of a.
 func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...any) {
-	if c.turn != nil && !c.turn() {
+	if c.runs != nil && !c.runs() {
 		return
 	}
 	n := len(c.labels)
@@ -73,7 +73,7 @@ func (c *sumCases) add(kernel string, result string, shape []int64, inputs ...an
 func dims(d ...int64) []int64 { return d }
 
 // TestShardsKeepBits: operations that are cut along dimensions of their results give the bits of whole ones, with any number of threads, and
-// a row alone those that it has among others (docs/numerics.md). Operations that are cut take turns.
+// a row alone those that it has among others (docs/numerics.md). Half of the operations that are cut run at a time.
 func TestShardsKeepBits(t *testing.T) {
 	cc := cputest.Compiler(t)
 	seed := uint64(1)
@@ -81,12 +81,12 @@ func TestShardsKeepBits(t *testing.T) {
 		seed = testkit.Rotation(t)
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
-	c := sumCases{turn: testkit.Turns(t, 2)}
+	c := sumCases{runs: testkit.Turns(t, 2)}
 	c.products(rng)
 	c.convolutions(rng)
 	c.folds(rng)
 	rows := len(c.labels)
-	c.turn = nil
+	c.runs = nil
 	for _, k := range []int64{31, 260, 4200} {
 		c.add("matmul", "Z", dims(70, 40), "X", dims(70, k), "Y", dims(k, 40))
 		c.add("matmul", "Z", dims(1, 40), "X", dims(1, k), "Y", dims(k, 40))

@@ -12,6 +12,8 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -24,6 +26,7 @@ func configured(g *ir.Graph, m, n [2]int64, micro, packed string) {
 			k.Configs = []schedule.Config{{Target: configs.Any, Stages: []schedule.Stage{{Algorithm: schedule.Contraction, Micro: micro,
 				Tiles:      []schedule.Tiling{{Role: schedule.RoleM, Sizes: m[:]}, {Role: schedule.RoleN, Sizes: n[:]}},
 				Placements: []schedule.Placement{{Operand: packed, Scope: schedule.PrivateScope, Depth: 1}}}}}}
+			_ = (configs.Chooser{}).State(nest.Analyze(k, whole.Buffers(g)), &k.Configs[0]) // some cannot be carried out
 		}
 	}
 }

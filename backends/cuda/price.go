@@ -49,10 +49,10 @@ func (Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
 	return out
 }
 
-// Check says why there is no tree of a config, or no sound one.
-func (Chooser) Check(a *nest.Analysis, c *schedule.Config) error {
+// Check says why there is no tree of a config, or no sound one. Kernels have no workspaces: what lanes share is a block's, and known to the launch.
+func (Chooser) Check(a *nest.Analysis, c *schedule.Config) ([]schedule.Workspace, error) {
 	_, err := Tree("k", a, c)
-	return err
+	return nil, err
 }
 
 // Price counts the instructions of a lane and the bytes of a block.

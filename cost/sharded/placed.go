@@ -55,8 +55,8 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, e
 		b.step(n, simulate.Task{Name: g.Name(id), Device: b.devices[n.Body.(*schedule.Kernel).Device], Seconds: kernels[i].Time.Value}, kernels[i].Time)
 		b.operations += kernels[i].Work.Operations()
 	}
-	for id, bytes := range schedule.Held(g) {
-		b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[id], Bytes: float64(bytes), From: -1}) // one for each device, in any order
+	for id, h := range schedule.Held(g) {
+		b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[id], Bytes: float64(h.Total()), From: -1}) // one for each device, in any order
 	}
 	b.program.Devices, b.program.Ports = len(b.at), len(b.ways)
 	return b.report(out, b.kinds())

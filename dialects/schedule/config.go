@@ -11,8 +11,50 @@ import (
 // Config is what was decided about how a kernel is carried out on one target. It is all that a back end needs beside the kernel: a tree
 // (backends/tree) is a pure function of both. passes/tile chooses it among the candidates of the target's back end.
 type Config struct {
-	Target string // a processor that a back end knows, such as sm_80
-	Stages []Stage
+	Target     string // a processor that a back end knows, such as sm_80
+	Stages     []Stage
+	Workspaces []Workspace // by scope: what the back end says that the stages take
+}
+
+// Workspace is memory that a kernel of a CPU has while it runs: one for all threads together (DeviceScope), or one for each thread (PrivateScope). It
+// holds nothing when the kernel begins, and is free for others when it ends.
+type Workspace struct {
+	Scope Scope
+	Bytes int64
+}
+
+// WorkspacesOf gives the workspaces of so many bytes, of which 0 is none.
+func WorkspacesOf(device, private int64) (out []Workspace) {
+	for _, w := range []Workspace{{DeviceScope, device}, {PrivateScope, private}} {
+		if w.Bytes > 0 {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// BytesOf gives what workspaces have in memory of a scope, 0 for none.
+func BytesOf(list []Workspace, s Scope) int64 {
+	for _, w := range list {
+		if w.Scope == s {
+			return w.Bytes
+		}
+	}
+	return 0
+}
+
+// Holds says whether workspaces are as large as those that are needed.
+func Holds(list, needed []Workspace) bool {
+	return !slices.ContainsFunc(needed, func(w Workspace) bool { return BytesOf(list, w.Scope) < w.Bytes })
+}
+
+// WorkspaceText writes workspaces as the text form of a config does.
+func WorkspaceText(list []Workspace) string {
+	var words []string
+	for _, w := range list {
+		words = append(words, fmt.Sprintf("%s %d", w.Scope, w.Bytes))
+	}
+	return "workspaces: [" + strings.Join(words, ", ") + "]"
 }
 
 // Stage is one algorithm of a kernel: its only one, or one of several that follow each other block by block, as those of an attention do.
@@ -154,6 +196,10 @@ func (c *Config) Fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "target", Style: ir.Positional}, &c.Target)
 	f.List(ir.Field{Num: 2, Name: "stages"}, len(c.Stages), func(n int) { c.Stages = make([]Stage, n) },
 		func(i int, f ir.Fields) { c.Stages[i].fields(f) })
+	f.List(ir.Field{Num: 3, Name: "workspaces", Optional: true}, len(c.Workspaces), func(n int) { c.Workspaces = make([]Workspace, n) }, func(i int, f ir.Fields) {
+		ir.Enum(f, ir.Field{Num: 1, Name: "scope", Style: ir.Positional}, scopes, &c.Workspaces[i].Scope)
+		f.Int(ir.Field{Num: 2, Name: "bytes", Style: ir.Positional}, &c.Workspaces[i].Bytes)
+	})
 }
 
 func (s *Stage) fields(f ir.Fields) {

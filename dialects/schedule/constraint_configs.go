@@ -15,13 +15,14 @@ var kernelConfigs = check.Constraint{
 	ID: ConfigConstraint,
 	Doc: "A kernel has at most one config for each target. Every stage has an algorithm; its tiles are of the roles that the algorithm has, each " +
 		"once, and of sizes that are positive and whole multiples of the next. The order of loops has roles of the algorithm. What is placed elsewhere is an operand that the kernel reads, " +
-		"once, with room for 1 to 8 tiles. Whether a back end can carry a config out is for the back end to say.",
+		"once, with room for 1 to 8 tiles. Workspaces are in memory of the device or of a thread, each once, and not empty. Whether a back end can carry a config out is for the back end to say.",
 	Requires: []string{"ScheduleReferenceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0363", Meaning: "a kernel has two configs for a target, or one for none"},
 		{ID: "TAP0364", Meaning: "a stage has a tile or a loop of a role that its algorithm does not have, or a tile twice"},
 		{ID: "TAP0365", Meaning: "a tile's sizes are not positive, or not multiples of each other"},
 		{ID: "TAP0366", Meaning: "what is placed is no operand that the kernel reads, or has no room"},
+		{ID: "TAP0367", Meaning: "a workspace is in no memory that one can be in, twice in the same, or empty"},
 	},
 	Check: func(c *check.Context) {
 		for n, k := range check.Each[*Kernel](c) {
@@ -46,6 +47,13 @@ func checkConfig(c *check.Context, n *ir.Node, k *Kernel, i int) {
 	if x.Target == "" || slices.ContainsFunc(k.Configs[:i], same) || len(x.Stages) == 0 {
 		c.Report(c.Error("TAP0363", n, field, "%s has several configs for a target, or one without a target or stages", name).
 			Want("one config, with stages, for each target", fmt.Sprintf("%q with %d stages", x.Target, len(x.Stages))))
+	}
+	for j, w := range x.Workspaces {
+		same := func(v Workspace) bool { return v.Scope == w.Scope }
+		if w.Scope != DeviceScope && w.Scope != PrivateScope || slices.ContainsFunc(x.Workspaces[:j], same) || w.Bytes < 1 {
+			c.Report(c.Error("TAP0367", n, fmt.Sprint(field, "/workspaces/", j), "%s has a workspace that cannot be", name).
+				Want("workspaces in device and private memory, each once and of 1 byte or more", fmt.Sprintf("%s %d", w.Scope, w.Bytes)))
+		}
 	}
 	for j := range x.Stages {
 		checkStage(c, n, k, &x.Stages[j], fmt.Sprint(field, "/stages/", j))

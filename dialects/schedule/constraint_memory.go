@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"math/big"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -10,16 +9,16 @@ import (
 
 var deviceMemory = check.Constraint{
 	ID: "DeviceMemoryConstraint",
-	Doc: "No device holds more than its memory, where that is known: its arena up to the end of the last buffer, and every input, output " +
-		"and constant buffer. A device is there once.",
-	Requires: []string{"BufferLayoutConstraint"},
+	Doc: "No device holds more than its memory, where that is known: its arena up to the end of the last buffer, every input, output " +
+		"and constant buffer, and the largest workspaces of its kernels, for one thread. A device is there once.",
+	Requires: []string{"BufferLayoutConstraint", ConfigConstraint},
 	Codes: []check.Code{
 		{ID: "TAP0396", Meaning: "a device holds more than its memory"},
 		{ID: "TAP0397", Meaning: "two devices have the same type and number"},
 		{ID: "TAP0398", Meaning: "a device has a negative memory"},
 	},
 	Check: func(c *check.Context) {
-		held := heldOf(c)
+		held := Held(c.Graph())
 		first := map[Device]*ir.Node{}
 		for n, d := range check.Each[*Device](c) {
 			same := Device{Type: d.Type, Number: d.Number}
@@ -34,36 +33,7 @@ var deviceMemory = check.Constraint{
 	},
 }
 
-// holding is what a device holds, in bytes.
-type holding struct {
-	arena int64 // its end
-	kept  *big.Int
-	count int // of buffers outside the arena
-}
-
-func heldOf(c *check.Context) map[ir.NodeID]*holding {
-	held := map[ir.NodeID]*holding{}
-	for n := range c.Graph().Nodes() {
-		b, ok := n.Body.(*Buffer)
-		if !ok {
-			continue
-		}
-		h := held[b.Device]
-		if h == nil {
-			h = &holding{kept: new(big.Int)}
-			held[b.Device] = h
-		}
-		if b.Space == Arena {
-			h.arena = max(h.arena, b.Offset+b.Bytes)
-			continue
-		}
-		h.kept.Add(h.kept, big.NewInt(b.Bytes))
-		h.count++
-	}
-	return held
-}
-
-func checkMemory(c *check.Context, n *ir.Node, d *Device, h *holding) {
+func checkMemory(c *check.Context, n *ir.Node, d *Device, h *Holding) {
 	if d.Memory < 0 {
 		c.Report(c.Error("TAP0398", n, "/body/memory", "%s has a negative memory", c.Graph().Name(n.ID)).
 			Want("a number of bytes, or 0 if it is not known", fmt.Sprint(d.Memory)))
@@ -72,10 +42,13 @@ func checkMemory(c *check.Context, n *ir.Node, d *Device, h *holding) {
 	if d.Memory == 0 || h == nil {
 		return
 	}
-	total := new(big.Int).Add(h.kept, big.NewInt(h.arena))
-	if total.Cmp(big.NewInt(d.Memory)) > 0 {
+	if total := h.Total(); total > d.Memory {
+		working := ""
+		if w := plus(h.Device, h.Private); w > 0 {
+			working = fmt.Sprintf(", %d in workspaces", w)
+		}
 		c.Report(c.Error("TAP0396", n, "/body/memory", "%s holds more than its memory", c.Graph().Name(n.ID)).
 			Want(fmt.Sprintf("at most %d bytes", d.Memory),
-				fmt.Sprintf("%v bytes: an arena of %d and %v in %s", total, h.arena, h.kept, check.Count(h.count, "other buffer"))))
+				fmt.Sprintf("%d bytes: an arena of %d%s and %d in %s", total, h.Arena, working, h.Kept, check.Count(h.Count, "other buffer"))))
 	}
 }

@@ -74,22 +74,47 @@ func (d *Device) Fields(f ir.Fields) {
 	allow(f, ir.Field{Num: 4, Name: "allow", Optional: true}, &d.Allow)
 }
 
-// Held gives the bytes that each device holds: its arena up to the end of the last buffer, and its inputs, outputs and constants. An output over an
-// input takes none. math.MaxInt64 stands for more than that.
-func Held(g *ir.Graph) map[ir.NodeID]int64 {
-	arenas, kept := map[ir.NodeID]int64{}, map[ir.NodeID]int64{}
+// Holding is what a device holds, in bytes: its arena up to the end of the last buffer, its inputs, outputs and constants, and the largest workspaces of its
+// kernels, which run one after the other, for one thread. An output over an input takes nothing. math.MaxInt64 stands for more than that.
+type Holding struct {
+	Arena, Kept     int64
+	Device, Private int64 // workspaces
+	Count           int   // of buffers outside the arena
+}
+
+// Total gives all that a device holds.
+func (h *Holding) Total() int64 { return plus(plus(h.Arena, h.Kept), plus(h.Device, h.Private)) }
+
+// plus adds sizes; math.MaxInt64 stands for more than that.
+func plus(a, b int64) int64 { return min(a, math.MaxInt64-max(0, b)) + max(0, b) }
+
+// Held says what each device holds.
+func Held(g *ir.Graph) map[ir.NodeID]*Holding {
+	held := map[ir.NodeID]*Holding{}
+	of := func(device ir.NodeID) *Holding {
+		if held[device] == nil {
+			held[device] = &Holding{}
+		}
+		return held[device]
+	}
 	for n := range g.Nodes() {
-		b, ok := n.Body.(*Buffer)
-		switch {
-		case !ok || b.Over != ir.NoNode:
-		case b.Space == Arena:
-			arenas[b.Device] = max(arenas[b.Device], b.Offset+b.Bytes)
-		default:
-			kept[b.Device] = min(kept[b.Device], math.MaxInt64-max(0, b.Bytes)) + max(0, b.Bytes)
+		switch b := n.Body.(type) {
+		case *Kernel:
+			h := of(b.Device)
+			for i := range b.Configs {
+				w := b.Configs[i].Workspaces
+				h.Device, h.Private = max(h.Device, BytesOf(w, DeviceScope)), max(h.Private, BytesOf(w, PrivateScope))
+			}
+		case *Buffer:
+			switch h := of(b.Device); {
+			case b.Over != ir.NoNode:
+			case b.Space == Arena:
+				h.Arena = max(h.Arena, plus(b.Offset, b.Bytes))
+			default:
+				h.Kept = plus(h.Kept, b.Bytes)
+				h.Count++
+			}
 		}
 	}
-	for d, bytes := range arenas {
-		kept[d] = min(kept[d], math.MaxInt64-bytes) + bytes
-	}
-	return kept
+	return held
 }

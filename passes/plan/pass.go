@@ -62,9 +62,9 @@ func limit(g *ir.Graph, memory []int64) error {
 		if !ok || d.Number >= int64(len(memory)) || memory[d.Number] == 0 {
 			continue
 		}
-		if d.Memory = memory[d.Number]; held[n.ID] > d.Memory {
+		if d.Memory = memory[d.Number]; held[n.ID] != nil && held[n.ID].Total() > d.Memory {
 			faults = append(faults, diag.Errorf("TAP0809", "plan", g.At(n, ""), "%s has not enough memory for its part of the program", g.Name(n.ID)).
-				Want(fmt.Sprintf("at most %d bytes", d.Memory), fmt.Sprintf("%d bytes", held[n.ID])))
+				Want(fmt.Sprintf("at most %d bytes", d.Memory), fmt.Sprintf("%d bytes", held[n.ID].Total())))
 		}
 	}
 	return faults.Err()

@@ -18,8 +18,8 @@ type Chooser interface {
 	// Candidates gives what a kernel can be carried out as, in an order that does not depend on anything else, without what it takes. Some
 	// are refused, by Check or by rules that say where they do not pay. A candidate without a config is loops as they are.
 	Candidates(a *nest.Analysis) []Candidate
-	// Check says why a config cannot be carried out, nil if it can.
-	Check(a *nest.Analysis, c *schedule.Config) error
+	// Check says what workspaces a kernel needs by a config, of which what the config states is no part, or why it cannot be carried out.
+	Check(a *nest.Analysis, c *schedule.Config) ([]schedule.Workspace, error)
 	// Price estimates what a kernel takes as a candidate that passes Check.
 	Price(a *nest.Analysis, c *Candidate) (cost.Estimate, error)
 }

@@ -9,7 +9,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
@@ -51,7 +50,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
 	found := d.found
 	for _, h := range found.Workspaces {
 		b := found.Buffer(h)
-		b.Bytes = d.rows * h.Step * int64(b.Type().Size())
+		b.Bytes = d.lines(h)
 	}
 	maps.Copy(c.e.Buffers, found.WorkspaceBuffers())
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
@@ -89,20 +88,11 @@ func (c *Kernel) place() {
 	for _, o := range c.k.Operands {
 		c.e.Slot(o.Buffer)
 	}
-	for _, h := range c.c.Workspaces {
-		c.workspaces = append(c.workspaces, c.bytes)
-		c.bytes += isa.Align(c.e.Buffers[h.Buffer].Bytes, 64)
-	}
-	c.thread = c.e.NeedThread(c.bytes)
-	groups, whole := c.groups(), int64(0)
-	for _, p := range c.products {
-		c.packed = append(c.packed, whole)
-		if p.Pack.Right == tile.UpFront {
-			whole += isa.Align(min(groups, p.Outer)*p.PanelsOf(p.C.Col.Extent)*p.Length*tile.PanelBytes, 64)
-		}
-	}
-	if whole > 0 {
-		c.panels = c.e.NeedScratch(whole)
+	var whole int64
+	c.workspaces, c.bytes = c.d.kept()
+	c.thread = c.e.Private(c.bytes)
+	if c.packed, whole = c.d.packed(); whole > 0 {
+		c.panels = c.e.Scratch(whole)
 	}
 	c.table = len(c.e.Table.Used)
 	c.e.Table.Held = c.workspaceSlots()
@@ -111,36 +101,6 @@ func (c *Kernel) place() {
 			p.Slot = c.table + len(c.workspaces) + i
 		}
 	}
-}
-
-// groups is how many groups of panels are packed at once: as many of both products as blocking.MaxPacked allows, if they follow the same
-// dimensions; all of them otherwise.
-func (c *Kernel) groups() int64 {
-	all, bytes := int64(1), int64(0)
-	for _, p := range c.products {
-		if p.Pack.Right == tile.UpFront {
-			all = max(all, p.Outer)
-			bytes += p.PanelsOf(p.C.Col.Extent) * p.Length * tile.PanelBytes
-		}
-	}
-	if !c.together() || bytes == 0 {
-		return all
-	}
-	return max(1, min(all, blocking.MaxPacked/bytes))
-}
-
-// together says whether the operands that are packed follow the same dimensions.
-func (c *Kernel) together() bool {
-	return c.products[0].Pack.Right != tile.UpFront || c.products[1].Pack.Right != tile.UpFront || slices.Equal(groupLoops(c.products[0]), groupLoops(c.products[1]))
-}
-
-// groupLoops gives the loops that the right operand's panels follow, outermost first.
-func groupLoops(p *product.Product) []int {
-	var out []int
-	for _, a := range p.Groups() {
-		out = append(out, a.Loops...)
-	}
-	return out
 }
 
 // Write writes the whole kernel.
@@ -167,10 +127,10 @@ func (c *Kernel) variable(loop int) string {
 // outer gives the loops outside of a block: those that packed panels follow first, in their order.
 func (c *Kernel) outer() []int {
 	var out []int
-	if c.together() {
+	if c.d.together() {
 		for _, p := range c.products {
 			if len(out) == 0 && p.Pack.Right == tile.UpFront {
-				out = groupLoops(p)
+				out = groupLoops(p.Blocking)
 			}
 		}
 	}
@@ -186,8 +146,8 @@ func (c *Kernel) outer() []int {
 func (c *Kernel) packedLoops() int {
 	n := 0
 	for _, p := range c.products {
-		if p.Pack.Right == tile.UpFront && c.together() {
-			n = max(n, len(groupLoops(p)))
+		if p.Pack.Right == tile.UpFront && c.d.together() {
+			n = max(n, len(groupLoops(p.Blocking)))
 		}
 	}
 	return n
@@ -303,7 +263,7 @@ func (c *Kernel) run() {
 	}
 	outer, several := c.outer(), c.packedLoops()
 	all, inner := c.extent(outer[:several]), c.extent(outer[several:])
-	groups := min(all, c.groups())
+	groups := min(all, c.d.groups())
 	c.Open("for (int64_t g = 0; g < %d; g += %d) {", all, groups)
 	c.Line("const int64_t groups = %d - g < %d ? %d - g : %d;", all, groups, all, groups)
 	c.Line("tapc_part parts[2] = {{table, g, 0, %d}, {table, g, 0, %d}};", c.products[0].C.Col.Extent, c.products[1].C.Col.Extent)
@@ -312,7 +272,7 @@ func (c *Kernel) run() {
 			continue
 		}
 		here := "groups"
-		if !c.together() {
+		if !c.d.together() {
 			here = fmt.Sprint(p.Outer)
 		}
 		if p.Outer == 1 { // every group has the same panels

@@ -3,6 +3,7 @@ package backtoback
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
@@ -17,8 +18,9 @@ import (
 type Decided struct {
 	found    *nest.BackToBack
 	products [2]blocking.Decided
-	middle   *schedule.Kernel // the stage between them, its loops cut; nil if there is none
-	rows     int64            // of a block
+	blocks   [2]*blocking.Blocking // what these decide
+	middle   *schedule.Kernel      // the stage between them, its loops cut; nil if there is none
+	rows     int64                 // of a block
 	threads  bool
 }
 
@@ -52,7 +54,7 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 		if err != nil {
 			return d, err
 		}
-		b := blocking.Blocking{C: x, D: x.Sum.Type, N: t.Lanes(x.Sum.Type.Size()), Cut: read.Cut}
+		b := blocking.New(t, k, x, read)
 		if b.Split() && b.OpenBytes() > tile.MaxSums {
 			return d, fmt.Errorf("%d bytes of unfinished sums: expected %d at most, as they are on the stack", b.OpenBytes(), tile.MaxSums)
 		}
@@ -61,7 +63,7 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 		} else if read.Rows != d.products[0].Rows {
 			return d, fmt.Errorf("blocks of %d rows and of %d: expected the same", d.products[0].Rows, read.Rows)
 		}
-		d.products[i] = read
+		d.products[i], d.blocks[i] = read, b
 	}
 	if found.Middle == nil {
 		return d, nil
@@ -75,4 +77,73 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 	var err error
 	d.middle, err = blocking.Rows(found.Stages[1], found.Middle, &stages[1])
 	return d, err
+}
+
+// Workspaces says what contractions back to back have for themselves: all threads the operands that are packed before, and each what is kept between
+// the stages of a block.
+func (d *Decided) Workspaces() []schedule.Workspace {
+	_, private := d.kept()
+	_, device := d.packed()
+	return schedule.WorkspacesOf(device, private)
+}
+
+// kept says where a thread has the lines that stages hand to each other, in bytes, and how many it has in all.
+func (d *Decided) kept() (at []int64, bytes int64) {
+	for _, h := range d.found.Workspaces {
+		at = append(at, bytes)
+		bytes += isa.Align(d.lines(h), 64)
+	}
+	return at, bytes
+}
+
+// lines is the size of what is kept of the rows of a block.
+func (d *Decided) lines(h nest.Workspace) int64 {
+	return d.rows * h.Step * int64(d.found.Buffer(h).Type().Size())
+}
+
+// packed says where the operands that are packed before have their panels, in bytes, and how many these take in all.
+func (d *Decided) packed() (at []int64, bytes int64) {
+	groups := d.groups()
+	for _, b := range d.blocks {
+		at = append(at, bytes)
+		if b.Pack.Right == tile.UpFront {
+			bytes += isa.Align(min(groups, b.Outer)*panelBytes(b), 64)
+		}
+	}
+	return at, bytes
+}
+
+// panelBytes is the size of the panels of one group.
+func panelBytes(b *blocking.Blocking) int64 {
+	return b.PanelsOf(b.C.Col.Extent) * b.Length * tile.PanelBytes
+}
+
+// groups is how many groups of panels are packed at once: as many of both products as blocking.MaxPacked allows, if they follow the same
+// dimensions; all of them otherwise.
+func (d *Decided) groups() int64 {
+	all, bytes := int64(1), int64(0)
+	for _, b := range d.blocks {
+		if b.Pack.Right == tile.UpFront {
+			all = max(all, b.Outer)
+			bytes += panelBytes(b)
+		}
+	}
+	if !d.together() || bytes == 0 {
+		return all
+	}
+	return max(1, min(all, blocking.MaxPacked/bytes))
+}
+
+// together says whether the operands that are packed follow the same dimensions.
+func (d *Decided) together() bool {
+	return d.blocks[0].Pack.Right != tile.UpFront || d.blocks[1].Pack.Right != tile.UpFront || slices.Equal(groupLoops(d.blocks[0]), groupLoops(d.blocks[1]))
+}
+
+// groupLoops gives the loops that the right operand's panels follow, outermost first.
+func groupLoops(b *blocking.Blocking) []int {
+	var out []int
+	for _, a := range b.Groups() {
+		out = append(out, a.Loops...)
+	}
+	return out
 }

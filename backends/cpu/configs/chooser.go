@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/winograd"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -26,9 +27,8 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// Any is the target of configs of kernels that run on a CPU of any kind. Vectors are those of the config's micro-kernel, whatever processor a
-// program is compiled for: compilers make several instructions of one that the processor does not have.
-const Any = "cpu"
+// Any is the target of configs of kernels that run on a CPU of any kind.
+const Any = trees.Any
 
 // Chooser offers the configs of kernels for a kind of processor.
 type Chooser struct{ For isa.Target }
@@ -50,7 +50,7 @@ func (c Chooser) Named(target string) tile.Chooser {
 func (c Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
 	var out []tile.Candidate
 	seen := map[schedule.Algorithm]bool{}
-	for _, x := range c.For.Candidates(a, func(config *schedule.Config) error { c.complete(a, config.Stages); return c.Check(a, config) }) {
+	for _, x := range c.For.Candidates(a, func(config *schedule.Config) error { c.complete(a, config.Stages); return c.State(a, config) }) {
 		out = append(out, x)
 		algorithm := x.Config.Stages[0].Algorithm
 		if x.Refused != nil || seen[algorithm] {
@@ -60,11 +60,17 @@ func (c Chooser) Candidates(a *nest.Analysis) []tile.Candidate {
 		for _, other := range c.others(a, x.Config.Stages) {
 			y := x
 			y.Config = &schedule.Config{Target: x.Config.Target, Stages: []schedule.Stage{other.Stage}}
-			y.Refused = cmp.Or(c.Check(a, y.Config), other.Why)
+			y.Refused = cmp.Or(c.State(a, y.Config), other.Why)
 			out = append(out, y)
 		}
 	}
 	return out
+}
+
+// State writes into a config what workspaces the kernel needs by it, or says why there is no such kernel.
+func (c Chooser) State(a *nest.Analysis, config *schedule.Config) (err error) {
+	config.Workspaces, err = c.Check(a, config)
+	return err
 }
 
 // complete makes the choices of stages whose tiles and placements are given.
@@ -103,25 +109,41 @@ func (c Chooser) Price(a *nest.Analysis, x *tile.Candidate) (cost.Estimate, erro
 	return c.For.Price(a, x)
 }
 
-// Check says why a kernel cannot be carried out by a config.
-func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) error {
-	_, err := c.Read(a, config)
-	return err
+// Check says what workspaces a kernel needs by a config, or why it cannot be carried out by that.
+func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) ([]schedule.Workspace, error) {
+	x, err := c.Read(a, config)
+	if err != nil {
+		return nil, err
+	}
+	return x.Workspaces, nil
+}
+
+// Form is a kernel by a config that has been read: what it needs while it runs, and what writes it.
+type Form struct {
+	Workspaces []schedule.Workspace
+	Write      Writer
 }
 
 // Writer writes a kernel. Written is C that is written out for vectors and registers, which compilers need not do more than translate.
 type Writer func(u *unit.Unit, name string) (text string, written bool)
 
-// Read reads a config, and gives what writes a kernel by it. The error says why that cannot be.
-func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error) {
+// Read reads a config of a kernel. The error says why the kernel cannot be carried out by it.
+func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
+	if config.Target == Any {
+		f, err := trees.Of(a.Kernel.Name, a, config)
+		if err != nil {
+			return Form{}, err
+		}
+		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }}, nil
+	}
 	for _, s := range config.Stages {
 		if s.Algorithm != schedule.Contraction && (len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing) {
-			return nil, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
+			return Form{}, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
 		}
 	}
 	switch n := len(config.Stages); {
 	case n == 0:
-		return nil, errors.New("it has no stage")
+		return Form{}, errors.New("it has no stage")
 	case n > 1:
 		return c.readBackToBack(a, config.Stages)
 	}
@@ -138,19 +160,23 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Writer, error)
 	case schedule.Rows:
 		f, err := needed[*nest.Rows](a, func(*nest.Rows) bool { return rows.Fits(k) })
 		if err != nil {
-			return nil, err
+			return Form{}, err
 		}
 		cut, err := blocking.Rows(k, f, s)
 		if err != nil {
-			return nil, err
+			return Form{}, err
 		}
 		lines, err := rows.ReadLines(c.For, k, a.Buffers, f, s)
-		return func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, lines).Write(), false }, err
+		if err != nil {
+			return Form{}, err
+		}
+		return Form{rows.Workspaces(c.For, cut, a.Buffers, f, lines),
+			func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, lines).Write(), false }}, nil
 	case schedule.Loops:
 		cut, err := blocking.Loops(a, s)
-		return func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }, err
+		return Form{Write: func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }}, err
 	}
-	return nil, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
+	return Form{}, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
 }
 
 // needed finds the form of a kernel that an algorithm is for.
@@ -168,64 +194,76 @@ func needed[F nest.Form](a *nest.Analysis, fits func(F) bool) (F, error) {
 	return f, nil
 }
 
-func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
+func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	f, err := needed(a, func(f *nest.Contraction) bool { return product.Fits(a.Kernel, a.Buffers, f) })
 	if err != nil {
-		return nil, err
+		return Form{}, err
 	}
 	d, err := blocking.Read(c.For, a.Kernel, f, s)
-	return func(u *unit.Unit, name string) (string, bool) {
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{blocking.New(c.For, a.Kernel, f, d).Memory().Workspaces(), func(u *unit.Unit, name string) (string, bool) {
 		return product.New(u, name, a.Kernel, f, d).Write(), true
-	}, err
+	}}, nil
 }
 
-func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
+func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	f, err := needed(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(a.Kernel, a.Buffers, f) })
 	if err != nil {
-		return nil, err
+		return Form{}, err
 	}
 	cut, err := blocking.ReadLowPrecision(c.For, f, s)
-	return func(u *unit.Unit, name string) (string, bool) {
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, cut), func(u *unit.Unit, name string) (string, bool) {
 		return lowprecision.New(u, name, a.Kernel, f, cut).Write(), true
-	}, err
+	}}, nil
 }
 
-func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
+func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	f, err := needed(a, func(f *nest.Winograd) bool { return point.VectorKernel(a.Kernel, a.Buffers, f.Image) })
 	if err != nil {
-		return nil, err
+		return Form{}, err
 	}
 	d, err := winograd.Read(c.For, f, s)
-	return func(u *unit.Unit, name string) (string, bool) {
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{winograd.Workspaces(c.For, a.Kernel, d), func(u *unit.Unit, name string) (string, bool) {
 		return winograd.New(u, name, a.Kernel, d).Write(), true
-	}, err
+	}}, nil
 }
 
-func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Writer, error) {
+func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Form, error) {
 	f, err := needed(a, func(*nest.BackToBack) bool { return true })
 	if err != nil {
-		return nil, err
+		return Form{}, err
 	}
 	d, err := backtoback.Read(c.For, a, f, stages)
-	return func(u *unit.Unit, name string) (string, bool) {
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{d.Workspaces(), func(u *unit.Unit, name string) (string, bool) {
 		return backtoback.New(u, name, a.Kernel, d).Write(), true
-	}, err
+	}}, nil
 }
 
-func readScan(a *nest.Analysis, s *schedule.Stage) (Writer, error) {
+func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	f, err := needed(a, func(*scan.Scans) bool { return true })
-	if err == nil && f.Indexed == nil {
-		err = loops.CheckStaged(a.Kernel, a.Buffers, f)
-	}
-	if err == nil && s.Threads {
-		err = fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
-	}
-	if err == nil && f.Indexed != nil {
-		return func(u *unit.Unit, name string) (string, bool) {
+	switch {
+	case err != nil:
+		return Form{}, err
+	case s.Threads:
+		return Form{}, fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
+	case f.Indexed != nil:
+		return Form{Write: func(u *unit.Unit, name string) (string, bool) {
 			return loops.NewIndexed(a.Kernel, name, u, f.Indexed).Write(), false
-		}, nil
+		}}, nil
 	}
-	return func(u *unit.Unit, name string) (string, bool) {
+	workspaces, err := loops.CheckStaged(a.Kernel, a.Buffers, f)
+	return Form{workspaces, func(u *unit.Unit, name string) (string, bool) {
 		return loops.NewStaged(a.Kernel, name, u, f).Write(), false
-	}, err
+	}}, err
 }

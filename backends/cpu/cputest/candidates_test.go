@@ -138,7 +138,7 @@ func (x *carrier) execute(cc *toolchain.Compiler, level isa.Target) conformance.
 func (x *carrier) give(t *testing.T, a *nest.Analysis, c configs.Chooser, number int) {
 	var all []*schedule.Config
 	for _, y := range c.Candidates(a) {
-		if c.Check(a, y.Config) == nil {
+		if c.State(a, y.Config) == nil {
 			all = append(all, y.Config)
 		}
 	}

@@ -31,10 +31,10 @@ const (
 	strip     = 64       // values side by side that are one thread's at least; divides every tile of them
 )
 
-// CheckStaged says why a kernel is not written so: it needs too much scratch memory for one point.
-func CheckStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *scan.Scans) error {
-	_, err := stageBytes(cnest.NewStaged(k, buffers, cexpr.NewWriter(), new(cnest.Text), found))
-	return err
+// CheckStaged says what a kernel that is written so has for itself, or why there is no such kernel: one point needs too much.
+func CheckStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *scan.Scans) ([]schedule.Workspace, error) {
+	s, err := shared(cnest.NewStaged(k, buffers, cexpr.NewWriter(), new(cnest.Text), found))
+	return schedule.WorkspacesOf(s.shares*s.bytes, 0), err
 }
 
 // stageBytes is the scratch memory that points need, one at a time.
@@ -53,17 +53,23 @@ func stageBytes(n *cnest.Nest) (bytes int64, err error) {
 
 // NewStaged prepares a kernel that passes CheckStaged.
 func NewStaged(k *schedule.Kernel, name string, e *unit.Unit, found *scan.Scans) *Staged {
-	n := cnest.NewStaged(k, e.Buffers, e.W, new(cnest.Text), found)
-	s := &Staged{Nest: n, e: e, name: name, points: 1}
+	s, _ := shared(cnest.NewStaged(k, e.Buffers, e.W, new(cnest.Text), found))
+	s.e, s.name = e, name
+	if s.bytes > 0 {
+		s.slot = e.Scratch(s.shares * s.bytes)
+	}
+	return s
+}
+
+// shared divides the points of a kernel.
+func shared(n *cnest.Nest) (*Staged, error) {
+	s, err := &Staged{Nest: n, points: 1}, error(nil)
 	for _, l := range n.Free {
 		s.points *= s.places(l)
 	}
-	s.bytes, _ = stageBytes(n)
+	s.bytes, err = stageBytes(n)
 	s.shares = min(maxShares, s.points, max(1, maxStages/max(1, s.bytes)))
-	if s.bytes > 0 {
-		s.slot = e.NeedScratch(s.shares * s.bytes)
-	}
-	return s
+	return s, err
 }
 
 // places is the number of points along a free loop, or of strips if its values are computed side by side.

@@ -49,59 +49,84 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nes
 
 // New prepares a low-precision product, which is cut as blocking.ReadLowPrecision says.
 func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision, cut blocking.Cut) *Kernel {
-	lanes := e.Target.Lanes(4)
-	wide, sum, _ := vector.Widened(k, found.C.Sum)
-	c := *found.C
-	c.Sum = sum
-	p := &product.Product{Text: new(cnest.Text), E: e, Name: name, Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: e.Target, K: wide, C: &c, D: sum.Type,
-		N: lanes, Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}
-	n := &Kernel{Text: p.Text, p: p, n: found}
-	n.left = n.operandOf(c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, side{"left", "row", "rows"})
-	n.right = n.operandOf(c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, side{"right", "column", "columns"})
-	if found.Unpacked {
-		n.right.layout.Blocked.Run = found.Run()
-	}
-	n.placeOperands()
-	switch {
-	case found.C.Transposed:
-		p.PlaceWorkspace(0, p.TransposedBytes())
-	case n.parted():
-		p.PlaceWorkspace(0, 4*cut.Rows*cut.Cols)
-	}
+	n, memory := of(e.Target, k, e.Buffers, found, cut)
+	n.Text = new(cnest.Text)
+	n.p.Text, n.p.E, n.p.Name = n.Text, e, name
+	n.placeOperands(memory)
+	n.p.Reserve(memory)
 	n.tiles = n.registerTiles()
 	return n
 }
 
-// placeOperands finds where each operand is read: an unpacked left one in its buffer, or in a copy in scratch memory; panels in the
-// program, or in scratch memory, cut into chunks if they are large.
-func (n *Kernel) placeOperands() {
-	scratch := int64(0)
-	packed := []*operand{&n.left, &n.right}
-	if n.n.Unpacked {
-		packed = packed[1:]
-		if buffer := n.p.K.Operands[n.left.operand].Buffer; n.p.C.Padded == nil {
-			n.p.E.Raw(buffer)
-			n.left.place.Slot = n.p.E.Slot(buffer)
-		} else {
-			scratch = isa.Align(n.imageBytes(), tile.PanelBytes)
-			n.left.place.Slot = n.p.E.NeedScratch(scratch)
-		}
+// Workspaces says what a low-precision product has for itself: all threads the operands that are packed or copied when it runs, each its unfinished sums.
+func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, cut blocking.Cut) []schedule.Workspace {
+	_, memory := of(t, k, buffers, found, cut)
+	return memory.Workspaces()
+}
+
+// of lays out the operands of a product and its workspaces.
+func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, cut blocking.Cut) (*Kernel, blocking.Memory) {
+	wide, sum, _ := vector.Widened(k, found.C.Sum)
+	c := *found.C
+	c.Sum = sum
+	n := &Kernel{n: found, p: &product.Product{Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
+		N: t.Lanes(4), Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
+	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, side{"left", "row", "rows"})
+	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, side{"right", "column", "columns"})
+	if found.Unpacked {
+		n.right.layout.Blocked.Run = found.Run()
 	}
-	for _, o := range packed {
+	memory := blocking.Memory{}
+	switch {
+	case c.Transposed:
+		memory = blocking.Unfinished(0, n.p.TransposedBytes())
+	case n.parted():
+		memory = blocking.Unfinished(0, 4*cut.Rows*cut.Cols)
+	}
+	if found.Unpacked && c.Padded != nil {
+		memory.Device = isa.Align(n.imageBytes(), tile.PanelBytes)
+	}
+	for _, o := range n.packed() {
 		if o.fixed {
-			o.place.Slot = n.p.E.Panels(n.p.K.Operands[o.operand].Buffer, o.layout)
 			continue
 		}
 		groups, panel := panels.Extents(o.layout.Groups), o.panel()
 		if most := blocking.MaxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
 			o.chunk = max(most, tile.NarrowCols)
 		}
-		o.place.At = scratch
-		scratch = isa.Align(scratch+groups*panelsOf(o.chunk)*panel, tile.PanelBytes)
+		o.place.At = memory.Device
+		memory.Device = isa.Align(memory.Device+groups*panelsOf(o.chunk)*panel, tile.PanelBytes)
 	}
-	for _, o := range packed {
+	return n, memory
+}
+
+// packed gives the operands that are read in panels.
+func (n *Kernel) packed() []*operand {
+	if n.n.Unpacked {
+		return []*operand{&n.right}
+	}
+	return []*operand{&n.left, &n.right}
+}
+
+// placeOperands finds where each operand is read: an unpacked left one in its buffer, or in a copy in the workspace of all threads; panels in the
+// program, or in that workspace, cut into chunks if they are large.
+func (n *Kernel) placeOperands(memory blocking.Memory) {
+	if n.n.Unpacked {
+		if buffer := n.p.K.Operands[n.left.operand].Buffer; n.p.C.Padded == nil {
+			n.p.E.Raw(buffer)
+			n.left.place.Slot = n.p.E.Slot(buffer)
+		} else {
+			n.left.place.Slot = n.p.E.Scratch(memory.Device)
+		}
+	}
+	for _, o := range n.packed() {
+		if o.fixed {
+			o.place.Slot = n.p.E.Panels(n.p.K.Operands[o.operand].Buffer, o.layout)
+		}
+	}
+	for _, o := range n.packed() {
 		if !o.fixed {
-			o.place.Slot = n.p.E.NeedScratch(scratch)
+			o.place.Slot = n.p.E.Scratch(memory.Device)
 		}
 	}
 }

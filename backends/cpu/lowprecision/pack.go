@@ -7,7 +7,9 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -28,8 +30,8 @@ type operand struct {
 type side struct{ name, first, count string }
 
 // operandOf lays an operand's panels out.
-func (n *Kernel) operandOf(ref int, along point.Axis, form panels.BlockForm, s side) operand {
-	buffer := n.p.E.Buffers[n.p.K.Operands[ref].Buffer]
+func (n *Kernel) operandOf(buffers map[ir.NodeID]*schedule.Buffer, ref int, along point.Axis, form panels.BlockForm, s side) operand {
+	buffer := buffers[n.p.K.Operands[ref].Buffer]
 	l := n.p.Layout(ref, along.Dim, tile.NarrowPanel)
 	l.Size = buffer.Type().Size()
 	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}

@@ -5,7 +5,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
-	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
@@ -20,10 +19,18 @@ import (
 // New prepares a contraction that is carried out as a config says, which has been checked.
 func New(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d blocking.Decided) *Product {
 	p := Of(e, name, k, c, d)
-	p.packRight()
-	p.placePiece()
-	if p.Pack.Left == tile.Prepacked {
-		p.rows.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
+	if p.Pack.Right == tile.Prepacked {
+		p.Slot = e.Panels(k.Operands[c.Right].Buffer, p.Layout(c.Right, c.Col, p.Panel))
+	}
+	p.Reserve(p.Memory())
+	switch {
+	case p.Pack.Left == tile.Prepacked:
+		p.left.Slot = e.Panels(k.Operands[c.Left].Buffer, p.Layout(c.Left, c.Row, tile.RowPanel))
+	case p.Pack.Left == tile.UpFront || p.C.Padded != nil:
+		p.left = Place{p.scratch, p.memory.Rows}
+	}
+	if p.Pack.Right == tile.UpFront {
+		p.Slot = p.scratch
 	}
 	return p
 }
@@ -47,30 +54,14 @@ func Of(e *unit.Unit, name string, k *schedule.Kernel, c *nest.Contraction, d bl
 	return &Product{Text: new(cnest.Text), E: e, Name: name, Blocking: blocking.New(e.Target, k, c, d)}
 }
 
-// packRight finds the memory of what is packed before anything is multiplied.
-func (p *Product) packRight() {
-	scratch := int64(0)
-	switch p.Pack.Right {
-	case tile.Prepacked:
-		p.Slot = p.E.Panels(p.K.Operands[p.C.Right].Buffer, p.Layout(p.C.Right, p.C.Col, p.Panel))
-	case tile.UpFront:
-		groups, columns := p.Chunk()
-		scratch = groups * p.PanelsOf(columns) * p.Length * tile.PanelBytes
+// Reserve finds the addresses of the workspaces that the product has.
+func (p *Product) Reserve(m blocking.Memory) {
+	p.memory = m
+	if m.Device > 0 {
+		p.scratch = p.E.Scratch(m.Device)
 	}
-	if scratch > 0 {
-		p.Slot = p.E.NeedScratch(scratch)
-	}
-	at := isa.Align(scratch, tile.PanelBytes)
-	switch {
-	case p.Pack.Left == tile.UpFront:
-		p.rows = Place{p.E.NeedScratch(at + p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes()), at}
-		at = isa.Align(at+p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes(), tile.PanelBytes)
-	case p.C.Padded != nil:
-		p.Pad = Place{p.E.NeedScratch(at + p.C.Padded.Elements()*int64(p.D.Size())), at}
-	}
-	if p.Cut.Groups > 0 {
-		p.groupsAt = at
-		p.E.NeedScratch(at + blocking.GroupBytes(p.Blocking, p.Cut))
+	if m.Private > 0 {
+		p.thread = p.E.Private(m.Private)
 	}
 }
 
@@ -159,10 +150,10 @@ func (p *Product) task() {
 	unit.Task(p.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_part")
 	switch left := p.K.Operands[p.C.Left]; {
 	case p.Pack.Paneled():
-		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.rows.Slot, p.rows.At, left.Name)
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s in panels of rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.left.Slot, p.left.At, left.Name)
 	case p.C.Padded != nil:
 		p.E.Raw(left.Buffer)
-		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.Pad.Slot, p.Pad.At, left.Name)
+		p.Line("const %s *left = (const %s *)((const char *)b[%d] + %d); // %s with zeros around", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.left.Slot, p.left.At, left.Name)
 	default:
 		p.E.Raw(left.Buffer)
 		p.Line("const %s *left = b[%d]; // %s", p.E.W.Stored(p.D), p.E.Slot(left.Buffer), left.Name)
@@ -184,7 +175,7 @@ func (p *Product) task() {
 	}
 	across(p)
 	if p.Pack.Right == tile.PerMacroTile {
-		p.Line("%s *const panels = (%s *)(own + %d);", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.panelsAt)
+		p.Line("%s *const panels = (%s *)(own + %d);", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.memory.Columns)
 	}
 	if p.Cut.Groups > 0 {
 		groupOf(p)

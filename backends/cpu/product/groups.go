@@ -9,7 +9,7 @@ import (
 // groupOf writes the loop over the tasks of a product whose groups are tasks: which macro-tile and which part of the sum each has.
 func groupOf(p *Product) {
 	n, span, t := p.Cut.Groups, p.Cut.Span(), p.E.V.Type(p.VectorType(), p.N)
-	p.Line("%s *const groups = (%s *)((char *)b[%d] + %d); // sums of groups", t, t, p.E.NeedScratch(0), p.groupsAt)
+	p.Line("%s *const groups = (%s *)((char *)b[%d] + %d); // sums of groups", t, t, p.scratch, p.memory.Groups)
 	p.Open("for (int64_t index = begin; index < end; index++) {")
 	p.Line("const int64_t from = index %% %d * %d, to = from + %d < %d ? from + %d : %d;", n, span, span, p.Length, span, p.Length)
 	p.Line("%s *const group = groups + index * %d;", t, p.OpenArea())
@@ -36,7 +36,7 @@ func joinTask(p *Product) {
 	t := p.E.V.Type(p.VectorType(), p.N)
 	unit.Task(p.Text, "", p.Name+"_join", "tapc_part")
 	across(p)
-	p.Line("const %s *const groups = (const %s *)((const char *)b[%d] + %d);", t, t, p.E.NeedScratch(0), p.groupsAt)
+	p.Line("const %s *const groups = (const %s *)((const char *)b[%d] + %d);", t, t, p.scratch, p.memory.Groups)
 	p.Open("for (int64_t index = begin; index < end; index++) {")
 	p.Line("int64_t rest = index;")
 	p.coordinatesOf(p.Cut)

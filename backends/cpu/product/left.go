@@ -4,53 +4,23 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// placePiece finds the memory that a thread has for its piece.
-func (p *Product) placePiece() {
-	bytes, open := int64(0), int64(0)
-	if p.Pack.Left == tile.PerMacroTile {
-		bytes = p.PieceLeft()
-	}
-	if p.Pack.Right == tile.PerMacroTile {
-		p.panelsAt = bytes
-		bytes += p.Share()
-	}
-	switch {
-	case p.C.Transposed:
-		open = p.TransposedBytes()
-	case p.Split():
-		open = p.OpenBytes()
-	}
-	p.PlaceWorkspace(bytes, open)
-}
-
-// PlaceWorkspace finds the memory of a thread for panels, and for unfinished sums if they are too many for the stack.
-func (p *Product) PlaceWorkspace(packed, open int64) {
-	p.open, p.openAt, p.ownBytes = open, packed, packed
-	if open > tile.MaxSums {
-		p.ownBytes += isa.Align(open, tile.PanelBytes)
-	}
-	if p.ownBytes > 0 {
-		p.ownSlot = p.E.NeedThread(p.ownBytes)
-	}
-}
-
 // DeclareWorkspace declares what a thread has for itself; unfinished sums, of a type of some size, are on the stack or not.
 func (p *Product) DeclareWorkspace(align, typ string, size int64) {
-	if p.ownBytes > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.ownSlot, point.Number(p.ownBytes))
+	m := p.memory
+	if m.Private > 0 {
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.thread, point.Number(m.Private))
 	}
 	switch {
-	case p.open == 0:
-	case p.open > tile.MaxSums:
-		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, p.openAt)
+	case m.Sums == 0:
+	case m.Sums > tile.MaxSums:
+		p.Line("%s *const open = (%s *)(own + %d); // unfinished sums", typ, typ, m.Open)
 	default:
-		p.E.Stack(p.open)
-		p.Line("%s%s open[%d]; // unfinished sums", align, typ, p.open/size)
+		p.E.Stack(m.Sums)
+		p.Line("%s%s open[%d]; // unfinished sums", align, typ, m.Sums/size)
 	}
 }
 

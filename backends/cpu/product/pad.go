@@ -92,7 +92,7 @@ func (p *PaddedCopy) Write(about, name, part string) {
 
 // padTask writes the function that copies the left operand and puts zeros around it.
 func (p *Product) padTask() {
-	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.Pad, Row: p.padRow}
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.left, Row: p.padRow}
 	c.Write("with zeros", fmt.Sprintf("%s_pad", p.Name), "tapc_part")
 }
 

@@ -31,20 +31,10 @@ type Product struct {
 
 // Storage is where the operands of a contraction are read.
 type Storage struct {
-	Slot     int   // of the panels
-	rows     Place // of the left operand in panels of rows, if it is
-	Pad      Place // of the padded copy of the left operand
-	groupsAt int64 // in scratch memory: the sums of groups that are tasks
-	own
-}
-
-// own is the memory that a thread has for the piece it is at, in bytes: panels of rows, of columns, and behind them unfinished sums.
-type own struct {
-	ownSlot  int
-	ownBytes int64
-	panelsAt int64
-	openAt   int64
-	open     int64 // of the sums, which are on the stack if they are few
+	Slot            int   // of the panels
+	left            Place // of the left operand in panels of rows, or its copy with zeros around
+	scratch, thread int   // slots of workspaces, if it has them
+	memory          blocking.Memory
 }
 
 // Place is a place in a slot's memory, in bytes.

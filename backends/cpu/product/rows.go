@@ -30,7 +30,7 @@ func (p *Product) rowTask() {
 	p.Line("int64_t rest = piece / %d;", tasks)
 	point.PlaceOf(p.Text, groups)
 	p.Line("const %s *from = left + %s;", stored, point.OffsetText(point.Start(p.K, view), append(groups, point.Axis{Dim: p.C.Row, Variable: "i0"}), view))
-	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + %s;", stored, stored, p.rows.Slot, p.rows.At, p.rowOffset("i0"))
+	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + %s;", stored, stored, p.left.Slot, p.left.At, p.rowOffset("i0"))
 	p.Line("const int64_t live = %d - i0 < %d ? %d - i0 : %d;", rows, togetherPanels*tile.RowPanel, rows, togetherPanels*tile.RowPanel)
 	at := "from"
 	for x, d := range p.C.Reduction {

@@ -59,7 +59,6 @@ func partialOf(r *Kernel) *partial {
 	if !p.choose(over) {
 		return nil
 	}
-	p.slot = r.e.NeedScratch(p.bytes())
 	return p
 }
 
@@ -129,6 +128,7 @@ func (p *partial) bytes() int64 {
 // write writes the whole kernel.
 func (p *partial) write() string {
 	r := p.r
+	p.slot = r.e.Scratch(p.bytes())
 	p.block()
 	p.blockTask()
 	p.cell()

@@ -65,6 +65,14 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, lines 
 	return r
 }
 
+// Workspaces says what a kernel has for itself that New prepares: accumulators of the parts of its reduction.
+func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, lines int64) []schedule.Workspace {
+	if p := partialOf(New(unit.New(&unit.Memory{Buffers: buffers}, t, ""), "", k, found, lines)); p != nil {
+		return schedule.WorkspacesOf(p.bytes(), 0)
+	}
+	return nil
+}
+
 // Complete adds to a stage how many lines are computed together, if several are.
 func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
 	if n := mostLines(t, k, buffers, found); n > 1 {

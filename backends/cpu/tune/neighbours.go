@@ -10,9 +10,11 @@ import (
 
 // neighbours gives the configs that differ from one in a field: another truth, another word, a number doubled, halved or one step away, sizes cut otherwise,
 // an item of a list left out or added. Tiles stay multiples of those within, so that sizes around one that is edited are rounded up. Many of them no back end
-// can write; its check says so. The order depends on the config and the kernel alone.
+// can write; its check says so, and what workspaces they need, of which they state none. The order depends on the config and the kernel alone.
 func neighbours(c *schedule.Config, k *schedule.Kernel) []*schedule.Config {
-	e := &editor{root: valuesOf(c)}
+	without := *c
+	without.Workspaces = nil
+	e := &editor{root: valuesOf(&without)}
 	for _, l := range k.Loops {
 		if !slices.Contains(e.extents, l.Extent()) {
 			e.extents = append(e.extents, l.Extent())

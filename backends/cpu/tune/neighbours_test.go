@@ -76,6 +76,9 @@ func TestEveryField(t *testing.T) {
 		switch v.Kind() {
 		case reflect.Struct:
 			for i := range v.NumField() {
+				if v.Field(i).Name == "Workspaces" { // they follow from the others
+					continue
+				}
 				want(at+"."+v.Field(i).Name, v.Field(i).Type)
 			}
 		case reflect.Slice:
@@ -148,7 +151,7 @@ func TestNeighbours(t *testing.T) {
 func checked(a *nest.Analysis) (found, refused []string) {
 	chooser := configs.Chooser{For: isa.Scheduled}
 	for _, n := range neighbours(&a.Kernel.Configs[0], a.Kernel) {
-		if chooser.Check(a, n) == nil {
+		if chooser.State(a, n) == nil {
 			found = append(found, n.String())
 		} else {
 			refused = append(refused, n.String())
@@ -214,7 +217,7 @@ func programs(t *testing.T, b *Bench, g *ir.Graph, id ir.NodeID) int {
 	var first Program
 	built := 0
 	for _, c := range chooser.Candidates(a) {
-		if chooser.Check(a, c.Config) != nil || built == 2 {
+		if chooser.State(a, c.Config) != nil || built == 2 {
 			continue
 		}
 		p, err := b.Build(t.Context(), k, c.Config)

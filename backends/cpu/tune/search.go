@@ -117,7 +117,7 @@ func (s *search) around(c *schedule.Config) {
 	a := s.kernel.Analysis()
 	var found []candidate
 	for _, n := range neighbours(c, a.Kernel) {
-		if s.known[textOf(n)] || !s.valid(n) {
+		if !s.valid(n) || s.known[textOf(n)] {
 			continue
 		}
 		found = append(found, candidate{Config: n, price: s.priceOf(n, c)})

@@ -122,7 +122,7 @@ func (b *Bench) stale(r *Result) bool {
 	if r.Entry.Code == "" {
 		return false
 	}
-	if b.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen) != nil {
+	if _, err := b.Chooser().Check(r.Kernel.Analysis(), r.Entry.chosen); err != nil {
 		return true
 	}
 	code, err := b.Code(r.Kernel, r.Entry.chosen)
@@ -135,7 +135,7 @@ func (b *Bench) price(k *Kernel, def *schedule.Config) (float64, error) {
 	list := chooser.Candidates(a)
 	for i := range list {
 		c := &list[i]
-		if c.Config == nil || chooser.Check(a, c.Config) != nil {
+		if c.Config == nil || chooser.State(a, c.Config) != nil {
 			continue
 		}
 		e, err := chooser.Price(a, c)

@@ -29,7 +29,7 @@ func other(t *testing.T, b *Bench, k *Kernel, number int) string {
 	a := k.Analysis()
 	def := textOf(k.Body().For(b.Target.Target.Name()))
 	for _, c := range b.Chooser().Candidates(a) {
-		if c.Config != nil && b.Chooser().Check(a, c.Config) == nil && textOf(c.Config) != def {
+		if c.Config != nil && b.Chooser().State(a, c.Config) == nil && textOf(c.Config) != def {
 			if number--; number == 0 {
 				return textOf(c.Config)
 			}

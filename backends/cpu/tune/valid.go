@@ -23,7 +23,9 @@ var configsOnly = func() *check.Environment {
 	return &env
 }()
 
-// valid says whether a config is well-formed, and the back end can write the kernel by it.
+// valid says whether a config is well-formed, and the back end can write the kernel by it. The workspaces that it needs then are written into it.
 func (s *search) valid(c *schedule.Config) bool {
-	return s.chooser.Check(s.kernel.Analysis(), c) == nil && configsOnly.Verify(context.Background(), s.kernel.With(c)).Err() == nil
+	workspaces, err := s.chooser.Check(s.kernel.Analysis(), c)
+	c.Workspaces = workspaces
+	return err == nil && configsOnly.Verify(context.Background(), s.kernel.With(c)).Err() == nil
 }

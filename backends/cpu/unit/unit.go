@@ -3,6 +3,7 @@
 package unit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -27,9 +28,15 @@ type Memory struct {
 	Block   *panels.Block
 	wholes  map[ir.NodeID]zspace.Range // of constants
 	arena   arenas
-	scratch int64 // behind the arena, while a kernel runs
-	Thread  int64 // behind that for each thread, while a kernel runs
+	scratch int64 // behind the arena, while a kernel runs: the largest workspace of all threads
+	Thread  int64 // behind that for each thread, while a kernel runs: the largest workspace of one
 	OnStack int64 // of the largest array that a kernel has on its stack
+}
+
+// Room makes sure of the workspaces of a kernel. Kernels have them one after the other.
+func (m *Memory) Room(list []schedule.Workspace) {
+	m.scratch = max(m.scratch, schedule.BytesOf(list, schedule.DeviceScope))
+	m.Thread = max(m.Thread, schedule.BytesOf(list, schedule.PrivateScope))
 }
 
 // arenas are the memory that the schedule plans, of one device behind the other.
@@ -114,9 +121,11 @@ type Unit struct {
 
 // table is the table of addresses of a version.
 type table struct {
-	Places []string          // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
-	Used   []int             // slots that the kernel which is being written uses, in the order of its own table b
-	Held   map[ir.NodeID]int // indices in the kernel's table of what it holds in scratch memory for itself
+	Places []string             // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
+	Used   []int                // slots that the kernel which is being written uses, in the order of its own table b
+	Held   map[ir.NodeID]int    // indices in the kernel's table of what it holds in scratch memory for itself
+	stated []schedule.Workspace // of the kernel that is being written
+	beyond error                // what a kernel uses that was not stated
 
 	scratchSlot, ThreadSlot int // slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads
 }
@@ -179,26 +188,38 @@ func constantPlace(offset int64) string {
 	return fmt.Sprintf("(void *)(tapc_constants + %d)", offset)
 }
 
-// NeedScratch makes sure of some bytes that one kernel at a time can use, and gives the place of their address in b.
-func (u *Unit) NeedScratch(bytes int64) int {
+// Begin begins a kernel, for which there are workspaces.
+func (u *Unit) Begin(list []schedule.Workspace) { u.Table.Used, u.Table.stated = nil, list }
+
+// Scratch gives the place in b of the address of the workspace of all threads, in which the kernel that is being written uses some bytes.
+func (u *Unit) Scratch(bytes int64) int {
+	u.within(schedule.DeviceScope, bytes)
 	if u.Table.scratchSlot == 0 {
 		u.Table.scratchSlot = len(u.Table.Places)
 		u.Table.Places = append(u.Table.Places, fmt.Sprintf("(char *)arena + %d", u.scratchAt()))
 	}
-	u.scratch = max(u.scratch, bytes)
 	return u.use(u.Table.scratchSlot)
 }
 
-// NeedThread makes sure of some bytes that each thread can use while a kernel runs, and gives the place in b of the address of the
-// first thread's; those of others follow it.
-func (u *Unit) NeedThread(bytes int64) int {
+// Private is Scratch for the workspace of each thread: the address is that of the first, and those of others follow it.
+func (u *Unit) Private(bytes int64) int {
+	u.within(schedule.PrivateScope, bytes)
 	if u.Table.ThreadSlot == 0 {
 		u.Table.ThreadSlot = len(u.Table.Places)
 		u.Table.Places = append(u.Table.Places, "")
 	}
-	u.Thread = max(u.Thread, bytes)
 	return u.use(u.Table.ThreadSlot)
 }
+
+// within holds what is written to what was said before.
+func (u *Unit) within(s schedule.Scope, bytes int64) {
+	if stated := schedule.BytesOf(u.Table.stated, s); bytes > stated && u.Table.beyond == nil {
+		u.Table.beyond = fmt.Errorf("it uses %d bytes of a %s workspace of %d", bytes, s, stated)
+	}
+}
+
+// Err says why what was written is not to be used.
+func (u *Unit) Err() error { return cmp.Or(u.W.Err(), u.Table.beyond) }
 
 // Stack says that a kernel has an array of so many bytes on the stack of each thread.
 func (u *Unit) Stack(bytes int64) { u.OnStack = max(u.OnStack, bytes) }

@@ -76,7 +76,7 @@ func (w *Kernel) patchFunction() {
 	w.Line("float *const inside = to + (first - column) * %d;", line)
 	w.Line("__builtin_memset(to, 0, (uint64_t)((first - column) * %d) * sizeof *to);", line)
 	w.Line("__builtin_memset(to + (end - column) * %d, 0, (uint64_t)((column + columns - end) * %d) * sizeof *to);", line, line)
-	if !w.turned {
+	if !w.transposed {
 		w.Line("for (int64_t x = first; x < end; x++) __builtin_memcpy(inside + (x - first) * %d, from + x * %s, %d * sizeof *to);", line, point.Number(across), in)
 		w.Close(2)
 		return
@@ -117,13 +117,13 @@ func (w *Kernel) imageFunction() {
 	w.Line("const float *image = (const float *)b[%d] + %s; // %s, from its first row and column on", w.p.E.Slot(o.Buffer),
 		point.OffsetText(point.Start(w.kernel, view)-d.First*down-a.First*across, w.batch, view), o.Name)
 	w.Line("%s(void)patch;", point.Voids(w.batch))
-	if w.turned {
+	if w.transposed {
 		w.Line("const int64_t high = (y1 - y0 + %d) / %d * %d + 2, wide = (x1 - x0 + %d) / %d * %d + 2;", size-1, size, size, size-1, size, size)
 		w.Line("%s_patch(image, y0 + %s, high, x0 + %s, wide, patch);", w.p.Name, point.Number(d.First), point.Number(a.First))
 	}
 	w.Open("for (int64_t y = y0; y < y1; y += %d) {", size)
 	w.Open("for (int64_t x = x0; x < x1; x += %d, to += %d) {", size, line)
-	if w.turned {
+	if w.transposed {
 		w.Line("const float *from = patch + ((y - y0) * wide + x - x0) * %d;", line)
 		w.Line("const int64_t down = wide * %d, across = %d;", line, line)
 	} else {

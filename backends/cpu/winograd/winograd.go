@@ -28,14 +28,15 @@ import (
 // The product of a point is one of tiles by channels, with the register tiles of other products, and operands of its own.
 type Kernel struct {
 	*cnest.Text
-	p      *product.Product // of one point
-	w      *nest.Winograd
-	kernel *schedule.Kernel
-	batch  []point.Axis
-	piece  winogradPiece
-	memory winogradMemory
-	turned bool // the image's channels are not neighbours: a block of it is copied first
-	rows   bool // results are neighbours along rows of the image, not along channels
+	p          *product.Product // of one point
+	w          *nest.Winograd
+	kernel     *schedule.Kernel
+	batch      []point.Axis
+	piece      winogradPiece
+	memory     winogradMemory
+	thread     int  // the slot of the workspaces
+	transposed bool // the image's channels are not neighbours: a block of it is copied first
+	rows       bool // results are neighbours along rows of the image, not along channels
 }
 
 // winogradPiece is what a thread computes at a time.
@@ -56,17 +57,30 @@ type winogradMemory struct {
 	sums                int64 // where sums are
 	sumLine, sumPoint   int64
 	patch               int64 // where a part of the image is, with channels innermost and zeros around
-	results, resultLine int64 // where rows of results are before they are turned, and how long a row is, in vectors
+	results, resultLine int64 // where rows of results are before they are transposed, and how long a row is, in vectors
 	size                int64
 }
 
 // New prepares such a convolution, which is cut as Read says.
 func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
+	w := of(e.Target, k, d)
+	w.Text = new(cnest.Text)
+	w.pointProduct(e, name, d.cut)
+	w.placeOperands()
+	return w
+}
+
+// Workspaces says what such a convolution has for itself: each thread the tiles of a piece, their sums, and what is on the way there.
+func Workspaces(t isa.Target, k *schedule.Kernel, d Decided) []schedule.Workspace {
+	return schedule.WorkspacesOf(0, of(t, k, d).memory.size*4)
+}
+
+// of lays out the memory of a convolution.
+func of(t isa.Target, k *schedule.Kernel, d Decided) *Kernel {
 	found := d.found
-	w := &Kernel{Text: new(cnest.Text), w: found, kernel: k, piece: d.piece}
-	w.batch = point.Axes("g", found.Batch)
+	w := &Kernel{w: found, kernel: k, piece: d.piece, batch: point.Axes("g", found.Batch)}
 	image := found.Views[found.Image]
-	w.turned = found.In.Step(image) != 1
+	w.transposed = found.In.Step(image) != 1
 	for _, s := range k.Statements {
 		if s.Store >= 0 {
 			store := found.Views[s.Store]
@@ -74,9 +88,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
 			break
 		}
 	}
-	w.layOut(int64(e.Target.Lanes(4)))
-	w.pointProduct(e, name, d.cut)
-	w.placeOperands()
+	w.layOut(int64(t.Lanes(4)))
 	return w
 }
 
@@ -102,7 +114,7 @@ func (w *Kernel) layOut(lanes int64) {
 	m.point, m.sumPoint = tiles*m.line+line, tiles*m.sumLine+line
 	take(points * m.point)
 	m.sums = take(points * m.sumPoint)
-	if w.turned {
+	if w.transposed {
 		m.patch = take((w.piece.down*w.w.Size + 2) * (w.piece.across*w.w.Size + 2) * m.line)
 	} else {
 		m.patch = take(around * around * m.line)
@@ -139,7 +151,7 @@ func (w *Kernel) placeOperands() {
 		l.Groups = append(l.Groups, panels.Stride{Extent: a.Extent, Step: a.Step(view)})
 	}
 	w.p.Slot = w.p.E.Panels(filters, l)
-	w.p.Pad.Slot = w.p.E.NeedThread(w.memory.size * 4)
+	w.thread = w.p.E.Private(w.memory.size * 4)
 }
 
 // blocksDown is how many blocks of tiles, each the tiles of a piece, an image has from top to bottom.
@@ -219,7 +231,7 @@ func (w *Kernel) task() {
 	n, m, c := w.p.Name, w.memory, w.p.Cut
 	w.Open("\nstatic void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", n)
 	w.Line("void *const *b = ctx;")
-	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.p.Pad.Slot, point.Number(m.size))
+	w.Line("float *const memory = (float *)b[%d] + worker * %s;", w.thread, point.Number(m.size))
 	w.Line("int64_t present = -1; // the block of which the tiles are there")
 	w.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	w.Line("const int64_t block = piece / %d, o0 = piece %% %d * %d, o1 = o0 + %d < %d ? o0 + %d : %d;", w.parts(), w.parts(), c.Cols, c.Cols,

@@ -105,6 +105,9 @@ func kernel(b *strings.Builder, g *ir.Graph, n *ir.Node, a *nest.Analysis, choos
 func candidates(b *strings.Builder, all []tile.Candidate) {
 	for _, c := range all {
 		mark, what := " ", fmt.Sprintf("%.3g µs, from %.3g to %.3g", 1e6*c.Cost.Seconds, 1e6*c.Cost.Low, 1e6*c.Cost.High)
+		if c.Config != nil && len(c.Config.Workspaces) > 0 {
+			what += ", " + schedule.WorkspaceText(c.Config.Workspaces)
+		}
 		if c.Chosen {
 			mark = "*"
 		}

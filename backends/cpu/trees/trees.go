@@ -1,4 +1,6 @@
-package cpu
+// Package trees writes kernels whose config is for a CPU of any kind, by way of a tile tree (backends/tree), which the package codegen makes. It must not import
+// backends/cpu. Read next: trees.go, backends/codegen.
+package trees
 
 import (
 	"fmt"
@@ -6,7 +8,6 @@ import (
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
-	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -15,25 +16,18 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// treeLimits are what a thread may have for itself.
-var treeLimits = tree.Limits{Private: 64 << 20}
+// Any is the target of configs of kernels that run on a CPU of any kind. Vectors are those of the config's micro-kernel, whatever processor a
+// program is compiled for: compilers make several instructions of one that the processor does not have.
+const Any = "cpu"
 
-// treeOf makes the tree of a kernel and its config, with an error that says where it is.
-func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-	f, err := taskTree(name, a, c)
-	if err != nil {
-		return nil, diag.Errorf("TAP0903", "cpu", g.At(g.Node(id), "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(id), err)
-	}
-	return f, nil
-}
+// limits are what a thread may have for itself.
+var limits = tree.Limits{Private: 64 << 20}
 
-// taskTree makes the tree of a kernel and its config, and holds it to what a thread may have. The error says what does not fit.
-func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
+// Of makes the tree of a kernel and its config, a loop of threads, and holds it to what a thread may have. The error says what does not fit.
+func Of(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
 	if !point.VectorKernel(a.Kernel, a.Buffers, -1) {
 		return nil, fmt.Errorf("it has values of a type that there are no vectors of, or may read outside of an operand")
 	}
@@ -41,14 +35,20 @@ func taskTree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, er
 	if err != nil {
 		return nil, err
 	}
-	return f, tree.Verify(f, treeLimits)
+	if loop, ok := f.Body[0].(*tree.For); !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
+		return nil, fmt.Errorf("a tree of the CPU is one loop of threads")
+	}
+	return f, tree.Verify(f, limits)
 }
 
-// Trees writes the trees of the kernels that have a config, in order.
-func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, configs.Any, treeOf) }
+// Workspaces says what a kernel has for itself: the memory of a thread that its tree declares.
+func Workspaces(f *tree.Func) []schedule.Workspace {
+	bytes, _ := privateBytes(f.Body[0].(*tree.For).Body)
+	return schedule.WorkspacesOf(0, bytes)
+}
 
-// treePrinter writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
-type treePrinter struct {
+// printer writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
+type printer struct {
 	cnest.Tree
 	e       *unit.Unit
 	private int64     // bytes that a thread has
@@ -57,14 +57,11 @@ type treePrinter struct {
 	whole   bool // all lanes are there
 }
 
-// writeTree writes a kernel by its config.
-func writeTree(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) (string, error) {
-	p := &treePrinter{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t"}, e: e}
+// Write writes a kernel by its tree.
+func Write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string {
+	loop := f.Body[0].(*tree.For)
+	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t"}, e: e}
 	p.Stmt = p.stmt
-	loop, ok := f.Body[0].(*tree.For)
-	if !ok || len(f.Body) != 1 || loop.Bind != tree.Thread {
-		return "", fmt.Errorf("a tree of the CPU is one loop of threads")
-	}
 	used := make([]int, len(k.Operands))
 	for i := range used {
 		used[i] = i
@@ -72,7 +69,7 @@ func writeTree(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) (s
 	bytes, dots := privateBytes(loop.Body)
 	slot := 0
 	if bytes > 0 {
-		slot = e.NeedThread(bytes)
+		slot = e.Private(bytes)
 	}
 	p.Open("static void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
 	p.Line("void *const *b = ((const tapc_part *)ctx)->b;")
@@ -94,7 +91,7 @@ func writeTree(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) (s
 	}
 	p.Line("tapc_parallel(pool, %d, %s, %s_task, &part);", tasks, unit.Each(e.Nanoseconds(k, rate*float64(e.Target.Lanes(4))), tasks), kernel)
 	p.Close()
-	return p.String(), nil
+	return p.String()
 }
 
 // privateBytes is what the memories of a thread take that are declared in some statements, and whether these have micro-kernels.
@@ -119,7 +116,7 @@ func privateBytes(body []tree.Stmt) (bytes int64, dots bool) {
 	return bytes, dots
 }
 
-func (p *treePrinter) stmt(s tree.Stmt) {
+func (p *printer) stmt(s tree.Stmt) {
 	switch s := s.(type) {
 	case *tree.For:
 		if s.Bind == tree.Vector {
@@ -144,7 +141,7 @@ func (p *treePrinter) stmt(s tree.Stmt) {
 	}
 }
 
-func (p *treePrinter) declare(m *tree.Memory) {
+func (p *printer) declare(m *tree.Memory) {
 	switch {
 	case m.Scope == tree.Private:
 		p.Line("%s *const %s = (%s *)(own + %d);", p.e.W.Stored(m.Type), m.Name, p.e.W.Stored(m.Type), p.private)
@@ -155,7 +152,7 @@ func (p *treePrinter) declare(m *tree.Memory) {
 }
 
 // vector writes the lanes of a vector: n of them are there.
-func (p *treePrinter) vector(s *tree.For) {
+func (p *printer) vector(s *tree.For) {
 	lanes, constant := s.To.Add(s.From.Times(-1)).Number()
 	p.along, p.lanes, p.whole = s.Var, int(s.Lanes), constant && lanes == s.Lanes
 	p.Open("{")
@@ -168,7 +165,7 @@ func (p *treePrinter) vector(s *tree.For) {
 }
 
 // combine writes the steps in which the lanes of a vector combine what they have: neighbours at a distance of 1, 2, 4 ….
-func (p *treePrinter) combine(s *tree.Combine) {
+func (p *printer) combine(s *tree.Combine) {
 	v, d, lanes := p.lvalue(s.Value), s.Value.Memory.Type, int(s.Lanes)
 	for distance := 1; distance < lanes; distance *= 2 {
 		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{{Text: v, Type: d}, {Text: vector.Exchanged(v, lanes, distance), Type: d}}, false).Text)
@@ -176,7 +173,7 @@ func (p *treePrinter) combine(s *tree.Combine) {
 }
 
 // lvalue is an element, or a vector of registers.
-func (p *treePrinter) lvalue(a tree.Access) string {
+func (p *printer) lvalue(a tree.Access) string {
 	at := a.Address()
 	if a.Memory.Lanes > 0 {
 		at = at.Div(a.Memory.Lanes)
@@ -185,7 +182,7 @@ func (p *treePrinter) lvalue(a tree.Access) string {
 }
 
 // stride is how far an access moves from one lane to the next.
-func (p *treePrinter) stride(a tree.Access) int64 {
+func (p *printer) stride(a tree.Access) int64 {
 	if p.along == nil {
 		return 0
 	}
@@ -193,16 +190,16 @@ func (p *treePrinter) stride(a tree.Access) int64 {
 	return n
 }
 
-// treeLeaves are the leaves of a Map's value.
-type treeLeaves struct {
-	p *treePrinter
+// leaves are the leaves of a Map's value.
+type leaves struct {
+	p *printer
 	m *tree.Map
 }
 
-func (l treeLeaves) Load(ref int) vector.Value { return l.read(l.m.Args[ref]) }
+func (l leaves) Load(ref int) vector.Value { return l.read(l.m.Args[ref]) }
 
 // read gives an element, or those of a vector's lanes.
-func (l treeLeaves) read(a tree.Access) vector.Value {
+func (l leaves) read(a tree.Access) vector.Value {
 	p, d := l.p, a.Memory.Type
 	if a.Memory.Lanes > 0 {
 		return vector.Value{Text: p.lvalue(a), Type: d}
@@ -222,13 +219,13 @@ func (l treeLeaves) read(a tree.Access) vector.Value {
 	}
 }
 
-func (l treeLeaves) Local(int) vector.Value           { return vector.Value{} }
-func (l treeLeaves) Reduce(*scalar.Expr) vector.Value { return vector.Value{} }
-func (l treeLeaves) Guarded(*scalar.Expr) (vector.Value, bool) {
+func (l leaves) Local(int) vector.Value           { return vector.Value{} }
+func (l leaves) Reduce(*scalar.Expr) vector.Value { return vector.Value{} }
+func (l leaves) Guarded(*scalar.Expr) (vector.Value, bool) {
 	return vector.Value{}, false
 }
 
-func (l treeLeaves) Loop(ref int) vector.Value {
+func (l leaves) Loop(ref int) vector.Value {
 	x := l.m.Loops[ref]
 	text := fmt.Sprintf("(int64_t)(%s)", x)
 	if l.p.along != nil && x.Uses(l.p.along) {
@@ -237,11 +234,11 @@ func (l treeLeaves) Loop(ref int) vector.Value {
 	return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
 }
 
-func (p *treePrinter) compute(s *tree.Map) {
+func (p *printer) compute(s *tree.Map) {
 	if s.About != "" {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
-	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), treeLeaves{p, s}
+	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), leaves{p, s}
 	var x vector.Value
 	if s.Monoid == tree.NoMonoid {
 		x = p.e.V.Expr(s.Value, lanes, l)
@@ -271,7 +268,7 @@ func (p *treePrinter) compute(s *tree.Map) {
 
 // dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand
 // for each. No variable of a tree has such names.
-func (p *treePrinter) dot(s *tree.Dot) {
+func (p *printer) dot(s *tree.Dot) {
 	lanes := s.Acc.Lanes
 	vectors := s.Cols() / lanes
 	row, _ := micro.Of(s.Acc.Type)
