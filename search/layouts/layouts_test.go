@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,12 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tensortapestry.org/tapc/backends/cpu/cputest"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -172,36 +175,40 @@ func TestProofOnWorkers(t *testing.T) {
 	}
 }
 
-// Every plan of the frontiers of small graphs can be written, read and carried out: the graph that comes of it verifies and gives the values of the
-// one that is not cut.
+// Every plan of the frontiers of small graphs, and of a hundred others of each, can be written, read and carried out: the program that comes of it for as many
+// devices verifies after each pass and gives the values of the graph that is not cut, up to the order of sums. One in 24 is
+// built and runs.
 func TestPlansGiveTheSameValues(t *testing.T) {
-	plans := 0
-	for n, c := range graphs.Smalls {
-		if testing.Short() && n%3 > 0 {
-			continue
-		}
+	plans, turn := 0, testkit.Turns(t, 24)
+	execute := cputest.Executes(cputest.Compiler(t), "native", nil)(nil) // there are no constants
+	for _, c := range graphs.Smalls {
 		x, large := smallSpace(t, c, 1), smallSpace(t, c, 32)
 		found := search.Run(context.Background(), large, search.Options{Rounds: 12, Trials: 128, Resume: points(large.Prove(1))})
 		whole := values(t, read(t, c.Text(1)))
 		for i, p := range append(found.Frontier.Points, others(x)...) {
-			if testing.Short() && i%8 > 0 || x.Price(p.Trial).Beyond > 0 {
+			if x.Price(p.Trial).Beyond > 0 || !turn() {
 				continue
 			}
 			plan, err := x.Plan(p.Trial, kernels.Builtin())
 			if err != nil {
 				t.Fatalf("%s, plan %d: %v", c.Name, i, err)
 			}
-			for name, got := range values(t, carried(t, c, plan)) {
-				want := whole[name]
-				if err := reference.CompareSums(name, want, got, 64, 8); err != nil {
-					t.Errorf("%s, plan %d: %v", c.Name, i, err)
+			program := carried(t, c, plan)
+			results := []map[string]tensorfile.Tensor{values(t, program)}
+			if plans++; plans%24 == 0 {
+				results = append(results, execute(t, program, inputs(t, program)))
+			}
+			for _, result := range results {
+				for name, want := range whole {
+					if err := reference.CompareSums(name, want, result[name], 64, 8); err != nil {
+						t.Errorf("%s, plan %d: %v", c.Name, i, err)
+					}
 				}
 			}
-			plans++
 		}
 	}
 	t.Logf("%d plans", plans)
-	if plans < 10 {
+	if plans < 10 || testkit.Full() && plans < 1000 {
 		t.Errorf("only %d plans were tried", plans)
 	}
 }
@@ -209,7 +216,7 @@ func TestPlansGiveTheSameValues(t *testing.T) {
 // others draws plans that are on no frontier.
 func others(x *layouts.Space) (list []search.Point) {
 	r := rand.New(rand.NewPCG(19, 1))
-	for range 20 {
+	for range 100 {
 		t := make(search.Trial, len(x.Genes()))
 		for i, n := range x.Genes() {
 			t[i] = uint16(r.IntN(n))
@@ -241,8 +248,8 @@ func carried(t *testing.T, c graphs.Small, plan *planfile.Plan) *ir.Graph {
 		t.Fatal(err)
 	}
 	table := standard.Table(kernels.Builtin())
-	r := pipeline.Request{Facts: map[pipeline.Fact][]string{pipeline.Plans: {name}, pipeline.Permissions: {permission.Reassociate.String()}}}
-	p, err := pipeline.ParsePipeline(strings.Join(table.Using(pipeline.Plans, r), ","), table)
+	p, err := pipeline.ParsePipeline(table.Standard(pipeline.Request{Last: pipeline.ScheduledKernels, Facts: map[pipeline.Fact][]string{
+		pipeline.Plans: {name}, pipeline.Devices: {fmt.Sprint(c.Devices)}, pipeline.Permissions: {permission.Reassociate.String()}}}), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +257,7 @@ func carried(t *testing.T, c graphs.Small, plan *planfile.Plan) *ir.Graph {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", c.Name, err, &b)
 	}
-	if pipeline.StageOf(result.Graph) != pipeline.ApplicationExpression {
+	if pipeline.StageOf(result.Graph) != pipeline.ScheduledKernels {
 		t.Fatalf("%s: the plan cuts nothing\n%s", c.Name, &b)
 	}
 	return result.Graph
@@ -258,6 +265,16 @@ func carried(t *testing.T, c graphs.Small, plan *planfile.Plan) *ir.Graph {
 
 // values evaluates a graph on small random numbers.
 func values(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
+	t.Helper()
+	out, err := (&reference.Evaluator{Library: kernels.Builtin()}).Evaluate(context.Background(), g, inputs(t, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// inputs are small random numbers.
+func inputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
@@ -273,11 +290,7 @@ func values(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 		}
 		inputs[v.Name] = x
 	}
-	out, err := (&reference.Evaluator{Library: kernels.Builtin()}).Evaluate(context.Background(), g, inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return inputs
 }
 
 func must[T any](v T, err error) T {
