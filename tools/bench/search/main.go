@@ -6,7 +6,7 @@
 // It writes a table of the least that any seed found, in percent of what going through everything did. Plans are priced, not run, so the
 // same table comes of every machine.
 //
-// With -sizes it measures what planning large graphs for many devices takes, as docs/performance.md has it.
+// With -curves it draws how the hypervolumes grow with the trials, of which each search has 10,000; with -sizes it measures what planning large graphs for many devices takes, as docs/performance.md has it.
 package main
 
 import (
@@ -34,11 +34,15 @@ func main() {
 	write := flag.String("write", "", "replace the table in this `FILE`")
 	only := flag.String("only", "", "graphs whose names have this text")
 	large := flag.Bool("sizes", false, "measure large graphs on many devices instead")
+	picture := flag.String("curves", "", "draw hypervolumes over trials into this SVG `FILE` instead")
 	tapc := flag.String("tapc", "", "the tapc that is measured (default: built from this tree)")
 	flag.Parse()
 	work := func() error { return run(*seeds, *write, *only) }
 	if *large {
 		work = func() error { return sizes(context.Background(), os.Stdout, *tapc, *only) }
+	}
+	if *picture != "" {
+		work = func() error { return curves(*seeds, *picture) }
 	}
 	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, "search:", err)
@@ -73,7 +77,12 @@ const scale = 32
 
 // Space makes the space of a small graph on GPUs.
 func space(c graphs.Small) (*layouts.Space, error) {
-	g, err := text.Read([]byte(c.Text(scale)), c.Name, dialects.Registry())
+	return spaceOf(c.Text(scale), c.Name, c.Devices, c.Objectives, strings.Split(c.Space, ","))
+}
+
+// spaceOf makes the space of a graph on GPUs, with the first of the objectives.
+func spaceOf(graph, name string, devices int64, objectives int, parts []string) (*layouts.Space, error) {
+	g, err := text.Read([]byte(graph), name, dialects.Registry())
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +90,8 @@ func space(c graphs.Small) (*layouts.Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	return layouts.New(g, kernels.Builtin(), layouts.Settings{Machine: m, Devices: c.Devices, Objectives: layouts.Objectives[:c.Objectives],
-		Allow: permission.Reassociate, Parts: strings.Split(c.Space, ",")})
+	return layouts.New(g, kernels.Builtin(), layouts.Settings{Machine: m, Devices: devices, Objectives: layouts.Objectives[:objectives],
+		Allow: permission.Reassociate, Parts: parts})
 }
 
 // limit is how many plans are gone through at most.
