@@ -138,7 +138,10 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 		r.Facts[pipeline.Choices] = []string{choose.TakeFirst}
 	}
 	if from != pipeline.ScheduledKernels && composite.Used(g) {
-		r.Facts[pipeline.Composites] = []string{""}
+		keep := strings.Join(f.cuts.Definitions(g), ",")
+		if r.Facts[pipeline.Composites] = []string{keep}; keep != "" && last > pipeline.OperationExpression {
+			r.Facts[pipeline.CutComposites] = []string{""}
+		}
 	}
 	p, err := a.standardPasses(r)
 	if err == nil {

@@ -88,6 +88,7 @@ func explainKernels(ctx context.Context, a *app, args []string, f *compileFlags,
 
 // explainCuts writes how the operations of a graph can be cut, as build would cut them.
 func explainCuts(ctx context.Context, a *app, args []string, f *compileFlags, format string) error {
+	f.cuts.KeepDefinitions()
 	x, err := a.compile(ctx, args[1], f, pipeline.OperationExpression)
 	if err != nil {
 		return err

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -21,6 +23,7 @@ const Name = "inline"
 
 // Options say which operations are replaced: those that use one of Only, if there are any, and none of Keep. Take is asked before each; nil allows all.
 type Options struct {
+	Library    *kernels.Library
 	Only, Keep []string
 	Take       func(rule string, node ir.NodeID) bool
 }
@@ -43,6 +46,8 @@ func Run(g *ir.Graph, o Options) (Stats, error) {
 	if err := bound(g); err != nil {
 		return s, err
 	}
+	apps, results := application.ByOperation(g), heldOf(g)
+	var fault error
 	var expand func(id ir.NodeID)
 	expand = func(id ir.NodeID) {
 		n := g.Node(id)
@@ -50,18 +55,58 @@ func Run(g *ir.Graph, o Options) (Stats, error) {
 		if !used || nodes[name] == nil || !o.wants(name) || o.Take != nil && !o.Take(Name, id) {
 			return
 		}
-		made := composite.Inline(g, n, nodes[name].Body.(*definition.Definition), nodes[name], Name)
+		cut, err := shardsOf(g, o.Library, n, apps[id])
+		if fault = err; err != nil {
+			return
+		}
+		use := composite.Use{Graph: g, Node: n, Definition: nodes[name].Body.(*definition.Definition), From: []ir.Pos{n.Pos, nodes[name].Pos}, Rule: Name, Held: results.has}
+		steps := use.Inline()
+		made := steps.Made
+		for i, step := range made {
+			results.read(g, step)
+			if apps[step], fault = cut.apply(g, o.Library, i, g.Node(step)); fault != nil {
+				return
+			}
+		}
+		for _, c := range steps.Copies {
+			if fault = cut.copied(g, o.Library, c.Port, g.Node(c.Op)); fault != nil {
+				return
+			}
+		}
 		s.Applied, s.Made = s.Applied+1, s.Made+len(made)
 		for _, step := range made {
-			expand(step)
+			if expand(step); fault != nil {
+				return
+			}
 		}
 	}
 	for _, id := range operations(g) {
-		expand(id)
+		if expand(id); fault != nil {
+			return s, fault
+		}
 	}
 	s.Removed = composite.RemoveUnused(g)
 	return s, nil
 }
+
+// held knows the tensors that are results of the program because no operation reads them.
+type held struct {
+	stated bool // an export says what the results are
+	reads  ir.NodeSet
+}
+
+func heldOf(g *ir.Graph) *held {
+	_, out := tensorops.Interface(g)
+	h := &held{stated: out != ir.NoNode}
+	for _, id := range operations(g) {
+		h.read(g, id)
+	}
+	return h
+}
+
+func (h *held) read(g *ir.Graph, op ir.NodeID) { h.reads.AddPorts(tensorops.OperationOf(g, op).Inputs) }
+
+func (h *held) has(t ir.NodeID) bool { return !h.stated && !h.reads.Has(t) }
 
 // MaxOperations bounds how many operations a graph may become: definitions that use others twice, these others in turn, grow without bound.
 const MaxOperations = 1 << 22

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -31,6 +32,13 @@ func Run(g *ir.Graph, lib *kernels.Library) (int, error) {
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
 		if !ok || op.IsSource() || op.IsSink() || op.IsCheck() || tensorops.SignatureOf(n) != nil {
+			continue
+		}
+		if op.IsComposite() {
+			if err := composite.Sign(g, lib, n); err != nil {
+				return signed, err
+			}
+			signed++
 			continue
 		}
 		if _, known := lib.Find(op.Kernel); !known {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/application/cut"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -61,7 +62,7 @@ func One(g *ir.Graph, lib *kernels.Library, allow permission.Set, n *ir.Node, c 
 }
 
 func along(g *ir.Graph, lib *kernels.Library, allow permission.Set, named []*ir.Node, c cut.Cut) ([]*ir.Node, cut.Cut, error) {
-	if len(named) == 0 || len(c.Levels) == 0 || c.Levels[0].Names == nil {
+	if len(named) == 0 || len(c.Levels) == 0 || c.Levels[0].Names == nil || tensorops.OperationOf(g, named[0].ID).IsComposite() {
 		return nil, c, nil
 	}
 	in, err := lib.BindOperation(g, named[0].ID)

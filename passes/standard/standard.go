@@ -32,12 +32,14 @@ import (
 // Table lists the passes in the order of a compilation, for graphs that use the kernels of a library. What a pass needs, when it runs and
 // what it comes after are in its row. Kernels get configs for the targets of the choosers.
 func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
-	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), inline.Pass(), expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
+	inlined, cut := inline.Passes(lib)
+	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), inlined, expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
 		sign.Pass(lib),
 		split.Pass(lib),
 		propagate.Pass(lib, apply.Run, split.One),
 		shard.Pass(lib, apply.Run, split.Named),
+		cut,
 		apply.Pass(),
 		lower.Pass(lib),
 		fuse.Pass(),

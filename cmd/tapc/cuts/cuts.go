@@ -4,10 +4,12 @@
 package cuts
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -91,6 +93,9 @@ func Of(g *ir.Graph, lib *kernels.Library, name string) ([]Operation, error) {
 // operation says it of one, from the signature that it has or that its kernel derives.
 func operation(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, error) {
 	op, sig, index := n.Body.(*tensorops.Operation), tensorops.SignatureOf(n), tensorops.IndexOf(n)
+	if op.IsComposite() {
+		return ofComposite(g, lib, n)
+	}
 	in, err := lib.BindOperation(g, n.ID)
 	s := signed{reads: tensorops.ReadsOf(n)}
 	switch {
@@ -144,6 +149,28 @@ func (o *Operation) steps(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 		o.Dimensions[i].Step = &Step{a.Operations(), a.Bytes, a.Footprint, a.Memory}
 	}
 	return nil
+}
+
+// ofComposite says it of an operation that uses a definition.
+func ofComposite(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, error) {
+	d, sig, err := composite.Signature(g, lib, n)
+	if err != nil {
+		return Operation{}, err
+	}
+	s := signed{maps: sig.Inputs, index: d.Index}
+	out := Operation{Operation: cmp.Or(n.Label, g.Name(n.ID)), Kernel: n.Body.(*tensorops.Operation).Kernel, Index: s.index.String(), Dimensions: []Dimension{}}
+	for j, name := range d.Names {
+		x, err := s.dimension(j)
+		if err != nil {
+			return out, err
+		}
+		x.Name = name
+		out.Dimensions = append(out.Dimensions, x)
+	}
+	for _, x := range d.Others {
+		out.Dimensions = append(out.Dimensions, Dimension{Name: x.Name, Extent: x.Extent, Cut: Never, Reason: x.Why})
+	}
+	return out, nil
 }
 
 // named gives the dimensions of an index the names that the kernel has for them, if they are as many.

@@ -10,6 +10,8 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -24,7 +26,11 @@ import (
 type Cuts struct {
 	shards []string
 	plan   Plan
+	keep   bool // all operations that use definitions
 }
+
+// KeepDefinitions lets all operations that use definitions stay, as if all were to be cut.
+func (c *Cuts) KeepDefinitions() { c.keep = true }
 
 // Add adds the flags to a command's.
 func (c *Cuts) Add(fs *pflag.FlagSet) {
@@ -58,6 +64,31 @@ func (c *Cuts) Mesh() (*planfile.Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Definitions gives the definitions whose uses are to be cut, by their kernel or a label.
+func (c *Cuts) Definitions(g *ir.Graph) (list []string) {
+	targets := map[string]bool{}
+	for _, text := range c.shards {
+		targets[text[:max(0, strings.LastIndexByte(text, '='))]] = true
+	}
+	if c.plan.file != "" {
+		if p, err := planfile.Read(c.plan.file); err == nil { // what is wrong with it the passes tell
+			for _, x := range p.Cuts {
+				targets[x.Target] = true
+			}
+		}
+	}
+	for n := range g.Nodes() {
+		op, ok := n.Body.(*tensorops.Operation)
+		if !ok || !targets[op.Kernel] && !targets[n.Label] && !c.keep {
+			continue
+		}
+		if name, used := definition.Used(op.Kernel); used && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Propagate carries the layouts of a plan through a graph, for the devices of a kind of the machine, which it gives. The plan must have no other cuts, which

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -45,6 +46,15 @@ func Operation(g *ir.Graph, lib *kernels.Library, n *ir.Node, request string, c 
 func SpaceOf(g *ir.Graph, lib *kernels.Library, n *ir.Node) Space {
 	s := Space{Index: tensorops.IndexOf(n).Range, Others: map[string]string{}}
 	op := n.Body.(*tensorops.Operation)
+	if op.IsComposite() {
+		if d, err := composite.CheckSignature(g, lib, n); err == nil {
+			s.Names = d.Names
+			for _, x := range d.Others {
+				s.Others[x.Name] = x.Why
+			}
+			return s
+		}
+	}
 	if _, known := lib.Find(op.Kernel); !known {
 		return s.numbered()
 	}

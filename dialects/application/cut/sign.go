@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -20,7 +21,10 @@ func Sign(g *ir.Graph, lib *kernels.Library, n *ir.Node) error {
 	}
 	op := n.Body.(*tensorops.Operation)
 	sign := func() error { return signKernel(g, lib, n) }
-	if op.IsSource() || op.IsSink() {
+	switch {
+	case op.IsComposite():
+		sign = func() error { return composite.Sign(g, lib, n) }
+	case op.IsSource() || op.IsSink():
 		sign = func() error { return signInterface(g, n, op) }
 	}
 	if err := sign(); err != nil {

@@ -16,6 +16,10 @@ func CheckOperations(g *ir.Graph, lib *kernels.Library, foreign bool) diag.List 
 	var found diag.List
 	all := definition.Of(g)
 	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsComposite() && tensorops.SignatureOf(n) != nil {
+			_, err := CheckSignature(g, lib, n)
+			found = append(found, diag.FromError(err)...)
+		}
 		d, ok := n.Body.(*definition.Definition)
 		if !ok {
 			continue

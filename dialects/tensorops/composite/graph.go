@@ -11,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Inside is the inside of a definition as a graph: the tensors of the values by name, and the operations of the steps in order. The definitions that steps
@@ -20,12 +19,13 @@ type Inside struct {
 	*ir.Graph
 	Values map[string]ir.NodeID
 	Steps  []ir.NodeID
+	steps  []definition.Step
 }
 
 // Graph gives the inside of a definition, which keeps its constraint; all are the definitions of its graph.
 func Graph(d *definition.Definition, all map[string]*definition.Definition) *Inside {
 	g := ir.New()
-	in := &Inside{g, map[string]ir.NodeID{}, nil}
+	in := &Inside{Graph: g, Values: map[string]ir.NodeID{}, steps: d.Steps}
 	for _, f := range d.Inputs {
 		in.Values[f.Port] = g.Add(&tensorops.Tensor{DType: f.DType, Range: f.Range}, f.Port).ID
 	}
@@ -90,75 +90,6 @@ func reached(d *definition.Definition, all map[string]*definition.Definition) (l
 		}
 	}
 	return list
-}
-
-// Inline puts the steps of a definition in the place of an operation that uses it, and gives their operations in order. Those and the tensors between
-// them have the operation's place in the source and, if rule is not empty, the origin of a rewrite of that name. The operation is removed; its shards are not.
-func Inline(g *ir.Graph, n *ir.Node, d *definition.Definition, at *ir.Node, rule string) []ir.NodeID {
-	op, pos, label := n.Body.(*tensorops.Operation), n.Pos, n.Label
-	origin := &ir.Origin{Rule: rule, From: []ir.Pos{pos}}
-	if at != nil {
-		origin.From = append(origin.From, at.Pos)
-	}
-	selected := map[string]ir.Selection{} // what each value is outside
-	starts := map[string]zspace.Point{}   // where it begins inside
-	for _, f := range d.Inputs {
-		selected[f.Port], starts[f.Port] = op.Inputs.Get(f.Port).Sel[0], f.Range.Start
-	}
-	for _, o := range d.Outputs {
-		selected[o.Value] = op.Outputs.Get(o.Port).Sel[0]
-	}
-	g.Remove(n.ID)
-	add := func(body ir.Body, name string) ir.NodeID {
-		m := g.Add(body, joined(label, name))
-		m.Pos = pos
-		if rule != "" {
-			m.SetOrigin(origin)
-		}
-		return m.ID
-	}
-	var made []ir.NodeID
-	for i := range d.Steps {
-		s := &d.Steps[i]
-		for _, m := range s.Makes {
-			starts[m.Value] = m.Range.Start
-			if _, outside := selected[m.Value]; !outside {
-				selected[m.Value] = ir.Select(add(&tensorops.Tensor{DType: m.DType, Range: m.Range}, m.Value), m.Range)
-			}
-		}
-		body := operation(s, func(value string) ir.Selection { return selected[value] })
-		for j, u := range s.Inputs { // a part of a value is said in coordinates of the inside
-			if u.Range.Rank() > 0 {
-				entry := 0
-				for _, before := range s.Inputs[:j] {
-					if before.Port == u.Port {
-						entry++
-					}
-				}
-				body.Inputs.Get(u.Port).Sel[entry].SetRange(moved(u.Range, starts[u.Value], selected[u.Value].Range().Start))
-			}
-		}
-		made = append(made, add(body, s.Label))
-	}
-	return made
-}
-
-// joined gives the label of what comes of a step of an operation.
-func joined(label, name string) string {
-	if label == "" || name == "" {
-		return name
-	}
-	return label + "." + name
-}
-
-// moved gives the box that is to one point what r is to another.
-func moved(r zspace.Range, from, to zspace.Point) zspace.Range {
-	out := r.Clone()
-	for i := range from {
-		out.Start[i] += to[i] - from[i]
-		out.End[i] += to[i] - from[i]
-	}
-	return out
 }
 
 // Used says whether a graph has definitions, or operations that use some.

@@ -22,7 +22,7 @@ func Constraint(foreign func(kernel string, params ir.Attrs) bool) check.Constra
 			"in and take nothing out, hold no choice, and use no definition that uses theirs. A definition that no operation uses is allowed.",
 		Requires: []string{"TensorDTypesAreValidConstraint"},
 		Codes: []check.Code{
-			{ID: "TAP0144", Meaning: "a definition has no name, or that of another"},
+			{ID: "TAP0144", Meaning: "a definition has no name, one with a comma, or that of another"},
 			{ID: "TAP0195", Meaning: "a step uses a definition that is not there, or has other ports, element types or shapes than it"},
 			{ID: "TAP0146", Meaning: "a definition uses itself, directly or through others"},
 			{ID: "TAP0148", Meaning: "a step reads a value that is neither an input nor one of an earlier step, or reads beyond it"},
@@ -41,8 +41,8 @@ func checkDefinitions(c *check.Context, foreign func(kernel string, params ir.At
 	first := map[string]*ir.Node{}
 	for n, d := range check.Each[*Definition](c) {
 		switch before := first[d.Name]; {
-		case d.Name == "":
-			c.Report(c.Error("TAP0144", n, "/body/name", "%s has no name", c.Graph().Name(n.ID)).Want("a name", `""`))
+		case d.Name == "" || strings.Contains(d.Name, ","):
+			c.Report(c.Error("TAP0144", n, "/body/name", "%s has no name that can be listed", c.Graph().Name(n.ID)).Want("a name without commas", fmt.Sprintf("%q", d.Name)))
 		case before != nil:
 			c.Report(c.Error("TAP0144", n, "/body/name", "there are two definitions %q", d.Name).Want("a name that no other definition has", d.Name).
 				WithNote(c.At(before, ""), "the first"))
