@@ -3,7 +3,8 @@
 //
 // So Linear and ReLU become one kernel with the ReLU as its epilogue, and sequences of elementwise kernels touch memory once. What a kernel
 // only moves has no buffer where that can be: its readers read it where it comes from (forward), or the kernel that computes it stores it where it
-// is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Access to elements is package access.
+// is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
+// become one, which loads them once (share). Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -60,9 +61,14 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 			joined++
 		}
 	}
+	before := len(f.at)
+	more, err := f.shareAll(may)
+	if err != nil {
+		return 0, err
+	}
 	f.mendOrder()
 	f.dropBuffers()
-	return joined, extendLives(g, len(f.at))
+	return joined + more, extendLives(g, before)
 }
 
 // joinAll makes each kernel part of the one that reads its result, where it can, and says how often it did.

@@ -11,24 +11,36 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
-// joiner makes one kernel of a producer and its consumer.
+// joiner makes one kernel of a producer and its consumer, or of two that read the same elements.
 type joiner struct {
-	k, c     *schedule.Kernel
-	out      int
-	in       []int   // operands of the consumer that read the result, all at the same place
-	loopOf   []int   // the consumer's loop for each of the producer's loops
-	shift    []int64 // producer's loop = joined loop + shift
-	operand  [2][]int
-	joined   *schedule.Kernel
-	names    map[string]bool
-	producer int // number of the statement that holds the producer's result
+	k, c    *schedule.Kernel
+	links   []link
+	loopOf  []int   // the consumer's loop for each of the producer's loops
+	shift   []int64 // producer's loop = joined loop + shift
+	operand [2][]int
+	joined  *schedule.Kernel
+	names   map[string]bool
+}
+
+// link is a result of the producer that the consumer reads.
+type link struct {
+	out   int   // the producer's operand
+	in    []int // operands of the consumer that read it, all at the same place
+	kept  bool  // it is stored as well
+	value int   // number of the statement that computes it
 }
 
 // join makes the producer part of the consumer: the node of the consumer stays, with the joined kernel.
 func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 	k, _ := body[*schedule.Kernel](f.g, producer)
 	c, _ := body[*schedule.Kernel](f.g, consumer)
-	joined := newJoiner(k, c, []int{operand}).join()
+	f.become(producer, consumer, newJoiner(k, c, []int{operand}).join())
+}
+
+// become makes a kernel part of one that comes behind it: the node of that one stays, with the joined kernel.
+func (f *fuser) become(producer, consumer ir.NodeID, joined *schedule.Kernel) {
+	k, _ := body[*schedule.Kernel](f.g, producer)
+	c, _ := body[*schedule.Kernel](f.g, consumer)
 	n := f.g.Node(consumer)
 	joined.After = mergeAfter(k.After, c.After, producer)
 	n.Label = joined.Name
@@ -39,11 +51,9 @@ func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
 }
 
 func newJoiner(k, c *schedule.Kernel, in []int) *joiner {
-	j := &joiner{k: k, c: c, in: in, names: map[string]bool{}}
-	j.out = slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
-	j.joined = &schedule.Kernel{Name: k.Name + "+" + c.Name, Device: c.Device,
-		Applications: append(slices.Clone(k.Applications), c.Applications...)}
-	j.loops()
+	out := slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
+	j := &joiner{k: k, c: c, links: []link{{out: out, in: in}}}
+	j.loops(k.Operands[out].Access, c.Operands[in[0]].Access)
 	return j
 }
 
@@ -57,6 +67,26 @@ func (j *joiner) join() *schedule.Kernel {
 	return j.joined
 }
 
+// linkOf gives the link that one of the producer's operands is, if any.
+func (j *joiner) linkOf(out int) *link {
+	for i := range j.links {
+		if j.links[i].out == out {
+			return &j.links[i]
+		}
+	}
+	return nil
+}
+
+// linkTo gives the link that one of the consumer's operands reads, if any.
+func (j *joiner) linkTo(in int) *link {
+	for i := range j.links {
+		if slices.Contains(j.links[i].in, in) {
+			return &j.links[i]
+		}
+	}
+	return nil
+}
+
 func (j *joiner) name(base string) string {
 	try := base
 	for i := 1; j.names[try]; i++ {
@@ -66,8 +96,12 @@ func (j *joiner) name(base string) string {
 	return try
 }
 
-// loops keeps the consumer's loops first, and finds those of them that the producer's result runs along.
-func (j *joiner) loops() {
+// loops keeps the consumer's loops first, and finds those of them that the producer's result runs along: what the producer accesses so, and the
+// consumer so, are the same elements.
+func (j *joiner) loops(write, read zspace.AffineMap) {
+	j.joined = &schedule.Kernel{Name: j.k.Name + "+" + j.c.Name, Device: j.c.Device,
+		Applications: append(slices.Clone(j.k.Applications), j.c.Applications...)}
+	j.names = map[string]bool{}
 	for _, l := range j.c.Loops {
 		l.Name = j.name(l.Name)
 		j.joined.Loops = append(j.joined.Loops, l)
@@ -77,7 +111,6 @@ func (j *joiner) loops() {
 	for i := range j.loopOf {
 		j.loopOf[i] = -1
 	}
-	write, read := j.k.Operands[j.out].Access, j.c.Operands[j.in[0]].Access
 	for i, row := range write.Projection {
 		a, _ := access.Unit(row, j.k.Loops)
 		b, _ := access.Unit(read.Projection[i], j.c.Loops)
@@ -133,7 +166,7 @@ func (j *joiner) operands() {
 	}
 	for i, o := range j.k.Operands {
 		number := -1
-		if i != j.out {
+		if l := j.linkOf(i); l == nil || l.kept {
 			o.Access = j.access(o.Access)
 			number = add(o)
 		}
@@ -141,7 +174,7 @@ func (j *joiner) operands() {
 	}
 	for i, o := range j.c.Operands {
 		number := -1
-		if !slices.Contains(j.in, i) {
+		if j.linkTo(i) == nil {
 			o.Access = j.widen(o.Access)
 			number = add(o)
 		}
@@ -160,9 +193,10 @@ func (j *joiner) widen(a zspace.AffineMap) zspace.AffineMap {
 
 func (j *joiner) statements() {
 	for i, s := range j.k.Statements {
-		if int(s.Store) == j.out {
-			j.producer = i
-			s.Store = -1
+		if l := j.linkOf(int(s.Store)); l != nil {
+			l.value, s.Store = i, -1
+		} else if s.Store >= 0 {
+			s.Store = int64(j.operand[0][s.Store])
 		}
 		var over []int64
 		for _, l := range s.Over {
@@ -176,7 +210,13 @@ func (j *joiner) statements() {
 		s.Value = j.rename(s.Value, 0)
 		j.joined.Statements = append(j.joined.Statements, s)
 	}
-	base := len(j.k.Statements)
+	for _, l := range j.links {
+		if s := j.joined.Statements[l.value]; l.kept {
+			j.joined.Statements = append(j.joined.Statements, schedule.Statement{Name: j.name(s.Name), Over: s.Over,
+				Store: int64(j.operand[0][l.out]), Value: scalar.NewLocal(l.value, s.Value.Type)})
+		}
+	}
+	base := len(j.joined.Statements)
 	for _, s := range j.c.Statements {
 		if s.Store >= 0 {
 			s.Store = int64(j.operand[1][s.Store])
@@ -243,8 +283,8 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 	}
 	return e.Map(func(e *scalar.Expr) *scalar.Expr {
 		switch {
-		case e.Op == scalar.Load && side == 1 && slices.Contains(j.in, e.Ref):
-			return scalar.NewLocal(j.producer, e.Type)
+		case e.Op == scalar.Load && side == 1 && j.linkTo(e.Ref) != nil:
+			return scalar.NewLocal(j.linkTo(e.Ref).value, e.Type)
 		case e.Op == scalar.Load && j.operand[side][e.Ref] != e.Ref:
 			return scalar.NewLoad(j.operand[side][e.Ref], e.Type)
 		case e.Op == scalar.Loop && side == 0:

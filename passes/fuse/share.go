@@ -1,0 +1,199 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/fuse/access"
+)
+
+// shareAll joins elementwise kernels that read the same elements, and says how often it did. Joined kernels are steps in the order by now.
+func (f *fuser) shareAll(may func(kernel ir.NodeID) bool) (joined int, err error) {
+	f.mendOrder()
+	steps, err := schedule.Order(f.g)
+	if err != nil {
+		return 0, err
+	}
+	f.index()
+	for i, id := range steps {
+		f.at[id] = i
+	}
+	for _, id := range steps {
+		for {
+			s, ok := f.sharer(steps, id)
+			if !ok || !may(id) {
+				break
+			}
+			f.become(id, s.with, s.kernel)
+			id = s.with
+			joined++
+		}
+	}
+	return joined, nil
+}
+
+// shared is what two kernels that read the same elements are as one.
+type shared struct {
+	with   ir.NodeID
+	kernel *schedule.Kernel
+}
+
+// sharer finds the elementwise kernel behind another one that reads the same elements: its result, which stays in memory for whoever else
+// reads it (multi-consumer fusion), or one of its operands (horizontal fusion). Elements are then loaded once for both. No step between the two
+// waits for the first, which is carried out with the second: what it reads is kept for as long as its result was. Kernels that only read the same
+// operand follow each other, so that nothing is kept for longer.
+func (f *fuser) sharer(steps []ir.NodeID, id ir.NodeID) (shared, bool) {
+	k, ok := body[*schedule.Kernel](f.g, id)
+	if !ok || !f.elementwise(k) {
+		return shared{}, false
+	}
+	waiters, behind := f.waitersOf(id), 0
+	for _, with := range steps[f.at[id]+1:] {
+		if f.g.Node(with) == nil {
+			continue
+		}
+		if behind++; behind > mostBehind {
+			break
+		}
+		c, ok := body[*schedule.Kernel](f.g, with)
+		if ok && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) && f.elementwise(c) {
+			if joined, ok := f.union(id, with, behind == 1); ok {
+				return shared{with, joined}, true
+			}
+		}
+		if slices.Contains(waiters, with) {
+			break
+		}
+	}
+	return shared{}, false
+}
+
+// mostBehind is how many steps behind a kernel are looked at: the shards of an operation follow each other.
+const mostBehind = 16
+
+// mostStreams is how many operands kernels have at most that are joined for what they both read: each is a stream of memory of its own.
+const mostStreams = 16
+
+// elementwise says whether a kernel computes each of its points by itself, with arithmetic, from and to memory that no other has: what only
+// moves elements is read where it comes from, or stored where it goes.
+func (f *fuser) elementwise(k *schedule.Kernel) bool {
+	if access.Folds(k, access.AnyLoop) || !storedOver(k) {
+		return false
+	}
+	if _, moves := f.moverOf(k); moves {
+		return false
+	}
+	for _, o := range k.Operands {
+		b, ok := body[*schedule.Buffer](f.g, o.Buffer)
+		if _, under := f.over[o.Buffer]; !ok || under || b.Over != ir.NoNode {
+			return false
+		}
+		if _, ok := access.Inverse(k, o.Access); !ok && o.Mode == schedule.Write {
+			return false
+		}
+	}
+	return true
+}
+
+// union makes one kernel of two that have the same points, if that takes fewer loads and stores. What the second reads of the results of the
+// first it reads at the point where they are computed, and neither stores what the other reads besides, nor what it stores, as shards do. Next says that
+// the second follows the first: then what they read may be all that they share.
+func (f *fuser) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
+	k, _ := body[*schedule.Kernel](f.g, id)
+	c, _ := body[*schedule.Kernel](f.g, with)
+	j := &joiner{k: k, c: c}
+	for i, o := range k.Operands {
+		switch in := reading(c, o.Buffer); {
+		case c.Writes(o.Buffer):
+			return nil, false
+		case o.Mode == schedule.Read || len(in) == 0:
+		case len(in) > 1 || !j.follow(i, in[0]):
+			return nil, false
+		default:
+			j.links = append(j.links, link{out: i, in: in, kept: f.readElsewhere(k, i, id, with)})
+		}
+	}
+	for i, o := range k.Operands {
+		for _, in := range reading(c, o.Buffer) {
+			if j.loopOf == nil && o.Mode == schedule.Read {
+				j.follow(i, in)
+			}
+		}
+	}
+	if j.loopOf == nil || len(j.links) == 0 && !next {
+		return nil, false
+	}
+	p, joined := prices{f.g}, j.join()
+	a, okA := p.elements(k)
+	b, okB := p.elements(c)
+	both, okC := p.elements(joined)
+	return joined, okA && okB && okC && estimate(both).Less(estimate(a+b))
+}
+
+// follow takes the producer's loops for the consumer's that lead to the same elements of an operand of each, one at each point. It says whether
+// there are such, and they are the same for all operands.
+func (j *joiner) follow(out, in int) bool {
+	if !samePoints(j.k, out, j.c, in) {
+		return false
+	}
+	loops, shift := j.loopOf, j.shift
+	j.loops(j.k.Operands[out].Access, j.c.Operands[in].Access)
+	return loops == nil || slices.Equal(loops, j.loopOf) && slices.Equal(shift, j.shift)
+}
+
+// reading gives the operands through which a kernel reads a buffer.
+func reading(k *schedule.Kernel, buffer ir.NodeID) (out []int) {
+	for i, o := range k.Operands {
+		if o.Mode == schedule.Read && o.Buffer == buffer {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// elements is the time of an elementwise kernel in loads of a vector, if vectors follow one of its loops.
+func (f prices) elements(k *schedule.Kernel) (float64, bool) {
+	r, ok := nest.Of[*nest.Rows](f.first(k))
+	if !ok || !r.Free {
+		return 0, false
+	}
+	return rowLoads(r, k), true
+}
+
+// readElsewhere says whether others than the kernel that stores a result and one that reads it see what is stored.
+func (f *fuser) readElsewhere(k *schedule.Kernel, out int, writer, reader ir.NodeID) bool {
+	b, ok := body[*schedule.Buffer](f.g, k.Operands[out].Buffer)
+	stored, err := access.Reach(k, out)
+	if !ok || err != nil || b.Space != schedule.Arena {
+		return true
+	}
+	return slices.ContainsFunc(f.readersOf(k.Operands[out].Buffer), func(r ir.NodeID) bool {
+		c, isKernel := body[*schedule.Kernel](f.g, r)
+		return r != writer && r != reader && (!isKernel || slices.ContainsFunc(reading(c, k.Operands[out].Buffer), func(i int) bool {
+			read, err := access.Reach(c, i)
+			return err != nil || read.Overlaps(stored)
+		}))
+	})
+}
+
+// samePoints says whether an operand leads to the same elements, one at each point, as one of another kernel does.
+func samePoints(k *schedule.Kernel, i int, c *schedule.Kernel, j int) bool {
+	a, b := k.Operands[i].Access, c.Operands[j].Access
+	_, okA := access.Inverse(k, a)
+	_, okB := access.Inverse(c, b)
+	if !okA || !okB {
+		return false
+	}
+	for d, row := range a.Projection {
+		x, _ := access.Unit(row, k.Loops)
+		y, _ := access.Unit(b.Projection[d], c.Loops)
+		if (x < 0) != (y < 0) {
+			return false
+		}
+	}
+	read, errA := access.Reach(k, i)
+	also, errB := access.Reach(c, j)
+	return errA == nil && errB == nil && read.Equal(also)
+}
