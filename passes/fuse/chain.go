@@ -165,7 +165,7 @@ func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
 			return nil, false
 		}
 	}
-	if !storedOver(k) {
+	if !access.StoredOver(k) {
 		return nil, false
 	}
 	first := newJoiner(k, l.whole, in)

@@ -4,7 +4,7 @@
 // So Linear and ReLU become one kernel with the ReLU as its epilogue, and sequences of elementwise kernels touch memory once. What a kernel
 // only moves has no buffer where that can be: its readers read it where it comes from (forward), or the kernel that computes it stores it where it
 // is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
-// become one, which loads them once (share). Access to elements is package access.
+// become one, which loads them once (unite). Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/fuse/access"
 )
@@ -62,11 +63,12 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 	}
 	before := len(f.at)
-	more, err := f.shareAll(may)
+	more, err := unite(f, may)
 	if err != nil {
 		return 0, err
 	}
 	f.mendOrder()
+	unread.Drop(g)
 	f.dropBuffers()
 	return joined + more, extendLives(g, before)
 }
@@ -80,7 +82,8 @@ func (f *fuser) joinAll(steps []ir.NodeID, behind ir.NodeSet, may func(kernel ir
 				continue
 			}
 			if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
-				f.join(id, consumer, operand)
+				c, _ := body[*schedule.Kernel](f.g, consumer)
+				f.become(id, consumer, newJoiner(k, c, []int{operand}).join())
 				joined++
 			}
 		}
@@ -200,16 +203,5 @@ func aligned(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 			}
 		}
 	}
-	return storedOver(k)
-}
-
-// storedOver says whether all local values run along loops of the stored result only.
-func storedOver(k *schedule.Kernel) bool {
-	parallel := k.Parallel()
-	for _, s := range k.Statements {
-		if s.Store < 0 && slices.ContainsFunc(s.Over, func(l int64) bool { return !slices.Contains(parallel, int(l)) }) {
-			return false
-		}
-	}
-	return true
+	return access.StoredOver(k)
 }

@@ -30,19 +30,12 @@ type link struct {
 	value int   // number of the statement that computes it
 }
 
-// join makes the producer part of the consumer: the node of the consumer stays, with the joined kernel.
-func (f *fuser) join(producer, consumer ir.NodeID, operand int) {
-	k, _ := body[*schedule.Kernel](f.g, producer)
-	c, _ := body[*schedule.Kernel](f.g, consumer)
-	f.become(producer, consumer, newJoiner(k, c, []int{operand}).join())
-}
-
 // become makes a kernel part of one that comes behind it: the node of that one stays, with the joined kernel.
 func (f *fuser) become(producer, consumer ir.NodeID, joined *schedule.Kernel) {
-	k, _ := body[*schedule.Kernel](f.g, producer)
-	c, _ := body[*schedule.Kernel](f.g, consumer)
 	n := f.g.Node(consumer)
-	joined.After = mergeAfter(k.After, c.After, producer)
+	before, _ := schedule.After(f.g.Node(producer))
+	after, _ := schedule.After(n)
+	joined.After = mergeAfter(before, after, producer)
 	n.Label = joined.Name
 	n.Body = joined
 	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})

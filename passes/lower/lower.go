@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
@@ -118,6 +119,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 	if err := l.faults.Err(); err != nil {
 		return err
 	}
+	unread.Drop(l.g)
 	if err := l.overlay(); err != nil {
 		return err
 	}

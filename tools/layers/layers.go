@@ -48,6 +48,7 @@ var Table = []Rule{
 	{"dialects/schedule/moves", 3, 4},
 	{"dialects/schedule/copies", 3, 4},
 	{"dialects/schedule/padding", 3, 4},
+	{"dialects/schedule/unread", 3, 4},
 	{"dialects/schedule/whole", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},

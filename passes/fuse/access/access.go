@@ -177,3 +177,14 @@ func Reach(k *schedule.Kernel, operand int) (zspace.Range, error) {
 	}
 	return zspace.ProjectionMap{AffineMap: a, Shape: shape}.Apply(k.Space())
 }
+
+// StoredOver says whether all local values run along loops of the stored result only.
+func StoredOver(k *schedule.Kernel) bool {
+	parallel := k.Parallel()
+	for _, s := range k.Statements {
+		if s.Store < 0 && slices.ContainsFunc(s.Over, func(l int64) bool { return !slices.Contains(parallel, int(l)) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -9,8 +9,15 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
-// shareAll joins elementwise kernels that read the same elements, and says how often it did. Joined kernels are steps in the order by now.
-func (f *fuser) shareAll(may func(kernel ir.NodeID) bool) (joined int, err error) {
+// unions makes one kernel of elementwise kernels that read the same elements.
+type unions struct {
+	*prices
+	f     *fuser
+	steps []ir.NodeID // in order; those that are gone too
+}
+
+// unite makes one kernel of elementwise kernels that read the same elements wherever that pays, and says how often it did.
+func unite(f *fuser, may func(kernel ir.NodeID) bool) (joined int, err error) {
 	f.mendOrder()
 	steps, err := schedule.Order(f.g)
 	if err != nil {
@@ -20,54 +27,49 @@ func (f *fuser) shareAll(may func(kernel ir.NodeID) bool) (joined int, err error
 	for i, id := range steps {
 		f.at[id] = i
 	}
+	u := &unions{&prices{f.g}, f, steps}
 	for _, id := range steps {
 		for {
-			s, ok := f.sharer(steps, id)
-			if !ok || !may(id) {
+			with, kernel := u.partner(id)
+			if kernel == nil || !may(id) {
 				break
 			}
-			f.become(id, s.with, s.kernel)
-			id = s.with
+			f.become(id, with, kernel)
+			id = with
 			joined++
 		}
 	}
 	return joined, nil
 }
 
-// shared is what two kernels that read the same elements are as one.
-type shared struct {
-	with   ir.NodeID
-	kernel *schedule.Kernel
-}
-
-// sharer finds the elementwise kernel behind another one that reads the same elements: its result, which stays in memory for whoever else
+// partner finds the elementwise kernel behind another one that reads the same elements: its result, which stays in memory for whoever else
 // reads it (multi-consumer fusion), or one of its operands (horizontal fusion). Elements are then loaded once for both. No step between the two
 // waits for the first, which is carried out with the second: what it reads is kept for as long as its result was. Kernels that only read the same
 // operand follow each other, so that nothing is kept for longer.
-func (f *fuser) sharer(steps []ir.NodeID, id ir.NodeID) (shared, bool) {
-	k, ok := body[*schedule.Kernel](f.g, id)
-	if !ok || !f.elementwise(k) {
-		return shared{}, false
+func (u *unions) partner(id ir.NodeID) (ir.NodeID, *schedule.Kernel) {
+	k, ok := body[*schedule.Kernel](u.f.g, id)
+	if !ok || u.f.fixed.Has(id) || !u.elementwise(k) {
+		return 0, nil
 	}
-	waiters, behind := f.waitersOf(id), 0
-	for _, with := range steps[f.at[id]+1:] {
-		if f.g.Node(with) == nil {
+	waiters, behind := u.f.waitersOf(id), 0
+	for _, with := range u.steps[u.f.at[id]+1:] {
+		if u.f.g.Node(with) == nil {
 			continue
 		}
 		if behind++; behind > mostBehind {
 			break
 		}
-		c, ok := body[*schedule.Kernel](f.g, with)
-		if ok && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) && f.elementwise(c) {
-			if joined, ok := f.union(id, with, behind == 1); ok {
-				return shared{with, joined}, true
+		c, ok := body[*schedule.Kernel](u.f.g, with)
+		if ok && !u.f.fixed.Has(with) && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) && u.elementwise(c) {
+			if joined, ok := u.union(id, with, behind == 1); ok {
+				return with, joined
 			}
 		}
 		if slices.Contains(waiters, with) {
 			break
 		}
 	}
-	return shared{}, false
+	return 0, nil
 }
 
 // mostBehind is how many steps behind a kernel are looked at: the shards of an operation follow each other.
@@ -76,18 +78,18 @@ const mostBehind = 16
 // mostStreams is how many operands kernels have at most that are joined for what they both read: each is a stream of memory of its own.
 const mostStreams = 16
 
-// elementwise says whether a kernel computes each of its points by itself, with arithmetic, from and to memory that no other has: what only
-// moves elements is read where it comes from, or stored where it goes.
-func (f *fuser) elementwise(k *schedule.Kernel) bool {
-	if access.Folds(k, access.AnyLoop) || !storedOver(k) {
+// elementwise says whether a kernel that reduces nothing computes each of its points by itself, with arithmetic, from and to memory that no other has:
+// what only moves elements is read where it comes from, or stored where it goes.
+func (u *unions) elementwise(k *schedule.Kernel) bool {
+	if !access.StoredOver(k) {
 		return false
 	}
-	if _, moves := f.moverOf(k); moves {
+	if _, moves := u.f.moverOf(k); moves {
 		return false
 	}
 	for _, o := range k.Operands {
-		b, ok := body[*schedule.Buffer](f.g, o.Buffer)
-		if _, under := f.over[o.Buffer]; !ok || under || b.Over != ir.NoNode {
+		b, ok := body[*schedule.Buffer](u.f.g, o.Buffer)
+		if _, under := u.f.over[o.Buffer]; !ok || under || b.Over != ir.NoNode {
 			return false
 		}
 		if _, ok := access.Inverse(k, o.Access); !ok && o.Mode == schedule.Write {
@@ -99,10 +101,10 @@ func (f *fuser) elementwise(k *schedule.Kernel) bool {
 
 // union makes one kernel of two that have the same points, if that takes fewer loads and stores. What the second reads of the results of the
 // first it reads at the point where they are computed, and neither stores what the other reads besides, nor what it stores, as shards do. Next says that
-// the second follows the first: then what they read may be all that they share.
-func (f *fuser) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
-	k, _ := body[*schedule.Kernel](f.g, id)
-	c, _ := body[*schedule.Kernel](f.g, with)
+// the second follows the first: what both read may then be an operand of either.
+func (u *unions) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
+	k, _ := body[*schedule.Kernel](u.f.g, id)
+	c, _ := body[*schedule.Kernel](u.f.g, with)
 	j := &joiner{k: k, c: c}
 	for i, o := range k.Operands {
 		switch in := reading(c, o.Buffer); {
@@ -112,7 +114,7 @@ func (f *fuser) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
 		case len(in) > 1 || !j.follow(i, in[0]):
 			return nil, false
 		default:
-			j.links = append(j.links, link{out: i, in: in, kept: f.readElsewhere(k, i, id, with)})
+			j.links = append(j.links, link{out: i, in: in, kept: u.readElsewhere(k, i, id, with)})
 		}
 	}
 	for i, o := range k.Operands {
@@ -125,11 +127,14 @@ func (f *fuser) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
 	if j.loopOf == nil || len(j.links) == 0 && !next {
 		return nil, false
 	}
-	p, joined := prices{f.g}, j.join()
-	a, okA := p.elements(k)
-	b, okB := p.elements(c)
-	both, okC := p.elements(joined)
-	return joined, okA && okB && okC && estimate(both).Less(estimate(a+b))
+	before, okA := u.elements(k)
+	more, okB := u.elements(c)
+	if !okA || !okB {
+		return nil, false
+	}
+	joined := j.join()
+	both, ok := u.elements(joined)
+	return joined, ok && estimate(both).Less(estimate(before+more))
 }
 
 // follow takes the producer's loops for the consumer's that lead to the same elements of an operand of each, one at each point. It says whether
@@ -156,21 +161,21 @@ func reading(k *schedule.Kernel, buffer ir.NodeID) (out []int) {
 // elements is the time of an elementwise kernel in loads of a vector, if vectors follow one of its loops.
 func (f prices) elements(k *schedule.Kernel) (float64, bool) {
 	r, ok := nest.Of[*nest.Rows](f.first(k))
-	if !ok || !r.Free {
+	if !ok || !r.Free || len(r.Reduction) > 0 {
 		return 0, false
 	}
 	return rowLoads(r, k), true
 }
 
 // readElsewhere says whether others than the kernel that stores a result and one that reads it see what is stored.
-func (f *fuser) readElsewhere(k *schedule.Kernel, out int, writer, reader ir.NodeID) bool {
-	b, ok := body[*schedule.Buffer](f.g, k.Operands[out].Buffer)
+func (u *unions) readElsewhere(k *schedule.Kernel, out int, writer, reader ir.NodeID) bool {
+	b, ok := body[*schedule.Buffer](u.f.g, k.Operands[out].Buffer)
 	stored, err := access.Reach(k, out)
 	if !ok || err != nil || b.Space != schedule.Arena {
 		return true
 	}
-	return slices.ContainsFunc(f.readersOf(k.Operands[out].Buffer), func(r ir.NodeID) bool {
-		c, isKernel := body[*schedule.Kernel](f.g, r)
+	return slices.ContainsFunc(u.f.readersOf(k.Operands[out].Buffer), func(r ir.NodeID) bool {
+		c, isKernel := body[*schedule.Kernel](u.f.g, r)
 		return r != writer && r != reader && (!isKernel || slices.ContainsFunc(reading(c, k.Operands[out].Buffer), func(i int) bool {
 			read, err := access.Reach(c, i)
 			return err != nil || read.Overlaps(stored)
