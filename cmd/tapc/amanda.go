@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
+	"tensortapestry.org/tapc/cmd/tapc/content"
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
@@ -23,12 +26,13 @@ var amandaStart = regexp.MustCompile(`^(?:\s|#[^\n]*\n|---\s)*(?:\{\s*"(?:graph|
 
 func isAmanda(data []byte) bool { return amandaStart.Match(data[:min(len(data), 1<<12)]) }
 
-// readAmanda reads an Amanda graph and holds it to its invariants.
-func readAmanda(data []byte, file string) (*amanda.Graph, error) {
+// readAmanda reads an Amanda graph and holds it to its invariants. One that names no vocabulary is in that of the command line.
+func readAmanda(data []byte, file string, known *dictionaries.Known) (*amanda.Graph, error) {
 	g, err := amanda.Read(data, file)
 	if err != nil {
 		return nil, err
 	}
+	g.Namespace = cmp.Or(g.Namespace, known.Space)
 	return g, amanda.Check(g).Err()
 }
 
@@ -40,11 +44,11 @@ func own(g *amanda.Graph) bool {
 
 // importAmanda reads an Amanda graph; one in the namespace of tapc's kernels needs no mapping.
 func importAmanda(a *app, data []byte, file string) (*imported, error) {
-	ag, err := readAmanda(data, file)
+	ag, err := readAmanda(data, file, &a.imports.vocabularies)
 	if err != nil {
 		return nil, err
 	}
-	if own(a.imports.placed(ag)) {
+	if own(ag) {
 		g, err := amanda.ToIR(ag, a.plugins.library())
 		return &imported{own: g}, err
 	}
@@ -67,14 +71,6 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
 }
 
-// placed gives a graph that names no vocabulary the one of the command line.
-func (f *importFlags) placed(g *amanda.Graph) *amanda.Graph {
-	if g.Namespace == "" {
-		g.Namespace = f.vocabularies.Space
-	}
-	return g
-}
-
 func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
 
 // renamed gives a value another name.
@@ -84,15 +80,15 @@ func renamed(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 }
 
 // foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
-func foreignAmanda(data []byte, file string, known namespace.Set) (*amanda.Graph, error) {
+func foreignAmanda(data []byte, file string, known *dictionaries.Known) (*amanda.Graph, error) {
 	if isAmanda(data) {
-		return readAmanda(data, file)
+		return readAmanda(data, file, known)
 	}
 	m, err := onnx.Read(data, file)
 	if err != nil {
 		return nil, err
 	}
-	return amanda.Lift(m.Graph, known)
+	return amanda.Lift(m.Graph, known.Set())
 }
 
 func writeAmanda(w io.Writer, g *ir.Graph, _ shown) error {
@@ -111,6 +107,14 @@ func writeAmandaJSON(w io.Writer, g *ir.Graph, _ shown) error {
 	return amanda.WriteJSON(w, ag)
 }
 
+// peek opens a graph that is read again.
+func (a *app) peek(ctx context.Context, name, from string) (f *form, text *content.Content, file string, err error) {
+	if f, text, file, err = a.openGraph(ctx, name, from); err == nil && name == stdName {
+		a.stdin = bytes.NewReader(text.Data)
+	}
+	return f, text, file, err
+}
+
 // translateForeign writes a foreign graph as an Amanda graph in its own vocabulary. It gives false if input or output is something else.
 func (a *app) translateForeign(ctx context.Context, name, from string, out *outputFlags) (bool, error) {
 	to := formNamed(out.to)
@@ -120,21 +124,15 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if to == nil || !strings.HasPrefix(to.name, "amanda") {
 		return false, nil
 	}
-	f, text, file, err := a.openGraph(ctx, name, from)
-	if err != nil {
-		return true, err
-	}
-	if f.imports == nil {
-		if name == stdName {
-			a.stdin = bytes.NewReader(text.Data) // for the reader of the form
-		}
-		return false, nil
+	f, text, file, err := a.peek(ctx, name, from)
+	if err != nil || f.imports == nil {
+		return err != nil, err
 	}
 	data, err := text.Bytes()
 	if err != nil {
 		return true, err
 	}
-	g, err := foreignAmanda(data, file, a.imports.vocabularies.Set())
+	g, err := foreignAmanda(data, file, &a.imports.vocabularies)
 	if err != nil {
 		return true, err
 	}

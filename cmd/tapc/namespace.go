@@ -98,8 +98,6 @@ func (a *app) namespaceCheckCommand() *cobra.Command {
 			list = append(list, found...)
 			if !found.HasErrors() {
 				a.report(found) // warnings
-			}
-			if !found.HasErrors() {
 				a.printf("%s: %d operators, as their namespaces have them\n", name, n)
 			}
 		}
@@ -116,11 +114,11 @@ func checkNamespace(data []byte, file string, o *importFlags) (diag.List, int, e
 		}
 		return o.vocabularies.Set().Check(m.Graph, func(domain, op string) bool { return m.Function(domain, op) != nil }), len(m.Graph.Ops), nil
 	}
-	g, err := readAmanda(data, file)
+	g, err := readAmanda(data, file, &o.vocabularies)
 	if err != nil {
 		return nil, 0, err
 	}
-	fg, err := amanda.Lower(o.placed(g), filepath.Dir(file), o.vocabularies.Set())
+	fg, err := amanda.Lower(g, filepath.Dir(file), o.vocabularies.Set())
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -22,8 +23,8 @@ func (a *app) translateCommand() *cobra.Command {
 	into := c.Flags().String("into", "", "vocabulary to write an Amanda graph or a model in, such as onnx/17; default: of a model onnx/21, of an Amanda graph that of a foreign graph, else that of tapc's kernels")
 	dictionaries.Check(c.Flags(), "into", a.args)
 	return a.command(c, func(ctx context.Context, args []string) error {
-		if *into != "" {
-			return a.translateInto(ctx, fileArg(args), *from, *into, out)
+		if to := formFor(out.file, out.to); *into != "" || to.into != "" {
+			return a.translateInto(ctx, fileArg(args), *from, cmp.Or(*into, to.into), out)
 		}
 		if done, err := a.translateForeign(ctx, fileArg(args), *from, out); done || err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/constants"
@@ -28,11 +29,38 @@ func (a *app) translateInto(ctx context.Context, name, from, space string, out *
 	if err := to.takes(space, n); err != nil {
 		return err
 	}
+	if done, err := a.translateOpen(ctx, name, from, out.file, to, n); done || err != nil {
+		return err
+	}
 	g, err := a.loadAs(ctx, name, from)
 	if err != nil {
 		return err
 	}
 	return a.storeInto(ctx, out.file, to, n, g, a.loaderOf(g))
+}
+
+// translateOpen writes a model of a foreign graph some of whose sizes nothing gives. It gives false for any other graph.
+func (a *app) translateOpen(ctx context.Context, name, from, outFile string, to *form, n namespace.Namespace) (bool, error) {
+	f, text, file, err := a.peek(ctx, name, from)
+	if err != nil || to.into == "" || f.imports == nil || a.imports.analyze {
+		return err != nil, err
+	}
+	data, err := text.Bytes()
+	if err != nil {
+		return true, err
+	}
+	x, err := f.imports(a, data, file)
+	if err != nil || x.own != nil || x.fault != nil {
+		return err != nil, err
+	}
+	loader := &constants.Loader{Dir: filepath.Dir(name)}
+	defer loader.Close()
+	known := a.imports.vocabularies.Set()
+	fg, err := into.Open(ctx, x.foreign, x.options, n, into.Options{Rules: x.options.Tables, Dictionaries: known, Library: x.options.Library, Constants: loader.Load})
+	if err != nil || fg == nil {
+		return err != nil, err
+	}
+	return true, a.writeFile(ctx, outFile, func(w io.Writer) error { return modelfile.Write(w, fg, known) })
 }
 
 // takes is an error of the command line if a form does not hold graphs in a vocabulary.

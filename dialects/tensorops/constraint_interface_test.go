@@ -9,9 +9,9 @@ import (
 func faced(edit func(b builder, in, out *Operation)) *ir.Graph {
 	return graph(func(b builder) {
 		x, y, u := b.tensor("x", "float32", "[1:4]"), b.tensor("y", "float32", "[1:4]"), b.tensor("u", "int8", "[0:0]")
-		in := StateInputs(b.Graph, []Named{{"x", x.ID}, {"u", u.ID}})
+		in := StateInputs(b.Graph, []Named{{Name: "x", Tensor: x.ID}, {Name: "u", Tensor: u.ID}})
 		b.op("copy", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[1:4]"))}), ir.PortsOf([]ir.Port{Port("result", Sel(y, "[1:4]"))}))
-		out := StateOutputs(b.Graph, []Named{{"y", y.ID}})
+		out := StateOutputs(b.Graph, []Named{{Name: "y", Tensor: y.ID}})
 		edit(b, opOf(in), opOf(out))
 	})
 }
@@ -54,7 +54,7 @@ func interfaceCases() []Case {
 			StateOutputs(b.Graph, nil)
 		}), nil, nil),
 		Of("interface accepted: outputs alone", graph(func(b builder) {
-			StateOutputs(b.Graph, []Named{{"x", b.tensor("x", "float32", "[]").ID}})
+			StateOutputs(b.Graph, []Named{{Name: "x", Tensor: b.tensor("x", "float32", "[]").ID}})
 		}), nil, nil),
 		Of("interface accepted: imports and exports without names", graph(func(b builder) {
 			x := b.tensor("x", "float32", "[]")
@@ -85,7 +85,7 @@ func interfaceCases() []Case {
 			out.Inputs.At(0).Sel[0].SetRange(Range("[1:3]"))
 		}), []string{"TAP0161"}, []string{"the whole of a tensor", "zr[1:3]"}),
 		Of("interface: stated twice", faced(func(b builder, _, out *Operation) {
-			StateOutputs(b.Graph, []Named{{"z", out.Inputs.At(0).Sel[0].Tensor}})
+			StateOutputs(b.Graph, []Named{{Name: "z", Tensor: out.Inputs.At(0).Sel[0].Tensor}})
 		}), []string{"TAP0162"}, nil),
 		Of("interface: an import beside", faced(func(b builder, in, _ *Operation) {
 			z := b.tensor("z", "float32", "[]")

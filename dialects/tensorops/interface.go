@@ -15,10 +15,11 @@ import (
 // InterfaceConstraint is the id of the constraint that imports and exports are held to.
 const InterfaceConstraint = "ProgramInterfaceConstraint"
 
-// Named is a tensor under the name it has outside.
+// Named is a tensor under the name it has outside. Own is the name as the graph has it, "" without one: Name is that as it can stand on a command line.
 type Named struct {
 	Name   string
 	Tensor ir.NodeID
+	Own    string
 }
 
 // namesParam is the parameter by which an import or an export states the interface. aliasesParam is the one by which an export with names says
@@ -127,7 +128,7 @@ func faces(g *ir.Graph, id ir.NodeID) ([]Named, diag.List) {
 		if t := TensorOf(g, s.Tensor); t == nil || !t.Range.Equal(s.Range()) {
 			return bad(check.PortField(side, port, i), "the whole of a tensor", s.Range().String())
 		}
-		list[i] = Named{name.Str, s.Tensor}
+		list[i] = Named{Name: name.Str, Tensor: s.Tensor}
 	}
 	return list, nil
 }

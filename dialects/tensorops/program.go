@@ -133,6 +133,7 @@ func (o *outside) state(g *ir.Graph, id ir.NodeID) diag.List {
 	list, bad := faces(g, id)
 	names := namer{}
 	for i := range list {
+		list[i].Own = list[i].Name
 		list[i].Name = names.unique(list[i].Name, i)
 	}
 	op := OperationOf(g, id)
@@ -165,10 +166,10 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 		made := len(o.flow.Producers(n.ID)) > 0 && !o.imported.Has(n.ID)
 		used := o.consumed.Has(n.ID) || o.observed.Has(n.ID)
 		if !o.statesInputs && !made && (used || o.imported.Has(n.ID)) {
-			p.Inputs = append(p.Inputs, Named{names.of(n), n.ID})
+			p.Inputs = append(p.Inputs, Named{Name: names.of(n), Tensor: n.ID, Own: n.Label})
 		}
 		if !o.statesOutputs && (o.observed.Has(n.ID) || made && !used && !rooted && !constant.Has(n.ID)) {
-			p.Outputs = append(p.Outputs, Named{names.of(n), n.ID})
+			p.Outputs = append(p.Outputs, Named{Name: names.of(n), Tensor: n.ID, Own: n.Label})
 		}
 	}
 }

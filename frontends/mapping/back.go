@@ -58,13 +58,10 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
 	b.region = &Region{m: b.m, graph: fg, values: map[string]foreign.Value{}}
 	b.shown = &Region{m: b.m, graph: &foreign.Graph{}}
-	for _, x := range append(slices.Clone(p.Inputs), p.Outputs...) {
-		if t := b.tensor(x.Tensor); b.names[t] == "" {
-			b.taken[x.Name], b.names[t] = true, x.Name
-		}
-	}
+	b.claim(p.Inputs)
+	b.claim(p.Outputs)
 	for _, x := range p.Inputs {
-		fg.Inputs = append(fg.Inputs, portOf(b.tensor(x.Tensor), x.Name))
+		fg.Inputs = append(fg.Inputs, portOf(b.tensor(x.Tensor), b.names[b.tensor(x.Tensor)]))
 	}
 	if err := b.constants(p); err != nil {
 		return nil, b.m.report, err
@@ -76,16 +73,33 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 		b.operation(g.Node(id))
 	}
 	for _, x := range p.Outputs {
-		if name := b.names[b.tensor(x.Tensor)]; name != x.Name {
+		name := b.names[b.tensor(x.Tensor)]
+		if name != x.Name && name != x.Own {
 			at := diag.Location{File: g.File, Node: x.Name}
 			b.bad = append(b.bad, diag.Errorf(CodeInput, "mapping", at, "output %q is also %q, and a value has one name", x.Name, name))
 		}
-		fg.Outputs = append(fg.Outputs, portOf(b.tensor(x.Tensor), x.Name))
+		fg.Outputs = append(fg.Outputs, portOf(b.tensor(x.Tensor), name))
 	}
 	if err := append(b.bad, diag.FromError(b.m.report.err())...).Err(); err != nil {
 		return nil, b.m.report, err
 	}
 	return fg, b.m.report, nil
+}
+
+// claim gives inputs or outputs their names before any other value can have them: those that the graph has or, where another value has that, those of the
+// command line.
+func (b *backer) claim(list []tensorops.Named) {
+	for _, x := range list {
+		t := b.tensor(x.Tensor)
+		if b.names[t] != "" {
+			continue
+		}
+		name := x.Own
+		if name == "" || b.taken[name] {
+			name = x.Name
+		}
+		b.taken[name], b.names[t] = true, name
+	}
 }
 
 // backer is one mapping back.
