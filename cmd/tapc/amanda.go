@@ -14,7 +14,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
-	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -63,20 +62,12 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err := a.imports.settle(fg, &o); err != nil {
 		return nil, err
 	}
-	natives := map[string]mapping.Native{"tapc:" + amanda.Output: renamed}
+	natives := amanda.Natives()
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, isOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, amanda.IsOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
 		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
-}
-
-func isOutput(domain, op string) bool { return domain == "tapc" && op == amanda.Output }
-
-// renamed gives a value another name.
-func renamed(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
-	v, err := r.Value(op.In[0])
-	return []foreign.Value{v}, err
 }
 
 // foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
@@ -91,20 +82,15 @@ func foreignAmanda(data []byte, file string, known *dictionaries.Known) (*amanda
 	return amanda.Lift(m.Graph, known.Set())
 }
 
-func writeAmanda(w io.Writer, g *ir.Graph, _ shown) error {
-	ag, err := amanda.FromIR(g)
-	if err != nil {
-		return err
+// writeAmanda writes a graph of tapc's kernels as an Amanda graph.
+func writeAmanda(write func(io.Writer, *amanda.Graph) error) func(w io.Writer, g *ir.Graph, _ shown) error {
+	return func(w io.Writer, g *ir.Graph, _ shown) error {
+		ag, err := amanda.FromIR(g)
+		if err != nil {
+			return err
+		}
+		return write(w, ag)
 	}
-	return amanda.Write(w, ag)
-}
-
-func writeAmandaJSON(w io.Writer, g *ir.Graph, _ shown) error {
-	ag, err := amanda.FromIR(g)
-	if err != nil {
-		return err
-	}
-	return amanda.WriteJSON(w, ag)
 }
 
 // peek opens a graph that is read again.

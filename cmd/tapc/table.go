@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/backends/cuda"
 	"tensortapestry.org/tapc/cmd/tapc/codec"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/ir/loomjson"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -18,9 +19,9 @@ import (
 var forms = []form{
 	{name: "tap", doc: "text, the form for people", suffixes: []string{".tap"}, starts: codec.IsText, read: text.Read, write: codec.WriteText},
 	{name: "amanda", doc: "Amanda graph in YAML", suffixes: []string{".amanda.yaml", ".yaml", ".yml"},
-		starts: isAmanda, imports: importAmanda, write: writeAmanda},
+		starts: isAmanda, imports: importAmanda, write: writeAmanda(amanda.Write)},
 	{name: "amanda-json", doc: "Amanda graph in JSON", suffixes: []string{".amanda.json"}, starts: isAmanda, imports: importAmanda,
-		write: writeAmandaJSON},
+		write: writeAmanda(amanda.WriteJSON)},
 	{name: "loom", doc: "Loom JSON, the interchange form", suffixes: []string{".json"}, starts: codec.IsJSON, read: loomjson.Read, write: codec.WriteLoom},
 	{name: "wire", doc: "protobuf, the form for plugins and caches", suffixes: []string{".tapb"}, binary: true, starts: codec.IsWire, read: codec.ReadWire,
 		write: codec.WriteWire},

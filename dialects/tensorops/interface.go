@@ -15,7 +15,7 @@ import (
 // InterfaceConstraint is the id of the constraint that imports and exports are held to.
 const InterfaceConstraint = "ProgramInterfaceConstraint"
 
-// Named is a tensor under the name it has outside. Own is the name as the graph has it, "" without one: Name is that as it can stand on a command line.
+// Named is a tensor under the name it has outside. Own is the name as the graph has it, "" without one: Name is that in signs that a command line takes.
 type Named struct {
 	Name   string
 	Tensor ir.NodeID
