@@ -234,7 +234,7 @@ func (x *Space) classify(steps []step, class []int) {
 			x.ops = append(x.ops, steps[i].op)
 		}
 		x.ops[c].count++
-		x.opOf[steps[i].id], class[i] = c, c
+		x.opOf[steps[i].id], class[i] = member{c, steps[i].tensors}, c
 	}
 }
 

@@ -97,6 +97,25 @@ func TestKnownPlan(t *testing.T) {
 	if !proof.Exact || proof.Bounds[0] > p.time() {
 		t.Errorf("the optimum is %.4g s, the known plan takes %.4g s", proof.Bounds[0], p.time())
 	}
+	// The layer's operations follow each other but for the three projections, whose moves may travel beside them: the simulator agrees with the sum, and on the order.
+	walked, err := Walk(x, known)
+	fastest, err2 := Walk(x, proof.Trials[0])
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	if walked.Time > p.time()*(1+1e-9) || walked.Time < operations(&p)*(1-1e-9) || math.Abs(walked.Memory/p.memory()-1) > 0.2 {
+		t.Errorf("it is simulated to take %v s and %v bytes, and priced %v and %v", walked.Time, walked.Memory, p.time(), p.memory())
+	}
+	if fastest.Time > walked.Time {
+		t.Errorf("the optimum is simulated to take %v s, the known plan %v", fastest.Time, walked.Time)
+	}
+	var from []search.Point
+	for _, trial := range proof.Trials {
+		from = append(from, search.Point{Trial: trial})
+	}
+	if s := search.Run(t.Context(), x, search.Options{Rounds: 20, Workers: 2, Resume: from, Near: 0.002}); len(s.Frontier.Points) < 8 {
+		t.Errorf("20 rounds find %d points", len(s.Frontier.Points))
+	}
 	t.Logf("known %.4g s, optimum %.4g s", p.time(), proof.Bounds[0])
 }
 
@@ -145,5 +164,44 @@ func TestScarceMemory(t *testing.T) {
 	}
 	if scarce, enough := p.time(), free.Prove(2).Bounds[0]; scarce <= enough {
 		t.Errorf("it takes %.4g s, and %.4g s with memory enough", scarce, enough)
+	}
+}
+
+// A chain is simulated to take what it is priced, and hold what the prices say; of two chains, the moves of one travel while the other computes.
+func TestWalk(t *testing.T) {
+	chain := func(name string) string {
+		return strings.ReplaceAll("%xN = tensor float32 [0:4096, 0:4096]\n%yN = tensor float32 [0:4096, 0:4096]\n%zN = tensor float32 [0:4096, 0:4096]\n"+
+			"%aN = operation op:softmax {dims: [1]} (tensor: %xN) -> (result: %yN)\n%bN = operation op:softmax {dims: [0]} (tensor: %yN) -> (result: %zN)\n", "N", name)
+	}
+	for _, c := range []struct {
+		graph    string
+		overlaps bool
+	}{{"tapc 1\n" + chain("1"), false}, {"tapc 1\n" + chain("1") + strings.ReplaceAll(chain("2"), "4096", "2048"), true}} {
+		g, err := text.Read([]byte(c.graph), "g.tap", dialects.Registry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := machine.Preset("8xh100")
+		x, err := New(g, kernels.Builtin(), Settings{Machine: m, Devices: 4, Objectives: Objectives})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := make(search.Trial, len(x.genes)) // rows, then columns: tensors follow
+		for _, o := range x.ops {
+			if d := int8(slices.IndexFunc(o.dims, func(d dimension) bool { return d.free })); !set(trial, o.gene, o.cuts, assignment{d, d, -1}) {
+				t.Fatalf("%s can not be cut so", o.name)
+			}
+		}
+		p := x.plan(trial)
+		w, err := Walk(x, trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shorter := w.Time < p.time()*(1-1e-9); w.Time > p.time()*(1+1e-9) || shorter != c.overlaps || w.Time < operations(&p) {
+			t.Errorf("simulated %v s, priced %v, operations %v", w.Time, p.time(), operations(&p))
+		}
+		if !c.overlaps && math.Abs(w.Memory-p.memory()) > 1e-9*w.Memory {
+			t.Errorf("simulated %v bytes, priced %v", w.Memory, p.memory())
+		}
 	}
 }

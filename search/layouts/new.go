@@ -14,7 +14,7 @@ import (
 
 // New makes the space of a graph. Kernels are those that its operations have.
 func New(g *ir.Graph, lib *kernels.Library, s Settings) (*Space, error) {
-	x := &Space{settings: s, graph: g.Clone(), opOf: map[ir.NodeID]int{}, tensorOf: map[ir.NodeID]int{}}
+	x := &Space{settings: s, graph: g.Clone(), opOf: map[ir.NodeID]member{}, tensorOf: map[ir.NodeID]int{}}
 	for _, o := range s.Objectives {
 		x.costs = append(x.costs, slices.Index(Objectives, o))
 	}

@@ -70,7 +70,7 @@ type Space struct {
 	times    []float64 // that each edge is there
 	spots    []spot
 	genes    []int
-	opOf     map[ir.NodeID]int // the class of each operation
+	opOf     map[ir.NodeID]member
 	tensorOf map[ir.NodeID]int
 	costs    []int // the objectives, as numbers of Objectives
 
@@ -87,6 +87,12 @@ type operation struct {
 	said     *marginal.Operation // of which the graph says what parts take; nil of known kernels, whose parts take their share
 	cuts     []assignment        // how it can be cut: the values of its gene
 	gene     int
+}
+
+// member is an operation of the graph: its class, and the tensors of its operands.
+type member struct {
+	class   int
+	tensors []ir.NodeID
 }
 
 type dimension struct {

@@ -59,12 +59,12 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 	}
 	apps := application.ByOperation(g)
 	for n := range x.graph.Nodes() {
-		c, planned := x.opOf[n.ID]
+		m, planned := x.opOf[n.ID]
 		if !planned {
 			continue
 		}
-		o := x.ops[c]
-		counts := parts(p.tables.mesh, o.cuts[p.cuts[c]], len(o.dims))
+		o := x.ops[m.class]
+		counts := parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
 		want, err := wanted(o, counts, x.graph.Node(n.ID))
 		if err != nil || same(g, apps[n.ID], want) && !sums(o, counts) {
 			if err != nil {

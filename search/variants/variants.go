@@ -112,6 +112,12 @@ func (x *Space) Enumerate(limit int) (f search.Frontier, tried int, ok bool) {
 	return f, tried, true
 }
 
+// Walk says what a plan takes as it is simulated.
+func (x *Space) Walk(t search.Trial) (layouts.Walked, error) {
+	v, own := x.inner(t)
+	return layouts.Walk(v, own)
+}
+
 // Prove proves what it can of each variant (layouts.Proof), and of all together.
 func (x *Space) Prove(workers int) *layouts.Proof {
 	all := &layouts.Proof{Exact: true}

@@ -222,6 +222,9 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 	if f.resume != "" || !r.enumerate() {
 		r.search(ctx, w.Terminal)
 	}
+	if err := r.walk(); err != nil {
+		return err
+	}
 	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
 }
 

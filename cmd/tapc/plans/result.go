@@ -2,10 +2,12 @@ package plans
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -28,6 +30,7 @@ type Result struct {
 	State    *search.State
 	Proof    *layouts.Proof
 	flags    *Flags
+	walked   []layouts.Walked // the points of the frontier, as they are simulated
 	from     earlier
 	digest   string
 }
@@ -63,7 +66,8 @@ func (r *Result) Print(w io.Writer) error {
 		best := r.Frontier.Points[r.Frontier.Best(k)].Price.Costs[k]
 		fmt.Fprintf(w, "%s: %s, and no plan of this space below %s%s\n", o, Format(o, best), Format(o, r.Proof.Bounds[k]), gap(best, r.Proof.Bounds[k]))
 	}
-	return nil
+	_, err := io.WriteString(w, r.agreement())
+	return err
 }
 
 // gap says how far the best is from a bound.
@@ -80,7 +84,11 @@ func gap(best, bound float64) string {
 // table writes so many points at most.
 func (r *Result) table(w io.Writer, most int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\t%s\tmesh\tround\t  found by\n", strings.Join(r.flags.objectives, "\t"))
+	heading := strings.Join(r.flags.objectives, "\t")
+	if r.walked != nil {
+		heading += "\tsimulated\t"
+	}
+	fmt.Fprintf(t, "\t%s\tmesh\tround\t  found by\n", heading)
 	knee := r.Frontier.Knee()
 	step := max(1, (len(r.Frontier.Points)+most-1)/max(most, 1))
 	if most == math.MaxInt {
@@ -91,6 +99,9 @@ func (r *Result) table(w io.Writer, most int) error {
 		fmt.Fprintf(t, "%d\t", i+1)
 		for k, o := range r.flags.objectives {
 			fmt.Fprintf(t, "%s\t", Format(o, p.Price.Costs[k]))
+		}
+		if r.walked != nil {
+			fmt.Fprintf(t, "%s\t%s\t", machine.Seconds.Format(r.walked[i].Time), machine.Bytes.Format(r.walked[i].Memory))
 		}
 		mark := ""
 		if i == knee {
@@ -151,6 +162,7 @@ type (
 		From  string             `json:"from"`
 		Round int                `json:"round"`
 		Trial search.Trial       `json:"trial"`
+		Walk  map[string]float64 `json:"simulated"`
 		Plan  json.RawMessage    `json:"plan,omitempty"`   // as a plan file
 		Fault string             `json:"unsaid,omitempty"` // why a plan file can not say it
 	}
@@ -167,11 +179,12 @@ func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 	for _, m := range r.State.Rates {
 		out.Mutators = append(out.Mutators, mutator{m.Mutator.Name, m.Used, m.Applied})
 	}
-	for _, p := range r.Frontier.Points {
+	for i, p := range r.Frontier.Points {
 		x := point{Costs: map[string]float64{}, Mesh: r.Space.Mesh(p.Trial), From: p.From, Round: p.Round, Trial: p.Trial}
 		for k, o := range f.objectives {
 			x.Costs[o] = p.Price.Costs[k]
 		}
+		x.Walk = map[string]float64{layouts.Time: r.walked[i].Time, layouts.Memory: r.walked[i].Memory}
 		var text bytes.Buffer
 		if plan, err := r.Space.Plan(p.Trial, lib); err != nil {
 			x.Fault = err.Error()
@@ -187,6 +200,40 @@ func (r *Result) JSON(w io.Writer, lib *kernels.Library) error {
 		*file
 		State *state `json:"state,omitempty"`
 	}{&out, stateOf(r.State.Memory)})
+}
+
+// walk simulates the points of the frontier.
+func (r *Result) walk() error {
+	for _, p := range r.Frontier.Points {
+		w, err := r.Space.Walk(p.Trial)
+		if err != nil {
+			return err
+		}
+		r.walked = append(r.walked, w)
+	}
+	return nil
+}
+
+// agreement says how many neighbours of the frontier, by time, the simulation has in the order of the prices.
+func (r *Result) agreement() string {
+	k := slices.Index(r.flags.objectives, layouts.Time)
+	if k < 0 || len(r.walked) < 2 {
+		return ""
+	}
+	order := make([]int, len(r.walked))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(r.Frontier.Points[a].Price.Costs[k], r.Frontier.Points[b].Price.Costs[k])
+	})
+	same := 0
+	for i, n := range order[1:] {
+		if r.walked[order[i]].Time <= r.walked[n].Time {
+			same++
+		}
+	}
+	return fmt.Sprintf("simulated, with moves beside operations, %d of %d neighbours by time keep their order\n", same, len(order)-1)
 }
 
 // live shows a table while a search runs.
