@@ -27,6 +27,9 @@ const maxGrowth = 64 << 20
 // smallGrowth is by how many bytes an operation that costs little may grow what it reads where a kernel could compute it on the way.
 const smallGrowth = 4 << 10
 
+// unpacks is the kernel whose constants stay as they are: weights of few bits are for the sake of memory.
+const unpacks = "op:unpack_weights"
+
 // Run marks the operations that are carried out when the program is built, and gives their number. They have no effect and depend
 // on constants alone. Left to the program are those whose evaluation would take too long, and those that cost little and make more
 // of what they read (a broadcast, a range of numbers): fusion makes them part of their readers. Where a reader reads elements again
@@ -75,7 +78,7 @@ type marking struct {
 func (m *marking) mark(id ir.NodeID, left int64) int64 {
 	n := m.g.Node(id)
 	op := tensorops.OperationOf(m.g, id)
-	ok := !op.IsSource() && !op.IsSink() && !m.ordered.Has(id) && n.Tag(tensorops.IOSequencePointKind) == nil
+	ok := op.Kernel != unpacks && !op.IsSource() && !op.IsSink() && !m.ordered.Has(id) && n.Tag(tensorops.IOSequencePointKind) == nil
 	op.Inputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.known.Has(s.Tensor) })
 	op.Outputs.All(func(_, _ int, s *ir.Selection) { ok = ok && m.bytes(s.Tensor) <= m.most })
 	if !ok {

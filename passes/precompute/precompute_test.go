@@ -54,3 +54,27 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsStayPacked unpacks constant weights for a product: the program does that itself.
+func TestWeightsStayPacked(t *testing.T) {
+	for operation, marked := range map[string]int{
+		"unpack_weights {bits: 8} (W: %w, scale: %s) -> (Y: %u)": 0,
+		"cast {dtype: \"float32\"} (tensor: %w) -> (result: %u)": 1, // followed by a reshape
+	} {
+		shape := "[0:2, 0:3, 0:1, 0:1]"
+		if marked > 0 {
+			shape = "[0:2, 0:3, 0:1]"
+		}
+		source := "tapc 1\n%w = tensor uint8 [0:2, 0:3, 0:1]\n%s = tensor float32 [0:2, 0:3]\n%u = tensor float32 " + shape + "\n%r = tensor float32 [0:2, 0:3]\n" +
+			"%x = tensor float32 [0:9, 0:2]\n%y = tensor float32 [0:9, 0:3]\noperation op:constant {value: [[[1], [2], [3]], [[4], [5], [6]]]} -> (result: %w)\n" +
+			"operation op:constant {value: [[1, 2, 3], [1, 2, 3]]} -> (result: %s)\noperation op:" + operation + "\noperation op:reshape {shape: [2, 3]} (tensor: %u) -> (result: %r)\n" +
+			"operation op:matmul (X: %x, Y: %r) -> (Z: %y)\n"
+		g, err := text.Read([]byte(source), "packed.tap", dialects.Registry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := precompute.Run(g, kernels.Builtin()); err != nil || (n > 0) != (marked > 0) {
+			t.Errorf("%s: %d operations are marked (%v)", operation, n, err)
+		}
+	}
+}
