@@ -193,3 +193,40 @@ func BenchmarkChange(b *testing.B) {
 		}
 	}
 }
+
+// layerOf is a layer of a transformer on devices, as its tensor-parallel plan carries it out: twelve kernels on each, and an all-reduce behind the sixth and the eleventh.
+func layerOf(devices int) *Program {
+	p := &Program{Devices: devices, Ports: devices}
+	last := make([][]int, devices)
+	for k := range 12 {
+		for d := range devices {
+			p.Tasks = append(p.Tasks, Task{Device: d, Seconds: float64(1+k%5) * 1e-5, After: last[d]})
+			last[d] = []int{len(p.Tasks) - 1}
+		}
+		if k != 5 && k != 10 {
+			continue
+		}
+		reduce := Task{Device: -1, Seconds: 1e-4, Latency: 1e-6, Link: "nvlink", Bytes: 1e6}
+		for d := range devices {
+			reduce.Ports, reduce.After = append(reduce.Ports, d), append(reduce.After, last[d]...)
+			last[d] = []int{len(p.Tasks)}
+		}
+		p.Tasks = append(p.Tasks, reduce)
+	}
+	return p
+}
+
+// BenchmarkLayer is another time of a kernel of a layer on 8 devices, anywhere in it.
+func BenchmarkLayer(b *testing.B) {
+	s, err := Run(layerOf(8))
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(18, 9))
+	for b.Loop() {
+		if err := s.Change(r.IntN(len(s.program.Tasks)), func(x *Task) { x.Seconds *= 0.5 + r.Float64() }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
+}

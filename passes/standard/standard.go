@@ -39,6 +39,8 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		split.Pass(lib),
 		propagate.Pass(lib, apply.Run, split.One),
 		shard.Pass(lib, apply.Run, split.Named),
+		shard.Refine(lib, apply.Run),
+		shard.Coarsen(lib, apply.Run),
 		cut,
 		apply.Pass(),
 		lower.Pass(lib),

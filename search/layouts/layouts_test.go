@@ -350,11 +350,27 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// BenchmarkPrice is of small changes of the fastest plan of a layer on 8 devices, on one core: another cut of an operation, or another layout of a tensor.
 func BenchmarkPrice(b *testing.B) {
 	shape := graphs.Transformer{Type: "bfloat16", Layers: 1, Batch: 8, Tokens: 2048, Width: 4096, Inner: 16384, Heads: 32, KeyHeads: 32, Depth: 128}
 	x := space(b, shape.Text(), 8, nil)
-	t := x.Prove(2).Trials[0]
+	changing(b, x)
+}
+
+// BenchmarkPriceOfMany is the same of 100 layers on 10,000 devices.
+func BenchmarkPriceOfMany(b *testing.B) {
+	changing(b, space(b, graphs.Llama70B(100, 1, 4096).Text(), 10_000, func(s *layouts.Settings) { s.Machine.Localities[0].Members[0].Count = 1250 }))
+}
+
+func changing(b *testing.B, x *layouts.Space) {
+	t, r, genes := x.Prove(1).Trials[0], rand.New(rand.NewPCG(18, 8)), x.Genes()
+	x.Price(t)
 	for b.Loop() {
+		i := 1 + r.IntN(len(genes)-1) // the first is the mesh
+		was := t[i]
+		t[i] = uint16(r.IntN(genes[i]))
 		x.Price(t)
+		t[i] = was
 	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
 }

@@ -1,7 +1,6 @@
 package cut
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/diag"
 )
 
 // Operation signs an operation and cuts it, and gives its new applications; it has no others yet. Faults are diagnostics that name the request.
@@ -20,16 +18,8 @@ func Operation(g *ir.Graph, lib *kernels.Library, n *ir.Node, request string, c 
 		return nil, err
 	}
 	blocks, err := c.Blocks(SpaceOf(g, lib, n))
-	var m *Misfit
-	if errors.As(err, &m) {
-		text := fmt.Sprintf("%s does not fit %s", request, g.Name(n.ID))
-		if m.Message != "" {
-			text += ": " + m.Message
-		}
-		return nil, diag.Errorf(m.Code, "shard", g.At(n, ""), "%s", text).Want(m.Expected, m.Found)
-	}
 	if err != nil {
-		return nil, diag.Errorf("TAP0826", "shard", g.At(n, ""), "%s does not fit %s: %v", request, g.Name(n.ID), err)
+		return nil, misfit(g, n, request, err)
 	}
 	ids := make([]ir.NodeID, 0, len(blocks))
 	for _, b := range blocks {

@@ -1,7 +1,10 @@
 // Command predict holds the prices of tapc to reality: it measures this machine, prices programs on it, runs them, and says how far off the prices
 // were. None of the programs has a shape that the machine is measured by.
 //
-//	go run ./tools/bench/predict [-machine FILE] [-rounds 5] [NAME...]
+//	go run ./tools/bench/predict [-machine FILE] [-models FOLDER] [-dir FOLDER] [-rounds 5] [NAME...]
+//
+// Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -dir programs stay in that folder, and
+// those that are there are not built again; -build ends when they are.
 //
 // Programs run in turns, on one thread; a time is the best of the rounds' 10th percentiles. With them it prints how far the even and the odd rounds
 // are apart: no price can be held to less.
@@ -26,11 +29,12 @@ import (
 )
 
 type settings struct {
-	machine string
-	tapc    string
-	rounds  int
-	threads int64
-	names   []string
+	machine, tapc string
+	models, dir   string
+	build         bool // and no more
+	rounds        int
+	threads       int64
+	names         []string
 }
 
 func main() {
@@ -39,6 +43,9 @@ func main() {
 	var s settings
 	flag.StringVar(&s.machine, "machine", "", "machine file (default: this machine is measured first)")
 	flag.StringVar(&s.tapc, "tapc", "", "compiler (default: that of this tree is built)")
+	flag.StringVar(&s.models, "models", "", "folder of ONNX models")
+	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
+	flag.BoolVar(&s.build, "build", false, "build the programs alone")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds, at least 2")
 	flag.Int64Var(&s.threads, "threads", 1, "threads that programs run on")
 	flag.Parse()
@@ -53,23 +60,26 @@ func (s *settings) run(ctx context.Context) error {
 	if s.rounds < 2 || s.threads < 1 {
 		return errors.New("there are at least 2 rounds and 1 thread")
 	}
-	dir, err := os.MkdirTemp("", "tapc-predict-")
-	if err != nil {
-		return err
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "tapc-predict-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		s.dir = dir
 	}
-	defer os.RemoveAll(dir)
 	if s.tapc == "" {
-		s.tapc = filepath.Join(dir, "tapc")
+		s.tapc = filepath.Join(s.dir, "tapc")
 		if _, err := output(ctx, "go", "build", "-o", s.tapc, "./cmd/tapc"); err != nil {
 			return err
 		}
 	}
-	list, err := s.build(ctx, dir)
-	if err != nil {
+	list, err := s.programs(ctx)
+	if err != nil || s.build {
 		return err
 	}
 	if s.machine == "" {
-		s.machine = filepath.Join(dir, "machine.yaml")
+		s.machine = filepath.Join(s.dir, "machine.yaml")
 		if _, err := output(ctx, s.tapc, "calibrate", "-o", s.machine); err != nil {
 			return err
 		}
@@ -97,15 +107,21 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// build makes the programs, or those of the names.
-func (s *settings) build(ctx context.Context, dir string) (list []result, err error) {
-	for _, g := range programs() {
-		if len(s.names) > 0 && !slices.Contains(s.names, g.Name) {
+// programs makes the programs, or those of the names.
+func (s *settings) programs(ctx context.Context) (list []result, err error) {
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if len(s.names) > 0 && !slices.Contains(s.names, r.name) {
 			continue
 		}
-		r := result{name: g.Name, program: filepath.Join(dir, g.Name)}
-		if err := calibrate.Build(ctx, s.tapc, g, r.program); err != nil {
-			return nil, err
+		r.program = filepath.Join(s.dir, r.name)
+		if _, err := os.Stat(r.program); err != nil {
+			if _, err := output(ctx, s.tapc, append([]string{"build", r.graph, "-o", r.program}, r.flags...)...); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, r)
 	}
@@ -115,9 +131,33 @@ func (s *settings) build(ctx context.Context, dir string) (list []result, err er
 	return list, nil
 }
 
+// all lists the programs, and writes the graphs of those that are made here.
+func (s *settings) all() (list []result, err error) {
+	for _, g := range programs() {
+		graph := filepath.Join(s.dir, g.Name+".tap")
+		if err := os.WriteFile(graph, []byte(g.Text()), 0o666); err != nil {
+			return nil, err
+		}
+		list = append(list, result{name: g.Name, graph: graph})
+		if c := shards[g.Name]; c != "" {
+			list = append(list, result{name: g.Name + "-shards", graph: graph, flags: []string{"--shard=" + c}})
+		}
+	}
+	for _, file := range examples {
+		list = append(list, result{name: "example-" + strings.Split(filepath.Base(file), ".")[0], graph: file})
+	}
+	models, err := filepath.Glob(filepath.Join(s.models, "*.onnx"))
+	for _, file := range models {
+		if s.models != "" {
+			list = append(list, result{name: strings.TrimSuffix(filepath.Base(file), ".onnx"), graph: file})
+		}
+	}
+	return list, err
+}
+
 // price asks tapc for the time of a program.
 func (s *settings) price(ctx context.Context, r *result) error {
-	out, err := output(ctx, s.tapc, "cost", r.program+".tap", "--machine="+s.machine, fmt.Sprintf("--threads=%d", s.threads), "--json")
+	out, err := output(ctx, s.tapc, append([]string{"cost", r.graph, "--machine=" + s.machine, fmt.Sprintf("--threads=%d", s.threads), "--json"}, r.flags...)...)
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,22 @@ func programs() []*sample.Graph {
 	return all
 }
 
+// shards says how programs are cut, which then are programs of their own.
+var shards = map[string]string{
+	"gemm-512":                "op:matmul=2x2",
+	"gemm-1024x256x1024":      "op:matmul=by100x1",
+	"linear-relu-256x784x512": "op:linear=1x4",
+	"softmax-1000x1000":       "op:softmax=4",
+	"norm-3000x1024":          "op:layer_norm=3",
+	"conv-3x3-64-56":          "op:conv=1x1x1x4x1",
+	"max-pool-64-56":          "op:max_pool=1x1x2x2",
+	"chain-200k":              "op:add=2",
+	"attention-8x128x64":      "op:attention=1x2x1x1",
+}
+
+// examples are graphs of the repository.
+var examples = []string{"examples/classifier/classifier.loom.json", "examples/linear-relu.loom.json", "examples/mlp/mlp.tap", "examples/parallel/layer.tap", "examples/parallel/images.tap"}
+
 // mlp classifies rows of 784 cells.
 func mlp(g *sample.Graph, rows int64) {
 	h := g.Each("relu", g.Linear(g.Float(rows, 784), 512))

@@ -10,6 +10,8 @@ import (
 // result is a program with its price and its times, in seconds.
 type result struct {
 	name, program string
+	graph         string   // its file
+	flags         []string // by which it is built and priced
 	predicted     float64
 	times         []float64
 }
