@@ -26,6 +26,19 @@ esac
 	return path
 }
 
+// C that differs in the description alone is the same.
+func TestNotes(t *testing.T) {
+	c := func(text, after string) []byte {
+		return []byte("static const struct {\n  uint32_t type;\n  char owner[8], text[9];\n} program_note = {\"" + text + "\"};\n#define program_description program_note.text\n" + after)
+	}
+	if a, b := withoutNote(c("one", "x")), withoutNote(c("another", "x")); string(a) != string(b) {
+		t.Errorf("%s\n%s", a, b)
+	}
+	if a, b := withoutNote(c("one", "x")), withoutNote(c("one", "y")); string(a) == string(b) {
+		t.Error("what stands behind the description is left out too")
+	}
+}
+
 // Each verdict comes from what the two sides do: the same C, other C with the same and with other bytes, and refusals by one or both.
 func TestVerdicts(t *testing.T) {
 	dir := t.TempDir()
