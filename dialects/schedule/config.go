@@ -66,6 +66,8 @@ type Stage struct {
 	Threads    bool        // the tasks of a CPU kernel are shared between threads
 	Order      []Role      // of loops, the outermost first: the two over tasks, then the two over what registers hold; empty is m, n, n, m
 	Prefetch   Prefetch    // what is asked for before its turn
+	Lanes      int64       // of the vectors of rows; 0 is as many as a processor's vectors have
+	Stream     []string    // results of rows that go past the caches, by the names of operands
 }
 
 // Prefetch is what a register tile of a contraction asks for while it multiplies, of what tiles after it read.
@@ -220,6 +222,10 @@ func (s *Stage) fields(f ir.Fields) {
 		ir.Enum(f, ir.Field{Num: 1, Name: "role", Style: ir.Positional}, roles, &s.Order[i])
 	})
 	ir.Enum(f, ir.Field{Num: 7, Name: "prefetch", Optional: true}, prefetches, &s.Prefetch)
+	f.Int(ir.Field{Num: 8, Name: "lanes", Optional: true}, &s.Lanes)
+	f.List(ir.Field{Num: 9, Name: "stream", Optional: true}, len(s.Stream), func(n int) { s.Stream = make([]string, n) }, func(i int, f ir.Fields) {
+		f.String(ir.Field{Num: 1, Name: "operand", Style: ir.Positional}, &s.Stream[i])
+	})
 }
 
 // String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
@@ -245,6 +251,12 @@ func (c *Config) String() string {
 		}
 		if len(s.Order) > 0 {
 			words = append(words, "order "+strings.Trim(fmt.Sprint(s.Order), "[]"))
+		}
+		if s.Lanes > 0 {
+			words = append(words, fmt.Sprint("lanes ", s.Lanes))
+		}
+		if len(s.Stream) > 0 {
+			words = append(words, "stream "+strings.Join(s.Stream, " "))
 		}
 		if s.Prefetch != PrefetchNothing {
 			words = append(words, "prefetch "+s.Prefetch.String())

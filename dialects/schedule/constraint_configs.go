@@ -38,7 +38,7 @@ const maxDepth = 8
 
 // rolesOf are the roles of an algorithm's dimensions.
 var rolesOf = map[Algorithm][]Role{Contraction: {RoleM, RoleN, RoleK}, LowPrecision: {RoleM, RoleN, RoleK}, Reduction: {RoleLine, RoleElement},
-	Loops: {RoleLine, RoleElement}, Rows: {RoleLine, RoleElement}, Transformed: {RoleImage, RoleDown, RoleAcross, RoleN}}
+	Loops: {RoleLine, RoleElement}, Rows: {RoleLine, RoleElement, RoleK}, Transformed: {RoleImage, RoleDown, RoleAcross, RoleN}}
 
 func checkConfig(c *check.Context, n *ir.Node, k *Kernel, i int) {
 	x := &k.Configs[i]

@@ -59,7 +59,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
 		c.products[i] = p
 	}
 	if found.Middle != nil {
-		c.middle = rows.Of(e, name+"_middle", d.middle, found.Middle)
+		c.middle = rows.Of(e, name+"_middle", d.middle, found.Middle, d.lanes)
 		c.middle.Text = c.Text
 	}
 	c.place()

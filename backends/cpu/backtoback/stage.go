@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/rows"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -22,10 +23,16 @@ type Decided struct {
 	middle   *schedule.Kernel      // the stage between them, its loops cut; nil if there is none
 	rows     int64                 // of a block
 	threads  bool
+	lanes    int64 // of the stage between them, 0 for as many as the target has
 }
 
 // Complete makes the choices of stages whose tiles and placements are given.
-func Complete(t isa.Target, found *nest.BackToBack, stages []schedule.Stage) {
+func Complete(t isa.Target, buffers map[ir.NodeID]*schedule.Buffer, found *nest.BackToBack, stages []schedule.Stage) {
+	if found.Middle != nil && len(stages) == 3 && rows.Fits(found.Stages[1]) {
+		all := maps.Clone(buffers)
+		maps.Copy(all, found.WorkspaceBuffers())
+		rows.CompleteLanes(t, found.Stages[1], all, found.Middle, &stages[1])
+	}
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
 		blocking.CompleteStage(t, found.Stages[2*i], x, &stages[i*(len(stages)-1)])
 	}
@@ -68,13 +75,17 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 	if found.Middle == nil {
 		return d, nil
 	}
-	if stages[1].Tile(schedule.RoleLine) != nil {
-		return d, fmt.Errorf("the lines between contractions back to back are those of a block: expected no line")
+	if s := &stages[1]; s.Tile(schedule.RoleLine) != nil || s.Tile(schedule.RoleK) != nil || len(s.Stream) > 0 {
+		return d, fmt.Errorf("the lines between contractions back to back are those of a block, and are kept: expected no line, no k and no stream")
 	}
 	if !rows.Fits(found.Stages[1]) {
 		return d, fmt.Errorf("there are no vectors of what is computed between the contractions")
 	}
-	var err error
+	d.lanes = stages[1].Lanes
+	err := rows.CheckLanes(t, found.Stages[1], found.Middle, &stages[1])
+	if err != nil {
+		return d, err
+	}
 	d.middle, err = blocking.Rows(found.Stages[1], found.Middle, &stages[1])
 	return d, err
 }

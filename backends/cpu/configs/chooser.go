@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/backtoback"
@@ -79,29 +78,36 @@ func (c Chooser) complete(a *nest.Analysis, stages []schedule.Stage) {
 	switch s.Algorithm {
 	case schedule.Contraction:
 		if f, ok := nest.Of[*nest.BackToBack](a.Forms); ok && len(stages) > 1 {
-			backtoback.Complete(c.For, f, stages)
+			backtoback.Complete(c.For, a.Buffers, f, stages)
 		} else if f, ok := nest.Of[*nest.Contraction](a.Forms); ok && len(stages) == 1 {
 			blocking.Complete(c.For, a.Kernel, a.Buffers, f, s)
 		}
 	case schedule.Rows:
 		if f, ok := nest.Of[*nest.Rows](a.Forms); ok && rows.Fits(a.Kernel) {
-			rows.Complete(c.For, a.Kernel, a.Buffers, f, s)
+			if cut, err := blocking.Rows(a.Kernel, f, s); err == nil {
+				rows.Complete(c.For, cut, a.Buffers, f, s)
+			}
 		}
 	}
 }
 
 // others gives the stages that differ from a complete one in one choice.
-func (c Chooser) others(a *nest.Analysis, stages []schedule.Stage) []blocking.Other {
+func (c Chooser) others(a *nest.Analysis, stages []schedule.Stage) (out []blocking.Other) {
 	s := stages[0]
 	switch {
 	case s.Algorithm == schedule.Contraction && len(stages) == 1:
 		f, _ := nest.Of[*nest.Contraction](a.Forms)
 		return blocking.Others(c.For, a.Kernel, a.Buffers, f, &s)
-	case s.Algorithm == schedule.Rows && s.Tile(schedule.RoleLine) != nil:
-		s.Tiles = slices.DeleteFunc(slices.Clone(s.Tiles), func(t schedule.Tiling) bool { return t.Role == schedule.RoleLine })
-		return []blocking.Other{{Stage: s, Why: fmt.Errorf("neighbouring lines read some of the same elements")}}
+	case s.Algorithm == schedule.Rows:
+		f, _ := nest.Of[*nest.Rows](a.Forms)
+		if cut, err := blocking.Rows(a.Kernel, f, &s); err == nil {
+			stages, why := rows.Others(c.For, cut, a.Buffers, f, &s)
+			for i := range stages {
+				out = append(out, blocking.Other{Stage: stages[i], Why: why[i]})
+			}
+		}
 	}
-	return nil
+	return out
 }
 
 // Price is the time on one thread.
@@ -137,6 +143,9 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }}, nil
 	}
 	for _, s := range config.Stages {
+		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {
+			return Form{}, fmt.Errorf("the lanes of the algorithm %s are those of its tiles, and its results go through the caches: expected nothing about either", s.Algorithm)
+		}
 		if s.Algorithm != schedule.Contraction && (len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing) {
 			return Form{}, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
 		}
@@ -166,12 +175,12 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if err != nil {
 			return Form{}, err
 		}
-		lines, err := rows.ReadLines(c.For, k, a.Buffers, f, s)
+		d, err := rows.Read(c.For, cut, a.Buffers, f, s)
 		if err != nil {
 			return Form{}, err
 		}
-		return Form{rows.Workspaces(c.For, cut, a.Buffers, f, lines),
-			func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, lines).Write(), false }}, nil
+		return Form{rows.Workspaces(c.For, cut, a.Buffers, f, d),
+			func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, d).Write(), false }}, nil
 	case schedule.Loops:
 		cut, err := blocking.Loops(a, s)
 		return Form{Write: func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }}, err

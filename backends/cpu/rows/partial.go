@@ -22,24 +22,19 @@ type partial struct {
 	extent  int64  // of that
 	step    int64  // of its innermost loop
 	size    int64  // of a block, in values
-	top     int64  // of the largest blocks of the tree
+	top     int64  // of the largest blocks of the tree, or of any if it has none
+	least   int64  // of the smallest blocks that a thread may have
 	unroll  int64  // accumulators of a block,
 	vectors int64  // for each of so many vectors of results of a row
 	slot    int
 }
 
-const (
-	partialNanoseconds = 50000   // that a kernel takes on one thread, from which its reduction is split
-	fewTasks           = 16      // from so many on, there are tasks enough for threads
-	partialBlocks      = 32      // that there are at least, where the tree has as many
-	partialBytes       = 4 << 20 // of accumulators at most
-)
+const partialBytes = 4 << 20 // of accumulators at most
 
-// partialOf finds how a kernel's reduction is split among threads; nil if it is not.
+// partialOf finds how a kernel's reduction can be split among threads; nil if it cannot.
 func partialOf(r *Kernel) *partial {
 	reduce := onlyReduction(r)
-	if reduce == nil || tasks(r) >= fewTasks || len(r.kept)+len(r.r.Splits)+len(r.p.Ahead) > 0 || r.span != nil ||
-		r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)) < partialNanoseconds {
+	if reduce == nil || len(r.kept)+len(r.r.Splits)+len(r.p.Ahead) > 0 || r.span != nil {
 		return nil
 	}
 	p := &partial{r: r, reduce: reduce, unroll: 1, vectors: 1, step: 1}
@@ -56,8 +51,16 @@ func partialOf(r *Kernel) *partial {
 		p.axis, p.step = "j0", int64(r.p.N)*p.unroll
 		p.extent = r.lane.Extent / p.step * p.step
 	}
-	if !p.choose(over) {
-		return nil
+	p.top, p.least = p.step, p.step
+	if w := p.sweep(); w.blocked() {
+		for p.top*nest.SumBlock < p.extent {
+			p.top *= nest.SumBlock
+		}
+		if !w.nested(over) {
+			p.least *= nest.SumBlock
+		}
+	} else {
+		p.top = p.extent - 1
 	}
 	return p
 }
@@ -89,23 +92,20 @@ func ofOperands(r *Kernel, e *scalar.Expr) bool {
 	})
 }
 
-// choose finds the blocks: the largest that are enough for threads, else the smallest.
-func (p *partial) choose(over []point.Axis) bool {
-	w := p.sweep()
-	blocked, single := w.blocked(), true
-	if p.top = p.step; blocked {
-		for p.top*nest.SumBlock < p.extent {
-			p.top *= nest.SumBlock
+// of cuts the reduction into blocks of a size.
+func (p *partial) of(size int64) *partial {
+	p.size = size
+	return p
+}
+
+// sizes lists those that blocks can have: where blocks of the sum's tree begin, of which the accumulators are not too many.
+func (p *partial) sizes() (out []int64) {
+	for p.size = p.least; p.size < p.extent && p.size <= p.top; p.size *= nest.SumBlock {
+		if p.bytes() <= partialBytes {
+			out = append(out, p.size)
 		}
-		single = w.nested(over)
 	}
-	for size := p.step; size < p.extent && (!blocked || size <= p.top); size *= nest.SumBlock {
-		if size == p.step && !single || p.size > 0 && (p.extent+size-1)/size < partialBlocks && p.bytes() <= partialBytes {
-			continue
-		}
-		p.size = size
-	}
-	return p.size > 0 && p.count() > 1 && p.bytes() <= partialBytes
+	return out
 }
 
 // sweep is the sweep of the reduction.

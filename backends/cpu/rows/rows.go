@@ -16,7 +16,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -27,19 +26,20 @@ import (
 // that stays in a cache. What several sweeps need and costs much is kept for the row.
 type Kernel struct {
 	*cnest.Text
-	Outer         []point.Axis // the free dimensions beside that of the lanes
-	e             *unit.Unit
-	k             *schedule.Kernel
-	r             *nest.Rows
-	name          string
-	p             *point.Point
-	lane          point.Axis
-	reduced       []point.Axis // the other dimensions that are reduced or stored along
-	interior      interior
-	span          *span       // nil if cells are computed one by one
-	kept          map[int]int // statements whose values are kept for the row, and the sweep that computes them
-	sweeps, swept int         // sweeps along a row, and how many of them are written
-	streamed      bool        // some results go past the caches
+	Outer    []point.Axis // the free dimensions beside that of the lanes
+	e        *unit.Unit
+	k        *schedule.Kernel
+	r        *nest.Rows
+	name     string
+	p        *point.Point
+	lane     point.Axis
+	reduced  []point.Axis // the other dimensions that are reduced or stored along
+	interior interior
+	span     *span // nil if cells are computed one by one
+	decided  Decided
+	kept     map[int]int                // statements whose values are kept for the row, and the sweep that computes them
+	sweeps   struct{ all, written int } // along a row
+	streamed bool                       // some results go past the caches
 }
 
 // interior is the lanes at which all guards of loads hold, at any index of the reduced loops; guarded says whether there are such loads.
@@ -51,61 +51,24 @@ type interior struct {
 // maxKept bounds the bytes that a row keeps, which are on the stack.
 const maxKept = 128 << 10
 
-// Fits says whether there are vectors for what a kernel computes.
-func Fits(k *schedule.Kernel) bool {
-	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return !vector.CanVectorize(s.Value) })
-}
-
-// New prepares a kernel of which so many lines are computed together, as Lines allows.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, lines int64) *Kernel {
-	r := Of(e, name, k, found)
-	if r.span = r.findSpan(lines); r.span == nil && lines > 1 {
-		panic("rows: lines that cannot be computed together") // ReadLines refuses them
+// New prepares a kernel as Read decided.
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, d Decided) *Kernel {
+	r := Of(e, name, k, found, d.lanes)
+	r.decided = d
+	if d.lines > 1 {
+		r.span = r.findSpan(d.lines)
 	}
 	return r
 }
 
-// Workspaces says what a kernel has for itself that New prepares: accumulators of the parts of its reduction.
-func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, lines int64) []schedule.Workspace {
-	if p := partialOf(New(unit.New(&unit.Memory{Buffers: buffers}, t, ""), "", k, found, lines)); p != nil {
-		return schedule.WorkspacesOf(p.bytes(), 0)
-	}
-	return nil
-}
-
-// Complete adds to a stage how many lines are computed together, if several are.
-func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
-	if n := mostLines(t, k, buffers, found); n > 1 {
-		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{n}})
-	}
-}
-
-// ReadLines reads how many lines are computed together.
-func ReadLines(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) (int64, error) {
-	line := s.Tile(schedule.RoleLine)
-	if line == nil {
-		return 1, nil
-	}
-	if most := mostLines(t, k, buffers, found); len(line) != 1 || line[0] < 2 || line[0] > most {
-		return 1, fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that read some of the same elements", line, most)
-	}
-	return line[0], nil
-}
-
-// mostLines is how many lines can be computed together at most: 1 if they are computed one by one.
-func mostLines(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows) int64 {
-	if s := Of(unit.New(&unit.Memory{Buffers: buffers}, t, ""), "", k, found).findSpan(spanCells); s != nil {
-		return s.cells
-	}
-	return 1
-}
-
-// Of prepares a kernel that is recognised, whose cells are computed one by one.
-func Of(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows) *Kernel {
+// Of prepares a kernel that is recognised, whose cells are computed one by one, in vectors of so many lanes, or of as many as the target has.
+func Of(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, lanes int64) *Kernel {
 	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, name: name, kept: map[int]int{},
 		Outer: point.Axes("g", found.Outer), reduced: point.Axes("f", found.Reduction), lane: point.Axis{Dim: found.Lane, Variable: "j"}}
 	r.p = &point.Point{V: e.V, K: k, Views: found.Views, Axes: slices.Clone(r.Outer), Along: -1, Locals: map[int]vector.Value{}, Sums: map[*scalar.Expr]vector.Value{}}
-	r.p.N = r.fullLanes(e.Target.Lanes(widest(k, found)))
+	if r.p.N = int(lanes); lanes == 0 {
+		r.p.N = e.Target.Lanes(widest(k, found))
+	}
 	r.chooseKept()
 	if found.Free {
 		r.p.Axes = append(r.p.Axes, r.lane)
@@ -233,10 +196,10 @@ func (r *Kernel) chooseKept() {
 		for _, e := range reductions(s.Value) {
 			for _, x := range r.needs(e) {
 				if uses[x]++; uses[x] == 1 || first[x] < 0 {
-					first[x] = r.sweeps
+					first[x] = r.sweeps.all
 				}
 			}
-			r.sweeps++
+			r.sweeps.all++
 		}
 		if s.Store >= 0 && r.wide(i) {
 			for _, x := range r.needs(s.Value) {
@@ -244,7 +207,7 @@ func (r *Kernel) chooseKept() {
 					first[x] = -1 // what is stored is not known to be kept
 				}
 			}
-			r.sweeps++
+			r.sweeps.all++
 		}
 	}
 	room := int64(maxKept)
@@ -256,7 +219,7 @@ func (r *Kernel) chooseKept() {
 		}
 		room -= size
 		if r.kept[i] = first[i]; first[i] < 0 {
-			r.kept[i] = r.sweeps
+			r.kept[i] = r.sweeps.all
 		}
 	}
 }
@@ -264,7 +227,7 @@ func (r *Kernel) chooseKept() {
 // ready says whether the value of a statement is kept and a sweep before the present one has computed it.
 func (r *Kernel) ready(i int) bool {
 	sweep, kept := r.kept[i]
-	return kept && r.swept > sweep
+	return kept && r.sweeps.written > sweep
 }
 
 // keptValues is how many values a row has, and room for whole vectors.
@@ -353,21 +316,23 @@ func (r *Kernel) ahead(prefix func(operand int) string) string {
 	return text
 }
 
-// streamBytes is the size from which results go past the caches: nothing of them would be left there for whoever reads them.
-const streamBytes = 32 << 20
-
-// streams says whether the values of an operand are written past the caches: whole vectors to the end, at addresses of which
+// canStream says whether the values of an operand can be written past the caches: whole vectors to the end, at addresses of which
 // the first decides whether all are multiples of a vector. Rows of several sweeps are not: all of their writing would have to be
 // done in the last, where lines that were asked for in the one before it take what is written at once.
-func (r *Kernel) streams(operand int) bool {
+func canStream(r *Kernel, operand int) bool {
 	o, v := r.k.Operands[operand], r.r.Views[operand]
 	vector := int64(r.p.N)
-	if !r.r.Free && r.sweeps > 1 || r.e.Buffers[o.Buffer].Bytes < streamBytes || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.p.N*o.Type().Size() < 16 {
+	if o.Mode != schedule.Write || !r.r.Free && r.sweeps.all > 1 || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.p.N*o.Type().Size() < 16 {
 		return false
 	}
 	apart := func(a point.Axis) bool { return a.Step(v)%vector != 0 }
 	return !slices.ContainsFunc(r.Outer, apart) && !slices.ContainsFunc(r.reduced, apart) &&
 		!slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
+}
+
+// streams says whether they are.
+func (r *Kernel) streams(operand int) bool {
+	return slices.Contains(r.decided.stream, r.k.Operands[operand].Name)
 }
 
 // storeAt writes a vector of results.

@@ -59,7 +59,7 @@ func (w *sweep) enter(over []point.Axis) (outside *point.Point, rest []point.Axi
 
 // leave joins the accumulators and goes outside again.
 func (w *sweep) leave(outside *point.Point) {
-	w.r.swept++
+	w.r.sweeps.written++
 	if w.reduce != nil {
 		w.r.p.Sums[w.reduce] = w.joined()
 	}
@@ -286,20 +286,20 @@ func (w *sweep) prefetch() {
 		return o.Mode == mode && r.lane.Step(r.r.Views[i]) == 1 && r.e.Buffers[o.Buffer].Bytes >= prefetchBytes
 	}
 	for i := range r.k.Operands {
-		if far(i, schedule.Write) && r.swept == r.sweeps-2 {
+		if far(i, schedule.Write) && r.sweeps.written == r.sweeps.all-2 {
 			r.Line("TAPC_FETCH(p%d, %s, 1, 3);", i, r.p.Offset(r.r.Views[i]))
 		}
 	}
-	if r.swept == 0 || len(r.Outer) == 0 {
+	if r.sweeps.written == 0 || len(r.Outer) == 0 {
 		return
 	}
-	next, parts := r.Outer[len(r.Outer)-1], int64(r.sweeps-1)
+	next, parts := r.Outer[len(r.Outer)-1], int64(r.sweeps.all-1)
 	for _, i := range r.used() {
 		v := r.r.Views[i]
 		if !far(i, schedule.Read) || next.Step(v) == 0 {
 			continue
 		}
-		at := fmt.Sprintf("%s + j", point.OffsetText(point.Start(r.k, v)+next.Step(v)+int64(r.swept-1)*r.lane.Extent/parts, r.Outer, v))
+		at := fmt.Sprintf("%s + j", point.OffsetText(point.Start(r.k, v)+next.Step(v)+int64(r.sweeps.written-1)*r.lane.Extent/parts, r.Outer, v))
 		if parts > 1 {
 			at += fmt.Sprintf(" / %d", parts)
 		}

@@ -14,8 +14,8 @@ import (
 
 // Write writes the whole kernel.
 func (r *Kernel) Write() string {
-	if p := partialOf(r); p != nil {
-		return p.write()
+	if part := r.decided.part; part > 0 {
+		return partialOf(r).of(part).write()
 	}
 	parts := partsOf(r.r)
 	for i := range parts {
