@@ -15,7 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"tensortapestry.org/tapc/backends/cpu"
+	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/cputest"
+	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -136,7 +138,13 @@ func fastConvolution(t *testing.T, graph string, target tile.Target, size int64)
 		if k, ok := x.Body.(*schedule.Kernel); ok {
 			k.Allow = permission.TransformedTiles // also where it does not pay
 			if w, ok := nest.FindWinograd(k, whole.Buffers(g)); ok {
-				k.Configs = []schedule.Config{{Target: target.Name(), Stages: []schedule.Stage{target.WinogradStage(k, w.Of(size))}}}
+				processor := isa.Scheduled
+				processor.Target = target
+				c := schedule.Config{Target: target.Name(), Stages: []schedule.Stage{target.WinogradStage(k, w.Of(size))}}
+				if err := (configs.Chooser{For: processor}).State(nest.Analyze(k, whole.Buffers(g)), &c); err != nil {
+					t.Fatal(err)
+				}
+				k.Configs = []schedule.Config{c}
 				found++
 			}
 		}
