@@ -14,7 +14,7 @@ func goRules() []rewrite.Rule {
 		separateSum, togetherSum, separateExact, together,
 		layerNormSteps, stepsLayerNorm, attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
 		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv,
-		partsOfConcat, partsOfInterleave, joinedResults}
+		partsOfConcat, partsOfInterleave, joinedResults, cellsOfPad, padOfCells}
 }
 
 // whole says whether a site's elements are integers or booleans.

@@ -170,6 +170,8 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 		return g, ok && !kernels.Builtin().CheckOperations(g, false).HasErrors()
 	}
 	switch {
+	case r.Name == "cells-of-pad", r.Name == "pad-of-cells":
+		return padded(rnd, r.Name == "pad-of-cells"), true
 	case len(r.Roots) == 0:
 		return joined(t, rnd, strings.TrimPrefix(r.Name, "parts-of-")), true
 	case r.Name == "joined-results":
@@ -293,6 +295,44 @@ func results(rnd *rand.Rand, kernel string) *ir.Graph {
 	}
 	shape[axis] = total
 	x.join(kernel, axis, x.tensor(shape...), parts...)
+	return x.g
+}
+
+// padded makes a graph with an operation cell by cell and a pad, before it or behind it. Some add numbers of which the operation makes others.
+func padded(rnd *rand.Rand, behind bool) *ir.Graph {
+	x, rank := &labeled{g: ir.New()}, 1+rnd.IntN(2)
+	var shape, pads, ends, after []int64
+	for i := range rank {
+		shape, pads, ends = append(shape, 1+int64(rnd.IntN(3))), append(pads, int64(rnd.IntN(3))), append(ends, int64(rnd.IntN(4))-1)
+		after = append(after, shape[i]+pads[i]+ends[i])
+	}
+	params := ir.Attrs{}.With("pads", ir.IntsAttr(pads...)).With("pads_end", ir.IntsAttr(ends...)).
+		With("mode", ir.StringAttr([]string{"constant", "constant", "edge", "symmetric", "wrap"}[rnd.IntN(5)]))
+	if rnd.IntN(3) == 0 {
+		params = params.With("value", ir.FloatAttr([]float64{1, math.Copysign(0, -1), math.NaN()}[rnd.IntN(3)]))
+	}
+	pad := func(a ir.Selection) ir.Selection {
+		return x.op("pad", params, "result", x.tensor(after...), ir.Port{Name: "tensor", Sel: []ir.Selection{a}})
+	}
+	f := func(sel ...ir.Selection) ir.Selection {
+		y := x.tensor(sel[0].Range().Shape()...)
+		if len(sel) > 1 {
+			return x.op([]string{"add", "mul", "max"}[rnd.IntN(3)], nil, "result", y, ir.Port{Name: "tensors", Sel: sel})
+		}
+		return x.op([]string{"relu", "tanh", "exp", "neg", "sqrt"}[rnd.IntN(5)], nil, "result", y, ir.Port{Name: "tensor", Sel: sel})
+	}
+	in := []ir.Selection{x.tensor(shape...)}
+	if rnd.IntN(2) == 0 {
+		in = append(in, x.tensor(shape...))
+	}
+	if behind {
+		pad(f(in...))
+		return x.g
+	}
+	for i := range in {
+		in[i] = pad(in[i])
+	}
+	f(in...)
 	return x.g
 }
 
