@@ -20,11 +20,16 @@ var layer = graphs.Transformer{Type: "bfloat16", Layers: 1, Batch: 1, Tokens: 20
 
 func layerSpace(t *testing.T, memory float64) *Space {
 	t.Helper()
+	return layerOn(t, "8xh100", memory)
+}
+
+func layerOn(t *testing.T, preset string, memory float64) *Space {
+	t.Helper()
 	g, err := text.Read([]byte(layer.Text()), "g.tap", dialects.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.Preset("8xh100")
+	m, err := machine.Preset(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,33 +42,7 @@ func layerSpace(t *testing.T, memory float64) *Space {
 
 // tensorParallel is the plan of M. Shoeybi and others, "Megatron-LM", 2019: heads in 8 parts, the first product of the inner layer by columns and
 // the second by rows, and an all-reduce behind each; all else whole on each device.
-func tensorParallel(t *testing.T, x *Space) search.Trial {
-	t.Helper()
-	along := map[string]string{"q_proj": "d_h", "k_proj": "d_k", "v_proj": "d_k", "attention": "h", "o_proj": "d_h", "up_proj": "d_f", "activation": "s2", "down_proj": "d_f"}
-	trial := make(search.Trial, len(x.genes))
-	for _, o := range x.ops {
-		want := assignment{-1, -1, -1}
-		for name, dim := range along {
-			if j := slices.IndexFunc(o.dims, func(d dimension) bool { return d.name == dim }); strings.Contains(o.name, name+"_0") {
-				if j < 0 {
-					t.Fatalf("%s has no dimension %s, but %v", o.name, dim, o.dims)
-				}
-				want = assignment{int8(j), int8(j), int8(j)}
-			}
-		}
-		if !set(trial, o.gene, o.cuts, want) {
-			t.Fatalf("%s can not be cut so: %v", o.name, o.dims)
-		}
-	}
-	for _, y := range x.tensors {
-		o := x.ops[y.made.op]
-		need := o.operands[y.made.operand].needs(o, o.cuts[trial[o.gene]])
-		if !set(trial, y.gene, y.keeps, need.layout) {
-			t.Fatalf("%s can not be kept so", y.name)
-		}
-	}
-	return trial
-}
+func tensorParallel(t *testing.T, x *Space) search.Trial { return megatron.trial(t, x) }
 
 // The plan that is known for a transformer's layer is in the space, what it sends, holds and takes is what is counted here by hand, and what is found is no slower.
 func TestKnownPlan(t *testing.T) {

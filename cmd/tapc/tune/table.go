@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func found(r *tune.Result) string {
 // gain says how much faster the chosen config of a kernel is than the default.
 func gain(r *tune.Result) string {
 	g := r.Entry.Gain
-	return fmt.Sprintf("%.2f times as fast (%.1f µs, sure to %.2g %%)", 1/g.Ratio, 1e6*g.Seconds, 100*g.Sure)
+	return fmt.Sprintf("%.2f times as fast (%.1f µs, sure to %.4g %%)", 1/g.Ratio, 1e6*g.Seconds, math.Floor(1e4*g.Sure)/100)
 }
 
 // trial says how a race ended.
