@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/nested"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -48,7 +49,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 		return nil, err
 	}
 	if own(ag) {
-		g, err := amanda.ToIR(ag, a.plugins.library())
+		g, err := nested.ToIR(ag, a.plugins.library())
 		return &imported{own: g}, err
 	}
 	o, err := a.imports.options(a.plugins.library())
@@ -85,7 +86,7 @@ func foreignAmanda(data []byte, file string, known *dictionaries.Known) (*amanda
 // writeAmanda writes a graph of tapc's kernels as an Amanda graph.
 func writeAmanda(write func(io.Writer, *amanda.Graph) error) func(w io.Writer, g *ir.Graph, _ shown) error {
 	return func(w io.Writer, g *ir.Graph, _ shown) error {
-		ag, err := amanda.FromIR(g)
+		ag, err := nested.FromIR(g)
 		if err != nil {
 			return err
 		}

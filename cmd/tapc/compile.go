@@ -138,10 +138,7 @@ func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *
 		r.Facts[pipeline.Choices] = []string{choose.TakeFirst}
 	}
 	if from != pipeline.ScheduledKernels && composite.Used(g) {
-		keep := strings.Join(f.cuts.Definitions(g), ",")
-		if r.Facts[pipeline.Composites] = []string{keep}; keep != "" && last > pipeline.OperationExpression {
-			r.Facts[pipeline.CutComposites] = []string{""}
-		}
+		f.cuts.Inline(g, last, r.Facts)
 	}
 	p, err := a.standardPasses(r)
 	if err == nil {

@@ -25,7 +25,11 @@ type Graph struct {
 	Outputs   []Port
 	Consts    map[string]*Data
 	Ops       []*Op
+	Functions []*Graph // what operations of the domain Definitions are, by name; each is used by later ones and the graph alone, and has no constants
 }
+
+// Definitions is the domain of operations that use functions of their graph.
+const Definitions = "tapc.definitions"
 
 // Port is a named input or output of a graph. A size is a number, or a name that is bound when the graph is mapped.
 type Port struct {

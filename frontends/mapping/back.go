@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
@@ -292,9 +293,21 @@ func (b *backer) constants(p *tensorops.Program) error {
 	return nil
 }
 
+// use writes an operation that uses a definition: its inputs and outputs are in the order of the ports' names.
+func (b *backer) use(n *ir.Node, o *tensorops.Operation, name string) {
+	op := &foreign.Op{Name: n.Label, Domain: foreign.Definitions, Type: name, Pos: n.Pos}
+	o.Inputs.All(func(_, _ int, s *ir.Selection) { op.In = append(op.In, b.name(b.tensor(s.Tensor))) })
+	o.Outputs.All(func(_, _ int, s *ir.Selection) { op.Out = append(op.Out, b.name(b.tensor(s.Tensor))) })
+	b.fg.Ops = append(b.fg.Ops, op)
+}
+
 // operation maps one operation of the program back.
 func (b *backer) operation(n *ir.Node) {
 	o := n.Body.(*tensorops.Operation)
+	if name, used := definition.Used(o.Kernel); used {
+		b.use(n, o, name)
+		return
+	}
 	kernel := kernels.Bare(o.Kernel)
 	shown := &foreign.Op{Name: n.Label, Type: kernel, Pos: n.Pos}
 	decl, ok := b.opt.Library.Find(kernel)

@@ -132,6 +132,7 @@ var Table = []Rule{
 	{"frontends/onnx/onnxtest", 6, 0},    // only tests import it
 	{"frontends/mapping/declared", 6, 0}, // the same
 	{"frontends/onnx", 4, 19},
+	{"frontends/amanda/nested", 4, 20},
 	{"frontends/onnx/modelfile", 4, 20},
 	{"frontends/...", 4, 19},
 	{"backends/conformance", 6, 0}, // only tests import it

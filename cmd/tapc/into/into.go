@@ -11,12 +11,16 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops/composite"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/nested"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/inline"
 )
 
 // Options are what writing a program back is given besides the program and the vocabulary.
@@ -31,27 +35,80 @@ type Options struct {
 // error.
 func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
 	framework, _, _ := strings.Cut(n.Name, "/")
+	if !composite.Used(g) {
+		return graph(ctx, g, n, framework, o)
+	}
+	if framework != "onnx" {
+		g, err := inlined(g, o)
+		if err != nil {
+			return nil, err
+		}
+		return graph(ctx, g, n, framework, o)
+	}
+	fg, err := graph(ctx, g, n, framework, o)
+	if err != nil {
+		return nil, err
+	}
+	fg.Functions, err = functions(ctx, g, n, o)
+	return fg, err
+}
+
+// inlined gives a graph in which no operation uses a definition, for vocabularies without functions.
+func inlined(g *ir.Graph, o Options) (*ir.Graph, error) {
+	if !composite.Used(g) {
+		return g, nil
+	}
+	g = g.Clone()
+	_, err := inline.Run(g, inline.Options{Library: o.Library})
+	return g, err
+}
+
+// functions writes the definitions that a program uses, those that others use before these.
+func functions(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (list []*foreign.Graph, err error) {
+	all := definition.Of(g)
+	for _, name := range composite.Reached(g) {
+		f, err := graph(ctx, composite.Program(all[name], all), n, "onnx", o)
+		if err != nil {
+			return nil, err
+		}
+		f.Name = name
+		byName := func(a, b foreign.Port) int { return strings.Compare(a.Name, b.Name) } // as operations that use it have them
+		slices.SortFunc(f.Inputs, byName)
+		slices.SortFunc(f.Outputs, byName)
+		constantOps(f, "Constant")
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// graph maps one program back, in which operations that use definitions stay.
+func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, framework string, o Options) (*foreign.Graph, error) {
 	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Rules),
 		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(o.Dictionaries, framework, domain, n.Version, op) }})
 	if err != nil {
 		return nil, err
 	}
 	if n.Op("Const") != nil {
-		constantOps(fg)
+		constantOps(fg, "Const")
 	}
 	if err := otherDomains(fg, o.Dictionaries); err != nil {
 		return nil, err
 	}
 	o.Dictionaries.Complete(fg)
-	return fg, o.Dictionaries.Check(fg, nil).Err()
+	return fg, o.Dictionaries.Check(fg, func(domain, _ string) bool { return domain == foreign.Definitions }).Err()
 }
 
 // Amanda gives a program as an Amanda graph in a vocabulary, tapc's own included.
 func Amanda(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*amanda.Graph, error) {
 	if n.String() == namespace.Own {
-		return amanda.FromIR(g)
+		return nested.FromIR(g)
 	}
-	fg, err := Graph(ctx, g, n, o)
+	framework, _, _ := strings.Cut(n.Name, "/")
+	g, err := inlined(g, o)
+	if err != nil {
+		return nil, err
+	}
+	fg, err := graph(ctx, g, n, framework, o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +125,15 @@ func has(known namespace.Set, framework, domain string, version int64, op string
 	return ok && n.Op(op) != nil
 }
 
-// constantOps turns a graph's constants into operators, as TensorFlow has them.
-func constantOps(fg *foreign.Graph) {
+// constantOps turns a graph's constants into operators, as TensorFlow and functions of ONNX have them.
+func constantOps(fg *foreign.Graph, kind string) {
 	for _, name := range slices.Sorted(maps.Keys(fg.Consts)) {
 		d := fg.Consts[name]
-		fg.Ops = append(fg.Ops, &foreign.Op{Name: name, Type: "Const", Out: []string{name}, Attrs: []foreign.Attr{
-			{Name: "dtype", Value: foreign.StringValue(namespace.TypeName(d.DType))}, {Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: d}}}})
+		attrs := []foreign.Attr{{Name: "value", Value: foreign.Value{Kind: foreign.DataKind, Data: d}}}
+		if kind == "Const" {
+			attrs = append([]foreign.Attr{{Name: "dtype", Value: foreign.StringValue(namespace.TypeName(d.DType))}}, attrs...)
+		}
+		fg.Ops = append(fg.Ops, &foreign.Op{Name: name, Type: kind, Out: []string{name}, Attrs: attrs})
 		delete(fg.Consts, name)
 	}
 }
@@ -82,6 +142,10 @@ func constantOps(fg *foreign.Graph) {
 func otherDomains(fg *foreign.Graph, known namespace.Set) error {
 	for _, op := range fg.Ops {
 		if _, known := fg.Versions[op.Domain]; known {
+			continue
+		}
+		if op.Domain == foreign.Definitions {
+			fg.Versions[op.Domain] = 1
 			continue
 		}
 		n, err := known.Find(fg.Namespace + "/" + op.Domain)

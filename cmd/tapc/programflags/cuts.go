@@ -66,8 +66,16 @@ func (c *Cuts) Mesh() (*planfile.Plan, error) {
 	return p, nil
 }
 
-// Definitions gives the definitions whose uses are to be cut, by their kernel or a label.
-func (c *Cuts) Definitions(g *ir.Graph) (list []string) {
+// Inline asks for what definitions stand for in a graph that uses some: before all else, and of those that are to be cut behind the cuts.
+func (c *Cuts) Inline(g *ir.Graph, last pipeline.Stage, facts map[pipeline.Fact][]string) {
+	keep := strings.Join(c.definitions(g), ",")
+	if facts[pipeline.Composites] = []string{keep}; keep != "" && last > pipeline.OperationExpression {
+		facts[pipeline.CutComposites] = []string{""}
+	}
+}
+
+// definitions gives the definitions whose uses are to be cut, by their kernel or a label.
+func (c *Cuts) definitions(g *ir.Graph) (list []string) {
 	targets := map[string]bool{}
 	for _, text := range c.shards {
 		targets[text[:max(0, strings.LastIndexByte(text, '='))]] = true

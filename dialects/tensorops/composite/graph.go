@@ -134,3 +134,42 @@ func RemoveUnused(g *ir.Graph) (removed int) {
 	}
 	return removed
 }
+
+// Program gives the inside of a definition as a program, whose inputs and outputs are the ports.
+func Program(d *definition.Definition, all map[string]*definition.Definition) *ir.Graph {
+	in := Graph(d, all)
+	var inputs, outputs []tensorops.Named
+	for _, f := range d.Inputs {
+		inputs = append(inputs, tensorops.Named{Name: f.Port, Tensor: in.Values[f.Port]})
+	}
+	for _, o := range d.Outputs {
+		outputs = append(outputs, tensorops.Named{Name: o.Port, Tensor: in.Values[o.Value]})
+	}
+	tensorops.StateInputs(in.Graph, inputs)
+	tensorops.StateOutputs(in.Graph, outputs)
+	return in.Graph
+}
+
+// Reached gives the definitions that operations of a graph use, directly and through others; those that others use come before these.
+func Reached(g *ir.Graph) (list []string) {
+	all, seen := definition.Of(g), map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if all[name] == nil || seen[name] {
+			return
+		}
+		seen[name] = true
+		for _, used := range all[name].Uses() {
+			visit(used)
+		}
+		list = append(list, name)
+	}
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok {
+			if name, used := definition.Used(op.Kernel); used {
+				visit(name)
+			}
+		}
+	}
+	return list
+}

@@ -60,7 +60,7 @@ func (*Definition) Kind() *ir.Kind { return Kind }
 // Fields names the ports and the steps.
 func (d *Definition) Fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "name", Style: ir.Positional}, &d.Name)
-	f.List(ir.Field{Num: 2, Name: "inputs", Style: ir.Positional}, len(d.Inputs), func(n int) { d.Inputs = make([]Formal, n) },
+	f.List(ir.Field{Num: 2, Name: "inputs", Style: ir.Positional, Optional: true}, len(d.Inputs), func(n int) { d.Inputs = make([]Formal, n) },
 		func(i int, item ir.Fields) { d.Inputs[i].fields(item) })
 	f.List(ir.Field{Num: 3, Name: "outputs", Style: ir.Arrow}, len(d.Outputs), func(n int) { d.Outputs = make([]Given, n) },
 		func(i int, item ir.Fields) { d.Outputs[i].fields(item) })
@@ -82,7 +82,7 @@ func (x *Given) fields(f ir.Fields) {
 func (s *Step) fields(f ir.Fields) {
 	f.String(ir.Field{Num: 1, Name: "kernel", Style: ir.Positional}, &s.Kernel)
 	f.Attrs(ir.Field{Num: 2, Name: "params", Style: ir.Positional, Optional: true}, &s.Params)
-	f.List(ir.Field{Num: 3, Name: "inputs", Style: ir.Positional}, len(s.Inputs), func(n int) { s.Inputs = make([]Use, n) },
+	f.List(ir.Field{Num: 3, Name: "inputs", Style: ir.Positional, Optional: true}, len(s.Inputs), func(n int) { s.Inputs = make([]Use, n) },
 		func(i int, item ir.Fields) { s.Inputs[i].fields(item) })
 	f.List(ir.Field{Num: 4, Name: "makes", Style: ir.Arrow}, len(s.Makes), func(n int) { s.Makes = make([]Made, n) },
 		func(i int, item ir.Fields) { s.Makes[i].fields(item) })

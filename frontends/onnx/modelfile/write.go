@@ -32,12 +32,16 @@ const maxModel = math.MaxInt32
 // ONNX's docs/Versioning.md. Before version 4 constants had to be inputs too.
 var irVersions = []struct{ opset, ir int64 }{{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}, {12, 7}, {11, 6}, {10, 5}, {0, 4}}
 
+// functionVersion is the version of the file format that functions of models came with.
+const functionVersion = 8
+
 // Write writes a graph in ONNX's vocabulary as a model. Equal graphs give equal bytes: constants come by name, in ascending order, and
 // operations in an order in which values are there before they are used. Constants are loaded one at a time. What attributes are, the dictionaries
 // in known say. An error is a diagnostic.
 func Write(w io.Writer, g *foreign.Graph, known namespace.Set) error {
 	x := &encoder{g: g, known: known}
 	front, back := x.ends()
+	functions := x.functions()
 	total := len(front) + len(back)
 	var list []initializer
 	for _, name := range slices.Sorted(maps.Keys(g.Consts)) {
@@ -62,7 +66,7 @@ func Write(w io.Writer, g *foreign.Graph, known namespace.Set) error {
 			return err
 		}
 	}
-	_, err := w.Write(append(back, x.imports()...))
+	_, err := w.Write(append(append(back, x.imports(8)...), functions...))
 	return err
 }
 
@@ -85,18 +89,44 @@ func (x *encoder) head() []byte {
 			ir = v.ir
 		}
 	}
+	if len(x.g.Functions) > 0 {
+		ir = max(ir, functionVersion)
+	}
 	return appendText(appendNumber(nil, 1, ir), 2, "tapc")
 }
 
-// imports writes the operator sets.
-func (x *encoder) imports() []byte {
+// imports writes the operator sets, as messages of a field.
+func (x *encoder) imports(field protowire.Number) []byte {
 	var b []byte
 	for _, domain := range slices.Sorted(maps.Keys(x.g.Versions)) {
 		var m []byte
 		if domain != "" {
 			m = appendText(m, 1, domain)
 		}
-		b = appendMessage(b, 8, appendNumber(m, 2, x.g.Versions[domain]))
+		b = appendMessage(b, field, appendNumber(m, 2, x.g.Versions[domain]))
+	}
+	return b
+}
+
+// functions writes the functions of the graph.
+func (x *encoder) functions() (b []byte) {
+	for _, f := range x.g.Functions {
+		in := &encoder{g: f, known: x.known}
+		m := appendText(nil, 1, f.Name)
+		for _, p := range f.Inputs {
+			m = appendText(m, 4, p.Name)
+		}
+		for _, p := range f.Outputs {
+			m = appendText(m, 5, p.Name)
+		}
+		for _, op := range namespace.Order(f.Ops) {
+			m = appendMessage(m, 7, in.node(op))
+		}
+		m = append(m, in.imports(9)...)
+		b = appendMessage(b, 25, appendText(m, 10, foreign.Definitions))
+		if x.err == nil {
+			x.err = in.err
+		}
 	}
 	return b
 }
