@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -303,6 +304,37 @@ func TestUsageErrors(t *testing.T) {
 		fail(t, dir, narrow, 2, `output "bfloat16": o.npz cannot hold bfloat16; expected a file name that ends in .safetensors`, "--random", "1", "--outputs", "o.npz")
 		wide := build(t, c, "copy.c", true, "-DWIDE")
 		fail(t, dir, wide, 2, `o.safetensors cannot hold complex128; expected a file name that ends in .npy or .npz`, "--random", "1", "--outputs", "o.safetensors")
+	})
+}
+
+// TestEveryFlag takes the flags from --help: each is refused where it is given twice, but for those of which there is one for each tensor or file,
+// and a misspelt one is told the nearest.
+func TestEveryFlag(t *testing.T) {
+	each(t, func(t *testing.T, c toolchain) {
+		add, dir := build(t, c, "add.c", true), t.TempDir()
+		many := []string{"--input", "--inputs", "--output"}
+		values := map[string]string{"": "", " FILE": "o.npz", " SEED": "1", " N": "1", " CORES": "0"}
+		found := 0
+		for _, m := range regexp.MustCompile(`(?m)^  (--[a-z]+)(?:,? -h|( [A-Z][A-Z=:]*))?  `).FindAllStringSubmatch(succeed(t, dir, add, "--help"), -1) {
+			flag := m[1]
+			found++
+			fail(t, dir, add, 2, "did you mean "+flag+"?", flag[:3]+flag[4:])
+			if slices.Contains(many, flag) {
+				continue
+			}
+			args := []string{flag}
+			if m[2] != "" {
+				value := values[m[2]]
+				if value == "" {
+					t.Fatalf("%s takes %s: add a value to this test", flag, m[2])
+				}
+				args = append(args, value)
+			}
+			fail(t, dir, add, 2, flag+" is given twice", append(args, args...)...)
+		}
+		if found < 12 {
+			t.Errorf("--help has %d flags", found)
+		}
 	})
 }
 
