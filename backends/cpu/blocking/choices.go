@@ -124,6 +124,9 @@ func orderOf(c Cut) []schedule.Role {
 	return out
 }
 
+// ColumnsOutermost is the order of loops by which tasks go over all rows for some columns before the next.
+func ColumnsOutermost() []schedule.Role { return orderOf(Cut{ColumnsLast: true}) }
+
 // readOrder reads the order of loops.
 func readOrder(c *Cut, s *schedule.Stage) error {
 	if len(s.Order) == 0 {

@@ -126,6 +126,12 @@ func ReadLowPrecision(t isa.Target, n *nest.LowPrecision, s *schedule.Stage) (Cu
 	if d.Fold < inner.Extent && len(c.Reduction) > 1 || !d.ends(inner.Extent) {
 		return d.Cut, fmt.Errorf("%d of %d products run at once, which end within partial sums", d.Fold, inner.Extent)
 	}
+	if err := readOrder(&d.Cut, s); err != nil {
+		return d.Cut, err
+	}
+	if len(s.Order) > 0 && (d.RowsFirst || !n.Unpacked) {
+		return d.Cut, fmt.Errorf("its loops have the order %v: expected n, m, n, m, where rows are read in place, or nothing about it", s.Order)
+	}
 	return d.Cut, d.checkLowPrecision(n)
 }
 

@@ -82,6 +82,10 @@ func (c Chooser) complete(a *nest.Analysis, stages []schedule.Stage) {
 		} else if f, ok := nest.Of[*nest.Contraction](a.Forms); ok && len(stages) == 1 {
 			blocking.Complete(c.For, a.Kernel, a.Buffers, f, s)
 		}
+	case schedule.LowPrecision:
+		if f, ok := nest.Of[*nest.LowPrecision](a.Forms); ok && lowprecision.Fits(a.Kernel, a.Buffers, f) {
+			lowprecision.Complete(c.For, a.Kernel, a.Buffers, f, s)
+		}
 	case schedule.Rows:
 		if f, ok := nest.Of[*nest.Rows](a.Forms); ok && rows.Fits(a.Kernel) {
 			if cut, err := blocking.Rows(a.Kernel, f, s); err == nil {
@@ -98,6 +102,9 @@ func (c Chooser) others(a *nest.Analysis, stages []schedule.Stage) (out []blocki
 	case s.Algorithm == schedule.Contraction && len(stages) == 1:
 		f, _ := nest.Of[*nest.Contraction](a.Forms)
 		return blocking.Others(c.For, a.Kernel, a.Buffers, f, &s)
+	case s.Algorithm == schedule.LowPrecision:
+		f, _ := nest.Of[*nest.LowPrecision](a.Forms)
+		return lowprecision.Others(f, s)
 	case s.Algorithm == schedule.Rows:
 		f, _ := nest.Of[*nest.Rows](a.Forms)
 		if cut, err := blocking.Rows(a.Kernel, f, &s); err == nil {
@@ -146,7 +153,7 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {
 			return Form{}, fmt.Errorf("the lanes of the algorithm %s are those of its tiles, and its results go through the caches: expected nothing about either", s.Algorithm)
 		}
-		if s.Algorithm != schedule.Contraction && (len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing) {
+		if a := s.Algorithm; a != schedule.Contraction && (len(s.Order) > 0 && a != schedule.LowPrecision || s.Prefetch != schedule.PrefetchNothing) {
 			return Form{}, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
 		}
 	}

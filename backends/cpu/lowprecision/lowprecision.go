@@ -64,6 +64,31 @@ func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	return memory.Workspaces()
 }
 
+// Complete adds to a stage the order of tasks: columns outermost, where rows are read in place and the panels do not stay in the second cache.
+func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, s *schedule.Stage) {
+	cut, err := blocking.ReadLowPrecision(t, found, s)
+	if err != nil || !found.Unpacked {
+		return
+	}
+	n, _ := of(t, k, buffers, found, cut)
+	if panelsOf(n.p.C.Col.Extent)*n.right.panel() > t.L2/2 && n.p.Group(n.right.operand) == "" {
+		s.Order = blocking.ColumnsOutermost()
+	}
+}
+
+// Others gives the stage that differs from what Complete made in the order of tasks, if there is one, with why it does not pay.
+func Others(found *nest.LowPrecision, s schedule.Stage) []blocking.Other {
+	switch {
+	case !found.Unpacked:
+		return nil
+	case len(s.Order) > 0:
+		s.Order = nil
+		return []blocking.Other{{Stage: s, Why: fmt.Errorf("the panels of columns do not stay in the second cache, and would be read again for all rows of a task")}}
+	}
+	s.Order = blocking.ColumnsOutermost()
+	return []blocking.Other{{Stage: s, Why: fmt.Errorf("the panels of columns stay in the second cache, or follow the batch")}}
+}
+
 // of lays out the operands of a product and its workspaces.
 func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, cut blocking.Cut) (*Kernel, blocking.Memory) {
 	wide, sum, _ := vector.Widened(k, found.C.Sum)
@@ -210,8 +235,7 @@ func (n *Kernel) zeroPointers(zeros ...*scalar.Expr) {
 	point.Pointers(n.Text, n.p.E, n.p.K, used)
 }
 
-// task writes what a thread does: some macro-tiles. It goes over all rows for some columns before it goes on to the next if rows are read in
-// place and the panels do not stay in the second cache.
+// task writes what a thread does: some macro-tiles.
 func (n *Kernel) task() {
 	p, c := n.p, n.p.Cut
 	unit.Task(n.Text, "", fmt.Sprintf("%s_task", p.Name), "tapc_narrow_part")
@@ -235,7 +259,7 @@ func (n *Kernel) task() {
 	n.Line("const int64_t across = (part->columns + %d) / %d, down = (part->rows + %d) / %d;", c.Cols-1, c.Cols, c.Rows-1, c.Rows)
 	n.Open("for (int64_t piece = begin; piece < end; piece++) {")
 	n.Line("int64_t rest = piece;")
-	last := n.n.Unpacked && panelsOf(p.C.Col.Extent)*n.right.panel() > p.E.Target.L2/2 && p.Group(n.right.operand) == ""
+	last := p.Cut.ColumnsLast
 	blocks := func() {
 		n.Line("const int64_t j0 = part->column + rest %% across * %d, last = part->column + part->columns, j1 = j0 + %d < last ? j0 + %d : last;", c.Cols, c.Cols, c.Cols)
 		n.Line("rest /= across;")
