@@ -1,7 +1,6 @@
 package layouts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +91,7 @@ func TestPublishedPlans(t *testing.T) {
 			if p.time() < proof.Bounds[0]*(1-1e-9) {
 				t.Errorf("%s, %s: %v s is below what is proven, %v", preset, name, p.time(), proof.Bounds[0])
 			}
-			t.Log(fmt.Sprintf("| %s | %s | %.0f µs | %.0f µs | %.0f µs | %.0f MB | %.0f MB |", preset, name, 1e6*p.time(), 1e6*operations(&p), 1e6*w.Time, p.memory()/1e6, p.sent()/1e6))
+			t.Logf("| %s | %s | %.0f µs | %.0f µs | %.0f µs | %.0f MB | %.0f MB |", preset, name, 1e6*p.time(), 1e6*operations(&p), 1e6*w.Time, p.memory()/1e6, p.sent()/1e6)
 			return p
 		}
 		var taken []plan
