@@ -115,11 +115,7 @@ func (a *app) translateForeign(ctx context.Context, name, from string, out *outp
 	if err != nil || f.imports == nil {
 		return err != nil, err
 	}
-	data, err := text.Bytes()
-	if err != nil {
-		return true, err
-	}
-	g, err := foreignAmanda(data, file, &a.imports.vocabularies)
+	g, err := foreignAmanda(text.Data, file, &a.imports.vocabularies)
 	if err != nil {
 		return true, err
 	}

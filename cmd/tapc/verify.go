@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/cost/marginal"
 	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/ir"
@@ -31,7 +32,8 @@ unless --unknown-kernels says that the graph is for others.
   schedule     Scheduled Kernels
 
 --environment=loom holds graphs to the Tapestry documents alone: tapc's own tags and
-nodes are errors, by name, and kernels may be any.`
+nodes are errors, by name, and kernels may be any. --dtypes says what element types
+its tensors may have.`
 
 func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "verify [--dialect=NAME] FILE...", Short: "Verify graph files against a dialect's constraints",
@@ -40,6 +42,8 @@ func (a *app) verifyCommand() *cobra.Command {
 	dialect := c.Flags().String("dialect", "auto", "dialect to verify against: auto, tensorops, application or schedule")
 	foreign := c.Flags().Bool("unknown-kernels", false, "let operations have kernels that tapc does not know")
 	environment := c.Flags().String("environment", "tapc", "what graphs may hold: tapc, or loom for the Tapestry documents alone")
+	dtypes := c.Flags().StringSlice("dtypes", nil, "element types that tensors may have, with --environment=loom; all that tapc has if none is named (repeatable)")
+	words(c, "dtypes", tensorops.DefaultDTypes())
 	from := addFromFlag(c)
 	a.addImportFlags(c)
 	names := append([]string{"auto"}, pipeline.StageWords()...)
@@ -50,7 +54,10 @@ func (a *app) verifyCommand() *cobra.Command {
 			if *dialect != "auto" {
 				return diag.Usage("--environment=loom has one dialect: --dialect=%s can not be with it", *dialect)
 			}
-			return a.verify(ctx, files, *from, func(g *ir.Graph) diag.List { return application.Loom(g).Verify(ctx, g) })
+			return a.verify(ctx, files, *from, func(g *ir.Graph) diag.List { return application.Loom(g, *dtypes...).Verify(ctx, g) })
+		}
+		if len(*dtypes) > 0 {
+			return diag.Usage("--dtypes is for --environment=loom: kernels say what element types they take")
 		}
 		return a.verify(ctx, files, *from, func(g *ir.Graph) diag.List { return a.verifyAs(ctx, g, *dialect, *foreign) })
 	})

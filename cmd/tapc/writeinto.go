@@ -45,11 +45,7 @@ func (a *app) translateOpen(ctx context.Context, name, from, outFile string, to 
 	if err != nil || to.into == "" || f.imports == nil || a.imports.analyze {
 		return err != nil, err
 	}
-	data, err := text.Bytes()
-	if err != nil {
-		return true, err
-	}
-	x, err := f.imports(a, data, file)
+	x, err := f.imports(a, text.Data, file)
 	if err != nil || x.own != nil || x.fault != nil {
 		return err != nil, err
 	}

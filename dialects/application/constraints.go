@@ -22,8 +22,8 @@ func Environment(dtypes ...string) *check.Environment {
 
 // Loom gives the environment of the Tapestry documents alone for a graph: their nodes and tags, and their constraints, those on applications if it has any.
 // What is tapc's own in a graph, a tag or a node of a later stage, the environment does not have. Kernels mean nothing there, so that an import is
-// an operation as any other.
-func Loom(g *ir.Graph) *check.Environment {
+// an operation as any other. Tensors may have the given element types; without any, those that tapc has.
+func Loom(g *ir.Graph, dtypes ...string) *check.Environment {
 	e := tensorops.Environment()
 	for n := range g.Nodes() {
 		if n.Body.Kind() == ApplicationKind {
@@ -31,7 +31,7 @@ func Loom(g *ir.Graph) *check.Environment {
 			break
 		}
 	}
-	e.Name = "Loom"
+	e.Name, e.DTypes = "Loom", tensorops.Environment(dtypes...).DTypes
 	e.NodeKinds = slices.DeleteFunc(slices.Clone(e.NodeKinds), func(k *ir.Kind) bool { return k == definition.Kind || k == sequence.Kind })
 	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
 	e.Constraints = slices.DeleteFunc(slices.Clone(e.Constraints), func(c check.Constraint) bool { return slices.Contains(tensorops.OwnConstraints, c.ID) })
