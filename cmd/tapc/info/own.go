@@ -60,7 +60,7 @@ func (x *Info) kernels(g *ir.Graph, lib *kernels.Library) {
 				continue
 			}
 			counts[body.Kernel]++
-			if _, ok := lib.Find(body.Kernel); !ok {
+			if _, ok := lib.Find(body.Kernel); !ok && !body.IsComposite() {
 				unknown[body.Kernel] = append(unknown[body.Kernel], g.Name(n.ID))
 			}
 		case *schedule.Kernel:
