@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/tile"
@@ -56,6 +57,7 @@ type Output struct {
 	// Ready finds the tools that making it takes, and says what machine it is made for. The error wraps a *Missing where there are
 	// none. Nil: it takes none.
 	Sizes bool // it can be made of graphs for several sizes
+	Files bool // what is made reads and writes the files that imports and exports of the graph name
 	Ready func(ctx context.Context, v pipeline.OptionValues) (machine string, err error)
 	Text  func(ctx context.Context, j *Job) (string, error)
 	File  func(ctx context.Context, j *Job, path string) error // appears whole, or not at all
@@ -87,6 +89,21 @@ func (o *Output) Tools(ctx context.Context, v pipeline.OptionValues) (machine st
 		return "", nil
 	}
 	return o.Ready(ctx, v)
+}
+
+// Refuses says why the output can not be made of a graph: it reads or writes files, which what is made would not.
+func (o *Output) Refuses(g *ir.Graph) error {
+	p, err := tensorops.ProgramOf(g)
+	if err != nil || o.Files {
+		return err
+	}
+	for n := range g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.HasResource() && len(p.Sources)+len(p.Sinks) > 0 {
+			return diag.Errorf("TAP0176", "backends", g.At(n, "/body/params/uri"), "%s names a file, which %s does not read or write", g.Name(n.ID), o.Doc).
+				Want("a program, which reads and writes files", o.Name)
+		}
+	}
+	return nil
 }
 
 // Takes says whether graphs for a type of device are among those that the back end takes.

@@ -58,6 +58,28 @@ func (l *Loader) Load(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 	return x, err
 }
 
+// Source gives the value of an input that is read from a file when a program runs, which must have the dtype and shape of its tensor. The file is
+// read anew each time.
+func (l *Loader) Source(r tensorops.Resource, name string, t *tensorops.Tensor) (tensorfile.Tensor, error) {
+	fresh := Loader{Dir: l.Dir}
+	defer fresh.Close()
+	if r.Raw {
+		return fresh.Load(tensorops.Const{File: r.File, Raw: true, Offset: r.Offset}, t)
+	}
+	f, err := fresh.open(r.File)
+	if err != nil {
+		return tensorfile.Tensor{}, err
+	}
+	key := r.Key
+	if list := f.Tensors(); key == "" {
+		key = name
+		if _, err := f.Info(name); err != nil && len(list) == 1 {
+			key = list[0].Name
+		}
+	}
+	return fresh.Load(tensorops.Const{File: r.File, Key: key}, t)
+}
+
 // Path gives where a data file lies, or an error for one that a graph must not read.
 func (l *Loader) Path(file string) (string, error) {
 	for _, a := range l.Allowed {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/view"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -42,7 +43,7 @@ func (l *Loader) view(c tensorops.Const, t *tensorops.Tensor) (tensorfile.Tensor
 }
 
 // dequantize makes of float32 elements what the kernel of that name makes of the integers that they were converted from.
-func dequantize(data []byte, shape []int64, x tensorops.Scaling) {
+func dequantize(data []byte, shape []int64, x view.Scaling) {
 	inner := int64(1) // elements of one place along the dimension
 	if len(x.Scales) > 1 {
 		for _, n := range shape[x.Along+1:] {
@@ -69,7 +70,7 @@ const apart, chunk = 16, 256
 
 // gather goes through the elements of a view row by row, the last dimension being a row; each converts a run of one. Rows of elements
 // that stand far apart are cut into chunks.
-func gather(to, from []byte, shape []int64, v tensorops.View, size int64, each conversion) {
+func gather(to, from []byte, shape []int64, v view.View, size int64, each conversion) {
 	last := len(shape) - 1
 	inner, step := int64(1), int64(1)
 	if last >= 0 {

@@ -10,6 +10,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/view"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -21,7 +22,7 @@ func TestView(t *testing.T) {
 		if rapid.Bool().Draw(t, "a long row") {
 			shape = append(shape, rapid.Int64Range(250, 600).Draw(t, "row"))
 		}
-		v := tensorops.View{DType: scalar.UInt16, Strides: make([]int64, len(shape))}
+		v := view.View{DType: scalar.UInt16, Strides: make([]int64, len(shape))}
 		least, most := int64(0), int64(0)
 		for i, n := range shape {
 			v.Strides[i] = rapid.Int64Range(-40, 40).Draw(t, "stride")
@@ -54,7 +55,7 @@ func TestView(t *testing.T) {
 }
 
 func TestViewOutside(t *testing.T) {
-	for _, v := range []tensorops.View{
+	for _, v := range []view.View{
 		{Start: 0, Strides: []int64{2}}, {Start: -1, Strides: []int64{1}}, {Start: 1, Strides: []int64{-1}}, {Start: 0, Strides: []int64{1 << 62}},
 		{Start: 1 << 62, Strides: []int64{1}}, {Start: 0, Strides: []int64{1, 1}},
 	} {
@@ -77,14 +78,14 @@ func TestViewDequantized(t *testing.T) {
 		}
 		stored := rapid.SampledFrom([]scalar.DType{scalar.Int8, scalar.UInt8, scalar.Int16, scalar.Int32}).Draw(t, "stored")
 		data := rapid.SliceOfN(rapid.Byte(), int(n)*stored.Size(), int(n)*stored.Size()).Draw(t, "data")
-		x := &tensorops.Scaling{Along: rapid.Int64Range(0, int64(len(shape))-1).Draw(t, "along"), Scales: []float32{0.1}}
+		x := &view.Scaling{Along: rapid.Int64Range(0, int64(len(shape))-1).Draw(t, "along"), Scales: []float32{0.1}}
 		if rapid.Bool().Draw(t, "several") {
 			x.Scales = rapid.SliceOfN(rapid.Float32Range(-2, 2), int(shape[x.Along]), int(shape[x.Along])).Draw(t, "scales")
 		}
 		if rapid.Bool().Draw(t, "zero points") {
 			x.Zeros = rapid.SliceOfN(rapid.Int64Range(-128, 127), len(x.Scales), len(x.Scales)).Draw(t, "zeros")
 		}
-		v := tensorops.View{DType: stored, Shape: shape, Strides: zspace.RowMajor(r.Shape()), Scaling: x}
+		v := view.View{DType: stored, Shape: shape, Strides: zspace.RowMajor(r.Shape()), Scaling: x}
 		c := tensorops.Const{Raw: true, Bytes: base64.StdEncoding.EncodeToString(data), View: &v}
 		got, err := new(constants.Loader).Load(c, &tensorops.Tensor{DType: "float32", Range: r})
 		if err != nil {

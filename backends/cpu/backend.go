@@ -42,7 +42,7 @@ func Backend() backends.Backend {
 		Name: "cpu", Doc: "Programs for CPUs, by way of C.", Devices: []schedule.DeviceType{device}, Configs: Choosers()[0], Common: common, Memory: memoryOf,
 		Processors: &backends.Processors{Options: each, Targets: t.targets},
 		Outputs: []backends.Output{
-			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Ready: t.ready,
+			{Name: "exe", Doc: "an executable", Options: append(slices.Clone(each), weightsOption), Sizes: true, Files: true, Ready: t.ready,
 				File: func(ctx context.Context, j *backends.Job, path string) error {
 					return t.make(ctx, j, path, Options{Weights: weightsFile(j, path)}, Build)
 				}},
@@ -52,8 +52,8 @@ func Backend() backends.Backend {
 			{Name: "obj", Doc: "an object file", Options: named, Sizes: true, Ready: t.readyNamed, File: func(ctx context.Context, j *backends.Job, path string) error {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
-			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Sizes: true, Ready: t.readyC, Text: t.text, Dir: t.folder},
-			{Name: "tree", Doc: "what kernels with a config do", Text: func(ctx context.Context, j *backends.Job) (string, error) {
+			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Sizes: true, Files: true, Ready: t.readyC, Text: t.text, Dir: t.folder},
+			{Name: "tree", Doc: "what kernels with a config do", Files: true, Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 			}},
 		},

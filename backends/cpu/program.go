@@ -65,8 +65,8 @@ func texts(out *strings.Builder, d *cabi.Description) error {
 
 // tables writes those of inputs, outputs and steps.
 func tables(out *strings.Builder, p *program, n names) {
-	p.table(out, n.inputs, p.Inputs)
-	p.table(out, n.outputs, p.Outputs)
+	p.table(out, n.inputs, p.Inputs, p.Sources)
+	p.table(out, n.outputs, p.Outputs, p.Sinks)
 	p.stepTable(out, n.steps)
 	out.WriteString(p.devices.Tables(n.prefix))
 }
@@ -99,22 +99,37 @@ func fields(p *program, m cabi.Memory, names names) string {
 		m.Thread, m.Constants, names.run) + m.Groups.Fields() + p.devices.Fields(names.prefix)
 }
 
-func (p *program) table(out *strings.Builder, name string, list []tensorops.Named) {
+func (p *program) table(out *strings.Builder, name string, list []tensorops.Named, files map[int]tensorops.Resource) {
 	if len(list) == 0 {
 		return
 	}
 	limits := p.Limits(p.g)
 	fmt.Fprintf(out, "static const tapc_tensor %s[] = {\n", name)
-	for i, x := range p.describeAll(list) {
+	for i, x := range p.describeAll(list, files) {
 		t := list[i].Tensor
 		over := 0
 		if s, ok := p.SharedAs(t); ok && p.Outputs[s.Output].Tensor == t {
 			over = s.Input + 1
 		}
-		fmt.Fprintf(out, "  {%s, %d, %d, %s, %s, %d, %d, %s, %d},\n", cexpr.String(x.Name), int(tensorops.TensorOf(p.g, t).Type()), len(x.Shape), numbers(x.Range.Start), numbers(x.Shape),
-			x.Bytes, limits[t], numbers(x.Strides), over)
+		fmt.Fprintf(out, "  {%s, %d, %d, %s, %s, %d, %d, %s, %d%s},\n", cexpr.String(x.Name), int(tensorops.TensorOf(p.g, t).Type()), len(x.Shape), numbers(x.Range.Start), numbers(x.Shape),
+			x.Bytes, limits[t], numbers(x.Strides), over, fileFields(x.File))
 	}
 	out.WriteString("};\n\n")
+}
+
+// fileFields gives those of a tensor in a file.
+func fileFields(f *cabi.File) string {
+	if f == nil {
+		return ", 0"
+	}
+	key, offset := "0", int64(-1)
+	if f.Key != "" {
+		key = cexpr.String(f.Key)
+	}
+	if f.Offset != nil {
+		offset = *f.Offset
+	}
+	return fmt.Sprintf(", &(const tapc_file){%s, %s, %d}", cexpr.String(f.Path), key, offset)
 }
 
 // numbers writes a list in C: 0 if it is empty.
@@ -158,7 +173,7 @@ func (p *program) madeBy() *cabi.Made { return p.made }
 // description is what the program says of itself.
 func (p *program) description() *cabi.Description {
 	d := &cabi.Description{Program: p.name, Tapc: p.version, Target: "c", Origin: cabi.Origin{Source: cnest.BaseName(p.g.File), Graph: p.g.GraphUUID().String(), Made: p.made},
-		Inputs: p.describeAll(p.Inputs), Outputs: p.describeAll(p.Outputs), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
+		Inputs: p.describeAll(p.Inputs, p.Sources), Outputs: p.describeAll(p.Outputs, p.Sinks), Memory: cabi.Memory{Arena: p.ArenaBytes(), Constants: p.Block.Bytes,
 			Peak: p.peakBytes(), ArenaThread: p.Thread, Thread: p.threadBytes(), Groups: p.groups()}, Allow: schedule.Allowed(p.g).Words()}
 	for i, id := range p.steps {
 		if k, ok := p.g.Node(id).Body.(*schedule.Kernel); ok {
@@ -187,9 +202,9 @@ func loopTexts(k *schedule.Kernel) []string {
 	return out
 }
 
-func (p *program) describeAll(list []tensorops.Named) []cabi.Tensor {
+func (p *program) describeAll(list []tensorops.Named, files map[int]tensorops.Resource) []cabi.Tensor {
 	out := []cabi.Tensor{}
-	for _, x := range list {
+	for i, x := range list {
 		t := tensorops.TensorOf(p.g, x.Tensor)
 		size, _ := t.Range.Size()
 		y := cabi.Tensor{Name: x.Name, DType: t.DType, Range: cabi.Box{Start: notNil(t.Range.Start), End: notNil(t.Range.End)}, Shape: notNil(t.Range.Shape()), Bytes: size * int64(t.Type().Size())}
@@ -199,6 +214,9 @@ func (p *program) describeAll(list []tensorops.Named) []cabi.Tensor {
 				beside = p.Inputs[s.Input]
 			}
 			y.Lie(notNil(s.Room), beside.Name, int64(t.Type().Size()))
+		}
+		if r, ok := files[i]; ok {
+			y.Lies(r)
 		}
 		out = append(out, y)
 	}

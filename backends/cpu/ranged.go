@@ -218,8 +218,8 @@ func (s ranged) main(out *strings.Builder, separate bool) error {
 	all, steps := make([]names, len(s.versions)), map[string]string{}
 	for i, p := range s.versions {
 		all[i] = named(prefix(i))
-		p.table(out, all[i].inputs, p.Inputs)
-		p.table(out, all[i].outputs, p.Outputs)
+		p.table(out, all[i].inputs, p.Inputs, p.Sources)
+		p.table(out, all[i].outputs, p.Outputs, p.Sinks)
 		all[i].steps = p.sharedSteps(out, steps)
 	}
 	return s.record(out, separate, func(version int) (names, string) {

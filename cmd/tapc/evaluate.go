@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -41,13 +39,17 @@ func (a *app) evaluate(ctx context.Context, c *compilation, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range p.Outputs {
-		if path, ok := targets[o.Name]; ok {
-			if err := portfiles.Write(path, map[string]tensorfile.Tensor{o.Name: out[o.Name]}); err != nil {
+	for i, o := range p.Outputs {
+		path, key, err := portfiles.Target(p, i, targets, c.loader)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			if err := portfiles.Write(path, map[string]tensorfile.Tensor{key: out[o.Name]}); err != nil {
 				return err
 			}
 		} else if len(targets) == 0 && len(all) == 0 {
-			a.printTensor(o.Name, out[o.Name])
+			portfiles.Show(a.stdout, o.Name, out[o.Name])
 		}
 	}
 	for _, path := range all {
@@ -86,7 +88,12 @@ func (c *compilation) inputs(p *tensorops.Program, r *runFlags) (map[string]tens
 			return nil, err
 		}
 	}
-	for _, x := range p.Inputs {
+	for i, x := range p.Inputs {
+		if _, given := in[x.Name]; !given {
+			if err := portfiles.Source(in, p, i, c.g, c.loader); err != nil {
+				return nil, err
+			}
+		}
 		if given, ok := in[x.Name]; ok {
 			given, err := given.As(tensorops.TensorOf(c.g, x.Tensor).Type())
 			if err != nil {
@@ -139,26 +146,4 @@ func readInputs(in map[string]tensorfile.Tensor, p *tensorops.Program, name, pat
 		}
 	}
 	return nil
-}
-
-// printTensor shows a tensor on standard output as programs do: all of it when small, else its ends and its distribution.
-func (a *app) printTensor(name string, t tensorfile.Tensor) {
-	const all, ends = 64, 3
-	n := len(t.Data) / t.DType.Size()
-	value := func(i int) scalar.Value { return scalar.Decode(t.DType, t.Data[i*t.DType.Size():]) }
-	var words []string
-	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
-	for i := range n {
-		if v := value(i); n <= all || i < ends || i >= n-ends {
-			words = append(words, v.Number())
-		} else if i == ends {
-			words = append(words, "...")
-		}
-		f := value(i).Float()
-		lo, hi, sum = math.Min(lo, f), math.Max(hi, f), sum+f
-	}
-	a.printf("%s: %v, shape %s\n  %s\n", name, t.DType, strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ", "), strings.Join(words, ", "))
-	if n > all {
-		a.printf("  min %.6g, max %.6g, mean %.6g\n", lo, hi, sum/float64(n))
-	}
 }

@@ -193,6 +193,9 @@ func namesFolder(out string) bool {
 // make lets the back end make its output of a compiled graph.
 func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) error {
 	j.Values = g.values
+	if err := g.output.Refuses(j.Graph); err != nil {
+		return err
+	}
 	switch o := g.output; {
 	case o.Text != nil && !g.folder:
 		text, err := o.Text(ctx, j)

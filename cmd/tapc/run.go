@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,7 +106,8 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 		return err
 	}
 	defer remove()
-	if err := a.keepInputs(r); err != nil {
+	args, written, err := portfiles.Named(c.g, c.loader)
+	if err = firstError(err, a.keepInputs(r, c.dataFiles(), written)); err != nil {
 		return err
 	}
 	files, err := portfiles.Convert(dir, r.inputs, r.outputs)
@@ -126,7 +128,7 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	if err := c.make(ctx, goal, file, program); err != nil {
 		return err
 	}
-	err = a.execute(ctx, append(append(runner, program), r.args()...))
+	err = a.execute(ctx, slices.Concat(runner, []string{program}, r.args(), args))
 	if errors.Is(err, syscall.ENOEXEC) {
 		return diag.Usage("the program is for %s, which this machine does not run: name what does, such as --runner='qemu-aarch64 -L /usr/aarch64-linux-gnu'", machine)
 	}
@@ -136,15 +138,17 @@ func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags
 	return files.Finish()
 }
 
-// keepInputs refuses outputs in the place of files that are read.
-func (a *app) keepInputs(r *runFlags) error {
-	var read []string
+// keepInputs refuses outputs in the place of files that are read; written are those that the graph names.
+func (a *app) keepInputs(r *runFlags, read, written []string) error {
 	for _, x := range r.inputs {
 		file, _, _ := portfiles.CutKey(fileOf(x))
 		read = append(read, file)
 	}
 	for _, x := range r.outputs {
-		if err := a.notRead(fileOf(x), read...); err != nil {
+		written = append(written, fileOf(x))
+	}
+	for _, file := range written {
+		if err := a.notRead(file, read...); err != nil {
 			return err
 		}
 	}

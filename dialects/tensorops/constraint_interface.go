@@ -14,7 +14,7 @@ var programInterface = check.Constraint{
 	Doc: "What a program takes and gives is a fact of its graph: one import with the parameter names lists its inputs, one export with it " +
 		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
 		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
-		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. Imports and exports without names have no parameters: tapc reads and writes no resource that one could say. A check says of which indices, with which limits. " +
+		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. Imports and exports without names name a file that runs read or write in uri, with the key of an entry or the offset of raw bytes, or have no parameters; those with a file may stand beside others, and no two write one file. A check says of which indices, with which limits. " +
 		"An export may say in aliases which outputs have the memory of which inputs: each is there once, element types and ranks are equal, ranges begin at one point and fit into the room.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
@@ -25,6 +25,8 @@ var programInterface = check.Constraint{
 		{ID: "TAP0165", Meaning: "a check does not say what it checks"},
 		{ID: "TAP0166", Meaning: "an output can not have the memory of an input: names, element types, shapes or room do not fit"},
 		{ID: "TAP0167", Meaning: "an import or export has a parameter that means nothing"},
+		{ID: "TAP0168", Meaning: "an import or export names a file that runs can not read or write"},
+		{ID: "TAP0169", Meaning: "two exports write one file"},
 	},
 	Check: checkInterface,
 }
@@ -73,9 +75,11 @@ func checkShared(c *check.Context) {
 // checkStated checks the imports of a graph, or its exports.
 func checkStated(c *check.Context, side []*ir.Node) {
 	var first *ir.Node
+	written := map[string]*ir.Node{}
 	for _, n := range side {
 		if !n.Body.(*Operation).StatesInterface() {
-			checkNoParams(c, n)
+			checkParams(c, n)
+			checkWritten(c, n, written)
 			continue
 		}
 		list, bad := faces(c.Graph(), n.ID)
@@ -88,22 +92,40 @@ func checkStated(c *check.Context, side []*ir.Node) {
 		}
 	}
 	for _, n := range side {
-		if first != nil && n != first && c.Go() {
+		if first != nil && n != first && !n.Body.(*Operation).HasResource() && c.Go() {
 			c.Report(c.Error("TAP0162", n, "", "%s is beside %s, which says all", c.Graph().Name(n.ID), c.Graph().Name(first.ID)).
 				Want("one", strconv.Itoa(len(side))).WithNote(c.At(first, ""), "this one has the parameter names"))
 		}
 	}
 }
 
-// checkNoParams checks that an import or an export that lists no names has no parameters, which nothing would look at.
-func checkNoParams(c *check.Context, n *ir.Node) {
-	for _, p := range n.Body.(*Operation).Params {
-		if c.Go() {
-			c.Report(c.Error("TAP0167", n, "/body/params/"+p.Name, "%s has a parameter that means nothing", c.Graph().Name(n.ID)).
-				Want(strconv.Quote(namesParam)+" or no parameter", strconv.Quote(p.Name)).
-				WithHint("what a program reads and writes is said when it is run: --input NAME=FILE, --output NAME=FILE"))
+// checkParams checks an import or an export that lists no names: it names a file, or has no parameters, which nothing would look at.
+func checkParams(c *check.Context, n *ir.Node) {
+	op := n.Body.(*Operation)
+	if !op.HasResource() {
+		for _, p := range op.Params {
+			c.Report(meaningless(c.Graph(), n, p.Name))
 		}
+		return
 	}
+	_, _, bad := ResourceOf(c.Graph(), n.ID)
+	for _, d := range bad {
+		c.Report(d)
+	}
+}
+
+// checkWritten checks that no two exports write one file, of which one would be lost.
+func checkWritten(c *check.Context, n *ir.Node, written map[string]*ir.Node) {
+	op := n.Body.(*Operation)
+	_, r, bad := ResourceOf(c.Graph(), n.ID)
+	if !op.IsExport() || !op.HasResource() || bad != nil {
+		return
+	}
+	if other := written[r.File]; other != nil {
+		c.Report(c.Error("TAP0169", n, "/body/params/"+uriParam, "%s and %s write one file", c.Graph().Name(other.ID), c.Graph().Name(n.ID)).
+			Want("a file for each export", strconv.Quote(r.File)).WithNote(c.At(other, ""), "the other export"))
+	}
+	written[r.File] = n
 }
 
 func checkNames(c *check.Context, n *ir.Node, list []Named) {

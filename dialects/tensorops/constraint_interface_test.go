@@ -1,6 +1,9 @@
 package tensorops
 
 import (
+	"testing"
+
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	. "tensortapestry.org/tapc/ir/check/checktest"
 )
@@ -27,6 +30,37 @@ func checked(edit func(*Operation)) *ir.Graph {
 		b.Add(op, "check")
 		edit(op)
 	})
+}
+
+func file(uri string) ir.Attrs { return ir.Attrs{{Name: "uri", Value: ir.StringAttr(uri)}} }
+
+// filed is a graph of an import and exports of one tensor, with parameters.
+func filed(in ir.Attrs, outs ...ir.Attrs) *ir.Graph {
+	return graph(func(b builder) {
+		x := b.tensor("x", "float32", "[]")
+		load := opOf(b.op("in", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(x, "[]"))})))
+		load.Kernel, load.Params = "op:import", in
+		for _, params := range outs {
+			save := opOf(b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}))
+			save.Kernel, save.Params = "op:export", params
+		}
+	})
+}
+
+// Inputs and outputs in files come behind the others, outputs in the order that sequence points ask for.
+func TestFilesOfAProgram(t *testing.T) {
+	g := filed(file("in.npy"), file("b.npy"), file("a.npy"), nil)
+	g.Add(&sequence.Point{After: []ir.NodeID{3}, Before: []ir.NodeID{2}}, "")
+	p, err := ProgramOf(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Inputs) != 1 || p.Sources[0].File != "in.npy" || len(p.Outputs) != 3 || p.Outputs[0].Name != "x" || p.Sinks[1].File != "a.npy" || p.Sinks[2].File != "b.npy" {
+		t.Errorf("inputs %v from %v, outputs %v to %v", p.Inputs, p.Sources, p.Outputs, p.Sinks)
+	}
+	if p.Outputs[1].Name != "out" || p.Outputs[2].Name != "out_1" {
+		t.Errorf("names %v", p.Outputs)
+	}
 }
 
 // alias lets the export of a graph say that an output has the memory of an input.
@@ -63,16 +97,39 @@ func interfaceCases() []Case {
 				b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}).Body.(*Operation).Kernel = "op:export"
 			}
 		}), nil, nil),
-		Of("interface: an import from somewhere", graph(func(b builder) {
-			x := b.tensor("x", "float32", "[]")
-			in := opOf(b.op("in", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(x, "[]"))})))
-			in.Kernel, in.Params = "op:import", ir.Attrs{{Name: "uri", Value: ir.StringAttr("x.npy")}}
-		}), []string{"TAP0167"}, []string{`"names" or no parameter`, `"uri"`}),
-		Of("interface: an export to somewhere, and more", graph(func(b builder) {
-			x := b.tensor("x", "float32", "[]")
-			out := opOf(b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[]"))}), ir.Ports{}))
-			out.Kernel, out.Params = "op:export", ir.Attrs{{Name: "host", Value: ir.IntAttr(1)}, {Name: "uri", Value: ir.StringAttr("x.npy")}}
-		}), []string{"TAP0167", "TAP0167"}, []string{`"host"`, `"uri"`}),
+		Of("interface: parameters that mean nothing", filed(ir.Attrs{{Name: "host", Value: ir.IntAttr(1)}}, ir.Attrs{{Name: "place", Value: ir.StringAttr("gpu")}}),
+			[]string{"TAP0167", "TAP0167"}, []string{`"uri" with a "key" or an "offset", or no parameter`, `found:    "host"`, `found:    "place"`}),
+		Of("files accepted", filed(file("in/x.npy"), file("x.npy")), nil, nil),
+		Of("files accepted: entries", filed(file("w.safetensors").With("key", ir.StringAttr("a.b")), file("x.npz").With("key", ir.StringAttr("a"))), nil, nil),
+		Of("files accepted: raw bytes", filed(file("w.bin").With("offset", ir.IntAttr(16)), nil), nil, nil),
+		Of("files accepted: beside what is stated", faced(func(b builder, in, out *Operation) {
+			z := b.tensor("z", "float32", "[1:4]")
+			opOf(b.op("load", ir.Ports{}, ir.PortsOf([]ir.Port{Port("result", Sel(z, "[1:4]"))}))).Kernel = "op:import"
+			opOf(b.Node(z.ID + 1)).Params = file("z.npy")
+			save := opOf(b.op("save", ir.PortsOf([]ir.Port{Port("tensor", Sel(z, "[1:4]"))}), ir.Ports{}))
+			save.Kernel, save.Params = "op:export", file("y.npy")
+		}), nil, nil),
+		Of("files: another parameter", filed(file("x.npy").With("host", ir.IntAttr(1)), nil), []string{"TAP0167"}, []string{`found:    "host"`}),
+		Of("files: from anywhere", filed(file("../x.npy"), file("/tmp/x.npy")), []string{"TAP0168", "TAP0168"}, []string{"relative and without ..", `"../x.npy"`, `"/tmp/x.npy"`}),
+		Of("files: a scheme", filed(file("http://x.npy"), nil), []string{"TAP0168"}, nil),
+		Of("files: of no kind", filed(file("x.bin"), file("x.txt")), []string{"TAP0168", "TAP0168"}, []string{"ends in .npy, .npz, .safetensors"}),
+		Of("files: no text", filed(ir.Attrs{{Name: "uri", Value: ir.IntAttr(1)}}, nil), []string{"TAP0168"}, []string{`strings "uri" and "key"`}),
+		Of("files: a key of none", filed(file("x.npy").With("key", ir.StringAttr("a")), nil), []string{"TAP0168"}, []string{"with entries, as it has a key"}),
+		Of("files: an offset and a key", filed(file("x.npz").With("key", ir.StringAttr("a")).With("offset", ir.IntAttr(0)), nil), []string{"TAP0168"}, []string{"without entries"}),
+		Of("files: a negative offset, and one of an export", filed(file("x.bin").With("offset", ir.IntAttr(-1)), file("x.npy").With("offset", ir.IntAttr(0))), []string{"TAP0168", "TAP0168"}, nil),
+		Of("files: two for one", filed(nil, file("x.npz").With("key", ir.StringAttr("a")), file("x.npz").With("key", ir.StringAttr("b"))), []string{"TAP0169"},
+			[]string{`operation "out" and operation "out" write one file`}),
+		Of("files near miss: read before it is written", filed(file("x.npy"), file("x.npy")), nil, nil),
+		Of("files: a part of a tensor", graph(func(b builder) {
+			x := b.tensor("x", "float32", "[0:4]")
+			out := opOf(b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[0:2]"))}), ir.Ports{}))
+			out.Kernel, out.Params = "op:export", file("x.npy")
+		}), []string{"TAP0168"}, []string{"the whole of a tensor"}),
+		Of("files: two tensors", graph(func(b builder) {
+			x := b.tensor("x", "float32", "[0:4]")
+			out := opOf(b.op("out", ir.PortsOf([]ir.Port{Port("tensor", Sel(x, "[0:4]"), Sel(x, "[0:4]"))}), ir.Ports{}))
+			out.Kernel, out.Params = "op:export", file("x.npy")
+		}), []string{"TAP0168"}, []string{`the port "tensor" with one tensor`}),
 		Of("interface: fewer names", faced(func(_ builder, in, _ *Operation) { in.Params = names("x") }), []string{"TAP0161"},
 			[]string{`"names" of 2 strings`, "names of length 1"}),
 		Of("interface: names are numbers", faced(func(_ builder, _, out *Operation) {

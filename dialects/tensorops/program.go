@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
+	"tensortapestry.org/tapc/dialects/tensorops/view"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -17,9 +18,11 @@ type Program struct {
 	Inputs    []Named
 	Outputs   []Named
 	Constants []Const
-	Checks    []Check     // what its runs are held to
-	Shared    []Shared    // which outputs have the memory of inputs
-	Compute   []ir.NodeID // the operations that compute, without sources and sinks, in graph order
+	Checks    []Check          // what its runs are held to
+	Sources   map[int]Resource // the files that inputs are read from, by number; the other inputs are given
+	Sinks     map[int]Resource // those that outputs are written to
+	Shared    []Shared         // which outputs have the memory of inputs
+	Compute   []ir.NodeID      // the operations that compute, without sources and sinks, in graph order
 }
 
 // Shared is an alias of a program: the numbers of the input and the output.
@@ -39,7 +42,7 @@ type Const struct {
 	Raw        bool
 	Offset     int64
 	Bytes      string
-	View       *View
+	View       *view.View
 	Computed   bool
 }
 
@@ -69,14 +72,19 @@ func (o *Operation) IsExport() bool { return base(o.Kernel) == "export" }
 // list, in order. Where there is no such import, they are the tensors that nobody produces and somebody uses, and the results of
 // imports; where there is no such export, what exports take, the results of operations with an IOSequencePoint and of those right before
 // a sequence point, and in a graph without sequence points the tensors that nobody consumes: in graph order, under the names of labels. Odd characters in names are replaced, and names are made
-// unique. Computed constants come after the stored ones. A malformed constant, import or export is an error with its place.
+// unique. Behind them are those that are read from files and written to files. Computed constants come after the stored ones. A malformed constant, import or export is an error with its place.
 func ProgramOf(g *ir.Graph) (*Program, error) {
-	p := &Program{}
+	p := &Program{Sources: map[int]Resource{}, Sinks: map[int]Resource{}}
 	o := &outside{flow: ir.NewFlow(g, OperationKind)}
 	var bad diag.List
+	var files []ir.NodeID
 	for _, id := range o.flow.Ops {
 		op := OperationOf(g, id)
 		switch {
+		case op.HasResource():
+			files = append(files, id)
+			o.given.AddPorts(op.Outputs)
+			o.consumed.AddPorts(op.Inputs)
 		case base(op.Kernel) == "constant":
 			bad = append(bad, p.addConst(g, id)...)
 		case op.StatesInterface():
@@ -100,6 +108,7 @@ func ProgramOf(g *ir.Graph) (*Program, error) {
 		}
 	}
 	o.derive(g, p)
+	bad = append(bad, p.resources(g, files)...)
 	p.addComputed(g, o.flow)
 	bad = append(bad, p.overlay(g)...)
 	return p, bad.Err()
@@ -126,6 +135,7 @@ type outside struct {
 	inputs, outputs              []Named // that are stated
 	statesInputs, statesOutputs  bool
 	imported, consumed, observed ir.NodeSet
+	given                        ir.NodeSet // that are read from files
 }
 
 // state reads an import or export that states the interface.
@@ -160,10 +170,10 @@ func (o *outside) derive(g *ir.Graph, p *Program) {
 	}
 	names, rooted := namer{}, o.root(g)
 	for n := range g.Nodes() {
-		if n.Body.Kind() != TensorKind {
+		if n.Body.Kind() != TensorKind || o.given.Has(n.ID) && !o.observed.Has(n.ID) {
 			continue
 		}
-		made := len(o.flow.Producers(n.ID)) > 0 && !o.imported.Has(n.ID)
+		made := (len(o.flow.Producers(n.ID)) > 0 || o.given.Has(n.ID)) && !o.imported.Has(n.ID)
 		used := o.consumed.Has(n.ID) || o.observed.Has(n.ID)
 		if !o.statesInputs && !made && (used || o.imported.Has(n.ID)) {
 			p.Inputs = append(p.Inputs, Named{Name: names.of(n), Tensor: n.ID, Own: n.Label})
@@ -259,10 +269,10 @@ func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 	offset, hasOffset := op.Params.Get("offset")
 	raw, hasRaw := op.Params.Get("bytes")
 	n0 := len(op.Params)
-	if view, ok := op.Params.Get("view"); ok {
+	if stored, ok := op.Params.Get("view"); ok {
 		var err error
 		t := TensorOf(g, c.Tensor)
-		if c.View, err = viewOf(view); err == nil && t != nil {
+		if c.View, err = view.Of(stored); err == nil && t != nil {
 			err = c.View.Check(t.Range.Shape())
 			if err == nil && c.View.Scaling != nil && t.Type() != scalar.Float32 {
 				err = fmt.Errorf("a view that dequantizes to float32, not to %s", t.DType)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -56,15 +57,9 @@ func Run(g *ir.Graph, path string) (int, error) {
 
 // dropImports leaves tensors out of what imports bring in.
 func dropImports(g *ir.Graph, given *ir.NodeSet) error {
-	inputs, _ := tensorops.Interface(g)
-	if inputs != ir.NoNode {
-		return tensorops.ChangeInterface(g, inputs, func(list []tensorops.Named) []tensorops.Named {
-			return slices.DeleteFunc(list, func(x tensorops.Named) bool { return given.Has(x.Tensor) })
-		})
-	}
 	var gone []ir.NodeID
 	for n := range g.Nodes() {
-		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsImport() {
+		if op, ok := n.Body.(*tensorops.Operation); ok && op.IsImport() && !op.StatesInterface() {
 			op.Outputs.All(func(_, _ int, s *ir.Selection) {
 				if given.Has(s.Tensor) {
 					gone = append(gone, n.ID)
@@ -75,5 +70,12 @@ func dropImports(g *ir.Graph, given *ir.NodeSet) error {
 	for _, id := range gone {
 		g.Remove(id)
 	}
-	return nil
+	sequence.Forget(g)
+	inputs, _ := tensorops.Interface(g)
+	if inputs == ir.NoNode {
+		return nil
+	}
+	return tensorops.ChangeInterface(g, inputs, func(list []tensorops.Named) []tensorops.Named {
+		return slices.DeleteFunc(list, func(x tensorops.Named) bool { return given.Has(x.Tensor) })
+	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/view"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -50,7 +51,7 @@ func viewConstant(s *rewrite.Site) (rewrite.Result, bool) {
 }
 
 // readBy gives the constant that reads a file as a view says.
-func readBy(s *rewrite.Site, params ir.Attrs, v tensorops.View, to *tensorops.Tensor) (rewrite.Result, bool) {
+func readBy(s *rewrite.Site, params ir.Attrs, v view.View, to *tensorops.Tensor) (rewrite.Result, bool) {
 	made := &rewrite.Op{Kernel: s.Name("constant"), Params: params.With("view", v.Params()),
 		Outputs: []rewrite.Output{{Port: "result", DType: to.DType, Range: to.Range}}}
 	return rewrite.One(rewrite.Operand{New: made}, sources(s)...), true
@@ -79,7 +80,7 @@ func viewDequantized(s *rewrite.Site) (rewrite.Result, bool) {
 	if !whole || v.Scaling != nil || v.DType != from.Type() || !from.Type().IsInt() || from.Type().Bits() > 32 || !smaller(to, from, s.Uses(sel.Tensor)) {
 		return rewrite.Result{}, false
 	}
-	x := &tensorops.Scaling{Along: alongOf(scale.Sel[0], to.Range.Shape())}
+	x := &view.Scaling{Along: alongOf(scale.Sel[0], to.Range.Shape())}
 	scales, ok := inGraph(s, scale.Sel[0])
 	if !ok || x.Along < 0 {
 		return rewrite.Result{}, false
@@ -164,7 +165,7 @@ func smaller(t, than *tensorops.Tensor, uses int) bool {
 }
 
 // storedView is how a constant reads its data file.
-type storedView struct{ tensorops.View }
+type storedView struct{ view.View }
 
 // storedConstant gives the view of a constant that is stored as bytes or in a file, all of it where it says none, and its other
 // parameters.
@@ -180,13 +181,13 @@ func storedConstant(s *rewrite.Site, t ir.NodeID) (storedView, ir.Attrs, bool) {
 			return storedView{*c.View}, params, true
 		}
 		shape := body.Range.Shape()
-		return storedView{tensorops.View{DType: body.Type(), Shape: shape, Strides: zspace.RowMajor(shape)}}, params, true
+		return storedView{view.View{DType: body.Type(), Shape: shape, Strides: zspace.RowMajor(shape)}}, params, true
 	}
 	return storedView{}, nil, false
 }
 
 // reshaped gives the view that a reshape of all of a constant gives.
-func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Tensor) (tensorops.View, bool) {
+func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Tensor) (view.View, bool) {
 	from := s.Tensor(sel.Tensor)
 	if s.Kernel() != "reshape" || !sel.Range().Equal(from.Range) {
 		return v.View, false
@@ -206,7 +207,7 @@ func (v storedView) reshaped(s *rewrite.Site, sel ir.Selection, to *tensorops.Te
 }
 
 // through gives the view that an instance with one input makes of a constant's.
-func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (tensorops.View, bool) {
+func (v storedView) through(in *kernels.Instance, from, to *tensorops.Tensor) (view.View, bool) {
 	load, store, ok := views.Moved(in, v.DType, from.Type())
 	if !ok || v.Dims != nil && !from.Range.Shape().Equal(v.Dims) {
 		return v.View, false

@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/rewrite"
 )
@@ -14,7 +15,7 @@ import (
 const deadRule = "dce"
 
 // trim takes optional outputs that nobody reads or observes from operations, their shards and their signatures: a sort whose indices nobody
-// wants gives no indices. An operation keeps one output at least, and those that its kernel has to have. Each output counts as one
+// wants gives no indices. Imports that read a file for nobody go. An operation keeps one output at least, and those that its kernel has to have. Each output counts as one
 // application of dce.
 func trim(g *ir.Graph, opt rewrite.Options, s *rewrite.Stats) error {
 	if s.OutOfFuel || slices.Contains(opt.Disable, deadRule) {
@@ -23,9 +24,16 @@ func trim(g *ir.Graph, opt rewrite.Options, s *rewrite.Stats) error {
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
+	ordered := sequence.Ordered(g)
 	t := trimmer{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), opt: opt}
 	for _, id := range t.flow.Ops {
 		op := tensorops.OperationOf(g, id)
+		if op.IsImport() && op.HasResource() && !ordered.Has(id) {
+			if err := t.source(id, op, s); err != nil || s.OutOfFuel {
+				return err
+			}
+			continue
+		}
 		decl, known := opt.Library.Find(op.Kernel)
 		if !known || op.Outputs.Len() < 2 || g.Node(id).Tag(tensorops.IOSequencePointKind) != nil {
 			continue
@@ -59,18 +67,41 @@ func (t *trimmer) operation(id ir.NodeID, op *tensorops.Operation, decl *kernels
 		if slices.ContainsFunc(port.Sel, t.needed) {
 			continue
 		}
-		change := rewrite.Change{Rule: deadRule, Root: id}
-		if !t.opt.Fuel.Take() {
-			s.OutOfFuel, s.Next = true, &change
+		if !t.may(id, s) {
 			return nil
 		}
-		if t.opt.Trace != nil {
-			t.opt.Trace(change)
-		}
-		s.Applied++
-		s.Hits[0].Count++
 		t.drop(id, port)
 	}
+	return nil
+}
+
+// may asks whether something may be taken from an operation, and counts it.
+func (t *trimmer) may(id ir.NodeID, s *rewrite.Stats) bool {
+	change := rewrite.Change{Rule: deadRule, Root: id}
+	if !t.opt.Fuel.Take() {
+		s.OutOfFuel, s.Next = true, &change
+		return false
+	}
+	if t.opt.Trace != nil {
+		t.opt.Trace(change)
+	}
+	s.Applied++
+	s.Hits[0].Count++
+	return true
+}
+
+// source takes an import away that reads a file for nobody.
+func (t *trimmer) source(id ir.NodeID, op *tensorops.Operation, s *rewrite.Stats) error {
+	if err := t.hold(); err != nil {
+		return err
+	}
+	needed := false
+	op.Outputs.All(func(_, _ int, s *ir.Selection) { needed = needed || t.needed(*s) })
+	if needed || t.apps[id] != nil || !t.may(id, s) {
+		return nil
+	}
+	op.Outputs.All(func(_, _ int, s *ir.Selection) { t.g.Remove(s.Tensor) })
+	t.g.Remove(id)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/devices"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -33,6 +34,22 @@ type Tensor struct {
 	Beside  string  `json:"shares,omitempty"`
 	Room    []int64 `json:"room,omitempty"`
 	Strides []int64 `json:"strides,omitempty"`
+	File    *File   `json:"file,omitempty"` // that an executable reads an input from, or writes an output to
+}
+
+// File is one that a program names: with the key of an entry, or where the bytes of an input begin.
+type File struct {
+	Path   string `json:"path"`
+	Key    string `json:"key,omitempty"`
+	Offset *int64 `json:"offset,omitempty"`
+}
+
+// Lies says that a tensor is in a file.
+func (t *Tensor) Lies(r tensorops.Resource) {
+	t.File = &File{Path: r.File, Key: r.Key}
+	if r.Raw {
+		t.File.Offset = &r.Offset
+	}
 }
 
 // Lie gives a tensor the memory that it has in common with another: of a shape, of elements of some bytes.

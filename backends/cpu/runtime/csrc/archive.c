@@ -101,18 +101,28 @@ static int list(tapc_archive *archive, tapc_fault *fault) {
                    start[0], start[1], start[2], start[3]);
 }
 
-int tapc_archive_open(tapc_archive *archive, const char *path, tapc_fault *fault) {
+int tapc_file_open(const char *path, uint64_t *size, tapc_fault *fault) {
   struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // non-blocking: a pipe must not hang before it is refused
+  if (fd < 0) {
+    tapc_fail(fault, TAPC_INPUT, "cannot open: %s", strerror(errno));
+    return -1;
+  }
+  if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+    tapc_fail(fault, TAPC_INPUT, "expected a regular file, found %s", S_ISDIR(st.st_mode) ? "a directory" : "something else");
+    close(fd);
+    return -1;
+  }
+  *size = (uint64_t)st.st_size;
+  return fd;
+}
+
+int tapc_archive_open(tapc_archive *archive, const char *path, tapc_fault *fault) {
   memset(archive, 0, sizeof *archive);
-  archive->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // non-blocking: a pipe must not hang before it is refused
-  if (archive->fd < 0) return tapc_fail(fault, TAPC_INPUT, "cannot open: %s", strerror(errno));
-  int status = 0;
-  if (fstat(archive->fd, &st) || !S_ISREG(st.st_mode))
-    status = tapc_fail(fault, TAPC_INPUT, "expected a regular file, found %s",
-                       S_ISDIR(st.st_mode) ? "a directory" : "something else");
-  archive->size = (uint64_t)st.st_size;
+  archive->fd = tapc_file_open(path, &archive->size, fault);
+  if (archive->fd < 0) return fault->status;
   archive->limit = archive->size;
-  if (!status) status = list(archive, fault);
+  int status = list(archive, fault);
   if (status) tapc_archive_close(archive);
   return status;
 }

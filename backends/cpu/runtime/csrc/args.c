@@ -104,6 +104,12 @@ static int apply_random(tapc_options *o, const char *value, tapc_fault *fault) {
   return number("--random", value, 0, UINT64_MAX, &o->seed, fault);
 }
 
+static int apply_data_dir(tapc_options *o, const char *value, tapc_fault *fault) {
+  (void)fault;
+  o->data_dir = value;
+  return 0;
+}
+
 static int apply_threads(tapc_options *o, const char *value, tapc_fault *fault) {
   uint64_t n = 0;
   int status = number("--threads", value, 1, TAPC_MAX_THREADS, &n, fault);
@@ -171,7 +177,8 @@ static int apply_version(tapc_options *o, const char *value, tapc_fault *fault) 
 }
 
 static const flag flags[] = {
-    {"--bench", VALUE, apply_bench},     {"--describe", ALONE, apply_describe}, {"--dim", VALUES, apply_dim},
+    {"--bench", VALUE, apply_bench},     {"--data-dir", VALUE, apply_data_dir}, {"--describe", ALONE, apply_describe},
+    {"--dim", VALUES, apply_dim},
     {"--help", ALONE, apply_help},       {"--input", VALUES, apply_input},      {"--inputs", VALUES, apply_inputs},
     {"--output", VALUES, apply_output},  {"--outputs", VALUE, apply_outputs},   {"--pin", ALONE, apply_pin},
     {"--profile", ALONE, apply_profile},

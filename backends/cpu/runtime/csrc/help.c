@@ -8,7 +8,10 @@ static void print_tensor(FILE *to, const tapc_tensor *tensor, int width) {
   fprintf(to, "  %-*s  %s %s", width, tensor->name, tapc_dtype_of(tensor->dtype)->name,
           tapc_shape_text(text, sizeof text, tensor->rank, tensor->shape));
   if (!tapc_starts_at_zero(tensor)) fprintf(to, ", range %s", tapc_range_text(text, sizeof text, tensor));
-  fprintf(to, ", %zu bytes\n", tensor->bytes);
+  fprintf(to, ", %zu bytes", tensor->bytes);
+  const tapc_file *file = tensor->file;
+  if (file) fprintf(to, ", in %s%s%s", file->path, file->key ? ":" : "", file->key ? file->key : "");
+  putc('\n', to);
 }
 
 static void print_tensors(FILE *to, const char *title, const tapc_tensor *tensors, int n) {
@@ -29,6 +32,7 @@ static const char flag_text[] =
     "  --random SEED        fill each input that is not given: floats in [-1, 1), integers -8 to 7 or 0 to 15\n"
     "  --output NAME=FILE   write an output to FILE.npy, FILE.npz or FILE.safetensors\n"
     "  --outputs FILE       write all outputs to FILE.npz or FILE.safetensors\n"
+    "  --data-dir DIR       the folder of the files that inputs and outputs above are in (default: the working directory)\n"
     "  --bench N            run N times after a warm-up; print the median, 10th and 90th percentile in milliseconds\n"
     "  --profile            with --bench, run N times more and print the mean time of each step, and what each device did\n"
     "  --pin                bind each thread to a core\n"
@@ -54,9 +58,9 @@ static void print_dims(FILE *to, const tapc_program *program) {
 static void print_example(FILE *to, const tapc_program *program, const char *self) {
   fprintf(to, "\nExample:\n  %s", self);
   for (int i = 0; i < program->n_inputs && i < 3; i++)
-    fprintf(to, " --input %s=%s.npy", program->inputs[i].name, program->inputs[i].name);
+    if (!program->inputs[i].file) fprintf(to, " --input %s=%s.npy", program->inputs[i].name, program->inputs[i].name);
   if (program->n_inputs > 3) fprintf(to, " --random 1");
-  if (program->n_outputs)
+  if (program->n_outputs && !program->outputs[0].file)
     fprintf(to, " --output %s=%s.npy", program->outputs[0].name, program->outputs[0].name);
   putc('\n', to);
 }

@@ -138,6 +138,7 @@ typedef struct tapc_layout {
 } tapc_layout;
 
 // archive.c
+int tapc_file_open(const char *path, uint64_t *size, tapc_fault *fault); // a regular file to be read; -1 with a fault
 int tapc_archive_open(tapc_archive *archive, const char *path, tapc_fault *fault);
 void tapc_archive_close(tapc_archive *archive);
 tapc_entry *tapc_archive_find(const tapc_archive *archive, const char *name);
@@ -283,6 +284,7 @@ typedef struct tapc_options {
   size_t n_archives;
   const char **output_files;
   const char *output_archive;
+  const char *data_dir; // of the files that the program names; NULL: the working directory
   uint64_t seed;
   int random;
   int threads;   // 0: not given

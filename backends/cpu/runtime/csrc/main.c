@@ -19,6 +19,7 @@ typedef struct session {
   tapc_instance *instance;
   void **in, **out;
   unsigned char *given; // inputs that have been read
+  char **paths;            // of outputs in files that the program names
   unsigned char *possible; // versions for the sizes that were found, while these are looked for; else NULL
   tapc_sink sink;
   tapc_fault fault;
@@ -58,16 +59,11 @@ static int split_key(session *s, const char *text, char **path, const char **key
   return 0;
 }
 
-static int load_named(session *s, int input) {
+// Reads an input from the entry of a file: that of a key, else that of its name, else the only one.
+static int load_from(session *s, int input, const char *path, const char *key) {
   const tapc_tensor *tensor = &s->program->inputs[input];
-  char *path = NULL;
-  const char *key = NULL;
   tapc_archive archive;
-  int status = split_key(s, s->options.input_files[input], &path, &key);
-  if (status) return status;
-  tapc_about(&s->fault, "input \"%s\": %s", tensor->name, s->options.input_files[input]);
-  status = tapc_archive_open(&archive, path, &s->fault);
-  free(path);
+  int status = tapc_archive_open(&archive, path, &s->fault);
   if (status) return status;
   if (key && archive.format == TAPC_NPY) status = tapc_fail(&s->fault, TAPC_INPUT, "a .npy file has no entries to choose from");
   const char *want = key ? key : tensor->name;
@@ -75,6 +71,57 @@ static int load_named(session *s, int input) {
   if (!entry && !key && archive.n == 1) entry = archive.entries; // the only one it can be
   if (!status) status = entry ? load(s, input, &archive, entry) : no_entry(s, &archive, want);
   tapc_archive_close(&archive);
+  return status;
+}
+
+static int load_named(session *s, int input) {
+  char *path = NULL;
+  const char *key = NULL;
+  int status = split_key(s, s->options.input_files[input], &path, &key);
+  if (status) return status;
+  tapc_about(&s->fault, "input \"%s\": %s", s->program->inputs[input].name, s->options.input_files[input]);
+  status = load_from(s, input, path, key);
+  free(path);
+  return status;
+}
+
+// The path of a file that the program names; NULL with a fault.
+static char *path_of(session *s, const char *file) {
+  const char *dir = s->options.data_dir;
+  size_t room = strlen(file) + (dir ? strlen(dir) : 0) + 2;
+  char *path = malloc(room);
+  if (!path) tapc_no_memory(&s->fault, room, "a file name");
+  if (path) snprintf(path, room, "%s%s%s", dir ? dir : "", dir ? "/" : "", file);
+  return path;
+}
+
+// Reads the bytes of an input, which begin somewhere in a file.
+static int load_bytes(session *s, int input, const char *path) {
+  const tapc_tensor *tensor = &s->program->inputs[input];
+  tapc_tensor want = tapc_dense(tensor);
+  s->given[input] = 1;
+  if (s->possible) return 0; // they say nothing about sizes
+  uint64_t size = 0;
+  int fd = tapc_file_open(path, &size, &s->fault);
+  if (fd < 0) return s->fault.status;
+  int status = 0;
+  if ((uint64_t)tensor->file->offset > size || size - (uint64_t)tensor->file->offset < want.bytes)
+    status = tapc_fail(&s->fault, TAPC_INPUT, "expected %zu bytes from byte %lld on, found a file of %llu bytes", want.bytes, (long long)tensor->file->offset,
+                       (unsigned long long)size);
+  if (!status) status = tapc_read_at(fd, s->in[input], want.bytes, (uint64_t)tensor->file->offset, &s->fault);
+  close(fd);
+  if (!status) tapc_spread(tensor, s->in[input]);
+  return status;
+}
+
+// Reads an input from the file that the program names.
+static int load_source(session *s, int input) {
+  const tapc_tensor *tensor = &s->program->inputs[input];
+  char *path = path_of(s, tensor->file->path);
+  if (!path) return s->fault.status;
+  tapc_about(&s->fault, "input \"%s\": %s", tensor->name, path);
+  int status = tensor->file->offset >= 0 ? load_bytes(s, input, path) : load_from(s, input, path, tensor->file->key);
+  free(path);
   return status;
 }
 
@@ -124,6 +171,8 @@ static int load_inputs(session *s) {
   for (int i = 0; !status && i < p->n_inputs; i++)
     if (s->options.input_files[i]) status = load_named(s, i);
   for (size_t i = 0; !status && i < s->options.n_archives; i++) status = load_archive(s, s->options.archives[i]);
+  for (int i = 0; !status && i < p->n_inputs; i++)
+    if (!s->given[i] && p->inputs[i].file) status = load_source(s, i);
   tapc_about(&s->fault, "%s", "");
   for (int i = 0; !status && !s->possible && i < p->n_inputs; i++) {
     if (s->given[i]) continue;
@@ -136,6 +185,26 @@ static int load_inputs(session *s) {
 }
 
 // ---- Outputs -------------------------------------------------------------------------------------------------
+
+// Whether the command line says where outputs go.
+static int asked(const session *s) {
+  int yes = s->options.output_archive != NULL;
+  for (int i = 0; i < s->program->n_outputs; i++) yes |= s->options.output_files[i] != NULL && !(s->paths && s->paths[i]);
+  return yes;
+}
+
+// Finds where outputs go that the program names files for, and the command line none.
+static int find_paths(session *s) {
+  size_t n = (size_t)s->program->n_outputs;
+  if (!(s->paths = calloc(n + 1, sizeof *s->paths))) return tapc_no_memory(&s->fault, n * sizeof *s->paths, "the output files");
+  for (size_t i = 0; i < n; i++) {
+    const tapc_file *file = s->program->outputs[i].file;
+    if (!file || s->options.output_files[i]) continue;
+    if (!(s->paths[i] = path_of(s, file->path))) return s->fault.status;
+    s->options.output_files[i] = s->paths[i];
+  }
+  return 0;
+}
 
 static int open_outputs(session *s) {
   int status = 0;
@@ -178,12 +247,15 @@ static int write_archive(session *s, const tapc_tensor *outputs) {
 static int write_dense(session *s, const tapc_tensor *outputs) {
   int status = 0;
   for (int i = 0; !status && i < s->program->n_outputs; i++) {
-    const tapc_tensor *tensor = &outputs[i];
+    tapc_tensor named = outputs[i];
+    const tapc_tensor *tensor = &named;
+    if (s->paths[i] && named.file->key) named.name = named.file->key;
     if (s->options.output_files[i]) status = tapc_sink_write(&s->sink, s->options.output_files[i], &tensor, &s->out[i], 1, &s->fault);
   }
   if (!status && s->options.output_archive) status = write_archive(s, outputs);
-  if (!status && s->sink.n == 0 && !s->options.bench)
-    for (int i = 0; i < s->program->n_outputs; i++) tapc_print_tensor(stdout, &outputs[i], s->out[i]);
+  if (!status && !asked(s) && !s->options.bench)
+    for (int i = 0; i < s->program->n_outputs; i++)
+      if (!s->paths[i]) tapc_print_tensor(stdout, &outputs[i], s->out[i]);
   return status ? status : tapc_sink_commit(&s->sink, &s->fault);
 }
 
@@ -258,7 +330,8 @@ static int prepare(session *s) {
   s->in = make_buffers(s, p->inputs, p->n_inputs);
   if (!s->fault.status) s->out = make_buffers(s, p->outputs, p->n_outputs);
   if (s->fault.status) return s->fault.status;
-  int status = check_outputs(s);
+  int status = find_paths(s);
+  if (!status) status = check_outputs(s);
   if (!status) status = load_inputs(s);
   if (!status) status = open_outputs(s);
   if (status) return status;
@@ -285,6 +358,8 @@ static int run(session *s) {
   tapc_instance_destroy(s->instance);
   free_buffers(s->out, s->program->outputs, s->program->n_outputs);
   free_buffers(s->in, s->program->inputs, s->program->n_inputs);
+  for (int i = 0; s->paths && i < s->program->n_outputs; i++) free(s->paths[i]);
+  free(s->paths);
   free(s->given);
   return status;
 }

@@ -33,6 +33,13 @@ enum tapc_dtype {
 // The exit statuses of an executable, and the results of tapc_instance_run.
 enum tapc_status { TAPC_OK = 0, TAPC_INPUT = 1, TAPC_USAGE = 2, TAPC_INTERNAL = 3 };
 
+// A file that a program names: its path in a folder, an entry of it (NULL for none), and where the bytes of an input begin, -1 in a file that says
+// what it holds.
+typedef struct tapc_file {
+  const char *path, *key;
+  int64_t offset;
+} tapc_file;
+
 // One input or output: a buffer of the caller's, row-major and contiguous unless it has strides. Element 0 of the buffer is the point `start`
 // of the graph's range; start may be NULL for all zeros. start and shape hold rank numbers (NULL when rank is 0).
 // bytes is the product of the shape times the element size, or that of the memory that an input and an output share: both have the same strides, and
@@ -46,6 +53,7 @@ typedef struct tapc_tensor {
   int64_t limit; // of an input of integers that the program checks: random ones are from 0 to below it; 0 for none
   const int64_t *strides; // in elements; NULL for row-major
   int over; // of an output: one more than the number of the input whose memory it has; 0 for none
+  const tapc_file *file; // that an executable reads the input from, or writes the output to; NULL for none
 } tapc_tensor;
 
 // ---- Threads -------------------------------------------------------------------------------------------------

@@ -3,15 +3,15 @@
 
 static const int64_t corner[] = {-40, 20}, grid[] = {2, 3}, line[] = {4};
 static const tapc_tensor inputs[] = {
-    {"a", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0},
-    {"b", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0},
-    {"x", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0},
-    {"y", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0},
+    {"a", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0, NULL},
+    {"b", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0, NULL},
+    {"x", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0, NULL},
+    {"y", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0, NULL},
 };
 static const tapc_tensor outputs[] = {
-    {"c", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0},
-    {"z", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0},
-    {"less", TAPC_BOOL, 1, NULL, line, 4, 0, NULL, 0},
+    {"c", TAPC_I32, 2, corner, grid, 24, 0, NULL, 0, NULL},
+    {"z", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0, NULL},
+    {"less", TAPC_BOOL, 1, NULL, line, 4, 0, NULL, 0, NULL},
 };
 
 typedef struct operands {

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 static const int64_t shape[] = {2, 3};
-static const tapc_tensor want = {"a", TAPC_F32, 2, NULL, shape, 24, 0, NULL, 0};
+static const tapc_tensor want = {"a", TAPC_F32, 2, NULL, shape, 24, 0, NULL, 0, NULL};
 
 static void read_one(const char *path) {
   tapc_fault fault = {.status = 0};

@@ -6,12 +6,12 @@
 #endif
 
 static const int64_t n1000[] = {1, 1000}, n65[] = {65}, n3[] = {3}, n222[] = {2, 2, 2}, n0[] = {0, 4}, n2[] = {2}, from[] = {0, -500};
-static const tapc_tensor inputs[] = {{"s", TAPC_F64, 0, NULL, NULL, 8, 0, NULL, 0}};
+static const tapc_tensor inputs[] = {{"s", TAPC_F64, 0, NULL, NULL, 8, 0, NULL, 0, NULL}};
 static const tapc_tensor outputs[] = {
-    {"scalar", TAPC_F64, 0, NULL, NULL, 8, 0, NULL, 0},   {"empty", TAPC_F32, 2, NULL, n0, 0, 0, NULL, 0},      {"cube", TAPC_I8, 3, NULL, n222, 8, 0, NULL, 0},
-    {"scores", TAPC_F32, 2, from, n1000, 4000, 0, NULL, 0}, {"counts", TAPC_U64, 1, NULL, n65, 520, 0, NULL, 0}, {"special", TAPC_F32, 1, NULL, n3, 12, 0, NULL, 0},
-    {"wave", TAPC_C64, 1, NULL, n2, 16, 0, NULL, 0},      {"flags", TAPC_BOOL, 1, NULL, n3, 3, 0, NULL, 0},      {"halves", TAPC_F16, 1, NULL, n3, 6, 0, NULL, 0},
-    {"eights", TAPC_F8E4M3, 1, NULL, n3, 3, 0, NULL, 0},
+    {"scalar", TAPC_F64, 0, NULL, NULL, 8, 0, NULL, 0, NULL},   {"empty", TAPC_F32, 2, NULL, n0, 0, 0, NULL, 0, NULL},      {"cube", TAPC_I8, 3, NULL, n222, 8, 0, NULL, 0, NULL},
+    {"scores", TAPC_F32, 2, from, n1000, 4000, 0, NULL, 0, NULL}, {"counts", TAPC_U64, 1, NULL, n65, 520, 0, NULL, 0, NULL}, {"special", TAPC_F32, 1, NULL, n3, 12, 0, NULL, 0, NULL},
+    {"wave", TAPC_C64, 1, NULL, n2, 16, 0, NULL, 0, NULL},      {"flags", TAPC_BOOL, 1, NULL, n3, 3, 0, NULL, 0, NULL},      {"halves", TAPC_F16, 1, NULL, n3, 6, 0, NULL, 0, NULL},
+    {"eights", TAPC_F8E4M3, 1, NULL, n3, 3, 0, NULL, 0, NULL},
 };
 
 static int run(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {

@@ -4,7 +4,7 @@
 #include "tapc_rt.h"
 
 static const int64_t line[] = {4};
-static const tapc_tensor outputs[] = {{"y", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0}};
+static const tapc_tensor outputs[] = {{"y", TAPC_F32, 1, NULL, line, 16, 0, NULL, 0, NULL}};
 
 static int run(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {
   (void)program, (void)in, (void)pool;

@@ -1,4 +1,7 @@
-package tensorops
+// Package view is how constants read what is stored: transposed, sliced, converted and dequantized.
+//
+// It must not import dialects/tensorops, whose constants have views. Read next: backends/constants.
+package view
 
 import (
 	"fmt"
@@ -118,8 +121,8 @@ func (v View) Len() int64 {
 	return n
 }
 
-// viewOf reads the parameter "view" of a constant.
-func viewOf(a ir.AttrValue) (*View, error) {
+// Of reads the parameter "view" of a constant.
+func Of(a ir.AttrValue) (*View, error) {
 	v := &View{}
 	dtype, _ := a.Map.Get("dtype")
 	shape, hasShape := a.Map.Get("shape")
