@@ -371,7 +371,7 @@ class Models(unittest.TestCase):
         self.refused("no such file", tapc.load, self.at / "none.so", kind=tapc.LoadError)
         self.refused("invalid ELF header", tapc.load, self.at / "product.tap", kind=tapc.LoadError)
         self.refused("threads: expected", tapc.load, self.at / "libproduct.so", threads=-1, kind=tapc.RunError)
-        self.refused("expected at most 1024 threads", tapc.load, self.at / "libproduct.so", threads=600, instances=2, pin=True, kind=tapc.RunError)
+        self.refused("pin: expected a core for each of 600 threads", tapc.load, self.at / "libproduct.so", threads=600, instances=2, pin=True, kind=tapc.RunError)
         if hasattr(os, "sched_getaffinity"):
             cpus = os.sched_getaffinity(0)
             self.refused("pin: expected a core for each of 1000 threads", tapc.load, self.at / "libproduct.so", threads=1000, pin=True, kind=tapc.RunError)
