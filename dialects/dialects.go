@@ -4,6 +4,7 @@ package dialects
 import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
@@ -16,7 +17,7 @@ func Registry() *ir.Registry {
 		Nodes: []*ir.Kind{
 			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, definition.Kind, application.ApplicationKind,
 			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
-			sequence.Kind,
+			sequence.Kind, collective.CollectiveKind,
 		},
 		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind, tensorops.CostsKind},
 		Retired: schedule.Retired,

@@ -28,7 +28,7 @@ func (p *program) groups() cabi.Groups {
 	if p.devices == nil {
 		return cabi.Groups{Devices: 1}
 	}
-	return cabi.Groups{Devices: int64(len(p.devices.Devices)), Bytes: p.Group(), List: p.devices.Devices}
+	return cabi.Groups{Devices: int64(len(p.devices.Devices)), Bytes: p.Group(), List: p.devices.Devices, Collectives: p.devices.Collectives}
 }
 
 // peakBytes is what a program that runs on one thread has in memory at most.

@@ -146,8 +146,8 @@ func (p *program) stepTable(out *strings.Builder, table string) {
 		return
 	}
 	fmt.Fprintf(out, "static const char *const %s[] = {\n", table)
-	for _, id := range p.steps {
-		name, to := "copy", ir.NoNode
+	for i, id := range p.steps {
+		name, to := p.devices.Copy(i), ir.NoNode
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
 			name = b.Name

@@ -12,7 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application"
-	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -25,7 +25,7 @@ const (
 	litTests = "../../lit-tests/dialects"
 )
 
-var environments = []*check.Environment{tensorops.Environment(), application.Environment(), schedule.Environment()}
+var environments = []*check.Environment{tensorops.Environment(), application.Environment(), collective.Environment()}
 
 func TestConstraintsDocument(t *testing.T) {
 	want := check.Document(environments...)
@@ -60,7 +60,7 @@ func TestEnvironmentHasEveryKind(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	all, e := dialects.Registry(), schedule.Environment()
+	all, e := dialects.Registry(), collective.Environment()
 	if diff := cmp.Diff(uris(all.Nodes), uris(e.NodeKinds)); diff != "" {
 		t.Error("nodes:", diff)
 	}
@@ -83,7 +83,7 @@ func TestEveryConstraintHasARegressionTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range schedule.Environment().All() {
+	for _, k := range collective.Environment().All() {
 		if !strings.Contains(text.String(), k.ID+"]") {
 			t.Errorf("no test in lit-tests/dialects checks for %s", k.ID)
 		}

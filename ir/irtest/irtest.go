@@ -9,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
@@ -295,12 +296,16 @@ func (r *random) schedule() {
 		r.fill(k, buffers)
 		steps = append(steps, r.add(k))
 	}
+	var transfers []ir.NodeID
 	for range r.upTo(1) {
 		t := &schedule.Transfer{From: r.ref(buffers), To: r.ref(buffers), After: r.refs(steps)}
 		if r.flip("part") {
 			t.Range = r.box()
 		}
-		r.add(t)
+		transfers = append(transfers, r.add(t))
+	}
+	for range r.upTo(1) {
+		r.add(&collective.Collective{Does: collective.Does(r.upTo(4)), Devices: r.refs(devices), Transfers: r.refs(transfers), Kernels: r.refs(steps)})
 	}
 }
 

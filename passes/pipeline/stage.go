@@ -3,6 +3,7 @@ package pipeline
 import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -54,7 +55,7 @@ func (s Stage) Environment() *check.Environment {
 	case ApplicationExpression:
 		return application.Environment()
 	}
-	return schedule.Environment()
+	return collective.Environment()
 }
 
 // StageOf tells the stage of a graph: the first whose node kinds include all of the graph's. A graph with kinds of no dialect
@@ -65,7 +66,7 @@ func StageOf(g *ir.Graph) Stage {
 		switch n.Body.(type) {
 		case *application.Application:
 			s = max(s, ApplicationExpression)
-		case *schedule.Device, *schedule.Buffer, *schedule.Kernel, *schedule.Transfer:
+		case *schedule.Device, *schedule.Buffer, *schedule.Kernel, *schedule.Transfer, *collective.Collective:
 			return ScheduledKernels
 		}
 	}

@@ -51,6 +51,7 @@ func cutAll(p *propagation, r *Result, apart bool) (int, error) {
 		}
 	}
 	c.sweep()
+	r.terms = c.terms
 	return c.made, nil
 }
 

@@ -2,14 +2,17 @@ package propagate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// place puts each application of what was cut on all devices of the mesh that have its block; an effect happens on the first of them alone. What
-// combines partial results is placed by what runs behind.
+// place puts each application of what was cut on all devices of the mesh that have its block; an effect happens on the first of them alone.
 func place(g *ir.Graph, r *Result) error {
 	apps := application.ByOperation(g)
 	for id, part := range r.Parts {
@@ -38,4 +41,110 @@ func place(g *ir.Graph, r *Result) error {
 		}
 	}
 	return nil
+}
+
+// spreadTerms cuts what combines partial results, so that the devices of each part combine a piece of their own: with what brings the pieces that is a reduce-scatter and, with
+// what brings the results to readers, an all-reduce. What has fewer cells than parts stays whole, and is placed by what runs behind.
+func (p *propagation) spreadTerms(r *Result) error {
+	apps := application.ByOperation(p.g)
+	makers := map[ir.NodeID]ir.NodeID{}
+	for n := range p.g.Nodes() {
+		if op, ok := n.Body.(*tensorops.Operation); ok {
+			op.Outputs.All(func(_, _ int, s *ir.Selection) { makers[s.Tensor] = n.ID })
+		}
+	}
+	for _, result := range slices.Sorted(maps.Keys(r.terms)) {
+		x := r.terms[result]
+		if makers[result] != x.by.ID || x.by.Tag(tensorops.IOSequencePointKind) != nil {
+			continue // nothing reads it
+		}
+		if err := p.deal(x.by, result, p.blocksOf(x, apps, makers)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block is one of partial results, and the devices that have it of each part.
+type block struct {
+	box     zspace.Range
+	devices [][]int64
+}
+
+// blocksOf gives the blocks of partial results, if all parts have the same.
+func (p *propagation) blocksOf(x *terms, apps map[ir.NodeID][]ir.NodeID, makers map[ir.NodeID]ir.NodeID) (blocks []block) {
+	for i, t := range x.tensors {
+		list := apps[makers[t]]
+		if i > 0 && len(list) != len(blocks) {
+			return nil
+		}
+		for j, a := range list {
+			box, n := application.ApplicationOf(p.g, a).Outputs.At(0).Sel[0].Range(), p.g.Node(a)
+			if i == 0 {
+				blocks = append(blocks, block{box: box})
+			}
+			if !blocks[j].box.Equal(box) || n.Tag(application.PlacementKind) == nil {
+				return nil
+			}
+			blocks[j].devices = append(blocks[j].devices, application.PlacementOf(n))
+		}
+	}
+	return blocks
+}
+
+// deal cuts what combines blocks.
+func (p *propagation) deal(n *ir.Node, result ir.NodeID, blocks []block) error {
+	if err := cut.Sign(p.g, p.lib, n); err != nil {
+		return err
+	}
+	index, whole := cut.SpaceOf(p.g, p.lib, n).Index, tensorops.TensorOf(p.g, result).Range
+	if len(blocks) == 0 || !slices.Equal(index.Shape(), whole.Shape()) {
+		return nil
+	}
+	var boxes []zspace.Range
+	var places [][]int64
+	for _, b := range blocks {
+		k := p.along(result, b)
+		if k < 0 {
+			return nil
+		}
+		pieces, err := b.box.SplitCount(k, int64(len(b.devices)))
+		if err != nil {
+			return err
+		}
+		for i, piece := range pieces {
+			piece = piece.Clone()
+			for d := range piece.Start {
+				shift := index.Start[d] - whole.Start[d]
+				piece.Start[d], piece.End[d] = piece.Start[d]+shift, piece.End[d]+shift
+			}
+			boxes, places = append(boxes, piece), append(places, b.devices[i])
+		}
+	}
+	ids, err := cut.Operation(p.g, p.lib, n, "the plan", cut.Cut{Levels: []cut.Level{{Boxes: boxes}}})
+	if err != nil {
+		return err
+	}
+	for i, a := range ids {
+		application.Place(p.g.Node(a), places[i])
+	}
+	return nil
+}
+
+// along gives the dimension along which a block is cut for its parts: one that the plan cuts further behind, so that readers have what they read; else the first with enough
+// cells; -1 for none.
+func (p *propagation) along(result ir.NodeID, b block) int {
+	first, parts := -1, int64(len(b.devices))
+	for k, n := range b.box.Shape() {
+		if n < parts {
+			continue
+		}
+		if l := p.tensors[result]; l != nil && p.plan.Mesh.Parts(l.dims[k])*n > l.box.End[k]-l.box.Start[k] {
+			return k
+		}
+		if first < 0 {
+			first = k
+		}
+	}
+	return first
 }

@@ -38,6 +38,7 @@ type Result struct {
 	Operations []Operation    // in an order of their dependences
 	Transfers  []Transfer
 	Parts      map[ir.NodeID]Part // what operations of the graph that was cut are parts of
+	terms      map[ir.NodeID]*terms
 }
 
 // Part says what an operation of the graph that was cut is: one of Operations, on all of what that reduces or on the part of a number.
@@ -101,7 +102,9 @@ func Run(g *ir.Graph, plan *planfile.Plan, s Settings) (int, *Result, error) {
 	}
 	made, err := cutAll(p, r, s.Devices > 1)
 	if err == nil && s.Devices > 1 {
-		err = place(g, r)
+		if err = place(g, r); err == nil {
+			err = p.spreadTerms(r)
+		}
 	}
 	return made, r, err
 }

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/bind"
 	"tensortapestry.org/tapc/passes/choose"
+	"tensortapestry.org/tapc/passes/collect"
 	"tensortapestry.org/tapc/passes/expand"
 	"tensortapestry.org/tapc/passes/fuse"
 	"tensortapestry.org/tapc/passes/inline"
@@ -48,6 +49,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 		layout.Pass(),
 		tile.Pass(choosers...),
 		plan.Pass(),
+		collect.Pass(),
 		pipeline.Verify(),
 	})}
 }

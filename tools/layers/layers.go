@@ -51,6 +51,7 @@ var Table = []Rule{
 	{"dialects/schedule/padding", 3, 4},
 	{"dialects/schedule/unread", 3, 4},
 	{"dialects/schedule/whole", 3, 4},
+	{"dialects/schedule/collective", 3, 4},
 	{"dialects/schedule/nest", 3, 5},
 	{"dialects", 3, 5},
 	{"cost/machine", 3, 6},
@@ -73,6 +74,7 @@ var Table = []Rule{
 	{"passes/apply", 4, 2}, // no pass imports another
 	{"passes/bind", 4, 2},
 	{"passes/choose", 4, 2},
+	{"passes/collect", 4, 2},
 	{"passes/expand", 4, 2},
 	{"passes/fuse/access", 4, 1},
 	{"passes/fuse", 4, 2},

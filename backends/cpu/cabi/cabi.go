@@ -91,11 +91,13 @@ type Memory struct {
 type Groups struct {
 	Devices, Bytes int64
 	List           []devices.Device // nil for one device
+	Collectives    []devices.Collective
 }
 
 // Max is enough for programs with either memory; what else is said is that of m.
 func (m Memory) Max(n Memory) Memory {
-	groups := Groups{max(m.Groups.Devices, n.Groups.Devices), max(m.Groups.Bytes, n.Groups.Bytes), m.Groups.List}
+	groups := m.Groups
+	groups.Devices, groups.Bytes = max(m.Groups.Devices, n.Groups.Devices), max(m.Groups.Bytes, n.Groups.Bytes)
 	return Memory{max(m.Arena, n.Arena), m.Constants, max(m.Peak, n.Peak), max(m.ArenaThread, n.ArenaThread), max(m.Thread, n.Thread), groups}
 }
 
@@ -169,7 +171,8 @@ func (d *Description) JSON() (string, error) {
 		if d.Groups.List == nil {
 			return nil
 		}
-		return errors.Join(field("group_bytes", d.Groups.Bytes), list("devices", len(d.Groups.List), func(i int) any { return d.Groups.List[i] }))
+		return errors.Join(field("group_bytes", d.Groups.Bytes), list("devices", len(d.Groups.List), func(i int) any { return d.Groups.List[i] }),
+			list("collectives", len(d.Groups.Collectives), func(i int) any { return d.Groups.Collectives[i] }))
 	}
 	err := errors.Join(field("program", d.Program), field("tapc", d.Tapc), field("abi", Version), field("target", d.Target), field("source", d.Origin.Source),
 		field("graph", d.Origin.Graph), made(), field("allow", d.Allow), field("arena_bytes", d.Arena), field("constants_bytes", d.Constants), field("peak_bytes", d.Peak),

@@ -21,10 +21,11 @@ import (
 
 // Plan is who carries out which step.
 type Plan struct {
-	Devices []Device // by ascending number
-	Steps   []Step   // as the program's
-	Aliases map[ir.NodeID]Alias
-	host    int // the device that has what is looked at when the program ends
+	Devices     []Device // by ascending number
+	Steps       []Step   // as the program's
+	Aliases     map[ir.NodeID]Alias
+	Collectives []Collective
+	host        int // the device that has what is looked at when the program ends
 }
 
 // Device is a device with what it holds, and what is copied between it and others in a run, in bytes; and how many kernels and copies it carries out.
@@ -47,6 +48,7 @@ type Step struct {
 	Waits  []Wait // for others, by ascending device
 	Known  bool   // some step of another device waits for it
 	Copies bool   // it is a transfer
+	Part   string // the name of the collective that it is a part of
 }
 
 // Wait is for a device to have done so many of its steps.
@@ -98,6 +100,7 @@ func Of(g *ir.Graph, steps []ir.NodeID, checks []ir.NodeID) *Plan {
 		}
 	}
 	p.wait(g, steps, at, found.later)
+	p.collectives(g, steps)
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -24,7 +25,7 @@ func oneIf(holds func(ir.Body) bool) func(*ir.Graph) []item {
 
 func hasSchedule(b ir.Body) bool {
 	switch b.(type) {
-	case *schedule.Device, *schedule.Buffer, *schedule.Kernel, *schedule.Transfer:
+	case *schedule.Device, *schedule.Buffer, *schedule.Kernel, *schedule.Transfer, *collective.Collective:
 		return true
 	}
 	return false
