@@ -212,11 +212,11 @@ func (m mathType) erf() string {
 }
 
 // wave writes sin or cos: x less n quarter turns, and by n mod 4 the series of sine or cosine, or its negative. Angles so large
-// that n is not exact are left to the C library.
+// that n is not exact are left to the C library, and no others, so that a lane does not depend on its neighbours.
 func (m mathType) wave(op scalar.Op) string {
 	plain := m.v.lanewise(op, m.d, m.n, []Value{{Text: "x", Type: m.d}})
 	text := "  const $V y = ($V)(($I)x & ~($I)-($V){0});\n" + fmt.Sprintf("  const $I far = ~(y <= %s);\n", m.c(1<<19)) +
-		m.either() + fmt.Sprintf("  if (any) return %s;\n", plain.Text)
+		m.either()
 	sines, cosines := 8, 8
 	if m.d == scalar.Float64 {
 		text += m.split("x", 2/math.Pi)
@@ -230,10 +230,10 @@ func (m mathType) wave(op scalar.Op) string {
 		turn = "(k + 1)"
 	}
 	return text + "  const $V z = r * r;\n" +
-		fmt.Sprintf("  const $V s = %s;\n", m.fma("-(r * z)", m.series("z", 3, 2, sines, -1), "r")) +
+		fmt.Sprintf("  const $V s = ($V)(($I)%s | (($I)r & ($I)-($V){0}));\n", m.fma("-(r * z)", m.series("z", 3, 2, sines, -1), "r")) + // of -0 too
 		fmt.Sprintf("  const $V c = %s;\n", m.fma("-z", m.fma("-z", m.series("z", 4, 2, cosines, -1), m.all(0.5)), m.all(1))) +
 		fmt.Sprintf("  const $V g = $pick(($I)-(%s & 1), c, s);\n", turn) +
-		fmt.Sprintf("  return ($V)(($U)g ^ ((%s & 2) << %d));\n", turn, m.d.Bits()-2)
+		fmt.Sprintf("  const $V w = ($V)(($U)g ^ ((%s & 2) << %d));\n  return any ? $pick(far, %s, w) : w;\n", turn, m.d.Bits()-2, plain.Text)
 }
 
 // either writes any, whether a lane of far is true.
