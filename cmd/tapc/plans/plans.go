@@ -34,7 +34,8 @@ import (
 const Help = `Search for the best trade-offs between the time of a graph on the devices of a machine, the
 memory of each and the bytes that they send: how each operation is cut, also along reduced
 dimensions (--allow reassociate), how each tensor is kept, on which mesh, and which branches
-choices take that the graph holds open. Nothing is run: plans are priced as docs/search.md says.
+choices take that the graph holds open. Nothing is run; docs/search.md says how plans are
+priced.
 
 Small spaces are gone through. Others are searched in rounds, from the plans that dynamic
 programming finds; what comes out depends on --seed and the rounds alone, not on -j, and a time
