@@ -36,6 +36,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 		}
 	}
 	f.index()
+	before := len(steps)
 	steps = slices.DeleteFunc(steps, f.fixed.Has)
 	joined := 0
 	for _, id := range steps {
@@ -62,7 +63,6 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 			joined++
 		}
 	}
-	before := len(f.at)
 	more, err := unite(f, may)
 	if err != nil {
 		return 0, err
