@@ -8,6 +8,7 @@ type Kind struct {
 	URI     string
 	Keyword string
 	Num     int32
+	Step    bool // the order of nodes of such kinds is part of what a graph says
 	New     func() Body
 }
 

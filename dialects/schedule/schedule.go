@@ -31,8 +31,8 @@ var Retired = map[string]string{
 var (
 	DeviceKind   = &ir.Kind{URI: nodeBase + "Device", Keyword: "device", Num: 5, New: func() ir.Body { return new(Device) }}
 	BufferKind   = &ir.Kind{URI: nodeBase + "Buffer", Keyword: "buffer", Num: 6, New: func() ir.Body { return new(Buffer) }}
-	KernelKind   = &ir.Kind{URI: nodeBase + "Kernel", Keyword: "kernel", Num: 7, New: func() ir.Body { return new(Kernel) }}
-	TransferKind = &ir.Kind{URI: nodeBase + "Transfer", Keyword: "transfer", Num: 8, New: func() ir.Body { return new(Transfer) }}
+	KernelKind   = &ir.Kind{URI: nodeBase + "Kernel", Keyword: "kernel", Num: 7, Step: true, New: func() ir.Body { return new(Kernel) }}
+	TransferKind = &ir.Kind{URI: nodeBase + "Transfer", Keyword: "transfer", Num: 8, Step: true, New: func() ir.Body { return new(Transfer) }}
 )
 
 // allow visits a set of permissions, whose form is the text with commas.

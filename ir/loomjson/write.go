@@ -15,7 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Write writes the graph as canonical Loom JSON: nodes sorted by id, fields in the order of the schema, names sorted, two
+// Write writes the graph as canonical Loom JSON: nodes sorted by id, and behind them those whose order says something (ir.Kind), fields in the order of the schema, names sorted, two
 // spaces of indent, arrays of plain values on one line, a newline at the end. Equal graphs give equal bytes. Nodes and a
 // graph without an id get a derived one. A reference to nothing is written as null, which Read refuses. The form has no place
 // for positions and provenance. The error is the writer's, or names a parameter that is not a number or a text that is not
@@ -23,12 +23,20 @@ import (
 func Write(w io.Writer, g *ir.Graph) error {
 	e := &encoder{graph: g, uris: map[*ir.Kind][]byte{}, ids: make([]ir.UUID, g.Bound())}
 	nodes := make([]keyed, 0, g.Len())
+	var steps []*ir.Node
 	for n := range g.Nodes() {
 		u := g.UUIDOf(n)
 		e.ids[n.ID] = u
+		if n.Body.Kind().Step {
+			steps = append(steps, n)
+			continue
+		}
 		nodes = append(nodes, keyed{binary.BigEndian.Uint64(u[:8]), binary.BigEndian.Uint64(u[8:]), n})
 	}
 	slices.SortFunc(nodes, keyed.compare)
+	for _, n := range steps {
+		nodes = append(nodes, keyed{node: n})
+	}
 	e.buf = append(e.buf, "{\n  \"id\": "...)
 	e.uuid(g.GraphUUID())
 	e.buf = append(e.buf, ",\n  \"nodes\": ["...)
