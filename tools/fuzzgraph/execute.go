@@ -12,15 +12,14 @@ import (
 	"tensortapestry.org/tapc/backends/cpu"
 	"tensortapestry.org/tapc/backends/cpu/toolchain"
 	"tensortapestry.org/tapc/backends/reference"
-	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
-	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -57,26 +56,30 @@ func (g *graph) schedules(ctx context.Context) (*ir.Graph, map[string]tensorfile
 	var requests []shard.Request
 	type step struct {
 		name string
-		env  *check.Environment
+		env  *check.Environment // nil where some operations have shards and others no application yet
 		run  func() error
 	}
 	steps := []step{
 		{"simplify", tensorops.Environment(), func() error { return g.rewrite(ctx, x) }},
-		{"shard", application.Environment(), func() error {
+		{"shard", nil, func() error {
 			requests = g.requests(x)
 			_, err := shard.Run(x, lib, requests)
 			return err
 		}},
 	}
 	for _, s := range standard.Steps(lib, lower.Options{}, cpu.Choosers()...) {
-		steps = append(steps, step{s.Name, s.Gives.Environment(), func() error { return s.Run(x) }})
+		next := step{s.Name, nil, func() error { return s.Run(x) }}
+		if s.Gives > pipeline.OperationExpression {
+			next.env = s.Gives.Environment()
+		}
+		steps = append(steps, next)
 	}
 	for _, s := range steps {
 		if err := s.run(); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		if s.name == "shard" || s.name == choose.Name {
-			continue // operations without shards have no application yet
+		if s.env == nil {
+			continue
 		}
 		if list := s.env.Verify(ctx, x); list.HasErrors() {
 			return nil, nil, fmt.Errorf("after %s the graph breaks constraints of %s: %w", s.name, s.env.Name, list)
