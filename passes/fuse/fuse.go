@@ -67,6 +67,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	more += dropStores(f, may)
 	f.mendOrder()
 	unread.Drop(g)
 	f.dropBuffers()

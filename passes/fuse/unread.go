@@ -1,0 +1,80 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// dropStores takes from kernels that store several results those that nobody reads, with what only they need: they are computed nowhere and have
+// no memory. It says how often it did.
+func dropStores(f *fuser, may func(kernel ir.NodeID) bool) (dropped int) {
+	for n := range f.g.Nodes() {
+		k, ok := n.Body.(*schedule.Kernel)
+		if !ok || f.fixed.Has(n.ID) {
+			continue
+		}
+		stored, unread := 0, map[int64]bool{}
+		for i, o := range k.Operands {
+			if o.Mode != schedule.Write {
+				continue
+			}
+			stored++
+			b, ok := body[*schedule.Buffer](f.g, o.Buffer)
+			if ok && b.Space == schedule.Arena && len(f.readersOf(o.Buffer)) == 0 {
+				unread[int64(i)] = true
+			}
+		}
+		if len(unread) == 0 || len(unread) == stored || !may(n.ID) {
+			continue
+		}
+		n.Body = withoutStores(k, unread)
+		dropped++
+	}
+	return dropped
+}
+
+// withoutStores gives a kernel without the stores to some operands, and without statements and operands that nothing else needs.
+func withoutStores(k *schedule.Kernel, operands map[int64]bool) *schedule.Kernel {
+	out := *k
+	out.Statements = slices.Clone(k.Statements)
+	for i, s := range out.Statements {
+		if operands[s.Store] {
+			out.Statements[i].Store = -1
+		}
+	}
+	dropUnused(&out)
+	needed := make([]bool, len(k.Operands))
+	for _, s := range out.Statements {
+		if s.Store >= 0 {
+			needed[s.Store] = true
+		}
+		s.Value.Walk(func(e *scalar.Expr) bool {
+			if e.Op == scalar.Load {
+				needed[e.Ref] = true
+			}
+			return true
+		})
+	}
+	number := make([]int, len(k.Operands))
+	out.Operands = nil
+	for i, o := range k.Operands {
+		if number[i] = len(out.Operands); needed[i] {
+			out.Operands = append(out.Operands, o)
+		}
+	}
+	for i, s := range out.Statements {
+		if s.Store >= 0 {
+			out.Statements[i].Store = int64(number[s.Store])
+		}
+		out.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr {
+			if e.Op == scalar.Load {
+				return scalar.NewLoad(number[e.Ref], e.Type)
+			}
+			return e
+		})
+	}
+	return &out
+}
