@@ -27,11 +27,14 @@ func dropStores(f *fuser, may func(kernel ir.NodeID) bool) (dropped int) {
 				unread[int64(i)] = true
 			}
 		}
-		if len(unread) == 0 || len(unread) == stored || !may(n.ID) {
+		if len(unread) == 0 || len(unread) == stored {
 			continue
 		}
-		n.Body = withoutStores(k, unread)
-		dropped++
+		p, less := prices{f.g}, withoutStores(k, unread)
+		if before, after := p.first(k), p.first(less); len(before) == len(after) && (len(before) == 0 || before[0].Name() == after[0].Name()) && may(n.ID) {
+			n.Body = less // a sort stays one
+			dropped++
+		}
 	}
 	return dropped
 }
