@@ -11,6 +11,12 @@ import (
 // dropStores takes from kernels that store several results those that nobody reads, with what only they need: they are computed nowhere and have
 // no memory. It says how often it did.
 func dropStores(f *fuser, may func(kernel ir.NodeID) bool) (dropped int) {
+	var outputs ir.NodeSet // of which several devices may have parts
+	for n := range f.g.Nodes() {
+		if b, ok := n.Body.(*schedule.Buffer); ok && b.Space == schedule.Output {
+			outputs.Add(b.Tensor)
+		}
+	}
 	for n := range f.g.Nodes() {
 		k, ok := n.Body.(*schedule.Kernel)
 		if !ok || f.fixed.Has(n.ID) {
@@ -23,7 +29,7 @@ func dropStores(f *fuser, may func(kernel ir.NodeID) bool) (dropped int) {
 			}
 			stored++
 			b, ok := body[*schedule.Buffer](f.g, o.Buffer)
-			if ok && b.Space == schedule.Arena && len(f.readersOf(o.Buffer)) == 0 {
+			if ok && b.Space == schedule.Arena && !outputs.Has(b.Tensor) && len(f.readersOf(o.Buffer)) == 0 {
 				unread[int64(i)] = true
 			}
 		}
