@@ -111,7 +111,7 @@ func (d *driver) rewrite(s *Site) error {
 func (d *driver) cycleError(at ir.NodeID) error {
 	e := &CycleError{Node: d.index.g.Name(at), Limit: d.cycle.applied}
 	for _, i := range d.cycle.period() {
-		e.Rules = append(e.Rules, d.rules[i].Name)
+		e.Rules, e.Sources = append(e.Rules, d.rules[i].Name), append(e.Sources, d.rules[i].Source)
 	}
 	return e
 }

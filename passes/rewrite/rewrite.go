@@ -9,6 +9,7 @@ package rewrite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -151,19 +152,17 @@ func (s *Stats) Of(rule string) int {
 	return 0
 }
 
-// CycleError says that a run did not come to an end: the rules that took turns, in order, and where.
+// CycleError says that a run did not come to an end: the rules that took turns, in order, with their places in a file where they have one, and where.
 type CycleError struct {
-	Rules []string
-	Node  string
-	Limit int
+	Rules   []string
+	Sources []string // by Rules
+	Node    string
+	Limit   int
 }
 
 // Error names the rules.
 func (e *CycleError) Error() string {
-	turns := strings.Join(e.Rules, " → ")
-	if len(e.Rules) > 0 {
-		turns += " → " + e.Rules[0]
-	}
+	turns := strings.Join(slices.Concat(e.Rules, e.Rules[:min(1, len(e.Rules))]), " → ")
 	return fmt.Sprintf("rewriting does not end (stopped after %d applications at or below %s): %s", e.Limit, e.Node, turns)
 }
 

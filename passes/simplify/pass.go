@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -77,13 +78,17 @@ func ruleNames() []string {
 	return names
 }
 
-// report counts what a run did. Rules that do not come to an end are a fault of the rules, not of the graph.
+// report counts what a run did. Rules that do not come to an end are a fault of the rules, not of the graph: of the user's, if one of them is among those.
 func report(p *pipeline.Context) func(rewrite.Stats, error) error {
 	return func(s rewrite.Stats, err error) error {
 		p.Count("operations removed", s.Removed)
 		p.Count("matches refused", s.Refused)
 		var cycle *rewrite.CycleError
 		if errors.As(err, &cycle) {
+			own := ruleNames()
+			if yours := slices.IndexFunc(cycle.Rules, func(name string) bool { return !slices.Contains(own, name) }); yours >= 0 {
+				return fmt.Errorf("%w; this is a fault of your rule %s (%s), not of the graph", err, cycle.Rules[yours], cycle.Sources[yours])
+			}
 			return diag.Fault("%w", err)
 		}
 		return err
