@@ -18,7 +18,7 @@ step() { printf '\n== %s\n' "$*"; }
 generated='
 docs/constraints.md|go generate ./dialects/schedule
 docs/rewrites.md|go generate ./passes/simplify
-docs/cli.md docs/passes.md docs/kernels.md|go run ./cmd/tapc docs docs
+docs/cli.md docs/passes.md docs/kernels.md docs/search.md|go run ./cmd/tapc docs docs
 docs/onnx.md|go run ./tools/onnx/operators docs/onnx.md
 examples|go run ./tools/examples -o examples
 ir/wire/tapc.proto|go generate ./ir/wire

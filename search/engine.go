@@ -45,6 +45,7 @@ type Rate struct {
 	Gained        float64 // points that came on the frontier; earlier ones count less
 	Weight        float64 // uses that this is of; the same
 	Part          float64
+	drawn         int // in this round
 }
 
 // The numbers of a search: how many points beside the frontier are parents, how many rounds without gain lead to a restart, how many restarts without
@@ -172,6 +173,9 @@ func (e *engine) round() {
 		e.restart()
 	}
 	list := make([]child, 0, e.trials())
+	for i := range e.Rates {
+		e.Rates[i].drawn = 0
+	}
 	for i := range e.trials() {
 		if c, ok := e.make(e.random(i + 1)); ok {
 			list = append(list, c)
@@ -213,11 +217,19 @@ func (e *engine) make(r *rand.Rand) (child, bool) {
 		}
 		t := slices.Clone(parent.Trial)
 		m := e.draw(r)
-		if m >= 0 && e.Rates[m].Mutator.Mutate(r, t) && !e.seen.has(t) {
+		if m >= 0 && e.fuelled(m) && e.Rates[m].Mutator.Mutate(r, t) && !e.seen.has(t) {
+			e.Rates[m].drawn++
 			return child{t, m, e.Rates[m].Mutator.Name}, true
 		}
 	}
 	return child{}, false
+}
+
+// fuelled says whether a mutator may be used once more.
+func (e *engine) fuelled(m int) bool {
+	x := &e.Rates[m]
+	fuel, bounded := e.options.Fuel[x.Mutator.Name]
+	return !bounded || x.Used+x.drawn < fuel
 }
 
 // parent draws one on the frontier, of which the ends of the objectives come oftener, or one near it.

@@ -81,6 +81,14 @@ func (e *engine) thin() {
 	}
 }
 
+// Names gives the names of the mutators that a search of a space draws from.
+func Names(s Space) (names []string) {
+	for _, m := range append(own(nil), mutatorsOf(s)...) {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
 // own are the mutators that apply to any space.
 func own(e *engine) []Mutator {
 	change := func(r *rand.Rand, t Trial, n int) bool {

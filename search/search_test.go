@@ -192,8 +192,14 @@ func TestLimitsAreReached(t *testing.T) {
 // No mutator dies, and one without fuel is used as often as it has fuel, and no more.
 func TestRates(t *testing.T) {
 	s := newChain(3, slices.Repeat([]int{6}, 14), 2)
-	x := Run(context.Background(), s, Options{Rounds: 100, Fuel: map[string]int{"few": 0}})
+	x := Run(context.Background(), s, Options{Rounds: 100, Fuel: map[string]int{"few": 0, "one": 300}})
 	for _, r := range x.Rates {
+		if r.Mutator.Name == "one" { // which has fuel for a part of the second round
+			if r.Used < 250 || r.Used > 300 {
+				t.Errorf("a mutator with fuel for 300 was used %d times", r.Used)
+			}
+			continue
+		}
 		if name := r.Mutator.Name; (name == "few") != (r.Part == 0) || (name == "few") != (r.Used == 0) || name != "few" && r.Part < neverBelow/8 {
 			t.Errorf("mutator %s: used %d times, has %.3f of the next round", name, r.Used, r.Part)
 		}

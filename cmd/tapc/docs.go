@@ -14,34 +14,30 @@ import (
 // docsCommand writes the documentation that is made from the program itself.
 func (a *app) docsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "docs DIR", Short: "Write the documentation of commands, passes and kernels", Hidden: true, Args: cobra.ExactArgs(1),
-		Long:    "Write DIR/cli.md, the list of passes in DIR/passes.md and the pages of kernels in\nDIR/kernels.md, from what this program holds.",
+		Long:    "Write DIR/cli.md, the list of passes in DIR/passes.md, the pages of kernels in\nDIR/kernels.md and the decisions in DIR/search.md, from what this program holds.",
 		Example: "  tapc docs docs\n  tapc docs --man man"}
 	man := c.Flags().Bool("man", false, "write manual pages into DIR, and nothing else")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *man {
 			return guide.WriteManPages(a.root(), func(name string, page []byte) error { return a.writeData(ctx, filepath.Join(args[0], name), page) })
 		}
-		name := filepath.Join(args[0], "passes.md")
-		old, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		page, err := guide.WithPasses(old, passes())
-		if err != nil {
-			return err
-		}
-		if err := a.writeData(ctx, name, page); err != nil {
-			return err
-		}
-		name = filepath.Join(args[0], "kernels.md")
-		if old, err = os.ReadFile(name); err != nil {
-			return err
-		}
-		if page, err = guide.WithKernels(old, kernels.Builtin()); err != nil {
-			return err
-		}
-		if err := a.writeData(ctx, name, page); err != nil {
-			return err
+		for file, renew := range map[string]func(old []byte) ([]byte, error){
+			"passes.md":  func(old []byte) ([]byte, error) { return guide.WithPasses(old, passes()) },
+			"kernels.md": func(old []byte) ([]byte, error) { return guide.WithKernels(old, kernels.Builtin()) },
+			"search.md":  guide.WithDecisions,
+		} {
+			name := filepath.Join(args[0], file)
+			old, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			page, err := renew(old)
+			if err != nil {
+				return err
+			}
+			if err := a.writeData(ctx, name, page); err != nil {
+				return err
+			}
 		}
 		return a.writeData(ctx, filepath.Join(args[0], "cli.md"), guide.Commands(a.root()))
 	})

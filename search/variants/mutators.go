@@ -23,7 +23,23 @@ func (x *Space) Mutators() (list []search.Mutator) {
 		}
 		list = append(list, m)
 	}
-	return append(list, search.Mutator{Name: "branch", Doc: "take another branch of a choice, and cut what comes with it as costs least", On: "a choice", Mutate: x.branch})
+	for i, k := range x.kinds {
+		if of := x.decisionsOf(i); len(of) > 0 {
+			list = append(list, search.Mutator{Name: k.Fuel, Doc: "take another alternative (" + k.Doc + "), and cut what comes with it as costs least", On: k.On,
+				Mutate: func(r *rand.Rand, t search.Trial) bool { return x.decideAnew(r, t, of[r.IntN(len(of))]) }})
+		}
+	}
+	return list
+}
+
+// decisionsOf gives the numbers of the decisions of a kind that can be taken otherwise.
+func (x *Space) decisionsOf(kind int) (list []int) {
+	for i, d := range x.decisions {
+		if d.kind == kind && len(d.Values) > 1 {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // write writes a trial of a variant into a trial that is of it.
@@ -33,17 +49,13 @@ func (x *Space) write(t, own search.Trial) {
 	}
 }
 
-// branch takes another branch. Genes that the variant before did not have are set as costs least.
-func (x *Space) branch(r *rand.Rand, t search.Trial) bool {
-	i := r.IntN(len(x.decisions))
-	n := x.genes[i]
-	if n < 2 {
-		return false
-	}
+// decideAnew takes another alternative of a decision. Genes that the variant before did not have are set as costs least.
+func (x *Space) decideAnew(r *rand.Rand, t search.Trial, i int) bool {
 	had := map[int]bool{}
 	for _, g := range x.at[x.variant(t)] {
 		had[g] = true
 	}
+	n := x.genes[i]
 	t[i] = uint16((int(t[i]) + 1 + r.IntN(n-1)) % n)
 	v, own := x.inner(t)
 	at := x.at[x.variant(t)]

@@ -1,7 +1,7 @@
-// Package variants is the space of plans of a graph that may be changed before it is cut: of the branches of choices that it holds open, one is taken each time.
+// Package variants is the space of plans of a graph: decisions about it, of the kinds that a table lists, and how what comes of them is laid out.
 //
 // A variant is what becomes of the graph by some decisions, made by the passes that carry plans out, with its plans on a mesh (search/layouts). What variants have
-// in common, operations and tensors of one name that can be cut alike, is one gene. The package prices nothing itself. Read next: new.go, then mutators.go.
+// in common, operations and tensors of one name that can be cut alike, is one gene. The package prices nothing itself. Read next: table.go, new.go, then mutators.go.
 package variants
 
 import (
@@ -18,29 +18,24 @@ import (
 	"tensortapestry.org/tapc/search/layouts"
 )
 
-// Choices is the part of a space that --space names for branches of choices; without it, choices take their first.
-const Choices = "choices"
-
-// Words are the parts of this space and of those of its variants.
-var Words = append(slices.Clone(layouts.Words), Choices)
-
 // Most is how many variants are searched at most.
 const Most = 32
 
 // Space is the plans of all variants. Its first genes are decisions, which are followed by the genes of variants.
 type Space struct {
+	kinds     []Kind
 	decisions []decision
-	variants  []*layouts.Space // by the values of decisions, the last of which runs fastest
+	variants  []variant // by the values of decisions, the last of which runs fastest
 	genes     []int
 	at        [][]int // of each variant, the genes of this space that are its own
-	left      int     // choices that are not searched
+	left      []int   // of each kind, points that are not searched
 	mutators  [][]search.Mutator
 }
 
-// decision is one about the graph: the branch of choices that are made alike.
-type decision struct {
-	labels []string
-	values []string
+// variant is the plans of one, and what they all say of the decisions.
+type variant struct {
+	*layouts.Space
+	plan planfile.Plan
 }
 
 // Genes are the numbers of values.
@@ -49,7 +44,7 @@ func (x *Space) Genes() []int { return x.genes }
 // variant gives the number of the variant that a trial is of.
 func (x *Space) variant(t search.Trial) (n int) {
 	for i, d := range x.decisions {
-		n = n*len(d.values) + int(t[i])
+		n = n*len(d.Values) + int(t[i])
 	}
 	return n
 }
@@ -58,13 +53,13 @@ func (x *Space) variant(t search.Trial) (n int) {
 func (x *Space) inner(t search.Trial) (*layouts.Space, search.Trial) {
 	n := x.variant(t)
 	if len(x.variants) == 1 {
-		return x.variants[0], t[len(x.decisions):]
+		return x.variants[0].Space, t[len(x.decisions):]
 	}
 	out := make(search.Trial, len(x.at[n]))
 	for i, g := range x.at[n] {
 		out[i] = t[g]
 	}
-	return x.variants[n], out
+	return x.variants[n].Space, out
 }
 
 // outer gives a trial of a variant as this space has it.
@@ -74,7 +69,7 @@ func (x *Space) outer(n int, inner search.Trial) search.Trial {
 		t[g] = inner[i]
 	}
 	for i := len(x.decisions) - 1; i >= 0; i-- {
-		values := len(x.decisions[i].values)
+		values := len(x.decisions[i].Values)
 		t[i], n = uint16(n%values), n/values
 	}
 	return t
@@ -98,12 +93,12 @@ func (x *Space) Price(t search.Trial) search.Price {
 // Enumerate prices all plans, as search.Enumerate does, unless there are more than a limit.
 func (x *Space) Enumerate(limit int) (f search.Frontier, tried int, ok bool) {
 	for _, v := range x.variants {
-		if tried += search.Size(v, limit); tried > limit {
+		if tried += search.Size(v.Space, limit); tried > limit {
 			return f, tried, false
 		}
 	}
 	for n, v := range x.variants {
-		all, _, _ := search.Enumerate(v, limit)
+		all, _, _ := search.Enumerate(v.Space, limit)
 		for _, p := range all.Points {
 			p.Trial = x.outer(n, p.Trial)
 			f.Add(p)
@@ -144,11 +139,7 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	for i, d := range x.decisions {
-		for _, label := range d.labels {
-			p.Choices = append(p.Choices, planfile.Choice{Choice: label, Branch: d.values[t[i]]})
-		}
-	}
+	p.Choices = slices.Clone(x.variants[x.variant(t)].plan.Choices)
 	return p, nil
 }
 
@@ -162,7 +153,9 @@ func (x *Space) Mesh(t search.Trial) []int64 {
 func (x *Space) Decided(t search.Trial) string {
 	var words []string
 	for i, d := range x.decisions {
-		words = append(words, d.labels[0]+": "+d.values[t[i]])
+		if t[i] > 0 || !d.Silent {
+			words = append(words, d.Labels[0]+": "+d.Values[t[i]])
+		}
 	}
 	return strings.Join(words, ", ")
 }
@@ -193,17 +186,19 @@ func (x *Space) Describe() string {
 	}
 	size := 0.0
 	for _, v := range x.variants {
-		size += layouts.Size(v)
+		size += layouts.Size(v.Space)
 	}
 	return fmt.Sprintf("%s; %d variants of the graph, by %s: 10^%.1f plans%s", x.variants[0].Describe(), len(x.variants), counted(len(x.decisions), "decision"), math.Log10(size), x.rest())
 }
 
 // rest says what is not searched.
-func (x *Space) rest() string {
-	if x.left == 0 {
-		return ""
+func (x *Space) rest() (words string) {
+	for i, n := range x.left {
+		if n > 0 {
+			words += "; " + x.kinds[i].Rest(n)
+		}
 	}
-	return fmt.Sprintf("; %s made as the first branch says", counted(x.left, "choice"))
+	return words
 }
 
 func counted(n int, what string) string {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -33,9 +34,9 @@ import (
 // Help is the text of --help.
 const Help = `Search for the best trade-offs between the time of a graph on the devices of a machine, the
 memory of each and the bytes that they send: how each operation is cut, also along reduced
-dimensions (--allow reassociate), how each tensor is kept, on which mesh, and which branches
-choices take that the graph holds open. Nothing is run; docs/search.md says how plans are
-priced.
+dimensions (--allow reassociate), how each tensor is kept, on which mesh, and decisions about
+the graph, as which branches choices take that it holds open: docs/search.md lists what
+--space names, and says how plans are priced. Nothing is run.
 
 Small spaces are gone through. Others are searched in rounds, from the plans that dynamic
 programming finds; what comes out depends on --seed and the rounds alone, not on -j, and a time
@@ -68,6 +69,7 @@ type running struct {
 	rounds, workers int
 	budget          time.Duration
 	seed            uint64
+	fuel            map[string]int
 }
 
 // Add adds the flags to a command's.
@@ -83,6 +85,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.running.rounds, "rounds", -1, "rounds of the search (default: until more of them are worth nothing)")
 	fs.DurationVar(&f.running.budget, "time-budget", 0, "begin no round after this time, as 60s")
 	fs.Uint64Var(&f.running.seed, "seed", 0, "of the random choices")
+	fs.StringToIntVar(&f.running.fuel, "fuel", nil, "use mutators so often at most: `NAME=N`, with commas between (docs/search.md lists them)")
 	fs.IntVarP(&f.running.workers, "jobs", "j", runtime.GOMAXPROCS(0), "cores that price plans")
 	fs.StringVar(&f.resume, "resume", "", "go on from this frontier `FILE`")
 	fs.StringVar(&f.frontier, "frontier", "", "write the frontier to this `FILE`, as JSON (docs/search.md)")
@@ -92,6 +95,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	programflags.Machine(fs)
 	flagnames.Words(fs, "objective", layouts.Objectives)
 	flagnames.Entries(fs, "space")
+	flagnames.Entries(fs, "fuel")
 	flagnames.Later(fs, "device", "pick")
 	flagnames.Texts(fs, "max-memory", "resume", "frontier", "output")
 }
@@ -214,6 +218,9 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkFuel(x); err != nil {
+		return err
+	}
 	r := &Result{Space: x, flags: f, File: w.File, digest: x.Digest()}
 	if f.resume != "" {
 		if err := r.resume(f.resume); err != nil {
@@ -227,6 +234,20 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 		return err
 	}
 	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
+}
+
+// checkFuel refuses fuel of mutators that a space does not have.
+func (f *Flags) checkFuel(x *variants.Space) error {
+	names := search.Names(x)
+	for _, name := range slices.Sorted(maps.Keys(f.running.fuel)) {
+		if !slices.Contains(names, name) {
+			return diag.Unknown("mutator of --fuel", name, names)
+		}
+		if n := f.running.fuel[name]; n < 0 {
+			return diag.Usage("--fuel=%s=%d: expected how often it may be used", name, n)
+		}
+	}
+	return nil
 }
 
 // enumerate goes through all plans, if they are few.
@@ -248,7 +269,7 @@ func (r *Result) enumerate() (ok bool) {
 
 // search does it in rounds.
 func (r *Result) search(ctx context.Context, terminal io.Writer) {
-	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: r.from.points, Memory: r.from.memory, Near: worthless}
+	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: r.from.points, Memory: r.from.memory, Near: worthless, Fuel: r.flags.running.fuel}
 	if r.flags.running.budget > 0 {
 		o.Until = time.Now().Add(r.flags.running.budget)
 	}
