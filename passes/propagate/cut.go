@@ -87,12 +87,7 @@ func (c *cutter) grid(n *ir.Node, how cut.Cut) error {
 
 // reduce cuts an operation along what it reduces, and its parts along their index. If nothing but the combination gives its results, their terms are known.
 func (c *cutter) reduce(o *operation) error {
-	var level cut.Level
-	for j, axes := range o.axes {
-		if n := c.p.plan.Mesh.Parts(axes); n > 1 {
-			level.Names, level.Parts = append(level.Names, o.names[j]), append(level.Parts, cut.Part{Count: n})
-		}
-	}
+	level := c.p.level(o, 0)
 	cut.Unsign(o.n)
 	before := ir.NodeID(c.p.g.Bound())
 	parts, rest, err := c.p.split(c.p.g, c.p.lib, c.p.allow, o.n, cut.Cut{Levels: []cut.Level{level}})

@@ -127,7 +127,7 @@ func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
 		if ok && reduced.Ordered(by, tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()) && !p.allow.Has(permission.Reassociate) {
 			ok, o.ordered = false, true
 		}
-		if ok = ok && p.split != nil && tag.Dimensions[i].Extent > 1 && p.splits(o, tag.Dimensions[i].Name); ok {
+		if ok = ok && p.split != nil && tag.Dimensions[i].Extent > 1 && p.splits(o, cut.Level{Names: []string{tag.Dimensions[i].Name}, Parts: []cut.Part{{Count: 2}}}); ok {
 			o.combine = by
 		}
 		o.carries = append(o.carries, ok)
@@ -140,12 +140,22 @@ func stored(in *kernels.Instance) int {
 	return slices.IndexFunc(in.Statements, func(s kernels.Statement) bool { return s.Store >= 0 })
 }
 
-// splits tries on a graph of the operation alone whether it can be cut along a dimension.
-func (p *propagation) splits(o *operation, name string) bool {
+// splits tries on a graph of the operation alone whether it can be cut so along what it reduces. (What can be cut in two can not always be in three: a part of a
+// window may be one that its kernel slides otherwise.)
+func (p *propagation) splits(o *operation, l cut.Level) bool {
 	g, n := alone(p.g, o.n)
-	c := cut.Cut{Levels: []cut.Level{{Names: []string{name}, Parts: []cut.Part{{Count: 2}}}}}
-	parts, _, err := p.split(g, p.lib, p.allow, n, c)
-	return err == nil && len(parts) == 2
+	parts, _, err := p.split(g, p.lib, p.allow, n, cut.Cut{Levels: []cut.Level{l}})
+	return err == nil && len(parts) > 1
+}
+
+// level says how an operation is cut along its dimensions from a number on.
+func (p *propagation) level(o *operation, from int) (l cut.Level) {
+	for j, axes := range o.axes {
+		if n := p.plan.Mesh.Parts(axes); n > 1 && j >= from {
+			l.Names, l.Parts = append(l.Names, o.names[j]), append(l.Parts, cut.Part{Count: n})
+		}
+	}
+	return l
 }
 
 // alone gives a graph of an operation and its tensors.

@@ -24,7 +24,7 @@ type partials struct {
 // find finds out which tensors stay partial: as many as the operations that read them pass on, but for those that are cheaper combined at once.
 func (f *partials) find() error {
 	for _, o := range f.p.ops {
-		if f.p.cutOtherwise(o) { // what it reduces too
+		if len(o.reducing()) > 0 && (f.p.cutOtherwise(o) || !f.p.splits(o, f.p.level(o, o.rank))) { // what it reduces is whole
 			clear(o.axes[o.rank:])
 		}
 	}

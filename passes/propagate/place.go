@@ -67,7 +67,7 @@ func (p *propagation) spreadTerms(r *Result) error {
 
 // block is one of partial results, and the devices that have it of each part.
 type block struct {
-	box     zspace.Range
+	box     zspace.Range // seen from the start of their tensor: not all of a chain begin at one place
 	devices [][]int64
 }
 
@@ -79,7 +79,7 @@ func (p *propagation) blocksOf(x *terms, apps map[ir.NodeID][]ir.NodeID, makers 
 			return nil
 		}
 		for j, a := range list {
-			box, n := application.ApplicationOf(p.g, a).Outputs.At(0).Sel[0].Range(), p.g.Node(a)
+			box, n := moved(application.ApplicationOf(p.g, a).Outputs.At(0).Sel[0].Range(), tensorops.TensorOf(p.g, t).Range.Start, -1), p.g.Node(a)
 			if i == 0 {
 				blocks = append(blocks, block{box: box})
 			}
@@ -113,12 +113,7 @@ func (p *propagation) deal(n *ir.Node, result ir.NodeID, blocks []block) error {
 			return err
 		}
 		for i, piece := range pieces {
-			piece = piece.Clone()
-			for d := range piece.Start {
-				shift := index.Start[d] - whole.Start[d]
-				piece.Start[d], piece.End[d] = piece.Start[d]+shift, piece.End[d]+shift
-			}
-			boxes, places = append(boxes, piece), append(places, b.devices[i])
+			boxes, places = append(boxes, moved(piece, index.Start, 1)), append(places, b.devices[i])
 		}
 	}
 	ids, err := cut.Operation(p.g, p.lib, n, "the plan", cut.Cut{Levels: []cut.Level{{Boxes: boxes}}})
@@ -129,6 +124,15 @@ func (p *propagation) deal(n *ir.Node, result ir.NodeID, blocks []block) error {
 		application.Place(p.g.Node(a), places[i])
 	}
 	return nil
+}
+
+// moved gives a box that lies by some steps, times a factor, elsewhere.
+func moved(box zspace.Range, by zspace.Point, factor int64) zspace.Range {
+	box = box.Clone()
+	for d := range box.Start {
+		box.Start[d], box.End[d] = box.Start[d]+factor*by[d], box.End[d]+factor*by[d]
+	}
+	return box
 }
 
 // along gives the dimension along which a block is cut for its parts: one that the plan cuts further behind, so that readers have what they read; else the first with enough

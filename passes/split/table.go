@@ -241,10 +241,11 @@ func argument(s *steps, kernel string) {
 	if v, given := s.with("dims").Get("dims"); given {
 		places = places.With("dims", v)
 	}
-	none, last := s.number(s.count(), scalar.Int64), "op:reduce_min"
+	beyond, last := s.count(), "op:reduce_min"
 	if v := s.in.Params["last"]; v.Int != 0 {
-		none, last = s.number(-1, scalar.Int64), "op:reduce_max"
+		beyond, last = -1, "op:reduce_max"
 	}
+	none := s.number(beyond, scalar.Int64)
 	place := s.add("op:iota", places.With("shape", ir.IntsAttr(shape...)).With("dtype", ir.StringAttr(scalar.Int64.String())))
 	s.last(s.over(last, s.add("op:where", nil, one("condition", hit), one("a", place), one("b", none)), false))
 }

@@ -18,6 +18,7 @@ type span struct {
 type Spans struct {
 	loops zspace.Range
 	list  []span
+	never bool // a sum of loops of one value is outside of its bounds
 }
 
 // SpansOf gathers what is known of the sums of which conditions speak, over a box of loops that is not empty.
@@ -29,8 +30,9 @@ func SpansOf(when []Condition, loops zspace.Range) Spans {
 		for _, a := range row {
 			divisor = gcd(divisor, a)
 		}
-		if divisor == 0 {
-			continue // of loops of one value: narrow has looked at it
+		if divisor == 0 { // of loops of one value
+			s.never = s.never || fixed < c.Lo || fixed > c.Hi
+			continue
 		}
 		lo, hi := c.Lo, c.Hi
 		if firstOf(row) < 0 {
@@ -90,7 +92,7 @@ func (s *Spans) hull(row []int64) (lo, hi int64) {
 
 // Contradict says whether the conditions hold at no point.
 func (s *Spans) Contradict() bool {
-	return slices.ContainsFunc(s.list, func(x span) bool { return x.lo > x.hi })
+	return s.never || slices.ContainsFunc(s.list, func(x span) bool { return x.lo > x.hi })
 }
 
 // Clip cuts the values between lo and hi that a coordinate row·loops + off takes to those that the sums it is made of leave.
