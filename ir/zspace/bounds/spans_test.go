@@ -7,7 +7,7 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// A sum of two loops that stand at one value holds or does not, at all points: windows that lie wholly in the padding read nothing.
+// A sum of two loops of one value each holds or does not, at all points: windows that lie wholly in the padding read nothing.
 func TestSpansOfLoopsOfOneValue(t *testing.T) {
 	loops := zspace.Range{Start: zspace.Point{0, 1, 2}, End: zspace.Point{7, 2, 3}}
 	for _, c := range []struct {
