@@ -20,8 +20,11 @@ func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tr
 	f := &tree.Func{Name: name}
 	algorithms := make([]schedule.Algorithm, len(c.Stages))
 	for i, s := range c.Stages {
-		if len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing {
+		if len(s.Order) > 0 || s.Prefetch != schedule.PrefetchNothing || s.Ahead > 0 {
 			return nil, fmt.Errorf("its loops have one order, and nothing is prefetched: expected neither")
+		}
+		if slices.ContainsFunc(s.Placements, func(p schedule.Placement) bool { return p.Panels > 0 }) {
+			return nil, fmt.Errorf("what is packed is packed at once: expected nothing about panels")
 		}
 		algorithms[i] = s.Algorithm
 	}

@@ -66,9 +66,14 @@ type Stage struct {
 	Threads    bool        // the tasks of a CPU kernel are shared between threads
 	Order      []Role      // of loops, the outermost first: the two over tasks, then the two over what registers hold; empty is m, n, n, m
 	Prefetch   Prefetch    // what is asked for before its turn
+	Ahead      int64       // how many values of the reduction before their use register tiles ask for packed columns; 0 is UsualAhead
 	Lanes      int64       // of the vectors of rows; 0 is as many as a processor's vectors have
 	Stream     []string    // results of rows that go past the caches, by the names of operands
 }
+
+// UsualAhead is by how many values of the reduction a register tile asks for packed columns before their use where a stage does not say so: they come
+// from a cache.
+const UsualAhead = 8
 
 // Prefetch is what a register tile of a contraction asks for while it multiplies, of what tiles after it read.
 type Prefetch uint8
@@ -151,11 +156,13 @@ var scopes = []string{"shared", "private", "device", "constant"}
 func (s Scope) String() string { return scopes[s] }
 
 // Placement says that tiles of an operand are copied before they are read: to memory of a scope, in which Depth tiles have room, so that
-// Depth - 1 are under way while one is used.
+// Depth - 1 are under way while one is used. What all threads of a CPU read is packed in rounds of so many panels, each of which is used before the
+// next; 0 is all of them at once.
 type Placement struct {
 	Operand string // by name
 	Scope   Scope
 	Depth   int64
+	Panels  int64
 }
 
 // Tile gives the sizes of a role's tiles, nil if the stage does not have it.
@@ -215,6 +222,7 @@ func (s *Stage) fields(f ir.Fields) {
 		f.String(ir.Field{Num: 1, Name: "operand", Style: ir.Positional}, &p.Operand)
 		ir.Enum(f, ir.Field{Num: 2, Name: "scope", Style: ir.Positional}, scopes, &p.Scope)
 		f.Int(ir.Field{Num: 3, Name: "depth", Style: ir.Positional}, &p.Depth)
+		f.Int(ir.Field{Num: 4, Name: "panels", Optional: true}, &p.Panels)
 	})
 	f.String(ir.Field{Num: 4, Name: "micro", Optional: true}, &s.Micro)
 	f.Bool(ir.Field{Num: 5, Name: "threads", Optional: true}, &s.Threads)
@@ -226,6 +234,7 @@ func (s *Stage) fields(f ir.Fields) {
 	f.List(ir.Field{Num: 9, Name: "stream", Optional: true}, len(s.Stream), func(n int) { s.Stream = make([]string, n) }, func(i int, f ir.Fields) {
 		f.String(ir.Field{Num: 1, Name: "operand", Style: ir.Positional}, &s.Stream[i])
 	})
+	f.Int(ir.Field{Num: 10, Name: "ahead", Optional: true}, &s.Ahead)
 }
 
 // String gives a config in a line: its stages, with their tiles from the outermost level in, and what is placed where.
@@ -237,32 +246,23 @@ func (c *Config) String() string {
 	for _, s := range c.Stages {
 		words := []string{s.Algorithm.String()}
 		for _, t := range s.Tiles {
-			var sizes []string
-			for _, n := range t.Sizes {
-				sizes = append(sizes, fmt.Sprint(n))
-			}
-			words = append(words, t.Role.String()+" "+strings.Join(sizes, "/"))
+			words = append(words, t.Role.String()+" "+strings.ReplaceAll(strings.Trim(fmt.Sprint(t.Sizes), "[]"), " ", "/"))
 		}
 		for _, p := range s.Placements {
-			words = append(words, fmt.Sprintf("%s %s×%d", p.Operand, p.Scope, p.Depth))
+			word := fmt.Sprintf("%s %s×%d", p.Operand, p.Scope, p.Depth)
+			if words = append(words, word); p.Panels > 0 {
+				words[len(words)-1] += fmt.Sprintf(" in rounds of %d panels", p.Panels)
+			}
 		}
-		if s.Micro != "" {
-			words = append(words, s.Micro)
-		}
-		if len(s.Order) > 0 {
-			words = append(words, "order "+strings.Trim(fmt.Sprint(s.Order), "[]"))
-		}
-		if s.Lanes > 0 {
-			words = append(words, fmt.Sprint("lanes ", s.Lanes))
-		}
-		if len(s.Stream) > 0 {
-			words = append(words, "stream "+strings.Join(s.Stream, " "))
-		}
-		if s.Prefetch != PrefetchNothing {
-			words = append(words, "prefetch "+s.Prefetch.String())
-		}
-		if s.Threads {
-			words = append(words, "threads")
+		for _, more := range []struct {
+			said bool
+			word string
+		}{{s.Micro != "", s.Micro}, {len(s.Order) > 0, "order " + strings.Trim(fmt.Sprint(s.Order), "[]")}, {s.Lanes > 0, fmt.Sprint("lanes ", s.Lanes)},
+			{len(s.Stream) > 0, "stream " + strings.Join(s.Stream, " ")}, {s.Prefetch != PrefetchNothing, "prefetch " + s.Prefetch.String()},
+			{s.Ahead > 0, fmt.Sprint("ahead ", s.Ahead)}, {s.Threads, "threads"}} {
+			if more.said {
+				words = append(words, more.word)
+			}
 		}
 		stages = append(stages, strings.Join(words, ", "))
 	}

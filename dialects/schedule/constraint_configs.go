@@ -15,7 +15,7 @@ var kernelConfigs = check.Constraint{
 	ID: ConfigConstraint,
 	Doc: "A kernel has at most one config for each target. Every stage has an algorithm; its tiles are of the roles that the algorithm has, each " +
 		"once, and of sizes that are positive and whole multiples of the next. The order of loops has roles of the algorithm. What is placed elsewhere is an operand that the kernel reads, " +
-		"once, with room for 1 to 8 tiles. Workspaces are in memory of the device or of a thread, each once, and not empty. Whether a back end can carry a config out is for the back end to say.",
+		"once, with room for 1 to 8 tiles; how many panels of it are packed at once, and how far ahead columns are asked for, is not negative. Workspaces are in memory of the device or of a thread, each once, and not empty. Whether a back end can carry a config out is for the back end to say.",
 	Requires: []string{"ScheduleReferenceConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0363", Meaning: "a kernel has two configs for a target, or one for none"},
@@ -23,6 +23,7 @@ var kernelConfigs = check.Constraint{
 		{ID: "TAP0365", Meaning: "a tile's sizes are not positive, or not multiples of each other"},
 		{ID: "TAP0366", Meaning: "what is placed is no operand that the kernel reads, or has no room"},
 		{ID: "TAP0367", Meaning: "a workspace is in no memory that one can be in, twice in the same, or empty"},
+		{ID: "TAP0370", Meaning: "a stage asks for columns less than no values ahead, or packs an operand in rounds of less than a panel"},
 	},
 	Check: func(c *check.Context) {
 		for n, k := range check.Each[*Kernel](c) {
@@ -75,6 +76,10 @@ func checkStage(c *check.Context, n *ir.Node, k *Kernel, s *Stage, field string)
 				break
 			}
 		}
+	}
+	if s.Ahead < 0 || slices.ContainsFunc(s.Placements, func(p Placement) bool { return p.Panels < 0 }) {
+		c.Report(c.Error("TAP0370", n, field, "a stage of %s asks for columns, or packs panels, by a negative number", name).
+			Want("numbers of 0 or more", fmt.Sprintf("ahead %d, placements %v", s.Ahead, s.Placements)))
 	}
 	for i, r := range s.Order {
 		if !slices.Contains(rolesOf[s.Algorithm], r) {

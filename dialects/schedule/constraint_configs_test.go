@@ -27,6 +27,9 @@ func configCases() []Case {
 		Of("configs: an empty tile", edited(given(func(_ *Kernel, s *Stage) { s.Tiles[2].Sizes[0] = 0 })), []string{"TAP0365"}, []string{"[0]"}),
 		Of("configs: of no operand", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Operand = "nobody" })), []string{"TAP0366"}, []string{`"nobody"`}),
 		Of("configs: without room", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Depth = 0 })), []string{"TAP0366"}, []string{"room for 0"}),
+		Of("configs: columns asked for behind their use", edited(given(func(_ *Kernel, s *Stage) { s.Ahead = -8 })), []string{"TAP0370"}, []string{"ahead -8"}),
+		Of("configs: less than no panels at once", edited(given(func(_ *Kernel, s *Stage) { s.Placements[0].Panels = -1 })), []string{"TAP0370"}, []string{"ahead 0"}),
+		Of("configs near miss: ahead, and in rounds", edited(given(func(_ *Kernel, s *Stage) { s.Ahead, s.Placements[0].Panels = 8, 6 })), nil, nil),
 		Of("configs: a workspace of lanes", edited(given(func(k *Kernel, _ *Stage) { k.Configs[0].Workspaces = []Workspace{{SharedScope, 64}} })), []string{"TAP0367"}, []string{"shared 64"}),
 		Of("configs: an empty workspace", edited(given(func(k *Kernel, _ *Stage) { k.Configs[0].Workspaces = []Workspace{{DeviceScope, 0}} })), []string{"TAP0367"}, []string{"device 0"}),
 		Of("configs: a workspace twice", edited(given(func(k *Kernel, _ *Stage) {

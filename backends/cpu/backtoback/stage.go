@@ -36,6 +36,28 @@ func Complete(t isa.Target, buffers map[ir.NodeID]*schedule.Buffer, found *nest.
 	for i, x := range []*nest.Contraction{found.First, found.Last} {
 		blocking.CompleteStage(t, found.Stages[2*i], x, &stages[i*(len(stages)-1)])
 	}
+	if d, err := Read(t, &nest.Analysis{Buffers: buffers}, found, stages); err == nil {
+		d.completeRounds(stages)
+	}
+}
+
+// completeRounds says how many panels are packed at once where all of both products take more than blocking.MaxPacked: those of as many groups.
+func (d *Decided) completeRounds(stages []schedule.Stage) {
+	bytes, all := int64(0), d.groups()
+	for _, b := range d.blocks {
+		if b.Pack.Right == tile.UpFront {
+			bytes += panelBytes(b)
+		}
+	}
+	groups := max(1, blocking.MaxPacked/max(1, bytes))
+	if !d.together() || groups >= all {
+		return
+	}
+	for i, b := range d.blocks {
+		if s := &stages[i*(len(stages)-1)]; b.Pack.Right == tile.UpFront {
+			blocking.Place(s, b.K.Operands[b.C.Right].Name, groups*b.PanelsOf(b.C.Col.Extent))
+		}
+	}
 }
 
 // Read reads the stages of a config, for vectors of a target. The error says why a kernel cannot be carried out so.
@@ -72,8 +94,8 @@ func Read(t isa.Target, a *nest.Analysis, found *nest.BackToBack, stages []sched
 		}
 		d.products[i], d.blocks[i] = read, b
 	}
-	if found.Middle == nil {
-		return d, nil
+	if err := d.checkRounds(); err != nil || found.Middle == nil {
+		return d, err
 	}
 	if s := &stages[1]; s.Tile(schedule.RoleLine) != nil || s.Tile(schedule.RoleK) != nil || len(s.Stream) > 0 {
 		return d, fmt.Errorf("the lines between contractions back to back are those of a block, and are kept: expected no line, no k and no stream")
@@ -129,20 +151,31 @@ func panelBytes(b *blocking.Blocking) int64 {
 	return b.PanelsOf(b.C.Col.Extent) * b.Length * tile.PanelBytes
 }
 
-// groups is how many groups of panels are packed at once: as many of both products as blocking.MaxPacked allows, if they follow the same
-// dimensions; all of them otherwise.
+// groups is how many groups of panels are packed at once, as many of both products.
 func (d *Decided) groups() int64 {
-	all, bytes := int64(1), int64(0)
+	n := int64(1)
 	for _, b := range d.blocks {
 		if b.Pack.Right == tile.UpFront {
-			all = max(all, b.Outer)
-			bytes += panelBytes(b)
+			groups, _ := b.Chunk()
+			n = max(n, groups)
 		}
 	}
-	if !d.together() || bytes == 0 {
-		return all
+	return n
+}
+
+// checkRounds says why the right operands of both products cannot be packed in rounds.
+func (d *Decided) checkRounds() error {
+	var rounds []int64
+	for _, b := range d.blocks {
+		if b.Pack.Right == tile.UpFront {
+			groups, _ := b.Chunk()
+			rounds = append(rounds, groups)
+		}
 	}
-	return max(1, min(all, blocking.MaxPacked/bytes))
+	if several := d.blocks[0].Rounds.Right+d.blocks[1].Rounds.Right > 0; several && (!d.together() || len(slices.Compact(rounds)) > 1) {
+		return fmt.Errorf("panels of %v groups are packed at once: expected as many of both contractions, which follow the same dimensions", rounds)
+	}
+	return nil
 }
 
 // together says whether the operands that are packed follow the same dimensions.

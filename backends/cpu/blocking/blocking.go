@@ -15,9 +15,6 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// MaxPacked bounds the scratch memory that a right operand is packed into at once, in bytes.
-const MaxPacked = 32 << 20
-
 // Blocking is what is decided of a contraction before any of it is written: how it is cut, and where its operands are read.
 type Blocking struct {
 	Target isa.Target
@@ -27,6 +24,7 @@ type Blocking struct {
 	D      scalar.DType // of the sums
 	N      int          // lanes of a vector
 	Cut    Cut
+	Rounds Rounds
 	Sizes
 }
 
@@ -41,7 +39,7 @@ type Sizes struct {
 
 // New gives the blocking of a contraction of a kernel, as a config says, for a target.
 func New(t isa.Target, k *schedule.Kernel, c *nest.Contraction, d Decided) *Blocking {
-	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
+	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, Rounds: d.Rounds, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
 		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: 1, Outer: 1, Inner: 1}}
 	for _, d := range c.Reduction {
 		b.Length *= d.Extent
@@ -91,17 +89,6 @@ func (b *Blocking) Blockwise() bool {
 
 // PanelsOf is how many panels some columns take.
 func (b *Blocking) PanelsOf(columns int64) int64 { return (columns + b.Panel - 1) / b.Panel }
-
-// Chunk gives how many groups of panels, and how many columns of each, are packed at once.
-func (b *Blocking) Chunk() (groups, columns int64) {
-	columns = b.C.Col.Extent
-	one := b.Length * tile.PanelBytes // bytes of a panel
-	if whole := b.PanelsOf(columns) * one; whole <= MaxPacked {
-		return max(1, min(b.Outer, MaxPacked/max(1, whole))), columns
-	}
-	step := max(b.Panel, b.Cut.TileCols)
-	return 1, min(columns, max(1, MaxPacked/one*b.Panel/step)*step)
-}
 
 // Layout says how the panels of an operand are made from its elements: some rows or columns wide.
 func (b *Blocking) Layout(operand int, along nest.Dim, width int64) panels.Layout {
@@ -218,3 +205,35 @@ func (b *Blocking) TransposedBytes() int64 {
 
 // Groups gives the batch axes that the right operand follows.
 func (b *Blocking) Groups() []point.Axis { return point.Follows(b.Batch, b.C.Views[b.C.Right]) }
+
+// Rounds are how many panels of each operand are packed at once, 0 for all: those are used before the next are packed.
+type Rounds struct{ Left, Right int64 }
+
+// Chunk gives how many groups of panels of the right operand, and how many columns of each, are packed at once.
+func (b *Blocking) Chunk() (groups, columns int64) {
+	columns = b.C.Col.Extent
+	switch all, n := b.PanelsOf(columns), b.Rounds.Right; {
+	case n == 0:
+		return b.Outer, columns
+	case n >= all:
+		return n / max(1, all), columns
+	default:
+		return 1, n * b.Panel
+	}
+}
+
+// fault is a reason, with arguments of its text, that may be there.
+type fault struct {
+	there bool
+	text  string
+	args  []any
+}
+
+func firstFault(list ...fault) error {
+	for _, f := range list {
+		if f.there {
+			return fmt.Errorf(f.text, f.args...)
+		}
+	}
+	return nil
+}

@@ -43,7 +43,10 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	x.splitReduction(s)
 	x.b.Cut.ColumnsLast, x.b.Cut.RowsFirst = columnsLast(x.b), rowsFirst(x.b)
 	x.b.Cut.Prefetch = x.prefetch()
-	s.Order, s.Prefetch = orderOf(x.b.Cut), x.b.Cut.Prefetch
+	s.Order, s.Prefetch, s.Ahead = orderOf(x.b.Cut), x.b.Cut.Prefetch, aheadOf(x.b)
+	if n := rounds(x.b); n > 0 {
+		Place(s, k.Operands[c.Right].Name, n)
+	}
 }
 
 // CompleteStage is Complete for a stage of contractions back to back, where there is only the order of register tiles to choose.
@@ -51,7 +54,7 @@ func CompleteStage(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *sch
 	if d, err := ReadStage(t, k, c, s, false); err == nil {
 		b := New(t, k, c, d)
 		b.Cut.RowsFirst = rowsFirst(b)
-		s.Order = orderOf(b.Cut)
+		s.Order, s.Ahead = orderOf(b.Cut), aheadOf(b)
 	}
 }
 
@@ -62,7 +65,7 @@ func Others(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 		return nil
 	}
 	x := choosing{New(t, k, c, d), buffers}
-	return append(append(x.otherGroups(s), x.otherOrders(s)...), x.otherPrefetches(s)...)
+	return slices.Concat(x.otherGroups(s), x.otherOrders(s), x.otherPrefetches(s), x.otherRounds(s), x.otherAhead(s))
 }
 
 // choosing chooses for a contraction of some buffers.
@@ -259,4 +262,43 @@ func (x *choosing) otherPrefetches(s *schedule.Stage) []Other {
 		}
 	}
 	return out
+}
+
+// Place writes into a stage that an operand is packed in rounds of some panels.
+func Place(s *schedule.Stage, operand string, panels int64) {
+	s.Placements = slices.Clone(s.Placements)
+	for i := range s.Placements {
+		if s.Placements[i].Operand == operand {
+			s.Placements[i].Panels = panels
+		}
+	}
+}
+
+// otherRounds gives the stage that packs the right operand in another number of rounds: two where it is packed at once, or one.
+func (x *choosing) otherRounds(s *schedule.Stage) []Other {
+	y, right := *s, x.b.K.Operands[x.b.C.Right].Name
+	half := x.b.PanelsOf(x.b.C.Col.Extent) / 2 / panelStep(x.b) * panelStep(x.b)
+	switch {
+	case x.b.Rounds.Right > 0:
+		Place(&y, right, 0)
+		return []Other{{y, fmt.Errorf("all panels of %s take more than %d bytes", right, MaxPacked)}}
+	case x.b.Pack.Right != tile.UpFront || half == 0 || x.b.Cut.ColumnsLast && x.b.Outer > 1:
+		return nil
+	}
+	Place(&y, right, half)
+	return []Other{{y, fmt.Errorf("all panels of %s take %d bytes at most, which stay in memory while they are used", right, MaxPacked)}}
+}
+
+// otherAhead gives the stage that asks for packed columns more or fewer values ahead.
+func (x *choosing) otherAhead(s *schedule.Stage) []Other {
+	y, why := *s, "columns are in a cache"
+	switch {
+	case x.b.Pack.Right == tile.Unpacked:
+		return nil
+	case s.Ahead > 0:
+		y.Ahead, why = 0, "columns come from memory, as few rows use them"
+	default:
+		y.Ahead = farAhead
+	}
+	return []Other{{y, fmt.Errorf("%s", why)}}
 }

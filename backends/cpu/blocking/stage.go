@@ -14,6 +14,7 @@ import (
 type Decided struct {
 	Cut
 	tile.Packing
+	Rounds
 }
 
 // Limits of register tiles, beyond which functions would be too long to compile.
@@ -45,13 +46,18 @@ func Read(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Sta
 
 // readChoices reads the order of loops and what is prefetched.
 func (d *Decided) readChoices(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) error {
-	d.Prefetch = s.Prefetch
+	d.Prefetch, d.Ahead = s.Prefetch, s.Ahead
 	if err := readOrder(&d.Cut, s); err != nil {
 		return err
 	}
 	b := New(t, k, c, *d)
+	if err := checkRounds(b); err != nil {
+		return err
+	}
 	switch {
-	case d.ColumnsLast && d.Right == tile.UpFront && b.Outer > 1:
+	case d.Ahead > 0 && d.Packing.Right == tile.Unpacked:
+		return fmt.Errorf("columns are asked for %d values ahead: expected nothing about it where they are not packed", d.Ahead)
+	case d.ColumnsLast && d.Packing.Right == tile.UpFront && b.Outer > 1:
 		return fmt.Errorf("rows are within columns over tasks: the panels of a batch are packed some at a time, so columns are within rows")
 	case d.Groups > 0:
 		if err := checkGroups(b, d.Cut); err != nil {
@@ -73,12 +79,14 @@ func ReadStage(t isa.Target, k *schedule.Kernel, c *nest.Contraction, s *schedul
 	d, err := Read(t, k, &block, s)
 	switch {
 	case err != nil:
-	case d.Left != tile.Unpacked || d.Right == tile.PerMacroTile:
+	case d.Packing.Left != tile.Unpacked || d.Packing.Right == tile.PerMacroTile:
 		err = fmt.Errorf("a factor is packed by each task: in contractions back to back the left one stays where it is")
 	case d.Cols < c.Col.Extent:
 		err = fmt.Errorf("a task has %d of %d columns: expected all, in contractions back to back", d.Cols, c.Col.Extent)
 	case d.ColumnsLast || d.Prefetch != schedule.PrefetchNothing || d.Groups > 0:
 		err = fmt.Errorf("tasks have no columns or parts of k of their own, and nothing is prefetched, in contractions back to back")
+	case d.Rounds.Right > 0 && d.Rounds.Right < New(t, k, c, d).PanelsOf(c.Col.Extent):
+		err = fmt.Errorf("%d panels are packed at once: expected those of whole groups, in contractions back to back", d.Rounds.Right)
 	case first && d.Fold < c.InnerReduction():
 		err = fmt.Errorf("%d of %d products run at once: expected all in the first contraction", d.Fold, c.InnerReduction())
 	}
@@ -96,11 +104,14 @@ const (
 )
 
 // ReadLowPrecision reads a stage of a low-precision contraction.
-func ReadLowPrecision(t isa.Target, n *nest.LowPrecision, s *schedule.Stage) (Cut, error) {
+func ReadLowPrecision(t isa.Target, k *schedule.Kernel, n *nest.LowPrecision, s *schedule.Stage) (Decided, error) {
 	c := n.C
 	d := Decided{Cut: Cut{Rows: 1, TileRows: 1, Thread: s.Threads}}
-	if s.Micro != "" || len(s.Placements) > 0 {
-		return d.Cut, fmt.Errorf("the program chooses its instructions, and packs operands as all of them take them: expected no micro-kernel and no placements")
+	if s.Micro != "" {
+		return d, fmt.Errorf("the program chooses its instructions: expected no micro-kernel")
+	}
+	if err := d.readRounds(k, n, s); err != nil {
+		return d, err
 	}
 	row, col := c.Row, c.Col
 	if !n.Unpacked { // macro-tiles are whole panels
@@ -108,31 +119,50 @@ func ReadLowPrecision(t isa.Target, n *nest.LowPrecision, s *schedule.Stage) (Cu
 	}
 	switch m, err := sizes(s, schedule.RoleM, row, 2); {
 	case err != nil:
-		return d.Cut, err
+		return d, err
 	case m != nil:
 		d.Rows, d.TileRows = m[0], m[1]
 	case !n.Unpacked:
 		d.Rows = lowRows
 	}
 	if err := d.readColumns(int64(t.Lanes(4)), col, s); err != nil {
-		return d.Cut, err
+		return d, err
 	}
 	inner := c.Reduction[len(c.Reduction)-1]
 	run, err := sizes(s, schedule.RoleK, inner, 1)
 	if err != nil {
-		return d.Cut, err
+		return d, err
 	}
 	d.Fold, d.Block = run[0], min(run[0], tile.SumBlock)
 	if d.Fold < inner.Extent && len(c.Reduction) > 1 || !d.ends(inner.Extent) {
-		return d.Cut, fmt.Errorf("%d of %d products run at once, which end within partial sums", d.Fold, inner.Extent)
+		return d, fmt.Errorf("%d of %d products run at once, which end within partial sums", d.Fold, inner.Extent)
 	}
 	if err := readOrder(&d.Cut, s); err != nil {
-		return d.Cut, err
+		return d, err
 	}
 	if len(s.Order) > 0 && (d.RowsFirst || !n.Unpacked) {
-		return d.Cut, fmt.Errorf("its loops have the order %v: expected n, m, n, m, where rows are read in place, or nothing about it", s.Order)
+		return d, fmt.Errorf("its loops have the order %v: expected n, m, n, m, where rows are read in place, or nothing about it", s.Order)
 	}
-	return d.Cut, d.checkLowPrecision(n)
+	return d, d.checkLowPrecision(n)
+}
+
+// readRounds reads in how many rounds operands of a low-precision contraction are packed. Where they are packed is no choice: as all instructions take
+// them, in memory of all threads or in the program.
+func (d *Decided) readRounds(k *schedule.Kernel, n *nest.LowPrecision, s *schedule.Stage) error {
+	for _, p := range s.Placements {
+		switch {
+		case p.Scope != schedule.DeviceScope || p.Depth != 1 || p.Panels == 0 || p.Panels*lowPanel%lowCols != 0:
+			return fmt.Errorf("%s is packed into %s memory with room for %d, %d panels at once: expected nothing about operands but that they are packed into device memory in rounds of a multiple of %d panels",
+				p.Operand, p.Scope, p.Depth, p.Panels, lowCols/lowPanel)
+		case p.Operand == k.Operands[n.C.Left].Name && !n.Unpacked && !n.C.LeftConstant:
+			d.Rounds.Left = p.Panels
+		case p.Operand == k.Operands[n.C.Right].Name && !n.C.RightConstant:
+			d.Rounds.Right = p.Panels
+		default:
+			return fmt.Errorf("%s is packed in rounds, which is no factor of the product that is packed when it runs", p.Operand)
+		}
+	}
+	return nil
 }
 
 // checkLowPrecision says why macro-tiles and register tiles are not such as the instructions take.
@@ -253,9 +283,9 @@ func (d *Decided) readPlacements(k *schedule.Kernel, c *nest.Contraction, s *sch
 		case !ok || p.Depth != 1:
 			return fmt.Errorf("%s is packed into %s memory with room for %d: expected device, private or constant memory, with room for 1", p.Operand, p.Scope, p.Depth)
 		case p.Operand == k.Operands[c.Left].Name:
-			d.Left = pack
+			d.Packing.Left, d.Rounds.Left = pack, p.Panels
 		case p.Operand == k.Operands[c.Right].Name:
-			d.Right = pack
+			d.Packing.Right, d.Rounds.Right = pack, p.Panels
 		default:
 			return fmt.Errorf("%s is packed, which is no factor of the product", p.Operand)
 		}
@@ -275,16 +305,16 @@ func packOf(scope schedule.Scope) (tile.Pack, bool) {
 
 // checkPacking says why the operands of a contraction cannot be packed so.
 func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
-	if (d.Left == tile.Prepacked) != c.LeftConstant || (d.Right == tile.Prepacked) != c.RightConstant {
+	if (d.Packing.Left == tile.Prepacked) != c.LeftConstant || (d.Packing.Right == tile.Prepacked) != c.RightConstant {
 		return fmt.Errorf("constant factors, and no others, are packed into constant memory")
 	}
 	return firstFault(
 		fault{d.Paneled() && tile.RowPanel%d.TileRows != 0, "register tiles of %d rows do not make a panel of %d", []any{d.TileRows, tile.RowPanel}},
-		fault{d.Left != tile.Unpacked && d.Left != tile.Prepacked && (c.Padded != nil || len(c.Reduction) == 0), "the left factor has zeros around or nothing is reduced: it is not packed", nil},
-		fault{d.Left == tile.PerMacroTile && (d.TileRows > lanes || len(c.Reduction) != 1 || c.Window != nil || d.Right == tile.Unpacked || c.Reduction[0].Step(c.Views[c.Left]) != 1),
+		fault{d.Packing.Left != tile.Unpacked && d.Packing.Left != tile.Prepacked && (c.Padded != nil || len(c.Reduction) == 0), "the left factor has zeros around or nothing is reduced: it is not packed", nil},
+		fault{d.Packing.Left == tile.PerMacroTile && (d.TileRows > lanes || len(c.Reduction) != 1 || c.Window != nil || d.Packing.Right == tile.Unpacked || c.Reduction[0].Step(c.Views[c.Left]) != 1),
 			"tasks pack the left factor for themselves where it is read in order along one dimension, in register tiles of up to %d rows, beside a packed right one", []any{lanes}},
-		fault{d.Right == tile.Unpacked && (c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1), "the right factor has windows or its columns are no neighbours: it has to be packed", nil},
-		fault{d.Right == tile.PerMacroTile && !d.ownPanels(c), "several tasks read the same columns of the right factor, or a part of a panel: expected device memory", nil})
+		fault{d.Packing.Right == tile.Unpacked && (c.Window != nil || c.Col.Step(c.Views[c.Right]) != 1), "the right factor has windows or its columns are no neighbours: it has to be packed", nil},
+		fault{d.Packing.Right == tile.PerMacroTile && !d.ownPanels(c), "several tasks read the same columns of the right factor, or a part of a panel: expected device memory", nil})
 }
 
 // ownPanels says whether no two tasks read the same panels of the right operand.
@@ -294,21 +324,5 @@ func (d *Decided) ownPanels(c *nest.Contraction) bool {
 			return false
 		}
 	}
-	return d.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
-}
-
-// fault is a reason, with arguments of its text, that may be there.
-type fault struct {
-	there bool
-	text  string
-	args  []any
-}
-
-func firstFault(list ...fault) error {
-	for _, f := range list {
-		if f.there {
-			return fmt.Errorf(f.text, f.args...)
-		}
-	}
-	return nil
+	return d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
 }

@@ -153,7 +153,7 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {
 			return Form{}, fmt.Errorf("the lanes of the algorithm %s are those of its tiles, and its results go through the caches: expected nothing about either", s.Algorithm)
 		}
-		if a := s.Algorithm; a != schedule.Contraction && (len(s.Order) > 0 && a != schedule.LowPrecision || s.Prefetch != schedule.PrefetchNothing) {
+		if a := s.Algorithm; a != schedule.Contraction && (len(s.Order) > 0 && a != schedule.LowPrecision || s.Prefetch != schedule.PrefetchNothing || s.Ahead > 0) {
 			return Form{}, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
 		}
 	}
@@ -229,12 +229,12 @@ func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Form, er
 	if err != nil {
 		return Form{}, err
 	}
-	cut, err := blocking.ReadLowPrecision(c.For, f, s)
+	d, err := blocking.ReadLowPrecision(c.For, a.Kernel, f, s)
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, cut), func(u *unit.Unit, name string) (string, bool) {
-		return lowprecision.New(u, name, a.Kernel, f, cut).Write(), true
+	return Form{lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, d), func(u *unit.Unit, name string) (string, bool) {
+		return lowprecision.New(u, name, a.Kernel, f, d).Write(), true
 	}}, nil
 }
 

@@ -48,8 +48,8 @@ func Fits(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nes
 }
 
 // New prepares a low-precision product, which is cut as blocking.ReadLowPrecision says.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision, cut blocking.Cut) *Kernel {
-	n, memory := of(e.Target, k, e.Buffers, found, cut)
+func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision, d blocking.Decided) *Kernel {
+	n, memory := of(e.Target, k, e.Buffers, found, d)
 	n.Text = new(cnest.Text)
 	n.p.Text, n.p.E, n.p.Name = n.Text, e, name
 	n.placeOperands(memory)
@@ -59,19 +59,25 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.LowPrecision
 }
 
 // Workspaces says what a low-precision product has for itself: all threads the operands that are packed or copied when it runs, each its unfinished sums.
-func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, cut blocking.Cut) []schedule.Workspace {
-	_, memory := of(t, k, buffers, found, cut)
+func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, d blocking.Decided) []schedule.Workspace {
+	_, memory := of(t, k, buffers, found, d)
 	return memory.Workspaces()
 }
 
-// Complete adds to a stage the order of tasks: columns outermost, where rows are read in place and the panels do not stay in the second cache.
+// Complete adds to a stage the order of tasks, columns outermost where rows are read in place and the panels do not stay in the second cache, and
+// in how many rounds operands are packed whose panels take more than blocking.MaxPacked.
 func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, s *schedule.Stage) {
-	cut, err := blocking.ReadLowPrecision(t, found, s)
-	if err != nil || !found.Unpacked {
+	d, err := blocking.ReadLowPrecision(t, k, found, s)
+	if err != nil {
 		return
 	}
-	n, _ := of(t, k, buffers, found, cut)
-	if panelsOf(n.p.C.Col.Extent)*n.right.panel() > t.L2/2 && n.p.Group(n.right.operand) == "" {
+	n, _ := of(t, k, buffers, found, d)
+	for _, o := range n.packed() {
+		if most := o.mostAtOnce(); !o.fixed && panelsOf(o.along.Extent) > most {
+			s.Placements = append(s.Placements, schedule.Placement{Operand: k.Operands[o.operand].Name, Scope: schedule.DeviceScope, Depth: 1, Panels: most})
+		}
+	}
+	if found.Unpacked && panelsOf(n.p.C.Col.Extent)*n.right.panel() > t.L2/2 && n.p.Group(n.right.operand) == "" {
 		s.Order = blocking.ColumnsOutermost()
 	}
 }
@@ -90,14 +96,14 @@ func Others(found *nest.LowPrecision, s schedule.Stage) []blocking.Other {
 }
 
 // of lays out the operands of a product and its workspaces.
-func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, cut blocking.Cut) (*Kernel, blocking.Memory) {
+func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.LowPrecision, d blocking.Decided) (*Kernel, blocking.Memory) {
 	wide, sum, _ := vector.Widened(k, found.C.Sum)
 	c := *found.C
 	c.Sum = sum
 	n := &Kernel{n: found, p: &product.Product{Seldom: nest.SeldomOf(wide), Blocking: &blocking.Blocking{Target: t, K: wide, C: &c, D: sum.Type,
-		N: t.Lanes(4), Cut: cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
-	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, panels.Lines, side{"left", "row", "rows"})
-	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, panels.Across, side{"right", "column", "columns"})
+		N: t.Lanes(4), Cut: d.Cut, Sizes: blocking.Sizes{Length: found.Length(), Outer: 1, Inner: 1, Batch: point.Axes("g", c.Batch)}}}}
+	n.left = n.operandOf(buffers, c.Left, point.Axis{Dim: c.Row, Variable: "i"}, d.Rounds.Left, side{panels.Lines, "left", "row", "rows"})
+	n.right = n.operandOf(buffers, c.Right, point.Axis{Dim: c.Col, Variable: "j"}, d.Rounds.Right, side{panels.Across, "right", "column", "columns"})
 	if found.Unpacked {
 		n.right.layout.Blocked.Run = found.Run()
 	}
@@ -106,7 +112,7 @@ func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer
 	case c.Transposed:
 		memory = blocking.Unfinished(0, n.p.TransposedBytes())
 	case n.parted():
-		memory = blocking.Unfinished(0, 4*cut.Rows*cut.Cols)
+		memory = blocking.Unfinished(0, 4*d.Rows*d.Cols)
 	}
 	if found.Unpacked && c.Padded != nil {
 		memory.Device = isa.Align(n.imageBytes(), tile.PanelBytes)
@@ -115,12 +121,8 @@ func of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer
 		if o.fixed {
 			continue
 		}
-		groups, panel := panels.Extents(o.layout.Groups), o.panel()
-		if most := blocking.MaxPacked / max(1, groups*panel) * tile.NarrowPanel / tile.NarrowCols * tile.NarrowCols; o.chunk > most { // whole tiles
-			o.chunk = max(most, tile.NarrowCols)
-		}
 		o.place.At = memory.Device
-		memory.Device = isa.Align(memory.Device+groups*panelsOf(o.chunk)*panel, tile.PanelBytes)
+		memory.Device = isa.Align(memory.Device+panels.Extents(o.layout.Groups)*panelsOf(o.chunk)*o.panel(), tile.PanelBytes)
 	}
 	return n, memory
 }

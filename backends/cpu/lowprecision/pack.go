@@ -3,6 +3,7 @@ package lowprecision
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
@@ -27,15 +28,28 @@ type operand struct {
 }
 
 // side is what the code calls the two operands and the positions along them.
-type side struct{ name, first, count string }
+type side struct {
+	form               panels.BlockForm
+	name, first, count string
+}
 
-// operandOf lays an operand's panels out.
-func (n *Kernel) operandOf(buffers map[ir.NodeID]*schedule.Buffer, ref int, along point.Axis, form panels.BlockForm, s side) operand {
+// operandOf lays an operand's panels out, of which so many are packed at once, 0 for all.
+func (n *Kernel) operandOf(buffers map[ir.NodeID]*schedule.Buffer, ref int, along point.Axis, atOnce int64, s side) operand {
 	buffer := buffers[n.p.K.Operands[ref].Buffer]
 	l := n.p.Layout(ref, along.Dim, tile.NarrowPanel)
 	l.Size = buffer.Type().Size()
-	l.Blocked = panels.Blocked{Form: form, From: buffer.Type()}
-	return operand{n: n, operand: ref, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: s}
+	l.Blocked = panels.Blocked{Form: s.form, From: buffer.Type()}
+	o := operand{n: n, operand: ref, along: along, layout: l, fixed: nest.Prepackable(buffer), chunk: along.Extent, side: s}
+	if atOnce > 0 {
+		o.chunk = min(o.chunk, atOnce*tile.NarrowPanel)
+	}
+	return o
+}
+
+// mostAtOnce is how many panels are packed at once at most: those of whole tiles.
+func (o *operand) mostAtOnce() int64 {
+	const tiles = tile.NarrowCols / tile.NarrowPanel
+	return max(1, blocking.MaxPacked/max(1, panels.Extents(o.layout.Groups)*o.panel())/tiles) * tiles
 }
 
 // panel is the bytes of one panel.

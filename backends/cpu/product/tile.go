@@ -282,7 +282,7 @@ func (p *Product) multiply(rows, cols, vectors int64, count string, names [2]str
 		}
 		return fmt.Sprintf("w%d = *(const %s%s *)(%s)", x, vector, unaligned, at)
 	}))
-	if d := p.distance(); d > 0 {
+	if d := p.Ahead(); d > 0 {
 		for x := int64(0); x < vectors; x += max(1, p.Panel/int64(p.N)) {
 			p.Line("TAPC_FETCH(%s, %d, 0, 3);", p.columnOffset(x, w), d*step)
 		}
@@ -313,23 +313,6 @@ func (p *Product) cast(vector string) string {
 		return vector
 	}
 	return fmt.Sprintf("(%s)%s", p.E.V.Type(p.VectorType(), p.N), vector)
-}
-
-// distance is how many steps of the reduction before their use columns in panels are fetched: from the second cache, or from memory.
-func (p *Product) distance() int64 {
-	switch {
-	case p.Pack.Right == tile.Unpacked:
-		return 0
-	case p.streams():
-		return 16
-	default:
-		return 8
-	}
-}
-
-// streams says whether the right operand is used so few times that reading it takes the time.
-func (p *Product) streams() bool {
-	return p.Pack.Right != tile.Unpacked && p.C.Row.Extent <= 2*p.Cut.TileRows && p.Length*p.C.Col.Extent*int64(p.D.Size()) > 1<<19
 }
 
 // columnOffset writes the address of vector x of the columns.

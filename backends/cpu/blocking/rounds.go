@@ -1,0 +1,63 @@
+package blocking
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/passes/tile"
+)
+
+// MaxPacked bounds the panels of an operand that are packed at once, in bytes, unless a config says another number of them.
+const MaxPacked = 32 << 20
+
+// panelStep is how many panels of columns rounds are a multiple of, so that register tiles have whole ones.
+func panelStep(b *Blocking) int64 { return b.PanelsOf(max(b.Panel, b.Cut.TileCols)) }
+
+// rounds chooses how many panels of the right operand are packed at once: whole groups of a batch, or columns of one group; 0 where all of them are few
+// enough.
+func rounds(b *Blocking) int64 {
+	all, one := b.PanelsOf(b.C.Col.Extent), b.Length*tile.PanelBytes
+	switch whole := all * one; {
+	case b.Pack.Right != tile.UpFront || whole <= MaxPacked/max(1, b.Outer):
+		return 0
+	case whole <= MaxPacked:
+		return all * (MaxPacked / whole)
+	}
+	return min(all, max(1, MaxPacked/one/panelStep(b))*panelStep(b))
+}
+
+// checkRounds says why operands cannot be packed in rounds of so many panels.
+func checkRounds(b *Blocking) error {
+	n, all, step := b.Rounds.Right, b.PanelsOf(b.C.Col.Extent), panelStep(b)
+	return firstFault(
+		fault{b.Rounds.Left != 0 || n != 0 && b.Pack.Right != tile.UpFront, "an operand is packed in rounds: expected that of the right one, packed into device memory", nil},
+		fault{n < all && n%step != 0, "%d panels are packed at once: expected a multiple of %d, as register tiles have so many", []any{n, step}},
+		fault{n > all && (n%all != 0 || n/all > b.Outer), "%d panels are packed at once: expected those of some of the %d groups, of %d each", []any{n, b.Outer, all}})
+}
+
+// streams says whether the right operand is used so few times that reading it takes the time.
+func streams(b *Blocking) bool {
+	return b.Pack.Right != tile.Unpacked && b.C.Row.Extent <= 2*b.Cut.TileRows && b.Length*b.C.Col.Extent*int64(b.D.Size()) > nearBytes
+}
+
+const (
+	nearBytes = 1 << 19 // of columns that some cache is expected to have
+	farAhead  = 2 * schedule.UsualAhead
+)
+
+// aheadOf chooses by how many values of the reduction packed columns are asked for before their use: more than usual if they come from memory.
+func aheadOf(b *Blocking) int64 {
+	if streams(b) {
+		return farAhead
+	}
+	return 0
+}
+
+// Ahead is by how many values of the reduction a register tile asks for packed columns before their use, 0 where they are not packed.
+func (b *Blocking) Ahead() int64 {
+	switch {
+	case b.Pack.Right == tile.Unpacked:
+		return 0
+	case b.Cut.Ahead == 0:
+		return schedule.UsualAhead
+	}
+	return b.Cut.Ahead
+}
