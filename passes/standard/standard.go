@@ -23,6 +23,7 @@ import (
 	"tensortapestry.org/tapc/passes/plan"
 	"tensortapestry.org/tapc/passes/precompute"
 	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/recompute"
 	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/sign"
 	"tensortapestry.org/tapc/passes/simplify"
@@ -36,6 +37,7 @@ func Table(lib *kernels.Library, choosers ...tile.Chooser) *pipeline.Table {
 	inlined, cut := inline.Passes(lib)
 	return &pipeline.Table{Passes: slices.Concat([]pipeline.Pass{bind.Pass(), inlined, expand.Pass(lib), choose.Pass(lib, prices(lib, choosers))}, simplify.Passes(lib), []pipeline.Pass{
 		precompute.Pass(lib),
+		recompute.Pass(),
 		sign.Pass(lib),
 		split.Pass(lib),
 		propagate.Pass(lib, apply.Run, split.One),

@@ -18,7 +18,7 @@ import (
 const Choices = "choices"
 
 func choices() Kind {
-	return Kind{Name: Choices, Doc: "which branch a choice takes", On: "each choice that the graph holds open", Fuel: "branch", Priced: "by the graph that comes of it", Field: "choices",
+	return Kind{Name: Choices, Doc: "which branch a choice takes", On: "each choice that the graph holds open", Fuel: "branch", Priced: "by the graph that comes of it", Field: "choices", Most: 32,
 		Else: "the first branch", Rest: func(n int) string { return counted(n, "choice") + " made as the first branch says" }, Open: openChoices, Make: choosing}
 }
 

@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -25,6 +26,8 @@ type Kind struct {
 
 	// Rest says what holds of so many points that are not searched. Only rows with Open have it.
 	Rest func(points int) string
+
+	Most int // variants that its points make; 0 is as many as there may be
 
 	// Open finds the points of a graph, those that others depend on first.
 	Open func(g *ir.Graph, lib *kernels.Library, s *layouts.Settings) ([]Point, error)
@@ -65,7 +68,7 @@ func Table() []Kind {
 			Priced: "by tables of moves and bytes", Field: "tensors", Else: "as its first reader needs it"},
 		{Name: layouts.Reduced, Doc: "whether an operation is cut along what it reduces", On: "each operation with partial results that combine", Fuel: "fit, recut, carry",
 			Needs: permission.Reassociate, Priced: "by tables of operations and of the moves that combine results", Field: "cuts", Else: "it is not"},
-		choices(),
+		choices(), recomputation(),
 	}
 }
 
@@ -86,20 +89,21 @@ type decision struct {
 // decide makes decisions of the points of a kind: one of each or, where that gives too many variants, one of those that are alike, as in layers that repeat. What is
 // too many then takes the first alternative; how many these are is given.
 func (x *Space) decide(kind int, all []Point) (left int) {
-	product := 1
+	most, product, own := cmp.Or(x.kinds[kind].Most, Most), 1, 1
 	for _, p := range all {
-		product = min(product*len(p.Values), Most+1)
+		product = min(product*len(p.Values), most+1)
 	}
 	groups := map[string]int{}
 	for _, p := range all {
-		if i, ok := groups[p.Alike]; ok && product > Most {
+		if i, ok := groups[p.Alike]; ok && product > most {
 			x.decisions[i].Labels = append(x.decisions[i].Labels, p.Labels...)
 			continue
 		}
-		if x.combinations()*len(p.Values) > Most {
+		if own*len(p.Values) > most || x.combinations()*len(p.Values) > Most {
 			left++
 			continue
 		}
+		own *= len(p.Values)
 		groups[p.Alike] = len(x.decisions)
 		p.Labels = slices.Clone(p.Labels)
 		x.decisions = append(x.decisions, decision{p, kind})

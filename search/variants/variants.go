@@ -19,7 +19,7 @@ import (
 )
 
 // Most is how many variants are searched at most.
-const Most = 32
+const Most = 64
 
 // Space is the plans of all variants. Its first genes are decisions, which are followed by the genes of variants.
 type Space struct {
@@ -139,7 +139,8 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	p.Choices = slices.Clone(x.variants[x.variant(t)].plan.Choices)
+	said := &x.variants[x.variant(t)].plan
+	p.Choices, p.Recompute = slices.Clone(said.Choices), slices.Clone(said.Recompute)
 	return p, nil
 }
 

@@ -84,6 +84,7 @@ var Table = []Rule{
 	{"passes/plan", 4, 2},
 	{"passes/precompute", 4, 2},
 	{"passes/propagate", 4, 2},
+	{"passes/recompute", 4, 2},
 	{"passes/shard", 4, 2},
 	{"passes/sign", 4, 2},
 	{"passes/split", 4, 2},

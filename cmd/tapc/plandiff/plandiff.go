@@ -83,6 +83,9 @@ var sections = []section{
 	{"choice", "is left to the default", choices, func(p, from *planfile.Plan, name string) {
 		p.Choices = replaced(p.Choices, from.Choices, func(c planfile.Choice) bool { return c.Choice == name })
 	}},
+	{"tensor that readers share,", "is kept", recomputed, func(p, from *planfile.Plan, name string) {
+		p.Recompute = replaced(p.Recompute, from.Recompute, func(x planfile.Recompute) bool { return x.Tensor == name })
+	}},
 	{"place of", "is where propagation finds", places, func(p, from *planfile.Plan, name string) {
 		p.Place = replaced(p.Place, from.Place, func(x planfile.Place) bool { return x.Target == name })
 	}},
@@ -217,6 +220,13 @@ func share(parts int64) string {
 func choices(p *planfile.Plan) (list []entry) {
 	for _, c := range p.Choices {
 		list = append(list, entry{c.Choice, c.Branch})
+	}
+	return list
+}
+
+func recomputed(p *planfile.Plan) (list []entry) {
+	for _, x := range p.Recompute {
+		list = append(list, entry{x.Tensor, "is computed again for each reader"})
 	}
 	return list
 }

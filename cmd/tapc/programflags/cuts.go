@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/recompute"
 	"tensortapestry.org/tapc/passes/split"
 )
 
@@ -107,6 +108,9 @@ func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, al
 	}
 	m, err := machine.Find(c.plan.on)
 	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := recompute.Run(g, recompute.Requests(p)); err != nil {
 		return nil, nil, err
 	}
 	_, r, err := propagate.Run(g, p, propagate.Settings{Library: lib, Allow: allow, Split: split.One, Machine: m, Kind: kind})

@@ -22,6 +22,14 @@ type Plan struct {
 	Choices []Choice
 	Devices []Device // by number; none if the plan does not say
 	Place   []Place
+
+	Recompute []Recompute
+}
+
+// Recompute names a tensor, by its label, that is computed again for each operation that reads it but the first. From says where it was asked for.
+type Recompute struct {
+	Tensor string
+	From   diag.Location
 }
 
 // Choice names a branch of the choices whose operation or result has a label. From says where it was asked for.
@@ -72,6 +80,7 @@ type file struct {
 	Devices json.RawMessage `json:"devices,omitempty"`
 	Place   []filePlace     `json:"place,omitempty"`
 	Choices []fileChoice    `json:"choices,omitempty"`
+	Again   []fileAgain     `json:"recompute,omitempty"`
 	Allow   any             `json:"permissions,omitempty"`
 	Shard   *[]any          `json:"shard,omitempty"` // of the format without a version
 }
@@ -84,6 +93,10 @@ type fileCut struct {
 type fileChoice struct {
 	Choice string `json:"choice"`
 	Branch string `json:"branch"`
+}
+
+type fileAgain struct {
+	Tensor string `json:"tensor"`
 }
 
 type fileAxis struct {
@@ -109,7 +122,7 @@ func Parse(path string, data []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices, r.devices, r.place} {
+	for _, read := range []func(*Plan, *file) error{r.cuts, r.mesh, r.tensors, r.choices, r.devices, r.place, r.recompute} {
 		if err := read(p, &f); err != nil {
 			return nil, err
 		}
@@ -151,8 +164,8 @@ func (r *reader) check(f *file) error {
 			return r.fault("TAP0834", "/"+x.field, "the field %q has no effect yet: %s", x.field, x.why).Want("a plan without it", x.field)
 		}
 	}
-	if len(f.Cuts)+len(f.Tensors)+len(f.Choices)+len(f.Place) == 0 {
-		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors", "choices" or "place"`, "none")
+	if len(f.Cuts)+len(f.Tensors)+len(f.Choices)+len(f.Place)+len(f.Again) == 0 {
+		return r.fault("TAP0835", "", "the plan asks for nothing").Want(`"cuts", "tensors", "choices", "place" or "recompute"`, "none")
 	}
 	return nil
 }
@@ -190,6 +203,22 @@ func (r *reader) choices(p *Plan, f *file) error {
 		}
 		seen[x.Choice] = true
 		p.Choices = append(p.Choices, Choice{x.Choice, x.Branch, r.at(at)})
+	}
+	return nil
+}
+
+func (r *reader) recompute(p *Plan, f *file) error {
+	seen := map[string]bool{}
+	for i, x := range f.Again {
+		at := fmt.Sprintf("/recompute/%d", i)
+		switch {
+		case x.Tensor == "":
+			return r.fault("TAP0963", at, "what is recomputed is not said").Want(`"tensor": a label`, "none")
+		case seen[x.Tensor]:
+			return r.fault("TAP0963", at+"/tensor", "tensor %s is recomputed twice", x.Tensor).Want("each tensor once", "another")
+		}
+		seen[x.Tensor] = true
+		p.Recompute = append(p.Recompute, Recompute{x.Tensor, r.at(at)})
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func Write(w io.Writer, p *Plan) error {
 	for _, c := range p.Choices {
 		f.Choices = append(f.Choices, fileChoice{c.Choice, c.Branch})
 	}
+	for _, x := range p.Recompute {
+		f.Again = append(f.Again, fileAgain{x.Tensor})
+	}
 	if err := writeDevices(&f, p); err != nil {
 		return err
 	}
