@@ -156,7 +156,7 @@ func TestRecomputedValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		program := carried(t, source, plan, 2)
+		program := carried(t, source, plan, 2, 0)
 		results := []map[string]tensorfile.Tensor{evaluate(t, program)}
 		if len(plan.Recompute) > 0 {
 			if again++; again == 1 {
@@ -180,7 +180,7 @@ func TestRecomputedValues(t *testing.T) {
 }
 
 // carried carries a plan out, from its file, as tapc build --plan does, and verifies what comes of it.
-func carried(t *testing.T, source string, plan *planfile.Plan, devices int) *ir.Graph {
+func carried(t *testing.T, source string, plan *planfile.Plan, devices int, allow permission.Set) *ir.Graph {
 	t.Helper()
 	var b bytes.Buffer
 	if err := planfile.Write(&b, plan); err != nil {
@@ -191,7 +191,7 @@ func carried(t *testing.T, source string, plan *planfile.Plan, devices int) *ir.
 		t.Fatal(err)
 	}
 	table := standard.Table(kernels.Builtin())
-	facts := map[pipeline.Fact][]string{pipeline.Plans: {name}, pipeline.Devices: {fmt.Sprint(devices)}, pipeline.Permissions: {permission.Reassociate.String()}}
+	facts := map[pipeline.Fact][]string{pipeline.Plans: {name}, pipeline.Devices: {fmt.Sprint(devices)}, pipeline.Permissions: {allow.String()}}
 	if len(plan.Place) > 0 {
 		facts[pipeline.Places] = []string{name}
 	}
