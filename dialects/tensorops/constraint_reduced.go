@@ -13,13 +13,13 @@ import (
 var reducedDimensions = check.Constraint{
 	ID: "OperationReducedDimensionsConstraint",
 	Doc: "An operation whose tag Reduced names dimensions that it reduces has a signature and an index. The dimensions, 64 at most, have different " +
-		"names, extents that are not negative, and reductions (sum, prod, min, max, all, any) that combine what parts give. Its maps have the " +
+		"names, extents that are not negative, and monoids (sum, prod, min, max, all, any, and the pairs log-sum-exp and moments) that combine what parts give. Its maps have the " +
 		"input ports of the operation, and every selection is exactly the hull of what the index, followed by the whole of these dimensions, " +
 		"selects through its map. Whether that is what the operation's kernel does is checked with the kernel (TAP0606).",
 	Requires: []string{"OperationIPFSignatureAgreementConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0181", Meaning: "an operation has reduced dimensions and no signature with an index"},
-		{ID: "TAP0182", Meaning: "a reduced dimension has the name of another or none, a negative extent or no known reductions, or there are too many"},
+		{ID: "TAP0182", Meaning: "a reduced dimension has the name of another or none, a negative extent or no known monoids, or there are too many"},
 		{ID: "TAP0183", Meaning: "the maps of reduced dimensions have other ports or entries than the operation's inputs"},
 		{ID: "TAP0184", Meaning: "a map does not fit the index and the reduced dimensions: another number of dimensions, or coordinates beyond 64 bits"},
 		{ID: "TAP0185", Meaning: "a selection is not what the index and the reduced dimensions select"},

@@ -21,12 +21,18 @@ type Reduced struct {
 type ReducedDimension struct {
 	Name    string
 	Extent  int64
-	Combine string // the reductions along it in the order in which they are carried out, with commas between
+	Combine string // the monoids of the reductions along it in the order in which they are carried out, with commas between
 	Stored  bool   // results run along it too, and need what all of it combines to
 }
 
-// Monoids are the reductions that a dimension combines by.
-var Monoids = []string{"sum", "prod", "min", "max", "all", "any"}
+// Monoids of two numbers, which package reduced defines.
+const (
+	LogSumExp = "log-sum-exp" // the greatest value, and a sum of powers of e scaled to it
+	Moments   = "moments"     // a sum, and the sum of the squared distances from the mean
+)
+
+// Monoids are what the reductions of a dimension combine by.
+var Monoids = []string{"sum", "prod", "min", "max", "all", "any", LogSumExp, Moments}
 
 // Kind is ReducedKind.
 func (*Reduced) Kind() *ir.Kind { return ReducedKind }

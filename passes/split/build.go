@@ -51,7 +51,11 @@ type steps struct {
 	n    *ir.Node
 	in   *kernels.Instance
 	made []*ir.Node
-	err  error // the first one
+	give map[string]ir.Selection // what is meant for which result, where that is not the last step's
+	err  error                   // the first one
+
+	before int      // dimensions that are put before those that are reduced
+	whole  *ir.Node // a step that reads no input, which is not cut
 }
 
 // arg is a port with selections.
@@ -61,10 +65,20 @@ func one(name string, sel ...ir.Selection) arg { return arg{Name: name, Sel: sel
 
 // add adds an operation of a kernel with one result, whose shape and type follow from its inputs.
 func (s *steps) add(kernel string, params ir.Attrs, args ...arg) ir.Selection {
-	decl, ok := s.c.lib.Find(kernel)
+	return s.addAll(kernel, params, resultsOf(s.kernel(kernel))[:1], args...)[0]
+}
+
+func (s *steps) kernel(name string) *kernels.Decl {
+	decl, ok := s.c.lib.Find(name)
 	if !ok {
-		panic("a step of kernel " + kernel + ", which there is not")
+		panic("a step of kernel " + name + ", which there is not")
 	}
+	return decl
+}
+
+// addAll adds one with some of its kernel's results.
+func (s *steps) addAll(kernel string, params ir.Attrs, results []string, args ...arg) (out []ir.Selection) {
+	decl := s.kernel(kernel)
 	slices.SortFunc(args, func(a, b arg) int { return strings.Compare(a.Name, b.Name) })
 	inputs := ir.PortsOf(args)
 	shapes, types, err := decl.Infer(kernels.CallOf(params, inputs, ir.Ports{}, s.c.typeOf))
@@ -72,34 +86,72 @@ func (s *steps) add(kernel string, params ir.Attrs, args ...arg) ir.Selection {
 		if s.err == nil {
 			s.err = fmt.Errorf("%s: %w", kernel, err)
 		}
-		return args[0].Sel[0]
+		return slices.Repeat(args[0].Sel[:1], len(results))
 	}
-	t := s.c.tensor(s.n, types[0].String(), shapes[0])
-	sel := ir.Select(t.ID, t.Body.(*tensorops.Tensor).Range)
-	s.into(kernel, params, ir.Port{Name: resultOf(decl), Sel: []ir.Selection{sel}}, inputs)
-	return sel
+	var ports []ir.Port
+	for _, name := range results {
+		i := slices.Index(resultsOf(decl), name)
+		t := s.c.tensor(s.n, types[i].String(), shapes[i])
+		out = append(out, ir.Select(t.ID, t.Body.(*tensorops.Tensor).Range))
+		ports = append(ports, one(name, out[len(out)-1]))
+	}
+	slices.SortFunc(ports, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
+	s.made = append(s.made, s.c.operation(s.n, kernel, params, inputs, ir.PortsOf(ports)))
+	return out
 }
 
-func (s *steps) into(kernel string, params ir.Attrs, result ir.Port, inputs ir.Ports) {
-	s.made = append(s.made, s.c.operation(s.n, kernel, params, inputs, ir.PortsOf([]ir.Port{result})))
-}
-
-// resultOf is the name of a kernel's first result.
-func resultOf(d *kernels.Decl) string {
+// resultsOf are the names of a kernel's results.
+func resultsOf(d *kernels.Decl) (names []string) {
 	for i := range d.Operands {
 		if d.Operands[i].Out {
-			return d.Operands[i].Name()
+			names = append(names, d.Operands[i].Name())
+		}
+	}
+	return names
+}
+
+// declared is the first name of a result in the kernel's declaration.
+func (s *steps) declared(port string) string {
+	for _, o := range s.in.Operands {
+		if o.Decl.Out && o.Port == port {
+			return o.Decl.Name()
 		}
 	}
 	return ""
 }
 
-// finish makes the last operation that was added give the results of the one that it is for.
+// meant says what is meant for a result, if that is asked for.
+func (s *steps) meant(result string, x ir.Selection) {
+	if s.give == nil {
+		s.give = map[string]ir.Selection{}
+	}
+	for _, p := range s.n.Body.(*tensorops.Operation).Outputs.Each() {
+		if s.declared(p.Name) == result {
+			s.give[p.Name] = x
+		}
+	}
+}
+
+// finish makes the steps give the results of the operation that they are for: each what is meant for it, and the only one what the last step gives.
 func (s *steps) finish() {
 	last := s.made[len(s.made)-1]
-	op := last.Body.(*tensorops.Operation)
-	s.c.g.Remove(op.Outputs.At(0).Sel[0].Tensor)
-	op.Outputs.At(0).Sel[0] = s.n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0]
+	for _, p := range s.n.Body.(*tensorops.Operation).Outputs.Each() {
+		from, ok := s.give[p.Name]
+		if !ok {
+			from = last.Body.(*tensorops.Operation).Outputs.At(0).Sel[0]
+		}
+		for _, m := range s.made {
+			op := m.Body.(*tensorops.Operation)
+			for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
+				ports.All(func(_, _ int, sel *ir.Selection) {
+					if sel.Tensor == from.Tensor {
+						*sel = p.Sel[0]
+					}
+				})
+			}
+		}
+		s.c.g.Remove(from.Tensor)
+	}
 	s.c.replace(s.n, last)
 }
 

@@ -94,13 +94,22 @@ func (c *cutter) part(p *plain, n *ir.Node, start, end int64) (sel ir.Selection,
 	like := tensorops.TensorOf(c.g, out.Sel[0].Tensor)
 	t := c.tensor(n, like.DType, out.Sel[0].Range().Shape())
 	sel = ir.Select(t.ID, t.Body.(*tensorops.Tensor).Range)
-	m := c.operation(n, op.Kernel, op.Params, inputs, ir.PortsOf([]ir.Port{{Name: out.Name, Sel: []ir.Selection{sel}}}))
+	params, w := op.Params, windowOf(p.in, p.dim)
+	if w != nil {
+		params = w.part(params, inputs, start, end)
+	}
+	m := c.operation(n, op.Kernel, params, inputs, ir.PortsOf([]ir.Port{{Name: out.Name, Sel: []ir.Selection{sel}}}))
 	in, err := c.lib.BindOperation(c.g, m.ID)
 	if err != nil {
 		return sel, "a part of its operands is none that the kernel takes", nil
 	}
 	c.last = m
-	if why = p.differs(in, start, end-start); why == "" && p.exact && end-start > 1 {
+	if w == nil {
+		why = p.differs(in, start, end-start)
+	} else if !w.fits(in, end-start) {
+		why = other
+	}
+	if why == "" && p.exact && end-start > 1 {
 		if t, ok := treeOf(in, p.dim, c.rangeOf); !ok || t != p.tree {
 			why = "a part of it is carried out otherwise than the whole"
 		}
@@ -141,14 +150,8 @@ func (p *plain) part(operand int, reads zspace.Range) zspace.Range {
 // differs says how what a kernel does with a part of its operands differs from a part of what it does with all: it must have the same dims but for
 // the length of the one that is cut, the same statements, and read the same cells.
 func (p *plain) differs(part *kernels.Instance, start, length int64) string {
-	const other = "with a part of its operands the kernel computes something else"
-	if len(part.Dims) != len(p.in.Dims) || len(part.Operands) != len(p.in.Operands) || len(part.Statements) != len(p.in.Statements) {
+	if why := p.sized(part, length); why != "" || len(part.Operands) != len(p.in.Operands) || len(part.Statements) != len(p.in.Statements) {
 		return other
-	}
-	for i, d := range part.Dims {
-		if want := p.in.Dims[i].Extent; i != p.dim && d.Extent != want || i == p.dim && d.Extent != length {
-			return other
-		}
 	}
 	for i, s := range part.Statements {
 		w := p.in.Statements[i]
@@ -157,20 +160,38 @@ func (p *plain) differs(part *kernels.Instance, start, length int64) string {
 		}
 	}
 	for i, o := range part.Operands {
-		if w := p.in.Operands[i]; !o.Decl.Out && !slices.Equal(shifted(w.Access, p.dim, start), rows(o.Access)) {
+		if w := p.in.Operands[i]; !o.Decl.Out && !slices.Equal(p.cells(w.Access, start, length), p.cells(o.Access, 0, length)) {
 			return other
 		}
 	}
 	return ""
 }
 
-// shifted gives the numbers of an access whose dim begins at start.
-func shifted(a zspace.AffineMap, dim int, start int64) []int64 {
+const other = "with a part of its operands the kernel computes something else"
+
+// sized says how the dims of a part differ from those of the whole: only the one that is cut may, and must be so long.
+func (p *plain) sized(part *kernels.Instance, length int64) string {
+	if len(part.Dims) != len(p.in.Dims) {
+		return other
+	}
+	for i, d := range part.Dims {
+		if want := p.in.Dims[i].Extent; i != p.dim && d.Extent != want || i == p.dim && d.Extent != length {
+			return other
+		}
+	}
+	return ""
+}
+
+// cells gives the numbers of an access whose dim begins at start and is so long; along dims of one value nothing moves.
+func (p *plain) cells(a zspace.AffineMap, start, length int64) []int64 {
 	var out []int64
 	for k, row := range a.Projection {
-		out = append(append(out, row...), a.Offset[k]+row[dim]*start)
+		for d, x := range row {
+			if p.in.Dims[d].Extent > 1 && (d != p.dim || length > 1) {
+				out = append(out, x)
+			}
+		}
+		out = append(out, a.Offset[k]+row[p.dim]*start)
 	}
 	return out
 }
-
-func rows(a zspace.AffineMap) []int64 { return shifted(a, 0, 0) }

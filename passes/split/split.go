@@ -1,7 +1,7 @@
 // Package split is the pass that cuts operations along dimensions that they reduce: into operations that give partial results, and what combines these.
 //
 // The identity is that of the reduction: it is associative, so that all of a dimension is reduced by combining what its parts give. An operation that does more than reduce
-// is written as its steps first. Float sums are cut where blocks of their tree begin, and parts hand over the sums of blocks that are added in
+// is written as its steps first; softmax and normalizations so that they reduce once, to a pair (pairs.go). Float sums are cut where blocks of their tree begin, and parts hand over the sums of blocks that are added in
 // the tree's order, so that every bit stays (docs/numerics.md); every other cut of a float sum needs the permission reassociate.
 //
 // It must not import another pass. Read next: dialects/tensorops/reduced, which finds the dimensions.
@@ -131,6 +131,9 @@ func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, erro
 
 // reduction cuts an operation along a dim at some places: as it is, or the steps that reduce along it.
 func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+	if joins[in.Decl.Name] != "" {
+		return c.pair(n, in, dim, at)
+	}
 	p, why := plainOf(in, dim)
 	if p != nil {
 		return c.plain(n, p, at)
@@ -159,4 +162,35 @@ func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64
 		return nil, c.refuse(n, in, why)
 	}
 	return parts, nil
+}
+
+// Divisible says whether an operation can be cut along a dimension that it reduces: it is tried on the operation alone. The error says why not.
+func Divisible(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) error {
+	alone := ir.New()
+	copied := map[ir.NodeID]ir.NodeID{}
+	op := ir.CloneBody(n.Body).(*tensorops.Operation)
+	for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
+		ports.All(func(_, _ int, s *ir.Selection) {
+			id, ok := copied[s.Tensor]
+			if !ok {
+				id = alone.Add(ir.CloneBody(g.Node(s.Tensor).Body), "").ID
+				copied[s.Tensor] = id
+			}
+			s.Tensor = id
+		})
+	}
+	m := alone.Add(op, "op")
+	in, err := lib.BindOperation(alone, m.ID)
+	if err != nil {
+		return err
+	}
+	c := newCutter(alone, lib, permission.Reassociate)
+	c.asked, c.whose = Cut{Name: name}, "the operation"
+	for _, d := range reduced.Dims(in) {
+		if in.Dims[d].Name == name {
+			_, err := c.reduction(m, in, d, []int64{in.Dims[d].Extent / 2})
+			return err
+		}
+	}
+	return fmt.Errorf("it reduces no dimension %q", name)
 }

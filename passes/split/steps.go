@@ -42,9 +42,14 @@ func (s *steps) input(name string) (ir.Selection, bool) {
 	return ir.Selection{}, false
 }
 
-// result is the element type of the results.
+// result is the element type of the first result.
 func (s *steps) result() scalar.DType {
-	return s.c.typeOf(s.n.Body.(*tensorops.Operation).Outputs.At(0).Sel[0].Tensor)
+	for _, o := range s.in.Operands {
+		if o.Decl.Out {
+			return o.Type
+		}
+	}
+	return scalar.Invalid
 }
 
 // narrow says whether an operation has narrow floats, which reductions keep wider.
@@ -84,7 +89,7 @@ func (s *steps) widened() {
 		}
 		args = append(args, a)
 	}
-	s.last(s.add(op.Kernel, op.Params, args...))
+	s.last(s.addAll(op.Kernel, op.Params, []string{s.declared(op.Outputs.At(0).Name)}, args...)[0])
 }
 
 // number is a scalar.
@@ -128,15 +133,20 @@ func (s *steps) each(kernel string, x ir.Selection) ir.Selection {
 	return s.add(kernel, nil, one("tensor", x))
 }
 
-// over reduces a tensor along the dimensions of the operation, which stay with size 1 if keep says so or the operation does.
-func (s *steps) over(kernel string, x ir.Selection, keep bool) ir.Selection {
+// kept is the parameters of a reduction along the operation's dimensions, which stay with size 1 if keep says so or the operation does.
+func (s *steps) kept(keep bool) ir.Attrs {
 	params := s.dims()
 	if keep {
 		params = params.With("keepdims", ir.BoolAttr(true))
 	} else if v, ok := s.with("keepdims").Get("keepdims"); ok {
 		params = params.With("keepdims", v)
 	}
-	return s.add(kernel, params, one("tensor", x))
+	return params
+}
+
+// over reduces a tensor along the dimensions of the operation, which stay with size 1 if keep says so or the operation does.
+func (s *steps) over(kernel string, x ir.Selection, keep bool) ir.Selection {
+	return s.add(kernel, s.kept(keep), one("tensor", x))
 }
 
 // dims is the parameter that says which coordinates of its first operand an operation reduces.
@@ -144,7 +154,7 @@ func (s *steps) dims() ir.Attrs {
 	dims := []int64{}
 	for _, d := range reduced.Dims(s.in) {
 		if k, ok := coordinate(s.in, d); ok {
-			dims = append(dims, int64(k))
+			dims = append(dims, int64(k+s.before))
 		}
 	}
 	return ir.Attrs{}.With("dims", ir.IntsAttr(dims...))

@@ -1,6 +1,9 @@
 package split
 
 import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -13,11 +16,11 @@ var stepsOf = map[string]func(s *steps){
 	"gemm":        gemm,
 	"bilinear":    bilinear,
 	"conv":        conv,
-	"mean":        func(s *steps) { s.last(s.mean(s.wide("tensor"), false)) },
+	"mean":        func(s *steps) { s.last(meanOf(s, s.wide("tensor"), false)) },
 	"log_sum":     func(s *steps) { s.last(s.each("op:log", s.over("op:sum", s.wide("tensor"), false))) },
 	"l2_norm":     func(s *steps) { s.last(s.each("op:sqrt", s.over("op:sum_square", s.wide("tensor"), false))) },
-	"variance":    func(s *steps) { s.last(s.variance()) },
-	"deviation":   func(s *steps) { s.last(s.each("op:sqrt", s.variance())) },
+	"variance":    func(s *steps) { s.last(varianceOf(s)) },
+	"deviation":   func(s *steps) { s.last(s.each("op:sqrt", varianceOf(s))) },
 	"softmax":     softmax,
 	"log_softmax": logSoftmax,
 	"layer_norm":  layerNorm,
@@ -27,7 +30,10 @@ var stepsOf = map[string]func(s *steps){
 	"arg_min":     func(s *steps) { argument(s, "op:reduce_min") },
 
 	"instance_norm":    instanceNorm,
+	"group_norm":       groupNorm,
 	"lp_normalization": lpNormalization,
+	"average_pool":     averagePool,
+	"lp_pool":          lpPool,
 }
 
 // inSteps writes an operation as steps of other kernels, if it is known what these are, and gives them, with the coordinate of their first
@@ -40,7 +46,7 @@ func (c *cutter) inSteps(n *ir.Node, in *kernels.Instance, dim int) (made []*ir.
 	s := &steps{c: c, n: n, in: in}
 	build, known := stepsOf[in.Decl.Name]
 	switch {
-	case known && s.single():
+	case known && (s.single() || in.Decl.Name == "layer_norm"):
 		build(s)
 	case s.narrow():
 		s.widened()
@@ -49,7 +55,7 @@ func (c *cutter) inSteps(n *ir.Node, in *kernels.Instance, dim int) (made []*ir.
 		return nil, 0, s.err
 	}
 	s.finish()
-	return s.made, k, nil
+	return slices.DeleteFunc(s.made, func(m *ir.Node) bool { return m == s.whole }), k + s.before, nil
 }
 
 // linear: relu(x A + b).
@@ -114,43 +120,35 @@ func conv(s *steps) {
 		return
 	}
 	y := s.add("op:conv", s.with("strides", "dilations", "pads", "pads_end", "groups"), one("X", x), one("W", w))
-	s.sum(y, s.channels(b, x.Range().Rank()-2))
+	s.sum(y, channelsOf(s, b, x.Range().Rank()-2))
 }
 
 // mean: the sum along the operation's dimensions, divided by how many there are.
-func (s *steps) mean(x ir.Selection, keep bool) ir.Selection {
+func meanOf(s *steps, x ir.Selection, keep bool) ir.Selection {
 	return s.by(s.over("op:sum", x, keep), s.number(s.count(), s.c.typeOf(x.Tensor)))
 }
 
 // variance: the sum of the squared distances from the mean, divided by their number less the correction.
-func (s *steps) variance() ir.Selection {
+func varianceOf(s *steps) ir.Selection {
 	x := s.wide("tensor")
-	away := s.less(x, s.mean(x, true))
-	return s.by(s.over("op:sum", s.product(away, away), false), s.number(s.count()-s.float("correction"), s.c.typeOf(x.Tensor)))
-}
-
-// top gives a tensor less the greatest value of each row, and the sum of e to the power of that: the pair that a softmax is made of.
-func (s *steps) top() (less, e, total ir.Selection) {
-	x := s.wide("tensor")
-	less = s.less(x, s.over("op:reduce_max", x, true))
-	e = s.each("op:exp", less)
-	return less, e, s.over("op:sum", e, true)
+	_, spread, _ := momentsOf(s, x, false)
+	return s.by(spread, s.number(s.count()-s.float("correction"), s.c.typeOf(x.Tensor)))
 }
 
 // softmax: e^(x - top) divided by their sum.
 func softmax(s *steps) {
-	_, e, total := s.top()
+	_, e, total := topOf(s, true)
 	s.last(s.by(e, total))
 }
 
 // logSoftmax: x - top less the logarithm of that sum.
 func logSoftmax(s *steps) {
-	less, _, total := s.top()
+	less, _, total := topOf(s, false)
 	s.last(s.less(less, s.each("op:log", total)))
 }
 
-// scaled goes on with a normalized tensor: times scale plus bias, where they are.
-func (s *steps) scaled(y ir.Selection, d scalar.DType) {
+// scaledBy goes on with a normalized tensor: times scale plus bias, where they are.
+func scaledBy(s *steps, y ir.Selection, d scalar.DType) {
 	if scale, ok := s.input("scale"); ok {
 		y = s.product(y, s.cast(scale, d))
 	}
@@ -160,47 +158,81 @@ func (s *steps) scaled(y ir.Selection, d scalar.DType) {
 	s.last(y)
 }
 
-// factor is 1 / sqrt(spread + epsilon).
-func (s *steps) factor(spread ir.Selection, d scalar.DType) ir.Selection {
+// factorOf is 1 / sqrt(spread + epsilon).
+func factorOf(s *steps, spread ir.Selection, d scalar.DType) ir.Selection {
 	return s.by(s.number(1, d), s.each("op:sqrt", s.sum(spread, s.number(s.float("epsilon"), d))))
 }
 
-// layerNorm: the distances from the mean, divided by the root of the mean of their squares plus epsilon.
+// normalized gives the distances of a tensor from the mean, divided by the root of the mean of their squares plus epsilon, with what they are moved by and
+// multiplied with.
+func normalized(s *steps, x ir.Selection) (y, mean, factor ir.Selection) {
+	d := s.c.typeOf(x.Tensor)
+	mean, spread, away := momentsOf(s, x, true)
+	factor = factorOf(s, s.by(spread, s.number(s.count(), d)), d)
+	return s.product(away, factor), mean, factor
+}
+
+// layerNorm: the normalized tensor, scaled; mean and rstd without the dimensions of the norm.
 func layerNorm(s *steps) {
 	x := s.wide("X")
-	d := s.c.typeOf(x.Tensor)
-	away := s.less(x, s.mean(x, true))
-	s.scaled(s.product(away, s.factor(s.mean(s.product(away, away), true), d)), d)
+	y, mean, factor := normalized(s, x)
+	scaledBy(s, y, s.c.typeOf(x.Tensor))
+	s.meant("Y", s.made[len(s.made)-1].Body.(*tensorops.Operation).Outputs.At(0).Sel[0])
+	giveBare(s, "mean", mean)
+	giveBare(s, "rstd", factor)
 }
 
 // rmsNorm: the values, divided by the root of the mean of their squares plus epsilon.
 func rmsNorm(s *steps) {
 	x := s.wide("X")
 	d := s.c.typeOf(x.Tensor)
-	s.scaled(s.product(x, s.factor(s.mean(s.product(x, x), true), d)), d)
+	scaledBy(s, s.product(x, factorOf(s, meanOf(s, s.product(x, x), true), d)), d)
 }
 
 // instanceNorm is layerNorm along all but the first two dimensions, of which the second has scale and bias.
 func instanceNorm(s *steps) {
 	x := s.wide("X")
-	d := s.c.typeOf(x.Tensor)
-	away := s.less(x, s.mean(x, true))
-	y := s.product(away, s.factor(s.mean(s.product(away, away), true), d))
+	y, _, _ := normalized(s, x)
+	perChannel(s, y, x.Range().Rank()-2)
+}
+
+// giveBare means a tensor for a result, if that is asked for, without its dimensions of size 1 that the result lacks.
+func giveBare(s *steps, result string, x ir.Selection) {
+	for _, o := range s.in.Operands {
+		if o.Decl.Out && o.Decl.Name() == result {
+			s.meant(result, reshaped(s, x, o.Sel.Range().Shape()))
+		}
+	}
+}
+
+// groupNorm is that with the second dimension cut into groups.
+func groupNorm(s *steps) {
+	x := s.wide("X")
+	shape, groups := x.Range().Shape(), int64(s.float("groups"))
+	cut := append([]int64{shape[0], groups, shape[1] / max(groups, 1)}, shape[2:]...)
+	s.before = 1
+	y, _, _ := normalized(s, reshaped(s, x, cut))
+	perChannel(s, reshaped(s, y, shape), len(shape)-2)
+}
+
+// perChannel goes on with a normalized tensor: times scale plus bias of each channel, where they are.
+func perChannel(s *steps, y ir.Selection, behind int) {
+	d := s.c.typeOf(y.Tensor)
 	if scale, ok := s.input("scale"); ok {
-		y = s.product(y, s.channels(s.cast(scale, d), x.Range().Rank()-2))
+		y = s.product(y, channelsOf(s, s.cast(scale, d), behind))
 	}
 	if bias, ok := s.input("bias"); ok {
-		y = s.sum(y, s.channels(s.cast(bias, d), x.Range().Rank()-2))
+		y = s.sum(y, channelsOf(s, s.cast(bias, d), behind))
 	}
 	s.last(y)
 }
 
-// channels gives a vector as many dimensions of one value behind it.
-func (s *steps) channels(x ir.Selection, behind int) ir.Selection {
-	shape := x.Range().Shape()
-	for range behind {
-		shape = append(shape, 1)
-	}
+// channelsOf gives a vector as many dimensions of one value behind it.
+func channelsOf(s *steps, x ir.Selection, behind int) ir.Selection {
+	return reshaped(s, x, append(x.Range().Shape(), slices.Repeat([]int64{1}, behind)...))
+}
+
+func reshaped(s *steps, x ir.Selection, shape []int64) ir.Selection {
 	return s.add("op:reshape", ir.Attrs{}.With("shape", ir.IntsAttr(shape...)), one("tensor", x))
 }
 
@@ -226,6 +258,36 @@ func lpNormalization(s *steps) {
 	}
 	zero := s.number(0, d)
 	s.last(s.add("op:where", nil, one("condition", s.two("op:equal", "a", "b", norm, zero)), one("a", zero), one("b", s.by(x, norm))))
+}
+
+// averagePool: the sums of windows, divided by how many cells each has; where pads count, by those of a larger image.
+func averagePool(s *steps) {
+	x := s.wide("X")
+	d, shape := s.c.typeOf(x.Tensor), x.Range().Shape()
+	pads, _ := s.in.Params["pads"].Ints()
+	behind, _ := s.in.Params["pads_end"].Ints()
+	params := s.with("kernel", "strides", "dilations", "pads").With("pads_end", ir.IntsAttr(ends(s.in)...))
+	sums := s.add("op:sum_pool", params, one("X", x))
+	shape[0], shape[1] = 1, 1
+	if s.in.Params["count_pads"].Equal(ir.BoolAttr(true)) {
+		zero, beyond := make([]int64, len(pads)), make([]int64, len(pads))
+		for i := range pads {
+			read := past(s.in, 2+i)
+			beyond[i] = max(0, read-shape[2+i]-behind[i])
+			shape[2+i] = pads[i] + min(read, shape[2+i]+behind[i])
+		}
+		params = params.With("pads", ir.IntsAttr(zero...)).With("pads_end", ir.IntsAttr(beyond...))
+	}
+	ones := s.add("op:full", ir.Attrs{}.With("value", ir.FloatAttr(1)).With("shape", ir.IntsAttr(shape...)).With("dtype", ir.StringAttr(d.String())))
+	cells := s.add("op:sum_pool", params, one("X", ones))
+	s.whole = s.made[len(s.made)-1]
+	s.last(s.by(sums, cells))
+}
+
+// lpPool: the root of the sums of powers of windows.
+func lpPool(s *steps) {
+	params := s.with("kernel", "strides", "dilations", "pads", "pads_end")
+	s.last(root(s, s.add("op:sum_pool", params, one("X", power(s, s.wide("X"))))))
 }
 
 // argument: the least place, or the greatest, of those whose cells are the greatest or least cell, or NaN if that is.

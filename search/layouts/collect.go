@@ -88,7 +88,7 @@ func (x *Space) step(lib *kernels.Library, n *ir.Node, op *tensorops.Operation) 
 	if err := s.operands(x.graph, n, op, space.Index, tag); err != nil {
 		return s, err
 	}
-	s.op.freedom(x, tag, func(name string) bool { return divisible(x.graph, lib, n, name) })
+	s.op.freedom(x, tag, func(name string) bool { return split.Divisible(x.graph, lib, n, name) == nil })
 	return s, nil
 }
 
@@ -197,30 +197,11 @@ func (o *operation) freedom(x *Space, tag *tensorops.Reduced, divisible func(nam
 	}
 	for _, d := range tag.Dimensions {
 		exact := d.Combine != "sum" && d.Combine != "prod" || !o.work.Type.IsFloat()
-		free := !d.Stored && !strings.Contains(d.Combine, ",") && (exact || x.settings.Allow.Has(permission.Reassociate)) && x.settings.has(Reduced)
+		once := !strings.Contains(d.Combine, ",") && d.Combine != tensorops.LogSumExp && d.Combine != tensorops.Moments
+		free := !d.Stored && once && (exact || x.settings.Allow.Has(permission.Reassociate)) && x.settings.has(Reduced)
 		along := slices.ContainsFunc(o.operands, func(a operand) bool { return slices.Contains(a.dims, len(o.dims)) })
 		o.dims = append(o.dims, dimension{name: d.Name, extent: d.Extent, reduced: true, free: free && along && d.Extent > 1 && divisible(d.Name)})
 	}
-}
-
-// divisible says whether the pass that makes operations with partial results takes a dimension of an operation: it is tried on the operation alone.
-func divisible(g *ir.Graph, lib *kernels.Library, n *ir.Node, name string) bool {
-	alone := ir.New()
-	copied := map[ir.NodeID]ir.NodeID{}
-	op := ir.CloneBody(n.Body).(*tensorops.Operation)
-	for _, ports := range []ir.Ports{op.Inputs, op.Outputs} {
-		ports.All(func(_, _ int, s *ir.Selection) {
-			id, ok := copied[s.Tensor]
-			if !ok {
-				id = alone.Add(ir.CloneBody(g.Node(s.Tensor).Body), "").ID
-				copied[s.Tensor] = id
-			}
-			s.Tensor = id
-		})
-	}
-	alone.Add(op, "op")
-	_, err := split.Run(alone, lib, permission.Reassociate, []split.Request{{Target: "op", Cuts: []split.Cut{{Name: name, Part: cut.Part{Count: 2}}}}})
-	return err == nil
 }
 
 // classify makes the classes: of operations by the numbers that they have, of tensors by who makes or first reads them.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/split"
 )
 
 // The ways in which an operation can be cut along a dimension.
@@ -123,7 +124,7 @@ func operation(g *ir.Graph, lib *kernels.Library, n *ir.Node) (Operation, error)
 	}
 	if in != nil {
 		named(out.Dimensions, in)
-		out.Dimensions = append(out.Dimensions, others(in)...)
+		out.Dimensions = append(out.Dimensions, others(g, lib, n, in)...)
 	}
 	return out, out.steps(g, lib, n)
 }
@@ -188,7 +189,7 @@ func named(list []Dimension, in *kernels.Instance) {
 }
 
 // others says it of the dims that are none of the index: those that are reduced, and those along which nothing can be cut.
-func others(in *kernels.Instance) (list []Dimension) {
+func others(g *ir.Graph, lib *kernels.Library, n *ir.Node, in *kernels.Instance) (list []Dimension) {
 	for i, d := range in.Dims {
 		if d.Index {
 			continue
@@ -199,12 +200,14 @@ func others(in *kernels.Instance) (list []Dimension) {
 		switch {
 		case placed:
 			x.Reason = "a place along it is computed"
+		case len(folds) > 0 && (d.Extent < 2 || split.Divisible(g, lib, n, d.Name) == nil):
+			x.Cut, x.Combine = Reduced, folds
 		case runs && len(folds) > 0:
 			x.Combine, x.Reason = folds, "results along it depend on all of it"
 		case runs:
 			x.Reason = "results that differ in it are neighbours of others, or of one output alone"
 		case len(folds) > 0:
-			x.Cut, x.Combine = Reduced, folds
+			x.Combine, x.Reason = folds, "parts of it give no partial results"
 		default:
 			x.Reason = "it is neither a dimension of all results nor reduced"
 		}

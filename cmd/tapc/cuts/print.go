@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"tensortapestry.org/tapc/dialects/tensorops"
 )
 
 // Print writes a table for each operation.
@@ -42,11 +44,18 @@ func (s *Step) String() string {
 	return text
 }
 
+// pairs says what the monoids of two numbers have.
+var pairs = map[string]string{tensorops.LogSumExp: " (greatest, scaled sum)", tensorops.Moments: " (sum, squared distances)"}
+
 // why says how parts are combined, what is read, or why there are none.
 func (d *Dimension) why() string {
 	var parts []string
 	if len(d.Combine) > 0 {
-		parts = append(parts, "by "+strings.Join(d.Combine, ", then "))
+		var names []string
+		for _, name := range d.Combine {
+			names = append(names, name+pairs[name])
+		}
+		parts = append(parts, "by "+strings.Join(names, ", then "))
 	}
 	if d.Reason != "" {
 		parts = append(parts, d.Reason)

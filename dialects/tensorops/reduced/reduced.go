@@ -17,22 +17,23 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Reductions gives the names of the operators that reduce along a dim, in the order in which they are carried out; placed says that
+// Reductions gives the names of the monoids that reduce along a dim, pairs among them, in the order in which they are carried out; placed says that
 // something is read at one computed place of it.
 func Reductions(in *kernels.Instance, dim int) (names []string, placed bool) {
+	var list []step
 	for _, s := range in.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Reduce && slices.Contains(e.Over, dim) {
 				if e.IsAt() {
 					placed = true
 				} else {
-					names = append(names, scalar.MonoidName(e.Monoid))
+					list = append(list, step{scalar.MonoidName(e.Monoid), e})
 				}
 			}
 			return true
 		})
 	}
-	return names, placed
+	return joined(in, list), placed
 }
 
 // Stored says whether results run along a dim.
