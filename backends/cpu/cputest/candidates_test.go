@@ -57,6 +57,25 @@ operation op:matmul_integer (A: %x, B: %w) -> (Y: %y)
 %y = tensor float32 [0:1, 0:2, 0:67, 0:20]
 operation op:attention (Q: %q, K: %k, V: %v) -> (Y: %y)
 `},
+	{"lines that share loops, lanes reduced", `%x = tensor float32 [0:11, 0:96]
+%w = tensor uint8 [0:23, 0:3, 0:16]
+%s = tensor float32 [0:23, 0:3]
+%y = tensor float32 [0:11, 0:23]
+%r = tensor float32 [0:11, 0:23]
+operation op:matmul_packed (X: %x, W: %w, scale: %s) -> (result: %y)
+operation op:relu (tensor: %y) -> (result: %r)
+`},
+	{"lines that share loops, lanes free", `%x = tensor float32 [0:11, 0:300, 0:1]
+%e = tensor int32 [0:300, 0:37]
+%f = tensor float32 [0:300, 0:37]
+%z = tensor float32 [0:11, 0:300, 0:37]
+%a = tensor float32 [0:11, 0:300, 0:37]
+%y = tensor float32 [0:11, 0:37]
+operation op:cast {dtype: "float32"} (tensor: %e) -> (result: %f)
+operation op:sub (a: %x, b: %f) -> (result: %z)
+operation op:abs (tensor: %z) -> (result: %a)
+operation op:sum {dims: [1]} (tensor: %a) -> (result: %y)
+`},
 }
 
 const (

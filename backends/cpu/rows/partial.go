@@ -65,33 +65,6 @@ func partialOf(r *Kernel) *partial {
 	return p
 }
 
-// onlyReduction gives the one reduction of a kernel that results need all of, if it can be joined of parts in the order of the index: what is
-// reduced is made of operands alone. nil if there is none.
-func onlyReduction(r *Kernel) *scalar.Expr {
-	var all []*scalar.Expr
-	for i, s := range r.k.Statements {
-		if s.Store >= 0 && r.wide(i) {
-			return nil
-		}
-		all = append(all, reductions(s.Value)...)
-	}
-	if len(all) != 1 {
-		return nil
-	}
-	e := all[0]
-	if e.Type == scalar.Bool || e.Args[0].Type == scalar.Bool || e.Monoid == scalar.Mul && e.Type.IsFloat() || !ofOperands(r, e.Args[0]) {
-		return nil
-	}
-	return e
-}
-
-// ofOperands says whether a value needs no others than those that every element of a row has.
-func ofOperands(r *Kernel, e *scalar.Expr) bool {
-	return !e.Any(func(e *scalar.Expr) bool {
-		return e.Op == scalar.Local && (!r.wide(e.Ref) || !ofOperands(r, r.k.Statements[e.Ref].Value))
-	})
-}
-
 // of cuts the reduction into blocks of a size.
 func (p *partial) of(size int64) *partial {
 	p.size = size
@@ -129,12 +102,18 @@ func (p *partial) bytes() int64 {
 func (p *partial) write() string {
 	r := p.r
 	p.slot = r.e.Scratch(p.bytes())
-	p.block()
+	r.decided.jam.functions(r, "block", func(r *Kernel, name string) {
+		q := *p
+		q.r = r
+		q.block(name)
+	})
 	p.blockTask()
+	n := tasks(r) * p.count()
+	r = (*jam)(nil).with(r)
+	p.r = r
 	p.cell()
 	r.task()
 	r.e.Open(r.Text, r.name)
-	n := tasks(r) * p.count()
 	unit.Region(r.Text, true, fmt.Sprint(n), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)), n), r.name+"_block_task", "(void *)b")
 	region(r, float64(p.bytes())/unit.PackRate)
 	r.Close()
@@ -143,7 +122,7 @@ func (p *partial) write() string {
 
 // sums writes the vector type of the accumulators, and where those of the first block of a cell are.
 func (p *partial) sums(w *sweep) (typ, at string) {
-	at = point.Index(p.r.Outer)
+	at = point.Index(p.r.p.Axes[:len(p.r.Outer)])
 	if at == "" {
 		at = "0"
 	}
@@ -161,10 +140,10 @@ func (p *partial) begin(name, more string, results bool) {
 	p.r.Line("// %s", cnest.Clip(p.reduce.Format(p.r.k)))
 }
 
-// block writes the function of one block of a cell: number t.
-func (p *partial) block() {
+// block writes the function of one block of a cell, or of those that are jammed: number t.
+func (p *partial) block(name string) {
 	r, w := p.r, p.sweep()
-	p.begin("block", ", int64_t t", false)
+	p.begin(name, ", int64_t t", false)
 	outside, over := w.enter(r.over(p.reduce.Over))
 	from, to := fmt.Sprintf("t * %d", p.size), fmt.Sprintf("(t + 1) * %d", p.size)
 	if p.extent%p.size != 0 {
@@ -184,9 +163,11 @@ func (p *partial) block() {
 			w.loops(over[1:], acc)
 		}
 	})
-	typ, at := p.sums(w)
-	r.Line("%s *const sums = %s + t * %d;", typ, at, p.unroll)
-	r.Line("for (int u = 0; u < %d; u++) sums[u] = %s[u];", p.unroll, w.name)
+	r.decided.jam.each(r, func(cell int64) {
+		typ, at := p.sums(w)
+		r.Line("%s *const sums = %s + t * %d;", typ, at, p.unroll)
+		r.Line("for (int u = 0; u < %d; u++) sums[u] = %s[%s];", p.unroll, w.name, w.of(cell, "u"))
+	})
 	r.p = outside
 	r.Close()
 }
@@ -203,10 +184,10 @@ func (p *partial) blockTask() {
 			if inside = ", " + inside; !r.interior.guarded {
 				inside = ""
 			}
-			return fmt.Sprintf("%s_block(b%s, t, %s, %s%s);", r.name, at, j, live, inside)
+			return r.decided.jam.call(r, "block", fmt.Sprintf("b%s, t, %s, %s%s", at, j, live, inside))
 		})
 	} else {
-		r.Line("%s_block(b%s, t);", r.name, at)
+		r.Line("%s", r.decided.jam.call(r, "block", fmt.Sprintf("b%s, t", at)))
 	}
 	r.Close(2)
 }

@@ -42,6 +42,22 @@ type Kernel struct {
 	streamed bool                       // some results go past the caches
 }
 
+// Decided is what a config says of rows beside the cuts of their loops.
+type Decided struct {
+	lanes  int64    // of a vector, 0 for as many as the target has
+	lines  int64    // of a span
+	jam    *jam     // lines that are jammed, or nil
+	part   int64    // of the outermost dimension that is reduced, which a task has; 0 for all
+	stream []string // results that go past the caches
+}
+
+// jam is some neighbouring cells along an outer axis whose reductions are carried out in the same loops (unroll and jam): what does not move
+// along that axis, as weights that are unpacked for several rows, is computed once for all of them. Sums are what they would be one by one.
+type jam struct {
+	axis  int // of the outer ones
+	cells int64
+}
+
 // interior is the lanes at which all guards of loads hold, at any index of the reduced loops; guarded says whether there are such loads.
 type interior struct {
 	from, to int64
@@ -188,6 +204,36 @@ func reductions(e *scalar.Expr) (list []*scalar.Expr) {
 	})
 	return list
 }
+
+// onlyReduction gives the one reduction of a kernel that results need all of, if it can be joined of parts in the order of the index: what is
+// reduced is made of operands alone. nil if there is none.
+func onlyReduction(r *Kernel) *scalar.Expr {
+	var all []*scalar.Expr
+	for i, s := range r.k.Statements {
+		if s.Store >= 0 && r.wide(i) {
+			return nil
+		}
+		all = append(all, reductions(s.Value)...)
+	}
+	if len(all) != 1 {
+		return nil
+	}
+	e := all[0]
+	if e.Type == scalar.Bool || e.Args[0].Type == scalar.Bool || e.Monoid == scalar.Mul && e.Type.IsFloat() || !ofOperands(r, e.Args[0]) {
+		return nil
+	}
+	return e
+}
+
+// ofOperands says whether a value needs no others than those that every element of a row has.
+func ofOperands(r *Kernel, e *scalar.Expr) bool {
+	return !e.Any(func(e *scalar.Expr) bool {
+		return e.Op == scalar.Local && (!r.wide(e.Ref) || !ofOperands(r, r.k.Statements[e.Ref].Value))
+	})
+}
+
+// small says whether all steps of a reduction are written out.
+func small(over []point.Axis) bool { return point.Count(over) <= unit.MaxUnrolled }
 
 // chooseKept counts the sweeps, and keeps values of a row that call a function and that more than one of them needs.
 func (r *Kernel) chooseKept() {

@@ -12,22 +12,6 @@ import (
 	"tensortapestry.org/tapc/ir"
 )
 
-// Decided is what a config says of rows beside the cuts of their loops.
-type Decided struct {
-	lanes  int64    // of a vector, 0 for as many as the target has
-	lines  int64    // that are computed together
-	part   int64    // of the outermost dimension that is reduced, which a task has; 0 for all
-	stream []string // results that go past the caches
-}
-
-// What pays.
-const (
-	streamBytes        = 32 << 20 // of results, from which they go past the caches: nothing of them would be left there for whoever reads them
-	partialNanoseconds = 50000    // that a kernel takes on one thread, from which its reduction is split
-	fewTasks           = 16       // from so many on, there are tasks enough for threads
-	partialBlocks      = 32       // that there are at least, where the tree has as many
-)
-
 // deciding is a kernel whose config is made or read: nothing of it is written.
 type deciding struct {
 	t       isa.Target
@@ -53,6 +37,9 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	r := x.of(s.Lanes)
 	if r.span = r.findSpan(spanCells); r.span != nil {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{r.span.cells}})
+	} else if jam := usualJam(r); jam != nil {
+		r = jam.with(r)
+		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{jam.cells}})
 	}
 	if part := usualPart(r); part > 0 {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleK, Sizes: []int64{part}})
@@ -72,20 +59,6 @@ func CompleteLanes(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*sche
 	}
 }
 
-// usualPart is the part of a reduction that a task has where it pays to split it, 0 elsewhere: the largest that makes tasks enough.
-func usualPart(r *Kernel) (part int64) {
-	p := partialOf(r)
-	if p == nil || tasks(r) >= fewTasks || r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)) < partialNanoseconds {
-		return 0
-	}
-	for i, size := range p.sizes() {
-		if i == 0 || (p.extent+size-1)/size >= partialBlocks {
-			part = size
-		}
-	}
-	return part
-}
-
 // Read reads a stage, for vectors of a target. The error says why the kernel cannot be carried out so.
 func Read(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) (Decided, error) {
 	x, d := deciding{t, k, buffers, found}, Decided{lines: 1, lanes: s.Lanes, stream: s.Stream}
@@ -94,14 +67,9 @@ func Read(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 	}
 	r := x.of(d.lanes)
 	if line := s.Tile(schedule.RoleLine); line != nil {
-		most := int64(1)
-		if r.span = r.findSpan(spanCells); r.span != nil {
-			most = r.span.cells
+		if err := d.readLines(r, line); err != nil {
+			return d, err
 		}
-		if len(line) != 1 || line[0] < 2 || line[0] > most {
-			return d, fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that read some of the same elements", line, most)
-		}
-		d.lines = line[0]
 	}
 	if part := s.Tile(schedule.RoleK); part != nil {
 		var sizes []int64
@@ -120,6 +88,26 @@ func Read(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buff
 		}
 	}
 	return d, nil
+}
+
+// readLines reads how many lines are computed together: neighbours of a span, or jammed ones.
+func (d *Decided) readLines(r *Kernel, line []int64) error {
+	most := int64(1)
+	if r.span = r.findSpan(spanCells); r.span != nil {
+		most = r.span.cells
+	} else if d.jam = findJam(r); d.jam != nil {
+		most = d.jam.cells
+	}
+	switch {
+	case len(line) != 1 || line[0] < 2 || line[0] > most:
+		return fmt.Errorf("line is cut into %v: expected one size from 2 to %d, of lines that read some of the same elements", line, most)
+	case r.span != nil:
+		d.lines = line[0]
+	default:
+		d.jam.cells = line[0]
+		r.decided.jam = d.jam
+	}
+	return nil
 }
 
 // CheckLanes says why vectors cannot have as many lanes as a stage says.
@@ -155,10 +143,20 @@ func Others(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Bu
 		}
 	}
 	if s.Tile(schedule.RoleLine) != nil {
-		add("neighbouring lines read some of the same elements", without(schedule.RoleLine))
+		add("lines read some of the same elements", without(schedule.RoleLine))
 	}
 	x := deciding{t, k, buffers, found}
 	r := x.of(s.Lanes)
+	if j := findJam(r); j != nil && r.findSpan(spanCells) == nil {
+		for cells := j.cells; cells > 1; cells /= 2 {
+			if line := s.Tile(schedule.RoleLine); line == nil || line[0] != cells {
+				add("lines in the same loops have little work in common, or threads would have too few of them", func(y *schedule.Stage) {
+					without(schedule.RoleLine)(y)
+					y.Tiles = append(y.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{cells}})
+				})
+			}
+		}
+	}
 	if part := s.Tile(schedule.RoleK); part != nil {
 		add("tasks of rows alone are too few for threads", without(schedule.RoleK))
 		for _, size := range partialOf(r).sizes() {

@@ -26,7 +26,9 @@ type sweep struct {
 	store  int          // the operand that takes the values, if nothing is reduced
 	name   string       // of the accumulators
 	acc    vector.Value // what they hold
-	unroll int64        // how many there are
+	unroll int64        // how many a cell has
+
+	results []vector.Value // of the reduction, for each of the cells that are jammed
 }
 
 // write writes the sweep along some axes.
@@ -61,7 +63,10 @@ func (w *sweep) enter(over []point.Axis) (outside *point.Point, rest []point.Axi
 func (w *sweep) leave(outside *point.Point) {
 	w.r.sweeps.written++
 	if w.reduce != nil {
-		w.r.p.Sums[w.reduce] = w.joined()
+		for cell := range w.r.decided.jam.count() {
+			w.results = append(w.results, w.joined(cell))
+		}
+		w.r.p.Sums[w.reduce] = w.results[0]
 	}
 	w.r.p = outside
 }
@@ -101,9 +106,12 @@ func (w *sweep) accumulators(name string) {
 	if w.acc.Type == scalar.Bool {
 		t, text = v.MaskType(w.acc.Mask, n), v.Mask(identity, w.acc.Mask, n)
 	}
-	r.Line("%s %s[%d];", t, name, w.unroll)
-	r.Line("for (int u = 0; u < %d; u++) %s[u] = %s;", w.unroll, name, text)
+	r.Line("%s %s[%d];", t, name, w.count())
+	r.Line("for (int u = 0; u < %d; u++) %s[u] = %s;", w.count(), name, text)
 }
+
+// count is how many accumulators there are, those of all cells that are jammed one behind the other.
+func (w *sweep) count() int64 { return w.unroll * w.r.decided.jam.count() }
 
 // loops writes the loops along the axes outside of the lanes.
 func (w *sweep) loops(over []point.Axis, acc string) {
@@ -135,9 +143,6 @@ func (w *sweep) steps(over []point.Axis) int64 {
 	}
 	return nest.SaturatingProduct(n, point.Count(over))
 }
-
-// small says whether all steps of a reduction are written out.
-func small(over []point.Axis) bool { return point.Count(over) <= unit.MaxUnrolled }
 
 // blocked says whether sums are taken in blocks.
 func (w *sweep) blocked() bool {
@@ -177,14 +182,14 @@ func (w *sweep) partial(acc string, write func(part string)) {
 	part := acc + "p"
 	w.accumulators(part)
 	write(part)
-	w.r.Line("for (int u = 0; u < %d; u++) %s[u] += %s[u];", w.unroll, acc, part)
+	w.r.Line("for (int u = 0; u < %d; u++) %s[u] += %s[u];", w.count(), acc, part)
 }
 
 // lanes writes the vectors of a row, or the one vector of free lanes.
 func (w *sweep) lanes(acc string) {
 	r, n := w.r, int64(w.r.p.N)
 	if r.r.Free {
-		w.step(acc+"[0]", "")
+		w.step(acc, "0", "")
 		return
 	}
 	if whole := w.wholeGroups(); whole > 0 {
@@ -209,7 +214,7 @@ func (w *sweep) several(from string, count int64, acc string) {
 	w.r.Line("const int64_t j = %s + u * %d;", from, w.r.p.N)
 	w.r.Line("(void)j;")
 	w.prefetch()
-	w.step(acc+"[u]", "")
+	w.step(acc, "u", "")
 	w.r.Close()
 }
 
@@ -224,13 +229,26 @@ func (w *sweep) behind(acc string) {
 		r.Open("{")
 		r.Line("const int64_t j = %d;", extent-live)
 		r.Line("(void)j;")
-		w.step(acc+"[0]", r.p.Count)
+		w.step(acc, "0", r.p.Count)
 		r.Close()
 	}
 }
 
-// step writes one vector of the sweep: with only some live lanes if live says how many.
-func (w *sweep) step(acc, live string) {
+// step writes one vector of the sweep, for each of the cells that are jammed: with only some live lanes if live says how many.
+func (w *sweep) step(acc, u, live string) {
+	w.r.decided.jam.each(w.r, func(cell int64) { w.one(fmt.Sprintf("%s[%s]", acc, w.of(cell, u)), live) })
+}
+
+// of gives the number of an accumulator of a cell.
+func (w *sweep) of(cell int64, u string) string {
+	if cell == 0 {
+		return u
+	}
+	return fmt.Sprintf("%s + %d", u, cell*w.unroll)
+}
+
+// one writes one vector of the sweep for one cell.
+func (w *sweep) one(acc, live string) {
 	r := w.r
 	for _, i := range r.needs(w.body) {
 		r.local(i)
@@ -310,8 +328,8 @@ func (w *sweep) prefetch() {
 // prefetchBytes is the size of operands that are not in a cache near by.
 const prefetchBytes = 2 << 20
 
-// joined joins the accumulators, and their lanes if these are reduced, and gives the result.
-func (w *sweep) joined() vector.Value {
+// joined joins the accumulators of a cell, and their lanes if these are reduced, and gives the result.
+func (w *sweep) joined(cell int64) vector.Value {
 	r, n := w.r, w.r.p.N
 	join := func(to, other string) {
 		x, y := w.acc, w.acc
@@ -320,11 +338,11 @@ func (w *sweep) joined() vector.Value {
 	}
 	for half := int64(1); half < w.unroll; half *= 2 {
 		for u := int64(0); u+half < w.unroll; u += 2 * half {
-			join(fmt.Sprintf("%s[%d]", w.name, u), fmt.Sprintf("%s[%d]", w.name, u+half))
+			join(fmt.Sprintf("%s[%d]", w.name, cell*w.unroll+u), fmt.Sprintf("%s[%d]", w.name, cell*w.unroll+u+half))
 		}
 	}
 	out := w.acc
-	out.Text = w.name + "[0]"
+	out.Text = fmt.Sprintf("%s[%d]", w.name, cell*w.unroll)
 	if r.r.Free {
 		return out
 	}
@@ -335,8 +353,12 @@ func (w *sweep) joined() vector.Value {
 	if w.acc.Type == scalar.Bool {
 		text = "(uint8_t)-" + text
 	}
-	r.Line("const %s %sr = %s;", r.e.W.Type(w.acc.Type), w.name, text)
-	return vector.Value{Text: w.name + "r", Type: w.acc.Type, Uniform: true}
+	name := w.name + "r"
+	if cell > 0 {
+		name += fmt.Sprint(cell)
+	}
+	r.Line("const %s %s = %s;", r.e.W.Type(w.acc.Type), name, text)
+	return vector.Value{Text: name, Type: w.acc.Type, Uniform: true}
 }
 
 // statement writes a statement at one index: its reductions, and then its value, or the sweep that stores its values.
@@ -364,8 +386,10 @@ func (r *Kernel) statement(i int, s schedule.Statement) {
 	}
 }
 
-// reduce writes a reduction at one index, and notes where its value is.
-func (r *Kernel) reduce(e *scalar.Expr) {
+// reduce writes a reduction at one index, notes where its value is, and gives the values for all cells that are jammed.
+func (r *Kernel) reduce(e *scalar.Expr) []vector.Value {
 	r.Line("// %s", cnest.Clip(e.Format(r.k)))
-	(&sweep{r: r, body: e.Args[0], reduce: e, name: fmt.Sprintf("a%d", len(r.p.Sums))}).write(r.over(e.Over))
+	w := &sweep{r: r, body: e.Args[0], reduce: e, name: fmt.Sprintf("a%d", len(r.p.Sums))}
+	w.write(r.over(e.Over))
+	return w.results
 }

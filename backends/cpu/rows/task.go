@@ -8,29 +8,11 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
 )
-
-// Write writes the whole kernel.
-func (r *Kernel) Write() string {
-	if part := r.decided.part; part > 0 {
-		return partialOf(r).of(part).write()
-	}
-	parts := partsOf(r.r)
-	for i := range parts {
-		name := "cell"
-		if len(parts) > 1 {
-			r.p.Part, name = &parts[i], fmt.Sprintf("cell%d", i)
-		}
-		r.Cell(name)
-	}
-	r.task()
-	r.e.Open(r.Text, r.name)
-	region(r, r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)))
-	r.Close()
-	return r.String()
-}
 
 // region writes the region of all tasks, which take some nanoseconds.
 func region(r *Kernel, nanoseconds float64) {
@@ -58,13 +40,21 @@ func (r *Kernel) tile() int64 {
 // tiles is how many of these a row is cut into.
 func (r *Kernel) tiles() int64 { return (r.lane.Extent + r.tile() - 1) / r.tile() }
 
-// steps is how many cells, or spans of them, an outer axis has.
+// steps is how many cells, or groups of cells that are computed together, an outer axis has.
 func (r *Kernel) steps(axis int) int64 {
-	n := r.Outer[axis].Extent
-	if r.span != nil && axis == len(r.Outer)-1 {
-		n = (n + r.span.cells - 1) / r.span.cells
+	n := together(r, axis)
+	return (r.Outer[axis].Extent + n - 1) / n
+}
+
+// together is how many cells along an outer axis are computed together: those of a span or a jam.
+func together(r *Kernel, axis int) int64 {
+	switch jam := r.decided.jam; {
+	case r.span != nil && axis == len(r.Outer)-1:
+		return r.span.cells
+	case jam != nil && axis == jam.axis:
+		return jam.cells
 	}
-	return n
+	return 1
 }
 
 // partsOf gives the parts of a row, each of which code of its own is for.
@@ -95,10 +85,28 @@ func (r *Kernel) Cell(name string) {
 	for _, i := range slices.Sorted(maps.Keys(r.kept)) {
 		r.Line("%s kept%d[%d] __attribute__((aligned(64)));", r.e.W.Type(r.k.Statements[i].Value.Type), i, r.keptValues())
 	}
-	for i, s := range r.k.Statements {
-		r.statement(i, s)
-	}
+	statements(r)
 	r.Close()
+}
+
+// statements writes what a cell computes, or all those that are jammed: their reduction, and then each by itself what goes on with it.
+func statements(r *Kernel) {
+	jam := r.decided.jam
+	var reduce *scalar.Expr
+	var sums []vector.Value
+	if jam != nil {
+		reduce = onlyReduction(r)
+		sums = r.reduce(reduce)
+	}
+	jam.each(r, func(cell int64) {
+		if jam != nil {
+			r.p.Sums[reduce] = sums[cell]
+		}
+		for i, s := range r.k.Statements {
+			r.statement(i, s)
+		}
+	})
+	delete(r.p.Sums, reduce)
 }
 
 // parametersOf lists those of a cell beside its coordinates.
@@ -175,10 +183,10 @@ func (r *Kernel) task() {
 			if inside = ", " + inside; !r.interior.guarded {
 				inside = ""
 			}
-			return fmt.Sprintf("%s_cell(b%s, %s, %s%s%s);", r.name, at, j, live, inside, ahead)
+			return r.decided.jam.call(r, "cell", fmt.Sprintf("b%s, %s, %s%s%s", at, j, live, inside, ahead))
 		})
 	default:
-		r.Line("%s_cell(b%s);", r.name, at)
+		r.Line("%s", r.decided.jam.call(r, "cell", "b"+at))
 	}
 	r.Close()
 	if r.streamed {
@@ -199,8 +207,8 @@ func coordinates(r *Kernel, index string) (cut bool) {
 	}
 	for i, a := range slices.Backward(r.Outer) {
 		step := ""
-		if r.span != nil && i == len(r.Outer)-1 {
-			step = fmt.Sprintf(" * %d", r.span.cells)
+		if n := together(r, i); n > 1 {
+			step = fmt.Sprintf(" * %d", n)
 		}
 		if i == 0 {
 			r.Line("const int64_t %s = %s%s;", a.Variable, rest, step)

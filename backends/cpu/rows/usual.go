@@ -1,0 +1,109 @@
+package rows
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// What pays.
+const (
+	streamBytes        = 32 << 20 // of results, from which they go past the caches: nothing of them would be left there for whoever reads them
+	partialNanoseconds = 50000    // that a kernel takes on one thread, from which its reduction is split
+	fewTasks           = 16       // from so many on, there are tasks enough for threads
+	partialBlocks      = 32       // that there are at least, where the tree has as many
+
+	jamCells = 8   // that are jammed at most
+	jamGain  = 1.5 // work of cells one by one, by that of the same jammed, from which they are
+)
+
+// usualPart is the part of a reduction that a task has where it pays to split it, 0 elsewhere: the largest that makes tasks enough.
+func usualPart(r *Kernel) (part int64) {
+	p := partialOf(r)
+	if p == nil || tasks(r) >= fewTasks || r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)) < partialNanoseconds {
+		return 0
+	}
+	for i, size := range p.sizes() {
+		if i == 0 || (p.extent+size-1)/size >= partialBlocks {
+			part = size
+		}
+	}
+	return part
+}
+
+// findJam finds the axis along which cells have the most work in common, with as many cells as can be jammed; nil if there is none.
+func findJam(r *Kernel) *jam {
+	reduce := onlyReduction(r)
+	if reduce == nil || r.span != nil || len(r.kept)+len(r.r.Splits)+len(r.p.Ahead) > 0 {
+		return nil
+	}
+	axis, most := -1, 0.0
+	for i, a := range r.Outer {
+		if _, shared := work(r, reduce.Args[0], a); shared > most && mostJammed(r, i) > 1 {
+			axis, most = i, shared
+		}
+	}
+	if axis < 0 {
+		return nil
+	}
+	return &jam{axis, mostJammed(r, axis)}
+}
+
+// mostJammed is how many cells along an outer axis can be jammed: those whose accumulators are in half the registers.
+func mostJammed(r *Kernel, axis int) int64 {
+	unroll := int64(1)
+	if !r.r.Free {
+		unroll = accumulatorsOf(r, onlyReduction(r).Args[0], false)
+	}
+	return min(jamCells, r.Outer[axis].Extent, int64(r.e.Target.Registers)/2/unroll)
+}
+
+// usualJam is how many cells are jammed where that pays and leaves threads enough to do; nil elsewhere.
+func usualJam(r *Kernel) *jam {
+	j := findJam(r)
+	if j == nil {
+		return nil
+	}
+	all, shared := work(r, onlyReduction(r).Args[0], r.Outer[j.axis])
+	all++ // to accumulate
+	gain := func() float64 { return all / (all - shared*float64(j.cells-1)/float64(j.cells)) }
+	for ; j.cells > 1 && gain() >= jamGain; j.cells /= 2 {
+		if x := j.with(r); tasks(x) >= fewTasks || usualPart(x) > 0 {
+			return j
+		}
+	}
+	return nil
+}
+
+// work is about how many instructions the value of a vector takes, all of them and those of which no operand moves along an axis.
+func work(r *Kernel, e *scalar.Expr, axis point.Axis) (all, shared float64) {
+	own, moves := 1.0, false
+	switch e.Op {
+	case scalar.Const:
+		own = 0
+	case scalar.Local:
+		all, shared = work(r, r.k.Statements[e.Ref].Value, axis)
+		return all, shared
+	case scalar.Loop:
+		moves = slices.Contains(axis.Loops, e.Ref)
+	case scalar.Load:
+		moves = axis.Step(r.r.Views[e.Ref]) != 0
+		if step := r.lane.Step(r.r.Views[e.Ref]); step != 0 && step != 1 {
+			own = 3
+		}
+	}
+	for _, a := range e.Args {
+		x, s := work(r, a, axis)
+		all, shared = all+x, shared+s
+		moves = moves || s < x
+	}
+	if e.Op.Class() >= scalar.Root {
+		own = 16
+	}
+	if all += own; !moves {
+		shared += own
+	}
+	return all, shared
+}
