@@ -252,37 +252,37 @@ var tileLives = []string{"", "if (across) ", "if (down) ", "if (down && across) 
 // vectorFunction writes the function that keeps the sums of some rows and columns in vector registers.
 func (t registerTile) vectorFunction(n *Kernel, rows, cols int64) {
 	lanes := int64(n.p.N)
-	vectors := (cols + lanes - 1) / lanes
+	sums := product.Sums{Type: n.p.E.V.Type(n.p.VectorType(), n.p.N), Rows: rows, Vectors: (cols + lanes - 1) / lanes}
 	n.open(fmt.Sprintf("%d rows and %d columns", rows, cols), t.Attribute(), fmt.Sprintf("%s_%dx%d", t.Name, rows, cols), "")
 	if n.n.Unpacked {
-		t.sumUnpacked(n, rows, vectors)
+		t.sumUnpacked(n, sums)
 	} else {
-		t.sumPanels(n, rows, vectors)
+		t.sumPanels(n, sums)
 	}
 	if n.parted() {
-		vector, count := n.p.E.V.Type(n.p.VectorType(), n.p.N), rows*vectors
-		n.Line("%su *kept = (%su *)open;", vector, vector)
+		count := sums.Rows * sums.Vectors
+		n.Line("%su *kept = (%su *)open;", sums.Type, sums.Type)
 		n.Line("if (f > 0) for (int x = 0; x < %d; x++) s[x] += kept[x];", count)
 		n.Open("if (f + fn < %d) {", n.left.blocks())
 		n.Line("for (int x = 0; x < %d; x++) kept[x] = s[x];", count)
 		n.Line("return;")
 		n.Close()
 	}
-	n.finishTile(t, t.sums(n, vectors), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.finishTile(t, t.result(n, sums), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
 }
 
 // sumPanels writes the loop over the blocks of panels.
-func (t registerTile) sumPanels(n *Kernel, rows, vectors int64) {
+func (t registerTile) sumPanels(n *Kernel, sums product.Sums) {
 	first, count := "0", fmt.Sprint(n.left.blocks())
 	if n.parted() {
 		first, count = "f", "fn"
 	}
-	n.Line("%s s[%d] = {{0}};", n.p.E.V.Type(n.p.VectorType(), n.p.N), rows*vectors)
+	n.Line("%s s[%d] = {{0}};", sums.Type, sums.Rows*sums.Vectors)
 	n.Line("const uint8_t *lane = a + i %% %d * %d;", tile.NarrowPanel, tile.NarrowBlock)
 	n.Line("int64_t k = %s;", first)
 	n.Open("for (const int64_t end = %s + %s; k < end;) {", first, count)
-	n.p.Accumulators(rows, vectors)
+	sums.Declare(n.Text)
 	if run := t.Run(); run > 0 {
 		n.Line("const int64_t part = k + %d < end ? k + %d : end;", run, run)
 	} else {
@@ -297,24 +297,24 @@ func (t registerTile) sumPanels(n *Kernel, rows, vectors int64) {
 	}
 	n.Line("#pragma GCC unroll 2")
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
-	t.step(n, rows, vectors, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
+	t.step(n, sums, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
 	n.Close(2)
-	n.p.Keep(rows, vectors, "+=")
+	sums.Keep(n.Text, "+=")
 	n.Close()
 }
 
 // step writes one step of the reduction: a group of every row, which left gives, and of every column.
-func (t registerTile) step(n *Kernel, rows, vectors int64, left func(r int64) string) {
+func (t registerTile) step(n *Kernel, sums product.Sums, left func(r int64) string) {
 	lanes := int64(n.p.N)
 	bits := n.p.E.V.Type(scalar.UInt32, n.p.N)
-	for x := range vectors {
+	for x := range sums.Vectors {
 		at := x * lanes
 		n.Line("const %s w%d = *(const %su *)(wk + %d);", bits, x, bits, at/tile.NarrowPanel*n.right.panel()+at%tile.NarrowPanel*4)
 	}
-	for r := range rows {
+	for r := range sums.Rows {
 		n.Open("{")
 		n.Line("const %s a0 = %s;", bits, n.p.E.V.Splat(vector.Value{Text: left(r), Type: scalar.UInt32, Uniform: true}, n.p.N).Text)
-		for x := range vectors {
+		for x := range sums.Vectors {
 			n.Line("%s", t.Step(n.p.E.V, n.p.N, fmt.Sprintf("c%d_%d", r, x), "a0", fmt.Sprintf("w%d", x)))
 		}
 		n.Close()
@@ -327,14 +327,14 @@ func (n *Kernel) columnSums(x string) string {
 	return fmt.Sprintf("column_sums + %s * %d %% %d + %s * %d / %d * %d", x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4)
 }
 
-// sums writes those of vector $x of row r, of which a tile has some in every row.
-func (t registerTile) sums(n *Kernel, vectors int64) string {
-	sums := fmt.Sprintf("s[r * %d + $x]", vectors)
+// result writes the sums of vector $x of row r.
+func (t registerTile) result(n *Kernel, sums product.Sums) string {
+	text := fmt.Sprintf("s[r * %d + $x]", sums.Vectors)
 	if t.Moves() {
-		sums = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", sums, n.p.E.V.Type(scalar.UInt32, n.p.N), n.columnSums("$x"))
+		text = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", text, n.p.E.V.Type(scalar.UInt32, n.p.N), n.columnSums("$x"))
 	}
 	if n.p.VectorType() != n.p.D {
-		return "(" + n.p.E.V.Type(n.p.D, n.p.N) + ")" + sums
+		return "(" + n.p.E.V.Type(n.p.D, n.p.N) + ")" + text
 	}
-	return sums
+	return text
 }

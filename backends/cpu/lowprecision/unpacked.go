@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cpu/panels"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
@@ -46,10 +47,10 @@ func (n *Kernel) rowSums() {
 }
 
 // sumUnpacked writes the loops over the runs of the reduction that keep sums in vector registers.
-func (t registerTile) sumUnpacked(n *Kernel, rows, vectors int64) {
-	n.Line("%s s[%d]%s;", n.p.E.V.Type(n.p.VectorType(), n.p.N), rows*vectors, map[bool]string{true: " = {{0}}"}[t.Run() > 0])
+func (t registerTile) sumUnpacked(n *Kernel, sums product.Sums) {
+	n.Line("%s s[%d]%s;", sums.Type, sums.Rows*sums.Vectors, map[bool]string{true: " = {{0}}"}[t.Run() > 0])
 	if t.Run() == 0 {
-		n.p.Accumulators(rows, vectors)
+		sums.Declare(n.Text)
 	}
 	n.Line("const uint8_t *wk = w;")
 	at, depth := n.runs()
@@ -57,7 +58,7 @@ func (t registerTile) sumUnpacked(n *Kernel, rows, vectors int64) {
 	run := n.runBytes()
 	whole, rest := run/4, run%4
 	step := func(left string, more ...any) {
-		t.step(n, rows, vectors, func(r int64) string {
+		t.step(n, sums, func(r int64) string {
 			return fmt.Sprintf(left, append([]any{point.Number(r * n.bytesOf(n.p.C.Row))}, more...)...)
 		})
 		n.Line("ak += 4, wk += %d;", 4*tile.NarrowPanel)
@@ -84,7 +85,7 @@ func (t registerTile) sumUnpacked(n *Kernel, rows, vectors int64) {
 	} else {
 		per := t.Run() * tile.NarrowPanel
 		n.Open("for (int k = 0; k < %d; k += %d) {", whole+min(rest, 1), per)
-		n.p.Accumulators(rows, vectors)
+		sums.Declare(n.Text)
 		if whole%per == 0 && rest == 0 {
 			groups("0", fmt.Sprint(per))
 		} else {
@@ -92,7 +93,7 @@ func (t registerTile) sumUnpacked(n *Kernel, rows, vectors int64) {
 			groups("k", "end")
 		}
 		partly("if (k + %d > %d) {", per, whole)
-		n.p.Keep(rows, vectors, "+=")
+		sums.Keep(n.Text, "+=")
 		n.Close()
 	}
 	if skip := n.right.layout.Blocked.Blocks(n.n.Run())*tile.NarrowPanel - whole - min(rest, 1); skip > 0 && depth > 0 {
@@ -100,7 +101,7 @@ func (t registerTile) sumUnpacked(n *Kernel, rows, vectors int64) {
 	}
 	n.Close(depth)
 	if t.Run() == 0 {
-		n.p.Keep(rows, vectors, "=")
+		sums.Keep(n.Text, "=")
 	}
 }
 

@@ -90,20 +90,20 @@ func (p *Product) Functions() {
 	switch {
 	case p.Pack.Right != tile.UpFront && p.Pack.Right != tile.PerMacroTile:
 	case p.C.Window != nil:
-		p.windowFunction()
+		windowFunction(p)
 	default:
-		p.panelFunction()
+		columnsOf(p).function()
 	}
 	if p.Pack.Right == tile.UpFront {
-		p.packTask()
+		columnsOf(p).task()
 	}
 	switch {
 	case p.Pack.Left == tile.UpFront:
-		p.rowTask()
+		rowsOf(p).task()
 	case p.C.Padded != nil:
-		p.padTask()
+		padTask(p)
 	case p.Pack.Left == tile.PerMacroTile:
-		p.leftFunction()
+		rowsOf(p).function()
 	}
 }
 
@@ -117,7 +117,7 @@ func (p *Product) Finish(ofRows bool) {
 		at.Along--
 	}
 	if p.Seldom != nil {
-		p.seldomFunctions(p.Seldom, at.Axes, at.Along)
+		seldomFunctions(p, at.Axes, at.Along)
 	}
 	Epilogue(p.Text, p.E, at, p.Name+"_finish", p.aside()...)
 	first := 0
@@ -168,7 +168,7 @@ func (p *Product) task() {
 	if p.C.Transposed {
 		p.DeclareWorkspace("_Alignas(64) ", p.element(), int64(p.D.Wide().Size()))
 	} else {
-		p.DeclareWorkspace("", p.E.V.Type(p.VectorType(), p.N), int64(p.N)*int64(p.D.Wide().Size()))
+		p.DeclareWorkspace("", p.sumType(), int64(p.N)*int64(p.D.Wide().Size()))
 	}
 	if p.Pack.Left == tile.PerMacroTile {
 		p.Line("%s *const rows = (%s *)own; // %s in panels of %d rows", p.E.W.Stored(p.D), p.E.W.Stored(p.D), p.K.Operands[p.C.Left].Name, p.Cut.TileRows)
@@ -188,7 +188,7 @@ func (p *Product) task() {
 		p.Line("const %s *right = panels;", p.E.W.Stored(p.D))
 	}
 	if p.Pack.Right == tile.PerMacroTile && !p.Blockwise() {
-		p.packPiece("0", fmt.Sprint(p.InnerFold()))
+		columnsOf(p).piece("0", fmt.Sprint(p.InnerFold()))
 	}
 	p.Tiles()
 	p.Close(2)
@@ -242,7 +242,7 @@ func (p *Product) run() {
 	p.E.Open(p.Text, p.Name)
 	switch {
 	case p.Pack.Left == tile.UpFront:
-		p.before(p.rowTasks(), "rows", p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())
+		p.before(rowsOf(p).tasks(), "rows", p.Layout(p.C.Left, p.C.Row, tile.RowPanel).Bytes())
 	case p.C.Padded != nil:
 		p.before(p.PadRows(), "pad", p.C.Padded.Elements()*int64(p.D.Size()))
 	}

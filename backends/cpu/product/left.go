@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -24,45 +26,52 @@ func (p *Product) DeclareWorkspace(align, typ string, size int64) {
 	}
 }
 
-// leftFunction writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the reduction.
-func (p *Product) leftFunction() {
-	o, rows, n := p.K.Operands[p.C.Left], p.Cut.TileRows, int64(p.N)
-	stored, step := p.E.W.Stored(p.D), point.Number(p.C.Row.Step(p.C.Views[p.C.Left]))
-	p.Line("\n// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, p.Cut.Fold)
-	p.Open("static void %s_left(const %s *from, int64_t rows, int64_t values, %s *to) {", p.Name, stored, stored)
-	p.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*p.C.Row.Step(p.C.Views[p.C.Left])), rows*p.Cut.Fold)
-	p.Line("int64_t k = 0;")
-	p.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
-		p.E.V.Of(p.D, p.N).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
-	p.Open("for (; k < values; k++) {")
-	p.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
-	p.Close(3)
+// rows packs the rows of the left operand into panels, and finds those of a tile.
+type rows struct {
+	*cnest.Text
+	p      *Product
+	view   nest.View
+	stored string // the C type of elements
 }
 
-// packLeft writes the call that puts the rows of a piece in panels, if they are: one run of the reduction.
-func (p *Product) packLeft() {
-	switch at := p.leftOffset("i0"); {
-	case p.Pack.Left != tile.PerMacroTile:
-	case p.Split():
-		p.Line("%s_left(left + %s%s, i1 - i0, fn, rows);", p.Name, at, p.foldOffset(p.C.Reduction[0].Step(p.C.Views[p.C.Left])))
+// rowsOf gives the writer of that of a product.
+func rowsOf(p *Product) rows { return rows{p.Text, p, p.C.Views[p.C.Left], p.E.W.Stored(p.D)} }
+
+// function writes the function that puts some rows of the left operand in panels, each as many rows as a tile has, one run of the reduction.
+func (r rows) function() {
+	o, rows, n := r.p.K.Operands[r.p.C.Left], r.p.Cut.TileRows, int64(r.p.N)
+	step := point.Number(r.p.C.Row.Step(r.view))
+	r.Line("\n// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, r.p.Cut.Fold)
+	r.Open("static void %s_left(const %s *from, int64_t rows, int64_t values, %s *to) {", r.p.Name, r.stored, r.stored)
+	r.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*r.p.C.Row.Step(r.view)), rows*r.p.Cut.Fold)
+	r.Line("int64_t k = 0;")
+	r.Line("if (rows >= %d) for (; k + %d <= values; k += %d) %s;", rows, n, n,
+		r.p.E.V.Of(r.p.D, r.p.N).Transpose(int(rows), "from + k", step, fmt.Sprintf("to + k * %d", rows), fmt.Sprint(rows)))
+	r.Open("for (; k < values; k++) {")
+	r.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
+	r.Close(3)
+}
+
+// pack writes the call that puts the rows of a piece in panels, if they are: one run of the reduction.
+func (r rows) pack() {
+	switch at := r.offset("i0"); {
+	case r.p.Pack.Left != tile.PerMacroTile:
+	case r.p.Split():
+		r.Line("%s_left(left + %s%s, i1 - i0, fn, rows);", r.p.Name, at, r.p.foldOffset(r.p.C.Reduction[0].Step(r.view)))
 	default:
-		p.Line("%s_left(left + %s, i1 - i0, %d, rows);", p.Name, at, p.InnerFold())
+		r.Line("%s_left(left + %s, i1 - i0, %d, rows);", r.p.Name, at, r.p.InnerFold())
 	}
 }
 
-// leftTile writes where the rows of a tile are.
-func (p *Product) leftTile() string {
-	step := int64(0)
-	if n := len(p.C.Reduction); n > 0 {
-		step = p.C.Reduction[n-1].Step(p.C.Views[p.C.Left])
-	}
+// tile writes where the rows of a tile are.
+func (r rows) tile() string {
 	switch {
-	case p.Pack.Left == tile.PerMacroTile:
-		return fmt.Sprintf("rows + (i - i0) * %d", p.Cut.Fold)
-	case p.Pack.Paneled():
-		return "left + " + p.rowOffset("i") + p.foldOffset(tile.RowPanel)
+	case r.p.Pack.Left == tile.PerMacroTile:
+		return fmt.Sprintf("rows + (i - i0) * %d", r.p.Cut.Fold)
+	case r.p.Pack.Paneled():
+		return "left + " + r.panelOffset("i") + r.p.foldOffset(tile.RowPanel)
 	}
-	return "left + " + p.leftOffset("i") + p.foldOffset(step)
+	return "left + " + r.offset("i") + r.p.foldOffset(r.p.innerStep(r.view))
 }
 
 // foldOffset writes how far the present run of the reduction is from the first.
@@ -73,17 +82,16 @@ func (p *Product) foldOffset(step int64) string {
 	return fmt.Sprintf(" + f * %s", point.Number(step))
 }
 
-// leftOffset writes the number of the left operand's element that a row starts at.
-func (p *Product) leftOffset(row string) string {
-	view := p.C.Views[p.C.Left]
-	return point.OffsetText(point.Start(p.K, view), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Row, Variable: row}), view)
+// offset writes the number of the left operand's element that a row starts at.
+func (r rows) offset(row string) string {
+	return point.OffsetText(point.Start(r.p.K, r.view), append(slices.Clone(r.p.Batch), point.Axis{Dim: r.p.C.Row, Variable: row}), r.view)
 }
 
-// rowOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
-func (p *Product) rowOffset(row string) string {
-	group, panel := p.Group(p.C.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
+// panelOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
+func (r rows) panelOffset(row string) string {
+	group, panel := r.p.Group(r.p.C.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
 	if group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, p.RowPanels(), panel)
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, r.p.RowPanels(), panel)
 	}
-	return fmt.Sprintf("%s * %s + %s %% %d", panel, point.Number(p.Length*tile.RowPanel), row, tile.RowPanel)
+	return fmt.Sprintf("%s * %s + %s %% %d", panel, point.Number(r.p.Length*tile.RowPanel), row, tile.RowPanel)
 }

@@ -13,7 +13,7 @@ import (
 func (p *Product) Tiles() {
 	right := p.C.Views[p.C.Right]
 	rows, cols := p.Cut.TileRows, p.Cut.TileCols
-	rightAt := p.panelOffset()
+	rightAt := columnsOf(p).offset()
 	if p.Pack.Right == tile.Unpacked {
 		rightAt = point.OffsetText(point.Start(p.K, right), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Col, Variable: "j"}), right)
 	}
@@ -37,17 +37,17 @@ func (p *Product) Tiles() {
 			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.Cut.Fold, last.Extent, p.Cut.Fold)
 		}
 		if p.Blockwise() {
-			p.packPiece("f", "f + fn")
+			columnsOf(p).piece("f", "f + fn")
 		}
 	}
-	p.packLeft()
+	rowsOf(p).pack()
 	byColumns := func() {
 		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
 		p.Line("const %s *w = right + %s;", p.E.W.Stored(p.D), rightAt)
 	}
 	byRows := func() {
 		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-		p.Line("const %s *a = %s;", p.E.W.Stored(p.D), p.leftTile())
+		p.Line("const %s *a = %s;", p.E.W.Stored(p.D), rowsOf(p).tile())
 	}
 	if p.Cut.RowsFirst {
 		p.Line("// by rows, as all columns stay near")
@@ -57,7 +57,7 @@ func (p *Product) Tiles() {
 		byColumns()
 		byRows()
 	}
-	p.next()
+	fetch{p}.declare()
 	edges(p, p.call)
 	p.Close(2)
 	if p.C.Transposed {
@@ -66,34 +66,6 @@ func (p *Product) Tiles() {
 	if p.Split() {
 		p.Close()
 	}
-}
-
-// panelOffset writes the number of the element of the panels that a tile starts at.
-func (p *Product) panelOffset() string {
-	if p.Pack.Right == tile.PerMacroTile {
-		text := fmt.Sprintf("(j - j0) / %d * %s", p.Panel, point.Number(p.Deep()*p.Panel))
-		if p.Cut.TileCols < p.Panel {
-			text += fmt.Sprintf(" + (j - j0) %% %d", p.Panel)
-		}
-		return text
-	}
-	group := p.Group(p.C.Right)
-	column, panels := "j", fmt.Sprint(p.PanelsOf(p.C.Col.Extent))
-	if p.Pack.Right == tile.UpFront {
-		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", p.Panel-1, p.Panel)
-		if group != "" {
-			group += " - part->group"
-		}
-	}
-	panel := fmt.Sprintf("%s / %d", column, p.Panel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
-	}
-	text := fmt.Sprintf("%s * %s", panel, point.Number(p.Length*p.Panel))
-	if p.Cut.TileCols < p.Panel {
-		text += fmt.Sprintf(" + %s %% %d", column, p.Panel)
-	}
-	return text
 }
 
 // call writes the call of the function of a tile of r rows and c columns.
@@ -108,8 +80,18 @@ func (p *Product) call(r, c int64) string {
 	if p.Cut.Groups > 0 {
 		more += ", " + p.openTile("group")
 	}
-	more += p.nextAddress("")
+	more += fetch{p}.addresses("")
 	return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
+}
+
+// openTile writes where the sums of a tile are in those of a macro-tile: those of the tiles of some columns one behind the other.
+func (p *Product) openTile(open string) string {
+	rows, cols := p.Cut.TileRows, p.Cut.TileCols
+	each := rows * cols / int64(p.N)
+	if p.Cut.Cols <= cols {
+		return fmt.Sprintf("%s + (i - i0) / %d * %d", open, rows, each)
+	}
+	return fmt.Sprintf("%s + ((j - j0) / %d * %d + (i - i0) / %d) * %d", open, cols, p.Cut.Rows/rows, rows, each)
 }
 
 // edges writes the call of a tile's function: of whole tiles, and of those at the edges.
@@ -144,25 +126,4 @@ func AtEdge(t *cnest.Text, variable string, size, extent int64, write func(size 
 		write(rest)
 		t.Close()
 	}
-}
-
-// packPiece writes the packing of a piece's columns, from one value of the innermost fold to another. It goes over some rows at a
-// time, as panels next to each other are filled from the same lines of memory.
-func (p *Product) packPiece(from, to string) {
-	pack := func(from, to, at string) {
-		p.Line("for (int64_t j = j0; j < j1; j += %d) %s_panel(b%s, j%s, panels + (j - j0) * %s%s);", p.Panel, p.Name, p.Coordinates(""),
-			p.foldRange(from, to), point.Number(p.Deep()), at)
-	}
-	if !p.Partly() {
-		pack("", "", "")
-		return
-	}
-	p.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, packRows)
-	p.Line("const int64_t to = from + %d < %s ? from + %d : %s;", packRows, to, packRows, to)
-	at := fmt.Sprintf(" + from * %d", p.Panel)
-	if from != "0" {
-		at = fmt.Sprintf(" + (from - %s) * %d", from, p.Panel)
-	}
-	pack("from", "to", at)
-	p.Close()
 }

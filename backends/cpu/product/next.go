@@ -9,10 +9,13 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// nextAddress lists, behind a prefix for each, from which address on and in which steps a tile fetches, as parameters or arguments: maybe from
+// fetch writes what register tiles ask for that tiles after them read.
+type fetch struct{ p *Product }
+
+// addresses lists, behind a prefix for each, from which address on and in which steps a tile fetches, as parameters or arguments: maybe from
 // beyond what there is, so they are numbers.
-func (p *Product) nextAddress(prefix string) string {
-	switch p.Cut.Prefetch {
+func (f fetch) addresses(prefix string) string {
+	switch f.p.Cut.Prefetch {
 	case schedule.PrefetchNothing:
 		return ""
 	case schedule.PrefetchColumns:
@@ -21,9 +24,10 @@ func (p *Product) nextAddress(prefix string) string {
 	return fmt.Sprintf(", %snext, %sstep", prefix, prefix)
 }
 
-// next declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every
+// declare declares them for a tile. The lines of a piece's columns are shared out between tiles: the first fetches the first line of every
 // value of the reduction, the second the next; those that find none left fetch what they have.
-func (p *Product) next() {
+func (f fetch) declare() {
+	p := f.p
 	at := fmt.Sprintf("(i - i0) / %d", p.Cut.TileRows)
 	declare := func(base, offset, what string) {
 		p.Line("const uintptr_t next = (uintptr_t)%s + (uintptr_t)(%s) * sizeof *w; // the next %s", base, offset, what)
@@ -38,7 +42,7 @@ func (p *Product) next() {
 		p.Line("const uintptr_t step = %d;", tile.PanelBytes)
 		declare("a", point.Number(p.Cut.TileRows*p.C.Row.Step(p.C.Views[p.C.Left])), "rows")
 	case schedule.PrefetchColumns:
-		declare("w", fmt.Sprintf("%s + %s * %d", point.Number(p.Cut.TileCols*p.Deep()), at, p.blocksOf()*p.pace()*p.Panel), "columns")
+		declare("w", fmt.Sprintf("%s + %s * %d", point.Number(p.Cut.TileCols*p.Deep()), at, f.blocks()*f.pace()*p.Panel), "columns")
 	case schedule.PrefetchStrip:
 		first := p.TilesAcross() - p.Cut.TileCols/p.Panel
 		if p.Cut.ColumnsLast && !p.Split() {
@@ -61,9 +65,9 @@ func (p *Product) next() {
 	}
 }
 
-// fetchStep writes what a tile fetches with every value of the reduction, and fetchBlock with every block of them.
-func (p *Product) fetchStep() {
-	switch p.Cut.Prefetch {
+// step writes what a tile fetches with every value of the reduction, and block with every block of them.
+func (f fetch) step() {
+	switch p := f.p; p.Cut.Prefetch {
 	case schedule.PrefetchRows:
 		p.Line("TAPC_FETCH((const char *)next, 0, 0, 3), next += step;")
 	case schedule.PrefetchStrip, schedule.PrefetchMacroTile:
@@ -71,11 +75,12 @@ func (p *Product) fetchStep() {
 	}
 }
 
-func (p *Product) fetchBlock() {
+func (f fetch) block() {
+	p := f.p
 	if p.Cut.Prefetch != schedule.PrefetchColumns {
 		return
 	}
-	n, size := p.pace(), int64(p.D.Size())
+	n, size := f.pace(), int64(p.D.Size())
 	for x := int64(0); x < p.Cut.TileCols; x += p.Panel {
 		p.Line("for (int x = 0; x < %d; x++) TAPC_FETCH((const char *)next, x * %d + %s, 0, 2);", n, tile.PanelBytes, point.Number(x*p.Deep()*size))
 	}
@@ -83,10 +88,10 @@ func (p *Product) fetchBlock() {
 }
 
 // pace is how many values of the reduction each block of a tile fetches of the next columns, so that the tiles of a piece fetch all.
-func (p *Product) pace() int64 {
-	n := p.TilesDown() * p.blocksOf()
-	return (p.Cut.Fold + n - 1) / n
+func (f fetch) pace() int64 {
+	n := f.p.TilesDown() * f.blocks()
+	return (f.p.Cut.Fold + n - 1) / n
 }
 
-// blocksOf is how many blocks a run of the reduction has.
-func (p *Product) blocksOf() int64 { return (p.Cut.Fold + p.Cut.Block - 1) / p.Cut.Block }
+// blocks is how many blocks a run of the reduction has.
+func (f fetch) blocks() int64 { return (f.p.Cut.Fold + f.p.Cut.Block - 1) / f.p.Cut.Block }

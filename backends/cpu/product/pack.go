@@ -3,8 +3,11 @@ package product
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/passes/tile"
 )
 
 // packRows is how many values of the reduction are packed at once into all panels that a thread fills: as many lines of memory, which
@@ -14,113 +17,161 @@ const packRows = 64
 // packAhead is how many values of the reduction before their turn rows are fetched that are packed.
 const packAhead = 16
 
+// columns packs the columns of the right operand into panels.
+type columns struct {
+	*cnest.Text
+	p      *Product
+	view   nest.View
+	stored string // the C type of elements
+}
+
+// columnsOf gives the writer of that of a product.
+func columnsOf(p *Product) columns {
+	return columns{p.Text, p, p.C.Views[p.C.Right], p.E.W.Stored(p.D)}
+}
+
 // foldRange writes the arguments of a panel's function that say which values of the reduction it packs, if it packs some at a time.
-func (p *Product) foldRange(from, to string) string {
-	if !p.Partly() {
+func (c columns) foldRange(from, to string) string {
+	if !c.p.Partly() {
 		return ""
 	}
 	return fmt.Sprintf(", %s, %s", from, to)
 }
 
-// panelFunction writes the function that packs one panel of the right operand: the columns from j on.
-func (p *Product) panelFunction() {
-	view := p.C.Views[p.C.Right]
-	stored := p.E.W.Stored(p.D)
-	buffer := p.K.Operands[p.C.Right].Buffer
-	p.E.Raw(buffer)
-	p.Open("\nstatic void %s_panel(void *const *b%s, int64_t j%s, %s *to) {", p.Name, p.Coordinates("int64_t "),
-		p.foldRange("int64_t first", "int64_t last"), stored)
-	p.Line("const %s *right = b[%d]; // %s", stored, p.E.Slot(buffer), p.K.Operands[p.C.Right].Name)
-	p.Line("%s(void)j;", p.Voids())
-	p.Line("const %s *from = right + %s;", stored, point.OffsetText(point.Start(p.K, view), append(p.Groups(), point.Axis{Dim: p.C.Col, Variable: "j"}), view))
-	at := "from"
-	last := len(p.C.Reduction) - 1
-	for x, d := range p.C.Reduction {
-		if x == last {
-			break
-		}
-		p.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
-		at += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(view)))
+// function writes the function that packs one panel of the right operand: the columns from j on.
+func (c columns) function() {
+	buffer := c.p.K.Operands[c.p.C.Right].Buffer
+	c.p.E.Raw(buffer)
+	c.Open("\nstatic void %s_panel(void *const *b%s, int64_t j%s, %s *to) {", c.p.Name, c.p.Coordinates("int64_t "),
+		c.foldRange("int64_t first", "int64_t last"), c.stored)
+	c.Line("const %s *right = b[%d]; // %s", c.stored, c.p.E.Slot(buffer), c.p.K.Operands[c.p.C.Right].Name)
+	c.Line("%s(void)j;", c.p.Voids())
+	c.Line("const %s *from = right + %s;", c.stored, point.OffsetText(point.Start(c.p.K, c.view), append(c.p.Groups(), point.Axis{Dim: c.p.C.Col, Variable: "j"}), c.view))
+	outer, length := c.p.outerReduction(), int64(1)
+	if n := len(c.p.C.Reduction); n > 0 {
+		length = c.p.C.Reduction[n-1].Extent
 	}
-	length, step := int64(1), int64(0)
-	if last >= 0 {
-		length, step = p.C.Reduction[last].Extent, p.C.Reduction[last].Step(view)
-	}
-	AtEdge(p.Text, "j", p.Panel, p.C.Col.Extent, func(columns int64) { p.packPanel(at, columns, length, step) })
-	p.Close(max(0, last))
-	p.Close()
+	at := "from" + reducedLoops(c.Text, outer, c.view)[0]
+	AtEdge(c.Text, "j", c.p.Panel, c.p.C.Col.Extent, func(columns int64) { c.panel(at, columns, length) })
+	c.Close(len(outer) + 1)
 }
 
-// packTask writes the function with which a thread packs some panels.
-func (p *Product) packTask() {
-	stored := p.E.W.Stored(p.D)
-	unit.Task(p.Text, "", fmt.Sprintf("%s_pack", p.Name), "tapc_part")
-	p.Line("const int64_t across = (part->columns + %d) / %d;", p.Panel-1, p.Panel)
-	into := "panel * " + point.Number(p.Length*p.Panel)
-	if p.Partly() {
-		p.Open("for (int64_t from = 0; from < %d; from += %d) {", p.Length, packRows)
-		p.Line("const int64_t to = from + %d < %d ? from + %d : %d;", packRows, p.Length, packRows, p.Length)
-		into += fmt.Sprintf(" + from * %d", p.Panel)
+// task writes the function with which a thread packs some panels.
+func (c columns) task() {
+	unit.Task(c.Text, "", fmt.Sprintf("%s_pack", c.p.Name), "tapc_part")
+	c.Line("const int64_t across = (part->columns + %d) / %d;", c.p.Panel-1, c.p.Panel)
+	into := "panel * " + point.Number(c.p.Length*c.p.Panel)
+	if c.p.Partly() {
+		c.Open("for (int64_t from = 0; from < %d; from += %d) {", c.p.Length, packRows)
+		c.Line("const int64_t to = from + %d < %d ? from + %d : %d;", packRows, c.p.Length, packRows, c.p.Length)
+		into += fmt.Sprintf(" + from * %d", c.p.Panel)
 	}
-	p.Open("for (int64_t panel = begin; panel < end; panel++) {")
-	p.Line("const int64_t j = part->column + panel %% across * %d;", p.Panel)
-	groups := p.Groups()
-	p.Line("int64_t rest = panel / across + part->group;")
-	point.PlaceOf(p.Text, groups)
-	for _, a := range p.Batch[len(groups):] {
-		p.Line("const int64_t %s = 0;", a.Variable)
+	c.Open("for (int64_t panel = begin; panel < end; panel++) {")
+	c.Line("const int64_t j = part->column + panel %% across * %d;", c.p.Panel)
+	groups := c.p.Groups()
+	c.Line("int64_t rest = panel / across + part->group;")
+	point.PlaceOf(c.Text, groups)
+	for _, a := range c.p.Batch[len(groups):] {
+		c.Line("const int64_t %s = 0;", a.Variable)
 	}
-	p.Line("%s_panel(b%s, j%s, (%s *)b[%d] + %s);", p.Name, p.Coordinates(""), p.foldRange("from", "to"), stored, p.Slot, into)
-	p.Close()
-	if p.Partly() {
-		p.Close()
+	c.Line("%s_panel(b%s, j%s, (%s *)b[%d] + %s);", c.p.Name, c.p.Coordinates(""), c.foldRange("from", "to"), c.stored, c.p.Slot, into)
+	if c.Close(2); c.p.Partly() {
+		c.Close()
 	}
-	p.Close()
 }
 
-// packPanel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
-func (p *Product) packPanel(at string, live, length, step int64) {
-	across := p.C.Col.Step(p.C.Views[p.C.Right])
+// panel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
+func (c columns) panel(at string, live, length int64) {
+	across, step := c.p.C.Col.Step(c.view), c.p.innerStep(c.view)
 	from, end := "0", fmt.Sprint(length)
-	if p.Partly() {
+	if c.p.Partly() {
 		from, end = "first", "last"
 	}
-	if step == 1 && across != 1 && live == p.Panel && length >= int64(p.N) { // a block at a time, transposed
-		n := int64(p.N)
-		p.Line("int64_t turned = %s;", from)
-		p.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*p.Panel)
-		for x := int64(0); x < p.Panel; x += n {
-			p.Line("%s;", p.E.V.Of(p.D, p.N).Transpose(p.N, fmt.Sprintf("%s + turned + %s", at, point.Number(x*across)), point.Number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(p.Panel)))
+	if step == 1 && across != 1 && live == c.p.Panel && length >= int64(c.p.N) { // a block at a time, transposed
+		n := int64(c.p.N)
+		c.Line("int64_t turned = %s;", from)
+		c.Open("for (; turned + %d <= %s; turned += %d, to += %d) {", n, end, n, n*c.p.Panel)
+		for x := int64(0); x < c.p.Panel; x += n {
+			c.Line("%s;", c.p.E.V.Of(c.p.D, c.p.N).Transpose(c.p.N, fmt.Sprintf("%s + turned + %s", at, point.Number(x*across)), point.Number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(c.p.Panel)))
 		}
-		p.Close()
+		c.Close()
 		if length%n == 0 && packRows%n == 0 {
 			return
 		}
 		from = "turned"
 	}
-	p.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, p.Panel)
-	p.Line("const %s *row = %s + k * %s;", p.E.W.Stored(p.D), at, point.Number(step))
-	if p.Partly() && across == 1 && step > packAhead {
-		p.Line("TAPC_FETCH(row, %s, 0, 3);", point.Number(packAhead*step))
+	c.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, c.p.Panel)
+	c.Line("const %s *row = %s + k * %s;", c.stored, at, point.Number(step))
+	if c.p.Partly() && across == 1 && step > packAhead {
+		c.Line("TAPC_FETCH(row, %s, 0, 3);", point.Number(packAhead*step))
 	}
-	p.packRow(live)
-	p.Close()
+	c.row(live)
+	c.Close()
 }
 
-// packRow copies the live elements of one row of a panel and clears the others.
-func (p *Product) packRow(live int64) {
-	across := p.C.Col.Step(p.C.Views[p.C.Right])
-	n, t := int64(p.N), p.E.V.Type(p.D, p.N)
-	for x := int64(0); x < p.Panel; x += n {
+// row copies the live elements of one row of a panel and clears the others.
+func (c columns) row(live int64) {
+	across := c.p.C.Col.Step(c.view)
+	n, t := int64(c.p.N), c.p.E.V.Type(c.p.D, c.p.N)
+	for x := int64(0); x < c.p.Panel; x += n {
 		here := max(0, min(n, live-x))
 		from := fmt.Sprintf("row + %s", point.Number(x*across))
 		switch {
 		case here == 0:
-			p.Line("*(%s *)(to + %d) = (%s){0};", t, x, t)
+			c.Line("*(%s *)(to + %d) = (%s){0};", t, x, t)
 		case across == 1:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.E.V.Of(p.D, p.N).Load(from, fmt.Sprint(here)))
+			c.Line("*(%s *)(to + %d) = %s;", t, x, c.p.E.V.Of(c.p.D, c.p.N).Load(from, fmt.Sprint(here)))
 		default:
-			p.Line("*(%s *)(to + %d) = %s;", t, x, p.E.V.Of(p.D, p.N).Gather(from, point.Number(across), fmt.Sprint(here)))
+			c.Line("*(%s *)(to + %d) = %s;", t, x, c.p.E.V.Of(c.p.D, c.p.N).Gather(from, point.Number(across), fmt.Sprint(here)))
 		}
 	}
+}
+
+// offset writes the number of the element of the panels that a tile starts at.
+func (c columns) offset() string {
+	if c.p.Pack.Right == tile.PerMacroTile {
+		text := fmt.Sprintf("(j - j0) / %d * %s", c.p.Panel, point.Number(c.p.Deep()*c.p.Panel))
+		if c.p.Cut.TileCols < c.p.Panel {
+			text += fmt.Sprintf(" + (j - j0) %% %d", c.p.Panel)
+		}
+		return text
+	}
+	group := c.p.Group(c.p.C.Right)
+	column, panels := "j", fmt.Sprint(c.p.PanelsOf(c.p.C.Col.Extent))
+	if c.p.Pack.Right == tile.UpFront {
+		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", c.p.Panel-1, c.p.Panel)
+		if group != "" {
+			group += " - part->group"
+		}
+	}
+	panel := fmt.Sprintf("%s / %d", column, c.p.Panel)
+	if group != "" {
+		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
+	}
+	text := fmt.Sprintf("%s * %s", panel, point.Number(c.p.Length*c.p.Panel))
+	if c.p.Cut.TileCols < c.p.Panel {
+		text += fmt.Sprintf(" + %s %% %d", column, c.p.Panel)
+	}
+	return text
+}
+
+// piece writes the packing of a piece's columns, from one value of the innermost fold to another. It goes over some rows at a
+// time, as panels next to each other are filled from the same lines of memory.
+func (c columns) piece(from, to string) {
+	pack := func(from, to, at string) {
+		c.Line("for (int64_t j = j0; j < j1; j += %d) %s_panel(b%s, j%s, panels + (j - j0) * %s%s);", c.p.Panel, c.p.Name, c.p.Coordinates(""),
+			c.foldRange(from, to), point.Number(c.p.Deep()), at)
+	}
+	if !c.p.Partly() {
+		pack("", "", "")
+		return
+	}
+	c.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, packRows)
+	c.Line("const int64_t to = from + %d < %s ? from + %d : %s;", packRows, to, packRows, to)
+	at := fmt.Sprintf(" + from * %d", c.p.Panel)
+	if from != "0" {
+		at = fmt.Sprintf(" + (from - %s) * %d", from, c.p.Panel)
+	}
+	pack("from", "to", at)
+	c.Close()
 }

@@ -91,13 +91,14 @@ func (p *PaddedCopy) Write(about, name, part string) {
 }
 
 // padTask writes the function that copies the left operand and puts zeros around it.
-func (p *Product) padTask() {
-	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.left, Row: p.padRow}
+func padTask(p *Product) {
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.left}
+	c.Row = func(to string, live, n, stepAcross, stepInner int64) { padRow(p, to, live, n, stepAcross, stepInner) }
 	c.Write("with zeros", fmt.Sprintf("%s_pad", p.Name), "tapc_part")
 }
 
 // padRow writes the copying of one row.
-func (p *Product) padRow(to string, live, n, stepAcross, stepInner int64) {
+func padRow(p *Product, to string, live, n, stepAcross, stepInner int64) {
 	switch {
 	case stepInner == 1 && stepAcross == n:
 		p.Line("__builtin_memcpy(%s, from, %d * sizeof *to);", to, live*n)

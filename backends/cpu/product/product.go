@@ -81,3 +81,40 @@ func (p *Product) Parallel(n, function, each string) {
 
 // Group writes the number of an operand's present place in the batch, as far as it follows that; "" if it does not.
 func (p *Product) Group(operand int) string { return point.Group(p.Batch, p.C.Views[operand]) }
+
+// element is the C type of one number in the computation, and sumType of a vector of them.
+func (p *Product) element() string { return p.E.W.Type(p.VectorType()) }
+func (p *Product) sumType() string { return p.E.V.Type(p.VectorType(), p.N) }
+
+// cast makes a vector of the operand's type one of the type that sums are computed in.
+func (p *Product) cast(vector string) string {
+	if p.VectorType() == p.D {
+		return vector
+	}
+	return fmt.Sprintf("(%s)%s", p.sumType(), vector)
+}
+
+// innerStep is how far a view steps along the innermost reduced dimension, 0 if nothing is reduced.
+func (p *Product) innerStep(v nest.View) int64 {
+	if n := len(p.C.Reduction); n > 0 {
+		return p.C.Reduction[n-1].Step(v)
+	}
+	return 0
+}
+
+// outerReduction gives the reduced dimensions but the innermost.
+func (p *Product) outerReduction() []nest.Dim {
+	return p.C.Reduction[:max(0, len(p.C.Reduction)-1)]
+}
+
+// reducedLoops opens loops over reduced dimensions, and gives how far each of some views steps in them.
+func reducedLoops(t *cnest.Text, dims []nest.Dim, views ...nest.View) []string {
+	at := make([]string, len(views))
+	for x, d := range dims {
+		t.Open("for (int64_t f%d = 0; f%d < %d; f%d++) {", x, x, d.Extent, x)
+		for i, v := range views {
+			at[i] += fmt.Sprintf(" + f%d * %s", x, point.Number(d.Step(v)))
+		}
+	}
+	return at
+}

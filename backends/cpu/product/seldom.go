@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -20,8 +21,8 @@ import (
 const seldomLanes = 8
 
 // seldomFunctions writes them: the value of one result, and of some lanes of a vector.
-func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) {
-	p.seldomOne(s, axes)
+func seldomFunctions(p *Product, axes []point.Axis, along int) {
+	seldomOne(p, axes)
 	v := p.E.V.Type(scalar.Float32, p.N)
 	p.Open("\nstatic __attribute__((noinline)) %s %s_some(void *const *b%s, int64_t i, int64_t j, %s usual, unsigned lanes) {", v, p.Name, p.Coordinates("int64_t "), v)
 	p.Line("float x[%d];", p.N)
@@ -43,11 +44,11 @@ func (p *Product) seldomFunctions(s *nest.Seldom, axes []point.Axis, along int) 
 }
 
 // seldomOne writes the function of one result. Lanes follow the reduced loop along which the left operand has neighbours.
-func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
-	v, side := p.E.V, s.Choice.Args[2]
+func seldomOne(p *Product, places []point.Axis) {
+	v, s, side := p.E.V, p.Seldom, p.Seldom.Choice.Args[2]
 	at := &point.Point{V: v, K: p.K, Views: nest.Views(p.K, p.E.Buffers), N: seldomLanes, Along: len(places) + len(s.Sum.Over) - 1}
 	at.Axes = slices.Clone(places)
-	for _, l := range p.reductionOrder(s.Sum.Over, at.Views[p.C.Left]) {
+	for _, l := range reductionOrder(p.K, s.Sum.Over, at.Views[p.C.Left]) {
 		at.Axes = append(at.Axes, point.Axis{Dim: nest.Dim{Loops: []int{l}, Extent: p.K.Loops[l].Extent()}, Variable: fmt.Sprintf("f%d", l)})
 	}
 	p.Line("\n// %s of one result.", cnest.Clip(side.Format(p.K)))
@@ -89,11 +90,11 @@ func (p *Product) seldomOne(s *nest.Seldom, places []point.Axis) {
 }
 
 // reductionOrder sorts loops by how far a view steps along them, the least last.
-func (p *Product) reductionOrder(over []int, v nest.View) []int {
+func reductionOrder(k *schedule.Kernel, over []int, v nest.View) []int {
 	loops := slices.Clone(over)
 	slices.SortStableFunc(loops, func(a, b int) int {
 		key := func(l int) int64 {
-			if p.K.Loops[l].Extent() == 1 {
+			if k.Loops[l].Extent() == 1 {
 				return math.MaxInt64
 			}
 			return max(v.Steps[l], -v.Steps[l])

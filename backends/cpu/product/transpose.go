@@ -25,9 +25,3 @@ func (p *Product) TransposeSums(kept scalar.DType) {
 		p.Coordinates(""), t, lanes)
 	p.Close(2)
 }
-
-// keepTile writes how a tile keeps its sums for the piece.
-func (p *Product) keepTile(rows, vectors int64) {
-	p.Line("for (int r = 0; r < %d; r++) for (int x = 0; x < %d; x++) *(%s *)(open + r * %d + x * %d) = s[r * %d + x];", rows, vectors,
-		p.E.V.Type(p.VectorType(), p.N), p.OpenCols(), p.N, vectors)
-}
