@@ -14,7 +14,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
-	"tensortapestry.org/tapc/frontends/amanda/nested"
+	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/frontends/onnx"
@@ -36,8 +36,8 @@ func readAmanda(data []byte, file string, known *dictionaries.Known) (*amanda.Gr
 	return g, amanda.Check(g).Err()
 }
 
-// own says whether a graph is in a vocabulary of tapc's own kernels, which needs no mapping.
-func own(g *amanda.Graph) bool {
+// isOwn says whether a graph is in a vocabulary of tapc's own kernels, which needs no mapping.
+func isOwn(g *amanda.Graph) bool {
 	ns, err := namespace.All().Find(g.Namespace)
 	return err == nil && (ns.Name == "loom" || ns.String() == namespace.Own)
 }
@@ -48,8 +48,8 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own(ag) {
-		g, err := nested.ToIR(ag, a.plugins.library())
+	if isOwn(ag) {
+		g, err := own.ToIR(ag, a.plugins.library())
 		return &imported{own: g}, err
 	}
 	o, err := a.imports.options(a.plugins.library())
@@ -67,7 +67,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, amanda.IsOutput).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, amanda.IsAdded).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
 		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
 }
 
@@ -86,7 +86,7 @@ func foreignAmanda(data []byte, file string, known *dictionaries.Known) (*amanda
 // writeAmanda writes a graph of tapc's kernels as an Amanda graph.
 func writeAmanda(write func(io.Writer, *amanda.Graph) error) func(w io.Writer, g *ir.Graph, _ shown) error {
 	return func(w io.Writer, g *ir.Graph, _ shown) error {
-		ag, err := nested.FromIR(g)
+		ag, err := own.FromIR(g)
 		if err != nil {
 			return err
 		}

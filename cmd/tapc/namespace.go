@@ -122,5 +122,5 @@ func checkNamespace(data []byte, file string, o *importFlags) (diag.List, int, e
 	if err != nil {
 		return nil, 0, err
 	}
-	return o.vocabularies.Set().Check(fg, amanda.IsOutput), len(fg.Ops), nil
+	return o.vocabularies.Set().Check(fg, amanda.IsAdded), len(fg.Ops), nil
 }

@@ -82,3 +82,15 @@ func (o *Op) title(index int) string {
 	}
 	return fmt.Sprintf("number %d", index)
 }
+
+// ControlEdge is an edge that says that one op happens before another.
+func ControlEdge(from, to string) Edge {
+	control := Ref{Index: Control}
+	return Edge{From: End{Ref{Name: from}, control}, To: End{Ref{Name: to}, control}}
+}
+
+// ValueName is the attribute of an output port with the name of the value that it gives.
+const ValueName = "value"
+
+// nothing is the operator that computes nothing, in vocabularies that have one.
+const nothing = "NoOp"

@@ -22,7 +22,7 @@ func Lift(fg *foreign.Graph, known namespace.Set) (*Graph, error) {
 	if root.Name == "" || root.Name == Self {
 		root.Name = "model"
 	}
-	l := &lifter{fg: fg, known: known, root: root, at: map[string]End{}, taken: map[string]bool{root.Name: true, Self: true}}
+	l := &lifter{fg: fg, known: known, root: root, at: map[string]End{}, names: NamesBut(root.Name)}
 	g := &Graph{File: fg.File, Ops: []*Op{root}}
 	if err := l.versions(g); err != nil {
 		return nil, err
@@ -39,21 +39,31 @@ func Lift(fg *foreign.Graph, known namespace.Set) (*Graph, error) {
 			l.fault(name, "constant %q: %v", name, err)
 			continue
 		}
-		o := &Op{Type: initializer, Name: l.unique(name), Attrs: attrs, Outputs: []Port{{Name: "output"}}}
+		o := &Op{Type: initializer, Name: l.names.Unique(name), Attrs: attrs, Outputs: []Port{{Name: "output"}}}
 		l.give(o, 0, name)
 		root.Ops = append(root.Ops, o)
 	}
-	made := make([]*Op, len(fg.Ops))
-	for i, op := range fg.Ops {
-		made[i] = l.op(op)
+	made, followed := map[*foreign.Op]*Op{}, map[*foreign.Op]bool{}
+	for _, op := range fg.Ops {
+		for _, x := range op.After {
+			followed[x] = true
+		}
 	}
-	for i, op := range fg.Ops {
+	for _, op := range fg.Ops {
+		if op.IsOrder() {
+			made[op] = l.between(op, followed[op])
+		} else {
+			made[op] = l.op(op)
+		}
+	}
+	for _, op := range fg.Ops {
 		for k, name := range op.In {
 			if name != "" {
-				l.edge(name, End{Ref{Name: made[i].Name}, Ref{Name: made[i].Inputs[k].Name}}, op.Title())
+				l.edge(name, End{Ref{Name: made[op].Name}, Ref{Name: made[op].Inputs[k].Name}}, op.Title())
 			}
 		}
 	}
+	l.order(made, followed)
 	for _, p := range fg.Outputs {
 		root.Outputs = append(root.Outputs, Port{Name: p.Name, Attrs: portAttrs(p)})
 		l.edge(p.Name, End{Ref{Name: Self}, Ref{Name: p.Name}}, "the graph's output")
@@ -67,8 +77,7 @@ type lifter struct {
 	domain string // of ops whose type names none
 	root   *Op
 	at     map[string]End // where each value comes from
-	taken  map[string]bool
-	next   map[string]int // the number that a name got last
+	names  Names
 	bad    diag.List
 }
 
@@ -99,17 +108,25 @@ func (l *lifter) versions(g *Graph) error {
 	return nil
 }
 
-// unique gives an op a name that no other has.
-func (l *lifter) unique(name string) string {
-	if l.next == nil {
-		l.next = map[string]int{}
-	}
+// Names are those of ops that are taken.
+type Names struct {
+	taken map[string]bool
+	next  map[string]int // the number that a name got last
+}
+
+// NamesBut gives names of which one is taken, and that of the subgraph around.
+func NamesBut(name string) Names {
+	return Names{map[string]bool{name: true, Self: true}, map[string]int{}}
+}
+
+// Unique gives an op a name that no other has: the one that it is given, with a number if need be.
+func (n Names) Unique(name string) string {
 	try := name
-	for l.taken[try] || try == "" {
-		l.next[name]++
-		try = fmt.Sprintf("%s_%d", name, l.next[name]+1)
+	for n.taken[try] || try == "" {
+		n.next[name]++
+		try = fmt.Sprintf("%s_%d", name, n.next[name]+1)
 	}
-	l.taken[try] = true
+	n.taken[try] = true
 	return try
 }
 
@@ -122,12 +139,9 @@ func (l *lifter) give(o *Op, port int, value string) {
 		name += ":" + p.Name
 	}
 	if name != value {
-		p.Attrs = p.Attrs.With(valueName, ir.StringAttr(value))
+		p.Attrs = p.Attrs.With(ValueName, ir.StringAttr(value))
 	}
 }
-
-// valueName is the attribute of an output port with the name of the value that it gives.
-const valueName = "value"
 
 func (l *lifter) op(op *foreign.Op) *Op {
 	o := &Op{Type: op.Type, Name: op.Name}
@@ -137,7 +151,7 @@ func (l *lifter) op(op *foreign.Op) *Op {
 	if o.Name == "" {
 		o.Name = op.Type
 	}
-	o.Name = l.unique(o.Name)
+	o.Name = l.names.Unique(o.Name)
 	var formal *namespace.Op
 	if ns, ok := l.known.Domain(l.fg.Namespace, op.Domain, l.fg.Versions[op.Domain]); ok {
 		formal = ns.Op(op.Type)
@@ -191,6 +205,49 @@ func (l *lifter) edge(value string, to End, what string) {
 		return
 	}
 	l.root.Edges = append(l.root.Edges, Edge{From: from, To: to})
+}
+
+// between makes an op for an operation that is only between others, where the vocabulary has one that does; nil where it has none, or none is needed.
+func (l *lifter) between(op *foreign.Op, followed bool) *Op {
+	if ns, ok := l.known.Domain(l.fg.Namespace, l.domain, l.fg.Versions[l.domain]); !ok || ns.Op(nothing) == nil || !followed && op.Name == "" {
+		return nil
+	}
+	return l.op(&foreign.Op{Name: op.Name, Domain: l.domain, Type: nothing})
+}
+
+// order writes what happens before operations as control edges, and what is observed as such edges to the end of the graph.
+func (l *lifter) order(made map[*foreign.Op]*Op, followed map[*foreign.Op]bool) {
+	known := map[*foreign.Op][]*Op{}
+	var before func(op *foreign.Op) []*Op
+	before = func(op *foreign.Op) []*Op { // the ops for what happens before an operation
+		list, there := known[op]
+		for _, x := range op.After {
+			switch {
+			case there:
+			case made[x] != nil:
+				list = append(list, made[x])
+			default:
+				list = append(list, before(x)...)
+			}
+		}
+		known[op] = list
+		return list
+	}
+	for _, op := range l.fg.Ops {
+		name := Self
+		if made[op] != nil {
+			name = made[op].Name
+		} else if followed[op] {
+			continue
+		}
+		there := map[*Op]bool{}
+		for _, x := range before(op) {
+			if !there[x] {
+				l.root.Edges = append(l.root.Edges, ControlEdge(x.Name, name))
+			}
+			there[x] = true
+		}
+	}
 }
 
 func portAttrs(p foreign.Port) ir.Attrs {

@@ -20,6 +20,7 @@ type level struct {
 	index    int // of the subgraph in the scope around
 	children map[int]*level
 	feeds    map[end]end
+	controls [][2]int // pairs of ops, of which the first happens before the second
 }
 
 // spot names an output port of an op in a scope.
@@ -37,33 +38,41 @@ type flattener struct {
 	out    *foreign.Graph
 	names  map[spot]string
 	taken  map[string]bool
-	next   map[string]int      // the number that a name got last
-	inputs map[spot]bool       // inputs of the graph that are there already
-	ports  map[string]ir.Attrs // what is said about each input
-	made   map[*foreign.Op]*flat
+	next   map[string]int // the number that a name got last
+	inputs map[spot]bool  // inputs of the graph that are there already
+	flat   *Flat
+	times  times
 	bad    diag.List
 }
 
-// flat is what a flat operation comes from: its op, and the port of each input and output.
-type flat struct {
-	op      *Op
-	in, out []int
+// Flat is a foreign graph that an Amanda graph became, and what it comes from.
+type Flat struct {
+	Graph *foreign.Graph
+	Ports map[string]ir.Attrs    // what is said about each input
+	Of    map[*foreign.Op]Source // but for operations that Flatten adds
+}
+
+// Source is what a flat operation comes from: its op, and the port of each input and output.
+type Source struct {
+	Op      *Op
+	In, Out []int
 }
 
 // Lower makes a flat foreign graph: subgraphs are taken apart, and values get the names of the ops (and ports) that give them; the
 // names inside of a file's only subgraph need none of its own. What nothing feeds is an input; outputs are the
 // ports of the only subgraph or else those of ops of which nothing is consumed. Ports are put in the order that the dictionary has
-// them in. Data that attributes name lies in files in dir, dictionaries in known. Control edges order ops with effects, and kernels have none. The graph
+// them in. Data that attributes name lies in files in dir, dictionaries in known. Control edges say what happens before an operation. The graph
 // must have passed Check.
 func Lower(g *Graph, dir string, known namespace.Set) (*foreign.Graph, error) {
-	f, err := flatten(g, dir, known)
+	f, err := Flatten(g, dir, known)
 	if err != nil {
 		return nil, err
 	}
-	return f.out, nil
+	return f.Graph, nil
 }
 
-func flatten(g *Graph, dir string, known namespace.Set) (*flattener, error) {
+// Flatten is Lower, and says what the parts of the result come from.
+func Flatten(g *Graph, dir string, known namespace.Set) (*Flat, error) {
 	ns, err := known.Find(g.Namespace)
 	if err != nil {
 		at := diag.Location{File: g.File, Line: g.Line, Column: g.Column}
@@ -74,9 +83,10 @@ func flatten(g *Graph, dir string, known namespace.Set) (*flattener, error) {
 		}
 		return nil, d
 	}
-	f := &flattener{g: g, known: known, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, ports: map[string]ir.Attrs{}, made: map[*foreign.Op]*flat{}}
+	f := &flattener{g: g, known: known, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, times: times{ops: map[spot]*foreign.Op{}, bounds: map[spot]*foreign.Op{}}}
 	framework, domain, _ := strings.Cut(ns.Name, "/")
 	f.out = &foreign.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*foreign.Data{}}
+	f.flat = &Flat{Graph: f.out, Ports: map[string]ir.Attrs{}, Of: map[*foreign.Op]Source{}}
 	f.versions()
 	path := ""
 	top := f.level(newScope(g.Ops, g.Edges, nil, path), nil, 0)
@@ -85,8 +95,9 @@ func flatten(g *Graph, dir string, known namespace.Set) (*flattener, error) {
 		f.claim(top, only)
 	}
 	f.flatten(top)
+	f.order(top)
 	f.outputs(top)
-	return f, f.bad.Err()
+	return f.flat, f.bad.Err()
 }
 
 // claim gives the inputs of the graph, and the values that are its outputs, the names of those, before any other value can have them. An output whose value has
@@ -135,7 +146,11 @@ func (f *flattener) level(s scope, parent *level, index int) *level {
 	for _, e := range s.edges {
 		from, okFrom := c.find(s, e, e.From, true)
 		to, okTo := c.find(s, e, e.To, false)
-		if okFrom && okTo && to.port != Control {
+		switch {
+		case !okFrom || !okTo:
+		case to.port == Control:
+			l.controls = append(l.controls, [2]int{from.op, to.op})
+		default:
 			l.feeds[to] = from
 		}
 	}
@@ -176,15 +191,15 @@ func (f *flattener) flatten(l *level) {
 			continue
 		}
 		op := &foreign.Op{Name: l.scope.path + o.path(i), Domain: domain, Type: typ, Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
-		from := &flat{op: o, in: inOrder(o.Inputs), out: inOrder(o.Outputs)}
+		from := Source{Op: o, In: inOrder(o.Inputs), Out: inOrder(o.Outputs)}
 		if formal != nil {
-			from.in = f.arrange(o, i, "input", formal.In, o.Inputs)
-			from.out = f.arrange(o, i, "output", formal.Out, o.Outputs)
+			from.In = f.arrange(o, i, "input", formal.In, o.Inputs)
+			from.Out = f.arrange(o, i, "output", formal.Out, o.Outputs)
 		}
-		for _, k := range from.in {
+		for _, k := range from.In {
 			op.In = append(op.In, f.value(l, i, k))
 		}
-		for _, k := range from.out {
+		for _, k := range from.Out {
 			name := ""
 			if k >= 0 {
 				name = f.result(l, i, k)
@@ -196,7 +211,8 @@ func (f *flattener) flatten(l *level) {
 				op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: f.attribute(o, formal, a)})
 			}
 		}
-		f.made[op] = from
+		f.flat.Of[op] = from
+		f.times.ops[spot{l, i, 0}] = op
 		f.out.Ops = append(f.out.Ops, op)
 	}
 }
@@ -345,7 +361,7 @@ func (f *flattener) result(l *level, op, port int) string {
 	if len(o.Outputs) > 1 {
 		name += ":" + portName(o.Outputs, port)
 	}
-	if v, ok := o.Outputs[port].Attrs.Get(valueName); ok && v.Str != "" {
+	if v, ok := o.Outputs[port].Attrs.Get(ValueName); ok && v.Str != "" {
 		name = v.Str
 	}
 	return f.named(spot{l, op, port}, name)
@@ -381,7 +397,7 @@ func (f *flattener) input(at spot, name string, p Port, owner *Op) string {
 		dtype, shape = at.l.consumer(at.port, shape)
 	}
 	f.port(name, dtype, shape)
-	f.ports[name] = p.Attrs
+	f.flat.Ports[name] = p.Attrs
 	return name
 }
 
@@ -423,7 +439,7 @@ func (f *flattener) source(l *level, i int, o *Op) {
 	dtype, _ := o.Attrs.Get("dtype")
 	shape, _ := o.Attrs.Get("shape")
 	f.port(name, dtype, shape)
-	f.ports[name] = o.Attrs
+	f.flat.Ports[name] = o.Attrs
 }
 
 // sizes reads a list of sizes; a negative one, null or a name is to be bound later.
@@ -480,4 +496,131 @@ func (f *flattener) outputs(top *level) {
 			}
 		}
 	}
+}
+
+// CodeOrder is the code of a control edge that no run could keep to.
+const CodeOrder = "TAP0857"
+
+// times says of ops what is done when they are, and what waits for what they wait for.
+type times struct {
+	ops    map[spot]*foreign.Op // by op, whose port is 0
+	bounds map[spot]*foreign.Op // of subgraphs; the port is that of a side
+}
+
+// The sides of an op in time.
+const (
+	opening = iota
+	closing
+)
+
+// order tells operations what happens before them, besides those whose values they take: a control edge of a subgraph is one of all that is in it. So edges
+// between a subgraph and its own ops say nothing new, but that what happens before the end of the graph is observed.
+func (f *flattener) order(l *level) {
+	observed := &foreign.Op{Domain: foreign.Added, Type: foreign.Order}
+	seen := map[[2]int]bool{}
+	for _, c := range l.controls {
+		from, to := c[0], c[1]
+		program := l.parent != nil && l.parent.parent == nil && l.parent.only() != nil
+		if seen[c] || from == selfOp || to == selfOp && !program {
+			continue
+		}
+		seen[c] = true
+		before := f.bound(l, from, closing)
+		if to == selfOp {
+			observed.After = append(observed.After, before...)
+			continue
+		}
+		for _, op := range f.bound(l, to, opening) {
+			op.After = append(op.After, before...)
+		}
+		if !f.takesTime(l, to) {
+			o := l.ops[to]
+			f.late(o, "an op that waits for others, and computes", "what is there when a run begins", "a control edge leads to %s, an input or a constant", o.title(to))
+		}
+	}
+	if len(observed.After) > 0 {
+		f.out.Ops = append(f.out.Ops, observed)
+	}
+	for i := range l.ops {
+		if c := l.children[i]; c != nil {
+			f.order(c)
+		}
+	}
+}
+
+func (f *flattener) late(o *Op, expected, found, format string, args ...any) {
+	d := diag.Errorf(CodeOrder, constraint, diag.Location{File: f.g.File, Line: o.Line, Column: o.Column}, format, args...)
+	f.bad = append(f.bad, d.Want(expected, found))
+}
+
+// takesTime says whether an op takes place at a time: neither inputs nor constants do.
+func (f *flattener) takesTime(l *level, i int) bool {
+	return l.children[i] != nil || f.times.ops[spot{l, i, 0}] != nil
+}
+
+// bound gives the operation at one end of an op in time: itself or, of a subgraph, the only one that begins or ends it, or else one between these and
+// others. There is none of what is there from the beginning.
+func (f *flattener) bound(l *level, i, side int) []*foreign.Op {
+	c, o := l.children[i], l.ops[i]
+	if c == nil {
+		if op := f.times.ops[spot{l, i, 0}]; op != nil {
+			return []*foreign.Op{op}
+		}
+		return nil
+	}
+	at := spot{l, i, side}
+	if op := f.times.bounds[at]; op != nil {
+		return []*foreign.Op{op}
+	}
+	var inside []*foreign.Op
+	for _, k := range f.border(c, side) {
+		inside = append(inside, f.bound(c, k, side)...)
+	}
+	for to, from := range c.feeds {
+		if to.op == selfOp && from.op == selfOp {
+			f.late(o, "an op that takes the value and gives it", "a port joined to a port", "control edges lead to or from subgraph %s, through which a value passes as it is", o.title(i))
+			break
+		}
+	}
+	if len(inside) == 1 {
+		f.times.bounds[at] = inside[0]
+		return inside
+	}
+	op := &foreign.Op{Name: l.scope.path + o.path(i), Domain: foreign.Added, Type: foreign.Order, Pos: ir.Pos{Line: int32(o.Line), Col: int32(o.Column)}}
+	f.out.Ops = append(f.out.Ops, op)
+	f.times.bounds[at] = op
+	switch {
+	case len(inside) == 0:
+		f.times.bounds[spot{l, i, opening + closing - side}] = op // it begins and ends at once
+	case side == opening:
+		for _, x := range inside {
+			x.After = append(x.After, op)
+		}
+	default:
+		op.After = inside
+	}
+	return []*foreign.Op{op}
+}
+
+// border gives the ops of a subgraph that wait for no other of it, or for which none waits.
+func (f *flattener) border(l *level, side int) (list []int) {
+	inner := map[int]bool{}
+	note := func(from, to int) {
+		if from == selfOp || to == selfOp || !f.takesTime(l, from) || !f.takesTime(l, to) {
+			return
+		}
+		inner[[...]int{opening: to, closing: from}[side]] = true
+	}
+	for to, from := range l.feeds {
+		note(from.op, to.op)
+	}
+	for _, c := range l.controls {
+		note(c[0], c[1])
+	}
+	for i := range l.ops {
+		if !inner[i] && f.takesTime(l, i) {
+			list = append(list, i)
+		}
+	}
+	return list
 }

@@ -5,13 +5,20 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping"
 )
 
-// IsOutput says whether an operation that Lower made gives a value the name of an output, as no vocabulary's do.
-func IsOutput(domain, op string) bool { return domain == "tapc" && op == Output }
+// IsAdded says whether an operation is one that Lower adds to a graph, and of no vocabulary: an Output or an Order.
+func IsAdded(domain, op string) bool {
+	return domain == foreign.Added && (op == Output || op == foreign.Order)
+}
 
-// Natives are what the operations that Lower makes are mapped by.
+// Natives are what the operations that Lower adds are mapped by, and TensorFlow's for nothing but an order.
 func Natives() map[string]mapping.Native {
-	return map[string]mapping.Native{"tapc:" + Output: func(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
-		v, err := r.Value(op.In[0])
-		return []foreign.Value{v}, err
-	}}
+	none := func(*mapping.Region, *foreign.Op) ([]foreign.Value, error) { return nil, nil }
+	return map[string]mapping.Native{
+		foreign.Added + ":" + Output: func(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
+			v, err := r.Value(op.In[0])
+			return []foreign.Value{v}, err
+		},
+		foreign.Added + ":" + foreign.Order: none,
+		":" + nothing:                       none,
+	}
 }

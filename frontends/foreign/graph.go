@@ -31,6 +31,16 @@ type Graph struct {
 // Definitions is the domain of operations that use functions of their graph.
 const Definitions = "tapc.definitions"
 
+// Added is the domain of operations that belong to no vocabulary and that tapc adds to a graph. Order is the type, in it, of those that take and give nothing and are between others in time;
+// one that no other comes after says that what is before it is observed.
+const (
+	Added = "tapc"
+	Order = "Order"
+)
+
+// IsOrder says whether an operation is an Order.
+func (o *Op) IsOrder() bool { return o.Domain == Added && o.Type == Order }
+
 // Port is a named input or output of a graph. A size is a number, or a name that is bound when the graph is mapped.
 type Port struct {
 	Name   string
@@ -51,6 +61,7 @@ type Op struct {
 	Name, Domain, Type string
 	In, Out            []string
 	Attrs              []Attr // sorted by name
+	After              []*Op  // what happens before it, besides the operations whose values it takes
 	Pos                ir.Pos
 }
 

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/frontends/mapping/plain"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -47,8 +48,12 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(p.Sources)+len(p.Sinks) > 0 {
+		return nil, nil, diag.Errorf(CodeFiles, "mapping", diag.Location{File: g.File}, "the program reads or writes files, and the vocabulary %s has nothing for that", opt.Namespace).
+			Want("imports and exports without a uri", fmt.Sprintf("%d that are read and %d that are written", len(p.Sources), len(p.Sinks)))
+	}
 	fg := &foreign.Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*foreign.Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), backs: map[string][]*Rule{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, backs: map[string][]*Rule{}}
 	for _, t := range opt.Tables {
 		for _, r := range t.Backs {
 			if opt.Version >= r.From && (r.To < 0 || opt.Version <= r.To) {
@@ -71,8 +76,12 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 		if err := ctx.Err(); err != nil {
 			return nil, b.m.report, context.Cause(ctx)
 		}
+		from := len(fg.Ops)
 		b.operation(g.Node(id))
+		b.made[id] = [2]int{from, len(fg.Ops)}
 	}
+	added, bad := ordered.Back(g, func(id ir.NodeID) []*foreign.Op { return fg.Ops[b.made[id][0]:b.made[id][1]] })
+	fg.Ops, b.bad = append(fg.Ops, added...), append(b.bad, bad...)
 	for _, x := range p.Outputs {
 		name := b.names[b.tensor(x.Tensor)]
 		if name != x.Name && name != x.Own {
@@ -116,6 +125,7 @@ type backer struct {
 	tensors map[ir.NodeID]*foreign.Tensor
 	taken   map[string]bool
 	names   map[*foreign.Tensor]string
+	made    map[ir.NodeID][2]int // what each operation became, of fg.Ops
 	bad     diag.List
 }
 

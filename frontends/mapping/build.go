@@ -1,12 +1,8 @@
 package mapping
 
 import (
-	"encoding/base64"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -38,7 +34,7 @@ func (m *mapper) graphInputs(fg *foreign.Graph, r *Region) ([]*foreign.Tensor, e
 			r.values[p.Name] = unknown
 			continue
 		}
-		shape, err := m.sizes(p)
+		shape, err := p.Sizes(m.opt.Dims)
 		if err != nil {
 			bad = append(bad, diag.Errorf(CodeInput, "mapping", diag.Location{File: fg.File, Node: p.Name}, "input %q %v", p.Name, err))
 			continue
@@ -48,63 +44,6 @@ func (m *mapper) graphInputs(fg *foreign.Graph, r *Region) ([]*foreign.Tensor, e
 		list = append(list, t)
 	}
 	return list, bad.Err()
-}
-
-// sizes binds the symbolic sizes of an input.
-func (m *mapper) sizes(p foreign.Port) ([]int64, error) {
-	switch {
-	case p.Reason != "":
-		return nil, fmt.Errorf("%s", p.Reason)
-	case p.DType == scalar.Invalid:
-		return nil, fmt.Errorf("has no element type")
-	case !p.Ranked:
-		return nil, fmt.Errorf("has no shape, which tapc must know when compiling: --shape %s=SIZExSIZE", p.Name)
-	}
-	shape := make([]int64, len(p.Shape))
-	var missing []string
-	for i, s := range p.Shape {
-		shape[i] = s.Value
-		if n, ok := m.opt.Dims[s.Name]; ok && s.Name != "" {
-			shape[i] = n
-		} else if n, ok := m.opt.Dims[Place(p.Name, i)]; ok {
-			shape[i] = n
-		} else if n, ok := SumOf(s.Name, m.opt.Dims); ok {
-			shape[i] = n
-		} else if s.Name != "" {
-			missing = append(missing, "--dim "+s.Name+"=N")
-			continue
-		} else if s.Value < 0 {
-			missing = append(missing, "--dim "+Place(p.Name, i)+"=N")
-		}
-	}
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("has sizes that must be given: %s", strings.Join(missing, " "))
-	}
-	if foreign.Elements(shape) < 0 {
-		return nil, fmt.Errorf("of shape %s is larger than any memory", foreign.ShapeText(shape))
-	}
-	return shape, nil
-}
-
-// Place names a dimension of an input.
-func Place(input string, i int) string { return fmt.Sprintf("%s:%d", input, i) }
-
-// SumOf gives the value of a name that is a sum, as exporters write them, "past + 1", of numbers and of names with values.
-func SumOf(name string, values map[string]int64) (int64, bool) {
-	terms := strings.Split(name, "+")
-	total := int64(0)
-	for _, t := range terms {
-		t = strings.TrimSpace(t)
-		n, err := strconv.ParseInt(t, 10, 64)
-		if v, ok := values[t]; ok {
-			n, err = v, nil
-		}
-		if err != nil || n < 0 || total > 1<<40 {
-			return 0, false
-		}
-		total += n
-	}
-	return total, len(terms) > 1
 }
 
 // outputs gives the values of a graph's outputs, in order.
@@ -132,19 +71,20 @@ type builder struct {
 	g      *ir.Graph
 	used   map[*foreign.Tensor]bool // by an operation, or as an output
 	made   map[*foreign.Tensor]ir.Selection
+	ops    map[*node]ir.NodeID
 	intern ir.Intern
 	list   []ir.Port      // room for the ports of an operation
 	sel    []ir.Selection // and for their selections
 }
 
-func (m *mapper) build(fg *foreign.Graph, inputs []*foreign.Tensor, outputs []foreign.Value) (*ir.Graph, error) {
-	b := &builder{m: m, g: ir.New(), used: map[*foreign.Tensor]bool{}, made: map[*foreign.Tensor]ir.Selection{}}
-	b.g.File = fg.File
-	finals, err := m.finals(fg, outputs)
+func (m *mapper) build(r *Region, inputs []*foreign.Tensor, outputs []foreign.Value) (*ir.Graph, error) {
+	b := &builder{m: m, g: ir.New(), used: map[*foreign.Tensor]bool{}, made: map[*foreign.Tensor]ir.Selection{}, ops: map[*node]ir.NodeID{}}
+	b.g.File = r.graph.File
+	finals, err := m.finals(r.graph, outputs)
 	if err != nil {
 		return nil, err
 	}
-	live, used := m.live(finals)
+	live, used := m.live(finals, r.observed())
 	maps.Copy(b.used, used)
 	for _, t := range finals {
 		b.used[t] = true
@@ -166,6 +106,7 @@ func (m *mapper) build(fg *foreign.Graph, inputs []*foreign.Tensor, outputs []fo
 		return nil, err
 	}
 	tensorops.StateOutputs(b.g, given)
+	b.order(r)
 	return b.g, nil
 }
 
@@ -198,7 +139,9 @@ func (m *mapper) finals(fg *foreign.Graph, outputs []foreign.Value) ([]*foreign.
 			n := &node{kernel: "op:copy", rule: "output", in: []portTensors{{port: "tensor", tensors: []*foreign.Tensor{t}}}}
 			c := &foreign.Tensor{DType: t.DType, Shape: t.Shape, Source: n}
 			n.out = []portTensors{{port: "result", tensors: []*foreign.Tensor{c}}}
+			mark := len(m.nodes)
 			m.nodes = append(m.nodes, n)
+			m.note(mark, &foreign.Op{In: []string{name}})
 			t = c
 		}
 		taken[t] = true
@@ -208,9 +151,12 @@ func (m *mapper) finals(fg *foreign.Graph, outputs []foreign.Value) ([]*foreign.
 	return finals, nil
 }
 
-// live finds the operations that the outputs need, and the tensors that live operations take.
-func (m *mapper) live(finals []*foreign.Tensor) (map[*node]bool, map[*foreign.Tensor]bool) {
+// live finds the operations that the outputs and what is observed need, and the tensors that live operations take.
+func (m *mapper) live(finals []*foreign.Tensor, observed []*node) (map[*node]bool, map[*foreign.Tensor]bool) {
 	live, used := map[*node]bool{}, map[*foreign.Tensor]bool{}
+	for _, n := range observed {
+		live[n] = true
+	}
 	for _, t := range finals {
 		live[maker(t)] = true
 	}
@@ -246,7 +192,7 @@ func (b *builder) add(n *node) error {
 		return err
 	}
 	made := b.g.Add(op, "")
-	made.Pos = n.pos
+	made.Pos, b.ops[n] = n.pos, made.ID
 	if n.rule != "" {
 		origin := &ir.Origin{Rule: n.rule}
 		if n.pos != (ir.Pos{}) {
@@ -289,54 +235,10 @@ func (b *builder) tensor(t *foreign.Tensor) (ir.Selection, error) {
 	if t.Data == nil {
 		return sel, nil
 	}
-	params, err := constantParams(t.Data)
+	params, err := t.Data.Params()
 	if err != nil {
 		return sel, err
 	}
 	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{sel}}})}, "")
 	return sel, nil
-}
-
-// maxListed bounds the elements of a constant that is written as lists of numbers.
-const maxListed = 256
-
-// constantParams says where a constant's value is: in a file, or in the graph as numbers or, when there are many, as bytes.
-func constantParams(d *foreign.Data) (ir.Attrs, error) {
-	if d.File != "" && d.Len() > maxListed {
-		return ir.Attrs{{Name: "file", Value: ir.StringAttr(d.File)}, {Name: "offset", Value: ir.IntAttr(d.Offset)}}, nil
-	}
-	raw, err := d.Read()
-	if err != nil {
-		return nil, err
-	}
-	if d.Len() <= maxListed {
-		if v, ok := listed(d.DType, d.Shape, raw); ok {
-			return ir.Attrs{{Name: "value", Value: v}}, nil
-		}
-	}
-	return ir.Attrs{{Name: "bytes", Value: ir.StringAttr(base64.StdEncoding.EncodeToString(raw))}}, nil
-}
-
-// listed writes elements as lists nested as the shape; ok is false for numbers that the forms of a graph can not write.
-func listed(d scalar.DType, shape []int64, raw []byte) (ir.AttrValue, bool) {
-	if len(shape) == 0 {
-		v := scalar.Decode(d, raw)
-		switch {
-		case d.IsBool():
-			return ir.BoolAttr(v.I != 0), true
-		case d.IsInt():
-			return ir.IntAttr(v.I), d != scalar.UInt64 || v.I >= 0
-		}
-		return ir.FloatAttr(v.F), d.IsFloat() && !math.IsNaN(v.F) && !math.IsInf(v.F, 0)
-	}
-	out := ir.AttrValue{Kind: ir.AttrList, List: []ir.AttrValue{}}
-	step := int(foreign.Elements(shape[1:])) * d.Size()
-	for i := range int(shape[0]) {
-		v, ok := listed(d, shape[1:], raw[i*step:])
-		if !ok {
-			return out, false
-		}
-		out.List = append(out.List, v)
-	}
-	return out, true
 }

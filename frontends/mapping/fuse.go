@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -262,7 +263,7 @@ func (r *Region) fusions(order []*foreign.Op) map[*foreign.Op]*found {
 		for _, o := range op.Out {
 			c.producer[o] = op
 		}
-		for _, name := range needs(op) {
+		for _, name := range ordered.Needs(op) {
 			c.uses[name]++
 		}
 	}
@@ -278,7 +279,8 @@ func (r *Region) fusions(order []*foreign.Op) map[*foreign.Op]*found {
 			if version := r.version(root.Domain); version < rule.From || rule.To >= 0 && version > rule.To {
 				continue
 			}
-			if f := c.find(rule, root); f != nil && !slices.ContainsFunc(f.ops, func(op *foreign.Op) bool { return claimed[op] != nil }) {
+			taken := func(op *foreign.Op) bool { return claimed[op] != nil || r.m.trace.timed[op] }
+			if f := c.find(rule, root); f != nil && !slices.ContainsFunc(f.ops, taken) {
 				for _, op := range f.ops {
 					claimed[op] = f
 				}
@@ -429,7 +431,7 @@ func (c *matcher) constant(name string) (float64, bool) {
 func (c *matcher) closed(f *found) bool {
 	inside := map[string]int{}
 	for _, op := range f.ops {
-		for _, name := range needs(op) {
+		for _, name := range ordered.Needs(op) {
 			inside[name]++
 		}
 	}

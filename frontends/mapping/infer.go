@@ -13,8 +13,8 @@ import (
 // infer finds the outputs of a node by its kernel's shape and type rules. Models use few kernels in few ways, again and again, so
 // what is found for one use is remembered for those like it.
 func (m *mapper) infer(decl *kernels.Decl, n *node, results int) ([]kernels.PortSel, error) {
-	m.key = appendCall(m.key[:0], n, results)
-	if outs, known := m.inferred[use{decl, string(m.key)}]; known {
+	m.uses.key = appendCall(m.uses.key[:0], n, results)
+	if outs, known := m.uses.known[use{decl, string(m.uses.key)}]; known {
 		return outs, nil
 	}
 	in, err := ports(n.in)
@@ -23,12 +23,18 @@ func (m *mapper) infer(decl *kernels.Decl, n *node, results int) ([]kernels.Port
 	}
 	outs, err := inferCall(decl, kernels.Call{Params: n.params, Inputs: in}, results)
 	if err == nil {
-		if m.inferred == nil {
-			m.inferred = map[use][]kernels.PortSel{}
+		if m.uses.known == nil {
+			m.uses.known = map[use][]kernels.PortSel{}
 		}
-		m.inferred[use{decl, string(m.key)}] = outs
+		m.uses.known[use{decl, string(m.uses.key)}] = outs
 	}
 	return outs, err
+}
+
+// uses is what is known of the uses of kernels.
+type uses struct {
+	known map[use][]kernels.PortSel // outputs
+	key   []byte                    // room for the text of a use
 }
 
 // use is a use of a kernel: call is all else that its outputs depend on.

@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -45,9 +46,9 @@ type mapper struct {
 	depth  int
 	steps  int
 	applied
-	inferred map[use][]kernels.PortSel  // outputs by the use of a kernel; see infer
-	derived  int                        // operations that the rules for one stand for
-	key      []byte                     // room for the text of a use
+	uses     uses
+	derived  int // operations that the rules for one stand for
+	trace    trace
 	spare    []map[string]foreign.Value // of rules that are done, empty
 	ordinals int64                      // given out so far
 	calls    int                        // of graphs inside of others
@@ -71,6 +72,7 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 		opt.Library = kernels.Builtin()
 	}
 	m := &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
+	m.trace.timed = ordered.Asked(fg.Ops)
 	r := &Region{m: m, graph: fg, values: map[string]foreign.Value{}}
 	inputs, err := m.graphInputs(fg, r)
 	if err != nil {
@@ -89,7 +91,7 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 	if opt.Open && slices.ContainsFunc(outputs, isUnknown) {
 		return nil, m.report, ErrOpen
 	}
-	g, err := m.build(fg, inputs, outputs)
+	g, err := m.build(r, inputs, outputs)
 	return g, m.report, err
 }
 
@@ -192,9 +194,9 @@ var unknown = foreign.Value{Kind: foreign.OpaqueKind, Str: "unmapped"}
 func isUnknown(v foreign.Value) bool { return v.Kind == foreign.OpaqueKind && v.Str == unknown.Str }
 
 func (r *Region) run() error {
-	order, err := r.order()
+	order, err := ordered.Sort(r.graph)
 	if err != nil {
-		return err
+		return r.fault("%v", err)
 	}
 	fused := r.fusions(order)
 	position := map[*foreign.Op]int{}
@@ -203,12 +205,15 @@ func (r *Region) run() error {
 			return context.Cause(r.m.ctx)
 		}
 		var err error
+		mark := len(r.m.nodes)
 		switch f := fused[op]; {
 		case f == nil:
 			err = r.op(op)
+			r.m.note(mark, op)
 		case f.ops[len(f.ops)-1] == op:
 			position[op] = i
 			err = r.fused(f, position)
+			r.m.note(mark, f.ops...)
 		default: // mapped with the last one of its pattern
 			position[op] = i
 		}

@@ -12,6 +12,7 @@ import (
 const (
 	CodeGraph    = "TAP1401" // a foreign graph that is not well formed: a cycle, two producers, a value that is not there
 	CodeUnmapped = "TAP1402" // an operation that no rule maps
+	CodeFiles    = "TAP0860" // files that a run reads or writes, in a vocabulary that has none
 	CodeInput    = "TAP1403" // an input or output whose type or size is not known, or that is no tensor
 )
 
@@ -117,4 +118,8 @@ func (p *Report) err() error {
 		list = append(list, diag.Errorf(CodeUnmapped, "mapping", u.At, "%s can not be mapped%s: %s", u.Op, times, u.Reason))
 	}
 	return list.Err()
+}
+
+func (r *Region) fault(format string, args ...any) error {
+	return diag.Errorf(CodeGraph, "foreign-graph", diag.Location{File: r.m.report.File, Node: r.inside}, format, args...)
 }

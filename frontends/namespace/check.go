@@ -116,6 +116,10 @@ func Order(ops []*foreign.Op) []*foreign.Op {
 	}
 	wait := make([]int, len(ops))
 	users := make([][]int, len(ops))
+	number := map[*foreign.Op]int{}
+	for i, op := range ops {
+		number[op] = i
+	}
 	ready := &firstOf{}
 	for i, op := range ops {
 		for _, in := range op.In {
@@ -123,6 +127,10 @@ func Order(ops []*foreign.Op) []*foreign.Op {
 				wait[i]++
 				users[p] = append(users[p], i)
 			}
+		}
+		for _, x := range op.After {
+			wait[i]++
+			users[number[x]] = append(users[number[x]], i)
 		}
 		if wait[i] == 0 {
 			heap.Push(ready, i)

@@ -28,6 +28,7 @@ func fromKernels(lib *kernels.Library) *Dictionary {
 	d.ops["check"] = []*Op{{Name: "check", Since: 1, In: []Port{{Name: "index", Type: "T"}, {Name: "place", Type: "T"}}, Types: []Types{all},
 		Attrs: []Attr{{Name: "high", Type: "int"}, {Name: "low", Type: "int"}, {Name: "of", Type: "string"}, {Name: "offset", Type: "int"},
 			{Name: "shape", Type: "ints"}, {Name: "stride", Type: "int"}}}}
+	d.ops["sequence"] = []*Op{{Name: "sequence", Since: 1}}
 	return d
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
-	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -51,7 +50,7 @@ func Dims(g *foreign.Graph) []Dim {
 				at = len(list)
 				list = append(list, Dim{Name: s.Name})
 			}
-			list[at].Places = append(list[at].Places, mapping.Place(p.Name, i))
+			list[at].Places = append(list[at].Places, foreign.Place(p.Name, i))
 		}
 	}
 	return list
@@ -73,9 +72,9 @@ func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	known := slices.Clone(sizes)
 	for _, p := range Takes(g) {
 		for i, s := range p.Shape {
-			known = append(known, mapping.Place(p.Name, i))
+			known = append(known, foreign.Place(p.Name, i))
 			if s.Name == "" && s.Value < 0 {
-				sizes = append(sizes, mapping.Place(p.Name, i))
+				sizes = append(sizes, foreign.Place(p.Name, i))
 			}
 		}
 	}
@@ -103,7 +102,7 @@ func ReadShapes(g *foreign.Graph, given map[string]int64, tensors map[string][]i
 			return nil, diag.Usage("input %q has %d dimensions, and its tensor is of shape %s", p.Name, len(p.Shape), strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", "x"), "[]"))
 		}
 		for i, s := range p.Shape {
-			key, at := s.Name, mapping.Place(p.Name, i)
+			key, at := s.Name, foreign.Place(p.Name, i)
 			if key == "" {
 				key = at
 			}
@@ -130,7 +129,7 @@ func (d *Dim) sized(given map[string]int64) bool {
 	if _, ok := given[d.Name]; ok && d.Name != "" {
 		return true
 	}
-	if _, ok := mapping.SumOf(d.Name, given); ok {
+	if _, ok := foreign.SumOf(d.Name, given); ok {
 		return true
 	}
 	return !slices.ContainsFunc(d.Places, func(at string) bool { _, ok := given[at]; return !ok })

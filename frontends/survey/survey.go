@@ -98,7 +98,7 @@ func look(ctx context.Context, fg *foreign.Graph, opt mapping.Options, open []Di
 
 // guess gives a size from those for first dimensions and for others, or the sum that the name is.
 func (d *Dim) guess(known map[string]int64, sizes [2]int64) int64 {
-	n, ok := mapping.SumOf(d.Name, known)
+	n, ok := foreign.SumOf(d.Name, known)
 	switch {
 	case ok:
 		return n

@@ -130,13 +130,14 @@ var Table = []Rule{
 	{"frontends/foreign", 4, 15},
 	{"frontends/mapping/expr", 4, 16},
 	{"frontends/mapping/plain", 4, 16},
+	{"frontends/mapping/ordered", 4, 16},
 	{"frontends/mapping", 4, 17}, // constants are computed when importing, by the reference evaluator
 	{"frontends/namespace", 4, 18},
 	{"frontends/survey", 4, 18},
 	{"frontends/onnx/onnxtest", 6, 0},    // only tests import it
 	{"frontends/mapping/declared", 6, 0}, // the same
 	{"frontends/onnx", 4, 19},
-	{"frontends/amanda/nested", 4, 20},
+	{"frontends/amanda/own", 4, 20},
 	{"frontends/onnx/modelfile", 4, 20},
 	{"frontends/...", 4, 19},
 	{"backends/conformance", 6, 0}, // only tests import it

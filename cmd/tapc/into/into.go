@@ -14,12 +14,14 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/frontends/amanda"
-	"tensortapestry.org/tapc/frontends/amanda/nested"
+	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/inline"
 )
 
@@ -35,6 +37,9 @@ type Options struct {
 // error.
 func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
 	framework, _, _ := strings.Cut(n.Name, "/")
+	if err := unordered(g, n); err != nil {
+		return nil, err
+	}
 	if !composite.Used(g) {
 		return graph(ctx, g, n, framework, o)
 	}
@@ -51,6 +56,21 @@ func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (
 	}
 	fg.Functions, err = functions(ctx, g, n, o)
 	return fg, err
+}
+
+// CodeOrder is the code of an order that a model can not have.
+const CodeOrder = "TAP0861"
+
+// unordered refuses a program with sequence points: models have no order but that of their values.
+func unordered(g *ir.Graph, n namespace.Namespace) error {
+	for x := range g.Nodes() {
+		if x.Body.Kind() == sequence.Kind {
+			d := diag.Errorf(CodeOrder, "order", g.At(x, ""), "%s orders operations, and a model of %s has no order but that of its values", g.Name(x.ID), n).Want("no sequence points", g.Name(x.ID))
+			d.Hint = "--to=amanda --into " + n.String() + " writes the order as control edges"
+			return d
+		}
+	}
+	return nil
 }
 
 // inlined gives a graph in which no operation uses a definition, for vocabularies without functions.
@@ -95,13 +115,13 @@ func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, framework st
 		return nil, err
 	}
 	o.Dictionaries.Complete(fg)
-	return fg, o.Dictionaries.Check(fg, func(domain, _ string) bool { return domain == foreign.Definitions }).Err()
+	return fg, o.Dictionaries.Check(fg, func(domain, _ string) bool { return domain == foreign.Definitions || domain == foreign.Added }).Err()
 }
 
 // Amanda gives a program as an Amanda graph in a vocabulary, tapc's own included.
 func Amanda(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*amanda.Graph, error) {
 	if n.String() == namespace.Own {
-		return nested.FromIR(g)
+		return own.FromIR(g)
 	}
 	framework, _, _ := strings.Cut(n.Name, "/")
 	g, err := inlined(g, o)
@@ -141,7 +161,7 @@ func constantOps(fg *foreign.Graph, kind string) {
 // otherDomains states the newest version of every domain that operators are of.
 func otherDomains(fg *foreign.Graph, known namespace.Set) error {
 	for _, op := range fg.Ops {
-		if _, known := fg.Versions[op.Domain]; known {
+		if _, known := fg.Versions[op.Domain]; known || op.Domain == foreign.Added {
 			continue
 		}
 		if op.Domain == foreign.Definitions {

@@ -37,7 +37,7 @@ func Sizes(open []survey.Dim) ([]map[string]int64, error) {
 			}
 		}
 		for _, d := range open {
-			if n, ok := mapping.SumOf(d.Name, list[i]); ok {
+			if n, ok := foreign.SumOf(d.Name, list[i]); ok {
 				list[i][d.Key()] = n
 			} else if list[i][d.Key()] == 0 {
 				list[i][d.Key()], prime = prime, nextPrime(prime)
@@ -63,7 +63,7 @@ func nextPrime(n int64) int64 {
 func Open(ctx context.Context, fg *foreign.Graph, from mapping.Options, n namespace.Namespace, to Options) (*foreign.Graph, error) {
 	open := slices.DeleteFunc(survey.Dims(fg), func(d survey.Dim) bool {
 		_, given := from.Dims[d.Key()]
-		_, sum := mapping.SumOf(d.Name, from.Dims)
+		_, sum := foreign.SumOf(d.Name, from.Dims)
 		return given || sum
 	})
 	if len(open) == 0 {

@@ -1,19 +1,19 @@
-package mapping
+package ordered
 
 import (
 	"container/heap"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
 	"tensortapestry.org/tapc/frontends/foreign"
-	"tensortapestry.org/tapc/ir/diag"
 )
 
-// order sorts a region's operations, producers first, in the order of the file where there is a choice. Two producers of a
+// Sort sorts the operations of a graph, producers and what happens before others first, in the order of the file where there is a choice. Two producers of a
 // value and a cycle are errors.
-func (r *Region) order() ([]*foreign.Op, error) {
-	ops := r.graph.Ops
+func Sort(g *foreign.Graph) ([]*foreign.Op, error) {
+	ops := g.Ops
 	producer := make(map[string]int, len(ops))
 	for i, op := range ops {
 		for _, o := range op.Out {
@@ -21,26 +21,33 @@ func (r *Region) order() ([]*foreign.Op, error) {
 				continue
 			}
 			if _, dup := producer[o]; dup {
-				return nil, r.fault("value %q has two producers", o)
+				return nil, fmt.Errorf("value %q has two producers", o)
 			}
 			producer[o] = i
 		}
 	}
-	for _, p := range r.graph.Inputs {
+	for _, p := range g.Inputs {
 		if _, dup := producer[p.Name]; dup {
-			return nil, r.fault("input %q is also the result of an operation", p.Name)
+			return nil, fmt.Errorf("input %q is also the result of an operation", p.Name)
 		}
 	}
 	users := make([][]int, len(ops))
 	wait := make([]int, len(ops))
 	sorted := true
+	number := numbers(ops)
 	for i, op := range ops {
-		for _, name := range needs(op) {
+		for _, name := range Needs(op) {
 			p, ok := producer[name]
 			if sorted = sorted && (!ok || p < i); ok && (len(users[p]) == 0 || users[p][len(users[p])-1] != i) {
 				users[p] = append(users[p], i)
 				wait[i]++
 			}
+		}
+	}
+	for i, op := range ops {
+		for _, x := range op.After {
+			p := number[x]
+			users[p], wait[i], sorted = append(users[p], i), wait[i]+1, sorted && p < i
 		}
 	}
 	if sorted {
@@ -63,17 +70,25 @@ func (r *Region) order() ([]*foreign.Op, error) {
 		}
 	}
 	if len(out) < len(ops) {
-		return nil, r.fault("operations wait for each other in a cycle: %s", strings.Join(cycle(ops, wait, producer), " → "))
+		return nil, fmt.Errorf("operations wait for each other in a cycle: %s", strings.Join(cycle(ops, wait, producer), " → "))
 	}
 	return out, nil
 }
 
-func (r *Region) fault(format string, args ...any) error {
-	return diag.Errorf(CodeGraph, "foreign-graph", diag.Location{File: r.m.report.File, Node: r.inside}, format, args...)
+// numbers gives the places of operations, where some happen before others.
+func numbers(ops []*foreign.Op) map[*foreign.Op]int {
+	if Asked(ops) == nil {
+		return nil
+	}
+	at := make(map[*foreign.Op]int, len(ops))
+	for i, op := range ops {
+		at[op] = i
+	}
+	return at
 }
 
-// needs lists the values that an operation takes, those that graphs in its attributes take from outside included.
-func needs(o *foreign.Op) []string {
+// Needs lists the values that an operation takes, those that graphs in its attributes take from outside included.
+func Needs(o *foreign.Op) []string {
 	list := slices.Clip(o.In) // what is appended to it is a copy
 	for _, a := range o.Attrs {
 		if a.Value.Graph != nil {
@@ -109,7 +124,7 @@ func captures(g *foreign.Graph) []string {
 		}
 	}
 	for _, op := range g.Ops {
-		for _, name := range needs(op) {
+		for _, name := range Needs(op) {
 			note(name)
 		}
 	}
@@ -139,7 +154,7 @@ func cycle(ops []*foreign.Op, wait []int, producer map[string]int) []string {
 		}
 		place[at] = len(path)
 		path = append(path, at)
-		for _, name := range needs(ops[at]) {
+		for _, name := range Needs(ops[at]) {
 			if p, ok := producer[name]; ok && wait[p] > 0 {
 				at = p
 				break

@@ -1,6 +1,4 @@
-// Package nested is Amanda graphs of tapc's own kernels with subgraphs: operations that use definitions are written as subgraphs of the type def:NAME, and these are read as
-// definitions again. Other subgraphs are taken apart, as package amanda does. Read next: frontends/amanda/own.go.
-package nested
+package own
 
 import (
 	"fmt"
@@ -15,11 +13,11 @@ import (
 	"tensortapestry.org/tapc/passes/inline"
 )
 
-// FromIR makes the abstraction of an Operation Expression as amanda.FromIR does, with a subgraph for each operation that uses a definition. One that selects a part of a tensor is
-// inlined, as a subgraph's port takes all of what an edge brings.
+// FromIR makes the abstraction of an Operation Expression: an op for each operation, a subgraph for each that uses a definition, an edge for each use of a tensor, and control edges
+// for what sequence points order. A composite that selects a part of a tensor is inlined, as a subgraph's port takes all of what an edge brings. ToIR gives the graph back.
 func FromIR(g *ir.Graph) (*amanda.Graph, error) {
 	if !composite.Used(g) {
-		return amanda.FromIR(g)
+		return flat(g)
 	}
 	g = g.Clone()
 	_, err := inline.Run(g, inline.Options{Take: func(_ string, id ir.NodeID) bool { return takesPart(g, id) }})
@@ -44,7 +42,7 @@ func from(g *ir.Graph, all map[string]*definition.Definition) (*amanda.Graph, er
 			g.Remove(n.ID)
 		}
 	}
-	out, err := amanda.FromIR(g)
+	out, err := flat(g)
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +77,18 @@ func fill(op, inside *amanda.Op) {
 	op.Inputs, op.Outputs = merge(op.Inputs, inside.Inputs), merge(op.Outputs, inside.Outputs)
 }
 
-// ToIR makes an Operation Expression of a graph in the namespace of tapc's kernels, as amanda.ToIR does, with a definition for the subgraphs of each type def:NAME. Those of one type that are the same share it; another
-// of the type has a name of its own. The graph must have passed amanda.Check.
+// ToIR makes an Operation Expression of a graph in the namespace of tapc's kernels, with a definition for the subgraphs of each type def:NAME. Those of one type that are the same share it; another
+// of the type has a name of its own. A definition has no order inside, and no sequence point names an operation that uses one: subgraphs with control edges, inside or outside, are taken apart. The graph
+// must have passed amanda.Check.
 func ToIR(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
 	r := &reader{file: g.File, namespace: g.Namespace, lib: lib, all: map[string]*definition.Definition{}}
-	ops, err := r.closed(g.Ops)
+	ops, err := r.closed(g.Ops, g.Edges)
 	if err != nil {
 		return nil, err
 	}
 	plain := *g
 	plain.Ops = ops
-	out, err := amanda.ToIR(&plain, lib)
+	out, err := raised(&plain, lib)
 	if err != nil {
 		return nil, err
 	}
@@ -108,20 +107,20 @@ type reader struct {
 }
 
 // closed gives ops in which each subgraph of a definition is an op without an inside.
-func (r *reader) closed(ops []*amanda.Op) ([]*amanda.Op, error) {
-	out := make([]*amanda.Op, len(ops))
+func (r *reader) closed(ops []*amanda.Op, edges []amanda.Edge) ([]*amanda.Op, error) {
+	out, ordered := make([]*amanda.Op, len(ops)), orderedOps(edges)
 	for i, op := range ops {
 		if out[i] = op; !op.Sub {
 			continue
 		}
-		inside, err := r.closed(op.Ops)
+		inside, err := r.closed(op.Ops, op.Edges)
 		if err != nil {
 			return nil, err
 		}
 		o := *op
 		out[i], o.Ops = &o, inside
 		name, used := definition.Used(op.Type)
-		if !used {
+		if !used || op.Name != "" && ordered[amanda.Ref{Name: op.Name}] || ordered[amanda.Ref{Index: i}] || hasOrder(op) {
 			continue
 		}
 		if name, err = r.define(&o, name); err != nil {
@@ -137,6 +136,22 @@ func (r *reader) closed(ops []*amanda.Op) ([]*amanda.Op, error) {
 	return out, nil
 }
 
+// orderedOps gives the ops that control edges name, as they name them.
+func orderedOps(edges []amanda.Edge) map[amanda.Ref]bool {
+	out := map[amanda.Ref]bool{}
+	for _, e := range edges {
+		if e.From.Port == (amanda.Ref{Index: amanda.Control}) {
+			out[e.From.Op], out[e.To.Op] = true, true
+		}
+	}
+	return out
+}
+
+// hasOrder says whether there are control edges in a subgraph, or in those in it.
+func hasOrder(op *amanda.Op) bool {
+	return len(orderedOps(op.Edges)) > 0 || slices.ContainsFunc(op.Ops, hasOrder)
+}
+
 // define makes the definition of a subgraph, and gives its name.
 func (r *reader) define(op *amanda.Op, name string) (string, error) {
 	o := *op
@@ -144,7 +159,7 @@ func (r *reader) define(op *amanda.Op, name string) (string, error) {
 	for i := range o.Outputs { // the name of the value is one outside
 		o.Outputs[i].Attrs = o.Outputs[i].Attrs.Without("value")
 	}
-	g, err := amanda.ToIR(&amanda.Graph{File: r.file, Namespace: r.namespace, Ops: []*amanda.Op{&o}}, r.lib)
+	g, err := raised(&amanda.Graph{File: r.file, Namespace: r.namespace, Ops: []*amanda.Op{&o}}, r.lib)
 	if err != nil {
 		return "", err
 	}
