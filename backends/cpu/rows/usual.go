@@ -16,7 +16,7 @@ const (
 	partialBlocks      = 32       // that there are at least, where the tree has as many
 
 	jamCells = 8   // that are jammed at most
-	jamGain  = 1.5 // work of cells one by one, by that of the same jammed, from which they are
+	jamGain  = 1.2 // work of cells one by one, by that of the same jammed, from which they are
 )
 
 // usualPart is the part of a reduction that a task has where it pays to split it, 0 elsewhere: the largest that makes tasks enough.
