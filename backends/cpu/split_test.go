@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu/cputest"
@@ -161,4 +162,75 @@ func TestUnevenSplitsAreWithinTheirBound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPairsAreWithinTheirBound: sums of powers of e and of squared distances, in parts of any size, are off the exact value by what their longest chain of additions
+// rounds off, once more for each part, for a power of e and for the factor to the greatest value; squared distances beside by what a mean is off.
+func TestPairsAreWithinTheirBound(t *testing.T) {
+	cc, rng := cputest.Compiler(t), rand.New(rand.NewPCG(17, 5))
+	const rows, unit = 3, 1.0 / (1 << 24)
+	var c sumCases
+	var lengths, parts []int64
+	for _, k := range []int64{near(rng, 100), near(rng, 1000), near(rng, 5000)} {
+		c.add("exp_sum {dims: [1]}", "total", dims(rows), "tensor", dims(rows, k))
+		c.add("moments {dims: [1]}", "spread", dims(rows), "tensor", dims(rows, k))
+		n := 2 + rng.Int64N(5)
+		lengths, parts = append(lengths, k, k), append(parts, n, n)
+	}
+	g := cputest.Operations(t, c.graph)
+	in := cputest.RandomInputs(t, g)
+	for i, label := range c.labels {
+		if x := in[input(i, "tensor")]; i%2 == 1 { // far from 0, where sums of squares less squares of sums would be lost
+			for at := 0; at < len(x.Data); at += 4 {
+				v := math.Float32frombits(binary.LittleEndian.Uint32(x.Data[at:]))
+				binary.LittleEndian.PutUint32(x.Data[at:], math.Float32bits(v+1000))
+			}
+		}
+		r := split.Request{Target: label, Cuts: []split.Cut{{Name: "s1", Part: cut.Part{Count: parts[i]}}}}
+		if _, err := split.Run(g, kernels.Builtin(), permission.Reassociate, []split.Request{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := cputest.Run(t, []string{native(t, cc, g)}, g, in, "2")
+	for i, about := range c.about {
+		z, k, x := floatsOf(got[input(i, "out")]), int(lengths[i]), floatsOf(in[input(i, "tensor")])
+		longest := 64 + 64 + float64(parts[i])
+		for at := range z {
+			exact, bound := scaledSum(x[at*k:at*k+k]), 0.0
+			if bound = (longest + 8) * unit * exact; i%2 == 1 {
+				var magnitude float64
+				exact, magnitude = squaredDistances(x[at*k : at*k+k])
+				off := longest * unit * magnitude // of a mean
+				bound = (longest+8)*unit*exact + 4*float64(k)*off*off
+			}
+			if !(math.Abs(exact-float64(z[at])) <= bound) {
+				t.Errorf("%s in %d parts: element %d is %v, more than %v off %v", about, parts[i], at, z[at], bound, exact)
+			}
+		}
+	}
+}
+
+// scaledSum is the sum of e to the power of each value less the greatest.
+func scaledSum(x []float32) (sum float64) {
+	top := slices.Max(x)
+	for _, v := range x {
+		sum += math.Exp(float64(v) - float64(top))
+	}
+	return sum
+}
+
+// squaredDistances is the sum of the squared distances from the mean, exact but for one rounding, and the mean of magnitudes.
+func squaredDistances(x []float32) (spread, magnitude float64) {
+	sum, total, n := new(big.Float).SetPrec(400), new(big.Float).SetPrec(400), new(big.Float).SetPrec(400).SetInt64(int64(len(x)))
+	for _, v := range x {
+		sum.Add(sum, big.NewFloat(float64(v)))
+		magnitude += math.Abs(float64(v)) / float64(len(x))
+	}
+	center := new(big.Float).SetPrec(400).Quo(sum, n)
+	for _, v := range x {
+		d := new(big.Float).SetPrec(400).Sub(big.NewFloat(float64(v)), center)
+		total.Add(total, d.Mul(d, d))
+	}
+	spread, _ = total.Float64()
+	return spread, magnitude
 }

@@ -48,8 +48,8 @@ func tryRule(t *testing.T, r rewrite.Rule, g *ir.Graph, rnd *rand.Rand) int {
 	}
 	mustBeValid(t, g)
 	of := specials
-	if r.Allow != 0 {
-		of = tame
+	if r.Allow != 0 && rnd.IntN(2) == 0 {
+		of = tame // whose sums the bound is narrow for
 	}
 	in := inputsOf(t, old, rnd, of)
 	want := evaluate(t, old, in)

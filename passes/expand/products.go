@@ -10,11 +10,11 @@ import (
 
 // goRules are the rules that compute shapes.
 func goRules() []rewrite.Rule {
-	return []rewrite.Rule{batchProduct, productBatch, matmulHalves, halvesMatmul, matmulHalvesInteger, halvesMatmulInteger,
+	return append([]rewrite.Rule{batchProduct, productBatch, matmulHalves, halvesMatmul, matmulHalvesInteger, halvesMatmulInteger,
 		separateSum, togetherSum, separateExact, together,
-		layerNormSteps, stepsLayerNorm, attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
+		attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
 		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv,
-		partsOfConcat, partsOfInterleave, joinedResults, cellsOfPad, padOfCells}
+		partsOfConcat, partsOfInterleave, joinedResults, cellsOfPad, padOfCells}, normRules()...)
 }
 
 // whole says whether a site's elements are integers or booleans.

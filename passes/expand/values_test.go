@@ -152,7 +152,13 @@ func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 // instance makes a graph on which a rule may fire.
 func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 	t.Helper()
-	if forward, ok := reverses[r.Name]; ok {
+	forward, ok := reverses[r.Name]
+	for _, norm := range []string{"layer-norm", "instance-norm", "group-norm"} {
+		if form, of := strings.CutSuffix(r.Name, "-"+norm); of {
+			forward, ok = norm+"-"+form, true
+		}
+	}
+	if ok {
 		of := only(forward)
 		g, ok := instance(t, of[0], rnd)
 		if !ok {
@@ -338,7 +344,7 @@ func padded(rnd *rand.Rand, behind bool) *ir.Graph {
 
 // reverses has the rules that undo others: what they match is made by those.
 var reverses = map[string]string{"product-batch": "batch-product", "steps-matmul": "matmul-steps", "steps-matmul-integer": "matmul-steps-integer",
-	"steps-layer-norm": "layer-norm-steps", "steps-attention": "attention-steps", "softmax-attention": "attention-softmax", "slice-conv": "conv-slice",
+	"steps-rms-norm": "rms-norm-steps", "one-sweep-variance": "variance-one-sweep", "steps-attention": "attention-steps", "softmax-attention": "attention-softmax", "slice-conv": "conv-slice",
 	"phases-conv": "conv-phases", "interleave-conv": "conv-interleave", "patches-conv": "conv-patches", "halves-matmul": "matmul-halves",
 	"halves-matmul-integer": "matmul-halves-integer", "reduction-together-sum": "reduction-separate-sum", "reduction-together": "reduction-separate"}
 
