@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/collective"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 )
@@ -17,9 +18,9 @@ func Registry() *ir.Registry {
 		Nodes: []*ir.Kind{
 			tensorops.TensorKind, tensorops.OperationKind, tensorops.NoteKind, definition.Kind, application.ApplicationKind,
 			schedule.DeviceKind, schedule.BufferKind, schedule.KernelKind, schedule.TransferKind,
-			sequence.Kind, collective.CollectiveKind,
+			sequence.Kind, collective.CollectiveKind, parts.WholeKind,
 		},
-		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind, tensorops.CostsKind},
+		Tags:    []*ir.Kind{tensorops.SignatureKind, tensorops.ReadsKind, tensorops.ReducedKind, tensorops.IndexKind, tensorops.IOSequencePointKind, tensorops.PrecomputedKind, tensorops.DerivedKind, application.PlacementKind, tensorops.CostsKind, parts.PartKind},
 		Retired: schedule.Retired,
 	}
 }

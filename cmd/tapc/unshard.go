@@ -14,7 +14,8 @@ import (
 const unshardHelp = `Take the shards of a graph away.
 
 What is left is the graph that was cut: signatures and indexes that the cut added go too,
-those that the graph had stay. A scheduled graph has no way back.
+those that the graph had stay. Operations that were cut along what they reduce are one again.
+A scheduled graph has no way back, and neither have cuts of what a rewrite changed afterwards.
 
 ` + codec.WithHelp
 

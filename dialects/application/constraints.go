@@ -5,6 +5,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -32,7 +33,7 @@ func Loom(g *ir.Graph, dtypes ...string) *check.Environment {
 		}
 	}
 	e.Name, e.DTypes = "Loom", tensorops.Environment(dtypes...).DTypes
-	e.NodeKinds = slices.DeleteFunc(slices.Clone(e.NodeKinds), func(k *ir.Kind) bool { return k == definition.Kind || k == sequence.Kind })
+	e.NodeKinds = slices.DeleteFunc(slices.Clone(e.NodeKinds), func(k *ir.Kind) bool { return k == definition.Kind || k == sequence.Kind || k == parts.WholeKind })
 	e.TagKinds = []*ir.Kind{tensorops.SignatureKind, tensorops.IndexKind, tensorops.IOSequencePointKind}
 	e.Constraints = slices.DeleteFunc(slices.Clone(e.Constraints), func(c check.Constraint) bool { return slices.Contains(tensorops.OwnConstraints, c.ID) })
 	return e.With(noChoices)

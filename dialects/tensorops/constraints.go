@@ -2,6 +2,7 @@ package tensorops
 
 import (
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -16,8 +17,8 @@ func Environment(dtypes ...string) *check.Environment {
 	}
 	return &check.Environment{
 		Name:        "Operation Expression",
-		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind, sequence.Kind},
-		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, CostsKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind},
+		NodeKinds:   []*ir.Kind{TensorKind, OperationKind, NoteKind, definition.Kind, sequence.Kind, parts.WholeKind},
+		TagKinds:    []*ir.Kind{SignatureKind, ReadsKind, ReducedKind, CostsKind, IndexKind, IOSequencePointKind, PrecomputedKind, DerivedKind, parts.PartKind},
 		Constraints: Constraints(),
 		DTypes:      dtypes,
 	}
@@ -39,6 +40,7 @@ func Constraints() []check.Constraint {
 		definition.Constraint(foreign),
 		composites,
 		sequence.Constraint(sequenced()),
+		parts.Constraint(OperationKind, TensorKind),
 	}
 }
 

@@ -60,7 +60,7 @@ func opOf(n *ir.Node) *Operation { return n.Body.(*Operation) }
 
 func TestConstraints(t *testing.T) {
 	var cases []Case
-	for _, k := range [][]Case{schemaCases(), dtypeCases(), agreementCases(), cycleCases(), signatureCases(), readsCases(), reducedCases(), costsCases(), interfaceCases(), precomputedCases(), choiceCases(), compositeCases(), sequenceCases()} {
+	for _, k := range [][]Case{schemaCases(), dtypeCases(), agreementCases(), cycleCases(), signatureCases(), readsCases(), reducedCases(), costsCases(), interfaceCases(), precomputedCases(), choiceCases(), compositeCases(), sequenceCases(), wholeCases()} {
 		cases = append(cases, k...)
 	}
 	env := Environment()

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
@@ -37,6 +38,7 @@ const Align = 64
 // Run adds devices, buffers, kernels and transfers to the graph. Misused kernels and shards that can not be computed from
 // what they select are diagnostics.
 func Run(g *ir.Graph, lib *kernels.Library, opt Options) error {
+	parts.Forget(g)
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
@@ -194,7 +195,7 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	}
 	t.by = c.combine(n, x.by, t.tensors, result)
 	c.terms[result.Tensor] = t
-	c.p.g.Remove(n.ID)
+	cut.Replaced(c.p.g, n)
 	return true, nil
 }
 
@@ -241,6 +242,8 @@ func (c *cutter) copy(n *ir.Node, op *tensorops.Operation, i int) (*ir.Node, ir.
 	outputs.At(0).Sel[0].Tensor = t.ID
 	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, "")
 	t.Pos, m.Pos = n.Pos, n.Pos
+	t.SetTag(&parts.Part{})
+	m.SetTag(&parts.Part{})
 	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})
 	return m, t.ID
 }
@@ -256,6 +259,7 @@ func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection
 	outputs := ir.PortsOf([]ir.Port{{Name: op.Outputs.At(0).Name, Sel: []ir.Selection{result}}})
 	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, n.Label)
 	m.Pos = n.Pos
+	m.SetTag(&parts.Part{})
 	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})
 	return m
 }
@@ -271,7 +275,9 @@ func (c *cutter) sweep() {
 	for t, x := range c.terms {
 		if l := c.p.tensors[t]; !read[t] && (l == nil || len(l.partial) > 0) {
 			c.p.g.Remove(x.by.ID)
-			c.p.g.Remove(t)
+			if parts.Is(c.p.g.Node(t)) {
+				c.p.g.Remove(t)
+			}
 		}
 	}
 }

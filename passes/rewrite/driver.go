@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -8,6 +9,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -27,9 +29,8 @@ type driver struct {
 }
 
 func newDriver(ctx context.Context, g *ir.Graph, rules []Rule, opt Options) (*driver, error) {
-	if opt.Library == nil {
-		opt.Library = kernels.Builtin()
-	}
+	opt.Library = cmp.Or(opt.Library, kernels.Builtin())
+	parts.Forget(g) // what a rule changes is not what a cut made
 	table := newKernelTable(rules, opt)
 	ix, err := newIndex(g, table, opt.Outputs)
 	if err != nil {

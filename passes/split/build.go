@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -31,6 +33,7 @@ type cutter struct {
 func (c *cutter) tensor(n *ir.Node, dtype string, shape []int64) *ir.Node {
 	t := c.g.Add(&tensorops.Tensor{DType: dtype, Range: zspace.MustShape(shape...)}, "")
 	t.Pos = n.Pos
+	t.SetTag(&parts.Part{})
 	return t
 }
 
@@ -38,6 +41,7 @@ func (c *cutter) tensor(n *ir.Node, dtype string, shape []int64) *ir.Node {
 func (c *cutter) operation(n *ir.Node, kernel string, params ir.Attrs, inputs, outputs ir.Ports) *ir.Node {
 	m := c.g.Add(&tensorops.Operation{Kernel: kernel, Params: params, Inputs: inputs, Outputs: outputs}, "")
 	m.Pos = n.Pos
+	m.SetTag(&parts.Part{})
 	m.SetOrigin(&ir.Origin{Rule: "split", From: []ir.Pos{n.Pos}})
 	if tensorops.IsPrecomputed(n) {
 		m.SetTag(&tensorops.Precomputed{})
@@ -155,13 +159,13 @@ func (s *steps) finish() {
 	s.c.replace(s.n, last)
 }
 
-// replace takes an operation away, whose results another gives now.
+// replace takes an operation out, whose results another gives now.
 func (c *cutter) replace(n, by *ir.Node) {
 	by.Label = n.Label
 	if io := n.Tag(tensorops.IOSequencePointKind); io != nil {
 		by.SetTag(io)
 	}
-	c.g.Remove(n.ID)
+	cut.Replaced(c.g, n)
 }
 
 func (c *cutter) typeOf(t ir.NodeID) scalar.DType {

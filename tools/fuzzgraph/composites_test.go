@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -22,7 +24,7 @@ import (
 )
 
 // TestRandomComposites makes connected parts of random graphs definitions, one inside of another too. The graph is valid, has the values that it had to the bit, also where the
-// composites are cut at random and where the shards become shards of the steps, and is the same graph when they are inlined.
+// composites are cut at random, of which the cuts leave the graph when they are taken back, and where the shards become shards of the steps, and is the same graph when they are inlined.
 func TestRandomComposites(t *testing.T) {
 	outlined, nested, cuts, dims, graphs := 0, 0, 0, 0, uint64(60)
 	if testkit.Full() {
@@ -59,12 +61,14 @@ func TestRandomComposites(t *testing.T) {
 		same(t, seed, want, evaluated(t, x, in))
 
 		y := x.Clone()
+		labelled := map[ir.NodeID]string{}
 		var requests []shard.Request
 		for n := range y.Nodes() {
 			if op, ok := n.Body.(*tensorops.Operation); ok && op.IsComposite() {
 				if d, _, err := composite.Signature(y, kernels.Builtin(), n); err == nil {
 					dims += d.Index.Rank()
 				}
+				labelled[n.ID] = n.Label
 				n.Label = fmt.Sprintf("composite%d", n.ID)
 				if r, ok := randomCut(rnd, y, n, op); ok {
 					requests = append(requests, r)
@@ -83,6 +87,13 @@ func TestRandomComposites(t *testing.T) {
 			}
 			same(t, seed, want, evaluated(t, y, in))
 			if stage == "cut" {
+				back := y.Clone()
+				for id, label := range labelled {
+					back.Node(id).Label = label
+				}
+				if cut.Undo(back); !bytes.Equal(written(t, back), data) {
+					t.Errorf("seed %d: the graph is another when its shards are taken away:\n%s", seed, written(t, back))
+				}
 				if _, err := inline.Run(y, inline.Options{Library: kernels.Builtin()}); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ import (
 // TestRandomDevices cuts random graphs in random ways, along what operations reduce too, and puts the shards on random devices of one to eight, some on several; or lays
 // tensors on a mesh, where some stay partial. The schedules are valid after every pass and give the values of the graph on one device: to the bit, where the order
 // of no sum was given up. What transfers carry is counted cell by cell: what devices read and do not compute themselves, each cell once. No device
-// holds a cell twice, or more bytes at a time than its arena has.
+// holds a cell twice, or more bytes at a time than its arena has. Taken back, the cuts leave the graph.
 func TestRandomDevices(t *testing.T) {
 	moved, counted, partial, far, graphs := int64(0), uint64(0), 0, 0, uint64(150)
 	if testkit.Full() {
@@ -48,8 +49,13 @@ func TestRandomDevices(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		x, in := g.build()
-		want := evaluated(t, x, in)
+		before, want := written(t, x), evaluated(t, x, in)
 		s := spreadAtRandom(t, seed, x)
+		if back := x.Clone(); s.partial > 0 {
+			if cut.Undo(back); !bytes.Equal(written(t, back), before) {
+				t.Errorf("seed %d: the graph is another when its shards are taken away:\n%s\nfrom\n%s", seed, written(t, back), before)
+			}
+		}
 		n, exact := lowerSpread(t, seed, x)
 		moved += n
 		if exact {

@@ -63,7 +63,7 @@ func TestRandomLayouts(t *testing.T) {
 }
 
 // TestRandomPartials does so where sums may be cut: what is partial is combined before anything needs all of it, so that values are the same but for
-// rounding. Numbers far from each other come of a step, such as a comparison of what was rounded; few graphs have one behind a sum.
+// rounding. Taken back, it is the graph again. Numbers far from each other come of a step, such as a comparison of what was rounded; few graphs have one behind a sum.
 func TestRandomPartials(t *testing.T) {
 	combined, far, graphs := 0, 0, uint64(200)
 	if testkit.Full() {
@@ -75,7 +75,7 @@ func TestRandomPartials(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		x, in := g.build()
-		want := evaluated(t, x, in)
+		before, want := written(t, x), evaluated(t, x, in)
 		plan := randomPlan(rand.New(rand.NewPCG(seed, 0x9a47)), x, 4)
 		_, r, err := propagate.Run(x, plan, propagate.Settings{Library: kernels.Builtin(), Allow: permission.Reassociate, Split: split.One})
 		if err != nil {
@@ -91,6 +91,9 @@ func TestRandomPartials(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%+v", seed, list, plan)
 		}
 		far += apart(t, seed, want, evaluated(t, x, in))
+		if cut.Undo(x); !bytes.Equal(written(t, x), before) {
+			t.Errorf("seed %d: the graph is another when its shards are taken away:\n%s\nfrom\n%s", seed, written(t, x), before)
+		}
 	}
 	if combined < int(graphs)/66 || far > int(graphs)/50 {
 		t.Errorf("%d partial results, %d graphs whose values are far apart", combined, far)

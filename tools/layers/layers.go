@@ -33,6 +33,7 @@ var Table = []Rule{
 	{"ir/...", 2, 0},
 	{"dialects/tensorops/definition", 3, -1},
 	{"dialects/tensorops/sequence", 3, -1},
+	{"dialects/tensorops/parts", 3, -1},
 	{"dialects/tensorops/view", 3, -1},
 	{"dialects/tensorops", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},

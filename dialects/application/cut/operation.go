@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -72,22 +71,6 @@ func (s Space) numbered() Space {
 		s.Names = append(s.Names, fmt.Sprintf("d%d", d))
 	}
 	return s
-}
-
-// Undo takes all applications away, and from operations what Sign gave them: the graph is what it was before it was cut. It gives the number of
-// applications.
-func Undo(g *ir.Graph) int {
-	removed := 0
-	for n := range g.Nodes() {
-		switch n.Body.(type) {
-		case *application.Application:
-			g.Remove(n.ID)
-			removed++
-		case *tensorops.Operation:
-			Unsign(n)
-		}
-	}
-	return removed
 }
 
 // Unsign takes away from an operation what Sign gave it.
