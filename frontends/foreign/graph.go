@@ -48,6 +48,7 @@ type Port struct {
 	Ranked bool         // the shape is given
 	Shape  []Size
 	Reason string // why the port can not be a tensor of tapc ("" if it can)
+	Maps   bool   // the port is a sequence of maps, whose place a tensor with a row for each can take
 }
 
 // Size is one dimension of a port: Name is "" for a number, and Value is -1 for a dimension that is not known.

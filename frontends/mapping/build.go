@@ -57,7 +57,7 @@ func (r *Region) outputs() ([]foreign.Value, error) {
 		if !ok {
 			return nil, r.fault("output %q is not there: no operation gives it", p.Name)
 		}
-		if p.Reason != "" && r.outer == nil && len(r.m.report.Unmapped) == 0 {
+		if p.Reason != "" && (!p.Maps || v.Tensor == nil) && r.outer == nil && len(r.m.report.Unmapped) == 0 {
 			return nil, r.fault("output %q %s", p.Name, p.Reason)
 		}
 		out[i] = v

@@ -20,6 +20,7 @@ var unranged = map[string]string{
 	"com.microsoft:DynamicQuantizeLSTM lens": "a length, which steps are compared with",
 	"com.microsoft:MoE R":                    "scores: the indices are places of the greatest",
 	"com.microsoft:QMoE R":                   "scores: the indices are places of the greatest",
+	"ai.onnx.ml:LinearClassifier X":          "features: the index is the place of the greatest score",
 	"OneHot I":                               "the standard has no place on for them",
 	"QLinearConv B":                          "a bias",
 	"RNN lens":                               "a length, which steps are compared with",

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/onnx/classic"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -32,10 +33,10 @@ func (m *Model) Mapping(o Options) mapping.Options {
 		Library: o.Library, Natives: Natives(), Bodies: m.Function, Unchecked: o.Unchecked}
 }
 
-// Natives are the operators that rules can not say, by domain and type: control flow, sequences and decision trees.
+// Natives are the operators that rules can not say, by domain and type: control flow, sequences, decision trees and support vector machines.
 func Natives() map[string]mapping.Native {
 	all := maps.Clone(control)
 	maps.Copy(all, sequences)
-	maps.Copy(all, trees)
+	maps.Copy(all, classic.Natives())
 	return all
 }

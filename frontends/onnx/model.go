@@ -362,7 +362,12 @@ func portType(p *foreign.Port, m message) error {
 			}
 			return tensorType(p, sub)
 		case 4:
+			sub, err := x.message()
+			if err != nil {
+				return err
+			}
 			p.Reason = "is a sequence; tapc has tensors only"
+			return elements(p, sub)
 		case 5:
 			p.Reason = "is a map; tapc has tensors only"
 		case 8:
@@ -371,6 +376,23 @@ func portType(p *foreign.Port, m message) error {
 			p.Reason = "is an optional value; tapc has tensors only"
 		}
 		return nil
+	})
+}
+
+// elements reads the type of a sequence: a tensor with a row for each can take the place of maps.
+func elements(p *foreign.Port, m message) error {
+	return m.each(func(x field) error {
+		if x.num != 1 {
+			return nil
+		}
+		sub, err := x.message()
+		if err != nil {
+			return err
+		}
+		return sub.each(func(y field) error {
+			p.Maps = p.Maps || y.num == 5
+			return nil
+		})
 	})
 }
 

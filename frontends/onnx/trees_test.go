@@ -50,7 +50,6 @@ func TestTreesRefuse(t *testing.T) {
 		`nodes_modes is "BRANCH_ODD"`: {`"BRANCH_GT"`, `"BRANCH_ODD"`},
 		"scores that are transformed": {"n_targets = 1", `n_targets = 1, post_transform = "PROBIT"`},
 		"2 base values for 1 targets": {"n_targets = 1", "n_targets = 1, base_values = [1.0, 2.0]"},
-		"classifiers with labels":     {"TreeEnsembleRegressor", "TreeEnsembleClassifier"},
 	} {
 		text := strings.Replace(stump(""), change[0], change[1], 1)
 		m, err := onnx.Read(onnxtest.Must(treeHead+text), "model.onnx")

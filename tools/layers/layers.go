@@ -137,6 +137,7 @@ var Table = []Rule{
 	{"frontends/survey", 4, 18},
 	{"frontends/onnx/onnxtest", 6, 0},    // only tests import it
 	{"frontends/mapping/declared", 6, 0}, // the same
+	{"frontends/onnx/classic", 4, 18},
 	{"frontends/onnx", 4, 19},
 	{"frontends/amanda/own", 4, 20},
 	{"frontends/onnx/modelfile", 4, 20},

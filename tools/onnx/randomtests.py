@@ -448,10 +448,9 @@ def ngrams(m):
     m.op("TfIdfVectorizer", [m.input(m.rng.integers(0, 6, shape).astype(m.pick(np.int64, np.int32)))], **attrs)
 
 
-def trees(m):
-    """Decision trees of several depths, with missing features."""
+def forest(m, features, give):
+    """The nodes of decision trees of several depths, as attributes, and what give(tree) says that leaves give: (target, weight)."""
     tests = m.pick(["BRANCH_LEQ"], ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"])
-    features, targets = m.size(1, 5), m.size(1, 4)
     nodes, leaves = [], []  # (tree, node, feature, value, test, missing, yes, no) and (tree, node, target, weight)
 
     def grow(tree, depth, number):
@@ -459,7 +458,7 @@ def trees(m):
         at, missing = len(nodes), int(m.chance())
         if depth == 0 or number > 0 and m.chance(0.3):
             nodes.append((tree, number, 0, 0.0, "LEAF", 0, 0, 0))
-            leaves.extend((tree, number, t, float(np.float32(m.rng.normal()))) for t in range(targets))
+            leaves.extend((tree, number) + given for given in give(tree))
             return number + 1
         nodes.append(None)
         no = grow(tree, depth - 1, number + 1)
@@ -472,10 +471,20 @@ def trees(m):
     columns = list(zip(*nodes))
     attrs = {"nodes_" + n: list(columns[i]) for i, n in enumerate(["treeids", "nodeids", "featureids", "values", "modes", "missing_value_tracks_true",
                                                                   "truenodeids", "falsenodeids"])}
-    attrs |= {"target_" + n: list(c) for n, c in zip(["treeids", "nodeids", "ids", "weights"], zip(*leaves))}
+    return attrs, zip(["treeids", "nodeids", "ids", "weights"], zip(*leaves))
+
+
+def rows(m, features):
+    """Rows on the values that trees test, with missing features."""
     x = np.round(m.rng.normal(size=(m.size(1, 7), features)) * 4) / 4
-    x = m.input(np.where(m.rng.random(x.shape) < 0.1, np.nan, x).astype(np.float32))
-    m.op("TreeEnsembleRegressor", [x], domain="ai.onnx.ml", n_targets=targets, aggregate_function=m.pick("SUM", "AVERAGE", "MIN", "MAX"),
+    return np.where(m.rng.random(x.shape) < 0.1, np.nan, x).astype(np.float32)
+
+
+def trees(m):
+    features, targets = m.size(1, 5), m.size(1, 4)
+    attrs, leaves = forest(m, features, lambda tree: [(t, float(np.float32(m.rng.normal()))) for t in range(targets)])
+    attrs |= {"target_" + n: list(c) for n, c in leaves}
+    m.op("TreeEnsembleRegressor", [m.input(rows(m, features))], domain="ai.onnx.ml", n_targets=targets, aggregate_function=m.pick("SUM", "AVERAGE", "MIN", "MAX"),
          base_values=m.pick(None, [float(b) for b in m.rng.normal(size=targets).astype(np.float32)]),
          post_transform=m.pick("NONE", "LOGISTIC", "SOFTMAX") if targets > 1 else "NONE", **attrs)
 

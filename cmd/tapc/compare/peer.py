@@ -45,7 +45,9 @@ def varint(n):
 
 
 def save(file, value):
-    """Writes a result as NumPy does or, if NumPy lacks its type, as a TensorProto with .pb behind the name."""
+    """Writes a result as NumPy does or, if NumPy lacks its type, as a TensorProto with .pb behind the name. Maps, as ZipMap makes them, are rows."""
+    if isinstance(value, list) and all(isinstance(x, dict) for x in value):
+        value = np.array([[x[k] for k in sorted(x)] for x in value], np.float32)
     if not isinstance(value, ort.OrtValue):
         np.save(file, value)
     elif value.element_type() not in BITS:

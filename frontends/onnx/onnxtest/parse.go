@@ -191,34 +191,48 @@ func (p *parser) graph() (message, error) {
 	return g, p.nodes(&g, 1)
 }
 
-// port reads "float[N, 4] x"; a type alone has no shape, and "seq(float)" is a sequence.
+// port reads "float[N, 4] x"; a type alone has no shape, "seq(float)" is a sequence, and "map(int64, float)" a map.
 func (p *parser) port(g *message, field int32) error {
-	var kind, info message
-	sequence := p.accept("seq")
-	if sequence {
-		if err := p.expect("("); err != nil {
-			return err
-		}
-	}
-	t, err := p.tensorType()
+	kind, err := p.portType()
 	if err != nil {
 		return err
 	}
-	if sequence {
-		var elem, seq message
-		elem.bytes(1, t)
-		seq.bytes(1, elem)
-		kind.bytes(4, seq)
-		if err := p.expect(")"); err != nil {
-			return err
-		}
-	} else {
-		kind.bytes(1, t)
-	}
+	var info message
 	info.text(1, unquote(p.next()))
 	info.bytes(2, kind)
 	g.bytes(protoNumber(field), info)
 	return nil
+}
+
+func (p *parser) portType() (message, error) {
+	var kind, inner message
+	switch {
+	case p.accept("seq"):
+		err := p.list("(", ")", func() error {
+			elem, err := p.portType()
+			inner.bytes(1, elem)
+			return err
+		})
+		kind.bytes(4, inner)
+		return kind, err
+	case p.accept("map"):
+		keyed := false
+		err := p.list("(", ")", func() error {
+			if !keyed {
+				inner.number(1, elements[p.next()].code)
+				keyed = true
+				return nil
+			}
+			value, err := p.portType()
+			inner.bytes(2, value)
+			return err
+		})
+		kind.bytes(5, inner)
+		return kind, err
+	}
+	t, err := p.tensorType()
+	kind.bytes(1, t)
+	return kind, err
 }
 
 func (p *parser) tensorType() (message, error) {

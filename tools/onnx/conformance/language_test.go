@@ -10,10 +10,14 @@ import (
 	"tensortapestry.org/tapc/internal/testkit"
 )
 
-// TestLanguage holds operators of language models to what ONNX Runtime gave for them, on models that tools/onnx/languagetests.py wrote:
-// as they are imported, after all passes and, by turns, as programs.
-func TestLanguage(t *testing.T) {
-	folders, err := Find(filepath.Join("testdata", "language"))
+// TestLanguage and TestClassic hold operators of language models and of classical machine learning to what ONNX Runtime gave for them,
+// on models that tools/onnx/languagetests.py and classictests.py wrote: as they are imported, after all passes and, by turns, as programs.
+func TestLanguage(t *testing.T) { holds(t, "language") }
+
+func TestClassic(t *testing.T) { holds(t, "classic") }
+
+func holds(t *testing.T, suite string) {
+	folders, err := Find(filepath.Join("testdata", suite))
 	if err != nil || len(folders) < 20 {
 		t.Fatalf("%d models: %v", len(folders), err)
 	}

@@ -1,4 +1,4 @@
-package onnx
+package classic
 
 import (
 	"math"
@@ -6,12 +6,14 @@ import (
 
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // trees are the operators of decision trees. All trees are followed side by side: at each step the node of every row and tree is
 // replaced by the one that its test leads to, and a leaf leads to itself.
-var trees = map[string]mapping.Native{"ai.onnx.ml:TreeEnsemble": ensemble, "ai.onnx.ml:TreeEnsembleRegressor": regressor}
+var trees = map[string]mapping.Native{"ai.onnx.ml:TreeEnsemble": ensemble, "ai.onnx.ml:TreeEnsembleRegressor": regressor,
+	"ai.onnx.ml:TreeEnsembleClassifier": classifier}
 
 // The tests of a node, numbered as TreeEnsemble does.
 const (
@@ -42,6 +44,9 @@ type target struct {
 	weight float64
 }
 
+// maxDepth bounds how far a leaf may be from its root.
+const maxDepth = 1024
+
 // maxScores bounds the numbers of nodes times targets.
 const maxScores = 1 << 24
 
@@ -61,21 +66,21 @@ func (f *forest) node(feature, test int64, split float64, missing int64) {
 // settle checks the numbers of a forest on rows of some features, and finds its depth.
 func (f *forest) settle(features int64) error {
 	if f.targets < 1 || f.targets > maxScores/int64(max(1, len(f.feature))) || len(f.roots) == 0 {
-		return refuse("%d targets of %d trees with %d nodes", f.targets, len(f.roots), len(f.feature))
+		return expr.Refuse("%d targets of %d trees with %d nodes", f.targets, len(f.roots), len(f.feature))
 	}
 	depth := make([]int64, len(f.feature)) // 1 + steps to the deepest leaf; -1 on the way there
 	var visit func(n, above int64) error
 	visit = func(n, above int64) error {
 		switch {
-		case n < 0 || n >= int64(len(depth)) || depth[n] < 0 || above > maxUnrolled:
-			return refuse("node %d of %d does not lead to a leaf", n, len(depth))
+		case n < 0 || n >= int64(len(depth)) || depth[n] < 0 || above > maxDepth:
+			return expr.Refuse("node %d of %d does not lead to a leaf", n, len(depth))
 		case depth[n] > 0:
 			return nil
 		case f.values[n] != nil:
 			depth[n] = 1
 			return nil
 		case f.feature[n] < 0 || f.feature[n] >= features || f.test[n] < 0 || f.test[n] >= member:
-			return refuse("node %d tests feature %d of %d in the way %d", n, f.feature[n], features, f.test[n])
+			return expr.Refuse("node %d tests feature %d of %d in the way %d", n, f.feature[n], features, f.test[n])
 		}
 		depth[n] = -1
 		for _, next := range []int64{f.yes[n], f.no[n]} {
@@ -95,7 +100,7 @@ func (f *forest) settle(features int64) error {
 	for _, list := range f.values {
 		for _, t := range list {
 			if t.id < 0 || t.id >= f.targets {
-				return refuse("target %d of %d", t.id, f.targets)
+				return expr.Refuse("target %d of %d", t.id, f.targets)
 			}
 		}
 	}
@@ -105,19 +110,12 @@ func (f *forest) settle(features int64) error {
 // run maps the steps of a forest on rows of features.
 func (f *forest) run(r *mapping.Region, x foreign.Value) (foreign.Value, error) {
 	if x.Tensor == nil || len(x.Tensor.Shape) != 2 || !x.Tensor.DType.IsFraction() {
-		return x, refuse("it needs rows of features")
+		return x, expr.Refuse("it needs rows of features")
 	}
 	if err := f.settle(x.Tensor.Shape[1]); err != nil {
 		return x, err
 	}
-	floats := func(list []float64) foreign.Value {
-		v := foreign.Value{Kind: foreign.List, List: []foreign.Value{}}
-		for _, f := range list {
-			v.List = append(v.List, foreign.FloatValue(f))
-		}
-		return v
-	}
-	table, err := r.Eval("tree_table", x, foreign.IntsValue(f.feature), floats(f.split), foreign.IntsValue(f.test), foreign.IntsValue(f.missing),
+	table, err := r.Eval("tree_table", x, foreign.IntsValue(f.feature), floatsValue(f.split), foreign.IntsValue(f.test), foreign.IntsValue(f.missing),
 		foreign.IntsValue(f.yes), foreign.IntsValue(f.no))
 	if err != nil {
 		return x, err
@@ -129,7 +127,7 @@ func (f *forest) run(r *mapping.Region, x foreign.Value) (foreign.Value, error) 
 	if err != nil {
 		return x, err
 	}
-	return r.Eval("tree_result", x, at, floats(f.table(x.Tensor.DType)), foreign.IntValue(f.targets), foreign.IntValue(f.aggregate), foreign.IntValue(f.transform))
+	return r.Eval("tree_result", x, at, floatsValue(f.table(x.Tensor.DType)), foreign.IntValue(f.targets), foreign.IntValue(f.aggregate), foreign.IntValue(f.transform))
 }
 
 // tests lists the tests that occur.
@@ -178,9 +176,9 @@ func (f *forest) table(d scalar.DType) []float64 {
 
 // ensemble maps TreeEnsemble: inner nodes and leaves have numbers of their own.
 func ensemble(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
-	in, err := inputs(r, op)
-	if err != nil || len(in) != 1 {
-		return nil, refuse("it needs one input")
+	rows, err := input(r, op)
+	if err != nil {
+		return nil, err
 	}
 	a := attrReader{op: op}
 	feature, yes, no := a.ints("nodes_featureids"), a.ints("nodes_truenodeids"), a.ints("nodes_falsenodeids")
@@ -193,11 +191,11 @@ func ensemble(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	}
 	for _, size := range []int{len(yes), len(no), len(yesLeaf), len(noLeaf), len(missing), len(split), len(test)} {
 		if size != n {
-			a.fail = refuse("%d and %d nodes", n, size)
+			a.fail = expr.Refuse("%d and %d nodes", n, size)
 		}
 	}
 	if a.fail != nil || len(id) != len(weight) {
-		return nil, firstOf(a.fail, refuse("%d weights for %d leaves", len(weight), len(id)))
+		return nil, firstOf(a.fail, expr.Refuse("%d weights for %d leaves", len(weight), len(id)))
 	}
 	f := &forest{values: map[int64][]target{}, targets: a.number("n_targets", 0), aggregate: a.number("aggregate_function", sum),
 		transform: a.number("post_transform", 0), roots: a.ints("tree_roots")}
@@ -215,27 +213,18 @@ func ensemble(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
 	}
 	for i := range n {
 		if yesLeaf[i] == 0 && yes[i] >= int64(n) || noLeaf[i] == 0 && no[i] >= int64(n) {
-			return nil, refuse("node %d leads to nodes %d and %d of %d", i, yes[i], no[i], n)
+			return nil, expr.Refuse("node %d leads to nodes %d and %d of %d", i, yes[i], no[i], n)
 		}
 		f.yes[i], f.no[i] = to(yes[i], yesLeaf[i]), to(no[i], noLeaf[i])
 	}
 	if err := f.memberships(n, members); err != nil {
 		return nil, err
 	}
-	y, err := f.run(r, in[0])
+	y, err := f.run(r, rows)
 	return []foreign.Value{y}, err
 }
 
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// memberships makes the tests of sets chains of tests for their members. The sets end with NaN and stand in the order of the nodes.
+// memberships makes the tests of sets chains of tests for their members. The sets end with NaN, in the order of the nodes.
 func (f *forest) memberships(n int, members []float64) error {
 	for i := range n {
 		if f.test[i] != member {
@@ -243,7 +232,7 @@ func (f *forest) memberships(n int, members []float64) error {
 		}
 		end := slices.IndexFunc(members, math.IsNaN)
 		if end < 0 {
-			return refuse("node %d has no members", i)
+			return expr.Refuse("node %d has no members", i)
 		}
 		set := members[:end]
 		members = members[end+1:]
@@ -262,129 +251,61 @@ func (f *forest) memberships(n int, members []float64) error {
 	return nil
 }
 
-// attrReader reads attributes of numbers; fail is the first that is not so.
-type attrReader struct {
-	op   *foreign.Op
-	fail error
-}
-
-func (a *attrReader) ints(name string) []int64 {
-	v, ok := a.op.Attr(name)
-	if !ok {
-		return nil
-	}
-	return intsOf(a.op, name, len(v.List))
-}
-
-// floats reads a list of numbers or a tensor.
-func (a *attrReader) floats(name string) []float64 {
-	v, _ := a.op.Attr(name)
-	var out []float64
-	if d := v.Data; v.Kind == foreign.DataKind && d != nil {
-		b := d.Bytes
-		if d.Reason != "" || b == nil || d.DType == scalar.Invalid {
-			a.fail = refuse("the attribute %s has no data", name)
-			return nil
-		}
-		for ; len(b) > 0; b = b[d.DType.Size():] {
-			out = append(out, scalar.Decode(d.DType, b).Float())
-		}
-		return out
-	}
-	for _, x := range v.List {
-		out = append(out, x.Float)
-	}
-	return out
-}
-
-func (a *attrReader) number(name string, missing int64) int64 {
-	if v, ok := a.op.Attr(name); ok {
-		return v.Int
-	}
-	return missing
-}
-
-// either reads a list of numbers or, for greater precision, the tensor of the name with "_as_tensor".
-func (a *attrReader) either(name string) []float64 {
-	if list := a.floats(name + "_as_tensor"); list != nil {
-		return list
-	}
-	return a.floats(name)
-}
-
-// word gives the number of a string attribute in a list, the first for an attribute that is missing.
-func (a *attrReader) word(name string, words ...string) int64 {
-	v, ok := a.op.Attr(name)
-	if !ok {
-		return 0
-	}
-	return a.index(name, v.Str, words)
-}
-
-func (a *attrReader) index(name, word string, words []string) int64 {
-	i := slices.Index(words, word)
-	if i < 0 {
-		a.fail = refuse("the attribute %s is %q", name, word)
-	}
-	return int64(i)
-}
-
 // regressor maps TreeEnsembleRegressor: nodes have numbers in their trees, and leaves are nodes that targets name.
 func regressor(r *mapping.Region, op *foreign.Op) ([]foreign.Value, error) {
-	in, err := inputs(r, op)
-	if err != nil || len(in) != 1 {
-		return nil, refuse("it needs one input")
+	rows, err := input(r, op)
+	if err != nil {
+		return nil, err
 	}
 	a := &attrReader{op: op}
 	f := &forest{values: map[int64][]target{}, targets: a.number("n_targets", 1),
 		aggregate: []int64{sum, average, least, most}[max(0, a.word("aggregate_function", "SUM", "AVERAGE", "MIN", "MAX"))],
 		transform: a.word("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")}
-	if err := f.listed(a); err != nil {
+	if err := f.listed(a, "target"); err != nil {
 		return nil, err
 	}
 	base := a.either("base_values")
 	if a.fail != nil || len(base) != 0 && int64(len(base)) != f.targets {
-		return nil, firstOf(a.fail, refuse("%d base values for %d targets", len(base), f.targets))
+		return nil, firstOf(a.fail, expr.Refuse("%d base values for %d targets", len(base), f.targets))
 	}
 	transform := f.transform
 	f.transform = 0
-	x, err := r.Eval("tree_features", in[0])
-	if err == nil {
-		x, err = f.run(r, x)
-	}
-	for i := range base {
-		if base[i] != 0 && err == nil {
-			list := foreign.Value{Kind: foreign.List}
-			for _, b := range base {
-				list.List = append(list.List, foreign.FloatValue(b))
-			}
-			x, err = r.Eval("tree_based", x, list)
-			break
-		}
-	}
+	x, err := f.based(r, rows, base)
 	if err == nil {
 		x, err = r.Eval("tree_scores", x, foreign.IntValue(transform))
 	}
 	return []foreign.Value{x}, err
 }
 
-// listed reads the nodes of trees that stand in lists.
-func (f *forest) listed(a *attrReader) error {
+// based maps the steps of a forest, and adds what each target has before them.
+func (f *forest) based(r *mapping.Region, x foreign.Value, base []float64) (foreign.Value, error) {
+	x, err := r.Eval("tree_features", x)
+	if err == nil {
+		x, err = f.run(r, x)
+	}
+	if err == nil && slices.ContainsFunc(base, func(b float64) bool { return b != 0 }) {
+		x, err = r.Eval("tree_based", x, floatsValue(base))
+	}
+	return x, err
+}
+
+// listed reads the nodes of trees that are in lists, and what the leaves give, in those that begin with a word.
+func (f *forest) listed(a *attrReader, word string) error {
 	tree, id, feature := a.ints("nodes_treeids"), a.ints("nodes_nodeids"), a.ints("nodes_featureids")
 	yes, no, missing, split := a.ints("nodes_truenodeids"), a.ints("nodes_falsenodeids"), a.ints("nodes_missing_value_tracks_true"), a.either("nodes_values")
 	modes, _ := a.op.Attr("nodes_modes")
-	toTree, toNode, toTarget, weight := a.ints("target_treeids"), a.ints("target_nodeids"), a.ints("target_ids"), a.either("target_weights")
+	toTree, toNode, toTarget, weight := a.ints(word+"_treeids"), a.ints(word+"_nodeids"), a.ints(word+"_ids"), a.either(word+"_weights")
 	n := len(tree)
 	if len(missing) == 0 {
 		missing = make([]int64, n)
 	}
 	for _, size := range []int{len(id), len(feature), len(yes), len(no), len(missing), len(split), len(modes.List)} {
 		if size != n {
-			return refuse("%d and %d nodes", n, size)
+			return expr.Refuse("%d and %d nodes", n, size)
 		}
 	}
 	if len(toTree) != len(weight) || len(toNode) != len(weight) || len(toTarget) != len(weight) {
-		return refuse("%d weights of %d leaves", len(weight), len(toNode))
+		return expr.Refuse("%d weights of %d leaves", len(weight), len(toNode))
 	}
 	number := map[[2]int64]int64{}
 	for i := range n {
@@ -404,7 +325,7 @@ func (f *forest) listed(a *attrReader) error {
 		}{{yes[i], f.yes}, {no[i], f.no}} {
 			k, ok := number[[2]int64{tree[i], to.node}]
 			if !ok {
-				return refuse("tree %d has no node %d", tree[i], to.node)
+				return expr.Refuse("tree %d has no node %d", tree[i], to.node)
 			}
 			to.into[i], child[k] = k, true
 		}
@@ -419,13 +340,13 @@ func (f *forest) listed(a *attrReader) error {
 	}
 	for _, t := range tree {
 		if rooted[t] != 1 {
-			return refuse("tree %d has %d roots", t, rooted[t])
+			return expr.Refuse("tree %d has %d roots", t, rooted[t])
 		}
 	}
 	for i, w := range weight {
 		k, ok := number[[2]int64{toTree[i], toNode[i]}]
 		if !ok || f.values[k] == nil {
-			return refuse("tree %d has no leaf %d", toTree[i], toNode[i])
+			return expr.Refuse("tree %d has no leaf %d", toTree[i], toNode[i])
 		}
 		f.values[k] = append(f.values[k], target{toTarget[i], w})
 	}
