@@ -1,3 +1,4 @@
+// Package cnest writes what is alike in C and CUDA: indented text, what is said of a kernel in comments, and the statements of tile trees. Read next: tree.go.
 package cnest
 
 import (
@@ -35,8 +36,8 @@ func (t *Text) Close(several ...int) {
 	}
 }
 
-// bare takes away the parentheses around a text: compilers take two around == for a mistyped =.
-func bare(s string) string {
+// Bare takes away the parentheses around a text: compilers take two around == for a mistyped =.
+func Bare(s string) string {
 	if !strings.HasPrefix(s, "(") {
 		return s
 	}
@@ -59,4 +60,13 @@ func bare(s string) string {
 func (t *Text) Else() {
 	t.depth--
 	t.Open("} else {")
+}
+
+// Clip makes a text fit for a comment of one line.
+func Clip(s string) string {
+	s = strings.ReplaceAll(s, "*/", "* /")
+	if len(s) > 100 {
+		return s[:100] + " ..."
+	}
+	return s
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Tree writes the statements of tile trees that are alike on all targets.
@@ -12,6 +14,7 @@ type Tree struct {
 	*Text
 	Index string            // the C type of indices
 	Stmt  func(s tree.Stmt) // writes any statement
+	W     *cexpr.Writer
 }
 
 // List writes statements.
@@ -49,3 +52,87 @@ func (t *Tree) If(s *tree.If) {
 	}
 	t.Close()
 }
+
+// At writes what is done at a computed index.
+func (t *Tree) At(s *tree.At) {
+	v := s.Var.Name
+	t.Open("{")
+	t.Line("const int64_t %s = %s;", v, t.Computed(s.Computed))
+	t.Open("if (%s >= %d && %s < %d) {", v, s.From, v, s.To)
+	t.List(s.Body)
+	t.Close(2)
+}
+
+// Branch writes a choice by a computed value.
+func (t *Tree) Branch(s *tree.Branch) {
+	t.Open("if (%s) {", Bare(t.Computed(s.Computed)))
+	t.List(s.Then)
+	t.Else()
+	t.List(s.Else)
+	t.Close()
+}
+
+// Element is the C type of a memory's elements.
+func (t *Tree) Element(m *tree.Memory) string {
+	switch {
+	case m.Acc:
+		return t.W.Type(m.Type.Wide())
+	case m.Scope == tree.Registers:
+		return t.W.Type(m.Type)
+	}
+	return t.W.Stored(m.Type)
+}
+
+// Value reads an element: a number as it is computed with.
+func (t *Tree) Value(a tree.Access) string {
+	switch {
+	case a.Memory.Acc:
+		return t.W.Round(a.Memory.Type, Lvalue(a))
+	case a.Memory.Scope == tree.Registers:
+		return Lvalue(a)
+	}
+	return t.W.Load(a.Memory.Type, Lvalue(a))
+}
+
+// Lvalue is an element.
+func Lvalue(a tree.Access) string { return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address()) }
+
+// Computed writes the value of an expression.
+func (t *Tree) Computed(c tree.Computed) string { return t.W.Expr(c.Value, treeLeaves{t, c, false}) }
+
+// Map computes a number and stores it.
+func (t *Tree) Map(s *tree.Map) {
+	if s.About != "" {
+		t.Line("// %s", Clip(s.About))
+	}
+	to := Lvalue(s.Dst)
+	if s.Monoid != tree.NoMonoid {
+		reduce := &scalar.Expr{Op: scalar.Reduce, Type: s.Dst.Memory.Type, Monoid: s.Monoid, Args: []*scalar.Expr{s.Value}}
+		t.Line("%s = %s;", to, t.W.Fold(reduce, to, treeLeaves{t, s.Computed, s.Dst.Memory.Acc}))
+		return
+	}
+	value := t.Computed(s.Computed)
+	if s.Dst.Memory.Scope != tree.Registers {
+		value = t.W.Store(s.Dst.Memory.Type, value)
+	}
+	t.Line("%s = %s;", to, value)
+}
+
+// treeLeaves are the leaves of an expression of a tree. wide: a partial sum is not rounded before it is added.
+type treeLeaves struct {
+	t *Tree
+	tree.Computed
+	wide bool
+}
+
+func (l treeLeaves) Load(ref int) string {
+	if a := l.Args[ref]; l.wide && a.Memory.Acc {
+		return Lvalue(a)
+	}
+	return l.t.Value(l.Args[ref])
+}
+
+func (treeLeaves) Local(int) string           { return "" }
+func (treeLeaves) Reduce(*scalar.Expr) string { return "" }
+func (treeLeaves) Chosen(*scalar.Expr) string { return "" }
+func (l treeLeaves) Loop(ref int) string      { return fmt.Sprintf("(int64_t)(%s)", l.Loops[ref]) }

@@ -66,7 +66,7 @@ type builder struct {
 	at       []*tree.Index           // by dimension: from 0
 	elements []access                // by operand
 	locals   map[int]local           // by statement
-	sums     map[*scalar.Expr]access // of reductions
+	sums     map[*scalar.Expr]access // of reductions, and of what else is computed before the statement that it stands in
 }
 
 // access gives the element at the present place.
@@ -128,9 +128,14 @@ func (b *builder) loadAt(operand, d1 int, x1 *tree.Index, d2 int, x2 *tree.Index
 
 // compute makes a Map of an expression of the kernel.
 func (b *builder) compute(dst tree.Access, e *scalar.Expr, monoid scalar.Op) *tree.Map {
-	m := &tree.Map{Dst: dst, Monoid: monoid, Loops: make([]*tree.Index, len(b.k.Loops))}
-	m.Value = leaves{b, m}.expr(e)
-	return m
+	return &tree.Map{Dst: dst, Monoid: monoid, Computed: computed(b, e)}
+}
+
+// computed makes an expression of the kernel one of a tree.
+func computed(b *builder, e *scalar.Expr) tree.Computed {
+	c := tree.Computed{Loops: make([]*tree.Index, len(b.k.Loops))}
+	c.Value = leaves{b, &c}.expr(e)
+	return c
 }
 
 // statement makes the Map of a statement's value.
@@ -140,13 +145,16 @@ func (b *builder) statement(dst tree.Access, s schedule.Statement) *tree.Map {
 	return m
 }
 
-// leaves makes arguments and indices of a Map of an expression's leaves.
+// leaves makes arguments and indices of an expression's leaves.
 type leaves struct {
 	b *builder
-	m *tree.Map
+	m *tree.Computed
 }
 
 func (l leaves) expr(e *scalar.Expr) *scalar.Expr {
+	if known, ok := l.b.sums[e]; ok {
+		return l.argument(known(), e.Type)
+	}
 	switch e.Op {
 	case scalar.Load:
 		return l.argument(l.b.load(e.Ref), e.Type)
@@ -156,8 +164,6 @@ func (l leaves) expr(e *scalar.Expr) *scalar.Expr {
 			return l.expr(x.value)
 		}
 		return l.argument(x.kept(), e.Type)
-	case scalar.Reduce:
-		return l.argument(l.b.sums[e](), e.Type)
 	case scalar.Loop:
 		l.m.Loops[e.Ref] = l.loop(e.Ref)
 		return e
@@ -214,7 +220,12 @@ func even(k *schedule.Kernel, d nest.Dim) error {
 
 // constant makes a Map that stores a number.
 func constant(dst tree.Access, v scalar.Value) *tree.Map {
-	return &tree.Map{Dst: dst, Value: scalar.NewConst(v)}
+	return &tree.Map{Dst: dst, Computed: tree.Computed{Value: scalar.NewConst(v)}}
+}
+
+// stored makes a Map that stores an element, or combines it with what is stored.
+func stored(dst, src tree.Access, monoid scalar.Op) *tree.Map {
+	return &tree.Map{Dst: dst, Monoid: monoid, Computed: tree.Computed{Value: scalar.NewLoad(0, src.Memory.Type), Args: []tree.Access{src}}}
 }
 
 // guarded makes statements run where indices are below limits; variables that cannot reach them need no guard.

@@ -14,9 +14,12 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
-// Build makes the tree of a kernel: of the blocks of a GPU, or of the tasks of threads of a CPU. The error says what in the config
-// does not fit the kernel.
+// Build makes the tree of a kernel: of the blocks of a GPU, or of the tasks of threads of a CPU. Without a config, it is loops that are cut as they say. The
+// error says what in the config does not fit the kernel.
 func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tree.Func, error) {
+	if c == nil {
+		return loopsOf(name, a, by), nil
+	}
 	f := &tree.Func{Name: name}
 	algorithms := make([]schedule.Algorithm, len(c.Stages))
 	for i, s := range c.Stages {

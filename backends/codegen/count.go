@@ -61,24 +61,19 @@ func (w *Work) stmt(s tree.Stmt, times float64) {
 	case *tree.If:
 		w.Operations += times
 		w.list(s.Then, times)
+	case *tree.At:
+		w.computed(s.Computed, times)
+		w.list(s.Body, times)
+	case *tree.Branch:
+		w.computed(s.Computed, times)
+		w.list(s.Then, times)
 	case *tree.Declare:
 		if s.Memory.Scope == tree.Shared {
 			w.SharedBytes += s.Memory.Bytes()
 		}
 	case *tree.Map:
 		w.access(s.Dst, times, 1)
-		for _, a := range s.Args {
-			w.access(a, times, 1)
-		}
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			switch {
-			case e.Op.Class() == scalar.Transcendental:
-				w.Calls += times
-			case len(e.Args) > 0:
-				w.Operations += times
-			}
-			return true
-		})
+		w.computed(s.Computed, times)
 	case *tree.Dot:
 		k := times * float64(s.Trips())
 		w.Dots += k * float64(s.Rows()*s.Cols())
@@ -97,6 +92,22 @@ func (w *Work) stmt(s tree.Stmt, times float64) {
 	case tree.Barrier:
 		w.Barriers += times
 	}
+}
+
+// computed counts what an expression reads and does.
+func (w *Work) computed(c tree.Computed, times float64) {
+	for _, a := range c.Args {
+		w.access(a, times, 1)
+	}
+	c.Value.Walk(func(e *scalar.Expr) bool {
+		switch {
+		case e.Op.Class() == scalar.Transcendental:
+			w.Calls += times
+		case len(e.Args) > 0:
+			w.Operations += times
+		}
+		return true
+	})
 }
 
 // access counts an instruction that reads or writes some neighbouring elements.

@@ -55,5 +55,5 @@ func (x *product) accumulators(name string, rows, cols, lanes int64) *tree.Memor
 
 // add makes the step in which a partial sum is added to a total.
 func add(total, part tree.Access) tree.Stmt {
-	return &tree.Map{Dst: total, Monoid: scalar.Add, Value: scalar.NewLoad(0, part.Memory.Type), Args: []tree.Access{part}}
+	return stored(total, part, scalar.Add)
 }

@@ -331,9 +331,9 @@ func (x *reduction) worthKeeping(i int, e *scalar.Expr) bool {
 
 // preload keeps the elements of an operand in registers, which a later store takes the place of.
 func (x *reduction) preload(list *[]tree.Stmt, operand int) {
-	kept, t := x.line(list, fmt.Sprintf("line%d_", operand), x.k.Operands[operand].Type()), x.k.Operands[operand].Type()
+	kept := x.line(list, fmt.Sprintf("line%d_", operand), x.k.Operands[operand].Type())
 	*list = append(*list, x.each(func() []tree.Stmt {
-		return []tree.Stmt{&tree.Map{Dst: kept(), Value: scalar.NewLoad(0, t), Args: []tree.Access{x.load(operand)}}}
+		return []tree.Stmt{stored(kept(), x.load(operand), tree.NoMonoid)}
 	}))
 	x.elements[operand] = kept
 }

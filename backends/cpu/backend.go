@@ -53,7 +53,7 @@ func Backend() backends.Backend {
 				return t.makeNamed(ctx, j, path, Options{}, BuildObject)
 			}},
 			{Name: "c", Doc: "the C program; to a folder, with all that it takes to build it", Options: named, Sizes: true, Files: true, Ready: t.readyC, Text: t.text, Dir: t.folder},
-			{Name: "tree", Doc: "what kernels with a config do", Files: true, Text: func(ctx context.Context, j *backends.Job) (string, error) {
+			{Name: "tree", Doc: "what kernels do that are written by a tile tree", Files: true, Text: func(ctx context.Context, j *backends.Job) (string, error) {
 				return interruptible.Value(ctx, func() (string, error) { return Trees(j.Graph) })
 			}},
 		},

@@ -13,9 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/devices"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/panels"
-	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -243,31 +241,12 @@ func (e *emitter) all() error {
 	return nil
 }
 
-// config gives what was decided of a kernel for the target, nil if nothing was. What passes/tile decided for other processors alone, it decides for this one.
-func (e *emitter) config(a *nest.Analysis) (*schedule.Config, error) {
-	chooser := configs.Chooser{For: e.unit.Target}
-	_, target := chooser.Target()
-	for _, name := range []string{configs.Any, target} {
-		if c := a.Kernel.For(name); c != nil {
-			return c, nil
-		}
-	}
-	if !slices.ContainsFunc(a.Kernel.Configs, func(c schedule.Config) bool { return tile.Named(c.Target) }) {
-		return nil, nil
-	}
-	best, err := tile.Choose(a, chooser)
-	if err != nil {
-		return nil, err
-	}
-	return best.Config, nil
-}
-
 // kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	number := len(e.codes)
 	name := fmt.Sprintf("k%d", number)
 	e.unit.V.Allow = a.Kernel.Allow
-	c, err := e.config(a)
+	c, err := configs.Chooser{For: e.unit.Target}.Decided(a)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
 	}
@@ -296,13 +275,13 @@ func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
 	return nil
 }
 
-// form reads the config of a kernel, and makes sure of the workspaces that it states. Without one, the kernel is loops that are cut as they say.
+// form reads the config of a kernel, and makes sure of the workspaces that it states.
 func (e *emitter) form(node *ir.Node, a *nest.Analysis, c *schedule.Config) (f configs.Form, err error) {
-	if c == nil {
-		return configs.Form{Write: func(u *unit.Unit, name string) (string, bool) { return loops.New(a.Kernel, name, u).Write(), false }}, nil
-	}
 	if f, err = (configs.Chooser{For: e.unit.Target}).Read(a, c); err != nil {
 		return f, unfit(e.g, node, err)
+	}
+	if c == nil {
+		return f, nil
 	}
 	if !schedule.Holds(c.Workspaces, f.Workspaces) {
 		return f, diag.Errorf("TAP0914", "cpu", e.g.At(node, "/body/configs"), "%s needs more memory for itself than its config for %s states", e.g.Name(node.ID), c.Target).
@@ -318,14 +297,26 @@ func unfit(g *ir.Graph, node *ir.Node, err error) error {
 	return diag.Errorf("TAP0903", "cpu", g.At(node, "/body/configs"), "%s has a config that it cannot be carried out by: %v", g.Name(node.ID), err)
 }
 
-// Trees writes the trees of the kernels that have a config for a CPU of any kind, in order.
+// Trees writes the trees of the kernels that have one, as they are carried out on the processors that kernels are decided for, in order.
 func Trees(g *ir.Graph) (string, error) {
-	return codegen.Trees(g, configs.Any, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
-		f, err := trees.Of(name, a, c)
-		if err != nil {
-			err = unfit(g, g.Node(id), err)
+	chooser := configs.Chooser{For: isa.Scheduled}
+	_, target := chooser.Target()
+	return codegen.Trees(g, target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
+		if a.Kernel.KeepsAll(a.Buffers) {
+			return nil, nil, nil
 		}
-		return f, err
+		c, err := chooser.Decided(a)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", g.Name(id), err)
+		}
+		f, err := chooser.Read(a, c)
+		if err != nil {
+			return nil, nil, unfit(g, g.Node(id), err)
+		}
+		if f.Tree != nil {
+			f.Tree.Name = name
+		}
+		return f.Tree, c, nil
 	})
 }
 

@@ -81,7 +81,8 @@ func reduction(lines, lanes int64) schedule.Stage {
 		{Role: schedule.RoleLine, Sizes: []int64{lines}}, {Role: schedule.RoleElement, Sizes: []int64{lanes}}}}
 }
 
-// Tree makes the tree of a kernel and a config of the target, and holds it to the target's limits. The error says what does not fit.
+// Tree makes the tree of a kernel and a config of the target, or of loops without one, and holds it to the target's limits. The error says
+// what does not fit.
 func Tree(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
 	f, err := codegen.Build(name, a, c, tree.Block)
 	if err != nil {

@@ -125,7 +125,7 @@ func compileCandidates(t *testing.T, g *ir.Graph) *candidates {
 			if _, err := Tree("k", a, &c); err != nil {
 				continue
 			}
-			text, err := e.tree(fmt.Sprintf("c%d", i), n.ID, a, &c)
+			text, err := e.kernel(fmt.Sprintf("c%d", i), n.ID, a, &c)
 			if err != nil {
 				t.Fatal(err)
 			}

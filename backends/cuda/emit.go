@@ -82,7 +82,7 @@ func Emit(g *ir.Graph, name, version string) (*Source, error) {
 			if err := backends.Ordered(g, "cuda", g.Node(id), a); err != nil {
 				return nil, err
 			}
-			text, err := e.kernel(fmt.Sprintf("k%d", i), id, a)
+			text, err := e.kernel(fmt.Sprintf("k%d", i), id, a, b.For(Target))
 			if err != nil {
 				return nil, err
 			}
@@ -113,40 +113,31 @@ type emitter struct {
 	inline  bool // kernels use the functions of tapc_device.cuh
 }
 
-// kernel writes one kernel and notes its launch: a thread for every point of the free loops.
-func (e *emitter) kernel(name string, id ir.NodeID, a *nest.Analysis) (string, error) {
+// kernel writes one kernel, by the tree of a config, and notes its launch.
+func (e *emitter) kernel(name string, id ir.NodeID, a *nest.Analysis, c *schedule.Config) (string, error) {
 	k := a.Kernel
-	if c := k.For(Target); c != nil {
-		return e.tree(name, id, a, c)
+	f, err := treeOf(e.g, id, name, a, c)
+	if err != nil {
+		return "", err
 	}
-	n := cnest.New(k, e.buffers, e.w, new(cnest.Text))
-	for _, line := range cnest.About(e.g, k) {
-		n.Line("// %s", line)
+	var t cnest.Text
+	for _, line := range append(cnest.Origin(e.g, k), "  "+c.String()) {
+		t.Line("// %s", line)
 	}
-	step := Step{Kernel: name, Grid: 1, Block: 1, ScheduledNode: id}
-	for _, l := range n.Free {
-		blocks, lanes := k.Loops[l].Extent(), int64(1)
-		if levels := k.Loops[l].Levels; len(levels) == 2 && levels[1].Bind == schedule.Lane {
-			lanes = levels[0].Tile
-			blocks = (blocks + lanes - 1) / lanes
-			step.Block = lanes
-		}
-		if blocks > 0 && step.Grid > math.MaxInt32/blocks {
-			return "", diag.Errorf("TAP0951", "cuda", e.g.At(e.g.Node(id), ""), "%s needs more blocks than a grid has", e.g.Name(id)).
-				Want("at most 2147483647", "more")
-		}
-		step.Grid *= blocks
+	step := Step{Kernel: name, ScheduledNode: id}
+	l, err := printTree(&t, e.w, f, e.params(k, &step), c == nil)
+	switch {
+	case err != nil:
+		return "", diag.Errorf("TAP0952", "cuda", e.g.At(e.g.Node(id), "/body/configs"), "%s: %v", e.g.Name(id), err)
+	case l.blocks > math.MaxInt32:
+		return "", diag.Errorf("TAP0951", "cuda", e.g.At(e.g.Node(id), ""), "%s needs more blocks than a grid has", e.g.Name(id)).Want("at most 2147483647", "more")
+	case e.w.Err() != nil:
+		return "", diag.Errorf("TAP0950", "cuda", e.g.At(e.g.Node(id), ""), "%s: %v", e.g.Name(id), e.w.Err())
 	}
-	params := e.params(k, &step)
-	n.Open("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {", step.Block, name, strings.Join(params, ", "))
-	e.point(n, k)
-	n.Statements()
-	n.Close()
+	step.Grid, step.Block, step.Shared = l.blocks, l.lanes, l.dynamic
+	e.inline = e.inline || l.async
 	e.src.Steps = append(e.src.Steps, step)
-	if err := e.w.Err(); err != nil {
-		return "", diag.Errorf("TAP0950", "cuda", e.g.At(e.g.Node(id), ""), "%s: %v", e.g.Name(id), err)
-	}
-	return n.String(), nil
+	return t.String(), nil
 }
 
 // params gives the parameters of a kernel, and notes the arguments.
@@ -163,30 +154,7 @@ func (e *emitter) params(k *schedule.Kernel, step *Step) []string {
 	return params
 }
 
-// tree writes the kernel of a config.
-func (e *emitter) tree(name string, id ir.NodeID, a *nest.Analysis, c *schedule.Config) (string, error) {
-	k := a.Kernel
-	f, err := treeOf(e.g, id, name, a, c)
-	if err != nil {
-		return "", err
-	}
-	var t cnest.Text
-	for _, line := range cnest.Origin(e.g, k) {
-		t.Line("// %s", line)
-	}
-	t.Line("//   %s", c)
-	step := Step{Kernel: name, ScheduledNode: id}
-	l, err := printTree(&t, e.w, f, e.params(k, &step))
-	if err != nil {
-		return "", diag.Errorf("TAP0952", "cuda", e.g.At(e.g.Node(id), "/body/configs"), "%s: %v", e.g.Name(id), err)
-	}
-	step.Grid, step.Block, step.Shared = l.blocks, l.lanes, l.dynamic
-	e.inline = e.inline || l.async
-	e.src.Steps = append(e.src.Steps, step)
-	return t.String(), nil
-}
-
-// treeOf is Tree of a node, with an error that says where it is.
+// treeOf makes the tree of a kernel: by its config or, without one, of loops.
 func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
 	f, err := Tree(name, a, c)
 	if err != nil {
@@ -195,34 +163,11 @@ func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedul
 	return f, nil
 }
 
-// Trees writes the trees of the kernels that have a config, in the order of Emit's kernels.
-func Trees(g *ir.Graph) (string, error) { return codegen.Trees(g, Target, treeOf) }
-
-// point writes how a thread finds its values of the free loops from its block and lane.
-func (e *emitter) point(n *cnest.Nest, k *schedule.Kernel) {
-	if len(n.Free) == 0 {
-		return
-	}
-	n.Line("int64_t block = blockIdx.x;")
-	for i := len(n.Free) - 1; i >= 0; i-- {
-		l := n.Free[i]
-		loop, v := k.Loops[l], cnest.Variable(l)
-		blocks, lane := loop.Extent(), ""
-		scale := int64(1)
-		if len(loop.Levels) == 2 && loop.Levels[1].Bind == schedule.Lane {
-			scale, lane = loop.Levels[0].Tile, " + threadIdx.x"
-			blocks = (blocks + scale - 1) / scale
-		}
-		part := "block"
-		if i > 0 {
-			part = fmt.Sprintf("block %% %d", max(blocks, 1))
-		}
-		n.Line("const int64_t %s = INT64_C(%d) + (%s) * %d%s;", v, loop.Start, part, scale, lane)
-		if i > 0 {
-			n.Line("block /= %d;", max(blocks, 1))
-		}
-		if lane != "" && loop.Extent()%scale != 0 {
-			n.Line("if (%s >= %d) return;", v, loop.End)
-		}
-	}
+// Trees writes the trees of all kernels, in the order of Emit's.
+func Trees(g *ir.Graph) (string, error) {
+	return codegen.Trees(g, Target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
+		c := a.Kernel.For(Target)
+		f, err := treeOf(g, id, name, a, c)
+		return f, c, err
+	})
 }

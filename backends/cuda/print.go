@@ -18,7 +18,6 @@ const StaticShared = 48 << 10
 // printer writes a tree as a CUDA kernel. What a tree leaves open, and a compiler decides, is nothing but registers.
 type printer struct {
 	cnest.Tree
-	w      *cexpr.Writer
 	lane   string // the variable of the loop of lanes
 	shared []*tree.Memory
 	launch *launch
@@ -31,12 +30,12 @@ type launch struct {
 	async         bool  // it uses the functions of tapc_device.cuh
 }
 
-// printTree writes the kernel of a tree with one loop of blocks, which has one of lanes.
-func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*launch, error) {
+// printTree writes the kernel of a tree with one loop of blocks, which has one of lanes; wide: its indices may not fit 32 bits.
+func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string, wide bool) (*launch, error) {
 	if len(f.Body) != 1 {
 		return nil, fmt.Errorf("%d regions, and a kernel is one", len(f.Body))
 	}
-	p := &printer{Tree: cnest.Tree{Text: t, Index: "int"}, w: w, launch: &launch{}}
+	p := &printer{Tree: cnest.Tree{Text: t, Index: "int", W: w}, launch: &launch{}}
 	p.Stmt = p.stmt
 	blocks, ok := f.Body[0].(*tree.For)
 	if !ok || blocks.Bind != tree.Block {
@@ -44,7 +43,7 @@ func printTree(t *cnest.Text, w *cexpr.Writer, f *tree.Func, params []string) (*
 	}
 	p.launch.blocks, _ = blocks.To.Number()
 	for _, m := range f.Operands {
-		if m.Elements() > math.MaxInt32 {
+		if wide || m.Elements() > math.MaxInt32 {
 			p.Index = "int64_t"
 		}
 	}
@@ -82,7 +81,7 @@ func (p *printer) declareShared() {
 	}
 	if total <= StaticShared {
 		for _, m := range p.shared {
-			p.Line("__shared__ __align__(16) %s %s[%d];", p.element(m), m.Name, m.Elements())
+			p.Line("__shared__ __align__(16) %s %s[%d];", p.Element(m), m.Name, m.Elements())
 		}
 		return
 	}
@@ -90,20 +89,9 @@ func (p *printer) declareShared() {
 	p.Line("extern __shared__ __align__(16) unsigned char tapc_shared[];")
 	at := int64(0)
 	for _, m := range p.shared {
-		p.Line("%s *const %s = (%s *)(tapc_shared + %d);", p.element(m), m.Name, p.element(m), at)
+		p.Line("%s *const %s = (%s *)(tapc_shared + %d);", p.Element(m), m.Name, p.Element(m), at)
 		at += (m.Bytes() + 15) / 16 * 16
 	}
-}
-
-// element is the C type of a memory's elements.
-func (p *printer) element(m *tree.Memory) string {
-	switch {
-	case m.Acc:
-		return p.w.Type(m.Type.Wide())
-	case m.Scope == tree.Registers:
-		return p.w.Type(m.Type)
-	}
-	return p.w.Stored(m.Type)
 }
 
 func (p *printer) stmt(s tree.Stmt) {
@@ -115,9 +103,13 @@ func (p *printer) stmt(s tree.Stmt) {
 	case *tree.If:
 		p.If(s)
 	case *tree.Declare:
-		p.Line("%s %s[%d];", p.element(s.Memory), s.Memory.Name, s.Memory.Elements())
+		p.Line("%s %s[%d];", p.Element(s.Memory), s.Memory.Name, s.Memory.Elements())
+	case *tree.At:
+		p.At(s)
+	case *tree.Branch:
+		p.Branch(s)
 	case *tree.Map:
-		p.compute(s)
+		p.Map(s)
 	case *tree.Dot:
 		p.dot(s)
 	case *tree.Combine:
@@ -135,54 +127,6 @@ func (p *printer) stmt(s tree.Stmt) {
 	}
 }
 
-func lvalue(a tree.Access) string { return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address()) }
-
-// value reads an element: a number as it is computed with.
-func (p *printer) value(a tree.Access) string {
-	switch {
-	case a.Memory.Acc:
-		return p.w.Round(a.Memory.Type, lvalue(a))
-	case a.Memory.Scope == tree.Registers:
-		return lvalue(a)
-	}
-	return p.w.Load(a.Memory.Type, lvalue(a))
-}
-
-// mapLeaves are the leaves of a Map's value.
-type mapLeaves struct {
-	p *printer
-	m *tree.Map
-}
-
-func (l mapLeaves) Load(ref int) string {
-	if a := l.m.Args[ref]; l.m.Dst.Memory.Acc && l.m.Monoid != tree.NoMonoid && a.Memory.Acc {
-		return lvalue(a) // a partial sum is not rounded before it is added
-	}
-	return l.p.value(l.m.Args[ref])
-}
-
-func (l mapLeaves) Local(int) string           { return "" }
-func (l mapLeaves) Reduce(*scalar.Expr) string { return "" }
-func (l mapLeaves) Chosen(*scalar.Expr) string { return "" }
-func (l mapLeaves) Loop(ref int) string        { return fmt.Sprintf("(int64_t)(%s)", l.m.Loops[ref]) }
-
-func (p *printer) compute(s *tree.Map) {
-	if s.About != "" {
-		p.Line("// %s", cnest.Clip(s.About))
-	}
-	to, l := lvalue(s.Dst), mapLeaves{p, s}
-	if s.Monoid != tree.NoMonoid {
-		reduce := &scalar.Expr{Op: scalar.Reduce, Type: s.Dst.Memory.Type, Monoid: s.Monoid, Args: []*scalar.Expr{s.Value}}
-		p.Line("%s = %s;", to, p.w.Fold(reduce, to, l))
-		return
-	}
-	value := p.w.Expr(s.Value, l)
-	if s.Dst.Memory.Scope != tree.Registers {
-		value = p.w.Store(s.Dst.Memory.Type, value)
-	}
-	p.Line("%s = %s;", to, value)
-}
-
 // dot writes the micro-kernel: a lane reads a column of A and a row of B into registers, and adds their products.
 func (p *printer) dot(s *tree.Dot) {
 	t := s.Acc.Type
@@ -193,14 +137,14 @@ func (p *printer) dot(s *tree.Dot) {
 		p.Line("#pragma unroll 4")
 	}
 	p.Open("for (%s %s = %s; %s < %s; %s++) {", p.Index, k, s.From, k, s.To, k)
-	p.Line("%s a[%d], b[%d];", p.w.Type(t), s.Rows(), s.Cols())
-	p.each(s.R, s.Rows(), func() { p.Line("a[%s] = %s;", s.R.Name, p.value(s.A)) })
-	p.each(s.C, s.Cols(), func() { p.Line("b[%s] = %s;", s.C.Name, p.value(s.B)) })
+	p.Line("%s a[%d], b[%d];", p.W.Type(t), s.Rows(), s.Cols())
+	p.each(s.R, s.Rows(), func() { p.Line("a[%s] = %s;", s.R.Name, p.Value(s.A)) })
+	p.each(s.C, s.Cols(), func() { p.Line("b[%s] = %s;", s.C.Name, p.Value(s.B)) })
 	p.each(s.R, s.Rows(), func() {
 		p.each(s.C, s.Cols(), func() {
-			acc := lvalue(tree.Access{Memory: s.Acc, At: []*tree.Index{tree.Use(s.R), tree.Use(s.C)}})
-			product := p.w.Apply(scalar.Mul, t.Wide(), t.Wide(), fmt.Sprintf("a[%s]", s.R.Name), fmt.Sprintf("b[%s]", s.C.Name))
-			p.Line("%s = %s;", acc, p.w.Apply(scalar.Add, t.Wide(), t.Wide(), acc, product))
+			acc := cnest.Lvalue(tree.Access{Memory: s.Acc, At: []*tree.Index{tree.Use(s.R), tree.Use(s.C)}})
+			product := p.W.Apply(scalar.Mul, t.Wide(), t.Wide(), fmt.Sprintf("a[%s]", s.R.Name), fmt.Sprintf("b[%s]", s.C.Name))
+			p.Line("%s = %s;", acc, p.W.Apply(scalar.Add, t.Wide(), t.Wide(), acc, product))
 		})
 	})
 	p.Close()
@@ -216,10 +160,10 @@ func (p *printer) each(v *tree.Var, n int64, body func()) {
 
 // combine writes the steps in which lanes, and then warps through shared memory, combine what they have.
 func (p *printer) combine(s *tree.Combine) {
-	v, t := lvalue(s.Value), s.Value.Memory.Type.Wide()
+	v, t := cnest.Lvalue(s.Value), s.Value.Memory.Type.Wide()
 	shuffle := func(lanes int64) {
 		for d := int64(1); d < lanes; d *= 2 {
-			p.Line("%s = %s;", v, p.w.Apply(s.Monoid, t, t, v, p.exchanged(t, v, d)))
+			p.Line("%s = %s;", v, p.W.Apply(s.Monoid, t, t, v, p.exchanged(t, v, d)))
 		}
 	}
 	shuffle(min(s.Lanes, codegen.WarpLanes))
@@ -237,10 +181,10 @@ func (p *printer) combine(s *tree.Combine) {
 func (p *printer) exchanged(t scalar.DType, v string, distance int64) string {
 	text := fmt.Sprintf("__shfl_xor_sync(0xffffffffu, %s, %d)", v, distance)
 	if t.Size() < 4 {
-		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (int)%s, %d)", p.w.Type(t), v, distance)
+		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (int)%s, %d)", p.W.Type(t), v, distance)
 	}
 	if !t.IsFloat() && t.Size() == 8 { // the 64-bit integers of <stdint.h> are long, those of the function long long
-		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (long long)%s, %d)", p.w.Type(t), v, distance)
+		return fmt.Sprintf("(%s)__shfl_xor_sync(0xffffffffu, (long long)%s, %d)", p.W.Type(t), v, distance)
 	}
 	return text
 }
@@ -250,10 +194,10 @@ func (p *printer) copy(s *tree.Copy) {
 	switch {
 	case s.Async:
 		p.launch.async = true
-		p.Line("tapc_cp_async_%d(&%s, &%s);", bytes, lvalue(s.Dst), lvalue(s.Src))
+		p.Line("tapc_cp_async_%d(&%s, &%s);", bytes, cnest.Lvalue(s.Dst), cnest.Lvalue(s.Src))
 	case s.Count == 1:
-		p.Line("%s = %s;", lvalue(s.Dst), lvalue(s.Src))
+		p.Line("%s = %s;", cnest.Lvalue(s.Dst), cnest.Lvalue(s.Src))
 	default:
-		p.Line("__builtin_memcpy(&%s, &%s, %d);", lvalue(s.Dst), lvalue(s.Src), bytes)
+		p.Line("__builtin_memcpy(&%s, &%s, %d);", cnest.Lvalue(s.Dst), cnest.Lvalue(s.Src), bytes)
 	}
 }

@@ -106,6 +106,17 @@ func (s *If) print(p *printer) {
 	}
 }
 
+func (s *At) print(p *printer) {
+	p.block(s.Body, "at %s = %s in %d .. %d", s.Var.Name, s.Computed, s.From, s.To)
+}
+
+func (s *Branch) print(p *printer) {
+	p.block(s.Then, "if %s", s.Computed)
+	if len(s.Else) > 0 {
+		p.block(s.Else, "else")
+	}
+}
+
 func (s *Declare) print(p *printer) { p.line("declare %s", p.memory(s.Memory)) }
 
 func (s *Map) print(p *printer) {
@@ -113,7 +124,7 @@ func (s *Map) print(p *printer) {
 	if s.Monoid != NoMonoid {
 		sign = scalar.MonoidName(s.Monoid) + "="
 	}
-	p.line("%s %s %s", s.Dst, sign, s.Value.Format(names{s}))
+	p.line("%s %s %s", s.Dst, sign, s.Computed)
 }
 
 func (s *Dot) print(p *printer) {
@@ -136,14 +147,17 @@ func (Commit) print(p *printer)  { p.line("commit") }
 func (s Wait) print(p *printer)  { p.line("wait %d", s.Pending) }
 func (Barrier) print(p *printer) { p.line("barrier") }
 
-// names are those of what stands in the value of a Map.
-type names struct{ m *Map }
+// String writes the expression with its arguments.
+func (c Computed) String() string { return c.Value.Format(names(c)) }
+
+// names are those of what stands in an expression.
+type names Computed
 
 // OperandName gives the text of an argument.
-func (n names) OperandName(ref int) string { return n.m.Args[ref].String() }
+func (n names) OperandName(ref int) string { return n.Args[ref].String() }
 
 // LocalName is not asked for: there are none.
 func (names) LocalName(ref int) string { return fmt.Sprintf("local%d", ref) }
 
 // LoopName gives the text of a loop's value.
-func (n names) LoopName(ref int) string { return n.m.Loops[ref].String() }
+func (n names) LoopName(ref int) string { return n.Loops[ref].String() }

@@ -126,7 +126,7 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *Declare, *Map, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
@@ -158,16 +158,34 @@ type If struct {
 	Then, Else []Stmt
 }
 
+// Computed is a scalar expression. Loads in Value are numbers of Args; locals and reductions there are none; loops are numbers of Loops.
+type Computed struct {
+	Value *scalar.Expr
+	Args  []Access
+	Loops []*Index
+}
+
+// At runs Body with Var a computed integer, if that is at least From and less than To.
+type At struct {
+	Var *Var
+	Computed
+	From, To int64
+	Body     []Stmt
+}
+
+// Branch runs Then where a computed truth value is true, else Else.
+type Branch struct {
+	Computed
+	Then, Else []Stmt
+}
+
 // Declare makes a memory for what follows it in its list. What it holds is not defined.
 type Declare struct{ Memory *Memory }
 
-// Map computes a value and stores it. Loads in Value are numbers of Args; locals and reductions there are none; loops are numbers of Loops.
-// If Monoid is not NoMonoid, the value is combined with what is stored there: the step of a reduction.
+// Map computes a value and stores it. If Monoid is not NoMonoid, the value is combined with what is stored there: the step of a reduction.
 type Map struct {
-	Dst    Access
-	Value  *scalar.Expr
-	Args   []Access
-	Loops  []*Index
+	Dst Access
+	Computed
 	Monoid scalar.Op
 	About  string // the statement of the kernel, for readers
 }
@@ -235,3 +253,39 @@ func (s *For) Trips() int64 {
 
 // Trips is how many products each cell adds, at most.
 func (d *Dot) Trips() int64 { return newEnv().length(d.From, d.To) }
+
+// Walk visits some statements and all that are inside of them.
+func Walk(body []Stmt, visit func(Stmt)) {
+	for _, s := range body {
+		visit(s)
+		switch s := s.(type) {
+		case *For:
+			Walk(s.Body, visit)
+		case *At:
+			Walk(s.Body, visit)
+		case *If:
+			Walk(s.Then, visit)
+			Walk(s.Else, visit)
+		case *Branch:
+			Walk(s.Then, visit)
+			Walk(s.Else, visit)
+		}
+	}
+}
+
+// Reads gives what a statement reads by itself.
+func Reads(s Stmt) []Access {
+	switch s := s.(type) {
+	case *At:
+		return s.Args
+	case *Branch:
+		return s.Args
+	case *Map:
+		return s.Args
+	case *Dot:
+		return []Access{s.A, s.B}
+	case *Copy:
+		return []Access{s.Src}
+	}
+	return nil
+}

@@ -89,6 +89,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.define(s, s.Var, fact{values: i, base: s.Value, named: true}, v.lanes.differs(s.Value))
 	case *If:
 		v.choice(s)
+	case *At:
+		v.at(s)
+	case *Branch:
+		v.branch(s)
 	case *Declare:
 		v.declare(s)
 	case *Map:
@@ -213,6 +217,12 @@ func (v *verifier) forget(body []Stmt) {
 			v.forget(s.Body)
 		case *Let:
 			delete(v.seen, s.Var)
+		case *At:
+			delete(v.seen, s.Var)
+			v.forget(s.Body)
+		case *Branch:
+			v.forget(s.Then)
+			v.forget(s.Else)
 		case *If:
 			v.forget(s.Then)
 			v.forget(s.Else)
@@ -311,6 +321,30 @@ func (v *verifier) choice(s *If) {
 	v.place = before
 }
 
+// at is where a variable has a computed value, which may differ from lane to lane.
+func (v *verifier) at(s *At) {
+	v.computed(s, s.Computed)
+	if s.From >= s.To {
+		return // it never runs
+	}
+	before, vars := v.place, len(v.order)
+	v.apart = true
+	v.define(s, s.Var, fact{values: interval(s.From, s.To-1, 1)}, true)
+	v.list(s.Body)
+	v.release(vars)
+	v.place = before
+}
+
+// branch is a choice by what is computed, which may differ from lane to lane.
+func (v *verifier) branch(s *Branch) {
+	v.computed(s, s.Computed)
+	before := v.place
+	v.apart = true
+	v.list(s.Then)
+	v.list(s.Else)
+	v.place = before
+}
+
 func (v *verifier) declare(s *Declare) {
 	m := s.Memory
 	if v.declared[m] {
@@ -394,14 +428,20 @@ func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 }
 
 func (v *verifier) compute(s *Map) {
+	v.computed(s, s.Computed)
+	v.use(s, s.Dst, 1, true)
+}
+
+// computed checks an expression of a statement.
+func (v *verifier) computed(in Stmt, s Computed) {
 	s.Value.Walk(func(e *scalar.Expr) bool {
 		switch {
 		case e.Op == scalar.Load && (e.Ref < 0 || e.Ref >= len(s.Args)):
-			v.fail(s, "there is no argument %d", e.Ref)
+			v.fail(in, "there is no argument %d", e.Ref)
 		case e.Op == scalar.Loop && (e.Ref < 0 || e.Ref >= len(s.Loops) || s.Loops[e.Ref] == nil):
-			v.fail(s, "there is no loop %d", e.Ref)
+			v.fail(in, "there is no loop %d", e.Ref)
 		case e.Op == scalar.Local, e.Op == scalar.Reduce && !e.IsAt():
-			v.fail(s, "a value of a statement or of a reduction")
+			v.fail(in, "a value of a statement or of a reduction")
 		}
 		return v.err == nil
 	})
@@ -410,13 +450,12 @@ func (v *verifier) compute(s *Map) {
 			continue
 		}
 		if _, ok := v.of(x); !ok {
-			v.fail(s, "uses a variable that is not bound here")
+			v.fail(in, "uses a variable that is not bound here")
 		}
 	}
 	for _, a := range s.Args {
-		v.use(s, a, 1, false)
+		v.use(in, a, 1, false)
 	}
-	v.use(s, s.Dst, 1, true)
 }
 
 func (v *verifier) dot(s *Dot) {

@@ -28,7 +28,7 @@ func at(m *Memory, x ...*Index) Access { return Access{m, x} }
 
 // move makes a Map that copies an element.
 func move(to, from Access) *Map {
-	return &Map{Dst: to, Value: scalar.NewLoad(0, scalar.Float32), Args: []Access{from}}
+	return &Map{Dst: to, Computed: Computed{Value: scalar.NewLoad(0, scalar.Float32), Args: []Access{from}}}
 }
 
 func loop(v *Var, n int64, body ...Stmt) *For {

@@ -6,23 +6,26 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cpu/backtoback"
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/loops"
 	"tensortapestry.org/tapc/backends/cpu/lowprecision"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/scans"
 	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/winograd"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -131,23 +134,45 @@ func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) ([]schedule.Wo
 	return x.Workspaces, nil
 }
 
-// Form is a kernel by a config that has been read: what it needs while it runs, and what writes it.
+// Form is a kernel by a config that has been read: what it needs while it runs, what writes it, and its tree, nil if it is written without one.
 type Form struct {
 	Workspaces []schedule.Workspace
 	Write      Writer
+	Tree       *tree.Func
+}
+
+// Decided gives what was decided of a kernel for the processor, nil if nothing was. What passes/tile decided for other processors alone, it decides for this one.
+func (c Chooser) Decided(a *nest.Analysis) (*schedule.Config, error) {
+	_, target := c.Target()
+	for _, name := range []string{Any, target} {
+		if x := a.Kernel.For(name); x != nil {
+			return x, nil
+		}
+	}
+	if !slices.ContainsFunc(a.Kernel.Configs, func(x schedule.Config) bool { return tile.Named(x.Target) }) {
+		return nil, nil
+	}
+	best, err := tile.Choose(a, c)
+	if err != nil {
+		return nil, err
+	}
+	return best.Config, nil
 }
 
 // Writer writes a kernel. Written is C that is written out for vectors and registers, which compilers need not do more than translate.
 type Writer func(u *unit.Unit, name string) (text string, written bool)
 
-// Read reads a config of a kernel. The error says why the kernel cannot be carried out by it.
+// Read reads a config of a kernel; without one, its loops are cut as they say. The error says why the kernel cannot be carried out by it.
 func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
-	if config.Target == Any {
+	switch {
+	case config == nil:
+		return loopsOf(a.Kernel, a.Buffers)
+	case config.Target == Any:
 		f, err := trees.Of(a.Kernel.Name, a, config)
 		if err != nil {
 			return Form{}, err
 		}
-		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }}, nil
+		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }, f}, nil
 	}
 	for _, s := range config.Stages {
 		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {
@@ -186,13 +211,22 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if err != nil {
 			return Form{}, err
 		}
-		return Form{rows.Workspaces(c.For, cut, a.Buffers, f, d),
-			func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, d).Write(), false }}, nil
+		return Form{Workspaces: rows.Workspaces(c.For, cut, a.Buffers, f, d),
+			Write: func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, d).Write(), false }}, nil
 	case schedule.Loops:
 		cut, err := blocking.Loops(a, s)
-		return Form{Write: func(u *unit.Unit, name string) (string, bool) { return loops.New(cut, name, u).Write(), false }}, err
+		if err != nil {
+			return Form{}, err
+		}
+		return loopsOf(cut, a.Buffers)
 	}
 	return Form{}, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
+}
+
+// loopsOf is a kernel whose loops are cut as they say.
+func loopsOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (Form, error) {
+	f, err := trees.Loops(k, buffers)
+	return Form{nil, func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, k), false }, f}, err
 }
 
 // needed finds the form of a kernel that an algorithm is for.
@@ -219,7 +253,7 @@ func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (Form, err
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{blocking.New(c.For, a.Kernel, f, d).Memory().Workspaces(), func(u *unit.Unit, name string) (string, bool) {
+	return Form{Workspaces: blocking.New(c.For, a.Kernel, f, d).Memory().Workspaces(), Write: func(u *unit.Unit, name string) (string, bool) {
 		return product.New(u, name, a.Kernel, f, d).Write(), true
 	}}, nil
 }
@@ -233,7 +267,7 @@ func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Form, er
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, d), func(u *unit.Unit, name string) (string, bool) {
+	return Form{Workspaces: lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, d), Write: func(u *unit.Unit, name string) (string, bool) {
 		return lowprecision.New(u, name, a.Kernel, f, d).Write(), true
 	}}, nil
 }
@@ -247,7 +281,7 @@ func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (Form, err
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{winograd.Workspaces(c.For, a.Kernel, d), func(u *unit.Unit, name string) (string, bool) {
+	return Form{Workspaces: winograd.Workspaces(c.For, a.Kernel, d), Write: func(u *unit.Unit, name string) (string, bool) {
 		return winograd.New(u, name, a.Kernel, d).Write(), true
 	}}, nil
 }
@@ -261,7 +295,7 @@ func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Form
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{d.Workspaces(), func(u *unit.Unit, name string) (string, bool) {
+	return Form{Workspaces: d.Workspaces(), Write: func(u *unit.Unit, name string) (string, bool) {
 		return backtoback.New(u, name, a.Kernel, d).Write(), true
 	}}, nil
 }
@@ -275,11 +309,11 @@ func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 		return Form{}, fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
 	case f.Indexed != nil:
 		return Form{Write: func(u *unit.Unit, name string) (string, bool) {
-			return loops.NewIndexed(a.Kernel, name, u, f.Indexed).Write(), false
+			return scans.NewIndexed(a.Kernel, name, u, f.Indexed).Write(), false
 		}}, nil
 	}
-	workspaces, err := loops.CheckStaged(a.Kernel, a.Buffers, f)
-	return Form{workspaces, func(u *unit.Unit, name string) (string, bool) {
-		return loops.NewStaged(a.Kernel, name, u, f).Write(), false
+	workspaces, err := scans.CheckStaged(a.Kernel, a.Buffers, f)
+	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) {
+		return scans.NewStaged(a.Kernel, name, u, f).Write(), false
 	}}, err
 }

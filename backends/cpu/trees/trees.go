@@ -1,9 +1,10 @@
-// Package trees writes kernels whose config is for a CPU of any kind, by way of a tile tree (backends/tree), which the package codegen makes. It must not import
-// backends/cpu. Read next: trees.go, backends/codegen.
+// Package trees writes kernels by way of a tile tree (backends/tree), which the package codegen makes: those whose config is for a CPU of any kind, and those that
+// are loops. It must not import backends/cpu. Read next: trees.go, backends/codegen.
 package trees
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
@@ -16,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -41,16 +43,25 @@ func Of(name string, a *nest.Analysis, c *schedule.Config) (*tree.Func, error) {
 	return f, tree.Verify(f, limits)
 }
 
+// Loops makes the tree of a kernel whose loops are cut as their levels say, which the C compiler vectorises.
+func Loops(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*tree.Func, error) {
+	f, err := codegen.Build(k.Name, &nest.Analysis{Kernel: k, Buffers: buffers}, nil, tree.Thread)
+	if err != nil {
+		return nil, err
+	}
+	return f, tree.Verify(f, limits)
+}
+
 // Workspaces says what a kernel has for itself: the memory of a thread that its tree declares.
 func Workspaces(f *tree.Func) []schedule.Workspace {
-	bytes, _ := privateBytes(f.Body[0].(*tree.For).Body)
-	return schedule.WorkspacesOf(0, bytes)
+	return schedule.WorkspacesOf(0, privateBytes(f.Body))
 }
 
 // printer writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
 type printer struct {
 	cnest.Tree
 	e       *unit.Unit
+	read    map[*tree.Memory]bool
 	private int64     // bytes that a thread has
 	along   *tree.Var // of the loop of a vector's lanes, nil outside
 	lanes   int
@@ -60,21 +71,19 @@ type printer struct {
 // Write writes a kernel by its tree.
 func Write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string {
 	loop := f.Body[0].(*tree.For)
-	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t"}, e: e}
+	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t", W: e.W}, e: e, read: map[*tree.Memory]bool{}}
 	p.Stmt = p.stmt
-	used := make([]int, len(k.Operands))
-	for i := range used {
-		used[i] = i
-	}
-	bytes, dots := privateBytes(loop.Body)
+	used, rate := p.survey(f)
+	bytes := privateBytes(loop.Body)
 	slot := 0
 	if bytes > 0 {
 		slot = e.Private(bytes)
 	}
-	p.Open("static void %s_task(void *ctx, int64_t begin, int64_t end, int worker) {", kernel)
-	p.Line("void *const *b = ((const tapc_part *)ctx)->b;")
-	p.Line("(void)worker;")
+	unit.Task(p.Text, "", kernel+"_task", "")
 	point.Pointers(p.Text, e, k, used)
+	if len(used) == 0 {
+		p.Line("(void)b;")
+	}
 	if bytes > 0 {
 		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, point.Number(bytes))
 	}
@@ -83,37 +92,50 @@ func Write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string
 	p.Close(2)
 	p.Line("")
 	e.Open(p.Text, kernel)
-	p.Line("tapc_part part = {b, 0, 0, 0};")
 	tasks, _ := loop.To.Number()
-	rate := float64(unit.VectorRate)
-	if dots {
-		rate = unit.TileRate
-	}
-	p.Line("tapc_parallel(pool, %d, %s, %s_task, &part);", tasks, unit.Each(e.Nanoseconds(k, rate*float64(e.Target.Lanes(4))), tasks), kernel)
+	unit.Region(p.Text, tasks > 1, fmt.Sprint(tasks), unit.Each(e.Nanoseconds(k, rate), tasks), kernel+"_task", "(void *)b")
 	p.Close()
 	return p.String()
 }
 
-// privateBytes is what the memories of a thread take that are declared in some statements, and whether these have micro-kernels.
-func privateBytes(body []tree.Stmt) (bytes int64, dots bool) {
-	for _, s := range body {
-		var inner []tree.Stmt
+// survey finds the memories that a tree reads, the operands that it uses, and how many operations it does in a nanosecond.
+func (p *printer) survey(f *tree.Func) (used []int, rate float64) {
+	named := map[int]bool{}
+	note := func(a tree.Access) {
+		if a.Memory.Scope == tree.Global {
+			named[a.Memory.Operand] = true
+		}
+	}
+	rate = unit.SerialRate
+	tree.Walk(f.Body, func(s tree.Stmt) {
+		for _, a := range tree.Reads(s) {
+			p.read[a.Memory] = true
+			note(a)
+		}
 		switch s := s.(type) {
-		case *tree.Declare:
-			if s.Memory.Scope == tree.Private {
-				bytes += isa.Align(s.Memory.Bytes(), 64)
+		case *tree.For:
+			if s.Bind == tree.Vector {
+				rate = max(rate, unit.VectorRate*float64(p.e.Target.Lanes(4)))
 			}
 		case *tree.Dot:
-			dots = true
-		case *tree.For:
-			inner = s.Body
-		case *tree.If:
-			inner = append(slices.Clone(s.Then), s.Else...)
+			rate = max(rate, unit.TileRate*float64(p.e.Target.Lanes(4)))
+		case *tree.Copy:
+			note(s.Dst)
+		case *tree.Map:
+			note(s.Dst)
 		}
-		more, found := privateBytes(inner)
-		bytes, dots = bytes+more, dots || found
-	}
-	return bytes, dots
+	})
+	return slices.Sorted(maps.Keys(named)), rate
+}
+
+// privateBytes is what the memories of a thread take that are declared in some statements.
+func privateBytes(body []tree.Stmt) (bytes int64) {
+	tree.Walk(body, func(s tree.Stmt) {
+		if d, ok := s.(*tree.Declare); ok && d.Memory.Scope == tree.Private {
+			bytes += isa.Align(d.Memory.Bytes(), 64)
+		}
+	})
+	return bytes
 }
 
 func (p *printer) stmt(s tree.Stmt) {
@@ -128,6 +150,10 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.Let(s)
 	case *tree.If:
 		p.If(s)
+	case *tree.At:
+		p.At(s)
+	case *tree.Branch:
+		p.Branch(s)
 	case *tree.Declare:
 		p.declare(s.Memory)
 	case *tree.Map:
@@ -146,8 +172,13 @@ func (p *printer) declare(m *tree.Memory) {
 	case m.Scope == tree.Private:
 		p.Line("%s *const %s = (%s *)(own + %d);", p.e.W.Stored(m.Type), m.Name, p.e.W.Stored(m.Type), p.private)
 		p.private += isa.Align(m.Bytes(), 64)
-	default:
+	case m.Lanes > 0:
 		p.Line("%s %s[%d];", p.e.V.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
+	default:
+		p.Line("%s %s[%d];", p.Element(m), m.Name, m.Elements())
+		if !p.read[m] {
+			p.Line("(void)%s;", m.Name) // what would read it does so for points that there are none of
+		}
 	}
 }
 
@@ -235,20 +266,20 @@ func (l leaves) Loop(ref int) vector.Value {
 }
 
 func (p *printer) compute(s *tree.Map) {
+	if p.along == nil {
+		p.Map(s)
+		return
+	}
 	if s.About != "" {
 		p.Line("// %s", cnest.Clip(s.About))
 	}
-	d, lanes, l := s.Dst.Memory.Type, max(p.lanes, 1), leaves{p, s}
+	d, lanes, l := s.Dst.Memory.Type, p.lanes, leaves{p, s}
 	var x vector.Value
 	if s.Monoid == tree.NoMonoid {
 		x = p.e.V.Expr(s.Value, lanes, l)
 	} else {
-		live := map[bool]string{true: "n"}[p.along != nil && !p.whole] // lanes that are not there change nothing
+		live := map[bool]string{true: "n"}[!p.whole] // lanes that are not there change nothing
 		x = p.e.V.Of(d, lanes).Accumulate(s.Monoid, l.read(s.Dst), s.Value, live, l)
-	}
-	if p.along == nil {
-		p.Line("%s = %s;", p.lvalue(s.Dst), p.e.W.Store(d, x.Text))
-		return
 	}
 	x = p.e.V.Splat(x, lanes)
 	if s.Dst.Memory.Lanes > 0 {

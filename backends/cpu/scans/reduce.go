@@ -1,9 +1,10 @@
-package cnest
+package scans
 
 import (
 	"fmt"
 	"maps"
 
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -96,11 +97,10 @@ func (n *Nest) at(e *scalar.Expr) {
 func (n *Nest) branch(e *scalar.Expr) {
 	acc := n.accumulator(n.w.Type(e.Type))
 	n.inEachLane(func() {
-		n.Open("if (%s) {", bare(n.w.Expr(e.Args[0], n)))
+		n.Open("if (%s) {", cnest.Bare(n.w.Expr(e.Args[0], n)))
 		n.folds(e.Args[1])
 		n.Line("%s = %s;", acc, n.w.Expr(e.Args[1], n))
-		n.depth--
-		n.Open("} else {")
+		n.Else()
 		n.folds(e.Args[2])
 		n.Line("%s = %s;", acc, n.w.Expr(e.Args[2], n))
 		n.Close()

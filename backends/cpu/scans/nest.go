@@ -1,16 +1,11 @@
-// Package cnest writes the loops and statements of a scheduled kernel as C-like code, shared by the back ends whose targets
-// are programmed in C: backends/cpu (C11) and backends/cuda (CUDA C++).
-//
-// What differs between them, how a point of the free loops is reached and how operands are declared, stays in the back ends.
-// Read next: backends/cpu/kernel.go.
-package cnest
+package scans
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -29,7 +24,7 @@ type Nest struct {
 	Buffers map[ir.NodeID]*schedule.Buffer // of every operand
 	Free    []int                          // loops that the caller runs, see schedule.Kernel
 	Lanes   []Lane                         // those of them of which a tile is computed together
-	*Text
+	*cnest.Text
 	w      *cexpr.Writer
 	accs   map[*scalar.Expr]string
 	folded int    // reductions written so far
@@ -47,37 +42,22 @@ const (
 	array               // a variable for each value of its loops that are not free, and each lane
 )
 
-// New makes the writer of a kernel, which appends to text.
-func New(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text) *Nest {
+// newNest makes the writer of a kernel, which appends to text.
+func newNest(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *cnest.Text) *Nest {
 	n := &Nest{Kernel: k, Buffers: buffers, Free: k.Free(), Text: text, w: w, accs: map[*scalar.Expr]string{}}
 	n.kinds = make([]kind, len(k.Statements))
 	return n
 }
 
-// maxArray bounds the bytes of a local value that is kept for every point of its loops.
-const maxArray = 16 << 10
-
 // choose finds how the local values are kept: those over free loops in variables; others in arrays, if computing them again
-// and again costs more and they are small.
+// and again costs more.
 func (n *Nest) choose() {
 	for i, s := range n.Kernel.Statements {
-		extra := n.extra(s.Over)
-		if s.Store >= 0 || len(extra) == 0 {
-			continue
-		}
-		n.kinds[i] = inline
-		if n.stages != nil {
+		if s.Store < 0 && len(n.extra(s.Over)) > 0 {
+			n.kinds[i] = inline
 			if n.costly(s.Value) {
 				n.kinds[i] = array
 			}
-			continue
-		}
-		bytes := n.laneCount() * int64(s.Value.Type.Wide().Size())
-		for _, l := range extra {
-			bytes = min(bytes, 1<<40/max(1, n.Kernel.Loops[l].Extent())) * n.Kernel.Loops[l].Extent()
-		}
-		if bytes <= maxArray && n.costly(s.Value) {
-			n.kinds[i] = array
 		}
 	}
 }
@@ -105,7 +85,7 @@ func Variable(loop int) string { return fmt.Sprintf("i%d", loop) }
 func (n *Nest) Statements() {
 	n.choose()
 	for i, s := range n.Kernel.Statements {
-		if n.kinds[i] != inline && (n.stages == nil || n.stages.Live[i]) {
+		if n.kinds[i] != inline && n.stages.Live[i] {
 			n.statement(i, s)
 		}
 	}
@@ -113,23 +93,14 @@ func (n *Nest) Statements() {
 
 // statement writes one statement: its folds first, then its value in every lane.
 func (n *Nest) statement(i int, s schedule.Statement) {
-	n.Line("// %s = %s", s.Name, Clip(s.Value.Format(n.Kernel)))
-	extra := n.extra(s.Over)
-	if s.Store < 0 && (n.stages == nil || n.kinds[i] != array) {
-		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(extra))
+	n.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(n.Kernel)))
+	if s.Store < 0 && n.kinds[i] != array {
+		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(n.extra(s.Over)))
 		if n.empty() {
 			n.Line("(void)v%d;", i)
 		}
 	}
-	if n.stages != nil {
-		n.staged(s, n.stages.Forms[i], func() { n.assign(i, s) })
-		return
-	}
-	for _, l := range extra {
-		n.forLoop(l)
-	}
-	n.assign(i, s)
-	n.Close(len(extra))
+	n.staged(s, n.stages.Forms[i], func() { n.assign(i, s) })
 }
 
 // assign writes the value of a statement at the present point.
@@ -153,15 +124,6 @@ func (n *Nest) points(loops []int) int64 {
 		count *= n.Kernel.Loops[l].Extent()
 	}
 	return max(1, count)
-}
-
-// Clip makes a text fit for a comment of one line.
-func Clip(s string) string {
-	s = strings.ReplaceAll(s, "*/", "* /")
-	if len(s) > 100 {
-		return s[:100] + " ..."
-	}
-	return s
 }
 
 func (n *Nest) forLoop(l int) {
@@ -209,22 +171,6 @@ func (n *Nest) closeLanes() {
 	for range n.Lanes {
 		n.Close()
 	}
-}
-
-// Uses says whether the code of the statements names a loop's variable for certain: what stands inside a loop of no values may
-// not be written.
-func (n *Nest) Uses(loop int) bool {
-	if n.empty() {
-		return false
-	}
-	for i := range n.Kernel.Operands {
-		if _, steps := n.steps(i); steps[loop] != 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(n.Kernel.Statements, func(s schedule.Statement) bool {
-		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == loop })
-	})
 }
 
 // empty says whether a loop of the kernel has no values.

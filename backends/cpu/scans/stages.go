@@ -1,10 +1,11 @@
-package cnest
+package scans
 
 import (
 	"fmt"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cexpr"
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir"
@@ -37,10 +38,10 @@ type Array struct {
 	Bytes      int64 // of one
 }
 
-// NewStaged makes the writer of a kernel of which some reductions have a form in which all of their values are computed together. Fewer
+// newStages makes the writer of a kernel of which some reductions have a form in which all of their values are computed together. Fewer
 // loops than usual are free: Free.
-func NewStaged(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *Text, found *scan.Scans) *Nest {
-	n := New(k, buffers, w, text)
+func newStages(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, w *cexpr.Writer, text *cnest.Text, found *scan.Scans) *Nest {
+	n := newNest(k, buffers, w, text)
 	n.Free = slices.Clone(found.Free)
 	n.stages = &stages{Scans: found, memory: map[*scalar.Expr]memory{}, given: map[*scalar.Expr]bool{}, orders: map[*scan.Selection]*order{}}
 	n.allot()
@@ -302,7 +303,7 @@ func (n *Nest) values(f *scan.Form, extra []int) (depth int) {
 func openTargets(n *Nest, f *scan.Form) (depth int) {
 	for _, c := range f.Conditions {
 		n.folds(c)
-		n.Open("if (%s) {", bare(n.w.Expr(c, n)))
+		n.Open("if (%s) {", cnest.Bare(n.w.Expr(c, n)))
 		depth++
 	}
 	if f.Selection != nil {

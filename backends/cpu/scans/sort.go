@@ -1,6 +1,7 @@
-package cnest
+package scans
 
 import (
+	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
@@ -51,7 +52,7 @@ func (n *Nest) choosing(s *scan.Selection, array string) {
 // collect writes what adds places to the best, in their order, until there is no room for more.
 func (n *Nest) collect(s *scan.Selection, end int64) {
 	vi, vj := Variable(s.Rank.Loop), Variable(s.Rank.Reduce.Over[0])
-	before := bare(n.w.Expr(s.Rank.Value, n))
+	before := cnest.Bare(n.w.Expr(s.Rank.Value, n))
 	n.Line("const int64_t %s = order[%d];", vi, s.First-1)
 	n.Line("held = %d;", s.First)
 	n.Open("while (next < %d && held < %d) {", end, room(s))
@@ -120,5 +121,5 @@ func (n *Nest) before(f *scan.Form, left, right string) {
 	n.Open("{")
 	n.Line("const int64_t left_place = order[%s], right_place = order[%s];", left, right)
 	n.Line("const int64_t %s = left_place, %s = right_place;", Variable(f.Loop), Variable(f.Reduce.Over[0]))
-	n.Line("const int swap = %s;", bare(n.w.Expr(f.Value, n)))
+	n.Line("const int swap = %s;", cnest.Bare(n.w.Expr(f.Value, n)))
 }

@@ -1,0 +1,294 @@
+package codegen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// points makes a kernel of any kind, statement by statement: at one point of its free loops, or for a tile of points, of which each step of a
+// statement is made one after the other, so that a compiler makes vectors of them. Each loop of the kernel is a dimension.
+type points struct {
+	*builder
+	free  []int
+	lanes []lane
+	one   bool // of the lanes is here: the loops over them are around
+}
+
+// lane is a free loop of which several values are computed together: so many from a first one on.
+type lane struct {
+	loop         int
+	tile         int64
+	first, index *tree.Index // index counts from the first
+	count        int64
+}
+
+const (
+	pointsBlock    = 32       // values that a float sum adds before it starts a new partial sum
+	maxPointsArray = 16 << 10 // bytes of a local value that is kept for each point of the loops that are not free
+)
+
+// statements makes the kernel's statements. What is not stored is kept in registers; what has a value for each point of other loops is computed
+// again where it is used, or kept for all of them if it is costly and they are few.
+func (x *points) statements() []tree.Stmt {
+	var out []tree.Stmt
+	for i, s := range x.k.Statements {
+		var over []int
+		for _, l := range s.Over {
+			if !slices.Contains(x.free, int(l)) {
+				over = append(over, int(l))
+			}
+		}
+		to := func() tree.Access { return x.load(int(s.Store)) }
+		if s.Store < 0 {
+			if len(over) > 0 && !x.keeps(s.Value, over) {
+				x.locals[i] = local{value: s.Value}
+				continue
+			}
+			to = x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false, over...)
+			x.locals[i] = local{kept: to}
+		}
+		out = append(out, x.along(over, func() []tree.Stmt {
+			var body []tree.Stmt
+			x.reduce(&body, s.Value)
+			return append(body, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(to(), s)} })...)
+		})...)
+	}
+	return out
+}
+
+// keeps says whether a value is more than a few operations, and there is room for all its values.
+func (x *points) keeps(e *scalar.Expr, over []int) bool {
+	bytes := int64(e.Type.Wide().Size())
+	for _, n := range x.lanes {
+		bytes *= n.tile
+	}
+	for _, l := range over {
+		bytes = nest.SaturatingProduct(bytes, x.dims[l].Extent)
+	}
+	return bytes <= maxPointsArray && e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root })
+}
+
+// along makes serial loops around something.
+func (x *points) along(over []int, body func() []tree.Stmt) []tree.Stmt {
+	if len(over) == 0 {
+		return body()
+	}
+	return x.serial(over[0], tree.Const(0), tree.Const(x.dims[over[0]].Extent), func() []tree.Stmt { return x.along(over[1:], body) })
+}
+
+// serial makes a loop from one index to another around something. What is computed in it is not known behind it.
+func (x *points) serial(loop int, from, to *tree.Index, body func() []tree.Stmt) []tree.Stmt {
+	extent := x.dims[loop].Extent
+	if extent == 0 {
+		return nil
+	}
+	at, sums := x.at[loop], maps.Clone(x.sums)
+	defer func() { x.at[loop], x.sums = at, sums }()
+	if extent == 1 {
+		x.at[loop] = tree.Const(0)
+		return body()
+	}
+	v := x.variable("k")
+	x.at[loop] = tree.Use(v)
+	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: body()}}
+}
+
+// each makes the loops over the lanes around something, unless it is inside of them.
+func (x *points) each(body func() []tree.Stmt) []tree.Stmt {
+	if x.one {
+		return body()
+	}
+	return x.eachFrom(0, body)
+}
+
+func (x *points) eachFrom(n int, body func() []tree.Stmt) []tree.Stmt {
+	if n == len(x.lanes) {
+		return body()
+	}
+	at := &x.lanes[n]
+	if at.tile == 1 {
+		at.index, x.at[at.loop] = tree.Const(0), at.first
+		return x.eachFrom(n+1, body)
+	}
+	u := x.variable("u")
+	at.index, x.at[at.loop] = tree.Use(u), at.first.Add(tree.Use(u))
+	return []tree.Stmt{&tree.For{Var: u, From: tree.Const(0), To: tree.Const(at.count), Step: 1, Body: x.eachFrom(n+1, body)}}
+}
+
+// apart is each for what declares registers: each lane has its own.
+func (x *points) apart(body func() []tree.Stmt) []tree.Stmt {
+	return x.each(func() []tree.Stmt {
+		one, sums := x.one, maps.Clone(x.sums)
+		defer func() { x.one, x.sums = one, sums }()
+		x.one = true
+		return body()
+	})
+}
+
+// register declares a number for each lane, or the one that is here, and each point of other loops.
+func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool, over ...int) access {
+	lanes := x.lanes
+	if x.one {
+		lanes = nil
+	}
+	var shape []int64
+	for _, l := range over {
+		shape = append(shape, x.dims[l].Extent)
+	}
+	for _, n := range lanes {
+		shape = append(shape, n.tile)
+	}
+	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0, shape...)
+	m.Acc = acc
+	*list = append(*list, &tree.Declare{Memory: m})
+	return func() tree.Access {
+		a := tree.Access{Memory: m}
+		for _, l := range over {
+			a.At = append(a.At, x.at[l])
+		}
+		for i := range lanes {
+			a.At = append(a.At, x.lanes[i].index)
+		}
+		return a
+	}
+}
+
+// reduces says whether something has to be computed before the value of an expression is.
+func (x *points) reduces(e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool {
+		return e.Op == scalar.Reduce || e.Op == scalar.Local && x.locals[e.Ref].kept == nil && x.reduces(x.locals[e.Ref].value)
+	})
+}
+
+// reduce makes what has to be computed before the value of an expression is: reductions, innermost first, and what stands at computed indices.
+func (x *points) reduce(list *[]tree.Stmt, e *scalar.Expr) {
+	_, known := x.sums[e]
+	switch {
+	case known:
+	case e.Op == scalar.Local && x.locals[e.Ref].kept == nil:
+		x.reduce(list, x.locals[e.Ref].value)
+	case e.IsAt():
+		x.reduce(list, e.Args[1])
+		x.computedAt(list, e)
+	case e.Op == scalar.Reduce:
+		to := x.partial(list, e)
+		*list = append(*list, x.reduceAlong(e, to, e.Over)...)
+		x.sums[e] = x.rounded(list, e, to)
+	case e.Op == scalar.Where && (x.reduces(e.Args[1]) || x.reduces(e.Args[2])):
+		x.reduce(list, e.Args[0])
+		x.branch(list, e)
+	default:
+		for _, a := range e.Args {
+			x.reduce(list, a)
+		}
+	}
+}
+
+// value makes what has to be computed for a value, and stores that.
+func (x *points) value(to access, e *scalar.Expr) []tree.Stmt {
+	var out []tree.Stmt
+	x.reduce(&out, e)
+	return append(out, x.compute(to(), e, tree.NoMonoid))
+}
+
+// computedAt makes the value at a computed index: zero if it is none of the loop's.
+func (x *points) computedAt(list *[]tree.Stmt, e *scalar.Expr) {
+	to, l := x.register(list, "at", e.Type, false), e.Over[0]
+	*list = append(*list, x.apart(func() []tree.Stmt {
+		loop, v, before := x.k.Loops[l], x.variable("index"), x.at[l]
+		here := &tree.At{Var: v, Computed: computed(x.builder, e.Args[1]), From: loop.Start, To: loop.End}
+		out := []tree.Stmt{constant(to(), scalar.Zero(e.Type))}
+		if loop.Extent() > 0 {
+			x.at[l] = tree.Use(v).Plus(-loop.Start)
+			here.Body = x.value(to, e.Args[0])
+			x.at[l] = before
+			out = append(out, here)
+		}
+		return out
+	})...)
+	x.sums[e] = to
+}
+
+// branch makes a choice of which a side reduces: only the side that is chosen is computed.
+func (x *points) branch(list *[]tree.Stmt, e *scalar.Expr) {
+	to := x.register(list, "chosen", e.Type, false)
+	*list = append(*list, x.apart(func() []tree.Stmt {
+		b := &tree.Branch{Computed: computed(x.builder, e.Args[0])}
+		sums := maps.Clone(x.sums)
+		b.Then = x.value(to, e.Args[1])
+		x.sums = sums
+		b.Else = x.value(to, e.Args[2])
+		return []tree.Stmt{b}
+	})...)
+	x.sums[e] = to
+}
+
+// partial declares an accumulator of nothing so far.
+func (x *points) partial(list *[]tree.Stmt, e *scalar.Expr) access {
+	to := x.register(list, "sum", e.Type, true)
+	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{constant(to(), scalar.Identity(e.Monoid, e.Type))} })...)
+	return to
+}
+
+// rounded is an accumulator's value in the type of its reduction, where that is another.
+func (x *points) rounded(list *[]tree.Stmt, e *scalar.Expr, sum access) access {
+	if e.Type.Wide() == e.Type {
+		return sum
+	}
+	to := x.register(list, "rounded", e.Type, false)
+	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{stored(to(), sum(), tree.NoMonoid)} })...)
+	return to
+}
+
+// reduceAlong reduces along some loops. Float sums are taken in blocks, and blocks of blocks, so that their error grows with the logarithm of the
+// number of values (N. Higham, "The Accuracy of Floating Point Summation", 1993).
+func (x *points) reduceAlong(e *scalar.Expr, to access, over []int) []tree.Stmt {
+	if len(over) == 0 {
+		var out []tree.Stmt
+		x.reduce(&out, e.Args[0])
+		return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.compute(to(), e.Args[0], e.Monoid)} })...)
+	}
+	extent, size := x.dims[over[0]].Extent, int64(1)
+	if blocked(e) && extent > pointsBlock {
+		for size = pointsBlock; size*pointsBlock < extent; {
+			size *= pointsBlock
+		}
+	}
+	return x.reduceBlocks(e, to, over, size, tree.Const(0), tree.Const(extent))
+}
+
+func blocked(e *scalar.Expr) bool { return e.Monoid == scalar.Add && e.Type.IsFloat() }
+
+// reduceBlocks reduces along a loop from one index to another in blocks of a size, each with a partial sum of its own, down to single values, and along
+// the other loops at each of these.
+func (x *points) reduceBlocks(e *scalar.Expr, to access, over []int, size int64, from, end *tree.Index) []tree.Stmt {
+	if size == 1 {
+		return x.serial(over[0], from, end, func() []tree.Stmt {
+			points := int64(1)
+			for _, l := range over[1:] {
+				points = nest.SaturatingProduct(points, x.dims[l].Extent)
+			}
+			if !blocked(e) || points <= pointsBlock {
+				return x.reduceAlong(e, to, over[1:])
+			}
+			return x.inPart(e, to, func(part access) []tree.Stmt { return x.reduceAlong(e, part, over[1:]) })
+		})
+	}
+	first := x.variable("block")
+	return []tree.Stmt{&tree.For{Var: first, From: from, To: end, Step: size, Body: x.inPart(e, to, func(part access) []tree.Stmt {
+		return x.reduceBlocks(e, part, over, size/pointsBlock, tree.Use(first), tree.Use(first).Plus(size).Min(end))
+	})}}
+}
+
+// inPart reduces to a partial sum, and adds that.
+func (x *points) inPart(e *scalar.Expr, to access, reduce func(part access) []tree.Stmt) []tree.Stmt {
+	var out []tree.Stmt
+	part := x.partial(&out, e)
+	out = append(out, reduce(part)...)
+	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{stored(to(), part(), scalar.Add)} })...)
+}
