@@ -22,7 +22,7 @@ func (x *Space) MaxMemory() float64 { return x.settings.MaxMemory }
 // Digest tells spaces apart whose trials do not mean the same: by graph, devices, permissions and what is searched.
 func (x *Space) Digest() string {
 	h := sha256.New()
-	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.settings.Devices), x.meshes, x.genes)
+	fmt.Fprintln(h, x.settings.Machine.Name, x.device.Name, int(x.settings.Devices), x.meshes, x.genes, x.line.stages)
 	for _, o := range x.ops {
 		fmt.Fprintln(h, o.name, o.count, o.dims, o.work, o.operands)
 		if o.said != nil {

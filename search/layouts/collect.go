@@ -41,9 +41,14 @@ func (x *Space) collect(lib *kernels.Library) error {
 		}
 		steps = append(steps, s)
 	}
+	for _, s := range steps {
+		x.line.order = append(x.line.order, s.id)
+	}
+	x.line.staged(steps)
 	class := repeated(steps)
 	x.classify(steps, class)
 	x.uses(steps, class)
+	crossings(x, steps)
 	x.alive(steps)
 	for _, o := range x.ops {
 		extents := make([]int64, len(o.dims))
@@ -197,7 +202,8 @@ func (o *operation) freedom(x *Space, tag *tensorops.Reduced, divisible func(nam
 	}
 	for _, d := range tag.Dimensions {
 		exact := d.Combine != "sum" && d.Combine != "prod" || !o.work.Type.IsFloat()
-		once := !strings.Contains(d.Combine, ",") && d.Combine != tensorops.LogSumExp && d.Combine != tensorops.Moments
+		// With stages, a plan can not say where partial results are.
+		once := x.line.stages == 1 && !strings.Contains(d.Combine, ",") && d.Combine != tensorops.LogSumExp && d.Combine != tensorops.Moments
 		free := !d.Stored && once && (exact || x.settings.Allow.Has(permission.Reassociate)) && x.settings.has(Reduced)
 		along := slices.ContainsFunc(o.operands, func(a operand) bool { return slices.Contains(a.dims, len(o.dims)) })
 		o.dims = append(o.dims, dimension{name: d.Name, extent: d.Extent, reduced: true, free: free && along && d.Extent > 1 && divisible(d.Name)})
@@ -215,7 +221,7 @@ func (x *Space) classify(steps []step, class []int) {
 			x.ops = append(x.ops, steps[i].op)
 		}
 		x.ops[c].count++
-		x.opOf[steps[i].id], class[i] = member{c, steps[i].tensors}, c
+		x.found.opOf[steps[i].id], class[i] = member{c, steps[i].tensors}, c
 	}
 }
 
@@ -230,7 +236,7 @@ func (x *Space) uses(steps []step, class []int) {
 		for i, s := range steps {
 			for k, a := range s.op.operands {
 				id := s.tensors[k]
-				if _, known := x.tensorOf[id]; known || a.out != out {
+				if _, known := x.found.tensorOf[id]; known || a.out != out {
 					continue
 				}
 				key := maker{use{class[i], k}, !out}
@@ -241,14 +247,14 @@ func (x *Space) uses(steps []step, class []int) {
 					x.tensors = append(x.tensors, x.tensor(id, key.use, !out))
 				}
 				x.tensors[c].count++
-				x.tensorOf[id] = c
+				x.found.tensorOf[id] = c
 			}
 		}
 	}
 	numbers := map[edge]int{}
 	for i, s := range steps {
 		for k, id := range s.tensors {
-			e := edge{use{class[i], k}, x.tensorOf[id]}
+			e := edge{use{class[i], k}, x.found.tensorOf[id]}
 			n, ok := numbers[e]
 			if !ok {
 				n = len(x.edges)
@@ -272,39 +278,50 @@ func (x *Space) tensor(id ir.NodeID, made use, leaf bool) *tensor {
 
 func sizeOf(d scalar.DType) int { return max(d.Size(), 1) }
 
-// alive finds what lives while each operation runs, beside inputs and constants: from the operation that makes a tensor to the last that reads it, or to
-// the end if nobody does.
+// alive finds what lives while each operation runs on the devices of its stage, beside inputs and constants: from the operation that makes a tensor, or the beginning of a
+// stage that gets it from another, to the last of the stage that reads it, or to the end of the stage if nobody does.
 func (x *Space) alive(steps []step) {
-	last, first := map[ir.NodeID]int{}, map[ir.NodeID]int{}
+	type here struct {
+		id    ir.NodeID
+		stage int
+	}
+	last, made, read := map[here]int{}, map[ir.NodeID]int{}, map[ir.NodeID]bool{}
 	for i, s := range steps {
 		for k, id := range s.tensors {
-			if last[id] = i; s.op.operands[k].out {
-				if _, ok := first[id]; !ok {
-					first[id] = i
-				}
+			last[here{id, x.line.stageOf[i]}] = i
+			if _, ok := made[id]; !ok && s.op.operands[k].out {
+				made[id] = i
 			}
-		}
-	}
-	read := map[ir.NodeID]bool{}
-	for _, s := range steps {
-		for k, id := range s.tensors {
 			read[id] = read[id] || !s.op.operands[k].out
 		}
 	}
-	ends := map[int][]ir.NodeID{}
-	for id, i := range last {
-		if read[id] {
-			ends[i] = append(ends[i], id)
+	ends, arrive := map[int][]int{}, make([][]int, x.line.stages) // classes, by operations and by stages
+	for at, i := range last {
+		c := x.found.tensorOf[at.id]
+		if x.tensors[c].leaf {
+			continue
+		}
+		if read[at.id] {
+			ends[i] = append(ends[i], c)
+		}
+		if x.line.stageOf[made[at.id]] != at.stage {
+			arrive[at.stage] = append(arrive[at.stage], c)
 		}
 	}
 	seen, now := map[string]bool{}, make([]float64, len(x.tensors))
 	for i, s := range steps {
-		for k, id := range s.tensors {
-			if c := x.tensorOf[id]; first[id] == i && s.op.operands[k].out && !x.tensors[c].leaf {
+		if i > 0 && x.line.stageOf[i] != x.line.stageOf[i-1] {
+			clear(now)
+			for _, c := range arrive[x.line.stageOf[i]] {
 				now[c]++
 			}
 		}
-		p := spot{edges: s.edges}
+		for k, id := range s.tensors {
+			if c := x.found.tensorOf[id]; made[id] == i && s.op.operands[k].out && !x.tensors[c].leaf {
+				now[c]++
+			}
+		}
+		p := spot{stage: x.line.stageOf[i], edges: s.edges}
 		for c, n := range now {
 			if n > 0 {
 				p.live = append(p.live, lives{c, n})
@@ -314,10 +331,8 @@ func (x *Space) alive(steps []step) {
 			seen[key] = true
 			x.spots = append(x.spots, p)
 		}
-		for _, id := range ends[i] {
-			if c := x.tensorOf[id]; !x.tensors[c].leaf {
-				now[c]--
-			}
+		for _, c := range ends[i] {
+			now[c]--
 		}
 	}
 }

@@ -126,7 +126,7 @@ func settle(p *plan, r *rand.Rand, t search.Trial, i int, worth float64) bool {
 	y := x.tensors[i]
 	v, ok := least(r, len(y.keeps), func(v int) float64 {
 		p.keeps[i] = v
-		sum := y.count * p.tables.bytes[i][v] * worth
+		sum := y.count*p.tables.bytes[i][v]*worth + y.sends*p.tables.sends[i][v].time
 		for e, d := range x.edges {
 			if m := p.move(e); d.tensor == i {
 				sum += x.times[e]*m.time + m.held*worth

@@ -14,7 +14,7 @@ import (
 
 // New makes the space of a graph. Kernels are those that its operations have.
 func New(g *ir.Graph, lib *kernels.Library, s Settings) (*Space, error) {
-	x := &Space{settings: s, graph: g.Clone(), opOf: map[ir.NodeID]member{}, tensorOf: map[ir.NodeID]int{}}
+	x := &Space{settings: s, graph: g.Clone(), found: members{map[ir.NodeID]member{}, map[ir.NodeID]int{}}, line: pipeline{stages: max(1, s.Stages)}}
 	for _, o := range s.Objectives {
 		x.costs = append(x.costs, slices.Index(Objectives, o))
 	}
@@ -29,6 +29,18 @@ func New(g *ir.Graph, lib *kernels.Library, s Settings) (*Space, error) {
 		x.tables = append(x.tables, sync.OnceValue(func() *tables { return x.tabulate(m) }))
 	}
 	return x, x.check()
+}
+
+// CountDevices is how many devices there are that plans with some settings are for; 0 if the machine has none of the kind.
+func CountDevices(s *Settings) int64 {
+	if s.Devices > 0 {
+		return s.Devices
+	}
+	d, err := s.Machine.Device("", s.Kind)
+	if err != nil {
+		return 0
+	}
+	return int64(len(s.Machine.Layout().Named(d.Name)))
 }
 
 // place finds the devices and the meshes.
@@ -47,10 +59,13 @@ func (x *Space) place() error {
 			Want(fmt.Sprintf("at most %d", all), fmt.Sprint(n))
 	}
 	x.settings.Devices = n
+	if n%int64(x.line.stages) != 0 || x.line.stages > MaxStages {
+		return diag.Errorf("TAP0965", "plan", diag.Location{}, "%d devices can not be divided among the stages", n).Want(fmt.Sprintf("a number of stages up to %d that divides them", MaxStages), fmt.Sprint(x.line.stages))
+	}
 	if x.settings.MaxMemory == 0 {
 		x.settings.MaxMemory = float64(d.Memory)
 	}
-	if x.meshes = meshes(n); x.settings.Mesh != nil {
+	if x.meshes = meshes(n / int64(x.line.stages)); x.settings.Mesh != nil {
 		x.meshes = [][]int64{slices.DeleteFunc(slices.Clone(x.settings.Mesh), func(size int64) bool { return size == 1 })}
 	}
 	return nil

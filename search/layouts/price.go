@@ -66,6 +66,9 @@ func (p *plan) time() (sum float64) {
 	for i := range x.edges {
 		sum += x.times[i] * p.move(i).time
 	}
+	for _, i := range x.line.crossing {
+		sum += x.tensors[i].sends * p.tables.sends[i][p.keeps[i]].time
+	}
 	return sum
 }
 
@@ -73,6 +76,10 @@ func (p *plan) time() (sum float64) {
 func (p *plan) sent() (sum float64) {
 	for i, n := range p.tables.space.times {
 		sum += n * p.move(i).sent
+	}
+	sum /= float64(p.tables.space.line.stages) // devices of one stage send it
+	for _, i := range p.tables.space.line.crossing {
+		sum += p.tables.space.tensors[i].sends * p.tables.sends[i][p.keeps[i]].sent
 	}
 	return sum
 }
@@ -86,14 +93,19 @@ func (p *plan) memory() float64 {
 // peak gives also the spot at which it is held.
 func (p *plan) peak() (bytes float64, spot int) {
 	x := p.tables.space
-	always, most := 0.0, 0.0
+	var room [MaxStages]float64
+	always, most := room[:x.line.stages], math.Inf(-1)
 	for i, y := range x.tensors {
-		if y.leaf {
-			always += y.count * p.tables.bytes[i][p.keeps[i]]
+		if !y.leaf {
+			continue
+		}
+		for s, n := range y.at {
+			always[s] += n * p.tables.bytes[i][p.keeps[i]]
 		}
 	}
 	for i := range x.spots {
-		s, now := &x.spots[i], 0.0
+		s := &x.spots[i]
+		now := always[s.stage]
 		for _, l := range s.live {
 			now += l.count * p.tables.bytes[l.tensor][p.keeps[l.tensor]]
 		}
@@ -104,5 +116,5 @@ func (p *plan) peak() (bytes float64, spot int) {
 			most, spot = now, i
 		}
 	}
-	return always + most, spot
+	return most, spot
 }

@@ -183,19 +183,17 @@ func (x *Space) alone(mesh int) (bounds [3]float64) {
 	for i, o := range x.ops {
 		bounds[0] += o.count * slices.Min(t.time[i])
 	}
-	for i, y := range x.tensors {
-		if y.leaf {
-			bounds[1] += y.count * slices.Min(t.bytes[i])
-		}
-	}
-	most := 0.0
 	for _, s := range x.spots {
 		now := 0.0
+		for i, y := range x.tensors {
+			if y.leaf {
+				now += y.at[s.stage] * slices.Min(t.bytes[i])
+			}
+		}
 		for _, l := range s.live {
 			now += l.count * slices.Min(t.bytes[l.tensor])
 		}
-		most = max(most, now)
+		bounds[1] = max(bounds[1], now)
 	}
-	bounds[1] += most
 	return bounds
 }

@@ -52,6 +52,7 @@ type Settings struct {
 	Allow      permission.Set
 	Parts      []string // of Words
 	Mesh       []int64  // the only mesh; nil is all
+	Stages     int      // of a pipeline, among which devices are divided evenly; 0 is one
 }
 
 // has says whether a part is searched.
@@ -70,12 +71,29 @@ type Space struct {
 	times    []float64 // that each edge is there
 	spots    []spot
 	genes    []int
-	opOf     map[ir.NodeID]member
-	tensorOf map[ir.NodeID]int
+	found    members
+	line     pipeline
 	costs    []int // the objectives, as numbers of Objectives
 
 	tables []func() *tables // of each mesh
 }
+
+// members are the classes of what is in the graph.
+type members struct {
+	opOf     map[ir.NodeID]member
+	tensorOf map[ir.NodeID]int
+}
+
+// pipeline says where operations are.
+type pipeline struct {
+	stages   int
+	order    []ir.NodeID // of operations
+	stageOf  []int       // of each of these
+	crossing []int       // tensors that are sent from one stage to another
+}
+
+// MaxStages bounds the stages of a pipeline.
+const MaxStages = 64
 
 // operation is a class of operations that are planned alike.
 type operation struct {
@@ -115,6 +133,8 @@ type operand struct {
 type tensor struct {
 	name    string
 	count   float64
+	at      []float64 // on the devices of each stage; those that are between count where they are made and where they are read
+	sends   float64   // from one stage to another
 	extents []int64
 	bytes   float64
 	leaf    bool
@@ -164,6 +184,7 @@ type assignment [maxAxes]int8
 
 // spot is what lives while an operation runs, beside inputs and constants: operations at which the same lives share one.
 type spot struct {
+	stage int
 	edges []int // of the operation
 	live  []lives
 }

@@ -17,7 +17,9 @@ type tables struct {
 	bytes   [][]float64 // of one device, of each tensor by how it is kept; infinite for what does not fit the mesh
 	time    [][]float64 // of each operation by how it is cut; the same
 	moves   [][]move    // of each demand: by what is needed, then by how the tensor is kept
+	sends   [][]move    // of each tensor by how it is kept, from one stage to another
 	place   *reshard.Place
+	between *reshard.Place // stages; nil of one
 	devices int64
 }
 
@@ -35,12 +37,16 @@ func (x *Space) tabulate(mesh []int64) *tables {
 	}
 	t.devices = m.Devices()
 	t.place, _ = reshard.On(x.settings.Machine, x.settings.Kind, m) // there are as many devices: New has asked
+	t.between = between(x, mesh)
 	for _, y := range x.tensors {
-		row := make([]float64, len(y.keeps))
+		row, sends := make([]float64, len(y.keeps)), make([]move, len(y.keeps))
 		for i, a := range y.keeps {
 			row[i] = t.local(y, a)
+			if y.sends > 0 {
+				sends[i] = t.send(row[i])
+			}
 		}
-		t.bytes = append(t.bytes, row)
+		t.bytes, t.sends = append(t.bytes, row), append(t.sends, sends)
 	}
 	for _, o := range x.ops {
 		row := make([]float64, len(o.cuts))
@@ -196,4 +202,37 @@ func (t *tables) route(routes [][]reshard.Leg, bytes float64) (best move) {
 func (t *tables) step(s reshard.Step) (move, error) {
 	p, err := t.place.Fastest(s)
 	return move{time: p.Seconds.Value, sent: s.Arrives(t.place.Mesh) / float64(t.devices)}, err
+}
+
+// between is the mesh of stages and of the devices of each, on the machine.
+func between(x *Space, mesh []int64) *reshard.Place {
+	if x.line.stages == 1 {
+		return nil
+	}
+	m := planfile.Mesh{{Name: stageAxis, Size: int64(x.line.stages)}, {Name: "d", Size: product(mesh)}}
+	p, _ := reshard.On(x.settings.Machine, x.settings.Kind, m) // there are as many devices: New has asked
+	return p
+}
+
+// stageAxis is the name that the mesh of a plan gives to the axis of stages.
+const stageAxis = "s"
+
+func product(mesh []int64) int64 {
+	n := int64(1)
+	for _, size := range mesh {
+		n *= size
+	}
+	return n
+}
+
+// send is what it takes to bring a part of a tensor from each device of a stage to one of another, all at the same time. Bytes that are sent are those of all devices, on average.
+func (t *tables) send(bytes float64) (m move) {
+	if t.between == nil || bytes == 0 || math.IsInf(bytes, 1) {
+		return m
+	}
+	p, err := t.between.Fastest(reshard.Step{Kind: collective.Exchange, Axes: planfile.Axes{0}, Dim: -1, Bytes: bytes})
+	if err != nil {
+		return move{time: math.Inf(1)}
+	}
+	return move{time: p.Seconds.Value, sent: bytes / float64(t.space.line.stages)}
 }

@@ -25,7 +25,7 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 	}
 	labels := x.labels()
 	for n := range x.graph.Nodes() {
-		c, planned := x.tensorOf[n.ID]
+		c, planned := x.found.tensorOf[n.ID]
 		if !planned || labels[n.Label] != 1 || n.Label == "" {
 			continue
 		}
@@ -36,7 +36,10 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 		}
 		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l})
 	}
-	return out, x.cutting(&p, lib, labels, out)
+	if err := x.cutting(&p, lib, labels, out); err != nil || x.line.stages == 1 {
+		return out, err
+	}
+	return out, staging(x, &p, labels, out)
 }
 
 // labels counts the nodes that each label and kernel names: what a plan says of one may name no other.
@@ -59,7 +62,7 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 	}
 	apps := application.ByOperation(g)
 	for n := range x.graph.Nodes() {
-		m, planned := x.opOf[n.ID]
+		m, planned := x.found.opOf[n.ID]
 		if !planned {
 			continue
 		}
@@ -139,4 +142,40 @@ func same(g *ir.Graph, apps []ir.NodeID, want []string) bool {
 	}
 	slices.Sort(blocks)
 	return slices.Equal(blocks, want)
+}
+
+// staging says where a plan has its stages: on a mesh whose first axis is theirs, each operation is placed on the devices of its stage that have its block.
+func staging(x *Space, p *plan, labels map[string]int, out *planfile.Plan) error {
+	inner := planfile.Mesh(slices.Clone(out.Mesh))
+	group := inner.Devices()
+	out.Mesh = slices.Insert(out.Mesh, 0, planfile.Axis{Name: stageAxis, Size: int64(x.line.stages)})
+	for i := range out.Tensors {
+		for _, axes := range out.Tensors[i].Layout.Dims {
+			for k := range axes {
+				axes[k]++
+			}
+		}
+	}
+	out.Devices = make([]planfile.Device, out.Mesh.Devices())
+	for i, id := range x.line.order {
+		n, m := x.graph.Node(id), x.found.opOf[id]
+		if n.Label == "" || labels[n.Label] != 1 {
+			return diag.Errorf("TAP0964", "plan", x.graph.At(n, ""), "a plan can not say on which stage %s is", x.graph.Name(id)).
+				Want("an operation with a label of its own", n.Label)
+		}
+		o := x.ops[m.class]
+		a := o.cuts[p.cuts[m.class]]
+		counts, where := parts(p.tables.mesh, a, len(o.dims)), planfile.Place{Target: n.Label}
+		shards := product(counts)
+		where.Shards = make([][]int64, shards)
+		for d := range group {
+			shard := int64(0)
+			for j := range o.dims {
+				shard = shard*counts[j] + inner.Place(a.along(j), d)
+			}
+			where.Shards[shard] = append(where.Shards[shard], int64(x.line.stageOf[i])*group+d)
+		}
+		out.Place = append(out.Place, where)
+	}
+	return nil
 }

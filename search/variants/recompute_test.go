@@ -21,7 +21,9 @@ import (
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
+	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
@@ -177,6 +179,18 @@ func TestRecomputedValues(t *testing.T) {
 	if again < 5 {
 		t.Errorf("only %d plans compute something again", again)
 	}
+}
+
+// first is a graph whose choices take their first branch.
+func first(t *testing.T, source string) *ir.Graph {
+	t.Helper()
+	g := graph(t, source)
+	picks := map[ir.NodeID]int{}
+	choose.First(g, picks)
+	if _, err := choose.Run(t.Context(), g, picks, rewrite.Options{Library: kernels.Builtin()}); err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // carried carries a plan out, from its file, as tapc build --plan does, and verifies what comes of it.

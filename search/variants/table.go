@@ -24,7 +24,7 @@ type Kind struct {
 	Field  string         // the fields of plan files that say it
 	Else   string         // what holds where it is not searched, in words
 
-	// Rest says what holds of so many points that are not searched. Only rows with Open have it.
+	// Rest says what holds of so many points that are not searched, where that is worth saying.
 	Rest func(points int) string
 
 	Most int // variants that its points make; 0 is as many as there may be
@@ -68,7 +68,7 @@ func Table() []Kind {
 			Priced: "by tables of moves and bytes", Field: "tensors", Else: "as its first reader needs it"},
 		{Name: layouts.Reduced, Doc: "whether an operation is cut along what it reduces", On: "each operation with partial results that combine", Fuel: "fit, recut, carry",
 			Needs: permission.Reassociate, Priced: "by tables of operations and of the moves that combine results", Field: "cuts", Else: "it is not"},
-		choices(), recomputation(),
+		choices(), pipelines(), recomputation(),
 	}
 }
 

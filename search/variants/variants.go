@@ -195,7 +195,7 @@ func (x *Space) Describe() string {
 // rest says what is not searched.
 func (x *Space) rest() (words string) {
 	for i, n := range x.left {
-		if n > 0 {
+		if n > 0 && x.kinds[i].Rest != nil {
 			words += "; " + x.kinds[i].Rest(n)
 		}
 	}

@@ -62,6 +62,7 @@ var Table = []Rule{
 	{"cost/reshard", 3, 8},
 	{"cost/sample", 0, 0},
 	{"search", 0, 0},
+	{"search/eliminate", 0, 0},
 	{"search/layouts", 4, 4},
 	{"search/variants", 4, 5},
 	{"cost/price", 4, 2},

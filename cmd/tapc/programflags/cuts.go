@@ -55,13 +55,13 @@ func (c *Cuts) Facts(facts map[pipeline.Fact][]string) {
 	c.plan.facts(facts)
 }
 
-// Mesh gives the plan if it has layouts on a mesh, nil otherwise.
+// Mesh gives the plan if it has layouts on a mesh, and all operations are where the mesh says; nil otherwise.
 func (c *Cuts) Mesh() (*planfile.Plan, error) {
 	if c.plan.file == "" {
 		return nil, nil
 	}
 	p, err := planfile.Read(c.plan.file)
-	if err != nil || len(p.Tensors) == 0 {
+	if err != nil || len(p.Tensors) == 0 || len(p.Place) > 0 {
 		return nil, err
 	}
 	return p, nil
