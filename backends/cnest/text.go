@@ -22,6 +22,14 @@ func (t *Text) Line(format string, args ...any) {
 	t.b.WriteByte('\n')
 }
 
+// Block adds lines, each indented.
+func (t *Text) Block(format string, args ...any) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		t.b.WriteString(strings.Repeat("  ", t.depth))
+		t.b.WriteString(line)
+	}
+}
+
 // Open adds a line and indents what follows.
 func (t *Text) Open(format string, args ...any) {
 	t.Line(format, args...)

@@ -55,7 +55,7 @@ func (n *Nest) choose() {
 	for i, s := range n.Kernel.Statements {
 		if s.Store < 0 && len(n.extra(s.Over)) > 0 {
 			n.kinds[i] = inline
-			if n.costly(s.Value) {
+			if costly(s.Value) {
 				n.kinds[i] = array
 			}
 		}
@@ -63,7 +63,7 @@ func (n *Nest) choose() {
 }
 
 // costly says whether a value is more than a few operations: it folds, takes a root or is transcendental.
-func (n *Nest) costly(e *scalar.Expr) bool {
+func costly(e *scalar.Expr) bool {
 	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root })
 }
 
@@ -95,33 +95,32 @@ func (n *Nest) Statements() {
 func (n *Nest) statement(i int, s schedule.Statement) {
 	n.Line("// %s = %s", s.Name, cnest.Clip(s.Value.Format(n.Kernel)))
 	if s.Store < 0 && n.kinds[i] != array {
-		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, n.laneCount()*n.points(n.extra(s.Over)))
-		if n.empty() {
+		n.Line("%s v%d[%d];", n.w.Type(s.Value.Type), i, laneCount(n.Lanes)*points(n.Kernel, n.extra(s.Over)))
+		if empty(n.Kernel) {
 			n.Line("(void)v%d;", i)
 		}
 	}
-	n.staged(s, n.stages.Forms[i], func() { n.assign(i, s) })
+	n.stages.staged(s, n.stages.Forms[i], func() { n.assign(i, s) })
 }
 
 // assign writes the value of a statement at the present point.
 func (n *Nest) assign(i int, s schedule.Statement) {
 	n.folds(s.Value)
-	n.openLanes()
-	value := n.w.Expr(s.Value, n)
-	if s.Store < 0 {
-		n.Line("%s = %s;", n.Local(i), value)
-	} else {
-		d := n.Kernel.Operands[s.Store].Type()
-		n.Line("p%d[%s] = %s;", s.Store, n.address(int(s.Store)), n.w.Store(d, value))
-	}
-	n.closeLanes()
+	n.eachLane(func() {
+		value := n.w.Expr(s.Value, n)
+		if s.Store < 0 {
+			n.Line("%s = %s;", n.Local(i), value)
+			return
+		}
+		n.Line("p%d[%s] = %s;", s.Store, n.address(int(s.Store)), n.w.Store(n.Kernel.Operands[s.Store].Type(), value))
+	})
 }
 
 // points is the number of points of some loops, at least 1 so that it can be the length of an array.
-func (n *Nest) points(loops []int) int64 {
+func points(k *schedule.Kernel, loops []int) int64 {
 	count := int64(1)
 	for _, l := range loops {
-		count *= n.Kernel.Loops[l].Extent()
+		count *= k.Loops[l].Extent()
 	}
 	return max(1, count)
 }
@@ -131,20 +130,18 @@ func (n *Nest) forLoop(l int) {
 	n.Open("for (int64_t %s = %d; %s < %d; %s++) {", v, n.Kernel.Loops[l].Start, v, n.Kernel.Loops[l].End, v)
 }
 
-func (n *Nest) laneCount() int64 {
+// laneCount is how many points a tile of lanes has, and laneIndex writes which of them the present one is.
+func laneCount(lanes []Lane) int64 {
 	count := int64(1)
-	for _, x := range n.Lanes {
+	for _, x := range lanes {
 		count *= x.Tile
 	}
 	return count
 }
 
-func (n *Nest) laneIndex() string {
-	if len(n.Lanes) == 0 {
-		return "0"
-	}
-	text := ""
-	for i, x := range n.Lanes {
+func laneIndex(lanes []Lane) string {
+	text := "0"
+	for i, x := range lanes {
 		if i == 0 {
 			text = fmt.Sprintf("u%d", x.Loop)
 		} else {
@@ -154,28 +151,24 @@ func (n *Nest) laneIndex() string {
 	return text
 }
 
-// openLanes begins the loops over lanes, closeLanes ends them; inside them both do nothing.
-func (n *Nest) openLanes() {
-	if n.inLane {
-		return
+// eachLane writes something inside the loops over lanes: they are opened unless they are open.
+func (n *Nest) eachLane(write func()) {
+	was := n.inLane
+	if !was {
+		for _, x := range n.Lanes {
+			n.Open("for (int u%d = 0; u%d < n%d; u%d++) {", x.Loop, x.Loop, x.Loop, x.Loop)
+		}
 	}
-	for _, x := range n.Lanes {
-		n.Open("for (int u%d = 0; u%d < n%d; u%d++) {", x.Loop, x.Loop, x.Loop, x.Loop)
-	}
-}
-
-func (n *Nest) closeLanes() {
-	if n.inLane {
-		return
-	}
-	for range n.Lanes {
-		n.Close()
+	n.inLane = true
+	write()
+	if n.inLane = was; !was {
+		n.Close(len(n.Lanes))
 	}
 }
 
-// empty says whether a loop of the kernel has no values.
-func (n *Nest) empty() bool {
-	return slices.ContainsFunc(n.Kernel.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
+// empty says whether a loop of a kernel has no values.
+func empty(k *schedule.Kernel) bool {
+	return slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
 }
 
 // steps gives the number of the element that an operand is at where all loop variables are 0, and how far each loop moves it.
@@ -220,16 +213,16 @@ func (n *Nest) Local(ref int) string {
 	}
 	extra := n.extra(s.Over)
 	if len(extra) == 0 {
-		return fmt.Sprintf("v%d[%s]", ref, n.laneIndex())
+		return fmt.Sprintf("v%d[%s]", ref, laneIndex(n.Lanes))
 	}
-	return fmt.Sprintf("v%d[(%s) * %d + %s]", ref, n.position(extra), n.laneCount(), n.laneIndex())
+	return fmt.Sprintf("v%d[(%s) * %d + %s]", ref, position(n.Kernel, extra), laneCount(n.Lanes), laneIndex(n.Lanes))
 }
 
 // position writes the number that the present point has among those of some loops.
-func (n *Nest) position(loops []int) string {
+func position(k *schedule.Kernel, loops []int) string {
 	at := ""
 	for _, l := range loops {
-		loop := n.Kernel.Loops[l]
+		loop := k.Loops[l]
 		if at != "" {
 			at = fmt.Sprintf("(%s) * %d + ", at, loop.Extent())
 		}

@@ -48,29 +48,24 @@ func (n *Nest) accumulator(t string) string {
 		n.Line("%s %s;", t, name)
 		return name
 	}
-	n.Line("%s %s[%d];", t, name, n.laneCount())
+	n.Line("%s %s[%d];", t, name, laneCount(n.Lanes))
 	n.Line("(void)%s;", name) // nothing uses what is folded for places that there are none of
-	return name + "[" + n.laneIndex() + "]"
+	return name + "[" + laneIndex(n.Lanes) + "]"
 }
 
 // set gives a variable of every lane a value.
 func (n *Nest) set(variable, value string) {
-	n.openLanes()
-	n.Line("%s = %s;", variable, value)
-	n.closeLanes()
+	n.eachLane(func() { n.Line("%s = %s;", variable, value) })
 }
 
 // inEachLane writes something once for each lane, with what it declares in a block of its own.
 func (n *Nest) inEachLane(write func()) {
 	before := maps.Clone(n.accs)
-	n.openLanes()
-	was := n.inLane
-	n.inLane = true
-	n.Open("{")
-	write()
-	n.Close()
-	n.inLane = was
-	n.closeLanes()
+	n.eachLane(func() {
+		n.Open("{")
+		write()
+		n.Close()
+	})
 	n.accs = before
 }
 
@@ -113,25 +108,30 @@ func (n *Nest) reduce(e *scalar.Expr) {
 	acc := n.accumulator(n.w.Type(e.Type.Wide()))
 	n.set(acc, n.w.Const(scalar.Identity(e.Monoid, e.Type)))
 	before := maps.Clone(n.accs)
-	n.foldLoops(e, acc, e.Over)
+	sum{n, e}.loops(acc, e.Over)
 	n.accs = before
 	n.accs[e] = acc
 }
 
-// foldLoops folds along some loops into an accumulator. Float sums are taken in blocks, and blocks of blocks, so that their
+// sum writes the loops of a reduction. Float sums are taken in blocks, and blocks of blocks, so that their
 // error grows with the logarithm of the number of values (N. Higham, "The Accuracy of Floating Point Summation", 1993).
-func (n *Nest) foldLoops(e *scalar.Expr, acc string, over []int) {
+type sum struct {
+	n *Nest
+	e *scalar.Expr
+}
+
+// loops reduces along some loops into an accumulator.
+func (s sum) loops(acc string, over []int) {
+	n, e := s.n, s.e
 	if len(over) == 0 {
 		n.folds(e.Args[0])
-		n.openLanes()
-		n.Line("%s = %s;", acc, n.w.Fold(e, acc, n))
-		n.closeLanes()
+		n.eachLane(func() { n.Line("%s = %s;", acc, n.w.Fold(e, acc, n)) })
 		return
 	}
 	loop := n.Kernel.Loops[over[0]]
-	if !blocked(e) || loop.Extent() <= foldBlock {
+	if !s.blocked() || loop.Extent() <= foldBlock {
 		n.forLoop(over[0])
-		n.foldRest(e, acc, over[1:])
+		s.rest(acc, over[1:])
 		n.Close()
 		return
 	}
@@ -139,41 +139,41 @@ func (n *Nest) foldLoops(e *scalar.Expr, acc string, over []int) {
 	for size*foldBlock < loop.Extent() {
 		size *= foldBlock
 	}
-	n.foldBlocks(e, acc, over, size, fmt.Sprint(loop.Start), fmt.Sprint(loop.End))
+	s.blocks(acc, over, size, fmt.Sprint(loop.Start), fmt.Sprint(loop.End))
 }
 
-func blocked(e *scalar.Expr) bool { return e.Monoid == scalar.Add && e.Type.IsFloat() }
+func (s sum) blocked() bool { return s.e.Monoid == scalar.Add && s.e.Type.IsFloat() }
 
-// foldRest folds along the inner loops, by a partial sum if they are long.
-func (n *Nest) foldRest(e *scalar.Expr, acc string, rest []int) {
-	if !blocked(e) || n.points(rest) <= foldBlock {
-		n.foldLoops(e, acc, rest)
+// rest reduces along the inner loops, by a partial sum if they are long.
+func (s sum) rest(acc string, rest []int) {
+	if !s.blocked() || points(s.n.Kernel, rest) <= foldBlock {
+		s.loops(acc, rest)
 		return
 	}
-	n.partial(e, acc, func(part string) { n.foldLoops(e, part, rest) })
+	s.partial(acc, func(part string) { s.loops(part, rest) })
 }
 
-// partial writes something that folds into a variable of its own, and adds that to the accumulator.
-func (n *Nest) partial(e *scalar.Expr, acc string, write func(part string)) {
-	part := n.accumulator(n.w.Type(e.Type.Wide()))
-	n.set(part, n.w.Const(scalar.Identity(e.Monoid, e.Type)))
+// partial writes something that reduces into a variable of its own, and adds that to the accumulator.
+func (s sum) partial(acc string, write func(part string)) {
+	part := s.n.accumulator(s.n.w.Type(s.e.Type.Wide()))
+	s.n.set(part, s.n.w.Const(scalar.Identity(s.e.Monoid, s.e.Type)))
 	write(part)
-	n.set(acc, acc+" + "+part)
+	s.n.set(acc, acc+" + "+part)
 }
 
-// foldBlocks writes a loop from start to end in blocks of a size, each with a partial sum of its own, down to blocks that are
+// blocks writes a loop from start to end in blocks of a size, each with a partial sum of its own, down to blocks that are
 // summed value by value.
-func (n *Nest) foldBlocks(e *scalar.Expr, acc string, over []int, size int64, start, end string) {
-	v := Variable(over[0])
+func (s sum) blocks(acc string, over []int, size int64, start, end string) {
+	n, v := s.n, Variable(over[0])
 	if size == 1 {
 		n.Open("for (int64_t %s = %s; %s < %s; %s++) {", v, start, v, end, v)
-		n.foldRest(e, acc, over[1:])
+		s.rest(acc, over[1:])
 		n.Close()
 		return
 	}
 	block := fmt.Sprintf("%s_%d", v, size)
 	n.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", block, start, block, end, block, size)
 	n.Line("const int64_t %se = %s + %d < %s ? %s + %d : %s;", block, block, size, end, block, size, end)
-	n.partial(e, acc, func(part string) { n.foldBlocks(e, part, over, size/foldBlock, block, block+"e") })
+	s.partial(acc, func(part string) { s.blocks(part, over, size/foldBlock, block, block+"e") })
 	n.Close()
 }
