@@ -20,6 +20,7 @@ docs/constraints.md|go generate ./dialects/schedule
 docs/rewrites.md|go generate ./passes/simplify
 docs/cli.md docs/passes.md docs/kernels.md docs/search.md|go run ./cmd/tapc docs docs
 docs/onnx.md|go run ./tools/onnx/operators docs/onnx.md
+docs/vocabularies.md|go run ./tools/vocabulary docs/vocabularies.md
 examples|go run ./tools/examples -o examples
 ir/wire/tapc.proto|go generate ./ir/wire
 plugins/proto/plugin.pb.go plugins/proto/plugin_grpc.pb.go|go generate ./plugins/proto

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/frontends/mapping/plain"
@@ -53,10 +54,14 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 			Want("imports and exports without a uri", fmt.Sprintf("%d that are read and %d that are written", len(p.Sources), len(p.Sinks)))
 	}
 	fg := &foreign.Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*foreign.Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, backs: map[string][]*Rule{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, backs: map[string][]*Rule{}, refused: map[string]string{}}
 	for _, t := range opt.Tables {
 		for _, r := range t.Backs {
-			if opt.Version >= r.From && (r.To < 0 || opt.Version <= r.To) {
+			switch {
+			case opt.Version < r.From || r.To >= 0 && opt.Version > r.To:
+			case r.Refuses != "":
+				b.refused[r.Op] = r.Refuses
+			default:
 				b.backs[r.Op] = append(b.backs[r.Op], r)
 			}
 		}
@@ -122,6 +127,7 @@ type backer struct {
 	shown   *Region // of the program, for the report
 	rules   map[string][]*candidate
 	backs   map[string][]*Rule
+	refused map[string]string // why nothing is equal to a kernel
 	tensors map[ir.NodeID]*foreign.Tensor
 	taken   map[string]bool
 	names   map[*foreign.Tensor]string
@@ -132,14 +138,8 @@ type backer struct {
 // candidate is a rule that may give a kernel, and the attributes that it hands on as they are, by the parameter that they become.
 type candidate struct {
 	rule   *Rule
-	hand   []handed
+	hand   []calls.Handed
 	direct bool // it is nothing but a call of the kernel
-}
-
-// handed is an attribute that becomes a parameter: as it is, or as a list of one, or as whether it is 1.
-type handed struct {
-	attr, param string
-	flag, one   bool
 }
 
 // rulesByKernel finds for every kernel the rules that call it.
@@ -150,11 +150,7 @@ func rulesByKernel(opt BackOptions) map[string][]*candidate {
 			if t.Hop != 0 || r.Refuses != "" || opt.Version < r.From || r.To >= 0 && opt.Version > r.To {
 				continue
 			}
-			find := &collector{lib: opt.Library, calls: map[string][]handed{}}
-			for _, c := range r.clauses {
-				find.walk(c.Value, nil)
-			}
-			for kernel, hand := range find.calls {
+			for kernel, hand := range r.back.calls.Of(opt.Library, r.clauses) {
 				direct := len(r.clauses) == 1 && r.clauses[0].Value.Kind == expr.KindKernel && r.clauses[0].Value.Text == kernel
 				out[kernel] = append(out[kernel], &candidate{r, hand, direct})
 			}
@@ -176,74 +172,6 @@ func indirect(c *candidate) int {
 		n += len(c.rule.clauses)
 	}
 	return n
-}
-
-// collector notes the kernels that a rule calls, those of functions included, and the names in the values of their parameters. Which of
-// these are attributes that are handed on is seen when the rule is tried.
-type collector struct {
-	lib   *kernels.Library
-	calls map[string][]handed
-	steps int // functions may call others many times over
-}
-
-// walk goes through an expression. In the body of a function, names stand for those in its arguments.
-func (c *collector) walk(x *expr.Expr, names map[string][]string) {
-	if c.steps++; x == nil || c.steps > 1<<12 {
-		return
-	}
-	kernel := x.Kernel()
-	if x.Kind == expr.KindDef {
-		inner := map[string][]string{}
-		for i, p := range x.Def.Params {
-			inner[p] = through(namesIn(x.Args[i], nil), names)
-		}
-		c.walk(x.Def.Body, inner)
-	}
-	if d, ok := c.lib.Find(kernel); ok && kernel != "" {
-		c.calls[d.Name] = append(c.calls[d.Name], handedOn(x, names)...)
-	}
-	for _, a := range x.Args {
-		c.walk(a, names)
-	}
-	for _, a := range x.Attrs {
-		c.walk(a.Value, names)
-	}
-}
-
-func handedOn(x *expr.Expr, names map[string][]string) []handed {
-	var out []handed
-	for _, a := range x.Attrs {
-		v := a.Value
-		for _, name := range through(namesIn(v, nil), names) {
-			out = append(out, handed{name, a.Name, v.Kind == expr.KindBinary && v.Text == "==", v.Kind == expr.KindList && len(v.Args) == 1})
-		}
-	}
-	return out
-}
-
-// through replaces the parameters of a function by the names that they stand for.
-func through(list []string, names map[string][]string) []string {
-	if names == nil {
-		return list
-	}
-	var out []string
-	for _, n := range list {
-		out = append(out, names[n]...)
-	}
-	return out
-}
-
-func namesIn(x *expr.Expr, list []string) []string {
-	if x == nil {
-		return list
-	}
-	if x.Kind == expr.KindName && !slices.Contains(list, x.Text) {
-		list = append(list, x.Text)
-	}
-	for _, a := range x.Args {
-		list = namesIn(a, list)
-	}
-	return list
 }
 
 // tensor gives the foreign tensor of one of the program.
@@ -330,7 +258,7 @@ func (b *backer) operation(n *ir.Node) {
 		b.m.report.fail(b.shown, shown, "guard", err.Error())
 		return
 	}
-	reason := ""
+	reason := b.refused[kernel]
 	for _, try := range b.ways(decl) {
 		ops, by, err := try(want)
 		if err == nil {
@@ -454,13 +382,13 @@ func (b *backer) try(c *candidate, decl *kernels.Decl, w *wanted) (*foreign.Op, 
 		op.Out = append(op.Out, b.name(t))
 	}
 	for _, a := range c.rule.Attrs {
-		i := slices.IndexFunc(c.hand, func(h handed) bool { return h.attr == a.Name })
+		i := slices.IndexFunc(c.hand, func(h calls.Handed) bool { return h.Attr == a.Name })
 		if i < 0 || a.Ignored {
 			continue
 		}
-		if v, ok := w.params.Get(c.hand[i].param); ok {
-			x := attrOf(v, c.hand[i].flag)
-			if c.hand[i].one && len(x.List) == 1 {
+		if v, ok := w.params.Get(c.hand[i].Param); ok {
+			x := attrOf(v, c.hand[i].Flag)
+			if c.hand[i].One && len(x.List) == 1 {
 				x = x.List[0]
 			}
 			op.Attrs = append(op.Attrs, foreign.Attr{Name: a.Name, Value: x})

@@ -24,6 +24,11 @@ func backRule(p *parser) error {
 	if err = p.versions(r); err != nil {
 		return err
 	}
+	if p.Accept("refuse") {
+		r.Refuses, err = p.reason()
+		p.table.Backs = append(p.table.Backs, r)
+		return err
+	}
 	if err = p.ruleHead(r); err != nil {
 		return err
 	}
@@ -31,8 +36,8 @@ func backRule(p *parser) error {
 	for _, in := range r.In {
 		p.Scope = append(p.Scope, in.Name)
 	}
-	if p.Accept("exact") {
-		if r.same, err = p.reason(); err != nil {
+	if r.back.near = p.Accept("near"); r.back.near || p.Accept("exact") {
+		if r.back.same, err = p.reason(); err != nil {
 			return err
 		}
 	}
@@ -52,6 +57,9 @@ func (r *Rule) checkBack(lib *kernels.Library) error {
 	decl, ok := lib.Find(r.Op)
 	if !ok {
 		return fmt.Errorf("%s is no kernel", r.Op)
+	}
+	if r.Refuses != "" {
+		return nil
 	}
 	for _, out := range []bool{false, true} {
 		sides := operandsOf(decl, out)
@@ -74,7 +82,7 @@ func (r *Rule) checkBack(lib *kernels.Library) error {
 		}
 	}
 	for _, d := range decl.Attrs {
-		if r.same != "" && !slices.ContainsFunc(r.Attrs, func(a AttrParam) bool { return a.Name == d.Name }) {
+		if r.back.same != "" && !slices.ContainsFunc(r.Attrs, func(a AttrParam) bool { return a.Name == d.Name }) {
 			return fmt.Errorf("kernel %s has the parameter %s, which the rule neither reads nor ignores", decl.Name, d.Name)
 		}
 	}
@@ -145,7 +153,7 @@ func (b *backer) byRule(r *Rule, decl *kernels.Decl, w *wanted) ([]*foreign.Op, 
 	if err != nil {
 		return nil, err
 	}
-	if r.same == "" {
+	if r.back.same == "" {
 		if len(m.nodes) != 1 {
 			return nil, expr.Refuse("it gives %d operations", len(m.nodes))
 		}
@@ -358,4 +366,14 @@ func (r recording) Function(name string, args []foreign.Value) (foreign.Value, e
 
 func notBack(output string) error {
 	return expr.Refuse("%q is no output of a kernel that is written back", output)
+}
+
+// NearBack says whether what is equal to a kernel in a vocabulary is rounded elsewhere than the kernel is: a rule back for it says "near".
+func NearBack(tables []*Table, kernel string) bool {
+	for _, t := range tables {
+		if slices.ContainsFunc(t.Backs, func(r *Rule) bool { return r.Op == kernel && r.back.near }) {
+			return true
+		}
+	}
+	return false
 }

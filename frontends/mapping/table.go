@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/ir/lang"
 )
@@ -38,7 +39,14 @@ type Rule struct {
 	clauses []expr.Clause
 	steps   []*step // of a rule for several operations
 	hop     int64   // the version that its table leads to
-	same    string  // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
+	back    backing
+}
+
+// backing is what mapping back knows of a rule.
+type backing struct {
+	same  string      // of a rule back: why other kernels than the one that it is for give the same values; "" where they are that kernel
+	near  bool        // and that these values are rounded elsewhere
+	calls calls.Known // of a rule forward
 }
 
 // Subject is the foreign operation that a rule is for.
