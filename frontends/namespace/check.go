@@ -319,12 +319,12 @@ func (c *checker) types(s *scope, op *foreign.Op, formal *Op) map[string]string 
 		}
 	}
 	for i, name := range op.In {
-		if p := at(formal.In, i); p != nil && !p.Mixed {
+		if p := at(formal.In, i, len(op.In)); p != nil && !p.Mixed {
 			bind(plain(p.Type), s.typeOf(name), fmt.Sprintf("input %s", p.Name))
 		}
 	}
 	for i, name := range op.Out {
-		p := at(formal.Out, i)
+		p := at(formal.Out, i, len(op.Out))
 		if p == nil || name == "" || p.Mixed {
 			continue
 		}
@@ -350,17 +350,23 @@ func canonical(name string) string {
 	return name
 }
 
-// at gives the formal port of the i-th one; a variadic last one takes the rest. Behind a variadic one that is not last, nothing is known.
-func at(list []Port, i int) *Port {
-	for k := range list {
-		if list[k].Variadic && k < len(list)-1 {
-			return nil
-		}
-		if k == i || list[k].Variadic {
-			return &list[k]
-		}
+// at gives the formal port of the i-th of n: a variadic one takes those that others leave. With two variadic ones nothing is known from the first on.
+func at(list []Port, i, n int) *Port {
+	many := func(p Port) bool { return p.Variadic }
+	k := slices.IndexFunc(list, many)
+	switch {
+	case k < 0 || i < k:
+	case slices.ContainsFunc(list[k+1:], many):
+		return nil
+	case i < n-(len(list)-1-k):
+		i = k
+	default:
+		i += len(list) - n
 	}
-	return nil
+	if i >= len(list) {
+		return nil
+	}
+	return &list[i]
 }
 
 // plain gives the type that a reference to a variable is to.
@@ -372,7 +378,7 @@ func plain(typ string) string {
 }
 
 // Complete sets the attributes that only repeat the type of an operator's values, such as TensorFlow's T, where an operation leaves them
-// out and the types are known, and the numbers of variadic inputs, such as N.
+// out, the types are known and are not the default, and the numbers of variadic inputs, such as N.
 func (s Set) Complete(g *foreign.Graph) {
 	c := &checker{known: s, file: g.File, framework: g.Namespace, unknown: map[string]bool{}}
 	top := c.scopeOf(g, nil)
@@ -386,7 +392,7 @@ func (s Set) Complete(g *foreign.Graph) {
 		bound := c.types(top, op, formal)
 		for _, f := range formal.Attrs {
 			_, given := op.Attr(f.Name)
-			if t := bound[f.Name]; f.Type == "type" && t != "" && !given && f.Default == nil {
+			if t := bound[f.Name]; f.Type == "type" && t != "" && !given && (f.Default == nil || f.Default.Str != t) {
 				op.Attrs = append(op.Attrs, foreign.Attr{Name: f.Name, Value: foreign.StringValue(t)})
 			}
 			if f.Name == "N" && f.Type == "int" && !given {
