@@ -114,18 +114,19 @@ func (c *converter) across() string {
 	group := int(4 / l.Size())
 	words, whole := make([]string, group), make([]string, group)
 	for i := range words {
-		row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", v.W.Stored(element), i), "$n")
-		switch {
-		case l.From == scalar.Float32:
-			row = fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
-		case l.IsBytes(): // in two steps, which GCC 12 has instructions for
-			row = fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.Type(scalar.UInt16, lanes), u32)
-		default:
-			row = fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
+		row := func(n string) string {
+			row := v.Of(element, lanes).Load(fmt.Sprintf("(const %s *)row + %d * fold + x", v.W.Stored(element), i), n)
+			switch {
+			case l.From == scalar.Float32:
+				return fmt.Sprintf("%s((%s)%s)", v.ToBF16(lanes), u32, row)
+			case l.IsBytes(): // in two steps, which GCC 12 has instructions for
+				return fmt.Sprintf("__builtin_convertvector(__builtin_convertvector(%s, %s), %s)", row, v.Type(scalar.UInt16, lanes), u32)
+			}
+			return fmt.Sprintf("__builtin_convertvector(%s, %s)", row, u32)
 		}
 		shift := i * int(l.Size()) * 8
-		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, strings.ReplaceAll(row, "$n", "n"), shift, u32)
-		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", strings.ReplaceAll(row, "$n", fmt.Sprint(lanes)), l.Flip(), shift)
+		words[i] = fmt.Sprintf("(i + %d < count ? (%s ^ flip) << %d : (%s){0})", i, row("n"), shift, u32)
+		whole[i] = fmt.Sprintf("(%s ^ %du) << %d", row(fmt.Sprint(lanes)), l.Flip(), shift)
 	}
 	quick := fmt.Sprintf("for (int x = 0; x < 16; x += %d) *(%su *)((uint8_t *)to + i / %d * 64 + x * 4) = %s;", lanes, u32, group, strings.Join(whole, " | "))
 	if l.IsBytes() {

@@ -2,7 +2,6 @@ package lowprecision
 
 import (
 	"fmt"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/micro"
@@ -122,16 +121,16 @@ func (n *Kernel) open(about, attribute, name, more string) {
 	}
 }
 
-// finishTile writes what becomes of the sums of a tile: vector is the text of those of row r, $x in it the number of the vector. They are
+// finishTile writes what becomes of the sums of a tile: vector gives those of row r, by the number of the vector. They are
 // finished, or kept for the macro-tile if neighbours among the results are rows.
-func (n *Kernel) finishTile(t registerTile, vector, rows, whole, rest string) {
+func (n *Kernel) finishTile(t registerTile, vector func(x string) string, rows, whole, rest string) {
 	lanes := int64(n.p.N)
 	row := n.declareRowSums(rows)
 	if n.corrected() || t.Moves() {
 		n.Line("const tapc_u32_any *column_sums = (const tapc_u32_any *)(w + %d);", n.right.blocks()*panels.BlockBytes)
 	}
 	call := func(x, count string) {
-		sum := strings.ReplaceAll(vector, "$x", x)
+		sum := vector(x)
 		if n.corrected() {
 			sum = fmt.Sprintf("%s_correct(b%s, i + r, j + %s * %d, %s, %s, %s, %s)", n.p.Name, n.p.Coordinates(""), x, lanes, sum, row, n.columnSums(x), count)
 		}
@@ -190,8 +189,9 @@ func (t registerTile) matrixFunction(n *Kernel) {
 		n.Line("if (f + fn < %d) return;", n.left.blocks())
 	}
 	lanes := n.p.N
-	n.finishTile(t, fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + $x * %d / 16 * 256 + r %% 16 * 16 + $x * %d %% 16)", n.p.E.V.Type(n.p.D, lanes), lanes, lanes),
-		"rows", fmt.Sprintf("cols / %d", lanes), "n")
+	n.finishTile(t, func(x string) string {
+		return fmt.Sprintf("*(const %su *)(c + r / 16 * 512 + %s * %d / 16 * 256 + r %% 16 * 16 + %s * %d %% 16)", n.p.E.V.Type(n.p.D, lanes), x, lanes, x, lanes)
+	}, "rows", fmt.Sprintf("cols / %d", lanes), "n")
 	n.Close()
 }
 
@@ -268,7 +268,7 @@ func (t registerTile) vectorFunction(n *Kernel, rows, cols int64) {
 		n.Line("return;")
 		n.Close()
 	}
-	n.finishTile(t, t.result(n, sums), fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
+	n.finishTile(t, func(x string) string { return t.result(n, sums, x) }, fmt.Sprint(rows), fmt.Sprint(cols/lanes), fmt.Sprint(cols%lanes))
 	n.Close()
 }
 
@@ -327,11 +327,11 @@ func (n *Kernel) columnSums(x string) string {
 	return fmt.Sprintf("column_sums + %s * %d %% %d + %s * %d / %d * %d", x, lanes, tile.NarrowPanel, x, lanes, tile.NarrowPanel, n.right.panel()/4)
 }
 
-// result writes the sums of vector $x of row r.
-func (t registerTile) result(n *Kernel, sums product.Sums) string {
-	text := fmt.Sprintf("s[r * %d + $x]", sums.Vectors)
+// result writes the sums of vector x of row r.
+func (t registerTile) result(n *Kernel, sums product.Sums, x string) string {
+	text := fmt.Sprintf("s[r * %d + %s]", sums.Vectors, x)
 	if t.Moves() {
-		text = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", text, n.p.E.V.Type(scalar.UInt32, n.p.N), n.columnSums("$x"))
+		text = fmt.Sprintf("(%s + (*(const %su *)(%s) << 7))", text, n.p.E.V.Type(scalar.UInt32, n.p.N), n.columnSums(x))
 	}
 	if n.p.VectorType() != n.p.D {
 		return "(" + n.p.E.V.Type(n.p.D, n.p.N) + ")" + text

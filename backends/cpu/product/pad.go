@@ -32,11 +32,15 @@ type PaddedCopy struct {
 	Kept    string        // the C type of elements in the copy
 	Fill    func() string // writes the byte that is around, where it is not 0
 	Place   Place         // of the copy
-	Row     RowCopy
+	Elements
 }
 
-// RowCopy writes the copying of elements that are there: live times n neighbours in the copy, which are steps apart at from.
-type RowCopy func(to string, live, n, stepAcross, stepInner int64)
+// Elements writes how elements are copied.
+type Elements struct {
+	Run    func(from, to string, n int64) string // a statement that copies neighbours
+	Places func() string                         // names the function that transposes neighbours on the way, see vector.TransposePlaces
+	One    func(element string) string           // an element as the copy has it
+}
 
 // Write writes the function, whose context is of the type part.
 func (p *PaddedCopy) Write(about, name, part string) {
@@ -85,33 +89,40 @@ func (p *PaddedCopy) Write(about, name, part string) {
 		stored := p.E.W.Stored(p.E.Buffers[p.Operand.Buffer].Type())
 		p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.E.Slot(p.Operand.Buffer), at,
 			point.Number((first-r.Start[across.Dim])*strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*strides[inner.Dim]))
-		p.Row(fmt.Sprintf("to + %d", before*n), live, n, strides[across.Dim], strides[inner.Dim])
+		p.row(fmt.Sprintf("to + %d", before*n), live, n, strides[across.Dim], strides[inner.Dim])
 	}
 	p.Close(2)
 }
 
-// padTask writes the function that copies the left operand and puts zeros around it.
-func padTask(p *Product) {
-	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: p.E.W.Stored(p.D), Place: p.left}
-	c.Row = func(to string, live, n, stepAcross, stepInner int64) { padRow(p, to, live, n, stepAcross, stepInner) }
-	c.Write("with zeros", fmt.Sprintf("%s_pad", p.Name), "tapc_part")
-}
-
-// padRow writes the copying of one row.
-func padRow(p *Product, to string, live, n, stepAcross, stepInner int64) {
+// row writes the copying of elements that are there: live times n neighbours in the copy, which are steps apart at from.
+func (p *PaddedCopy) row(to string, live, n, stepAcross, stepInner int64) {
+	across, inner := point.Number(stepAcross), point.Number(stepInner)
 	switch {
 	case stepInner == 1 && stepAcross == n:
-		p.Line("__builtin_memcpy(%s, from, %d * sizeof *to);", to, live*n)
+		p.Line("%s;", p.Run("from", to, live*n))
 	case stepInner == 1:
-		p.Line("for (int64_t x = 0; x < %d; x++) __builtin_memcpy(%s + x * %d, from + x * %s, %d * sizeof *to);", live, to, n, point.Number(stepAcross), n)
+		p.Line("for (int64_t x = 0; x < %d; x++) %s;", live, p.Run("from + x * "+across, fmt.Sprintf("%s + x * %d", to, n), n))
 	case stepAcross == 1:
-		stored := p.E.W.Stored(p.D)
-		square := p.E.V.Of(p.D, p.N).Transpose(p.N, "from + y * step + x", "step", "to + x * values + y", "values")
-		name := vector.TransposePlaces(p.E.V, "tapc_turn_places_"+vector.ElementName(p.D), stored, stored, square, "from[y * step + x]", p.N)
-		p.Line("%s(from, %s, %s, %d, %d);", name, point.Number(stepInner), to, live, n)
+		p.Line("%s(from, %s, %s, %d, %d);", p.Places(), inner, to, live, n)
 	default:
 		p.Open("for (int64_t x = 0; x < %d; x++) {", live)
-		p.Line("for (int64_t y = 0; y < %d; y++) (%s)[x * %d + y] = from[x * %s + y * %s];", n, to, n, point.Number(stepAcross), point.Number(stepInner))
+		p.Line("for (int64_t y = 0; y < %d; y++) (%s)[x * %d + y] = %s;", n, to, n, p.One(fmt.Sprintf("from[x * %s + y * %s]", across, inner)))
 		p.Close()
 	}
+}
+
+// padTask writes the function that copies the left operand and puts zeros around it.
+func padTask(p *Product) {
+	stored, d := p.E.W.Stored(p.D), p.E.V.Of(p.D, p.N)
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: stored, Place: p.left, Elements: Elements{
+		Run: func(from, to string, n int64) string {
+			return fmt.Sprintf("__builtin_memcpy(%s, %s, %d * sizeof *to)", to, from, n)
+		},
+		Places: func() string {
+			square := d.Transpose(p.N, "from + y * step + x", "step", "to + x * values + y", "values")
+			return vector.TransposePlaces(p.E.V, "tapc_turn_places_"+vector.ElementName(p.D), stored, stored, square, "from[y * step + x]", p.N)
+		},
+		One: func(element string) string { return element },
+	}}
+	c.Write("with zeros", fmt.Sprintf("%s_pad", p.Name), "tapc_part")
 }
