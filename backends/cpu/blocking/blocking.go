@@ -187,20 +187,14 @@ func (b *Blocking) Partly() bool { return b.C.Window == nil && len(b.C.Reduction
 // RowPanels is how many panels of rows a place of the batch has.
 func (b *Blocking) RowPanels() int64 { return (b.C.Row.Extent + tile.RowPanel - 1) / tile.RowPanel }
 
-// openRows and openCols are the sizes of the array of the sums of a piece that are turned before they are finished: whole vectors
-// either way, and whole tiles of columns.
-func (b *Blocking) openRows() int64 {
-	return isa.Align(min(b.Cut.Rows, b.C.Row.Extent), int64(b.N))
-}
-
 // OpenCols is how many columns the array of sums has that are transposed before the epilogue.
 func (b *Blocking) OpenCols() int64 {
 	return isa.Align(min(b.Cut.Cols, b.C.Col.Extent), max(int64(b.N), tile.NarrowRows))
 }
 
-// TransposedBytes is the size of that array.
+// TransposedBytes is the size of that array: whole vectors either way, and whole tiles of columns.
 func (b *Blocking) TransposedBytes() int64 {
-	return b.openRows() * b.OpenCols() * int64(b.D.Wide().Size())
+	return isa.Align(min(b.Cut.Rows, b.C.Row.Extent), int64(b.N)) * b.OpenCols() * int64(b.D.Wide().Size())
 }
 
 // Groups gives the batch axes that the right operand follows.

@@ -2,6 +2,8 @@ package blocking
 
 import (
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -60,4 +62,47 @@ func (b *Blocking) Ahead() int64 {
 		return schedule.UsualAhead
 	}
 	return b.Cut.Ahead
+}
+
+// expectBytes is the size of operands of which a register tile's part is in no cache near by.
+const expectBytes = 256 << 10
+
+// Expected gives the operands whose lines a register tile asks for while it multiplies: those that its epilogue touches, which are large, and have
+// neighbours along the results that it finishes together.
+func Expected(b *Blocking, buffers map[ir.NodeID]*schedule.Buffer, touched func(operand int) bool) (out []int) {
+	along, apart := b.Neighbours()
+	for i, o := range b.K.Operands {
+		v := b.C.Views[i]
+		if i != b.C.Left && i != b.C.Right && touched(i) && along.Step(v) == 1 && apart.Step(v) != 0 && buffers[o.Buffer].Bytes >= expectBytes {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Neighbours gives the dimension of the results that are finished together, columns or rows, and the other one.
+func (b *Blocking) Neighbours() (along, apart nest.Dim) {
+	if b.C.Transposed {
+		return b.C.Row, b.C.Col
+	}
+	return b.C.Col, b.C.Row
+}
+
+// Of memory that the packing of windows asks for.
+const (
+	copyAhead = 4       // steps of the outermost loop of the reduction before its turn
+	longStep  = 1 << 10 // bytes of such a step from which on no processor sees it coming
+)
+
+// WindowAhead is how far from an element of a right operand with windows the one is that is asked for when it is packed, 0 for none.
+func WindowAhead(b *Blocking) int64 {
+	if len(b.C.Reduction) == 0 || len(b.C.Reduction[0].Loops) == 0 {
+		return 0
+	}
+	outer := b.C.Reduction[0].Loops[0]
+	step := b.C.Views[b.C.Right].Steps[outer]
+	if bytes := step * int64(b.D.Size()); b.K.Loops[outer].Extent() < 2*copyAhead || bytes < longStep && bytes > -longStep {
+		return 0
+	}
+	return copyAhead * step
 }

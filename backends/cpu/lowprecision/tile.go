@@ -22,16 +22,8 @@ type registerTile struct {
 func (n *Kernel) registerTiles() []registerTile {
 	var out []registerTile
 	for _, m := range micro.For(n.p.E.Target, n.n.Group) {
-		t := registerTile{m, n.p.Cut.TileRows, n.p.Cut.TileCols}
-		switch { // what is taken apart needs registers too
-		case m.Form == micro.MatrixUnit:
-			t.rows, t.cols = tile.NarrowRows, tile.NarrowRows
-		case m.Form == micro.TakenApart && n.n.Unpacked && (t.rows > 8 || t.cols%(2*tile.NarrowPanel) != 0):
-			t.cols = tile.NarrowPanel
-		case m.Form == micro.TakenApart && m.Sum.IsInt() && n.p.E.Target.Vector >= 64:
-			t.cols = 2 * tile.NarrowPanel
-		}
-		out = append(out, t)
+		rows, cols := m.Tile(n.p.E.Target, n.p.Cut.TileRows, n.p.Cut.TileCols, n.n.Unpacked)
+		out = append(out, registerTile{m, rows, cols})
 	}
 	return out
 }

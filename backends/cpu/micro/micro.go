@@ -163,3 +163,17 @@ func (m Kernel) Define(v *vector.Printer, lanes int) {
 		return "#if " + m.Known() + "\n" + Text(m.File) + "#endif\n"
 	})
 }
+
+// Tile gives the rows and columns of sums of the register tile of a row, where a config has some: matrix units have tiles of their own, and what is taken
+// apart needs registers too.
+func (m Kernel) Tile(t isa.Target, rows, cols int64, unpacked bool) (int64, int64) {
+	switch {
+	case m.Form == MatrixUnit:
+		return tile.NarrowRows, tile.NarrowRows
+	case m.Form == TakenApart && unpacked && (rows > 8 || cols%(2*tile.NarrowPanel) != 0):
+		return rows, tile.NarrowPanel
+	case m.Form == TakenApart && m.Sum.IsInt() && t.Vector >= 64:
+		return rows, 2 * tile.NarrowPanel
+	}
+	return rows, cols
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -68,28 +69,24 @@ func (p *Product) TileFunction(rows, cols int64) {
 // expect asks for the lines that finish reads and writes while the sums are taken: a tile touches a few lines of every row, or of every
 // column if its sums are turned, which no processor sees coming.
 func (t *registerTile) expect() {
-	p := t.p
-	at, count, apart, along, length := p.Places(), t.rows, p.C.Row, p.C.Col, t.cols
+	p, at, count, length := t.p, t.p.Places(), t.rows, t.cols
 	if p.C.Transposed {
-		count, apart, along, length = t.cols, p.C.Col, p.C.Row, t.rows
+		count, length = length, count
 	}
-	for i, o := range p.K.Operands {
-		v, write := p.C.Views[i], o.Mode == schedule.Write
-		if i == p.C.Left || i == p.C.Right || !write && !readsBeside(p.K, i, p.aside()...) || along.Step(v) != 1 || apart.Step(v) == 0 ||
-			p.E.Buffers[o.Buffer].Bytes < expectBytes {
-			continue
-		}
-		line := int64(tile.PanelBytes / o.Type().Size())
+	_, apart := p.Neighbours()
+	touched := func(operand int) bool {
+		return p.K.Operands[operand].Mode == schedule.Write || readsBeside(p.K, operand, p.aside()...)
+	}
+	for _, i := range blocking.Expected(p.Blocking, p.E.Buffers, touched) {
+		o, v := p.K.Operands[i], p.C.Views[i]
 		t.Open("%s{", map[bool]string{true: fmt.Sprintf("if (f + fn >= %d) ", p.InnerFold())}[p.Split()])
 		t.Line("const %s *q = (const %s *)b[%d] + %s; // %s", p.E.W.Stored(o.Type()), p.E.W.Stored(o.Type()), p.E.Slot(o.Buffer), point.OffsetText(point.Start(p.K, v), at, v), o.Name)
 		t.Open("for (int r = 0; r < %d; r++) {", count)
-		t.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, line, point.Number(apart.Step(v)), map[bool]int{true: 1}[write])
+		t.Line("for (int x = 0; x < %d; x += %d) TAPC_FETCH(q, r * %s + x, %d, 3);", length, tile.PanelBytes/o.Type().Size(), point.Number(apart.Step(v)),
+			map[bool]int{true: 1}[o.Mode == schedule.Write])
 		t.Close(2)
 	}
 }
-
-// expectBytes is the size of operands of which a tile's part is in no cache near by.
-const expectBytes = 256 << 10
 
 // A sum of float products is a tree over the reduction (docs/numerics.md): partial sums of cut.block products, sums of tile.SumBlock of these, and
 // the sum of all of those. It does not depend on the parts that run at once: a tile goes on with what it finds in open, its innermost sums

@@ -6,15 +6,13 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
-
-// copyAhead is how many steps of the outermost loop of the reduction a copy asks for memory ahead.
-const copyAhead = 4
 
 // window packs panels of a right operand that a window slides over. It gives the values of loops while it does: a guard has loops for its only leaves.
 type window struct {
@@ -25,6 +23,7 @@ type window struct {
 	guards []int        // loops of the reduction that it depends on
 	states int64        // how many values it has for a column
 	mask   scalar.DType // of the lanes of the truth vectors that pick lanes of the operand
+	ahead  int64        // how far from an element the one stands that is copied a few steps of the outermost loop later; 0 if a processor sees it coming
 	values map[int]string
 }
 
@@ -33,7 +32,7 @@ type window struct {
 // where lanes are not neighbours or a vector would reach beyond the operand.
 func windowFunction(p *Product) {
 	w := &window{Text: p.Text, p: p, view: p.C.Views[p.C.Right], guard: p.C.Window.Guard, guards: p.C.GuardLoops(), states: nest.SaturatingProduct(p.C.GuardExtents(p.K)...),
-		mask: vector.IntegerOf(p.D.Size(), true), values: map[int]string{}}
+		mask: vector.IntegerOf(p.D.Size(), true), ahead: blocking.WindowAhead(p.Blocking), values: map[int]string{}}
 	stored, buffer := p.E.W.Stored(p.D), p.K.Operands[p.C.Right].Buffer
 	p.E.Raw(buffer)
 	p.Open("\nstatic void %s_panel(void *const *b%s, int64_t j, %s *to) {", p.Name, p.Coordinates("int64_t "), stored)
@@ -150,12 +149,12 @@ func (w *window) fetchRows() {
 	for _, d := range w.p.C.Reduction[1:] {
 		loops = append(slices.Clone(loops), d.Loops...)
 	}
-	ahead, step, rows := w.ahead(), int64(0), int64(1)
+	step, rows := int64(0), int64(1)
 	if len(loops) > 1 && w.p.K.Loops[loops[1]].Extent() <= unit.MaxUnrolled {
 		step, rows = w.view.Steps[loops[1]], w.p.K.Loops[loops[1]].Extent()
 	}
-	for r := int64(0); ahead != 0 && r < rows; r++ {
-		w.Line("TAPC_FETCH(right, at[0] + f0 * %s + %s, 0, 3);", point.Number(w.view.Steps[loops[0]]), point.Number(ahead+r*step))
+	for r := int64(0); w.ahead != 0 && r < rows; r++ {
+		w.Line("TAPC_FETCH(right, at[0] + f0 * %s + %s, 0, 3);", point.Number(w.view.Steps[loops[0]]), point.Number(w.ahead+r*step))
 	}
 }
 
@@ -208,8 +207,8 @@ func (w *window) copyRow(offset, guard string) {
 	} else {
 		w.Open("if (even) {")
 	}
-	if ahead := w.ahead(); ahead != 0 {
-		w.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", point.Number(ahead))
+	if w.ahead != 0 {
+		w.Line("TAPC_FETCH(right, from + at[0] + %s, 0, 3);", point.Number(w.ahead))
 	}
 	t, n := w.p.E.V.Type(w.p.D, w.p.N), int64(w.p.N)
 	for x := int64(0); x < w.p.Panel; x += n {
@@ -230,20 +229,6 @@ func (w *window) copyRow(offset, guard string) {
 	w.Line("for (int l = 0; l < %d; l++) to[l] = %s;", w.p.Panel, value)
 	w.Close()
 	w.Line("to += %d;", w.p.Panel)
-}
-
-// ahead is how far from an element the one stands that is copied a few steps of the outermost loop later, if those are so long
-// that a processor does not see them coming.
-func (w *window) ahead() int64 {
-	if len(w.p.C.Reduction) == 0 || len(w.p.C.Reduction[0].Loops) == 0 {
-		return 0
-	}
-	l := w.p.C.Reduction[0].Loops[0]
-	step := w.view.Steps[l]
-	if w.p.K.Loops[l].Extent() < 2*copyAhead || step*int64(w.p.D.Size()) < 1024 && step*int64(w.p.D.Size()) > -1024 {
-		return 0
-	}
-	return copyAhead * step
 }
 
 // Loop is the value of a loop while a panel is packed.
