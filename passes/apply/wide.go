@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
 )
@@ -58,6 +59,9 @@ func (w *wide) made(kernel string, in ir.Ports, params ir.Attrs, shape []int64, 
 func (w *wide) from(n *ir.Node) {
 	n.Pos = w.n.Pos
 	n.SetOrigin(&ir.Origin{Rule: "apply", From: []ir.Pos{w.n.Pos}})
+	if parts.Is(w.n) {
+		n.SetTag(&parts.Part{})
+	}
 	if _, ok := n.Body.(*tensorops.Operation); ok && tensorops.IsPrecomputed(w.n) {
 		n.SetTag(&tensorops.Precomputed{})
 	}
