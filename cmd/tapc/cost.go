@@ -106,7 +106,7 @@ func (f *costFlags) mesh(ctx context.Context, a *app, file string) (m prices.Mes
 	if err != nil {
 		return m, err
 	}
-	if plan != nil || f.compile.cuts.Devices() < 2 || f.compile.cuts.Machine() == "" {
+	if !f.compile.cuts.Scheduled(plan) {
 		return f.meshOf(ctx, a, file, plan)
 	}
 	x, err := a.compile(ctx, file, f.compile, pipeline.ScheduledKernels)

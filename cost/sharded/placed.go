@@ -5,22 +5,22 @@ import (
 	"math/big"
 	"slices"
 
+	"tensortapestry.org/tapc/cost/group"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/simulate"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/propagate"
 )
 
 // placing makes the tasks of a schedule whose devices are known.
 type placing struct {
 	builder
-	layout  *machine.Layout
+	place   *group.Place
 	devices map[ir.NodeID]int // the number of each in the report
-	at      []int64           // where it is on the machine
-	tasks   map[ir.NodeID]int
+	tasks   map[ir.NodeID]int // of each step
+	calls   map[ir.NodeID]*call
 	ways    map[way]int // ports by their numbers
 }
 
@@ -31,12 +31,18 @@ type way struct {
 }
 
 // Placed prices a schedule on the devices that it has, each of which is the one of its number among the machine's devices of its kind: kernels are carried out where they
-// are, and each transfer is a flow that passes the ports between two devices. Memory is what the schedule holds on a device.
+// are, a collective among devices of one kind as what it is (calls.go), and each other transfer is a flow that passes the ports between two devices. Memory is what the
+// schedule holds on a device.
 func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, error) {
-	b := &placing{layout: m.Layout(), devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, ways: map[way]int{}}
-	out := &Report{Machine: m.Name}
-	if err := b.find(m, g); err != nil {
+	at, err := group.On(m, g)
+	if err != nil {
 		return nil, err
+	}
+	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, ways: map[way]int{}}
+	b.g = g
+	out := &Report{Machine: m.Name}
+	for i, d := range at.Order {
+		b.devices[d] = i
 	}
 	order, err := schedule.Order(g)
 	if err != nil {
@@ -45,66 +51,62 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, e
 	if len(order) > maxTasks {
 		return nil, tooLarge(int64(len(order)))
 	}
+	b.findCalls()
 	for _, id := range order {
 		n := g.Node(id)
-		if t, ok := n.Body.(*schedule.Transfer); ok {
-			out.Transfers = append(out.Transfers, b.flow(g, n, t))
-			continue
+		switch body := n.Body.(type) {
+		case *schedule.Transfer:
+			if c := b.calls[id]; c != nil {
+				out.Transfers = append(out.Transfers, b.part(c, id)...)
+				continue
+			}
+			out.Transfers = append(out.Transfers, b.flow(n, body))
+		case *schedule.Kernel:
+			i := slices.IndexFunc(kernels, func(k price.Kernel) bool { return k.Node == id })
+			b.step(id, simulate.Task{Name: g.Name(id), Device: b.devices[body.Device], Seconds: kernels[i].Time.Value}, kernels[i].Time)
+			b.operations += kernels[i].Work.Operations()
 		}
-		i := slices.IndexFunc(kernels, func(k price.Kernel) bool { return k.Node == id })
-		b.step(n, simulate.Task{Name: g.Name(id), Device: b.devices[n.Body.(*schedule.Kernel).Device], Seconds: kernels[i].Time.Value}, kernels[i].Time)
-		b.operations += kernels[i].Work.Operations()
 	}
-	for id, h := range schedule.Held(g) {
-		b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[id], Bytes: float64(h.Total()), From: -1}) // one for each device, in any order
+	for _, id := range order {
+		b.after(id)
 	}
-	b.program.Devices, b.program.Ports = len(b.at), len(b.ways)
+	held := schedule.Held(g)
+	for _, d := range at.Order {
+		if h := held[d]; h != nil {
+			b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[d], Bytes: float64(h.Total()), From: -1})
+		}
+	}
+	b.program.Devices, b.program.Ports = len(at.Order), len(b.ways)
 	return b.report(out, b.kinds())
 }
 
-// find looks the devices of a schedule up on a machine.
-func (b *placing) find(m *machine.Machine, g *ir.Graph) error {
-	for n := range g.Nodes() {
-		d, ok := n.Body.(*schedule.Device)
-		if !ok {
-			continue
-		}
-		kind, err := m.Device("", d.Type.String())
-		if err != nil {
-			return err
-		}
-		all := b.layout.Named(kind.Name)
-		if d.Number < 0 || d.Number >= int64(len(all)) {
-			return diag.Errorf(CodePlaced, "cost", g.At(n, ""), "the machine %s has no %s for %s", m.Name, kind.Name, g.Name(n.ID)).
-				Want(fmt.Sprintf("a number below %d", len(all)), fmt.Sprint(d.Number))
-		}
-		b.devices[n.ID] = len(b.at)
-		b.at = append(b.at, all[d.Number])
-	}
-	return nil
-}
-
-// step adds a kernel or a flow behind what it waits for.
-func (b *placing) step(n *ir.Node, t simulate.Task, bounds price.Interval) {
-	after, _ := schedule.After(n)
-	for _, a := range after {
-		if i, ok := b.tasks[a]; ok {
-			t.After = append(t.After, i)
-		}
-	}
-	b.tasks[n.ID] = len(b.program.Tasks)
+// step adds the task of a step.
+func (b *placing) step(id ir.NodeID, t simulate.Task, bounds price.Interval) {
+	b.tasks[id] = len(b.program.Tasks)
 	b.add(t, bounds, nil)
 }
 
+// after lets the task of a step wait for those of the steps that it is after.
+func (b *placing) after(id ir.NodeID) {
+	t := &b.program.Tasks[b.tasks[id]]
+	list, _ := schedule.After(b.g.Node(id))
+	for _, a := range list {
+		if i, ok := b.tasks[a]; ok && i != b.tasks[id] && !b.inside(id, a) && !slices.Contains(t.After, i) {
+			t.After = append(t.After, i)
+		}
+	}
+}
+
 // flow adds a transfer: the latency of the outermost link between two devices, and its bytes on the slowest.
-func (b *placing) flow(g *ir.Graph, n *ir.Node, t *schedule.Transfer) propagate.Transfer {
+func (b *placing) flow(n *ir.Node, t *schedule.Transfer) propagate.Transfer {
+	g := b.g
 	from, to := g.Node(t.From).Body.(*schedule.Buffer), g.Node(t.To).Body.(*schedule.Buffer)
 	box := t.Box(from)
 	size := new(big.Int).Mul(box.BigSize(), big.NewInt(int64(from.Type().Size())))
 	bytes, _ := size.Float64()
 	x := simulate.Task{Name: g.Name(n.ID), Device: -1, Bytes: bytes}
 	latency, travel := machine.Figure{}, price.Interval{}
-	out, in := b.layout.Route(b.at[b.devices[from.Device]], b.at[b.devices[to.Device]])
+	out, in := b.place.Layout.Route(b.place.At[from.Device], b.place.At[to.Device])
 	for i, p := range append(slices.Clone(out), in...) {
 		if p.Link == nil {
 			continue
@@ -118,7 +120,7 @@ func (b *placing) flow(g *ir.Graph, n *ir.Node, t *schedule.Transfer) propagate.
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
 	time := travel.Plus(price.Interval{Value: latency.Value, Low: latency.Low, High: latency.High})
-	b.step(n, x, time)
+	b.step(n.ID, x, time)
 	there := g.Name(to.Device)
 	return propagate.Transfer{Operation: g.Name(n.ID), Tensor: g.Name(from.Tensor), Of: from.Tensor, From: g.Name(from.Device), To: there, Bytes: size,
 		Reason: fmt.Sprintf("%s of it is needed on %s, where it is not", box.Text(), there),
@@ -136,10 +138,10 @@ func (b *placing) port(w way) int {
 }
 
 // kinds gives what each device of the report is.
-func (b *placing) kinds() []*machine.Device {
-	list := make([]*machine.Device, len(b.at))
-	for i, number := range b.at {
-		list[i], _ = b.layout.Find(number)
+func (b *placing) kinds() (list []*machine.Device) {
+	for _, d := range b.place.Order {
+		kind, _ := b.place.Layout.Find(b.place.At[d])
+		list = append(list, kind)
 	}
 	return list
 }

@@ -2,7 +2,7 @@
 // blocks, and the collectives between, walked by cost/simulate.
 //
 // A kernel is carried out by each device whose part of the index it has; what no axis cuts, by all. Fused kernels are where the first of their operations is.
-// A schedule that has several devices itself is walked as it is (placed.go). It must not price a kernel or a collective itself. Read next: tasks.go.
+// A schedule that has several devices itself is walked as it is (placed.go), its collectives by their algorithms (calls.go). It must not price a kernel or a collective itself. Read next: tasks.go.
 package sharded
 
 import (
@@ -25,9 +25,6 @@ import (
 // CodeSize is of a program with too many kernels and devices to be walked.
 const CodeSize = "TAP2854"
 
-// CodePlaced is of a schedule with a device that a machine does not have.
-const CodePlaced = "TAP0854"
-
 // maxTasks bounds what is walked.
 const maxTasks = 1 << 18
 
@@ -38,7 +35,7 @@ type Report struct {
 	Time       price.Interval
 	Operations float64 // of all devices together
 	Joules     float64 // 0 if the machine file has no power
-	Kernels    int     // of one device
+	Kernels    int     // of the first device that has some
 	Result     *simulate.Result
 	Walk       *simulate.Simulation
 	Transfers  []propagate.Transfer
@@ -69,9 +66,13 @@ func (b *builder) report(out *Report, kinds []*machine.Device) (*Report, error) 
 		return nil, err
 	}
 	out.Devices, out.Operations, out.Result, out.Walk = int64(len(kinds)), b.operations, walk.Result(), walk
+	first := len(kinds)
 	for _, t := range b.program.Tasks {
 		out.Names = append(out.Names, t.Name)
-		if t.Device == 0 {
+		if t.Device >= 0 && t.Device < first {
+			first, out.Kernels = t.Device, 0
+		}
+		if t.Device >= 0 && t.Device == first {
 			out.Kernels++
 		}
 	}

@@ -59,6 +59,7 @@ var Table = []Rule{
 	{"cost/work", 3, 6},
 	{"cost/collective", 3, 7},
 	{"cost/marginal", 3, 7},
+	{"cost/group", 3, 8},
 	{"cost/reshard", 3, 8},
 	{"cost/sample", 0, 0},
 	{"search", 0, 0},

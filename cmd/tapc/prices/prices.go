@@ -29,7 +29,9 @@ that runs again and again: caches have what the last run left there.
 With a --plan that has a mesh the program is on the devices of the machine: each carries out
 the kernels whose blocks it has, and collectives move what the plan's layouts need, beside
 kernels where nothing waits for them. Totals are the time, the part of it in which devices are
-idle, operations, the memory of tensors on the device that has most, and bytes by link.`
+idle, operations, the memory of tensors on the device that has most, and bytes by link.
+With --devices, a plan that has devices, or cuts beside layouts, the schedule on these devices
+is priced: its kernels where they are, and its collectives by the algorithm that takes least.`
 
 // Report is what is known of a program on a machine.
 type Report struct {

@@ -100,11 +100,19 @@ func (c *Cuts) definitions(g *ir.Graph) (list []string) {
 	return list
 }
 
-// Propagate carries the layouts of a plan through a graph, for the devices of a kind of the machine, which it gives. The plan must have no other cuts, which
-// would be of no device.
+// Scheduled says whether a plan is priced by its schedule on several devices: it has none, or says how many devices there are, or there are cuts beside its layouts,
+// which are spread over as many devices as its mesh has.
+func (c *Cuts) Scheduled(p *planfile.Plan) bool {
+	if p != nil && c.Devices() < 2 && (len(p.Cuts) > 0 || len(c.shards) > 0) {
+		c.plan.devices = int(p.Mesh.Devices())
+	}
+	return c.Devices() > 1 && c.plan.on != ""
+}
+
+// Propagate carries the layouts of a plan through a graph, for the devices of a kind of the machine, which it gives.
 func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
-	if p == nil || len(p.Tensors) == 0 || len(p.Cuts) > 0 || len(c.shards) > 0 || c.plan.on == "" {
-		return nil, nil, diag.Usage("prices on a mesh need --machine, and a plan with a mesh and tensors, and no cuts beside them")
+	if p == nil || len(p.Tensors) == 0 || c.plan.on == "" {
+		return nil, nil, diag.Usage("prices on several devices need --machine, and a plan with a mesh and tensors, or devices")
 	}
 	m, err := machine.Find(c.plan.on)
 	if err != nil {
@@ -208,15 +216,15 @@ func (p *Plan) facts(facts map[pipeline.Fact][]string) {
 	if p.memory != nil {
 		facts[pipeline.Memories] = []string{strings.Join(p.memory, ",")}
 	}
+	if p.on != "" {
+		facts[pipeline.Machines] = []string{p.on}
+	}
 	if p.file == "" {
 		return
 	}
 	facts[pipeline.Plans] = []string{p.file}
 	if p.refuse {
 		facts[pipeline.Reshards] = []string{propagate.Refuse}
-	}
-	if p.on != "" {
-		facts[pipeline.Machines] = []string{p.on}
 	}
 	if p.write != "" {
 		facts[pipeline.Propagated] = []string{p.write}

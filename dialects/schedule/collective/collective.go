@@ -34,13 +34,17 @@ var words = []string{"broadcast", "all-gather", "reduce-scatter", "all-reduce", 
 func (d Does) String() string { return words[d] }
 
 // Collective is transfers that a group of devices carries out together. Kernels, one on each member in their order, combine what the transfers of a reduce-scatter
-// or an all-reduce bring, in the order in which their expressions do.
+// or an all-reduce bring, in the order in which their expressions do. Algorithm is that by which it takes least on a machine that was known, one of Algorithms; "" where none was.
 type Collective struct {
 	Does      Does
 	Devices   []ir.NodeID // the members: in the order of the tensors that are combined, else by number, and of a broadcast the sender first
 	Transfers []ir.NodeID
 	Kernels   []ir.NodeID
+	Algorithm string
 }
+
+// Algorithms are the words for how collectives are carried out: docs/machines.md. A ring goes through the members in their order.
+var Algorithms = []string{"ring", "tree", "direct", "hierarchical"}
 
 // Kind is CollectiveKind.
 func (*Collective) Kind() *ir.Kind { return CollectiveKind }
@@ -51,6 +55,33 @@ func (c *Collective) Fields(f ir.Fields) {
 	f.Refs(ir.Field{Num: 2, Name: "devices"}, &c.Devices)
 	f.Refs(ir.Field{Num: 3, Name: "transfers"}, &c.Transfers)
 	f.Refs(ir.Field{Num: 4, Name: "kernels", Optional: true}, &c.Kernels)
+	f.String(ir.Field{Num: 5, Name: "algorithm", Optional: true}, &c.Algorithm)
+}
+
+// Tensor is what a collective is of: what its kernels give, or what its first transfer brings.
+func (c *Collective) Tensor(g *ir.Graph) ir.NodeID {
+	if len(c.Kernels) > 0 {
+		result, _, _ := writes(g, g.Node(c.Kernels[0]).Body.(*schedule.Kernel))
+		return result
+	}
+	from, _, _ := ends(g, c.Transfers[0])
+	return from.Tensor
+}
+
+// Phases gives the transfers of what kernels combine, or of what only moves, and those of what the kernels of an all-reduce give.
+func (c *Collective) Phases(g *ir.Graph) (first, second []ir.NodeID) {
+	if c.Does != AllReduce {
+		return c.Transfers, nil
+	}
+	result := c.Tensor(g)
+	for _, t := range c.Transfers {
+		if from, _, _ := ends(g, t); from.Tensor == result {
+			second = append(second, t)
+		} else {
+			first = append(first, t)
+		}
+	}
+	return first, second
 }
 
 // Environment gives the types and constraints of the dialect, with collectives.

@@ -282,5 +282,5 @@ func TestConstraint(t *testing.T) {
 }
 
 func (c *Collective) clone() *Collective {
-	return &Collective{c.Does, slices.Clone(c.Devices), slices.Clone(c.Transfers), slices.Clone(c.Kernels)}
+	return &Collective{c.Does, slices.Clone(c.Devices), slices.Clone(c.Transfers), slices.Clone(c.Kernels), c.Algorithm}
 }

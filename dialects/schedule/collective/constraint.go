@@ -19,6 +19,7 @@ var constraint = check.Constraint{
 	Requires: []string{"ScheduleOrderConstraint"},
 	Codes: []check.Code{
 		{ID: "TAP0309", Meaning: "a collective refers to a node that does not exist or is of the wrong type"},
+		{ID: "TAP0316", Meaning: "a collective names an algorithm that there is not"},
 		{ID: "TAP0385", Meaning: "the transfers of a collective are not what it does"},
 		{ID: "TAP0386", Meaning: "a device is in a group twice, or takes no part in its collective; or a transfer is of no member"},
 		{ID: "TAP0387", Meaning: "a collective can not be carried out as one step: a member would wait for itself"},
@@ -50,6 +51,9 @@ type verifier struct {
 }
 
 func (v *verifier) check(n *ir.Node, x *Collective) bool {
+	if x.Algorithm != "" && !slices.Contains(Algorithms, x.Algorithm) {
+		v.Report(v.Error("TAP0316", n, "/body/algorithm", "%s has an algorithm that there is not", v.Graph().Name(n.ID)).Want(strings.Join(Algorithms, ", "), x.Algorithm))
+	}
 	return v.references(n, x) && v.members(n, x) && v.shape(n, x)
 }
 
