@@ -188,39 +188,79 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 	case n > 1:
 		return c.readBackToBack(a, config.Stages)
 	}
-	k, s := a.Kernel, &config.Stages[0]
+	k, s, buffers := a.Kernel, &config.Stages[0], a.Buffers
 	switch s.Algorithm {
 	case schedule.Contraction:
-		return c.readContraction(a, s)
+		return read(a, func(f *nest.Contraction) bool { return product.Fits(k, buffers, f) },
+			func(f *nest.Contraction) (blocking.Decided, error) { return blocking.Read(c.For, k, f, s) },
+			func(f *nest.Contraction, d blocking.Decided) Form {
+				return vectors(blocking.New(c.For, k, f, d).Memory().Workspaces(), func(u *unit.Unit, name string) writer { return product.New(u, name, k, f, d) })
+			})
 	case schedule.LowPrecision:
-		return c.readLowPrecision(a, s)
+		return read(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(k, buffers, f) },
+			func(f *nest.LowPrecision) (blocking.Decided, error) { return blocking.ReadLowPrecision(c.For, k, f, s) },
+			func(f *nest.LowPrecision, d blocking.Decided) Form {
+				return vectors(lowprecision.Workspaces(c.For, k, buffers, f, d), func(u *unit.Unit, name string) writer { return lowprecision.New(u, name, k, f, d) })
+			})
 	case schedule.Transformed:
-		return c.readTransformed(a, s)
+		return read(a, func(f *nest.Winograd) bool { return point.VectorKernel(k, buffers, f.Image) },
+			func(f *nest.Winograd) (winograd.Decided, error) { return winograd.Read(c.For, f, s) },
+			func(_ *nest.Winograd, d winograd.Decided) Form {
+				return vectors(winograd.Workspaces(c.For, k, d), func(u *unit.Unit, name string) writer { return winograd.New(u, name, k, d) })
+			})
 	case schedule.Scan:
 		return readScan(a, s)
 	case schedule.Rows:
-		f, err := needed[*nest.Rows](a, func(*nest.Rows) bool { return rows.Fits(k) })
-		if err != nil {
-			return Form{}, err
-		}
-		cut, err := blocking.Rows(k, f, s)
-		if err != nil {
-			return Form{}, err
-		}
-		d, err := rows.Read(c.For, cut, a.Buffers, f, s)
-		if err != nil {
-			return Form{}, err
-		}
-		return Form{Workspaces: rows.Workspaces(c.For, cut, a.Buffers, f, d),
-			Write: func(u *unit.Unit, name string) (string, bool) { return rows.New(u, name, cut, f, d).Write(), false }}, nil
+		return c.readRows(a, s)
 	case schedule.Loops:
 		cut, err := blocking.Loops(a, s)
 		if err != nil {
 			return Form{}, err
 		}
-		return loopsOf(cut, a.Buffers)
+		return loopsOf(cut, buffers)
 	}
 	return Form{}, fmt.Errorf("kernels of a CPU are not carried out by the algorithm %s", s.Algorithm)
+}
+
+// writer writes a kernel of some name.
+type writer interface{ Write() string }
+
+// vectors is a kernel that is written out for vectors and registers.
+func vectors(workspaces []schedule.Workspace, begin func(u *unit.Unit, name string) writer) Form {
+	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) { return begin(u, name).Write(), true }}
+}
+
+// compiled is a kernel of which the C compiler makes vectors.
+func compiled(workspaces []schedule.Workspace, begin func(u *unit.Unit, name string) writer) Form {
+	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) { return begin(u, name).Write(), false }}
+}
+
+// read reads a config of a kernel that has a form which is allowed, and that there is what writes.
+func read[F nest.Form, D any](a *nest.Analysis, fits func(F) bool, decided func(F) (D, error), form func(F, D) Form) (Form, error) {
+	f, err := needed(a, fits)
+	if err != nil {
+		return Form{}, err
+	}
+	d, err := decided(f)
+	if err != nil {
+		return Form{}, err
+	}
+	return form(f, d), nil
+}
+
+// readRows reads a stage of rows.
+func (c Chooser) readRows(a *nest.Analysis, s *schedule.Stage) (Form, error) {
+	var cut *schedule.Kernel
+	return read(a, func(*nest.Rows) bool { return rows.Fits(a.Kernel) },
+		func(f *nest.Rows) (d rows.Decided, err error) {
+			if cut, err = blocking.Rows(a.Kernel, f, s); err == nil {
+				d, err = rows.Read(c.For, cut, a.Buffers, f, s)
+			}
+			return d, err
+		},
+		func(f *nest.Rows, d rows.Decided) Form {
+			return compiled(rows.Workspaces(c.For, cut, a.Buffers, f, d), func(u *unit.Unit, name string) writer { return rows.New(u, name, cut, f, d) })
+		})
 }
 
 // loopsOf is a kernel whose loops are cut as they say.
@@ -244,60 +284,12 @@ func needed[F nest.Form](a *nest.Analysis, fits func(F) bool) (F, error) {
 	return f, nil
 }
 
-func (c Chooser) readContraction(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	f, err := needed(a, func(f *nest.Contraction) bool { return product.Fits(a.Kernel, a.Buffers, f) })
-	if err != nil {
-		return Form{}, err
-	}
-	d, err := blocking.Read(c.For, a.Kernel, f, s)
-	if err != nil {
-		return Form{}, err
-	}
-	return Form{Workspaces: blocking.New(c.For, a.Kernel, f, d).Memory().Workspaces(), Write: func(u *unit.Unit, name string) (string, bool) {
-		return product.New(u, name, a.Kernel, f, d).Write(), true
-	}}, nil
-}
-
-func (c Chooser) readLowPrecision(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	f, err := needed(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(a.Kernel, a.Buffers, f) })
-	if err != nil {
-		return Form{}, err
-	}
-	d, err := blocking.ReadLowPrecision(c.For, a.Kernel, f, s)
-	if err != nil {
-		return Form{}, err
-	}
-	return Form{Workspaces: lowprecision.Workspaces(c.For, a.Kernel, a.Buffers, f, d), Write: func(u *unit.Unit, name string) (string, bool) {
-		return lowprecision.New(u, name, a.Kernel, f, d).Write(), true
-	}}, nil
-}
-
-func (c Chooser) readTransformed(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	f, err := needed(a, func(f *nest.Winograd) bool { return point.VectorKernel(a.Kernel, a.Buffers, f.Image) })
-	if err != nil {
-		return Form{}, err
-	}
-	d, err := winograd.Read(c.For, f, s)
-	if err != nil {
-		return Form{}, err
-	}
-	return Form{Workspaces: winograd.Workspaces(c.For, a.Kernel, d), Write: func(u *unit.Unit, name string) (string, bool) {
-		return winograd.New(u, name, a.Kernel, d).Write(), true
-	}}, nil
-}
-
 func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Form, error) {
-	f, err := needed(a, func(*nest.BackToBack) bool { return true })
-	if err != nil {
-		return Form{}, err
-	}
-	d, err := backtoback.Read(c.For, a, f, stages)
-	if err != nil {
-		return Form{}, err
-	}
-	return Form{Workspaces: d.Workspaces(), Write: func(u *unit.Unit, name string) (string, bool) {
-		return backtoback.New(u, name, a.Kernel, d).Write(), true
-	}}, nil
+	return read(a, func(*nest.BackToBack) bool { return true },
+		func(f *nest.BackToBack) (backtoback.Decided, error) { return backtoback.Read(c.For, a, f, stages) },
+		func(_ *nest.BackToBack, d backtoback.Decided) Form {
+			return vectors(d.Workspaces(), func(u *unit.Unit, name string) writer { return backtoback.New(u, name, a.Kernel, d) })
+		})
 }
 
 func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
@@ -308,12 +300,8 @@ func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	case s.Threads:
 		return Form{}, fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
 	case f.Indexed != nil:
-		return Form{Write: func(u *unit.Unit, name string) (string, bool) {
-			return scans.NewIndexed(a.Kernel, name, u, f.Indexed).Write(), false
-		}}, nil
+		return compiled(nil, func(u *unit.Unit, name string) writer { return scans.NewIndexed(a.Kernel, name, u, f.Indexed) }), nil
 	}
 	workspaces, err := scans.CheckStaged(a.Kernel, a.Buffers, f)
-	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) {
-		return scans.NewStaged(a.Kernel, name, u, f).Write(), false
-	}}, err
+	return compiled(workspaces, func(u *unit.Unit, name string) writer { return scans.NewStaged(a.Kernel, name, u, f) }), err
 }
