@@ -33,10 +33,7 @@ func (t Target) blocks(c *nest.BackToBack, shared bool) []block {
 	if p := t.plan(c.Last, StagePacking(c.Last)); p.fold < c.Last.InnerReduction() {
 		limit = max(1, min(limit, MaxSums/(roundUp(c.Last.Col.Extent, p.tile.Vectors*p.lanes)*int64(c.Last.Sum.Type.Size()))))
 	}
-	most, others := min(limit, extent), int64(1)
-	for _, d := range c.First.Batch {
-		others = nest.SaturatingProduct(others, d.Extent)
-	}
+	most, others := min(limit, extent), nest.ManyPoints(c.First.Batch)
 	for shared && most > 2*max(first, last) && nest.SaturatingProduct(others, (extent+most-1)/most) < pieces {
 		most = (most + 1) / 2
 	}

@@ -42,10 +42,7 @@ func (t Target) lowPrecisionStage(n *nest.LowPrecision) schedule.Stage {
 	}
 	tileRows, tileCols := t.lowPrecisionTile(n.Group)
 	length := n.C.Reduction[0].Extent
-	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: 1, fold: length, Packing: Packing{Right: UpFront}}
-	for _, d := range n.C.Batch {
-		p.batch *= d.Extent
-	}
+	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{NarrowRows, NarrowCols / t.lanes(4)}, length: length, batch: nest.Points(n.C.Batch), fold: length, Packing: Packing{Right: UpFront}}
 	bytes := 4 / n.Group
 	if length*bytes > narrowFold {
 		p.fold = even(length, narrowFold/bytes, max(SumBlock, NarrowBlock/bytes))
@@ -80,10 +77,7 @@ func (t Target) unpackedTile(n *nest.LowPrecision) (rows, cols int64) {
 func (t Target) unpackedStage(n *nest.LowPrecision) schedule.Stage {
 	tileRows, tileCols := t.unpackedTile(n)
 	length, bytes := n.Length(), 4/n.Group
-	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: 1, Packing: Packing{Right: UpFront}}
-	for _, d := range n.C.Batch {
-		p.batch *= d.Extent
-	}
+	p := productPlan{lanes: t.lanes(4), tile: RegisterTile{tileRows, tileCols / t.lanes(4)}, length: length, batch: nest.Points(n.C.Batch), Packing: Packing{Right: UpFront}}
 	p.rows = roundUp(n.C.Row.Extent, tileRows)
 	if most := roundDown(t.L2/4/max(1, length*bytes), tileRows); most < p.rows {
 		p.rows = even(n.C.Row.Extent, most, tileRows)

@@ -84,14 +84,5 @@ func strided(c *nest.Contraction) bool {
 	if apart := c.Reduction[len(c.Reduction)-1].Step(left) * size; -jumpBytes < apart && apart < jumpBytes {
 		return false
 	}
-	bytes := nest.SaturatingProduct(roundUp(c.Row.Extent, RowPanel), size)
-	for _, d := range c.Reduction {
-		bytes = nest.SaturatingProduct(bytes, d.Extent)
-	}
-	for _, d := range c.Batch {
-		if d.Step(left) != 0 {
-			bytes = nest.SaturatingProduct(bytes, d.Extent)
-		}
-	}
-	return bytes <= maxGathered
+	return nest.SaturatingProduct(roundUp(c.Row.Extent, RowPanel), size, nest.ManyPoints(c.Reduction), nest.ManyPoints(nest.Followed(c.Batch, left, true))) <= maxGathered
 }

@@ -173,10 +173,7 @@ func (t Target) plan(c *nest.Contraction, from Packing) productPlan {
 
 // tilesOf gives the register tiles that a contraction can have whose factors are read as a packing says.
 func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
-	size, lanes, length := int64(c.Sum.Type.Size()), t.lanes(c.Sum.Type.Size()), int64(1)
-	for _, d := range c.Reduction {
-		length *= d.Extent
-	}
+	size, lanes, length := int64(c.Sum.Type.Size()), t.lanes(c.Sum.Type.Size()), nest.Points(c.Reduction)
 	most := int64(maxRows)
 	if step := c.Row.Step(c.Views[c.Left]) * size; !from.Paneled() && step != 0 {
 		switch {
@@ -195,13 +192,8 @@ func (t Target) tilesOf(c *nest.Contraction, from Packing) []pricedTile {
 // planTile chooses the other sizes for a register tile.
 func (t Target) planTile(c *nest.Contraction, from Packing, tile RegisterTile) productPlan {
 	size := int64(c.Sum.Type.Size())
-	p := productPlan{tile: tile, lanes: t.lanes(c.Sum.Type.Size()), length: 1, batch: 1, fold: 1, block: nest.PartialSum(c), Packing: from}
-	for _, d := range c.Reduction {
-		p.length *= d.Extent
-	}
-	for _, d := range c.Batch {
-		p.batch *= d.Extent
-	}
+	p := productPlan{tile: tile, lanes: t.lanes(c.Sum.Type.Size()), length: nest.Points(c.Reduction), batch: nest.Points(c.Batch), fold: 1, block: nest.PartialSum(c),
+		Packing: from}
 	kept := t.keptColumns(c, size, p.Right)
 	width := p.tile.Vectors * p.lanes
 	p.rows = roundUp(c.Row.Extent, p.tile.Rows)
@@ -262,10 +254,7 @@ func (t Target) keptColumns(c *nest.Contraction, size int64, right Pack) int64 {
 	if right == UpFront && transposedOnce(c) {
 		return PanelBytes / size
 	}
-	fold := int64(1)
-	for _, d := range c.Reduction {
-		fold = nest.SaturatingProduct(fold, d.Extent)
-	}
+	fold := nest.ManyPoints(c.Reduction)
 	if len(c.Reduction) == 1 {
 		fold = min(fold, nest.LongReduction)
 	}

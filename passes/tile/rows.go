@@ -18,10 +18,7 @@ func (t Target) rowsStage(k *schedule.Kernel, r *nest.Rows) schedule.Stage {
 	if !r.Free {
 		return s
 	}
-	rows, piece := int64(1), r.Lane.Extent
-	for _, d := range r.Outer {
-		rows = nest.SaturatingProduct(rows, d.Extent)
-	}
+	rows, piece := nest.ManyPoints(r.Outer), r.Lane.Extent
 	if rows < rowPieces && piece > leastCut {
 		piece = even(piece, min(mostCut, max(leastCut, nest.SaturatingProduct(rows, piece)/rowPieces)), lineValues)
 	}

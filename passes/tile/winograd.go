@@ -35,12 +35,7 @@ func transformedPart(w *nest.Winograd, m int64) (part float64, why error) {
 	if w.In.Extent < leastChannels || w.Out.Extent < leastChannels {
 		return 0, fmt.Errorf("%d channels and %d of results leave lanes of vectors empty, which take %d", w.In.Extent, w.Out.Extent, leastChannels)
 	}
-	images := int64(1) // that part filters
-	for _, d := range w.Batch {
-		if d.Step(w.Views[w.Filter]) == 0 {
-			images = nest.SaturatingProduct(images, d.Extent)
-		}
-	}
+	images := nest.ManyPoints(nest.Followed(w.Batch, w.Views[w.Filter], false)) // that part filters
 	weights := nest.SaturatingProduct(w.In.Extent, w.Out.Extent)
 	pixels := nest.SaturatingProduct(images, w.Down.Extent, w.Across.Extent)
 	if weights > 1<<28 || pixels > 1<<28 {

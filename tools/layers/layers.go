@@ -45,6 +45,7 @@ var Table = []Rule{
 	{"dialects/application/planfile", 3, 4},
 	{"dialects/schedule", 3, 3},
 	{"dialects/schedule/nest/scan", 3, 4},
+	{"dialects/schedule/nest/part", 3, 4},
 	{"dialects/schedule/affine", 3, 4},
 	{"dialects/schedule/cost", 3, 4},
 	{"dialects/schedule/moves", 3, 4},

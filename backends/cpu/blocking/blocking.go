@@ -4,6 +4,7 @@ package blocking
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/panels"
@@ -40,30 +41,10 @@ type Sizes struct {
 // New gives the blocking of a contraction of a kernel, as a config says, for a target.
 func New(t isa.Target, k *schedule.Kernel, c *nest.Contraction, d Decided) *Blocking {
 	b := &Blocking{Target: t, K: k, C: c, Pack: d.Packing, Cut: d.Cut, Rounds: d.Rounds, D: c.Sum.Type, N: t.Lanes(c.Sum.Type.Size()),
-		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: 1, Outer: 1, Inner: 1}}
-	for _, d := range c.Reduction {
-		b.Length *= d.Extent
-	}
-	b.sortBatch()
+		Sizes: Sizes{Panel: tile.PanelBytes / int64(c.Sum.Type.Size()), Length: nest.Points(c.Reduction)}}
+	outer, inner := nest.Followed(c.Batch, c.Views[c.Right], true), nest.Followed(c.Batch, c.Views[c.Right], false)
+	b.Outer, b.Inner, b.Batch = nest.Points(outer), nest.Points(inner), point.Axes("g", slices.Concat(outer, inner))
 	return b
-}
-
-// sortBatch puts the dimensions that the right operand follows first, and names all.
-func (b *Blocking) sortBatch() {
-	right := b.C.Views[b.C.Right]
-	for _, follows := range []bool{true, false} {
-		for _, d := range b.C.Batch {
-			if (d.Step(right) != 0) != follows {
-				continue
-			}
-			b.Batch = append(b.Batch, point.Axis{Dim: d, Variable: fmt.Sprintf("g%d", len(b.Batch))})
-			if follows {
-				b.Outer *= d.Extent
-			} else {
-				b.Inner *= d.Extent
-			}
-		}
-	}
 }
 
 // pieces is how many pieces there are for one place of the batch.

@@ -319,10 +319,5 @@ func (d *Decided) checkPacking(lanes int64, c *nest.Contraction) error {
 
 // ownPanels says whether no two tasks read the same panels of the right operand.
 func (d *Decided) ownPanels(c *nest.Contraction) bool {
-	for _, x := range c.Batch {
-		if x.Step(c.Views[c.Right]) == 0 && x.Extent > 1 {
-			return false
-		}
-	}
-	return d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
+	return nest.ManyPoints(nest.Followed(c.Batch, c.Views[c.Right], false)) == 1 && d.Packing.Left != tile.PerMacroTile && d.Rows >= c.Row.Extent && d.Cols%(tile.PanelBytes/int64(c.Sum.Type.Size())) == 0
 }

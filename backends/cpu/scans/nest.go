@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -171,31 +172,16 @@ func empty(k *schedule.Kernel) bool {
 	return slices.ContainsFunc(k.Loops, func(l schedule.Loop) bool { return l.Extent() == 0 })
 }
 
-// steps gives the number of the element that an operand is at where all loop variables are 0, and how far each loop moves it.
-func (n *Nest) steps(operand int) (base int64, steps []int64) {
-	o := n.Kernel.Operands[operand]
-	buf := n.Buffers[o.Buffer]
-	steps = make([]int64, len(n.Kernel.Loops))
-	for d, stride := range buf.Strides {
-		base += (o.Access.Offset[d] - buf.Range.Start[d]) * stride
-		for l, f := range o.Access.Projection[d] {
-			steps[l] += f * stride
-		}
-	}
-	return base, steps
-}
-
 // address writes the number of the element that an operand is at, at the present point.
 func (n *Nest) address(operand int) string {
-	base, steps := n.steps(operand)
-	text := ""
-	for l, s := range steps {
+	view, text := nest.ViewOf(n.Kernel, operand, n.Buffers), ""
+	for l, s := range view.Steps {
 		if s != 0 {
 			text += fmt.Sprintf(" + %s * INT64_C(%d)", n.Loop(l), s)
 		}
 	}
-	if base != 0 || text == "" {
-		return fmt.Sprintf("INT64_C(%d)", base) + text
+	if view.Base != 0 || text == "" {
+		return fmt.Sprintf("INT64_C(%d)", view.Base) + text
 	}
 	return text[3:]
 }

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -79,7 +80,7 @@ func (g *stages) neighbours(loop int) bool {
 		if s.Store < 0 {
 			continue
 		}
-		if _, steps := g.n.steps(int(s.Store)); steps[loop] != 1 {
+		if nest.ViewOf(g.n.Kernel, int(s.Store), g.n.Buffers).Steps[loop] != 1 {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest/part"
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -191,7 +192,7 @@ func (f *stageFinder) findLines() bool {
 		!slices.Equal(f.over(f.weights), f.over(f.scores)) {
 		return false
 	}
-	needed := f.closure([]int{f.stored}, func(i int) bool { return i == f.weights || f.facts[i].folded && !f.facts[i].last })
+	needed := part.Closure(f.k, []int{f.stored}, func(i int) bool { return i == f.weights || f.facts[i].folded && !f.facts[i].last })
 	for i := range f.k.Statements {
 		switch {
 		case !needed[i] || f.facts[i].last || i == f.weights:
@@ -204,26 +205,6 @@ func (f *stageFinder) findLines() bool {
 	return true
 }
 
-// closure gives the statements that some values need, these included; what those need at which it stops is not.
-func (f *stageFinder) closure(from []int, stop func(i int) bool) []bool {
-	in := make([]bool, len(f.k.Statements))
-	for _, i := range from {
-		in[i] = true
-	}
-	for i, s := range slices.Backward(f.k.Statements) {
-		if !in[i] || stop(i) {
-			continue
-		}
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Local {
-				in[e.Ref] = true
-			}
-			return true
-		})
-	}
-	return in
-}
-
 // carries says whether the first stage may end with a statement: one that goes on with the sums place by place.
 func (f *stageFinder) carries(at int) bool {
 	x := f.facts[at]
@@ -233,7 +214,7 @@ func (f *stageFinder) carries(at int) bool {
 
 // split says whether all that follows the first stage needs the sums only through the statement that it ends with.
 func (f *stageFinder) split(at int) bool {
-	later := f.closure(append(slices.Clone(f.narrow), f.weights), func(i int) bool { return i == at })
+	later := part.Closure(f.k, append(slices.Clone(f.narrow), f.weights), func(i int) bool { return i == at })
 	return at == f.scores || !later[f.scores]
 }
 
@@ -254,25 +235,25 @@ func (c *BackToBack) build(f *stageFinder, at int) bool {
 	for x, i := range f.narrow {
 		narrow[i] = c.Workspaces[x+1].Buffer
 	}
-	first := stage{f: f, outputs: map[int]ir.NodeID{at: lines}}
-	c.Stages[0] = first.kernel(c.parts)
+	first := part.Part{Of: k, Over: f.over, Outputs: map[int]ir.NodeID{at: lines}}
+	c.Stages[0] = first.Kernel(f.stored, c.parts)
 	var ok bool
 	if c.First, ok = c.product(c.Stages[0]); !ok || !slices.Equal(c.First.Col.Loops, []int{c.Line}) {
 		return false
 	}
 	if at != f.weights || len(f.narrow) > 0 {
-		middle := stage{f: f, outputs: maps.Clone(narrow), inputs: map[int]ir.NodeID{at: lines}}
-		middle.outputs[f.weights] = lines
-		c.Stages[1] = middle.kernel(c.parts)
+		middle := part.Part{Of: k, Over: f.over, Outputs: maps.Clone(narrow), Inputs: map[int]ir.NodeID{at: lines}}
+		middle.Outputs[f.weights] = lines
+		c.Stages[1] = middle.Kernel(f.stored, c.parts)
 		if c.Middle, ok = FindRows(c.Stages[1], c.parts); !ok || c.Middle.Free || len(c.Middle.Reduction) > 0 || len(placeLoops(c.Stages[1])) > 0 ||
 			!slices.Equal(c.Middle.Lane.Loops, []int{c.Line}) {
 			return false
 		}
 		c.own(c.Stages[1], c.Middle.Views)
 	}
-	last := stage{f: f, inputs: narrow}
-	last.inputs[f.weights] = lines
-	c.Stages[2] = last.kernel(c.parts)
+	last := part.Part{Of: k, Over: f.over, Inputs: narrow}
+	last.Inputs[f.weights] = lines
+	c.Stages[2] = last.Kernel(f.stored, c.parts)
 	if c.Last, ok = c.product(c.Stages[2]); !ok || c.Stages[2].Operands[c.Last.Left].Buffer != lines {
 		return false
 	}
@@ -403,117 +384,6 @@ func (c *BackToBack) own(k *schedule.Kernel, views []View) {
 			v.Base -= s * k.Loops[l].Start
 		}
 		views[i] = v
-	}
-}
-
-// stage takes some statements of a kernel out as a kernel of its own.
-type stage struct {
-	f       *stageFinder
-	outputs map[int]ir.NodeID // statements that are written to workspaces; none: the kernel's own result is
-	inputs  map[int]ir.NodeID // statements that are read from workspaces
-	made    *schedule.Kernel
-	operand map[int]int // by operand of the kernel
-	held    map[ir.NodeID]int
-	local   map[int]int // by statement of the kernel
-}
-
-// kernel makes the kernel.
-func (s *stage) kernel(buffers map[ir.NodeID]*schedule.Buffer) *schedule.Kernel {
-	k := s.f.k
-	s.made = &schedule.Kernel{Name: k.Name, Device: k.Device, Loops: slices.Clone(k.Loops)}
-	s.operand, s.held, s.local = map[int]int{}, map[ir.NodeID]int{}, map[int]int{}
-	from := []int{s.f.stored}
-	if len(s.outputs) > 0 {
-		from = slices.Sorted(maps.Keys(s.outputs))
-	}
-	read := func(i int) bool { _, ok := s.inputs[i]; return ok && !slices.Contains(from, i) }
-	for i, in := range s.f.closure(from, read) {
-		if in && !read(i) {
-			s.statement(i, buffers)
-		}
-	}
-	for _, i := range from { // what is read from the same place is not needed any more
-		if id, ok := s.outputs[i]; ok {
-			x := k.Statements[i]
-			x.Name += "_held"
-			x.Value = scalar.NewLocal(s.local[i], x.Value.Type)
-			x.Store = int64(s.workspaceOperand(i, id, schedule.Write, buffers))
-			s.made.Statements = append(s.made.Statements, x)
-		}
-	}
-	s.leaveLoops()
-	return s.made
-}
-
-// statement adds one.
-func (s *stage) statement(i int, buffers map[ir.NodeID]*schedule.Buffer) {
-	x := s.f.k.Statements[i]
-	x.Value = x.Value.Map(func(e *scalar.Expr) *scalar.Expr {
-		switch e.Op {
-		case scalar.Load:
-			return scalar.NewLoad(s.operandOf(e.Ref), e.Type)
-		case scalar.Local:
-			if id, ok := s.inputs[e.Ref]; ok {
-				return scalar.NewLoad(s.workspaceOperand(e.Ref, id, schedule.Read, buffers), e.Type)
-			}
-			return scalar.NewLocal(s.local[e.Ref], e.Type)
-		}
-		return e
-	})
-	if x.Store >= 0 {
-		x.Store = int64(s.operandOf(int(x.Store)))
-	}
-	s.local[i] = len(s.made.Statements)
-	s.made.Statements = append(s.made.Statements, x)
-}
-
-func (s *stage) operandOf(i int) int {
-	if at, ok := s.operand[i]; ok {
-		return at
-	}
-	s.operand[i] = len(s.made.Operands)
-	s.made.Operands = append(s.made.Operands, s.f.k.Operands[i])
-	return s.operand[i]
-}
-
-// workspaceOperand gives the operand through which the values of a statement are read from a workspace, or written to it.
-func (s *stage) workspaceOperand(statement int, id ir.NodeID, mode schedule.Mode, buffers map[ir.NodeID]*schedule.Buffer) int {
-	key := 2*id + ir.NodeID(mode)
-	if at, ok := s.held[key]; ok {
-		return at
-	}
-	b := buffers[id]
-	o := schedule.Operand{Name: s.f.k.Statements[statement].Name, Buffer: id, DType: b.DType, Mode: mode}
-	over := s.f.over(statement)
-	o.Access.Offset = make([]int64, len(over))
-	for _, l := range over {
-		row := make([]int64, len(s.made.Loops))
-		row[l] = 1
-		o.Access.Projection = append(o.Access.Projection, row)
-	}
-	s.held[key] = len(s.made.Operands)
-	s.made.Operands = append(s.made.Operands, o)
-	return s.held[key]
-}
-
-// leaveLoops gives the loops that no statement of the stage runs along one value.
-func (s *stage) leaveLoops() {
-	used := make([]bool, len(s.made.Loops))
-	for _, x := range s.made.Statements {
-		for _, l := range x.Over {
-			used[l] = true
-		}
-		x.Value.Walk(func(e *scalar.Expr) bool {
-			for _, l := range e.Over {
-				used[l] = true
-			}
-			return true
-		})
-	}
-	for l := range used {
-		if !used[l] {
-			s.made.Loops[l].End, s.made.Loops[l].Of = s.made.Loops[l].Start+1, nil
-		}
 	}
 }
 

@@ -140,13 +140,7 @@ const LongReduction = 768
 
 // Uses is how often each element of the right operand is used.
 func (c *Contraction) Uses() int64 {
-	n := c.Row.Extent
-	for _, d := range c.Batch {
-		if d.Step(c.Views[c.Right]) == 0 {
-			n *= d.Extent
-		}
-	}
-	return n
+	return c.Row.Extent * Points(Followed(c.Batch, c.Views[c.Right], false))
 }
 
 // countWide is how many loops have more than one value.

@@ -28,13 +28,7 @@ func (n *LowPrecision) Run() int64 {
 }
 
 // Length is the length of the reduction.
-func (n *LowPrecision) Length() int64 {
-	length := int64(1)
-	for _, d := range n.C.Reduction {
-		length *= d.Extent
-	}
-	return length
-}
+func (n *LowPrecision) Length() int64 { return Points(n.C.Reduction) }
 
 // readable says whether the left operand has elements as the instructions take them: bytes without sign, or bfloat16.
 func (n *LowPrecision) readable() bool {

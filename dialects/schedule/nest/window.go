@@ -267,10 +267,8 @@ func (c *Contraction) guardable(k *schedule.Kernel) bool {
 		return true
 	}
 	fixed := slices.Clone(c.Row.Loops)
-	for _, d := range c.Batch {
-		if d.Step(c.Views[c.Right]) == 0 {
-			fixed = append(fixed, d.Loops...)
-		}
+	for _, d := range Followed(c.Batch, c.Views[c.Right], false) {
+		fixed = append(fixed, d.Loops...)
 	}
 	return !slices.ContainsFunc(fixed, func(l int) bool { return hasLoop(c.Window.Guard, l) })
 }
