@@ -95,8 +95,8 @@ func (x Type) Stream(address, vector string) string {
 	return fmt.Sprintf("%s(%s, %s)", name, address, vector)
 }
 
-// Gather reads n live values that stand step elements apart. A whole vector of every second element is shuffled out of two vectors that end
-// with the first and the last of them, and one that goes backwards out of one, so nothing beside what lies between them is read.
+// Gather reads n live values that stand step elements apart. Every second element is shuffled out of two vectors, of which the second begins with the last
+// element of the first, and a whole vector that goes backwards out of one, so nothing beside what lies between them is read.
 func (x Type) Gather(address, step, count string) string {
 	v, d, n := x.v, x.d, x.n
 	t := v.Type(d, n)
@@ -105,11 +105,13 @@ func (x Type) Gather(address, step, count string) string {
 		for i := range n {
 			second[i], back[i] = fmt.Sprint(2*i+(2*i)/n), fmt.Sprint(n-1-i)
 		}
-		return fmt.Sprintf("TAPC_FN %[1]s tapc_gather_%[2]sx%[3]d(const %[4]s *p, int64_t step, int n) {\n"+
-			"  if (step == 2 && n == %[3]d) return __builtin_shufflevector(*(const %[1]su *)p, *(const %[1]su *)(p + %[5]d), %[6]s);\n"+
-			"  if (step == -1 && n == %[3]d) return __builtin_shufflevector(*(const %[1]su *)(p - %[5]d), (%[1]s){0}, %[7]s);\n"+
-			"  %[1]s v = {0};\n  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n",
-			t, ElementName(d), n, cexpr.Stored(d), n-1, strings.Join(second, ", "), strings.Join(back, ", "))
+		return fmt.Sprintf("TAPC_FN %[1]s tapc_gather_%[2]sx%[3]d(const %[4]s *p, int64_t step, int n) {\n  %[1]s v = {0};\n  if (step == 2) {\n"+
+			"    const int m = 2 * n - 1;\n    if (m >= %[3]d) v = %[8]s;\n"+
+			"    return __builtin_shufflevector(%[9]s, v, %[6]s);\n  }\n"+
+			"  if (step == -1 && n == %[3]d) return __builtin_shufflevector(*(const %[1]su *)(p - %[5]d), v, %[7]s);\n"+
+			"  for (int i = 0; i < n; i++) v[i] = p[i * step];\n  return v;\n}\n",
+			t, ElementName(d), n, cexpr.Stored(d), n-1, strings.Join(second, ", "), strings.Join(back, ", "),
+			x.Load(fmt.Sprintf("p + %d", n-1), fmt.Sprintf("m - %d", n-1)), x.Load("p", fmt.Sprintf("m < %[1]d ? m : %[1]d", n)))
 	})
 	return fmt.Sprintf("%s(%s, %s, %s)", name, address, step, count)
 }
