@@ -27,6 +27,7 @@ const (
 	divisions
 	gathers
 	bandwidth
+	reading
 	start
 	region
 )
@@ -41,6 +42,7 @@ const (
 	functional = 16   // what exp counts
 	divided    = 4    // what a root counts
 	across     = 200  // of a square that is transposed
+	longRow    = 1 << 14
 )
 
 // probes lists what is measured on a device.
@@ -62,6 +64,10 @@ func probes(d *machine.Device) (list []probe) {
 		for i := range len(d.Caches) + 1 {
 			n := cellsIn(d, i, threads)
 			add(probe{what: bandwidth, cache: i, threads: threads, things: 8 * float64(n)}, "copies", func(g *sample.Graph) { g.Each("relu", g.Float(n)) })
+			add(probe{what: reading, cache: i, threads: threads, things: 8 * float64(n)}, "sums", func(g *sample.Graph) {
+				rows := max(1, 2*n/longRow) // so that joining lanes at their ends does not count
+				g.Reduce("sum", g.Float(rows, 2*n/rows), 1)
+			})
 		}
 	}
 	for _, dtype := range []string{"float32", "float64"} {
@@ -121,7 +127,9 @@ func conclude(d *machine.Device, list []probe) {
 		p.spare(d.Launch.Value)
 		switch p.what {
 		case bandwidth:
-			giveBandwidth(d, p)
+			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Bandwidth }, &d.UnitBandwidth, &d.Bandwidth)
+		case reading:
+			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Read }, &d.UnitRead, &d.Read)
 		case start:
 		case region:
 			if p.threads == 1 {
@@ -134,6 +142,18 @@ func conclude(d *machine.Device, list []probe) {
 			giveRate(d, p)
 		}
 	}
+	for i := len(d.Caches) - 2; i >= 0; i-- { // a nearer cache is no slower: what says so was disturbed
+		near, far := &d.Caches[i], d.Caches[i+1]
+		near.Bandwidth, near.Read = faster(near.Bandwidth, far.Bandwidth), faster(near.Read, far.Read)
+	}
+}
+
+// faster is the greater of two figures.
+func faster(a, b machine.Figure) machine.Figure {
+	if b.Value > a.Value {
+		return b
+	}
+	return a
 }
 
 // spare takes what it takes to begin out of the times of a probe that measures something else.
@@ -151,19 +171,19 @@ func (p *probe) seconds() machine.Figure {
 	return machine.Figure{Value: 1 / t.Value, Low: 1 / t.High, High: 1 / t.Low}
 }
 
-// giveBandwidth gives a cache, or the memory, what a probe moved.
-func giveBandwidth(d *machine.Device, p *probe) {
+// giveBandwidth gives a cache, or the memory of one unit or of all, what a probe moved.
+func giveBandwidth(d *machine.Device, p *probe, of func(*machine.Cache) *machine.Figure, unit, all *machine.Figure) {
 	f := p.rate(p.things)
 	switch {
 	case p.cache < len(d.Caches) && p.threads == 1:
-		d.Caches[p.cache].Bandwidth = f
+		*of(&d.Caches[p.cache]) = f
 	case p.cache == len(d.Caches) && p.threads == 1:
-		d.UnitBandwidth = f
+		*unit = f
 		if d.Units == 1 {
-			d.Bandwidth = f
+			*all = f
 		}
 	case p.cache == len(d.Caches):
-		d.Bandwidth = f
+		*all = f
 	}
 }
 

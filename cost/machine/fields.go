@@ -38,6 +38,8 @@ func (d *Device) fields(f fields) {
 	f.Count(field{"memory", "size of its memory", true}, &d.Memory, Bytes)
 	f.Figure(field{"bandwidth", "of its memory, all units together", true}, &d.Bandwidth, BytesASecond)
 	f.Figure(field{"unit-bandwidth", "of its memory, one unit alone", false}, &d.UnitBandwidth, BytesASecond)
+	f.Figure(field{"read", "of its memory, all units together, where nothing is written; the bandwidth if it is left out", false}, &d.Read, BytesASecond)
+	f.Figure(field{"unit-read", "the same of one unit alone", false}, &d.UnitRead, BytesASecond)
 	f.Figure(field{"launch", "time from one kernel to the next", true}, &d.Launch, Seconds)
 	f.Figure(field{"region", "time more for a kernel that all units share", false}, &d.Region, Seconds)
 	f.Figure(field{"power", "while it works", false}, &d.Power, Watts)
@@ -77,7 +79,8 @@ func (c *Cache) fields(f fields) {
 	f.Text(field{"name", "such as L2", true}, &c.Name)
 	f.Count(field{"bytes", "size of one", true}, &c.Bytes, Bytes)
 	f.Count(field{"units", "cores or multiprocessors that share one", true}, &c.Units, Part)
-	f.Figure(field{"bandwidth", "of one unit alone", true}, &c.Bandwidth, BytesASecond)
+	f.Figure(field{"bandwidth", "of one unit alone, which reads and writes as much", true}, &c.Bandwidth, BytesASecond)
+	f.Figure(field{"read", "of one unit alone, where nothing is written; the bandwidth if it is left out", false}, &c.Read, BytesASecond)
 }
 
 // Eaches say who has a link of its own: each member of a locality, each device in it, or the locality as a whole, whose members share it.

@@ -42,6 +42,8 @@ type Device struct {
 	Memory        int64  // bytes
 	Bandwidth     Figure // bytes a second of the memory, of all units together
 	UnitBandwidth Figure // of one unit alone
+	Read          Figure // of what is read and nothing written; Bandwidth if it is left out
+	UnitRead      Figure // of one unit alone
 	Launch        Figure // seconds from one kernel to the next
 	Region        Figure // seconds more for a kernel that all units share
 	Power         Figure // watts of the device while it works
@@ -60,12 +62,13 @@ type Rate struct {
 	Reached Figure
 }
 
-// Cache is a cache, the nearest first. Bandwidth is of one unit alone.
+// Cache is a cache, the nearest first. Bandwidth is of one unit alone that reads and writes as much, Read of one that reads alone: Bandwidth if it is left out.
 type Cache struct {
 	Name      string
 	Bytes     int64
 	Units     int64 // that share one
 	Bandwidth Figure
+	Read      Figure
 }
 
 // Link is a kind of link, with a switch in the middle of a locality. Each says who has one of its own to the switch, with the bandwidth in each
@@ -140,6 +143,14 @@ func (d *Device) Rate(dtype, row string, units int64) (Figure, error) {
 // MemoryBandwidth gives what so many units reach, in bytes a second.
 func (d *Device) MemoryBandwidth(units int64) Figure {
 	return d.part(d.Bandwidth, d.UnitBandwidth, units)
+}
+
+// MemoryRead gives what so many units reach that read alone; MemoryBandwidth if that is not known.
+func (d *Device) MemoryRead(units int64) Figure {
+	if !d.Read.Known() {
+		return d.MemoryBandwidth(units)
+	}
+	return d.part(d.Read, d.UnitRead, units)
 }
 
 // part is what so many units do of what all do, if one alone does so much, or if it is not known how much.

@@ -65,18 +65,37 @@ func (h *history) distance(w *work.Work, t work.Touch) float64 {
 
 // level is a place that data comes from: a cache of a device, or its memory.
 type level struct {
-	name      string
-	bytes     float64 // that so many units have of it together
-	bandwidth machine.Figure
+	name  string
+	bytes float64        // that so many units have of it together
+	read  machine.Figure // bytes a second
+	write machine.Figure
 }
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
+	all := machine.Exactly(float64(units))
 	for _, c := range d.Caches {
 		n := float64((units + c.Units - 1) / c.Units)
-		list = append(list, level{c.Name, n * float64(c.Bytes), c.Bandwidth.Times(machine.Exactly(float64(units)))})
+		read, write := directions(c.Bandwidth, c.Read)
+		list = append(list, level{c.Name, n * float64(c.Bytes), read.Times(all), write.Times(all)})
 	}
-	return append(list, level{"memory", 0, d.MemoryBandwidth(units)})
+	read, write := directions(d.MemoryBandwidth(units), d.MemoryRead(units))
+	return append(list, level{"memory", 0, read, write})
+}
+
+// directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading
+// alone: half of a copy is read at the latter. A copy that is faster than reading alone says nothing about the two.
+func directions(copies, reading machine.Figure) (read, write machine.Figure) {
+	if !reading.Known() || reading.Value <= copies.Value {
+		return copies, copies
+	}
+	writing := func(c, r float64) float64 { return 1 / (2/c - 1/max(r, c)) }
+	return reading, machine.Figure{Value: writing(copies.Value, reading.Value), Low: writing(copies.Low, reading.Low), High: writing(copies.High, reading.High), Source: copies.Source}
+}
+
+// over is the time in which so many bytes are read and written.
+func (l level) over(read, written float64) Interval {
+	return over(read, l.read).Plus(over(written, l.write))
 }
 
 // parts says how much of what was touched so many bytes ago each level still has. A cache has all of what is nearer than its size, and none of what is

@@ -72,7 +72,7 @@ func (x *pricing) compute() (resources [][]Term, err error) {
 		x.pack(&work)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
-		work.add(x.across(), rowVector, x.work.Type)
+		work.add(x.across()+shuffled*c.Shuffles, rowVector, x.work.Type)
 		work.add(c.Gathers, rowGather, x.work.Type)
 		x.nearest(&near)
 	default:
@@ -114,9 +114,8 @@ func (a *adding) add(n float64, row string, of scalar.DType) {
 // nearest adds what goes through the first cache of each core: every element that is read or written.
 func (x *pricing) nearest(a *adding) {
 	if len(x.device.Caches) > 0 && x.kind.Has(schedule.Thread) {
-		l := levels(x.device, x.units)[0]
-		n := (x.work.Loads + x.work.Stores) * float64(arithmetic(x.work.Type).Size())
-		a.terms = append(a.terms, Term{"loads and stores in " + l.name, over(n, l.bandwidth)})
+		l, size := levels(x.device, x.units)[0], float64(arithmetic(x.work.Type).Size())
+		a.terms = append(a.terms, Term{"loads and stores in " + l.name, l.over(x.work.Loads*size, x.work.Stores*size)})
 	}
 }
 
@@ -126,8 +125,15 @@ func (x *pricing) passes() bool {
 	return ok && !r.Free && x.algorithm() == schedule.Rows
 }
 
-// acrossLanes is how many operations on vectors take as long as reducing the lanes of one.
-const acrossLanes = 400
+// shuffled is how many operations on vectors take as long as reading an element and shuffling it.
+const shuffled = 4
+
+// How many operations on vectors take as long as reducing the lanes of one: where another sweep over the row waits for the result, and where the next row is
+// begun meanwhile.
+const (
+	acrossLanes       = 400
+	acrossLanesHidden = 150
+)
 
 // across is what a kernel of rows takes for the ends of rows, in operations: lanes are reduced there, once for each result of a reduction along them.
 func (x *pricing) across() float64 {
@@ -135,8 +141,11 @@ func (x *pricing) across() float64 {
 	if !ok || r.Free || !x.kind.Has(schedule.Thread) {
 		return 0
 	}
-	n := 0.0
+	n, sweeps := 0.0, 0
 	for _, s := range x.analysis.Kernel.Statements {
+		if s.Store >= 0 && slices.ContainsFunc(s.Over, func(l int64) bool { return int(l) == r.Lane.Inner() }) {
+			sweeps++
+		}
 		times := 1.0
 		for _, l := range s.Over {
 			times *= float64(x.analysis.Kernel.Loops[l].Extent())
@@ -144,9 +153,13 @@ func (x *pricing) across() float64 {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Reduce && !e.IsAt() {
 				n += times
+				sweeps++
 			}
 			return true
 		})
+	}
+	if sweeps == 1 {
+		return n * acrossLanesHidden
 	}
 	return n * acrossLanes
 }

@@ -176,30 +176,46 @@ func greatest(terms []Term) string {
 // lineBytes is what travels at least.
 const lineBytes = 64
 
-// lines is how many bytes travel for each that is touched: whole lines for elements that are no neighbours, where the lines of all lanes of a row
-// do not stay in the first cache until their other elements are asked for.
-func (x *pricing) lines(t work.Touch) float64 {
+// lines is how many bytes travel from the nearest cache that has them, for each that is touched: whole lines for elements that are no neighbours, where
+// the lines of all lanes of a row do not stay in the first cache until their other elements are asked for. It gives the first cache that they stay in.
+func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
-	if !ok || len(x.device.Caches) == 0 || x.algorithm() != schedule.Rows || r.Lane.Extent*lineBytes <= x.device.Caches[0].Bytes {
-		return 1
+	if !ok || x.algorithm() != schedule.Rows {
+		return 1, 0
+	}
+	for stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > list[stay].bytes {
+		stay++
+	}
+	if stay == 0 {
+		return 1, 0
 	}
 	size := int64(x.analysis.Kernel.Operands[t.Operand].Type().Size())
 	step := max(r.Lane.Step(r.Views[t.Operand]), -r.Lane.Step(r.Views[t.Operand]))
-	return float64(max(1, min(step*size, lineBytes)/max(size, 1)))
+	return float64(max(1, min(step*size, lineBytes)/max(size, 1))), stay
 }
 
 // travel is the time that operands take from where they are, by the level that has them.
 func (x *pricing) travel(h *history) (terms []Term) {
 	list := levels(x.device, x.units)
-	bytes := make([]float64, len(list))
-	for _, t := range x.work.Touches {
-		for i, p := range parts(list, h.distance(x.work, t)) {
-			bytes[i] += p * t.Bytes * x.lines(t)
+	type traffic struct{ read, written float64 }
+	all := make([]traffic, len(list))
+	add := func(i int, bytes float64, write bool) {
+		if write {
+			all[i].written += bytes
+		} else {
+			all[i].read += bytes
 		}
 	}
-	for i, n := range bytes {
-		if n > 0 {
-			terms = append(terms, Term{list[i].name, over(n, list[i].bandwidth)})
+	for _, t := range x.work.Touches {
+		times, stay := x.lines(t, list)
+		for i, p := range parts(list, h.distance(x.work, t)) {
+			add(i, p*t.Bytes, t.Write)
+			add(min(i, stay), p*t.Bytes*(times-1), t.Write)
+		}
+	}
+	for i, n := range all {
+		if n.read+n.written > 0 {
+			terms = append(terms, Term{list[i].name, list[i].over(n.read, n.written)})
 		}
 	}
 	return terms

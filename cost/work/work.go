@@ -20,7 +20,8 @@ type Count struct {
 	Division float64 // of divisions and roots, in the same
 	Loads    float64 // elements that are read
 	Stores   float64 // elements that are written
-	Gathers  float64 // of both, those that are no neighbours along the lanes of vectors
+	Gathers  float64 // of both, those that are no neighbours along the lanes of vectors,
+	Shuffles float64 // but for those that are read two apart or backwards: out of two vectors, or of one
 }
 
 // Operations is how many scalar operations there are together, where a multiply-add is two.
@@ -34,12 +35,12 @@ func (c *Count) add(x Count, times float64) {
 	c.Loads += x.Loads * times
 	c.Stores += x.Stores * times
 	c.Gathers += x.Gathers * times
+	c.Shuffles += x.Shuffles * times
 }
 
 // Minus is what there is more than of another.
 func (c Count) Minus(x Count) Count {
 	c.add(x, -1)
-	c.Gathers -= x.Gathers
 	return c
 }
 
@@ -89,7 +90,11 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 	w.Type = c.main(first)
 	if r, ok := nest.Of[*nest.Rows](nest.Classify(k, buffers)); ok {
 		for i, v := range r.Views {
-			if step := r.Lane.Step(v); step != 0 && step != 1 {
+			switch step := r.Lane.Step(v); {
+			case step == 0 || step == 1:
+			case k.Operands[i].Mode == schedule.Read && (step == 2 || step == -1):
+				w.Shuffles += c.loads[i]
+			default:
 				w.Gathers += c.loads[i]
 			}
 		}
