@@ -26,7 +26,7 @@ import (
 )
 
 // commands are the programs for RUN lines, by package.
-var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu", "./plugins/examples/cpu-backend", "./plugins/examples/retile"}
+var commands = []string{"./cmd/tapc", "./tools/filecheck", "./plugins/examples/linear-relu", "./plugins/examples/cpu-backend", "./plugins/examples/retile", "./plugins/examples/whole"}
 
 func TestLit(t *testing.T) {
 	root, err := filepath.Abs("..")

@@ -12,7 +12,7 @@ import (
 // Protocol is the version of the protocol that this package speaks: Major in the handshake, Minor in the description.
 const (
 	ProtocolMajor = 1
-	ProtocolMinor = 1
+	ProtocolMinor = 2
 )
 
 const sdk = "go 1.0"
@@ -34,7 +34,7 @@ func (p *Plugin) Validate() error {
 	if !versionForm.MatchString(p.Version) {
 		say("version %q is not a semantic version such as 1.2.0", p.Version)
 	}
-	if len(p.Passes)+len(p.Kernels)+len(p.Rules)+len(p.Backends) == 0 {
+	if len(p.Passes)+len(p.Kernels)+len(p.Rules)+len(p.Backends)+len(p.Mutators)+len(p.Terms) == 0 {
 		say("provides nothing")
 	}
 	seen := map[string]bool{}
@@ -62,6 +62,12 @@ func (p *Plugin) Validate() error {
 	for _, x := range p.Backends {
 		part("back end", x.Name, x.Emit != nil)
 		bad = append(bad, checkOptions(x.Name, x.Options)...)
+	}
+	for _, x := range p.Mutators {
+		part("mutator", x.Name, x.Mutate != nil && x.Doc != "")
+	}
+	for _, x := range p.Terms {
+		part("cost term", x.Name, x.Cost != nil && x.Doc != "")
 	}
 	return errors.Join(bad...)
 }
@@ -103,6 +109,12 @@ func (p *Plugin) describe() *proto.Description {
 			b.Devices = append(b.Devices, t.String())
 		}
 		d.Backends = append(d.Backends, b)
+	}
+	for _, x := range p.Mutators {
+		d.Mutators = append(d.Mutators, &proto.Mutator{Name: x.Name, Doc: x.Doc, On: x.On})
+	}
+	for _, x := range p.Terms {
+		d.Terms = append(d.Terms, &proto.CostTerm{Name: x.Name, Doc: x.Doc, Objective: x.Objective})
 	}
 	return d
 }

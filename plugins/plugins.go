@@ -9,6 +9,7 @@ package plugins
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
@@ -25,6 +26,8 @@ type Plugin struct {
 	Kernels  []Text // kernel declarations, in the language of tapc's own
 	Rules    []Text // rewrite rules, in the language of tapc's own; each set becomes a pass
 	Backends []Backend
+	Mutators []Mutator // of searches for plans
+	Terms    []Term    // of the costs of plans
 }
 
 // Pass is a pass over a graph, declared as tapc's own are. The zero stages stand for Operation Expression.
@@ -52,6 +55,37 @@ type Backend struct {
 	Devices []schedule.DeviceType // what the graphs that it takes are scheduled for; any if empty
 	Options []pipeline.Option
 	Emit    func(ctx context.Context, e *Emission) error
+}
+
+// Space is what a search for plans goes through: a trial has a value for each gene, below the number of the gene's values.
+type Space struct {
+	Genes   []Gene
+	Devices int64
+	Machine string
+}
+
+// Gene is one decision. Values are in words: of an operation or a tensor, along which dimension each axis of the mesh goes, as "x=m, y=-".
+type Gene struct {
+	Name   string
+	Values []string
+}
+
+// Mutator changes trials of a search for plans. Mutate changes a trial in place and says whether it applied; what it does must depend on its arguments alone. It may
+// run at the same time for several trials.
+type Mutator struct {
+	Name   string // lower-case words joined by hyphens
+	Doc    string // one sentence
+	On     string // what it applies to, in words
+	Mutate func(ctx context.Context, s *Space, r *rand.Rand, trial []int) bool
+}
+
+// Term is added to one of the costs of plans: its Objective is "time" in seconds, "memory" in bytes of one device, or "sent" in bytes that a device sends. No cost is
+// negative.
+type Term struct {
+	Name      string
+	Doc       string
+	Objective string
+	Cost      func(ctx context.Context, s *Space, trial []int) (float64, error)
 }
 
 // Work is what passes and back ends have in common: the graph, their options and the ways to report.

@@ -26,6 +26,13 @@ type server struct {
 	plugin *Plugin
 	ready  func() // run once, before the first answer
 	once   sync.Once
+	space  opened
+}
+
+// opened is the space that tapc searches.
+type opened struct {
+	sync.Mutex
+	space *Space
 }
 
 // Register adds the service of a plugin to a gRPC server, which Serve does by itself; tests use it to run one in process.

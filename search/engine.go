@@ -35,6 +35,7 @@ type State struct {
 	Restarts int
 	Rates    []Rate
 	Why      string  // it ended
+	Fault    error   // why it failed: what of a round came before is not taken in
 	Memory   *Memory // with which it can go on, once it has ended
 }
 
@@ -149,6 +150,8 @@ func (e *engine) ended(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return "interrupted"
+	case e.Fault != nil:
+		return "failed"
 	case e.options.Rounds >= 0 && e.Round >= e.options.Rounds:
 		return "rounds"
 	case !e.options.Until.IsZero() && !time.Now().Before(e.options.Until):
@@ -164,6 +167,7 @@ type child struct {
 	trial Trial
 	from  int
 	word  string
+	seed  uint64 // of a mutator that changes many trials at a time and has not changed this one yet
 }
 
 // round makes trials of parents, prices them, and takes them in, in their order.
@@ -181,7 +185,13 @@ func (e *engine) round() {
 			list = append(list, c)
 		}
 	}
-	if e.merge(list, e.price(list)) == 0 {
+	list = e.batches(list)
+	prices := e.price(list)
+	if e.Fault != nil {
+		e.Round-- // it is done again by a search that goes on
+		return
+	}
+	if e.merge(list, prices) == 0 {
 		e.progress.idle++
 	} else {
 		e.progress.idle = 0
@@ -217,9 +227,13 @@ func (e *engine) make(r *rand.Rand) (child, bool) {
 		}
 		t := slices.Clone(parent.Trial)
 		m := e.draw(r)
+		if m >= 0 && e.fuelled(m) && e.Rates[m].Mutator.Batch != nil {
+			e.Rates[m].drawn++
+			return child{t, m, e.Rates[m].Mutator.Name, r.Uint64()}, true
+		}
 		if m >= 0 && e.fuelled(m) && e.Rates[m].Mutator.Mutate(r, t) && !e.seen.has(t) {
 			e.Rates[m].drawn++
-			return child{t, m, e.Rates[m].Mutator.Name}, true
+			return child{trial: t, from: m, word: e.Rates[m].Mutator.Name}, true
 		}
 	}
 	return child{}, false
@@ -272,6 +286,50 @@ func (e *engine) price(list []child) []Price {
 		})
 	}
 	wait.Wait()
+	if s, ok := e.space.(charging); ok {
+		trials := make([]Trial, len(list))
+		for i, c := range list {
+			trials[i] = c.trial
+		}
+		if err := s.Charge(trials, out); err != nil {
+			e.Fault = err
+			for i := range out {
+				out[i].Beyond = math.Inf(1) // no plan
+			}
+		}
+	}
+	return out
+}
+
+// batches lets mutators that change many trials at a time change those that they were drawn for. Those that it does not apply to, or changes into what was tried, go.
+func (e *engine) batches(list []child) (out []child) {
+	gone := make([]bool, len(list))
+	for m := range e.Rates {
+		var trials []Trial
+		var seeds []uint64
+		var at []int
+		for i, c := range list {
+			if c.from == m && e.Rates[m].Mutator.Batch != nil {
+				trials, seeds, at = append(trials, c.trial), append(seeds, c.seed), append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		applied, err := e.Rates[m].Mutator.Batch(trials, seeds)
+		if err != nil {
+			e.Fault = err
+			return nil
+		}
+		for k, i := range at {
+			gone[i] = !applied[k] || e.seen.has(list[i].trial)
+		}
+	}
+	for i, c := range list {
+		if !gone[i] {
+			out = append(out, c)
+		}
+	}
 	return out
 }
 

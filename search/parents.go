@@ -102,9 +102,9 @@ func own(e *engine) []Mutator {
 		return changed
 	}
 	return []Mutator{
-		{"one", "choose another value of a gene", "any gene", func(r *rand.Rand, t Trial) bool { return len(t) > 0 && change(r, t, 1) }},
-		{"few", "choose other values of two to four genes", "any genes", func(r *rand.Rand, t Trial) bool { return len(t) > 1 && change(r, t, 2+r.IntN(3)) }},
-		{"cross", "take each gene from one of two parents", "two trials", func(r *rand.Rand, t Trial) bool {
+		{Name: "one", Doc: "choose another value of a gene", On: "any gene", Mutate: func(r *rand.Rand, t Trial) bool { return len(t) > 0 && change(r, t, 1) }},
+		{Name: "few", Doc: "choose other values of two to four genes", On: "any genes", Mutate: func(r *rand.Rand, t Trial) bool { return len(t) > 1 && change(r, t, 2+r.IntN(3)) }},
+		{Name: "cross", Doc: "take each gene from one of two parents", On: "two trials", Mutate: func(r *rand.Rand, t Trial) bool {
 			p, ok := e.parent(r)
 			for i := range t {
 				if ok && r.IntN(2) == 0 {
@@ -113,7 +113,7 @@ func own(e *engine) []Mutator {
 			}
 			return ok
 		}},
-		{"splice", "take a run of neighbouring genes from another parent", "two trials", func(r *rand.Rand, t Trial) bool {
+		{Name: "splice", Doc: "take a run of neighbouring genes from another parent", On: "two trials", Mutate: func(r *rand.Rand, t Trial) bool {
 			p, ok := e.parent(r)
 			if !ok || len(t) < 2 {
 				return false

@@ -40,6 +40,10 @@ type Mutator struct {
 	Name, Doc string
 	On        string // what it applies to, in words
 	Mutate    func(r *rand.Rand, t Trial) bool
+
+	// Batch, in place of Mutate, changes all trials of a round that it was drawn for, each with a seed of random choices, and says of which it applied. What it does must be a
+	// function of these. An error ends the search.
+	Batch func(trials []Trial, seeds []uint64) ([]bool, error)
 }
 
 // Mutating is a space with mutators of its own.

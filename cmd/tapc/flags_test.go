@@ -112,6 +112,7 @@ var open = map[string]struct {
 	"print-ir-after-change": {"zzqq", "simplifyy", "simplify"},
 	"print-ir-before":       {"zzqq", "simplifyy", "simplify"},
 	"shape":                 {"zzqq=2", "tokenss=2", "tokens"},
+	"fuel":                  {"zzqq=1", "keeep=1", "keep"},
 	"shard":                 {"zzqq=2x2", "op:matmull=2x2", "op:matmul"},
 	"space":                 {"zzqq", "reducedd", "reduced"},
 }

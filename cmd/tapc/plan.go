@@ -17,12 +17,17 @@ func planCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "plan FILE --machine MACHINE", Short: "Search for the best ways to cut a graph over devices", Long: plans.Help, Args: needFiles(1, 1),
 		Example: "  tapc plan model.tap --machine=8xh100 --allow=reassociate\n  tapc plan model.tap --machine=8xh100 --devices=4 --rounds=100 --pick=knee -o plan.json"}
 	var f plans.Flags
+	var plugins pluginFlags
 	f.Add(c.Flags())
+	plugins.add(c.Flags())
 	a.addImportFlags(c)
 	complete(c, "machine", machine.Presets())
 	complete(c, "objective", layouts.Objectives)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := f.Check(); err != nil {
+			return err
+		}
+		if err := a.startPlugins(ctx, &plugins, nil); err != nil {
 			return err
 		}
 		g, err := a.load(ctx, args[0])
@@ -32,7 +37,7 @@ func planCommand(a *app) *cobra.Command {
 		if pipeline.StageOf(g) != pipeline.OperationExpression {
 			return diag.Usage("%s is a graph of %v: what is planned is one that was not cut yet", args[0], pipeline.StageOf(g))
 		}
-		w := &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Write: a.writeFile}
+		w := &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Write: a.writeFile, Plugins: a.plugins.searching}
 		if progress.IsTerminal(a.stderr) {
 			w.Terminal = a.stderr
 		}

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
+	"tensortapestry.org/tapc/plugins/explore"
 	"tensortapestry.org/tapc/plugins/host"
 )
 
@@ -62,7 +63,9 @@ type pluginSet struct {
 	rows     []pipeline.Pass
 	backends backends.List
 	running  []*host.Plugin
-	mu       sync.Mutex // of running
+
+	searching []explore.Source // those that take part in searches
+	mu        sync.Mutex       // of running
 }
 
 // startPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
@@ -207,7 +210,7 @@ func (s *pluginSet) provide(found []usable, report func(diag.List)) error {
 		if err != nil {
 			return err
 		}
-		s.rows = append(s.rows, rows...)
+		s.rows, s.searching = append(s.rows, rows...), append(s.searching, explore.Source{About: x.about, Open: open})
 		for _, b := range x.about.Backends {
 			s.backends = append(s.backends, pluginBackend(b, x.about.Name, open, report))
 		}

@@ -37,6 +37,19 @@ type garbage struct{ what string }
 
 func (g garbage) Error() string { return g.what }
 
+// Call makes a call of the service within the time of one run. An error is a *Fault, or the context's; one of check is that of an answer that breaks the protocol.
+func (p *Plugin) Call(ctx context.Context, part string, call func(ctx context.Context, c proto.PluginClient) error, check func() string) error {
+	limited, stop := context.WithTimeoutCause(ctx, p.opts.Limits.Run, errRunLimit)
+	defer stop()
+	if err := call(limited, p.service); err != nil {
+		return p.explain(limited, part, err)
+	}
+	if bad := check(); bad != "" {
+		return p.explain(limited, part, garbage{bad})
+	}
+	return nil
+}
+
 // explain turns an error of a call into the fault that explains it best, or into the context's error if that was why. The
 // plugin is stopped.
 func (p *Plugin) explain(ctx context.Context, part string, err error) error {

@@ -14,15 +14,16 @@ import (
 
 // Description is what a plugin provides, checked.
 type Description struct {
-	Name     string          `json:"name"`
-	Version  string          `json:"version"`
-	Doc      string          `json:"doc,omitempty"`
-	Minor    int             `json:"minor"` // of the protocol that it speaks
-	SDK      string          `json:"sdk,omitempty"`
-	Passes   []pipeline.Pass `json:"-"` // without functions
-	Kernels  []plugins.Text  `json:"-"`
-	Rules    []plugins.Text  `json:"-"`
-	Backends []Backend       `json:"-"`
+	Name     string             `json:"name"`
+	Version  string             `json:"version"`
+	Doc      string             `json:"doc,omitempty"`
+	Minor    int                `json:"minor"` // of the protocol that it speaks
+	SDK      string             `json:"sdk,omitempty"`
+	Passes   []pipeline.Pass    `json:"-"` // without functions
+	Kernels  []plugins.Text     `json:"-"`
+	Rules    []plugins.Text     `json:"-"`
+	Backends []Backend          `json:"-"`
+	Said     *proto.Description `json:"-"` // as it came, with what it adds to searches for plans, whose texts are not cleaned
 }
 
 // Backend is a back end that a plugin provides.
@@ -69,7 +70,7 @@ func readDescription(m *proto.Description) (*Description, error) {
 	if !versionForm.MatchString(m.Version) || len(m.Version) > maxVersion {
 		r.say("version %q is not a semantic version", clean(m.Version, maxVersion))
 	}
-	if n := len(m.Passes) + len(m.Kernels) + len(m.Rules) + len(m.Backends); n == 0 || n > maxParts {
+	if n := len(m.Passes) + len(m.Kernels) + len(m.Rules) + len(m.Backends) + len(m.Mutators) + len(m.Terms); n == 0 || n > maxParts {
 		r.say("it provides %d things; expected 1 to %d", n, maxParts)
 		return nil, r.err
 	}
@@ -88,6 +89,13 @@ func readDescription(m *proto.Description) (*Description, error) {
 		r.name("back end", x.Name, "-")
 		d.Backends = append(d.Backends, Backend{x.Name, clean(x.Doc, maxDoc), r.devices(x.Name, x.Devices), r.options(x.Name, x.Options)})
 	}
+	for _, x := range m.Mutators {
+		r.name("mutator", x.Name, x.Doc)
+	}
+	for _, x := range m.Terms {
+		r.name("cost term", x.Name, x.Doc)
+	}
+	d.Said = m
 	return d, r.err
 }
 

@@ -80,7 +80,7 @@ func (x Option_Type) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Option_Type.Descriptor instead.
 func (Option_Type) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{12, 0}
 }
 
 type Log_Level int32
@@ -132,7 +132,7 @@ func (x Log_Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Log_Level.Descriptor instead.
 func (Log_Level) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{27, 0}
 }
 
 type Diagnostic_Severity int32
@@ -181,7 +181,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{28, 0}
 }
 
 type DescribeRequest struct {
@@ -248,6 +248,8 @@ type Description struct {
 	Kernels       []*Declarations        `protobuf:"bytes,7,rep,name=kernels,proto3" json:"kernels,omitempty"` // kernel declarations, the same text as tapc's own
 	Rules         []*Declarations        `protobuf:"bytes,8,rep,name=rules,proto3" json:"rules,omitempty"`     // rewrite rules, the same text as tapc's own; each set becomes a pass of its name
 	Backends      []*Backend             `protobuf:"bytes,9,rep,name=backends,proto3" json:"backends,omitempty"`
+	Mutators      []*Mutator             `protobuf:"bytes,10,rep,name=mutators,proto3" json:"mutators,omitempty"` // of searches for plans. Since minor version 2
+	Terms         []*CostTerm            `protobuf:"bytes,11,rep,name=terms,proto3" json:"terms,omitempty"`       // the same
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,6 +347,486 @@ func (x *Description) GetBackends() []*Backend {
 	return nil
 }
 
+func (x *Description) GetMutators() []*Mutator {
+	if x != nil {
+		return x.Mutators
+	}
+	return nil
+}
+
+func (x *Description) GetTerms() []*CostTerm {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+// Mutator changes trials of a search for plans.
+type Mutator struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // lower-case words joined by hyphens
+	Doc           string                 `protobuf:"bytes,2,opt,name=doc,proto3" json:"doc,omitempty"`   // one sentence
+	On            string                 `protobuf:"bytes,3,opt,name=on,proto3" json:"on,omitempty"`     // what it applies to, in words
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mutator) Reset() {
+	*x = Mutator{}
+	mi := &file_plugin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mutator) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mutator) ProtoMessage() {}
+
+func (x *Mutator) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mutator.ProtoReflect.Descriptor instead.
+func (*Mutator) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Mutator) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Mutator) GetDoc() string {
+	if x != nil {
+		return x.Doc
+	}
+	return ""
+}
+
+func (x *Mutator) GetOn() string {
+	if x != nil {
+		return x.On
+	}
+	return ""
+}
+
+// CostTerm is added to one of the costs of plans.
+type CostTerm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Doc           string                 `protobuf:"bytes,2,opt,name=doc,proto3" json:"doc,omitempty"`
+	Objective     string                 `protobuf:"bytes,3,opt,name=objective,proto3" json:"objective,omitempty"` // "time" in seconds, "memory" in bytes of one device, or "sent" in bytes that a device sends
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CostTerm) Reset() {
+	*x = CostTerm{}
+	mi := &file_plugin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CostTerm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CostTerm) ProtoMessage() {}
+
+func (x *CostTerm) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CostTerm.ProtoReflect.Descriptor instead.
+func (*CostTerm) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CostTerm) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CostTerm) GetDoc() string {
+	if x != nil {
+		return x.Doc
+	}
+	return ""
+}
+
+func (x *CostTerm) GetObjective() string {
+	if x != nil {
+		return x.Objective
+	}
+	return ""
+}
+
+// Space is what is searched: a trial has a value for each gene, below the number of the gene's values.
+type Space struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Genes         []*Space_Gene          `protobuf:"bytes,1,rep,name=genes,proto3" json:"genes,omitempty"`
+	Devices       int64                  `protobuf:"varint,2,opt,name=devices,proto3" json:"devices,omitempty"`
+	Machine       string                 `protobuf:"bytes,3,opt,name=machine,proto3" json:"machine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Space) Reset() {
+	*x = Space{}
+	mi := &file_plugin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Space) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Space) ProtoMessage() {}
+
+func (x *Space) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Space.ProtoReflect.Descriptor instead.
+func (*Space) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Space) GetGenes() []*Space_Gene {
+	if x != nil {
+		return x.Genes
+	}
+	return nil
+}
+
+func (x *Space) GetDevices() int64 {
+	if x != nil {
+		return x.Devices
+	}
+	return 0
+}
+
+func (x *Space) GetMachine() string {
+	if x != nil {
+		return x.Machine
+	}
+	return ""
+}
+
+type SpaceOpened struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpaceOpened) Reset() {
+	*x = SpaceOpened{}
+	mi := &file_plugin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpaceOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpaceOpened) ProtoMessage() {}
+
+func (x *SpaceOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpaceOpened.ProtoReflect.Descriptor instead.
+func (*SpaceOpened) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{5}
+}
+
+// Trial has a value for each gene, in their order.
+type Trial struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []uint32               `protobuf:"varint,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Trial) Reset() {
+	*x = Trial{}
+	mi := &file_plugin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Trial) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Trial) ProtoMessage() {}
+
+func (x *Trial) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Trial.ProtoReflect.Descriptor instead.
+func (*Trial) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Trial) GetValues() []uint32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type MutateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Mutator       string                 `protobuf:"bytes,1,opt,name=mutator,proto3" json:"mutator,omitempty"`
+	Trials        []*Trial               `protobuf:"bytes,2,rep,name=trials,proto3" json:"trials,omitempty"`
+	Seeds         []uint64               `protobuf:"varint,3,rep,packed,name=seeds,proto3" json:"seeds,omitempty"` // of random choices, one for each trial
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MutateRequest) Reset() {
+	*x = MutateRequest{}
+	mi := &file_plugin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MutateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MutateRequest) ProtoMessage() {}
+
+func (x *MutateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MutateRequest.ProtoReflect.Descriptor instead.
+func (*MutateRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *MutateRequest) GetMutator() string {
+	if x != nil {
+		return x.Mutator
+	}
+	return ""
+}
+
+func (x *MutateRequest) GetTrials() []*Trial {
+	if x != nil {
+		return x.Trials
+	}
+	return nil
+}
+
+func (x *MutateRequest) GetSeeds() []uint64 {
+	if x != nil {
+		return x.Seeds
+	}
+	return nil
+}
+
+// MutateReply has a trial for each that was sent, in their order: without values where the mutator did not apply.
+type MutateReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Trials        []*Trial               `protobuf:"bytes,1,rep,name=trials,proto3" json:"trials,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MutateReply) Reset() {
+	*x = MutateReply{}
+	mi := &file_plugin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MutateReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MutateReply) ProtoMessage() {}
+
+func (x *MutateReply) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MutateReply.ProtoReflect.Descriptor instead.
+func (*MutateReply) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MutateReply) GetTrials() []*Trial {
+	if x != nil {
+		return x.Trials
+	}
+	return nil
+}
+
+type ChargeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Term          string                 `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
+	Trials        []*Trial               `protobuf:"bytes,2,rep,name=trials,proto3" json:"trials,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChargeRequest) Reset() {
+	*x = ChargeRequest{}
+	mi := &file_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChargeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChargeRequest) ProtoMessage() {}
+
+func (x *ChargeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChargeRequest.ProtoReflect.Descriptor instead.
+func (*ChargeRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ChargeRequest) GetTerm() string {
+	if x != nil {
+		return x.Term
+	}
+	return ""
+}
+
+func (x *ChargeRequest) GetTrials() []*Trial {
+	if x != nil {
+		return x.Trials
+	}
+	return nil
+}
+
+// ChargeReply has a cost for each trial that was sent, in their order: none is negative.
+type ChargeReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Costs         []float64              `protobuf:"fixed64,1,rep,packed,name=costs,proto3" json:"costs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChargeReply) Reset() {
+	*x = ChargeReply{}
+	mi := &file_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChargeReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChargeReply) ProtoMessage() {}
+
+func (x *ChargeReply) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChargeReply.ProtoReflect.Descriptor instead.
+func (*ChargeReply) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ChargeReply) GetCosts() []float64 {
+	if x != nil {
+		return x.Costs
+	}
+	return nil
+}
+
 // Pass is a pass that the plugin runs.
 type Pass struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -360,7 +842,7 @@ type Pass struct {
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -372,7 +854,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -385,7 +867,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{2}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Pass) GetName() string {
@@ -443,7 +925,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +937,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +950,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Option) GetName() string {
@@ -510,7 +992,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +1004,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +1017,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Setting) GetName() string {
@@ -564,7 +1046,7 @@ type Declarations struct {
 
 func (x *Declarations) Reset() {
 	*x = Declarations{}
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +1058,7 @@ func (x *Declarations) String() string {
 func (*Declarations) ProtoMessage() {}
 
 func (x *Declarations) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +1071,7 @@ func (x *Declarations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Declarations.ProtoReflect.Descriptor instead.
 func (*Declarations) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Declarations) GetName() string {
@@ -626,7 +1108,7 @@ type Backend struct {
 
 func (x *Backend) Reset() {
 	*x = Backend{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +1120,7 @@ func (x *Backend) String() string {
 func (*Backend) ProtoMessage() {}
 
 func (x *Backend) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +1133,7 @@ func (x *Backend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backend.ProtoReflect.Descriptor instead.
 func (*Backend) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Backend) GetName() string {
@@ -695,7 +1177,7 @@ type PassInput struct {
 
 func (x *PassInput) Reset() {
 	*x = PassInput{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +1189,7 @@ func (x *PassInput) String() string {
 func (*PassInput) ProtoMessage() {}
 
 func (x *PassInput) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +1202,7 @@ func (x *PassInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassInput.ProtoReflect.Descriptor instead.
 func (*PassInput) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PassInput) GetPart() isPassInput_Part {
@@ -774,7 +1256,7 @@ type PassStart struct {
 
 func (x *PassStart) Reset() {
 	*x = PassStart{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +1268,7 @@ func (x *PassStart) String() string {
 func (*PassStart) ProtoMessage() {}
 
 func (x *PassStart) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +1281,7 @@ func (x *PassStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassStart.ProtoReflect.Descriptor instead.
 func (*PassStart) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PassStart) GetPass() string {
@@ -832,7 +1314,7 @@ type PassOutput struct {
 
 func (x *PassOutput) Reset() {
 	*x = PassOutput{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +1326,7 @@ func (x *PassOutput) String() string {
 func (*PassOutput) ProtoMessage() {}
 
 func (x *PassOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +1339,7 @@ func (x *PassOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassOutput.ProtoReflect.Descriptor instead.
 func (*PassOutput) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PassOutput) GetPart() isPassOutput_Part {
@@ -957,7 +1439,7 @@ type PassDone struct {
 
 func (x *PassDone) Reset() {
 	*x = PassDone{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1451,7 @@ func (x *PassDone) String() string {
 func (*PassDone) ProtoMessage() {}
 
 func (x *PassDone) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1464,7 @@ func (x *PassDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassDone.ProtoReflect.Descriptor instead.
 func (*PassDone) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PassDone) GetUnchanged() bool {
@@ -1009,7 +1491,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1503,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1516,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Count) GetName() string {
@@ -1064,7 +1546,7 @@ type EmitInput struct {
 
 func (x *EmitInput) Reset() {
 	*x = EmitInput{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1558,7 @@ func (x *EmitInput) String() string {
 func (*EmitInput) ProtoMessage() {}
 
 func (x *EmitInput) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1571,7 @@ func (x *EmitInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitInput.ProtoReflect.Descriptor instead.
 func (*EmitInput) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EmitInput) GetPart() isEmitInput_Part {
@@ -1145,7 +1627,7 @@ type EmitStart struct {
 
 func (x *EmitStart) Reset() {
 	*x = EmitStart{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +1639,7 @@ func (x *EmitStart) String() string {
 func (*EmitStart) ProtoMessage() {}
 
 func (x *EmitStart) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1170,7 +1652,7 @@ func (x *EmitStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitStart.ProtoReflect.Descriptor instead.
 func (*EmitStart) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EmitStart) GetBackend() string {
@@ -1218,7 +1700,7 @@ type EmitOutput struct {
 
 func (x *EmitOutput) Reset() {
 	*x = EmitOutput{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1712,7 @@ func (x *EmitOutput) String() string {
 func (*EmitOutput) ProtoMessage() {}
 
 func (x *EmitOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1725,7 @@ func (x *EmitOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitOutput.ProtoReflect.Descriptor instead.
 func (*EmitOutput) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EmitOutput) GetPart() isEmitOutput_Part {
@@ -1358,7 +1840,7 @@ type Artifact struct {
 
 func (x *Artifact) Reset() {
 	*x = Artifact{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1852,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1865,7 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
 func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Artifact) GetName() string {
@@ -1408,7 +1890,7 @@ type EmitDone struct {
 
 func (x *EmitDone) Reset() {
 	*x = EmitDone{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1902,7 @@ func (x *EmitDone) String() string {
 func (*EmitDone) ProtoMessage() {}
 
 func (x *EmitDone) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1915,7 @@ func (x *EmitDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmitDone.ProtoReflect.Descriptor instead.
 func (*EmitDone) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 // Progress says how far the work has come. total is 0 if not known.
@@ -1448,7 +1930,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +1942,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +1955,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Progress) GetDone() uint64 {
@@ -1508,7 +1990,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +2002,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +2015,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Log) GetLevel() Log_Level {
@@ -1575,7 +2057,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +2069,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +2082,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -1676,7 +2158,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +2170,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +2183,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Note) GetMessage() string {
@@ -1735,7 +2217,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +2229,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +2242,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Location) GetFile() string {
@@ -1812,6 +2294,59 @@ func (x *Location) GetField() string {
 	return ""
 }
 
+// Gene is one decision. Its values are in words: of an operation or a tensor, along which dimension each axis of the mesh goes, as "x=m, y=-".
+type Space_Gene struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Values        []string               `protobuf:"bytes,2,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Space_Gene) Reset() {
+	*x = Space_Gene{}
+	mi := &file_plugin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Space_Gene) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Space_Gene) ProtoMessage() {}
+
+func (x *Space_Gene) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Space_Gene.ProtoReflect.Descriptor instead.
+func (*Space_Gene) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{4, 0}
+}
+
+func (x *Space_Gene) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Space_Gene) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type Log_Field struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1822,7 +2357,7 @@ type Log_Field struct {
 
 func (x *Log_Field) Reset() {
 	*x = Log_Field{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +2369,7 @@ func (x *Log_Field) String() string {
 func (*Log_Field) ProtoMessage() {}
 
 func (x *Log_Field) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +2382,7 @@ func (x *Log_Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log_Field.ProtoReflect.Descriptor instead.
 func (*Log_Field) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18, 0}
+	return file_plugin_proto_rawDescGZIP(), []int{27, 0}
 }
 
 func (x *Log_Field) GetName() string {
@@ -1871,7 +2406,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\fplugin.proto\x12\x0etapc.plugin.v1\"J\n" +
 	"\x0fDescribeRequest\x12!\n" +
 	"\ftapc_version\x18\x01 \x01(\tR\vtapcVersion\x12\x14\n" +
-	"\x05minor\x18\x02 \x01(\rR\x05minor\"\xc4\x02\n" +
+	"\x05minor\x18\x02 \x01(\rR\x05minor\"\xa9\x03\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -1881,7 +2416,39 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06passes\x18\x06 \x03(\v2\x14.tapc.plugin.v1.PassR\x06passes\x126\n" +
 	"\akernels\x18\a \x03(\v2\x1c.tapc.plugin.v1.DeclarationsR\akernels\x122\n" +
 	"\x05rules\x18\b \x03(\v2\x1c.tapc.plugin.v1.DeclarationsR\x05rules\x123\n" +
-	"\bbackends\x18\t \x03(\v2\x17.tapc.plugin.v1.BackendR\bbackends\"\x9e\x01\n" +
+	"\bbackends\x18\t \x03(\v2\x17.tapc.plugin.v1.BackendR\bbackends\x123\n" +
+	"\bmutators\x18\n" +
+	" \x03(\v2\x17.tapc.plugin.v1.MutatorR\bmutators\x12.\n" +
+	"\x05terms\x18\v \x03(\v2\x18.tapc.plugin.v1.CostTermR\x05terms\"?\n" +
+	"\aMutator\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x0e\n" +
+	"\x02on\x18\x03 \x01(\tR\x02on\"N\n" +
+	"\bCostTerm\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
+	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x1c\n" +
+	"\tobjective\x18\x03 \x01(\tR\tobjective\"\xa1\x01\n" +
+	"\x05Space\x120\n" +
+	"\x05genes\x18\x01 \x03(\v2\x1a.tapc.plugin.v1.Space.GeneR\x05genes\x12\x18\n" +
+	"\adevices\x18\x02 \x01(\x03R\adevices\x12\x18\n" +
+	"\amachine\x18\x03 \x01(\tR\amachine\x1a2\n" +
+	"\x04Gene\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06values\x18\x02 \x03(\tR\x06values\"\r\n" +
+	"\vSpaceOpened\"\x1f\n" +
+	"\x05Trial\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\rR\x06values\"n\n" +
+	"\rMutateRequest\x12\x18\n" +
+	"\amutator\x18\x01 \x01(\tR\amutator\x12-\n" +
+	"\x06trials\x18\x02 \x03(\v2\x15.tapc.plugin.v1.TrialR\x06trials\x12\x14\n" +
+	"\x05seeds\x18\x03 \x03(\x04R\x05seeds\"<\n" +
+	"\vMutateReply\x12-\n" +
+	"\x06trials\x18\x01 \x03(\v2\x15.tapc.plugin.v1.TrialR\x06trials\"R\n" +
+	"\rChargeRequest\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\tR\x04term\x12-\n" +
+	"\x06trials\x18\x02 \x03(\v2\x15.tapc.plugin.v1.TrialR\x06trials\"#\n" +
+	"\vChargeReply\x12\x14\n" +
+	"\x05costs\x18\x01 \x03(\x01R\x05costs\"\x9e\x01\n" +
 	"\x04Pass\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x14\n" +
@@ -2006,11 +2573,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\apointer\x18\x04 \x01(\tR\apointer\x12\x12\n" +
 	"\x04node\x18\x05 \x01(\tR\x04node\x12\x16\n" +
 	"\x06number\x18\x06 \x01(\rR\x06number\x12\x14\n" +
-	"\x05field\x18\a \x01(\tR\x05field2\xdb\x01\n" +
+	"\x05field\x18\a \x01(\tR\x05field2\xa8\x03\n" +
 	"\x06Plugin\x12H\n" +
 	"\bDescribe\x12\x1f.tapc.plugin.v1.DescribeRequest\x1a\x1b.tapc.plugin.v1.Description\x12D\n" +
 	"\aRunPass\x12\x19.tapc.plugin.v1.PassInput\x1a\x1a.tapc.plugin.v1.PassOutput(\x010\x01\x12A\n" +
-	"\x04Emit\x12\x19.tapc.plugin.v1.EmitInput\x1a\x1a.tapc.plugin.v1.EmitOutput(\x010\x01B-Z+tensortapestry.org/tapc/plugins/proto;protob\x06proto3"
+	"\x04Emit\x12\x19.tapc.plugin.v1.EmitInput\x1a\x1a.tapc.plugin.v1.EmitOutput(\x010\x01\x12?\n" +
+	"\tOpenSpace\x12\x15.tapc.plugin.v1.Space\x1a\x1b.tapc.plugin.v1.SpaceOpened\x12D\n" +
+	"\x06Mutate\x12\x1d.tapc.plugin.v1.MutateRequest\x1a\x1b.tapc.plugin.v1.MutateReply\x12D\n" +
+	"\x06Charge\x12\x1d.tapc.plugin.v1.ChargeRequest\x1a\x1b.tapc.plugin.v1.ChargeReplyB-Z+tensortapestry.org/tapc/plugins/proto;protob\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -2025,74 +2595,96 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_plugin_proto_goTypes = []any{
 	(Option_Type)(0),         // 0: tapc.plugin.v1.Option.Type
 	(Log_Level)(0),           // 1: tapc.plugin.v1.Log.Level
 	(Diagnostic_Severity)(0), // 2: tapc.plugin.v1.Diagnostic.Severity
 	(*DescribeRequest)(nil),  // 3: tapc.plugin.v1.DescribeRequest
 	(*Description)(nil),      // 4: tapc.plugin.v1.Description
-	(*Pass)(nil),             // 5: tapc.plugin.v1.Pass
-	(*Option)(nil),           // 6: tapc.plugin.v1.Option
-	(*Setting)(nil),          // 7: tapc.plugin.v1.Setting
-	(*Declarations)(nil),     // 8: tapc.plugin.v1.Declarations
-	(*Backend)(nil),          // 9: tapc.plugin.v1.Backend
-	(*PassInput)(nil),        // 10: tapc.plugin.v1.PassInput
-	(*PassStart)(nil),        // 11: tapc.plugin.v1.PassStart
-	(*PassOutput)(nil),       // 12: tapc.plugin.v1.PassOutput
-	(*PassDone)(nil),         // 13: tapc.plugin.v1.PassDone
-	(*Count)(nil),            // 14: tapc.plugin.v1.Count
-	(*EmitInput)(nil),        // 15: tapc.plugin.v1.EmitInput
-	(*EmitStart)(nil),        // 16: tapc.plugin.v1.EmitStart
-	(*EmitOutput)(nil),       // 17: tapc.plugin.v1.EmitOutput
-	(*Artifact)(nil),         // 18: tapc.plugin.v1.Artifact
-	(*EmitDone)(nil),         // 19: tapc.plugin.v1.EmitDone
-	(*Progress)(nil),         // 20: tapc.plugin.v1.Progress
-	(*Log)(nil),              // 21: tapc.plugin.v1.Log
-	(*Diagnostic)(nil),       // 22: tapc.plugin.v1.Diagnostic
-	(*Note)(nil),             // 23: tapc.plugin.v1.Note
-	(*Location)(nil),         // 24: tapc.plugin.v1.Location
-	(*Log_Field)(nil),        // 25: tapc.plugin.v1.Log.Field
+	(*Mutator)(nil),          // 5: tapc.plugin.v1.Mutator
+	(*CostTerm)(nil),         // 6: tapc.plugin.v1.CostTerm
+	(*Space)(nil),            // 7: tapc.plugin.v1.Space
+	(*SpaceOpened)(nil),      // 8: tapc.plugin.v1.SpaceOpened
+	(*Trial)(nil),            // 9: tapc.plugin.v1.Trial
+	(*MutateRequest)(nil),    // 10: tapc.plugin.v1.MutateRequest
+	(*MutateReply)(nil),      // 11: tapc.plugin.v1.MutateReply
+	(*ChargeRequest)(nil),    // 12: tapc.plugin.v1.ChargeRequest
+	(*ChargeReply)(nil),      // 13: tapc.plugin.v1.ChargeReply
+	(*Pass)(nil),             // 14: tapc.plugin.v1.Pass
+	(*Option)(nil),           // 15: tapc.plugin.v1.Option
+	(*Setting)(nil),          // 16: tapc.plugin.v1.Setting
+	(*Declarations)(nil),     // 17: tapc.plugin.v1.Declarations
+	(*Backend)(nil),          // 18: tapc.plugin.v1.Backend
+	(*PassInput)(nil),        // 19: tapc.plugin.v1.PassInput
+	(*PassStart)(nil),        // 20: tapc.plugin.v1.PassStart
+	(*PassOutput)(nil),       // 21: tapc.plugin.v1.PassOutput
+	(*PassDone)(nil),         // 22: tapc.plugin.v1.PassDone
+	(*Count)(nil),            // 23: tapc.plugin.v1.Count
+	(*EmitInput)(nil),        // 24: tapc.plugin.v1.EmitInput
+	(*EmitStart)(nil),        // 25: tapc.plugin.v1.EmitStart
+	(*EmitOutput)(nil),       // 26: tapc.plugin.v1.EmitOutput
+	(*Artifact)(nil),         // 27: tapc.plugin.v1.Artifact
+	(*EmitDone)(nil),         // 28: tapc.plugin.v1.EmitDone
+	(*Progress)(nil),         // 29: tapc.plugin.v1.Progress
+	(*Log)(nil),              // 30: tapc.plugin.v1.Log
+	(*Diagnostic)(nil),       // 31: tapc.plugin.v1.Diagnostic
+	(*Note)(nil),             // 32: tapc.plugin.v1.Note
+	(*Location)(nil),         // 33: tapc.plugin.v1.Location
+	(*Space_Gene)(nil),       // 34: tapc.plugin.v1.Space.Gene
+	(*Log_Field)(nil),        // 35: tapc.plugin.v1.Log.Field
 }
 var file_plugin_proto_depIdxs = []int32{
-	5,  // 0: tapc.plugin.v1.Description.passes:type_name -> tapc.plugin.v1.Pass
-	8,  // 1: tapc.plugin.v1.Description.kernels:type_name -> tapc.plugin.v1.Declarations
-	8,  // 2: tapc.plugin.v1.Description.rules:type_name -> tapc.plugin.v1.Declarations
-	9,  // 3: tapc.plugin.v1.Description.backends:type_name -> tapc.plugin.v1.Backend
-	6,  // 4: tapc.plugin.v1.Pass.options:type_name -> tapc.plugin.v1.Option
-	0,  // 5: tapc.plugin.v1.Option.type:type_name -> tapc.plugin.v1.Option.Type
-	6,  // 6: tapc.plugin.v1.Backend.options:type_name -> tapc.plugin.v1.Option
-	11, // 7: tapc.plugin.v1.PassInput.start:type_name -> tapc.plugin.v1.PassStart
-	7,  // 8: tapc.plugin.v1.PassStart.options:type_name -> tapc.plugin.v1.Setting
-	20, // 9: tapc.plugin.v1.PassOutput.progress:type_name -> tapc.plugin.v1.Progress
-	22, // 10: tapc.plugin.v1.PassOutput.diagnostic:type_name -> tapc.plugin.v1.Diagnostic
-	21, // 11: tapc.plugin.v1.PassOutput.log:type_name -> tapc.plugin.v1.Log
-	13, // 12: tapc.plugin.v1.PassOutput.done:type_name -> tapc.plugin.v1.PassDone
-	14, // 13: tapc.plugin.v1.PassDone.counts:type_name -> tapc.plugin.v1.Count
-	16, // 14: tapc.plugin.v1.EmitInput.start:type_name -> tapc.plugin.v1.EmitStart
-	7,  // 15: tapc.plugin.v1.EmitStart.options:type_name -> tapc.plugin.v1.Setting
-	20, // 16: tapc.plugin.v1.EmitOutput.progress:type_name -> tapc.plugin.v1.Progress
-	22, // 17: tapc.plugin.v1.EmitOutput.diagnostic:type_name -> tapc.plugin.v1.Diagnostic
-	21, // 18: tapc.plugin.v1.EmitOutput.log:type_name -> tapc.plugin.v1.Log
-	18, // 19: tapc.plugin.v1.EmitOutput.artifact:type_name -> tapc.plugin.v1.Artifact
-	19, // 20: tapc.plugin.v1.EmitOutput.done:type_name -> tapc.plugin.v1.EmitDone
-	1,  // 21: tapc.plugin.v1.Log.level:type_name -> tapc.plugin.v1.Log.Level
-	25, // 22: tapc.plugin.v1.Log.fields:type_name -> tapc.plugin.v1.Log.Field
-	2,  // 23: tapc.plugin.v1.Diagnostic.severity:type_name -> tapc.plugin.v1.Diagnostic.Severity
-	24, // 24: tapc.plugin.v1.Diagnostic.location:type_name -> tapc.plugin.v1.Location
-	23, // 25: tapc.plugin.v1.Diagnostic.notes:type_name -> tapc.plugin.v1.Note
-	24, // 26: tapc.plugin.v1.Note.location:type_name -> tapc.plugin.v1.Location
-	3,  // 27: tapc.plugin.v1.Plugin.Describe:input_type -> tapc.plugin.v1.DescribeRequest
-	10, // 28: tapc.plugin.v1.Plugin.RunPass:input_type -> tapc.plugin.v1.PassInput
-	15, // 29: tapc.plugin.v1.Plugin.Emit:input_type -> tapc.plugin.v1.EmitInput
-	4,  // 30: tapc.plugin.v1.Plugin.Describe:output_type -> tapc.plugin.v1.Description
-	12, // 31: tapc.plugin.v1.Plugin.RunPass:output_type -> tapc.plugin.v1.PassOutput
-	17, // 32: tapc.plugin.v1.Plugin.Emit:output_type -> tapc.plugin.v1.EmitOutput
-	30, // [30:33] is the sub-list for method output_type
-	27, // [27:30] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	14, // 0: tapc.plugin.v1.Description.passes:type_name -> tapc.plugin.v1.Pass
+	17, // 1: tapc.plugin.v1.Description.kernels:type_name -> tapc.plugin.v1.Declarations
+	17, // 2: tapc.plugin.v1.Description.rules:type_name -> tapc.plugin.v1.Declarations
+	18, // 3: tapc.plugin.v1.Description.backends:type_name -> tapc.plugin.v1.Backend
+	5,  // 4: tapc.plugin.v1.Description.mutators:type_name -> tapc.plugin.v1.Mutator
+	6,  // 5: tapc.plugin.v1.Description.terms:type_name -> tapc.plugin.v1.CostTerm
+	34, // 6: tapc.plugin.v1.Space.genes:type_name -> tapc.plugin.v1.Space.Gene
+	9,  // 7: tapc.plugin.v1.MutateRequest.trials:type_name -> tapc.plugin.v1.Trial
+	9,  // 8: tapc.plugin.v1.MutateReply.trials:type_name -> tapc.plugin.v1.Trial
+	9,  // 9: tapc.plugin.v1.ChargeRequest.trials:type_name -> tapc.plugin.v1.Trial
+	15, // 10: tapc.plugin.v1.Pass.options:type_name -> tapc.plugin.v1.Option
+	0,  // 11: tapc.plugin.v1.Option.type:type_name -> tapc.plugin.v1.Option.Type
+	15, // 12: tapc.plugin.v1.Backend.options:type_name -> tapc.plugin.v1.Option
+	20, // 13: tapc.plugin.v1.PassInput.start:type_name -> tapc.plugin.v1.PassStart
+	16, // 14: tapc.plugin.v1.PassStart.options:type_name -> tapc.plugin.v1.Setting
+	29, // 15: tapc.plugin.v1.PassOutput.progress:type_name -> tapc.plugin.v1.Progress
+	31, // 16: tapc.plugin.v1.PassOutput.diagnostic:type_name -> tapc.plugin.v1.Diagnostic
+	30, // 17: tapc.plugin.v1.PassOutput.log:type_name -> tapc.plugin.v1.Log
+	22, // 18: tapc.plugin.v1.PassOutput.done:type_name -> tapc.plugin.v1.PassDone
+	23, // 19: tapc.plugin.v1.PassDone.counts:type_name -> tapc.plugin.v1.Count
+	25, // 20: tapc.plugin.v1.EmitInput.start:type_name -> tapc.plugin.v1.EmitStart
+	16, // 21: tapc.plugin.v1.EmitStart.options:type_name -> tapc.plugin.v1.Setting
+	29, // 22: tapc.plugin.v1.EmitOutput.progress:type_name -> tapc.plugin.v1.Progress
+	31, // 23: tapc.plugin.v1.EmitOutput.diagnostic:type_name -> tapc.plugin.v1.Diagnostic
+	30, // 24: tapc.plugin.v1.EmitOutput.log:type_name -> tapc.plugin.v1.Log
+	27, // 25: tapc.plugin.v1.EmitOutput.artifact:type_name -> tapc.plugin.v1.Artifact
+	28, // 26: tapc.plugin.v1.EmitOutput.done:type_name -> tapc.plugin.v1.EmitDone
+	1,  // 27: tapc.plugin.v1.Log.level:type_name -> tapc.plugin.v1.Log.Level
+	35, // 28: tapc.plugin.v1.Log.fields:type_name -> tapc.plugin.v1.Log.Field
+	2,  // 29: tapc.plugin.v1.Diagnostic.severity:type_name -> tapc.plugin.v1.Diagnostic.Severity
+	33, // 30: tapc.plugin.v1.Diagnostic.location:type_name -> tapc.plugin.v1.Location
+	32, // 31: tapc.plugin.v1.Diagnostic.notes:type_name -> tapc.plugin.v1.Note
+	33, // 32: tapc.plugin.v1.Note.location:type_name -> tapc.plugin.v1.Location
+	3,  // 33: tapc.plugin.v1.Plugin.Describe:input_type -> tapc.plugin.v1.DescribeRequest
+	19, // 34: tapc.plugin.v1.Plugin.RunPass:input_type -> tapc.plugin.v1.PassInput
+	24, // 35: tapc.plugin.v1.Plugin.Emit:input_type -> tapc.plugin.v1.EmitInput
+	7,  // 36: tapc.plugin.v1.Plugin.OpenSpace:input_type -> tapc.plugin.v1.Space
+	10, // 37: tapc.plugin.v1.Plugin.Mutate:input_type -> tapc.plugin.v1.MutateRequest
+	12, // 38: tapc.plugin.v1.Plugin.Charge:input_type -> tapc.plugin.v1.ChargeRequest
+	4,  // 39: tapc.plugin.v1.Plugin.Describe:output_type -> tapc.plugin.v1.Description
+	21, // 40: tapc.plugin.v1.Plugin.RunPass:output_type -> tapc.plugin.v1.PassOutput
+	26, // 41: tapc.plugin.v1.Plugin.Emit:output_type -> tapc.plugin.v1.EmitOutput
+	8,  // 42: tapc.plugin.v1.Plugin.OpenSpace:output_type -> tapc.plugin.v1.SpaceOpened
+	11, // 43: tapc.plugin.v1.Plugin.Mutate:output_type -> tapc.plugin.v1.MutateReply
+	13, // 44: tapc.plugin.v1.Plugin.Charge:output_type -> tapc.plugin.v1.ChargeReply
+	39, // [39:45] is the sub-list for method output_type
+	33, // [33:39] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2100,22 +2692,22 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[7].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[16].OneofWrappers = []any{
 		(*PassInput_Start)(nil),
 		(*PassInput_Graph)(nil),
 	}
-	file_plugin_proto_msgTypes[9].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[18].OneofWrappers = []any{
 		(*PassOutput_Progress)(nil),
 		(*PassOutput_Diagnostic)(nil),
 		(*PassOutput_Log)(nil),
 		(*PassOutput_Graph)(nil),
 		(*PassOutput_Done)(nil),
 	}
-	file_plugin_proto_msgTypes[12].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[21].OneofWrappers = []any{
 		(*EmitInput_Start)(nil),
 		(*EmitInput_Graph)(nil),
 	}
-	file_plugin_proto_msgTypes[14].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[23].OneofWrappers = []any{
 		(*EmitOutput_Progress)(nil),
 		(*EmitOutput_Diagnostic)(nil),
 		(*EmitOutput_Log)(nil),
@@ -2129,7 +2721,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

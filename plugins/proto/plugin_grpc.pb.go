@@ -29,9 +29,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Plugin_Describe_FullMethodName = "/tapc.plugin.v1.Plugin/Describe"
-	Plugin_RunPass_FullMethodName  = "/tapc.plugin.v1.Plugin/RunPass"
-	Plugin_Emit_FullMethodName     = "/tapc.plugin.v1.Plugin/Emit"
+	Plugin_Describe_FullMethodName  = "/tapc.plugin.v1.Plugin/Describe"
+	Plugin_RunPass_FullMethodName   = "/tapc.plugin.v1.Plugin/RunPass"
+	Plugin_Emit_FullMethodName      = "/tapc.plugin.v1.Plugin/Emit"
+	Plugin_OpenSpace_FullMethodName = "/tapc.plugin.v1.Plugin/OpenSpace"
+	Plugin_Mutate_FullMethodName    = "/tapc.plugin.v1.Plugin/Mutate"
+	Plugin_Charge_FullMethodName    = "/tapc.plugin.v1.Plugin/Charge"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -48,6 +51,12 @@ type PluginClient interface {
 	// Emit runs one back end over one graph of Scheduled Kernels: an EmitStart, then the graph in chunks; back come progress
 	// reports, diagnostics and log records, then artifacts one after the other, each in chunks, then one EmitDone.
 	Emit(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[EmitInput, EmitOutput], error)
+	// OpenSpace says what is searched. It is called once before the first Mutate or Charge of a search. Since minor version 2.
+	OpenSpace(ctx context.Context, in *Space, opts ...grpc.CallOption) (*SpaceOpened, error)
+	// Mutate changes trials by one mutator. It must be a function of the request. Since minor version 2.
+	Mutate(ctx context.Context, in *MutateRequest, opts ...grpc.CallOption) (*MutateReply, error)
+	// Charge prices trials by one cost term. It must be a function of the request. Since minor version 2.
+	Charge(ctx context.Context, in *ChargeRequest, opts ...grpc.CallOption) (*ChargeReply, error)
 }
 
 type pluginClient struct {
@@ -94,6 +103,36 @@ func (c *pluginClient) Emit(ctx context.Context, opts ...grpc.CallOption) (grpc.
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_EmitClient = grpc.BidiStreamingClient[EmitInput, EmitOutput]
 
+func (c *pluginClient) OpenSpace(ctx context.Context, in *Space, opts ...grpc.CallOption) (*SpaceOpened, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SpaceOpened)
+	err := c.cc.Invoke(ctx, Plugin_OpenSpace_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) Mutate(ctx context.Context, in *MutateRequest, opts ...grpc.CallOption) (*MutateReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MutateReply)
+	err := c.cc.Invoke(ctx, Plugin_Mutate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) Charge(ctx context.Context, in *ChargeRequest, opts ...grpc.CallOption) (*ChargeReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChargeReply)
+	err := c.cc.Invoke(ctx, Plugin_Charge_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -108,6 +147,12 @@ type PluginServer interface {
 	// Emit runs one back end over one graph of Scheduled Kernels: an EmitStart, then the graph in chunks; back come progress
 	// reports, diagnostics and log records, then artifacts one after the other, each in chunks, then one EmitDone.
 	Emit(grpc.BidiStreamingServer[EmitInput, EmitOutput]) error
+	// OpenSpace says what is searched. It is called once before the first Mutate or Charge of a search. Since minor version 2.
+	OpenSpace(context.Context, *Space) (*SpaceOpened, error)
+	// Mutate changes trials by one mutator. It must be a function of the request. Since minor version 2.
+	Mutate(context.Context, *MutateRequest) (*MutateReply, error)
+	// Charge prices trials by one cost term. It must be a function of the request. Since minor version 2.
+	Charge(context.Context, *ChargeRequest) (*ChargeReply, error)
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -126,6 +171,15 @@ func (UnimplementedPluginServer) RunPass(grpc.BidiStreamingServer[PassInput, Pas
 }
 func (UnimplementedPluginServer) Emit(grpc.BidiStreamingServer[EmitInput, EmitOutput]) error {
 	return status.Error(codes.Unimplemented, "method Emit not implemented")
+}
+func (UnimplementedPluginServer) OpenSpace(context.Context, *Space) (*SpaceOpened, error) {
+	return nil, status.Error(codes.Unimplemented, "method OpenSpace not implemented")
+}
+func (UnimplementedPluginServer) Mutate(context.Context, *MutateRequest) (*MutateReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Mutate not implemented")
+}
+func (UnimplementedPluginServer) Charge(context.Context, *ChargeRequest) (*ChargeReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Charge not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -180,6 +234,60 @@ func _Plugin_Emit_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_EmitServer = grpc.BidiStreamingServer[EmitInput, EmitOutput]
 
+func _Plugin_OpenSpace_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Space)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).OpenSpace(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_OpenSpace_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).OpenSpace(ctx, req.(*Space))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Plugin_Mutate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MutateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Mutate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Mutate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Mutate(ctx, req.(*MutateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Plugin_Charge_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChargeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Charge(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Charge_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Charge(ctx, req.(*ChargeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -190,6 +298,18 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Describe",
 			Handler:    _Plugin_Describe_Handler,
+		},
+		{
+			MethodName: "OpenSpace",
+			Handler:    _Plugin_OpenSpace_Handler,
+		},
+		{
+			MethodName: "Mutate",
+			Handler:    _Plugin_Mutate_Handler,
+		},
+		{
+			MethodName: "Charge",
+			Handler:    _Plugin_Charge_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -69,6 +69,39 @@ func Size(x *Space) float64 {
 	return size
 }
 
+// GeneValues says in words what the values of a gene are: a mesh, as 2x4, or along which dimension of an operation or a tensor each axis goes, as "x=m, y=-".
+func GeneValues(x *Space, gene int) (words []string) {
+	say := func(values []assignment, name func(d int8) string) {
+		for _, a := range values {
+			var axes []string
+			for axis := range x.meshes[0] {
+				to := "-"
+				if a[axis] >= 0 {
+					to = name(a[axis])
+				}
+				axes = append(axes, string("xyz"[axis])+"="+to)
+			}
+			words = append(words, strings.Join(axes, ", "))
+		}
+	}
+	for _, o := range x.ops {
+		if o.gene == gene {
+			say(o.cuts, func(d int8) string { return o.dims[d].name })
+		}
+	}
+	for _, y := range x.tensors {
+		if y.gene == gene {
+			say(y.keeps, func(d int8) string { return fmt.Sprintf("d%d", d) })
+		}
+	}
+	if gene == 0 {
+		for _, m := range x.meshes {
+			words = append(words, strings.Trim(strings.ReplaceAll(fmt.Sprint(m), " ", "x"), "[]"))
+		}
+	}
+	return words
+}
+
 // GeneName says what a gene is of: the mesh, or the name of an operation or a tensor.
 func (x *Space) GeneName(gene int) string {
 	for _, o := range x.ops {

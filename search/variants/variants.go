@@ -161,6 +161,22 @@ func (x *Space) Decided(t search.Trial) string {
 	return strings.Join(words, ", ")
 }
 
+// Gene says in words what a gene is of, and what its values are.
+func (x *Space) Gene(gene int) (name string, values []string) {
+	if gene < len(x.decisions) {
+		return strings.Join(x.decisions[gene].Labels, ", "), x.decisions[gene].Values
+	}
+	if len(x.variants) == 1 {
+		return x.variants[0].GeneName(gene - len(x.decisions)), layouts.GeneValues(x.variants[0].Space, gene-len(x.decisions))
+	}
+	for n, at := range x.at {
+		if i := slices.Index(at, gene); i >= 0 {
+			return x.variants[n].GeneName(i), layouts.GeneValues(x.variants[n].Space, i)
+		}
+	}
+	return "", nil
+}
+
 // Devices is how many devices are planned for.
 func (x *Space) Devices() int { return x.variants[0].Devices() }
 

@@ -164,6 +164,7 @@ var Table = []Rule{
 	{"plugins/stream", 5, 1},
 	{"plugins", 5, 2},
 	{"plugins/host", 5, 3},
+	{"plugins/explore", 5, 4},
 	{"plugins/...", 5, 4},
 	{"library", 6, 0}, // programs of others import it
 	{"examples/...", 6, 1},

@@ -7,6 +7,8 @@ package plans
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -26,6 +28,8 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/plugins/explore"
+	"tensortapestry.org/tapc/plugins/proto"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
 	"tensortapestry.org/tapc/search/variants"
@@ -106,6 +110,7 @@ type Work struct {
 	Kernels  *kernels.Library
 	File     string    // the name of the graph's file
 	Terminal io.Writer // for a live table; nil if there is none
+	Plugins  []explore.Source
 	Write    func(ctx context.Context, name string, write func(io.Writer) error) error
 }
 
@@ -218,26 +223,52 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkFuel(x); err != nil {
+	searched, said, err := f.extend(ctx, x, w.Plugins)
+	if err != nil {
 		return err
 	}
-	r := &Result{Space: x, flags: f, File: w.File, digest: x.Digest()}
+	if err := f.checkFuel(searched); err != nil {
+		return err
+	}
+	r := &Result{Space: x, searched: searched, extended: said != "", flags: f, File: w.File, digest: x.Digest() + digest(said)}
 	if f.resume != "" {
 		if err := r.resume(f.resume); err != nil {
 			return err
 		}
 	}
-	if f.resume != "" || !r.enumerate() {
+	if f.resume != "" || r.extended || !r.enumerate() {
 		r.search(ctx, w.Terminal)
 	}
 	if err := r.walk(); err != nil {
 		return err
 	}
+	if r.State.Fault != nil && r.State.Why == "failed" { // what was found before is kept
+		return cmp.Or(r.keep(context.WithoutCancel(ctx), w), r.State.Fault)
+	}
 	return cmp.Or(r.write(context.WithoutCancel(ctx), w), signals.Keeping(ctx))
 }
 
+// extend lets plugins take part in the search.
+func (f *Flags) extend(ctx context.Context, x *variants.Space, plugins []explore.Source) (search.Space, string, error) {
+	s := &explore.Space{Space: x, Devices: int64(x.Devices()), Machine: f.machine, Objectives: f.objectives}
+	for i := range x.Genes() {
+		name, values := x.Gene(i)
+		s.Genes = append(s.Genes, &proto.Space_Gene{Name: name, Values: values})
+	}
+	return explore.Extend(ctx, plugins, s)
+}
+
+// digest is of what plugins say that they provide; "" if there are none.
+func digest(said string) string {
+	if said == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(said))
+	return hex.EncodeToString(sum[:4])
+}
+
 // checkFuel refuses fuel of mutators that a space does not have.
-func (f *Flags) checkFuel(x *variants.Space) error {
+func (f *Flags) checkFuel(x search.Space) error {
 	names := search.Names(x)
 	for _, name := range slices.Sorted(maps.Keys(f.running.fuel)) {
 		if !slices.Contains(names, name) {
@@ -283,17 +314,23 @@ func (r *Result) search(ctx context.Context, terminal io.Writer) {
 		o.Watch = l.show
 		defer l.end()
 	}
-	r.State = search.Run(ctx, r.Space, o)
+	r.State = search.Run(ctx, r.searched, o)
 	r.Frontier = r.State.Frontier
+}
+
+// keep writes the frontier file, if one is asked for.
+func (r *Result) keep(ctx context.Context, w *Work) error {
+	if r.flags.frontier == "" {
+		return nil
+	}
+	return w.Write(ctx, r.flags.frontier, func(to io.Writer) error { return r.JSON(to, w.Kernels) })
 }
 
 // write writes what the flags ask for.
 func (r *Result) write(ctx context.Context, w *Work) error {
 	f := r.flags
-	if f.frontier != "" {
-		if err := w.Write(ctx, f.frontier, func(to io.Writer) error { return r.JSON(to, w.Kernels) }); err != nil {
-			return err
-		}
+	if err := r.keep(ctx, w); err != nil {
+		return err
 	}
 	if len(r.Frontier.Points) == 0 {
 		return diag.Errorf("TAP2905", "plan", diag.Location{}, "no plan of %s was found that fits the memory of a device", f.machine).

@@ -29,6 +29,8 @@ type Result struct {
 	Frontier search.Frontier
 	State    *search.State
 	Proof    *layouts.Proof
+	searched search.Space // with what plugins add
+	extended bool
 	flags    *Flags
 	walked   []layouts.Walked // the points of the frontier, as they are simulated
 	from     earlier
@@ -52,7 +54,7 @@ func Format(objective string, v float64) string {
 
 // words say how a search ended.
 var words = map[string]string{"all": "all plans were priced", "rounds": "the rounds that were asked for", "time": "the time budget was over",
-	"settled": "restarts gained nothing more", "interrupted": "it was interrupted"}
+	"settled": "restarts gained nothing more", "interrupted": "it was interrupted", "failed": "a plugin failed"}
 
 // Print writes the frontier as a table.
 func (r *Result) Print(w io.Writer) error {
