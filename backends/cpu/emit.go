@@ -367,7 +367,7 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 	fmt.Fprintf(out, "%sint %s(const tapc_program *program, const void *const *in, void *const *out, void *arena, tapc_pool *pool) {\n"+
 		"  (void)program, (void)in, (void)out, (void)arena, (void)pool;\n", linkage, name)
 	if len(e.unit.Table.Places) > 0 {
-		fmt.Fprintf(out, "  void *b[%d];\n", len(e.unit.Table.Places))
+		fmt.Fprintf(out, "  void *b[%d];\n  (void)b; // kernels without code need no addresses\n", len(e.unit.Table.Places))
 	}
 	var inputs []ir.NodeID
 	for _, x := range e.Inputs {
