@@ -30,7 +30,7 @@ func (t Target) Candidates(a *nest.Analysis, complete func(*schedule.Config) err
 
 // Price is what a candidate is thought to take on one thread.
 func (t Target) Price(a *nest.Analysis, c *Candidate) (cost.Estimate, error) {
-	return t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, c.cycles), Operations: operations(a), Bytes: bytes(a)})
+	return t.facts().Estimate(cost.Share{Parts: 1, Resident: 1, Cycles: max(1, c.cycles), Operations: operations(a), Bytes: nest.OperandBytes(a.Kernel, a.Buffers)})
 }
 
 // special refuses what a kernel is besides a form that keeps more in registers or computes less.

@@ -45,7 +45,9 @@ func (t Target) lowPrecisionCycles(n *nest.LowPrecision) float64 {
 func (x *considering) scalarCycles(rate float64) float64 { return operations(x.a) / rate }
 
 // stagedCycles is the time of scans: each element of what a kernel reads and writes is looked at a few times.
-func (x *considering) stagedCycles() float64 { return bytes(x.a) * coreHertz / 1e9 }
+func (x *considering) stagedCycles() float64 {
+	return nest.OperandBytes(x.a.Kernel, x.a.Buffers) * coreHertz / 1e9
+}
 
 // operations is about how many additions a kernel takes, point by point.
 func operations(a *nest.Analysis) float64 {
@@ -75,17 +77,6 @@ func extents[N int | int64](k *schedule.Kernel, loops []N) float64 {
 		n *= float64(k.Loops[l].Extent())
 	}
 	return n
-}
-
-// bytes is the size of what a kernel reads and writes.
-func bytes(a *nest.Analysis) float64 {
-	sum := 0.0
-	for _, o := range a.Kernel.Operands {
-		if b := a.Buffers[o.Buffer]; b != nil {
-			sum += float64(b.Bytes)
-		}
-	}
-	return sum
 }
 
 // otherPacking is a way to read operands that is not chosen, and why.

@@ -136,7 +136,7 @@ func Epilogue(t *cnest.Text, e *unit.Unit, at *point.Point, name string, aside .
 	t.Open("\nTAPC_FN void %s(void *const *b%s, %s sum, int n) {", name, point.Coordinates(at.Axes, "int64_t "), at.V.Type(at.Sums[aside[0]].Type, at.N))
 	var used []int
 	for i, o := range at.K.Operands {
-		if o.Mode == schedule.Write || readsBeside(at.K, i, aside...) {
+		if o.Mode == schedule.Write || nest.ReadsBeside(at.K, i, aside...) {
 			used = append(used, i)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -57,13 +56,6 @@ func (p *Product) aside() []*scalar.Expr {
 		return []*scalar.Expr{p.C.Sum, p.Seldom.Choice.Args[2]}
 	}
 	return []*scalar.Expr{p.C.Sum}
-}
-
-// readsBeside says whether a kernel reads an operand outside some of its expressions.
-func readsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
-	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
-		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }, aside...)
-	})
 }
 
 // Voids marks batch variables as used.

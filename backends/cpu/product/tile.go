@@ -9,6 +9,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/micro"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -75,7 +76,7 @@ func (t *registerTile) expect() {
 	}
 	_, apart := p.Neighbours()
 	touched := func(operand int) bool {
-		return p.K.Operands[operand].Mode == schedule.Write || readsBeside(p.K, operand, p.aside()...)
+		return p.K.Operands[operand].Mode == schedule.Write || nest.ReadsBeside(p.K, operand, p.aside()...)
 	}
 	for _, i := range blocking.Expected(p.Blocking, p.E.Buffers, touched) {
 		o, v := p.K.Operands[i], p.C.Views[i]

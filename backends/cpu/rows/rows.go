@@ -345,7 +345,7 @@ func (r *Kernel) hoisted() map[int]string {
 	}
 	for _, i := range r.used() {
 		o, along := r.k.Operands[i], point.Follows(r.reduced, r.r.Views[i])
-		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.lane.Step(r.r.Views[i]) == 0 && !gathered(i) && vector.Vectorizable(o.Type()) &&
+		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.lane.Step(r.r.Views[i]) == 0 && !gathered(i) && nest.Vectorizable(o.Type()) &&
 			len(along) > 0 && nest.Inside(r.k, r.e.Buffers, i) {
 			ahead[i] = fmt.Sprintf("ahead%d[%s]", i, point.Index(along))
 		}

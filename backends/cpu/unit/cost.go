@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -37,21 +38,11 @@ func Nanoseconds(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, rat
 		}
 		operations += n
 	}
-	return max(operations/rate, operandBytes(k, buffers)/memoryRate)
+	return max(operations/rate, nest.OperandBytes(k, buffers)/memoryRate)
 }
 
 // OperandBytes is the size of all buffers of a kernel.
-func (e *Unit) OperandBytes(k *schedule.Kernel) float64 { return operandBytes(k, e.Buffers) }
-
-func operandBytes(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) float64 {
-	bytes := 0.0
-	for _, o := range k.Operands {
-		if b := buffers[o.Buffer]; b != nil {
-			bytes += float64(b.Bytes)
-		}
-	}
-	return bytes
-}
+func (e *Unit) OperandBytes(k *schedule.Kernel) float64 { return nest.OperandBytes(k, e.Buffers) }
 
 // operationsAt is how many operations an expression takes at one point of its statement.
 func operationsAt(k *schedule.Kernel, e *scalar.Expr) float64 {

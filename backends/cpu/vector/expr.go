@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -21,7 +22,7 @@ type Leaves interface {
 
 // CanVectorize says whether an expression, reductions aside, has only types that there are vectors of.
 func CanVectorize(e *scalar.Expr) bool {
-	return !e.Any(func(e *scalar.Expr) bool { return !Vectorizable(e.Type) })
+	return !e.Any(func(e *scalar.Expr) bool { return !nest.Vectorizable(e.Type) })
 }
 
 // Expr writes an expression on n lanes. What is the same in all lanes is computed once.

@@ -63,16 +63,6 @@ func shortName(d scalar.DType, n int) string {
 	return fmt.Sprintf("%sx%d", ElementName(d), n)
 }
 
-// Vectorizable says whether there are vectors of an element type: of the numbers that C computes with as they are.
-func Vectorizable(d scalar.DType) bool {
-	switch d {
-	case scalar.Bool, scalar.Float32, scalar.Float64, scalar.Int8, scalar.Int16, scalar.Int32, scalar.Int64,
-		scalar.UInt8, scalar.UInt16, scalar.UInt32, scalar.UInt64:
-		return true
-	}
-	return false
-}
-
 // Type names the vector type of n values. With the suffix u it is the same in memory, at any address.
 func (v *Printer) Type(d scalar.DType, n int) string {
 	name := fmt.Sprintf("tapc_%sx%d", ElementName(d), n)

@@ -7,6 +7,7 @@ import (
 
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -84,7 +85,7 @@ func (w *widener) expr(e *scalar.Expr) *scalar.Expr {
 			return roundBF16(&c)
 		}
 	}
-	w.good = w.good && Vectorizable(c.Type)
+	w.good = w.good && nest.Vectorizable(c.Type)
 	return &c
 }
 

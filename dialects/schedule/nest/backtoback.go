@@ -67,12 +67,12 @@ func FindBackToBack(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) 
 // vectorsOnly says whether there are vectors of all types that a kernel computes with.
 func vectorsOnly(k *schedule.Kernel) bool {
 	return !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
-		return s.Value.Any(func(e *scalar.Expr) bool { return !vectors(e.Type) })
+		return s.Value.Any(func(e *scalar.Expr) bool { return !Vectorizable(e.Type) })
 	})
 }
 
-// vectors says whether there are vectors of a type.
-func vectors(d scalar.DType) bool {
+// Vectorizable says whether there are vectors of an element type: of the numbers that C computes with as they are.
+func Vectorizable(d scalar.DType) bool {
 	switch d {
 	case scalar.Bool, scalar.Float32, scalar.Float64, scalar.Int8, scalar.Int16, scalar.Int32, scalar.Int64,
 		scalar.UInt8, scalar.UInt16, scalar.UInt32, scalar.UInt64:

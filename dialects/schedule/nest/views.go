@@ -46,6 +46,17 @@ func Views(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) []View {
 	return out
 }
 
+// OperandBytes is the size of the buffers of a kernel's operands.
+func OperandBytes(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) float64 {
+	sum := 0.0
+	for _, o := range k.Operands {
+		if b := buffers[o.Buffer]; b != nil {
+			sum += float64(b.Bytes)
+		}
+	}
+	return sum
+}
+
 // Points is how many points some dimensions have together.
 func Points(dims []Dim) int64 {
 	n := int64(1)

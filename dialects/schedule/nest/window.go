@@ -233,6 +233,13 @@ func used(k *schedule.Kernel, operand int, aside *scalar.Expr) int {
 	return n
 }
 
+// ReadsBeside says whether a kernel reads an operand outside some of its expressions.
+func ReadsBeside(k *schedule.Kernel, operand int, aside ...*scalar.Expr) bool {
+	return slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool {
+		return s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == operand }, aside...)
+	})
+}
+
 // slides says whether some coordinate of the right operand follows two dimensions, as a window that slides over it does.
 func slides(c *Contraction, k *schedule.Kernel) bool {
 	dims := slices.Concat([]Dim{c.Col}, c.Batch, c.Reduction)
@@ -250,15 +257,7 @@ func slides(c *Contraction, k *schedule.Kernel) bool {
 // fits says whether the copy of a window's elements pays and can be made: only the sum reads the operand, and the guard's values
 // along the reduction are few.
 func (c *Contraction) fits(k *schedule.Kernel) bool {
-	if c.Row.Extent < minWindowRows || !c.guardable(k) {
-		return false
-	}
-	for _, s := range k.Statements {
-		if s.Value.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Load && e.Ref == c.Right }, c.Sum) {
-			return false
-		}
-	}
-	return SaturatingProduct(c.GuardExtents(k)...) <= maxWindow
+	return c.Row.Extent >= minWindowRows && c.guardable(k) && !ReadsBeside(k, c.Right, c.Sum) && SaturatingProduct(c.GuardExtents(k)...) <= maxWindow
 }
 
 // guardable says whether the guard is the same for all rows, and for all places of the batch that share a copy.
