@@ -121,11 +121,9 @@ func notLeft(c *nest.Contraction, pack, chosen Pack) error {
 // notRight says why a right operand is not read as it might be.
 func notRight(c *nest.Contraction, pack Pack) error {
 	switch {
-	case pack == UpFront:
-		return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), nest.PackUses)
-	case c.Window != nil:
+	case pack == Unpacked && c.Window != nil:
 		return fmt.Errorf("windows overlap, and are gathered into panels")
-	case c.Col.Step(c.Views[c.Right]) != 1:
+	case pack == Unpacked && c.Col.Step(c.Views[c.Right]) != 1:
 		return fmt.Errorf("columns are not neighbours")
 	}
 	return fmt.Errorf("each element is used %d times, and a copy pays from %d on", c.Uses(), nest.PackUses)

@@ -130,10 +130,7 @@ func (t Target) loopsStage(a *nest.Analysis) schedule.Stage {
 func work(k *schedule.Kernel) int64 {
 	n := int64(1)
 	for _, l := range k.Loops {
-		if e := max(l.Extent(), 1); n > (1<<40)/e {
-			return 1 << 40
-		}
-		n *= max(l.Extent(), 1)
+		n = nest.SaturatingProduct(n, l.Extent())
 	}
 	return n
 }
