@@ -25,30 +25,68 @@ func (x *pipeline) staged(steps []step) {
 	}
 }
 
-// ends gives the first operation of each stage but the first: of those that may be, the ones between which loads are nearest to even. Where enough parts repeat, a stage begins
-// where one does.
+// ends gives the first operation of each stage but the first. Where enough parts repeat, stages begin at one place of these: that where the least is read of what was made
+// before and, of such, loads are the most even.
 func (x *pipeline) ends(steps []step) (ends []int) {
-	n := x.stages
 	from, period, length := longest(fingerprints(steps))
-	if length/period < n {
-		from, period, length = 1, 1, len(steps)-1
-	}
 	load := loads(steps)
-	total := load[len(steps)]
-	at := from
+	read, most := math.Inf(1), math.Inf(1)
+	for p := from; p < from+period; p++ {
+		b := crossing(steps, p+period) // in the second part, as the first may read what others do not
+		if b > read {
+			continue
+		}
+		list, highest := evenly(load, p, min(from+length, len(steps)-1), period, x.stages)
+		if list != nil && (b < read || highest < most) {
+			ends, read, most = list, b, highest
+		}
+	}
+	if ends == nil {
+		ends, _ = evenly(load, 1, len(steps)-1, 1, x.stages)
+	}
+	return ends
+}
+
+// evenly chooses n - 1 places, of those that lie a period apart up to a last one, between which loads are nearest to even, and gives the highest load; nil if there are too few.
+func evenly(load []float64, at, last, period, n int) (ends []int, highest float64) {
+	for at > period {
+		at -= period
+	}
 	if at == 0 {
 		at = period
 	}
+	if last < at || (last-at)/period+1 < n-1 {
+		return nil, 0
+	}
+	total, before := load[len(load)-1], 0.0
 	for k := 1; k < n; k++ {
-		last := from + length - (n-k)*period // what is behind is left for the other stages
+		left := last - (n-1-k)*period // what is behind is left for the other stages
 		target := total * float64(k) / float64(n)
-		for at+period <= last && math.Abs(load[at+period]-target) <= math.Abs(load[at]-target) {
+		for at+period <= left && math.Abs(load[at+period]-target) <= math.Abs(load[at]-target) {
 			at += period
 		}
 		ends = append(ends, at)
+		highest, before = max(highest, load[at]-before), load[at]
 		at += period
 	}
-	return ends
+	return ends, max(highest, total-before)
+}
+
+// crossing is the bytes of what is made before an operation and read there or behind it.
+func crossing(steps []step, at int) (sum float64) {
+	made := map[ir.NodeID]float64{}
+	for i, s := range steps {
+		for k, a := range s.op.operands {
+			switch id := s.tensors[k]; {
+			case i < at && a.out:
+				made[id] = a.bytes
+			case i >= at && !a.out:
+				sum += made[id]
+				delete(made, id)
+			}
+		}
+	}
+	return sum
 }
 
 // loads gives the bytes of inputs and constants that are first read before each operation, and a small part of those of results.

@@ -123,7 +123,11 @@ func TestStagedValues(t *testing.T) {
 	}{{layers(4, 4, 16), 4}, {layers(3, 8, 8), 2}, {mask(16), 4}, {chain(8, 1), 2}} {
 		x := spaceOn(t, c.source, "8xh100", int64(c.devices), nil, layouts.Tensors, layouts.Leaves, variants.Choices, variants.Stages, variants.Recompute)
 		whole, r := evaluate(t, first(t, c.source)), rand.New(rand.NewPCG(19, 3))
-		for i := range 60 {
+		tries := 60
+		if testkit.Full() {
+			tries = 600
+		}
+		for i := range tries {
 			trial := make(search.Trial, len(x.Genes()))
 			for i, n := range x.Genes() {
 				trial[i] = uint16(r.IntN(n))
@@ -151,7 +155,8 @@ func TestStagedValues(t *testing.T) {
 			}
 		}
 	}
-	if plans < 8 {
+	t.Logf("%d plans", plans)
+	if plans < 8 || testkit.Full() && plans < 1000 {
 		t.Errorf("only %d plans", plans)
 	}
 }

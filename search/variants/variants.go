@@ -91,20 +91,26 @@ func (x *Space) Price(t search.Trial) search.Price {
 }
 
 // Enumerate prices all plans, as search.Enumerate does, unless there are more than a limit.
-func (x *Space) Enumerate(limit int) (f search.Frontier, tried int, ok bool) {
+func (x *Space) Enumerate(limit int) (f search.Frontier, worst []float64, tried int, ok bool) {
 	for _, v := range x.variants {
 		if tried += search.Size(v.Space, limit); tried > limit {
-			return f, tried, false
+			return f, nil, tried, false
 		}
 	}
 	for n, v := range x.variants {
-		all, _, _ := search.Enumerate(v.Space, limit)
+		all, most, _ := search.Enumerate(v.Space, limit)
+		if worst == nil {
+			worst = most
+		}
+		for k, c := range most {
+			worst[k] = max(worst[k], c)
+		}
 		for _, p := range all.Points {
 			p.Trial = x.outer(n, p.Trial)
 			f.Add(p)
 		}
 	}
-	return f, tried, true
+	return f, worst, tried, true
 }
 
 // Walk says what a plan takes as it is simulated.

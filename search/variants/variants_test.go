@@ -53,7 +53,7 @@ func TestPlantedBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, tried, ok := x.Enumerate(200_000)
+	all, _, tried, ok := x.Enumerate(200_000)
 	if !ok || len(all.Points) == 0 {
 		t.Fatalf("%d plans", tried)
 	}

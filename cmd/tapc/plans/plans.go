@@ -284,7 +284,7 @@ func (f *Flags) checkFuel(x search.Space) error {
 // enumerate goes through all plans, if they are few.
 func (r *Result) enumerate() (ok bool) {
 	r.State = &search.State{Why: "all"}
-	if r.Frontier, r.State.Tried, ok = r.Space.Enumerate(enumerated); !ok {
+	if r.Frontier, _, r.State.Tried, ok = r.Space.Enumerate(enumerated); !ok {
 		return false
 	}
 	r.Proof = &layouts.Proof{Exact: true}

@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/search/variants"
 	"tensortapestry.org/tapc/tools/bench/search/graphs"
 )
 
@@ -27,7 +28,7 @@ var layer = graphs.Transformer{Type: "bfloat16", Layers: 1, Batch: 1, Tokens: 20
 
 // traced is a space that notes the hypervolume of what was priced, after so many trials.
 type traced struct {
-	*layouts.Space
+	*variants.Space
 	reference []float64
 	seen      search.Frontier
 	trials    int
@@ -98,7 +99,7 @@ func curves(seeds uint64, name string) error {
 }
 
 // race searches a space with each method and seed. The reference is 1.1 times the worst of 2,000 random plans, and the whole is what all found together.
-func race(title string, x *layouts.Space, seeds uint64) panel {
+func race(title string, x *variants.Space, seeds uint64) panel {
 	var reference []float64
 	r := rand.New(rand.NewPCG(1, 19))
 	for range 2000 {

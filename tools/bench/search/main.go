@@ -26,6 +26,7 @@ import (
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/search/variants"
 	"tensortapestry.org/tapc/tools/bench/search/graphs"
 )
 
@@ -76,12 +77,12 @@ func run(seeds uint64, write, only string) error {
 const scale = 32
 
 // Space makes the space of a small graph on GPUs.
-func space(c graphs.Small) (*layouts.Space, error) {
+func space(c graphs.Small) (*variants.Space, error) {
 	return spaceOf(c.Text(scale), c.Name, c.Devices, c.Objectives, strings.Split(c.Space, ","))
 }
 
 // spaceOf makes the space of a graph on GPUs, with the first of the objectives.
-func spaceOf(graph, name string, devices int64, objectives int, parts []string) (*layouts.Space, error) {
+func spaceOf(graph, name string, devices int64, objectives int, parts []string) (*variants.Space, error) {
 	g, err := text.Read([]byte(graph), name, dialects.Registry())
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func spaceOf(graph, name string, devices int64, objectives int, parts []string) 
 	if err != nil {
 		return nil, err
 	}
-	return layouts.New(g, kernels.Builtin(), layouts.Settings{Machine: m, Devices: devices, Objectives: layouts.Objectives[:objectives],
+	return variants.New(context.Background(), g, kernels.Builtin(), layouts.Settings{Machine: m, Devices: devices, Objectives: layouts.Objectives[:objectives],
 		Allow: permission.Reassociate, Parts: parts})
 }
 
@@ -103,7 +104,7 @@ func row(c graphs.Small, seeds uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all, worst, ok := search.Enumerate(x, limit)
+	all, worst, plans, ok := x.Enumerate(limit)
 	if !ok {
 		return "", fmt.Errorf("more than %d plans", limit)
 	}
@@ -126,7 +127,7 @@ func row(c graphs.Small, seeds uint64) (string, error) {
 			least[i] = min(least[i], f.Volume(worst)/truth)
 		}
 	}
-	line := fmt.Sprintf("| %s | %d | %d | %d | %d |", c.Name, c.Objectives, search.Size(x, limit), len(all.Points), trials)
+	line := fmt.Sprintf("| %s | %d | %d | %d | %d |", c.Name, c.Objectives, plans, len(all.Points), trials)
 	for _, v := range least {
 		line += fmt.Sprintf(" %.2f %% |", 100*v)
 	}

@@ -87,6 +87,41 @@ var (
 		norm = op:rms_norm (X: %x, scale: %s) -> (Y: %n)
 		inner = op:matmul (X: %n, Y: %w) -> (Z: %m)
 		sum = op:add (tensors: [%x, %m]) -> (result: %y)`
+	mask = `a 64 1
+		b 1 64
+		x 64 4
+		w 4 64
+		v 64 4
+		u 4 64
+		outer 64 64
+		mask 64 64
+		s 64 64
+		m 64 64
+		p 64 64
+		h 64 4
+		t 64 64
+		y 64 64
+		cross = op:mul (tensors: [%a, %b]) -> (result: %outer)
+		make = op:tanh (tensor: %outer) -> (result: %mask)
+		score = op:matmul (X: %x, Y: %w) -> (Z: %s)
+		first = op:add (tensors: [%s, %mask]) -> (result: %m)
+		soft = op:softmax (tensor: %m) -> (result: %p)
+		mix = op:matmul (X: %p, Y: %v) -> (Z: %h)
+		again = op:matmul (X: %h, Y: %u) -> (Z: %t)
+		second = op:add (tensors: [%t, %mask]) -> (result: %y)`
+	chain = `x 4 32
+		w1 32 32
+		w2 32 32
+		w3 32 32
+		w4 32 32
+		a 4 32
+		b 4 32
+		c 4 32
+		y 4 32
+		one = op:matmul (X: %x, Y: %w1) -> (Z: %a)
+		two = op:matmul (X: %a, Y: %w2) -> (Z: %b)
+		three = op:matmul (X: %b, Y: %w3) -> (Z: %c)
+		four = op:matmul (X: %c, Y: %w4) -> (Z: %y)`
 )
 
 // Smalls are the graphs of the table of docs/search.md.
@@ -105,4 +140,6 @@ var Smalls = []Small{
 	{"softmax, 4 devices", "tensors,leaves", softmax, 4, 3},
 	{"normalized product with a sum, 2 devices", "tensors,reduced", residual, 2, 3},
 	{"normalized product with a sum, 4 devices", "reduced", residual, 4, 2},
+	{"shared mask, recomputed or not, 2 devices", "reduced,recompute", mask, 2, 2},
+	{"four products in stages, 4 devices", "leaves,reduced,stages", chain, 4, 3},
 }
