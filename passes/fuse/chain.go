@@ -8,6 +8,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/fuse/access"
+	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
 // chain joins a product with what makes the lines of its left operand, back to the product that these come from, if the whole is
@@ -131,8 +132,8 @@ func (l *linker) add(operand int) bool {
 	if !ok {
 		return false
 	}
-	j.together()
-	l.whole = j.join()
+	j.Together()
+	l.whole = j.Join()
 	l.members = append(l.members, id)
 	return true
 }
@@ -153,7 +154,7 @@ func (l *linker) writer(buffer ir.NodeID) (id ir.NodeID, k *schedule.Kernel, ok 
 
 // joiner prepares the joining of a producer whose result some operands of the whole read, if all of them read each element at the
 // same values of its loops.
-func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
+func (l *linker) joiner(k *schedule.Kernel, in []int) (*join.Joiner, bool) {
 	out := slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
 	written, err := access.Reach(k, out)
 	if err != nil {
@@ -168,9 +169,9 @@ func (l *linker) joiner(k *schedule.Kernel, in []int) (*joiner, bool) {
 	if !access.StoredOver(k) {
 		return nil, false
 	}
-	first := newJoiner(k, l.whole, in)
+	first := join.Of(k, l.whole, in)
 	for _, i := range in[1:] {
-		if !slices.Equal(newJoiner(k, l.whole, []int{i}).loopOf, first.loopOf) {
+		if !slices.Equal(join.Of(k, l.whole, []int{i}).Loops(), first.Loops()) {
 			return nil, false
 		}
 	}
@@ -200,47 +201,6 @@ func paired(k *schedule.Kernel, out int, c *schedule.Kernel, in int) bool {
 		}
 	}
 	return true
-}
-
-// together lets the producer's folds run along loops of the consumer along which both read the same, so that what they read can become
-// a local value for both.
-func (j *joiner) together() {
-	for i, l := range j.k.Loops {
-		if j.loopOf[i] >= 0 || l.Extent() == 1 {
-			continue
-		}
-		for m, c := range j.c.Loops {
-			if slices.Contains(j.loopOf, m) || c.Extent() != l.Extent() || c.Start != l.Start {
-				continue
-			}
-			if j.loopOf[i] = m; j.sameRead() {
-				break
-			}
-			j.loopOf[i] = -1
-		}
-	}
-}
-
-// sameRead says whether the producer and the consumer read the same elements of some buffer at the same time, as far as their
-// loops are known to be the same.
-func (j *joiner) sameRead() bool {
-	for _, p := range j.k.Operands {
-		for _, c := range j.c.Operands {
-			if p.Mode != schedule.Read || p.Buffer != c.Buffer || c.Mode != schedule.Read {
-				continue
-			}
-			same := true
-			for d, row := range p.Access.Projection {
-				a, okA := access.Unit(row, j.k.Loops)
-				b, okB := access.Unit(c.Access.Projection[d], j.c.Loops)
-				same = same && okA && okB && (a < 0) == (b < 0) && (a < 0 || j.loopOf[a] == b)
-			}
-			if same && len(p.Access.Projection) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // commit puts the whole in the place of the product.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/unread"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/fuse/access"
+	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
 // Run joins kernels until none can be joined, and gives how often it did.
@@ -84,7 +85,7 @@ func (f *fuser) joinAll(steps []ir.NodeID, behind ir.NodeSet, may func(kernel ir
 			}
 			if consumer, operand, ok := f.consumer(id, k); ok && may(id) {
 				c, _ := body[*schedule.Kernel](f.g, consumer)
-				f.become(id, consumer, newJoiner(k, c, []int{operand}).join())
+				f.become(id, consumer, join.Of(k, c, []int{operand}).Join())
 				joined++
 			}
 		}

@@ -228,6 +228,19 @@ func extendLives(g *ir.Graph, before int) error {
 	return nil
 }
 
+// become makes a kernel part of one that comes behind it: the node of that one stays, with the joined kernel.
+func (f *fuser) become(producer, consumer ir.NodeID, joined *schedule.Kernel) {
+	n := f.g.Node(consumer)
+	before, _ := schedule.After(f.g.Node(producer))
+	after, _ := schedule.After(n)
+	joined.After = mergeAfter(before, after, producer)
+	n.Label = joined.Name
+	n.Body = joined
+	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
+	f.rewire(producer, consumer)
+	f.g.Remove(producer)
+}
+
 // rewire notes that the producer is part of the consumer, which now reads what the producer read and waits for what it waited for.
 func (f *fuser) rewire(producer, consumer ir.NodeID) {
 	f.moved[producer] = consumer

@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/fuse/access"
+	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
 // unions makes one kernel of elementwise kernels that read the same elements.
@@ -105,26 +106,26 @@ func (u *unions) elementwise(k *schedule.Kernel) bool {
 func (u *unions) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
 	k, _ := body[*schedule.Kernel](u.f.g, id)
 	c, _ := body[*schedule.Kernel](u.f.g, with)
-	j := &joiner{k: k, c: c}
+	j := join.New(k, c)
 	for i, o := range k.Operands {
 		switch in := reading(c, o.Buffer); {
 		case c.Writes(o.Buffer):
 			return nil, false
 		case o.Mode == schedule.Read || len(in) == 0:
-		case len(in) > 1 || !j.follow(i, in[0]):
+		case len(in) > 1 || !j.Follow(i, in[0]):
 			return nil, false
 		default:
-			j.links = append(j.links, link{out: i, in: in, kept: u.readElsewhere(k, i, id, with)})
+			j.Link(i, in, u.readElsewhere(k, i, id, with))
 		}
 	}
 	for i, o := range k.Operands {
 		for _, in := range reading(c, o.Buffer) {
-			if j.loopOf == nil && o.Mode == schedule.Read {
-				j.follow(i, in)
+			if j.Loops() == nil && o.Mode == schedule.Read {
+				j.Follow(i, in)
 			}
 		}
 	}
-	if j.loopOf == nil || len(j.links) == 0 && !next {
+	if j.Loops() == nil || j.Links() == 0 && !next {
 		return nil, false
 	}
 	before, okA := u.elements(k)
@@ -132,20 +133,9 @@ func (u *unions) union(id, with ir.NodeID, next bool) (*schedule.Kernel, bool) {
 	if !okA || !okB {
 		return nil, false
 	}
-	joined := j.join()
+	joined := j.Join()
 	both, ok := u.elements(joined)
 	return joined, ok && estimate(both).Less(estimate(before+more))
-}
-
-// follow takes the producer's loops for the consumer's that lead to the same elements of an operand of each, one at each point. It says whether
-// there are such, and they are the same for all operands.
-func (j *joiner) follow(out, in int) bool {
-	if !samePoints(j.k, out, j.c, in) {
-		return false
-	}
-	loops, shift := j.loopOf, j.shift
-	j.loops(j.k.Operands[out].Access, j.c.Operands[in].Access)
-	return loops == nil || slices.Equal(loops, j.loopOf) && slices.Equal(shift, j.shift)
 }
 
 // reading gives the operands through which a kernel reads a buffer.
@@ -181,24 +171,4 @@ func (u *unions) readElsewhere(k *schedule.Kernel, out int, writer, reader ir.No
 			return err != nil || read.Overlaps(stored)
 		}))
 	})
-}
-
-// samePoints says whether an operand leads to the same elements, one at each point, as one of another kernel does.
-func samePoints(k *schedule.Kernel, i int, c *schedule.Kernel, j int) bool {
-	a, b := k.Operands[i].Access, c.Operands[j].Access
-	_, okA := access.Inverse(k, a)
-	_, okB := access.Inverse(c, b)
-	if !okA || !okB {
-		return false
-	}
-	for d, row := range a.Projection {
-		x, _ := access.Unit(row, k.Loops)
-		y, _ := access.Unit(b.Projection[d], c.Loops)
-		if (x < 0) != (y < 0) {
-			return false
-		}
-	}
-	read, errA := access.Reach(k, i)
-	also, errB := access.Reach(c, j)
-	return errA == nil && errB == nil && read.Equal(also)
 }

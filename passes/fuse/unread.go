@@ -6,6 +6,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
 // dropStores takes from kernels that store several results those that nobody reads, with what only they need: they are computed nowhere and have
@@ -54,7 +55,7 @@ func withoutStores(k *schedule.Kernel, operands map[int64]bool) *schedule.Kernel
 			out.Statements[i].Store = -1
 		}
 	}
-	dropUnused(&out)
+	join.DropUnused(&out)
 	needed := make([]bool, len(k.Operands))
 	for _, s := range out.Statements {
 		if s.Store >= 0 {

@@ -1,18 +1,19 @@
-package fuse
+// Package join makes one scheduled kernel of two: of a producer and its consumer, or of two that read the same elements. It decides nothing: whether the
+// two may be one, and whether that pays, package fuse says. Read next: passes/fuse/unite.go.
+package join
 
 import (
 	"slices"
 	"strconv"
 
 	"tensortapestry.org/tapc/dialects/schedule"
-	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/fuse/access"
 )
 
-// joiner makes one kernel of a producer and its consumer, or of two that read the same elements.
-type joiner struct {
+// Joiner makes one kernel of a producer and its consumer, or of two that read the same elements.
+type Joiner struct {
 	k, c    *schedule.Kernel
 	links   []link
 	loopOf  []int   // the consumer's loop for each of the producer's loops
@@ -30,28 +31,30 @@ type link struct {
 	value int   // number of the statement that computes it
 }
 
-// become makes a kernel part of one that comes behind it: the node of that one stays, with the joined kernel.
-func (f *fuser) become(producer, consumer ir.NodeID, joined *schedule.Kernel) {
-	n := f.g.Node(consumer)
-	before, _ := schedule.After(f.g.Node(producer))
-	after, _ := schedule.After(n)
-	joined.After = mergeAfter(before, after, producer)
-	n.Label = joined.Name
-	n.Body = joined
-	n.SetOrigin(&ir.Origin{Rule: "fuse", From: origins(f.g.Node(producer), n)})
-	f.rewire(producer, consumer)
-	f.g.Remove(producer)
-}
+// New makes a joiner of two kernels of which nothing is known yet.
+func New(k, c *schedule.Kernel) *Joiner { return &Joiner{k: k, c: c} }
 
-func newJoiner(k, c *schedule.Kernel, in []int) *joiner {
+// Of makes the joiner of a producer and its consumer, some of whose operands read the producer's first result.
+func Of(k, c *schedule.Kernel, in []int) *Joiner {
 	out := slices.IndexFunc(k.Operands, func(o schedule.Operand) bool { return o.Mode == schedule.Write })
-	j := &joiner{k: k, c: c, links: []link{{out: out, in: in}}}
+	j := &Joiner{k: k, c: c, links: []link{{out: out, in: in}}}
 	j.loops(k.Operands[out].Access, c.Operands[in[0]].Access)
 	return j
 }
 
-// join makes the joined kernel, which waits for nothing yet.
-func (j *joiner) join() *schedule.Kernel {
+// Link notes that the consumer reads a result of the producer through some operands; kept says that it is stored as well.
+func (j *Joiner) Link(out int, in []int, kept bool) {
+	j.links = append(j.links, link{out: out, in: in, kept: kept})
+}
+
+// Links is how many results of the producer the consumer reads.
+func (j *Joiner) Links() int { return len(j.links) }
+
+// Loops gives the consumer's loop for each of the producer's loops, -1 for none; nil if nothing leads from one to the other.
+func (j *Joiner) Loops() []int { return j.loopOf }
+
+// Join makes the joined kernel, which waits for nothing yet.
+func (j *Joiner) Join() *schedule.Kernel {
 	for i, l := range j.k.Loops {
 		j.loop(i, l)
 	}
@@ -61,7 +64,7 @@ func (j *joiner) join() *schedule.Kernel {
 }
 
 // linkOf gives the link that one of the producer's operands is, if any.
-func (j *joiner) linkOf(out int) *link {
+func (j *Joiner) linkOf(out int) *link {
 	for i := range j.links {
 		if j.links[i].out == out {
 			return &j.links[i]
@@ -71,7 +74,7 @@ func (j *joiner) linkOf(out int) *link {
 }
 
 // linkTo gives the link that one of the consumer's operands reads, if any.
-func (j *joiner) linkTo(in int) *link {
+func (j *Joiner) linkTo(in int) *link {
 	for i := range j.links {
 		if slices.Contains(j.links[i].in, in) {
 			return &j.links[i]
@@ -80,7 +83,7 @@ func (j *joiner) linkTo(in int) *link {
 	return nil
 }
 
-func (j *joiner) name(base string) string {
+func (j *Joiner) name(base string) string {
 	try := base
 	for i := 1; j.names[try]; i++ {
 		try = base + "_" + strconv.Itoa(i)
@@ -91,7 +94,7 @@ func (j *joiner) name(base string) string {
 
 // loops keeps the consumer's loops first, and finds those of them that the producer's result runs along: what the producer accesses so, and the
 // consumer so, are the same elements.
-func (j *joiner) loops(write, read zspace.AffineMap) {
+func (j *Joiner) loops(write, read zspace.AffineMap) {
 	j.joined = &schedule.Kernel{Name: j.k.Name + "+" + j.c.Name, Device: j.c.Device,
 		Applications: append(slices.Clone(j.k.Applications), j.c.Applications...)}
 	j.names = map[string]bool{}
@@ -118,7 +121,7 @@ func (j *joiner) loops(write, read zspace.AffineMap) {
 }
 
 // loop adds a loop of the producer that its result does not run along.
-func (j *joiner) loop(i int, l schedule.Loop) {
+func (j *Joiner) loop(i int, l schedule.Loop) {
 	if j.loopOf[i] >= 0 {
 		return
 	}
@@ -132,7 +135,7 @@ func (j *joiner) loop(i int, l schedule.Loop) {
 }
 
 // access rewrites a producer's access in terms of the joined loops.
-func (j *joiner) access(a zspace.AffineMap) zspace.AffineMap {
+func (j *Joiner) access(a zspace.AffineMap) zspace.AffineMap {
 	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
 	for i, row := range a.Projection {
 		out.Projection[i] = make([]int64, len(j.joined.Loops))
@@ -146,7 +149,7 @@ func (j *joiner) access(a zspace.AffineMap) zspace.AffineMap {
 	return out
 }
 
-func (j *joiner) operands() {
+func (j *Joiner) operands() {
 	add := func(o schedule.Operand) int {
 		for i, have := range j.joined.Operands {
 			if have.Buffer == o.Buffer && have.Mode == o.Mode && have.Access.Equal(o.Access) {
@@ -176,7 +179,7 @@ func (j *joiner) operands() {
 }
 
 // widen adds columns of zeros for the loops that the producer brought.
-func (j *joiner) widen(a zspace.AffineMap) zspace.AffineMap {
+func (j *Joiner) widen(a zspace.AffineMap) zspace.AffineMap {
 	out := zspace.AffineMap{Projection: make(zspace.Matrix, len(a.Projection)), Offset: a.Offset.Clone()}
 	for i, row := range a.Projection {
 		out.Projection[i] = append(slices.Clone(row), make([]int64, len(j.joined.Loops)-len(row))...)
@@ -184,7 +187,7 @@ func (j *joiner) widen(a zspace.AffineMap) zspace.AffineMap {
 	return out
 }
 
-func (j *joiner) statements() {
+func (j *Joiner) statements() {
 	for i, s := range j.k.Statements {
 		if l := j.linkOf(int(s.Store)); l != nil {
 			l.value, s.Store = i, -1
@@ -219,7 +222,7 @@ func (j *joiner) statements() {
 		j.joined.Statements = append(j.joined.Statements, s)
 	}
 	passOn(j.joined)
-	dropUnused(j.joined)
+	DropUnused(j.joined)
 }
 
 // passOn puts what is loaded, or computed by another statement, in place of local values that are just that.
@@ -236,9 +239,9 @@ func passOn(k *schedule.Kernel) {
 	}
 }
 
-// dropUnused removes the local values that nothing uses: those of a producer whose result a consumer has as an operand and
+// DropUnused removes the local values that nothing uses: those of a producer whose result a consumer has as an operand and
 // does not read, as a kernel whose parameters leave nothing to compute.
-func dropUnused(k *schedule.Kernel) {
+func DropUnused(k *schedule.Kernel) {
 	used := make([]bool, len(k.Statements))
 	for i, s := range slices.Backward(k.Statements) {
 		if used[i] = used[i] || s.Store >= 0; used[i] {
@@ -269,7 +272,7 @@ func dropUnused(k *schedule.Kernel) {
 }
 
 // rename rewrites the references of a value: of the producer (base 0) or of the consumer, whose statements come behind.
-func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
+func (j *Joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 	side := 0
 	if base > 0 {
 		side = 1
@@ -296,7 +299,7 @@ func (j *joiner) rename(e *scalar.Expr, base int) *scalar.Expr {
 }
 
 // loopValue gives the value of a producer's loop in terms of the joined loops.
-func (j *joiner) loopValue(loop int) *scalar.Expr {
+func (j *Joiner) loopValue(loop int) *scalar.Expr {
 	shift := scalar.NewConst(scalar.IntValue(scalar.Int64, j.shift[loop]))
 	switch {
 	case j.loopOf[loop] < 0:
@@ -309,4 +312,76 @@ func (j *joiner) loopValue(loop int) *scalar.Expr {
 		panic(err) // two int64 have a sum
 	}
 	return sum
+}
+
+// Follow takes the producer's loops for the consumer's that lead to the same elements of an operand of each, one at each point. It says whether
+// there are such, and they are the same for all operands.
+func (j *Joiner) Follow(out, in int) bool {
+	if !samePoints(j.k, out, j.c, in) {
+		return false
+	}
+	loops, shift := j.loopOf, j.shift
+	j.loops(j.k.Operands[out].Access, j.c.Operands[in].Access)
+	return loops == nil || slices.Equal(loops, j.loopOf) && slices.Equal(shift, j.shift)
+}
+
+// samePoints says whether an operand leads to the same elements, one at each point, as one of another kernel does.
+func samePoints(k *schedule.Kernel, i int, c *schedule.Kernel, j int) bool {
+	a, b := k.Operands[i].Access, c.Operands[j].Access
+	_, okA := access.Inverse(k, a)
+	_, okB := access.Inverse(c, b)
+	if !okA || !okB {
+		return false
+	}
+	for d, row := range a.Projection {
+		x, _ := access.Unit(row, k.Loops)
+		y, _ := access.Unit(b.Projection[d], c.Loops)
+		if (x < 0) != (y < 0) {
+			return false
+		}
+	}
+	read, errA := access.Reach(k, i)
+	also, errB := access.Reach(c, j)
+	return errA == nil && errB == nil && read.Equal(also)
+}
+
+// Together lets the producer's folds run along loops of the consumer along which both read the same, so that what they read can become
+// a local value for both.
+func (j *Joiner) Together() {
+	for i, l := range j.k.Loops {
+		if j.loopOf[i] >= 0 || l.Extent() == 1 {
+			continue
+		}
+		for m, c := range j.c.Loops {
+			if slices.Contains(j.loopOf, m) || c.Extent() != l.Extent() || c.Start != l.Start {
+				continue
+			}
+			if j.loopOf[i] = m; j.sameRead() {
+				break
+			}
+			j.loopOf[i] = -1
+		}
+	}
+}
+
+// sameRead says whether the producer and the consumer read the same elements of some buffer at the same time, as far as their
+// loops are known to be the same.
+func (j *Joiner) sameRead() bool {
+	for _, p := range j.k.Operands {
+		for _, c := range j.c.Operands {
+			if p.Mode != schedule.Read || p.Buffer != c.Buffer || c.Mode != schedule.Read {
+				continue
+			}
+			same := true
+			for d, row := range p.Access.Projection {
+				a, okA := access.Unit(row, j.k.Loops)
+				b, okB := access.Unit(c.Access.Projection[d], j.c.Loops)
+				same = same && okA && okB && (a < 0) == (b < 0) && (a < 0 || j.loopOf[a] == b)
+			}
+			if same && len(p.Access.Projection) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
