@@ -4,7 +4,8 @@
 // So Linear and ReLU become one kernel with the ReLU as its epilogue, and sequences of elementwise kernels touch memory once. What a kernel
 // only moves has no buffer where that can be: its readers read it where it comes from (forward), or the kernel that computes it stores it where it
 // is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
-// become one, which loads them once (unite). Access to elements is package access.
+// become one, which loads them once (unite), and so do reductions of the same rows (reductions.go); what is cheap is computed again by each of its readers
+// (again.go). Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
 package fuse
 
@@ -67,6 +68,16 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	more, err := unite(f, may)
 	if err != nil {
 		return 0, err
+	}
+	f.mendOrder()
+	if steps, err = schedule.Order(g); err != nil {
+		return 0, err
+	}
+	f.index()
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](g, id); ok && repeat(f, id, k, may) {
+			more++
+		}
 	}
 	more += dropStores(f, may)
 	f.mendOrder()

@@ -23,8 +23,16 @@ type mover struct {
 
 // moverOf gives a kernel as one that moves elements, if it is one that moves them evenly, to a buffer of the arena that it writes whole.
 func (f *fuser) moverOf(k *schedule.Kernel) (*mover, bool) {
+	if last := len(k.Statements) - 1; last < 0 || !moves.Statements(k)[last] {
+		return nil, false
+	}
+	return oneResult(f, k)
+}
+
+// oneResult gives a kernel whose last statement alone stores, to a buffer of the arena that it writes whole, as a mover of what it computes.
+func oneResult(f *fuser, k *schedule.Kernel) (*mover, bool) {
 	last := len(k.Statements) - 1
-	if last < 0 || k.Statements[last].Store < 0 || !moves.Statements(k)[last] ||
+	if last < 0 || k.Statements[last].Store < 0 ||
 		slices.ContainsFunc(k.Statements[:last], func(s schedule.Statement) bool { return s.Store >= 0 }) {
 		return nil, false
 	}

@@ -10,7 +10,7 @@ import (
 // Pass is the row of the pass table.
 func Pass() pipeline.Pass {
 	return pipeline.Pass{
-		Name: "fuse", Doc: "Join kernels whose result one other kernel reads, and elementwise ones that read the same elements.",
+		Name: "fuse", Doc: "Join kernels whose result one other kernel reads, and elementwise ones and reductions that read the same elements.",
 		Needs: pipeline.ScheduledKernels, Gives: pipeline.ScheduledKernels,
 		Standard: pipeline.Standard{Phase: pipeline.Lowering},
 		After:    []pipeline.Order{{Name: "lower", Reason: "it joins the kernels that lowering makes"}},

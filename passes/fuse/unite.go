@@ -10,14 +10,14 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
-// unions makes one kernel of elementwise kernels that read the same elements.
+// unions makes one kernel of elementwise kernels that read the same elements, and of reductions that do (reductions.go).
 type unions struct {
 	*prices
 	f     *fuser
 	steps []ir.NodeID // in order; those that are gone too
 }
 
-// unite makes one kernel of elementwise kernels that read the same elements wherever that pays, and says how often it did.
+// unite makes one kernel of kernels that read the same elements wherever that pays, and says how often it did.
 func unite(f *fuser, may func(kernel ir.NodeID) bool) (joined int, err error) {
 	f.mendOrder()
 	steps, err := schedule.Order(f.g)
@@ -49,7 +49,18 @@ func unite(f *fuser, may func(kernel ir.NodeID) bool) (joined int, err error) {
 // operand follow each other, so that nothing is kept for longer.
 func (u *unions) partner(id ir.NodeID) (ir.NodeID, *schedule.Kernel) {
 	k, ok := body[*schedule.Kernel](u.f.g, id)
-	if !ok || u.f.fixed.Has(id) || !u.elementwise(k) {
+	if !ok || u.f.fixed.Has(id) {
+		return 0, nil
+	}
+	unite := func(with ir.NodeID, c *schedule.Kernel, behind int) (*schedule.Kernel, bool) {
+		if !u.elementwise(c) {
+			return nil, false
+		}
+		return u.union(id, with, behind == 1)
+	}
+	if _, rows := u.reducing(k); rows {
+		unite = func(_ ir.NodeID, c *schedule.Kernel, _ int) (*schedule.Kernel, bool) { return u.reductions(k, c) }
+	} else if !u.elementwise(k) {
 		return 0, nil
 	}
 	waiters, behind := u.f.waitersOf(id), 0
@@ -61,8 +72,8 @@ func (u *unions) partner(id ir.NodeID) (ir.NodeID, *schedule.Kernel) {
 			break
 		}
 		c, ok := body[*schedule.Kernel](u.f.g, with)
-		if ok && !u.f.fixed.Has(with) && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) && u.elementwise(c) {
-			if joined, ok := u.union(id, with, behind == 1); ok {
+		if ok && !u.f.fixed.Has(with) && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) {
+			if joined, ok := unite(with, c, behind); ok {
 				return with, joined
 			}
 		}
@@ -89,15 +100,20 @@ func (u *unions) elementwise(k *schedule.Kernel) bool {
 		return false
 	}
 	for _, o := range k.Operands {
-		b, ok := body[*schedule.Buffer](u.f.g, o.Buffer)
-		if _, under := u.f.over[o.Buffer]; !ok || under || b.Over != ir.NoNode {
-			return false
-		}
 		if _, ok := access.Inverse(k, o.Access); !ok && o.Mode == schedule.Write {
 			return false
 		}
 	}
-	return true
+	return u.apart(k)
+}
+
+// apart says whether no buffer of a kernel lies over another, or under one.
+func (u *unions) apart(k *schedule.Kernel) bool {
+	return !slices.ContainsFunc(k.Operands, func(o schedule.Operand) bool {
+		b, ok := body[*schedule.Buffer](u.f.g, o.Buffer)
+		_, under := u.f.over[o.Buffer]
+		return !ok || under || b.Over != ir.NoNode
+	})
 }
 
 // union makes one kernel of two that have the same points, if that takes fewer loads and stores. What the second reads of the results of the
