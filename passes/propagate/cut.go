@@ -88,22 +88,17 @@ func (c *cutter) grid(n *ir.Node, how cut.Cut) error {
 
 // reduce cuts an operation along what it reduces, and its parts along their index. If nothing but the combination gives its results, their terms are known.
 func (c *cutter) reduce(o *operation) error {
-	level := c.p.level(o, 0)
 	cut.Unsign(o.n)
 	before := ir.NodeID(c.p.g.Bound())
-	parts, rest, err := c.p.split(c.p.g, c.p.lib, c.p.allow, o.n, cut.Cut{Levels: []cut.Level{level}})
+	parts, _, err := c.p.split(c.p.g, c.p.lib, c.p.allow, o.n, cut.Cut{Levels: []cut.Level{c.p.level(o, o.rank)}})
 	if err != nil {
 		return err
 	}
 	for i, n := range parts {
-		c.parts[n.ID] = Part{c.at, int64(i)}
-		if len(rest.Levels) == 0 && !c.apart {
-			continue
+		if c.parts[n.ID] = (Part{c.at, int64(i)}); c.like(o, n) == nil {
+			continue // a step with another index, which stays whole
 		}
-		if len(rest.Levels) == 0 {
-			rest = cut.Grid(c.counts(o)...)
-		}
-		if err := c.grid(n, rest); err != nil {
+		if err := c.blocks(o, n, int64(i)); err != nil {
 			return err
 		}
 	}
@@ -111,7 +106,7 @@ func (c *cutter) reduce(o *operation) error {
 	if !slices.ContainsFunc(o.operands, func(x operand) bool { return x.out && len(c.p.tensors[x.sel.Tensor].partial) > 0 }) {
 		return nil
 	}
-	return c.follow(before)
+	return c.follow(o, before)
 }
 
 // combined finds the operation that combines what parts give.
@@ -137,19 +132,28 @@ func (c *cutter) combined(parts []*ir.Node) {
 }
 
 // follow passes terms on through the steps that were added behind a combination: an operation that does more than reduce is cut as its steps.
-func (c *cutter) follow(from ir.NodeID) error {
+func (c *cutter) follow(o *operation, from ir.NodeID) error {
 	for id := from; id < ir.NodeID(c.p.g.Bound()); id++ {
 		n := c.p.g.Node(id)
 		if n == nil {
 			continue
 		}
 		if op, ok := n.Body.(*tensorops.Operation); ok && c.reads(op) {
-			if _, err := c.copies(n, nil); err != nil {
+			if _, err := c.copies(n, c.like(o, n)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// like gives an operation for one of its steps that has its index, nil for others.
+func (c *cutter) like(o *operation, step *ir.Node) *operation {
+	in, err := c.p.lib.BindOperation(c.p.g, step.ID)
+	if err != nil || !in.Index().Equal(o.index()) {
+		return nil
+	}
+	return o
 }
 
 // reads says whether an operation reads what has terms, and is none that combines them.
@@ -176,8 +180,15 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 		return false, nil
 	}
 	in, err := c.p.lib.BindOperation(c.p.g, n.ID)
-	if err != nil || !reduced.Distributes(in, combination(x.by), func(a *kernels.Operand) bool { return c.terms[a.Sel.Tensor] != nil }) {
+	if err != nil {
 		return false, nil
+	}
+	of, rest := func(t ir.NodeID) bool { return c.terms[t] != nil }, op
+	if !reduced.Distributes(in, combination(x.by), func(a *kernels.Operand) bool { return of(a.Sel.Tensor) }) {
+		if !joins(op, in, combination(x.by), of) {
+			return false, nil
+		}
+		rest = c.without(op)
 	}
 	for _, a := range c.apps[n.ID] {
 		c.p.g.Remove(a)
@@ -186,6 +197,7 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	t := &terms{}
 	for i := range count {
 		m, out := c.copy(n, op, i)
+		op = rest
 		t.tensors = append(t.tensors, out)
 		if o != nil {
 			if err := c.blocks(o, m, int64(i)); err != nil {
@@ -197,6 +209,22 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	c.terms[result.Tensor] = t
 	cut.Replaced(c.p.g, n)
 	return true, nil
+}
+
+// without gives the operation without what joins another part: the sum of the partial tensors alone, or the one of a difference, with its sign.
+func (c *cutter) without(op *tensorops.Operation) *tensorops.Operation {
+	var left []ir.Selection
+	var port string
+	op.Inputs.All(func(i, _ int, s *ir.Selection) {
+		if c.terms[s.Tensor] != nil {
+			left, port = append(left, *s), op.Inputs.At(i).Name
+		}
+	})
+	out := &tensorops.Operation{Kernel: "op:add", Inputs: ir.PortsOf([]ir.Port{{Name: "tensors", Sel: left}}), Outputs: op.Outputs}
+	if op.Kernel == "op:sub" && port == "b" {
+		out.Kernel, out.Inputs = "op:neg", ir.PortsOf([]ir.Port{{Name: "tensor", Sel: left}})
+	}
+	return out
 }
 
 // common gives the terms of an operation's inputs, if those that have some have equally many.

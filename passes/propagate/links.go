@@ -123,6 +123,9 @@ func (p *propagation) reduces(o *operation) (ir.PortMaps, error) {
 		o.box.Start, o.box.End = append(o.box.Start, 0), append(o.box.End, tag.Dimensions[i].Extent)
 		o.names = append(o.names, tag.Dimensions[i].Name)
 		by, ok := reduced.Partial(in, d)
+		if !ok {
+			by, ok = reduced.Beside(in, d)
+		}
 		ok = ok && (o.combine == scalar.NoOp || o.combine == by)
 		if ok && reduced.Ordered(by, tensorops.TensorOf(p.g, in.Operands[in.Statements[stored(in)].Store].Sel.Tensor).Type()) && !p.allow.Has(permission.Reassociate) {
 			ok, o.ordered = false, true

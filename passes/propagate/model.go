@@ -53,6 +53,7 @@ type operation struct {
 	in       *kernels.Instance
 	combine  scalar.Op     // by which its partial results are combined
 	passes   planfile.Axes // along which its inputs are partial, and its results for that
+	joined   bool          // what it adds to partial inputs joins the first part
 }
 
 // index is the box of an operation's index.

@@ -120,7 +120,7 @@ func (f *partials) mayStay(o *operation, x *operand) bool {
 
 // pass finds out along which axes an operation passes on that its inputs are partial.
 func (f *partials) pass(o *operation) {
-	o.passes = nil
+	o.passes, o.joined = nil, false
 	var axes planfile.Axes
 	for i := range o.operands {
 		for _, a := range f.stay[o.operands[i].sel.Tensor] {
@@ -164,8 +164,12 @@ func (f *partials) distributes(o *operation, axis int) bool {
 	if o.combine != scalar.NoOp && o.combine != by && len(o.reducing()) > 0 {
 		return false
 	}
-	if !reduced.Distributes(o.in, by, func(x *kernels.Operand) bool { return slices.Contains(f.stay[x.Sel.Tensor], axis) }) {
-		return false
+	of := func(t ir.NodeID) bool { return slices.Contains(f.stay[t], axis) }
+	if !reduced.Distributes(o.in, by, func(x *kernels.Operand) bool { return of(x.Sel.Tensor) }) {
+		if !joins(o.n.Body.(*tensorops.Operation), o.in, by, of) {
+			return false
+		}
+		o.joined = true
 	}
 	o.combine = by
 	return true

@@ -42,6 +42,28 @@ const chain = `tapc 1
 %act = operation op:relu (tensor: %sum) -> (result: %y)
 `
 
+// biased is a product to which a bias is added, which is permuted and reshaped, taken from another tensor, and negated; then it is activated.
+const biased = `tapc 1
+%x = tensor float64 [0:4, 0:8]
+%w = tensor float64 [0:8, 0:4]
+%b = tensor float64 [0:4]
+%k = tensor float64 [0:2, 0:8]
+%p = tensor float64 [0:4, 0:4]
+%e = tensor float64 [0:4, 0:4]
+%f = tensor float64 [0:4, 0:4]
+%h = tensor float64 [0:2, 0:8]
+%d = tensor float64 [0:2, 0:8]
+%n = tensor float64 [0:2, 0:8]
+%y = tensor float64 [0:2, 0:8]
+%first = operation op:matmul (X: %x, Y: %w) -> (Z: %p)
+%bias = operation op:add (tensors: [%p, %b]) -> (result: %e)
+%turned = operation op:permute {perm: [1, 0]} (tensor: %e) -> (result: %f)
+%shaped = operation op:reshape {shape: [2, 8]} (tensor: %f) -> (result: %h)
+%less = operation op:sub (a: %k, b: %h) -> (result: %d)
+%negated = operation op:neg (tensor: %d) -> (result: %n)
+%act = operation op:relu (tensor: %n) -> (result: %y)
+`
+
 // propagated runs a plan of a mesh of 2 by 4 devices, and gives the result and the graph.
 func propagated(t *testing.T, graph, tensors string, allow permission.Set, m *machine.Machine) (*ir.Graph, *propagate.Result) {
 	t.Helper()
@@ -87,7 +109,14 @@ func TestPartialResults(t *testing.T) {
 			"first p [-, -] partial along t→[t, -] 768; second q [-, -] partial along t→[t, -] 768"},
 		{"as it is annotated", chain, twoRows + `, {"tensor": "ps", "dims": ["", ""], "partial": ["t"]}`, "add sum [-, -] partial along t→[-, -] 1536"},
 		{"a tensor that is annotated is combined", chain, twoRows + `, {"tensor": "ps", "dims": ["", ""]}`,
-			"second q [-, -] partial along t→[-, -] 1536; scale ps [-, -] partial along t→[-, -] 1536"},
+			"scale ps [-, -] partial along t→[-, -] 1536; add sum [-, -] partial along t→[-, -] 1536"}, // which joins the first part of q
+		{"one all-reduce behind a bias and views", biased, twoRows, "negated n [-, -] partial along t→[-, -] 1536"},
+		{"a bias that is no smaller than the result", strings.Replace(biased, "%b = tensor float64 [0:4]", "%b = tensor float64 [0:4, 0:4]", 1), twoRows,
+			"negated n [-, -] partial along t→[-, -] 1536"},
+		{"near miss: a sum that is stretched to what is added", strings.NewReplacer("%b = tensor float64 [0:4]", "%b = tensor float64 [0:2, 0:4, 0:4]", "%e = tensor float64 [0:4, 0:4]",
+			"%e = tensor float64 [0:2, 0:4, 0:4]", "perm: [1, 0]", "perm: [0, 2, 1]", "%f = tensor float64 [0:4, 0:4]", "%f = tensor float64 [0:2, 0:4, 0:4]",
+			"[2, 8]", "[4, 8]", "float64 [0:2, 0:8]", "float64 [0:4, 0:8]", "%k = tensor float64 [0:4, 0:8]", "%k = tensor float64 [0:4, 0:8]").Replace(biased), twoRows,
+			"first p [-, -] partial along t→[-, -] 1536"},
 		{"two axes", chain, `{"tensor": "x", "dims": ["s", "t"]}`, "add sum [s, -] partial along t→[s, -] 768"},
 		{"nothing reduced is cut", chain, `{"tensor": "x", "dims": ["t", ""]}`, ""},
 		// the sum is widened to 16 columns: it is combined before that

@@ -125,7 +125,11 @@ func (m *mover) combining(o *operation, axes planfile.Axes) string {
 			return fmt.Sprintf("parts of dimension %s are combined by %s", o.names[o.rank+j], by)
 		}
 	}
-	return fmt.Sprintf("what the operation read is partial along %s, combined by %s", m.p.plan.Mesh.Names(axes), by)
+	text := fmt.Sprintf("what the operation read is partial along %s, combined by %s", m.p.plan.Mesh.Names(axes), by)
+	if o.joined {
+		text += ", and what it adds to that joins the first part"
+	}
+	return text
 }
 
 // why finds the first axis on which a tensor and an operation do not agree, and notes the annotations that put it where it is.

@@ -182,12 +182,15 @@ func (m *mover) halo(o *operation, x *operand, bytes float64) ([]Way, error) {
 	return ways, err
 }
 
-// instead is what could be done to other tensors of an operation: its inputs gathered where its partial results are combined.
+// instead is what could be done to other tensors of an operation: its inputs gathered where its partial results are combined, or combined where it is passed on that they are partial.
 func (m *mover) instead(o *operation, x *operand) (*Way, error) {
-	if !x.out || len(o.reducing()) == 0 {
+	if !x.out || len(o.gives()) == 0 {
 		return nil, nil
 	}
 	w := Way{Words: "gathering what it reads"}
+	if len(o.reducing()) == 0 {
+		w.Words = "combining what it reads"
+	}
 	for i := range o.operands {
 		in := &o.operands[i]
 		if in.out {
@@ -199,7 +202,8 @@ func (m *mover) instead(o *operation, x *operand) (*Way, error) {
 				to.Dims[k] = nil
 			}
 		}
-		for _, steps := range reshard.Ways(m.p.plan.Mesh, m.p.bytes(in), from, to)[:min(1, len(reshard.Ways(m.p.plan.Mesh, m.p.bytes(in), from, to)))] {
+		from.Partial = m.p.tensors[in.sel.Tensor].partial
+		if steps := first(reshard.Ways(m.p.plan.Mesh, m.p.bytes(in), from, to)); steps != nil {
 			ways, err := m.carry(steps)
 			if err != nil {
 				return nil, err

@@ -10,6 +10,18 @@ import (
 // Partial says by which operator the results of an operation on parts of a dim combine to its results. There is none if results run along the dim, if it
 // is reduced in several ways, or if the operation goes on with what it gives by anything that does not distribute over the operator.
 func Partial(in *kernels.Instance, dim int) (by scalar.Op, ok bool) {
+	return partialBeside(in, dim, func(int) bool { return false })
+}
+
+// Beside says so of sums to which the operation adds what does not go along the dim, such as a bias: that joins the results on one part.
+func Beside(in *kernels.Instance, dim int) (by scalar.Op, ok bool) {
+	by, ok = partialBeside(in, dim, func(i int) bool {
+		return !in.Operands[i].Decl.Out && !slices.ContainsFunc(in.Operands[i].Access.Projection, func(row []int64) bool { return row[dim] != 0 })
+	})
+	return by, ok && by == scalar.Add
+}
+
+func partialBeside(in *kernels.Instance, dim int, joins func(operand int) bool) (by scalar.Op, ok bool) {
 	if Stored(in, dim) || in.Dims[dim].Index {
 		return scalar.NoOp, false
 	}
@@ -25,7 +37,7 @@ func Partial(in *kernels.Instance, dim int) (by scalar.Op, ok bool) {
 	if !ok {
 		return scalar.NoOp, false
 	}
-	d := distribution{in: in, by: by, of: func(int) bool { return false }, dim: dim}
+	d := distribution{in: in, by: by, of: joins, dim: dim}
 	return by, d.results()
 }
 

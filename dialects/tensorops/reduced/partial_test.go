@@ -69,7 +69,7 @@ func TestPartial(t *testing.T) {
 		{"op:sum {dims: [1]} (tensor: %i) -> (result: %j)", "tensor:sum | s1:sum"},
 		{"op:sum {dims: [1]} (tensor: %h) -> (result: %k)", "|"}, // rounded once, behind the sum
 		{"op:softmax {dims: [1]} (tensor: %a) -> (result: %d)", "|"},
-		{"op:linear (A: %b, b: %r, x: %a) -> (result: %c)", "x+b:sum |"}, // goes on with the bias
+		{"op:linear (A: %b, b: %r, x: %a) -> (result: %c)", "x+b:sum | i+:sum"}, // the bias joins one part
 		{"op:gemm (A: %a, B: %b) -> (Y: %c)", "A:sum B:sum | k:sum"},
 	} {
 		in := bind(t, tensors+"%op = operation "+c.op+"\n")
@@ -108,6 +108,8 @@ func describe(in *kernels.Instance) string {
 	for i, d := range in.Dims {
 		if by, ok := reduced.Partial(in, i); ok {
 			words = append(words, d.Name+":"+scalar.MonoidName(by))
+		} else if by, ok := reduced.Beside(in, i); ok {
+			words = append(words, d.Name+"+:"+scalar.MonoidName(by))
 		}
 	}
 	return strings.Join(words, " ")
