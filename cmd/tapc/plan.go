@@ -37,6 +37,9 @@ func planCommand(a *app) *cobra.Command {
 		if pipeline.StageOf(g) != pipeline.OperationExpression {
 			return diag.Usage("%s is a graph of %v: what is planned is one that was not cut yet", args[0], pipeline.StageOf(g))
 		}
+		if err := a.verifyAs(ctx, g, "", true).Err(); err != nil {
+			return err
+		}
 		w := &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Write: a.writeFile, Plugins: a.plugins.searching}
 		if progress.IsTerminal(a.stderr) {
 			w.Terminal = a.stderr

@@ -197,8 +197,11 @@ func (f *Flags) parts(s *layouts.Settings) error {
 				}
 				s.Mesh, n = append(s.Mesh, size), n*size
 			}
-			if f.devices != 0 && f.devices != n || len(s.Mesh) > 3 {
-				return diag.Usage("--space: %s: expected one to three sizes whose product is %d", word, f.devices)
+			if len(s.Mesh) > 3 {
+				return diag.Usage("--space: %s: expected one to three sizes, found %d", word, len(s.Mesh))
+			}
+			if f.devices != 0 && f.devices != n {
+				return diag.Usage("--space: %s: expected sizes whose product is %d, as --devices says", word, f.devices)
 			}
 			s.Devices = n
 		case word == "none" && len(f.space) == 1:
