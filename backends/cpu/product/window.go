@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -78,22 +79,67 @@ func (w *window) columns() {
 	if w.guard == nil {
 		return
 	}
+	w.liveness()
+}
+
+// manyStates is from how many values of a guard on conditions of one loop are asked apart.
+const manyStates = 16
+
+// liveness writes where the guard of the column of one lane holds. Of a guard with many values, conditions of one loop of the reduction are asked once for
+// each value of that.
+func (w *window) liveness() {
+	all := "1"
+	rest := affine.Conjuncts(w.guard, nil)
+	for x, l := range w.guards {
+		w.values[l] = fmt.Sprintf("g_%d", x)
+		others := slices.DeleteFunc(slices.Clone(w.guards), func(o int) bool { return o == l })
+		own := func(e *scalar.Expr) bool { return point.UsesAny([]int{l}, e) && !point.UsesAny(others, e) }
+		if w.states < manyStates || !slices.ContainsFunc(rest, own) {
+			continue
+		}
+		w.Line("int side%d[%d];", x, w.p.K.Loops[l].Extent())
+		w.guardLoop(x)
+		w.Line("side%d[g_%d] = %s;", x, x, w.holds(rest, own))
+		w.Close()
+		rest = slices.DeleteFunc(rest, own)
+		all += fmt.Sprintf(" & side%d[g_%d]", x, x)
+	}
 	at := "0"
 	for x, l := range w.guards {
-		e := w.p.K.Loops[l].Extent()
-		w.Open("for (int64_t g_%d = 0; g_%d < %d; g_%d++) {", x, x, e, x)
-		w.values[l] = fmt.Sprintf("g_%d", x)
-		at = fmt.Sprintf("(%s) * %d + g_%d", at, e, x)
+		w.guardLoop(x)
+		at = fmt.Sprintf("(%s) * %d + g_%d", at, w.p.K.Loops[l].Extent(), x)
 	}
-	w.Line("live[(%s) * %d + l] = -(%s);", at, w.p.Panel, w.p.E.V.Expr(w.guard, 1, w).Text)
+	w.Line("live[(%s) * %d + l] = -(%s & %s);", at, w.p.Panel, all, w.holds(rest, func(*scalar.Expr) bool { return true }))
 	w.Close(len(w.guards))
+}
+
+// guardLoop opens the loop over the values of a loop that the guard depends on.
+func (w *window) guardLoop(x int) {
+	w.Open("for (int64_t g_%d = 0; g_%d < %d; g_%d++) {", x, x, w.p.K.Loops[w.guards[x]].Extent(), x)
+}
+
+// holds writes that those of some conditions hold that are asked for.
+func (w *window) holds(conditions []*scalar.Expr, asked func(*scalar.Expr) bool) string {
+	text := "1"
+	for _, e := range conditions {
+		if asked(e) {
+			text += fmt.Sprintf(" & (%s)", w.p.E.V.Expr(e, 1, w).Text)
+		}
+	}
+	return text
+}
+
+// apart is how far apart lanes of the same row of an image are.
+func (w *window) apart() int64 {
+	loops := w.p.C.Col.Loops
+	return w.view.Steps[loops[len(loops)-1]]
 }
 
 // runs writes the copying of a panel whose lanes are neighbours, or two runs of neighbours as where a row of an image ends and the
 // next begins, for processors that load only some lanes of a vector: those of each run for which the guard holds.
 func (w *window) runs() {
 	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[w.p.D]
-	if letter == "" || w.p.N*w.p.D.Size() != 64 || w.p.Panel != int64(w.p.N) {
+	if letter == "" || w.p.N*w.p.D.Size() != 64 || w.p.Panel != int64(w.p.N) || w.apart() == 2 {
 		return
 	}
 	n, stored, mask := w.p.N, w.p.E.W.Stored(w.p.D), fmt.Sprintf("uint%d_t", w.p.N)
@@ -185,19 +231,23 @@ func (w *window) reduction(runs bool, write func(from, guard string)) {
 
 // copies writes the loops over the reduction, which copy a row of the panel each.
 func (w *window) copies() {
-	w.Line("int even = 1; // the lanes are neighbours")
+	step := int64(1)
+	if w.apart() == 2 {
+		step = 2
+	}
+	w.Line("int even = 1; // the lanes are %d apart", step)
 	w.Line("int64_t low = at[0], high = at[0];")
 	w.Open("for (int l = 1; l < %d; l++) {", w.p.Panel)
-	w.Line("even &= at[l] == at[0] + l;")
+	w.Line("even &= at[l] == at[0] + l * %d;", step)
 	w.Line("low = at[l] < low ? at[l] : low;")
 	w.Line("high = at[l] > high ? at[l] : high;")
 	w.Close()
 	w.Line("(void)low, (void)high;")
-	w.reduction(false, w.copyRow)
+	w.reduction(false, func(offset, guard string) { w.copyRow(step, offset, guard) })
 }
 
-// copyRow writes the copying of a row of the panel, which is at an offset, where the guard with a number holds.
-func (w *window) copyRow(offset, guard string) {
+// copyRow writes the copying of a row of the panel, which is at an offset, where the guard with a number holds. Vectors have elements a step apart.
+func (w *window) copyRow(step int64, offset, guard string) {
 	buffer, fill := w.p.E.Buffers[w.p.K.Operands[w.p.C.Right].Buffer], ""
 	w.Line("const int64_t from = %s;", offset)
 	if w.guard != nil {
@@ -213,6 +263,9 @@ func (w *window) copyRow(offset, guard string) {
 	t, n := w.p.E.V.Type(w.p.D, w.p.N), int64(w.p.N)
 	for x := int64(0); x < w.p.Panel; x += n {
 		text := w.p.E.V.Of(w.p.D, w.p.N).Load(fmt.Sprintf("right + (from + at[0] + %d)", x), fmt.Sprint(n))
+		if step != 1 {
+			text = w.p.E.V.Of(w.p.D, w.p.N).Gather(fmt.Sprintf("right + (from + at[0] + %d)", x*step), fmt.Sprint(step), fmt.Sprint(n))
+		}
 		if w.guard != nil {
 			m := w.p.E.V.MaskType(w.p.D.Size(), w.p.N)
 			fills := w.p.E.V.Splat(vector.Value{Text: fill, Type: w.p.D, Uniform: true}, w.p.N).Text
