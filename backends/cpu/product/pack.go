@@ -129,16 +129,11 @@ func (c columns) row(live int64) {
 
 // offset writes the number of the element of the panels that a tile starts at.
 func (c columns) offset() string {
-	if c.p.Pack.Right == tile.PerMacroTile {
-		text := fmt.Sprintf("(j - j0) / %d * %s", c.p.Panel, point.Number(c.p.Deep()*c.p.Panel))
-		if c.p.Cut.TileCols < c.p.Panel {
-			text += fmt.Sprintf(" + (j - j0) %% %d", c.p.Panel)
-		}
-		return text
-	}
-	group := c.p.Group(c.p.C.Right)
-	column, panels := "j", fmt.Sprint(c.p.PanelsOf(c.p.C.Col.Extent))
-	if c.p.Pack.Right == tile.UpFront {
+	group, column, panels := c.p.Group(c.p.C.Right), "j", fmt.Sprint(c.p.PanelsOf(c.p.C.Col.Extent))
+	switch c.p.Pack.Right {
+	case tile.PerMacroTile:
+		group, column = "", "(j - j0)"
+	case tile.UpFront:
 		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", c.p.Panel-1, c.p.Panel)
 		if group != "" {
 			group += " - part->group"
@@ -148,7 +143,7 @@ func (c columns) offset() string {
 	if group != "" {
 		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
 	}
-	text := fmt.Sprintf("%s * %s", panel, point.Number(c.p.Length*c.p.Panel))
+	text := fmt.Sprintf("%s * %s", panel, point.Number(c.p.Deep()*c.p.Panel))
 	if c.p.Cut.TileCols < c.p.Panel {
 		text += fmt.Sprintf(" + %s %% %d", column, c.p.Panel)
 	}
