@@ -2,39 +2,23 @@ package product
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 // Tiles writes the loops over the tiles of a piece.
 func (p *Product) Tiles() {
-	right := p.C.Views[p.C.Right]
 	rows, cols := p.Cut.TileRows, p.Cut.TileCols
-	rightAt := columnsOf(p).offset()
-	if p.Pack.Right == tile.Unpacked {
-		rightAt = point.OffsetText(point.Start(p.K, right), append(slices.Clone(p.Batch), point.Axis{Dim: p.C.Col, Variable: "j"}), right)
-	}
 	if p.Split() {
-		last := p.C.Reduction[len(p.C.Reduction)-1]
-		step := p.Panel
-		if p.Pack.Right == tile.Unpacked {
-			step = last.Step(right)
-		}
-		if !p.Blockwise() {
-			rightAt += p.foldOffset(step)
-		}
-		from := [2]string{"0", fmt.Sprint(last.Extent)}
+		length, from := p.InnerFold(), [2]string{"0", fmt.Sprint(p.InnerFold())}
 		if p.Cut.Groups > 0 {
 			from = [2]string{"from", "to"}
 		}
 		p.Open("for (int64_t f = %s; f < %s; f += %d) {", from[0], from[1], p.Cut.Fold)
-		if last.Extent%p.Cut.Fold == 0 {
+		if length%p.Cut.Fold == 0 {
 			p.Line("const int64_t fn = %d;", p.Cut.Fold)
 		} else {
-			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", last.Extent, p.Cut.Fold, last.Extent, p.Cut.Fold)
+			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", length, p.Cut.Fold, length, p.Cut.Fold)
 		}
 		if p.Blockwise() {
 			columnsOf(p).piece("f", "f + fn")
@@ -43,7 +27,7 @@ func (p *Product) Tiles() {
 	rowsOf(p).pack()
 	byColumns := func() {
 		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
-		p.Line("const %s *w = right + %s;", p.E.W.Stored(p.D), rightAt)
+		p.Line("const %s *w = %s;", p.E.W.Stored(p.D), columnsOf(p).tile())
 	}
 	byRows := func() {
 		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)

@@ -2,6 +2,7 @@ package product
 
 import (
 	"fmt"
+	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -125,6 +126,18 @@ func (c columns) row(live int64) {
 			c.Line("*(%s *)(to + %d) = %s;", t, x, c.p.E.V.Of(c.p.D, c.p.N).Gather(from, point.Number(across), fmt.Sprint(here)))
 		}
 	}
+}
+
+// tile writes where the columns of a tile are, from the present run of the reduction on.
+func (c columns) tile() string {
+	switch {
+	case c.p.Pack.Right == tile.Unpacked:
+		return "right + " + point.OffsetText(point.Start(c.p.K, c.view), append(slices.Clone(c.p.Batch), point.Axis{Dim: c.p.C.Col, Variable: "j"}), c.view) +
+			c.p.foldOffset(c.p.innerStep(c.view))
+	case c.p.Blockwise():
+		return "right + " + c.offset()
+	}
+	return "right + " + c.offset() + c.p.foldOffset(c.p.Panel)
 }
 
 // offset writes the number of the element of the panels that a tile starts at.
