@@ -19,6 +19,8 @@ type Settings struct {
 	At    []string // kernels without namespace, and labels; none: every operation
 	Depth int      // rounds: in each further one, what the last one made is expanded
 	Limit int      // choices that may be made
+
+	Offered func(rule string) // is told of each rule that a choice has a branch of; may be nil
 }
 
 // itself is the rewrite's name: what makes a choice.
@@ -33,7 +35,7 @@ func Run(ctx context.Context, g *ir.Graph, rules []rewrite.Rule, set Settings, o
 	made, from := 0, ir.NodeID(0)
 	for range set.Depth {
 		x := &round{set: set, rules: rules, left: set.Limit - made, kept: asItIs(g), from: from, to: ir.NodeID(g.Bound())}
-		s, err := rewrite.Run(ctx, g, []rewrite.Rule{x.rule()}, opt)
+		s, err := rewrite.Run(ctx, g, []rewrite.Rule{x.rule()}, x.told(opt))
 		made += s.Applied
 		if err != nil || s.Applied == 0 || s.OutOfFuel {
 			return made, err
@@ -56,6 +58,22 @@ func asItIs(g *ir.Graph) map[ir.NodeID]bool {
 	return out
 }
 
+// told gives options by which who asked hears of the rules of each choice that is made.
+func (x *round) told(opt rewrite.Options) rewrite.Options {
+	trace := opt.Trace
+	opt.Trace = func(c rewrite.Change) {
+		if trace != nil {
+			trace(c)
+		}
+		for _, rule := range x.last {
+			if x.set.Offered != nil {
+				x.set.Offered(rule)
+			}
+		}
+	}
+	return opt
+}
+
 // round expands the operations from one number to another.
 type round struct {
 	set      Settings
@@ -63,6 +81,7 @@ type round struct {
 	left     int
 	kept     map[ir.NodeID]bool
 	from, to ir.NodeID
+	last     []string // the rules of the choice that was matched last
 }
 
 func (x *round) rule() rewrite.Rule {
@@ -79,11 +98,15 @@ func (x *round) match(s *rewrite.Site) (rewrite.Result, bool) {
 	if !ok || x.left <= 0 || s.Node.ID < x.from || s.Node.ID >= x.to || x.kept[s.Node.ID] || s.Op.IsChoice() || !x.asked(s, result) {
 		return rewrite.Result{}, false
 	}
+	x.last = nil
 	b := branches{site: s, like: rewrite.Output{Port: "result", DType: s.Tensor(result.Tensor).DType, Range: result.Range()}}
 	must := false
 	for _, r := range x.rules {
-		if len(r.Roots) == 0 || slices.Contains(r.Roots, s.Kernel()) {
+		if n := len(b.args); len(r.Roots) == 0 || slices.Contains(r.Roots, s.Kernel()) {
 			must = b.offer(r) || must
+			if len(b.args) > n {
+				x.last = append(x.last, r.Name)
+			}
 		}
 	}
 	if len(b.args) == 0 {

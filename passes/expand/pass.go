@@ -93,6 +93,7 @@ func run(ctx context.Context, p *pipeline.Context, lib *kernels.Library) error {
 		}
 		rules = append(rules, more...)
 	}
+	set.Offered = p.Offered
 	n, err := Run(ctx, p.Graph, rules, set, o)
 	p.Count("choices", n)
 	return err

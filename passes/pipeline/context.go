@@ -105,6 +105,9 @@ func (c *Context) applied(rule string, node ir.NodeID, source string) {
 	c.Count(rule, 1)
 }
 
+// Offered notes that a choice has a branch of a rule, beside the one that makes the choice.
+func (c *Context) Offered(rule string) { c.with(func(r *run) { r.result.Rules[rule]++ }) }
+
 // Verify verifies the graph against the constraints of its stage. A graph that an earlier pass made is that pass's fault.
 func (c *Context) Verify(ctx context.Context) error {
 	return c.run.verify(ctx, c.Graph, c.Stage, c.run.changed)

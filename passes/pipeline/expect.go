@@ -14,10 +14,12 @@ import (
 // codeRules is the code of rules that were not applied as a file expects, or of a file that expects nothing readable.
 const codeRules = "TAP0503"
 
-// ExpectedRules are the rules that a file expects a run to apply: those that its lines EXPECT-RULE: name, and no others.
+// ExpectedRules are the rules that a file expects a run to apply: those that its lines EXPECT-RULE: name, and no others. Lines NEAR-MISS: name rules
+// that nearly fit; they are not applied, as are all without a line.
 type ExpectedRules struct {
 	file  string
 	rules []expectedRule // empty if the file says that none is applied
+	near  []string
 }
 
 // expectedRule is one line.
@@ -32,6 +34,7 @@ const noRule = "none"
 
 var (
 	expectLine = regexp.MustCompile(`(?:^|[^-_a-zA-Z0-9])EXPECT-RULE:(.*)`)
+	nearLine   = regexp.MustCompile(`(?:^|[^-_a-zA-Z0-9])NEAR-MISS:[ \t]+([a-z0-9][-a-z0-9_./]*)[ \t]*(?:$|\r?\n)`)
 	expectText = regexp.MustCompile(`^([a-z0-9][-a-z0-9_./]*)(?:\s+x?([0-9]{1,9}))?$`)
 )
 
@@ -40,6 +43,7 @@ var (
 //	EXPECT-RULE: NAME      the rule is applied, any number of times
 //	EXPECT-RULE: NAME N    the rule is applied N times
 //	EXPECT-RULE: none      no rule is applied
+//	NEAR-MISS: NAME        the rule is not applied, or only as often as its line says, though the graph is nearly one that it is for once more
 //
 // A file without such a line is an error: it would hold a run to nothing that its author sees.
 func ParseExpectedRules(file, text string) (*ExpectedRules, error) {
@@ -49,6 +53,9 @@ func ParseExpectedRules(file, text string) (*ExpectedRules, error) {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
+		if m := nearLine.FindStringSubmatch(line); m != nil {
+			e.near = append(e.near, m[1])
+		}
 		m := expectLine.FindStringSubmatchIndex(line)
 		if m == nil {
 			continue
@@ -85,6 +92,11 @@ func ParseExpectedRules(file, text string) (*ExpectedRules, error) {
 	if len(bad) == 0 && !none && len(e.rules) == 0 {
 		bad = append(bad, diag.Errorf(codeRules, "rules", diag.Location{File: file}, "no line says which rules are applied").
 			Want("EXPECT-RULE: NAME or, for a run without any, EXPECT-RULE: none", "no such line"))
+	}
+	for _, name := range e.near {
+		if i := slices.IndexFunc(e.rules, func(r expectedRule) bool { return r.name == name && r.count == 0 }); i >= 0 {
+			bad = append(bad, diag.Errorf(codeRules, "rules", e.rules[i].at, "the rule %s is a near miss, too", name).Want("EXPECT-RULE: "+name+" and how often, or NEAR-MISS alone", "no number"))
+		}
 	}
 	return e, bad.Err()
 }

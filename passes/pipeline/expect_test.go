@@ -35,6 +35,9 @@ func TestExpectedRules(t *testing.T) {
 		{"twice", "EXPECT-RULE: a\nEXPECT-RULE: a 2", ran("a", 2), "f:2:1: error: the rule has a line already"},
 		{"none and a rule", "EXPECT-RULE: none\nEXPECT-RULE: a", ran("a", 2), "stands alone"},
 		{"a rule and none", "EXPECT-RULE: a\nEXPECT-RULE: none", ran("a", 2), "stands alone"},
+		{"a near miss", "EXPECT-RULE: a\nNEAR-MISS: b\n", ran("a", 1), ""},
+		{"a near miss that was applied", "EXPECT-RULE: a\nNEAR-MISS: b\n", ran("a", 1, "b", 1), "the rule b was applied"},
+		{"both", "EXPECT-RULE: a\nNEAR-MISS: a\n", ran("a", 1), "the rule a is a near miss, too"},
 		{"none of a number", "EXPECT-RULE: none 3", ran(), "stands alone"},
 	} {
 		e, err := ParseExpectedRules("f", c.text)
