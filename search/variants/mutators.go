@@ -2,6 +2,7 @@ package variants
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
@@ -12,16 +13,14 @@ func (x *Space) Mutators() (list []search.Mutator) {
 	if len(x.variants) == 1 {
 		return x.mutators[0]
 	}
-	for i, m := range x.mutators[0] {
-		m.Mutate = func(r *rand.Rand, t search.Trial) bool {
-			_, own := x.inner(t)
-			if !x.mutators[x.variant(t)][i].Mutate(r, own) {
-				return false
+	seen := map[string]bool{}
+	for _, own := range x.mutators {
+		for _, m := range own {
+			if !seen[m.Name] {
+				seen[m.Name] = true
+				list = append(list, x.shared(m))
 			}
-			x.write(t, own)
-			return true
 		}
-		list = append(list, m)
 	}
 	for i, k := range x.kinds {
 		if of := x.decisionsOf(i); len(of) > 0 {
@@ -30,6 +29,26 @@ func (x *Space) Mutators() (list []search.Mutator) {
 		}
 	}
 	return list
+}
+
+// shared is a mutator that changes a trial as its variant does, where that has a mutator of the name.
+func (x *Space) shared(m search.Mutator) search.Mutator {
+	of := make([]func(r *rand.Rand, t search.Trial) bool, len(x.variants))
+	for v, own := range x.mutators {
+		if i := slices.IndexFunc(own, func(o search.Mutator) bool { return o.Name == m.Name }); i >= 0 {
+			of[v] = own[i].Mutate
+		}
+	}
+	m.Mutate = func(r *rand.Rand, t search.Trial) bool {
+		mutate := of[x.variant(t)]
+		_, own := x.inner(t)
+		if mutate == nil || !mutate(r, own) {
+			return false
+		}
+		x.write(t, own)
+		return true
+	}
+	return m
 }
 
 // decisionsOf gives the numbers of the decisions of a kind that can be taken otherwise.

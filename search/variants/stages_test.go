@@ -161,6 +161,19 @@ func TestStagedValues(t *testing.T) {
 	}
 }
 
+// Variants of many meshes and of one have other mutators, and are searched together.
+func TestStagesOfManyMeshes(t *testing.T) {
+	x := spaceOn(t, layers(4, 4, 64), "16x8xh100", 16, nil, variants.Words...)
+	s := search.Run(t.Context(), x, search.Options{Rounds: 30, Trials: 64, Bare: true})
+	used := map[string]int{}
+	for _, r := range s.Rates {
+		used[r.Mutator.Name] = r.Used
+	}
+	if used["mesh"] == 0 || used["stage"] == 0 || used["carry"] == 0 {
+		t.Errorf("used %v", used)
+	}
+}
+
 // A schedule has the weights of each stage on the devices of that stage alone.
 func TestStagesHoldTheirOwn(t *testing.T) {
 	source := layers(4, 4, 16)
