@@ -67,8 +67,10 @@ func (t *Tree) At(s *tree.At) {
 func (t *Tree) Branch(s *tree.Branch) {
 	t.Open("if (%s) {", Bare(t.Computed(s.Computed)))
 	t.List(s.Then)
-	t.Else()
-	t.List(s.Else)
+	if len(s.Else) > 0 {
+		t.Else()
+		t.List(s.Else)
+	}
 	t.Close()
 }
 
@@ -77,18 +79,21 @@ func (t *Tree) Element(m *tree.Memory) string {
 	switch {
 	case m.Acc:
 		return t.W.Type(m.Type.Wide())
-	case m.Scope == tree.Registers:
+	case computing(m):
 		return t.W.Type(m.Type)
 	}
 	return t.W.Stored(m.Type)
 }
+
+// computing says whether elements are kept as they are computed with.
+func computing(m *tree.Memory) bool { return m.Scope == tree.Registers || m.Scope == tree.Workspace }
 
 // Value reads an element: a number as it is computed with.
 func (t *Tree) Value(a tree.Access) string {
 	switch {
 	case a.Memory.Acc:
 		return t.W.Round(a.Memory.Type, Lvalue(a))
-	case a.Memory.Scope == tree.Registers:
+	case computing(a.Memory):
 		return Lvalue(a)
 	}
 	return t.W.Load(a.Memory.Type, Lvalue(a))
@@ -112,7 +117,7 @@ func (t *Tree) Map(s *tree.Map) {
 		return
 	}
 	value := t.Computed(s.Computed)
-	if s.Dst.Memory.Scope != tree.Registers {
+	if !computing(s.Dst.Memory) {
 		value = t.W.Store(s.Dst.Memory.Type, value)
 	}
 	t.Line("%s = %s;", to, value)

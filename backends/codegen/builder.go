@@ -153,17 +153,17 @@ type leaves struct {
 
 func (l leaves) expr(e *scalar.Expr) *scalar.Expr {
 	if known, ok := l.b.sums[e]; ok {
-		return l.argument(known(), e.Type)
+		return scalar.NewCast(e.Type, l.argument(known()))
 	}
 	switch e.Op {
 	case scalar.Load:
-		return l.argument(l.b.load(e.Ref), e.Type)
+		return l.argument(l.b.load(e.Ref))
 	case scalar.Local:
 		x := l.b.locals[e.Ref]
 		if x.kept == nil {
 			return l.expr(x.value)
 		}
-		return l.argument(x.kept(), e.Type)
+		return l.argument(x.kept())
 	case scalar.Loop:
 		l.m.Loops[e.Ref] = l.loop(e.Ref)
 		return e
@@ -176,13 +176,13 @@ func (l leaves) expr(e *scalar.Expr) *scalar.Expr {
 	return &out
 }
 
-func (l leaves) argument(a tree.Access, t scalar.DType) *scalar.Expr {
+func (l leaves) argument(a tree.Access) *scalar.Expr {
 	at := slices.IndexFunc(l.m.Args, func(x tree.Access) bool { return x.Memory == a.Memory && slices.Equal(x.At, a.At) })
 	if at < 0 {
 		at = len(l.m.Args)
 		l.m.Args = append(l.m.Args, a)
 	}
-	return scalar.NewLoad(at, t)
+	return scalar.NewLoad(at, a.Memory.Type)
 }
 
 // loop gives the value of a loop, which is a dimension of its own or has one value.
@@ -225,7 +225,7 @@ func constant(dst tree.Access, v scalar.Value) *tree.Map {
 
 // stored makes a Map that stores an element, or combines it with what is stored.
 func stored(dst, src tree.Access, monoid scalar.Op) *tree.Map {
-	return &tree.Map{Dst: dst, Monoid: monoid, Computed: tree.Computed{Value: scalar.NewLoad(0, src.Memory.Type), Args: []tree.Access{src}}}
+	return &tree.Map{Dst: dst, Monoid: monoid, Computed: loaded(src)}
 }
 
 // guarded makes statements run where indices are below limits; variables that cannot reach them need no guard.
@@ -249,9 +249,9 @@ func behind(v *tree.Var, limit, step int64) []tree.Cond {
 	return []tree.Cond{{Var: v, Limit: tree.Const(limit)}}
 }
 
-// parallel makes the outermost loop of a tree, which blocks or threads carry out.
+// parallel adds an outermost loop to a tree, which blocks or threads carry out.
 func parallel(f *tree.Func, v *tree.Var, count int64, by tree.Bind, body []tree.Stmt) {
-	f.Body = []tree.Stmt{&tree.For{Var: v, From: tree.Const(0), To: tree.Const(count), Step: 1, Bind: by, Body: body}}
+	f.Body = append(f.Body, &tree.For{Var: v, From: tree.Const(0), To: tree.Const(count), Step: 1, Bind: by, Body: body})
 }
 
 // extentsOf gives the extents of dimensions, and of what else is counted.

@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 )
 
 // Build makes the tree of a kernel: of the blocks of a GPU, or of the tasks of threads of a CPU. Without a config, it is loops that are cut as they say. The
@@ -41,6 +42,15 @@ func Build(name string, a *nest.Analysis, c *schedule.Config, by tree.Bind) (*tr
 			return f, contractionTasks(f, a, found, &c.Stages[0])
 		}
 		return f, contractionBlocks(f, a, found, &c.Stages[0])
+	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Scan}):
+		found, ok := nest.Of[*scan.Scans](a.Forms)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("the kernel has no scans")
+		case by != tree.Thread:
+			return nil, fmt.Errorf("blocks of a GPU have no workspaces")
+		}
+		return f, scanTasks(f, a, found)
 	case slices.Equal(algorithms, []schedule.Algorithm{schedule.Reduction}):
 		found, ok := nest.Of[*nest.Rows](a.Forms)
 		switch {

@@ -202,7 +202,7 @@ func (x *contraction) multiply(list *[]tree.Stmt) {
 func (x *contraction) flush() tree.Stmt {
 	return x.eachCell(func(r, c *tree.Index) []tree.Stmt {
 		at := []*tree.Index{r, c}
-		return []tree.Stmt{add(tree.Access{Memory: x.total, At: at}, tree.Access{Memory: x.acc, At: at})}
+		return []tree.Stmt{stored(tree.Access{Memory: x.total, At: at}, tree.Access{Memory: x.acc, At: at}, scalar.Add)}
 	})
 }
 

@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/tree"
@@ -15,13 +14,8 @@ type loops struct{ in *points }
 // loopsOf makes the tree of a kernel whose loops are cut as their levels say. Threads run one of them, or one thread all; blocks and
 // their lanes run all.
 func loopsOf(name string, a *nest.Analysis, by tree.Bind) *tree.Func {
-	k := a.Kernel
-	dims := make([]nest.Dim, len(k.Loops))
-	for l, loop := range k.Loops {
-		dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
-	}
-	in := &points{builder: newBuilder(&names{}, k, nest.Views(k, a.Buffers), dims), free: k.Free()}
-	f, x := &tree.Func{Name: name, Operands: operandsOf(in.builder)}, loops{in}
+	f := &tree.Func{Name: name}
+	x := loops{newPoints(f, a, a.Kernel.Free())}
 	if by == tree.Thread {
 		f.Body = x.tasks()
 	} else {
@@ -40,7 +34,7 @@ func (x loops) tasks() []tree.Stmt {
 	shared := slices.IndexFunc(x.in.free, func(l int) bool { return x.in.k.Loops[l].Levels[0].Bind == schedule.Thread })
 	task, order, count := x.in.variable("task"), x.in.free, int64(1)
 	var body []tree.Stmt
-	if shared >= 0 {
+	if shared >= 0 && !x.empty() {
 		l := x.in.free[shared]
 		tile := innerTile(x.in.k.Loops[l])
 		if n := ceil(x.in.dims[l].Extent, tile); n > 1 {
@@ -72,7 +66,7 @@ func (x loops) start(loop int, first *tree.Index) {
 func (x loops) tiles(order []int) []tree.Stmt {
 	if len(order) == 0 {
 		slices.SortFunc(x.in.lanes, func(a, b lane) int { return a.loop - b.loop })
-		return x.whole(0)
+		return x.whole(0, x.in.statements)
 	}
 	l := order[0]
 	extent, tile := x.in.dims[l].Extent, innerTile(x.in.k.Loops[l])
@@ -86,15 +80,13 @@ func (x loops) tiles(order []int) []tree.Stmt {
 }
 
 // whole makes the statements for whole tiles, and for what is left of them at the end of a loop: sizes are constants in both.
-func (x loops) whole(from int) []tree.Stmt {
+func (x loops) whole(from int, statements func() []tree.Stmt) []tree.Stmt {
 	if from == len(x.in.lanes) {
-		return x.in.statements()
+		return inside(x.in, statements)
 	}
 	part := func(count int64) []tree.Stmt {
-		sums := maps.Clone(x.in.sums)
-		defer func() { x.in.sums = sums }()
 		x.in.lanes[from].count = count
-		return x.whole(from + 1)
+		return x.whole(from+1, statements)
 	}
 	n := x.in.lanes[from]
 	extent := x.in.dims[n.loop].Extent

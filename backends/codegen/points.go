@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -32,6 +33,17 @@ const (
 	maxPointsArray = 16 << 10 // bytes of a local value that is kept for each point of the loops that are not free
 )
 
+// newPoints makes the points of a kernel of which some loops are free, and the operands of its tree.
+func newPoints(f *tree.Func, a *nest.Analysis, free []int) *points {
+	dims := make([]nest.Dim, len(a.Kernel.Loops))
+	for l, loop := range a.Kernel.Loops {
+		dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
+	}
+	x := &points{builder: newBuilder(&names{}, a.Kernel, nest.Views(a.Kernel, a.Buffers), dims), free: free}
+	f.Operands = operandsOf(x.builder)
+	return x
+}
+
 // statements makes the kernel's statements. What is not stored is kept in registers; what has a value for each point of other loops is computed
 // again where it is used, or kept for all of them if it is costly and they are few.
 func (x *points) statements() []tree.Stmt {
@@ -52,25 +64,46 @@ func (x *points) statements() []tree.Stmt {
 			to = x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false, over...)
 			x.locals[i] = local{kept: to}
 		}
-		out = append(out, x.along(over, func() []tree.Stmt {
-			var body []tree.Stmt
-			x.reduce(&body, s.Value)
-			return append(body, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(to(), s)} })...)
-		})...)
+		out = append(out, x.along(over, func() []tree.Stmt { return x.assign(to, s) })...)
 	}
 	return out
 }
 
+// assign makes the value of a statement in all lanes, behind what has to be computed before.
+func (x *points) assign(to access, s schedule.Statement) []tree.Stmt {
+	var out []tree.Stmt
+	x.reduce(&out, s.Value)
+	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(to(), s)} })...)
+}
+
 // keeps says whether a value is more than a few operations, and there is room for all its values.
 func (x *points) keeps(e *scalar.Expr, over []int) bool {
-	bytes := int64(e.Type.Wide().Size())
+	bytes := nest.SaturatingProduct(int64(e.Type.Wide().Size()), pointsOf(x, over))
 	for _, n := range x.lanes {
 		bytes *= n.tile
 	}
-	for _, l := range over {
-		bytes = nest.SaturatingProduct(bytes, x.dims[l].Extent)
+	return bytes <= maxPointsArray && costly(e)
+}
+
+// pointsOf is how many points some loops have, saturating; loops of no values count as one.
+func pointsOf(x *points, loops []int) int64 {
+	n := int64(1)
+	for _, l := range loops {
+		n = nest.SaturatingProduct(n, x.dims[l].Extent)
 	}
-	return bytes <= maxPointsArray && e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root })
+	return n
+}
+
+// costly says whether a value is more than a few operations.
+func costly(e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Reduce || e.Op.Class() >= scalar.Root })
+}
+
+// inside makes what is in a block of its own: what is computed there is not known behind it.
+func inside(x *points, body func() []tree.Stmt) []tree.Stmt {
+	sums := maps.Clone(x.sums)
+	defer func() { x.sums = sums }()
+	return body()
 }
 
 // along makes serial loops around something.
@@ -87,15 +120,15 @@ func (x *points) serial(loop int, from, to *tree.Index, body func() []tree.Stmt)
 	if extent == 0 {
 		return nil
 	}
-	at, sums := x.at[loop], maps.Clone(x.sums)
-	defer func() { x.at[loop], x.sums = at, sums }()
+	at := x.at[loop]
+	defer func() { x.at[loop] = at }()
 	if extent == 1 {
 		x.at[loop] = tree.Const(0)
-		return body()
+		return inside(x, body)
 	}
 	v := x.variable("k")
 	x.at[loop] = tree.Use(v)
-	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: body()}}
+	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: inside(x, body)}}
 }
 
 // each makes the loops over the lanes around something, unless it is inside of them.
@@ -123,10 +156,10 @@ func (x *points) eachFrom(n int, body func() []tree.Stmt) []tree.Stmt {
 // apart is each for what declares registers: each lane has its own.
 func (x *points) apart(body func() []tree.Stmt) []tree.Stmt {
 	return x.each(func() []tree.Stmt {
-		one, sums := x.one, maps.Clone(x.sums)
-		defer func() { x.one, x.sums = one, sums }()
+		one := x.one
+		defer func() { x.one = one }()
 		x.one = true
-		return body()
+		return inside(x, body)
 	})
 }
 
@@ -200,30 +233,34 @@ func (x *points) value(to access, e *scalar.Expr) []tree.Stmt {
 func (x *points) computedAt(list *[]tree.Stmt, e *scalar.Expr) {
 	to, l := x.register(list, "at", e.Type, false), e.Over[0]
 	*list = append(*list, x.apart(func() []tree.Stmt {
-		loop, v, before := x.k.Loops[l], x.variable("index"), x.at[l]
-		here := &tree.At{Var: v, Computed: computed(x.builder, e.Args[1]), From: loop.Start, To: loop.End}
 		out := []tree.Stmt{constant(to(), scalar.Zero(e.Type))}
-		if loop.Extent() > 0 {
-			x.at[l] = tree.Use(v).Plus(-loop.Start)
-			here.Body = x.value(to, e.Args[0])
-			x.at[l] = before
-			out = append(out, here)
+		if x.dims[l].Extent > 0 {
+			out = append(out, x.place(l, computed(x.builder, e.Args[1]), func() []tree.Stmt { return x.value(to, e.Args[0]) }))
 		}
 		return out
 	})...)
 	x.sums[e] = to
 }
 
+// place makes something where a loop is at a computed index, if that is one of its values.
+func (x *points) place(loop int, index tree.Computed, body func() []tree.Stmt) tree.Stmt {
+	l, v, before := x.k.Loops[loop], x.variable("index"), x.at[loop]
+	defer func() { x.at[loop] = before }()
+	x.at[loop] = tree.Use(v).Plus(-l.Start)
+	return &tree.At{Var: v, Computed: index, From: l.Start, To: l.End, Body: inside(x, body)}
+}
+
+// loaded is an element as an expression.
+func loaded(a tree.Access) tree.Computed {
+	return tree.Computed{Value: scalar.NewLoad(0, a.Memory.Type), Args: []tree.Access{a}}
+}
+
 // branch makes a choice of which a side reduces: only the side that is chosen is computed.
 func (x *points) branch(list *[]tree.Stmt, e *scalar.Expr) {
 	to := x.register(list, "chosen", e.Type, false)
 	*list = append(*list, x.apart(func() []tree.Stmt {
-		b := &tree.Branch{Computed: computed(x.builder, e.Args[0])}
-		sums := maps.Clone(x.sums)
-		b.Then = x.value(to, e.Args[1])
-		x.sums = sums
-		b.Else = x.value(to, e.Args[2])
-		return []tree.Stmt{b}
+		return []tree.Stmt{&tree.Branch{Computed: computed(x.builder, e.Args[0]), Then: inside(x, func() []tree.Stmt { return x.value(to, e.Args[1]) }),
+			Else: inside(x, func() []tree.Stmt { return x.value(to, e.Args[2]) })}}
 	})...)
 	x.sums[e] = to
 }
@@ -269,11 +306,7 @@ func blocked(e *scalar.Expr) bool { return e.Monoid == scalar.Add && e.Type.IsFl
 func (x *points) reduceBlocks(e *scalar.Expr, to access, over []int, size int64, from, end *tree.Index) []tree.Stmt {
 	if size == 1 {
 		return x.serial(over[0], from, end, func() []tree.Stmt {
-			points := int64(1)
-			for _, l := range over[1:] {
-				points = nest.SaturatingProduct(points, x.dims[l].Extent)
-			}
-			if !blocked(e) || points <= pointsBlock {
+			if !blocked(e) || pointsOf(x, over[1:]) <= pointsBlock {
 				return x.reduceAlong(e, to, over[1:])
 			}
 			return x.inPart(e, to, func(part access) []tree.Stmt { return x.reduceAlong(e, part, over[1:]) })

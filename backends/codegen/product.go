@@ -6,7 +6,6 @@ import (
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // product is what contractions are on every target: C[m,n] = epilogue(sum over k of A[m,k]·B[n,k]). Its dimensions are the batch, m, n and k.
@@ -51,9 +50,4 @@ func (x *product) accumulators(name string, rows, cols, lanes int64) *tree.Memor
 	m := tree.NewMemory(x.fresh(name), x.c.Sum.Type, tree.Registers, 0, rows, cols)
 	m.Acc, m.Lanes = true, lanes
 	return m
-}
-
-// add makes the step in which a partial sum is added to a total.
-func add(total, part tree.Access) tree.Stmt {
-	return stored(total, part, scalar.Add)
 }

@@ -368,7 +368,7 @@ func (x *reduction) accumulate(list *[]tree.Stmt, to access, e *scalar.Expr, fro
 	var body []tree.Stmt
 	part := x.partial(&body, e)
 	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)
-	x.all(&body, x.lanes, func() tree.Stmt { return add(to(), part()) })
+	x.all(&body, x.lanes, func() tree.Stmt { return stored(to(), part(), scalar.Add) })
 	*list = append(*list, &tree.For{Var: first, From: from, To: end, Step: size, Body: body})
 }
 

@@ -128,7 +128,7 @@ func (x *task) tile(row, col *tree.Index, rows int64) []tree.Stmt {
 	total, from := x.accumulators("total", rows, x.cols[1], x.lanes), x.variable("from")
 	block := []tree.Stmt{x.clear(acc), x.dot(acc, row, tree.Use(from), tree.Use(from).Plus(x.block()).Min(tree.Const(x.length()))),
 		x.each(rows, func(at []*tree.Index) tree.Stmt {
-			return add(tree.Access{Memory: total, At: at}, tree.Access{Memory: acc, At: at})
+			return stored(tree.Access{Memory: total, At: at}, tree.Access{Memory: acc, At: at}, scalar.Add)
 		})}
 	return append(out, &tree.Declare{Memory: total}, x.clear(total),
 		&tree.For{Var: from, From: tree.Const(0), To: tree.Const(x.length()), Step: x.block(), Body: block}, x.epilogue(total, row, col))

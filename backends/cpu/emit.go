@@ -8,7 +8,6 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cpu/cabi"
 	"tensortapestry.org/tapc/backends/cpu/configs"
 	"tensortapestry.org/tapc/backends/cpu/devices"
@@ -301,7 +300,7 @@ func unfit(g *ir.Graph, node *ir.Node, err error) error {
 func Trees(g *ir.Graph) (string, error) {
 	chooser := configs.Chooser{For: isa.Scheduled}
 	_, target := chooser.Target()
-	return codegen.Trees(g, target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
+	return cnest.Trees(g, target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
 		if a.Kernel.KeepsAll(a.Buffers) {
 			return nil, nil, nil
 		}

@@ -13,7 +13,6 @@ import (
 	"tensortapestry.org/tapc/backends"
 	"tensortapestry.org/tapc/backends/cexpr"
 	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/codegen"
 	"tensortapestry.org/tapc/backends/cuda/ptx"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -165,7 +164,7 @@ func treeOf(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis, c *schedul
 
 // Trees writes the trees of all kernels, in the order of Emit's.
 func Trees(g *ir.Graph) (string, error) {
-	return codegen.Trees(g, Target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
+	return cnest.Trees(g, Target, func(g *ir.Graph, id ir.NodeID, name string, a *nest.Analysis) (*tree.Func, *schedule.Config, error) {
 		c := a.Kernel.For(Target)
 		f, err := treeOf(g, id, name, a, c)
 		return f, c, err

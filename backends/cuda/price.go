@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"tensortapestry.org/tapc/backends/codegen"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -64,12 +65,12 @@ func (Chooser) Price(a *nest.Analysis, c *tile.Candidate) (cost.Estimate, error)
 	if err != nil {
 		return cost.Estimate{}, err
 	}
-	w := codegen.Count(f)
+	w := tree.Count(f)
 	return price(w.Blocks, w.Lanes, w.SharedBytes, w.Effort)
 }
 
 // price is the time of blocks of lanes that each do so much.
-func price(blocks, lanes, shared int64, e codegen.Effort) (cost.Estimate, error) {
+func price(blocks, lanes, shared int64, e tree.Effort) (cost.Estimate, error) {
 	resident := min(unitBlocks, unitLanes/max(lanes, 32))
 	if shared > 0 {
 		resident = max(1, min(resident, limits.Shared/shared))
@@ -93,7 +94,7 @@ func priceCells(k *schedule.Kernel) (cost.Estimate, error) {
 	for _, l := range free {
 		cells = nest.SaturatingProduct(cells, k.Loops[l].Extent())
 	}
-	var e codegen.Effort
+	var e tree.Effort
 	isFree := make([]bool, len(k.Loops))
 	for _, l := range free {
 		isFree[l] = true
@@ -114,7 +115,7 @@ func priceCells(k *schedule.Kernel) (cost.Estimate, error) {
 const laneTile = 256
 
 // count adds what an expression takes that is computed so many times.
-func count(k *schedule.Kernel, e *scalar.Expr, times float64, to *codegen.Effort) {
+func count(k *schedule.Kernel, e *scalar.Expr, times float64, to *tree.Effort) {
 	switch {
 	case e.Op == scalar.Load:
 		to.Global += times

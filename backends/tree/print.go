@@ -127,6 +127,14 @@ func (s *Map) print(p *printer) {
 	p.line("%s %s %s", s.Dst, sign, s.Computed)
 }
 
+func (s *Sort) print(p *printer) {
+	first := ""
+	if s.First > 0 {
+		first = fmt.Sprintf(" first %d of", s.First)
+	}
+	p.line("sort %s <-%s %d .. %d, %s before %s if %s", s.Order, first, s.From, s.To, s.Right.Name, s.Left.Name, s.Before)
+}
+
 func (s *Dot) print(p *printer) {
 	p.line("dot[%s] %s[%s, %s] += %s * %s for %s in %s .. %s", s.Micro, s.Acc.Name, s.R.Name, s.C.Name, s.A, s.B, s.K.Name, s.From, s.To)
 }

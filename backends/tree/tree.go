@@ -81,7 +81,7 @@ func (m *Memory) Elements() int64 {
 // Bytes is what a declared memory takes.
 func (m *Memory) Bytes() int64 {
 	size := m.Type.Size()
-	if m.Acc {
+	if m.Acc || m.Scope == Workspace {
 		size = m.Type.Wide().Size()
 	}
 	return m.Elements() * int64(size)
@@ -126,7 +126,7 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
@@ -192,6 +192,25 @@ type Map struct {
 
 // NoMonoid is the Monoid of a Map that only stores.
 const NoMonoid = scalar.NoOp
+
+// Sort puts the integers from From on, before To, in an order, where Order has room for twice as many: Before says whether Right comes before Left, and of which
+// neither comes before the other keep theirs. If First is not 0, only the first so many are found, of which Order has then twice as many places twice, or
+// all of them twice if those are fewer.
+type Sort struct {
+	Order       Access
+	From, To    int64
+	First       int64
+	Left, Right *Var
+	Before      Computed
+}
+
+// Room is how many integers are put in order at a time.
+func (s *Sort) Room() int64 {
+	if s.First > 0 {
+		return min(s.To-s.From, 2*s.First)
+	}
+	return s.To - s.From
+}
 
 // Dot adds products to a tile of accumulators: for all k from From to To, in this order, and all rows r and columns c of the tile,
 // Acc[r,c] += A[r,k]·B[k,c]. The loop variables K, R and C stand in the coordinates of A and B. Micro names how: a row of the table of
@@ -282,6 +301,8 @@ func Reads(s Stmt) []Access {
 		return s.Args
 	case *Map:
 		return s.Args
+	case *Sort:
+		return append([]Access{s.Order}, s.Before.Args...)
 	case *Dot:
 		return []Access{s.A, s.B}
 	case *Copy:

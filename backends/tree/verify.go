@@ -97,6 +97,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.declare(s)
 	case *Map:
 		v.compute(s)
+	case *Sort:
+		v.sort(s)
 	case *Dot:
 		v.dot(s)
 	case *Combine:
@@ -217,6 +219,9 @@ func (v *verifier) forget(body []Stmt) {
 			v.forget(s.Body)
 		case *Let:
 			delete(v.seen, s.Var)
+		case *Sort:
+			delete(v.seen, s.Left)
+			delete(v.seen, s.Right)
 		case *At:
 			delete(v.seen, s.Var)
 			v.forget(s.Body)
@@ -456,6 +461,20 @@ func (v *verifier) computed(in Stmt, s Computed) {
 	for _, a := range s.Args {
 		v.use(in, a, 1, false)
 	}
+}
+
+func (v *verifier) sort(s *Sort) {
+	if s.From >= s.To || s.First < 0 || s.Order.Memory.Type != scalar.Int64 || s.Order.Memory.Acc {
+		v.fail(s, "an order is that of integers, some of which there are")
+		return
+	}
+	v.use(s, s.Order, 2*s.Room(), true)
+	vars := len(v.order)
+	for _, x := range []*Var{s.Left, s.Right} {
+		v.define(s, x, fact{values: interval(s.From, s.To-1, 1)}, true)
+	}
+	v.computed(s, s.Before)
+	v.release(vars)
 }
 
 func (v *verifier) dot(s *Dot) {

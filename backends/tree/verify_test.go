@@ -58,6 +58,26 @@ func TestVerify(t *testing.T) {
 				move(at(out, lane), at(two, Use(i).Mod(2), lane.Times(-1).Plus(63))), Barrier{}), Wait{0}}
 		}
 	}
+	indexed := func(to int64) func(*Index) []Stmt {
+		v := &Var{"index"}
+		zero := Computed{Value: scalar.NewConst(scalar.Zero(scalar.Int64))}
+		return func(lane *Index) []Stmt {
+			return []Stmt{&At{Var: v, Computed: zero, To: to, Body: []Stmt{move(at(out, lane), at(in, Use(v)))}}}
+		}
+	}
+	sorted := func(room int64) func(*Index) []Stmt {
+		order := NewMemory("order", scalar.Int64, Registers, 0, room)
+		before, left, right := scalar.NewLoad(0, scalar.Float32), &Var{"left"}, &Var{"right"}
+		return func(*Index) []Stmt {
+			return []Stmt{&Declare{order}, &Sort{Order: at(order, Const(0)), To: 20, First: 4, Left: left, Right: right,
+				Before: Computed{Value: &scalar.Expr{Op: scalar.IsNaN, Type: scalar.Bool, Args: []*scalar.Expr{before}}, Args: []Access{at(in, Use(right))}}}}
+		}
+	}
+	branch := func(then ...Stmt) func(*Index) []Stmt {
+		return func(*Index) []Stmt {
+			return []Stmt{&Branch{Computed: Computed{Value: scalar.NewConst(scalar.Zero(scalar.Bool))}, Then: then}}
+		}
+	}
 	tests := []struct {
 		name, want string // want is a part of the error, "" for a sound tree
 		f          *Func
@@ -107,6 +127,12 @@ func TestVerify(t *testing.T) {
 		{"a variable of another place", "not bound here", blocks(nil, all, func(l *Index) []Stmt {
 			return []Stmt{loop(i, 2), move(at(out, Use(i)), at(in, l))}
 		})},
+		{"a computed index", "", blocks(nil, all, indexed(64))},
+		{"a computed index that may be too large", "in is accessed at index = 0 to 64", blocks(nil, all, indexed(65))},
+		{"a barrier in a branch", "not all of them come", blocks(nil, all, branch(Barrier{}))},
+		{"a variable of a branch", "not bound here", blocks(nil, all, branch(move(at(out, Use(i)), at(in, Const(0)))))},
+		{"a sort", "", blocks(nil, all, sorted(16))},
+		{"a sort without room", "order is accessed at 0 = 0 to 15", blocks(nil, all, sorted(15))},
 		{"lanes without end", "at most 32", blocks(nil, all, func(*Index) []Stmt { return nil })},
 		{"more than is there", "bytes of shared memory", blocks([]*Memory{NewMemory("large", scalar.Float32, Shared, 0, 1<<20)}, all, func(*Index) []Stmt { return nil })},
 	}

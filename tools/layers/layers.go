@@ -121,7 +121,6 @@ var Table = []Rule{
 	{"backends/cpu/point", 4, 8},
 	{"backends/cpu/micro", 4, 9},
 	{"backends/cpu/blocking", 4, 9},
-	{"backends/cpu/scans", 4, 9},
 	{"backends/cpu/rows", 4, 9},
 	{"backends/cpu/product", 4, 10},
 	{"backends/cpu/lowprecision", 4, 11},

@@ -16,7 +16,6 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
-	"tensortapestry.org/tapc/backends/cpu/scans"
 	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/winograd"
@@ -293,15 +292,16 @@ func (c Chooser) readBackToBack(a *nest.Analysis, stages []schedule.Stage) (Form
 }
 
 func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	f, err := needed(a, func(*scan.Scans) bool { return true })
+	_, err := needed(a, func(*scan.Scans) bool { return true })
 	switch {
 	case err != nil:
 		return Form{}, err
 	case s.Threads:
 		return Form{}, fmt.Errorf("threads always take the points of scans between them: expected nothing about them")
-	case f.Indexed != nil:
-		return compiled(nil, func(u *unit.Unit, name string) writer { return scans.NewIndexed(a.Kernel, name, u, f.Indexed) }), nil
 	}
-	workspaces, err := scans.CheckStaged(a.Kernel, a.Buffers, f)
-	return compiled(workspaces, func(u *unit.Unit, name string) writer { return scans.NewStaged(a.Kernel, name, u, f) }), err
+	f, err := trees.Scan(a)
+	if err != nil {
+		return Form{}, err
+	}
+	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.WriteScan(u, name, f, a.Kernel), false }, f}, nil
 }

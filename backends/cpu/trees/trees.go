@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/codegen"
@@ -52,9 +53,18 @@ func Loops(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (*tree.Fu
 	return f, tree.Verify(f, limits)
 }
 
-// Workspaces says what a kernel has for itself: the memory of a thread that its tree declares.
+// Scan makes the tree of a kernel that has scans.
+func Scan(a *nest.Analysis) (*tree.Func, error) {
+	f, err := codegen.Build(a.Kernel.Name, a, &schedule.Config{Stages: []schedule.Stage{{Algorithm: schedule.Scan}}}, tree.Thread)
+	if err != nil {
+		return nil, err
+	}
+	return f, tree.Verify(f, limits)
+}
+
+// Workspaces says what a kernel has for itself: the memory of a thread that its tree declares, and that of all of them.
 func Workspaces(f *tree.Func) []schedule.Workspace {
-	return schedule.WorkspacesOf(0, privateBytes(f.Body))
+	return schedule.WorkspacesOf(bytesOf(f.Body, tree.Workspace), bytesOf(f.Body, tree.Private))
 }
 
 // printer writes a tree as C: a function for the tasks of its threads, and one that has a pool carry them out.
@@ -70,68 +80,129 @@ type printer struct {
 
 // Write writes a kernel by its tree.
 func Write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string {
-	loop := f.Body[0].(*tree.For)
-	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t", W: e.W}, e: e, read: map[*tree.Memory]bool{}}
+	return write(e, kernel, f, k, func(*tree.For) float64 { return e.Nanoseconds(k, rateOf(e, f)) })
+}
+
+// WriteScan writes a kernel that has scans. What is stored at indices takes as long as what is done for each; else, it is all that is read and written, and
+// what is kept between statements.
+func WriteScan(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) string {
+	bytes := e.OperandBytes(k)
+	if bytesOf(f.Body, tree.Workspace) > 0 {
+		bytes *= sortedBytes
+	}
+	return write(e, kernel, f, k, func(loop *tree.For) float64 {
+		each := tree.Count(&tree.Func{Body: []tree.Stmt{loop}})
+		if done := (each.Operations + each.Global) * float64(each.Blocks); done < maxOperations {
+			return done / unit.SerialRate
+		}
+		return bytes / unit.StagedRate
+	})
+}
+
+const (
+	sortedBytes   = 4       // of workspaces, about, for each of operands
+	maxOperations = 1 << 50 // beyond it is a loop whose ends are not known
+)
+
+// write writes a region of tasks for each loop of threads, which takes some nanoseconds on one of them.
+func write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, nanoseconds func(loop *tree.For) float64) string {
+	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t", W: e.W}, e: e}
 	p.Stmt = p.stmt
-	used, rate := p.survey(f)
-	bytes := privateBytes(loop.Body)
-	slot := 0
-	if bytes > 0 {
-		slot = e.Private(bytes)
+	var calls cnest.Text
+	for _, s := range f.Body {
+		loop, ok := s.(*tree.For)
+		if !ok {
+			continue
+		}
+		name := kernel + "_task"
+		if s != f.Body[len(f.Body)-1] {
+			name = kernel + "_first_task"
+		}
+		p.region(name, f, loop, k)
+		tasks, _ := loop.To.Number()
+		unit.Region(&calls, tasks > 1, fmt.Sprint(tasks), unit.Each(nanoseconds(loop), tasks), name, "(void *)b")
 	}
-	unit.Task(p.Text, "", kernel+"_task", "")
-	point.Pointers(p.Text, e, k, used)
-	if len(used) == 0 {
-		p.Line("(void)b;")
-	}
-	if bytes > 0 {
-		p.Line("char *const own = (char *)b[%d] + worker * %s;", slot, point.Number(bytes))
-	}
-	p.Open("for (int64_t %s = begin; %s < end; %s++) {", loop.Var.Name, loop.Var.Name, loop.Var.Name)
-	p.List(loop.Body)
-	p.Close(2)
 	p.Line("")
 	e.Open(p.Text, kernel)
-	tasks, _ := loop.To.Number()
-	unit.Region(p.Text, tasks > 1, fmt.Sprint(tasks), unit.Each(e.Nanoseconds(k, rate), tasks), kernel+"_task", "(void *)b")
+	for line := range strings.Lines(calls.String()) {
+		p.Line("%s", strings.TrimSuffix(line, "\n"))
+	}
 	p.Close()
 	return p.String()
 }
 
-// survey finds the memories that a tree reads, the operands that it uses, and how many operations it does in a nanosecond.
-func (p *printer) survey(f *tree.Func) (used []int, rate float64) {
+// region writes the function with which a thread carries out some tasks of a loop.
+func (p *printer) region(name string, f *tree.Func, loop *tree.For, k *schedule.Kernel) {
+	unit.Task(p.Text, "", name, "")
+	used := p.survey(loop.Body)
+	point.Pointers(p.Text, p.e, k, used)
+	if len(used) == 0 {
+		p.Line("(void)b;")
+	}
+	if own := bytesOf(loop.Body, tree.Private); own > 0 {
+		p.private = 0
+		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own), point.Number(own))
+	}
+	if all := bytesOf(f.Body, tree.Workspace); all > 0 {
+		slot, at := p.e.Scratch(all), int64(0)
+		for _, s := range f.Body {
+			if d, ok := s.(*tree.Declare); ok {
+				p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", p.Element(d.Memory), d.Memory.Name, p.Element(d.Memory), slot, point.Number(at))
+				p.Line("(void)%s;", d.Memory.Name)
+				at += isa.Align(d.Memory.Bytes(), 64)
+			}
+		}
+	}
+	v := loop.Var.Name
+	p.Open("for (int64_t %s = begin; %s < end; %s++) {", v, v, v)
+	p.List(loop.Body)
+	p.Close(2)
+}
+
+// rateOf is how many operations a tree does in a nanosecond.
+func rateOf(e *unit.Unit, f *tree.Func) float64 {
+	rate := float64(unit.SerialRate)
+	tree.Walk(f.Body, func(s tree.Stmt) {
+		switch s := s.(type) {
+		case *tree.For:
+			if s.Bind == tree.Vector {
+				rate = max(rate, unit.VectorRate*float64(e.Target.Lanes(4)))
+			}
+		case *tree.Dot:
+			rate = max(rate, unit.TileRate*float64(e.Target.Lanes(4)))
+		}
+	})
+	return rate
+}
+
+// survey finds the memories that statements read, and the operands that they use.
+func (p *printer) survey(body []tree.Stmt) []int {
+	p.read = map[*tree.Memory]bool{}
 	named := map[int]bool{}
 	note := func(a tree.Access) {
 		if a.Memory.Scope == tree.Global {
 			named[a.Memory.Operand] = true
 		}
 	}
-	rate = unit.SerialRate
-	tree.Walk(f.Body, func(s tree.Stmt) {
+	tree.Walk(body, func(s tree.Stmt) {
 		for _, a := range tree.Reads(s) {
 			p.read[a.Memory] = true
 			note(a)
 		}
 		switch s := s.(type) {
-		case *tree.For:
-			if s.Bind == tree.Vector {
-				rate = max(rate, unit.VectorRate*float64(p.e.Target.Lanes(4)))
-			}
-		case *tree.Dot:
-			rate = max(rate, unit.TileRate*float64(p.e.Target.Lanes(4)))
 		case *tree.Copy:
 			note(s.Dst)
 		case *tree.Map:
 			note(s.Dst)
 		}
 	})
-	return slices.Sorted(maps.Keys(named)), rate
+	return slices.Sorted(maps.Keys(named))
 }
 
-// privateBytes is what the memories of a thread take that are declared in some statements.
-func privateBytes(body []tree.Stmt) (bytes int64) {
+// bytesOf is what the memories of a scope take that are declared in some statements.
+func bytesOf(body []tree.Stmt, scope tree.Scope) (bytes int64) {
 	tree.Walk(body, func(s tree.Stmt) {
-		if d, ok := s.(*tree.Declare); ok && d.Memory.Scope == tree.Private {
+		if d, ok := s.(*tree.Declare); ok && d.Memory.Scope == scope {
 			bytes += isa.Align(d.Memory.Bytes(), 64)
 		}
 	})
@@ -156,6 +227,8 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.Branch(s)
 	case *tree.Declare:
 		p.declare(s.Memory)
+	case *tree.Sort:
+		p.Sort(s)
 	case *tree.Map:
 		p.compute(s)
 	case *tree.Dot:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -18,6 +19,17 @@ type Indexed struct {
 	Outer     []int // of the loops that data do not index: those before the first that they do,
 	Inner     []int // and the others
 	Late      bool  // indices follow inner loops
+}
+
+// Keeps says whether cells that no value is for stay as they are, in an output over an input.
+func (p *Indexed) Keeps(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) bool {
+	output := k.Operands[k.Statements[p.Statement].Store].Buffer
+	over := buffers[output].Over
+	if over == ir.NoNode {
+		return false
+	}
+	u, ok := schedule.UpdateOf(k, output, over)
+	return ok && u.Kept(k, p.Otherwise)
 }
 
 // indexed finds out whether a kernel is one.

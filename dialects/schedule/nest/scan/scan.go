@@ -55,6 +55,16 @@ func Find(k *schedule.Kernel) (*Scans, bool) {
 	return x, true
 }
 
+// Prefixes says whether no reduction that is needed has another form.
+func (x *Scans) Prefixes() bool {
+	for i, forms := range x.Forms {
+		if x.Live[i] && slices.ContainsFunc(forms, func(f *Form) bool { return f.Kind != Prefix }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Name is a word for what the kernel is.
 func (*Scans) Name() string { return "scans" }
 

@@ -1,7 +1,8 @@
-package codegen
+package tree
 
 import (
-	"tensortapestry.org/tapc/backends/tree"
+	"math"
+
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -25,10 +26,10 @@ type Work struct {
 }
 
 // Count counts what a tree does: every loop as often as it can run, and both sides of a choice as the first.
-func Count(f *tree.Func) Work {
+func Count(f *Func) Work {
 	var w Work
 	for _, s := range f.Body {
-		if blocks, ok := s.(*tree.For); ok {
+		if blocks, ok := s.(*For); ok {
 			w.Blocks, _ = blocks.To.Number()
 			w.list(blocks.Body, 1)
 		}
@@ -36,66 +37,69 @@ func Count(f *tree.Func) Work {
 	return w
 }
 
-func (w *Work) list(body []tree.Stmt, times float64) {
+func (w *Work) list(body []Stmt, times float64) {
 	for _, s := range body {
 		w.stmt(s, times)
 	}
 }
 
-func (w *Work) stmt(s tree.Stmt, times float64) {
+func (w *Work) stmt(s Stmt, times float64) {
 	switch s := s.(type) {
-	case *tree.For:
-		if s.Bind == tree.Lane {
+	case *For:
+		if s.Bind == Lane {
 			w.Lanes, _ = s.To.Number()
 			w.list(s.Body, times)
 			return
 		}
 		n := float64(s.Trips())
-		if s.Bind == tree.Vector { // its lanes are one instruction's
+		if s.Bind == Vector { // its lanes are one instruction's
 			n = 1
 		}
-		if s.Bind != tree.Unrolled {
+		if s.Bind != Unrolled {
 			w.Operations += times * n
 		}
 		w.list(s.Body, times*n)
-	case *tree.If:
+	case *If:
 		w.Operations += times
 		w.list(s.Then, times)
-	case *tree.At:
+	case *At:
 		w.computed(s.Computed, times)
 		w.list(s.Body, times)
-	case *tree.Branch:
+	case *Branch:
 		w.computed(s.Computed, times)
 		w.list(s.Then, times)
-	case *tree.Declare:
-		if s.Memory.Scope == tree.Shared {
+	case *Declare:
+		if s.Memory.Scope == Shared {
 			w.SharedBytes += s.Memory.Bytes()
 		}
-	case *tree.Map:
+	case *Map:
 		w.access(s.Dst, times, 1)
 		w.computed(s.Computed, times)
-	case *tree.Dot:
+	case *Sort:
+		n := float64(s.To - s.From)
+		w.computed(s.Before, times*n*math.Log2(max(2, float64(s.Room()))))
+	case *Dot:
 		k := times * float64(s.Trips())
 		w.Dots += k * float64(s.Rows()*s.Cols())
 		w.access(s.A, k*float64(s.Rows()), 1)
 		w.access(s.B, k*float64(s.Cols()), 1)
-	case *tree.Combine:
+	case *Combine:
 		for n := int64(1); n < s.Lanes; n *= 2 {
 			w.Shuffles += times
 		}
 		if s.Scratch != nil {
 			w.Barriers += 2 * times
 		}
-	case *tree.Copy:
+	case *Copy:
 		w.access(s.Src, times, s.Count)
 		w.access(s.Dst, times, s.Count)
-	case tree.Barrier:
+	case Barrier:
 		w.Barriers += times
 	}
 }
 
 // computed counts what an expression reads and does.
-func (w *Work) computed(c tree.Computed, times float64) {
+func (w *Work) computed(c Computed, times float64) {
 	for _, a := range c.Args {
 		w.access(a, times, 1)
 	}
@@ -111,12 +115,12 @@ func (w *Work) computed(c tree.Computed, times float64) {
 }
 
 // access counts an instruction that reads or writes some neighbouring elements.
-func (w *Work) access(a tree.Access, times float64, elements int64) {
+func (w *Work) access(a Access, times float64, elements int64) {
 	switch a.Memory.Scope {
-	case tree.Global:
+	case Global:
 		w.Global += times
 		w.Bytes += times * float64(elements*int64(a.Memory.Type.Size())) * float64(max(w.Lanes, 1))
-	case tree.Shared:
+	case Shared:
 		w.Shared += times
 	}
 }
