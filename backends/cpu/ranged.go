@@ -35,6 +35,7 @@ func EmitSizes(s *backends.Sizes, name, version string, made *cabi.Made, loads [
 // shared is the code of all versions for one target.
 type shared struct {
 	target   int
+	place    int // of the target in the table of numbers, which has those of one architecture
 	versions []*emitter
 	families []*kernelFamily
 	known    map[string]*kernelFamily
@@ -172,7 +173,7 @@ func (x *shared) files() []part {
 		greatest.prelude() + template.Type
 	flags := greatest.unit.Target.Flags
 	var out []part
-	run := top + fmt.Sprintf("#define TAPC_TARGET %d\n\n", x.target)
+	run := top + fmt.Sprintf("#define TAPC_TARGET %d\n\n", x.place)
 	for i, f := range x.families {
 		own := flags
 		if f.written {
@@ -201,6 +202,7 @@ func (s ranged) code(first int, targets []isa.Target) (written, error) {
 		if err != nil {
 			return written{}, err
 		}
+		x.place = i
 		out.parts, all = append(out.parts, x.files()...), append(all, x)
 		calls.WriteString(x.run.Declare)
 	}
