@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -30,8 +31,8 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
-	// unchecked leaves out the checks of indices that standards ask for.
-	unchecked bool
+	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models definitions.
+	unchecked, functions bool
 	// files are the values of --input, of which run takes sizes; rooms what aliases need at all sizes of a program for several.
 	files, aliases []string
 	rooms          aliases.Rooms
@@ -47,13 +48,14 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
 	flagnames.Texts(c.Flags(), "rules")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
+	keep := c.Flags().Bool("keep-functions", c.Name() == "translate" || c.Name() == "opt", "make functions that a model defines definitions, and their calls operations that use them, and not the operations of the functions")
+	c.PreRun = func(*cobra.Command, []string) { f.functions = *keep }
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }
 
 // options reads the flags: rules may use the kernels of a library.
-func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
-	o := onnx.Options{Library: lib, Unchecked: f.unchecked}
-	var err error
+func (f *importFlags) options(lib *kernels.Library) (o onnx.Options, err error) {
+	o.Library, o.Unchecked, o.Functions = lib, f.unchecked, f.functions
 	if o.Dims, err = dims.Single(f.dims); err != nil {
 		return o, err
 	}
@@ -64,10 +66,7 @@ func (f *importFlags) options(lib *kernels.Library) (onnx.Options, error) {
 		}
 		t, err := mapping.Parse(file, string(text))
 		if err == nil {
-			err = t.Check(lib)
-		}
-		if err == nil {
-			err = f.vocabularies.Set().CheckTable(t)
+			err = cmp.Or(t.Check(lib), f.vocabularies.Set().CheckTable(t))
 		}
 		if err != nil {
 			return o, err

@@ -8,6 +8,7 @@ package foreign
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -25,11 +26,28 @@ type Graph struct {
 	Outputs   []Port
 	Consts    map[string]*Data
 	Ops       []*Op
-	Functions []*Graph // what operations of the domain Definitions are, by name; each is used by later ones and the graph alone, and has no constants
+	Functions []*Graph // what operations are that their graph defines, by name and domain; each is used by later ones and the graph alone, and has no constants
+	Domain    string   // of a function
 }
 
-// Definitions is the domain of operations that use functions of their graph.
+// Definitions is the domain of functions of definitions that name none.
 const Definitions = "tapc.definitions"
+
+// FunctionOf gives the domain and the name of the function that a definition is: a definition's name is DOMAIN/NAME, or the name in the domain Definitions.
+func FunctionOf(definition string) (domain, name string) {
+	if i := strings.LastIndexByte(definition, '/'); i > 0 && i+1 < len(definition) {
+		return definition[:i], definition[i+1:]
+	}
+	return Definitions, definition
+}
+
+// DefinitionOf gives the name of the definition of a function.
+func DefinitionOf(domain, name string) string {
+	if domain == "" || domain == Definitions {
+		return name
+	}
+	return domain + "/" + name
+}
 
 // Added is the domain of operations that belong to no vocabulary and that tapc adds to a graph. Order is the type, in it, of those that take and give nothing and are between others in time;
 // one that no other comes after says that what is before it is observed.

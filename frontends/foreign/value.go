@@ -1,10 +1,12 @@
 package foreign
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -139,6 +141,40 @@ func (v Value) Equal(w Value) bool {
 		return a == b
 	}
 	return v.Kind == w.Kind && v.Int == w.Int && v.Str == w.Str && v.Tensor == w.Tensor && slices.EqualFunc(v.List, w.List, Value.Equal)
+}
+
+// Param turns a value of the rule language into a kernel's parameter.
+func (v Value) Param() (ir.AttrValue, error) {
+	switch v.Kind {
+	case Bool:
+		return ir.BoolAttr(v.Int != 0), nil
+	case Int:
+		return ir.IntAttr(v.Int), nil
+	case Float:
+		return ir.FloatAttr(v.Float), nil
+	case String:
+		return ir.StringAttr(v.Str), nil
+	case List:
+		out := ir.AttrValue{Kind: ir.AttrList, List: make([]ir.AttrValue, len(v.List))}
+		for i, x := range v.List {
+			var err error
+			if out.List[i], err = x.Param(); err != nil {
+				return out, err
+			}
+		}
+		return out, nil
+	}
+	return ir.AttrValue{}, fmt.Errorf("%v can not be a kernel's parameter", v.Kind)
+}
+
+// Same compares two values of attributes, tensors by what they hold.
+func (v Value) Same(w Value) bool {
+	if v.Data != nil && w.Data != nil {
+		a, errA := v.Data.Read()
+		b, errB := w.Data.Read()
+		return errA == nil && errB == nil && v.Data.DType == w.Data.DType && slices.Equal(v.Data.Shape, w.Data.Shape) && bytes.Equal(a, b)
+	}
+	return v.Data == w.Data && v.Graph == w.Graph && v.Equal(w)
 }
 
 // Reference makes an attribute value that stands for an attribute of the function around it.

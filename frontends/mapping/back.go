@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/frontends/mapping/calls"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
+	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/frontends/mapping/plain"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -54,7 +55,7 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 			Want("imports and exports without a uri", fmt.Sprintf("%d that are read and %d that are written", len(p.Sources), len(p.Sinks)))
 	}
 	fg := &foreign.Graph{File: g.File, Namespace: opt.Namespace, Versions: map[string]int64{"": opt.Version}, Consts: map[string]*foreign.Data{}}
-	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, backs: map[string][]*Rule{}, refused: map[string]string{}}
+	b := &backer{g: g, opt: opt, fg: fg, tensors: map[ir.NodeID]*foreign.Tensor{}, taken: map[string]bool{}, names: map[*foreign.Tensor]string{}, rules: rulesByKernel(opt), made: map[ir.NodeID][2]int{}, definitions: definition.Of(g), backs: map[string][]*Rule{}, refused: map[string]string{}}
 	for _, t := range opt.Tables {
 		for _, r := range t.Backs {
 			switch {
@@ -66,7 +67,7 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 			}
 		}
 	}
-	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
+	b.m = &mapper{ctx: ctx, opt: Options{Tables: opt.Tables, Library: opt.Library, Unchecked: true}, rules: rulesByOperator(opt.Tables), report: outcome.New(fg)}
 	b.region = &Region{m: b.m, graph: fg, values: map[string]foreign.Value{}}
 	b.shown = &Region{m: b.m, graph: &foreign.Graph{}}
 	b.claim(p.Inputs)
@@ -95,7 +96,7 @@ func Back(ctx context.Context, g *ir.Graph, opt BackOptions) (*foreign.Graph, *R
 		}
 		fg.Outputs = append(fg.Outputs, portOf(b.tensor(x.Tensor), name))
 	}
-	if err := append(b.bad, diag.FromError(b.m.report.err())...).Err(); err != nil {
+	if err := append(b.bad, diag.FromError(b.m.report.Err())...).Err(); err != nil {
 		return nil, b.m.report, err
 	}
 	return fg, b.m.report, nil
@@ -132,7 +133,9 @@ type backer struct {
 	taken   map[string]bool
 	names   map[*foreign.Tensor]string
 	made    map[ir.NodeID][2]int // what each operation became, of fg.Ops
-	bad     diag.List
+
+	definitions map[string]*definition.Definition
+	bad         diag.List
 }
 
 // candidate is a rule that may give a kernel, and the attributes that it hands on as they are, by the parameter that they become.
@@ -231,31 +234,37 @@ func (b *backer) constants(p *tensorops.Program) error {
 	return nil
 }
 
-// use writes an operation that uses a definition: its inputs and outputs are in the order of the ports' names.
-func (b *backer) use(n *ir.Node, o *tensorops.Operation, name string) {
-	op := &foreign.Op{Name: n.Label, Domain: foreign.Definitions, Type: name, Pos: n.Pos}
-	o.Inputs.All(func(_, _ int, s *ir.Selection) { op.In = append(op.In, b.name(b.tensor(s.Tensor))) })
-	o.Outputs.All(func(_, _ int, s *ir.Selection) { op.Out = append(op.Out, b.name(b.tensor(s.Tensor))) })
+// use writes an operation that uses a definition: its inputs and outputs are in the order of the definition.
+func (b *backer) use(n *ir.Node, o *tensorops.Operation, d *definition.Definition) {
+	op := &foreign.Op{Name: n.Label, Pos: n.Pos}
+	op.Domain, op.Type = foreign.FunctionOf(d.Name)
+	name := func(p *ir.Port) string { return b.name(b.tensor(p.Sel[0].Tensor)) }
+	for _, f := range d.Inputs {
+		op.In = append(op.In, name(o.Inputs.Get(f.Port)))
+	}
+	for _, f := range d.Outputs {
+		op.Out = append(op.Out, name(o.Outputs.Get(f.Port)))
+	}
 	b.fg.Ops = append(b.fg.Ops, op)
 }
 
 // operation maps one operation of the program back.
 func (b *backer) operation(n *ir.Node) {
 	o := n.Body.(*tensorops.Operation)
-	if name, used := definition.Used(o.Kernel); used {
-		b.use(n, o, name)
+	if name, used := definition.Used(o.Kernel); used && b.definitions[name] != nil {
+		b.use(n, o, b.definitions[name])
 		return
 	}
 	kernel := kernels.Bare(o.Kernel)
 	shown := &foreign.Op{Name: n.Label, Type: kernel, Pos: n.Pos}
 	decl, ok := b.opt.Library.Find(kernel)
 	if !ok {
-		b.m.report.fail(b.shown, shown, "no-rule", "it is no kernel of tapc")
+		b.shown.fail(shown, "no-rule", "it is no kernel of tapc")
 		return
 	}
 	want, err := b.call(decl, o)
 	if err != nil {
-		b.m.report.fail(b.shown, shown, "guard", err.Error())
+		b.shown.fail(shown, "guard", err.Error())
 		return
 	}
 	reason := b.refused[kernel]
@@ -270,7 +279,7 @@ func (b *backer) operation(n *ir.Node) {
 			}
 			ops[len(ops)-1].Name = n.Label // a name belongs to one
 			b.fg.Ops = append(b.fg.Ops, ops...)
-			b.m.report.ok(b.shown, shown, by)
+			b.m.report.Ok(b.shown.opVersion(shown), by)
 			return
 		}
 		if reason == "" {
@@ -280,7 +289,7 @@ func (b *backer) operation(n *ir.Node) {
 	if reason == "" {
 		reason = "no rule leads to it"
 	}
-	b.m.report.fail(b.shown, shown, "no-rule", reason)
+	b.shown.fail(shown, "no-rule", reason)
 }
 
 // admits refuses operations that the vocabulary lacks, and attributes that lose something there: a number of an attribute is a float32.

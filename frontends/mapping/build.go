@@ -7,7 +7,9 @@ import (
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/called"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
+	"tensortapestry.org/tapc/frontends/mapping/ordered"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -107,6 +109,7 @@ func (m *mapper) build(r *Region, inputs []*foreign.Tensor, outputs []foreign.Va
 	}
 	tensorops.StateOutputs(b.g, given)
 	b.order(r)
+	called.Outline(b.g, b.calls(m.trace.calls))
 	return b.g, nil
 }
 
@@ -241,4 +244,72 @@ func (b *builder) tensor(t *foreign.Tensor) (ir.Selection, error) {
 	}
 	b.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: params, Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{sel}}})}, "")
 	return sel, nil
+}
+
+// observed gives what has to be computed because something happens after it.
+func (r *Region) observed() (list []*node) {
+	before := map[*foreign.Op]bool{}
+	for _, op := range r.graph.Ops {
+		for _, x := range op.After {
+			before[x] = true
+		}
+	}
+	for _, s := range r.m.trace.spans {
+		if op := s.ops[len(s.ops)-1]; before[op] {
+			list = append(list, r.makers(slices.Concat(op.In, op.Out))...)
+		}
+	}
+	return list
+}
+
+// makers gives the nodes that compute values.
+func (r *Region) makers(names []string) (list []*node) {
+	for _, name := range names {
+		if v, ok := r.values[name]; ok && v.Kind == foreign.TensorKind && maker(v.Tensor) != nil {
+			list = append(list, maker(v.Tensor))
+		}
+	}
+	return list
+}
+
+// order adds the sequence points of the program.
+func (b *builder) order(r *Region) {
+	var groups []ordered.Group
+	for _, s := range b.m.trace.spans {
+		x := ordered.Group{Ops: s.ops, Nodes: b.present(b.m.nodes[s.from:s.to])}
+		for _, op := range s.ops {
+			x.From = append(x.From, b.present(r.makers(op.In))...)
+		}
+		groups = append(groups, x)
+	}
+	ordered.Points(b.g, groups)
+}
+
+// present gives the operations of the nodes that are in the program.
+func (b *builder) present(nodes []*node) (list []ir.NodeID) {
+	for _, n := range nodes {
+		if id, there := b.ops[n]; there {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// calls says what the calls became in the program.
+func (b *builder) calls(list []call) (out []called.Call) {
+	for _, c := range list {
+		x := called.Call{Name: foreign.DefinitionOf(c.op.Domain, c.body.Name), Label: c.op.Name, Pos: c.op.Pos, Ops: b.present(b.m.nodes[c.from:c.to]), Inner: b.calls(c.inner)}
+		for i, n := range c.copies {
+			if id, there := b.ops[n]; there && n != nil {
+				x.In = append(x.In, called.Port{Name: c.body.Inputs[i].Name, Node: id})
+			}
+		}
+		for i, v := range c.out {
+			if sel, there := b.made[v.Tensor]; there {
+				x.Out = append(x.Out, called.Port{Name: c.body.Outputs[i].Name, Node: sel.Tensor})
+			}
+		}
+		out = append(out, x)
+	}
+	return out
 }

@@ -54,7 +54,7 @@ func (m *mapper) Kernel(c expr.Call) (foreign.Value, error) {
 			results = int(min(max(a.Value.Int, 1), 1<<16))
 			continue
 		}
-		v, err := attrValue(a.Value)
+		v, err := a.Value.Param()
 		if err != nil {
 			return foreign.Value{}, fmt.Errorf("kernel %s, %s: %w", c.Kernel, a.Name, err)
 		}
@@ -209,30 +209,6 @@ func (m *mapper) tensors(v foreign.Value, like *foreign.Tensor) ([]*foreign.Tens
 		return []*foreign.Tensor{t}, err
 	}
 	return nil, fmt.Errorf("expected a tensor, found %v", v.Kind)
-}
-
-// attrValue turns a value of the rule language into a kernel's parameter.
-func attrValue(v foreign.Value) (ir.AttrValue, error) {
-	switch v.Kind {
-	case foreign.Bool:
-		return ir.BoolAttr(v.Int != 0), nil
-	case foreign.Int:
-		return ir.IntAttr(v.Int), nil
-	case foreign.Float:
-		return ir.FloatAttr(v.Float), nil
-	case foreign.String:
-		return ir.StringAttr(v.Str), nil
-	case foreign.List:
-		out := ir.AttrValue{Kind: ir.AttrList, List: make([]ir.AttrValue, len(v.List))}
-		for i, x := range v.List {
-			var err error
-			if out.List[i], err = attrValue(x); err != nil {
-				return out, err
-			}
-		}
-		return out, nil
-	}
-	return ir.AttrValue{}, fmt.Errorf("%v can not be a kernel's parameter", v.Kind)
 }
 
 // ports gives one side of a node as a kernel call has it.

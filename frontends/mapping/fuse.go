@@ -453,12 +453,12 @@ func (r *Region) fused(f *found, position map[*foreign.Op]int) error {
 	out, err := m.applyFused(r, f, root)
 	if err == nil {
 		for _, op := range f.ops {
-			m.report.ok(r, op, f.rule.Name)
+			m.report.Ok(r.opVersion(op), f.rule.Name)
 		}
 		r.give(root, out)
 		return nil
 	}
-	m.nodes = m.nodes[:mark]
+	drop(m, mark)
 	slices.SortFunc(f.ops, func(a, b *foreign.Op) int { return position[a] - position[b] })
 	for _, op := range f.ops {
 		if err := r.op(op); err != nil {

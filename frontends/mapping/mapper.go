@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/ordered"
+	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Bind    map[string]*foreign.Data // inputs that become constants
 	Natives map[string]Native        // by domain:type, or type
 	Bodies  func(domain, op string) *Function
+	// Functions makes definitions of the functions that Bodies gives, and operations that use them of their calls, which else are the operations of the bodies.
+	Functions bool
 	// Unchecked leaves out the checks of indices that standards ask for.
 	Unchecked bool
 	// Open lets inputs lack a type or a shape: what needs them waits, and if an output does, the error is ErrOpen.
@@ -71,7 +74,7 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 	if opt.Library == nil {
 		opt.Library = kernels.Builtin()
 	}
-	m := &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), report: newReport(fg)}
+	m := &mapper{ctx: ctx, opt: opt, rules: rulesByOperator(opt.Tables), report: outcome.New(fg)}
 	m.trace.timed = ordered.Asked(fg.Ops)
 	r := &Region{m: m, graph: fg, values: map[string]foreign.Value{}}
 	inputs, err := m.graphInputs(fg, r)
@@ -85,7 +88,7 @@ func Map(ctx context.Context, fg *foreign.Graph, opt Options) (*ir.Graph, *Repor
 	if err != nil {
 		return nil, m.report, err
 	}
-	if err := m.report.err(); err != nil {
+	if err := m.report.Err(); err != nil {
 		return nil, m.report, err
 	}
 	if opt.Open && slices.ContainsFunc(outputs, isUnknown) {
@@ -238,7 +241,7 @@ func (r *Region) op(op *foreign.Op) error {
 			return err
 		}
 		if err != nil {
-			m.report.fail(r, op, "graph", err.Error())
+			r.fail(op, "graph", err.Error())
 			r.give(op, nil)
 			return nil
 		}
@@ -247,9 +250,9 @@ func (r *Region) op(op *foreign.Op) error {
 	}
 	if blocked {
 		if cause, reason := m.hopeless(r, op); reason != "" {
-			m.report.fail(r, op, cause, reason)
+			r.fail(op, cause, reason)
 		} else {
-			m.report.wait(r, op)
+			m.report.Wait(r.opVersion(op))
 		}
 		r.give(op, nil)
 		return nil
@@ -258,22 +261,22 @@ func (r *Region) op(op *foreign.Op) error {
 	out, by, err := m.mapOp(r, op, in)
 	switch {
 	case err == nil:
-		m.report.ok(r, op, by)
+		m.report.Ok(r.opVersion(op), by)
 		guard(m.nodes[mark:], out)
 		r.give(op, out)
 		return nil
 	case errors.Is(err, errListed):
 		r.give(op, nil)
 	case expr.IsRefusal(err):
-		m.report.fail(r, op, by, err.Error())
+		r.fail(op, by, err.Error())
 		r.give(op, nil)
 	case m.ctx.Err() != nil:
 		return context.Cause(m.ctx)
 	default:
-		m.report.fail(r, op, by, err.Error())
+		r.fail(op, by, err.Error())
 		r.give(op, nil)
 	}
-	m.nodes = m.nodes[:mark]
+	drop(m, mark)
 	return nil
 }
 
@@ -318,7 +321,7 @@ func (m *mapper) mapOp(r *Region, op *foreign.Op, in []foreign.Value) (out []for
 			return out, rule.Name, nil
 		}
 		by = "guard"
-		m.nodes = m.nodes[:mark]
+		drop(m, mark)
 	}
 	if to := m.carried(op, version); to != 0 && by == "no-rule" {
 		return m.mapOp(&Region{m: m, graph: &foreign.Graph{Versions: map[string]int64{"": to}}, outer: r, values: map[string]foreign.Value{}}, op, in)
@@ -336,14 +339,114 @@ func (m *mapper) mapOp(r *Region, op *foreign.Op, in []foreign.Value) (out []for
 }
 
 func (m *mapper) function(r *Region, op *foreign.Op, f *Function, in []foreign.Value) ([]foreign.Value, error) {
+	if len(in) > len(f.Graph.Inputs) {
+		return nil, expr.Refuse("it has %d inputs, and the function takes %d", len(in), len(f.Graph.Inputs))
+	}
+	in = append(slices.Clone(in), make([]foreign.Value, len(f.Graph.Inputs)-len(in))...) // others are left out
 	inner := &Region{m: m, graph: f.Graph, values: map[string]foreign.Value{}, inside: op.Title()}
 	for _, d := range f.Defaults {
 		if _, ok := op.Attr(d.Name); !ok {
 			inner.attrs = append(inner.attrs, d)
 		}
 	}
-	inner.attrs = append(inner.attrs, op.Attrs...)
+	for _, a := range op.Attrs {
+		if v, there := r.resolve(a.Value); there {
+			inner.attrs = append(inner.attrs, foreign.Attr{Name: a.Name, Value: v})
+		}
+	}
+	if m.opt.Functions {
+		return r.kept(inner, op, in)
+	}
 	return r.enter(inner, in)
+}
+
+// trace is what became of the operations of a graph whose order is given, and of calls of functions that are kept.
+type trace struct {
+	timed map[*foreign.Op]bool // those that happen before or after others; nil if there are none
+	spans []span
+	calls []call
+}
+
+// span is operations that were mapped together, and what they became: a part of the mapper's nodes.
+type span struct {
+	ops      []*foreign.Op
+	from, to int
+}
+
+// note keeps what became of operations of the program's own graph, where its order is given.
+func (m *mapper) note(mark int, ops ...*foreign.Op) {
+	if m.trace.timed != nil && m.depth == 0 {
+		m.trace.spans = append(m.trace.spans, span{ops, mark, len(m.nodes)})
+	}
+}
+
+// call is a call of a function that is kept, and what it became: a part of the mapper's nodes.
+type call struct {
+	op       *foreign.Op
+	body     *foreign.Graph
+	copies   []*node // of what is given for each formal input; nil for what is known when compiling or left out
+	out      []foreign.Value
+	from, to int
+	inner    []call
+}
+
+// maxKept bounds how deep calls are kept in others: each may be mapped twice.
+const maxKept = 8
+
+// kept maps a call of a function whose body is in a region. Numbers that are constants outside are none inside, as they differ from call to call, unless the body can not be
+// mapped then; integers, as shapes are, are known.
+func (r *Region) kept(inner *Region, op *foreign.Op, in []foreign.Value) ([]foreign.Value, error) {
+	if r.m.depth > maxKept {
+		return r.enter(inner, in)
+	}
+	m, mark, report := r.m, len(r.m.nodes), r.m.report.Clone()
+	out, hidden, err := r.keep(inner, op, in, true)
+	if err != nil && hidden && m.ctx.Err() == nil {
+		drop(m, mark)
+		*m.report = *report
+		inner.values = map[string]foreign.Value{}
+		out, _, err = r.keep(inner, op, in, false)
+	}
+	return out, err
+}
+
+// keep maps the body once, and says whether a constant was hidden from it.
+func (r *Region) keep(inner *Region, op *foreign.Op, in []foreign.Value, hide bool) (out []foreign.Value, hidden bool, err error) {
+	m, c := r.m, call{op: op, body: inner.graph, copies: make([]*node, len(in)), from: len(r.m.nodes)}
+	args := slices.Clone(in)
+	for i, v := range in {
+		t := v.Tensor
+		if v.Kind != foreign.TensorKind || i >= len(c.body.Inputs) || t.Data != nil && !(hide && t.DType.IsFloat()) {
+			continue
+		}
+		hidden = hidden || t.Data != nil
+		n := &node{kernel: "op:copy", rule: "function", pos: op.Pos, in: []portTensors{{port: "tensor", tensors: []*foreign.Tensor{t}}}}
+		copied := &foreign.Tensor{DType: t.DType, Shape: t.Shape, Label: c.body.Inputs[i].Name, Source: n}
+		n.out = []portTensors{{port: "result", tensors: []*foreign.Tensor{copied}}}
+		m.nodes, c.copies[i], args[i] = append(m.nodes, n), n, foreign.TensorValue(copied)
+	}
+	start := len(m.trace.calls)
+	if out, err = r.enter(inner, args); err != nil {
+		return nil, hidden, err
+	}
+	for i, v := range out {
+		if v.Kind == foreign.TensorKind && maker(v.Tensor) != nil {
+			if k := slices.Index(c.copies, maker(v.Tensor)); k >= 0 {
+				out[i] = in[k] // it is given as it was taken
+			} else if i < len(op.Out) && op.Out[i] != "" {
+				v.Tensor.Label = op.Out[i]
+			}
+		}
+	}
+	c.out, c.to, c.inner = out, len(m.nodes), slices.Clone(m.trace.calls[start:])
+	m.trace.calls = append(m.trace.calls[:start], c)
+	return out, hidden, nil
+}
+
+// drop takes nodes back, and the calls that they came of.
+func drop(m *mapper, mark int) {
+	m.nodes = m.nodes[:mark]
+	m.trace.calls = slices.DeleteFunc(m.trace.calls, func(c call) bool { return c.to > mark })
 }
 
 // version gives the version of a domain's vocabulary in the region's graph, or that of an outer one.
@@ -476,17 +579,24 @@ func bindAttrs(rule *Rule, e *expr.Env, r *Region, op *foreign.Op) error {
 		if i < 0 {
 			return expr.Refuse("attribute %s is not supported", a.Name)
 		}
-		v := a.Value
-		if ref, ok := v.Referred(); ok {
-			j := slices.IndexFunc(r.attrs, func(x foreign.Attr) bool { return x.Name == ref })
-			if j < 0 {
-				continue
-			}
-			v = r.attrs[j].Value
+		if v, there := r.resolve(a.Value); there {
+			e.Vars[a.Name] = v
 		}
-		e.Vars[a.Name] = v
 	}
 	return nil
+}
+
+// resolve gives the value of an attribute, which may be that of the function around; false if that has none.
+func (r *Region) resolve(v foreign.Value) (foreign.Value, bool) {
+	ref, ok := v.Referred()
+	if !ok {
+		return v, true
+	}
+	i := slices.IndexFunc(r.attrs, func(x foreign.Attr) bool { return x.Name == ref })
+	if i < 0 {
+		return v, false
+	}
+	return r.attrs[i].Value, true
 }
 
 func (rule *Rule) results(e *expr.Env, op *foreign.Op) ([]foreign.Value, error) {

@@ -19,6 +19,8 @@ type Options struct {
 	Library *kernels.Library         // nil for the built-in kernels
 	// Unchecked leaves out the checks of indices that the standard asks for.
 	Unchecked bool
+	// Functions makes definitions of the model's functions, and not their operations of calls.
+	Functions bool
 }
 
 // Import maps a model to an Operation Expression. Inputs and outputs keep their names. The report is there also with an error, unless the
@@ -30,7 +32,7 @@ func Import(ctx context.Context, m *Model, o Options) (*ir.Graph, *mapping.Repor
 // Mapping gives what mapping the model's graph is given.
 func (m *Model) Mapping(o Options) mapping.Options {
 	return mapping.Options{Tables: mapping.TablesFor("onnx", o.Tables), Dims: o.Dims, Bind: o.Bind,
-		Library: o.Library, Natives: Natives(), Bodies: m.Function, Unchecked: o.Unchecked}
+		Library: o.Library, Natives: Natives(), Bodies: m.Function, Functions: o.Functions, Unchecked: o.Unchecked}
 }
 
 // Natives are the operators that rules can not say, by domain and type: control flow, sequences, decision trees and support vector machines.

@@ -12,6 +12,7 @@ import (
 
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/ir"
 )
 
@@ -133,7 +134,7 @@ func (s *Survey) Write(w io.Writer) error {
 		b.WriteString("\n")
 	}
 	mapped := slices.Clone(p.Mapped)
-	slices.SortFunc(mapped, func(x, y mapping.Mapped) int { return cmp.Or(cmp.Compare(x.Op, y.Op), cmp.Compare(x.Rule, y.Rule)) })
+	slices.SortFunc(mapped, func(x, y outcome.Mapped) int { return cmp.Or(cmp.Compare(x.Op, y.Op), cmp.Compare(x.Rule, y.Rule)) })
 	for _, m := range mapped {
 		fmt.Fprintf(&b, "  %6d  %-32s %s\n", m.Count, m.Op, m.Rule)
 	}

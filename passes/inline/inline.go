@@ -89,6 +89,15 @@ func Run(g *ir.Graph, o Options) (Stats, error) {
 	return s, nil
 }
 
+// All replaces all operations of a graph that use definitions, if there are any.
+func All(g *ir.Graph, lib *kernels.Library) error {
+	if !composite.Used(g) {
+		return nil
+	}
+	_, err := Run(g, Options{Library: lib})
+	return err
+}
+
 // held knows the tensors that are results of the program because no operation reads them.
 type held struct {
 	stated bool // an export says what the results are

@@ -135,6 +135,8 @@ var Table = []Rule{
 	{"frontends/mapping/expr", 4, 16},
 	{"frontends/mapping/plain", 4, 16},
 	{"frontends/mapping/ordered", 4, 16},
+	{"frontends/mapping/called", 4, 16},
+	{"frontends/mapping/outcome", 4, 16},
 	{"frontends/mapping/calls", 4, 17},
 	{"frontends/mapping", 4, 18}, // constants are computed when importing, by the reference evaluator
 	{"frontends/namespace", 4, 19},

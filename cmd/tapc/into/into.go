@@ -54,8 +54,44 @@ func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	fg.Functions, err = functions(ctx, g, n, o)
+	if fg.Functions, err = functions(ctx, g, n, o); err == nil {
+		join(fg)
+	}
 	return fg, err
+}
+
+// join lets the calls of functions that are the same but for a number behind the name share one: definitions have element types and shapes, which functions have not.
+func join(fg *foreign.Graph) {
+	is, name := map[string]*foreign.Graph{}, map[string]string{}
+	key := func(domain, name string) string { return foreign.DefinitionOf(domain, name) }
+	rename := func(g *foreign.Graph) {
+		for _, op := range g.Ops {
+			if other, ok := name[key(op.Domain, op.Type)]; ok {
+				op.Type = other
+			}
+		}
+	}
+	fg.Functions = slices.DeleteFunc(fg.Functions, func(f *foreign.Graph) bool {
+		rename(f)
+		base := strings.TrimRight(f.Name, "0123456789")
+		if first := is[key(f.Domain, strings.TrimSuffix(base, "_"))]; base != f.Name && first != nil && sameBody(first, f) {
+			name[key(f.Domain, f.Name)] = first.Name
+			return true
+		}
+		is[key(f.Domain, f.Name)] = f
+		return false
+	})
+	rename(fg)
+}
+
+// sameBody says whether two functions do the same.
+func sameBody(f, g *foreign.Graph) bool {
+	port := func(p, q foreign.Port) bool { return p.Name == q.Name }
+	op := func(x, y *foreign.Op) bool {
+		return x.Domain == y.Domain && x.Type == y.Type && x.Name == y.Name && slices.Equal(x.In, y.In) && slices.Equal(x.Out, y.Out) &&
+			slices.EqualFunc(x.Attrs, y.Attrs, func(a, b foreign.Attr) bool { return a.Name == b.Name && a.Value.Same(b.Value) })
+	}
+	return slices.EqualFunc(f.Inputs, g.Inputs, port) && slices.EqualFunc(f.Outputs, g.Outputs, port) && slices.EqualFunc(f.Ops, g.Ops, op)
 }
 
 // CodeOrder is the code of an order that a model can not have.
@@ -91,10 +127,7 @@ func functions(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Option
 		if err != nil {
 			return nil, err
 		}
-		f.Name = name
-		byName := func(a, b foreign.Port) int { return strings.Compare(a.Name, b.Name) } // as operations that use it have them
-		slices.SortFunc(f.Inputs, byName)
-		slices.SortFunc(f.Outputs, byName)
+		f.Domain, f.Name = foreign.FunctionOf(name)
 		constantOps(f, "Constant")
 		list = append(list, f)
 	}
@@ -111,11 +144,16 @@ func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, framework st
 	if n.Op("Const") != nil {
 		constantOps(fg, "Const")
 	}
-	if err := otherDomains(fg, o.Dictionaries); err != nil {
+	local := map[[2]string]bool{}
+	for name := range definition.Of(g) {
+		domain, name := foreign.FunctionOf(name)
+		local[[2]string{domain, name}] = true
+	}
+	if err := otherDomains(fg, o.Dictionaries, local); err != nil {
 		return nil, err
 	}
 	o.Dictionaries.Complete(fg)
-	return fg, o.Dictionaries.Check(fg, func(domain, _ string) bool { return domain == foreign.Definitions || domain == foreign.Added }).Err()
+	return fg, o.Dictionaries.Check(fg, func(domain, op string) bool { return local[[2]string{domain, op}] || domain == foreign.Added }).Err()
 }
 
 // Amanda gives a program as an Amanda graph in a vocabulary, tapc's own included.
@@ -159,12 +197,12 @@ func constantOps(fg *foreign.Graph, kind string) {
 }
 
 // otherDomains states the newest version of every domain that operators are of.
-func otherDomains(fg *foreign.Graph, known namespace.Set) error {
+func otherDomains(fg *foreign.Graph, known namespace.Set, local map[[2]string]bool) error {
 	for _, op := range fg.Ops {
 		if _, known := fg.Versions[op.Domain]; known || op.Domain == foreign.Added {
 			continue
 		}
-		if op.Domain == foreign.Definitions {
+		if local[[2]string{op.Domain, op.Type}] {
 			fg.Versions[op.Domain] = 1
 			continue
 		}

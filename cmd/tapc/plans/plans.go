@@ -28,6 +28,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/passes/inline"
 	"tensortapestry.org/tapc/plugins/explore"
 	"tensortapestry.org/tapc/plugins/proto"
 	"tensortapestry.org/tapc/search"
@@ -222,6 +223,9 @@ const enumerated = 200_000
 
 // Run searches, and writes what was found.
 func (f *Flags) Run(ctx context.Context, w *Work) error {
+	if err := inline.All(w.Graph, w.Kernels); err != nil {
+		return err
+	}
 	x, err := f.Space(ctx, w)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/inline"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/recompute"
@@ -116,6 +117,9 @@ func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, al
 	}
 	m, err := machine.Find(c.plan.on)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := inline.All(g, lib); err != nil {
 		return nil, nil, err
 	}
 	if _, err := recompute.Run(g, recompute.Requests(p)); err != nil {

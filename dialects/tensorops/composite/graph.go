@@ -59,7 +59,7 @@ func operation(s *definition.Step, whole func(value string) ir.Selection) *tenso
 	for _, m := range s.Makes {
 		out = addTo(out, m.Port, whole(m.Value))
 	}
-	return &tensorops.Operation{Kernel: s.Kernel, Params: slices.Clone(s.Params), Inputs: sorted(in), Outputs: sorted(out)}
+	return &tensorops.Operation{Kernel: s.Kernel, Params: slices.Clone(s.Params), Inputs: Sorted(in), Outputs: Sorted(out)}
 }
 
 func addTo(list []ir.Port, name string, s ir.Selection) []ir.Port {
@@ -71,7 +71,8 @@ func addTo(list []ir.Port, name string, s ir.Selection) []ir.Port {
 	return list
 }
 
-func sorted(list []ir.Port) ir.Ports {
+// Sorted gives ports in the order of their names, as operations have them.
+func Sorted(list []ir.Port) ir.Ports {
 	slices.SortFunc(list, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
 	return ir.PortsOf(list)
 }

@@ -57,19 +57,34 @@ func Of(g *ir.Graph, name string) (*definition.Definition, error) {
 			x.in[id] = true
 		}
 	}
-	for _, t := range p.Inputs {
+	return x.with(name, p.Inputs, p.Outputs)
+}
+
+// Part makes some operations of a graph a definition, whose ports are told: inputs are all that the operations read and do not make. The graph stays as it is.
+func Part(g *ir.Graph, ops []ir.NodeID, name string, inputs, outputs []tensorops.Named) (*definition.Definition, error) {
+	x := &outliner{g: g, flow: ir.NewFlow(g, tensorops.OperationKind), in: map[ir.NodeID]bool{}, names: map[ir.NodeID]string{}, taken: map[string]bool{}}
+	for _, id := range ops {
+		x.in[id] = true
+	}
+	return x.with(name, inputs, outputs)
+}
+
+// with makes a definition that has certain ports.
+func (x *outliner) with(name string, inputs, outputs []tensorops.Named) (*definition.Definition, error) {
+	for _, t := range inputs {
 		x.input(t.Tensor, t.Name)
 	}
 	if err := x.check(); err != nil {
 		return nil, err
 	}
-	for _, t := range p.Outputs {
+	g := x.g
+	for _, t := range outputs {
 		if made := x.flow.Producers(t.Tensor); len(made) == 0 || !x.in[made[0]] {
 			return nil, refuse(g, t.Tensor, "output %s is none that it computes", t.Name)
 		}
 		x.output(t.Tensor, t.Name)
 	}
-	if len(x.outputs) < len(p.Outputs) || len(x.outputs) == 0 {
+	if len(x.outputs) < len(outputs) || len(x.outputs) == 0 {
 		return nil, refuse(g, ir.NoNode, "an output is there twice, or there is none")
 	}
 	x.fixed = true
@@ -163,7 +178,7 @@ func (x *outliner) definition(name string) (d *definition.Definition, in, out ir
 		d.Inputs = append(d.Inputs, definition.Formal{Port: p.name, DType: t.DType, Range: t.Range})
 		list = append(list, ir.Port{Name: p.name, Sel: []ir.Selection{ir.Select(p.tensor, t.Range)}})
 	}
-	in, list = sorted(list), nil
+	in, list = Sorted(list), nil
 	for _, id := range x.steps {
 		d.Steps = append(d.Steps, x.step(id))
 	}
@@ -171,7 +186,7 @@ func (x *outliner) definition(name string) (d *definition.Definition, in, out ir
 		d.Outputs = append(d.Outputs, definition.Given{Port: p.name, Value: x.value(p.tensor)})
 		list = append(list, ir.Port{Name: p.name, Sel: []ir.Selection{ir.Select(p.tensor, tensorops.TensorOf(x.g, p.tensor).Range)}})
 	}
-	return d, in, sorted(list)
+	return d, in, Sorted(list)
 }
 
 // findPorts finds what goes in and out.

@@ -123,7 +123,7 @@ func (x *encoder) functions() (b []byte) {
 			m = appendMessage(m, 7, in.node(op))
 		}
 		m = append(m, in.imports(9)...)
-		b = appendMessage(b, 25, appendText(m, 10, foreign.Definitions))
+		b = appendMessage(b, 25, appendText(m, 10, f.Domain))
 		if x.err == nil {
 			x.err = in.err
 		}
