@@ -197,6 +197,17 @@ func (b *builder) operationItem(n *ir.Node, op *tensorops.Operation) {
 	if s := tensorops.SignatureOf(n); s != nil && n.Tag(tensorops.DerivedKind) == nil {
 		it.Matrices = append(matricesOf(s.Inputs, "← "), matricesOf(s.Outputs, "→ ")...)
 	}
+	if r := tensorops.ReducedOf(n); r != nil && n.Tag(tensorops.DerivedKind) == nil {
+		for _, d := range r.Dimensions {
+			it.Lines = append(it.Lines, fmt.Sprintf("%s(%s of %d)", d.Combine, d.Name, d.Extent))
+		}
+		it.Matrices = append(it.Matrices, matricesOf(r.Inputs, "Σ ")...)
+	}
+	if op.IsChoice() {
+		if c, bad := tensorops.ChoiceOf(b.graph, n.ID); !bad.HasErrors() {
+			it.Lines = append(it.Lines, shortened(c.Names)...)
+		}
+	}
 	it.Parts = b.indexParts(n.ID, it.Color)
 	if len(it.Parts) > 1 {
 		it.Lines = append(it.Lines, fmt.Sprintf("%d shards", len(it.Parts)))
@@ -204,6 +215,15 @@ func (b *builder) operationItem(n *ir.Node, op *tensorops.Operation) {
 	}
 	it.Facts = f
 	b.add(n, it)
+}
+
+// shortened gives the names of the first branches of a choice, and how many more there are.
+func shortened(names []string) []string {
+	const most = 8
+	if len(names) <= most {
+		return names
+	}
+	return append(names[:most:most], fmt.Sprintf("and %d more", len(names)-most))
 }
 
 // kindOf tells operations apart by what they do with the world, and with cells.

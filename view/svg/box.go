@@ -121,7 +121,7 @@ func (p *picture) outline(it *figure.Item, x, y, w, h int) {
 		p.printf(`<rect class="b" fill="%s" x="%d" y="%d" width="%d" height="%d"/>`, fill, x, y, w, h)
 	}
 	if it.Has(figure.Pruned) {
-		p.printf(`<text class="s" x="%d" y="%d" text-anchor="middle">pruned</text>`, x+w/2, y+h+10)
+		p.printf(`<text class="s" x="%d" y="%d" text-anchor="middle">pruned</text>`, x+w/2, y+h-5)
 	}
 }
 

@@ -83,6 +83,9 @@ func Measure(it *figure.Item) layered.Box {
 	if it.Has(figure.Observed) {
 		b.Width += 26
 	}
+	if it.Has(figure.Pruned) {
+		b.Width, b.Height = max(b.Width, 6*smallChar+2*padX), b.Height+smallStep
+	}
 	switch it.Kind {
 	case figure.Tensor, figure.Buffer, figure.Constant, figure.Source, figure.Sink:
 	default:
