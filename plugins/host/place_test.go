@@ -37,7 +37,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "linear-relu" || got.Protocol != "1.1" || len(got.Passes) != 1 || len(got.SHA256[host.System()]) != 64 {
+	if got.Name != "linear-relu" || got.Protocol != "1.2" || len(got.Passes) != 1 || len(got.SHA256[host.System()]) != 64 {
 		t.Errorf("locked %+v", got)
 	}
 	lock, err := host.ReadLock(filepath.Join(root, host.LockName))
