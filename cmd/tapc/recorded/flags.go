@@ -25,7 +25,7 @@ var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-di
 	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose", "write-plan")
 
 // settings are the other flags of build. That every flag is one or the other is tested.
-var settings = set("alias", "allow", "backend", "cpu", "devices", "dim", "disable", "emit", "fast-math", "fuel", "name", "namespace", "no-implicit-reshard", "no-verify", "optimize", "precision", "shape", "shard",
+var settings = set("alias", "allow", "backend", "cpu", "devices", "dim", "disable", "emit", "fast-math", "fuel", "keep-functions", "name", "namespace", "no-implicit-reshard", "no-verify", "optimize", "precision", "shape", "shard",
 	"target", "tuned", "unchecked-indices", "weights")
 
 // starts are those that start programs, which nobody does because a file says so.

@@ -38,7 +38,7 @@ func (p *Parser) Name() (string, error) {
 
 var keywords = map[string]bool{"rule": true, "def": true, "let": true, "need": true, "attrs": true, "ignore": true, "refuse": true, "if": true,
 	"then": true, "else": true, "and": true, "or": true, "not": true, "in": true, "for": true, "fold": true, "with": true, "do": true, "table": true,
-	"fuse": true, "back": true, "exact": true, "match": true, "carry": true, "commutes": true}
+	"fuse": true, "back": true, "exact": true, "near": true, "match": true, "carry": true, "commutes": true}
 
 // maxNest bounds how deep an expression may nest.
 const maxNest = 100
