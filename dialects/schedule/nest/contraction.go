@@ -1,6 +1,7 @@
 package nest
 
 import (
+	"cmp"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -95,6 +96,19 @@ func (c *Contraction) sumLike() {
 	}
 }
 
+// stepLike makes the steps of loops that have one value here, and more in the whole operation, those that they have there. No address follows from them, and what
+// is a row and what a column must not either: in a buffer of one cell, all steps are the same.
+func (c *Contraction) stepLike(k *schedule.Kernel) {
+	for i, v := range c.Views {
+		for l, loop := range k.Loops {
+			if step := cmp.Or(c.like, c).Views[i].Steps[l]; loop.Extent() == 1 && len(loop.Of) == 2 {
+				c.Views[i].Base += (v.Steps[l] - step) * loop.Start
+				v.Steps[l] = step
+			}
+		}
+	}
+}
+
 func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *Contraction) (*Contraction, bool) {
 	c := &Contraction{like: like}
 	left, right, ok := c.operands(k)
@@ -102,6 +116,7 @@ func findContraction(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer,
 		return nil, false
 	}
 	c.Views = Views(k, buffers)
+	c.stepLike(k)
 	if !c.factors(k, buffers, k.Statements[c.Statement].Over, left, right) {
 		return nil, false
 	}
@@ -206,7 +221,7 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 	if out < 0 {
 		return false
 	}
-	store := c.Views[k.Statements[out].Store]
+	store := c.stored(k.Statements[out].Store)
 	col := c.column(k, free, store, a, b)
 	if col < 0 {
 		return false
@@ -218,6 +233,9 @@ func (c *Contraction) roles(k *schedule.Kernel, free []int64, a, b int) bool {
 	c.sortLoops(k, free, store)
 	return c.Col.Inner() == col
 }
+
+// stored is how results lie, by which rows and columns are told apart: as those of the whole operation do.
+func (c *Contraction) stored(operand int64) View { return cmp.Or(c.like, c).Views[operand] }
 
 // sortLoops sorts the free loops into rows, columns and batch, by which operand follows them, and those that are summed over into the reduction.
 func (c *Contraction) sortLoops(k *schedule.Kernel, free []int64, store View) {

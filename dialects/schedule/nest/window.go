@@ -207,7 +207,7 @@ func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.B
 	t := *c
 	t.Left, t.Right, t.Padded, t.Transposed, t.Views = image, filter, p, true, slices.Clone(c.Views)
 	t.Views[image] = v
-	store := t.Views[k.Statements[out].Store]
+	store := t.stored(k.Statements[out].Store)
 	t.sortLoops(k, free, store)
 	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
 		return false
