@@ -6,6 +6,7 @@ package recompute
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -203,14 +204,16 @@ type copier struct {
 	labels map[string]bool
 }
 
-// tensor gives the readers of a tensor but the first copies, and says how many. Those that were added for other tensors are readers as well.
+// tensor gives the readers of a tensor but the first copies, right before them, and says how many. Those that were added for other tensors are readers as well.
 func (c *copier) tensor(r Request) (copies int) {
+	bound, before := ir.NodeID(c.Bound()), map[ir.NodeID][]ir.NodeID{}
 	m := Of(c.Graph)
 	tensor, _ := m.Named(r.Tensor)
 	op, _ := m.Maker(tensor)
 	readers := m.Readers(tensor)
 	for _, reader := range readers[min(1, len(readers)):] {
-		to := c.copy(op, tensor)
+		to, copied := c.copy(op, tensor)
+		before[reader] = []ir.NodeID{to, copied}
 		body := c.Node(reader).Own().(*tensorops.Operation)
 		body.Inputs.All(func(_, _ int, s *ir.Selection) {
 			if s.Tensor == tensor {
@@ -219,15 +222,63 @@ func (c *copier) tensor(r Request) (copies int) {
 		})
 		copies++
 	}
+	if copies > 0 {
+		c.order(func(yield func(ir.NodeID) bool) {
+			for n := range c.Nodes() {
+				if n.ID < bound {
+					for _, id := range append(before[n.ID], n.ID) {
+						yield(id)
+					}
+				}
+			}
+		})
+	}
 	return copies
 }
 
-// copy copies an operation with its result, and gives the copy of that.
-func (c *copier) copy(op, tensor ir.NodeID) ir.NodeID {
+// copy copies an operation with its result, and gives the copies.
+func (c *copier) copy(op, tensor ir.NodeID) (result, copied ir.NodeID) {
 	to := c.node(tensor)
-	body := c.node(op).Body.(*tensorops.Operation)
-	body.Outputs.All(func(_, _ int, s *ir.Selection) { s.Tensor = to.ID })
-	return to.ID
+	n := c.node(op)
+	n.Body.(*tensorops.Operation).Outputs.All(func(_, _ int, s *ir.Selection) { s.Tensor = to.ID })
+	return to.ID, n.ID
+}
+
+// order brings the nodes of the graph into an order: of operations that nothing else orders, the first is carried out first, and a copy that were the last would wait in memory
+// for nobody, or let others wait.
+func (c *copier) order(order iter.Seq[ir.NodeID]) {
+	var from, to []ir.NodeID
+	for n := range c.Nodes() {
+		to = append(to, n.ID)
+	}
+	number, nodes := map[ir.NodeID]ir.NodeID{}, []ir.Node(nil)
+	for id := range order {
+		number[id] = to[len(from)]
+		from, nodes = append(from, id), append(nodes, *c.Node(id))
+	}
+	change := func(body ir.Body) ir.Body {
+		if !slices.ContainsFunc(ir.References(body), func(id ir.NodeID) bool { n, ok := number[id]; return ok && n != id }) {
+			return body
+		}
+		body = ir.CloneBody(body)
+		ir.EachReference(body, func(ref *ir.NodeID) {
+			if n, ok := number[*ref]; ok {
+				*ref = n
+			}
+		})
+		return body
+	}
+	for i, n := range nodes {
+		n.ID, n.Body = to[i], change(n.Body)
+		tags := slices.Clone(n.Tags())
+		for k, t := range tags {
+			tags[k] = change(t)
+		}
+		*c.Node(to[i]) = n
+		if len(tags) > 0 {
+			c.Node(to[i]).SetTags(tags)
+		}
+	}
 }
 
 // node copies a node with its tags. Its label is the other's with a number behind it that no other has.

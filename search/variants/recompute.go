@@ -20,20 +20,22 @@ import (
 const Recompute = "recompute"
 
 func recomputation() Kind {
-	return Kind{Name: Recompute, Doc: "whether a tensor that several operations read is kept, or computed again for each", On: "each tensor whose copies would spare memory where most is held",
+	return Kind{Name: Recompute, Doc: "whether a tensor that several operations read is kept, or computed again for each", On: "each tensor whose copies would spare memory where most is held; those that are alike, as in layers that repeat, together",
 		Fuel: "again", Priced: "by the graph that comes of it", Field: "recompute", Else: "it is kept", Most: 8, Open: openShared, Make: recomputing,
 		Rest: func(n int) string { return counted(n, "shared tensor") + " kept" }}
 }
 
-// The bounds of what is offered: how many tensors are computed again together, one from the other, the least part of the memory of one device that has to be spared, and
-// how much is held, of the most, where it is.
+// The bounds of what is offered: how many offers there are, how many tensors are computed again together, one from the other, the least part of the memory of one device that
+// has to be spared, and how much is held, of the most, where it is.
 const (
+	mostOffers   = 16
 	mostTogether = 6
 	leastSpared  = 0.005
 	nearPeak     = 0.5
 )
 
-// openShared finds the tensors that are worth to be computed again, by what whole tensors take: of most bytes first.
+// openShared finds the tensors that are worth to be computed again, by what whole tensors take: of most bytes first. Tensors that are alike, as those of layers that repeat, are one
+// point, so that what repeats does so in all variants.
 func openShared(g *ir.Graph, lib *kernels.Library, _ *layouts.Settings) ([]Point, error) {
 	if tensorops.HasChoices(g) {
 		g = g.Clone()
@@ -44,26 +46,59 @@ func openShared(g *ir.Graph, lib *kernels.Library, _ *layouts.Settings) ([]Point
 		}
 	}
 	l := lifetimesOf(g)
-	type offer struct {
-		Point
-		spared float64
-	}
+	groups := map[string]int{}
 	var list []offer
 	for _, op := range l.made.Order() {
 		tensor, ok := l.result(op)
 		if !ok {
 			continue
 		}
-		if labels, alike, spared := l.offer(tensor); labels != nil {
-			list = append(list, offer{Point{Labels: labels, Values: []string{"kept", "recomputed"}, Alike: alike, Silent: true}, spared})
+		labels, alike, spared := l.offer(tensor)
+		if i, known := groups[alike]; known && labels != nil {
+			list[i].Labels = append(list[i].Labels, labels...)
+		} else if labels != nil {
+			groups[alike] = len(list)
+			list = append(list, offer{Point{Labels: labels, Values: []string{"kept", "recomputed"}, Silent: true}, spared})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b offer) int { return cmp.Compare(b.spared, a.spared) })
-	var out []Point
-	for _, o := range list {
-		out = append(out, o.Point)
+	return l.worth(list[:min(len(list), mostOffers)])
+}
+
+// offer is a point, and the bytes that each of its tensors spares while it is not kept.
+type offer struct {
+	Point
+	spared float64
+}
+
+// worth leaves offers out, those that spare least first, without which the most that is held is as little: what one layer computes again is of no use where the next one
+// holds as much.
+func (l *lifetimes) worth(list []offer) (points []Point, err error) {
+	most := func(list []offer) float64 {
+		if err != nil {
+			return 0
+		}
+		g := l.g.Clone()
+		var requests []recompute.Request
+		for _, o := range list {
+			requests = again(requests, recompute.Of(g), o.Labels)
+		}
+		if _, err = recompute.Shared(g, requests); err != nil {
+			return 0
+		}
+		return lifetimesOf(g).most
 	}
-	return out, nil
+	least := most(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		without := slices.Delete(slices.Clone(list), i, i+1)
+		if m := most(without); m <= least+leastSpared*l.all {
+			list, least = without, m
+		}
+	}
+	for _, o := range list {
+		points = append(points, o.Point)
+	}
+	return points, err
 }
 
 // lifetimes are those of the tensors of a graph, in the order of its operations.
@@ -203,15 +238,8 @@ func recomputing(_ context.Context, v *Variant, taken []Taken) error {
 	made := recompute.Of(v.Graph)
 	var requests []recompute.Request
 	for _, t := range taken {
-		for _, label := range t.Labels {
-			tensor, ok := made.Named(label)
-			r := recompute.Request{Tensor: label}
-			if t.Value == 0 || !ok || slices.Contains(requests, r) {
-				continue
-			}
-			if _, why := made.Maker(tensor); why == "" {
-				requests = append(requests, r)
-			}
+		if t.Value > 0 {
+			requests = again(requests, made, t.Labels)
 		}
 	}
 	done, err := recompute.Shared(v.Graph, requests)
@@ -219,4 +247,19 @@ func recomputing(_ context.Context, v *Variant, taken []Taken) error {
 		v.Plan.Recompute = append(v.Plan.Recompute, planfile.Recompute{Tensor: r.Tensor})
 	}
 	return err
+}
+
+// again adds requests for what of some labels can be computed again in a graph.
+func again(requests []recompute.Request, made *recompute.Made, labels []string) []recompute.Request {
+	for _, label := range labels {
+		tensor, ok := made.Named(label)
+		r := recompute.Request{Tensor: label}
+		if !ok || slices.Contains(requests, r) {
+			continue
+		}
+		if _, why := made.Maker(tensor); why == "" {
+			requests = append(requests, r)
+		}
+	}
+	return requests
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ import (
 )
 
 // mask is a graph of n rows in which a large tensor, an outer product of two small ones that goes through a function, is read at the beginning and at the end; in the
-// middle something as large is held.
+// middle three as large are held.
 func mask(n int) string {
 	return strings.ReplaceAll(`tapc 1
 %a = tensor float32 [0:N, 0:1]
@@ -52,7 +53,7 @@ func mask(n int) string {
 %make = operation op:tanh (tensor: %outer) -> (result: %mask)
 %score = operation op:matmul (X: %x, Y: %w) -> (Z: %s)
 %first = operation op:add (tensors: [%s, %mask]) -> (result: %m)
-%soft = operation op:softmax (tensor: %m) -> (result: %p)
+%gate = operation op:mul (tensors: [%s, %m]) -> (result: %p)
 %mix = operation op:matmul (X: %p, Y: %v) -> (Z: %h)
 %again = operation op:matmul (X: %h, Y: %u) -> (Z: %t)
 %second = operation op:add (tensors: [%t, %mask]) -> (result: %y)
@@ -113,7 +114,7 @@ func TestWhatIsWorthComputingAgain(t *testing.T) {
 	}
 	for name, change := range map[string]*strings.Replacer{
 		"readers follow each other": strings.NewReplacer("%second = operation op:add (tensors: [%t, %mask])", "%second = operation op:add (tensors: [%t, %t])",
-			"%soft = operation op:softmax (tensor: %m)", "%soft = operation op:mul (tensors: [%m, %mask])"),
+			"%gate = operation op:mul (tensors: [%s, %m])", "%gate = operation op:mul (tensors: [%m, %mask])"),
 		"much is kept for it": strings.NewReplacer("%cross =", declared+"%cross =", "%make = operation op:tanh (tensor: %outer)", long+"%make = operation op:tanh (tensor: "+from+")"),
 		"an output":           strings.NewReplacer("%second =", "%out = operation op:export (tensors: [%mask])\n%second ="),
 		"without a label":     strings.NewReplacer("%mask", "%9"),
@@ -133,6 +134,58 @@ func TestWhatIsWorthComputingAgain(t *testing.T) {
 	without, err := space(t, mask(256), variants.Choices)
 	if err != nil || !strings.HasSuffix(without.Describe(), "1 shared tensor kept") || without.Digest() == x.Digest() {
 		t.Errorf("%v: %s", err, without.Describe())
+	}
+}
+
+// masked is so many layers, each of which makes a mask of its own and reads it at the beginning and at the end.
+func masked(layers, n int) string {
+	lines := strings.SplitAfter(mask(n), "\n")
+	out := lines[0] + fmt.Sprintf("%%x_0 = tensor float32 [0:%d, 0:64]\n", n)
+	for l := range layers {
+		for _, line := range lines[1:] {
+			if strings.HasPrefix(line, "%x =") {
+				line = fmt.Sprintf("%%x_%d = tensor float32 [0:%d, 0:64]\n%%z = tensor float32 [0:%d, 0:64]\n", l+1, n, n)
+			}
+			line = strings.ReplaceAll(line, "%x,", fmt.Sprintf("%%x_%d,", l))
+			for _, name := range strings.Fields("a b z w v u outer mask s m p h t y cross make score first gate mix again second") {
+				line = regexp.MustCompile("%"+name+`\b`).ReplaceAllString(line, fmt.Sprintf("%%%s_%d", name, l))
+			}
+			out += line
+		}
+		out += fmt.Sprintf("%%last_%d = operation op:matmul (X: %%y_%d, Y: %%z_%d) -> (Z: %%x_%d)\n", l, l, l, l+1)
+	}
+	return out
+}
+
+// What layers that repeat compute again is one decision, and all but the beginning of the first are planned once in all variants. What one layer spares is not offered where the others hold as much.
+func TestRecomputationInLayers(t *testing.T) {
+	x, err := space(t, masked(6, 256), variants.Recompute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := x.Describe(); !strings.Contains(d, "54 operations, of which 12 are planned and the others alike") || !strings.Contains(d, "2 variants of the graph, by 1 decision") {
+		t.Error(d)
+	}
+	least := map[string]float64{"": math.Inf(1)}
+	for _, trial := range x.Prove(1).Trials {
+		memory, words := x.Price(trial).Costs[1], x.Decided(trial)
+		if least[words] == 0 || memory < least[words] {
+			least[words] = memory
+		}
+		plan, err := x.Plan(trial, kernels.Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(plan.Recompute); n != 0 && n != 12 {
+			t.Errorf("%d tensors are computed again, expected two of each layer", n)
+		}
+	}
+	if kept, again := least[""], least["mask_0: recomputed"]; again == 0 || again > 0.95*kept {
+		t.Errorf("at least %v bytes, %v where masks are computed again", kept, again)
+	}
+	outputs := regexp.MustCompile(`(?m)^%make_([1-5]) = .*$`).ReplaceAllString(masked(6, 256), "${0}\n%out_$1 = operation op:export (tensors: [%mask_$1])")
+	if x, err = space(t, outputs, variants.Recompute); err != nil || strings.Contains(x.Describe(), "variants") {
+		t.Errorf("%v: %s", err, x.Describe())
 	}
 }
 

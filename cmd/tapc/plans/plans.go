@@ -85,7 +85,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.devices, "devices", 0, "how many devices to plan for (default: all of the kind)")
 	fs.StringVar(&f.memory, "max-memory", "", "memory that a plan may take on each device, as 8GiB (default: what the machine has)")
 	fs.StringSliceVar(&f.objectives, "objective", []string{layouts.Time, layouts.Memory}, "what is minimised, of "+strings.Join(layouts.Objectives, ", "))
-	fs.StringSliceVar(&f.space, "space", slices.DeleteFunc(slices.Clone(variants.Words), func(word string) bool { return word == variants.Stages || word == variants.Recompute }), "what is searched beside the cuts of operations, of "+strings.Join(variants.Words, ", ")+
+	fs.StringSliceVar(&f.space, "space", slices.DeleteFunc(slices.Clone(variants.Words), func(word string) bool { return word == variants.Stages }), "what is searched beside the cuts of operations, of "+strings.Join(variants.Words, ", ")+
 		", or none; and a mesh, mesh=2x4")
 	fs.IntVar(&f.running.rounds, "rounds", -1, "rounds of the search (default: until more of them are worth nothing)")
 	fs.DurationVar(&f.running.budget, "time-budget", 0, "begin no round after this time, as 60s")

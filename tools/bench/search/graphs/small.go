@@ -105,7 +105,7 @@ var (
 		make = op:tanh (tensor: %outer) -> (result: %mask)
 		score = op:matmul (X: %x, Y: %w) -> (Z: %s)
 		first = op:add (tensors: [%s, %mask]) -> (result: %m)
-		soft = op:softmax (tensor: %m) -> (result: %p)
+		gate = op:mul (tensors: [%s, %m]) -> (result: %p)
 		mix = op:matmul (X: %p, Y: %v) -> (Z: %h)
 		again = op:matmul (X: %h, Y: %u) -> (Z: %t)
 		second = op:add (tensors: [%t, %mask]) -> (result: %y)`
