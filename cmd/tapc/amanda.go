@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/content"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
@@ -56,7 +57,7 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	fg, err := amanda.Lower(ag, filepath.Dir(file), a.imports.vocabularies.Set())
+	fg, bodies, err := closed.Lower(ag, filepath.Dir(file), a.imports.vocabularies.Set(), o.Functions)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +68,8 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if fg.Namespace == "onnx" {
 		maps.Copy(natives, onnx.Natives())
 	}
-	return &imported{foreign: fg, fault: a.imports.vocabularies.Set().Check(fg, amanda.IsAdded).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
-		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Unchecked: o.Unchecked}}, nil
+	return &imported{foreign: fg, fault: bodies.Check(a.imports.vocabularies.Set(), fg).Err(), options: mapping.Options{Tables: mapping.TablesFor(fg.Namespace, o.Tables),
+		Dims: o.Dims, Bind: o.Bind, Library: o.Library, Natives: natives, Bodies: bodies.Function, Functions: o.Functions, Unchecked: o.Unchecked}}, nil
 }
 
 // foreignAmanda gives the abstraction of a graph in a foreign vocabulary, without mapping it.
@@ -80,7 +81,7 @@ func foreignAmanda(data []byte, file string, known *dictionaries.Known) (*amanda
 	if err != nil {
 		return nil, err
 	}
-	return amanda.Lift(m.Graph, known.Set())
+	return closed.Lift(m.Graph, known.Set())
 }
 
 // writeAmanda writes a graph of tapc's kernels as an Amanda graph.

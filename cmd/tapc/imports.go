@@ -31,7 +31,7 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
-	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models definitions.
+	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models and subgraphs definitions.
 	unchecked, functions bool
 	// files are the values of --input, of which run takes sizes; rooms what aliases need at all sizes of a program for several.
 	files, aliases []string
@@ -48,7 +48,7 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.rules, "rules", nil, "file of mapping rules for foreign graphs, tried before the built-in ones (repeatable)")
 	flagnames.Texts(c.Flags(), "rules")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
-	keep := c.Flags().Bool("keep-functions", c.Name() == "translate" || c.Name() == "opt", "make functions that a model defines definitions, and their calls operations that use them, and not the operations of the functions")
+	keep := c.Flags().Bool("keep-functions", c.Name() == "translate" || c.Name() == "opt", "make functions that a model defines, and subgraphs of an Amanda graph, definitions, and their calls operations that use them, and not the operations of the functions")
 	c.PreRun = func(*cobra.Command, []string) { f.functions = *keep }
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }

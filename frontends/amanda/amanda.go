@@ -89,6 +89,28 @@ func ControlEdge(from, to string) Edge {
 	return Edge{From: End{Ref{Name: from}, control}, To: End{Ref{Name: to}, control}}
 }
 
+// Names are those that are taken.
+type Names struct {
+	taken map[string]bool
+	next  map[string]int // the number that a name got last
+}
+
+// NamesBut gives names of which one is taken, and that of the subgraph around.
+func NamesBut(name string) Names {
+	return Names{map[string]bool{name: true, Self: true}, map[string]int{}}
+}
+
+// Unique gives a name that no other has: the one that it is given, with a number if need be.
+func (n Names) Unique(name string) string {
+	try := name
+	for n.taken[try] || try == "" {
+		n.next[name]++
+		try = fmt.Sprintf("%s_%d", name, n.next[name]+1)
+	}
+	n.taken[try] = true
+	return try
+}
+
 // ValueName is the attribute of an output port with the name of the value that it gives.
 const ValueName = "value"
 

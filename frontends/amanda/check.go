@@ -129,7 +129,7 @@ func (c *checker) open(s scope, producer map[end]Edge) {
 		for k, p := range o.Inputs {
 			_, ok := producer[end{i, k}]
 			some = some || ok
-			if !ok && !optional(p) {
+			if !ok && !Optional(p) {
 				missing = append(missing, p)
 			}
 		}
@@ -143,13 +143,14 @@ func (c *checker) open(s scope, producer map[end]Edge) {
 		return
 	}
 	for k, p := range s.self.Outputs {
-		if _, ok := producer[end{selfOp, k}]; !ok && !optional(p) {
+		if _, ok := producer[end{selfOp, k}]; !ok && !Optional(p) {
 			c.report(CodeOpen, p.Place, "an edge to every output of a subgraph, from inside", "none to "+fmt.Sprintf("%q", p.Name), "an output of a subgraph comes from nowhere")
 		}
 	}
 }
 
-func optional(p Port) bool {
+// Optional says whether nothing needs to be joined to a port.
+func Optional(p Port) bool {
 	v, ok := p.Attrs.Get("optional")
 	return ok && v.Kind == ir.AttrBool && v.Int != 0
 }

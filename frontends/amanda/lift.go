@@ -108,28 +108,6 @@ func (l *lifter) versions(g *Graph) error {
 	return nil
 }
 
-// Names are those of ops that are taken.
-type Names struct {
-	taken map[string]bool
-	next  map[string]int // the number that a name got last
-}
-
-// NamesBut gives names of which one is taken, and that of the subgraph around.
-func NamesBut(name string) Names {
-	return Names{map[string]bool{name: true, Self: true}, map[string]int{}}
-}
-
-// Unique gives an op a name that no other has: the one that it is given, with a number if need be.
-func (n Names) Unique(name string) string {
-	try := name
-	for n.taken[try] || try == "" {
-		n.next[name]++
-		try = fmt.Sprintf("%s_%d", name, n.next[name]+1)
-	}
-	n.taken[try] = true
-	return try
-}
-
 // give says that an output of an op is a value, and keeps its name where it is another than Lower would give it.
 func (l *lifter) give(o *Op, port int, value string) {
 	p := &o.Outputs[port]

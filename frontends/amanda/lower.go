@@ -37,9 +37,8 @@ type flattener struct {
 	dir    string
 	out    *foreign.Graph
 	names  map[spot]string
-	taken  map[string]bool
-	next   map[string]int // the number that a name got last
-	inputs map[spot]bool  // inputs of the graph that are there already
+	unique Names
+	inputs map[spot]bool // inputs of the graph that are there already
 	flat   *Flat
 	times  times
 	bad    diag.List
@@ -83,7 +82,7 @@ func Flatten(g *Graph, dir string, known namespace.Set) (*Flat, error) {
 		}
 		return nil, d
 	}
-	f := &flattener{g: g, known: known, ns: &ns, dir: dir, names: map[spot]string{}, taken: map[string]bool{}, next: map[string]int{}, inputs: map[spot]bool{}, times: times{ops: map[spot]*foreign.Op{}, bounds: map[spot]*foreign.Op{}}}
+	f := &flattener{g: g, known: known, ns: &ns, dir: dir, names: map[spot]string{}, unique: Names{map[string]bool{}, map[string]int{}}, inputs: map[spot]bool{}, times: times{ops: map[spot]*foreign.Op{}, bounds: map[spot]*foreign.Op{}}}
 	framework, domain, _ := strings.Cut(ns.Name, "/")
 	f.out = &foreign.Graph{File: g.File, Namespace: framework, Versions: map[string]int64{domain: ns.Version}, Consts: map[string]*foreign.Data{}}
 	f.flat = &Flat{Graph: f.out, Ports: map[string]ir.Attrs{}, Of: map[*foreign.Op]Source{}}
@@ -110,10 +109,10 @@ func (f *flattener) claim(top *level, only *Op) {
 	for k := range only.Outputs {
 		name := portName(only.Outputs, k)
 		at, ok := f.origin(top, end{0, k})
-		if _, named := f.names[at]; ok && !named && at.op != selfOp && !f.taken[name] {
+		if _, named := f.names[at]; ok && !named && at.op != selfOp && !f.unique.taken[name] {
 			f.names[at] = name
 		}
-		f.taken[name] = true
+		f.unique.taken[name] = true
 	}
 }
 
@@ -123,6 +122,11 @@ func (l *level) only() *Op {
 		return l.ops[0]
 	}
 	return nil
+}
+
+// isProgram says whether a scope is the inside of a graph that is one subgraph.
+func (l *level) isProgram() bool {
+	return l.parent != nil && l.parent.parent == nil && l.parent.only() != nil
 }
 
 // versions reads the versions of the other domains, an attribute of the graph.
@@ -305,7 +309,7 @@ func (f *flattener) value(l *level, op, port int) string {
 		return f.from(l, from)
 	}
 	p := l.ops[op].Inputs[port]
-	if optional(p) {
+	if Optional(p) {
 		return ""
 	}
 	return f.input(spot{l, op, -2 - port}, l.scope.path+l.ops[op].path(op)+":"+portName(l.ops[op].Inputs, port), p, l.ops[op])
@@ -317,6 +321,8 @@ func (f *flattener) from(l *level, from end) string {
 	switch {
 	case !ok:
 		return ""
+	case at.op == selfOp && !at.l.isProgram() && Optional(at.l.self.Inputs[at.port]):
+		return "" // of a subgraph, and left out
 	case at.op == selfOp:
 		p := at.l.self.Inputs[at.port]
 		return f.input(at, at.l.scope.path+portName(at.l.self.Inputs, at.port), p, at.l.self)
@@ -372,13 +378,8 @@ func (f *flattener) named(at spot, name string) string {
 	if old, ok := f.names[at]; ok {
 		return old
 	}
-	try := name
-	for f.taken[try] {
-		f.next[name]++
-		try = fmt.Sprintf("%s_%d", name, f.next[name]+1)
-	}
-	f.taken[try], f.names[at] = true, try
-	return try
+	f.names[at] = f.unique.Unique(name)
+	return f.names[at]
 }
 
 // input adds an input of the graph, once.
@@ -520,8 +521,7 @@ func (f *flattener) order(l *level) {
 	seen := map[[2]int]bool{}
 	for _, c := range l.controls {
 		from, to := c[0], c[1]
-		program := l.parent != nil && l.parent.parent == nil && l.parent.only() != nil
-		if seen[c] || from == selfOp || to == selfOp && !program {
+		if seen[c] || from == selfOp || to == selfOp && !l.isProgram() {
 			continue
 		}
 		seen[c] = true

@@ -26,8 +26,9 @@ type Graph struct {
 	Outputs   []Port
 	Consts    map[string]*Data
 	Ops       []*Op
-	Functions []*Graph // what operations are that their graph defines, by name and domain; each is used by later ones and the graph alone, and has no constants
+	Functions []*Graph // what operations are that their graph defines, by name and domain
 	Domain    string   // of a function
+	Defaults  []Attr   // of a function: values of attributes that a call may leave out
 }
 
 // Definitions is the domain of functions of definitions that name none.
@@ -98,6 +99,49 @@ func (o *Op) Attr(name string) (Value, bool) {
 		}
 	}
 	return Value{}, false
+}
+
+// Bound gives the operations of a function for a call: what refers to an attribute of the function has the call's value, or its default, or is left out.
+func (g *Graph) Bound(call []Attr) []*Op {
+	attrs := map[string]Value{}
+	for _, list := range [][]Attr{g.Defaults, call} {
+		for _, a := range list {
+			attrs[a.Name] = a.Value
+		}
+	}
+	return boundOps(g.Ops, attrs)
+}
+
+func boundOps(ops []*Op, attrs map[string]Value) []*Op {
+	out := make([]*Op, len(ops))
+	for i, op := range ops {
+		o := *op
+		out[i], o.Attrs = &o, nil
+		for _, a := range op.Attrs {
+			if name, ok := a.Value.Referred(); !ok {
+				o.Attrs = append(o.Attrs, Attr{a.Name, boundValue(a.Value, attrs)})
+			} else if v, given := attrs[name]; given {
+				o.Attrs = append(o.Attrs, Attr{a.Name, v})
+			}
+		}
+	}
+	return out
+}
+
+func boundValue(v Value, attrs map[string]Value) Value {
+	if v.Graph != nil {
+		g := *v.Graph
+		g.Ops = boundOps(g.Ops, attrs)
+		v.Graph = &g
+	}
+	if v.Kind == List {
+		list := make([]Value, len(v.List))
+		for i, x := range v.List {
+			list[i] = boundValue(x, attrs)
+		}
+		v.List = list
+	}
+	return v
 }
 
 // Title names the operation for messages.

@@ -24,19 +24,13 @@ type Options struct {
 	Dims    map[string]int64         // sizes of symbolic dimensions; "input:0" names a dimension without a name
 	Bind    map[string]*foreign.Data // inputs that become constants
 	Natives map[string]Native        // by domain:type, or type
-	Bodies  func(domain, op string) *Function
+	Bodies  func(domain, op string) *foreign.Graph
 	// Functions makes definitions of the functions that Bodies gives, and operations that use them of their calls, which else are the operations of the bodies.
 	Functions bool
 	// Unchecked leaves out the checks of indices that standards ask for.
 	Unchecked bool
 	// Open lets inputs lack a type or a shape: what needs them waits, and if an output does, the error is ErrOpen.
 	Open bool
-}
-
-// Function is an operation that is defined by a graph: formal inputs and outputs are the graph's, attributes are bound by name.
-type Function struct {
-	Graph    *foreign.Graph
-	Defaults []foreign.Attr
 }
 
 // mapper is one run.
@@ -338,12 +332,12 @@ func (m *mapper) mapOp(r *Region, op *foreign.Op, in []foreign.Value) (out []for
 	return nil, by, err
 }
 
-func (m *mapper) function(r *Region, op *foreign.Op, f *Function, in []foreign.Value) ([]foreign.Value, error) {
-	if len(in) > len(f.Graph.Inputs) {
-		return nil, expr.Refuse("it has %d inputs, and the function takes %d", len(in), len(f.Graph.Inputs))
+func (m *mapper) function(r *Region, op *foreign.Op, f *foreign.Graph, in []foreign.Value) ([]foreign.Value, error) {
+	if len(in) > len(f.Inputs) {
+		return nil, expr.Refuse("it has %d inputs, and the function takes %d", len(in), len(f.Inputs))
 	}
-	in = append(slices.Clone(in), make([]foreign.Value, len(f.Graph.Inputs)-len(in))...) // others are left out
-	inner := &Region{m: m, graph: f.Graph, values: map[string]foreign.Value{}, inside: op.Title()}
+	in = append(slices.Clone(in), make([]foreign.Value, len(f.Inputs)-len(in))...) // others are left out
+	inner := &Region{m: m, graph: f, values: map[string]foreign.Value{}, inside: op.Title()}
 	for _, d := range f.Defaults {
 		if _, ok := op.Attr(d.Name); !ok {
 			inner.attrs = append(inner.attrs, d)

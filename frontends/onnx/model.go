@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tensortapestry.org/tapc/frontends/foreign"
-	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -21,11 +20,11 @@ type Model struct {
 	Graph     *foreign.Graph
 	IRVersion int64
 	Producer  string
-	functions map[string]*mapping.Function
+	functions map[string]*foreign.Graph
 }
 
 // Function gives the body of an operation that the model defines, or nil.
-func (m *Model) Function(domain, op string) *mapping.Function { return m.functions[domain+":"+op] }
+func (m *Model) Function(domain, op string) *foreign.Graph { return m.functions[domain+":"+op] }
 
 // decoder reads one model.
 type decoder struct {
@@ -38,7 +37,7 @@ type decoder struct {
 // change. An error is a diagnostic that says what is wrong.
 func Read(data []byte, file string) (*Model, error) {
 	d := &decoder{file: file, dir: filepath.Dir(file), name: filepath.Base(file)}
-	m := &Model{functions: map[string]*mapping.Function{}}
+	m := &Model{functions: map[string]*foreign.Graph{}}
 	versions := map[string]int64{}
 	var graph message
 	var functions []message
@@ -450,7 +449,6 @@ func size(m message) (foreign.Size, error) {
 // function reads a function of the model.
 func (d *decoder) function(m *Model, msg message) error {
 	g := &foreign.Graph{Consts: map[string]*foreign.Data{}, Versions: map[string]int64{}}
-	f := &mapping.Function{Graph: g}
 	var domain string
 	err := msg.each(func(x field) error {
 		var s string
@@ -476,7 +474,7 @@ func (d *decoder) function(m *Model, msg message) error {
 			}
 			if x.num == 11 {
 				a, err := d.attribute(sub, 0)
-				f.Defaults = append(f.Defaults, a)
+				g.Defaults = append(g.Defaults, a)
 				return err
 			}
 			op, err := d.node(sub, 0)
@@ -485,7 +483,9 @@ func (d *decoder) function(m *Model, msg message) error {
 		}
 		return nil
 	})
-	m.functions[plainDomain(domain)+":"+g.Name] = f
+	g.Domain = plainDomain(domain)
+	m.functions[g.Domain+":"+g.Name] = g
+	m.Graph.Functions = append(m.Graph.Functions, g)
 	return err
 }
 

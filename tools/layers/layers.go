@@ -145,7 +145,8 @@ var Table = []Rule{
 	{"frontends/mapping/declared", 6, 0}, // the same
 	{"frontends/onnx/classic", 4, 19},
 	{"frontends/onnx", 4, 20},
-	{"frontends/amanda/own", 4, 21},
+	{"frontends/amanda/closed", 4, 21},
+	{"frontends/amanda/own", 4, 22},
 	{"frontends/onnx/modelfile", 4, 21},
 	{"frontends/...", 4, 20},
 	{"backends/conformance", 6, 0}, // only tests import it

@@ -16,13 +16,13 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/amanda/own"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/passes/inline"
 )
 
 // Options are what writing a program back is given besides the program and the vocabulary.
@@ -36,23 +36,17 @@ type Options struct {
 // Graph maps a program back into a vocabulary, and holds the result to its dictionaries. Everything that has no operators there is in the
 // error.
 func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
-	framework, _, _ := strings.Cut(n.Name, "/")
 	if err := unordered(g, n); err != nil {
 		return nil, err
 	}
-	if !composite.Used(g) {
-		return graph(ctx, g, n, framework, o)
-	}
-	if framework != "onnx" {
-		g, err := inlined(g, o)
-		if err != nil {
-			return nil, err
-		}
-		return graph(ctx, g, n, framework, o)
-	}
-	fg, err := graph(ctx, g, n, framework, o)
-	if err != nil {
-		return nil, err
+	return whole(ctx, g, n, o)
+}
+
+// whole maps a program and the definitions that it uses back.
+func whole(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
+	fg, err := graph(ctx, g, n, o)
+	if err != nil || !composite.Used(g) {
+		return fg, err
 	}
 	if fg.Functions, err = functions(ctx, g, n, o); err == nil {
 		join(fg)
@@ -109,33 +103,26 @@ func unordered(g *ir.Graph, n namespace.Namespace) error {
 	return nil
 }
 
-// inlined gives a graph in which no operation uses a definition, for vocabularies without functions.
-func inlined(g *ir.Graph, o Options) (*ir.Graph, error) {
-	if !composite.Used(g) {
-		return g, nil
-	}
-	g = g.Clone()
-	_, err := inline.Run(g, inline.Options{Library: o.Library})
-	return g, err
-}
-
 // functions writes the definitions that a program uses, those that others use before these.
 func functions(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (list []*foreign.Graph, err error) {
 	all := definition.Of(g)
 	for _, name := range composite.Reached(g) {
-		f, err := graph(ctx, composite.Program(all[name], all), n, "onnx", o)
+		f, err := graph(ctx, composite.Program(all[name], all), n, o)
 		if err != nil {
 			return nil, err
 		}
 		f.Domain, f.Name = foreign.FunctionOf(name)
-		constantOps(f, "Constant")
+		if n.Op("Constant") != nil {
+			constantOps(f, "Constant")
+		}
 		list = append(list, f)
 	}
 	return list, nil
 }
 
 // graph maps one program back, in which operations that use definitions stay.
-func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, framework string, o Options) (*foreign.Graph, error) {
+func graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
+	framework, _, _ := strings.Cut(n.Name, "/")
 	fg, _, err := mapping.Back(ctx, g, mapping.BackOptions{Namespace: framework, Version: n.Version, Tables: mapping.TablesFor(framework, o.Rules),
 		Library: o.Library, Constants: o.Constants, Has: func(domain, op string) bool { return has(o.Dictionaries, framework, domain, n.Version, op) }})
 	if err != nil {
@@ -161,16 +148,11 @@ func Amanda(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) 
 	if n.String() == namespace.Own {
 		return own.FromIR(g)
 	}
-	framework, _, _ := strings.Cut(n.Name, "/")
-	g, err := inlined(g, o)
+	fg, err := whole(ctx, g, n, o)
 	if err != nil {
 		return nil, err
 	}
-	fg, err := graph(ctx, g, n, framework, o)
-	if err != nil {
-		return nil, err
-	}
-	return amanda.Lift(fg, o.Dictionaries)
+	return closed.Lift(fg, o.Dictionaries)
 }
 
 // has says whether a vocabulary has an operator: its own domain at a version, others at their newest one.

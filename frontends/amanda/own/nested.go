@@ -2,13 +2,13 @@ package own
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/passes/inline"
 )
@@ -55,26 +55,9 @@ func from(g *ir.Graph, all map[string]*definition.Definition) (*amanda.Graph, er
 		if err != nil {
 			return nil, err
 		}
-		fill(op, inside.Ops[0])
+		closed.Fill(op, inside.Ops[0])
 	}
 	return out, nil
-}
-
-// fill makes an op the subgraph that another is. What ports are called, and what is said of the outputs, stays; the order is that of the definition.
-func fill(op, inside *amanda.Op) {
-	op.Sub, op.Ops, op.Edges = true, inside.Ops, inside.Edges
-	merge := func(ports, of []amanda.Port) (out []amanda.Port) {
-		for _, p := range of {
-			if i := slices.IndexFunc(ports, func(q amanda.Port) bool { return q.Name == p.Name }); i >= 0 {
-				for _, a := range ports[i].Attrs {
-					p.Attrs = p.Attrs.With(a.Name, a.Value)
-				}
-			}
-			out = append(out, p)
-		}
-		return out
-	}
-	op.Inputs, op.Outputs = merge(op.Inputs, inside.Inputs), merge(op.Outputs, inside.Outputs)
 }
 
 // ToIR makes an Operation Expression of a graph in the namespace of tapc's kernels, with a definition for the subgraphs of each type def:NAME. Those of one type that are the same share it; another
@@ -82,7 +65,7 @@ func fill(op, inside *amanda.Op) {
 // must have passed amanda.Check.
 func ToIR(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
 	r := &reader{file: g.File, namespace: g.Namespace, lib: lib, all: map[string]*definition.Definition{}}
-	ops, err := r.closed(g.Ops, g.Edges)
+	ops, err := closed.Ops(g.Ops, g.Edges, r.define)
 	if err != nil {
 		return nil, err
 	}
@@ -106,74 +89,27 @@ type reader struct {
 	names           []string // in the order in which they were made
 }
 
-// closed gives ops in which each subgraph of a definition is an op without an inside.
-func (r *reader) closed(ops []*amanda.Op, edges []amanda.Edge) ([]*amanda.Op, error) {
-	out, ordered := make([]*amanda.Op, len(ops)), orderedOps(edges)
-	for i, op := range ops {
-		if out[i] = op; !op.Sub {
-			continue
-		}
-		inside, err := r.closed(op.Ops, op.Edges)
-		if err != nil {
-			return nil, err
-		}
-		o := *op
-		out[i], o.Ops = &o, inside
-		name, used := definition.Used(op.Type)
-		if !used || op.Name != "" && ordered[amanda.Ref{Name: op.Name}] || ordered[amanda.Ref{Index: i}] || hasOrder(op) {
-			continue
-		}
-		if name, err = r.define(&o, name); err != nil {
-			return nil, err
-		}
-		o.Type, o.Sub, o.Ops, o.Edges = definition.Space+name, false, nil, nil
-		o.Attrs = nil
-		o.Inputs = slices.Clone(op.Inputs)
-		for k := range o.Inputs { // a type and a shape of an input are those of the definition
-			o.Inputs[k].Attrs = nil
-		}
+// define makes the definition of a subgraph of the type of one, and gives the kernel of an operation that uses it.
+func (r *reader) define(op *amanda.Op) (string, bool, error) {
+	name, used := definition.Used(op.Type)
+	if !used {
+		return "", false, nil
 	}
-	return out, nil
-}
-
-// orderedOps gives the ops that control edges name, as they name them.
-func orderedOps(edges []amanda.Edge) map[amanda.Ref]bool {
-	out := map[amanda.Ref]bool{}
-	for _, e := range edges {
-		if e.From.Port == (amanda.Ref{Index: amanda.Control}) {
-			out[e.From.Op], out[e.To.Op] = true, true
-		}
-	}
-	return out
-}
-
-// hasOrder says whether there are control edges in a subgraph, or in those in it.
-func hasOrder(op *amanda.Op) bool {
-	return len(orderedOps(op.Edges)) > 0 || slices.ContainsFunc(op.Ops, hasOrder)
-}
-
-// define makes the definition of a subgraph, and gives its name.
-func (r *reader) define(op *amanda.Op, name string) (string, error) {
-	o := *op
-	o.Outputs = slices.Clone(op.Outputs)
-	for i := range o.Outputs { // the name of the value is one outside
-		o.Outputs[i].Attrs = o.Outputs[i].Attrs.Without("value")
-	}
-	g, err := raised(&amanda.Graph{File: r.file, Namespace: r.namespace, Ops: []*amanda.Op{&o}}, r.lib)
+	g, err := raised(&amanda.Graph{File: r.file, Namespace: r.namespace, Ops: []*amanda.Op{op}}, r.lib)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	d, err := composite.Of(g, name)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	for i := 2; r.all[d.Name] != nil; i++ {
 		if ir.EqualBody(r.all[d.Name], d) {
-			return d.Name, nil
+			return definition.Space + d.Name, true, nil
 		}
 		d.Name = fmt.Sprintf("%s_%d", name, i)
 	}
 	r.all[d.Name] = d
 	r.names = append(r.names, d.Name)
-	return d.Name, nil
+	return definition.Space + d.Name, true, nil
 }
