@@ -69,9 +69,9 @@ func Size(x *Space) float64 {
 	return size
 }
 
-// GeneValues says in words what the values of a gene are: a mesh, as 2x4, or along which dimension of an operation or a tensor each axis goes, as "x=m, y=-".
-func GeneValues(x *Space, gene int) (words []string) {
-	say := func(values []assignment, name func(d int8) string) {
+// Gene says what a gene is of, the mesh or an operation or a tensor by its name, and in words what its values are: a mesh, as 2x4, or along which dimension each axis goes, as "x=m, y=-".
+func Gene(x *Space, gene int) (name string, values func() []string) {
+	say := func(values []assignment, name func(d int8) string) (words []string) {
 		for _, a := range values {
 			var axes []string
 			for axis := range x.meshes[0] {
@@ -83,36 +83,22 @@ func GeneValues(x *Space, gene int) (words []string) {
 			}
 			words = append(words, strings.Join(axes, ", "))
 		}
+		return words
 	}
 	for _, o := range x.ops {
 		if o.gene == gene {
-			say(o.cuts, func(d int8) string { return o.dims[d].name })
+			return o.name, func() []string { return say(o.cuts, func(d int8) string { return o.dims[d].name }) }
 		}
 	}
 	for _, y := range x.tensors {
 		if y.gene == gene {
-			say(y.keeps, func(d int8) string { return fmt.Sprintf("d%d", d) })
+			return y.name, func() []string { return say(y.keeps, func(d int8) string { return fmt.Sprintf("d%d", d) }) }
 		}
 	}
-	if gene == 0 {
+	return "mesh", func() (words []string) {
 		for _, m := range x.meshes {
 			words = append(words, strings.Trim(strings.ReplaceAll(fmt.Sprint(m), " ", "x"), "[]"))
 		}
+		return words
 	}
-	return words
-}
-
-// GeneName says what a gene is of: the mesh, or the name of an operation or a tensor.
-func (x *Space) GeneName(gene int) string {
-	for _, o := range x.ops {
-		if o.gene == gene {
-			return o.name
-		}
-	}
-	for _, y := range x.tensors {
-		if y.gene == gene {
-			return y.name
-		}
-	}
-	return "mesh"
 }

@@ -106,13 +106,11 @@ func (e *problem) moving(t *tables, edge int, values [][]int, w weights) elimina
 			held += w.held
 		}
 	}
-	numbers := map[uint16]uint16{}
+	numbers := numbers[uint16]{}
 	for _, cut := range values[d.op] {
 		need := want.of[cut]
-		n, ok := numbers[need]
-		if !ok {
-			n = uint16(len(numbers))
-			numbers[need] = n
+		n, fresh := numbers.of(need)
+		if fresh {
 			row := t.moves[want.number][int(need)*len(x.tensors[d.tensor].keeps):]
 			for _, k := range values[kept] {
 				c := math.Inf(1)
@@ -122,7 +120,7 @@ func (e *problem) moving(t *tables, edge int, values [][]int, w weights) elimina
 				f.Table = append(f.Table, c)
 			}
 		}
-		f.Vars[0].Of = append(f.Vars[0].Of, n)
+		f.Vars[0].Of = append(f.Vars[0].Of, uint16(n))
 	}
 	f.Vars[0].Classes = len(numbers)
 	return f

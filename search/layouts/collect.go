@@ -25,21 +25,31 @@ type step struct {
 	op      *operation
 	tensors []ir.NodeID // of its operands
 	edges   []int       // the same
+	like    *step       // the first one that is equal but for its names; itself if there is none before
 }
 
 // collect finds the operations and tensors of the graph, and which of them are planned alike.
 func (x *Space) collect(lib *kernels.Library) error {
 	var steps []step
+	known := map[string]*step{}
 	for _, id := range ir.NewFlow(x.graph, tensorops.OperationKind).Order(x.graph) {
 		n, op := x.graph.Node(id), tensorops.OperationOf(x.graph, id)
 		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
 			continue
 		}
-		s, err := x.step(lib, n, op)
-		if err != nil {
-			return err
+		key := said(x.graph, n, op)
+		first, ok := known[key]
+		if !ok {
+			s, err := x.step(lib, n, op)
+			if err != nil {
+				return err
+			}
+			first = &s
+			known[key], first.like = first, first
+		} else {
+			n.SetTags(x.graph.Node(first.id).Tags())
 		}
-		steps = append(steps, s)
+		steps = append(steps, first.of(n, x.graph.Name(id), op))
 	}
 	for _, s := range steps {
 		x.line.order = append(x.line.order, s.id)
@@ -51,17 +61,46 @@ func (x *Space) collect(lib *kernels.Library) error {
 	crossings(x, steps)
 	x.alive(steps)
 	for _, o := range x.ops {
-		extents := make([]int64, len(o.dims))
-		for i, d := range o.dims {
-			extents[i] = d.extent
-		}
-		o.cuts = x.assignments(extents, func(d int) bool { return o.dims[d].free })
+		o.cuts = x.assignments(o.extents(), func(d int) bool { return o.dims[d].free })
 	}
 	for _, t := range x.tensors {
 		t.keeps = x.assignments(t.extents, func(int) bool { return true })
 	}
 	x.route()
 	return nil
+}
+
+// said is what step depends on: the operation, its tags, and the types and ranges of its tensors, which have numbers in place of names.
+func said(g *ir.Graph, n *ir.Node, op *tensorops.Operation) string {
+	b := fmt.Appendf(nil, "%q %#v", op.Kernel, op.Params)
+	numbers := numbers[ir.NodeID]{}
+	for _, ports := range []ir.Ports{op.Outputs, op.Inputs} {
+		b = append(b, '|')
+		ports.All(func(port, entry int, sel *ir.Selection) {
+			number, _ := numbers.of(sel.Tensor)
+			body := tensorops.TensorOf(g, sel.Tensor)
+			b = fmt.Appendf(b, "%q %d %d %v %q %v,", ports.At(port).Name, entry, number, sel.Range(), body.DType, body.Range)
+		})
+	}
+	for _, t := range n.Tags() {
+		b = fmt.Appendf(b, "%s %#v", t.Kind().URI, t)
+	}
+	return string(b)
+}
+
+// of is the step of an operation that is equal, but for its names.
+func (s *step) of(n *ir.Node, name string, op *tensorops.Operation) step {
+	o := *s.op
+	o.name = name
+	out := step{id: n.ID, op: &o, like: s}
+	for _, a := range o.operands {
+		ports := &op.Inputs
+		if a.out {
+			ports = &op.Outputs
+		}
+		out.tensors = append(out.tensors, ports.At(a.port).Sel[a.entry].Tensor)
+	}
+	return out
 }
 
 // step looks at one operation.
@@ -126,7 +165,7 @@ func (s *step) operands(g *ir.Graph, n *ir.Node, op *tensorops.Operation, index 
 			}
 			body := tensorops.TensorOf(g, sel.Tensor)
 			box := sel.Range()
-			a := operand{out: out, dims: slices.Repeat([]int{-1}, box.Rank()), halo: make([]int64, box.Rank()),
+			a := operand{out: out, port: port, entry: entry, dims: slices.Repeat([]int{-1}, box.Rank()), halo: make([]int64, box.Rank()),
 				bytes: cells(box) * float64(sizeOf(body.Type()))}
 			if !out && body.Type().IsFloat() && body.Type().Bits() < 32 {
 				s.op.work.Narrow = body.Type()
@@ -146,7 +185,6 @@ func (s *step) operands(g *ir.Graph, n *ir.Node, op *tensorops.Operation, index 
 				}
 			}
 			s.op.operands = append(s.op.operands, a)
-			s.tensors = append(s.tensors, sel.Tensor)
 		})
 	}
 	return fault
@@ -212,12 +250,10 @@ func (o *operation) freedom(x *Space, tag *tensorops.Reduced, divisible func(nam
 
 // classify makes the classes: of operations by the numbers that they have, of tensors by who makes or first reads them.
 func (x *Space) classify(steps []step, class []int) {
-	numbers := map[int]int{}
+	numbers := numbers[int]{}
 	for i := range steps {
-		c, ok := numbers[class[i]]
-		if !ok {
-			c = len(x.ops)
-			numbers[class[i]] = c
+		c, fresh := numbers.of(class[i])
+		if fresh {
 			x.ops = append(x.ops, steps[i].op)
 		}
 		x.ops[c].count++
@@ -231,7 +267,7 @@ func (x *Space) uses(steps []step, class []int) {
 		use
 		leaf bool
 	}
-	classes := map[maker]int{}
+	classes, numbers := numbers[maker]{}, numbers[edge]{}
 	for _, out := range []bool{true, false} {
 		for i, s := range steps {
 			for k, a := range s.op.operands {
@@ -240,10 +276,8 @@ func (x *Space) uses(steps []step, class []int) {
 					continue
 				}
 				key := maker{use{class[i], k}, !out}
-				c, ok := classes[key]
-				if !ok {
-					c = len(x.tensors)
-					classes[key] = c
+				c, fresh := classes.of(key)
+				if fresh {
 					x.tensors = append(x.tensors, x.tensor(id, key.use, !out))
 				}
 				x.tensors[c].count++
@@ -251,14 +285,11 @@ func (x *Space) uses(steps []step, class []int) {
 			}
 		}
 	}
-	numbers := map[edge]int{}
 	for i, s := range steps {
 		for k, id := range s.tensors {
 			e := edge{use{class[i], k}, x.found.tensorOf[id]}
-			n, ok := numbers[e]
-			if !ok {
-				n = len(x.edges)
-				numbers[e] = n
+			n, fresh := numbers.of(e)
+			if fresh {
 				x.edges, x.times = append(x.edges, e), append(x.times, 0)
 			}
 			x.times[n]++

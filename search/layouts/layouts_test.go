@@ -374,3 +374,39 @@ func changing(b *testing.B, x *layouts.Space) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
 }
+
+// Operations are planned alike if they are equal in all but names: not with other parameters, other costs in the graph, or where two of their tensors are one.
+func TestEqualOperations(t *testing.T) {
+	chain := func(op func(i int) string) string {
+		s := "tapc 1\n%x0 = tensor float32 [0:2, 0:4, 0:32, 0:32]\n%w = tensor float32 [0:4, 0:4, 0:3, 0:3]\n"
+		for i := range 12 {
+			s += fmt.Sprintf("%%x%d = tensor float32 [0:2, 0:4, 0:32, 0:32]\n%%op%d = operation %s -> (%%x%d)\n", i+1, i, strings.ReplaceAll(op(i), "IN", fmt.Sprintf("%%x%d", i)), i+1)
+		}
+		return strings.ReplaceAll(s, "-> (", "-> (result: ")
+	}
+	conv := func(pad int) string {
+		return fmt.Sprintf("op:conv {dilations: [%d, %d], pads: [%d, %d]} (W: %%w, X: IN)", pad, pad, pad, pad)
+	}
+	for name, c := range map[string]struct {
+		op      func(i int) string
+		planned int
+	}{
+		"equal":            {func(int) string { return conv(1) }, 2},
+		"other parameters": {func(i int) string { return conv(1 + i%2) }, 3},
+		"each its own":     {func(i int) string { return conv(1 + i) }, 0},
+		"one tensor twice": {func(i int) string { return []string{"op:add (tensors: [IN, IN])", "op:add (tensors: [IN, %x0])"}[i%2] }, 3},
+	} {
+		g := chain(c.op)
+		if name != "one tensor twice" {
+			g = strings.ReplaceAll(g, "result:", "Y:")
+		}
+		d := space(t, g, 2, nil).Describe()
+		want := "12 operations, 10^"
+		if c.planned > 0 {
+			want = fmt.Sprintf("12 operations, of which %d are planned", c.planned)
+		}
+		if !strings.Contains(d, want) {
+			t.Errorf("%s: %s, expected %s", name, d, want)
+		}
+	}
+}

@@ -2,7 +2,7 @@ package layouts
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 
 	"tensortapestry.org/tapc/ir"
 )
@@ -32,28 +32,35 @@ func (o *operation) terms() string {
 
 // fingerprints gives operations numbers that are equal where operations are, and read what operations equally far before them, or inputs, give.
 func fingerprints(steps []step) []int {
-	made := map[ir.NodeID]int{}
-	words, numbers := make([]int, len(steps)), map[string]int{}
+	made, words := map[ir.NodeID]int{}, make([]int, len(steps))
+	numbers, alone := numbers[string]{}, map[*step]int{}
 	for i, s := range steps {
-		var b strings.Builder
-		o := s.op
-		fmt.Fprint(&b, o.dims, o.work, o.terms())
-		for k, a := range o.operands {
-			fmt.Fprint(&b, a.out, a.dims, a.halo, a.bytes)
+		n, ok := alone[s.like]
+		if !ok {
+			n, _ = numbers.of(s.op.text())
+			alone[s.like] = n
+		}
+		text := strconv.AppendInt(nil, int64(n), 10)
+		for k, a := range s.op.operands {
 			if a.out {
 				made[s.tensors[k]] = i
 			} else if at, ok := made[s.tensors[k]]; ok {
-				fmt.Fprint(&b, "from", i-at)
+				text = strconv.AppendInt(append(text, ' '), int64(k), 10)
+				text = strconv.AppendInt(append(text, ' '), int64(i-at), 10)
 			}
 		}
-		w, ok := numbers[b.String()]
-		if !ok {
-			w = len(numbers)
-			numbers[b.String()] = w
-		}
-		words[i] = w
+		words[i], _ = numbers.of(string(text))
 	}
 	return words
+}
+
+// text is what of an operation its plans and prices depend on.
+func (o *operation) text() string {
+	b := fmt.Appendf(nil, "%v %v %s", o.dims, o.work, o.terms())
+	for _, a := range o.operands {
+		b = fmt.Appendf(b, "%v %v %v %v;", a.out, a.dims, a.halo, a.bytes)
+	}
+	return string(b)
 }
 
 // maxPeriod bounds how long a repeated part is looked for.

@@ -12,7 +12,7 @@ import (
 type router struct {
 	space   *Space
 	demands map[string]*demand
-	routes  map[conversion]int
+	routes  numbers[conversion]
 }
 
 // conversion is between two layouts of tensors of a rank.
@@ -24,7 +24,7 @@ type conversion struct {
 
 // route fills in what edges want.
 func (x *Space) route() {
-	r := &router{x, map[string]*demand{}, map[conversion]int{}}
+	r := &router{x, map[string]*demand{}, numbers[conversion]{}}
 	for _, e := range x.edges {
 		x.ways.wants = append(x.ways.wants, r.want(e))
 	}
@@ -32,15 +32,14 @@ func (x *Space) route() {
 
 func (r *router) want(e edge) want {
 	o, y := r.space.ops[e.op], r.space.tensors[e.tensor]
-	w, needs, numbers := want{}, []need(nil), map[need]uint16{}
+	w, needs, numbers := want{}, []need(nil), numbers[need]{}
 	for _, a := range o.cuts {
 		n := o.operands[e.operand].needs(o, a)
-		i, ok := numbers[n]
-		if !ok {
-			i = uint16(len(needs))
-			numbers[n], needs = i, append(needs, n)
+		i, fresh := numbers.of(n)
+		if fresh {
+			needs = append(needs, n)
 		}
-		w.of = append(w.of, i)
+		w.of = append(w.of, uint16(i))
 	}
 	operand := &o.operands[e.operand]
 	key := fmt.Sprint(operand.out, operand.halo, y.bytes, y.extents, needs)
@@ -64,10 +63,8 @@ func (r *router) want(e edge) want {
 
 // number gives the number of the routes of a conversion.
 func (r *router) number(c conversion) int {
-	n, ok := r.routes[c]
-	if !ok {
-		n = len(r.space.ways.routes)
-		r.routes[c] = n
+	n, fresh := r.routes.of(c)
+	if fresh {
 		r.space.ways.routes = append(r.space.ways.routes, reshard.Routes(c.from.lies(c.rank), need{layout: c.to}.lies(c.rank)))
 	}
 	return n

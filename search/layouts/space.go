@@ -120,10 +120,19 @@ type dimension struct {
 	free    bool // it may be cut
 }
 
+func (o *operation) extents() (list []int64) {
+	for _, d := range o.dims {
+		list = append(list, d.extent)
+	}
+	return list
+}
+
 // operand is what an operation reads or writes. Dims says for each dimension of the tensor which dimension of the operation goes along it, or -1; whole
 // operands are read or written entirely.
 type operand struct {
 	out   bool
+	port  int // of the results or of the inputs
+	entry int // of the port
 	dims  []int
 	halo  []int64 // cells that neighbouring parts both read, along each dimension of the tensor
 	bytes float64 // that it selects
@@ -177,6 +186,18 @@ type demand struct {
 type need struct {
 	layout  assignment
 	partial int
+}
+
+// numbers gives things numbers in the order in which they come.
+type numbers[K comparable] map[K]int
+
+func (n numbers[K]) of(key K) (number int, fresh bool) {
+	number, known := n[key]
+	if !known {
+		number = len(n)
+		n[key] = number
+	}
+	return number, !known
 }
 
 // assignment says along which dimension each axis goes, -1 for none.

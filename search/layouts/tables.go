@@ -84,11 +84,7 @@ func (t *tables) local(y *tensor, a assignment) float64 { return y.bytes * t.par
 
 // operation is what the largest part of an operation takes.
 func (t *tables) operation(o *operation, a assignment) float64 {
-	extents := make([]int64, len(o.dims))
-	for i, d := range o.dims {
-		extents[i] = d.extent
-	}
-	share := t.part(extents, a)
+	share := t.part(o.extents(), a)
 	if math.IsInf(share, 1) {
 		return share
 	}

@@ -67,7 +67,8 @@ func (x *Space) number() {
 		var at []int
 		taken := map[int]bool{}
 		for i, values := range v.Genes() {
-			key := fmt.Sprint(v.GeneName(i), " ", values)
+			name, _ := layouts.Gene(v.Space, i)
+			key := fmt.Sprint(name, " ", values)
 			n, ok := numbers[key]
 			if !ok || taken[n] {
 				n = len(x.genes)

@@ -172,12 +172,10 @@ func (x *Space) Gene(gene int) (name string, values []string) {
 	if gene < len(x.decisions) {
 		return strings.Join(x.decisions[gene].Labels, ", "), x.decisions[gene].Values
 	}
-	if len(x.variants) == 1 {
-		return x.variants[0].GeneName(gene - len(x.decisions)), layouts.GeneValues(x.variants[0].Space, gene-len(x.decisions))
-	}
 	for n, at := range x.at {
 		if i := slices.Index(at, gene); i >= 0 {
-			return x.variants[n].GeneName(i), layouts.GeneValues(x.variants[n].Space, i)
+			name, values := layouts.Gene(x.variants[n].Space, i)
+			return name, values()
 		}
 	}
 	return "", nil
