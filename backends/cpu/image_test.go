@@ -270,3 +270,28 @@ func TestPlaces(t *testing.T) {
 	}
 	executeForms(t, forms, never)
 }
+
+// slicedNet writes a convolution of a part of a wider image, whose channels are innermost or outermost.
+func slicedNet(channels, filters, size, from, window int, last bool) string {
+	image, view, perm := fmt.Sprintf("0:1, 0:%d, 0:%d, 0:%d", size, size+from+3, channels), fmt.Sprintf("0:1, 0:%d, 0:%d, 0:%d", channels, size, size+from+3), "0, 3, 1, 2"
+	if !last {
+		image, perm = view, "0, 1, 2, 3"
+	}
+	return fmt.Sprintf(`%%x = tensor float32 [%s]
+%%w = tensor float32 [0:%d, 0:%d, 0:3, 0:%d]
+operation op:constant {file: "w", key: "w"} -> (result: %%w)
+%%p = tensor float32 [%s]
+%%s = tensor float32 [0:1, 0:%d, 0:%d, 0:%d]
+%%y = tensor float32 [0:1, 0:%d, 0:%d, 0:%d]
+operation op:permute {perm: [%s]} (tensor: %%x) -> (result: %%p)
+operation op:slice {starts: [0, 0, 0, %d]} (tensor: %%p) -> (result: %%s)
+operation op:conv {pads: [1, %d]} (X: %%s, W: %%w) -> (Y: %%y)
+`, image, filters, channels, window, view, channels, size, size, filters, size, size, perm, from, window/2)
+}
+
+// TestSlicedImages runs convolutions with pads around a part of an image: what is beyond the part is not read, though it is there.
+func TestSlicedImages(t *testing.T) {
+	cc := cputest.Compiler(t)
+	graphs := []string{slicedNet(8, 8, 21, 2, 7, true), slicedNet(3, 5, 18, 1, 3, true), slicedNet(8, 16, 17, 3, 5, false), slicedNet(6, 20, 19, 4, 9, true)}
+	conformance.Graph(t, cputest.Operations(t, cputest.Together(graphs...)), cputest.Device, cputest.RandomConstant, cputest.Strictly(cc)(cputest.RandomConstant))
+}

@@ -12,7 +12,7 @@ import (
 // with its zero point around.
 func (n *Kernel) imageTask() {
 	c := n.left.converter()
-	copied := &product.PaddedCopy{Text: n.Text, E: n.p.E, Operand: n.p.K.Operands[n.left.operand], Dims: n.p.C.Padded.Dims, Kept: c.v.W.Type(c.kept()), Place: n.left.place}
+	copied := &product.PaddedCopy{Text: n.Text, E: n.p.E, Operand: n.p.K.Operands[n.left.operand], Padded: n.p.C.Padded, Kept: c.v.W.Type(c.kept()), Place: n.left.place}
 	copied.Elements = product.Elements{Places: c.places, One: c.one,
 		Run: func(from, to string, n int64) string { return fmt.Sprintf("%s(%s, %s, %d)", c.line(), from, to, n) }}
 	copied.Fill = func() string { // the zero point in the signs that the copy has; numbers of bfloat16 that are 0 have such bytes too

@@ -28,7 +28,7 @@ type PaddedCopy struct {
 	*cnest.Text
 	E       *unit.Unit
 	Operand schedule.Operand
-	Dims    []nest.PaddedDim
+	Padded  *nest.Padded
 	Kept    string        // the C type of elements in the copy
 	Fill    func() string // writes the byte that is around, where it is not 0
 	Place   Place         // of the copy
@@ -44,7 +44,8 @@ type Elements struct {
 
 // Write writes the function, whose context is of the type part.
 func (p *PaddedCopy) Write(about, name, part string) {
-	outer, across, inner := p.Dims[:len(p.Dims)-2], p.Dims[len(p.Dims)-2], p.Dims[len(p.Dims)-1]
+	n := len(p.Padded.Dims)
+	outer, across, inner, live := p.Padded.Dims[:n-2], p.Padded.Dims[n-2], p.Padded.Dims[n-1], p.Padded.Live
 	r, strides := p.E.Buffers[p.Operand.Buffer].Range, p.E.Buffers[p.Operand.Buffer].Strides
 	row := across.Extent() * inner.Extent()
 	p.E.Raw(p.Operand.Buffer)
@@ -60,13 +61,13 @@ func (p *PaddedCopy) Write(about, name, part string) {
 	var inside []string
 	at := ""
 	for _, d := range slices.Backward(outer) {
-		start, end := point.Number(r.Start[d.Dim]), point.Number(r.End[d.Dim])
+		start, end := point.Number(live.Start[d.Dim]), point.Number(live.End[d.Dim])
 		p.Line("const int64_t x%d = rest %% %d + %s;", d.Dim, d.Extent(), point.Number(d.First))
 		p.Line("rest /= %d;", d.Extent())
-		if d.First < r.Start[d.Dim] || d.Last >= r.End[d.Dim] {
+		if d.First < live.Start[d.Dim] || d.Last >= live.End[d.Dim] {
 			inside = append(inside, fmt.Sprintf("x%d >= %s && x%d < %s", d.Dim, start, d.Dim, end))
 		}
-		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, start, point.Number(strides[d.Dim]))
+		at += fmt.Sprintf(" + (x%d - %s) * %s", d.Dim, point.Number(r.Start[d.Dim]), point.Number(strides[d.Dim]))
 	}
 	p.Line("%s;", voids)
 	if len(inside) > 0 {
@@ -75,21 +76,21 @@ func (p *PaddedCopy) Write(about, name, part string) {
 		p.Line("continue;")
 		p.Close()
 	}
-	first := max(across.First, r.Start[across.Dim])
-	end := max(first, min(across.Last+1, r.End[across.Dim]))
-	before, live, behind := first-across.First, end-first, across.Last+1-end
-	n := inner.Extent()
+	first := max(across.First, live.Start[across.Dim])
+	end := max(first, min(across.Last+1, live.End[across.Dim]))
+	before, between, behind := first-across.First, end-first, across.Last+1-end
+	values := inner.Extent()
 	if before > 0 {
-		p.Line("__builtin_memset(to, %s, %d * sizeof *to);", fill, before*n)
+		p.Line("__builtin_memset(to, %s, %d * sizeof *to);", fill, before*values)
 	}
 	if behind > 0 {
-		p.Line("__builtin_memset(to + %d, %s, %d * sizeof *to);", (before+live)*n, fill, behind*n)
+		p.Line("__builtin_memset(to + %d, %s, %d * sizeof *to);", (before+between)*values, fill, behind*values)
 	}
-	if live > 0 {
+	if between > 0 {
 		stored := p.E.W.Stored(p.E.Buffers[p.Operand.Buffer].Type())
 		p.Line("const %s *from = (const %s *)b[%d]%s + %s + %s;", stored, stored, p.E.Slot(p.Operand.Buffer), at,
 			point.Number((first-r.Start[across.Dim])*strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*strides[inner.Dim]))
-		p.row(fmt.Sprintf("to + %d", before*n), live, n, strides[across.Dim], strides[inner.Dim])
+		p.row(fmt.Sprintf("to + %d", before*values), between, values, strides[across.Dim], strides[inner.Dim])
 	}
 	p.Close(2)
 }
@@ -114,7 +115,7 @@ func (p *PaddedCopy) row(to string, live, n, stepAcross, stepInner int64) {
 // padTask writes the function that copies the left operand and puts zeros around it.
 func padTask(p *Product) {
 	stored, d := p.E.W.Stored(p.D), p.E.V.Of(p.D, p.N)
-	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Dims: p.C.Padded.Dims, Kept: stored, Place: p.left, Elements: Elements{
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Padded: p.C.Padded, Kept: stored, Place: p.left, Elements: Elements{
 		Run: func(from, to string, n int64) string {
 			return fmt.Sprintf("__builtin_memcpy(%s, %s, %d * sizeof *to)", to, from, n)
 		},

@@ -144,14 +144,15 @@ func Of(e *scalar.Expr, loops int) (Sum, bool) {
 		return a.Plus(b, 1), true
 	case e.Op == scalar.Sub:
 		return a.Plus(b, -1), true
-	case b.isConstant():
+	case b.IsConstant():
 		return Sum{make([]int64, loops), 0}.Plus(a, b.Constant), true
-	case a.isConstant():
+	case a.IsConstant():
 		return Sum{make([]int64, loops), 0}.Plus(b, a.Constant), true
 	}
 	return out, false
 }
 
-func (a Sum) isConstant() bool {
+// IsConstant says whether a sum is the same for all loop values.
+func (a Sum) IsConstant() bool {
 	return !slices.ContainsFunc(a.Factors, func(f int64) bool { return f != 0 })
 }

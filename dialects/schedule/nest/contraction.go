@@ -302,7 +302,7 @@ func (c *Contraction) foldWindows(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	for _, d := range c.Reduction {
 		loops = append(loops, d.Loops...)
 	}
-	if _, v, ok := copyOf(k, buffers, image, free, c.Views[filter]); ok && c.LeftConstant && c.Window != nil {
+	if _, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[filter]); ok && c.LeftConstant && c.Window != nil {
 		c.Reduction = c.mergeBy(k, v, loops)
 		return
 	}

@@ -26,17 +26,26 @@ func (h Hull) Below(dim int) bool { return h.First[dim] < h.buffer.Start[dim] }
 func (h Hull) Above(dim int) bool { return h.Last[dim] >= h.buffer.End[dim] }
 
 // Inside says whether all coordinates are those of elements.
-func (h Hull) Inside() bool {
-	for d := range h.First {
-		if h.Below(d) || h.Above(d) {
-			return false
-		}
-	}
-	return true
-}
+func (h Hull) Inside() bool { return h.buffer.Contains(h.box()) }
 
 // Inside says whether the loops never lead an operand out of its buffer.
 func Inside(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) bool {
 	h, ok := HullOf(k, buffers, operand)
 	return ok && h.Inside()
+}
+
+// box gives the hull as a range.
+func (h Hull) box() zspace.Range {
+	r := zspace.Range{Start: h.First.Clone(), End: h.Last.Clone()}
+	for d := range r.End {
+		r.End[d]++
+	}
+	return r
+}
+
+// reached gives the box of the elements that the loops lead an operand to.
+func reached(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) zspace.Range {
+	h, _ := HullOf(k, buffers, operand)
+	r, _ := h.box().Intersect(h.buffer)
+	return r
 }

@@ -9,12 +9,14 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// Padded is the left operand of a contraction whose accesses leave its buffer, and count as zero there: the image of a convolution
-// with pads. Code copies it with zeros around it before it multiplies.
+// Padded is the left operand of a contraction whose accesses leave what is read of its buffer, and count as zero there: the image of a convolution
+// with pads, which may be a part of the buffer. Code copies it with zeros around it before it multiplies.
 type Padded struct {
-	Dims []PaddedDim // of the copy, outermost first
+	Dims []PaddedDim  // of the copy, outermost first
+	Live zspace.Range // the coordinates in the buffer whose elements are read
 }
 
 // PaddedDim is one dimension of a copy with zeros around.
@@ -30,65 +32,47 @@ func (d PaddedDim) Extent() int64 { return d.Last - d.First + 1 }
 // Elements is the size of the copy.
 func (p *Padded) Elements() int64 { return SaturatingProduct(p.Dims[0].Step, p.Dims[0].Extent()) }
 
-// paddedOperand finds the operand of a factor that is read inside its buffer and is 0 outside, and checks that the factor's
-// condition says just that.
-func paddedOperand(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, e *scalar.Expr) (int, bool) {
-	if e.Op != scalar.Where || e.Args[1].Op != scalar.Load || e.Args[2].Op != scalar.Const || e.Args[2].Value.F != 0 || e.Args[2].Value.I != 0 {
-		return 0, false
+// paddedOperand finds the operand of a factor that is read within a box of its buffer and is 0 outside, as the factor's condition says, and that box.
+func paddedOperand(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, e *scalar.Expr) (operand int, live zspace.Range, ok bool) {
+	sums, ok := affine.Guards(e)
+	if !ok || e.Args[2].Value.F != 0 || e.Args[2].Value.I != 0 {
+		return 0, live, false
 	}
-	ref := e.Args[1].Ref
-	want := borders(k, buffers, ref)
-	for _, c := range affine.Conjuncts(e.Args[0], nil) {
-		at, ok := affine.AtLeastZero(c, len(k.Loops))
-		if !ok {
-			return 0, false
-		}
-		i := slices.IndexFunc(want, func(w border) bool { return w.Equal(at) })
-		if i < 0 {
-			return 0, false
-		}
-		want[i].found = true
-	}
-	return ref, !slices.ContainsFunc(want, func(w border) bool { return w.reached && !w.found })
-}
-
-// border is a condition that an access is inside its buffer on one side of one dimension: the sum is at least 0.
-type border struct {
-	affine.Sum
-	reached bool // the loops go beyond
-	found   bool
-}
-
-func borders(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int) []border {
+	operand = e.Args[1].Ref
 	h, ok := HullOf(k, buffers, operand)
-	if !ok {
-		return nil
+	live = h.box()
+	for _, at := range sums {
+		ok = ok && narrow(live, k.Operands[operand].Access, at)
 	}
-	o := k.Operands[operand]
-	b := buffers[o.Buffer]
-	var out []border
-	for d, row := range o.Access.Projection {
-		low := affine.Sum{Factors: slices.Clone(row), Constant: o.Access.Offset[d] - b.Range.Start[d]}
-		high := affine.Sum{Factors: make([]int64, len(row)), Constant: b.Range.End[d] - 1 - o.Access.Offset[d]}
-		for l, f := range row {
-			high.Factors[l] = -f
+	return operand, live, ok && (live.Empty() || h.buffer.Contains(live))
+}
+
+// narrow leaves of a box of coordinates those where a sum is at least 0, if that is a bound of a coordinate.
+func narrow(box zspace.Range, access zspace.AffineMap, at affine.Sum) (ok bool) {
+	for d, row := range access.Projection {
+		coordinate := affine.Sum{Factors: row, Constant: access.Offset[d]}
+		if start := coordinate.Plus(at, -1); start.IsConstant() {
+			box.Start[d], ok = max(box.Start[d], start.Constant), true
 		}
-		out = append(out, border{low, h.Below(d), false}, border{high, h.Above(d), false})
+		if last := coordinate.Plus(at, 1); last.IsConstant() {
+			box.End[d], ok = min(box.End[d], last.Constant+1), true
+		}
 	}
-	return out
+	return ok
 }
 
 // maxPadded bounds the elements of a copy.
 const maxPadded = 1 << 26
 
-// copyOf lays out the copy of a padded operand, with the dimension that no free loop of its own moves along innermost, and
+// copyOf lays out the copy of an operand of which some elements are read, with the dimension that no free loop of its own moves along innermost, and
 // gives the view of it.
-func copyOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int, free []int64, other View) (*Padded, View, bool) {
+func copyOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int, live zspace.Range, free []int64, other View) (*Padded, View, bool) {
 	o := k.Operands[operand]
 	h, ok := HullOf(k, buffers, operand)
-	if !ok || len(h.First) < 2 {
+	if !ok || len(h.First) < 2 || live.Empty() {
 		return nil, View{}, false
 	}
+	h.buffer = live
 	inner := len(h.First) - 1
 	for d, row := range o.Access.Projection {
 		spatial, moved := false, false
@@ -105,7 +89,7 @@ func copyOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand 
 	if h.Below(inner) || h.Above(inner) {
 		return nil, View{}, false
 	}
-	p := &Padded{}
+	p := &Padded{Live: live}
 	for d := range h.First {
 		if d != inner {
 			p.Dims = append(p.Dims, PaddedDim{Dim: d, First: h.First[d], Last: h.Last[d]})

@@ -39,11 +39,12 @@ func TestPaddedOperand(t *testing.T) {
 		{"both borders", node(scalar.And, low, high), zero, true},
 		{"the other way round", node(scalar.And, node(scalar.Le, at(1), number(3)), node(scalar.Gt, at(0), number(0))), zero, true},
 		{"one border", low, zero, false},
-		{"a border too low", node(scalar.And, low, node(scalar.Lt, at(1), number(3))), zero, false},
+		{"a part of the buffer", node(scalar.And, low, node(scalar.Lt, at(1), number(3))), zero, true},
+		{"a border too high", node(scalar.And, low, node(scalar.Lt, at(1), number(5))), zero, false},
 		{"something else outside", node(scalar.And, low, high), scalar.NewConst(scalar.FloatValue(scalar.Float32, 1)), false},
 		{"one more condition", node(scalar.And, node(scalar.And, low, high), node(scalar.Lt, scalar.NewLoop(0), number(2))), zero, false},
 	} {
-		if _, got := paddedOperand(k, buffers, node(scalar.Where, c.condition, load, c.outside)); got != c.want {
+		if _, _, got := paddedOperand(k, buffers, node(scalar.Where, c.condition, load, c.outside)); got != c.want {
 			t.Errorf("%s: a padded operand: %v, want %v", c.name, got, c.want)
 		}
 	}

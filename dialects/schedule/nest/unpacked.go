@@ -64,15 +64,16 @@ func (n *LowPrecision) copied(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 	if !ok {
 		return false
 	}
+	live := reached(k, buffers, x.ref)
 	if x.open != nil {
 		guarded := &scalar.Expr{Op: scalar.Where, Type: x.typ, Args: []*scalar.Expr{x.open, scalar.NewLoad(x.ref, x.typ), scalar.NewConst(scalar.Zero(x.typ))}}
-		if _, ok := paddedOperand(k, buffers, guarded); !ok || !n.uniformZero(k) {
+		if _, live, ok = paddedOperand(k, buffers, guarded); !ok || !n.uniformZero(k) {
 			return false
 		}
 	} else if !Inside(k, buffers, x.ref) {
 		return false
 	}
-	p, view, ok := copyOf(k, buffers, x.ref, free, n.C.Views[y.ref])
+	p, view, ok := copyOf(k, buffers, x.ref, live, free, n.C.Views[y.ref])
 	if !ok {
 		return false
 	}

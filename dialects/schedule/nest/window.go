@@ -7,6 +7,7 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/whole"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Window says that the elements of the right operand that a column meets along the reduction do not stand evenly: a convolution's
@@ -21,7 +22,8 @@ const (
 	minWindowRows = 4    // fewer rows do not pay for the copy
 	minJumpRows   = 32   // fewer rows do not pay for a copy lane by lane only so that columns join
 	minTurnedRows = 4    // fewer rows do not pay for vectors of columns
-	turnedColumns = 16   // of which no more than a fifth may be empty
+	turnedColumns = 16   // of which no more than a fifth may be empty where windows can be copied vector by vector
+	maxApart      = 2    // elements that lanes are apart which come in vectors
 	maxWindow     = 1024 // values of the reduction's loops that a guard may use, together
 )
 
@@ -112,7 +114,7 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 			return true
 		}
 		plain, slides := *c, slides(c, k)
-		if slides && Inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, c.Left) {
+		if slides && Inside(k, buffers, c.Right) && c.turn(k, buffers, free, c.Right, reached(k, buffers, c.Right), c.Left) {
 			return true
 		}
 		c.Window = &Window{}
@@ -124,7 +126,7 @@ func (c *Contraction) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedul
 		a, b = b, a
 		left = right
 	}
-	if operand, ok := paddedOperand(k, buffers, left); ok && c.turn(k, buffers, free, operand, b.ref) {
+	if operand, live, ok := paddedOperand(k, buffers, left); ok && c.turn(k, buffers, free, operand, live, b.ref) {
 		return true
 	}
 	c.Window = a.open
@@ -140,12 +142,12 @@ func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 	w := c.like
 	switch {
 	case w.Transposed:
-		return c.turn(k, buffers, free, w.Left, w.Right)
+		return c.turn(k, buffers, free, w.Left, w.Padded.Live, w.Right)
 	case w.Window != nil:
 		c.Window = w.Window
 		return c.roles(k, free, a.ref, b.ref) && c.Right == w.Right && c.guardable(k)
 	case w.Padded != nil:
-		p, v, ok := copyOf(k, buffers, w.Left, free, c.Views[w.Right])
+		p, v, ok := copyOf(k, buffers, w.Left, w.Padded.Live, free, c.Views[w.Right])
 		if !ok {
 			return false
 		}
@@ -156,11 +158,11 @@ func (c *Contraction) factorsLike(k *schedule.Kernel, buffers map[ir.NodeID]*sch
 
 // pad makes a copy with zeros around of the factor that is under a guard, if the rows follow it.
 func (c *Contraction) pad(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, factor *scalar.Expr, other int) bool {
-	operand, ok := paddedOperand(k, buffers, factor)
+	operand, live, ok := paddedOperand(k, buffers, factor)
 	if !ok || operand == other || c.Sum.Type.IsInt() || used(k, operand, nil) != 1 {
 		return false
 	}
-	p, v, ok := copyOf(k, buffers, operand, free, c.Views[other])
+	p, v, ok := copyOf(k, buffers, operand, live, free, c.Views[other])
 	if !ok {
 		return false
 	}
@@ -175,7 +177,7 @@ func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 	if !Prepackable(buffers[k.Operands[c.Right].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 || len(c.windows(k, free, image)) == 0 {
 		return false
 	}
-	p, v, ok := copyOf(k, buffers, image, free, c.Views[c.Right])
+	p, v, ok := copyOf(k, buffers, image, reached(k, buffers, image), free, c.Views[c.Right])
 	if !ok {
 		return false
 	}
@@ -193,13 +195,13 @@ func (c *Contraction) copyImage(k *schedule.Kernel, buffers map[ir.NodeID]*sched
 	return true
 }
 
-// turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the
-// image and the sums costs less than a copy of its windows.
-func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image, filter int) bool {
+// turn makes such a copy of an image whose pixels are neighbours among the results, if many constant filters share it: turning the image and the sums
+// costs less than a copy of its windows, which goes lane by lane where pixels of the image are apart.
+func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, free []int64, image int, live zspace.Range, filter int) bool {
 	if image == filter || !Prepackable(buffers[k.Operands[filter].Buffer]) || c.Sum.Type.IsInt() || used(k, image, nil) != 1 {
 		return false
 	}
-	p, v, ok := copyOf(k, buffers, image, free, c.Views[filter])
+	p, v, ok := copyOf(k, buffers, image, live, free, c.Views[filter])
 	out := slices.IndexFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 })
 	if !ok || out < 0 {
 		return false
@@ -212,7 +214,7 @@ func (c *Contraction) turn(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.B
 	if t.Row.Step(store) != 1 || t.Col.Step(store) == 1 {
 		return false
 	}
-	if c.like == nil && (t.Row.Extent < minTurnedRows || (t.Col.Extent+turnedColumns-1)/turnedColumns*turnedColumns*4 > t.Col.Extent*5) {
+	if c.like == nil && (t.Row.Extent < minTurnedRows || abs(t.Row.Step(c.Views[image])) <= maxApart && (t.Col.Extent+turnedColumns-1)/turnedColumns*turnedColumns*4 > t.Col.Extent*5) {
 		return false
 	}
 	*c = t

@@ -83,9 +83,9 @@ func (w *Winograd) factors(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.B
 		w.Image = image.Ref
 		return Inside(k, buffers, w.Image)
 	}
-	var ok bool
-	w.Image, ok = paddedOperand(k, buffers, image)
-	return ok && used(k, w.Image, nil) == 1
+	operand, live, ok := paddedOperand(k, buffers, image)
+	w.Image = operand
+	return ok && used(k, w.Image, nil) == 1 && live.Equal(reached(k, buffers, w.Image))
 }
 
 // loops sorts the loops into their roles.
