@@ -16,9 +16,9 @@ import (
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/dialects/application/planfile"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
@@ -205,11 +205,6 @@ func (f *costFlags) priceOf(ctx context.Context, x *compilation, file string) (*
 
 // settings are what prices depend on beside a schedule and a machine.
 func (f *costFlags) settings() (price.Settings, error) {
-	s := price.Settings{Units: int64(f.threads), Targets: map[schedule.DeviceType][]string{}}
 	choosers, err := tile.Chosen(ownBackends().Choosers(), strings.Join(f.compile.options.Processors, ","))
-	for _, c := range choosers {
-		kind, target := c.Target()
-		s.Targets[kind] = append(s.Targets[kind], target)
-	}
-	return s, err
+	return price.Settings{Units: int64(f.threads), Targets: standard.Priced(choosers)}, err
 }

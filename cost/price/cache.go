@@ -1,10 +1,13 @@
 package price
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // place is what two buffers have in common if they lie in the same bytes: buffers of an arena by where they begin, others by themselves.
@@ -24,19 +27,33 @@ func placeOf(id ir.NodeID, b *schedule.Buffer) place {
 // history follows which bytes were touched when, through a program that runs again and again.
 type history struct {
 	buffers map[ir.NodeID]*schedule.Buffer
-	last    map[place]float64 // bytes that had been touched, in all, when a place was last
+	last    map[place][]visit // of each place, those that no later one covers, the latest last
 	now     float64
 	all     float64 // bytes of different places
 }
 
+// visit is when a box of a buffer was touched last: how many bytes had been, in all.
+type visit struct {
+	buffer ir.NodeID
+	box    zspace.Range
+	at     float64
+}
+
+// mostVisits bounds how many parts of a place are known apart: an earlier one is as good as one of the last run.
+const mostVisits = 64
+
 // replay runs through a program once, so that the next run finds what the last left.
 func replay(works []*work.Work, buffers map[ir.NodeID]*schedule.Buffer) *history {
-	h := &history{buffers: buffers, last: map[place]float64{}}
-	sizes := map[place]float64{}
+	h := &history{buffers: buffers, last: map[place][]visit{}}
+	parts, sizes := map[ir.NodeID]float64{}, map[place]float64{} // of buffers what is touched of them
 	for _, w := range works {
 		for _, t := range w.Touches {
-			p := placeOf(t.Buffer, buffers[t.Buffer])
-			sizes[p] = max(sizes[p], t.Bytes)
+			if h.find(t) == nil {
+				parts[t.Buffer] += t.Bytes
+			}
+			p, b := placeOf(t.Buffer, buffers[t.Buffer]), buffers[t.Buffer]
+			n, _ := b.Range.BigSize().Float64()
+			sizes[p] = max(sizes[p], min(parts[t.Buffer], n*float64(b.Type().Size())))
 		}
 		h.touch(w)
 	}
@@ -50,17 +67,33 @@ func replay(works []*work.Work, buffers map[ir.NodeID]*schedule.Buffer) *history
 func (h *history) touch(w *work.Work) {
 	for _, t := range w.Touches {
 		h.now += t.Bytes
-		h.last[placeOf(t.Buffer, h.buffers[t.Buffer])] = h.now
+		p := placeOf(t.Buffer, h.buffers[t.Buffer])
+		list := slices.DeleteFunc(h.last[p], func(v visit) bool { return v.buffer != t.Buffer || t.Box.Contains(v.box) })
+		if len(list) == mostVisits {
+			list = slices.Delete(list, 0, 1)
+		}
+		h.last[p] = append(list, visit{t.Buffer, t.Box, h.now})
 	}
+}
+
+// find gives the last visit of some of what is touched, nil if there was none.
+func (h *history) find(t work.Touch) *visit {
+	list := h.last[placeOf(t.Buffer, h.buffers[t.Buffer])]
+	for i := range slices.Backward(list) {
+		if v := &list[i]; v.buffer != t.Buffer || v.box.Overlaps(t.Box) {
+			return v
+		}
+	}
+	return nil
 }
 
 // distance is how many bytes were touched since a kernel's operand was, with those of the kernel itself: a cache of as many has it still.
 func (h *history) distance(w *work.Work, t work.Touch) float64 {
-	last, ok := h.last[placeOf(t.Buffer, h.buffers[t.Buffer])]
-	if !ok {
+	v := h.find(t)
+	if v == nil {
 		return h.all
 	}
-	return min(h.now-last+w.Bytes(), h.all)
+	return min(h.now-v.at+w.Bytes(), h.all)
 }
 
 // level is a place that data comes from: a cache of a device, or its memory.

@@ -3,9 +3,12 @@ package price
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/cost/work"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -15,31 +18,72 @@ import (
 func (x *pricing) choose(kind schedule.DeviceType) {
 	x.kind, x.form, x.units = kind, schedule.Loops.String(), x.device.Units
 	for _, target := range x.settings.Targets[kind] {
-		if c := x.analysis.Kernel.For(target); c != nil {
-			x.config = c
+		if c := x.analysis.Kernel.For(target.Name); c != nil {
+			x.stages, x.vector = c.Stages, target.Vector
 			break
 		}
 	}
-	if x.config != nil {
-		var words []string
-		for _, s := range x.config.Stages {
-			words = append(words, s.Algorithm.String())
-		}
+	var words []string
+	for _, s := range x.stages {
+		words = append(words, s.Algorithm.String())
+	}
+	if len(words) > 0 {
 		x.form = strings.Join(words, ", ")
 	}
 	if kind.Has(schedule.Thread) {
-		if x.units = 1; x.threaded() {
+		if x.units = 1; slices.ContainsFunc(x.stages, func(s schedule.Stage) bool { return s.Threads }) {
 			x.units = x.device.Units
 		}
 		if x.settings.Units > 0 {
 			x.units = min(x.units, x.settings.Units)
 		}
+		x.units = min(x.units, x.tasks())
 	}
 }
 
-// threaded says whether threads share a kernel.
-func (x *pricing) threaded() bool {
-	return x.config != nil && slices.ContainsFunc(x.config.Stages, func(s schedule.Stage) bool { return s.Threads })
+// tasks is how many there are that units may share, of a product: its macro-tiles. Of other kernels there are many.
+func (x *pricing) tasks() int64 {
+	c, ok := x.product()
+	if !ok {
+		return math.MaxInt64
+	}
+	n := x.tiles(schedule.RoleM, c.Row) * x.tiles(schedule.RoleN, c.Col)
+	for _, d := range c.Batch {
+		n *= d.Extent
+	}
+	return n
+}
+
+// uneven is how much longer the unit with the greatest task works at least than if all had as much to do.
+func (x *pricing) uneven() float64 {
+	c, ok := x.product()
+	if !ok || x.units == 1 {
+		return 1
+	}
+	all := c.Row.Extent * c.Col.Extent
+	for _, d := range c.Batch {
+		all *= d.Extent
+	}
+	return max(1, float64(x.tile(schedule.RoleM, c.Row)*x.tile(schedule.RoleN, c.Col)*x.units)/float64(max(all, 1)))
+}
+
+// product gives a kernel that is one product of which each task has a macro-tile.
+func (x *pricing) product() (*nest.Contraction, bool) {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	return c, ok && x.kind.Has(schedule.Thread) && len(x.stages) == 1 && x.algorithm() == schedule.Contraction && len(x.stages[0].Tile(schedule.RoleK)) < 2
+}
+
+// tile is how much of a dimension a task has.
+func (x *pricing) tile(role schedule.Role, d nest.Dim) int64 {
+	if tiles := x.stages[0].Tile(role); len(tiles) > 0 && tiles[0] > 0 {
+		return min(tiles[0], d.Extent)
+	}
+	return d.Extent
+}
+
+func (x *pricing) tiles(role schedule.Role, d nest.Dim) int64 {
+	n := max(1, x.tile(role, d))
+	return (d.Extent + n - 1) / n
 }
 
 // The rows of a machine file that kernels compute by.
@@ -55,16 +99,65 @@ const (
 // lowRows are the rows for products of narrow numbers, the best first.
 var lowRows = []string{"amx", "vnni", "vexvnni", "usdot", "bf16", "bfdot", "sdot", "any"}
 
-// compute gives the terms of what a kernel computes, for each resource that works beside the others.
-func (x *pricing) compute() (resources [][]Term, err error) {
-	c := x.work.Count
+// compute gives the steps of what a kernel computes.
+func (x *pricing) compute() ([]step, error) {
+	if c, ok := nest.Of[*nest.BackToBack](x.analysis.Forms); ok && len(x.stages) > 1 && x.kind.Has(schedule.Thread) {
+		return x.backToBack(c)
+	}
+	one, err := x.once()
+	switch sweeps := x.sweeps(); {
+	case x.passes() && sweeps > 1: // a row has arrived when the first has gone over it
+		return []step{one.times(1 / float64(sweeps)), one.times(1 - 1/float64(sweeps))}, err
+	case x.inPlace(): // what tiles read there, they wait for
+		return []step{{}, one}, err
+	}
+	return []step{one}, err
+}
+
+// inPlace says whether the tiles of a product read their columns where these are, in no panels.
+func (x *pricing) inPlace() bool {
+	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
+	return ok && x.kind.Has(schedule.Thread) && x.algorithm() == schedule.Contraction && c.Window == nil && !c.RightConstant &&
+		!slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name })
+}
+
+// times gives a part of what a step does.
+func (s step) times(part float64) (out step) {
+	for i, r := range s {
+		for _, t := range r {
+			out[i] = append(out[i], Term{t.What, Interval{t.Time.Value * part, t.Time.Low * part, t.Time.High * part}})
+		}
+	}
+	return out
+}
+
+// backToBack gives the steps of products back to back: those of each stage, which is a kernel of its own.
+func (x *pricing) backToBack(c *nest.BackToBack) (steps []step, err error) {
+	buffers := maps.Clone(x.analysis.Buffers)
+	maps.Copy(buffers, c.WorkspaceBuffers())
+	forms := [...]nest.Form{c.First, c.Middle, c.Last}
+	for i, at := range []int{0, 1, len(x.stages) - 1} {
+		if i == 1 && (c.Middle == nil || len(x.stages) < len(forms)) {
+			continue
+		}
+		s := *x
+		s.stages, s.analysis, s.work = x.stages[at:at+1], &nest.Analysis{Kernel: c.Stages[i], Buffers: buffers, Forms: nest.Forms{forms[i]}}, work.Of(c.Stages[i], buffers)
+		one, e := s.once()
+		steps, err = append(steps, one), cmp.Or(err, e)
+	}
+	return steps, err
+}
+
+// once gives what a kernel of one stage computes.
+func (x *pricing) once() (step, error) {
+	c := x.work.Beside.Plus(x.work.Count.Minus(x.work.Beside).Times(x.vectors()))
 	work, divide, near := adding{x: x}, adding{x: x}, adding{x: x}
 	vector := c.Vector
 	switch x.algorithm() {
 	case schedule.LowPrecision:
 		row, of, e := x.low()
 		if e != nil {
-			return nil, e
+			return step{}, e
 		}
 		work.add(2*c.Products, row, of)
 	case schedule.Contraction, schedule.Transformed:
@@ -72,16 +165,17 @@ func (x *pricing) compute() (resources [][]Term, err error) {
 		x.pack(&work)
 	case schedule.Rows, schedule.Reduction, schedule.Scan:
 		vector += 2 * c.Products
-		work.add(x.across()+shuffled*c.Shuffles, rowVector, x.work.Type)
-		work.add(c.Gathers, rowGather, x.work.Type)
-		x.nearest(&near)
+		work.name("joining lanes", x.across(), rowVector, x.work.Type)
+		work.name("shuffles", x.shuffles(), rowVector, x.work.Type)
+		work.add(x.work.Gathers, rowGather, x.work.Type)
+		x.nearest(&near, c)
 	default:
 		if !x.kind.Has(schedule.Thread) { // lanes are as good as vectors
 			work.add(2*c.Products, rowProducts, x.work.Type)
 			break
 		}
 		work.add(c.Operations(), rowScalar, x.work.Type)
-		return [][]Term{work.terms}, work.err
+		return step{arithmetics: work.terms}, work.err
 	}
 	work.add(vector, rowVector, x.work.Type)
 	work.add(c.Function, rowFunction, x.work.Type)
@@ -90,7 +184,7 @@ func (x *pricing) compute() (resources [][]Term, err error) {
 	} else {
 		divide.add(c.Division, rowDivision, x.work.Type)
 	}
-	return [][]Term{work.terms, divide.terms, near.terms}, cmp.Or(work.err, divide.err, near.err)
+	return step{arithmetics: work.terms, divider: divide.terms, nearest: near.terms}, cmp.Or(work.err, divide.err, near.err)
 }
 
 // adding collects terms, until a rate is not known.
@@ -101,22 +195,34 @@ type adding struct {
 }
 
 // add adds the time of so many operations by a row on a type.
-func (a *adding) add(n float64, row string, of scalar.DType) {
+func (a *adding) add(n float64, row string, of scalar.DType) { a.name(rowWord(row), n, row, of) }
+
+// name adds it by a word of its own.
+func (a *adding) name(word string, n float64, row string, of scalar.DType) {
 	if n == 0 || a.err != nil {
 		return
 	}
 	rate, err := a.x.device.Rate(arithmetic(of).String(), row, a.x.units)
 	if a.err = err; err == nil {
-		a.terms = append(a.terms, Term{fmt.Sprintf("%s of %v", rowWord(row), arithmetic(of)), over(n, rate)})
+		a.terms = append(a.terms, Term{fmt.Sprintf("%s of %v", word, arithmetic(of)), over(n, rate)})
 	}
 }
 
 // nearest adds what goes through the first cache of each core: every element that is read or written.
-func (x *pricing) nearest(a *adding) {
-	if len(x.device.Caches) > 0 && x.kind.Has(schedule.Thread) {
+func (x *pricing) nearest(a *adding, c work.Count) {
+	if x.nears() {
 		l, size := levels(x.device, x.units)[0], float64(arithmetic(x.work.Type).Size())
-		a.terms = append(a.terms, Term{"loads and stores in " + l.name, l.over(x.work.Loads*size, x.work.Stores*size)})
+		a.terms = append(a.terms, Term{"loads and stores in " + l.name, l.over(c.Loads*size, c.Stores*size)})
 	}
+}
+
+// nears says whether loads and stores are counted one by one: those of rows, and where there are caches.
+func (x *pricing) nears() bool {
+	switch x.algorithm() {
+	case schedule.Rows, schedule.Reduction, schedule.Scan:
+		return len(x.device.Caches) > 0 && x.kind.Has(schedule.Thread)
+	}
+	return false
 }
 
 // passes says whether a kernel goes over its rows more than once, because something depends on a whole row.
@@ -125,8 +231,18 @@ func (x *pricing) passes() bool {
 	return ok && !r.Free && x.algorithm() == schedule.Rows
 }
 
-// shuffled is how many operations on vectors take as long as reading an element and shuffling it.
-const shuffled = 4
+// How many operations on vectors take as long as reading an element that is two apart from the next: in a vector that is full, where it is shuffled out of two, and
+// in one that is not, where each is read by itself.
+const (
+	shuffled = 4
+	apart    = 8
+)
+
+// shuffles is what reading elements two apart takes, in operations.
+func (x *pricing) shuffles() float64 {
+	part := x.partial()
+	return x.work.Shuffles * (shuffled*(1-part) + apart*part)
+}
 
 // How many operations on vectors take as long as reducing the lanes of one: where another sweep over the row waits for the result, and where the next row is
 // begun meanwhile.
@@ -136,38 +252,52 @@ const (
 )
 
 // across is what a kernel of rows takes for the ends of rows, in operations: lanes are reduced there, once for each result of a reduction along them.
-func (x *pricing) across() float64 {
-	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
-	if !ok || r.Free || !x.kind.Has(schedule.Thread) {
+func (x *pricing) across() (n float64) {
+	if r, ok := nest.Of[*nest.Rows](x.analysis.Forms); !ok || r.Free || !x.kind.Has(schedule.Thread) {
 		return 0
 	}
-	n, sweeps := 0.0, 0
 	for _, s := range x.analysis.Kernel.Statements {
-		if s.Store >= 0 && slices.ContainsFunc(s.Over, func(l int64) bool { return int(l) == r.Lane.Inner() }) {
-			sweeps++
-		}
 		times := 1.0
 		for _, l := range s.Over {
 			times *= float64(x.analysis.Kernel.Loops[l].Extent())
 		}
-		s.Value.Walk(func(e *scalar.Expr) bool {
-			if e.Op == scalar.Reduce && !e.IsAt() {
-				n += times
-				sweeps++
-			}
-			return true
-		})
+		n += times * float64(reductions(s))
 	}
-	if sweeps == 1 {
+	if x.sweeps() == 1 {
 		return n * acrossLanesHidden
 	}
 	return n * acrossLanes
 }
 
+// reductions is how many there are in a statement.
+func reductions(s schedule.Statement) (n int) {
+	s.Value.Walk(func(e *scalar.Expr) bool {
+		if e.Op == scalar.Reduce && !e.IsAt() {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// sweeps is how often a kernel goes over its rows: for each reduction along them, and for each result.
+func (x *pricing) sweeps() (n int) {
+	r, ok := nest.Of[*nest.Rows](x.analysis.Forms)
+	if !ok {
+		return 0
+	}
+	for _, s := range x.analysis.Kernel.Statements {
+		if n += reductions(s); s.Store >= 0 && slices.Contains(s.Over, int64(r.Lane.Inner())) {
+			n++
+		}
+	}
+	return n
+}
+
 // padding is how many products are computed for each that is asked for: columns fill vectors.
 func (x *pricing) padding() float64 {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	tiles := x.config.Stages[0].Tile(schedule.RoleN)
+	tiles := x.stages[0].Tile(schedule.RoleN)
 	if !ok || len(tiles) == 0 || !x.kind.Has(schedule.Thread) {
 		return 1
 	}
@@ -175,45 +305,75 @@ func (x *pricing) padding() float64 {
 	return float64((c.Col.Extent+lanes-1)/lanes*lanes) / float64(max(1, c.Col.Extent))
 }
 
-// pack adds the time of copying operands into panels: elements that are neighbours go as vectors, which takes two operations of them, others one by one.
+// pack adds the time of copying operands into panels: elements that are neighbours go as vectors, which takes two operations of them, those two apart are shuffled
+// out of vectors, others go one by one. Where a window leaves an image, it is found out before which lanes do, for each place of the window.
 func (x *pricing) pack(a *adding) {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
 	if !ok || !x.kind.Has(schedule.Thread) {
 		return
 	}
-	for _, p := range x.config.Stages[0].Placements {
-		if p.Scope == schedule.ConstantScope {
+	for _, p := range x.stages[0].Placements {
+		i := slices.IndexFunc(x.analysis.Kernel.Operands, func(o schedule.Operand) bool { return o.Name == p.Operand })
+		if p.Scope == schedule.ConstantScope || i != c.Left && i != c.Right {
 			continue
 		}
-		for i, o := range x.analysis.Kernel.Operands {
-			if o.Name != p.Operand {
-				continue
-			}
-			n := 1.0
-			for _, d := range c.Reduction {
+		along := c.Row
+		if i == c.Right {
+			along = c.Col
+		}
+		n := float64(along.Extent)
+		for _, d := range c.Batch {
+			if d.Step(c.Views[i]) != 0 {
 				n *= float64(d.Extent)
 			}
-			along := c.Row
-			if i == c.Right {
-				along = c.Col
-			}
-			n *= float64(along.Extent)
-			for _, d := range c.Batch {
-				if d.Step(c.Views[i]) != 0 {
-					n *= float64(d.Extent)
-				}
-			}
-			if step := along.Step(c.Views[i]); step == 1 {
-				a.add(packed*n, rowVector, x.work.Type)
-			} else {
-				a.add(n, rowGather, x.work.Type)
-			}
 		}
+		if c.Window != nil && i == c.Right {
+			a.name("borders of windows", masked*n*x.places(c), rowVector, x.work.Type)
+		}
+		for _, d := range c.Reduction {
+			n *= float64(d.Extent)
+		}
+		switch along.Step(c.Views[i]) {
+		case 1:
+			a.name("packing", packed*n, rowVector, x.work.Type)
+		case 2:
+			a.name("packing", (packed+shuffled)*n, rowVector, x.work.Type)
+		default:
+			a.name("packing one by one", n, rowGather, x.work.Type)
+		}
+	}
+	if c.Transposed {
+		results := float64(c.Row.Extent * c.Col.Extent)
+		for _, d := range c.Batch {
+			results *= float64(d.Extent)
+		}
+		a.name("turning results", transposed*results, rowVector, x.work.Type)
 	}
 }
 
-// packed is how many operations on vectors take as long as copying an element into a panel.
-const packed = 12
+// places is at how many places of its window a contraction asks whether elements are there.
+func (x *pricing) places(c *nest.Contraction) float64 {
+	if c.Window.Guard == nil {
+		return 0
+	}
+	n := 1.0
+	for _, d := range c.Reduction {
+		for _, l := range d.Loops {
+			if c.Window.Guard.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Loop && e.Ref == l }) {
+				n *= float64(x.analysis.Kernel.Loops[l].Extent())
+			}
+		}
+	}
+	return n
+}
+
+// How many operations on vectors take as long as copying an element into a panel, as finding out whether an element of a window is there, and as turning a result round that
+// neighbouring rows have as neighbours.
+const (
+	packed     = 12
+	masked     = 100
+	transposed = 16
+)
 
 // rowWord is what terms call a row.
 func rowWord(row string) string {
@@ -236,10 +396,10 @@ func rowWord(row string) string {
 
 // algorithm is that of a kernel's first stage.
 func (x *pricing) algorithm() schedule.Algorithm {
-	if x.config == nil {
+	if len(x.stages) == 0 {
 		return schedule.Loops
 	}
-	return x.config.Stages[0].Algorithm
+	return x.stages[0].Algorithm
 }
 
 // low gives the row of a device that carries out a low-precision contraction, and the type that it multiplies.

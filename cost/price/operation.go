@@ -30,7 +30,8 @@ func (o Operation) Price(d *machine.Device) (Interval, error) {
 		return Interval{}, err
 	}
 	var k Kernel
-	x.finish(&k, [][]Term{append(products.terms, other.terms...), divide.terms, {{"memory", over(o.Bytes, d.MemoryBandwidth(d.Units))}}})
+	x.finish(&k, []step{{arithmetics: append(products.terms, other.terms...), divider: divide.terms,
+		behind: {{"memory", over(o.Bytes, d.MemoryBandwidth(d.Units))}}}})
 	return k.Time, nil
 }
 

@@ -7,6 +7,7 @@ package price
 
 import (
 	"math"
+	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/work"
@@ -53,7 +54,13 @@ type Kernel struct {
 // Settings are what a price depends on beside a schedule and a machine.
 type Settings struct {
 	Units   int64                            // that programs use at most; 0 is all
-	Targets map[schedule.DeviceType][]string // names that configs have for each kind of device
+	Targets map[schedule.DeviceType][]Target // whose configs kernels have, for each kind of device
+}
+
+// Target is a name that configs have, and the bytes of a vector of the processors that it is for: 0 if they are not known.
+type Target struct {
+	Name   string
+	Vector int64
 }
 
 // Program gives what each kernel of a graph takes on the devices of a machine, in the order in which they run. A graph that is no verified
@@ -95,11 +102,17 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 	out := Kernel{Node: n.ID, Name: k.Name, Work: w}
 	x.choose(kind)
 	out.Form, out.Units = x.form, x.units
-	resources, err := x.compute()
+	steps, err := x.compute()
 	if err != nil {
 		return out, err
 	}
-	x.finish(&out, append(resources, x.travel(h)))
+	steps[0][behind] = x.travel(h)
+	if uneven := x.uneven(); uneven > 1 {
+		for i := range steps {
+			steps[i] = steps[i].times(uneven)
+		}
+	}
+	x.finish(&out, steps)
 	return out, nil
 }
 
@@ -110,49 +123,95 @@ type pricing struct {
 	analysis *nest.Analysis
 	work     *work.Work
 	settings Settings
-	config   *schedule.Config // nil for loops
+	stages   []schedule.Stage // none for loops
+	vector   int64            // bytes of a vector; 0 if they are not known
 	form     string
 	units    int64
 }
 
+// step is what a kernel does at a time: the terms of each resource.
+type step [resources][]Term
+
+// Resources are what works side by side.
+const (
+	arithmetics = iota
+	divider
+	nearest // the first cache
+	behind  // what is behind it, in the first step
+	resources
+)
+
 // overlap says how well the resources of a unit hide each other: with 1 their times add up, and the greater it is, the more the longest alone counts.
 const overlap = 3
 
-// finish makes the terms of a kernel: those of the resource that takes longest, what of the others is not hidden behind it, and what it takes to
-// begin. Resources are what works side by side: arithmetic, division, the first cache, what is behind it.
-func (x *pricing) finish(out *Kernel, resources [][]Term) {
-	longest, value, low, high := 0, 0.0, 0.0, 0.0
-	for i, r := range resources {
+// finish makes the terms of a kernel, whose steps follow each other: of each those of the resource that takes longest, and what of the others is not hidden
+// behind it; and what it takes to begin.
+func (x *pricing) finish(out *Kernel, steps []step) {
+	var all step // of each resource what it does in all steps
+	for _, s := range steps {
+		for i, r := range s {
+			all[i] = append(all[i], r...)
+		}
+		t := s.together(func(t Term) { out.add(t) })
+		out.Time = out.Time.Plus(t)
+	}
+	out.Roof, out.Bound = total(all[all.longest()]).Value, greatest(all[all.longest()])
+	x.add(out, Term{"start of the kernel", seconds(x.device.Launch)})
+	if x.units > 1 && x.device.Region.Known() {
+		x.add(out, Term{"start of the threads", seconds(x.device.Region)})
+	}
+}
+
+// add adds a term, and its time.
+func (x *pricing) add(out *Kernel, t Term) {
+	out.Terms = append(out.Terms, t)
+	out.Time = out.Time.Plus(t.Time)
+}
+
+// add adds a term, to one that has the same words if there is one.
+func (k *Kernel) add(t Term) {
+	i := slices.IndexFunc(k.Terms, func(o Term) bool { return o.What == t.What })
+	if i < 0 {
+		k.Terms = append(k.Terms, t)
+		return
+	}
+	k.Terms[i].Time = k.Terms[i].Time.Plus(t.Time)
+}
+
+// longest is the number of the resource that takes longest.
+func (s step) longest() (at int) {
+	for i, r := range s {
+		if total(r).Value > total(s[at]).Value {
+			at = i
+		}
+	}
+	return at
+}
+
+// together gives the time of a step and its terms.
+func (s step) together(add func(t Term)) Interval {
+	longest, value, low, high, others := s.longest(), 0.0, 0.0, 0.0, 0.0
+	for i, r := range s {
 		t := total(r)
 		value, low, high = value+math.Pow(t.Value, overlap), low+math.Pow(t.Low, overlap), high+math.Pow(t.High, overlap)
-		if t.Value > total(resources[longest]).Value {
-			longest = i
+		if i != longest {
+			others += t.Value
 		}
 	}
 	root := func(v float64) float64 { return math.Pow(v, 1.0/overlap) }
-	together := Interval{root(value), root(low), root(high)}
-	out.Roof, out.Bound = total(resources[longest]).Value, greatest(resources[longest])
-	out.Terms = append(out.Terms, resources[longest]...)
-	others := 0.0
-	for i, r := range resources {
-		if i != longest {
-			others += total(r).Value
-		}
+	all := Interval{root(value), root(low), root(high)}
+	for _, t := range s[longest] {
+		add(t)
 	}
-	for i, r := range resources {
-		for _, term := range r {
-			if i != longest && term.Time.Value > 0 { // what is not hidden of each, in proportion
-				part := (together.Value - out.Roof) * term.Time.Value / others
-				out.Terms = append(out.Terms, Term{term.What + ", not hidden", Interval{part, part, part}})
+	for i, r := range s {
+		for _, t := range r {
+			if i != longest && t.Time.Value > 0 { // what is not hidden of each, in proportion
+				part := (all.Value - total(s[longest]).Value) * t.Time.Value / others
+				add(Term{t.What + ", not hidden", Interval{part, part, part}})
 			}
 		}
 	}
-	start := []Term{{"start of the kernel", seconds(x.device.Launch)}}
-	if x.units > 1 && x.device.Region.Known() {
-		start = append(start, Term{"start of the threads", seconds(x.device.Region)})
-	}
-	out.Terms = append(out.Terms, start...)
-	out.Time = together.Plus(total(start))
+	return all
 }
 
 func total(terms []Term) (sum Interval) {
@@ -183,7 +242,7 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	if !ok || x.algorithm() != schedule.Rows {
 		return 1, 0
 	}
-	for stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > list[stay].bytes {
+	for near := levels(x.device, 1); stay < len(list)-1 && float64(r.Lane.Extent*lineBytes) > near[stay].bytes; { // of each unit
 		stay++
 	}
 	if stay == 0 {
@@ -194,7 +253,8 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 	return float64(max(1, min(step*size, lineBytes)/max(size, 1))), stay
 }
 
-// travel is the time that operands take from where they are, by the level that has them.
+// travel is the time that operands take from where they are, by the level that has them; of rows, from behind the first cache, through which all that they load
+// and store goes already.
 func (x *pricing) travel(h *history) (terms []Term) {
 	list := levels(x.device, x.units)
 	type traffic struct{ read, written float64 }
@@ -214,7 +274,7 @@ func (x *pricing) travel(h *history) (terms []Term) {
 		}
 	}
 	for i, n := range all {
-		if n.read+n.written > 0 {
+		if n.read+n.written > 0 && !(i == 0 && x.nears()) {
 			terms = append(terms, Term{list[i].name, list[i].over(n.read, n.written)})
 		}
 	}

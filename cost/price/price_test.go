@@ -12,13 +12,12 @@ import (
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/sample"
 	"tensortapestry.org/tapc/dialects"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/lower"
+	"tensortapestry.org/tapc/passes/shard"
 	"tensortapestry.org/tapc/passes/standard"
-	"tensortapestry.org/tapc/passes/tile"
 )
 
 type fataler interface {
@@ -38,13 +37,8 @@ func scheduled(t fataler, s *sample.Graph) *ir.Graph {
 	return g
 }
 
-// targets are the names of the configs for CPUs.
-var targets = map[schedule.DeviceType][]string{schedule.CPU: {target(cpu.Choosers()[0])}}
-
-func target(c tile.Chooser) string {
-	_, name := c.Target()
-	return name
-}
+// targets are those of the configs for CPUs.
+var targets = standard.Priced(cpu.Choosers()[:1])
 
 func laptop(t fataler) *machine.Machine {
 	m, err := machine.Preset("laptop")
@@ -181,6 +175,124 @@ func TestNearOperands(t *testing.T) {
 	}
 	if level(g, "L3") == 0 || level(one, "L3") != 0 || level(one, "L2") == 0 {
 		t.Errorf("L3: %v and %v; L2: %v", level(g, "L3"), level(one, "L3"), level(one, "L2"))
+	}
+}
+
+// termsOf gives the terms of a graph's kernels by their words, and the time of all.
+func termsOf(t *testing.T, s *sample.Graph) (terms map[string]float64, time float64) {
+	t.Helper()
+	terms = map[string]float64{}
+	for _, k := range priced(t, s, 1) {
+		time += k.Time.Value
+		for _, x := range k.Terms {
+			terms[x.What] += x.Time.Value
+		}
+	}
+	return terms, time
+}
+
+// TestShortRows: a vector that is not full takes as long as one that is, so rows of 17 elements take twice those of 16 in all that is computed; as many
+// elements in one row do not, nor do rows of another multiple of 16.
+func TestShortRows(t *testing.T) {
+	of := func(rows, cells int64) float64 {
+		g := sample.New("rows")
+		g.Each("softmax", g.Float(rows, cells))
+		terms, _ := termsOf(t, g)
+		return terms["functions of float32"]
+	}
+	if got := of(40, 17) / of(40, 16); math.Abs(got-2) > 0.001 {
+		t.Errorf("17 elements take %v of what 16 do", got)
+	}
+	if got := of(40, 96) / of(40, 32); math.Abs(got-3) > 0.001 {
+		t.Errorf("96 elements take %v of what 32 do", got)
+	}
+}
+
+// TestParts: a part of a tensor is as far as the whole is, whatever was touched of the others since the last run: three parts of a tensor take as long to arrive
+// as all of it.
+func TestParts(t *testing.T) {
+	whole := sample.New("whole")
+	whole.Each("softmax", whole.Float(3000, 1000))
+	level := func(requests ...string) (sum float64) {
+		for _, k := range pricedParts(t, whole, requests) {
+			for _, x := range k.Terms {
+				if strings.HasPrefix(x.What, "L3") {
+					sum += x.Time.Value
+				}
+			}
+		}
+		return sum
+	}
+	if one, three := level(), level("op:softmax=3"); one == 0 || math.Abs(three/one-1) > 0.01 {
+		t.Errorf("L3: %v of the whole, %v of three parts", one, three)
+	}
+}
+
+// pricedParts prices a graph that is cut before it is scheduled.
+func pricedParts(t *testing.T, s *sample.Graph, requests []string) []price.Kernel {
+	t.Helper()
+	g, err := text.Read([]byte(s.Text()), s.Name, dialects.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		request, err := shard.Parse(r)
+		if err == nil {
+			_, err = shard.Run(g, kernels.Builtin(), []shard.Request{request})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := standard.Run(g, kernels.Builtin(), lower.Options{}, cpu.Choosers()...); err != nil {
+		t.Fatal(err)
+	}
+	list, err := price.Program(g, laptop(t), price.Settings{Units: 1, Targets: targets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestProductsWait: what a product reads in place is not hidden behind its arithmetic, and is where it is copied into panels: there are rows enough for that.
+func TestProductsWait(t *testing.T) {
+	of := func(rows int64) (hidden bool) {
+		g := sample.New("rows")
+		g.Product(g.Float(rows, 1000), g.Float(1000, 3000))
+		terms, time := termsOf(t, g)
+		return time < terms["products of float32"]+terms["L3"]+terms["L3, not hidden"]*0.99 || terms["L3"] == 0
+	}
+	if of(8) || !of(400) {
+		t.Errorf("8 rows hide it: %v, 400: %v", of(8), of(400))
+	}
+}
+
+// TestTasks: threads share a product as far as it has macro-tiles: 1008 of 1024 columns are one, so two threads gain nothing; of 2016 columns they have one each.
+func TestTasks(t *testing.T) {
+	of := func(columns, units int64) float64 {
+		g := sample.New("rows")
+		g.Product(g.Float(8, 500), g.Float(500, columns))
+		return priced(t, g, units)[0].Time.Value
+	}
+	if got := of(1024, 2) / of(1024, 1); got < 0.8 {
+		t.Errorf("1024 columns: %v of one thread", got)
+	}
+	if got := of(2016, 2) / of(2016, 1); got > 0.7 {
+		t.Errorf("2016 columns: %v of one thread", got)
+	}
+}
+
+// TestStages: the stages of an attention are priced as kernels of their own: keys are put into panels, and vectors of ten scores are not full.
+func TestStages(t *testing.T) {
+	of := func(rows int64) map[string]float64 {
+		g := sample.New("attention")
+		g.Attention(4, rows, 32)
+		terms, _ := termsOf(t, g)
+		return terms
+	}
+	ten, sixteen := of(10), of(16)
+	if ten["packing one by one of float32"] == 0 || math.Abs(ten["functions of float32"]/sixteen["functions of float32"]-10.0/16) > 0.05 {
+		t.Errorf("10: %v, 16: %v", ten, sixteen)
 	}
 }
 

@@ -5,11 +5,14 @@
 package work
 
 import (
+	"slices"
+
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
 )
 
 // Count is how many scalar operations of each class there are.
@@ -38,6 +41,18 @@ func (c *Count) add(x Count, times float64) {
 	c.Shuffles += x.Shuffles * times
 }
 
+// Plus is what there is of both.
+func (c Count) Plus(x Count) Count {
+	c.add(x, 1)
+	return c
+}
+
+// Times is so many times as much.
+func (c Count) Times(n float64) (out Count) {
+	out.add(c, n)
+	return out
+}
+
 // Minus is what there is more than of another.
 func (c Count) Minus(x Count) Count {
 	c.add(x, -1)
@@ -49,12 +64,14 @@ type Touch struct {
 	Operand int
 	Buffer  ir.NodeID
 	Write   bool
-	Bytes   float64 // of different elements
+	Bytes   float64      // of different elements
+	Box     zspace.Range // of the buffer, in which they are
 }
 
 // Work is what a kernel takes.
 type Work struct {
 	Count
+	Beside  Count        // of rows, what is once for a row, and not along the lanes of vectors
 	Type    scalar.DType // that most operations compute with
 	Touches []Touch      // one for each operand that is touched, in their order
 }
@@ -70,10 +87,7 @@ func (w *Work) Bytes() float64 {
 
 // Of counts what a kernel takes. Buffers are those of the graph.
 func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
-	c := counting{loads: make([]float64, len(k.Operands)), types: map[scalar.DType]float64{}}
-	for _, l := range k.Loops {
-		c.loops = append(c.loops, float64(l.Extent()))
-	}
+	c := newCounting(k)
 	w := &Work{}
 	for _, s := range k.Statements {
 		times := c.extents(s.Over)
@@ -89,6 +103,7 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 	}
 	w.Type = c.main(first)
 	if r, ok := nest.Of[*nest.Rows](nest.Classify(k, buffers)); ok {
+		w.Beside = beside(k, r.Lane.Inner())
 		for i, v := range r.Views {
 			switch step := r.Lane.Step(v); {
 			case step == 0 || step == 1:
@@ -101,16 +116,34 @@ func Of(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) *Work {
 	}
 	for i, o := range k.Operands {
 		if c.loads[i] > 0 {
-			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, footprint(k, buffers, i, c.loads[i])})
+			bytes, box := footprint(k, buffers, i, c.loads[i])
+			w.Touches = append(w.Touches, Touch{i, o.Buffer, o.Mode == schedule.Write, bytes, box})
 		}
 	}
 	return w
 }
 
+// beside counts what a kernel takes that does not go along a loop.
+func beside(k *schedule.Kernel, loop int) (sum Count) {
+	c := newCounting(k)
+	c.lane = loop
+	for _, s := range k.Statements {
+		if slices.Contains(s.Over, int64(loop)) {
+			continue
+		}
+		times := c.extents(s.Over)
+		sum.add(c.of(s.Value, times), 1)
+		if s.Store >= 0 {
+			sum.Stores += times
+		}
+	}
+	return sum
+}
+
 // OfInstance counts what an operation takes of which so much is computed along each dim, from the declaration of its kernel: the operations, the type that most
 // compute with, and how many elements of each operand are read or written, each as often as that happens.
 func OfInstance(in *kernels.Instance, extents []int64) (sum Count, of scalar.DType, touched []float64) {
-	c := counting{loads: make([]float64, len(in.Operands)), types: map[scalar.DType]float64{}}
+	c := counting{loads: make([]float64, len(in.Operands)), types: map[scalar.DType]float64{}, lane: -1}
 	for _, n := range extents {
 		c.loops = append(c.loops, float64(n))
 	}
@@ -137,6 +170,15 @@ type counting struct {
 	loops []float64 // their extents
 	loads []float64 // of each operand, and stores
 	types map[scalar.DType]float64
+	lane  int // a loop: reductions along it are left out; -1 for none
+}
+
+func newCounting(k *schedule.Kernel) counting {
+	c := counting{loads: make([]float64, len(k.Operands)), types: map[scalar.DType]float64{}, lane: -1}
+	for _, l := range k.Loops {
+		c.loops = append(c.loops, float64(l.Extent()))
+	}
+	return c
 }
 
 func (c *counting) extents(loops []int64) float64 {
@@ -153,7 +195,7 @@ func (c *counting) of(e *scalar.Expr, times float64) (sum Count) {
 	case e.Op == scalar.Load:
 		c.loads[e.Ref] += times
 		return Count{Loads: times}
-	case e.Op <= scalar.Attr || coordinates(e):
+	case e.Op <= scalar.Attr || coordinates(e) || e.Op == scalar.Reduce && slices.Contains(e.Over, c.lane):
 		return Count{}
 	case e.Op == scalar.Where && coordinates(e.Args[0]): // loops are split where it changes
 	case e.IsAt(): // an element at a computed place
@@ -198,14 +240,18 @@ func functionWeight(op scalar.Op) float64 {
 	switch op {
 	case scalar.Exp, scalar.Exp2:
 		return 16
-	case scalar.Log, scalar.Log2, scalar.Log10, scalar.Erf, scalar.Erfc:
-		return 43
 	case scalar.Tanh:
-		return 38
+		return 30
+	case scalar.Log, scalar.Erf:
+		return 46
 	case scalar.Sin, scalar.Cos:
-		return 98
+		return 125
+	case scalar.Log2:
+		return 240
+	case scalar.Erfc:
+		return 400
 	}
-	return 900
+	return 700
 }
 
 // computed is the type that an operator computes with: that of what it compares, where its result is a truth value.
@@ -243,18 +289,18 @@ func (c *counting) main(first scalar.DType) scalar.DType {
 	return best
 }
 
-// footprint is the bytes of different elements that an operand touches at so many points: no more than its loops lead to, and than there are.
-func footprint(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int, points float64) float64 {
-	h, ok := nest.HullOf(k, buffers, operand)
+// footprint is the bytes of different elements that an operand touches at so many points, and the box in which they are: no more than its loops lead to, and than there are.
+func footprint(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, operand int, points float64) (bytes float64, box zspace.Range) {
 	b := buffers[k.Operands[operand].Buffer]
-	elements := points
-	if ok {
-		box := 1.0
+	box = b.Range.Clone()
+	if h, ok := nest.HullOf(k, buffers, operand); ok {
+		n := 1.0
 		for d := range h.First {
-			first, last := max(h.First[d], b.Range.Start[d]), min(h.Last[d], b.Range.End[d]-1)
-			box *= float64(max(0, last-first+1))
+			box.Start[d] = max(h.First[d], box.Start[d])
+			box.End[d] = max(min(h.Last[d]+1, box.End[d]), box.Start[d])
+			n *= float64(box.End[d] - box.Start[d])
 		}
-		elements = min(elements, box)
+		points = min(points, n)
 	}
-	return elements * float64(b.Type().Size())
+	return points * float64(b.Type().Size()), box
 }

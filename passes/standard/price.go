@@ -13,14 +13,21 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
+// Priced gives the targets that prices know configs of: those of choosers.
+func Priced(choosers []tile.Chooser) map[schedule.DeviceType][]price.Target {
+	out := map[schedule.DeviceType][]price.Target{}
+	for _, c := range choosers {
+		kind, name := c.Target()
+		t, _ := tile.TargetNamed(name)
+		out[kind] = append(out[kind], price.Target{Name: name, Vector: t.Vector})
+	}
+	return out
+}
+
 // prices gives what prices graphs on a machine: each is taken through the standard pipeline to a schedule for the CPU, whose kernels' times are
 // added up.
 func prices(lib *kernels.Library, choosers []tile.Chooser) func(m *machine.Machine) choose.Price {
-	s := price.Settings{Targets: map[schedule.DeviceType][]string{}}
-	for _, c := range choosers {
-		kind, target := c.Target()
-		s.Targets[kind] = append(s.Targets[kind], target)
-	}
+	s := price.Settings{Targets: Priced(choosers)}
 	return func(m *machine.Machine) choose.Price {
 		return func(ctx context.Context, g *ir.Graph) (float64, error) {
 			t := Table(lib, choosers...)

@@ -138,18 +138,18 @@ func (s *settings) all() (list []result, err error) {
 		if err := os.WriteFile(graph, []byte(g.Text()), 0o666); err != nil {
 			return nil, err
 		}
-		list = append(list, result{name: g.Name, graph: graph})
+		list = append(list, result{name: g.Name, group: "small", graph: graph})
 		if c := shards[g.Name]; c != "" {
-			list = append(list, result{name: g.Name + "-shards", graph: graph, flags: []string{"--shard=" + c}})
+			list = append(list, result{name: g.Name + "-shards", group: "cut", graph: graph, flags: []string{"--shard=" + c}})
 		}
 	}
 	for _, file := range examples {
-		list = append(list, result{name: "example-" + strings.Split(filepath.Base(file), ".")[0], graph: file})
+		list = append(list, result{name: "example-" + strings.Split(filepath.Base(file), ".")[0], group: "example", graph: file})
 	}
 	models, err := filepath.Glob(filepath.Join(s.models, "*.onnx"))
 	for _, file := range models {
 		if s.models != "" {
-			list = append(list, result{name: strings.TrimSuffix(filepath.Base(file), ".onnx"), graph: file})
+			list = append(list, result{name: strings.TrimSuffix(filepath.Base(file), ".onnx"), group: "network", graph: file})
 		}
 	}
 	return list, err

@@ -10,11 +10,15 @@ import (
 // result is a program with its price and its times, in seconds.
 type result struct {
 	name, program string
+	group         string   // of groups
 	graph         string   // its file
 	flags         []string // by which it is built and priced
 	predicted     float64
 	times         []float64
 }
+
+// groups are what sorts of programs there are.
+var groups = []string{"small", "cut", "example", "network"}
 
 func (r *result) best() float64 { return slices.Min(r.times) }
 
@@ -62,6 +66,27 @@ func print(list []result) {
 		r := &list[i]
 		fmt.Printf("%-26s %9.2f µs %9.2f µs %10.2f %8.2f\n", r.name, 1e6*r.best(), 1e6*r.predicted, r.factor(), off(r.halves()))
 	}
-	fmt.Printf("\n%d programs: off by %.3f (geometric mean), at most %.2f; Kendall's tau %.3f; halves of the rounds are off by %.3f\n",
+	fmt.Println()
+	for _, name := range groups {
+		of := slices.DeleteFunc(slices.Clone(list), func(r result) bool { return r.group != name })
+		if len(of) > 0 {
+			fmt.Printf("%-8s %3d: off by %.3f, at most %.2f; %s\n", name, len(of), mean(of, (*result).factor), off(of[0].factor()), within(of))
+		}
+	}
+	fmt.Println(within(list))
+	fmt.Printf("%d programs: off by %.3f (geometric mean), at most %.2f; Kendall's tau %.3f; halves of the rounds are off by %.3f\n",
 		len(list), mean(list, (*result).factor), off(list[0].factor()), tau(list), mean(list, (*result).halves))
+}
+
+// within says how many prices are near their times.
+func within(list []result) string {
+	count := func(most float64) (n int) {
+		for i := range list {
+			if off(list[i].factor()) <= most {
+				n++
+			}
+		}
+		return n
+	}
+	return fmt.Sprintf("%d within 1.1, %d within 1.4", count(1.1), count(1.4))
 }

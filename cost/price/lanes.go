@@ -1,0 +1,62 @@
+package price
+
+import (
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+)
+
+// rowVectors gives how rows are cut into vectors: the elements of a row, how many of them a vector has, and how many it could have; ok is false if there are no rows,
+// or nobody knows how long vectors are.
+func (x *pricing) rowVectors() (r *nest.Rows, lanes, full int64, ok bool) {
+	r, ok = nest.Of[*nest.Rows](x.analysis.Forms)
+	if !ok || x.vector == 0 || x.algorithm() != schedule.Rows {
+		return nil, 0, 0, false
+	}
+	size := int64(x.work.Type.Size())
+	for i, o := range x.analysis.Kernel.Operands {
+		if r.Lane.Step(r.Views[i]) != 0 {
+			size = max(size, int64(o.Type().Size()))
+		}
+	}
+	full = max(1, x.vector/size)
+	if lanes = x.stages[0].Lanes; lanes == 0 {
+		lanes = full
+	}
+	return r, lanes, full, true
+}
+
+// lengths gives the lengths of the parts of a row, each of which has vectors of its own.
+func lengths(r *nest.Rows) (list []int64) {
+	from := int64(0)
+	for _, to := range r.Splits {
+		list, from = append(list, to-from), to
+	}
+	return append(list, r.Lane.Extent-from)
+}
+
+// vectors is how many elements the vectors of a row could have, by how many they have: the last one is not full, nor is any where vectors are shorter than
+// those of the processor.
+func (x *pricing) vectors() float64 {
+	r, lanes, full, ok := x.rowVectors()
+	if !ok {
+		return 1
+	}
+	room := int64(0)
+	for _, n := range lengths(r) {
+		room += (n + lanes - 1) / lanes * full
+	}
+	return float64(room) / float64(r.Lane.Extent)
+}
+
+// partial is the part of a row's elements that are in vectors that are not full.
+func (x *pricing) partial() float64 {
+	r, lanes, _, ok := x.rowVectors()
+	if !ok {
+		return 0
+	}
+	rest := int64(0)
+	for _, n := range lengths(r) {
+		rest += n % lanes
+	}
+	return float64(rest) / float64(r.Lane.Extent)
+}
