@@ -142,7 +142,7 @@ func TestPluginNamespace(t *testing.T) {
 		"texts:relu2":   `expected the name my-texts:relu2, found "texts:relu2"`,
 		"tapc:relu2":    `expected the name my-texts:relu2, found "tapc:relu2"`,
 	} {
-		about := &host.Description{Name: "my-texts", Version: "1.0.0", Kernels: []plugins.Text{{Name: "powers", Doc: "Powers.", Text: text(name)}}}
+		about := &host.Description{Name: "my-texts", Version: "1.0.0", Texts: host.Texts{Kernels: []plugins.Text{{Name: "powers", Doc: "Powers.", Text: text(name)}}}}
 		lib, err := host.Library(about, kernels.Builtin())
 		var fault *host.Fault
 		switch {
@@ -163,9 +163,9 @@ func TestPluginNamespace(t *testing.T) {
 // TestWhatPluginsDeclare uses rules and kernels of a plugin, which need no process.
 func TestWhatPluginsDeclare(t *testing.T) {
 	about := &host.Description{Name: "texts", Version: "1.0.0",
-		Kernels: []plugins.Text{{Name: "cubes", Doc: "Powers.", Text: "kernel texts:cube\n  doc   The third power of each cell.\n  in    tensor: T [*s]\n" +
+		Texts: host.Texts{Kernels: []plugins.Text{{Name: "cubes", Doc: "Powers.", Text: "kernel texts:cube\n  doc   The third power of each cell.\n  in    tensor: T [*s]\n" +
 			"  out   result: T [*s]\n  types T: numeric\n  let   result = tensor * tensor * tensor\n"}},
-		Rules: []plugins.Text{{Name: "cube-up", Doc: "Find cubes.", Text: "rule to-cube: mul(x, x, x) => \"texts:cube\"(x) because \"x * x * x is the cube\"\n"}}}
+			Rules: []plugins.Text{{Name: "cube-up", Doc: "Find cubes.", Text: "rule to-cube: mul(x, x, x) => \"texts:cube\"(x) because \"x * x * x is the cube\"\n"}}}}
 	a := newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
 	open := func(context.Context) (*host.Plugin, error) {
 		t.Error("a process was wanted")

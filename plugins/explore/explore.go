@@ -39,19 +39,18 @@ type Space struct {
 func Extend(ctx context.Context, sources []Source, s *Space) (out search.Space, said string, err error) {
 	x := &search.Extended{Space: s.Space}
 	for _, source := range sources {
-		p, err := source.Open(ctx) // what is installed is asked, as lock files do not say what takes part in searches
+		if len(source.About.Mutators)+len(source.About.Terms) == 0 {
+			continue
+		}
+		p, err := source.Open(ctx)
 		if err != nil {
 			return nil, "", err
-		}
-		m := p.Description.Said
-		if len(m.GetMutators())+len(m.GetTerms()) == 0 {
-			continue
 		}
 		e := &extension{ctx: ctx, plugin: p, name: source.About.Name, values: s.Space.Genes()}
 		if err := e.open(s); err != nil {
 			return nil, "", err
 		}
-		if err := e.add(x, m, s.Objectives); err != nil {
+		if err := e.add(x, source.About, s.Objectives); err != nil {
 			return nil, "", err
 		}
 		said += fmt.Sprintln(source.About.Name, source.About.Version)
@@ -80,17 +79,17 @@ func (e *extension) open(s *Space) error {
 func fine() string { return "" }
 
 // add adds the plugin's rows. A term of an objective that is not asked for is left out.
-func (e *extension) add(x *search.Extended, m *proto.Description, asked []string) error {
+func (e *extension) add(x *search.Extended, m *host.Description, asked []string) error {
 	for _, r := range m.Mutators {
-		x.More = append(x.More, search.Mutator{Name: e.name + "/" + r.Name, Doc: r.Doc, On: r.On,
+		x.More = append(x.More, search.Mutator{Name: e.name + "/" + r.Name, Doc: r.Doc, On: r.Text,
 			Batch: func(trials []search.Trial, seeds []uint64) ([]bool, error) { return e.mutate(r.Name, trials, seeds) }})
 	}
 	for _, r := range m.Terms {
-		if !slices.Contains(objectives, r.Objective) {
-			return diag.Errorf("TAP0966", "plugin", diag.Location{}, "plugin %s: the cost term %s is added to %q, which is no cost of plans", e.name, r.Name, r.Objective).
-				Want("time, memory or sent", fmt.Sprintf("%.40q", r.Objective))
+		if !slices.Contains(objectives, r.Text) {
+			return diag.Errorf("TAP0966", "plugin", diag.Location{}, "plugin %s: the cost term %s is added to %q, which is no cost of plans", e.name, r.Name, r.Text).
+				Want("time, memory or sent", fmt.Sprintf("%.40q", r.Text))
 		}
-		if k := slices.Index(asked, r.Objective); k >= 0 {
+		if k := slices.Index(asked, r.Text); k >= 0 {
 			x.Terms = append(x.Terms, search.Term{Name: e.name + "/" + r.Name, Objective: k,
 				Price: func(trials []search.Trial) ([]float64, error) { return e.price(r.Name, trials) }})
 		}

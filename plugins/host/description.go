@@ -14,16 +14,31 @@ import (
 
 // Description is what a plugin provides, checked.
 type Description struct {
-	Name     string             `json:"name"`
-	Version  string             `json:"version"`
-	Doc      string             `json:"doc,omitempty"`
-	Minor    int                `json:"minor"` // of the protocol that it speaks
-	SDK      string             `json:"sdk,omitempty"`
-	Passes   []pipeline.Pass    `json:"-"` // without functions
-	Kernels  []plugins.Text     `json:"-"`
-	Rules    []plugins.Text     `json:"-"`
-	Backends []Backend          `json:"-"`
-	Said     *proto.Description `json:"-"` // as it came, with what it adds to searches for plans, whose texts are not cleaned
+	Name     string          `json:"name"`
+	Version  string          `json:"version"`
+	Doc      string          `json:"doc,omitempty"`
+	Minor    int             `json:"minor"` // of the protocol that it speaks
+	SDK      string          `json:"sdk,omitempty"`
+	Passes   []pipeline.Pass `json:"-"` // without functions
+	Texts    `json:"-"`
+	Backends []Backend `json:"-"`
+}
+
+// Texts are what a plugin provides that is a text: declarations and, of what it adds to searches for plans, what a mutator applies to and what cost a term is added to.
+type Texts struct {
+	Rules    []plugins.Text `json:"rules,omitempty"`
+	Kernels  []plugins.Text `json:"kernels,omitempty"`
+	Mutators []plugins.Text `json:"mutators,omitempty"`
+	Terms    []plugins.Text `json:"terms,omitempty"`
+}
+
+// each gives all, with what they are.
+func (t *Texts) each(yield func(what string, t *plugins.Text)) {
+	for i, list := range [][]plugins.Text{t.Rules, t.Kernels, t.Mutators, t.Terms} {
+		for k := range list {
+			yield([]string{"rules", "kernels", "mutator", "cost term"}[i], &list[k])
+		}
+	}
 }
 
 // Backend is a back end that a plugin provides.
@@ -78,24 +93,22 @@ func readDescription(m *proto.Description) (*Description, error) {
 		d.Passes = append(d.Passes, r.pass(d.Name, x))
 	}
 	for _, x := range m.Rules {
-		r.name("pass", x.Name, x.Doc)
-		d.Rules = append(d.Rules, r.text(x))
+		d.Rules = append(d.Rules, plugins.Text{Name: x.Name, Doc: x.Doc, Text: x.Text})
 	}
 	for _, x := range m.Kernels {
-		r.name("kernels", x.Name, "-")
-		d.Kernels = append(d.Kernels, r.text(x))
+		d.Kernels = append(d.Kernels, plugins.Text{Name: x.Name, Doc: x.Doc, Text: x.Text})
 	}
 	for _, x := range m.Backends {
 		r.name("back end", x.Name, "-")
 		d.Backends = append(d.Backends, Backend{x.Name, clean(x.Doc, maxDoc), r.devices(x.Name, x.Devices), r.options(x.Name, x.Options)})
 	}
 	for _, x := range m.Mutators {
-		r.name("mutator", x.Name, x.Doc)
+		d.Mutators = append(d.Mutators, plugins.Text{Name: x.Name, Doc: x.Doc, Text: clean(x.On, maxDoc)})
 	}
 	for _, x := range m.Terms {
-		r.name("cost term", x.Name, x.Doc)
+		d.Terms = append(d.Terms, plugins.Text{Name: x.Name, Doc: x.Doc, Text: clean(x.Objective, maxDoc)})
 	}
-	d.Said = m
+	d.each(r.text)
 	return d, r.err
 }
 
@@ -124,11 +137,19 @@ func (r *reading) name(what, name, doc string) {
 	r.seen[what+" "+name] = true
 }
 
-func (r *reading) text(x *proto.Declarations) plugins.Text {
-	if x.Text == "" || len(x.Text) > maxText {
-		r.say("%s has a text of %d bytes; expected 1 to %d", x.Name, len(x.Text), maxText)
+// text checks a text. Rules have names as passes have, and kernels say in their text what they do.
+func (r *reading) text(what string, t *plugins.Text) {
+	switch t.Doc = clean(t.Doc, maxDoc); what {
+	case "rules":
+		r.name("pass", t.Name, t.Doc)
+	case "kernels":
+		r.name(what, t.Name, "-")
+	default:
+		r.name(what, t.Name, t.Doc)
 	}
-	return plugins.Text{Name: x.Name, Doc: clean(x.Doc, maxDoc), Text: x.Text}
+	if n := len(t.Text); n == 0 && what != "mutator" || n > maxText {
+		r.say("%s has a text of %d bytes; expected 1 to %d", t.Name, n, maxText)
+	}
 }
 
 func (r *reading) pass(plugin string, x *proto.Pass) pipeline.Pass {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,9 +40,8 @@ type Locked struct {
 	SHA256   map[string]string `json:"sha256"` // by GOOS/GOARCH
 	Access   Access            `json:"access"`
 	Passes   []lockedPass      `json:"passes,omitempty"`
-	Kernels  []plugins.Text    `json:"kernels,omitempty"`
-	Rules    []plugins.Text    `json:"rules,omitempty"`
-	Backends []lockedBackend   `json:"backends,omitempty"`
+	Texts
+	Backends []lockedBackend `json:"backends,omitempty"`
 }
 
 type lockedPass struct {
@@ -131,20 +129,6 @@ func (l *Lock) Write(path string) error {
 	})
 }
 
-// createNew makes a hidden file in a directory, with permissions less the umask.
-func createNew(dir string, mode os.FileMode) (*os.File, error) {
-	for i := 0; ; i++ {
-		name := filepath.Join(dir, fmt.Sprintf(".new-%d-%d", os.Getpid(), i))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if !errors.Is(err, fs.ErrExist) || i == maxNew {
-			return f, err
-		}
-	}
-}
-
-// maxNew bounds the search for a free name.
-const maxNew = 1000
-
 // Find gives the plugin of a name, or nil.
 func (l *Lock) Find(name string) *Locked {
 	for i := range l.Plugins {
@@ -185,7 +169,7 @@ func (l *Lock) put(p Locked) {
 // lockedOf gives what a lock file says of a plugin that was started.
 func lockedOf(d *Description, digest string, access Access) Locked {
 	l := Locked{Name: d.Name, Version: d.Version, Doc: d.Doc, SDK: d.SDK, SHA256: map[string]string{System(): digest}, Access: access,
-		Protocol: fmt.Sprintf("%d.%d", plugins.ProtocolMajor, d.Minor), Kernels: d.Kernels, Rules: d.Rules}
+		Protocol: fmt.Sprintf("%d.%d", plugins.ProtocolMajor, d.Minor), Texts: d.Texts}
 	for _, p := range d.Passes {
 		l.Passes = append(l.Passes, lockedPass{p.Name, p.Doc, p.Needs.Word(), p.Upto.Word(), p.Gives.Word(), lockedOptions(p.Options)})
 	}
@@ -209,7 +193,7 @@ func lockedOptions(list []pipeline.Option) []lockedOption {
 
 // Description gives what the plugin provides, as the lock file has it.
 func (l *Locked) Description() (*Description, error) {
-	d := &Description{Name: l.Name, Version: l.Version, Doc: l.Doc, SDK: l.SDK, Kernels: l.Kernels, Rules: l.Rules}
+	d := &Description{Name: l.Name, Version: l.Version, Doc: l.Doc, SDK: l.SDK, Texts: l.Texts}
 	fmt.Sscanf(l.Protocol, "1.%d", &d.Minor)
 	r := reading{seen: map[string]bool{}}
 	for _, x := range l.Passes {
@@ -220,9 +204,7 @@ func (l *Locked) Description() (*Description, error) {
 		p.Gives = r.stage(x.Name, x.Gives, p.Needs)
 		d.Passes = append(d.Passes, p)
 	}
-	for _, x := range l.Rules {
-		r.name("pass", x.Name, x.Doc)
-	}
+	d.each(r.text)
 	for _, x := range l.Backends {
 		r.name("back end", x.Name, "-")
 		d.Backends = append(d.Backends, Backend{x.Name, x.Doc, r.devices(x.Name, x.Devices), r.unlock(x.Name, x.Options)})
@@ -253,15 +235,15 @@ func (r *reading) unlock(of string, list []lockedOption) []pipeline.Option {
 
 // compareLocked gives the name of the first field in which two entries differ, or "".
 func compareLocked(a, b *Locked) string {
-	for _, x := range []struct {
-		name string
-		a, b any
-	}{{"version", a.Version, b.Version}, {"protocol", a.Protocol, b.Protocol}, {"passes", a.Passes, b.Passes},
-		{"kernels", a.Kernels, b.Kernels}, {"rules", a.Rules, b.Rules}, {"back ends", a.Backends, b.Backends}} {
-		ta, _ := json.Marshal(x.a)
-		tb, _ := json.Marshal(x.b)
-		if string(ta) != string(tb) {
-			return x.name
+	fields := func(l *Locked) (m map[string]json.RawMessage) {
+		text, _ := json.Marshal(l)
+		_ = json.Unmarshal(text, &m)
+		return m
+	}
+	of, other := fields(a), fields(b)
+	for _, name := range []string{"version", "protocol", "passes", "kernels", "rules", "mutators", "terms", "backends"} {
+		if string(of[name]) != string(other[name]) {
+			return name
 		}
 	}
 	return ""
@@ -273,12 +255,7 @@ func (l *Locked) Parts() []string {
 	for _, p := range l.Passes {
 		out = append(out, "pass "+p.Name+": "+p.Doc)
 	}
-	for _, t := range l.Rules {
-		out = append(out, "rules "+t.Name+": "+t.Doc)
-	}
-	for _, t := range l.Kernels {
-		out = append(out, "kernels "+t.Name+": "+t.Doc)
-	}
+	l.each(func(what string, t *plugins.Text) { out = append(out, what+" "+t.Name+": "+t.Doc) })
 	for _, b := range l.Backends {
 		out = append(out, "back end "+b.Name+": "+b.Doc)
 	}

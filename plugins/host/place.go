@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Place is where plugins are installed: a lock file and a directory for their files.
@@ -103,7 +104,8 @@ func (p Place) copy(path string) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	out, err := createNew(p.Files, 0o777)
+	name := filepath.Join(p.Files, fmt.Sprintf(".new-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o777) // less the umask, as no temporary file has it
 	if err != nil {
 		return "", err
 	}
