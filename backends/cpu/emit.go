@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/alike"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
@@ -185,7 +186,7 @@ type emitter struct {
 	*program
 	unit  *unit.Unit
 	codes []*code        // of the kernels
-	known map[string]int // codes by their text
+	known map[string]int // codes by the keys of their kernels
 	calls map[int]call   // by step
 	// numbered: kernels are called by names that say their step, and find numbers first in their tables.
 	numbered bool
@@ -201,12 +202,14 @@ func stepOf(step int) string { return fmt.Sprintf("tapc_step%d", step) }
 
 func rowOf(step int) string { return fmt.Sprintf("tapc_row%d", step) }
 
-// code is a function that carries out kernels which differ only in their buffers.
+// code is a function that carries out kernels which differ only in names and buffers.
 type code struct {
-	about   []string // what the kernels are, and where they stand in the user's file
-	kernel  string   // name of the first
-	text    string
-	written bool // out for vectors and registers, so that compilers need not do more than translate it
+	about      []string // what the kernels are, and where they stand in the user's file
+	first      *schedule.Kernel
+	text       string
+	written    bool // out for vectors and registers, so that compilers need not do more than translate it
+	workspaces []schedule.Workspace
+	asked      []unit.Ask // by the first
 }
 
 // call is how a step calls a code: with a table of addresses from these slots.
@@ -227,7 +230,7 @@ func (e *emitter) all() error {
 	for i, id := range p.steps {
 		switch b := p.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			if b.KeepsAll(p.Buffers) {
+			if p.idle(b) != "" {
 				continue
 			}
 			if err := e.kernel(i, p.g.Node(id), &nest.Analysis{Kernel: b, Buffers: p.Buffers, Forms: p.forms[id]}); err != nil {
@@ -240,38 +243,84 @@ func (e *emitter) all() error {
 	return nil
 }
 
-// kernel writes what one step carries out. Its code is one that is there already if only the buffers are others.
+// idle says why a kernel has no code, "" if it has.
+func (p *program) idle(k *schedule.Kernel) string {
+	empty := func(l int64) bool { return k.Loops[l].Extent() == 0 }
+	switch {
+	case k.KeepsAll(p.Buffers):
+		return "kept in place"
+	case !slices.ContainsFunc(k.Statements, func(s schedule.Statement) bool { return s.Store >= 0 && !slices.ContainsFunc(s.Over, empty) }):
+		return "nothing is stored"
+	}
+	return ""
+}
+
+// kernel writes what one step carries out. Its code is one that is there already if only names and buffers are others.
 func (e *emitter) kernel(step int, node *ir.Node, a *nest.Analysis) error {
-	number := len(e.codes)
-	name := fmt.Sprintf("k%d", number)
-	e.unit.V.Allow = a.Kernel.Allow
-	c, err := configs.Chooser{For: e.unit.Target}.Decided(a)
-	if err != nil {
-		return fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
-	}
-	form, err := e.form(node, a, c)
-	if err != nil {
-		return err
-	}
-	e.unit.Begin(form.Workspaces)
-	if e.numbered {
-		name, e.unit.Table.Used = numberedKernel, []int{numbersSlot}
-	}
-	text, written := form.Write(e.unit, name)
-	if err := e.unit.Err(); err != nil {
-		return diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
-	}
-	key := nameless(text, e.unit.Prefix, name)
+	stated, open := configs.Chooser{For: e.unit.Target}.Stated(a.Kernel)
+	key := alike.Key(a.Kernel, stated, e.Buffers, e.constant) + fmt.Sprint(open)
 	at, ok := e.known[key]
-	if !ok {
-		at = number
-		e.known[key] = at
-		e.codes = append(e.codes, &code{append(cnest.About(e.g, a.Kernel), "  "+c.String()), a.Kernel.Name, text, written})
+	if ok {
+		e.again(e.codes[at], a.Kernel)
 	} else {
-		e.codes[at].about = append(e.codes[at].about, cnest.Origin(e.g, a.Kernel)...)
+		at = len(e.codes)
+		c, err := e.write(node, a)
+		if err != nil {
+			return err
+		}
+		e.known[key], e.codes = at, append(e.codes, c)
 	}
 	e.calls[step] = call{at, e.unit.Table.Used}
 	return nil
+}
+
+// constant gives the number of the constant that a tensor is, and others for tensors that are none.
+func (e *emitter) constant(tensor ir.NodeID) int {
+	if n, ok := e.Block.Of[tensor]; ok {
+		return n
+	}
+	return len(e.Block.Constants) + int(tensor)
+}
+
+// write writes the code of a kernel that has none yet.
+func (e *emitter) write(node *ir.Node, a *nest.Analysis) (*code, error) {
+	e.unit.V.Allow = a.Kernel.Allow
+	c, err := configs.Chooser{For: e.unit.Target}.Decided(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.g.Name(node.ID), err)
+	}
+	form, err := e.form(node, a, c)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("k%d", len(e.codes))
+	if e.begin(form.Workspaces); e.numbered {
+		name = numberedKernel
+	}
+	text, written := form.Write(e.unit, name)
+	if err := e.unit.Err(); err != nil {
+		return nil, diag.Errorf("TAP0901", "cpu", e.g.At(node, ""), "%s: %v", e.g.Name(node.ID), err)
+	}
+	about := append(cnest.About(e.g, a.Kernel), "  "+c.String())
+	return &code{about: about, first: a.Kernel, text: text, written: written, workspaces: form.Workspaces, asked: e.unit.Table.Asked}, nil
+}
+
+// begin begins a kernel, for which there are workspaces.
+func (e *emitter) begin(list []schedule.Workspace) {
+	if e.unit.Begin(list); e.numbered {
+		e.unit.Table.Used = []int{numbersSlot}
+	}
+}
+
+// again carries another kernel out by a code: with the addresses that the first asked for.
+func (e *emitter) again(c *code, k *schedule.Kernel) {
+	c.about = append(c.about, cnest.Origin(e.g, k)...)
+	e.begin(c.workspaces)
+	for _, ask := range c.asked {
+		ask(func(buffer ir.NodeID) ir.NodeID {
+			return k.Operands[slices.IndexFunc(c.first.Operands, func(o schedule.Operand) bool { return o.Buffer == buffer })].Buffer
+		})
+	}
 }
 
 // form reads the config of a kernel, and makes sure of the workspaces that it states.
@@ -317,16 +366,6 @@ func Trees(g *ir.Graph) (string, error) {
 		}
 		return f.Tree, c, nil
 	})
-}
-
-// nameless gives a kernel's text without comments, and without the name that its functions' names begin with.
-func nameless(text, prefix, name string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, "//")
-		out.WriteString(strings.TrimSpace(line) + "\n")
-	}
-	return strings.NewReplacer(fmt.Sprintf(" %s%s(", prefix, name), " k(", name+"_", "k_").Replace(out.String())
 }
 
 // String gives the text with the comment before it.
@@ -396,8 +435,8 @@ func (e *emitter) run(out *strings.Builder, linkage, name string) error {
 		out.WriteString(e.devices.Open(i))
 		switch b := e.g.Node(id).Body.(type) {
 		case *schedule.Kernel:
-			if b.KeepsAll(e.Buffers) {
-				out.WriteString("  /* kept in place */")
+			if why := e.idle(b); why != "" {
+				out.WriteString("  /* " + why + " */")
 				break
 			}
 			fmt.Fprintf(out, "  %s", e.call(i))

@@ -125,11 +125,11 @@ func (src *Source) Common() ([]backends.Shared, error) {
 func (x *shared) take(e *emitter) error {
 	of, nth := map[int]use{}, map[string]int{}
 	for i, c := range e.codes {
-		nth[c.kernel]++
-		key := fmt.Sprintf("%d %v %s", nth[c.kernel], c.written, c.kernel)
+		nth[c.first.Name]++
+		key := fmt.Sprintf("%d %v %s", nth[c.first.Name], c.written, c.first.Name)
 		f := x.known[key]
 		if f == nil {
-			f = &kernelFamily{Family: template.New(fmt.Sprintf("tapc_v%d_f%d", x.target, len(x.families))), about: c.kernel, written: c.written}
+			f = &kernelFamily{Family: template.New(fmt.Sprintf("tapc_v%d_f%d", x.target, len(x.families))), about: c.first.Name, written: c.written}
 			x.known[key] = f
 			x.families = append(x.families, f)
 		}

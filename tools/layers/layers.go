@@ -49,6 +49,7 @@ var Table = []Rule{
 	{"dialects/schedule/affine", 3, 4},
 	{"dialects/schedule/cost", 3, 4},
 	{"dialects/schedule/moves", 3, 4},
+	{"dialects/schedule/alike", 3, 4},
 	{"dialects/schedule/copies", 3, 4},
 	{"dialects/schedule/padding", 3, 4},
 	{"dialects/schedule/unread", 3, 4},

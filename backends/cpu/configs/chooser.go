@@ -140,16 +140,21 @@ type Form struct {
 	Tree       *tree.Func
 }
 
+// Stated gives the config of a kernel that is for the processor, nil if there is none. open says that passes/tile decides one then, as it did for other
+// processors alone.
+func (c Chooser) Stated(k *schedule.Kernel) (x *schedule.Config, open bool) {
+	_, target := c.Target()
+	if x = cmp.Or(k.For(Any), k.For(target)); x != nil {
+		return x, false
+	}
+	return nil, slices.ContainsFunc(k.Configs, func(x schedule.Config) bool { return tile.Named(x.Target) })
+}
+
 // Decided gives what was decided of a kernel for the processor, nil if nothing was. What passes/tile decided for other processors alone, it decides for this one.
 func (c Chooser) Decided(a *nest.Analysis) (*schedule.Config, error) {
-	_, target := c.Target()
-	for _, name := range []string{Any, target} {
-		if x := a.Kernel.For(name); x != nil {
-			return x, nil
-		}
-	}
-	if !slices.ContainsFunc(a.Kernel.Configs, func(x schedule.Config) bool { return tile.Named(x.Target) }) {
-		return nil, nil
+	x, open := c.Stated(a.Kernel)
+	if !open {
+		return x, nil
 	}
 	best, err := tile.Choose(a, c)
 	if err != nil {

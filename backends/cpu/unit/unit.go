@@ -123,12 +123,19 @@ type Unit struct {
 type table struct {
 	Places []string             // what it holds, by slot: of constants as they are, and behind the buffers' slots panels and scratch
 	Used   []int                // slots that the kernel which is being written uses, in the order of its own table b
+	Asked  []Ask                // what it asked for
 	Held   map[ir.NodeID]int    // indices in the kernel's table of what it holds in scratch memory for itself
 	stated []schedule.Workspace // of the kernel that is being written
 	beyond error                // what a kernel uses that was not stated
 
 	scratchSlot, ThreadSlot int // slots of memory behind the arena, 0 for none: for one kernel at a time, and for its threads
 }
+
+// Ask asks for an address, or for a constant's elements, as a kernel did, for another that has other buffers in the place of those of the first.
+type Ask func(other func(buffer ir.NodeID) ir.NodeID)
+
+// asks takes down what the kernel that is being written asks for.
+func (u *Unit) asks(x Ask) { u.Table.Asked = append(u.Table.Asked, x) }
 
 // New begins a version. Functions are static and called k and a number without a prefix.
 func New(m *Memory, t isa.Target, prefix string) *Unit {
@@ -145,6 +152,7 @@ func New(m *Memory, t isa.Target, prefix string) *Unit {
 func (u *Unit) Raw(buffer ir.NodeID) {
 	b := u.Buffers[buffer]
 	if c, ok := u.Block.Of[b.Tensor]; ok && b.Space == schedule.Constant {
+		u.asks(func(other func(ir.NodeID) ir.NodeID) { u.Raw(other(buffer)) })
 		u.Table.Places[u.Slots[buffer]] = constantPlace(u.Block.Add(c, b.Bytes, panels.InOrder(b), u.part(b)))
 	}
 }
@@ -154,6 +162,7 @@ func (u *Unit) Slot(buffer ir.NodeID) int {
 	if at, ok := u.Table.Held[buffer]; ok {
 		return at
 	}
+	u.asks(func(other func(ir.NodeID) ir.NodeID) { u.Slot(other(buffer)) })
 	return u.use(u.Slots[buffer])
 }
 
@@ -174,6 +183,7 @@ func (u *Unit) use(slot int) int {
 
 // Panels places a constant in panels and gives the place of its address in b.
 func (u *Unit) Panels(buffer ir.NodeID, layout panels.Layout) int {
+	u.asks(func(other func(ir.NodeID) ir.NodeID) { u.Panels(other(buffer), layout) })
 	place := constantPlace(u.Block.Add(u.Block.Of[u.Buffers[buffer].Tensor], layout.Bytes(), &layout, u.part(u.Buffers[buffer])))
 	for i := len(u.Order); i < len(u.Table.Places); i++ {
 		if u.Table.Places[i] == place {
@@ -189,10 +199,13 @@ func constantPlace(offset int64) string {
 }
 
 // Begin begins a kernel, for which there are workspaces.
-func (u *Unit) Begin(list []schedule.Workspace) { u.Table.Used, u.Table.stated = nil, list }
+func (u *Unit) Begin(list []schedule.Workspace) {
+	u.Table.Used, u.Table.Asked, u.Table.stated = nil, nil, list
+}
 
 // Scratch gives the place in b of the address of the workspace of all threads, in which the kernel that is being written uses some bytes.
 func (u *Unit) Scratch(bytes int64) int {
+	u.asks(func(func(ir.NodeID) ir.NodeID) { u.Scratch(bytes) })
 	u.within(schedule.DeviceScope, bytes)
 	if u.Table.scratchSlot == 0 {
 		u.Table.scratchSlot = len(u.Table.Places)
@@ -203,6 +216,7 @@ func (u *Unit) Scratch(bytes int64) int {
 
 // Private is Scratch for the workspace of each thread: the address is that of the first, and those of others follow it.
 func (u *Unit) Private(bytes int64) int {
+	u.asks(func(func(ir.NodeID) ir.NodeID) { u.Private(bytes) })
 	u.within(schedule.PrivateScope, bytes)
 	if u.Table.ThreadSlot == 0 {
 		u.Table.ThreadSlot = len(u.Table.Places)
