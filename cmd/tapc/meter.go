@@ -6,16 +6,10 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 )
 
-// progressForms are the values of --progress.
-var progressForms = []string{"auto", string(progress.None), string(progress.JSON)}
-
 // meter puts a meter before standard error, if progress is to be shown there.
 func (r *reportFlags) meter(stderr io.Writer) io.Writer {
-	form := progress.Form(r.progress)
-	if r.progress == "auto" && !r.verbose && progress.IsTerminal(stderr) {
-		form = progress.Terminal
-	}
-	if form != progress.Terminal && form != progress.JSON {
+	form := r.progress.Form(stderr)
+	if form == progress.None || form == progress.Terminal && r.verbose {
 		return stderr
 	}
 	return progress.New(stderr, form)

@@ -43,7 +43,8 @@ type printFlags struct{ before, after, change []string }
 // reportFlags say what is told of a run.
 type reportFlags struct {
 	timing, trace  string
-	progress       string
+	progress       progress.Flag
+	sizes          int // for which the passes run, this one with them
 	stats, verbose bool
 	later          bool // more work comes behind the passes, which is told of too
 }
@@ -92,8 +93,8 @@ func (p *printFlags) add(c *cobra.Command) {
 func (r *reportFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&r.timing, "timing", "", "show the time of each pass, and of the back end with its C compiler, as text or json")
 	c.Flags().Lookup("timing").NoOptDefVal = "text"
-	c.Flags().StringVar(&r.progress, "progress", "auto", "how far the work is, on standard error: auto is a line on a terminal and nothing elsewhere; none, or json")
-	words(c, "progress", progressForms)
+	r.progress.Add(c.Flags())
+	complete(c, "progress", progress.Words)
 	c.Flags().StringVar(&r.trace, "trace", "", "write the times to a file for chrome://tracing or Perfetto")
 	c.Flags().BoolVar(&r.stats, "stats", false, "show the counters of the passes: rules applied and the like")
 	c.Flags().BoolVarP(&r.verbose, "verbose", "v", false, "show what passes say of their work")
@@ -191,10 +192,11 @@ func (a *app) parsePasses(text string) (pipeline.Pipeline, error) {
 func (f *pipelineFlags) runPasses(ctx context.Context, p pipeline.Pipeline, g *ir.Graph) (*pipeline.Result, error) {
 	runner := f.runner(ctx, p, g)
 	if m, ok := f.app.stderr.(*progress.Meter); ok {
-		m.Plan(p.Names()...)
+		steps := slices.Repeat(p.Names(), max(1, f.report.sizes))
 		if f.report.later {
-			m.Plan(backendWork)
+			steps = append(steps, backendWork)
 		}
+		m.Plan(steps...)
 		runner.Print.Begin = m.Begin
 	}
 	result, err := runner.Run(ctx, p, g)

@@ -23,6 +23,7 @@ func planCommand(a *app) *cobra.Command {
 	a.addImportFlags(c)
 	complete(c, "machine", machine.Presets())
 	complete(c, "objective", layouts.Objectives)
+	complete(c, "progress", progress.Words)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if err := f.Check(); err != nil {
 			return err
@@ -40,10 +41,6 @@ func planCommand(a *app) *cobra.Command {
 		if err := a.verifyAs(ctx, g, "", true).Err(); err != nil {
 			return err
 		}
-		w := &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Write: a.writeFile, Plugins: a.plugins.searching}
-		if progress.IsTerminal(a.stderr) {
-			w.Terminal = a.stderr
-		}
-		return f.Run(ctx, w)
+		return f.Run(ctx, &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Log: a.stderr, Write: a.writeFile, Plugins: a.plugins.searching})
 	})
 }

@@ -29,7 +29,8 @@ func compileSizes(ctx context.Context, a *app, file string, f *compileFlags, goa
 		output = nil // a text is of one size
 	}
 	var last *compilation
-	s, err := sizes.Compile(&a.imports.dims, output, file != stdName, func() (backends.Version, error) {
+	s, err := sizes.Compile(&a.imports.dims, output, file != stdName, func(left int) (backends.Version, error) {
+		f.report.sizes = left
 		c, err := a.compile(ctx, file, f, goal.last)
 		if err != nil {
 			return backends.Version{}, err

@@ -28,7 +28,7 @@ func tuneCommand(a *app) *cobra.Command {
 			return err
 		}
 		defer x.loader.Close()
-		o.Verbose = f.report.verbose
+		o.Verbose, a.stderr = f.report.verbose, f.report.meter(a.stderr)
 		return tune.Run(ctx, x.g, f.tunedProgram(), *o, a.stdout, a.stderr)
 	})
 }

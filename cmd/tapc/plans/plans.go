@@ -22,6 +22,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/programflags"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -61,6 +62,7 @@ type Flags struct {
 	frontier string
 	pick     string
 	output   string
+	progress progress.Flag
 	set      *pflag.FlagSet
 }
 
@@ -96,6 +98,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.frontier, "frontier", "", "write the frontier to this `FILE`, as JSON (docs/search.md)")
 	fs.StringVar(&f.pick, "pick", "", "write a plan: that of least time, memory or sent, the knee, or a number of the table")
 	fs.StringVarP(&f.output, "output", "o", "-", "where --pick writes the plan")
+	f.progress.Add(fs)
 	f.allow.Add(fs)
 	programflags.Machine(fs)
 	flagnames.Words(fs, "objective", layouts.Objectives)
@@ -107,12 +110,12 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 
 // Work is what the command does with a graph that was read.
 type Work struct {
-	Graph    *ir.Graph
-	Kernels  *kernels.Library
-	File     string    // the name of the graph's file
-	Terminal io.Writer // for a live table; nil if there is none
-	Plugins  []explore.Source
-	Write    func(ctx context.Context, name string, write func(io.Writer) error) error
+	Graph   *ir.Graph
+	Kernels *kernels.Library
+	File    string    // the name of the graph's file
+	Log     io.Writer // where progress is shown, as --progress says
+	Plugins []explore.Source
+	Write   func(ctx context.Context, name string, write func(io.Writer) error) error
 }
 
 // Check refuses flags that say nothing, before a graph is read.
@@ -244,7 +247,7 @@ func (f *Flags) Run(ctx context.Context, w *Work) error {
 		}
 	}
 	if f.resume != "" || r.extended || !r.enumerate() {
-		r.search(ctx, w.Terminal)
+		r.search(ctx, w.Log)
 	}
 	if err := r.walk(); err != nil {
 		return err
@@ -306,7 +309,7 @@ func (r *Result) enumerate() (ok bool) {
 }
 
 // search does it in rounds.
-func (r *Result) search(ctx context.Context, terminal io.Writer) {
+func (r *Result) search(ctx context.Context, log io.Writer) {
 	o := search.Options{Seed: r.flags.running.seed, Rounds: r.flags.running.rounds, Workers: r.flags.running.workers, Resume: r.from.points, Memory: r.from.memory, Near: worthless, Fuel: r.flags.running.fuel}
 	if r.flags.running.budget > 0 {
 		o.Until = time.Now().Add(r.flags.running.budget)
@@ -316,10 +319,13 @@ func (r *Result) search(ctx context.Context, terminal io.Writer) {
 		t := r.Proof.Trials[i]
 		o.Resume = append(o.Resume, search.Point{Trial: t, From: "dynamic programming"})
 	}
-	if terminal != nil {
-		l := &live{to: terminal, result: r}
+	switch l := (&live{to: log, result: r}); r.flags.progress.Form(log) {
+	case progress.Terminal:
 		o.Watch = l.show
 		defer l.end()
+	case progress.JSON:
+		o.Watch = l.line
+		defer func() { progress.Line(log, r.State.Round, 0, "") }()
 	}
 	r.State = search.Run(ctx, r.searched, o)
 	r.Frontier = r.State.Frontier

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -246,12 +247,15 @@ type live struct {
 	shown  int // the round that was shown last
 }
 
-// liveRows is how many points a live table has.
-const liveRows = 12
+// liveRows is how many points a live table has, and liveRounds how many rounds lie between two.
+const (
+	liveRows   = 12
+	liveRounds = 8
+)
 
 // show draws the table over the one before.
 func (l *live) show(s *search.State) {
-	if s.Round > 1 && s.Round < l.shown+8 {
+	if s.Round > 1 && s.Round < l.shown+liveRounds {
 		return
 	}
 	l.shown = s.Round
@@ -269,6 +273,15 @@ func (l *live) show(s *search.State) {
 	}
 	l.lines = strings.Count(b.String(), "\n")
 	_, _ = io.WriteString(l.to, b.String())
+}
+
+// line tells programs of a round, as often as the table is drawn.
+func (l *live) line(s *search.State) {
+	if s.Round > 1 && s.Round < l.shown+liveRounds {
+		return
+	}
+	l.shown = s.Round
+	progress.Line(l.to, s.Round, max(-1, l.result.flags.running.rounds-s.Round), fmt.Sprintf("%d plans priced, %d on the frontier", s.Tried, len(s.Frontier.Points)))
 }
 
 // end takes the table away.

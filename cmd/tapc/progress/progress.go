@@ -10,6 +10,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 )
 
 // Meter is how far the steps of some work are. What is written to it goes to the stream under it, without the line in its way.
@@ -28,12 +32,36 @@ type Meter struct {
 // Form is how progress is shown.
 type Form string
 
-// The forms.
+// The forms, and what Flag chooses one by.
 const (
+	auto     Form = "auto"
 	None     Form = "none"
 	Terminal Form = "terminal"
 	JSON     Form = "json"
 )
+
+// Words are the values of --progress.
+var Words = []string{string(auto), string(None), string(JSON)}
+
+// Flag is --progress.
+type Flag struct{ value string }
+
+// Add adds the flag to those of a command.
+func (f *Flag) Add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.value, "progress", string(auto), "how far the work is, on standard error: auto is shown on a terminal and nowhere else; none, or json")
+	flagnames.Words(fs, "progress", Words)
+}
+
+// Form is how progress is shown on a stream.
+func (f *Flag) Form(w io.Writer) Form {
+	switch form := Form(f.value); {
+	case form == auto && IsTerminal(w):
+		return Terminal
+	case form == JSON:
+		return JSON
+	}
+	return None
+}
 
 // patience is how long work takes before a terminal shows it, and pace how often the line is renewed.
 const (
@@ -76,11 +104,13 @@ func (m *Meter) run() {
 	}
 }
 
-// Plan adds steps that will come.
+// Plan adds steps that will come, unless they are what is left already.
 func (m *Meter) Plan(steps ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.steps = append(m.steps, steps...)
+	if !slices.Equal(m.steps[m.at+1:], steps) {
+		m.steps = append(m.steps, steps...)
+	}
 }
 
 // Begin says that a step begins, and those before it are done. One that comes again leaves the place as it is.
@@ -120,11 +150,17 @@ func (m *Meter) Write(p []byte) (int, error) {
 	return m.to.Write(p)
 }
 
-// line writes progress for programs; nothing is there to say that it could not be written.
-func (m *Meter) line(step string, done int) {
-	text, err := json.Marshal(map[string]any{"progress": map[string]any{"done": done, "left": len(m.steps) - done, "now": step}})
-	if err == nil {
-		fmt.Fprintf(m.to, "%s\n", text)
+// line writes progress for programs.
+func (m *Meter) line(step string, done int) { Line(m.to, done, len(m.steps)-done, step) }
+
+// Line writes progress for programs, of work of which so much is left, or nobody knows how much if that is negative. Nothing is there to say that it could not be written.
+func Line(to io.Writer, done, left int, now string) {
+	x := map[string]any{"done": done, "left": left, "now": now}
+	if left < 0 {
+		x["left"] = nil
+	}
+	if text, err := json.Marshal(map[string]any{"progress": x}); err == nil {
+		fmt.Fprintf(to, "%s\n", text)
 	}
 }
 

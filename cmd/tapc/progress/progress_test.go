@@ -34,6 +34,29 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// What is left is not planned again, as at each of several sizes, and what is unknown of is null.
+func TestLeft(t *testing.T) {
+	var b bytes.Buffer
+	m := New(&b, JSON)
+	m.Plan("a", "b", "a", "b", "exe")
+	m.Begin("a")
+	m.Begin("b")
+	m.Plan("a", "b", "exe")
+	m.Begin("a")
+	m.Plan("more")
+	m.Begin("more")
+	Line(&b, 3, -1, "searching")
+	want := `{"progress":{"done":0,"left":5,"now":"a"}}
+{"progress":{"done":1,"left":4,"now":"b"}}
+{"progress":{"done":2,"left":3,"now":"a"}}
+{"progress":{"done":5,"left":1,"now":"more"}}
+{"progress":{"done":3,"left":null,"now":"searching"}}
+`
+	if b.String() != want {
+		t.Errorf("got %s", b.String())
+	}
+}
+
 func TestNone(t *testing.T) {
 	var b bytes.Buffer
 	m := New(&b, None)

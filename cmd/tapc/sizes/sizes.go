@@ -13,14 +13,14 @@ import (
 )
 
 // Compile calls compile with flags set to one size of each dimension, for all that flags, the values of --dim, say; once, where these say one
-// size of each, and then it gives nil. The output must take several, and the model be a file, which is read for each.
-func Compile(flags *[]string, output *backends.Output, file bool, compile func() (backends.Version, error)) (*backends.Sizes, error) {
+// size of each, and then it gives nil. It says for how many sizes that will be, this one with them. The output must take several, and the model be a file, which is read for each.
+func Compile(flags *[]string, output *backends.Output, file bool, compile func(left int) (backends.Version, error)) (*backends.Sizes, error) {
 	one, several, err := dims.Split(*flags)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(several) == 0:
-		_, err = compile()
+		_, err = compile(1)
 		return nil, err
 	case output == nil || !output.Sizes:
 		return nil, diag.Usage("--dim %s: several sizes go with --emit=exe, lib and obj, and --emit=c to a folder, of --target=cpu only", several[0].Name)
@@ -34,12 +34,12 @@ func Compile(flags *[]string, output *backends.Output, file bool, compile func()
 	s := &backends.Sizes{Dims: several}
 	given := *flags
 	defer func() { *flags = given }()
-	for _, at := range all {
+	for k, at := range all {
 		*flags = slices.Clone(one)
 		for i, d := range several {
 			*flags = append(*flags, fmt.Sprintf("%s=%d", d.Name, at[i]))
 		}
-		v, err := compile()
+		v, err := compile(len(all) - k)
 		if err != nil {
 			return nil, err
 		}

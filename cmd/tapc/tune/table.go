@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/backends/cpu/tune"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 )
 
 // table writes what was found of each kernel when it is known.
 type table struct {
 	out   io.Writer
+	log   io.Writer // may show progress, on the terminal that out may be too
 	list  []*tune.Result
+	done  int
 	width int // of names
 	races int
 	err   error
@@ -23,6 +26,9 @@ type table struct {
 type flusher interface{ Flush() error }
 
 func (t *table) printf(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = io.WriteString(t.log, "") // takes a line of progress away
+	}
 	if t.err == nil {
 		_, t.err = fmt.Fprintf(t.out, format, args...)
 	}
@@ -50,12 +56,29 @@ func (t *table) begin(list []*tune.Result, threads int) {
 	}
 	t.printf("%d kernels, %d different, on %d thread%s\n", kernels, len(list), threads, plural(threads))
 	t.printf("%-*s  times     races  gain\n", t.width, "kernel")
+	if m, ok := t.log.(*progress.Meter); ok {
+		names := make([]string, len(list))
+		for i, r := range list {
+			names[i] = nameOf(r)
+		}
+		m.Plan(names...)
+	}
+	t.next()
+}
+
+// next shows which kernel is tuned, if progress is shown.
+func (t *table) next() {
+	if m, ok := t.log.(*progress.Meter); ok && t.done < len(t.list) {
+		m.Begin(nameOf(t.list[t.done]))
+	}
 }
 
 // row writes what was found of a kernel.
 func (t *table) row(r *tune.Result) {
 	t.races += r.Measured
 	t.printf("%-*s  %5d  %8d  %s\n", t.width, nameOf(r), len(r.Nodes), r.Measured, found(r))
+	t.done++
+	t.next()
 }
 
 // found says what is known of a kernel.

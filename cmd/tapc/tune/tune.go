@@ -163,7 +163,7 @@ func Run(ctx context.Context, g *ir.Graph, p Program, f Flags, out, log io.Write
 		return diag.Fault("%w", err)
 	}
 	defer os.RemoveAll(b.Dir)
-	t := &table{out: out}
+	t := &table{out: out, log: log}
 	s := tune.Settings{Store: cache, Warn: p.Warn, Budget: f.Budget, All: f.All, Done: t.row,
 		Trial: func(r *tune.Result, x tune.Trial) {
 			if f.Verbose {
