@@ -49,7 +49,9 @@ func reportCommand(a *app) *cobra.Command {
 
 // reported takes a command of tapc apart. Of a reproducer it is the one that the reproducer holds.
 func reported(ctx context.Context, a *app, args []string) (*report.Words, error) {
-	root := newApp(nil, nil, nil).root()
+	other := newApp(nil, nil, nil)
+	other.args = args
+	root := other.root()
 	c, rest, err := root.Find(args)
 	if err == nil && (c == root || c.DisableFlagParsing || c.Name() == "report") {
 		err = diag.Usage("a report is on a command that takes a graph, not on %q", args[0])
@@ -60,7 +62,7 @@ func reported(ctx context.Context, a *app, args []string) (*report.Words, error)
 	if err != nil {
 		return nil, diag.Usage("the command to report: %w", err)
 	}
-	words := &report.Words{Args: c.Flags().Args(), Flags: recorded.Given(c.Flags())}
+	words := &report.Words{Args: c.Flags().Args(), Flags: recorded.Given(c.Flags()), Passes: passes().Renamed}
 	if c.Name() == "replay" && len(words.Args) > 0 {
 		text, _, err := a.readFile(ctx, words.Args[0])
 		if err != nil {
@@ -72,11 +74,6 @@ func reported(ctx context.Context, a *app, args []string) (*report.Words, error)
 	}
 	for ; c.HasParent(); c = c.Parent() {
 		words.Command = slices.Insert(words.Command, 0, c.Name())
-	}
-	for _, f := range words.Flags {
-		if p, err := pipeline.ParsePipeline(f.Value, passes()); f.Name == "passes" && err == nil {
-			words.Paths = p.Paths()
-		}
 	}
 	return words, nil
 }

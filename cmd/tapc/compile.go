@@ -217,7 +217,7 @@ func (c *compilation) record(ctx context.Context, j *backends.Job) (err error) {
 	if s, ok := c.flags.app.sources[c.g.File]; ok {
 		b.Content = s.text.Data
 	}
-	b.Paths, b.Data = c.loader.Allowed, c.dataFiles()
+	b.Passes, b.Data = c.flags.app.plugins.table().Renamed, c.dataFiles()
 	j.Made, err = b.Made(ctx)
 	return err
 }

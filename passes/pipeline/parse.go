@@ -71,6 +71,22 @@ func (p Pipeline) Values(option string) []string {
 	return values
 }
 
+// Renamed gives a pipeline's text with other names for the files that the passes may read; a text without any stays as it is.
+func (t *Table) Renamed(text string, name func(path string) (string, error)) (string, error) {
+	p, err := ParsePipeline(text, t)
+	if err != nil || len(p.Paths()) == 0 {
+		return text, err
+	}
+	eachPass(p.Steps, func(s *Step) {
+		for i, x := range s.Settings {
+			if o := findOption(s.Pass.Options, x.Name); err == nil && o != nil && o.Type == Path {
+				s.Settings[i].Value, err = name(x.Value)
+			}
+		}
+	})
+	return p.String(), err
+}
+
 func stepsText(steps []Step) string {
 	parts := make([]string, len(steps))
 	for i := range steps {

@@ -34,6 +34,8 @@ func (j *Job) words(m *cabi.Made) (words []string, beside string, err error) {
 			beside = value
 		case recorded.Starts(name):
 			started = append(started, word)
+		case recorded.Outside(name, value):
+			return nil, "", j.unfit("%q names a file outside the folder of its files", word)
 		case recorded.Setting(name):
 			words = append(words, word)
 		default:

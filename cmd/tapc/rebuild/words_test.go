@@ -37,6 +37,12 @@ func TestWords(t *testing.T) {
 	bad(made("--cc=evil"), "give --cc too")
 	bad(made("--plugin=./evil"), "give --plugin too")
 	bad(made("--backend=evil{x=1}"), "give --backend too")
+	good(made("--rules=a/b.map", "--namespace=acme.ns", "--namespace=onnx/17", "--known=n=1,-2.5", "--passes=simplify{rules=a/mine.rules},fix(cse,dce){max=4}"), nil,
+		"build", "--rules=a/b.map", "--namespace=acme.ns", "--namespace=onnx/17", "--known=n=1,-2.5", "--passes=simplify{rules=a/mine.rules},fix(cse,dce){max=4}", "m.tap")
+	for _, word := range []string{"--rules=/etc/passwd", "--rules=../x.map", "--kernels=a/../../x", "--bind=/x.npz", "--plan=/p.json", "--known=n=/x.npy", "--namespace=/x.ns", "--namespace=../x.ns",
+		"--passes=simplify{rules=/etc/passwd}", `--passes=simplify{rules=a.rules, rules=" /etc/passwd"}`, "--passes=fix(cse,simplify{rules=../a.rules})"} {
+		bad(made(word), "names a file outside the folder of its files")
+	}
 	bad(made("-o"), `"-o" is no flag`)
 	bad(made("--output=../x"), "no name of a program")
 	bad(made("--output=.."), "no name of a program")

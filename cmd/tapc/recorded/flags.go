@@ -1,6 +1,10 @@
 package recorded
 
 import (
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"github.com/spf13/pflag"
 )
 
@@ -12,12 +16,13 @@ const (
 	oneFile
 	fileBehindName  // NAME=FILE, or NAME=VALUE
 	filesInPipeline // in options of passes
+	dictionary      // a file if it ends in dictionaries.Suffix, else a name
 	program         // a command, with its arguments
 )
 
 // holds are the flags of build whose values name files; those of others are taken as they are.
 var holds = map[string]kind{"kernels": oneFile, "rules": oneFile, "bind": oneFile, "plan": oneFile, "plugin": oneFile, "known": fileBehindName,
-	"passes": filesInPipeline, "cc": program}
+	"namespace": dictionary, "passes": filesInPipeline, "cc": program}
 
 // ignored are the flags of build that do not change what is built, and those that name folders and the output: names of data files in a record are
 // those in their folder.
@@ -25,7 +30,7 @@ var ignored = set("analyze", "check-values", "data-dir", "diagnostics", "dump-di
 	"print-ir-after-change", "print-ir-before", "progress", "reproducer-dir", "seed", "stats", "timing", "trace", "verbose", "write-plan")
 
 // settings are the other flags of build. That every flag is one or the other is tested.
-var settings = set("alias", "allow", "backend", "cpu", "devices", "dim", "disable", "emit", "fast-math", "fuel", "keep-functions", "name", "namespace", "no-implicit-reshard", "no-verify", "optimize", "precision", "shape", "shard",
+var settings = set("alias", "allow", "backend", "cpu", "devices", "dim", "disable", "emit", "fast-math", "fuel", "keep-functions", "name", "no-implicit-reshard", "no-verify", "optimize", "precision", "shape", "shard",
 	"target", "tuned", "unchecked-indices", "weights")
 
 // starts are those that start programs, which nobody does because a file says so.
@@ -49,6 +54,22 @@ func Known(flag string) bool {
 func Setting(flag string) bool {
 	_, files := holds[flag]
 	return (files || settings[flag]) && !starts[flag] && flag != "backend"
+}
+
+// Outside says whether a flag in a record that somebody else wrote may name a file outside the folder of the record's files, as no flag in a record of tapc's does.
+func Outside(flag, value string) bool {
+	switch holds[flag] {
+	case oneFile, dictionary:
+		return !filepath.IsLocal(filepath.FromSlash(value))
+	case fileBehindName:
+		_, path, _ := strings.Cut(value, "=")
+		return !filepath.IsLocal(filepath.FromSlash(path))
+	case filesInPipeline: // any word may be a name: which are is known where the passes are
+		return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(`{}(),="`, r) }), func(word string) bool {
+			return strings.TrimSpace(word) != "" && !filepath.IsLocal(filepath.FromSlash(strings.TrimSpace(word)))
+		})
+	}
+	return false
 }
 
 // Starts says whether a flag starts programs.

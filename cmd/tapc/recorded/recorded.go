@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -23,11 +24,14 @@ type Build struct {
 	Flags   []Flag   // that were given
 	Model   string   // the graph's file
 	Content []byte   // of the model, where that is known
-	Paths   []string // that pipelines in flags name
 	Folder  string   // of data files
 	Data    []string // data files that constants come from
 	Output  string   // the program
+	Passes  Renamer
 }
+
+// Renamer gives the text of a pipeline with other names for the files that its passes may read.
+type Renamer func(text string, name func(path string) (string, error)) (string, error)
 
 // Flag is a flag with one value, as it was given.
 type Flag struct{ Name, Value string }
@@ -86,12 +90,10 @@ func (b *Build) value(f *files, x Flag) (string, error) {
 		short, err := f.add(path, nil)
 		return name + "=" + short, err
 	case filesInPipeline:
-		for _, path := range b.Paths {
-			short, err := f.add(path, nil)
-			if err != nil {
-				return "", err
-			}
-			x.Value = strings.ReplaceAll(x.Value, path, short)
+		return b.Passes(x.Value, func(path string) (string, error) { return f.add(path, nil) })
+	case dictionary:
+		if strings.HasSuffix(x.Value, dictionaries.Suffix) {
+			return f.add(x.Value, nil)
 		}
 	case program:
 		command, arguments, _ := strings.Cut(x.Value, " ")

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tensortapestry.org/tapc/cmd/tapc/masked"
+	"tensortapestry.org/tapc/cmd/tapc/portfiles"
 	"tensortapestry.org/tapc/internal/inputfile"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -135,6 +136,10 @@ func (f *filing) file(path string) (string, error) {
 		return name, nil
 	}
 	info, err := os.Stat(path)
+	if file, key, ok := portfiles.CutKey(path); err != nil && ok { // one tensor of a file
+		placed, err := f.file(file)
+		return placed + path[len(path)-len(key)-1:], err
+	}
 	if err != nil || !info.Mode().IsRegular() {
 		return path, nil
 	}

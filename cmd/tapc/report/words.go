@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/recorded"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -15,7 +16,7 @@ type Words struct {
 	Command []string        // its name
 	Args    []string        // what is behind no flag
 	Flags   []recorded.Flag // that were given
-	Paths   []string        // that pipelines in flags name
+	Passes  recorded.Renamer
 }
 
 // kind is what becomes of the value of a flag.
@@ -28,6 +29,7 @@ const (
 	fileBehindName             // NAME=FILE, or a file
 	fileOrName                 // it is packed if it is a file
 	pipelineFiles              // in options of passes
+	dictionary                 // a file if it ends in dictionaries.Suffix, else a name
 	script                     // a shell command, of which files are packed
 	program                    // it is not packed
 	dataFolder                 // where data files of graphs are
@@ -37,10 +39,10 @@ const (
 var flags = map[string]kind{
 	"output": output, "trace": output, "dump-dir": output, "reproducer-dir": output, "picture": output, "frontier": output, "write-plan": output,
 	"kernels": oneFile, "rules": oneFile, "expect-rules": oneFile, "bind": oneFile, "plan": oneFile, "beside-plan": oneFile, "profile": oneFile, "resume": oneFile, "known": fileBehindName, "input": fileBehindName,
-	"machine": fileOrName, "passes": pipelineFiles, "bisect": script, "test": script, "data-dir": dataFolder,
+	"machine": fileOrName, "passes": pipelineFiles, "namespace": dictionary, "bisect": script, "test": script, "data-dir": dataFolder,
 	"plugin": program, "cc": program, "python": program, "runner": program, "against": program,
 	"alias": setting, "allow": setting, "device": setting, "max-memory": setting, "pick": setting, "space": setting, "backend": setting, "collective": setting, "cpu": setting, "diagnostics": setting, "dialect": setting, "dim": setting, "disable": setting, "dot": setting, "emit": setting,
-	"environment": setting, "format": setting, "from": setting, "into": setting, "name": setting, "namespace": setting, "precision": setting, "print-ir-after": setting,
+	"environment": setting, "format": setting, "from": setting, "into": setting, "name": setting, "precision": setting, "print-ir-after": setting,
 	"print-ir-after-change": setting, "print-ir-before": setting, "progress": setting, "shape": setting, "shard": setting, "target": setting, "tuned": setting, "tensors": setting,
 	"timing": setting, "to": setting, "weights": setting, "with": setting, "write": setting,
 }
@@ -108,12 +110,14 @@ func (w *Words) value(f *filing, x recorded.Flag) (string, error) {
 		placed, err := f.file(path)
 		return name + "=" + placed, err
 	case pipelineFiles:
-		for _, path := range w.Paths {
-			placed, err := f.file(path)
-			if err != nil {
-				return "", err
-			}
-			x.Value = strings.ReplaceAll(x.Value, path, placed)
+		text, err := w.Passes(x.Value, f.file)
+		if diag.ExitStatus(err) == diag.ExitUsage { // the command will say so, or a plugin knows its passes
+			return x.Value, nil
+		}
+		return text, err
+	case dictionary:
+		if strings.HasSuffix(x.Value, dictionaries.Suffix) {
+			return f.file(x.Value)
 		}
 	case script, fileOrName:
 		return f.script(x.Value)
