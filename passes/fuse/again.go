@@ -28,14 +28,14 @@ func repeat(f *fuser, id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeI
 	}
 	before, ok := p.elements(k)
 	m, one := oneResult(f, k)
-	if !ok || !one || f.changes(k) {
+	if !ok || !one || !m.even || f.changes(k) {
 		return false
 	}
 	readers := f.readersOf(k.Operands[m.out].Buffer)
 	if len(readers) < 2 || len(readers) > mostReaders || !onlyReadersWait(f, id, readers) {
 		return false
 	}
-	after, joined := 0.0, make([]*schedule.Kernel, len(readers))
+	after, joined := 0.0, make([]reader, len(readers))
 	for i, r := range readers {
 		c, ok := body[*schedule.Kernel](f.g, r)
 		if !ok || c.Device != k.Device || f.fixed.Has(r) || f.storesOver(c, k) || m.again(c) {
@@ -45,18 +45,18 @@ func repeat(f *fuser, id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeI
 			return false
 		}
 		a, okA := nest.Of[*nest.Rows](p.first(c))
-		b, okB := nest.Of[*nest.Rows](p.first(joined[i]))
-		if !okA || !okB || !b.SumsLike(a) || len(a.Splits) != len(b.Splits) || !sameWidth(c, joined[i]) {
+		b, okB := nest.Of[*nest.Rows](p.first(joined[i].Kernel))
+		if !okA || !okB || !b.SumsLike(a) || len(a.Splits) != len(b.Splits) || !sameWidth(c, joined[i].Kernel) {
 			return false
 		}
-		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i])+p.work(k)
+		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i].Kernel)+p.work(k)
 	}
 	before += p.work(k)
 	if !estimate(after).Less(estimate(before)) || !may(id) {
 		return false
 	}
 	for i, r := range readers {
-		f.g.Node(r).Body = joined[i]
+		f.g.Node(r).Body = joined[i].Kernel
 	}
 	f.drop(id, k, readers)
 	return true

@@ -12,13 +12,15 @@ import (
 // attention are parts of the rows that one product writes, images come with their channels innermost, and parts of a concatenation are
 // read as such. That must not cost vectors: products put what they multiply in order themselves, other kernels must read neighbours where they
 // write neighbours, or else take fewer loads than before, all together.
-func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeID) bool) bool {
+//
+// A mover that is not even cuts loops of its readers. That comes last, so that all else finds the loops that it knows.
+func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, even bool, may func(kernel ir.NodeID) bool) bool {
 	m, ok := f.moverOf(k)
-	if !ok {
+	if !ok || even && !m.even {
 		return false
 	}
 	readers := f.readersOf(k.Operands[m.out].Buffer)
-	joined := make([]*schedule.Kernel, len(readers))
+	joined := make([]reader, len(readers))
 	all := false // of what the mover's applications put out is used by somebody
 	for i, r := range readers {
 		c, isKernel := body[*schedule.Kernel](f.g, r)
@@ -34,7 +36,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.Nod
 		return false
 	}
 	for i, r := range readers {
-		f.g.Node(r).Body = joined[i]
+		f.g.Node(r).Body = joined[i].Kernel
 	}
 	f.drop(id, k, readers)
 	return true

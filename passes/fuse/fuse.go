@@ -2,8 +2,8 @@
 // part of that kernel, and the buffer between them disappears.
 //
 // So Linear and ReLU become one kernel with the ReLU as its epilogue, and sequences of elementwise kernels touch memory once. What a kernel
-// only moves has no buffer where that can be: its readers read it where it comes from (forward), or the kernel that computes it stores it where it
-// is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
+// only moves has no buffer where that can be: its readers read it where it comes from (forward; reader.go cuts their loops where it must), or the kernel that computes
+// it stores it where it is moved to (store). An attention becomes one kernel, see back-to-back products in chain.go. Elementwise kernels that read the same elements
 // become one, which loads them once (unite), and so do reductions of the same rows (reductions.go); what is cheap is computed again by each of its readers
 // (again.go). Access to elements is package access.
 // Values do not change: every element is computed by the same expression. Read next: passes/tile.
@@ -48,11 +48,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	}
 	behind := f.behindFolds(steps)
 	joined += f.joinAll(steps, behind, may)
-	for _, id := range steps {
-		if k, ok := body[*schedule.Kernel](g, id); ok && !f.changes(k) && f.forward(id, k, may) {
-			joined++
-		}
-	}
+	joined += forwardAll(f, steps, true, may)
 	joined += f.joinAll(steps, behind, may) // what now has one reader
 	f.indexWriters()
 	for _, id := range steps {
@@ -65,6 +61,7 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 			joined++
 		}
 	}
+	joined += forwardAll(f, steps, false, may)
 	more, err := unite(f, may)
 	if err != nil {
 		return 0, err
@@ -84,6 +81,16 @@ func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	unread.Drop(g)
 	f.dropBuffers()
 	return joined + more, extendLives(g, before)
+}
+
+// forwardAll lets readers read what is moved where it comes from, and says how often it did.
+func forwardAll(f *fuser, steps []ir.NodeID, even bool, may func(kernel ir.NodeID) bool) (n int) {
+	for _, id := range steps {
+		if k, ok := body[*schedule.Kernel](f.g, id); ok && !f.changes(k) && f.forward(id, k, even, may) {
+			n++
+		}
+	}
+	return n
 }
 
 // joinAll makes each kernel part of the one that reads its result, where it can, and says how often it did.

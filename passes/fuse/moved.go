@@ -17,11 +17,12 @@ type mover struct {
 	k       *schedule.Kernel
 	value   *scalar.Expr     // made of loads, conditions and constants
 	out     int              // operand that it writes
-	back    zspace.AffineMap // its loops, from a coordinate of the result
+	back    zspace.AffineMap // its loops, from a coordinate of the result, if it is even
+	even    bool             // each coordinate of the result follows one loop
 	written zspace.Range     // of the result's buffer
 }
 
-// moverOf gives a kernel as one that moves elements, if it is one that moves them evenly, to a buffer of the arena that it writes whole.
+// moverOf gives a kernel as one that moves elements, if it is one, to a buffer of the arena that it writes whole.
 func (f *fuser) moverOf(k *schedule.Kernel) (*mover, bool) {
 	if last := len(k.Statements) - 1; last < 0 || !moves.Statements(k)[last] {
 		return nil, false
@@ -51,8 +52,8 @@ func oneResult(f *fuser, k *schedule.Kernel) (*mover, bool) {
 			return nil, false
 		}
 	}
-	m.back, ok = access.Inverse(k, k.Operands[m.out].Access)
-	return m, ok
+	m.back, m.even = access.Inverse(k, k.Operands[m.out].Access)
+	return m, true
 }
 
 // inlined gives the value of a statement with those of others in their stead; nil if it reads no element, needs coordinates that are
@@ -83,21 +84,20 @@ const mostMoved = mostWork / 2
 
 // into gives a kernel that reads what is moved from where it comes, instead of a buffer; ok is false if it would be too large, or does
 // not read all that the mover does.
-func (m *mover) into(c *schedule.Kernel) (out *schedule.Kernel, ok bool) {
+func (m *mover) into(c *schedule.Kernel) (out reader, ok bool) {
 	buffer := m.k.Operands[m.out].Buffer
-	out = &schedule.Kernel{}
-	*out = *c
+	k := *c
+	out.Kernel = &k
 	out.Operands, out.Statements = slices.Clone(c.Operands), slices.Clone(c.Statements)
 	for i, o := range c.Operands {
 		if o.Buffer != buffer {
 			continue
 		}
-		if o.Mode != schedule.Read {
-			return nil, false
+		if o.Mode != schedule.Read || !m.replace(&out, i) {
+			return out, false
 		}
-		m.replace(out, i)
 	}
-	return out, m.dropRead(out) && bounded(out, &schedule.Kernel{})
+	return out, m.dropRead(out.Kernel) && bounded(out.Kernel, &schedule.Kernel{})
 }
 
 // dropRead removes the operands of a kernel that read the moved elements, and says whether those that are left read all that the mover
@@ -138,12 +138,16 @@ func (m *mover) dropRead(c *schedule.Kernel) bool {
 }
 
 // replace puts what is moved where an operand is read. If it is one element, the operand reads that.
-func (m *mover) replace(c *schedule.Kernel, operand int) {
-	loops := access.Compose(m.back, c.Operands[operand].Access)
+func (m *mover) replace(to *reader, operand int) bool {
+	loops, ok := m.loopsOf(to, operand)
+	if !ok {
+		return false
+	}
+	c := to.Kernel
 	if m.value.Op == scalar.Load {
 		from := m.k.Operands[m.value.Ref]
 		c.Operands[operand].Buffer, c.Operands[operand].Access = from.Buffer, access.Compose(from.Access, loops)
-		return
+		return true
 	}
 	number := map[int]int{}
 	value := m.value.Map(func(e *scalar.Expr) *scalar.Expr {
@@ -173,6 +177,7 @@ func (m *mover) replace(c *schedule.Kernel, operand int) {
 			return within(e)
 		})
 	}
+	return true
 }
 
 // within puts a border around each of the elements that one of is chosen inside it, and one border around an element with two.

@@ -1,8 +1,6 @@
 package fuse
 
 import (
-	"slices"
-
 	"tensortapestry.org/tapc/dialects/schedule/affine"
 
 	"tensortapestry.org/tapc/dialects/schedule"
@@ -28,7 +26,7 @@ func estimate(loads float64) cost.Estimate {
 }
 
 // pays says whether kernels that read what is moved from where it comes are no worse than the mover and those that read its result.
-func (f prices) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) bool {
+func (f prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
 	before, after, known := f.loads(m.k), 0.0, true
 	for i, r := range readers {
 		c, _ := body[*schedule.Kernel](f.g, r)
@@ -36,11 +34,11 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []*schedule.Kernel) b
 			continue
 		}
 		a, okA := nest.Of[*nest.Rows](f.first(c))
-		b, okB := nest.Of[*nest.Rows](f.first(joined[i]))
-		if !okA || !okB || !a.SumsLike(b) || m.value.Op != scalar.Load && len(a.Reduction) > 0 && m.again(c) {
+		b, okB := nest.Of[*nest.Rows](f.first(joined[i].Kernel))
+		if !okA || !okB || !joined[i].sumsLike(a, b) || m.value.Op != scalar.Load && len(a.Reduction) > 0 && m.again(c) {
 			return false
 		}
-		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i])
+		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i].Kernel)
 		known = false
 	}
 	if known {
@@ -126,8 +124,8 @@ func (f prices) buffersOf(k *schedule.Kernel) map[ir.NodeID]*schedule.Buffer {
 
 // inOrder says whether a kernel reads what is moved as well from where it comes: as a factor of products of which neighbours are read, or
 // along all loops along which it writes neighbours.
-func (f prices) inOrder(m *mover, c, joined *schedule.Kernel) bool {
-	if m.value.Op != scalar.Load {
+func (f prices) inOrder(m *mover, c *schedule.Kernel, joined reader) bool {
+	if m.value.Op != scalar.Load || joined.parts != nil {
 		return f.padded(m, c, joined)
 	}
 	from := m.k.Operands[m.value.Ref]
@@ -144,17 +142,17 @@ func (f prices) inOrder(m *mover, c, joined *schedule.Kernel) bool {
 	return true
 }
 
-// padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them.
-func (f prices) padded(m *mover, c, joined *schedule.Kernel) bool {
+// padded says whether a contraction stays one, with the same sums, when it reads an operand with zeros around as it is without them, or along loops that are
+// cut.
+func (f prices) padded(m *mover, c *schedule.Kernel, joined reader) bool {
 	for i, o := range c.Operands {
 		if o.Buffer == m.k.Operands[m.out].Buffer && !factor(c, i) {
 			return false
 		}
 	}
 	a, okA := nest.Of[*nest.Contraction](f.first(c))
-	b, okB := nest.Of[*nest.Contraction](f.first(joined))
-	return okA && okB &&
-		slices.EqualFunc(a.Reduction, b.Reduction, func(x, y nest.Dim) bool { return slices.Equal(x.Loops, y.Loops) })
+	b, okB := nest.Of[*nest.Contraction](f.first(joined.Kernel))
+	return okA && okB && joined.multipliesLike(f, a, b)
 }
 
 // alongside says whether an access moves to the next element in memory, or stands still, along every loop along which the kernel writes

@@ -35,11 +35,26 @@ func (f *fuser) store(id ir.NodeID, k *schedule.Kernel, may func(kernel ir.NodeI
 		any = f.storedPart(id, k, &parts[i]) || any
 	}
 	app, single := f.application(k)
-	if !any || len(parts) > 1 && !single || !may(id) {
+	if !any || len(parts) > 1 && !(single && boxes(k, parts)) || !may(id) {
 		return false
 	}
 	f.scatter(id, k, parts, app)
 	return true
+}
+
+// boxes says whether the parts of a mover go to boxes, as those of an interleave do not: what an application puts out is one.
+func boxes(k *schedule.Kernel, parts []part) bool {
+	to := k.Operands[k.Statements[len(k.Statements)-1].Store].Access
+	return !slices.ContainsFunc(parts, func(p part) bool {
+		first, last, err := to.Hull(p.box)
+		if err != nil {
+			return true
+		}
+		for d := range last {
+			last[d]++
+		}
+		return !access.Wholly(to, p.box, zspace.Range{Start: first, End: last})
+	})
 }
 
 // partsOf gives the boxes of the loops of a kernel that only moves, in each of which it moves one operand.

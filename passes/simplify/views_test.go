@@ -148,6 +148,35 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestSplitSlices: parts of a split, empty ones too, are slices if some operation reads one, and have the values that they had.
+func TestSplitSlices(t *testing.T) {
+	for seed := range uint64(60) {
+		m := moving{g: ir.New(), rnd: rand.New(rand.NewPCG(seed, 6)), shape: []int64{m4(seed), 3}}
+		x, axis := m.tensor(m.shape), int64(seed%2)
+		first := int64(rand.New(rand.NewPCG(seed, 7)).IntN(int(m.shape[axis]) + 1))
+		sizes := []int64{first, m.shape[axis] - first}
+		var parts []ir.Selection
+		for _, n := range sizes {
+			shape := slices.Clone(m.shape)
+			shape[axis] = n
+			parts = append(parts, m.tensor(shape))
+		}
+		m.g.Add(&tensorops.Operation{Kernel: "op:split", Params: attr("sizes", sizes...).With("axis", ir.IntAttr(axis-2*m.draw(0, 1))),
+			Inputs: ir.PortsOf([]ir.Port{{Name: "tensor", Sel: []ir.Selection{x}}}), Outputs: ir.PortsOf([]ir.Port{{Name: "parts", Sel: parts}})}, "")
+		want := 0
+		if seed%3 > 0 { // else nobody reads a part
+			want = 1
+			m.op("abs", "tensor", nil, parts[seed%3-1].Range().Shape(), parts[seed%3-1])
+		}
+		if n := m.simplified(t, "split-slices"); n != want {
+			t.Errorf("seed %d: applied %d times, expected %d\n%s", seed, n, want, dump(m.g))
+		}
+	}
+}
+
+// m4 is 4, or once in a while nothing.
+func m4(seed uint64) int64 { return []int64{4, 4, 4, 0}[seed/3%4] }
+
 // TestTwice: an operation on what it gives itself, once with both parameters, has the values that it had.
 func TestTwice(t *testing.T) {
 	fired := map[string]int{}

@@ -247,7 +247,7 @@ func (s bodyScope) choose(args []string) (*scalar.Expr, error) {
 		if acc == nil {
 			acc = e
 		} else {
-			acc = must(scalar.Where, must(scalar.Eq, scalar.NewLoop(dim[0]), number(int64(n))), e, acc)
+			acc = must(scalar.Where, must(scalar.Lt, scalar.NewLoop(dim[0]), number(int64(n)+1)), e, acc)
 		}
 	}
 	return acc, nil

@@ -31,7 +31,7 @@ func Cut(k *schedule.Kernel) bool {
 	for i := range accesses {
 		var ok bool
 		if accesses[i], ok = c.follow(i); !ok {
-			return false
+			return load != nil && unwrap(k, at)
 		}
 	}
 	c.rewrite(accesses)
@@ -249,7 +249,7 @@ func (c *cutter) ends(d digit) (first, last int64) {
 	return loop.Start, (loop.End - 1) / d.step
 }
 
-// follow gives the access of what is read in terms of digits, a sum for each dimension.
+// follow gives the access of what is read in terms of digits, a sum for each dimension; ok is false if one may be beyond its loop.
 func (c *cutter) follow(operand int) ([]linear, bool) {
 	places := map[int]linear{}
 	for l, e := range c.at {
@@ -262,12 +262,17 @@ func (c *cutter) follow(operand int) ([]linear, bool) {
 		}
 		places[l] = x
 	}
+	return c.rows(operand, places)
+}
+
+// rows gives the access of an operand in terms of digits, where folded loops have known values.
+func (c *cutter) rows(operand int, known map[int]linear) ([]linear, bool) {
 	o := c.k.Operands[operand]
 	out := make([]linear, len(o.Access.Projection))
 	for d, row := range o.Access.Projection {
 		out[d] = linear{factors: map[digit]int64{}, constant: o.Access.Offset[d]}
 		for l, f := range row {
-			x, folded := places[l]
+			x, folded := known[l]
 			if !folded {
 				x, _ = c.value(scalar.NewLoop(l))
 			}

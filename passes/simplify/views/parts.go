@@ -270,6 +270,36 @@ func computePart(s *rewrite.Site) (rewrite.Result, bool) {
 	return result, ok
 }
 
+// splitSlices reads each part of a split by itself.
+var splitSlices = rewrite.Rule{
+	Name: "split-slices", Source: "Go", Roots: []string{"split"},
+	Text:    "A split, some part of which another operation reads, becomes a slice for each part.",
+	Because: "the cells of a part are those of the tensor between two coordinates of the axis",
+	Match:   slicesOfSplit,
+}
+
+func slicesOfSplit(s *rewrite.Site) (rewrite.Result, bool) {
+	if s.Decl() == nil || s.Op.Inputs.Len() != 1 || len(s.Op.Inputs.At(0).Sel) != 1 || s.Op.Outputs.Len() != 1 {
+		return rewrite.Result{}, false
+	}
+	sel, read := s.Op.Inputs.At(0).Sel[0], false
+	boxes, ok := cutsOf(s, sel)
+	result := rewrite.Result{}
+	for i := 0; ok && i < len(boxes); i++ {
+		out := s.Op.Outputs.At(0).Sel[i]
+		read = read || s.Once(out.Tensor) || s.Uses(out.Tensor) > 1 // by more than the outside
+		starts := slices.Clone(boxes[i].Start)
+		for d := range starts {
+			starts[d] -= sel.Range().Start[d]
+		}
+		params := ir.Attrs{}.With("lengths", ir.IntsAttr(boxes[i].Shape()...)).With("starts", ir.IntsAttr(starts...))
+		result.Outputs = append(result.Outputs, rewrite.Operand{New: &rewrite.Op{Kernel: s.Name("slice"), Params: params,
+			Inputs:  []rewrite.Input{{Port: "tensor", Args: []rewrite.Operand{{Sel: sel}}}},
+			Outputs: []rewrite.Output{{Port: "result", DType: s.Tensor(sel.Tensor).DType, Range: out.Range()}}}})
+	}
+	return result, ok && read
+}
+
 // cutsOf gives the boxes of a selection that the outputs of a slice or split are, if they are boxes.
 func cutsOf(s *rewrite.Site, of ir.Selection) ([]zspace.Range, bool) {
 	if s.Op.Outputs.Len() != 1 {

@@ -1,0 +1,142 @@
+package fuse
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/fuse/access"
+)
+
+// reader is a kernel that reads what another moves from where that comes.
+type reader struct {
+	*schedule.Kernel
+	parts [][]int // the loops that each loop of the kernel before became; nil if none was cut
+}
+
+// loopsOf gives the mover's loops from those of a kernel that reads what is moved through an operand, which may be cut for that.
+func (m *mover) loopsOf(c *reader, operand int) (zspace.AffineMap, bool) {
+	if m.even {
+		return access.Compose(m.back, c.Operands[operand].Access), true
+	}
+	loops, parts, ok := access.LoopsOf(c.Kernel, operand, m.k, m.k.Operands[m.out].Access, m.written)
+	for l, list := range c.parts { // of loops that were cut before
+		c.parts[l] = nil
+		for _, x := range list {
+			c.parts[l] = append(c.parts[l], parts[x]...)
+		}
+	}
+	if c.parts == nil {
+		c.parts = parts
+	}
+	if ok {
+		for i, s := range c.Statements {
+			c.Statements[i].Value = s.Value.Map(func(e *scalar.Expr) *scalar.Expr { return outermost(c.Kernel, e) })
+		}
+	}
+	return loops, ok
+}
+
+// outermost decides a choice by the outer one of the loops that a loop was cut into, where the inner ones do not matter: 32a + b < 768 where a < 24, for b from 0 to 31.
+func outermost(k *schedule.Kernel, e *scalar.Expr) *scalar.Expr {
+	if e.Op != scalar.Where {
+		return e
+	}
+	sums, ok := affine.Borders(e.Args[0])
+	if !ok {
+		return e
+	}
+	changed, condition := false, (*scalar.Expr)(nil)
+	for _, sum := range sums {
+		sum, one := rounded(k, sum)
+		changed = changed || one
+		least := access.Operation(scalar.Ge, access.Affine(sum.Factors, sum.Constant), scalar.NewConst(scalar.IntValue(scalar.Int64, 0)))
+		if condition != nil {
+			least = access.Operation(scalar.And, condition, least)
+		}
+		condition = least
+	}
+	if !changed {
+		return e
+	}
+	return access.Operation(scalar.Where, condition, e.Args[1], e.Args[2])
+}
+
+// rounded gives a sum that is at least 0 wherever another is, without the loops of which that does not depend, divided by what is left.
+func rounded(k *schedule.Kernel, sum affine.Sum) (affine.Sum, bool) {
+	for _, f := range sum.Factors {
+		step := max(f, -f)
+		if step < 2 {
+			continue
+		}
+		out := affine.Sum{Factors: slices.Clone(sum.Factors), Constant: sum.Constant}
+		out.Constant -= (sum.Constant%step + step) % step
+		least, most := sum.Constant-out.Constant, sum.Constant-out.Constant
+		for l, g := range sum.Factors {
+			if out.Factors[l] /= step; g%step != 0 {
+				first, last := g*k.Loops[l].Start, g*(k.Loops[l].End-1)
+				least, most, out.Factors[l] = least+min(first, last), most+max(first, last), 0
+			}
+		}
+		if out.Constant /= step; least >= 0 && most < step {
+			return out, true
+		}
+	}
+	return sum, false
+}
+
+// became gives the loops that some loops of the kernel before became, in their order.
+func (c reader) became(loops []int) (list []int) {
+	if c.parts == nil {
+		return loops
+	}
+	for _, l := range loops {
+		list = append(list, c.parts[l]...)
+	}
+	return list
+}
+
+// alike says whether a dimension has the loops that another had before.
+func (c reader) alike(before, now nest.Dim) bool {
+	return slices.Equal(c.became(before.Loops), now.Loops)
+}
+
+// sumsLike says whether there are no sums, or lanes follow and sums run along the same loops as before, so that both give the same bits.
+func (c reader) sumsLike(before, now *nest.Rows) bool {
+	if c.parts == nil {
+		return before.SumsLike(now)
+	}
+	return before.Free && now.Free && len(before.Reduction)+len(now.Reduction) == 0 ||
+		before.Free == now.Free && c.alike(before.Lane, now.Lane) && slices.EqualFunc(before.Reduction, now.Reduction, c.alike)
+}
+
+// How many rows and columns products have at least of which some loops became others of a batch: fewer do not fill a tile.
+const (
+	fewestRows = 16
+	fewestCols = 64
+)
+
+// inner says whether a dimension has the loops that another had before, or the inner ones of these, and enough values.
+func (c reader) inner(before, now nest.Dim, least int64) bool {
+	loops := c.became(before.Loops)
+	n := len(loops) - len(now.Loops)
+	return n == 0 && slices.Equal(loops, now.Loops) || n > 0 && now.Extent >= least && slices.Equal(loops[n:], now.Loops)
+}
+
+// multipliesLike says whether products have the same sums as before; where loops were cut, rows and columns of the same loops too, and factors that are read as
+// neighbours.
+func (c reader) multipliesLike(f prices, before, now *nest.Contraction) bool {
+	if same := slices.EqualFunc(before.Reduction, now.Reduction, c.alike); !same || c.parts == nil {
+		return same
+	}
+	buffers := f.buffersOf(c.Kernel)
+	near := func(operand int) bool {
+		o := c.Operands[operand]
+		return access.Neighbours(buffers[o.Buffer], o.Access)
+	}
+	return c.inner(before.Row, now.Row, fewestRows) && c.inner(before.Col, now.Col, fewestCols) && before.Transposed == now.Transposed && before.Window == nil && now.Window == nil &&
+		before.Padded == nil && now.Padded == nil && near(now.Left) && near(now.Right)
+}
