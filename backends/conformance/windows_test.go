@@ -39,7 +39,7 @@ func TestWindowsAreCut(t *testing.T) {
 			if in.Dims[dim].Name == "c" || n < 2 {
 				continue
 			}
-			if why := splitCall(t, rnd, d, c, in, split.Cut{Name: in.Dims[dim].Name, Part: parts(rnd, n)}); why != "" {
+			if why := splitCall(t, rnd, d, c, in, map[string]bool{}, split.Cut{Name: in.Dims[dim].Name, Part: parts(rnd, n)}); why != "" {
 				t.Errorf("%s %v along %s: %s", name, c.Params, in.Dims[dim].Name, why)
 			}
 			if cut[name]++; w.far() {

@@ -11,9 +11,10 @@ import (
 	"tensortapestry.org/tapc/passes/expand"
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/split"
 )
 
-// TestEveryRuleHasLitTests holds every rule of simplify, cse and expand to a lit test where it is applied (EXPECT-RULE: NAME) and one where it nearly is
+// TestEveryRuleHasLitTests holds every rule of simplify, cse, expand and split to a lit test where it is applied (EXPECT-RULE: NAME) and one where it nearly is
 // (NEAR-MISS: NAME); a mark of a rule that there is none of is a fault, too.
 func TestEveryRuleHasLitTests(t *testing.T) {
 	mark := regexp.MustCompile(`(?:^|[^-_a-zA-Z0-9])(EXPECT-RULE|NEAR-MISS):[ \t]+([a-z0-9][-a-z0-9_]*)`)
@@ -33,7 +34,7 @@ func TestEveryRuleHasLitTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{"none": true, "expand": true, "dce": true, "fuse": true, "tile": true}
-	for _, list := range [][]rewrite.Rule{simplify.EarlyRules(), simplify.Rules(), {simplify.CSERule(ir.New())}, expand.Rules()} {
+	for _, list := range [][]rewrite.Rule{simplify.EarlyRules(), simplify.Rules(), {simplify.CSERule(ir.New())}, expand.Rules(), split.Rules()} {
 		for _, r := range list {
 			known[r.Name] = true
 			for kind, names := range found {

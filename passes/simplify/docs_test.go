@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/rewrite/rulepage"
 	"tensortapestry.org/tapc/passes/simplify"
+	"tensortapestry.org/tapc/passes/split"
 )
 
 //go:embed guide.md
@@ -25,7 +26,8 @@ func TestPage(t *testing.T) {
 	want := "<!-- Made by go generate ./passes/simplify from its rules and guide.md. -->\n" + guide +
 		rewrite.LanguageTables() + "\n## The rules of simplify for dequantized bytes, which are tried before the others\n\n" + rulepage.Markdown(simplify.EarlyRules()) +
 		"## The rules of simplify, in the order in which they are tried\n\n" +
-		rulepage.Markdown(simplify.Rules()) + "## The rules of expand\n\n" + rulepage.Markdown(expand.Rules()) + "## The rules of the other passes\n\n" +
+		rulepage.Markdown(simplify.Rules()) + "## The rules of expand\n\n" + rulepage.Markdown(expand.Rules()) +
+		"## The identities of split, which a request applies\n\n" + rulepage.Markdown(split.Rules()) + "## The rules of the other passes\n\n" +
 		rulepage.Markdown([]rewrite.Rule{simplify.CSERule(ir.New())})
 	want = want[:len(want)-1]
 	if *update {

@@ -27,6 +27,13 @@ type cutter struct {
 	asked    Cut        // that is carried out
 	whose    string     // operation it is
 	ordered  ir.NodeSet // operations that sequence points name
+	may      func(rule string, operation ir.NodeID) bool
+}
+
+// unmake removes an operation that was made, and what it gives.
+func (c *cutter) unmake(m *ir.Node) {
+	m.Body.(*tensorops.Operation).Outputs.All(func(_, _ int, sel *ir.Selection) { c.g.Remove(sel.Tensor) })
+	c.g.Remove(m.ID)
 }
 
 // tensor adds a tensor in place of a node.

@@ -23,6 +23,10 @@ func (c *cutter) plain(n *ir.Node, p *plain, at []int64) ([]*ir.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	rule := p.rule(c.allow, reduced.Ordered(p.reduce.Monoid, p.reduce.Type))
+	if windowOf(p.in, p.dim) != nil && !c.may(windowRule, n.ID) || !c.may(rule, n.ID) {
+		return nil, errLeft
+	}
 	s := &steps{c: c, n: n, in: p.in}
 	b := &partial{s: s, p: p}
 	if _, err := b.sum(all); err != nil {

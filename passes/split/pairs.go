@@ -22,6 +22,9 @@ func (c *cutter) pair(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]
 		return nil, diag.Errorf("TAP0815", "split", c.g.At(n, ""), "%v gives the sums of %s other bits", c.asked, c.whose).
 			Want("the permission reassociate", "none, and a pair, of whose parts each is rounded by itself")
 	}
+	if !c.may(map[string]string{"exp_sum": expRule, "moments": momentRule}[in.Decl.Name], n.ID) {
+		return nil, errLeft
+	}
 	s, p := &steps{c: c, n: n, in: in}, &plain{in: in, dim: dim}
 	op := n.Body.(*tensorops.Operation)
 	var firsts, seconds []ir.Selection

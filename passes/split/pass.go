@@ -13,7 +13,14 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 	return pipeline.Pass{
 		Name: "split", Doc: "Cut operations along dimensions that they reduce: partial results, and what combines them.",
 		Upto: pipeline.ApplicationExpression, Gives: pipeline.OperationExpression,
+		Rules: func() (names []string) {
+			for _, r := range Rules() {
+				names = append(names, r.Name)
+			}
+			return names
+		},
 		Options: []pipeline.Option{
+			pipeline.FuelOption,
 			{Name: "at", Doc: "what is cut, and along which dimensions into how many parts or parts of which size: KERNEL=k:4 or LABEL=k:by4096", Type: pipeline.String},
 			{Name: pipeline.AllowOption.Name, Doc: pipeline.AllowOption.Doc, Type: pipeline.String},
 		},
@@ -29,7 +36,7 @@ func Pass(lib *kernels.Library) pipeline.Pass {
 			if err != nil {
 				return err
 			}
-			n, err := Run(p.Graph, lib, allow, []Request{r})
+			n, err := RunWhile(p.Graph, lib, allow, []Request{r}, p.Take)
 			p.Count("parts", n)
 			return err
 		},

@@ -8,6 +8,7 @@
 package split
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,15 @@ import (
 // Run cuts the operations that each request names, and gives the number of operations with partial results. Applications that they had are taken
 // away. A request that names nothing, or does not fit an operation, is an error, after which the graph is of no use.
 func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request) (int, error) {
+	return RunWhile(g, lib, allow, requests, always)
+}
+
+func always(string, ir.NodeID) bool { return true }
+
+// RunWhile is Run that asks before each application of a rule (Rules). An operation to which one is not applied stays as it is.
+func RunWhile(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Request, may func(rule string, operation ir.NodeID) bool) (int, error) {
 	c := newCutter(g, lib, allow)
+	c.may = may
 	for _, r := range requests {
 		named := operations(g)
 		if len(named[r.Target]) == 0 {
@@ -45,7 +54,7 @@ func Run(g *ir.Graph, lib *kernels.Library, allow permission.Set, requests []Req
 }
 
 func newCutter(g *ir.Graph, lib *kernels.Library, allow permission.Set) *cutter {
-	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g)}
+	return &cutter{g: g, lib: lib, allow: allow, apps: application.ByOperation(g), ordered: sequence.Ordered(g), may: always}
 }
 
 // operations gives the operations by what a request may call them, in graph order.
@@ -108,6 +117,15 @@ func (c *cutter) along(n *ir.Node, cut Cut) ([]*ir.Node, error) {
 	return c.reduction(n, in, dim, at)
 }
 
+// reduction cuts an operation along a dim at some places, or leaves it as it is where a rule is not to be applied.
+func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+	parts, err := c.parted(n, in, dim, at)
+	if errors.Is(err, errLeft) {
+		return []*ir.Node{n}, nil
+	}
+	return parts, err
+}
+
 // dimension finds the dim that a cut names.
 func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, error) {
 	var names []string
@@ -129,8 +147,8 @@ func (c *cutter) dimension(n *ir.Node, in *kernels.Instance, cut Cut) (int, erro
 	return 0, diag.Errorf("TAP0811", "split", c.g.At(n, ""), "%s reduces no dimension %q", c.g.Name(n.ID), cut.Name).Want(want, found)
 }
 
-// reduction cuts an operation along a dim at some places: as it is, or the steps that reduce along it.
-func (c *cutter) reduction(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
+// parted gives the parts of an operation that is cut as it is, or of the steps that reduce along the dim.
+func (c *cutter) parted(n *ir.Node, in *kernels.Instance, dim int, at []int64) ([]*ir.Node, error) {
 	if joins[in.Decl.Name] != "" {
 		return c.pair(n, in, dim, at)
 	}

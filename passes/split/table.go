@@ -9,31 +9,37 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
+// written is a kernel as steps of other kernels.
+type written struct {
+	build func(s *steps)
+	text  string // what the steps are
+}
+
 // stepsOf has the kernels that go on with what they reduce, as the steps of their declarations. Each gives the values of the declaration; where
 // that rounds once, so do the steps.
-var stepsOf = map[string]func(s *steps){
-	"linear":      linear,
-	"gemm":        gemm,
-	"bilinear":    bilinear,
-	"conv":        conv,
-	"mean":        func(s *steps) { s.last(meanOf(s, s.wide("tensor"), false)) },
-	"log_sum":     func(s *steps) { s.last(s.each("op:log", s.over("op:sum", s.wide("tensor"), false))) },
-	"l2_norm":     func(s *steps) { s.last(s.each("op:sqrt", s.over("op:sum_square", s.wide("tensor"), false))) },
-	"variance":    func(s *steps) { s.last(varianceOf(s)) },
-	"deviation":   func(s *steps) { s.last(s.each("op:sqrt", varianceOf(s))) },
-	"softmax":     softmax,
-	"log_softmax": logSoftmax,
-	"layer_norm":  layerNorm,
-	"rms_norm":    rmsNorm,
-	"lp_norm":     func(s *steps) { s.last(root(s, s.over("op:sum", power(s, s.wide("tensor")), false))) },
-	"arg_max":     func(s *steps) { argument(s, "op:reduce_max") },
-	"arg_min":     func(s *steps) { argument(s, "op:reduce_min") },
+var stepsOf = map[string]written{
+	"linear":      {linear, "relu(x A + b), or without relu or b: a product, a sum, a relu"},
+	"gemm":        {gemm, "A B · alpha + C · beta: a product, what scales it, a sum"},
+	"bilinear":    {bilinear, "without its bias, and a sum"},
+	"conv":        {conv, "without its bias, and a sum"},
+	"mean":        {func(s *steps) { s.last(meanOf(s, s.wide("tensor"), false)) }, "Σ x / n"},
+	"log_sum":     {func(s *steps) { s.last(s.each("op:log", s.over("op:sum", s.wide("tensor"), false))) }, "log(Σ x)"},
+	"l2_norm":     {func(s *steps) { s.last(s.each("op:sqrt", s.over("op:sum_square", s.wide("tensor"), false))) }, "√(Σ x²)"},
+	"variance":    {func(s *steps) { s.last(varianceOf(s)) }, "Σ (x - mean)² / (n - correction)"},
+	"deviation":   {func(s *steps) { s.last(s.each("op:sqrt", varianceOf(s))) }, "√(Σ (x - mean)² / (n - correction))"},
+	"softmax":     {softmax, "e^(x - top) / Σ e^(x - top), where top is the greatest value"},
+	"log_softmax": {logSoftmax, "x - top - log(Σ e^(x - top)), where top is the greatest value"},
+	"layer_norm":  {layerNorm, "(x - mean) · 1/√(Σ (x - mean)² / n + epsilon) · scale + bias"},
+	"rms_norm":    {rmsNorm, "x · 1/√(Σ x² / n + epsilon) · scale"},
+	"lp_norm":     {func(s *steps) { s.last(root(s, s.over("op:sum", power(s, s.wide("tensor")), false))) }, "(Σ |x|^p)^(1/p)"},
+	"arg_max":     {func(s *steps) { argument(s, "op:reduce_max") }, "the least index, or the greatest, of those at which the cell is the greatest one, or NaN where that is"},
+	"arg_min":     {func(s *steps) { argument(s, "op:reduce_min") }, "the least index, or the greatest, of those at which the cell is the least one, or NaN where that is"},
 
-	"instance_norm":    instanceNorm,
-	"group_norm":       groupNorm,
-	"lp_normalization": lpNormalization,
-	"average_pool":     averagePool,
-	"lp_pool":          lpPool,
+	"instance_norm":    {instanceNorm, "a layer norm along all but the first two dimensions, with a scale and a bias for each channel"},
+	"group_norm":       {groupNorm, "channels in groups, an instance norm of these, and the channels again"},
+	"lp_normalization": {lpNormalization, "x / Σ |x|, or x / √(Σ x²), and 0 where that is 0"},
+	"average_pool":     {averagePool, "the sums of windows, divided by the numbers of their cells"},
+	"lp_pool":          {lpPool, "the p-th root of the sums of |x|^p in windows"},
 }
 
 // inSteps writes an operation as steps of other kernels, if it is known what these are, and gives them, with the coordinate of their first
@@ -44,15 +50,21 @@ func (c *cutter) inSteps(n *ir.Node, in *kernels.Instance, dim int) (made []*ir.
 		return nil, 0, nil
 	}
 	s := &steps{c: c, n: n, in: in}
-	build, known := stepsOf[in.Decl.Name]
+	as, known := stepsOf[in.Decl.Name]
+	rule := widerRule
 	switch {
 	case known && (s.single() || in.Decl.Name == "layer_norm"):
-		build(s)
+		rule = stepsRule(in.Decl.Name)
+		as.build(s)
 	case s.narrow():
 		s.widened()
 	}
 	if len(s.made) == 0 || s.err != nil {
 		return nil, 0, s.err
+	}
+	if !c.may(rule, n.ID) {
+		s.forget()
+		return nil, 0, errLeft
 	}
 	s.finish()
 	return slices.DeleteFunc(s.made, func(m *ir.Node) bool { return m == s.whole }), k + s.before, nil
