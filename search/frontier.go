@@ -27,7 +27,7 @@ func dominates(a, b []float64) bool {
 }
 
 // Frontier holds the points inside hard limits that no other one dominates, by rising first cost. Of points of equal costs it has the first that came.
-// Near is a part of costs: what is better than a point by less than that does not come beside it, unless it is the best of all in some objective.
+// Near is a part of costs: what is better than a point by less than that does not come beside it, unless it is the best of all in some objective, and stays no longer than it is.
 type Frontier struct {
 	Points []Point
 	Near   float64
@@ -54,7 +54,33 @@ func (f *Frontier) Add(p Point) bool {
 	f.Points = slices.DeleteFunc(f.Points, func(q Point) bool { return dominates(p.Price.Costs, q.Price.Costs) })
 	at, _ := slices.BinarySearchFunc(f.Points, p, func(a, b Point) int { return slices.Compare(a.Price.Costs, b.Price.Costs) })
 	f.Points = slices.Insert(f.Points, at, p)
+	for k, first := range best {
+		if first && f.Near > 0 {
+			f.second(k)
+		}
+	}
 	return true
+}
+
+// second drops the point that was the best in an objective before the one that is now, if another one is as good but for Near, and it is the best in nothing else.
+func (f *Frontier) second(objective int) {
+	n, cost := -1, func(i int) float64 { return f.Points[i].Price.Costs[objective] }
+	for i := range f.Points {
+		if i != f.Best(objective) && (n < 0 || cost(i) < cost(n)) {
+			n = i
+		}
+	}
+	for k := range f.Points[0].Price.Costs {
+		if n < 0 || f.Best(k) == n {
+			return
+		}
+	}
+	for i, q := range f.Points {
+		if i != n && nearly(q.Price.Costs, f.Points[n].Price.Costs, 1+f.Near) {
+			f.Points = slices.Delete(f.Points, n, n+1)
+			return
+		}
+	}
 }
 
 // nearly says whether a is no worse than b in any objective, up to a factor.

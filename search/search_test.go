@@ -243,3 +243,23 @@ func TestOtherSearches(t *testing.T) {
 		t.Errorf("random %.3f, climbing %.3f, annealing %.3f", random.Volume(worst), climb.Volume(worst), anneal.Volume(worst))
 	}
 }
+
+// What is nearly as good as another point is on the frontier while it is the best in an objective, and no longer.
+func TestFrontierNear(t *testing.T) {
+	f := Frontier{Near: 0.01}
+	add := func(costs ...float64) { f.Add(Point{Price: Price{Costs: costs}}) }
+	add(1, 100)
+	add(1.5, 99.9)
+	if len(f.Points) != 2 {
+		t.Errorf("%+v: expected the best of the second objective as well", f.Points)
+	}
+	add(2, 99.8)
+	if len(f.Points) != 2 || f.Points[1].Price.Costs[0] != 2 {
+		t.Errorf("%+v: expected the best of each objective", f.Points)
+	}
+	add(3, 90)
+	add(4, 80)
+	if len(f.Points) != 3 || f.Points[1].Price.Costs[0] != 3 {
+		t.Errorf("%+v: expected (2, 99.8) to be gone, and (3, 90), which no other is near, to stay", f.Points)
+	}
+}
