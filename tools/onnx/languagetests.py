@@ -191,7 +191,7 @@ def packed_mixture(m):
     bits, e, h, i = m.pick(2, 4, 4, 8), m.pick(2, 4, 9), m.pick(32, 64), m.pick(32, 64)
     block = m.pick(None, 16, 32) if bits == 4 else None
     k, kind = m.size(1, min(e, 4) + 1), m.pick("relu", "gelu", "silu", "identity", "swiglu", "swiglu", "swiglu")
-    x = m.data(m.pick([1, h], [m.size(1, 6), h], [2, m.size(1, 4), h]), low=-1, high=1)
+    x = m.data(m.pick([1, h], [m.size(1, 6), h], [2, m.size(1, 4), h], [m.size(20, 41), h]), low=-1, high=1)
     n, two, zero = x.size // h, 2 if kind == "swiglu" else 1, m.chance()
 
     def matrix(rows, columns):
