@@ -108,6 +108,7 @@ func TestViewInABrowser(t *testing.T) {
 	p := browser(t)
 	page(t, p, "../../examples/mlp/mlp.tap", "--plan=../../examples/mlp/plan.json")
 	expect(t, p, "tabs.map(t => t.name).join()", "As read,Operation Expression,Application Expression,Scheduled Kernels,Timeline,Memory")
+	expect(t, p, `JSON.stringify([laneOf("cpu3"), laneOf("a.tap with b.json cpu3")])`, `[{"name":"cpu3","program":""},{"name":"cpu3","program":"a.tap with b.json"}]`)
 	for i := range 6 {
 		press(t, p, fmt.Sprint(i+1))
 		expect(t, p, "view.tab", fmt.Sprint(i))
@@ -180,6 +181,8 @@ func TestViewOfAFrontier(t *testing.T) {
 	expect(t, p, drawn, "true")
 	press(t, p, "n", "n")
 	expect(t, p, `document.querySelector("#about").textContent.includes("found by cut in round 3")`, "true")
+	expect(t, p, `document.querySelector("#about").textContent.includes("mesh 2x4")`, "true")
+	expect(t, p, `[...document.querySelectorAll("#about h3")].map(h => h.textContent).join()`, "plan 2: 2.00 ms, 976.6 KiB, 50 bytes,plans") // before the list, whose length is any
 	picture(t, p, "frontier")
 	var at [2]float64
 	if err := p.Eval(`(() => { const b = bars[0], r = canvas.getBoundingClientRect(); return [r.x + b[0] + 9, r.y + b[1] + 9]; })()`, &at); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"tensortapestry.org/tapc/cmd/tapc/plandiff"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -94,7 +95,7 @@ func Frontier(path string) (json.RawMessage, error) {
 	}
 	things, says := numbers[thing]{of: map[thing]int{}}, numbers[string]{of: map[string]int{}}
 	for i, p := range f.Points {
-		x := point{Words: []string{fmt.Sprintf("on %d devices of %s, mesh %v", f.Devices, f.Machine, p.Mesh), fmt.Sprintf("found by %s in round %d", p.From, p.Round),
+		x := point{Words: []string{fmt.Sprintf("on %d devices of %s, mesh %s", f.Devices, f.Machine, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Mesh), " ", "x"), "[]")), fmt.Sprintf("found by %s in round %d", p.From, p.Round),
 			fmt.Sprintf("tapc plan --resume %s --pick %d writes it", filepath.Base(path), i+1)}}
 		if p.Fault != "" {
 			x.Words = append(x.Words, p.Fault)

@@ -55,13 +55,25 @@ function lane(words, y) {
   paint.font = "11px " + MONO;
   paint.textAlign = "left";
   paint.fillStyle = colours.ink;
-  paint.fillText(words.length > 12 ? words.slice(0, 11) + "…" : words, 6, y);
+  paint.fillText(words.length > 12 ? words.slice(0, 5) + "…" + words.slice(-6) : words, 6, y);
+}
+
+// laneOf tells the name of a device, the last word, from that of its program.
+function laneOf(device) {
+  const at = device.lastIndexOf(" ");
+  return {name: device.slice(at + 1), program: device.slice(0, Math.max(at, 0))};
 }
 
 function timeline(X, w, h) {
   const steps = data.steps, end = Math.max(1e-12, ...steps.map(s => s.start + s.time)), devices = [...new Set(steps.map(s => s.device))];
   const high = Math.max(22, Math.min(90, (h - TOP - 20) / Math.max(1, devices.length) - 10));
-  devices.forEach((d, i) => lane(d, TOP + i * (high + 10) + high / 2));
+  let program = "";
+  devices.map(laneOf).forEach((d, i) => {
+    const y = TOP + i * (high + 10);
+    lane(d.name, y + high / 2 + 4);
+    if (d.program !== program) { paint.font = "9px " + MONO; paint.fillStyle = colours.soft; paint.fillText(d.program, LEFT + 4, y - 2); }
+    program = d.program;
+  });
   axis(X, w, TOP + devices.length * (high + 10), end, v => data.machine ? seconds(v) : String(Math.round(v)));
   clipped(w, h);
   for (const s of steps) {

@@ -55,8 +55,8 @@ function showPlan(about) {
     return make("p", {}, label + " ", s);
   };
   about.append(make("h2", {}, "Frontier"), pick("across", 0), pick("up", 1));
-  about.append(make("div", {}, ...points.map((q, i) => make("button", {class: "go", "aria-pressed": String(i === view.plan), onclick: () => { view.plan = i; showDetails(); redraw(); }}, `${i + 1}: ` + objectives.map((o, k) => unitText(value(q, k), o.unit)).join(", ")))));
-  if (p) about.append(make("h3", {}, "plan " + (view.plan + 1)), ...(p.words ?? []).map(x => make("p", {}, x)), ...aboutPlan(p));
+  if (p) about.append(make("h3", {}, "plan " + (view.plan + 1) + ": " + objectives.map((o, k) => unitText(value(p, k), o.unit)).join(", ")), ...(p.words ?? []).map(x => make("p", {}, x)), ...aboutPlan(p));
+  about.append(make("h3", {}, "plans"), make("div", {}, ...points.map((q, i) => make("button", {class: "go", "aria-pressed": String(i === view.plan), onclick: () => { view.plan = i; showDetails(); details.scrollTop = 0; redraw(); }}, `${i + 1}: ` + objectives.map((o, k) => unitText(value(q, k), o.unit)).join(", ")))));
 }
 
 // aboutPlan is what is written of a plan whose words are known.
