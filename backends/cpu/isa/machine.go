@@ -26,6 +26,7 @@ type architecture struct {
 	Portable []Target                   // those that a portable program carries
 	Flags    func(name string) []string // that make a compiler write code for another processor that it knows by name
 	Stack    []string                   // what GCC needs besides so that vectors on the stack are aligned
+	Copies   Copies
 }
 
 // The second cache that code is written for where nothing else is known.
@@ -36,13 +37,13 @@ const Baseline = "baseline"
 
 // architectures are the families of processors that are known by more than what compilers say of them.
 var architectures = []architecture{
-	{Name: "x86_64", aliases: []string{"amd64"}, ELF: elf.EM_X86_64, Levels: X86Levels, Portable: X86Levels, Flags: march,
+	{Name: "x86_64", aliases: []string{"amd64"}, ELF: elf.EM_X86_64, Levels: X86Levels, Portable: X86Levels, Flags: march, Copies: usualCopies,
 		// Up to version 14 GCC does not see accesses through a pointer to a local array when it looks for what a function without calls
 		// needs (GCC bugs 109780 and 109093), and then its vectors fault on a stack that is aligned to 8 bytes; told that no more can
 		// be relied on, it aligns for the arrays themselves.
 		Stack: []string{"-mincoming-stack-boundary=3"}},
 	// All levels have the same vectors, and products choose among instructions when they run, so one version is portable.
-	{Name: "aarch64", aliases: []string{"arm64"}, ELF: elf.EM_AARCH64, Levels: armLevels, Portable: armLevels[len(armLevels)-1:], Flags: marchOrMCPU},
+	{Name: "aarch64", aliases: []string{"arm64"}, ELF: elf.EM_AARCH64, Levels: armLevels, Portable: armLevels[len(armLevels)-1:], Flags: marchOrMCPU, Copies: usualCopies},
 }
 
 var (

@@ -18,6 +18,26 @@ type Target struct {
 // Scheduled is the target that passes/tile cuts loops for by default.
 var Scheduled = Target{Target: tile.Default, Machine: "x86_64"}
 
+// Copies are facts of a processor's memory by which operands are copied into panels. They change neither a value nor what is where, so no config has them.
+type Copies struct {
+	Line  int64 // bytes of a line of a cache: so many rows are copied at once that they fill whole lines
+	Rows  int64 // values of a reduction that all panels of a thread take before the next: their lines, which neighbouring panels share, stay in the first cache
+	Ahead int64 // values of a reduction before their turn that lines are asked for: memory answers after about as many
+}
+
+// Copies are those of the target's architecture.
+func (t Target) Copies() Copies {
+	for _, a := range architectures {
+		if a.Name == t.Machine {
+			return a.Copies
+		}
+	}
+	return usualCopies
+}
+
+// usualCopies are those of processors of which nothing else was measured.
+var usualCopies = Copies{Line: 64, Rows: 64, Ahead: 16}
+
 // Lanes is how many values of a size are computed with together: a vector of them.
 func (t Target) Lanes(size int) int { return max(1, int(t.Vector)/size) }
 

@@ -287,7 +287,7 @@ func (t registerTile) sumPanels(n *Kernel, sums product.Sums) {
 	} else {
 		n.Line("const int groups = k + 1 < %d ? %d : %d;", n.left.blocks(), tile.NarrowPanel, groups%tile.NarrowPanel)
 	}
-	n.Line("#pragma GCC unroll 2")
+	n.Line("#pragma GCC unroll %d", t.Unrolled(0))
 	n.Open("for (int x = 0; x < groups; x++, ak += 4, wk += %d) {", 4*tile.NarrowPanel)
 	t.step(n, sums, func(r int64) string { return fmt.Sprintf("*(const tapc_u32_any *)(ak + %d)", r*tile.NarrowBlock) })
 	n.Close(2)

@@ -65,7 +65,7 @@ func (t registerTile) sumUnpacked(n *Kernel, sums product.Sums) {
 	}
 	groups := func(from, to string) {
 		if from != to {
-			n.Line("#pragma GCC unroll 2")
+			n.Line("#pragma GCC unroll %d", t.Unrolled(0))
 			n.Open("for (int x = %s; x < %s; x++) {", from, to)
 			step("*(const tapc_u32_at *)(ak + %s)")
 			n.Close()

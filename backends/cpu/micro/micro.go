@@ -26,8 +26,27 @@ type Kernel struct {
 	Function string // in C: of sums, the left numbers and the right ones, that gives the sums; "" is c += a * w
 	File     string // of the function, in the folder c
 	Feature  string // that a processor must have, as tapc_rt.h calls it; "" for none
+	Unroll   Unroll
 	target   string // what Clang must be told on AArch64 to take the instructions
 	Form     microForm
+}
+
+// Unroll is how far the loop over K is unrolled: so many steps, but no more than have some products together; 0 products is however many.
+type Unroll struct{ Steps, Products int64 }
+
+// Steps of one number load little for many products: as many are written out as hide the counting, and fit what processors decode once. Those of
+// groups load words that are broadcast, so two of them are enough.
+var (
+	single  = Unroll{4, 32}
+	grouped = Unroll{2, 0}
+)
+
+// Unrolled gives the steps for some products each, 0 where compilers decide.
+func (m Kernel) Unrolled(products int64) int64 {
+	if m.Unroll.Products == 0 {
+		return m.Unroll.Steps
+	}
+	return min(m.Unroll.Steps, m.Unroll.Products/products)
 }
 
 // microForm says what else there is to a micro-kernel.
@@ -42,24 +61,24 @@ const (
 // Table is the table, the best first of those for the same numbers. Left bytes are without sign where they are packed in groups
 // (panels.Blocked); a row whose left bytes have one moves them.
 var Table = []Kernel{
-	{"amx", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_tile_bytes", "tiles.c", "TAPC_AMX_INT8", "", MatrixUnit},
-	{"vnni", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vnni", "vnni.c", "TAPC_AVX512_VNNI", "", inOne},
-	{"vexvnni", "x86_64", 32, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vexvnni", "vexvnni.c", "TAPC_AVX_VNNI", "", inOne},
-	{"usdot", "aarch64", 16, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_usdot", "usdot.c", "TAPC_I8MM", "i8mm", inOne},
-	{"sdot", "aarch64", 16, scalar.Int8, scalar.Int8, scalar.Int32, 4, "tapc_sdot", "sdot.c", "TAPC_DOTPROD", "dotprod", inOne},
-	{"any", "", 0, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_bytes", "bytes.c", "", "", TakenApart},
+	{"amx", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_tile_bytes", "tiles.c", "TAPC_AMX_INT8", grouped, "", MatrixUnit},
+	{"vnni", "x86_64", 64, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vnni", "vnni.c", "TAPC_AVX512_VNNI", grouped, "", inOne},
+	{"vexvnni", "x86_64", 32, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_vexvnni", "vexvnni.c", "TAPC_AVX_VNNI", grouped, "", inOne},
+	{"usdot", "aarch64", 16, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_usdot", "usdot.c", "TAPC_I8MM", grouped, "i8mm", inOne},
+	{"sdot", "aarch64", 16, scalar.Int8, scalar.Int8, scalar.Int32, 4, "tapc_sdot", "sdot.c", "TAPC_DOTPROD", grouped, "dotprod", inOne},
+	{"any", "", 0, scalar.UInt8, scalar.Int8, scalar.Int32, 4, "tapc_bytes", "bytes.c", "", grouped, "", TakenApart},
 
-	{"amx", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_tile_bf16", "tiles.c", "TAPC_AMX_BF16", "", MatrixUnit},
-	{"bf16", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_dot_bf16", "dotbf16.c", "TAPC_AVX512_BF16", "", inOne},
-	{"bfdot", "aarch64", 16, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_bfdot", "bfdot.c", "TAPC_BF16_DOT", "bf16", inOne},
-	{"any", "", 0, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_halves", "halves.c", "", "", TakenApart},
+	{"amx", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_tile_bf16", "tiles.c", "TAPC_AMX_BF16", grouped, "", MatrixUnit},
+	{"bf16", "x86_64", 64, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_dot_bf16", "dotbf16.c", "TAPC_AVX512_BF16", grouped, "", inOne},
+	{"bfdot", "aarch64", 16, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_bfdot", "bfdot.c", "TAPC_BF16_DOT", grouped, "bf16", inOne},
+	{"any", "", 0, scalar.BFloat16, scalar.BFloat16, scalar.Float32, 2, "tapc_halves", "halves.c", "", grouped, "", TakenApart},
 
-	{"any", "", 0, scalar.Float32, scalar.Float32, scalar.Float32, 1, "", "", "", "", inOne},
-	{"any", "", 0, scalar.Float64, scalar.Float64, scalar.Float64, 1, "", "", "", "", inOne},
-	{"any", "", 0, scalar.Int32, scalar.Int32, scalar.Int32, 1, "", "", "", "", inOne},
-	{"any", "", 0, scalar.Int64, scalar.Int64, scalar.Int64, 1, "", "", "", "", inOne},
-	{"any", "", 0, scalar.Int16, scalar.Int16, scalar.Int16, 1, "", "", "", "", inOne},
-	{"any", "", 0, scalar.Int8, scalar.Int8, scalar.Int8, 1, "", "", "", "", inOne},
+	{"any", "", 0, scalar.Float32, scalar.Float32, scalar.Float32, 1, "", "", "", single, "", inOne},
+	{"any", "", 0, scalar.Float64, scalar.Float64, scalar.Float64, 1, "", "", "", single, "", inOne},
+	{"any", "", 0, scalar.Int32, scalar.Int32, scalar.Int32, 1, "", "", "", single, "", inOne},
+	{"any", "", 0, scalar.Int64, scalar.Int64, scalar.Int64, 1, "", "", "", single, "", inOne},
+	{"any", "", 0, scalar.Int16, scalar.Int16, scalar.Int16, 1, "", "", "", single, "", inOne},
+	{"any", "", 0, scalar.Int8, scalar.Int8, scalar.Int8, 1, "", "", "", single, "", inOne},
 }
 
 //go:embed c/*.c

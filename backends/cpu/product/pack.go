@@ -11,13 +11,6 @@ import (
 	"tensortapestry.org/tapc/passes/tile"
 )
 
-// packRows is how many values of the reduction are packed at once into all panels that a thread fills: as many lines of memory, which
-// panels next to each other share, stay in the first cache.
-const packRows = 64
-
-// packAhead is how many values of the reduction before their turn rows are fetched that are packed.
-const packAhead = 16
-
 // columns packs the columns of the right operand into panels.
 type columns struct {
 	*cnest.Text
@@ -63,8 +56,7 @@ func (c columns) task() {
 	c.Line("const int64_t across = (part->columns + %d) / %d;", c.p.Panel-1, c.p.Panel)
 	into := "panel * " + point.Number(c.p.Length*c.p.Panel)
 	if c.p.Partly() {
-		c.Open("for (int64_t from = 0; from < %d; from += %d) {", c.p.Length, packRows)
-		c.Line("const int64_t to = from + %d < %d ? from + %d : %d;", packRows, c.p.Length, packRows, c.p.Length)
+		c.someRows("0", fmt.Sprint(c.p.Length))
 		into += fmt.Sprintf(" + from * %d", c.p.Panel)
 	}
 	c.Open("for (int64_t panel = begin; panel < end; panel++) {")
@@ -79,6 +71,13 @@ func (c columns) task() {
 	if c.Close(2); c.p.Partly() {
 		c.Close()
 	}
+}
+
+// someRows opens the loop over values of the reduction from one to another, some at a time.
+func (c columns) someRows(from, to string) {
+	n := c.p.Target.Copies().Rows
+	c.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, n)
+	c.Line("const int64_t to = from + %d < %s ? from + %d : %s;", n, to, n, to)
 }
 
 // panel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
@@ -96,15 +95,15 @@ func (c columns) panel(at string, live, length int64) {
 			c.Line("%s;", c.p.E.V.Of(c.p.D, c.p.N).Transpose(c.p.N, fmt.Sprintf("%s + turned + %s", at, point.Number(x*across)), point.Number(across), fmt.Sprintf("to + %d", x), fmt.Sprint(c.p.Panel)))
 		}
 		c.Close()
-		if length%n == 0 && packRows%n == 0 {
+		if length%n == 0 && c.p.Target.Copies().Rows%n == 0 {
 			return
 		}
 		from = "turned"
 	}
 	c.Open("for (int64_t k = %s; k < %s; k++, to += %d) {", from, end, c.p.Panel)
 	c.Line("const %s *row = %s + k * %s;", c.stored, at, point.Number(step))
-	if c.p.Partly() && across == 1 && step > packAhead {
-		c.Line("TAPC_FETCH(row, %s, 0, 3);", point.Number(packAhead*step))
+	if ahead := c.p.Target.Copies().Ahead; c.p.Partly() && across == 1 && step > ahead {
+		c.Line("TAPC_FETCH(row, %s, 0, 3);", point.Number(ahead*step))
 	}
 	c.row(live)
 	c.Close()
@@ -174,8 +173,7 @@ func (c columns) piece(from, to string) {
 		pack("", "", "")
 		return
 	}
-	c.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, packRows)
-	c.Line("const int64_t to = from + %d < %s ? from + %d : %s;", packRows, to, packRows, to)
+	c.someRows(from, to)
 	at := fmt.Sprintf(" + from * %d", c.p.Panel)
 	if from != "0" {
 		at = fmt.Sprintf(" + (from - %s) * %d", from, c.p.Panel)

@@ -244,8 +244,9 @@ func (t *registerTile) multiply(count string, names [2]string) {
 			step = p.innerStep(right)
 		}
 	}
-	if t.sums.count() <= 32 {
-		t.Line("#pragma GCC unroll %d", max(1, min(4, 32/t.sums.count())))
+	micro, _ := micro.Of(p.D)
+	if n := micro.Unrolled(t.sums.count()); n > 0 {
+		t.Line("#pragma GCC unroll %d", n)
 	}
 	t.Open("for (int64_t k = 0; k < %s; k++) {", count)
 	t.Line("const %s %s;", t.sums.Type, List(vectors, func(x int64) string {
@@ -261,7 +262,6 @@ func (t *registerTile) multiply(count string, names [2]string) {
 		}
 	}
 	fetch{p}.step()
-	micro, _ := micro.Of(p.D)
 	for r := range t.rows {
 		t.Line("const %s a%d = (%s)%s[%s];", p.element(), r, p.element(), a, point.Number(r*rowStep))
 		words := make([]string, vectors)
