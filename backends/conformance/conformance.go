@@ -17,6 +17,7 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -139,14 +140,8 @@ func (s suite) inputs() map[string]tensorfile.Tensor {
 	if s.given != nil {
 		return s.given
 	}
-	p, err := tensorops.ProgramOf(s.g)
+	out, err := feed.Inputs(s.g, func(_ int, x tensorops.Named, d scalar.DType, n int64) []byte { return rt.Random(d, 1, x.Name, n) })
 	s.check(err)
-	out := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(s.g, x.Tensor)
-		n, _ := body.Range.Size()
-		out[x.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: rt.Random(body.Type(), 1, x.Name, n)}
-	}
 	return out
 }
 

@@ -5,10 +5,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
@@ -115,41 +115,22 @@ func typesOf(d *kernels.Decl, turn int) []scalar.DType {
 // add puts an operation into the batch, on tensors of its own. Inputs without data are random, selections may be a part of
 // their tensor and start anywhere, and some operations are cut into shards.
 func (b *batch) add(name string, d *kernels.Decl, c kernels.Call, data, want [][]byte) {
-	n := 0
-	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: c.Params}
-	var in, out []ir.Port
-	for _, p := range c.Inputs {
-		port := ir.Port{Name: p.Name}
-		for j, s := range p.Sel {
-			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
-			var bytes []byte
-			if data != nil {
-				bytes = data[n]
-			}
-			port.Sel = append(port.Sel, b.input(label, s, bytes))
-			n++
+	next := func(list *[][]byte) (bytes []byte) {
+		if len(*list) > 0 {
+			bytes, *list = (*list)[0], (*list)[1:]
 		}
-		in = append(in, port)
+		return bytes
 	}
-	n = 0
-	for _, p := range c.Outputs {
-		port := ir.Port{Name: p.Name}
-		for j, s := range p.Sel {
-			label := fmt.Sprintf("%s_%s%d", name, p.Name, j)
-			r := kernels.Moved(b.rnd, s.Sel.Range())
-			port.Sel = append(port.Sel, ir.Select(b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r))
-			if want != nil {
-				b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: want[n]}
-			}
-			n++
+	calls.Add(b.g, name, d, c, func(label string, s kernels.Selected) ir.Selection {
+		return b.input(name+"_"+label, s, next(&data))
+	}, func(label string, s kernels.Selected) ir.Selection {
+		label = name + "_" + label
+		r := kernels.Moved(b.rnd, s.Sel.Range())
+		if w := next(&want); w != nil {
+			b.want[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: w}
 		}
-		out = append(out, port)
-	}
-	byName := func(x, y ir.Port) int { return strings.Compare(x.Name, y.Name) }
-	slices.SortFunc(in, byName)
-	slices.SortFunc(out, byName)
-	op.Inputs, op.Outputs = ir.PortsOf(in), ir.PortsOf(out)
-	b.g.Add(op, name)
+		return ir.Select(b.g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r)
+	})
 	b.shard(name, d, c)
 	b.judge(name, d, c)
 }

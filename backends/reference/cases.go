@@ -2,14 +2,9 @@ package reference
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
-	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
-	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
 // maxCaseWork bounds the scalar operations of a case that is checked.
@@ -26,33 +21,14 @@ func CheckCase(ctx context.Context, lib *kernels.Library, d *kernels.Decl, c ker
 	if err != nil || in.Work() > maxCaseWork {
 		return err
 	}
-	g, values, want := ir.New(), map[string]tensorfile.Tensor{}, map[string]tensorfile.Tensor{}
-	ports := func(list []kernels.PortSel, data [][]byte, into map[string]tensorfile.Tensor) ir.Ports {
-		var out []ir.Port
-		for _, p := range list {
-			port := ir.Port{Name: p.Name}
-			for i, s := range p.Sel {
-				label, r := fmt.Sprintf("%s%d", p.Name, i), s.Sel.Range()
-				port.Sel = append(port.Sel, ir.Select(g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r))
-				into[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: data[0]}
-				data = data[1:]
-			}
-			out = append(out, port)
-		}
-		slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-		return ir.PortsOf(out)
-	}
-	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: x.Call.Params}
-	op.Inputs = ports(x.Call.Inputs, x.Inputs, values)
-	op.Outputs = ports(x.Call.Outputs, x.Outputs, want)
-	g.Add(op, "")
-	got, err := (&Evaluator{Library: lib}).Evaluate(ctx, g, values)
+	g, want := calls.Graph("", d, x.Call), calls.Values(x.Call.Outputs, x.Outputs)
+	got, err := (&Evaluator{Library: lib}).Evaluate(ctx, g, calls.Values(x.Call.Inputs, x.Inputs))
 	if err != nil {
 		return err
 	}
-	for _, p := range op.Outputs.Each() {
+	for _, p := range x.Call.Outputs {
 		for i := range p.Sel {
-			label := fmt.Sprintf("%s%d", p.Name, i)
+			label := calls.Label(p.Name, i)
 			if err := Compare(p.Name, want[label], got[label]); err != nil {
 				return err
 			}

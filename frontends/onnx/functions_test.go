@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/onnx"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
@@ -92,23 +93,16 @@ func TestFunctionsAreDefinitions(t *testing.T) {
 // results computes a graph on inputs that count.
 func results(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		return feed.Elements(d, n, func(i int64) scalar.Value {
+			if d.IsFloat() {
+				return scalar.FloatValue(d, float64(i%5)*1.5-2)
+			}
+			return scalar.IntValue(d, i%3)
+		})
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		n := tensorops.TensorOf(g, x.Tensor)
-		size, _ := n.Range.Size()
-		b := make([]byte, size*int64(n.Type().Size()))
-		for i := range int(size) {
-			v := scalar.IntValue(n.Type(), int64(i%3))
-			if n.Type().IsFloat() {
-				v = scalar.FloatValue(n.Type(), float64(i%5)*1.5-2)
-			}
-			v.Encode(b[i*n.Type().Size():])
-		}
-		in[x.Name] = tensorfile.Tensor{DType: n.Type(), Shape: n.Range.Shape(), Data: b}
 	}
 	ev := reference.Evaluator{Library: kernels.Builtin(), Constants: (&constants.Loader{}).Load}
 	out, err := ev.Evaluate(context.Background(), g, in)

@@ -12,6 +12,8 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/calls"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
@@ -34,20 +36,11 @@ var options = rewrite.Options{Verify: true, Allow: permission.Reassociate}
 
 func inputsOf(t *testing.T, g *ir.Graph, rnd *rand.Rand, of []float64) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		return feed.Elements(d, n, func(int64) scalar.Value { return value(rnd, d, of) })
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(g, x.Tensor)
-		n, _ := body.Range.Size()
-		d := body.Type()
-		data := make([]byte, int(n)*d.Size())
-		for i := range int(n) {
-			value(rnd, d, of).Encode(data[i*d.Size():])
-		}
-		in[x.Name] = tensorfile.Tensor{DType: d, Shape: body.Range.Shape(), Data: data}
 	}
 	return in
 }
@@ -131,22 +124,7 @@ func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 	if err != nil || call == nil {
 		return nil, false
 	}
-	g := ir.New()
-	ports := func(list []kernels.PortSel) ir.Ports {
-		var out []ir.Port
-		for _, p := range list {
-			port := ir.Port{Name: p.Name}
-			for i, s := range p.Sel {
-				port.Sel = append(port.Sel, ir.Select(g.Add(&tensorops.Tensor{DType: s.Type.String(), Range: s.Sel.Range()}, fmt.Sprint(p.Name, i)).ID, s.Sel.Range()))
-			}
-			out = append(out, port)
-		}
-		slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-		return ir.PortsOf(out)
-	}
-	op := &tensorops.Operation{Kernel: kernels.ID(d.Name), Params: call.Params, Inputs: ports(call.Inputs), Outputs: ports(call.Outputs)}
-	g.Add(op, "")
-	return g, true
+	return calls.Graph("", d, *call), true
 }
 
 // instance makes a graph on which a rule may fire.

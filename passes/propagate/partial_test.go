@@ -2,9 +2,7 @@ package propagate_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -14,10 +12,11 @@ import (
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
-	"tensortapestry.org/tapc/ir/tensorfile"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/apply"
 	"tensortapestry.org/tapc/passes/propagate"
@@ -143,19 +142,11 @@ func sameValues(t *testing.T, name, graph string, cut *ir.Graph) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := tensorops.ProgramOf(whole)
+	in, err := feed.Inputs(whole, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		return feed.Elements(d, n, func(i int64) scalar.Value { return scalar.FloatValue(d, float64(i*7%11-5)) })
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(whole, x.Tensor)
-		n, _ := body.Range.Size()
-		v := tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: make([]byte, 8*n)}
-		for i := range n {
-			binary.LittleEndian.PutUint64(v.Data[8*i:], math.Float64bits(float64(i*7%11-5)))
-		}
-		in[x.Name] = v
 	}
 	ev := &reference.Evaluator{Library: kernels.Builtin()}
 	want, err := ev.Evaluate(context.Background(), whole, in)

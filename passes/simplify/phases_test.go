@@ -110,14 +110,7 @@ func TestTransposedPhases(t *testing.T) {
 		if got, want := stats.Applied > 0, c.apart() && finite(weights); got != want {
 			t.Errorf("%+v: split: %v, expected %v", c, got, want)
 		}
-		p, err := tensorops.ProgramOf(before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := map[string]tensorfile.Tensor{}
-		for _, x := range p.Inputs {
-			in[x.Name] = fill(tensorops.TensorOf(before, x.Tensor), func() scalar.Value { return number(20) })
-		}
+		in := inputsBy(t, before, func(scalar.DType) scalar.Value { return number(20) })
 		if err := sameValues(evaluateWith(t, before, in, load), evaluateWith(t, g, in, load)); err != nil {
 			t.Fatalf("%+v: %v\nafter\n%s", c, err, dump(g))
 		}

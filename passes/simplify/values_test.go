@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
@@ -43,14 +44,17 @@ func randomValue(rnd *rand.Rand, d scalar.DType) scalar.Value {
 // inputsOf makes random values for a graph's inputs.
 func inputsOf(t *testing.T, g *ir.Graph, rnd *rand.Rand) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	return inputsBy(t, g, func(d scalar.DType) scalar.Value { return randomValue(rnd, d) })
+}
+
+// inputsBy makes values for a graph's inputs, one by one.
+func inputsBy(t *testing.T, g *ir.Graph, next func(scalar.DType) scalar.Value) map[string]tensorfile.Tensor {
+	t.Helper()
+	in, err := feed.Inputs(g, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		return feed.Elements(d, n, func(int64) scalar.Value { return next(d) })
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(g, x.Tensor)
-		in[x.Name] = fill(body, func() scalar.Value { return randomValue(rnd, body.Type()) })
 	}
 	return in
 }

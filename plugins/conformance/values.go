@@ -7,9 +7,11 @@ import (
 	rt "tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins/host"
@@ -95,18 +97,9 @@ func sameValues(ctx context.Context, lib *kernels.Library, before, after *ir.Gra
 }
 
 func evaluate(ctx context.Context, lib *kernels.Library, g *ir.Graph) (map[string]tensorfile.Tensor, error) {
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(_ int, x tensorops.Named, d scalar.DType, n int64) []byte { return rt.Random(d, seed, x.Name, n) })
 	if err != nil {
 		return nil, err
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		t := tensorops.TensorOf(g, x.Tensor)
-		n, err := t.Range.Size()
-		if err != nil {
-			return nil, err
-		}
-		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.Random(t.Type(), seed, x.Name, n)}
 	}
 	ev := reference.Evaluator{Library: lib, Unchecked: true, Constants: func(c tensorops.Const, _ *tensorops.Tensor) (tensorfile.Tensor, error) {
 		return tensorfile.Tensor{}, fmt.Errorf("%s: the kit reads no data files", c.Key)

@@ -3,7 +3,6 @@ package layouts_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,10 +20,12 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/pipeline"
@@ -276,21 +277,14 @@ func values(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 // inputs are small random numbers.
 func inputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(i int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		r := rand.New(rand.NewPCG(9, uint64(i)))
+		return feed.Elements(d, n, func(int64) scalar.Value { return scalar.FloatValue(d, r.NormFloat64()) })
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := map[string]tensorfile.Tensor{}
-	for i, v := range p.Inputs {
-		r := rand.New(rand.NewPCG(9, uint64(i)))
-		body := tensorops.TensorOf(g, v.Tensor)
-		x := tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape()}
-		for range must(body.Range.Size()) {
-			x.Data = binary.LittleEndian.AppendUint32(x.Data, math.Float32bits(float32(r.NormFloat64())))
-		}
-		inputs[v.Name] = x
-	}
-	return inputs
+	return in
 }
 
 func must[T any](v T, err error) T {

@@ -2,7 +2,6 @@ package variants_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,9 +16,11 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/choose"
@@ -285,23 +286,12 @@ func evaluate(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 // inputs are small random numbers.
 func inputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(i int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		r := rand.New(rand.NewPCG(9, uint64(i)))
+		return feed.Elements(d, n, func(int64) scalar.Value { return scalar.FloatValue(d, r.NormFloat64()) })
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := map[string]tensorfile.Tensor{}
-	for i, v := range p.Inputs {
-		r := rand.New(rand.NewPCG(9, uint64(i)))
-		body := tensorops.TensorOf(g, v.Tensor)
-		x := tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape()}
-		size, err := body.Range.Size()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range size {
-			x.Data = binary.LittleEndian.AppendUint32(x.Data, math.Float32bits(float32(r.NormFloat64())))
-		}
-		inputs[v.Name] = x
-	}
-	return inputs
+	return in
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -294,7 +294,7 @@ func nameOf(i int) string { return fmt.Sprintf("t%d", i) }
 func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 	x, in := ir.New(), map[string]tensorfile.Tensor{}
 	nodes, made := map[ir.NodeID]ir.NodeID{}, map[ir.NodeID]bool{}
-	place := func(s kernels.Selected) ir.Selection {
+	place := func(_ string, s kernels.Selected) ir.Selection {
 		i := s.Sel.Tensor
 		if _, ok := nodes[i]; !ok {
 			t := g.tensors[i]
@@ -309,26 +309,12 @@ func (g *graph) build() (*ir.Graph, map[string]tensorfile.Tensor) {
 		if s.off {
 			continue
 		}
-		op := &tensorops.Operation{Kernel: kernels.ID(s.decl.Name), Params: s.call.Params}
 		for _, p := range s.call.Outputs {
 			for _, sel := range p.Sel {
 				made[sel.Sel.Tensor] = true
 			}
 		}
-		ports := func(list []kernels.PortSel) ir.Ports {
-			var out []ir.Port
-			for _, p := range list {
-				port := ir.Port{Name: p.Name}
-				for _, sel := range p.Sel {
-					port.Sel = append(port.Sel, place(sel))
-				}
-				out = append(out, port)
-			}
-			slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-			return ir.PortsOf(out)
-		}
-		op.Inputs, op.Outputs = ports(s.call.Inputs), ports(s.call.Outputs)
-		x.Add(op, fmt.Sprintf("op%d", n))
+		calls.Add(x, fmt.Sprintf("op%d", n), s.decl, s.call, place, place)
 	}
 	return x, in
 }

@@ -38,6 +38,8 @@ var Table = []Rule{
 	{"dialects/tensorops", 3, 0},
 	{"dialects/tensorops/reads", 3, 0},
 	{"dialects/tensorops/kernels", 3, 1},
+	{"dialects/tensorops/feed", 3, 1},
+	{"dialects/tensorops/calls", 3, 2},
 	{"dialects/tensorops/reduced", 3, 2},
 	{"dialects/tensorops/composite", 3, 2},
 	{"dialects/application", 3, 2},

@@ -13,9 +13,11 @@ import (
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/lower"
@@ -64,15 +66,9 @@ func Operations(t testing.TB, graph string) *ir.Graph {
 // RandomInputs gives values of all inputs of a graph.
 func RandomInputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(_ int, x tensorops.Named, d scalar.DType, n int64) []byte { return rt.Random(d, 1, x.Name, n) })
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		body := tensorops.TensorOf(g, x.Tensor)
-		n, _ := body.Range.Size()
-		in[x.Name] = tensorfile.Tensor{DType: body.Type(), Shape: body.Range.Shape(), Data: rt.Random(body.Type(), 1, x.Name, n)}
 	}
 	return in
 }

@@ -5,15 +5,18 @@ package valuecheck
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/backends/constants"
 	"tensortapestry.org/tapc/backends/cpu/runtime"
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/tensorfile"
 )
 
@@ -55,21 +58,16 @@ func evaluateRandom(ctx context.Context, lib *kernels.Library, g *ir.Graph, load
 	if err := reference.CheckMemory(g); err != nil {
 		return nil, nil, err
 	}
-	in, limits := map[string]tensorfile.Tensor{}, p.Limits(g)
-	var inputs []string
-	for _, x := range p.Inputs {
-		t := tensorops.TensorOf(g, x.Tensor)
-		n, err := t.Range.Size()
-		if err != nil {
-			return nil, nil, err
-		}
-		inputs = append(inputs, x.Name)
-		in[x.Name] = tensorfile.Tensor{DType: t.Type(), Shape: t.Range.Shape(), Data: rt.RandomBelow(limits[x.Tensor], t.Type(), seed, x.Name, n)}
+	limits := p.Limits(g)
+	in, err := feed.Inputs(g, func(_ int, x tensorops.Named, d scalar.DType, n int64) []byte {
+		return rt.RandomBelow(limits[x.Tensor], d, seed, x.Name, n)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	ev := reference.Evaluator{Library: lib, Constants: loader.Load, Unchecked: true} // random indices are seldom in range
 	out, err := ev.Evaluate(ctx, g, in)
-	slices.Sort(inputs)
-	return out, inputs, err
+	return out, slices.Sorted(maps.Keys(in)), err
 }
 
 // differences compares outputs by name.

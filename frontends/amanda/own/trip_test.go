@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
 	"tensortapestry.org/tapc/ir"
@@ -121,24 +122,16 @@ func TestExamplesThereAndBack(t *testing.T) {
 // results computes a graph on inputs that count.
 func results(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
-	p, err := tensorops.ProgramOf(g)
+	in, err := feed.Inputs(g, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
+		return feed.Elements(d, n, func(i int64) scalar.Value {
+			if d.IsFloat() {
+				return scalar.FloatValue(d, float64(i%7)-3)
+			}
+			return scalar.IntValue(d, i%7)
+		})
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	in := map[string]tensorfile.Tensor{}
-	for _, x := range p.Inputs {
-		n := tensorops.TensorOf(g, x.Tensor)
-		size, _ := n.Range.Size()
-		d := n.Type()
-		b := make([]byte, size*int64(d.Size()))
-		for i := range int(size) {
-			v := scalar.IntValue(d, int64(i%7))
-			if d.IsFloat() {
-				v = scalar.FloatValue(d, float64(i%7)-3)
-			}
-			v.Encode(b[i*d.Size():])
-		}
-		in[x.Name] = tensorfile.Tensor{DType: d, Shape: n.Range.Shape(), Data: b}
 	}
 	ev := reference.Evaluator{Library: kernels.Builtin()}
 	out, err := ev.Evaluate(context.Background(), g, in)

@@ -4,10 +4,9 @@ package declared
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/calls"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -30,7 +29,7 @@ func Cases(lib *kernels.Library) ([]Case, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s, case %d: %w", name, i, err)
 			}
-			one, err := program(name, x)
+			one, err := program(d, x)
 			if err != nil {
 				return nil, fmt.Errorf("%s, case %d: %w", name, i, err)
 			}
@@ -41,12 +40,8 @@ func Cases(lib *kernels.Library) ([]Case, error) {
 	return out, nil
 }
 
-func program(name string, x *kernels.Example) (Case, error) {
-	out := Case{Graph: ir.New(), Inputs: map[string]tensorfile.Tensor{}}
-	op := &tensorops.Operation{Kernel: kernels.ID(name), Params: x.Call.Params}
-	op.Inputs = ir.PortsOf(out.side(x.Call.Inputs, x.Inputs))
-	op.Outputs = ir.PortsOf(out.side(x.Call.Outputs, nil))
-	out.Graph.Add(op, name)
+func program(d *kernels.Decl, x *kernels.Example) (Case, error) {
+	out := Case{Graph: calls.Graph(d.Name, d, x.Call), Inputs: calls.Values(x.Call.Inputs, x.Inputs)}
 	p, err := tensorops.ProgramOf(out.Graph)
 	if err != nil {
 		return out, err
@@ -54,24 +49,4 @@ func program(name string, x *kernels.Example) (Case, error) {
 	tensorops.StateInputs(out.Graph, p.Inputs)
 	tensorops.StateOutputs(out.Graph, p.Outputs)
 	return out, nil
-}
-
-// side makes the tensors of one side of a call; those with data are inputs of the program.
-func (c *Case) side(list []kernels.PortSel, data [][]byte) []ir.Port {
-	var out []ir.Port
-	n := 0
-	for _, p := range list {
-		port := ir.Port{Name: p.Name}
-		for j, s := range p.Sel {
-			r, label := s.Sel.Range(), fmt.Sprintf("%s%d", p.Name, j)
-			port.Sel = append(port.Sel, ir.Select(c.Graph.Add(&tensorops.Tensor{DType: s.Type.String(), Range: r}, label).ID, r))
-			if data != nil {
-				c.Inputs[label] = tensorfile.Tensor{DType: s.Type, Shape: r.Shape(), Data: data[n]}
-				n++
-			}
-		}
-		out = append(out, port)
-	}
-	slices.SortFunc(out, func(a, b ir.Port) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }

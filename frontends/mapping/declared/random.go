@@ -22,7 +22,7 @@ func Random(rnd *rand.Rand, name string, d *kernels.Decl, t scalar.DType) (*Case
 			x.Inputs = append(x.Inputs, values(rnd, s))
 		}
 	}
-	one, err := program(name, x)
+	one, err := program(d, x)
 	one.Name = name
 	return &one, err
 }

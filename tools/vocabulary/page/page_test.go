@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/backends/reference"
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/feed"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/mapping"
 	"tensortapestry.org/tapc/frontends/mapping/declared"
@@ -150,12 +151,11 @@ func packed(t *testing.T) *declared.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &declared.Case{Name: "matmul_packed", Graph: g, Inputs: map[string]tensorfile.Tensor{}}
-	for _, x := range p.Inputs {
-		of := tensorops.TensorOf(g, x.Tensor)
-		n, _ := of.Range.Size()
-		c.Inputs[x.Name] = tensorfile.Tensor{DType: of.Type(), Shape: of.Range.Shape(), Data: rt.Random(of.Type(), 1, x.Name, n)}
+	in, err := feed.Inputs(g, func(_ int, x tensorops.Named, d scalar.DType, n int64) []byte { return rt.Random(d, 1, x.Name, n) })
+	if err != nil {
+		t.Fatal(err)
 	}
+	c := &declared.Case{Name: "matmul_packed", Graph: g, Inputs: in}
 	tensorops.StateInputs(g, p.Inputs)
 	tensorops.StateOutputs(g, p.Outputs)
 	if _, err := There(t.Context(), "onnx/21", g); err != nil {
