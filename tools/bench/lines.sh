@@ -8,7 +8,7 @@
 # several sizes, and tuning. The run-time library (backends/cpu/runtime) is neither.
 set -eu
 for commit in "$@"; do
-	git ls-tree -r --name-only "$commit" -- backends/cpu backends/cnest passes/tile dialects/schedule/nest dialects/schedule/config.go |
+	git ls-tree -r --name-only "$commit" -- backends/cpu backends/cnest passes/tile dialects/schedule/nest dialects/schedule/alike dialects/schedule/config.go |
 		grep -E '\.(go|c)$' | grep -vE '_test\.go$|/testdata/|/cputest/|/runtime/|/micro/c/(us|s|bf)dot\.c$' |
 		while read -r file; do
 			part=kernels
