@@ -5,7 +5,8 @@
 //
 // OLD and NEW are commits, or paths of tapc binaries. Where both emit the same C, but for the description in it, and have the same run-time library, nothing
 // is run; -library takes libraries for the same that differ in files which are listed, for changes that cannot touch a value.
-// What differs is listed by kernel; -allow names kernels that may differ. The exit status is 1 if others do.
+// What differs is listed by kernel; -allow names kernels that may differ. The exit status is 1 if others do. Most of the time goes to programs whose C differs: -for
+// bounds it, and cases that are not begun by then are counted.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 type settings struct {
@@ -27,6 +29,7 @@ type settings struct {
 	allow       string
 	library     bool
 	jobs        int
+	duration    time.Duration
 }
 
 func main() {
@@ -37,6 +40,7 @@ func main() {
 	flag.StringVar(&s.allow, "allow", "", "kernels that may differ, with commas between them")
 	flag.BoolVar(&s.library, "library", false, "run nothing of the same C though the run-time libraries differ")
 	flag.IntVar(&s.jobs, "j", runtime.NumCPU(), "cases at a time")
+	flag.DurationVar(&s.duration, "for", 0, "begin no case after this time; 0 is no limit")
 	flag.Parse()
 	if flag.NArg() != 2 {
 		fmt.Fprintln(os.Stderr, "usage: samebits [flags] OLD NEW")
@@ -78,7 +82,7 @@ func (s *settings) run(ctx context.Context, old, new string) (same bool, err err
 	if sides.skips = s.library || len(other) == 0; len(other) > 0 {
 		fmt.Printf("the run-time libraries differ in %s\n", strings.Join(other, ", "))
 	}
-	results := make([]outcome, len(cases))
+	results, start := make([]outcome, len(cases)), time.Now()
 	next := make(chan int)
 	var all sync.WaitGroup
 	for range max(1, s.jobs) {
@@ -89,6 +93,10 @@ func (s *settings) run(ctx context.Context, old, new string) (same bool, err err
 		})
 	}
 	for i := range cases {
+		if s.duration > 0 && time.Since(start) > s.duration {
+			results[i].verdict = left
+			continue
+		}
 		next <- i
 	}
 	close(next)
@@ -110,6 +118,7 @@ const (
 	refused                // both refuse it
 	gained                 // the old one refuses it
 	differs
+	left // no time was left for it
 )
 
 var errDiffers = errors.New("differs")
@@ -135,7 +144,7 @@ func (s *settings) report(cases []testCase, results []outcome) bool {
 		}
 		fmt.Printf("%s%s: %v; kernels %s\n", c.name, note, r.err, strings.Join(c.Kernels, ", "))
 	}
-	fmt.Printf("%d cases: %d with the same C, %d with the same bits, %d that both refuse, %d that only the old one refuses, %d that differ\n",
-		len(cases), counts[sameC], counts[sameBit], counts[refused], counts[gained], counts[differs])
+	fmt.Printf("%d cases: %d with the same C, %d with the same bits, %d that both refuse, %d that only the old one refuses, %d that differ, %d that were not begun in time\n",
+		len(cases), counts[sameC], counts[sameBit], counts[refused], counts[gained], counts[differs], counts[left])
 	return same
 }
