@@ -41,3 +41,15 @@ func TestMachines(t *testing.T) {
 		}
 	}
 }
+
+// Every architecture that has a row says how operands are copied, and others have what is usual.
+func TestCopies(t *testing.T) {
+	for _, a := range architectures {
+		if c := (Target{Machine: a.Name}).Copies(); c.Line <= 0 || c.Rows <= 0 || c.Ahead <= 0 || c != a.Copies {
+			t.Errorf("%s: %+v", a.Name, c)
+		}
+	}
+	if c := (Target{Machine: "riscv64"}).Copies(); c != usualCopies {
+		t.Errorf("riscv64: %+v", c)
+	}
+}
