@@ -88,7 +88,9 @@ func (s *settings) run(ctx context.Context, old, new string) (same bool, err err
 	for range max(1, s.jobs) {
 		all.Go(func() {
 			for i := range next {
-				results[i] = sides.compare(ctx, cases[i])
+				if results[i] = sides.compare(ctx, cases[i]); ctx.Err() != nil {
+					results[i] = outcome{verdict: left}
+				}
 			}
 		})
 	}
