@@ -28,7 +28,7 @@ const Help = `Explain what was decided, and what else there was.
   cuts    for each operation, or for those of a label or kernel, and each of its dimensions:
           whether --shard can cut it freely, or with a halo (how many cells of which input
           neighbouring parts both read); whether it is reduced, and how partial results are
-          combined, which no pass does yet; and why it can not be cut at all.
+          combined when it is cut (its name in --shard); and why it can not be cut at all.
   time    what each kernel, or those of a name, takes on the machine of --machine, term by
           term: what it computes, what travels from which cache or memory, what it waits for.
   memory  what a program has in memory at most, part by part, with --machine for its threads.
