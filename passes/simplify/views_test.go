@@ -174,6 +174,55 @@ func TestSplitSlices(t *testing.T) {
 	}
 }
 
+// TestGatherSlices: what constant indices in runs name is read by slices, and has the values that it had; indices outside, data, and numbers without runs are near misses.
+func TestGatherSlices(t *testing.T) {
+	fired, none := 0, 0
+	for seed := range uint64(200) {
+		m := moving{g: ir.New(), rnd: rand.New(rand.NewPCG(seed, 8)), shape: []int64{6, 5, 7}}
+		x, axis := m.tensor(m.shape), m.draw(0, 2)
+		var list []ir.AttrValue
+		for range m.draw(0, 3) {
+			at, step := m.draw(-m.shape[axis], m.shape[axis]-1), m.draw(-2, 2)
+			if seed%2 == 0 {
+				at, step = m.draw(0, 1)-m.shape[axis], 1
+			}
+			for range m.draw(1, 5) {
+				if seed%5 > 0 && (at < -m.shape[axis] || at >= m.shape[axis]) {
+					break
+				}
+				list, at = append(list, ir.IntAttr(at)), at+step
+			}
+		}
+		shape, value := []int64{int64(len(list))}, listOf(list)
+		switch n := int64(len(list)); {
+		case n == 1 && seed%2 == 0:
+			shape, value = nil, list[0]
+		case n%2 == 0 && n > 0:
+			shape, value = []int64{2, n / 2}, listOf([]ir.AttrValue{listOf(list[:n/2]), listOf(list[n/2:])})
+		}
+		indices := m.tensor(shape)
+		m.g.Node(indices.Tensor).Body.(*tensorops.Tensor).DType = "int64"
+		if seed%7 > 0 {
+			m.g.Add(&tensorops.Operation{Kernel: "op:constant", Params: ir.Attrs{}.With("value", value), Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{indices}}})}, "")
+		}
+		want := slices.Concat(m.shape[:axis], shape, m.shape[axis+1:])
+		out := m.tensor(want)
+		m.g.Add(&tensorops.Operation{Kernel: "op:gather", Params: ir.Attrs{}.With("axis", ir.IntAttr(axis-3*m.draw(0, 1))),
+			Inputs:  ir.PortsOf([]ir.Port{{Name: "indices", Sel: []ir.Selection{indices}}, {Name: "tensor", Sel: []ir.Selection{x}}}),
+			Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{out}}})}, "")
+		if m.simplified(t, "gather-slices") > 0 {
+			fired++
+		} else {
+			none++
+		}
+	}
+	if fired < 30 || none < 50 {
+		t.Errorf("applied to %d graphs, and not to %d", fired, none)
+	}
+}
+
+func listOf(list []ir.AttrValue) ir.AttrValue { return ir.AttrValue{Kind: ir.AttrList, List: list} }
+
 // m4 is 4, or once in a while nothing.
 func m4(seed uint64) int64 { return []int64{4, 4, 4, 0}[seed/3%4] }
 
@@ -219,7 +268,7 @@ func (m *moving) simplified(t *testing.T, rule string) int {
 	t.Helper()
 	i := slices.IndexFunc(simplify.Rules(), func(r rewrite.Rule) bool { return r.Name == rule })
 	in, old, before := inputsOf(t, m.g, m.rnd), m.g.Clone(), dump(m.g)
-	stats, err := rewrite.Run(context.Background(), m.g, simplify.Rules()[i:i+1], rewrite.Options{Verify: true})
+	stats, err := rewrite.Run(context.Background(), m.g, simplify.Rules()[i:i+1], rewrite.Options{Verify: true, Load: inlineConstant})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, before)
 	}

@@ -25,7 +25,7 @@ var selectors = rewrite.Rule{
 
 // Rules gives the rules of selectors, in the order in which they are tried.
 func Rules() []rewrite.Rule {
-	return []rewrite.Rule{selectors, concatPart, concatBox, concatSlices, concatConcat, sliceOfResult, splitSlices, reshapeReshape, rollRoll, repeatRepeat, padPad}
+	return []rewrite.Rule{selectors, concatPart, concatBox, concatSlices, concatConcat, sliceOfResult, splitSlices, gatherSlices, reshapeReshape, rollRoll, repeatRepeat, padPad}
 }
 
 // viewKernels are those of which selectors are made.
