@@ -29,6 +29,8 @@ import (
 	"tensortapestry.org/tapc/ir/tensorfile"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/passes/pipeline"
+	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/split"
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
@@ -211,6 +213,36 @@ func TestPlansGiveTheSameValues(t *testing.T) {
 	t.Logf("%d plans", plans)
 	if plans < 10 || testkit.Full() && plans < 1000 {
 		t.Errorf("only %d plans were tried", plans)
+	}
+}
+
+// Whatever is allowed where a plan is carried out, its layouts make no operation one of partial sums: those that it prices it says by cuts.
+func TestPlansSayTheirSums(t *testing.T) {
+	pinned := 0
+	for _, c := range graphs.Smalls {
+		x := smallSpace(t, c, 1)
+		for _, p := range append(points(x.Prove(1)), others(x)[:20]...) {
+			plan, err := x.Plan(p.Trial, kernels.Builtin())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, allow := range []permission.Set{0, permission.Reassociate} {
+				_, r, err := propagate.Run(read(t, c.Text(1)), plan, propagate.Settings{Library: kernels.Builtin(), Allow: allow, Split: split.One})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range r.Operations {
+					reduced := slices.ContainsFunc(o.Axes[o.Index.Rank():], func(a planfile.Axes) bool { return len(a) > 0 })
+					if len(o.Passes) > 0 || reduced && o.Index.Rank() > 0 {
+						t.Fatalf("%s, %s allowed: %s sums along %v, on %v", c.Name, allow, o.Name, o.Axes, o.Passes)
+					}
+				}
+			}
+			pinned += len(plan.Cuts)
+		}
+	}
+	if pinned == 0 {
+		t.Error("no plan has a cut")
 	}
 }
 

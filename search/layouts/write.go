@@ -11,7 +11,9 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/propagate"
+	"tensortapestry.org/tapc/passes/split"
 	"tensortapestry.org/tapc/search"
 )
 
@@ -54,11 +56,21 @@ func (x *Space) labels() map[string]int {
 	return count
 }
 
-// cutting adds the cuts that do not follow from the annotations.
+// cutting adds the cuts that do not follow from the annotations, whatever is allowed where the plan is carried out.
 func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, out *planfile.Plan) error {
-	g := x.graph.Clone()
+	g, others := x.graph.Clone(), x.graph.Clone()
 	if _, _, err := propagate.Run(g, out, propagate.Settings{Library: lib}); err != nil {
 		return err
+	}
+	_, found, err := propagate.Run(others, out, propagate.Settings{Library: lib, Allow: permission.Reassociate, Split: split.One})
+	if err != nil {
+		return err
+	}
+	summed := map[ir.NodeID]bool{} // what whoever carries the plan out may sum by parts, and the plan does not
+	for i := range found.Operations {
+		if o := &found.Operations[i]; o.Index.Rank() > 0 && slices.ContainsFunc(o.Axes[o.Index.Rank():], func(a planfile.Axes) bool { return len(a) > 0 }) {
+			summed[o.Node] = true
+		}
 	}
 	apps := application.ByOperation(g)
 	for n := range x.graph.Nodes() {
@@ -69,7 +81,7 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 		o := x.ops[m.class]
 		counts := parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
 		want, err := wanted(o, counts, x.graph.Node(n.ID))
-		if err != nil || same(g, apps[n.ID], want) && !sums(o, counts) {
+		if err != nil || same(g, apps[n.ID], want) && !sums(o, counts) && !summed[n.ID] {
 			if err != nil {
 				return err
 			}
