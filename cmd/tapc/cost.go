@@ -129,7 +129,7 @@ func (f *costFlags) meshOf(ctx context.Context, a *app, file string, plan *planf
 		return m, err
 	}
 	flags := *f.compile
-	r, on, err := flags.cuts.Propagate(g, plan, a.plugins.library(), flags.math.Set, flags.target)
+	r, on, err := flags.cuts.Propagate(ctx, g, plan, a.plugins.library(), flags.math.Set, flags.target)
 	if err != nil {
 		return m, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -148,6 +149,25 @@ func Run(ctx context.Context, g *ir.Graph, picks map[ir.NodeID]int, opt rewrite.
 	more, err := rewrite.Run(ctx, g, []rewrite.Rule{rule(picks, copied)}, opt) // those of outputs whose branches can not become the output
 	s.Applied, s.Removed = s.Applied+more.Applied, s.Removed+more.Removed
 	return s, err
+}
+
+// Planned makes the choices of a plan, and of others takes the first branch.
+func Planned(ctx context.Context, g *ir.Graph, plan *planfile.Plan, opt rewrite.Options) error {
+	named, err := Named(g, planned(plan))
+	if err != nil {
+		return err
+	}
+	First(g, named)
+	_, err = Run(ctx, g, named, opt)
+	return err
+}
+
+// planned gives the choices of a plan.
+func planned(plan *planfile.Plan) (out []Pick) {
+	for _, c := range plan.Choices {
+		out = append(out, Pick(c))
+	}
+	return out
 }
 
 // Name is what rewrites that make choices are called.

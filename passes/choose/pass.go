@@ -88,9 +88,7 @@ func picks(at, plan string) (out []Pick, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range p.Choices {
-			out = append(out, Pick(c))
-		}
+		out = planned(p)
 	}
 	if at == "" {
 		return out, nil

@@ -171,12 +171,11 @@ func (c *cutter) pass(o *operation) error {
 	return c.blocks(o, o.n, -1)
 }
 
-// copies replaces an operation by one on each term of its inputs, and one that combines the results; unless it does not distribute over that, or has
-// results that are not one tensor.
+// copies replaces an operation by one on each term of its inputs, and one that combines them for each result; unless it does not distribute over that.
 func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	op := n.Body.(*tensorops.Operation)
 	x, count := c.common(op)
-	if x == nil || op.Outputs.Len() != 1 || len(op.Outputs.At(0).Sel) != 1 || n.Tag(tensorops.IOSequencePointKind) != nil || c.ordered.Has(n.ID) {
+	if x == nil || n.Tag(tensorops.IOSequencePointKind) != nil || c.ordered.Has(n.ID) {
 		return false, nil
 	}
 	in, err := c.p.lib.BindOperation(c.p.g, n.ID)
@@ -193,20 +192,26 @@ func (c *cutter) copies(n *ir.Node, o *operation) (bool, error) {
 	for _, a := range c.apps[n.ID] {
 		c.p.g.Remove(a)
 	}
-	result := op.Outputs.At(0).Sel[0]
-	t := &terms{}
+	var results []ir.Selection
+	op.Outputs.All(func(_, _ int, s *ir.Selection) { results = append(results, *s) })
+	all := make([]terms, len(results))
 	for i := range count {
 		m, out := c.copy(n, op, i)
 		op = rest
-		t.tensors = append(t.tensors, out)
+		for k := range all {
+			all[k].tensors = append(all[k].tensors, out[k])
+		}
 		if o != nil {
 			if err := c.blocks(o, m, int64(i)); err != nil {
 				return true, err
 			}
 		}
 	}
-	t.by = c.combine(n, x.by, t.tensors, result)
-	c.terms[result.Tensor] = t
+	label := n.Label
+	for k, result := range results {
+		all[k].by = c.combine(n, x.by, all[k].tensors, result, label)
+		c.terms[result.Tensor], label = &all[k], ""
+	}
 	cut.Replaced(c.p.g, n)
 	return true, nil
 }
@@ -257,27 +262,30 @@ func combination(n *ir.Node) scalar.Op {
 	return scalar.NoOp
 }
 
-// copy adds an operation on the terms of a number, and gives the tensor of its results.
-func (c *cutter) copy(n *ir.Node, op *tensorops.Operation, i int) (*ir.Node, ir.NodeID) {
+// copy adds an operation on the terms of a number, and gives the tensors of its results.
+func (c *cutter) copy(n *ir.Node, op *tensorops.Operation, i int) (m *ir.Node, results []ir.NodeID) {
 	inputs, outputs := op.Inputs.Clone(), op.Outputs.Clone()
 	inputs.All(func(_, _ int, s *ir.Selection) {
 		if x := c.terms[s.Tensor]; x != nil {
 			s.Tensor = x.tensors[i]
 		}
 	})
-	like := tensorops.TensorOf(c.p.g, outputs.At(0).Sel[0].Tensor)
-	t := c.p.g.Add(&tensorops.Tensor{DType: like.DType, Range: like.Range.Clone()}, "")
-	outputs.At(0).Sel[0].Tensor = t.ID
-	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, "")
-	t.Pos, m.Pos = n.Pos, n.Pos
-	t.SetTag(&parts.Part{})
+	outputs.All(func(_, _ int, s *ir.Selection) {
+		like := tensorops.TensorOf(c.p.g, s.Tensor)
+		t := c.p.g.Add(&tensorops.Tensor{DType: like.DType, Range: like.Range.Clone()}, "")
+		t.Pos = n.Pos
+		t.SetTag(&parts.Part{})
+		s.Tensor, results = t.ID, append(results, t.ID)
+	})
+	m = c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, "")
+	m.Pos = n.Pos
 	m.SetTag(&parts.Part{})
 	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})
-	return m, t.ID
+	return m, results
 }
 
 // combine adds an operation that combines terms to a result, as another one does.
-func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection) *ir.Node {
+func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection, label string) *ir.Node {
 	op := like.Body.(*tensorops.Operation)
 	sel := make([]ir.Selection, len(list))
 	for i, t := range list {
@@ -285,7 +293,7 @@ func (c *cutter) combine(n, like *ir.Node, list []ir.NodeID, result ir.Selection
 	}
 	inputs := ir.PortsOf([]ir.Port{{Name: op.Inputs.At(0).Name, Sel: sel}})
 	outputs := ir.PortsOf([]ir.Port{{Name: op.Outputs.At(0).Name, Sel: []ir.Selection{result}}})
-	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, n.Label)
+	m := c.p.g.Add(&tensorops.Operation{Kernel: op.Kernel, Params: op.Params, Inputs: inputs, Outputs: outputs}, label)
 	m.Pos = n.Pos
 	m.SetTag(&parts.Part{})
 	m.SetOrigin(&ir.Origin{Rule: "propagate", From: []ir.Pos{n.Pos}})

@@ -107,14 +107,13 @@ func (f *partials) flow() {
 
 // mayStay says whether a result of an operation may be partial: it is all of its tensor, at 0, and no annotation says that it is not.
 func (f *partials) mayStay(o *operation, x *operand) bool {
-	l := f.p.tensors[x.sel.Tensor]
-	single := 0
+	l, results := f.p.tensors[x.sel.Tensor], 0
 	for i := range o.operands {
 		if o.operands[i].out {
-			single++
+			results++
 		}
 	}
-	return single == 1 && x.sel.Range().Equal(l.box) && !slices.ContainsFunc(l.box.Start, func(n int64) bool { return n != 0 }) &&
+	return (results == 1 || len(o.reducing()) == 0) && x.sel.Range().Equal(l.box) && !slices.ContainsFunc(l.box.Start, func(n int64) bool { return n != 0 }) &&
 		(l.annotated == 0 || len(l.partial) > 0)
 }
 

@@ -1,6 +1,7 @@
 package programflags
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,10 +18,12 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/passes/apply"
+	"tensortapestry.org/tapc/passes/choose"
 	"tensortapestry.org/tapc/passes/inline"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/recompute"
+	"tensortapestry.org/tapc/passes/rewrite"
 	"tensortapestry.org/tapc/passes/split"
 )
 
@@ -111,7 +114,7 @@ func (c *Cuts) Scheduled(p *planfile.Plan) bool {
 }
 
 // Propagate carries the layouts of a plan through a graph, for the devices of a kind of the machine, which it gives.
-func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
+func (c *Cuts) Propagate(ctx context.Context, g *ir.Graph, p *planfile.Plan, lib *kernels.Library, allow permission.Set, kind string) (*propagate.Result, *machine.Machine, error) {
 	if p == nil || len(p.Tensors) == 0 || c.plan.on == "" {
 		return nil, nil, diag.Usage("prices on several devices need --machine, and a plan with a mesh and tensors, or devices")
 	}
@@ -120,6 +123,9 @@ func (c *Cuts) Propagate(g *ir.Graph, p *planfile.Plan, lib *kernels.Library, al
 		return nil, nil, err
 	}
 	if err := inline.All(g, lib); err != nil {
+		return nil, nil, err
+	}
+	if err := choose.Planned(ctx, g, p, rewrite.Options{Library: lib}); err != nil {
 		return nil, nil, err
 	}
 	if _, err := recompute.Run(g, recompute.Requests(p)); err != nil {
