@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/application/cut"
 	"tensortapestry.org/tapc/dialects/application/planfile"
 	"tensortapestry.org/tapc/dialects/tensorops"
@@ -58,21 +57,14 @@ func (x *Space) labels() map[string]int {
 
 // cutting adds the cuts that do not follow from the annotations, whatever is allowed where the plan is carried out.
 func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, out *planfile.Plan) error {
-	g, others := x.graph.Clone(), x.graph.Clone()
-	if _, _, err := propagate.Run(g, out, propagate.Settings{Library: lib}); err != nil {
-		return err
-	}
-	_, found, err := propagate.Run(others, out, propagate.Settings{Library: lib, Allow: permission.Reassociate, Split: split.One})
+	strict, err := x.carried(out, propagate.Settings{Library: lib})
 	if err != nil {
 		return err
 	}
-	summed := map[ir.NodeID]bool{} // what whoever carries the plan out may sum by parts, and the plan does not
-	for i := range found.Operations {
-		if o := &found.Operations[i]; o.Index.Rank() > 0 && slices.ContainsFunc(o.Axes[o.Index.Rank():], func(a planfile.Axes) bool { return len(a) > 0 }) {
-			summed[o.Node] = true
-		}
+	loose, err := x.carried(out, propagate.Settings{Library: lib, Allow: permission.Reassociate, Split: split.One})
+	if err != nil {
+		return err
 	}
-	apps := application.ByOperation(g)
 	for n := range x.graph.Nodes() {
 		m, planned := x.found.opOf[n.ID]
 		if !planned {
@@ -80,30 +72,17 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 		}
 		o := x.ops[m.class]
 		counts := parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
-		want, err := wanted(o, counts, x.graph.Node(n.ID))
-		if err != nil || same(g, apps[n.ID], want) && !sums(o, counts) && !summed[n.ID] {
-			if err != nil {
-				return err
-			}
+		how := levels(o, counts)
+		if same(o, counts, strict[n.ID]) && same(o, counts, loose[n.ID]) || len(how.Levels) == 0 { // a sum of all has no cut that says that it is whole
 			continue
 		}
 		if n.Label == "" || labels[n.Label] != 1 {
 			return diag.Errorf("TAP2904", "plan", x.graph.At(n, ""), "a plan can not say how %s is cut", x.graph.Name(n.ID)).
 				Want("an operation with a label of its own", fmt.Sprintf("%q", n.Label))
 		}
-		out.Cuts = append(out.Cuts, planfile.Cut{Target: n.Label, Cut: levels(o, counts)})
+		out.Cuts = append(out.Cuts, planfile.Cut{Target: n.Label, Cut: how})
 	}
 	return nil
-}
-
-// sums says whether a reduced dimension is cut.
-func sums(o *operation, counts []int64) bool {
-	for j, d := range o.dims {
-		if d.reduced && counts[j] > 1 {
-			return true
-		}
-	}
-	return false
 }
 
 // levels writes a cut: reduced dimensions by name first, then those of the index in order, which may have other names in the parts.
@@ -127,33 +106,38 @@ func levels(o *operation, counts []int64) (c cut.Cut) {
 	return c
 }
 
-// wanted gives the blocks of the index that a plan asks for.
-func wanted(o *operation, counts []int64, n *ir.Node) (blocks []string, err error) {
-	var index []int64
-	for j, d := range o.dims {
-		if !d.reduced {
-			index = append(index, counts[j])
+// carried gives into how many parts propagation cuts each dimension of operations: those of the index, and behind them those that are reduced.
+func (x *Space) carried(plan *planfile.Plan, s propagate.Settings) (map[ir.NodeID][]int64, error) {
+	_, r, err := propagate.Run(x.graph.Clone(), plan, s)
+	if err != nil {
+		return nil, err
+	}
+	found := map[ir.NodeID][]int64{}
+	for _, o := range r.Operations {
+		for _, axes := range o.Axes {
+			found[o.Node] = append(found[o.Node], plan.Mesh.Parts(axes))
 		}
 	}
-	list, err := cut.Grid(index...).Blocks(cut.Space{Index: tensorops.IndexOf(n).Range})
-	for _, b := range list {
-		blocks = append(blocks, b.Text())
-	}
-	slices.Sort(blocks)
-	return blocks, err
+	return found, nil
 }
 
-// same says whether applications have these blocks. An operation without applications has one.
-func same(g *ir.Graph, apps []ir.NodeID, want []string) bool {
-	if len(apps) == 0 {
-		return len(want) == 1
+// same says whether an operation is cut into so many parts along its dimensions by what propagation found, and nothing that it reduces is.
+func same(o *operation, counts, found []int64) bool {
+	var want []int64
+	for j, d := range o.dims {
+		if !d.reduced {
+			want = append(want, counts[j])
+		} else if counts[j] > 1 {
+			return false
+		}
 	}
-	var blocks []string
-	for _, a := range apps {
-		blocks = append(blocks, tensorops.IndexOf(g.Node(a)).Range.Text())
+	for len(want) < len(found) {
+		want = append(want, 1)
 	}
-	slices.Sort(blocks)
-	return slices.Equal(blocks, want)
+	for len(found) < len(want) {
+		found = append(found, 1)
+	}
+	return slices.Equal(want, found)
 }
 
 // staging says where a plan has its stages: on a mesh whose first axis is theirs, each operation is placed on the devices of its stage that have its block.
