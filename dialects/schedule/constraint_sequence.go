@@ -15,20 +15,22 @@ var sequenceOrder = check.Constraint{
 	Requires: []string{"ScheduleOrderConstraint"},
 	Codes:    []check.Code{{ID: "TAP0177", Meaning: "a kernel does not wait for one that a sequence point puts before it"}},
 	Check: func(c *check.Context) {
-		barriers := sequence.Barriers(c.Graph())
-		if len(barriers) == 0 {
-			return
-		}
 		kernels := Carriers(c.Graph())
-		for _, b := range barriers {
+		for _, b := range sequence.Barriers(c.Graph(), kernels.Carry) {
 			checkBarrier(c, b, kernels)
 		}
 	},
 }
 
-// Carriers gives the kernels that carry out each operation, in graph order.
-func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
-	of := map[ir.NodeID][]ir.NodeID{}
+// Carried is the kernels that carry out each operation, in graph order.
+type Carried map[ir.NodeID][]ir.NodeID
+
+// Carry says whether some kernel carries out an operation.
+func (k Carried) Carry(op ir.NodeID) bool { return len(k[op]) > 0 }
+
+// Carriers gives the kernels that carry out the operations of a graph.
+func Carriers(g *ir.Graph) Carried {
+	of := Carried{}
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*Kernel); ok {
 			for _, a := range k.Applications {
@@ -45,7 +47,7 @@ func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
 	return of
 }
 
-func checkBarrier(c *check.Context, b sequence.Barrier, kernels map[ir.NodeID][]ir.NodeID) {
+func checkBarrier(c *check.Context, b sequence.Barrier, kernels Carried) {
 	g, s := c.Graph(), stepsOf(c)
 	var pairs []waits.Pair
 	for _, first := range b.Before {

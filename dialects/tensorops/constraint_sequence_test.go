@@ -91,17 +91,17 @@ func TestBarriers(t *testing.T) {
 		p.Before = []ir.NodeID{next.ID}
 		b.Add(&sequence.Point{Before: []ir.NodeID{first.ID}}, "start")
 	})
-	for _, b := range sequence.Barriers(g) {
+	for _, b := range sequence.Barriers(g, func(ir.NodeID) bool { return true }) {
 		if !slices.Equal(b.Before, []ir.NodeID{3}) || !slices.Equal(b.After, []ir.NodeID{4}) {
 			t.Errorf("%s stands between %v and %v", g.Name(b.Point), b.Before, b.After)
 		}
 	}
-	if n := len(sequence.Barriers(g)); n != 2 {
+	if n := len(sequence.Barriers(g, func(ir.NodeID) bool { return true })); n != 2 {
 		t.Errorf("%d barriers", n)
 	}
 	g.Remove(4)
 	sequence.Forget(g)
-	if n := len(sequence.Barriers(g)); n != 0 {
+	if n := len(sequence.Barriers(g, func(ir.NodeID) bool { return true })); n != 0 {
 		t.Errorf("%d barriers where nothing comes after", n)
 	}
 }

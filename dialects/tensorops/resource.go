@@ -138,15 +138,14 @@ func (p *Program) resources(g *ir.Graph, ops []ir.NodeID) (bad diag.List) {
 
 // inSequence puts operations into the order that sequence points ask for; among others the order is kept.
 func inSequence(g *ir.Graph, ops []ir.NodeID) (out []ir.NodeID) {
-	earlier := map[ir.NodeID][]ir.NodeID{}
-	if len(ops) > 0 {
-		for _, b := range sequence.Barriers(g) {
-			for _, id := range b.After {
-				earlier[id] = append(earlier[id], b.Before...)
-			}
-		}
+	if len(ops) < 2 {
+		return ops
 	}
-	var done ir.NodeSet
+	var asked, done ir.NodeSet
+	for _, id := range ops {
+		asked.Add(id)
+	}
+	earlier, _ := sequence.Edges(g)
 	var visit func(id ir.NodeID)
 	visit = func(id ir.NodeID) {
 		if done.Has(id) {
@@ -156,7 +155,7 @@ func inSequence(g *ir.Graph, ops []ir.NodeID) (out []ir.NodeID) {
 		for _, e := range earlier[id] {
 			visit(e)
 		}
-		if slices.Contains(ops, id) {
+		if asked.Has(id) {
 			out = append(out, id)
 		}
 	}

@@ -133,12 +133,8 @@ func (l *lowering) run(p *tensorops.Program) error {
 
 // sequence lets kernels wait for those that sequence points put before them.
 func (l *lowering) sequence() {
-	barriers := sequence.Barriers(l.g)
-	if len(barriers) == 0 {
-		return
-	}
 	kernels := schedule.Carriers(l.g)
-	for _, b := range barriers {
+	for _, b := range sequence.Barriers(l.g, kernels.Carry) {
 		for _, then := range b.After {
 			for _, id := range kernels[then] {
 				after := idSet{}

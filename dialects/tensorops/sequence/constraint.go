@@ -57,7 +57,7 @@ func (o Operations) check(c *check.Context) {
 	if points == 0 || !sane {
 		return
 	}
-	_, later := pointEdges(g)
+	earlier, later := Edges(g)
 	next := o.Next(c)
 	cycles := check.Cycles(g.Bound(), func(id ir.NodeID) []ir.NodeID { return slices.Concat(later[id], next(id)) })
 	for _, cycle := range cycles {
@@ -66,7 +66,7 @@ func (o Operations) check(c *check.Context) {
 			Want("no cycle", fmt.Sprintf("a cycle of %s: %s", check.Count(len(cycle.Nodes), "node"), check.CycleText(g, cycle.Nodes))))
 	}
 	if len(cycles) == 0 {
-		o.phases(c)
+		o.phases(c, earlier)
 	}
 }
 
@@ -100,16 +100,41 @@ func (o Operations) point(c *check.Context, n *ir.Node, p *Point) bool {
 }
 
 // phases checks that runs can keep to the order.
-func (o Operations) phases(c *check.Context) {
+func (o Operations) phases(c *check.Context, earlier map[ir.NodeID][]ir.NodeID) {
 	g := c.Graph()
 	phase := func(id ir.NodeID) Phase { p, _ := o.Of(g.Node(id)); return p }
-	for _, b := range Barriers(g) {
-		last := slices.MaxFunc(b.Before, func(x, y ir.NodeID) int { return int(phase(x) - phase(y)) })
-		for _, id := range b.After {
-			if p := phase(id); p != Timeless && p < phase(last) && c.Go() {
-				c.Report(c.Error("TAP0175", g.Node(b.Point), "", "%s puts %s before %s", g.Name(b.Point), g.Name(last), g.Name(id)).
+	last := map[ir.NodeID]ir.NodeID{} // of the operations before a sequence point, one in the last phase
+	var before func(point ir.NodeID) ir.NodeID
+	before = func(point ir.NodeID) ir.NodeID {
+		at, there := last[point]
+		if there {
+			return at
+		}
+		at = ir.NoNode
+		for _, id := range earlier[point] {
+			if g.Node(id).Body.Kind() == Kind {
+				id = before(id)
+			}
+			if id != ir.NoNode && (at == ir.NoNode || phase(id) > phase(at)) {
+				at = id
+			}
+		}
+		last[point] = at
+		return at
+	}
+	for n, point := range check.Each[*Point](c) {
+		first := before(n.ID)
+		if first == ir.NoNode {
+			continue
+		}
+		for _, id := range point.Before {
+			if g.Node(id).Body.Kind() == Kind {
+				continue
+			}
+			if p := phase(id); p != Timeless && p < phase(first) && c.Go() {
+				c.Report(c.Error("TAP0175", g.Node(n.ID), "", "%s puts %s before %s", g.Name(n.ID), g.Name(first), g.Name(id)).
 					Want("imports when a run begins, and exports when all is computed", "the other way round").
-					WithNote(c.At(g.Node(last), ""), "this is to happen first").WithNote(c.At(g.Node(id), ""), "and this afterwards"))
+					WithNote(c.At(g.Node(first), ""), "this is to happen first").WithNote(c.At(g.Node(id), ""), "and this afterwards"))
 			}
 		}
 	}

@@ -52,70 +52,94 @@ func Forget(g *ir.Graph) {
 type Barrier struct {
 	Point  ir.NodeID
 	Before []ir.NodeID // the operations right before it
-	After  []ir.NodeID // all that happen after it, those behind further sequence points among them
+	After  []ir.NodeID // those right after it, and those behind further sequence points before which none of the former stands
 }
 
-// Barriers gives one for each sequence point that has operations right before it and some after it, in graph order: together they order what the
-// graph's sequence points order.
-func Barriers(g *ir.Graph) []Barrier {
+// Barriers gives one for each sequence point that has operations right before it and some after it, in graph order: together, one after the other, they order what the
+// graph's sequence points order. Not everything that sequence points name need stand for what is before and after it: carries says which operations do. Slices may be shared.
+func Barriers(g *ir.Graph, carries func(ir.NodeID) bool) []Barrier {
 	var out []Barrier
-	earlier, later := pointEdges(g)
+	r := &reach{g: g, carries: carries, after: map[ir.NodeID][]ir.NodeID{}}
+	r.earlier, r.later = Edges(g)
 	for n := range g.Nodes() {
 		if n.Body.Kind() != Kind {
 			continue
 		}
 		b := Barrier{Point: n.ID}
-		for _, id := range earlier[n.ID] {
-			if n := g.Node(id); n != nil && n.Body.Kind() != Kind && !slices.Contains(b.Before, id) {
+		for _, id := range r.earlier[n.ID] {
+			if !r.isPoint(id) && !slices.Contains(b.Before, id) {
 				b.Before = append(b.Before, id)
 			}
 		}
 		if len(b.Before) == 0 {
 			continue
 		}
-		if b.After = behind(g, n.ID, later); len(b.After) > 0 {
+		if b.After = r.behind(n.ID); len(b.After) > 0 {
 			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// pointEdges gives what happens right before and right after each sequence point: operations, and points that name it or that it names.
-func pointEdges(g *ir.Graph) (earlier, later map[ir.NodeID][]ir.NodeID) {
+// Edges gives what happens right before and right after each sequence point that a graph has: operations, and points that name it or that it names; and the points right before and right after each operation.
+func Edges(g *ir.Graph) (earlier, later map[ir.NodeID][]ir.NodeID) {
 	earlier, later = map[ir.NodeID][]ir.NodeID{}, map[ir.NodeID][]ir.NodeID{}
+	edge := func(from, to ir.NodeID) {
+		if g.Node(from) != nil && g.Node(to) != nil {
+			later[from], earlier[to] = append(later[from], to), append(earlier[to], from)
+		}
+	}
 	for n := range g.Nodes() {
-		p, ok := n.Body.(*Point)
-		if !ok {
-			continue
-		}
-		for _, id := range p.After {
-			earlier[n.ID], later[id] = append(earlier[n.ID], id), append(later[id], n.ID)
-		}
-		for _, id := range p.Before {
-			later[n.ID], earlier[id] = append(later[n.ID], id), append(earlier[id], n.ID)
+		if p, ok := n.Body.(*Point); ok {
+			for _, id := range p.After {
+				edge(id, n.ID)
+			}
+			for _, id := range p.Before {
+				edge(n.ID, id)
+			}
 		}
 	}
 	return earlier, later
 }
 
-// behind gives the operations that happen after a sequence point, or after one that does, by number.
-func behind(g *ir.Graph, point ir.NodeID, later map[ir.NodeID][]ir.NodeID) (ops []ir.NodeID) {
-	var seen ir.NodeSet
-	stack := []ir.NodeID{point}
-	for len(stack) > 0 {
-		at := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, id := range later[at] {
-			switch n := g.Node(id); {
-			case n == nil || seen.Has(id):
-			case n.Body.Kind() == Kind:
-				stack = append(stack, id)
-			default:
-				ops = append(ops, id)
+// reach finds what happens after sequence points.
+type reach struct {
+	g              *ir.Graph
+	carries        func(ir.NodeID) bool
+	earlier, later map[ir.NodeID][]ir.NodeID
+	after          map[ir.NodeID][]ir.NodeID // of the points that are known
+}
+
+func (r *reach) isPoint(id ir.NodeID) bool { return r.g.Node(id).Body.Kind() == Kind }
+
+// behind gives the operations that happen after a sequence point, by number, but for those that others of them are before.
+func (r *reach) behind(point ir.NodeID) []ir.NodeID {
+	if list, there := r.after[point]; there {
+		return list
+	}
+	r.after[point] = nil // in case that it is behind itself
+	var ops []ir.NodeID
+	carried := map[ir.NodeID]bool{}
+	for _, id := range r.later[point] {
+		if !r.isPoint(id) {
+			if ops = append(ops, id); r.carries(id) {
+				carried[id] = true
 			}
-			seen.Add(id)
 		}
 	}
-	slices.Sort(ops)
+	for _, id := range r.later[point] {
+		if !r.isPoint(id) || slices.ContainsFunc(r.earlier[id], func(x ir.NodeID) bool { return carried[x] }) {
+			continue
+		}
+		if more := r.behind(id); len(ops) == 0 {
+			ops = more
+		} else if len(more) > 0 {
+			ops = slices.Concat(ops, more)
+		}
+	}
+	if len(r.later[point]) > 1 {
+		ops = slices.Compact(slices.Sorted(slices.Values(ops)))
+	}
+	r.after[point] = ops
 	return ops
 }
