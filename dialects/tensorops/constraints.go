@@ -35,6 +35,7 @@ func Constraints() []check.Constraint {
 		reducedDimensions,
 		marginalCosts,
 		programInterface,
+		constants,
 		precomputedFromConstants,
 		choices,
 		definition.Constraint(foreign),

@@ -6,11 +6,13 @@ package into
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/backends/reference"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/composite"
 	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
@@ -44,6 +46,11 @@ func Graph(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (
 
 // whole maps a program and the definitions that it uses back.
 func whole(ctx context.Context, g *ir.Graph, n namespace.Namespace, o Options) (*foreign.Graph, error) {
+	if aliases, _ := tensorops.AliasesOf(g); len(aliases) > 0 {
+		a := aliases[0]
+		return nil, diag.Errorf(CodeMemory, "memory", diag.Location{File: g.File, Node: a.Output}, "output %q has the memory of input %q, and a model of %s can not say that", a.Output, a.Input, n).
+			Want("outputs with memory of their own", fmt.Sprintf("%d that have that of inputs (the parameter aliases of the export)", len(aliases)))
+	}
 	fg, err := graph(ctx, g, n, o)
 	if err != nil || !composite.Used(g) {
 		return fg, err
@@ -88,8 +95,11 @@ func sameBody(f, g *foreign.Graph) bool {
 	return slices.EqualFunc(f.Inputs, g.Inputs, port) && slices.EqualFunc(f.Outputs, g.Outputs, port) && slices.EqualFunc(f.Ops, g.Ops, op)
 }
 
-// CodeOrder is the code of an order that a model can not have.
-const CodeOrder = "TAP0861"
+// Codes of what a model can not have: an order, and outputs with the memory of inputs.
+const (
+	CodeOrder  = "TAP0861"
+	CodeMemory = "TAP0252"
+)
 
 // unordered refuses a program with sequence points: models have no order but that of their values.
 func unordered(g *ir.Graph, n namespace.Namespace) error {

@@ -25,11 +25,30 @@ const constraint = "amanda-graph"
 const (
 	startAttr = "start"
 	boxAttr   = "select" // a list of [from, to] for each dimension
+
+	// of an output of the program: the input whose memory it has, and the shape of that memory
+	memoryAttr = "memory"
+	roomAttr   = "room"
 )
+
+// ioAttr is the attribute of ops with the tag IOSequencePoint.
+const ioAttr = "IOSequencePoint"
+
+// builtin are the names of attributes of ops that are no parameters.
+var builtin = []string{"name", "type", ioAttr}
+
+// params gives the parameters of an op.
+func params(op *amanda.Op) ir.Attrs {
+	out := op.Attrs
+	for _, name := range builtin {
+		out = out.Without(name)
+	}
+	return out
+}
 
 // flat makes the abstraction of an Operation Expression: an op for each operation in the namespace of tapc's kernels, an edge for each
 // tensor from its producer to each consumer. Output ports carry dtype and shape. Tags are left out, as they follow from the
-// kernels; observed tensors are the outputs.
+// kernels, but for IOSequencePoint; observed tensors are the outputs.
 func flat(g *ir.Graph) (*amanda.Graph, error) {
 	p, err := tensorops.ProgramOf(g)
 	if err != nil {
@@ -63,9 +82,15 @@ func flat(g *ir.Graph) (*amanda.Graph, error) {
 			})
 		}
 	}
+	aliases, bad := tensorops.AliasesOf(g)
+	l.bad = append(l.bad, bad...)
 	for i, x := range p.Outputs {
 		if _, file := p.Sinks[i]; !file {
-			root.Outputs = append(root.Outputs, amanda.Port{Name: x.Name, Attrs: tensorPort(tensorops.TensorOf(g, x.Tensor))})
+			port := amanda.Port{Name: x.Name, Attrs: tensorPort(tensorops.TensorOf(g, x.Tensor))}
+			if i := slices.IndexFunc(aliases, func(a tensorops.Alias) bool { return a.Output == x.Name }); i >= 0 {
+				port.Attrs = port.Attrs.With(memoryAttr, ir.StringAttr(aliases[i].Input)).With(roomAttr, ir.IntsAttr(aliases[i].Room...))
+			}
+			root.Outputs = append(root.Outputs, port)
 			l.edge(x.Tensor, self(x.Name), "output "+x.Name)
 		}
 	}
@@ -107,10 +132,13 @@ func (l *lifter) operation(n *ir.Node, o *tensorops.Operation) {
 		name = o.Kernel[strings.LastIndexByte(o.Kernel, ':')+1:]
 	}
 	op := &amanda.Op{Name: l.names.Unique(name), Type: o.Kernel, Attrs: o.Params}
-	for _, reserved := range []string{"name", "type"} {
+	for _, reserved := range builtin {
 		if _, ok := o.Params.Get(reserved); ok {
 			l.fault(op.Name, "the parameter %s of %s has the name of a builtin attribute of ops", reserved, o.Kernel)
 		}
+	}
+	if n.Tag(tensorops.IOSequencePointKind) != nil {
+		op.Attrs = op.Attrs.With(ioAttr, ir.AttrValue{Kind: ir.AttrMap})
 	}
 	portOf := func(ports ir.Ports, i, k int) string {
 		if len(ports.At(i).Sel) > 1 {

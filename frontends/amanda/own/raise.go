@@ -44,7 +44,7 @@ func raised(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
 		return nil, err
 	}
 	tensorops.StateOutputs(b.g, b.named(f.Graph.Outputs))
-	return b.g, nil
+	return b.g, aliases(b.g, g)
 }
 
 func (b *raiser) named(ports []foreign.Port) []tensorops.Named {
@@ -53,6 +53,30 @@ func (b *raiser) named(ports []foreign.Port) []tensorops.Named {
 		out[i] = tensorops.Named{Name: p.Name, Tensor: b.tensors[p.Name]}
 	}
 	return out
+}
+
+// aliases states which outputs of a program have the memory of inputs, as the ports of a file's only subgraph say.
+func aliases(g *ir.Graph, from *amanda.Graph) error {
+	var list []tensorops.Alias
+	for _, op := range from.Ops {
+		for _, p := range op.Outputs {
+			memory, there := p.Attrs.Get(memoryAttr)
+			room, sized := p.Attrs.Get(roomAttr)
+			ints, ok := room.Ints()
+			switch {
+			case !there && !sized:
+			case memory.Kind != ir.AttrString || !ok || len(from.Ops) > 1 || !op.Sub:
+				return diag.Errorf(amanda.CodePorts, constraint, diag.Location{File: from.File, Line: p.Line, Column: p.Column}, "port %q does not say whose memory it has", p.Name).
+					Want("on an output of the program, the name of an input (memory) and a shape (room)", fmt.Sprintf("memory: %v, room: %v", memory.Kind, room.Kind))
+			default:
+				list = append(list, tensorops.Alias{Input: memory.Str, Output: p.Name, Room: ints})
+			}
+		}
+	}
+	if list != nil {
+		tensorops.StateAliases(g, list)
+	}
+	return nil
 }
 
 // raiser builds a graph of tapc.
@@ -93,6 +117,11 @@ func (b *raiser) add(op *foreign.Op, kernel string, in, out ir.Ports, params ir.
 	}
 	n := b.g.Add(body, label)
 	n.Pos = op.Pos
+	if from := b.f.Of[op].Op; from != nil {
+		if _, io := from.Attrs.Get(ioAttr); io {
+			n.SetTag(&tensorops.IOSequencePoint{})
+		}
+	}
 	b.made[op] = n.ID
 }
 
@@ -150,7 +179,7 @@ func (b *raiser) operation(op *foreign.Op) {
 	if !strings.Contains(kernel, ":") {
 		kernel = "op:" + kernel
 	}
-	b.add(op, kernel, in, out, from.Op.Attrs.Without("name").Without("type"))
+	b.add(op, kernel, in, out, params(from.Op))
 }
 
 // put adds a selection to the port that a name such as x or x/1 stands for.
@@ -188,7 +217,7 @@ func (b *raiser) results(op *foreign.Op, from amanda.Source, in ir.Ports) []*ten
 		b.fault(op, "%s is no kernel of tapc, so its outputs need a dtype and a shape", op.Type)
 		return nil
 	}
-	c := kernels.Call{Params: from.Op.Attrs.Without("name").Without("type")}
+	c := kernels.Call{Params: params(from.Op)}
 	for _, p := range in.Each() {
 		x := kernels.PortSel{Name: p.Name}
 		for _, s := range p.Sel {
