@@ -16,21 +16,15 @@ var sequenceOrder = check.Constraint{
 	Codes:    []check.Code{{ID: "TAP0177", Meaning: "a kernel does not wait for one that a sequence point puts before it"}},
 	Check: func(c *check.Context) {
 		kernels := Carriers(c.Graph())
-		for _, b := range sequence.Barriers(c.Graph(), kernels.Carry) {
+		for _, b := range sequence.Barriers(c.Graph(), func(op ir.NodeID) bool { return len(kernels[op]) > 0 }) {
 			checkBarrier(c, b, kernels)
 		}
 	},
 }
 
-// Carried is the kernels that carry out each operation, in graph order.
-type Carried map[ir.NodeID][]ir.NodeID
-
-// Carry says whether some kernel carries out an operation.
-func (k Carried) Carry(op ir.NodeID) bool { return len(k[op]) > 0 }
-
-// Carriers gives the kernels that carry out the operations of a graph.
-func Carriers(g *ir.Graph) Carried {
-	of := Carried{}
+// Carriers gives the kernels that carry out each operation, in graph order.
+func Carriers(g *ir.Graph) map[ir.NodeID][]ir.NodeID {
+	of := map[ir.NodeID][]ir.NodeID{}
 	for n := range g.Nodes() {
 		if k, ok := n.Body.(*Kernel); ok {
 			for _, a := range k.Applications {
@@ -47,7 +41,7 @@ func Carriers(g *ir.Graph) Carried {
 	return of
 }
 
-func checkBarrier(c *check.Context, b sequence.Barrier, kernels Carried) {
+func checkBarrier(c *check.Context, b sequence.Barrier, kernels map[ir.NodeID][]ir.NodeID) {
 	g, s := c.Graph(), stepsOf(c)
 	var pairs []waits.Pair
 	for _, first := range b.Before {

@@ -84,7 +84,7 @@ func checkPorts(c *check.Context, n *ir.Node, side int, ports ir.Ports, want []d
 func sameShape(a, b zspace.Range) bool { return slices.Equal(a.Shape(), b.Shape()) }
 
 // OwnConstraints are the ids of the constraints on what the Tapestry documents do not have: their graphs are not held to them.
-var OwnConstraints = []string{InterfaceConstraint, constantID, definition.ID, compositeID, sequence.ID, parts.ID}
+var OwnConstraints = []string{InterfaceConstraint, definition.ID, compositeID, sequence.ID, parts.ID}
 
 // compositeID is the id of the constraint of this file.
 const compositeID = "CompositeConstraint"

@@ -15,6 +15,7 @@ var programInterface = check.Constraint{
 		"its outputs, whole tensors with as many names, in order; on each side no name is there twice. Beside such an import there is no " +
 		"other, and every tensor that is read has a producer; beside such an export there is no other. A graph may leave out either: " +
 		"then what nobody produces is an input, and what nobody consumes, an export takes or a sequence point observes is an output. Imports and exports without names name a file that runs read or write in uri, with the key of an entry or the offset of raw bytes, or have no parameters; those with a file may stand beside others, and no two write one file. A check says of which indices, with which limits. " +
+		"A constant says once what its one result is: a value; an entry of a data file, by file and key; bytes from an offset of a file on; or bytes; with a view of all but a value, and no other parameter. " +
 		"An export may say in aliases which outputs have the memory of which inputs: each is there once, element types and ranks are equal, ranges begin at one point and fit into the room.",
 	Requires: []string{"TensorOperationAgreementConstraint"},
 	Codes: []check.Code{
@@ -27,6 +28,7 @@ var programInterface = check.Constraint{
 		{ID: "TAP0167", Meaning: "an import or export has a parameter that means nothing"},
 		{ID: "TAP0168", Meaning: "an import or export names a file that runs can not read or write"},
 		{ID: "TAP0169", Meaning: "two exports write one file"},
+		{ID: "TAP0701", Meaning: "a constant does not say what it is, says it twice, or has a parameter that means nothing"},
 	},
 	Check: checkInterface,
 }
@@ -41,8 +43,11 @@ func checkInterface(c *check.Context) {
 			sides[0] = append(sides[0], n)
 		case op.IsExport():
 			sides[1] = append(sides[1], n)
-		case op.IsCheck():
+		case op.IsCheck(), op.IsSource():
 			_, bad := checkOf(g, n.ID)
+			if op.IsSource() {
+				_, bad = ConstOf(g, n.ID)
+			}
 			for _, d := range bad {
 				c.Report(d)
 			}

@@ -23,11 +23,11 @@ func precomputedCases() []Case {
 		Of("precomputed near miss: only the first", chain(func(_ builder, _, _, second *ir.Node) { second.DropTag(PrecomputedKind) }), nil, nil),
 		Of("precomputed: from what the program computes", chain(func(_ builder, _, first, _ *ir.Node) { first.DropTag(PrecomputedKind) }),
 			[]string{"TAP0171"}, []string{`operation "second" is carried out when the program is built, and tensor "x" is not known then`}),
-		Of("constant: nothing says what it is", chain(func(_ builder, source, _, _ *ir.Node) { opOf(source).Params = nil }), []string{"TAP0701"}, []string{"no parameters"}),
+		Of("constant: nothing says what it is", chain(func(_ builder, source, _, _ *ir.Node) { opOf(source).Params = nil }), []string{"TAP0701"}, []string{"0 parameters"}),
 		Of("constant: a parameter that means nothing", chain(func(_ builder, source, _, _ *ir.Node) {
 			opOf(source).Params = opOf(source).Params.With("dtype", ir.StringAttr("int8"))
 		}), []string{"TAP0701"},
-			[]string{"dtype, value"}),
+			[]string{"2 parameters"}),
 		Of("precomputed: from an input", chain(func(b builder, source, _, _ *ir.Node) { b.Remove(source.ID) }), []string{"TAP0171"}, nil),
 		Of("precomputed: an effect", chain(func(_ builder, _, _, second *ir.Node) { second.SetTag(&IOSequencePoint{}) }), []string{"TAP0172"}, nil),
 		Of("precomputed: a constant", chain(func(_ builder, source, _, _ *ir.Node) { source.SetTag(&Precomputed{}) }), []string{"TAP0172"}, nil),

@@ -35,7 +35,6 @@ func Constraints() []check.Constraint {
 		reducedDimensions,
 		marginalCosts,
 		programInterface,
-		constants,
 		precomputedFromConstants,
 		choices,
 		definition.Constraint(foreign),

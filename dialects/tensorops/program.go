@@ -250,24 +250,12 @@ func (p *Program) addConst(g *ir.Graph, id ir.NodeID) diag.List {
 	return bad
 }
 
-// namesIn lists the names of parameters.
-func namesIn(params ir.Attrs) string {
-	if len(params) == 0 {
-		return "no parameters"
-	}
-	var names []string
-	for _, a := range params {
-		names = append(names, a.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // ConstOf reads the constant that an operation gives; the diagnostics say what is wrong with one that is malformed.
 func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 	n, op := g.Node(id), OperationOf(g, id)
 	c := Const{Op: id}
 	bad := func(field, expected, found string) (Const, diag.List) {
-		d := diag.Errorf("TAP0701", constantID, g.At(n, field), "constant %s is malformed", g.Name(id))
+		d := diag.Errorf("TAP0701", InterfaceConstraint, g.At(n, field), "constant %s is malformed", g.Name(id))
 		return c, diag.List{d.Want(expected, found)}
 	}
 	result := op.Outputs.Get("result")
@@ -305,7 +293,7 @@ func ConstOf(g *ir.Graph, id ir.NodeID) (Const, diag.List) {
 	case hasFile && hasKey && n0 == 2 && file.Kind == ir.AttrString && key.Kind == ir.AttrString:
 		c.File, c.Key = file.Str, key.Str
 	default:
-		return bad("/body/params", `"value", the strings "file" and "key", the string "file" and an "offset", or "bytes"`, namesIn(op.Params))
+		return bad("/body/params", `"value", the strings "file" and "key", the string "file" and an "offset", or "bytes"`, fmt.Sprintf("%d parameters", len(op.Params)))
 	}
 	return c, nil
 }

@@ -134,7 +134,7 @@ func (l *lowering) run(p *tensorops.Program) error {
 // sequence lets kernels wait for those that sequence points put before them.
 func (l *lowering) sequence() {
 	kernels := schedule.Carriers(l.g)
-	for _, b := range sequence.Barriers(l.g, kernels.Carry) {
+	for _, b := range sequence.Barriers(l.g, func(op ir.NodeID) bool { return len(kernels[op]) > 0 }) {
 		for _, then := range b.After {
 			for _, id := range kernels[then] {
 				after := idSet{}

@@ -6,7 +6,9 @@ import (
 
 	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/dialects/tensorops/parts"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/zspace"
@@ -26,6 +28,7 @@ func Operations(g *ir.Graph, name string, shards bool) *Figure {
 	for _, id := range b.flow.Ops {
 		b.operation(g.Node(id))
 	}
+	b.branches()
 	b.sequence()
 	b.prune()
 	return b.Figure
@@ -108,6 +111,8 @@ func (b *builder) node(n *ir.Node) {
 		b.tensor(n, body)
 	case *tensorops.Note:
 		b.add(n, Item{Kind: Note, Title: "note", Lines: []string{body.Message}, Color: -1})
+	case *definition.Definition:
+		b.definition(n, body)
 	case *sequence.Point:
 		b.add(n, Item{Kind: Sequence, Title: "sequence point", Lines: labelLines(n), Color: -1, Marks: Observed})
 		b.observed = true
@@ -150,6 +155,9 @@ func (b *builder) drawnFor(op ir.NodeID) ir.NodeID {
 // tensor adds the box of a tensor, with the constant that it is.
 func (b *builder) tensor(n *ir.Node, t *tensorops.Tensor) {
 	it := Item{Kind: Tensor, Title: nameOf(n), Lines: []string{typed(t.DType, t.Range)}, Whole: t.Range, Color: -1, Bytes: sizeOf(t.DType, t.Range)}
+	if parts.Is(n) {
+		it.Lines = append(it.Lines, "partial result")
+	}
 	f := facts{}
 	f.add("element type", t.DType)
 	f.add("range", t.Range.Text())
