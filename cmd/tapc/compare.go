@@ -26,7 +26,7 @@ type compareFlags struct {
 	against, python, tensors, picture string
 	program, size                     string // of several sizes
 	rounds                            int
-	tolerance                         float64
+	within                            compare.Bound
 }
 
 // tensorWords are the values of --tensors.
@@ -44,7 +44,8 @@ func compareCommand(a *app) *cobra.Command {
 	fs.Int64Var(&o.random, "random", 1, "fill inputs that are not given at random, from this seed")
 	fs.IntVar(&o.on.threads, "threads", 0, "threads to run on (default: all cores)")
 	fs.IntVar(&o.rounds, "rounds", 10, "rounds in which both sides are timed; 0 times nothing")
-	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "error, relative to a tensor's greatest magnitude, beyond which values part")
+	fs.Float64Var(&o.within.Tolerance, "tolerance", 1e-4, "error, relative to a tensor's greatest magnitude, beyond which values part (default: a step of the type in those of 16 bits and less, 1e-4 in others)")
+	fs.Lookup("tolerance").DefValue = "0" // which help leaves out
 	fs.StringVar(&o.tensors, "tensors", "auto", "compare tensors inside the model: auto, where outputs part; always; or never")
 	fs.StringVar(&o.picture, "picture", "", "write a picture to this file, as SVG")
 	flagnames.Entries(fs, "input")
@@ -53,6 +54,7 @@ func compareCommand(a *app) *cobra.Command {
 	asJSON := jsonFlag(c)
 	words(c, "tensors", tensorWords)
 	return a.command(c, func(ctx context.Context, args []string) error {
+		o.within.Step = !fs.Changed("tolerance")
 		if err := firstError(o.check(), f.begin(ctx)); err != nil {
 			return err
 		}
@@ -77,7 +79,7 @@ func compareCommand(a *app) *cobra.Command {
 }
 
 func (o *compareFlags) check() error {
-	return firstError(compare.Check(o.against, o.rounds, o.on.threads, o.tolerance))
+	return firstError(compare.Check(o.against, o.rounds, o.on.threads, o.within.Tolerance))
 }
 
 // compareSizes compares at each size that the flags ask for.
@@ -133,7 +135,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 	}
 	o.inputs = files.Inputs
 	j := &compare.Job{Model: file, Size: o.size, Against: o.against, Python: o.python, Title: "tapc " + release.Version, Dir: dir, Threads: o.on.threads, Rounds: o.rounds,
-		Tolerance: o.tolerance, Inside: o.tensors}
+		Within: o.within, Inside: o.tensors}
 	if form, text, name, err := a.openGraph(ctx, file, ""); err != nil {
 		return nil, err
 	} else if form.name == "onnx" {

@@ -29,10 +29,10 @@ type Report struct {
 
 // Values says how far the outputs, and tensors between inputs and outputs where these were compared, are from each other.
 type Values struct {
-	Tolerance float64     `json:"tolerance"` // of the error relative to scale
-	Outputs   []Agreement `json:"outputs"`
-	Inside    []Agreement `json:"inside,omitempty"`  // in the order of the graph
-	Parting   *Agreement  `json:"parting,omitempty"` // the first in the order of the graph that is beyond the tolerance
+	Bound
+	Outputs []Agreement `json:"outputs"`
+	Inside  []Agreement `json:"inside,omitempty"`  // in the order of the graph
+	Parting *Agreement  `json:"parting,omitempty"` // the first in the order of the graph that is beyond the tolerance
 }
 
 // Agree says whether all outputs are within the tolerance.
@@ -53,10 +53,10 @@ type Memory struct {
 }
 
 // ValuesOf compares the outputs of both sides.
-func ValuesOf(outputs []Tensor, want, got map[string]tensorfile.Tensor, tolerance float64) Values {
-	v := Values{Tolerance: tolerance}
+func ValuesOf(outputs []Tensor, want, got map[string]tensorfile.Tensor, within Bound) Values {
+	v := Values{Bound: within}
 	for _, o := range outputs {
-		v.Outputs = append(v.Outputs, o.compare(want, got, tolerance))
+		v.Outputs = append(v.Outputs, o.compare(want, got, within))
 	}
 	return v
 }
@@ -64,7 +64,7 @@ func ValuesOf(outputs []Tensor, want, got map[string]tensorfile.Tensor, toleranc
 // AddInside compares tensors between inputs and outputs, and finds the first that is beyond the tolerance.
 func (v *Values) AddInside(tensors []Tensor, want, got map[string]tensorfile.Tensor) {
 	for _, t := range tensors {
-		a := t.compare(want, got, v.Tolerance)
+		a := t.compare(want, got, v.Bound)
 		v.Inside = append(v.Inside, a)
 		if a.Parts && v.Parting == nil {
 			v.Parting = &a

@@ -42,11 +42,13 @@ func TestErrors(t *testing.T) {
 		{"units across 0", floats(1, math.Float32frombits(1)), floats(1, -math.Float32frombits(1)), 2, math.Ldexp(1, -148), false},
 		{"two zeros", floats(0, 4), floats(float32(math.Copysign(0, -1)), 4), 0, 0, false},
 		{"beyond the tolerance", floats(0, 4), floats(0, 5), 1 << 21, 0.25, true},
+		{"a step of a narrow type", halves(0x3c00, 0x4000), halves(0x3c01, 0x4000), 1, math.Ldexp(1, -11), false},
+		{"two steps of it", halves(0x3c00, 0x3c00), halves(0x3c02, 0x3c00), 2, math.Ldexp(1, -9), true},
 		{"a number for NaN", floats(nan), floats(1), 0, math.MaxFloat64, true},
 		{"another infinity", floats(inf), floats(-inf), 0, math.MaxFloat64, true},
 		{"another shape", floats(1), floats(1, 2), 0, 0, true},
 	} {
-		v := ValuesOf([]Tensor{{Name: "y"}}, map[string]tensorfile.Tensor{"y": c.want}, map[string]tensorfile.Tensor{"y": c.got}, 1e-4)
+		v := ValuesOf([]Tensor{{Name: "y"}}, map[string]tensorfile.Tensor{"y": c.want}, map[string]tensorfile.Tensor{"y": c.got}, Bound{1e-4, true})
 		a := v.Outputs[0]
 		if a.Units != c.units || a.Scaled != c.scaled || a.Parts != c.parts || v.Agree() == c.parts {
 			t.Errorf("%s: %+v", c.name, a)
@@ -54,8 +56,25 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Who says a tolerance means it, of any type.
+func TestToleranceOfNarrowTypes(t *testing.T) {
+	v := ValuesOf([]Tensor{{Name: "y"}}, map[string]tensorfile.Tensor{"y": halves(0x3c00)}, map[string]tensorfile.Tensor{"y": halves(0x3c01)}, Bound{Tolerance: 1e-4})
+	if v.Agree() || v.steps() != "" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// halves is a tensor of float16.
+func halves(bits ...uint16) tensorfile.Tensor {
+	x := tensorfile.Tensor{DType: scalar.Float16, Shape: []int64{int64(len(bits))}}
+	for _, b := range bits {
+		x.Data = binary.LittleEndian.AppendUint16(x.Data, b)
+	}
+	return x
+}
+
 func TestFirstThatParts(t *testing.T) {
-	v := Values{Tolerance: 1e-4}
+	v := Values{Bound: Bound{Tolerance: 1e-4}}
 	want := map[string]tensorfile.Tensor{"a": floats(1), "b": floats(1), "c": floats(1)}
 	v.AddInside([]Tensor{{Name: "a"}, {Name: "b"}, {Name: "c"}}, want, map[string]tensorfile.Tensor{"a": floats(1), "b": floats(2), "c": floats(9)})
 	if v.Parting == nil || v.Parting.Name != "b" || v.Parting.At[0] != 0 || v.Parting.Got != "2" {
@@ -110,7 +129,7 @@ func TestWithOutputs(t *testing.T) {
 // TestPictureIsXML holds the picture to what any viewer reads, with names that need care.
 func TestPictureIsXML(t *testing.T) {
 	r := &Report{Model: `<&">`, Ours: "a", Against: "b", Speed: contest([4][]float64{{1, 2}, {1, 2}, {1, 2}, {1, 2}}), Memory: &Memory{Ours: 1, Against: 2},
-		Values: Values{Tolerance: 1e-4, Outputs: []Agreement{{Tensor: Tensor{Name: "</svg>"}, Scaled: 1, Parts: true}}, Inside: []Agreement{{}, {Fault: "missing"}}}}
+		Values: Values{Bound: Bound{Tolerance: 1e-4}, Outputs: []Agreement{{Tensor: Tensor{Name: "</svg>"}, Scaled: 1, Parts: true}}, Inside: []Agreement{{}, {Fault: "missing"}}}}
 	var b bytes.Buffer
 	if err := r.WritePicture(&b); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Job struct {
 	Dir            string // a folder for files
 	Threads        int
 	Rounds         int
-	Tolerance      float64
+	Within         Bound
 	Inside         string                   // auto, always or never
 	Foreign        *foreign.Graph           // of an ONNX model; else nil
 	Known          map[string]*foreign.Data // inputs of an ONNX model that are constants of the program
@@ -77,7 +77,7 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Values = ValuesOf(j.tensors(built, 0), want, got, j.Tolerance)
+	r.Values = ValuesOf(j.tensors(built, 0), want, got, j.Within)
 	if err := j.inside(ctx, r); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,14 @@ import (
 // shownInside bounds the tensors between inputs and outputs that the table has: the worst. JSON has all.
 const shownInside = 10
 
+// steps says that more than the tolerance is within the bound of a tensor.
+func (v *Values) steps() string {
+	if slices.ContainsFunc(slices.Concat(v.Outputs, v.Inside), func(a Agreement) bool { return a.Within > v.Tolerance }) {
+		return ", or a step of a type of 16 bits and less"
+	}
+	return ""
+}
+
 // Write shows the report as tables.
 func (r *Report) Write(to io.Writer) error {
 	var b strings.Builder
@@ -19,7 +27,7 @@ func (r *Report) Write(to io.Writer) error {
 	if r.Size != "" {
 		model += " at " + r.Size
 	}
-	fmt.Fprintf(&b, "%s: %s against %s\n\nvalues (tolerance %.3g of the greatest magnitude)\n", model, r.Ours, r.Against, r.Values.Tolerance)
+	fmt.Fprintf(&b, "%s: %s against %s\n\nvalues (tolerance %.3g of the greatest magnitude%s)\n", model, r.Ours, r.Against, r.Values.Tolerance, r.Values.steps())
 	agreements(&b, r.Values.Outputs)
 	if len(r.Values.Inside) > 0 {
 		fmt.Fprintf(&b, "\nthe worst of %d tensors inside\n", len(r.Values.Inside))

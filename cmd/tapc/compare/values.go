@@ -30,16 +30,31 @@ type Agreement struct {
 	At     []int64 `json:"at,omitempty"` // the element with the greatest distance
 	Want   string  `json:"want,omitempty"`
 	Got    string  `json:"got,omitempty"`
-	Parts  bool    `json:"parts"` // Scaled is beyond the tolerance
+	Within float64 `json:"within"` // what Scaled may be at most
+	Parts  bool    `json:"parts"`  // it is more
 }
 
-func (t Tensor) compare(want, got map[string]tensorfile.Tensor, tolerance float64) Agreement {
+// Bound is what errors, relative to scale, may be at most.
+type Bound struct {
+	Tolerance float64 `json:"tolerance"`
+	Step      bool    `json:"step,omitempty"` // a step between numbers of the scale is within it, too, in types of 16 bits and less
+}
+
+// of gives the bound for a type.
+func (b Bound) of(d scalar.DType) float64 {
+	if f, narrow := d.Format(); narrow && b.Step {
+		return max(b.Tolerance, math.Ldexp(1, -f.Mantissa))
+	}
+	return b.Tolerance
+}
+
+func (t Tensor) compare(want, got map[string]tensorfile.Tensor, within Bound) Agreement {
 	w, expected := want[t.Name]
 	g, found := got[t.Name]
 	if x, err := g.As(w.DType); err == nil && expected && found { // a program's file has types narrower than a byte as bytes
 		g = x
 	}
-	a := Agreement{Tensor: t, DType: w.DType.String(), Shape: w.Shape}
+	a := Agreement{Tensor: t, DType: w.DType.String(), Shape: w.Shape, Within: within.of(w.DType)}
 	switch {
 	case !expected || !found:
 		a.Fault = "one side does not give it"
@@ -48,7 +63,7 @@ func (t Tensor) compare(want, got map[string]tensorfile.Tensor, tolerance float6
 	default:
 		a.measure(w, g)
 	}
-	a.Parts = a.Fault != "" || a.Scaled > tolerance
+	a.Parts = a.Fault != "" || a.Scaled > a.Within
 	return a
 }
 
