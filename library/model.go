@@ -52,7 +52,8 @@ func (m *Model) MakeOutputs() Values {
 }
 
 // Run computes the outputs, which it writes to slices of the caller's, from the inputs. All of them are needed, and no output may overlap another slice.
-// After an error the outputs are undefined. The context ends waiting for an instance; a run itself goes to its end. An output that has the memory of an
+// After an error the outputs are undefined. The context ends waiting for an instance; a run itself, which does not begin
+// under a context that is over, goes to its end. An output that has the memory of an
 // input is written there, and may be left out. Of a model for several sizes it is a run at the greatest.
 func (m *Model) Run(ctx context.Context, inputs, outputs Values) error {
 	return m.runVersion(ctx, shapes{nil, m.inputs, m.outputs}, inputs, outputs)
@@ -106,6 +107,8 @@ func (m *Model) take(ctx context.Context) (uintptr, error) {
 	select {
 	case <-m.closing:
 		return 0, m.isClosed()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	default:
 	}
 	select {

@@ -3,6 +3,7 @@
 package library
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,6 +92,9 @@ func (f *files) open(path string) (handle uintptr, err error) {
 	if known != nil && (!os.SameFile(known.info, info) || !known.info.ModTime().Equal(info.ModTime())) {
 		return 0, fault(BadLibrary, "%s was written anew while it is open: expected that its models are closed first, or another name", path)
 	}
+	if err := whole(path, info.Size()); err != nil {
+		return 0, err
+	}
 	if handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
 		return 0, fault(BadLibrary, "%v", err)
 	}
@@ -100,6 +104,30 @@ func (f *files) open(path string) (handle uintptr, err error) {
 	}
 	known.times++
 	return handle, nil
+}
+
+// whole refuses an ELF file that is truncated, of which the system would map pages that are not there, and end the process for it. What is no ELF file, the
+// system refuses itself.
+func whole(path string, size int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fault(BadLibrary, "%v", err)
+	}
+	defer f.Close()
+	var magic [len(elf.ELFMAG)]byte
+	if _, err := f.ReadAt(magic[:], 0); err != nil || string(magic[:]) != elf.ELFMAG {
+		return nil
+	}
+	x, err := elf.NewFile(f)
+	if err != nil {
+		return fault(BadLibrary, "%s is truncated or damaged: %v", path, err)
+	}
+	for _, p := range x.Progs {
+		if end := p.Off + p.Filesz; end < p.Off || end > uint64(size) {
+			return fault(BadLibrary, "%s is truncated: expected at least %d bytes, found %d", path, end, size)
+		}
+	}
+	return nil
 }
 
 func (f *files) close(path string, handle uintptr) error {

@@ -303,6 +303,8 @@ class Models(unittest.TestCase):
         self.refused('input "a": expected float32, found >f4', self.product, a.astype(">f4"), a)
         self.refused('input "b": expected shape (96, 96), found (96,)', self.product, a, a[0])
         self.refused('input "a": expected float32, found <U2', self.product, "no", a)
+        self.refused("inputs: expected a mapping of names to arrays, found list", self.product.run, [a, a])
+        self.refused("at: expected a mapping of dimensions to sizes, found int", self.product.run, {"a": a, "b": a}, at=2)
         given = self.arguments()
         self.refused("expected int64, found float64", self.mixed.run, {**given, "n": 1.5})
         self.assertEqual(self.mixed.run({**given, "n": 7})["m"], -7)
@@ -317,7 +319,7 @@ class Models(unittest.TestCase):
 
     def test_sizes(self) -> None:
         (self.at / "added.onnx").write_bytes(added())
-        with tapc.compile(self.at / "added.onnx", dims={"n": [1, 3], "m": "2,4"}) as model:
+        with tapc.compile(self.at / "added.onnx", dims={"n": np.array([1, 3]), "m": "2,4"}) as model:
             self.assertEqual([tuple(v.at.values()) for v in model.versions], [(1, 2), (1, 4), (3, 2), (3, 4)])
             self.assertEqual(list(model.versions[-1].at), ["n", "m"])
             self.assertEqual((model.inputs, model.outputs), (model.versions[-1].inputs, model.versions[-1].outputs))
@@ -370,7 +372,13 @@ class Models(unittest.TestCase):
     def test_load(self) -> None:
         self.refused("no such file", tapc.load, self.at / "none.so", kind=tapc.LoadError)
         self.refused("invalid ELF header", tapc.load, self.at / "product.tap", kind=tapc.LoadError)
-        self.refused("threads: expected", tapc.load, self.at / "libproduct.so", threads=-1, kind=tapc.RunError)
+        self.refused("threads: expected", tapc.load, self.at / "libproduct.so", threads=1 << 20, kind=tapc.RunError)
+        for wrong in (-1, 1 << 31, (1 << 32) + 1, 1.5, "2"):
+            self.refused("threads: expected a number from 0 to", tapc.load, self.at / "libproduct.so", threads=wrong)
+        whole = (self.at / "libproduct.so").read_bytes()
+        for n in (5000, len(whole) // 3):  # the system would end this process
+            (self.at / "cut.so").write_bytes(whole[:n])
+            self.refused("is truncated", tapc.load, self.at / "cut.so", kind=tapc.LoadError)
         self.refused("pin: expected a core for each of 600 threads", tapc.load, self.at / "libproduct.so", threads=600, instances=2, pin=True, kind=tapc.RunError)
         if hasattr(os, "sched_getaffinity"):
             cpus = os.sched_getaffinity(0)
@@ -378,7 +386,7 @@ class Models(unittest.TestCase):
             with tapc.load(self.at / "libproduct.so", threads=1, pin=True) as model:
                 model(np.zeros((96, 96), np.float32), np.zeros((96, 96), np.float32))
             self.assertEqual(os.sched_getaffinity(0), cpus)
-        self.refused("instances: expected at least 1, found 0", tapc.load, self.at / "libproduct.so", instances=0)
+        self.refused("instances: expected a number from 1 to 2147483647, found 0", tapc.load, self.at / "libproduct.so", instances=0)
         for name, abi, text in (("tapc_library_of", 2, "has version 2 of the library interface: expected version 1"),
                                 ("other", 1, "is no library of tapc's")):
             (self.at / "other.c").write_text(OTHER % (abi, name))
@@ -397,6 +405,9 @@ class Models(unittest.TestCase):
         self.refused("libscale.so.weights: it is damaged", tapc.load, library, kind=tapc.RunError)
         weights.unlink()
         self.refused("No such file or directory", tapc.load, library, kind=tapc.RunError)
+        os.mkfifo(weights)  # which nobody writes
+        self.refused("it does not belong to this program", tapc.load, library, kind=tapc.RunError)
+        weights.unlink()
         weights.write_bytes(data)
         model = tapc.load(library)
         self.assertEqual(model([2, 3]).tolist(), [2, 6])
@@ -412,6 +423,9 @@ class Models(unittest.TestCase):
         self.assertEqual(pickle.loads(pickle.dumps(error)).code, "TAP0602")
         error = self.refused("no such file", tapc.compile, self.at / "none.tap", kind=tapc.CompileError)
         self.assertEqual(error.code, None)
+        self.refused("flags: expected a list of flags, such as ['--fast-math'], found a text", tapc.compile, self.at / "mixed.tap", flags="--fast-math")
+        self.refused("dims: expected a mapping of names to sizes, found list", tapc.compile, self.at / "mixed.tap", dims=[1])
+        self.refused("dims: expected a size, or sizes, found 2.5", tapc.compile, self.at / "mixed.tap", dims={"batch": 2.5})
         self.refused("zork", tapc.compile, self.at / "mixed.tap", dims={"batch": [1, 8]}, flags=["--zork"], kind=tapc.CompileError)
         before = os.environ.get("TAPC")
         os.environ["TAPC"] = str(self.at / "tapc")

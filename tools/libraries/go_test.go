@@ -206,6 +206,14 @@ func TestGoOpenRefuses(t *testing.T) {
 	if m := opened(t, again, library.Options{}); m.Name() != "table" {
 		t.Errorf("found %s", m.Name())
 	}
+	whole, err := os.ReadFile(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{5000, len(whole) / 2, len(whole) - 1} { // the system would end this process
+		_, err := library.OpenBytes(whole[:n], library.Options{})
+		refused(t, err, library.BadLibrary, "is truncated")
+	}
 	for name, c := range map[string]struct{ text, want string }{
 		"version":  {`struct { int abi; } t = {2}; void *tapc_library_of(void) { return &t; }`, "has version 2 of the library interface: expected version 1"},
 		"other":    {`int other;`, "is no library of tapc's"},
@@ -290,8 +298,8 @@ func TestGoThreads(t *testing.T) {
 	m := opened(t, path, library.Options{Threads: 1})
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	for range 3 { // an idle instance is taken all the same, or nothing is
-		if err := m.Run(over, arguments(), m.MakeOutputs()); err != nil && !errors.Is(err, context.Canceled) {
+	for range 3 { // whether an instance is idle or not
+		if err := m.Run(over, arguments(), m.MakeOutputs()); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}

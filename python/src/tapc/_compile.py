@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Optional, SupportsIndex, Union
 
-from ._errors import CompileError, LoadError
+from ._errors import ArgumentError, CompileError, LoadError
 from ._model import Model, load
 
 StrPath = Union[str, "os.PathLike[str]"]
-Size = Union[int, str, Sequence[int]]
+Size = Union[SupportsIndex, str, Iterable[SupportsIndex]]
 
 
 def find() -> str:
@@ -43,6 +44,10 @@ def compile(model: StrPath, dims: Optional[Mapping[str, Size]] = None, *, output
     dims are the sizes of symbolic dimensions by name. The library is kept as the file output, with its header beside it, or else only as long as
     it is loaded. flags are further ones of ``tapc build``. threads, instances and pin are those of ``load``.
     """
+    if isinstance(flags, str):
+        raise ArgumentError(f"flags: expected a list of flags, such as [{flags!r}], found a text")
+    if dims is not None and not isinstance(dims, Mapping):
+        raise ArgumentError(f"dims: expected a mapping of names to sizes, found {type(dims).__name__}")
     command = [find(), "build", os.fspath(model), "--emit=lib", "--diagnostics=json"]
     for name, size in (dims or {}).items():
         command += ["--dim", f"{name}={_size_text(size)}"]
@@ -57,9 +62,13 @@ def compile(model: StrPath, dims: Optional[Mapping[str, Size]] = None, *, output
 
 
 def _size_text(size: Size) -> str:
-    if isinstance(size, (str, int)):
-        return str(size)
-    return ",".join(str(n) for n in size)
+    if isinstance(size, str):
+        return size
+    try:
+        sizes = size if isinstance(size, Iterable) else [size]
+        return ",".join(str(operator.index(n)) for n in sizes)
+    except TypeError:
+        raise ArgumentError(f"dims: expected a size, or sizes, found {size!r}") from None
 
 
 def _build(command: list[str], output: str) -> None:

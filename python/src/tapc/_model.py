@@ -8,7 +8,9 @@ import difflib
 import functools
 import json
 import math
+import operator
 import os
+import struct
 import threading
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -97,6 +99,7 @@ _DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _table_of(path: str) -> tuple[int, _Table]:
     """Load a library and give its handle and its table."""
     try:
+        _whole(path)
         library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as e:
         raise LoadError(str(e)) from None
@@ -111,6 +114,23 @@ def _table_of(path: str) -> tuple[int, _Table]:
     return library._handle, table
 
 
+def _whole(path: str) -> None:
+    """Refuse an ELF file that is truncated, of which the system would map pages that are not there, and end the process for it."""
+    with open(path, "rb") as f:
+        size, head = os.fstat(f.fileno()).st_size, f.read(64)
+        if head[:6] != b"\x7fELF\x02\x01" or len(head) < 64:  # the system refuses what is no such file
+            return
+        (begin,), (entry, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+        if begin + entry * count > size or entry < 56:
+            raise LoadError(f"{path} is truncated or damaged")
+        f.seek(begin)
+        headers = f.read(entry * count)
+    for i in range(count):
+        (at,), (length,) = struct.unpack_from("<Q", headers, i * entry + 8), struct.unpack_from("<Q", headers, i * entry + 32)
+        if at + length > size:
+            raise LoadError(f"{path} is truncated: expected at least {at + length} bytes, found {size}")
+
+
 class Model:
     """A library that is loaded. Any thread may call it.
 
@@ -121,8 +141,7 @@ class Model:
     _closed: bool
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, threads: int = 0, instances: int = 1, pin: bool = False) -> None:
-        if instances < 1:
-            raise ArgumentError(f"instances: expected at least 1, found {instances}")
+        threads, instances = _count(threads, "threads", 0), _count(instances, "instances", 1)
         self.path = os.path.abspath(os.fspath(path))
         if not os.path.exists(self.path):
             raise LoadError(f"{self.path}: no such file")
@@ -196,6 +215,8 @@ class Model:
         at are sizes of dimensions. Where they and the inputs' shapes leave several, it is the greatest.
         """
         arrays, memories = self._given_inputs(inputs)
+        if at is not None and not isinstance(at, Mapping):
+            raise ArgumentError(f"at: expected a mapping of dimensions to sizes, found {type(at).__name__}")
         version = self._version(arrays, at or {})
         results: dict[str, Any] = {}
         moved: list[tuple[Any, Any]] = []  # outputs, and the arrays from which they are copied
@@ -299,16 +320,20 @@ class Model:
                 return self._idle.pop()
             place = self._made
             self._made += 1
-        text = ctypes.create_string_buffer(_ERROR_BYTES)
-        instance = self._create(self._threads, text, _ERROR_BYTES)
-        if instance and self._pin and self._pin(instance, place, text, _ERROR_BYTES):
-            self._destroy(instance)
-            instance = None
-        if instance:
-            return int(instance)
-        with self._changed:
-            self._made -= 1
-            self._changed.notify()
+        instance = None
+        try:
+            text = ctypes.create_string_buffer(_ERROR_BYTES)
+            instance = self._create(self._threads, text, _ERROR_BYTES)
+            if instance and self._pin and self._pin(instance, place, text, _ERROR_BYTES):
+                self._destroy(instance)
+                instance = None
+            if instance:
+                return int(instance)
+        finally:
+            if not instance:
+                with self._changed:
+                    self._made -= 1
+                    self._changed.notify()
         raise RunError(text.value.decode(errors="replace"))
 
     def _give(self, instance: int) -> None:
@@ -396,7 +421,16 @@ def _either(texts: Iterable[str]) -> str:
 # ---- Arrays ----
 
 
+def _count(value: Any, name: str, least: int) -> int:
+    """Give a number of threads or instances, which C has as an int."""
+    if not hasattr(value, "__index__") or not least <= operator.index(value) < 1 << 31:
+        raise ArgumentError(f"{name}: expected a number from {least} to {(1 << 31) - 1}, found {value!r}")
+    return operator.index(value)
+
+
 def _known(given: Mapping[str, Any], names: Collection[str], kind: str) -> None:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{kind}s: expected a mapping of names to arrays, found {type(given).__name__}")
     for name in given:
         if name not in names:
             raise ArgumentError(f'no {kind} is named "{name}"{_expected(name, names)}')
