@@ -1,5 +1,5 @@
 // Package flagnames holds the values of flags to what their definitions say: names are known, and nothing is said twice. A definition says what a
-// flag's values are by Words, Check, Entries, Later or Texts; Guard makes every flag of a command line refuse, too, while it is parsed, a second
+// flag's values are by Words, Check, Entries, Later, Texts or Maybe; Guard makes every flag of a command line refuse, too, while it is parsed, a second
 // value of one that has a single value, and a name that a list has already. It knows no command.
 package flagnames
 
@@ -143,8 +143,20 @@ func Entries(fs *pflag.FlagSet, flags ...string) {
 	}
 }
 
-// Texts says that values of flags are files, commands and texts, of which nothing is known.
-func Texts(fs *pflag.FlagSet, flags ...string) { declare(fs, Free, flags...) }
+// Texts says that values of flags are files, commands and texts, of which nothing is known but that they are not empty.
+func Texts(fs *pflag.FlagSet, flags ...string) {
+	for _, flag := range flags {
+		declare(fs, Free, flag).check = func(text string) error {
+			if text == "" {
+				return diag.Usage("--%s says nothing", flag)
+			}
+			return nil
+		}
+	}
+}
+
+// Maybe says that values of flags are texts, of which the empty one means something.
+func Maybe(fs *pflag.FlagSet, flags ...string) { declare(fs, Free, flags...) }
 
 // Guard holds every flag of a command and those below it to its definition, and lets nothing be said twice.
 func Guard(c *cobra.Command) {

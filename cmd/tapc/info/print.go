@@ -41,7 +41,11 @@ func (x *Info) Write(w io.Writer) error {
 	if x.Builds {
 		fmt.Fprintf(t, "build it:\n  %s\n", x.Command)
 	} else {
-		fmt.Fprintf(t, "it can not be built as it is: with what is missing, by\n  %s\n", x.Command)
+		why := "as it is: with what is missing, by"
+		if len(x.Dimensions) > 0 {
+			why = "as it is, at these sizes: with what is missing, or at sizes that fit, by"
+		}
+		fmt.Fprintf(t, "it can not be built %s\n  %s\n", why, x.Command)
 	}
 	return t.Flush()
 }

@@ -134,7 +134,7 @@ func (f *Flags) Check() error {
 	case f.set.Changed("output") && f.pick == "":
 		return diag.Usage("-o is where --pick writes a plan: expected --pick beside it")
 	}
-	for _, name := range []string{"resume", "frontier", "pick", "output", "machine", "max-memory"} {
+	for _, name := range []string{"pick", "machine"} {
 		if f.set.Changed(name) && f.set.Lookup(name).Value.String() == "" {
 			return diag.Usage("--%s says nothing", name)
 		}

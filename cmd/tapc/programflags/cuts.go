@@ -157,7 +157,7 @@ func (p *Plan) Add(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
 	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
-	flagnames.Texts(fs, "plan", "write-plan")
+	flagnames.Maybe(fs, "plan", "write-plan") // which say themselves what is wanted
 	Machine(fs)
 }
 

@@ -70,7 +70,7 @@ int tapc_weights_map(const tapc_weights *w, tapc_fault *fault) {
       status = unfit(w->file, "the system does not say where the program is", fault);
     } else {
       strcpy(slash + 1, w->file);
-      int file = open(path, O_RDONLY | O_CLOEXEC);
+      int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // non-blocking: a pipe must not hang before it is refused
       status = file < 0 ? unfit(path, strerror(errno), fault) : map_file(w, path, file, fault);
       if (file >= 0) close(file);
     }
