@@ -42,7 +42,7 @@ func (t *Tree) For(s *tree.For, pragma string) {
 func (t *Tree) If(s *tree.If) {
 	var conds []string
 	for _, c := range s.Conds {
-		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+		conds = append(conds, c.String())
 	}
 	t.Open("if (%s) {", strings.Join(conds, " && "))
 	t.List(s.Then)
@@ -93,14 +93,21 @@ func (t *Tree) Value(a tree.Access) string {
 	switch {
 	case a.Memory.Acc:
 		return t.W.Round(a.Memory.Type, Lvalue(a))
+	case a.Memory.Mask > 0:
+		return "(uint8_t)-" + Lvalue(a)
 	case computing(a.Memory):
 		return Lvalue(a)
 	}
 	return t.W.Load(a.Memory.Type, Lvalue(a))
 }
 
-// Lvalue is an element.
-func Lvalue(a tree.Access) string { return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address()) }
+// Lvalue is an element, that of a vector by its lane.
+func Lvalue(a tree.Access) string {
+	if n := a.Memory.Lanes; n > 0 {
+		return fmt.Sprintf("%s[%s][%s]", a.Memory.Symbol(), a.Address().Div(n), a.Address().Mod(n))
+	}
+	return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), a.Address())
+}
 
 // Computed writes the value of an expression.
 func (t *Tree) Computed(c tree.Computed) string { return t.W.Expr(c.Value, treeLeaves{t, c, false}) }

@@ -162,16 +162,19 @@ func TestSpans(t *testing.T) {
 		{"mean, which counts as well", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [2, 2]", 23, 12, "float32"), false},
 		{"sums of float16", pool("average_pool", "kernel: [3, 3], pads: [1, 1], strides: [1, 1]", 23, 23, "float16"), false},
 	} {
-		forms = append(forms, formOf("places are computed together: "+c.name, c.graph, "_span", c.together))
+		forms = append(forms, formOf("places are computed together: "+c.name, c.graph, "int64_t cell", c.together))
 	}
 	few := func(text string) string { return strings.ReplaceAll(text, "0:37, 0:37]", "0:3, 0:37]") }
-	for _, c := range []struct{ name, graph, form string }{
-		{"channels, most rows at a border", depthwise(33, 13, 5, 1, 2, true), "if (along) k"},
-		{"channels, most rows inside", depthwise(40, 14, 3, 1, 1, true), "if (along && across) k"},
-		{"channels, all at borders", depthwise(24, 3, 5, 1, 2, true), " == 0) k"},
-		{"rows, few of them and long", few(depthwise(5, 37, 3, 1, 1, false)), " == 0) k"},
+	for _, c := range []struct {
+		name, graph, form string
+		asked             bool
+	}{
+		{"channels, most rows at a border", depthwise(33, 13, 5, 1, 2, true), "int64_t along", true},
+		{"channels, most rows inside", depthwise(40, 14, 3, 1, 1, true), "int64_t inside", true},
+		{"channels, all at borders", depthwise(24, 3, 5, 1, 2, true), "int64_t along", false},
+		{"rows, few of them and long", few(depthwise(5, 37, 3, 1, 1, false)), "int64_t along", false},
 	} {
-		forms = append(forms, formOf("guards that are known are not asked: "+c.name, c.graph, c.form, true))
+		forms = append(forms, formOf("guards that are known are not asked: "+c.name, c.graph, c.form, c.asked))
 	}
 	executeForms(t, forms, never)
 }
@@ -234,7 +237,7 @@ operation op:neg (tensor: %b) -> (result: %e)
 		{"so many that they are joined in steps", concat("float32", 40, 1, many...), true},
 		{"channels, which others read too", images, true},
 	} {
-		forms = append(forms, formOf("parts have code of their own: "+c.name, c.graph, "_cell1(", c.parts))
+		forms = append(forms, formOf("parts have code of their own: "+c.name, c.graph, "for (int64_t part", c.parts))
 	}
 	executeForms(t, forms, never)
 }
@@ -266,7 +269,7 @@ func TestPlaces(t *testing.T) {
 		{"nearest, channels", resize("resize_nearest {shape: [2, 19, 13, 11]}", 13, true), true},
 		{"linear, rows", resize("resize_linear {shape: [2, 19, 8, 11]}", 8, false), false},
 	} {
-		forms = append(forms, formOf("vectors are taken at computed places: "+c.name, c.graph, "({ const int64_t h", c.vectors))
+		forms = append(forms, formOf("vectors are taken at computed places: "+c.name, c.graph, "const int64_t gather", c.vectors))
 	}
 	executeForms(t, forms, never)
 }

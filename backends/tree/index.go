@@ -54,6 +54,9 @@ func (x *Index) Div(n int64) *Index {
 	case x.op == constant:
 		return Const(floorDiv(x.n, n))
 	}
+	if exact, ok := x.linear().div(n); ok {
+		return exact.index()
+	}
 	return &Index{op: div, a: x, n: n}
 }
 
@@ -64,6 +67,9 @@ func (x *Index) Mod(n int64) *Index {
 		return Const(0)
 	case x.op == constant:
 		return Const(x.n - n*floorDiv(x.n, n))
+	}
+	if _, ok := x.linear().div(n); ok {
+		return Const(0)
 	}
 	return &Index{op: mod, a: x, n: n}
 }

@@ -57,6 +57,15 @@ func (l linear) plus(m linear, times int64) linear {
 	return out
 }
 
+// div is a sum of multiples of n, divided by n.
+func (l linear) div(n int64) (linear, bool) {
+	out := linear{terms: slices.Clone(l.terms), n: l.n / n}
+	for i := range out.terms {
+		out.terms[i].times /= n
+	}
+	return out, l.n%n == 0 && !slices.ContainsFunc(l.terms, func(t term) bool { return t.times%n != 0 })
+}
+
 // of gives the multiple of an atom, 0 if it is none of them.
 func (l linear) of(x *Index) int64 {
 	key := x.key()

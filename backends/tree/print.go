@@ -98,12 +98,24 @@ func (s *Let) print(p *printer) { p.line("let %s = %s", s.Var.Name, s.Value) }
 func (s *If) print(p *printer) {
 	var conds []string
 	for _, c := range s.Conds {
-		conds = append(conds, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+		conds = append(conds, c.String())
 	}
 	p.block(s.Then, "if %s", strings.Join(conds, " and "))
 	if len(s.Else) > 0 {
 		p.block(s.Else, "else")
 	}
+}
+
+// String writes the condition as C does.
+func (c Cond) String() string {
+	var parts []string
+	if c.From != nil {
+		parts = append(parts, fmt.Sprintf("%s >= %s", c.Var.Name, c.From))
+	}
+	if c.Limit != nil {
+		parts = append(parts, fmt.Sprintf("%s < %s", c.Var.Name, c.Limit))
+	}
+	return strings.Join(parts, " && ")
 }
 
 func (s *At) print(p *printer) {
@@ -124,7 +136,11 @@ func (s *Map) print(p *printer) {
 	if s.Monoid != NoMonoid {
 		sign = scalar.MonoidName(s.Monoid) + "="
 	}
-	p.line("%s %s %s", s.Dst, sign, s.Computed)
+	past := ""
+	if s.Stream {
+		past = ", past the caches"
+	}
+	p.line("%s %s %s%s", s.Dst, sign, s.Computed, past)
 }
 
 func (s *Sort) print(p *printer) {
@@ -149,6 +165,10 @@ func (s *Copy) print(p *printer) {
 		word = "copy async"
 	}
 	p.line("%s %s <- %s, %d", word, s.Dst, s.Src, s.Count)
+}
+
+func (s *Prefetch) print(p *printer) {
+	p.line("prefetch %s[%s] to be %s", s.Memory.Name, s.At, map[bool]string{true: "written", false: "read"}[s.Write])
 }
 
 func (Commit) print(p *printer)  { p.line("commit") }

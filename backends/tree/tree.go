@@ -67,6 +67,7 @@ type Memory struct {
 	Written bool  // for Global: the kernel writes it
 	Lanes   int64 // of the vectors that registers are; 0 for single numbers
 	Acc     bool  // values are kept as accumulators are: in the wide type of Type, and not rounded
+	Mask    int64 // bytes of a lane, for truth values of the lanes of vectors
 }
 
 // Elements is how many elements from its beginning a declared memory takes.
@@ -126,11 +127,11 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Combine, *Copy, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
-// which runs at most once around: To - From is at most that.
+// which runs at most once around: To - From is at most that. Lanes that are not there change nothing but what is declared inside of the loop.
 type For struct {
 	Var      *Var
 	From, To *Index
@@ -146,10 +147,10 @@ type Let struct {
 	Value *Index
 }
 
-// Cond is Var < Limit.
+// Cond is From <= Var < Limit; nil for no such bound.
 type Cond struct {
-	Var   *Var
-	Limit *Index
+	Var         *Var
+	From, Limit *Index
 }
 
 // If runs Then where all conditions hold, else Else.
@@ -183,11 +184,14 @@ type Branch struct {
 type Declare struct{ Memory *Memory }
 
 // Map computes a value and stores it. If Monoid is not NoMonoid, the value is combined with what is stored there: the step of a reduction.
+//
+// For the lanes of a vector, a choice between the load of neighbours and a constant by where loops stand (affine.Guards) loads only those that it chooses.
 type Map struct {
 	Dst Access
 	Computed
 	Monoid scalar.Op
 	About  string // the statement of the kernel, for readers
+	Stream bool   // whole vectors go past the caches
 }
 
 // NoMonoid is the Monoid of a Map that only stores.
@@ -230,7 +234,7 @@ func (d *Dot) Rows() int64 { return d.Acc.Dims[0].End }
 func (d *Dot) Cols() int64 { return d.Acc.Dims[1].End }
 
 // Combine makes the values that the iterations of the innermost Lane or Vector loop have in a register into one, which all of them then
-// have: neighbours at a distance of 1, 2, 4, ... are combined. Lanes is how many there are, a power of 2. Scratch is the shared memory through
+// have: on a GPU neighbours at a distance of 1, 2, 4, ... are combined, on a CPU halves, quarters, .... Lanes is how many there are, a power of 2. Scratch is the shared memory through
 // which warps of a block combine: nil if Lanes is at most a warp.
 type Combine struct {
 	Value   Access
@@ -248,6 +252,13 @@ type Copy struct {
 
 // Asynchronous says whether a copy of so many bytes can be: those are of 4, 8 or 16 (PTX ISA, cp.async).
 func Asynchronous(bytes int64) bool { return bytes == 4 || bytes == 8 || bytes == 16 }
+
+// Prefetch asks for the element with some number of an operand, which need not be there, to be stored to or read soon.
+type Prefetch struct {
+	Memory *Memory
+	At     *Index
+	Write  bool
+}
 
 // Commit makes a group of the asynchronous copies since the last.
 type Commit struct{}

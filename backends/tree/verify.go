@@ -105,6 +105,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.combine(s)
 	case *Copy:
 		v.copy(s)
+	case *Prefetch:
+		if _, ok := v.of(s.At); !ok || !v.declared[s.Memory] || s.Memory.Scope != Global {
+			v.fail(s, "asks for what is no operand here")
+		}
 	case Commit:
 		v.lanes.commit()
 	case Wait:
@@ -287,18 +291,31 @@ func (v *verifier) choice(s *If) {
 	reachable := true
 	for _, c := range s.Conds {
 		f, known := v.facts[c.Var]
-		limit, ok := v.of(c.Limit)
-		if !known || !ok {
+		if !known {
 			v.fail(s, "uses a variable that is not bound here")
 			return
 		}
-		v.apart = v.apart || v.lanes.divergent[c.Var] || v.lanes.differs(c.Limit)
+		v.apart = v.apart || v.lanes.divergent[c.Var] || v.lanes.differs(c.Limit) || v.lanes.differs(c.From)
 		if _, ok := saved[c.Var]; !ok {
 			saved[c.Var] = f
 		}
-		values, ok := f.values.below(limit.High)
-		reachable = reachable && ok
-		f.values = values
+		for _, end := range []*Index{c.From, c.Limit} {
+			if end == nil {
+				continue
+			}
+			at, known := v.of(end)
+			if !known {
+				v.fail(s, "uses a variable that is not bound here")
+				return
+			}
+			inside := true
+			if end == c.From {
+				f.values, inside = f.values.from(at.Low)
+			} else {
+				f.values, inside = f.values.below(at.High)
+			}
+			reachable = reachable && inside
+		}
 		v.facts[c.Var] = f
 	}
 	if reachable {
@@ -312,8 +329,14 @@ func (v *verifier) choice(s *If) {
 		if len(s.Conds) == 1 {
 			c := s.Conds[0]
 			f := saved[c.Var]
-			limit, _ := v.of(c.Limit)
-			f.values, reachable = f.values.from(limit.Low)
+			switch {
+			case c.From == nil:
+				limit, _ := v.of(c.Limit)
+				f.values, reachable = f.values.from(limit.Low)
+			case c.Limit == nil:
+				from, _ := v.of(c.From)
+				f.values, reachable = f.values.below(from.High)
+			}
 			v.facts[c.Var] = f
 		}
 		if reachable {
@@ -366,7 +389,7 @@ func (v *verifier) declare(s *Declare) {
 	case Shared:
 		at = v.block && !v.lane
 	case Registers:
-		at = (v.thread || v.lane) && !v.vector
+		at = v.thread || v.lane
 	}
 	if !at {
 		v.fail(s, "there is no memory of the scope %s here", m.Scope)

@@ -87,17 +87,26 @@ func TestVerify(t *testing.T) {
 		{"before the start", "= -1 to 62", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(out, l), at(in, l.Plus(-1)))} })},
 		{"a guard", "", blocks(nil, all, func(l *Index) []Stmt {
 			next := &Var{"next"}
-			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{next, Const(64)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
+			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{Var: next, Limit: Const(64)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
+		})},
+		{"a guard from below", "", blocks(nil, all, func(l *Index) []Stmt {
+			before := &Var{"before"}
+			return []Stmt{&Let{before, l.Plus(-1)}, &If{Conds: []Cond{{Var: before, From: Const(0)}}, Then: []Stmt{move(at(out, l), at(in, Use(before)))},
+				Else: []Stmt{move(at(out, Use(before).Plus(1)), at(in, Use(before).Plus(1)))}}}
+		})},
+		{"a guard from too far below", "in is accessed at before = -1 to 62", blocks(nil, all, func(l *Index) []Stmt {
+			before := &Var{"before"}
+			return []Stmt{&Let{before, l.Plus(-1)}, &If{Conds: []Cond{{Var: before, From: Const(-1)}}, Then: []Stmt{move(at(out, l), at(in, Use(before)))}}}
 		})},
 		{"a guard that is too wide", "in is accessed at next = 1 to 64", blocks(nil, all, func(l *Index) []Stmt {
 			next := &Var{"next"}
-			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{next, Const(65)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
+			return []Stmt{&Let{next, l.Plus(1)}, &If{Conds: []Cond{{Var: next, Limit: Const(65)}}, Then: []Stmt{move(at(out, l), at(in, Use(next)))}}}
 		})},
 		{"a write to what is read", "operand of the other kind", blocks(nil, all, func(l *Index) []Stmt { return []Stmt{move(at(in, l), at(in, l))} })},
 		{"other lanes' elements behind a barrier", "", blocks([]*Memory{sh}, all, handOver(Barrier{}))},
 		{"other lanes' elements", "no barrier stands between", blocks([]*Memory{sh}, all, handOver())},
 		{"a barrier for some", "not all of them come", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
-			return []Stmt{&If{Conds: []Cond{{l.Var(), Const(3)}}, Then: []Stmt{Barrier{}}}}
+			return []Stmt{&If{Conds: []Cond{{Var: l.Var(), Limit: Const(3)}}, Then: []Stmt{Barrier{}}}}
 		})},
 		{"the next round finds what the last one reads", "no barrier stands between", blocks([]*Memory{sh}, all, func(l *Index) []Stmt {
 			return []Stmt{loop(i, 2, handOver(Barrier{})(l)...)}

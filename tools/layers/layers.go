@@ -129,7 +129,7 @@ var Table = []Rule{
 	{"backends/cpu/lowprecision", 4, 11},
 	{"backends/cpu/winograd", 4, 11},
 	{"backends/cpu/backtoback", 4, 11},
-	{"backends/cpu/trees", 4, 11},
+	{"backends/cpu/trees", 4, 10},
 	{"backends/cpu/configs", 4, 12},
 	{"backends/cpu", 4, 16},
 	{"backends/cpu/tune", 4, 17},

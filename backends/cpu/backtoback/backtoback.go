@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/product"
 	"tensortapestry.org/tapc/backends/cpu/rows"
+	"tensortapestry.org/tapc/backends/cpu/trees"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -59,8 +60,7 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, d Decided) *Kernel {
 		c.products[i] = p
 	}
 	if found.Middle != nil {
-		c.middle = rows.Of(e, name+"_middle", d.middle, found.Middle, d.lanes)
-		c.middle.Text = c.Text
+		c.middle = rows.Of(e.Target, d.middle, e.Buffers, found.Middle, d.lanes)
 	}
 	c.place()
 	return c
@@ -108,7 +108,7 @@ func (c *Kernel) Write() string {
 	defer c.forget()
 	c.products[0].Functions()
 	if c.middle != nil {
-		c.middle.Cell("cell")
+		trees.Function(c.e, c.Text, c.name+"_middle_cell", c.middle.Cell(c.d.middle.Name), len(c.middle.Outer), c.d.middle)
 	}
 	c.products[1].Functions()
 	c.task()

@@ -234,11 +234,6 @@ func vectors(workspaces []schedule.Workspace, begin func(u *unit.Unit, name stri
 	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) { return begin(u, name).Write(), true }}
 }
 
-// compiled is a kernel of which the C compiler makes vectors.
-func compiled(workspaces []schedule.Workspace, begin func(u *unit.Unit, name string) writer) Form {
-	return Form{Workspaces: workspaces, Write: func(u *unit.Unit, name string) (string, bool) { return begin(u, name).Write(), false }}
-}
-
 // read reads a config of a kernel that has a form which is allowed, and that there is what writes.
 func read[F nest.Form, D any](a *nest.Analysis, fits func(F) bool, decided func(F) (D, error), form func(F, D) Form) (Form, error) {
 	f, err := needed(a, fits)
@@ -254,17 +249,23 @@ func read[F nest.Form, D any](a *nest.Analysis, fits func(F) bool, decided func(
 
 // readRows reads a stage of rows.
 func (c Chooser) readRows(a *nest.Analysis, s *schedule.Stage) (Form, error) {
-	var cut *schedule.Kernel
-	return read(a, func(*nest.Rows) bool { return rows.Fits(a.Kernel) },
-		func(f *nest.Rows) (d rows.Decided, err error) {
-			if cut, err = blocking.Rows(a.Kernel, f, s); err == nil {
-				d, err = rows.Read(c.For, cut, a.Buffers, f, s)
-			}
-			return d, err
-		},
-		func(f *nest.Rows, d rows.Decided) Form {
-			return compiled(rows.Workspaces(c.For, cut, a.Buffers, f, d), func(u *unit.Unit, name string) writer { return rows.New(u, name, cut, f, d) })
-		})
+	found, err := needed(a, func(*nest.Rows) bool { return rows.Fits(a.Kernel) })
+	if err != nil {
+		return Form{}, err
+	}
+	cut, err := blocking.Rows(a.Kernel, found, s)
+	if err != nil {
+		return Form{}, err
+	}
+	d, err := rows.Read(c.For, cut, a.Buffers, found, s)
+	if err != nil {
+		return Form{}, err
+	}
+	r := rows.New(c.For, cut, a.Buffers, found, d)
+	f, err := trees.Rows(r.Tree(cut.Name))
+	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) {
+		return trees.WriteRows(u, name, f, cut, r.Lanes()), false
+	}, f}, err
 }
 
 // loopsOf is a kernel whose loops are cut as they say.

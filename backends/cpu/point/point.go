@@ -105,20 +105,7 @@ type Point struct {
 	Count  string // text of the number of live lanes
 	Locals map[int]vector.Value
 	Sums   map[*scalar.Expr]vector.Value
-	Ahead  map[int]string // by operand: arrays that hold what is read of it, by the place in the fold
-	known
 }
-
-// known is what code knows of the place that it is for.
-type known struct {
-	Inside  string // C variable that says that all lanes stand inside the borders that guard loads, or ""
-	Spanned *Axis  // of a span, if that variable says as well what is known of its places: choices of loops that no lane follows ask it
-	Here    int    // so many axes, whose part of where an operand is stands in variables q
-	Part    *Lanes // that the code is for, or nil
-}
-
-// Lanes are those from one on up to another.
-type Lanes struct{ From, To int64 }
 
 // Start is the number of the element that a view is at where all loops start.
 func Start(k *schedule.Kernel, v nest.View) int64 {
@@ -129,18 +116,15 @@ func Start(k *schedule.Kernel, v nest.View) int64 {
 	return at
 }
 
-// Offset writes the number of the element that a view is at, the axis of the lanes at its first lane. Axes in skip do not
-// count.
-func (p *Point) Offset(v nest.View, skip ...int) string {
-	return OffsetText(Start(p.K, v), p.Axes, v, skip...)
-}
+// Offset writes the number of the element that a view is at, the axis of the lanes at its first lane.
+func (p *Point) Offset(v nest.View) string { return OffsetText(Start(p.K, v), p.Axes, v) }
 
-// OffsetText writes the number of the element that a view is at, from a base. Axes in skip do not count.
-func OffsetText(base int64, axes []Axis, v nest.View, skip ...int) string {
+// OffsetText writes the number of the element that a view is at, from a base.
+func OffsetText(base int64, axes []Axis, v nest.View) string {
 	var b strings.Builder
-	for i, a := range axes {
+	for _, a := range axes {
 		s := a.Step(v)
-		if s == 0 || a.Extent == 1 || slices.Contains(skip, i) {
+		if s == 0 || a.Extent == 1 {
 			continue
 		}
 		if b.Len() > 0 {
@@ -173,13 +157,7 @@ func Number(n int64) string {
 }
 
 // address writes a pointer to the element of an operand that is at the place.
-func (p *Point) address(ref int) string {
-	view := p.Views[ref]
-	if p.Here == 0 {
-		return fmt.Sprintf("p%d + %s", ref, p.Offset(view))
-	}
-	return fmt.Sprintf("p%d + (q%d + %s)", ref, ref, OffsetText(0, p.Axes[p.Here:], view))
-}
+func (p *Point) address(ref int) string { return fmt.Sprintf("p%d + %s", ref, p.Offset(p.Views[ref])) }
 
 // Load reads an operand.
 func (p *Point) Load(ref int) vector.Value {
@@ -189,10 +167,6 @@ func (p *Point) Load(ref int) vector.Value {
 		step = p.Axes[p.Along].Step(view)
 	}
 	x := vector.Value{Type: d}
-	if array, ok := p.Ahead[ref]; ok {
-		x.Text, x.Uniform = p.V.W.Load(d, array), true
-		return x
-	}
 	switch step {
 	case 0:
 		x.Text, x.Uniform = p.V.W.Load(d, fmt.Sprintf("*(%s)", p.address(ref))), true
@@ -256,30 +230,8 @@ func (p *Point) Loop(ref int) vector.Value {
 	return vector.Value{Text: fmt.Sprintf("INT64_C(%d)", first), Type: scalar.Int64, Uniform: true}
 }
 
-// Reduce gives the value of a reduction that was written before, or what is read at an index that was computed.
-func (p *Point) Reduce(e *scalar.Expr) vector.Value {
-	if e.IsAt() {
-		return p.at(e)
-	}
-	return p.Sums[e]
-}
-
-// at writes what stands at a computed place, the same for all lanes; 0 if that is none.
-func (p *Point) at(e *scalar.Expr) vector.Value {
-	l := e.Over[0]
-	loop, variable := p.K.Loops[l], fmt.Sprintf("h%d", l)
-	place := p.V.Expr(e.Args[1], p.N, p)
-	inner := *p
-	inner.Axes = append(slices.Clone(p.Axes), Axis{nest.Dim{Loops: []int{l}, Extent: loop.Extent()}, variable})
-	x := p.V.Expr(e.Args[0], p.N, &inner)
-	zero := vector.Value{Text: p.V.W.Const(scalar.Zero(e.Type)), Type: e.Type, Uniform: true}
-	if !x.Uniform {
-		zero = p.V.Splat(zero, p.N)
-	}
-	x.Text = fmt.Sprintf("({ const int64_t %s = (%s) - %s; %s >= 0 && %s < %d ? %s : %s; })", variable, place.Text, Number(loop.Start), variable, variable, loop.Extent(),
-		x.Text, zero.Text)
-	return x
-}
+// Reduce gives the value of a reduction that was written before.
+func (p *Point) Reduce(e *scalar.Expr) vector.Value { return p.Sums[e] }
 
 // Name declares a variable of a value and gives it.
 func (p *Point) Name(t *cnest.Text, variable string, x vector.Value) vector.Value {

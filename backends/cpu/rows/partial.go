@@ -1,13 +1,9 @@
 package rows
 
 import (
-	"fmt"
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cnest"
-	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/unit"
-	"tensortapestry.org/tapc/backends/cpu/vector"
+	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
@@ -18,15 +14,13 @@ import (
 type partial struct {
 	r       *Kernel
 	reduce  *scalar.Expr
-	axis    string // the variable of the dimension that is cut
-	extent  int64  // of that
-	step    int64  // of its innermost loop
-	size    int64  // of a block, in values
-	top     int64  // of the largest blocks of the tree, or of any if it has none
-	least   int64  // of the smallest blocks that a thread may have
-	unroll  int64  // accumulators of a block,
-	vectors int64  // for each of so many vectors of results of a row
-	slot    int
+	extent  int64 // of the dimension that is cut
+	step    int64 // of its innermost loop
+	size    int64 // of a block, in values
+	top     int64 // of the largest blocks of the tree, or of any if it has none
+	least   int64 // of the smallest blocks that a thread may have
+	unroll  int64 // accumulators of a block,
+	vectors int64 // for each of so many vectors of results of a row
 }
 
 const partialBytes = 4 << 20 // of accumulators at most
@@ -34,25 +28,25 @@ const partialBytes = 4 << 20 // of accumulators at most
 // partialOf finds how a kernel's reduction can be split among threads; nil if it cannot.
 func partialOf(r *Kernel) *partial {
 	reduce := onlyReduction(r)
-	if reduce == nil || len(r.kept)+len(r.r.Splits)+len(r.p.Ahead) > 0 || r.span != nil {
+	if reduce == nil || len(r.kept)+len(r.r.Splits)+len(r.ahead) > 0 || r.span != nil {
 		return nil
 	}
 	p := &partial{r: r, reduce: reduce, unroll: 1, vectors: 1, step: 1}
 	over := r.over(reduce.Over)
 	if r.r.Free {
-		p.vectors = (r.lane.Extent + int64(r.p.N) - 1) / int64(r.p.N)
+		p.vectors = (r.lane.Extent + r.n - 1) / r.n
 	} else {
 		over = over[:len(over)-1]
 		p.unroll = accumulatorsOf(r, reduce.Args[0], false)
 	}
 	if len(over) > 0 {
-		p.axis, p.extent = over[0].Variable, over[0].Extent
+		p.extent = over[0].Extent
 	} else {
-		p.axis, p.step = "j0", int64(r.p.N)*p.unroll
+		p.step = r.n * p.unroll
 		p.extent = r.lane.Extent / p.step * p.step
 	}
 	p.top, p.least = p.step, p.step
-	if w := p.sweep(); w.blocked() {
+	if w := (&code{r: r}).sweepOf(reduce.Args[0], reduce); w.blocked() {
 		for p.top*nest.SumBlock < p.extent {
 			p.top *= nest.SumBlock
 		}
@@ -81,146 +75,115 @@ func (p *partial) sizes() (out []int64) {
 	return out
 }
 
-// sweep is the sweep of the reduction.
-func (p *partial) sweep() *sweep {
-	return &sweep{r: p.r, body: p.reduce.Args[0], reduce: p.reduce, name: "a0", unroll: p.unroll}
-}
-
 // count is how many blocks there are.
 func (p *partial) count() int64 { return (p.extent + p.size - 1) / p.size }
 
 // bytes is the size of all accumulators.
 func (p *partial) bytes() int64 {
-	n := p.vectors * p.unroll * int64(p.r.p.N) * int64(p.reduce.Type.Wide().Size())
+	n := p.vectors * p.unroll * p.r.n * int64(p.reduce.Type.Wide().Size())
 	for _, a := range p.r.Outer {
 		n = min(n, 1<<40/a.Extent) * a.Extent
 	}
 	return min(n, 1<<40/p.count()) * p.count()
 }
 
-// write writes the whole kernel.
-func (p *partial) write() string {
+// tasks makes the tree of the whole kernel: tasks of blocks, and then tasks of cells.
+func (p *partial) tasks(c *code) {
 	r := p.r
-	p.slot = r.e.Scratch(p.bytes())
-	r.decided.jam.functions(r, "block", func(r *Kernel, name string) {
-		q := *p
-		q.r = r
-		q.block(name)
+	shape := append(extentsOf(r.Outer), p.vectors, p.count(), p.unroll)
+	sums := c.vectorsOf("sums", tree.Workspace, p.reduce.Type, 0, shape...)
+	c.add(&tree.Declare{Memory: sums})
+	at := func(t, u *tree.Index) tree.Access {
+		a := []*tree.Index{}
+		for _, d := range r.Outer {
+			a = append(a, c.at[d.Inner()])
+		}
+		vector := tree.Const(0)
+		if r.r.Free {
+			vector = c.vector.From.Div(r.n)
+		}
+		return c.vectorAt(sums, append(a, vector, t, u)...)
+	}
+	region(c, true, tasks(r)*p.count(), func(index *tree.Index) {
+		t := c.bound("t", index.Mod(p.count()))
+		j0 := coordinates(c, index.Div(p.count()))
+		block := func() { groups(c, func() { p.block(c, t, at) }) }
+		if !r.r.Free {
+			block()
+			return
+		}
+		eachVector(c, j0, func(from, to *tree.Index) { groups(c, func() { c.lanesOf(from, to, func() { p.block(c, t, at) }) }) })
 	})
-	p.blockTask()
-	n := tasks(r) * p.count()
-	r = (*jam)(nil).with(r)
-	p.r = r
-	p.cell()
-	r.task()
-	r.e.Open(r.Text, r.name)
-	unit.Region(r.Text, true, fmt.Sprint(n), unit.Each(r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)), n), r.name+"_block_task", "(void *)b")
-	region(r, float64(p.bytes())/unit.PackRate)
-	r.Close()
-	return r.String()
+	one := *r
+	one.decided.jam = nil
+	c.r, c.jam = &one, nil
+	region(c, one.threads(), tasks(&one), func(index *tree.Index) {
+		j0 := coordinates(c, index)
+		if !r.r.Free {
+			p.cell(c, at)
+			return
+		}
+		eachVector(c, j0, func(from, to *tree.Index) { c.lanesOf(from, to, func() { p.cell(c, at) }) })
+	})
 }
 
-// sums writes the vector type of the accumulators, and where those of the first block of a cell are.
-func (p *partial) sums(w *sweep) (typ, at string) {
-	at = point.Index(p.r.p.Axes[:len(p.r.Outer)])
-	if at == "" {
-		at = "0"
-	}
-	if p.r.r.Free {
-		at = fmt.Sprintf("(%s) * %d + j / %d", at, p.vectors, p.r.p.N)
-	}
-	typ = p.r.p.V.Type(w.acc.Type, p.r.p.N)
-	return typ, fmt.Sprintf("(%s *)b[%d] + (%s) * %d", typ, p.slot, at, p.count()*p.unroll)
-}
-
-// begin opens a function of a cell, with some more parameters.
-func (p *partial) begin(name, more string, results bool) {
-	p.r.function("void", name, more+parametersOf(p.r))
-	p.r.declare(results)
-	p.r.Line("// %s", cnest.Clip(p.reduce.Format(p.r.k)))
-}
-
-// block writes the function of one block of a cell, or of those that are jammed: number t.
-func (p *partial) block(name string) {
-	r, w := p.r, p.sweep()
-	p.begin(name, ", int64_t t", false)
-	outside, over := w.enter(r.over(p.reduce.Over))
-	from, to := fmt.Sprintf("t * %d", p.size), fmt.Sprintf("(t + 1) * %d", p.size)
+// block makes one block of a cell, or of those that are jammed: number t.
+func (p *partial) block(c *code, t *tree.Index, sums func(t, u *tree.Index) tree.Access) {
+	w := c.sweepOf(p.reduce.Args[0], p.reduce)
+	over := w.beside(c.r.over(p.reduce.Over))
+	acc := w.accumulators()
+	from := t.Times(p.size)
+	to := from.Plus(p.size)
 	if p.extent%p.size != 0 {
-		to = fmt.Sprintf("(%s < %d ? %s : %d)", to, p.extent, to, p.extent)
+		to = c.bound("end", to.Min(tree.Const(p.extent)))
 	}
 	size := p.step
 	if w.blocked() {
 		size = max(p.step, p.size/nest.SumBlock)
 	}
-	w.block(p.axis, from, to, size, p.step, w.name, func(acc string) {
-		switch {
-		case len(over) == 0:
-			w.several("j0", p.unroll, acc)
-		case p.size > 1 && w.nested(over):
-			w.partial(acc, func(part string) { w.loops(over[1:], part) })
-		default:
-			w.loops(over[1:], acc)
+	w.block(from, to, size, p.step, acc, func(at *tree.Index, acc *tree.Memory) {
+		if len(over) == 0 {
+			w.several(at, p.unroll, acc)
+			return
 		}
+		c.at[over[0].Inner()] = at
+		if p.size > 1 && w.nested(over) {
+			w.partial(acc, func(part *tree.Memory) { w.loops(over[1:], part) })
+			return
+		}
+		w.loops(over[1:], acc)
 	})
-	r.decided.jam.each(r, func(cell int64) {
-		typ, at := p.sums(w)
-		r.Line("%s *const sums = %s + t * %d;", typ, at, p.unroll)
-		r.Line("for (int u = 0; u < %d; u++) sums[u] = %s[%s];", p.unroll, w.name, w.of(cell, "u"))
-	})
-	r.p = outside
-	r.Close()
-}
-
-// blockTask writes what a thread does: some blocks.
-func (p *partial) blockTask() {
-	r, at := p.r, point.Coordinates(p.r.Outer, "")
-	unit.Task(r.Text, "", r.name+"_block_task", "")
-	r.Open("for (int64_t block = begin; block < end; block++) {")
-	r.Line("const int64_t t = block %% %d, cells = block / %d;", p.count(), p.count())
-	r.Line("(void)cells;")
-	if cut := coordinates(r, "cells"); r.r.Free {
-		r.vectors(cut, func(j, live, inside string) string {
-			if inside = ", " + inside; !r.interior.guarded {
-				inside = ""
-			}
-			return r.decided.jam.call(r, "block", fmt.Sprintf("b%s, t, %s, %s%s", at, j, live, inside))
+	c.jam.each(c, func(cell int64) {
+		w.c.vectors(p.unroll, func(u *tree.Index) {
+			c.add(&tree.Map{Dst: sums(t, u), Computed: loaded(c.vectorAt(acc, u.Plus(cell*w.unroll)))})
 		})
-	} else {
-		r.Line("%s", r.decided.jam.call(r, "block", fmt.Sprintf("b%s, t", at)))
-	}
-	r.Close(2)
+	})
 }
 
-// cell writes the function of one cell, which joins what blocks give and goes on.
-func (p *partial) cell() {
-	r, w := p.r, p.sweep()
-	p.begin("cell", "", true)
-	for _, i := range r.used() {
-		r.Line("(void)p%d;", i)
-	}
-	outside, over := w.enter(r.over(p.reduce.Over))
-	typ, at := p.sums(w)
-	r.Line("const %s *const sums = %s;", typ, at)
+// cell makes one cell, which joins what blocks give and goes on.
+func (p *partial) cell(c *code, sums func(t, u *tree.Index) tree.Access) {
+	c.sweep = 0
+	w := c.sweepOf(p.reduce.Args[0], p.reduce)
+	over := w.beside(c.r.over(p.reduce.Over))
+	acc := w.accumulators()
 	size := int64(1)
 	if w.blocked() {
 		size = max(1, p.top/p.size)
 	}
-	w.block("t", "0", fmt.Sprint(p.count()), size, 1, w.name, func(acc string) {
-		sum, part := w.acc, w.acc
-		sum.Text, part.Text = acc+"[u]", fmt.Sprintf("sums[t * %d + u]", p.unroll)
-		args := []vector.Value{sum, part}
-		if m := p.reduce.Monoid; m == scalar.Min || m == scalar.Max {
-			slices.Reverse(args) // as values are taken in: which of two zeros or NaN stays is the same
-		}
-		r.Line("for (int u = 0; u < %d; u++) %s = %s;", p.unroll, sum.Text, r.p.V.Apply(p.reduce.Monoid, p.reduce.Type, r.p.N, args, false).Text)
+	w.block(tree.Const(0), tree.Const(p.count()), size, 1, acc, func(t *tree.Index, acc *tree.Memory) {
+		w.c.vectors(p.unroll, func(u *tree.Index) {
+			m := joined(p.reduce.Monoid, c.vectorAt(acc, u), sums(t, u))
+			if m := m.Value; m.Op == scalar.Min || m.Op == scalar.Max {
+				slices.Reverse(m.Args) // as values are taken in: which of two zeros or NaN stays is the same
+			}
+			c.add(m)
+		})
 	})
 	if len(over) == 0 { // lanes were cut
-		w.behind(w.name)
+		w.behind(acc)
 	}
-	w.leave(outside)
-	for i, s := range r.k.Statements {
-		r.statement(i, s)
+	w.end(acc)
+	for i, s := range c.r.k.Statements {
+		c.statement(i, s)
 	}
-	r.Close()
 }

@@ -1,45 +1,44 @@
-// Package rows writes kernels whose results are rows of vectors: elementwise ones, reductions along a row or beside it, windows. It must not import
-// backends/cpu. Read next: rows.go, sweep.go, span.go.
+// Package rows makes the tile trees of kernels whose results are rows of vectors: elementwise ones, reductions along a row or beside it, windows; and
+// decides how they are cut. It must not import backends/cpu. Read next: rows.go, code.go, sweep.go, span.go.
 package rows
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"tensortapestry.org/tapc/dialects/schedule/affine"
 
-	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Kernel writes a kernel whose vectors follow one dimension; see nest.Rows.
+// Kernel is a kernel whose vectors follow one dimension; see nest.Rows.
 //
-// The function cell carries out the statements at one index of the outer dimensions: on a vector of lanes if these are free, on all of a row if
+// A cell is the statements at one index of the outer dimensions: on a vector of lanes if these are free, on all of a row if
 // they are reduced. Then every reduction is one sweep along the row and every result that has a value for each element is another, over a row
 // that stays in a cache. What several sweeps need and costs much is kept for the row.
 type Kernel struct {
-	*cnest.Text
-	Outer    []point.Axis // the free dimensions beside that of the lanes
-	e        *unit.Unit
+	Outer    []nest.Dim // the free dimensions beside that of the lanes
+	t        isa.Target
+	buffers  map[ir.NodeID]*schedule.Buffer
 	k        *schedule.Kernel
 	r        *nest.Rows
-	name     string
-	p        *point.Point
-	lane     point.Axis
-	reduced  []point.Axis // the other dimensions that are reduced or stored along
+	n        int64 // lanes of a vector
+	lane     nest.Dim
+	reduced  []nest.Dim   // the other dimensions that are reduced or stored along
+	gathered map[int]bool // loops of which only computed indices are taken
+	ahead    map[int]bool // operands that are read before the vectors of a row
 	interior interior
 	span     *span // nil if cells are computed one by one
 	decided  Decided
-	kept     map[int]int                // statements whose values are kept for the row, and the sweep that computes them
-	sweeps   struct{ all, written int } // along a row
-	streamed bool                       // some results go past the caches
+	kept     map[int]int // statements whose values are kept for the row, and the sweep that computes them
+	sweeps   int         // along a row
 }
 
 // Decided is what a config says of rows beside the cuts of their loops.
@@ -68,8 +67,8 @@ type interior struct {
 const maxKept = 128 << 10
 
 // New prepares a kernel as Read decided.
-func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, d Decided) *Kernel {
-	r := Of(e, name, k, found, d.lanes)
+func New(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, d Decided) *Kernel {
+	r := Of(t, k, buffers, found, d.lanes)
 	r.decided = d
 	if d.lines > 1 {
 		r.span = r.findSpan(d.lines)
@@ -78,21 +77,36 @@ func New(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, d Deci
 }
 
 // Of prepares a kernel that is recognised, whose cells are computed one by one, in vectors of so many lanes, or of as many as the target has.
-func Of(e *unit.Unit, name string, k *schedule.Kernel, found *nest.Rows, lanes int64) *Kernel {
-	r := &Kernel{Text: new(cnest.Text), e: e, k: k, r: found, name: name, kept: map[int]int{},
-		Outer: point.Axes("g", found.Outer), reduced: point.Axes("f", found.Reduction), lane: point.Axis{Dim: found.Lane, Variable: "j"}}
-	r.p = &point.Point{V: e.V, K: k, Views: found.Views, Axes: slices.Clone(r.Outer), Along: -1, Locals: map[int]vector.Value{}, Sums: map[*scalar.Expr]vector.Value{}}
-	if r.p.N = int(lanes); lanes == 0 {
-		r.p.N = e.Target.Lanes(widest(k, found))
+func Of(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, lanes int64) *Kernel {
+	r := &Kernel{Outer: found.Outer, t: t, buffers: buffers, k: k, r: found, n: lanes, lane: found.Lane, reduced: found.Reduction, gathered: nest.PlaceLoops(k), kept: map[int]int{}}
+	if lanes == 0 {
+		r.n = int64(t.Lanes(widest(k, found)))
 	}
 	r.chooseKept()
 	if found.Free {
-		r.p.Axes = append(r.p.Axes, r.lane)
-		r.p.Along, r.p.Count = len(r.Outer), "n"
 		r.interior = r.findInterior()
-		r.p.Ahead = r.hoisted()
+		r.ahead = r.hoisted()
 	}
 	return r
+}
+
+// Lanes is how many lanes a vector has.
+func (r *Kernel) Lanes() int64 { return r.n }
+
+// countOf is how many indices dimensions have, up to 2^40.
+func countOf(dims []nest.Dim) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n = nest.SaturatingProduct(n, d.Extent)
+	}
+	return n
+}
+
+func extentsOf(dims []nest.Dim) (out []int64) {
+	for _, d := range dims {
+		out = append(out, d.Extent)
+	}
+	return out
 }
 
 // fullLanes gives how many lanes a vector has, n or fewer. Where processors read and write some lanes of a vector, that is the least that
@@ -118,8 +132,8 @@ func (r *Kernel) fullLanes(n int) int {
 // someLanes says whether processors with vectors of n lanes can read and write some of them.
 func (r *Kernel) someLanes(n int) bool {
 	d := map[int]scalar.DType{4: scalar.Float32, 8: scalar.Float64}[widest(r.k, r.r)]
-	return r.e.V.Of(d, n).Masked("%s") != "" && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
-		return o.Mode == schedule.Write && r.e.Buffers[o.Buffer].Type() != d
+	return vector.HasMasks(d, n) && !slices.ContainsFunc(r.k.Operands, func(o schedule.Operand) bool {
+		return o.Mode == schedule.Write && r.buffers[o.Buffer].Type() != d
 	})
 }
 
@@ -173,16 +187,16 @@ func widest(k *schedule.Kernel, r *nest.Rows) int {
 }
 
 // over gives those axes, beside the free ones, that some loops are of.
-func (r *Kernel) over(loops []int) []point.Axis {
+func (r *Kernel) over(loops []int) []nest.Dim {
 	all := slices.Clone(r.reduced)
 	if !r.r.Free {
 		all = append(all, r.lane)
 	}
-	return slices.DeleteFunc(all, func(a point.Axis) bool { return !slices.Contains(loops, a.Inner()) })
+	return slices.DeleteFunc(all, func(a nest.Dim) bool { return !slices.Contains(loops, a.Inner()) })
 }
 
 // statementOver gives the axes that a statement has a value for each index of: none if it has one value for a row.
-func (r *Kernel) statementOver(i int) []point.Axis {
+func (r *Kernel) statementOver(i int) []nest.Dim {
 	var loops []int
 	for _, l := range r.k.Statements[i].Over {
 		loops = append(loops, int(l))
@@ -233,27 +247,27 @@ func ofOperands(r *Kernel, e *scalar.Expr) bool {
 }
 
 // small says whether all steps of a reduction are written out.
-func small(over []point.Axis) bool { return point.Count(over) <= unit.MaxUnrolled }
+func small(over []nest.Dim) bool { return countOf(over) <= unit.MaxUnrolled }
 
 // chooseKept counts the sweeps, and keeps values of a row that call a function and that more than one of them needs.
 func (r *Kernel) chooseKept() {
 	uses, first := map[int]int{}, map[int]int{}
 	for i, s := range r.k.Statements {
 		for _, e := range reductions(s.Value) {
-			for _, x := range r.needs(e) {
+			for _, x := range r.needs(e, nil) {
 				if uses[x]++; uses[x] == 1 || first[x] < 0 {
-					first[x] = r.sweeps.all
+					first[x] = r.sweeps
 				}
 			}
-			r.sweeps.all++
+			r.sweeps++
 		}
 		if s.Store >= 0 && r.wide(i) {
-			for _, x := range r.needs(s.Value) {
+			for _, x := range r.needs(s.Value, nil) {
 				if uses[x]++; uses[x] == 1 {
 					first[x] = -1 // what is stored is not known to be kept
 				}
 			}
-			r.sweeps.all++
+			r.sweeps++
 		}
 	}
 	room := int64(maxKept)
@@ -265,24 +279,18 @@ func (r *Kernel) chooseKept() {
 		}
 		room -= size
 		if r.kept[i] = first[i]; first[i] < 0 {
-			r.kept[i] = r.sweeps.all
+			r.kept[i] = r.sweeps
 		}
 	}
 }
 
-// ready says whether the value of a statement is kept and a sweep before the present one has computed it.
-func (r *Kernel) ready(i int) bool {
-	sweep, kept := r.kept[i]
-	return kept && r.sweeps.written > sweep
-}
-
 // keptValues is how many values a row has, and room for whole vectors.
 func (r *Kernel) keptValues() int64 {
-	n := int64(r.p.N)
+	n := r.n
 	if !r.r.Free {
 		n = isa.Align(r.lane.Extent, n)
 	}
-	return nest.SaturatingProduct(n, point.Count(r.reduced))
+	return nest.SaturatingProduct(n, countOf(r.reduced))
 }
 
 // costly says whether an expression calls a function.
@@ -295,14 +303,14 @@ func never(e *scalar.Expr) bool {
 	return (e.Op == scalar.IsNaN || e.Op == scalar.IsInf) && !e.Args[0].Type.IsFloat()
 }
 
-// needs lists the wide local values that have to be computed or fetched for an expression, in order.
-func (r *Kernel) needs(e *scalar.Expr) []int {
+// needs lists the wide local values that have to be computed or fetched for an expression, in order: those that are ready are fetched.
+func (r *Kernel) needs(e *scalar.Expr, ready func(i int) bool) []int {
 	found := map[int]bool{}
 	var visit func(e *scalar.Expr) bool
 	visit = func(e *scalar.Expr) bool {
 		if e.Op == scalar.Local && !found[e.Ref] && r.wide(e.Ref) {
 			found[e.Ref] = true
-			if !r.ready(e.Ref) {
+			if ready == nil || !ready(e.Ref) {
 				r.k.Statements[e.Ref].Value.Walk(visit)
 			}
 		}
@@ -332,9 +340,9 @@ func (r *Kernel) used() []int {
 }
 
 // hoisted finds the operands of which all vectors of a row read the same few elements, as convolutions read filters: they are read
-// before, into arrays that a cell has parameters for. It gives the element of each at the present index.
-func (r *Kernel) hoisted() map[int]string {
-	ahead := map[int]string{}
+// before, into arrays.
+func (r *Kernel) hoisted() map[int]bool {
+	ahead := map[int]bool{}
 	if len(r.reduced) == 0 || !small(r.reduced) {
 		return ahead
 	}
@@ -344,22 +352,18 @@ func (r *Kernel) hoisted() map[int]string {
 		})
 	}
 	for _, i := range r.used() {
-		o, along := r.k.Operands[i], point.Follows(r.reduced, r.r.Views[i])
+		o := r.k.Operands[i]
 		if o.Mode == schedule.Read && o.Type() != scalar.Bool && r.lane.Step(r.r.Views[i]) == 0 && !gathered(i) && nest.Vectorizable(o.Type()) &&
-			len(along) > 0 && nest.Inside(r.k, r.e.Buffers, i) {
-			ahead[i] = fmt.Sprintf("ahead%d[%s]", i, point.Index(along))
+			len(r.following(i)) > 0 && nest.Inside(r.k, r.buffers, i) {
+			ahead[i] = true
 		}
 	}
 	return ahead
 }
 
-// ahead lists what was read before, as parameters or arguments, behind a prefix for each.
-func (r *Kernel) ahead(prefix func(operand int) string) string {
-	text := ""
-	for _, i := range slices.Sorted(maps.Keys(r.p.Ahead)) {
-		text += fmt.Sprintf(", %sahead%d", prefix(i), i)
-	}
-	return text
+// following gives those of the reduced dimensions that an operand moves along.
+func (r *Kernel) following(operand int) []nest.Dim {
+	return slices.DeleteFunc(slices.Clone(r.reduced), func(d nest.Dim) bool { return d.Step(r.r.Views[operand]) == 0 })
 }
 
 // canStream says whether the values of an operand can be written past the caches: whole vectors to the end, at addresses of which
@@ -367,32 +371,11 @@ func (r *Kernel) ahead(prefix func(operand int) string) string {
 // done in the last, where lines that were asked for in the one before it take what is written at once.
 func canStream(r *Kernel, operand int) bool {
 	o, v := r.k.Operands[operand], r.r.Views[operand]
-	vector := int64(r.p.N)
-	if o.Mode != schedule.Write || !r.r.Free && r.sweeps.all > 1 || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || r.p.N*o.Type().Size() < 16 {
+	vector := r.n
+	if o.Mode != schedule.Write || !r.r.Free && r.sweeps > 1 || r.lane.Step(v) != 1 || point.Start(r.k, v)%vector != 0 || int(r.n)*o.Type().Size() < 16 {
 		return false
 	}
-	apart := func(a point.Axis) bool { return a.Step(v)%vector != 0 }
+	apart := func(a nest.Dim) bool { return a.Step(v)%vector != 0 }
 	return !slices.ContainsFunc(r.Outer, apart) && !slices.ContainsFunc(r.reduced, apart) &&
 		!slices.ContainsFunc(r.r.Splits, func(at int64) bool { return at%vector != 0 })
-}
-
-// streams says whether they are.
-func (r *Kernel) streams(operand int) bool {
-	return slices.Contains(r.decided.stream, r.k.Operands[operand].Name)
-}
-
-// storeAt writes a vector of results.
-func (r *Kernel) storeAt(operand int, x vector.Value) {
-	plain := r.p.Store(operand, x)
-	if !r.streams(operand) || r.p.Along < 0 || x.Type == scalar.Bool || r.p.Count != "n" && r.p.Count != fmt.Sprint(r.p.N) {
-		r.Line("%s;", plain)
-		return
-	}
-	r.streamed = true
-	whole := fmt.Sprintf("aligned%d", operand)
-	if r.p.Count == "n" {
-		whole = fmt.Sprintf("n == %d && %s", r.p.N, whole)
-	}
-	at := fmt.Sprintf("p%d + %s", operand, r.p.Offset(r.p.Views[operand]))
-	r.Line("if (%s) %s; else %s;", whole, r.e.V.Of(x.Type, r.p.N).Stream(at, r.e.V.Splat(x, r.p.N).Text), plain)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cpu/isa"
-	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -22,7 +21,7 @@ type deciding struct {
 
 // of gives the kernel with some lanes.
 func (x *deciding) of(lanes int64) *Kernel {
-	return Of(unit.New(&unit.Memory{Buffers: x.buffers}, x.t, ""), "", x.k, x.found, lanes)
+	return Of(x.t, x.k, x.buffers, x.found, lanes)
 }
 
 // Fits says whether there are vectors for what a kernel computes.
@@ -38,7 +37,7 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 	if r.span = r.findSpan(spanCells); r.span != nil {
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{r.span.cells}})
 	} else if jam := usualJam(r); jam != nil {
-		r = jam.with(r)
+		r.decided.jam = jam
 		s.Tiles = append(s.Tiles, schedule.Tiling{Role: schedule.RoleLine, Sizes: []int64{jam.cells}})
 	}
 	if part := usualPart(r); part > 0 {
@@ -54,7 +53,7 @@ func Complete(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.
 // CompleteLanes adds to a stage how many lanes vectors have, where these are fewer than those of the target.
 func CompleteLanes(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, s *schedule.Stage) {
 	r := (&deciding{t, k, buffers, found}).of(0)
-	if n := r.fullLanes(r.p.N); n < r.p.N {
+	if n := r.fullLanes(int(r.n)); n < int(r.n) {
 		s.Lanes = int64(n)
 	}
 }
@@ -118,15 +117,6 @@ func CheckLanes(t isa.Target, k *schedule.Kernel, found *nest.Rows, s *schedule.
 		return fmt.Errorf("vectors of %d lanes: expected a power of two below %d, of %d bytes at least, where results lie along lanes; or nothing about them", n, full, vector.LeastBytes)
 	}
 	return nil
-}
-
-// Workspaces says what a kernel has for itself: accumulators of the parts of its reduction.
-func Workspaces(t isa.Target, k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, found *nest.Rows, d Decided) []schedule.Workspace {
-	if d.part == 0 {
-		return nil
-	}
-	r := New(unit.New(&unit.Memory{Buffers: buffers}, t, ""), "", k, found, d)
-	return schedule.WorkspacesOf(partialOf(r).of(d.part).bytes(), 0)
 }
 
 // Others gives the stages that differ from what Complete made in one choice, with why that does not pay.

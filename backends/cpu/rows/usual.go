@@ -3,8 +3,8 @@ package rows
 import (
 	"slices"
 
-	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/cpu/unit"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
@@ -22,7 +22,7 @@ const (
 // usualPart is the part of a reduction that a task has where it pays to split it, 0 elsewhere: the largest that makes tasks enough.
 func usualPart(r *Kernel) (part int64) {
 	p := partialOf(r)
-	if p == nil || tasks(r) >= fewTasks || r.e.Nanoseconds(r.k, unit.VectorRate*float64(r.p.N)) < partialNanoseconds {
+	if p == nil || tasks(r) >= fewTasks || unit.Nanoseconds(r.k, r.buffers, unit.VectorRate*float64(r.n)) < partialNanoseconds {
 		return 0
 	}
 	for i, size := range p.sizes() {
@@ -36,7 +36,7 @@ func usualPart(r *Kernel) (part int64) {
 // findJam finds the axis along which cells have the most work in common, with as many cells as can be jammed; nil if there is none.
 func findJam(r *Kernel) *jam {
 	reduce := onlyReduction(r)
-	if reduce == nil || r.span != nil || len(r.kept)+len(r.r.Splits)+len(r.p.Ahead) > 0 {
+	if reduce == nil || r.span != nil || len(r.kept)+len(r.r.Splits)+len(r.ahead) > 0 {
 		return nil
 	}
 	axis, most := -1, 0.0
@@ -57,7 +57,7 @@ func mostJammed(r *Kernel, axis int) int64 {
 	if !r.r.Free {
 		unroll = accumulatorsOf(r, onlyReduction(r).Args[0], false)
 	}
-	return min(jamCells, r.Outer[axis].Extent, int64(r.e.Target.Registers)/2/unroll)
+	return min(jamCells, r.Outer[axis].Extent, int64(r.t.Registers)/2/unroll)
 }
 
 // usualJam is how many cells are jammed where that pays and leaves threads enough to do; nil elsewhere.
@@ -70,7 +70,9 @@ func usualJam(r *Kernel) *jam {
 	all++ // to accumulate
 	gain := func() float64 { return all / (all - shared*float64(j.cells-1)/float64(j.cells)) }
 	for ; j.cells > 1 && gain() >= jamGain; j.cells /= 2 {
-		if x := j.with(r); tasks(x) >= fewTasks || usualPart(x) > 0 {
+		x := *r
+		x.decided.jam = j
+		if x := &x; tasks(x) >= fewTasks || usualPart(x) > 0 {
 			return j
 		}
 	}
@@ -78,7 +80,7 @@ func usualJam(r *Kernel) *jam {
 }
 
 // work is about how many instructions the value of a vector takes, all of them and those of which no operand moves along an axis.
-func work(r *Kernel, e *scalar.Expr, axis point.Axis) (all, shared float64) {
+func work(r *Kernel, e *scalar.Expr, axis nest.Dim) (all, shared float64) {
 	own, moves := 1.0, false
 	switch e.Op {
 	case scalar.Const:

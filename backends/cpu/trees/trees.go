@@ -1,5 +1,5 @@
-// Package trees writes kernels by way of a tile tree (backends/tree), which the package codegen makes: those whose config is for a CPU of any kind, and those that
-// are loops. It must not import backends/cpu. Read next: trees.go, backends/codegen.
+// Package trees writes tile trees (backends/tree) as C: those that the package codegen makes, of kernels whose config is for a CPU of any kind, that are loops or
+// have scans, and those of rows of vectors. It must not import backends/cpu. Read next: trees.go, vectors.go, backends/codegen.
 package trees
 
 import (
@@ -19,7 +19,6 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
-	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // Any is the target of configs of kernels that run on a CPU of any kind. Vectors are those of the config's micro-kernel, whatever processor a
@@ -62,6 +61,9 @@ func Scan(a *nest.Analysis) (*tree.Func, error) {
 	return f, tree.Verify(f, limits)
 }
 
+// Rows verifies the tree of a kernel whose results are rows of vectors.
+func Rows(f *tree.Func) (*tree.Func, error) { return f, tree.Verify(f, limits) }
+
 // Workspaces says what a kernel has for itself: the memory of a thread that its tree declares, and that of all of them.
 func Workspaces(f *tree.Func) []schedule.Workspace {
 	return schedule.WorkspacesOf(bytesOf(f.Body, tree.Workspace), bytesOf(f.Body, tree.Private))
@@ -72,10 +74,18 @@ type printer struct {
 	cnest.Tree
 	e       *unit.Unit
 	read    map[*tree.Memory]bool
-	private int64     // bytes that a thread has
-	along   *tree.Var // of the loop of a vector's lanes, nil outside
-	lanes   int
-	whole   bool // all lanes are there
+	private int64 // bytes that a thread has
+	vector  vectorLoop
+	stream  bool // some results went past the caches
+}
+
+// vectorLoop is the loop of a vector's lanes that a statement is in.
+type vectorLoop struct {
+	along *tree.For // nil for none
+	lanes int
+	whole bool   // all lanes are there
+	count string // how many are
+	own   map[*tree.Memory]bool
 }
 
 // Write writes a kernel by its tree.
@@ -99,6 +109,39 @@ func WriteScan(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) st
 	})
 }
 
+// WriteRows writes a kernel whose results are rows of vectors of some lanes. What follows the first region joins what that left.
+func WriteRows(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, lanes int64) string {
+	return write(e, kernel, f, k, func(loop *tree.For) float64 {
+		if left := bytesOf(f.Body, tree.Workspace); left > 0 && loop == f.Body[len(f.Body)-1] {
+			return float64(left) / unit.PackRate
+		}
+		return e.Nanoseconds(k, unit.VectorRate*float64(lanes))
+	})
+}
+
+// Function writes the innermost body of some loops of a tree as a function, which has their variables as parameters.
+func Function(e *unit.Unit, t *cnest.Text, name string, f *tree.Func, loops int, k *schedule.Kernel) {
+	e.Refuse(tree.Verify(f, limits))
+	p := newPrinter(e, t)
+	body, parameters := f.Body[0].(*tree.For).Body, ""
+	for range loops {
+		loop := body[0].(*tree.For)
+		parameters += ", int64_t " + loop.Var.Name
+		body = loop.Body
+	}
+	p.Open("\nTAPC_FN void %s(void *const *b%s) {", name, parameters)
+	point.Pointers(p.Text, p.e, k, p.survey(body))
+	p.Line("(void)b%s;", strings.ReplaceAll(parameters, "int64_t ", "(void)"))
+	p.List(body)
+	p.Close()
+}
+
+func newPrinter(e *unit.Unit, t *cnest.Text) *printer {
+	p := &printer{Tree: cnest.Tree{Text: t, Index: "int64_t", W: e.W}, e: e}
+	p.Stmt = p.stmt
+	return p
+}
+
 const (
 	sortedBytes   = 4       // of workspaces, about, for each of operands
 	maxOperations = 1 << 50 // beyond it is a loop whose ends are not known
@@ -106,8 +149,7 @@ const (
 
 // write writes a region of tasks for each loop of threads, which takes some nanoseconds on one of them.
 func write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, nanoseconds func(loop *tree.For) float64) string {
-	p := &printer{Tree: cnest.Tree{Text: new(cnest.Text), Index: "int64_t", W: e.W}, e: e}
-	p.Stmt = p.stmt
+	p := newPrinter(e, new(cnest.Text))
 	var calls cnest.Text
 	for _, s := range f.Body {
 		loop, ok := s.(*tree.For)
@@ -147,7 +189,8 @@ func (p *printer) region(name string, f *tree.Func, loop *tree.For, k *schedule.
 		slot, at := p.e.Scratch(all), int64(0)
 		for _, s := range f.Body {
 			if d, ok := s.(*tree.Declare); ok {
-				p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", p.Element(d.Memory), d.Memory.Name, p.Element(d.Memory), slot, point.Number(at))
+				t := p.element(d.Memory)
+				p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", t, d.Memory.Name, t, slot, point.Number(at))
 				p.Line("(void)%s;", d.Memory.Name)
 				at += isa.Align(d.Memory.Bytes(), 64)
 			}
@@ -156,7 +199,24 @@ func (p *printer) region(name string, f *tree.Func, loop *tree.For, k *schedule.
 	v := loop.Var.Name
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", v, v, v)
 	p.List(loop.Body)
-	p.Close(2)
+	p.Close()
+	if p.stream {
+		p.Line("tapc_fence();")
+		p.stream = false
+	}
+	p.Close()
+}
+
+// element is the type of a memory's elements, or vectors.
+func (p *printer) element(m *tree.Memory) string {
+	switch n := int(m.Lanes); {
+	case n == 0:
+		return p.Element(m)
+	case m.Mask > 0:
+		return p.e.V.MaskType(int(m.Mask), n)
+	default:
+		return p.e.V.Type(m.Type, n)
+	}
 }
 
 // rateOf is how many operations a tree does in a nanosecond.
@@ -213,9 +273,9 @@ func (p *printer) stmt(s tree.Stmt) {
 	switch s := s.(type) {
 	case *tree.For:
 		if s.Bind == tree.Vector {
-			p.vector(s)
+			p.lanes(s)
 		} else {
-			p.For(s, "#pragma GCC unroll 16")
+			p.For(s, fmt.Sprintf("#pragma GCC unroll %d", max(16, min(s.Trips(), unit.MaxUnrolled))))
 		}
 	case *tree.Let:
 		p.Let(s)
@@ -237,16 +297,22 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.combine(s)
 	case *tree.Copy:
 		p.Line("%s = %s;", p.lvalue(s.Dst), p.lvalue(s.Src))
+	case *tree.Prefetch:
+		near := map[bool]string{true: "1, 3", false: "0, 2"}[s.Write]
+		p.Line("TAPC_FETCH(%s, %s, %s);", s.Memory.Symbol(), s.At, near)
 	}
 }
 
 func (p *printer) declare(m *tree.Memory) {
+	if p.vector.along != nil {
+		p.vector.own[m] = true
+	}
 	switch {
 	case m.Scope == tree.Private:
 		p.Line("%s *const %s = (%s *)(own + %d);", p.e.W.Stored(m.Type), m.Name, p.e.W.Stored(m.Type), p.private)
 		p.private += isa.Align(m.Bytes(), 64)
 	case m.Lanes > 0:
-		p.Line("%s %s[%d];", p.e.V.Type(m.Type, int(m.Lanes)), m.Name, m.Elements()/m.Lanes)
+		p.Line("%s %s[%d];", p.element(m), m.Name, m.Elements()/m.Lanes)
 	default:
 		p.Line("%s %s[%d];", p.Element(m), m.Name, m.Elements())
 		if !p.read[m] {
@@ -255,119 +321,62 @@ func (p *printer) declare(m *tree.Memory) {
 	}
 }
 
-// vector writes the lanes of a vector: n of them are there.
-func (p *printer) vector(s *tree.For) {
-	lanes, constant := s.To.Add(s.From.Times(-1)).Number()
-	p.along, p.lanes, p.whole = s.Var, int(s.Lanes), constant && lanes == s.Lanes
+// lanes writes what the lanes of a vector do.
+func (p *printer) lanes(s *tree.For) {
+	count := s.To.Add(s.From.Times(-1))
+	lanes, constant := count.Number()
+	before := p.vector
+	p.vector = vectorLoop{s, int(s.Lanes), constant && lanes == s.Lanes, "n", map[*tree.Memory]bool{}}
 	p.Open("{")
 	p.Line("const int64_t %s = %s;", s.Var.Name, s.From)
-	p.Line("const int n = (int)(%s - %s);", s.To, s.Var.Name)
-	p.Open("if (n > 0) {")
+	p.Line("(void)%s;", s.Var.Name)
+	if constant {
+		p.vector.count = fmt.Sprint(lanes)
+	} else {
+		p.Line("const int n = (int)(%s - %s);", s.To, s.Var.Name)
+		p.Open("if (n > 0) {")
+	}
 	p.List(s.Body)
-	p.Close(2)
-	p.along, p.lanes = nil, 0
+	if !constant {
+		p.Close()
+	}
+	p.Close()
+	p.vector = before
 }
 
-// combine writes the steps in which the lanes of a vector combine what they have: neighbours at a distance of 1, 2, 4 ….
+// combine writes the steps in which the lanes of a vector combine what they have: halves, quarters, ….
 func (p *printer) combine(s *tree.Combine) {
 	v, d, lanes := p.lvalue(s.Value), s.Value.Memory.Type, int(s.Lanes)
-	for distance := 1; distance < lanes; distance *= 2 {
-		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{{Text: v, Type: d}, {Text: vector.Exchanged(v, lanes, distance), Type: d}}, false).Text)
+	value := func(text string) vector.Value {
+		return vector.Value{Text: text, Type: d, Mask: int(s.Value.Memory.Mask)}
+	}
+	for distance := lanes / 2; distance > 0; distance /= 2 {
+		p.Line("%s = %s;", v, p.e.V.Apply(s.Monoid, d, lanes, []vector.Value{value(v), value(vector.Exchanged(v, lanes, distance))}, false).Text)
 	}
 }
 
 // lvalue is an element, or a vector of registers.
 func (p *printer) lvalue(a tree.Access) string {
-	at := a.Address()
-	if a.Memory.Lanes > 0 {
-		at = at.Div(a.Memory.Lanes)
+	m, at := a.Memory, a.Address()
+	if m.Lanes == 0 {
+		return fmt.Sprintf("%s[%s]", m.Symbol(), at)
 	}
-	return fmt.Sprintf("%s[%s]", a.Memory.Symbol(), at)
+	if s := p.vector.along; s != nil {
+		at = at.With(s.Var, s.From)
+	}
+	if _, whole := at.Mod(m.Lanes).Number(); whole {
+		return fmt.Sprintf("%s[%s]", m.Name, at.Div(m.Lanes))
+	}
+	return fmt.Sprintf("*(%s *)((%s *)%s + %s)", p.element(m), p.e.W.Type(m.Type), m.Name, at)
 }
 
 // stride is how far an access moves from one lane to the next.
 func (p *printer) stride(a tree.Access) int64 {
-	if p.along == nil {
+	if p.vector.along == nil {
 		return 0
 	}
-	n, _ := a.Address().Multiple(p.along)
+	n, _ := a.Address().Multiple(p.vector.along.Var)
 	return n
-}
-
-// leaves are the leaves of a Map's value.
-type leaves struct {
-	p *printer
-	m *tree.Map
-}
-
-func (l leaves) Load(ref int) vector.Value { return l.read(l.m.Args[ref]) }
-
-// read gives an element, or those of a vector's lanes.
-func (l leaves) read(a tree.Access) vector.Value {
-	p, d := l.p, a.Memory.Type
-	if a.Memory.Lanes > 0 {
-		return vector.Value{Text: p.lvalue(a), Type: d}
-	}
-	at := fmt.Sprintf("%s + %s", a.Memory.Symbol(), a.Address())
-	switch s := p.stride(a); s {
-	case 0:
-		return vector.Value{Text: p.e.W.Load(d, p.lvalue(a)), Type: d, Uniform: true}
-	case 1:
-		x := vector.Value{Text: p.e.V.Of(d, p.lanes).Load(at, "n"), Type: d}
-		if d == scalar.Bool {
-			return p.e.V.Truth(x.Text, p.lanes)
-		}
-		return x
-	default:
-		return vector.Value{Text: p.e.V.Of(d, p.lanes).Gather(at, point.Number(s), "n"), Type: d}
-	}
-}
-
-func (l leaves) Local(int) vector.Value           { return vector.Value{} }
-func (l leaves) Reduce(*scalar.Expr) vector.Value { return vector.Value{} }
-func (l leaves) Guarded(*scalar.Expr) (vector.Value, bool) {
-	return vector.Value{}, false
-}
-
-func (l leaves) Loop(ref int) vector.Value {
-	x := l.m.Loops[ref]
-	text := fmt.Sprintf("(int64_t)(%s)", x)
-	if l.p.along != nil && x.Uses(l.p.along) {
-		return l.p.e.V.Count(text, l.p.lanes)
-	}
-	return vector.Value{Text: text, Type: scalar.Int64, Uniform: true}
-}
-
-func (p *printer) compute(s *tree.Map) {
-	if p.along == nil {
-		p.Map(s)
-		return
-	}
-	if s.About != "" {
-		p.Line("// %s", cnest.Clip(s.About))
-	}
-	d, lanes, l := s.Dst.Memory.Type, p.lanes, leaves{p, s}
-	var x vector.Value
-	if s.Monoid == tree.NoMonoid {
-		x = p.e.V.Expr(s.Value, lanes, l)
-	} else {
-		live := map[bool]string{true: "n"}[!p.whole] // lanes that are not there change nothing
-		x = p.e.V.Of(d, lanes).Accumulate(s.Monoid, l.read(s.Dst), s.Value, live, l)
-	}
-	x = p.e.V.Splat(x, lanes)
-	if s.Dst.Memory.Lanes > 0 {
-		p.Line("%s = %s;", p.lvalue(s.Dst), x.Text)
-		return
-	}
-	at := fmt.Sprintf("%s + %s", s.Dst.Memory.Symbol(), s.Dst.Address())
-	if d == scalar.Bool {
-		x.Text = p.e.V.Bytes(x, lanes)
-	}
-	if step := p.stride(s.Dst); step != 1 {
-		p.Line("%s;", p.e.V.Of(d, lanes).Scatter(at, point.Number(step), x.Text, "n"))
-		return
-	}
-	p.Line("%s;", p.e.V.Of(d, lanes).Store(at, x.Text, "n"))
 }
 
 // dot writes the micro-kernel: accumulators in registers by name, a vector of the panel for all rows, a number of the left operand

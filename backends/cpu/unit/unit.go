@@ -227,10 +227,13 @@ func (u *Unit) Private(bytes int64) int {
 
 // within holds what is written to what was said before.
 func (u *Unit) within(s schedule.Scope, bytes int64) {
-	if stated := schedule.BytesOf(u.Table.stated, s); bytes > stated && u.Table.beyond == nil {
-		u.Table.beyond = fmt.Errorf("it uses %d bytes of a %s workspace of %d", bytes, s, stated)
+	if stated := schedule.BytesOf(u.Table.stated, s); bytes > stated {
+		u.Refuse(fmt.Errorf("it uses %d bytes of a %s workspace of %d", bytes, s, stated))
 	}
 }
+
+// Refuse notes why what is written is not to be used, if that is an error.
+func (u *Unit) Refuse(err error) { u.Table.beyond = cmp.Or(u.Table.beyond, err) }
 
 // Err says why what was written is not to be used.
 func (u *Unit) Err() error { return cmp.Or(u.W.Err(), u.Table.beyond) }

@@ -62,15 +62,20 @@ func listed(n int) string {
 	return strings.Join(lanes, ", ")
 }
 
+// HasMasks says whether processors read and write some lanes of a vector, which then has 64 bytes.
+func HasMasks(d scalar.DType, n int) bool {
+	return (d == scalar.Float32 || d == scalar.Float64) && n*d.Size() == 64
+}
+
 // Masked writes a statement for processors that read and write some lanes of a vector of 64 bytes: through memory, as memcpy has
 // it, a vector would wait for what was written in pieces. The statement is a format of the vector's type, the instruction's letter, the
 // element type and the number of lanes.
 func (x Type) Masked(format string) string {
 	v, d, n := x.v, x.d, x.n
-	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]
-	if letter == "" || n*d.Size() != 64 {
+	if !HasMasks(d, n) {
 		return ""
 	}
+	letter := map[scalar.DType]string{scalar.Float32: "s", scalar.Float64: "d"}[d]
 	return "#if defined(__AVX512F__)\n" + fmt.Sprintf(format, v.Type(d, n), letter, cexpr.CType(d), n) + "#endif\n"
 }
 

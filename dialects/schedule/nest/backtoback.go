@@ -245,7 +245,7 @@ func (c *BackToBack) build(f *stageFinder, at int) bool {
 		middle := part.Part{Of: k, Over: f.over, Outputs: maps.Clone(narrow), Inputs: map[int]ir.NodeID{at: lines}}
 		middle.Outputs[f.weights] = lines
 		c.Stages[1] = middle.Kernel(f.stored, c.parts)
-		if c.Middle, ok = FindRows(c.Stages[1], c.parts); !ok || c.Middle.Free || len(c.Middle.Reduction) > 0 || len(placeLoops(c.Stages[1])) > 0 ||
+		if c.Middle, ok = FindRows(c.Stages[1], c.parts); !ok || c.Middle.Free || len(c.Middle.Reduction) > 0 || len(PlaceLoops(c.Stages[1])) > 0 ||
 			!slices.Equal(c.Middle.Lane.Loops, []int{c.Line}) {
 			return false
 		}

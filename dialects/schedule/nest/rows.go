@@ -70,7 +70,7 @@ func findRows(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer, like *
 		return nil, false
 	}
 	r.Lane, r.Free = best, at < len(free)
-	if len(placeLoops(k)) > 0 && !r.inOrder(k) {
+	if len(PlaceLoops(k)) > 0 && !r.inOrder(k) {
 		return nil, false
 	}
 	if r.Free {
@@ -95,7 +95,7 @@ func (r *Rows) inOrder(k *schedule.Kernel) bool {
 // dims makes dimensions of the free loops and of the others. Loops of one value are in none. Where there are few filters, each of the others is
 // one, and windows come last.
 func (r *Rows) dims(k *schedule.Kernel, few bool) (free, fold []Dim) {
-	isFree, places := k.Free(), placeLoops(k)
+	isFree, places := k.Free(), PlaceLoops(k)
 	var outer, rest []int64
 	for l := range k.Loops {
 		switch {
@@ -256,8 +256,8 @@ func (r *Rows) SumsLike(o *Rows) bool {
 		slices.EqualFunc(r.Reduction, o.Reduction, func(a, b Dim) bool { return slices.Equal(a.Loops, b.Loops) })
 }
 
-// placeLoops gives the loops of which only computed places are taken.
-func placeLoops(k *schedule.Kernel) map[int]bool {
+// PlaceLoops gives the loops of which only computed places are taken.
+func PlaceLoops(k *schedule.Kernel) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range k.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
@@ -272,7 +272,7 @@ func placeLoops(k *schedule.Kernel) map[int]bool {
 
 // placed says whether all that is taken at computed places are elements of operands, and the loops of these places do nothing else.
 func placed(k *schedule.Kernel) bool {
-	places, good := placeLoops(k), true
+	places, good := PlaceLoops(k), true
 	if len(places) == 0 {
 		return true
 	}

@@ -20,7 +20,7 @@ func SeldomOf(k *schedule.Kernel) *Seldom {
 		if e.Op != scalar.Where || s.Store >= 0 || len(outerReductions(e.Args[0])) > 0 || len(outerReductions(e.Args[1])) > 0 || e.Type != scalar.Float32 {
 			continue
 		}
-		if sums := outerReductions(e.Args[2]); len(sums) == 1 && sums[0].Monoid == scalar.Add && sums[0].Type == scalar.Float64 && !hasLocals(e.Args[2]) {
+		if sums := outerReductions(e.Args[2]); len(sums) == 1 && sums[0].Monoid == scalar.Add && sums[0].Type == scalar.Float64 && !needsOthers(e.Args[2]) {
 			return &Seldom{Statement: i, Choice: e, Sum: sums[0]}
 		}
 	}
@@ -46,6 +46,6 @@ func outerReductions(e *scalar.Expr) (list []*scalar.Expr) {
 	return list
 }
 
-func hasLocals(e *scalar.Expr) bool {
-	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local })
+func needsOthers(e *scalar.Expr) bool {
+	return e.Any(func(e *scalar.Expr) bool { return e.Op == scalar.Local || e.IsAt() })
 }

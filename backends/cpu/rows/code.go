@@ -1,0 +1,402 @@
+package rows
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tensortapestry.org/tapc/dialects/schedule/affine"
+
+	"tensortapestry.org/tapc/backends/cpu/point"
+	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/nest"
+	"tensortapestry.org/tapc/ir/scalar"
+)
+
+// code makes the statements of a tree, one after the other, at a place of the kernel's dimensions.
+type code struct {
+	r        *Kernel
+	names    *int
+	list     *[]tree.Stmt // that statements are added to
+	at       map[int]*tree.Index
+	vector   *tree.For // whose lanes statements are for; nil outside
+	jam      *jam      // cells that are carried out in the same loops, or nil
+	known    known
+	elements map[int]access // of operands
+	locals   map[int]access // of statements
+	keeps    map[int]access // of the values of a row
+	sums     map[*scalar.Expr]access
+	sweep    int // so many along a row are made
+}
+
+// access gives an element at the present place.
+type access func() tree.Access
+
+// known is what is known of the place: which guards hold in every case.
+type known struct {
+	lanes         bool      // those that lanes follow
+	along, across bool      // of spans, those that follow their axis, and those that do not
+	part          *[2]int64 // of the lanes that the code is for, or nil
+}
+
+// newCode begins the tree of a kernel.
+func newCode(r *Kernel, f *tree.Func) *code {
+	c := &code{r: r, names: new(int), list: &f.Body, at: map[int]*tree.Index{}, jam: r.decided.jam, elements: map[int]access{}, locals: map[int]access{},
+		keeps: map[int]access{}, sums: map[*scalar.Expr]access{}}
+	dims := append(append(slices.Clone(r.Outer), r.reduced...), r.lane)
+	for l := range r.k.Loops {
+		if r.gathered[l] {
+			dims = append(dims, nest.Dim{Loops: []int{l}, Extent: r.k.Loops[l].Extent()})
+		}
+	}
+	for i, o := range r.k.Operands {
+		v := r.r.Views[i]
+		m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Scope: tree.Global, Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(r.k, v)}
+		for _, d := range dims {
+			m.Dims = append(m.Dims, tree.Dim{End: d.Extent, Stride: d.Step(v)})
+		}
+		f.Operands = append(f.Operands, m)
+		c.elements[i] = func() tree.Access {
+			a := tree.Access{Memory: m}
+			for i, d := range dims {
+				x := c.at[d.Inner()]
+				if m.Dims[i].Stride == 0 {
+					x = nil
+				}
+				a.At = append(a.At, x)
+			}
+			return a
+		}
+	}
+	return c
+}
+
+func (c *code) add(list ...tree.Stmt) { *c.list = append(*c.list, list...) }
+
+// inside collects statements, of which nothing is known behind them.
+func (c *code) inside(body func()) (out []tree.Stmt) {
+	list, at, sums, locals := c.list, c.at, c.sums, c.locals
+	c.list, c.at, c.sums, c.locals = &out, maps.Clone(at), maps.Clone(sums), maps.Clone(locals)
+	body()
+	c.list, c.at, c.sums, c.locals = list, at, sums, locals
+	return out
+}
+
+// knowing makes something of which more is known.
+func (c *code) knowing(more known, body func()) {
+	before := c.known
+	c.known = more
+	body()
+	c.known = before
+}
+
+// fresh gives a name that nothing else has.
+func (c *code) fresh(prefix string) string {
+	*c.names++
+	return fmt.Sprintf("%s%d", prefix, *c.names-1)
+}
+
+func (c *code) variable(prefix string) *tree.Var { return &tree.Var{Name: c.fresh(prefix)} }
+
+// bound binds a variable to an index.
+func (c *code) bound(prefix string, x *tree.Index) *tree.Index {
+	v := c.variable(prefix)
+	c.add(&tree.Let{Var: v, Value: x})
+	return tree.Use(v)
+}
+
+// loop makes a loop.
+func (c *code) loop(prefix string, from, to *tree.Index, step int64, bind tree.Bind, body func(at *tree.Index)) {
+	v := c.variable(prefix)
+	c.add(&tree.For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: c.inside(func() { body(tree.Use(v)) })})
+}
+
+// along makes loops along some dimensions.
+func (c *code) along(dims []nest.Dim, body func()) {
+	if len(dims) == 0 {
+		body()
+		return
+	}
+	c.loop("f", tree.Const(0), tree.Const(dims[0].Extent), 1, tree.Serial, func(at *tree.Index) {
+		c.at[dims[0].Inner()] = at
+		c.along(dims[1:], body)
+	})
+}
+
+// lanesOf makes what the lanes of a vector do, from one on before another.
+func (c *code) lanesOf(from, to *tree.Index, body func()) {
+	v, before := c.variable("j"), c.vector
+	c.vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
+	c.vector.Body = c.inside(func() {
+		c.at[c.r.lane.Inner()] = tree.Use(v)
+		body()
+	})
+	c.add(c.vector)
+	c.vector = before
+}
+
+// vectors makes something for some vectors: for those of a row where these are free, which the code is in.
+func (c *code) vectors(count int64, body func(u *tree.Index)) {
+	one := body
+	if !c.r.r.Free {
+		one = func(u *tree.Index) { c.lanesOf(tree.Const(0), tree.Const(c.r.n), func() { body(u) }) }
+	}
+	if count == 1 {
+		one(tree.Const(0))
+		return
+	}
+	c.loop("u", tree.Const(0), tree.Const(count), 1, tree.Unrolled, one)
+}
+
+// laneIndex is the lane of its vector that is here.
+func (c *code) laneIndex() *tree.Index {
+	if c.vector == nil {
+		return tree.Const(0)
+	}
+	return tree.Use(c.vector.Var).Add(c.vector.From.Times(-1))
+}
+
+// choose makes a choice; a choice without conditions is none.
+func (c *code) choose(conds []tree.Cond, then, otherwise func()) {
+	if len(conds) == 0 {
+		then()
+		return
+	}
+	s := &tree.If{Conds: conds, Then: c.inside(then)}
+	if otherwise != nil {
+		s.Else = c.inside(otherwise)
+	}
+	c.add(s)
+}
+
+// between is the condition that an index is at least one number, and less than another; what it always is needs none.
+func between(x *tree.Index, least, from, to, most int64) []tree.Cond {
+	cond := tree.Cond{Var: x.Var()}
+	if from > least {
+		cond.From = tree.Const(from)
+	}
+	if to < most {
+		cond.Limit = tree.Const(to)
+	}
+	if cond.From == nil && cond.Limit == nil {
+		return nil
+	}
+	return []tree.Cond{cond}
+}
+
+// vectorsOf makes memory for vectors.
+func (c *code) vectorsOf(prefix string, s tree.Scope, t scalar.DType, mask int, shape ...int64) *tree.Memory {
+	m := tree.NewMemory(c.fresh(prefix), t, s, 0, append(shape, c.r.n)...)
+	m.Lanes = c.r.n
+	if t == scalar.Bool {
+		m.Mask = int64(mask)
+	}
+	return m
+}
+
+// vectorAt gives the vector of a memory at some coordinates.
+func (c *code) vectorAt(m *tree.Memory, at ...*tree.Index) tree.Access {
+	return tree.Access{Memory: m, At: append(slices.Clone(at), c.laneIndex())}
+}
+
+// follows says whether a value differs from lane to lane.
+func follows(c *code, x tree.Computed) bool {
+	if c.vector == nil {
+		return false
+	}
+	for _, a := range x.Args {
+		if n, _ := a.Address().Multiple(c.vector.Var); n != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(x.Loops, func(x *tree.Index) bool { return x.Uses(c.vector.Var) })
+}
+
+// register computes a value that is used again: of each lane if vector says so. Lanes of truth values have some bytes.
+func (c *code) register(x tree.Computed, about string, vector bool, mask int) access {
+	var m *tree.Memory
+	if vector {
+		m = c.vectorsOf("v", tree.Registers, x.Value.Type, mask)
+	} else {
+		m = tree.NewMemory(c.fresh("v"), x.Value.Type, tree.Registers, 0)
+	}
+	to := func() tree.Access {
+		if vector {
+			return c.vectorAt(m)
+		}
+		return tree.Access{Memory: m}
+	}
+	c.add(&tree.Declare{Memory: m}, &tree.Map{Dst: to(), Computed: x, About: about})
+	return to
+}
+
+// computed makes an expression of the kernel one of the tree, behind what is read at computed indices for it.
+func (c *code) computed(e *scalar.Expr) tree.Computed {
+	e = c.chosen(e)
+	c.before(e)
+	x := tree.Computed{Loops: make([]*tree.Index, len(c.r.k.Loops))}
+	x.Value = expr(c, e, &x)
+	return x
+}
+
+func expr(c *code, e *scalar.Expr, x *tree.Computed) *scalar.Expr {
+	if a, ok := c.sums[e]; ok {
+		return argument(a(), x)
+	}
+	switch e.Op {
+	case scalar.Load:
+		return argument(c.elements[e.Ref](), x)
+	case scalar.Local:
+		return argument(c.locals[e.Ref](), x)
+	case scalar.Loop:
+		at := tree.Const(0)
+		if i, ok := c.at[e.Ref]; ok {
+			at = i
+		}
+		x.Loops[e.Ref] = at.Plus(c.r.k.Loops[e.Ref].Start)
+		return e
+	}
+	out := *e
+	out.Args = make([]*scalar.Expr, len(e.Args))
+	for i, a := range e.Args {
+		out.Args[i] = expr(c, a, x)
+	}
+	return &out
+}
+
+func argument(a tree.Access, x *tree.Computed) *scalar.Expr {
+	x.Args = append(x.Args, a)
+	return scalar.NewLoad(len(x.Args)-1, a.Memory.Type)
+}
+
+// chosen leaves out of an expression what is known here: choices, and what is false of any value.
+func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
+	switch {
+	case c.sums[e] != nil, len(e.Args) == 0, e.Op == scalar.Reduce && !e.IsAt():
+		return e
+	case never(e):
+		return scalar.NewConst(scalar.Zero(scalar.Bool))
+	case e.Op == scalar.Where && e.Type != scalar.Bool && (c.vector != nil):
+		if c.known.part != nil {
+			from, to, ok := nest.Interval(c.r.k, c.r.lane.Inner(), e.Args[0])
+			switch {
+			case !ok:
+			case from <= c.known.part[0] && c.known.part[1] <= to:
+				return c.chosen(e.Args[1])
+			case to <= c.known.part[0] || c.known.part[1] <= from:
+				return c.chosen(e.Args[2])
+			}
+		}
+		if e = c.unguarded(e); e.Op != scalar.Where {
+			return c.chosen(e)
+		}
+	}
+	out := *e
+	out.Args = make([]*scalar.Expr, len(e.Args))
+	same := true
+	for i, a := range e.Args {
+		out.Args[i] = c.chosen(a)
+		same = same && a == out.Args[i]
+	}
+	if same {
+		return e // by which it is known
+	}
+	return &out
+}
+
+// unguarded is a choice without the conditions that are known to hold.
+func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
+	sums, ok := affine.Borders(e.Args[0])
+	if !ok || point.UsesAny(c.r.lane.Loops, e.Args[0]) && !affine.Guarded(e) {
+		return e
+	}
+	var left *scalar.Expr
+	conjuncts := affine.Conjuncts(e.Args[0], nil)
+	for i, x := range conjuncts {
+		holds := c.known.across
+		if c.r.span != nil && sums[i].Factor(c.r.span.last.Inner()) != 0 {
+			holds = c.known.along
+		}
+		if sums[i].Factor(c.r.lane.Inner()) != 0 { // what is the same for all lanes stays a vector, so that functions of it have the same bits
+			holds = c.known.lanes && c.r.lane.Step(c.r.r.Views[e.Args[1].Ref]) != 0
+		}
+		switch {
+		case holds:
+		case left == nil:
+			left = x
+		default:
+			left = &scalar.Expr{Op: scalar.And, Type: scalar.Bool, Args: []*scalar.Expr{left, x}}
+		}
+	}
+	if left == nil {
+		return e.Args[1]
+	}
+	out := *e
+	out.Args = []*scalar.Expr{left, e.Args[1], e.Args[2]}
+	return &out
+}
+
+// before makes what an expression reads at computed indices: only of the side of a choice that is chosen.
+func (c *code) before(e *scalar.Expr) {
+	gathered := func(e *scalar.Expr) bool { return e.Any(func(e *scalar.Expr) bool { return e.IsAt() }) }
+	switch {
+	case c.sums[e] != nil || !gathered(e):
+	case e.IsAt():
+		c.before(e.Args[1])
+		to := c.zero(e)
+		l, v := e.Over[0], c.variable("gather")
+		loop := c.r.k.Loops[l]
+		c.add(&tree.At{Var: v, Computed: c.computed(e.Args[1]), From: loop.Start, To: loop.End, Body: c.inside(func() {
+			c.at[l] = tree.Use(v).Plus(-loop.Start)
+			c.add(&tree.Map{Dst: to(), Computed: c.computed(e.Args[0])})
+		})})
+		c.sums[e] = to
+	case e.Op == scalar.Where && (gathered(e.Args[1]) || gathered(e.Args[2])) && e.Type != scalar.Bool:
+		c.before(e.Args[0])
+		condition := c.computed(e.Args[0])
+		if follows(c, condition) {
+			c.before(e.Args[1])
+			c.before(e.Args[2])
+			return
+		}
+		to := c.zero(e)
+		side := func(i int) []tree.Stmt {
+			return c.inside(func() { c.add(&tree.Map{Dst: to(), Computed: c.computed(e.Args[i])}) })
+		}
+		c.add(&tree.Branch{Computed: condition, Then: side(1), Else: side(2)})
+		c.sums[e] = to
+	default:
+		for _, a := range e.Args {
+			c.before(a)
+		}
+	}
+}
+
+// zero makes a value that is 0 as long as nothing else is stored: of each lane, if an operand in it differs from lane to lane.
+func (c *code) zero(e *scalar.Expr) access {
+	differs := c.vector != nil && e.Any(func(e *scalar.Expr) bool {
+		if known := c.sums[e]; known != nil {
+			return known().Memory.Lanes > 0
+		}
+		switch e.Op {
+		case scalar.Load:
+			return c.r.lane.Step(c.r.r.Views[e.Ref]) != 0
+		case scalar.Local:
+			return c.locals[e.Ref] != nil && c.locals[e.Ref]().Memory.Lanes > 0
+		}
+		return e.Op == scalar.Loop && e.Ref == c.r.lane.Inner()
+	})
+	return c.register(tree.Computed{Value: scalar.NewConst(scalar.Zero(e.Type))}, "", differs, 0)
+}
+
+// loaded is an element as an expression.
+func loaded(a tree.Access) tree.Computed {
+	return tree.Computed{Value: scalar.NewLoad(0, a.Memory.Type), Args: []tree.Access{a}}
+}
+
+// joined makes one value of two, in the first.
+func joined(monoid scalar.Op, to, other tree.Access) *tree.Map {
+	value := &scalar.Expr{Op: monoid, Type: to.Memory.Type, Args: []*scalar.Expr{scalar.NewLoad(0, to.Memory.Type), scalar.NewLoad(1, to.Memory.Type)}}
+	return &tree.Map{Dst: to, Computed: tree.Computed{Value: value, Args: []tree.Access{to, other}}}
+}

@@ -1,0 +1,50 @@
+package rows
+
+import (
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/isa"
+	"tensortapestry.org/tapc/dialects/schedule"
+)
+
+// tasks is how many tasks there are.
+func tasks(r *Kernel) int64 {
+	tasks := r.tiles()
+	for i := range r.Outer {
+		tasks *= r.steps(i)
+	}
+	return tasks
+}
+
+// tile is how many lanes of a row a task has: all if lanes are reduced.
+func (r *Kernel) tile() int64 {
+	if levels := r.k.Loops[r.lane.Inner()].Levels; r.r.Free && len(levels) > 1 {
+		return min(r.lane.Extent, isa.Align(levels[0].Tile, r.n))
+	}
+	return r.lane.Extent
+}
+
+// tiles is how many of these a row is cut into.
+func (r *Kernel) tiles() int64 { return (r.lane.Extent + r.tile() - 1) / r.tile() }
+
+// steps is how many cells, or groups of cells that are computed together, an outer axis has.
+func (r *Kernel) steps(axis int) int64 {
+	n := together(r, axis)
+	return (r.Outer[axis].Extent + n - 1) / n
+}
+
+// together is how many cells along an outer axis are computed together: those of a span or a jam.
+func together(r *Kernel, axis int) int64 {
+	switch jam := r.decided.jam; {
+	case r.span != nil && axis == len(r.Outer)-1:
+		return r.span.cells
+	case jam != nil && axis == jam.axis:
+		return jam.cells
+	}
+	return 1
+}
+
+// threads says whether loops are bound to threads.
+func (r *Kernel) threads() bool {
+	return slices.ContainsFunc(r.k.Loops, func(l schedule.Loop) bool { return l.Levels[0].Bind == schedule.Thread })
+}
