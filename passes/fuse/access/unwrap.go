@@ -53,6 +53,9 @@ func (w *wrapped) value(loop int, known map[int]linear) *scalar.Expr {
 		return scalar.NewLoad(len(w.parts)-1, w.k.Operands[w.to].Type())
 	}
 	e, extent := w.at[loop], w.k.Loops[loop].Extent()
+	if extent == 0 {
+		return nil // nothing is read
+	}
 	around := e.Op == scalar.Mod && e.Args[1].Op == scalar.Const && e.Args[1].Value.I == extent
 	if around {
 		e = e.Args[0]
