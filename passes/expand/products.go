@@ -127,9 +127,9 @@ func cutAlong(s ir.Selection, dim int, from, to int64) rewrite.Operand {
 	return at(ir.Select(s.Tensor, r))
 }
 
-var separateSum = rewrite.Rule{Name: "reduction-separate-sum", Source: "Go", Roots: []string{"sum"}, Allow: permission.Reassociate,
-	Text:    "A sum of floats along several dimensions becomes sums along one after the other.",
-	Because: "Σ_ij x = Σ_j Σ_i x, with the inner sums rounded",
+var separateSum = rewrite.Rule{Name: "reduction-separate-sum", Source: "Go", Roots: []string{"sum", "mean", "log_sum_exp"}, Allow: permission.Reassociate,
+	Text:    "A sum, mean or log_sum_exp of floats along several dimensions becomes those along one after the other.",
+	Because: "Σ_ij x = Σ_j Σ_i x, with the inner sums rounded; for means both divided by the number of j and of i, and for log_sum_exp of e^log(Σ_i e^x) = Σ_i e^x",
 	Match:   func(s *rewrite.Site) (rewrite.Result, bool) { return separate(s, !whole(s)) }}
 
 var separateExact = rewrite.Rule{Name: "reduction-separate", Source: "Go", Roots: []string{"sum", "reduce_max", "reduce_min", "any", "all"},
@@ -138,7 +138,7 @@ var separateExact = rewrite.Rule{Name: "reduction-separate", Source: "Go", Roots
 	Match:   func(s *rewrite.Site) (rewrite.Result, bool) { return separate(s, s.Kernel() != "sum" || whole(s)) }}
 
 var (
-	togetherSum = undo("reduction-together-sum", "Sums of floats along one dimension after the other become one along all of them.", separateSum, []string{"sum"}, readSeparate)
+	togetherSum = undo("reduction-together-sum", "Sums, means or log_sum_exps of floats along one dimension after the other become one along all of them.", separateSum, separateSum.Roots, readSeparate)
 
 	together = undo("reduction-together", "Sums of integers, or greatest or least values, along one dimension after the other become those along all of them.", separateExact,
 		separateExact.Roots, readSeparate)
