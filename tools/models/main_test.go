@@ -54,6 +54,33 @@ func TestPinsAreRefused(t *testing.T) {
 	}
 }
 
+// TestTrainedAreRequired holds the versions of trained models to those that are installed, and their files to those that the script names.
+func TestTrainedAreRequired(t *testing.T) {
+	list, err := pins(pinned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := 0
+	for _, p := range list {
+		if p.Registry != trained {
+			continue
+		}
+		if !strings.Contains("\n"+requirements, "\n"+p.Name+"=="+p.Version+"\n") || p.SHA256 != recipe() {
+			t.Errorf("classical/requirements.txt has no %s %s, or the digest is another", p.Name, p.Version)
+		}
+		for _, m := range p.Models {
+			models++
+			kind, name, _ := strings.Cut(strings.TrimSuffix(m.Path, ".onnx"), "-")
+			if !strings.Contains(trainer, `"`+kind+"-") || !strings.Contains(trainer, name) {
+				t.Errorf("classical/train.py makes no %s", m.Path)
+			}
+		}
+	}
+	if models < 10 {
+		t.Errorf("%d trained models, expected at least 10", models)
+	}
+}
+
 // archives writes a wheel and an npm package with one file.
 func archives(t *testing.T, path, text string) []string {
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 const pageHead = `# Models
 
 Models out of packages of registries, compiled and held beside ONNX Runtime. ` + "`go run ./tools/models -o docs/models.md`" + ` fetches, builds and compares
-them and writes this page; ` + "`tools/models/pins.json`" + ` names the packages with their digests, and nothing of them is in the repository.
+them and writes this page; ` + "`tools/models/pins.json`" + ` names the packages with their digests, and nothing of them is in the repository. Classical models are
+trained by ` + "`tools/models/classical/train.py`" + ` on numbers that a seed gives, with the packages of ` + "`requirements.txt`" + ` beside it; the digest is that of both.
 
 - **error** is that of the worst element of all outputs, divided by the greatest magnitude of its tensor; beyond 1e-4 the values part.
 - **ms** are of one run, the median; **ratio** is tapc's time divided by ONNX Runtime's, of rounds that take turns, and what it lies between with a
@@ -20,7 +21,7 @@ them and writes this page; ` + "`tools/models/pins.json`" + ` names the packages
   time and memory are counted: a server has them once.
 - **program** is the size of the executable, in which the weights are.
 - Sizes are flags of ` + "`tapc build`" + `. Inputs are random but for those of networks that find or read text, which are lines of digits: on noise they
-  answer with numbers near 0.
+  answer with numbers near 0. A length that a model takes is that of its input: ONNX Runtime ends recurrences there, and a program does not.
 
 `
 
@@ -52,7 +53,7 @@ func page(rows []row) []byte {
 	}
 	b.WriteString("\n## Where they come from\n\n| model | package | SHA-256 of the package | file |\n|---|---|---|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s %s (%s) | `%s…` | `%s` |\n", r.Name, r.of.Name, r.of.Version, map[string]string{"pypi": "Python", "npm": "JavaScript"}[r.of.Registry], r.of.SHA256[:16], r.Path)
+		fmt.Fprintf(&b, "| %s | %s %s (%s) | `%s…` | `%s` |\n", r.Name, r.of.Name, r.of.Version, map[string]string{"pypi": "Python", "npm": "JavaScript", trained: "trained here"}[r.of.Registry], r.of.SHA256[:16], r.Path)
 	}
 	return []byte(b.String())
 }

@@ -12,12 +12,12 @@ import (
 //go:embed pins.json
 var pinned []byte
 
-// Package is an archive of a registry.
+// Package is an archive of a registry, or a package that trains models.
 type Package struct {
-	Registry string  `json:"registry"` // pypi or npm
+	Registry string  `json:"registry"` // pypi, npm, or trained: by classical/train.py, with the packages of requirements.txt beside it
 	Name     string  `json:"name"`
 	Version  string  `json:"version"`
-	SHA256   string  `json:"sha256"`
+	SHA256   string  `json:"sha256"` // of the archive, or of these two files: see recipe
 	Models   []Model `json:"models"`
 }
 
@@ -44,10 +44,14 @@ func pins(data []byte) ([]Package, error) {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	for _, p := range list {
+	for i := range list {
+		p := &list[i]
+		if p.Registry == trained && p.SHA256 == "" {
+			p.SHA256 = recipe()
+		}
 		name := strings.TrimPrefix(p.Name, "@")
 		switch {
-		case p.Registry != "pypi" && p.Registry != "npm":
+		case p.Registry != "pypi" && p.Registry != "npm" && p.Registry != trained:
 			return nil, fmt.Errorf("%s: unknown registry %q", p.Name, p.Registry)
 		case !word.MatchString(strings.Replace(name, "/", ".", 1)) || !word.MatchString(p.Version):
 			return nil, fmt.Errorf("%s %s: no name and version", p.Name, p.Version)
