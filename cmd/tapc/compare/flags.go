@@ -8,9 +8,9 @@ const Help = `Compile a model and compare the program with something else that c
 --against is onnxruntime, for an ONNX model; reference, the reference evaluator, whose
 speed means nothing; or an executable that tapc made. Both sides get the same inputs, which
 are random or, with --input, from files. The errors of each output are given in units in the
-last place and relative to the tensor's greatest magnitude, which --tolerance bounds; of
-types of 16 bits and less, a step between two numbers of that magnitude is allowed without it. Where
-an output is beyond that, or with --tensors=always, tensors inside the model become
+last place and relative to the tensor's greatest magnitude, which --tolerance bounds; without
+it, types of 16 bits and less may differ by a step between two numbers of that magnitude.
+Where an output is beyond that, or with --tensors=always, tensors inside the model become
 outputs too, and the first that parts is named with the model's node that makes it; an
 executable has none. Both sides are then timed in turns, each twice in a round, so that the
 ratio of a side to itself says how exact the measurement is.
