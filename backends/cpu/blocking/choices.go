@@ -149,7 +149,8 @@ func readOrder(c *Cut, s *schedule.Stage) error {
 func columnsLast(b *Blocking) bool {
 	left := b.C.Row.Extent * b.Inner * b.Length
 	several := b.Inner > 1 || b.Cut.Rows < b.C.Row.Extent
-	return b.Pack.Right == tile.Prepacked && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
+	packed := b.Pack.Right == tile.Prepacked || b.Pack.Right == tile.UpFront && b.C.Window != nil && b.Pack.Left != tile.Prepacked // columns of products are prefetched, which hides what is read again
+	return packed && b.Pack.Left != tile.PerMacroTile && b.Outer == 1 && several && b.C.Col.Extent*b.Length > min(left, keepLeft/int64(b.D.Size()))
 }
 
 // rowsFirst says whether all columns of a macro-tile stay in the second cache: the results of a row are then written one behind the other.
@@ -239,7 +240,7 @@ func (x *choosing) otherOrders(s *schedule.Stage) []Other {
 		out = append(out, Other{y, reason})
 	}
 	if x.b.Cut.Rows < x.b.C.Row.Extent && x.b.Cut.Cols < x.b.C.Col.Extent {
-		add(&x.b.Cut.ColumnsLast, "the right factor is not the larger, or not packed from the start", "the right factor is the larger, and would be read again for all rows of a task")
+		add(&x.b.Cut.ColumnsLast, "the right factor is not the larger, not packed as a whole, or prefetched", "the right factor is the larger, and would be read again for all rows of a task")
 	}
 	if x.b.Cut.TileRows < min(x.b.Cut.Rows, x.b.C.Row.Extent) && x.b.Cut.TileCols < min(x.b.Cut.Cols, x.b.C.Col.Extent) {
 		add(&x.b.Cut.RowsFirst, "the columns of a task do not stay in the second cache, or are not packed from the start", "the columns of a task stay in the second cache")
