@@ -319,13 +319,6 @@ func inputs(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	return in
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // Layers that repeat are planned once, and what they take grows with their number: the space of 32 has no more genes than that of 8.
 func TestLayersArePlannedOnce(t *testing.T) {
 	genes, times := map[int]int{}, map[int]float64{}
