@@ -102,14 +102,17 @@ func interval(k *schedule.Kernel, box zspace.Range, condition *scalar.Expr) (loo
 	return loop, from, to, ok && from < to
 }
 
-// application gives the one application of a kernel, if it is of an operation without a signature.
+// application gives the one application of a kernel, if it is of an operation without a signature, and can be cut into some that select nothing of what others move: of
+// numbers without dimensions there is no empty part.
 func (f *fuser) application(k *schedule.Kernel) (*ir.Node, bool) {
 	if len(k.Applications) != 1 {
 		return nil, false
 	}
 	n := f.g.Node(k.Applications[0])
 	app := n.Body.(*application.Application)
-	return n, len(application.PlacementOf(n)) == 1 && tensorops.SignatureOf(f.g.Node(app.Operation)) == nil && tensorops.IndexOf(n) == nil && app.Outputs.Len() == 1 && len(app.Outputs.At(0).Sel) == 1
+	cut := len(application.PlacementOf(n)) == 1 && tensorops.SignatureOf(f.g.Node(app.Operation)) == nil && tensorops.IndexOf(n) == nil && app.Outputs.Len() == 1 && len(app.Outputs.At(0).Sel) == 1
+	app.Inputs.All(func(_, _ int, sel *ir.Selection) { cut = cut && sel.Range().Rank() > 0 })
+	return n, cut
 }
 
 // storedPart finds the kernel that stores what a part moves, if only the mover reads it, and makes it one that stores it where it is moved to.
