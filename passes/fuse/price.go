@@ -35,7 +35,7 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
 		}
 		a, okA := nest.Of[*nest.Rows](f.first(c))
 		b, okB := nest.Of[*nest.Rows](f.first(joined[i].Kernel))
-		if !okA || !okB || !joined[i].sumsLike(a, b) || m.value.Op != scalar.Load && len(a.Reduction) > 0 && m.again(c) {
+		if !okA || !okB || !joined[i].sumsLike(a, b) || len(a.Reduction) > 0 && m.again(c) && (m.value.Op != scalar.Load || joined[i].parts != nil) {
 			return false
 		}
 		before, after = before+rowLoads(a, c), after+rowLoads(b, joined[i].Kernel)
@@ -47,7 +47,8 @@ func (f prices) pays(m *mover, readers []ir.NodeID, joined []reader) bool {
 	return !estimate(before).Less(estimate(after))
 }
 
-// again says whether a kernel reads what is moved more than once, as a window does: then conditions are not worked out each time.
+// again says whether a kernel reads what is moved more than once, as a window does: then conditions are not worked out each time, and no loop of it is cut, so that
+// channels can be its innermost ones.
 func (m *mover) again(c *schedule.Kernel) bool {
 	return c.Space().BigSize().Cmp(m.written.BigSize()) > 0
 }
