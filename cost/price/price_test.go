@@ -120,7 +120,7 @@ func of(what int, m, k, n int64) *sample.Graph {
 }
 
 // TestMonotone: twice as much of a dimension never takes fewer operations or bytes, nor less time where kernels are carried out in the same forms, by
-// terms of the same words.
+// terms of the same words: a product of one column is one of the columns of its result with another operand packed.
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		what := rapid.IntRange(0, 3).Draw(t, "what")
@@ -134,7 +134,8 @@ func TestMonotone(t *testing.T) {
 			more[1] = size[1] // which says what is summed
 		}
 		a, b := total(priced(t, of(what, size[0], size[1], size[2]), 1)), total(priced(t, of(what, more[0], more[1], more[2]), 1))
-		if b.time < a.time && a.forms == b.forms || b.operations < a.operations || b.bytes < a.bytes {
+		turned := what == 0 && min(size[0], size[2]) == 1 && min(more[0], more[2]) > 1
+		if b.time < a.time && a.forms == b.forms && !turned || b.operations < a.operations || b.bytes < a.bytes {
 			t.Fatalf("%v takes %+v, %v %+v", size, a, more, b)
 		}
 	})
