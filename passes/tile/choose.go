@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,11 @@ func Consider(a *nest.Analysis, from Chooser) ([]Candidate, error) {
 		}
 	}
 	if best < 0 {
-		return nil, fmt.Errorf("all %d candidates are refused", len(all))
+		why := make([]error, len(all))
+		for i, c := range all {
+			why[i] = c.Refused
+		}
+		return nil, fmt.Errorf("all %d candidates are refused: %w", len(all), errors.Join(why...))
 	}
 	all[best].Chosen = true
 	return all, nil

@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"errors"
 	"testing"
 
 	"tensortapestry.org/tapc/backends/cpu/configs"
@@ -37,4 +38,18 @@ func considered(t *testing.T, title string, x target, a *nest.Analysis) *schedul
 		}
 	}
 	return c.Config
+}
+
+// refusing is a chooser all of whose candidates are refused.
+type refusing struct{ tile.Chooser }
+
+func (refusing) Candidates(*nest.Analysis) []tile.Candidate {
+	return []tile.Candidate{{Refused: errors.New("too deep")}, {Refused: errors.New("too wide")}}
+}
+
+// TestAllRefused: where no candidate is left, the error says why of each.
+func TestAllRefused(t *testing.T) {
+	if _, err := tile.Consider(nil, refusing{}); err == nil || err.Error() != "all 2 candidates are refused: too deep\ntoo wide" {
+		t.Errorf("%v", err)
+	}
 }
