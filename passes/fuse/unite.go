@@ -3,6 +3,7 @@ package fuse
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/application"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -72,7 +73,7 @@ func (u *unions) partner(id ir.NodeID) (ir.NodeID, *schedule.Kernel) {
 			break
 		}
 		c, ok := body[*schedule.Kernel](u.f.g, with)
-		if ok && !u.f.fixed.Has(with) && c.Device == k.Device && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) {
+		if ok && !u.f.fixed.Has(with) && c.Device == k.Device && !u.partly(k, c) && !u.partly(c, k) && len(k.Operands)+len(c.Operands) <= mostStreams && bounded(k, c) {
 			if joined, ok := unite(with, c, behind); ok {
 				return with, joined
 			}
@@ -82,6 +83,19 @@ func (u *unions) partner(id ir.NodeID) (ir.NodeID, *schedule.Kernel) {
 		}
 	}
 	return 0, nil
+}
+
+// partly says whether one kernel stores a part of a tensor of which another computes a part for itself alone: one that puts out both stores both.
+func (u *unions) partly(k, c *schedule.Kernel) (found bool) {
+	for _, o := range k.Operands {
+		if b, ok := body[*schedule.Buffer](u.f.g, o.Buffer); ok && o.Mode == schedule.Write && !c.Writes(o.Buffer) {
+			for _, id := range c.Applications {
+				app, _ := body[*application.Application](u.f.g, id)
+				app.Outputs.All(func(_, _ int, sel *ir.Selection) { found = found || sel.Tensor == b.Tensor })
+			}
+		}
+	}
+	return found
 }
 
 // mostBehind is how many steps behind a kernel are looked at: the shards of an operation follow each other.
