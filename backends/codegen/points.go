@@ -33,13 +33,14 @@ const (
 	maxPointsArray = 16 << 10 // bytes of a local value that is kept for each point of the loops that are not free
 )
 
-// newPoints makes the points of a kernel of which some loops are free, and the operands of its tree.
+// newPoints makes the points of a kernel of which some loops are free, and the operands of its tree. Loops of one value are always there.
 func newPoints(f *tree.Func, a *nest.Analysis, free []int) *points {
-	dims := make([]nest.Dim, len(a.Kernel.Loops))
+	x := &points{builder: newBuilder(&names{}, a.Kernel, nest.Views(a.Kernel, a.Buffers), make([]nest.Dim, len(a.Kernel.Loops))), free: free}
 	for l, loop := range a.Kernel.Loops {
-		dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
+		if x.dims[l] = (nest.Dim{Loops: []int{l}, Extent: loop.Extent()}); loop.Extent() == 1 {
+			x.at[l] = tree.Const(0)
+		}
 	}
-	x := &points{builder: newBuilder(&names{}, a.Kernel, nest.Views(a.Kernel, a.Buffers), dims), free: free}
 	f.Operands = operandsOf(x.builder)
 	return x
 }
@@ -116,16 +117,14 @@ func (x *points) along(over []int, body func() []tree.Stmt) []tree.Stmt {
 
 // serial makes a loop from one index to another around something. What is computed in it is not known behind it.
 func (x *points) serial(loop int, from, to *tree.Index, body func() []tree.Stmt) []tree.Stmt {
-	extent := x.dims[loop].Extent
-	if extent == 0 {
+	switch x.dims[loop].Extent {
+	case 0:
 		return nil
+	case 1:
+		return inside(x, body)
 	}
 	at := x.at[loop]
 	defer func() { x.at[loop] = at }()
-	if extent == 1 {
-		x.at[loop] = tree.Const(0)
-		return inside(x, body)
-	}
 	v := x.variable("k")
 	x.at[loop] = tree.Use(v)
 	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: inside(x, body)}}
