@@ -171,7 +171,7 @@ func (x *backToBack) lanesProduct(body, list *[]tree.Stmt, a *nest.Analysis, p *
 	}
 	p.lane = lane
 	p.registers(list)
-	column := p.variable("n")
+	column := p.Variable("n")
 	p.left.first, p.right.first = x.first, tree.Use(column)
 	inner := []tree.Stmt{}
 	p.multiply(&inner)
@@ -185,7 +185,7 @@ func (x *backToBack) lanesProduct(body, list *[]tree.Stmt, a *nest.Analysis, p *
 
 // blank fills the lines of rows behind the last with 0, so that what is done with them is defined.
 func (x *backToBack) blank(row, col *tree.Index) []tree.Stmt {
-	v := x.variable("col")
+	v := x.Variable("col")
 	zero := constant(tree.Access{Memory: x.lines(), At: []*tree.Index{row.Add(x.first.Times(-1)), tree.Use(v)}}, scalar.Zero(x.lines().Type))
 	return append([]tree.Stmt{&tree.Let{Var: v, Value: col}}, guarded([]tree.Cond{{Var: v, Limit: tree.Const(x.lines().Dims[1].End)}}, zero)...)
 }
@@ -264,7 +264,7 @@ func backToBackTasks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages 
 func (x *backToBack) threadProduct(list *[]tree.Stmt, p *task, number int) {
 	x.bindProduct(p.product, number)
 	p.declarePanel(list)
-	column := p.variable("n")
+	column := p.Variable("n")
 	*list = append(*list, &tree.For{Var: column, From: tree.Const(0), To: tree.Const(p.c.Col.Extent), Step: p.cols[0],
 		Body: []tree.Stmt{p.macroTile(x.first, tree.Use(column))}})
 }
@@ -275,7 +275,7 @@ func (x *backToBack) threadMiddle(list *[]tree.Stmt, r *reduction) error {
 	if err != nil {
 		return err
 	}
-	line := r.variable("m")
+	line := r.Variable("m")
 	x.bind(r.builder, 1, row, r.element(), func() *tree.Index { return r.at[row].Add(x.first.Times(-1)) })
 	r.at[row] = tree.Use(line)
 	*list = append(*list, &tree.For{Var: line, From: x.first, To: x.first.Plus(x.rows).Min(tree.Const(x.extent())), Step: 1, Body: r.statements()})

@@ -13,17 +13,8 @@ import (
 // WarpLanes is how many lanes of a GPU block run together.
 const WarpLanes = 32
 
-// names makes variables, each with a name of its own.
-type names struct{ used int }
-
-// fresh gives a name that nothing else has.
-func (n *names) fresh(prefix string) string {
-	n.used++
-	return fmt.Sprintf("%s%d", prefix, n.used-1)
-}
-
-// variable makes a new variable.
-func (n *names) variable(prefix string) *tree.Var { return &tree.Var{Name: n.fresh(prefix)} }
+// names makes variables, and binds them.
+type names struct{ tree.Names }
 
 // let binds a variable to an index, unless that is one already or a number.
 func (n *names) let(list *[]tree.Stmt, prefix string, x *tree.Index) *tree.Index {
@@ -35,7 +26,7 @@ func (n *names) let(list *[]tree.Stmt, prefix string, x *tree.Index) *tree.Index
 
 // bound binds a variable to an index.
 func (n *names) bound(list *[]tree.Stmt, prefix string, x *tree.Index) *tree.Index {
-	v := n.variable(prefix)
+	v := n.Variable(prefix)
 	*list = append(*list, &tree.Let{Var: v, Value: x})
 	return tree.Use(v)
 }
@@ -153,36 +144,22 @@ type leaves struct {
 
 func (l leaves) expr(e *scalar.Expr) *scalar.Expr {
 	if known, ok := l.b.sums[e]; ok {
-		return scalar.NewCast(e.Type, l.argument(known()))
+		return scalar.NewCast(e.Type, l.m.Argument(known()))
 	}
 	switch e.Op {
 	case scalar.Load:
-		return l.argument(l.b.load(e.Ref))
+		return l.m.Argument(l.b.load(e.Ref))
 	case scalar.Local:
 		x := l.b.locals[e.Ref]
 		if x.kept == nil {
 			return l.expr(x.value)
 		}
-		return l.argument(x.kept())
+		return l.m.Argument(x.kept())
 	case scalar.Loop:
 		l.m.Loops[e.Ref] = l.loop(e.Ref)
 		return e
 	}
-	out := *e
-	out.Args = make([]*scalar.Expr, len(e.Args))
-	for i, a := range e.Args {
-		out.Args[i] = l.expr(a)
-	}
-	return &out
-}
-
-func (l leaves) argument(a tree.Access) *scalar.Expr {
-	at := slices.IndexFunc(l.m.Args, func(x tree.Access) bool { return x.Memory == a.Memory && slices.Equal(x.At, a.At) })
-	if at < 0 {
-		at = len(l.m.Args)
-		l.m.Args = append(l.m.Args, a)
-	}
-	return scalar.NewLoad(at, a.Memory.Type)
+	return e.WithArgs(l.expr)
 }
 
 // loop gives the value of a loop, which is a dimension of its own or has one value.
@@ -225,7 +202,7 @@ func constant(dst tree.Access, v scalar.Value) *tree.Map {
 
 // stored makes a Map that stores an element, or combines it with what is stored.
 func stored(dst, src tree.Access, monoid scalar.Op) *tree.Map {
-	return &tree.Map{Dst: dst, Monoid: monoid, Computed: loaded(src)}
+	return &tree.Map{Dst: dst, Monoid: monoid, Computed: tree.Loaded(src)}
 }
 
 // guarded makes statements run where indices are below limits; variables that cannot reach them need no guard.

@@ -69,7 +69,7 @@ func contractionBlocks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *s
 	if x.left.depth < 1 || x.left.depth != x.right.depth {
 		return fmt.Errorf("tiles of both operands are shared, in the same depth")
 	}
-	block, lane := x.variable("block"), x.variable("lane")
+	block, lane := x.Variable("block"), x.Variable("lane")
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.left.block), ceil(c.Col.Extent, x.right.block))
 	var body, lanes []tree.Stmt
 	x.declareTiles(&body, a.Buffers)
@@ -156,7 +156,7 @@ func (x *contraction) clear(m *tree.Memory) tree.Stmt {
 
 // eachCell runs something for every cell of the register tile.
 func (x *contraction) eachCell(body func(r, c *tree.Index) []tree.Stmt) tree.Stmt {
-	r, c := x.variable("i"), x.variable("j")
+	r, c := x.Variable("i"), x.Variable("j")
 	return unrolled(r, x.left.own, unrolled(c, x.right.own, body(tree.Use(r), tree.Use(c))...))
 }
 
@@ -175,19 +175,19 @@ func (x *contraction) multiply(list *[]tree.Stmt) {
 		}
 		*list = append(*list, tree.Commit{})
 	}
-	step := x.variable("step")
+	step := x.Variable("step")
 	at := tree.Use(step)
 	var body []tree.Stmt
 	if depth == 1 {
 		body = append(body, x.fetch(at, depth)...)
 	} else {
-		next := x.variable("next")
+		next := x.Variable("next")
 		body = append(body, &tree.Let{Var: next, Value: at.Plus(depth - 1)},
 			&tree.If{Conds: []tree.Cond{{Var: next, Limit: tree.Const(steps)}}, Then: x.fetch(tree.Use(next), depth)})
 	}
 	body = append(body, tree.Commit{}, tree.Wait{Pending: depth - 1}, tree.Barrier{}, x.dot(at, depth))
 	if x.total != x.acc {
-		left := x.variable("left")
+		left := x.Variable("left")
 		body = append(body, &tree.Let{Var: left, Value: at.Plus(1).Mod(x.block() / x.stepK)},
 			&tree.If{Conds: []tree.Cond{{Var: left, Limit: tree.Const(1)}}, Then: []tree.Stmt{x.flush(), x.clear(x.acc)}})
 	}
@@ -208,7 +208,7 @@ func (x *contraction) flush() tree.Stmt {
 
 // dot multiplies the tiles of a step.
 func (x *contraction) dot(step *tree.Index, depth int64) tree.Stmt {
-	r, c, k := x.variable("i"), x.variable("j"), x.variable("k")
+	r, c, k := x.Variable("i"), x.Variable("j"), x.Variable("k")
 	first := step.Times(x.stepK)
 	d := &tree.Dot{Acc: x.acc, R: r, C: c, K: k, From: first, To: first.Plus(x.stepK), Micro: "fma"}
 	if x.left.depth == 0 { // what is not copied has no zeros behind
@@ -238,14 +238,14 @@ func (x *contraction) fetch(step *tree.Index, depth int64) []tree.Stmt {
 }
 
 func fetchTile(x *contraction, s *side, step *tree.Index, depth int64) tree.Stmt {
-	part, number, k, row, at := x.variable("e"), x.variable("x"), x.variable("k"), x.variable("row"), x.variable("k")
+	part, number, k, row, at := x.Variable("e"), x.Variable("x"), x.Variable("k"), x.Variable("row"), x.Variable("k")
 	copies := s.block * x.stepK / s.count
 	outer, inner, other := s.block/s.count, &tree.Let{Var: row}, &tree.Let{Var: k}
 	if s.byK {
 		outer, inner, other = x.stepK/s.count, other, inner
 	}
 	inner.Value, other.Value = tree.Use(number).Mod(outer).Times(s.count), tree.Use(number).Div(outer)
-	place := x.variable("place")
+	place := x.Variable("place")
 	dst := tree.Access{Memory: s.tile, At: []*tree.Index{step.Mod(depth), tree.Use(k), tree.Use(row)}}
 	src := x.loadAt(s.operand, s.along, tree.Use(place), x.z(), tree.Use(at))
 	conds := append(behind(place, x.dims[s.along].Extent, s.block), behind(at, x.length(), x.stepK)...)
@@ -276,7 +276,7 @@ func zeros(dst tree.Access, s *side) []tree.Stmt {
 // epilogue goes on with the sums of a lane's cells. Cells outside of the results are left out; outside says what is done there.
 func (x *contraction) epilogue(list *[]tree.Stmt, outside func(row, col *tree.Index) []tree.Stmt) {
 	*list = append(*list, x.eachCell(func(r, c *tree.Index) []tree.Stmt {
-		row, col := x.variable("row"), x.variable("col")
+		row, col := x.Variable("row"), x.Variable("col")
 		out := []tree.Stmt{&tree.Let{Var: row, Value: x.left.first.Add(x.left.lane).Add(r)}, &tree.Let{Var: col, Value: x.right.first.Add(x.right.lane).Add(c)}}
 		x.at[x.m()], x.at[x.n()] = tree.Use(row), tree.Use(col)
 		x.sums[x.c.Sum] = func() tree.Access { return tree.Access{Memory: x.total, At: []*tree.Index{r, c}} }
@@ -296,7 +296,7 @@ func (x *contraction) statements() []tree.Stmt {
 			out = append(out, x.statement(x.load(int(s.Store)), s))
 			continue
 		}
-		to := tree.Access{Memory: tree.NewMemory(x.fresh(fmt.Sprintf("v%d_", i)), s.Value.Type, tree.Registers, 0)}
+		to := tree.Access{Memory: tree.NewMemory(x.Fresh(fmt.Sprintf("v%d_", i)), s.Value.Type, tree.Registers, 0)}
 		out = append(out, &tree.Declare{Memory: to.Memory}, x.statement(to, s))
 		x.locals[i] = local{kept: func() tree.Access { return to }}
 	}

@@ -21,12 +21,12 @@ func indexedTasks(f *tree.Func, a *nest.Analysis, p *scan.Indexed) error {
 		return func() []tree.Stmt { return x.value(func() tree.Access { return x.load(int(s.Store)) }, e) }
 	}
 	region := func(loops []int, what func() []tree.Stmt) {
-		number, extents := x.variable("point"), make([]int64, len(loops))
+		number, extents := x.Variable("point"), make([]int64, len(loops))
 		for i, l := range loops {
 			extents[i] = x.dims[l].Extent
 		}
 		var body []tree.Stmt
-		clear(x.at)
+		x.outside()
 		for i, at := range x.delinearize(&body, tree.Use(number), extents) {
 			x.at[loops[i]] = at
 		}

@@ -32,7 +32,7 @@ func innerTile(l schedule.Loop) int64 {
 // tasks makes the loop of threads, and inside of it those over the tiles of the other free loops.
 func (x loops) tasks() []tree.Stmt {
 	shared := slices.IndexFunc(x.in.free, func(l int) bool { return x.in.k.Loops[l].Levels[0].Bind == schedule.Thread })
-	task, order, count := x.in.variable("task"), x.in.free, int64(1)
+	task, order, count := x.in.Variable("task"), x.in.free, int64(1)
 	var body []tree.Stmt
 	if shared >= 0 && !x.empty() {
 		l := x.in.free[shared]
@@ -74,7 +74,7 @@ func (x loops) tiles(order []int) []tree.Stmt {
 		x.start(l, tree.Const(0))
 		return x.tiles(order[1:])
 	}
-	v := x.in.variable("i")
+	v := x.in.Variable("i")
 	x.start(l, tree.Use(v))
 	return []tree.Stmt{&tree.For{Var: v, From: tree.Const(0), To: tree.Const(extent), Step: tile, Body: x.tiles(order[1:])}}
 }
@@ -99,7 +99,7 @@ func (x loops) whole(from int, statements func() []tree.Stmt) []tree.Stmt {
 
 // blocks makes a loop of blocks with one of lanes, of which each has a point of the free loops.
 func (x loops) blocks() []tree.Stmt {
-	block, own := x.in.variable("block"), x.in.variable("lane")
+	block, own := x.in.Variable("block"), x.in.Variable("lane")
 	width, count, extents := int64(1), int64(1), make([]int64, len(x.in.free))
 	var conds []tree.Cond
 	var body []tree.Stmt

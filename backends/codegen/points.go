@@ -33,16 +33,24 @@ const (
 	maxPointsArray = 16 << 10 // bytes of a local value that is kept for each point of the loops that are not free
 )
 
-// newPoints makes the points of a kernel of which some loops are free, and the operands of its tree. Loops of one value are always there.
+// newPoints makes the points of a kernel of which some loops are free, and the operands of its tree.
 func newPoints(f *tree.Func, a *nest.Analysis, free []int) *points {
 	x := &points{builder: newBuilder(&names{}, a.Kernel, nest.Views(a.Kernel, a.Buffers), make([]nest.Dim, len(a.Kernel.Loops))), free: free}
 	for l, loop := range a.Kernel.Loops {
-		if x.dims[l] = (nest.Dim{Loops: []int{l}, Extent: loop.Extent()}); loop.Extent() == 1 {
+		x.dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
+	}
+	f.Operands = operandsOf(x.builder)
+	x.outside()
+	return x
+}
+
+// outside leaves all loops. Those of one value have it everywhere.
+func (x *points) outside() {
+	for l, d := range x.dims {
+		if x.at[l] = nil; d.Extent == 1 {
 			x.at[l] = tree.Const(0)
 		}
 	}
-	f.Operands = operandsOf(x.builder)
-	return x
 }
 
 // statements makes the kernel's statements. What is not stored is kept in registers; what has a value for each point of other loops is computed
@@ -125,7 +133,7 @@ func (x *points) serial(loop int, from, to *tree.Index, body func() []tree.Stmt)
 	}
 	at := x.at[loop]
 	defer func() { x.at[loop] = at }()
-	v := x.variable("k")
+	v := x.Variable("k")
 	x.at[loop] = tree.Use(v)
 	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: inside(x, body)}}
 }
@@ -147,7 +155,7 @@ func (x *points) eachFrom(n int, body func() []tree.Stmt) []tree.Stmt {
 		at.index, x.at[at.loop] = tree.Const(0), at.first
 		return x.eachFrom(n+1, body)
 	}
-	u := x.variable("u")
+	u := x.Variable("u")
 	at.index, x.at[at.loop] = tree.Use(u), at.first.Add(tree.Use(u))
 	return []tree.Stmt{&tree.For{Var: u, From: tree.Const(0), To: tree.Const(at.count), Step: 1, Body: x.eachFrom(n+1, body)}}
 }
@@ -175,7 +183,7 @@ func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc 
 	for _, n := range lanes {
 		shape = append(shape, n.tile)
 	}
-	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0, shape...)
+	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0, shape...)
 	m.Acc = acc
 	*list = append(*list, &tree.Declare{Memory: m})
 	return func() tree.Access {
@@ -243,15 +251,10 @@ func (x *points) computedAt(list *[]tree.Stmt, e *scalar.Expr) {
 
 // place makes something where a loop is at a computed index, if that is one of its values.
 func (x *points) place(loop int, index tree.Computed, body func() []tree.Stmt) tree.Stmt {
-	l, v, before := x.k.Loops[loop], x.variable("index"), x.at[loop]
+	l, v, before := x.k.Loops[loop], x.Variable("index"), x.at[loop]
 	defer func() { x.at[loop] = before }()
 	x.at[loop] = tree.Use(v).Plus(-l.Start)
 	return &tree.At{Var: v, Computed: index, From: l.Start, To: l.End, Body: inside(x, body)}
-}
-
-// loaded is an element as an expression.
-func loaded(a tree.Access) tree.Computed {
-	return tree.Computed{Value: scalar.NewLoad(0, a.Memory.Type), Args: []tree.Access{a}}
 }
 
 // branch makes a choice of which a side reduces: only the side that is chosen is computed.
@@ -311,7 +314,7 @@ func (x *points) reduceBlocks(e *scalar.Expr, to access, over []int, size int64,
 			return x.inPart(e, to, func(part access) []tree.Stmt { return x.reduceAlong(e, part, over[1:]) })
 		})
 	}
-	first := x.variable("block")
+	first := x.Variable("block")
 	return []tree.Stmt{&tree.For{Var: first, From: from, To: end, Step: size, Body: x.inPart(e, to, func(part access) []tree.Stmt {
 		return x.reduceBlocks(e, part, over, size/pointsBlock, tree.Use(first), tree.Use(first).Plus(size).Min(end))
 	})}}

@@ -47,7 +47,7 @@ func (x *product) block() int64 {
 
 // accumulators makes the memory of a register tile's sums; lanes are those of the vectors that it has, or 0.
 func (x *product) accumulators(name string, rows, cols, lanes int64) *tree.Memory {
-	m := tree.NewMemory(x.fresh(name), x.c.Sum.Type, tree.Registers, 0, rows, cols)
+	m := tree.NewMemory(x.Fresh(name), x.c.Sum.Type, tree.Registers, 0, rows, cols)
 	m.Acc, m.Lanes = true, lanes
 	return m
 }

@@ -95,7 +95,7 @@ func reductionBlocks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule
 		return fmt.Errorf("lanes of several warps have a line of their own, and a block has one of them")
 	}
 	f.Operands = operandsOf(x.builder)
-	block, lane := x.variable("block"), x.variable("lane")
+	block, lane := x.Variable("block"), x.Variable("lane")
 	extents := extentsOf(r.Outer)
 	lines := productOf(extents)
 	var body, lanes []tree.Stmt
@@ -127,7 +127,7 @@ func reductionTasks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.
 		return err
 	}
 	f.Operands = operandsOf(x.builder)
-	task, line := x.variable("task"), x.variable("line")
+	task, line := x.Variable("task"), x.Variable("line")
 	extents := extentsOf(r.Outer)
 	lines := productOf(extents)
 	var body, own []tree.Stmt
@@ -193,7 +193,7 @@ func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
 
 // between runs something for some of a lane's elements. Elements behind the end of the line are left out.
 func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.Stmt {
-	round, at := x.variable("e"), x.variable("at")
+	round, at := x.Variable("e"), x.Variable("at")
 	lane, before, element := x.lane, x.round, x.at[x.element()]
 	x.round, x.at[x.element()] = tree.Use(round), tree.Use(at)
 	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Serial}
@@ -222,7 +222,7 @@ func (x *reduction) all(list *[]tree.Stmt, lanes int64, body func() tree.Stmt) {
 		*list = append(*list, body())
 		return
 	}
-	lane := x.variable("u")
+	lane := x.Variable("u")
 	x.lane = tree.Use(lane)
 	*list = append(*list, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(lanes), Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: []tree.Stmt{body()}})
 	x.lane = nil
@@ -230,7 +230,7 @@ func (x *reduction) all(list *[]tree.Stmt, lanes int64, body func() tree.Stmt) {
 
 // register declares a number that each lane has.
 func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool) access {
-	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0)
+	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0)
 	if x.vectors {
 		m = tree.NewMemory(m.Name, t, tree.Registers, 0, x.lanes)
 		m.Lanes = x.lanes
@@ -247,7 +247,7 @@ func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, a
 
 // line declares a value for each element: in registers of the lane that has it, or in memory of the thread.
 func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) access {
-	m := tree.NewMemory(x.fresh(prefix), t, tree.Registers, 0, x.rounds())
+	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0, x.rounds())
 	if x.vectors {
 		m = tree.NewMemory(m.Name, t, tree.Private, 0, x.length())
 	}
@@ -364,7 +364,7 @@ func (x *reduction) accumulate(list *[]tree.Stmt, to access, e *scalar.Expr, fro
 	for size < ceil(most, nest.SumBlock) {
 		size *= nest.SumBlock
 	}
-	first := x.variable("block")
+	first := x.Variable("block")
 	var body []tree.Stmt
 	part := x.partial(&body, e)
 	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)

@@ -86,7 +86,7 @@ func (x *scans) prefix(f *scan.Form, write func() []tree.Stmt) []tree.Stmt {
 	before, at := x.in.at[own], x.in.at[other]
 	defer func() { x.in.at[own], x.in.at[other] = before, at }()
 	if n := min(max(apart, 0), j.Extent()); n > 0 {
-		v := x.in.variable("j")
+		v := x.in.Variable("j")
 		x.in.at[other] = from(j.Extent(), tree.Use(v))
 		out = append(out, &tree.For{Var: v, From: tree.Const(0), To: tree.Const(n), Step: 1, Body: inside(x.in, func() []tree.Stmt { return x.step(r) })})
 	}
@@ -96,7 +96,7 @@ func (x *scans) prefix(f *scan.Form, write func() []tree.Stmt) []tree.Stmt {
 		if part[0] == part[1] {
 			continue
 		}
-		v := x.in.variable("k")
+		v := x.in.Variable("k")
 		x.in.at[own] = from(k.Extent(), tree.Use(v))
 		body := inside(x.in, func() []tree.Stmt {
 			var body []tree.Stmt
@@ -159,7 +159,7 @@ func (x *scans) chosen(f *scan.Form, into func() []tree.Stmt) []tree.Stmt {
 	}
 	return append(out, x.in.along([]int{t}, func() []tree.Stmt {
 		place := tree.Access{Memory: order, At: []*tree.Index{x.task, x.in.at[t].Plus(x.in.k.Loops[t].Start)}}
-		return []tree.Stmt{x.in.place(f.Reduce.Over[0], loaded(place), into)}
+		return []tree.Stmt{x.in.place(f.Reduce.Over[0], tree.Loaded(place), into)}
 	})...)
 }
 
@@ -168,7 +168,7 @@ func (x *scans) ranks(f *scan.Form, over []int) []tree.Stmt {
 	around := slices.DeleteFunc(slices.Clone(over), func(l int) bool { return l == f.Loop })
 	r, count := x.sums[f], x.in.dims[f.Reduce.Over[0]].Extent
 	return x.in.along(around, func() []tree.Stmt {
-		z := x.in.variable("z")
+		z := x.in.Variable("z")
 		place := tree.Access{Memory: r.order, At: []*tree.Index{x.task, tree.Use(z)}}
 		rank := scalar.NewLoop(0)
 		if r.Type != scalar.Int64 {
@@ -177,7 +177,7 @@ func (x *scans) ranks(f *scan.Form, over []int) []tree.Stmt {
 		store := func() []tree.Stmt {
 			return []tree.Stmt{&tree.Map{Dst: r.to(), Computed: tree.Computed{Value: rank, Loops: []*tree.Index{tree.Use(z)}}}}
 		}
-		return []tree.Stmt{x.sort(f, r.order, 0), &tree.For{Var: z, From: tree.Const(0), To: tree.Const(count), Step: 1, Body: []tree.Stmt{x.in.place(f.Loop, loaded(place), store)}}}
+		return []tree.Stmt{x.sort(f, r.order, 0), &tree.For{Var: z, From: tree.Const(0), To: tree.Const(count), Step: 1, Body: []tree.Stmt{x.in.place(f.Loop, tree.Loaded(place), store)}}}
 	})
 }
 
@@ -186,7 +186,7 @@ func (x *scans) sort(f *scan.Form, order *tree.Memory, first int64) tree.Stmt {
 	i, j := f.Loop, f.Reduce.Over[0]
 	li, lj := x.in.k.Loops[i], x.in.k.Loops[j]
 	s := &tree.Sort{Order: tree.Access{Memory: order, At: []*tree.Index{x.task, tree.Const(0)}}, From: lj.Start, To: lj.End, First: first,
-		Left: x.in.variable("left"), Right: x.in.variable("right")}
+		Left: x.in.Variable("left"), Right: x.in.Variable("right")}
 	bi, bj := x.in.at[i], x.in.at[j]
 	x.in.at[i], x.in.at[j] = tree.Use(s.Left).Plus(-li.Start), tree.Use(s.Right).Plus(-lj.Start)
 	s.Before = computed(x.in.builder, f.Value)

@@ -44,7 +44,7 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 		made: map[*scan.Selection]bool{}, sums: map[*scan.Form]running{}}
 	x.widen(f.Operands)
 	x.allot()
-	task, point := in.variable("task"), in.variable("point")
+	task, point := in.Variable("task"), in.Variable("point")
 	x.task = tree.Use(task)
 	along, tile := x.abreast()
 	extents := make([]int64, len(in.free))
@@ -150,7 +150,7 @@ func (x *scans) allot() {
 
 // room makes a workspace of so many elements for each task, whose number of tasks is open.
 func (x *scans) room(prefix string, t scalar.DType, shape ...int64) *tree.Memory {
-	m := tree.NewMemory(x.in.fresh(prefix), t, tree.Workspace, 0, append([]int64{1}, shape...)...)
+	m := tree.NewMemory(x.in.Fresh(prefix), t, tree.Workspace, 0, append([]int64{1}, shape...)...)
 	each := int64(64 / t.Wide().Size())
 	m.Dims[0].Stride = ceil(nest.SaturatingProduct(shape...), each) * each
 	x.memory = append(x.memory, m)

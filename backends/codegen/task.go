@@ -66,7 +66,7 @@ func contractionTasks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *sc
 		return err
 	}
 	f.Operands = operandsOf(x.builder)
-	number := x.variable("task")
+	number := x.Variable("task")
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.rows[0]), ceil(c.Col.Extent, x.cols[0]))
 	var body []tree.Stmt
 	at := x.delinearize(&body, tree.Use(number), extents)
@@ -81,13 +81,13 @@ func contractionTasks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *sc
 
 // declarePanel declares where columns of the right operand are packed.
 func (x *task) declarePanel(list *[]tree.Stmt) {
-	x.panel = tree.NewMemory(x.fresh("panel"), x.c.Sum.Type, tree.Private, 0, x.length(), x.cols[1])
+	x.panel = tree.NewMemory(x.Fresh("panel"), x.c.Sum.Type, tree.Private, 0, x.length(), x.cols[1])
 	*list = append(*list, &tree.Declare{Memory: x.panel})
 }
 
 // macroTile makes the results of a task, from its first row and column on.
 func (x *task) macroTile(firstRow, firstCol *tree.Index) tree.Stmt {
-	col, row := x.variable("col"), x.variable("row")
+	col, row := x.Variable("col"), x.Variable("row")
 	rows := &tree.For{Var: row, From: firstRow, To: firstRow.Plus(x.rows[0]).Min(tree.Const(x.c.Row.Extent)), Step: x.rows[1], Body: x.registerTiles(tree.Use(row), tree.Use(col))}
 	return &tree.For{Var: col, From: firstCol, To: firstCol.Plus(x.cols[0]).Min(tree.Const(x.c.Col.Extent)), Step: x.cols[1],
 		Body: []tree.Stmt{x.pack(tree.Use(col)), rows}}
@@ -95,7 +95,7 @@ func (x *task) macroTile(firstRow, firstCol *tree.Index) tree.Stmt {
 
 // pack copies the columns of a register tile to the panel, with zeros behind the last.
 func (x *task) pack(first *tree.Index) tree.Stmt {
-	k, c, col := x.variable("k"), x.variable("c"), x.variable("at")
+	k, c, col := x.Variable("k"), x.Variable("c"), x.Variable("at")
 	to := tree.Access{Memory: x.panel, At: []*tree.Index{tree.Use(k), tree.Use(c)}}
 	copies := tree.Stmt(&tree.Copy{Dst: to, Src: x.loadAt(x.c.Right, x.z(), tree.Use(k), x.n(), tree.Use(col)), Count: 1})
 	if conds := behind(col, x.c.Col.Extent, x.cols[1]); len(conds) > 0 {
@@ -125,7 +125,7 @@ func (x *task) tile(row, col *tree.Index, rows int64) []tree.Stmt {
 	if x.length() <= x.block() {
 		return append(out, x.clear(acc), x.dot(acc, row, tree.Const(0), tree.Const(x.length())), x.epilogue(acc, row, col))
 	}
-	total, from := x.accumulators("total", rows, x.cols[1], x.lanes), x.variable("from")
+	total, from := x.accumulators("total", rows, x.cols[1], x.lanes), x.Variable("from")
 	block := []tree.Stmt{x.clear(acc), x.dot(acc, row, tree.Use(from), tree.Use(from).Plus(x.block()).Min(tree.Const(x.length()))),
 		x.each(rows, func(at []*tree.Index) tree.Stmt {
 			return stored(tree.Access{Memory: total, At: at}, tree.Access{Memory: acc, At: at}, scalar.Add)
@@ -136,7 +136,7 @@ func (x *task) tile(row, col *tree.Index, rows int64) []tree.Stmt {
 
 // each runs something for the vectors of a register tile.
 func (x *task) each(rows int64, cell func(at []*tree.Index) tree.Stmt) tree.Stmt {
-	r, v, u := x.variable("r"), x.variable("v"), x.variable("u")
+	r, v, u := x.Variable("r"), x.Variable("v"), x.Variable("u")
 	first := tree.Use(v).Times(x.lanes)
 	return unrolled(r, rows, unrolled(v, x.cols[1]/x.lanes, &tree.For{Var: u, From: first, To: first.Plus(x.lanes), Step: 1, Bind: tree.Vector, Lanes: x.lanes,
 		Body: []tree.Stmt{cell([]*tree.Index{tree.Use(r), tree.Use(u)})}}))
@@ -150,7 +150,7 @@ func (x *task) clear(m *tree.Memory) tree.Stmt {
 
 // dot multiplies a part of the reduction.
 func (x *task) dot(acc *tree.Memory, row, from, to *tree.Index) tree.Stmt {
-	d := &tree.Dot{Acc: acc, R: x.variable("i"), C: x.variable("j"), K: x.variable("k"), From: from, To: to, Micro: x.micro}
+	d := &tree.Dot{Acc: acc, R: x.Variable("i"), C: x.Variable("j"), K: x.Variable("k"), From: from, To: to, Micro: x.micro}
 	d.A = x.loadAt(x.c.Left, x.m(), row.Add(tree.Use(d.R)), x.z(), tree.Use(d.K))
 	d.B = tree.Access{Memory: x.panel, At: []*tree.Index{tree.Use(d.K), tree.Use(d.C)}}
 	return d
@@ -158,7 +158,7 @@ func (x *task) dot(acc *tree.Memory, row, from, to *tree.Index) tree.Stmt {
 
 // epilogue makes the kernel's statements for each vector of results.
 func (x *task) epilogue(total *tree.Memory, row, col *tree.Index) tree.Stmt {
-	r, v, at := x.variable("r"), x.variable("v"), x.variable("at")
+	r, v, at := x.Variable("r"), x.Variable("v"), x.Variable("at")
 	first := col.Add(tree.Use(v).Times(x.lanes))
 	x.at[x.m()], x.at[x.n()] = row.Add(tree.Use(r)), tree.Use(at)
 	x.sums[x.c.Sum] = func() tree.Access {

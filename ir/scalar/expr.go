@@ -109,9 +109,14 @@ func (e *Expr) Any(is func(*Expr) bool, aside ...*Expr) bool {
 // Map rebuilds the expression from the leaves up: f gets each node with its arguments already mapped, and gives what stands
 // in its place. Unchanged parts are shared with e.
 func (e *Expr) Map(f func(*Expr) *Expr) *Expr {
+	return f(e.WithArgs(func(a *Expr) *Expr { return a.Map(f) }))
+}
+
+// WithArgs gives the expression with what f gives in the place of each argument: e, if that is the argument each time.
+func (e *Expr) WithArgs(f func(*Expr) *Expr) *Expr {
 	args, changed := e.Args, false
 	for i, a := range e.Args {
-		b := a.Map(f)
+		b := f(a)
 		if b != a && !changed {
 			args, changed = slices.Clone(e.Args), true
 		}
@@ -124,7 +129,7 @@ func (e *Expr) Map(f func(*Expr) *Expr) *Expr {
 		c.Args = args
 		e = &c
 	}
-	return f(e)
+	return e
 }
 
 // infer types a node whose arguments are typed, adapting untyped literals to their siblings.

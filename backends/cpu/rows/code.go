@@ -5,19 +5,18 @@ import (
 	"maps"
 	"slices"
 
-	"tensortapestry.org/tapc/dialects/schedule/affine"
-
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
 // code makes the statements of a tree, one after the other, at a place of the kernel's dimensions.
 type code struct {
+	*tree.Names
 	r        *Kernel
-	names    *int
 	list     *[]tree.Stmt // that statements are added to
 	at       map[int]*tree.Index
 	vector   *tree.For // whose lanes statements are for; nil outside
@@ -42,7 +41,7 @@ type known struct {
 
 // newCode begins the tree of a kernel.
 func newCode(r *Kernel, f *tree.Func) *code {
-	c := &code{r: r, names: new(int), list: &f.Body, at: map[int]*tree.Index{}, jam: r.decided.jam, elements: map[int]access{}, locals: map[int]access{},
+	c := &code{r: r, Names: new(tree.Names), list: &f.Body, at: map[int]*tree.Index{}, jam: r.decided.jam, elements: map[int]access{}, locals: map[int]access{},
 		keeps: map[int]access{}, sums: map[*scalar.Expr]access{}}
 	dims := append(append(slices.Clone(r.Outer), r.reduced...), r.lane)
 	for l := range r.k.Loops {
@@ -91,24 +90,16 @@ func (c *code) knowing(more known, body func()) {
 	c.known = before
 }
 
-// fresh gives a name that nothing else has.
-func (c *code) fresh(prefix string) string {
-	*c.names++
-	return fmt.Sprintf("%s%d", prefix, *c.names-1)
-}
-
-func (c *code) variable(prefix string) *tree.Var { return &tree.Var{Name: c.fresh(prefix)} }
-
 // bound binds a variable to an index.
 func (c *code) bound(prefix string, x *tree.Index) *tree.Index {
-	v := c.variable(prefix)
+	v := c.Variable(prefix)
 	c.add(&tree.Let{Var: v, Value: x})
 	return tree.Use(v)
 }
 
 // loop makes a loop.
 func (c *code) loop(prefix string, from, to *tree.Index, step int64, bind tree.Bind, body func(at *tree.Index)) {
-	v := c.variable(prefix)
+	v := c.Variable(prefix)
 	c.add(&tree.For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: c.inside(func() { body(tree.Use(v)) })})
 }
 
@@ -126,7 +117,7 @@ func (c *code) along(dims []nest.Dim, body func()) {
 
 // lanesOf makes what the lanes of a vector do, from one on before another.
 func (c *code) lanesOf(from, to *tree.Index, body func()) {
-	v, before := c.variable("j"), c.vector
+	v, before := c.Variable("j"), c.vector
 	c.vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
 	c.vector.Body = c.inside(func() {
 		c.at[c.r.lane.Inner()] = tree.Use(v)
@@ -187,7 +178,7 @@ func between(x *tree.Index, least, from, to, most int64) []tree.Cond {
 
 // vectorsOf makes memory for vectors.
 func (c *code) vectorsOf(prefix string, s tree.Scope, t scalar.DType, mask int, shape ...int64) *tree.Memory {
-	m := tree.NewMemory(c.fresh(prefix), t, s, 0, append(shape, c.r.n)...)
+	m := tree.NewMemory(c.Fresh(prefix), t, s, 0, append(shape, c.r.n)...)
 	m.Lanes = c.r.n
 	if t == scalar.Bool {
 		m.Mask = int64(mask)
@@ -219,7 +210,7 @@ func (c *code) register(x tree.Computed, about string, vector bool, mask int) ac
 	if vector {
 		m = c.vectorsOf("v", tree.Registers, x.Value.Type, mask)
 	} else {
-		m = tree.NewMemory(c.fresh("v"), x.Value.Type, tree.Registers, 0)
+		m = tree.NewMemory(c.Fresh("v"), x.Value.Type, tree.Registers, 0)
 	}
 	to := func() tree.Access {
 		if vector {
@@ -242,13 +233,13 @@ func (c *code) computed(e *scalar.Expr) tree.Computed {
 
 func expr(c *code, e *scalar.Expr, x *tree.Computed) *scalar.Expr {
 	if a, ok := c.sums[e]; ok {
-		return argument(a(), x)
+		return x.Argument(a())
 	}
 	switch e.Op {
 	case scalar.Load:
-		return argument(c.elements[e.Ref](), x)
+		return x.Argument(c.elements[e.Ref]())
 	case scalar.Local:
-		return argument(c.locals[e.Ref](), x)
+		return x.Argument(c.locals[e.Ref]())
 	case scalar.Loop:
 		at := tree.Const(0)
 		if i, ok := c.at[e.Ref]; ok {
@@ -257,17 +248,7 @@ func expr(c *code, e *scalar.Expr, x *tree.Computed) *scalar.Expr {
 		x.Loops[e.Ref] = at.Plus(c.r.k.Loops[e.Ref].Start)
 		return e
 	}
-	out := *e
-	out.Args = make([]*scalar.Expr, len(e.Args))
-	for i, a := range e.Args {
-		out.Args[i] = expr(c, a, x)
-	}
-	return &out
-}
-
-func argument(a tree.Access, x *tree.Computed) *scalar.Expr {
-	x.Args = append(x.Args, a)
-	return scalar.NewLoad(len(x.Args)-1, a.Memory.Type)
+	return e.WithArgs(func(a *scalar.Expr) *scalar.Expr { return expr(c, a, x) })
 }
 
 // chosen leaves out of an expression what is known here: choices, and what is false of any value.
@@ -292,17 +273,7 @@ func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 			return c.chosen(e)
 		}
 	}
-	out := *e
-	out.Args = make([]*scalar.Expr, len(e.Args))
-	same := true
-	for i, a := range e.Args {
-		out.Args[i] = c.chosen(a)
-		same = same && a == out.Args[i]
-	}
-	if same {
-		return e // by which it is known
-	}
-	return &out
+	return e.WithArgs(c.chosen)
 }
 
 // unguarded is a choice without the conditions that are known to hold.
@@ -345,7 +316,7 @@ func (c *code) before(e *scalar.Expr) {
 	case e.IsAt():
 		c.before(e.Args[1])
 		to := c.zero(e)
-		l, v := e.Over[0], c.variable("gather")
+		l, v := e.Over[0], c.Variable("gather")
 		loop := c.r.k.Loops[l]
 		c.add(&tree.At{Var: v, Computed: c.computed(e.Args[1]), From: loop.Start, To: loop.End, Body: c.inside(func() {
 			c.at[l] = tree.Use(v).Plus(-loop.Start)
@@ -388,11 +359,6 @@ func (c *code) zero(e *scalar.Expr) access {
 		return e.Op == scalar.Loop && e.Ref == c.r.lane.Inner()
 	})
 	return c.register(tree.Computed{Value: scalar.NewConst(scalar.Zero(e.Type))}, "", differs, 0)
-}
-
-// loaded is an element as an expression.
-func loaded(a tree.Access) tree.Computed {
-	return tree.Computed{Value: scalar.NewLoad(0, a.Memory.Type), Args: []tree.Access{a}}
 }
 
 // joined makes one value of two, in the first.

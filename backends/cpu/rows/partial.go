@@ -155,7 +155,7 @@ func (p *partial) block(c *code, t *tree.Index, sums func(t, u *tree.Index) tree
 	})
 	c.jam.each(c, func(cell int64) {
 		w.c.vectors(p.unroll, func(u *tree.Index) {
-			c.add(&tree.Map{Dst: sums(t, u), Computed: loaded(c.vectorAt(acc, u.Plus(cell*w.unroll)))})
+			c.add(&tree.Map{Dst: sums(t, u), Computed: tree.Loaded(c.vectorAt(acc, u.Plus(cell*w.unroll)))})
 		})
 	})
 }

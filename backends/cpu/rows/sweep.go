@@ -168,7 +168,7 @@ func (w *sweep) partial(acc *tree.Memory, body func(part *tree.Memory)) {
 	part := w.accumulators()
 	body(part)
 	w.c.vectors(w.count(), func(u *tree.Index) {
-		w.c.add(&tree.Map{Dst: w.c.vectorAt(acc, u), Monoid: scalar.Add, Computed: loaded(w.c.vectorAt(part, u))})
+		w.c.add(&tree.Map{Dst: w.c.vectorAt(acc, u), Monoid: scalar.Add, Computed: tree.Loaded(w.c.vectorAt(part, u))})
 	})
 }
 
@@ -221,7 +221,7 @@ func (w *sweep) step(acc *tree.Memory, u *tree.Index) {
 			return
 		}
 		if x.Value.Op == scalar.Mul && w.body.Op != scalar.Mul { // behind a choice that is known here: it is rounded before it is added, as elsewhere
-			x = loaded(w.c.register(x, "", follows(w.c, x), 0)())
+			x = tree.Loaded(w.c.register(x, "", follows(w.c, x), 0)())
 		}
 		w.c.add(&tree.Map{Dst: w.c.vectorAt(acc, u.Plus(cell*w.unroll)), Monoid: w.reduce.Monoid, Computed: x})
 	})
@@ -240,13 +240,13 @@ func needs(c *code, e *scalar.Expr) []int { return c.r.needs(e, c.ready) }
 func (c *code) local(i int) {
 	kept := c.keeps[i]
 	if c.ready(i) {
-		c.locals[i] = c.register(loaded(kept()), "", true, 0)
+		c.locals[i] = c.register(tree.Loaded(kept()), "", true, 0)
 		return
 	}
 	x := c.computed(c.r.k.Statements[i].Value)
 	c.locals[i] = c.register(x, "", kept != nil || follows(c, x), maskOf(c.r.k, c.r.k.Statements[i].Value))
 	if kept != nil {
-		c.add(&tree.Map{Dst: kept(), Computed: loaded(c.locals[i]())})
+		c.add(&tree.Map{Dst: kept(), Computed: tree.Loaded(c.locals[i]())})
 	}
 }
 
@@ -260,7 +260,7 @@ func (c *code) declareKept() {
 		if !c.r.r.Free {
 			over, width = over[:len(over)-1], isa.Align(c.r.lane.Extent, c.r.n)
 		}
-		m := tree.NewMemory(c.fresh("kept"), c.r.k.Statements[i].Value.Type, tree.Registers, 0, append(extentsOf(over), width)...)
+		m := tree.NewMemory(c.Fresh("kept"), c.r.k.Statements[i].Value.Type, tree.Registers, 0, append(extentsOf(over), width)...)
 		m.Lanes = c.r.n
 		c.add(&tree.Declare{Memory: m})
 		c.keeps[i] = func() tree.Access {
@@ -332,7 +332,7 @@ func (w *sweep) result(acc *tree.Memory, cell int64) access {
 		}
 		w.c.add(&tree.Combine{Value: at(0), Monoid: w.reduce.Monoid, Lanes: w.c.r.n})
 	})
-	return w.c.register(loaded(at(0)), "", false, 0)
+	return w.c.register(tree.Loaded(at(0)), "", false, 0)
 }
 
 // statements makes what a cell computes, or all those that are jammed: their reduction, and then each by itself what goes on with it.

@@ -68,7 +68,7 @@ func readAhead(c *code) {
 			continue
 		}
 		dims := c.r.following(i)
-		m := tree.NewMemory(c.fresh("ahead"), c.r.k.Operands[i].Type(), tree.Registers, 0, extentsOf(dims)...)
+		m := tree.NewMemory(c.Fresh("ahead"), c.r.k.Operands[i].Type(), tree.Registers, 0, extentsOf(dims)...)
 		element := func() tree.Access {
 			a := tree.Access{Memory: m}
 			for _, d := range dims {
@@ -78,7 +78,7 @@ func readAhead(c *code) {
 		}
 		c.add(&tree.Declare{Memory: m})
 		c.add(c.inside(func() {
-			c.along(dims, func() { c.add(&tree.Map{Dst: element(), Computed: loaded(c.elements[i]())}) })
+			c.along(dims, func() { c.add(&tree.Map{Dst: element(), Computed: tree.Loaded(c.elements[i]())}) })
 		})...)
 		c.elements[i] = element
 	}
