@@ -16,7 +16,7 @@ import (
 // A mover that is not even cuts loops of its readers. That comes last, so that all else finds the loops that it knows.
 func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, even bool, may func(kernel ir.NodeID) bool) bool {
 	m, ok := f.moverOf(k)
-	if !ok || even && !m.even {
+	if !ok || even && !m.even || k.Space().Empty() {
 		return false
 	}
 	readers := f.readersOf(k.Operands[m.out].Buffer)
@@ -24,7 +24,7 @@ func (f *fuser) forward(id ir.NodeID, k *schedule.Kernel, even bool, may func(ke
 	all := false // of what the mover's applications put out is used by somebody
 	for i, r := range readers {
 		c, isKernel := body[*schedule.Kernel](f.g, r)
-		if !isKernel || c.Device != k.Device {
+		if !isKernel || c.Device != k.Device || c.Space().Empty() { // what has no elements is not read
 			return false
 		}
 		if joined[i], ok = m.into(c); !ok {

@@ -14,9 +14,6 @@ import (
 // reader goes from one of the writer's loops to another between the ends of both.
 func LoopsOf(reader *schedule.Kernel, operand int, writer *schedule.Kernel, write zspace.AffineMap, whole zspace.Range) (loops zspace.AffineMap, parts [][]int, ok bool) {
 	read, space := reader.Operands[operand].Access, writer.Space()
-	if space.Empty() || reader.Space().Empty() {
-		return loops, nil, false // nothing is moved, or read
-	}
 	c := &cutter{k: reader, at: map[int]*scalar.Expr{}, digits: slices.Repeat([][]int64{{1}}, len(reader.Loops))}
 	for d, row := range write.Projection {
 		if steps := stepsOf(row, space); len(steps) > 1 && (!mixed(row, space, steps, whole.End[d]-whole.Start[d]) || !c.cutAt(read.Projection[d], steps)) {

@@ -14,6 +14,9 @@ const mostWrapped = 4
 // unwrap rewrites a kernel that copies from coordinates which go round the end of a dimension, as a roll does, into one that chooses between the parts before
 // and behind the end. It says whether it did: a part for each time that a coordinate has gone round, and no more than a few.
 func unwrap(k *schedule.Kernel, at map[int]*scalar.Expr) bool {
+	if k.Space().Empty() {
+		return false
+	}
 	w := &wrapped{cutter: &cutter{k: k, at: at, digits: slices.Repeat([][]int64{{1}}, len(k.Loops))}, to: int(k.Statements[0].Store)}
 	value := w.value(0, map[int]linear{})
 	written, ok := w.rows(w.to, nil)
@@ -53,9 +56,6 @@ func (w *wrapped) value(loop int, known map[int]linear) *scalar.Expr {
 		return scalar.NewLoad(len(w.parts)-1, w.k.Operands[w.to].Type())
 	}
 	e, extent := w.at[loop], w.k.Loops[loop].Extent()
-	if extent == 0 {
-		return nil // nothing is read
-	}
 	around := e.Op == scalar.Mod && e.Args[1].Op == scalar.Const && e.Args[1].Value.I == extent
 	if around {
 		e = e.Args[0]
