@@ -150,7 +150,8 @@ func (x *pricing) backToBack(c *nest.BackToBack) (steps []step, err error) {
 
 // once gives what a kernel of one stage computes.
 func (x *pricing) once() (step, error) {
-	c := x.work.Beside.Plus(x.work.Count.Minus(x.work.Beside).Times(x.vectors()))
+	room, _ := x.vectors()
+	c := x.work.Beside.Plus(x.work.Count.Minus(x.work.Beside).Times(room))
 	work, divide, near := adding{x: x}, adding{x: x}, adding{x: x}
 	vector := c.Vector
 	switch x.algorithm() {
@@ -240,7 +241,7 @@ const (
 
 // shuffles is what reading elements two apart takes, in operations.
 func (x *pricing) shuffles() float64 {
-	part := x.partial()
+	_, part := x.vectors()
 	return x.work.Shuffles * (shuffled*(1-part) + apart*part)
 }
 

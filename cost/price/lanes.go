@@ -34,29 +34,17 @@ func lengths(r *nest.Rows) (list []int64) {
 	return append(list, r.Lane.Extent-from)
 }
 
-// vectors is how many elements the vectors of a row could have, by how many they have: the last one is not full, nor is any where vectors are shorter than
-// those of the processor.
-func (x *pricing) vectors() float64 {
+// vectors says how full the vectors of a row are. Room is how many elements they could have, by how many they have: the last one is not full, nor is any where
+// vectors are shorter than those of the processor. Partial is the part of the elements that are in vectors that are not full.
+func (x *pricing) vectors() (room, partial float64) {
 	r, lanes, full, ok := x.rowVectors()
 	if !ok {
-		return 1
+		return 1, 0
 	}
-	room := int64(0)
 	for _, n := range lengths(r) {
-		room += (n + lanes - 1) / lanes * full
+		room += float64((n + lanes - 1) / lanes * full)
+		partial += float64(n % lanes)
 	}
-	return float64(room) / float64(r.Lane.Extent)
-}
-
-// partial is the part of a row's elements that are in vectors that are not full.
-func (x *pricing) partial() float64 {
-	r, lanes, _, ok := x.rowVectors()
-	if !ok {
-		return 0
-	}
-	rest := int64(0)
-	for _, n := range lengths(r) {
-		rest += n % lanes
-	}
-	return float64(rest) / float64(r.Lane.Extent)
+	row := float64(r.Lane.Extent)
+	return room / row, partial / row
 }
