@@ -73,9 +73,13 @@ func TestGoesBack(t *testing.T) {
 		back(t, v, packed(t), went)
 	}
 	t.Logf("went there and back: %v", went)
+	least := 80
+	if testing.Short() {
+		least /= 4 // as many times fewer cases have their turn
+	}
 	for _, v := range Vocabularies {
-		if went[v] < 80 {
-			t.Errorf("%s: %d calls went there and back, expected 80 or more", v, went[v])
+		if went[v] < least {
+			t.Errorf("%s: %d calls went there and back, expected %d or more", v, went[v], least)
 		}
 	}
 }
