@@ -27,7 +27,7 @@ plugins/proto/plugin.pb.go plugins/proto/plugin_grpc.pb.go|go generate ./plugins
 '
 
 # Expected outputs of golden tests: the packages whose tests write them with -update.
-golden='./ir/dot ./tools/onnx/conformance ./tools/glossary'
+golden='./backends/cpu/cputest ./ir/dot ./passes/fuse ./passes/tile ./tools/onnx/conformance ./tools/glossary ./view/svg'
 
 docs() {
   local files command old bad=0
