@@ -97,7 +97,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return diag.Usage("%w; see %s --help", err, cmd.CommandPath())
+		return diag.Usage("%s; see %s --help", flagnames.Plainly(err.Error()), cmd.CommandPath())
 	}
 	if missing.GetSpecifiedShortnames() != "" {
 		return diag.Usage("unknown flag -%s; see %s --help", missing.GetSpecifiedName(), cmd.CommandPath())

@@ -41,10 +41,20 @@ func On(m *machine.Machine, kind string, mesh planfile.Mesh) (*Place, error) {
 	all := p.Layout.Named(d.Name)
 	if n := mesh.Devices(); int64(len(all)) < n {
 		return nil, diag.Errorf(CodePlace, "cost", diag.Location{}, "the mesh has more devices than the machine %s", m.Name).
-			Want(fmt.Sprintf("at most %d, of which each is a %s", len(all), d.Name), fmt.Sprint(n))
+			Want(fmt.Sprintf("at most %d, of which each is a %s", len(all), d.Name), fmt.Sprint(n)).WithHint("%s", p.others(m, n))
 	}
 	p.Devices = all[:mesh.Devices()]
 	return p, nil
+}
+
+// others says which devices of another kind a machine has enough of; "" if it has none.
+func (p *Place) others(m *machine.Machine, n int64) string {
+	for i := range m.Devices {
+		if d := &m.Devices[i]; d.Kind != p.Kind.Kind && int64(len(p.Layout.Named(d.Name))) >= n {
+			return fmt.Sprintf("it has enough devices %s, for programs with --target=%s", d.Name, d.Kind)
+		}
+	}
+	return ""
 }
 
 // Price is what a way takes.

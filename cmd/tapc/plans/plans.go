@@ -208,7 +208,9 @@ func (f *Flags) parts(s *layouts.Settings) error {
 				return diag.Usage("--space: %s: expected sizes whose product is %d, as --devices says", word, f.devices)
 			}
 			s.Devices = n
-		case word == "none" && len(f.space) == 1:
+		case word == "none" && !slices.ContainsFunc(f.space, func(other string) bool { return slices.Contains(variants.Words, other) }):
+		case word == "none":
+			return diag.Usage("--space=%s: expected none alone, or beside a mesh", strings.Join(f.space, ","))
 		case !slices.Contains(variants.Words, word):
 			return diag.Unknown("word of --space", word, append(slices.Clone(variants.Words), "none", "mesh=2x4"))
 		default:
