@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -14,7 +15,7 @@ import (
 // backToBack makes the tree of a product of a product, as an attention is: a block or task has some rows of the first product, whose lines stay
 // in memory of its own, are gone on with in place, and are the left operand of the second product.
 type backToBack struct {
-	*names
+	*tree.Names
 	f     *tree.Func
 	k     *schedule.Kernel
 	c     *nest.BackToBack
@@ -69,42 +70,42 @@ func (x *backToBack) begin(body, inner *[]tree.Stmt, block *tree.Var, scope tree
 		extents = append(extents, x.k.Loops[l].Extent())
 	}
 	extents = append(extents, ceil(x.extent(), x.rows))
-	at := x.delinearize(inner, tree.Use(block), extents)
+	at := x.Delinearize(inner, tree.Use(block), extents)
 	for i, l := range loops {
 		x.outer[l] = at[i]
 	}
-	x.first = x.let(inner, "m", at[len(loops)].Times(x.rows))
+	x.first = x.Let(inner, "m", at[len(loops)].Times(x.rows))
 	return productOf(extents)
 }
 
 // bind says where a stage finds the elements of its operands: what is held by the row of the block, all others by the dimensions of the stage.
-func (x *backToBack) bind(b *builder, number, rowDim, lineDim int, row func() *tree.Index) {
-	for i, o := range b.k.Operands {
+func (x *backToBack) bind(b *builder.Builder, number, rowDim, lineDim int, row func() *tree.Index) {
+	for i, o := range b.K.Operands {
 		m := x.held[o.Buffer]
 		switch {
 		case m == nil:
-			m = b.operand(i)
+			m = b.Operand(i)
 			m.Name = fmt.Sprintf("stage%d_%s", number, m.Name)
 			m.Operand = slices.IndexFunc(x.k.Operands, func(p schedule.Operand) bool {
 				return p.Buffer == o.Buffer && p.Mode == o.Mode && p.Name == o.Name
 			})
 			x.f.Operands = append(x.f.Operands, m)
 		case m == x.lines():
-			b.elements[i] = func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{row(), b.at[lineDim]}} }
+			b.Elements[i] = func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{row(), b.At[lineDim]}} }
 		default:
-			b.elements[i] = func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{row()}} }
+			b.Elements[i] = func() tree.Access { return tree.Access{Memory: m, At: []*tree.Index{row()}} }
 		}
 	}
-	for i, d := range b.dims {
+	for i, d := range b.Dims {
 		at := tree.Const(0)
 		for _, l := range d.Loops {
 			if x.outer[l] == nil {
 				at = nil
 				break
 			}
-			at = at.Times(b.k.Loops[l].Extent()).Add(x.outer[l])
+			at = at.Times(b.K.Loops[l].Extent()).Add(x.outer[l])
 		}
-		b.at[i] = at
+		b.At[i] = at
 	}
 }
 
@@ -114,12 +115,12 @@ func (x *backToBack) bindProduct(p *product, number int) {
 	if number == 2 {
 		lineDim = p.z()
 	}
-	x.bind(p.builder, number, p.m(), lineDim, func() *tree.Index { return p.at[p.m()].Add(x.first.Times(-1)) })
+	x.bind(p.Builder, number, p.m(), lineDim, func() *tree.Index { return p.At[p.m()].Add(x.first.Times(-1)) })
 }
 
 // rowOf gives the dimension of a reduction's rows.
 func (x *backToBack) rowOf(r *reduction) (int, error) {
-	row := slices.IndexFunc(r.dims, func(d nest.Dim) bool { return slices.Equal(d.Loops, []int{x.c.Row}) })
+	row := slices.IndexFunc(r.Dims, func(d nest.Dim) bool { return slices.Equal(d.Loops, []int{x.c.Row}) })
 	if row < 0 {
 		return 0, fmt.Errorf("the rows of a block are none of the lines'")
 	}
@@ -128,12 +129,12 @@ func (x *backToBack) rowOf(r *reduction) (int, error) {
 
 // backToBackBlocks makes products back to back on a GPU: a block for some rows and an index of the batch.
 func backToBackBlocks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages []schedule.Stage) error {
-	x := &backToBack{names: &names{}, f: f, k: a.Kernel, c: c}
-	first, err := newContraction(x.names, c.Stages[0], c.First, &stages[0])
+	x := &backToBack{Names: new(tree.Names), f: f, k: a.Kernel, c: c}
+	first, err := newContraction(x.Names, c.Stages[0], c.First, &stages[0])
 	if err != nil {
 		return err
 	}
-	last, err := newContraction(x.names, c.Stages[2], c.Last, &stages[2])
+	last, err := newContraction(x.Names, c.Stages[2], c.Last, &stages[2])
 	if err != nil {
 		return err
 	}
@@ -186,13 +187,13 @@ func (x *backToBack) lanesProduct(body, list *[]tree.Stmt, a *nest.Analysis, p *
 // blank fills the lines of rows behind the last with 0, so that what is done with them is defined.
 func (x *backToBack) blank(row, col *tree.Index) []tree.Stmt {
 	v := x.Variable("col")
-	zero := constant(tree.Access{Memory: x.lines(), At: []*tree.Index{row.Add(x.first.Times(-1)), tree.Use(v)}}, scalar.Zero(x.lines().Type))
+	zero := builder.Constant(tree.Access{Memory: x.lines(), At: []*tree.Index{row.Add(x.first.Times(-1)), tree.Use(v)}}, scalar.Zero(x.lines().Type))
 	return append([]tree.Stmt{&tree.Let{Var: v, Value: col}}, guarded([]tree.Cond{{Var: v, Limit: tree.Const(x.lines().Dims[1].End)}}, zero)...)
 }
 
 // lanesMiddle makes the work on the lines: a group of lanes has each.
 func (x *backToBack) lanesMiddle(list *[]tree.Stmt, width int64, lane *tree.Index) error {
-	r, err := newReduction(x.names, x.c.Stages[1], x.c.Middle, width)
+	r, err := newReduction(x.Names, x.c.Stages[1], x.c.Middle, width)
 	if err != nil {
 		return err
 	}
@@ -200,15 +201,15 @@ func (x *backToBack) lanesMiddle(list *[]tree.Stmt, width int64, lane *tree.Inde
 	if err != nil {
 		return err
 	}
-	r.lane = r.bound(list, "own", lane.Mod(width))
-	own := r.let(list, "row", lane.Div(width))
-	x.bind(r.builder, 1, row, r.element(), func() *tree.Index { return own })
+	r.lane = r.Bound(list, "own", lane.Mod(width))
+	own := r.Let(list, "row", lane.Div(width))
+	x.bind(r.Builder, 1, row, r.element(), func() *tree.Index { return own })
 	at := own
 	if x.extent()%x.rows != 0 { // lines behind the last read of other operands what belongs to that
-		at = r.let(list, "row", own.Min(x.first.Times(-1).Plus(x.extent()-1)))
+		at = r.Let(list, "row", own.Min(x.first.Times(-1).Plus(x.extent()-1)))
 	}
-	r.at[row] = r.let(list, "m", x.first.Add(at))
-	for i, o := range r.k.Operands { // results take the place of what they are made of
+	r.At[row] = r.Let(list, "m", x.first.Add(at))
+	for i, o := range r.K.Operands { // results take the place of what they are made of
 		if o.Mode == schedule.Read && x.held[o.Buffer] == x.lines() {
 			r.preload(list, i)
 		}
@@ -228,12 +229,12 @@ func (x *backToBack) lanesMiddle(list *[]tree.Stmt, width int64, lane *tree.Inde
 
 // backToBackTasks makes products back to back on a CPU: a task for some rows and an index of the batch.
 func backToBackTasks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages []schedule.Stage) error {
-	x := &backToBack{names: &names{}, f: f, k: a.Kernel, c: c}
-	first, err := newTask(x.names, c.Stages[0], c.First, &stages[0])
+	x := &backToBack{Names: new(tree.Names), f: f, k: a.Kernel, c: c}
+	first, err := newTask(x.Names, c.Stages[0], c.First, &stages[0])
 	if err != nil {
 		return err
 	}
-	last, err := newTask(x.names, c.Stages[2], c.Last, &stages[2])
+	last, err := newTask(x.Names, c.Stages[2], c.Last, &stages[2])
 	if err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func backToBackTasks(f *tree.Func, a *nest.Analysis, c *nest.BackToBack, stages 
 	if x.rows = first.rows[0]; last.rows[0] != x.rows || lines != x.rows {
 		return fmt.Errorf("the stages have tasks of %d, %d and %d rows", x.rows, lines, last.rows[0])
 	}
-	middle, err := newVectorReduction(x.names, c.Stages[1], c.Middle, lanes)
+	middle, err := newVectorReduction(x.Names, c.Stages[1], c.Middle, lanes)
 	if err != nil {
 		return err
 	}
@@ -276,8 +277,8 @@ func (x *backToBack) threadMiddle(list *[]tree.Stmt, r *reduction) error {
 		return err
 	}
 	line := r.Variable("m")
-	x.bind(r.builder, 1, row, r.element(), func() *tree.Index { return r.at[row].Add(x.first.Times(-1)) })
-	r.at[row] = tree.Use(line)
+	x.bind(r.Builder, 1, row, r.element(), func() *tree.Index { return r.At[row].Add(x.first.Times(-1)) })
+	r.At[row] = tree.Use(line)
 	*list = append(*list, &tree.For{Var: line, From: x.first, To: x.first.Plus(x.rows).Min(tree.Const(x.extent())), Step: 1, Body: r.statements()})
 	return nil
 }

@@ -2,7 +2,7 @@
 //
 // It decides nothing. What a config does not say follows from the kernel (the order of its dimensions, which operands are reduced along) or
 // is a fact of the target (how many lanes a warp has). What it cannot make a tree of it refuses, with the reason. It must not import passes
-// or back ends that print text. Read next: builder.go, contraction.go, then backends/tree.
+// or back ends that print text. Read next: builder, contraction.go, then backends/tree.
 package codegen
 
 import (

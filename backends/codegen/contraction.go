@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -33,7 +34,7 @@ type side struct {
 }
 
 // newContraction prepares a stage.
-func newContraction(n *names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*contraction, error) {
+func newContraction(n *tree.Names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*contraction, error) {
 	p, err := newProduct(n, k, c)
 	if err != nil {
 		return nil, err
@@ -61,11 +62,11 @@ func (x *contraction) lanes() int64 {
 
 // contractionBlocks makes a kernel that is one contraction: a block for every macro-tile and index of the batch.
 func contractionBlocks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *schedule.Stage) error {
-	x, err := newContraction(&names{}, a.Kernel, c, s)
+	x, err := newContraction(new(tree.Names), a.Kernel, c, s)
 	if err != nil {
 		return err
 	}
-	f.Operands = operandsOf(x.builder)
+	f.Operands = x.Operands()
 	if x.left.depth < 1 || x.left.depth != x.right.depth {
 		return fmt.Errorf("tiles of both operands are shared, in the same depth")
 	}
@@ -73,11 +74,11 @@ func contractionBlocks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *s
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.left.block), ceil(c.Col.Extent, x.right.block))
 	var body, lanes []tree.Stmt
 	x.declareTiles(&body, a.Buffers)
-	at := x.delinearize(&lanes, tree.Use(block), extents)
-	copy(x.at, at[:len(c.Batch)])
+	at := x.Delinearize(&lanes, tree.Use(block), extents)
+	copy(x.At, at[:len(c.Batch)])
 	x.lane = tree.Use(lane)
-	x.left.first = x.let(&lanes, "m", at[x.m()].Times(x.left.block))
-	x.right.first = x.let(&lanes, "n", at[x.n()].Times(x.right.block))
+	x.left.first = x.Let(&lanes, "m", at[x.m()].Times(x.left.block))
+	x.right.first = x.Let(&lanes, "n", at[x.n()].Times(x.right.block))
 	x.registers(&lanes)
 	x.multiply(&lanes)
 	x.epilogue(&lanes, nil)
@@ -101,8 +102,8 @@ func (x *contraction) shared() []*side {
 // slower dimension, so that what lanes read there does not fall on the same bank.
 func (x *contraction) declareTiles(list *[]tree.Stmt, buffers map[ir.NodeID]*schedule.Buffer) {
 	for _, s := range x.shared() {
-		v, o := x.views[s.operand], x.k.Operands[s.operand]
-		s.byK = x.dims[x.z()].Step(v) == 1 && x.dims[s.along].Step(v) != 1
+		v, o := x.Views[s.operand], x.K.Operands[s.operand]
+		s.byK = x.Dims[x.z()].Step(v) == 1 && x.Dims[s.along].Step(v) != 1
 		s.count = x.vector(s, buffers[o.Buffer])
 		row, k, size := int64(1), s.block+s.count, x.stepK*(s.block+s.count)
 		if s.byK {
@@ -116,13 +117,13 @@ func (x *contraction) declareTiles(list *[]tree.Stmt, buffers map[ir.NodeID]*sch
 
 // vector is how many neighbours of an operand can be copied at once: 16 bytes of them if all addresses are multiples of that, else one.
 func (x *contraction) vector(s *side, b *schedule.Buffer) int64 {
-	m := x.load(s.operand).Memory
+	m := x.Load(s.operand).Memory
 	n := 16 / int64(m.Type.Size())
 	inner, size := s.along, s.block
 	if s.byK {
 		inner, size = x.z(), x.stepK
 	}
-	if m.Dims[inner].Stride != 1 || x.dims[inner].Extent%n != 0 || size%n != 0 || m.Base%n != 0 || b.Align%16 != 0 || b.Offset%16 != 0 {
+	if m.Dims[inner].Stride != 1 || x.Dims[inner].Extent%n != 0 || size%n != 0 || m.Base%n != 0 || b.Align%16 != 0 || b.Offset%16 != 0 {
 		return 1
 	}
 	for i, d := range m.Dims {
@@ -136,8 +137,8 @@ func (x *contraction) vector(s *side, b *schedule.Buffer) int64 {
 // registers declares the accumulators of a lane, and finds its register tile.
 func (x *contraction) registers(list *[]tree.Stmt) {
 	across := x.right.block / x.right.own
-	x.left.lane = x.let(list, "r", x.lane.Div(across).Times(x.left.own))
-	x.right.lane = x.let(list, "c", x.lane.Mod(across).Times(x.right.own))
+	x.left.lane = x.Let(list, "r", x.lane.Div(across).Times(x.left.own))
+	x.right.lane = x.Let(list, "c", x.lane.Mod(across).Times(x.right.own))
 	x.acc = x.accumulators("acc", x.left.own, x.right.own, 0)
 	x.total = x.acc
 	*list = append(*list, &tree.Declare{Memory: x.acc})
@@ -150,7 +151,7 @@ func (x *contraction) registers(list *[]tree.Stmt) {
 // clear sets accumulators to 0.
 func (x *contraction) clear(m *tree.Memory) tree.Stmt {
 	return x.eachCell(func(r, c *tree.Index) []tree.Stmt {
-		return []tree.Stmt{constant(tree.Access{Memory: m, At: []*tree.Index{r, c}}, scalar.Identity(scalar.Add, x.c.Sum.Type))}
+		return []tree.Stmt{builder.Constant(tree.Access{Memory: m, At: []*tree.Index{r, c}}, scalar.Identity(scalar.Add, x.c.Sum.Type))}
 	})
 }
 
@@ -202,7 +203,7 @@ func (x *contraction) multiply(list *[]tree.Stmt) {
 func (x *contraction) flush() tree.Stmt {
 	return x.eachCell(func(r, c *tree.Index) []tree.Stmt {
 		at := []*tree.Index{r, c}
-		return []tree.Stmt{stored(tree.Access{Memory: x.total, At: at}, tree.Access{Memory: x.acc, At: at}, scalar.Add)}
+		return []tree.Stmt{builder.Stored(tree.Access{Memory: x.total, At: at}, tree.Access{Memory: x.acc, At: at}, scalar.Add)}
 	})
 }
 
@@ -225,7 +226,7 @@ func (x *contraction) factor(s *side, stage, k, cell, from *tree.Index) tree.Acc
 	if s.depth > 0 {
 		return tree.Access{Memory: s.tile, At: []*tree.Index{stage, k.Add(from.Times(-1)), row}}
 	}
-	return x.loadAt(s.operand, s.along, s.first.Add(row), x.z(), k)
+	return x.LoadAt(s.operand, s.along, s.first.Add(row), x.z(), k)
 }
 
 // fetch copies the tiles of a step, all lanes together; what is outside of the operands is 0.
@@ -247,8 +248,8 @@ func fetchTile(x *contraction, s *side, step *tree.Index, depth int64) tree.Stmt
 	inner.Value, other.Value = tree.Use(number).Mod(outer).Times(s.count), tree.Use(number).Div(outer)
 	place := x.Variable("place")
 	dst := tree.Access{Memory: s.tile, At: []*tree.Index{step.Mod(depth), tree.Use(k), tree.Use(row)}}
-	src := x.loadAt(s.operand, s.along, tree.Use(place), x.z(), tree.Use(at))
-	conds := append(behind(place, x.dims[s.along].Extent, s.block), behind(at, x.length(), x.stepK)...)
+	src := x.LoadAt(s.operand, s.along, tree.Use(place), x.z(), tree.Use(at))
+	conds := append(behind(place, x.Dims[s.along].Extent, s.block), behind(at, x.length(), x.stepK)...)
 	copy := tree.Stmt(&tree.Copy{Dst: dst, Src: src, Count: s.count, Async: tree.Asynchronous(s.count * int64(s.tile.Type.Size()))})
 	if len(conds) > 0 {
 		copy = &tree.If{Conds: conds, Then: []tree.Stmt{copy}, Else: zeros(dst, s)}
@@ -268,7 +269,7 @@ func zeros(dst tree.Access, s *side) []tree.Stmt {
 	for i := range s.count {
 		at := append([]*tree.Index{}, dst.At...)
 		at[along] = at[along].Plus(i)
-		out = append(out, constant(tree.Access{Memory: dst.Memory, At: at}, scalar.Zero(dst.Memory.Type)))
+		out = append(out, builder.Constant(tree.Access{Memory: dst.Memory, At: at}, scalar.Zero(dst.Memory.Type)))
 	}
 	return out
 }
@@ -278,8 +279,8 @@ func (x *contraction) epilogue(list *[]tree.Stmt, outside func(row, col *tree.In
 	*list = append(*list, x.eachCell(func(r, c *tree.Index) []tree.Stmt {
 		row, col := x.Variable("row"), x.Variable("col")
 		out := []tree.Stmt{&tree.Let{Var: row, Value: x.left.first.Add(x.left.lane).Add(r)}, &tree.Let{Var: col, Value: x.right.first.Add(x.right.lane).Add(c)}}
-		x.at[x.m()], x.at[x.n()] = tree.Use(row), tree.Use(col)
-		x.sums[x.c.Sum] = func() tree.Access { return tree.Access{Memory: x.total, At: []*tree.Index{r, c}} }
+		x.At[x.m()], x.At[x.n()] = tree.Use(row), tree.Use(col)
+		x.Sums[x.c.Sum] = func() tree.Access { return tree.Access{Memory: x.total, At: []*tree.Index{r, c}} }
 		cell := guarded(append(behind(row, x.c.Row.Extent, x.left.block), behind(col, x.c.Col.Extent, x.right.block)...), x.statements()...)
 		if branch, ok := cell[0].(*tree.If); ok && outside != nil {
 			branch.Else = outside(tree.Use(row), tree.Use(col))
@@ -291,14 +292,14 @@ func (x *contraction) epilogue(list *[]tree.Stmt, outside func(row, col *tree.In
 // statements makes the kernel's statements at the present cell.
 func (x *contraction) statements() []tree.Stmt {
 	var out []tree.Stmt
-	for i, s := range x.k.Statements {
+	for i, s := range x.K.Statements {
 		if s.Store >= 0 {
-			out = append(out, x.statement(x.load(int(s.Store)), s))
+			out = append(out, x.Statement(x.Load(int(s.Store)), s))
 			continue
 		}
 		to := tree.Access{Memory: tree.NewMemory(x.Fresh(fmt.Sprintf("v%d_", i)), s.Value.Type, tree.Registers, 0)}
-		out = append(out, &tree.Declare{Memory: to.Memory}, x.statement(to, s))
-		x.locals[i] = local{kept: func() tree.Access { return to }}
+		out = append(out, &tree.Declare{Memory: to.Memory}, x.Statement(to, s))
+		x.Locals[i] = builder.Local{Kept: func() tree.Access { return to }}
 	}
 	return out
 }

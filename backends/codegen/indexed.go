@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -15,20 +16,20 @@ func indexedTasks(f *tree.Func, a *nest.Analysis, p *scan.Indexed) error {
 	k := a.Kernel
 	x, s := newPoints(f, a, k.Free()), k.Statements[p.Statement]
 	for i, s := range k.Statements {
-		x.locals[i] = local{value: s.Value} // computed where it is used
+		x.Locals[i] = builder.Local{Value: s.Value} // computed where it is used
 	}
 	store := func(e *scalar.Expr) func() []tree.Stmt {
-		return func() []tree.Stmt { return x.value(func() tree.Access { return x.load(int(s.Store)) }, e) }
+		return func() []tree.Stmt { return x.value(func() tree.Access { return x.Load(int(s.Store)) }, e) }
 	}
 	region := func(loops []int, what func() []tree.Stmt) {
 		number, extents := x.Variable("point"), make([]int64, len(loops))
 		for i, l := range loops {
-			extents[i] = x.dims[l].Extent
+			extents[i] = x.Dims[l].Extent
 		}
 		var body []tree.Stmt
 		x.outside()
-		for i, at := range x.delinearize(&body, tree.Use(number), extents) {
-			x.at[loops[i]] = at
+		for i, at := range x.Delinearize(&body, tree.Use(number), extents) {
+			x.At[loops[i]] = at
 		}
 		parallel(f, number, productOf(extents), tree.Thread, append(body, what()...))
 	}
@@ -37,7 +38,7 @@ func indexedTasks(f *tree.Func, a *nest.Analysis, p *scan.Indexed) error {
 		for _, l := range s.Over {
 			over = append(over, int(l))
 		}
-		n := 1 + slices.IndexFunc(over, func(l int) bool { return x.dims[l].Extent > 1 }) // that is split between threads
+		n := 1 + slices.IndexFunc(over, func(l int) bool { return x.Dims[l].Extent > 1 }) // that is split between threads
 		region(over[:n], func() []tree.Stmt { return x.along(over[n:], store(p.Otherwise)) })
 	}
 	region(p.Outer, func() []tree.Stmt {

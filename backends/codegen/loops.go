@@ -31,15 +31,15 @@ func innerTile(l schedule.Loop) int64 {
 
 // tasks makes the loop of threads, and inside of it those over the tiles of the other free loops.
 func (x loops) tasks() []tree.Stmt {
-	shared := slices.IndexFunc(x.in.free, func(l int) bool { return x.in.k.Loops[l].Levels[0].Bind == schedule.Thread })
+	shared := slices.IndexFunc(x.in.free, func(l int) bool { return x.in.K.Loops[l].Levels[0].Bind == schedule.Thread })
 	task, order, count := x.in.Variable("task"), x.in.free, int64(1)
 	var body []tree.Stmt
 	if shared >= 0 && !x.empty() {
 		l := x.in.free[shared]
-		tile := innerTile(x.in.k.Loops[l])
-		if n := ceil(x.in.dims[l].Extent, tile); n > 1 {
+		tile := innerTile(x.in.K.Loops[l])
+		if n := ceil(x.in.Dims[l].Extent, tile); n > 1 {
 			order, count = slices.Delete(slices.Clone(order), shared, shared+1), n
-			x.start(l, x.in.let(&body, "first", tree.Use(task).Times(tile)))
+			x.start(l, x.in.Let(&body, "first", tree.Use(task).Times(tile)))
 		}
 	}
 	if !x.empty() {
@@ -50,16 +50,16 @@ func (x loops) tasks() []tree.Stmt {
 
 // empty says whether there are no points.
 func (x loops) empty() bool {
-	return slices.ContainsFunc(x.in.free, func(l int) bool { return x.in.dims[l].Extent == 0 })
+	return slices.ContainsFunc(x.in.free, func(l int) bool { return x.in.Dims[l].Extent == 0 })
 }
 
 // start begins a free loop at an index: a tile of it, or one value.
 func (x loops) start(loop int, first *tree.Index) {
-	if len(x.in.k.Loops[loop].Levels) < 2 {
-		x.in.at[loop] = first
+	if len(x.in.K.Loops[loop].Levels) < 2 {
+		x.in.At[loop] = first
 		return
 	}
-	x.in.lanes = append(x.in.lanes, lane{loop: loop, tile: innerTile(x.in.k.Loops[loop]), first: first})
+	x.in.lanes = append(x.in.lanes, lane{loop: loop, tile: innerTile(x.in.K.Loops[loop]), first: first})
 }
 
 // tiles makes the loops over tiles, and what is done for each.
@@ -69,7 +69,7 @@ func (x loops) tiles(order []int) []tree.Stmt {
 		return x.whole(0, x.in.statements)
 	}
 	l := order[0]
-	extent, tile := x.in.dims[l].Extent, innerTile(x.in.k.Loops[l])
+	extent, tile := x.in.Dims[l].Extent, innerTile(x.in.K.Loops[l])
 	if extent <= tile {
 		x.start(l, tree.Const(0))
 		return x.tiles(order[1:])
@@ -89,7 +89,7 @@ func (x loops) whole(from int, statements func() []tree.Stmt) []tree.Stmt {
 		return x.whole(from+1, statements)
 	}
 	n := x.in.lanes[from]
-	extent := x.in.dims[n.loop].Extent
+	extent := x.in.Dims[n.loop].Extent
 	rest := extent % n.tile
 	if rest == 0 {
 		return part(n.tile)
@@ -104,13 +104,13 @@ func (x loops) blocks() []tree.Stmt {
 	var conds []tree.Cond
 	var body []tree.Stmt
 	cut := func(l int) bool {
-		levels := x.in.k.Loops[l].Levels
+		levels := x.in.K.Loops[l].Levels
 		return len(levels) == 2 && levels[1].Bind == schedule.Lane
 	}
 	for i, l := range x.in.free {
-		extents[i] = x.in.dims[l].Extent
+		extents[i] = x.in.Dims[l].Extent
 		if cut(l) {
-			width = x.in.k.Loops[l].Levels[0].Tile
+			width = x.in.K.Loops[l].Levels[0].Tile
 			extents[i] = ceil(extents[i], width)
 		}
 		count = nest.SaturatingProduct(count, extents[i])
@@ -118,13 +118,13 @@ func (x loops) blocks() []tree.Stmt {
 	if x.empty() {
 		return []tree.Stmt{blockLoop(block, own, 0, width, nil)}
 	}
-	for i, at := range x.in.delinearize(&body, tree.Use(block), extents) {
+	for i, at := range x.in.Delinearize(&body, tree.Use(block), extents) {
 		l := x.in.free[i]
 		if cut(l) {
-			at = x.in.bound(&body, "i", at.Times(width).Add(tree.Use(own)))
-			conds = append(conds, behind(at.Var(), x.in.dims[l].Extent, width)...)
+			at = x.in.Bound(&body, "i", at.Times(width).Add(tree.Use(own)))
+			conds = append(conds, behind(at.Var(), x.in.Dims[l].Extent, width)...)
 		}
-		x.in.at[l] = at
+		x.in.At[l] = at
 	}
 	return []tree.Stmt{blockLoop(block, own, count, width, append(body, guarded(conds, x.in.statements()...)...))}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -14,7 +15,7 @@ import (
 // points makes a kernel of any kind, statement by statement: at one point of its free loops, or for a tile of points, of which each step of a
 // statement is made one after the other, so that a compiler makes vectors of them. Each loop of the kernel is a dimension.
 type points struct {
-	*builder
+	*builder.Builder
 	free  []int
 	lanes []lane
 	one   bool // of the lanes is here: the loops over them are around
@@ -35,20 +36,20 @@ const (
 
 // newPoints makes the points of a kernel of which some loops are free, and the operands of its tree.
 func newPoints(f *tree.Func, a *nest.Analysis, free []int) *points {
-	x := &points{builder: newBuilder(&names{}, a.Kernel, nest.Views(a.Kernel, a.Buffers), make([]nest.Dim, len(a.Kernel.Loops))), free: free}
+	x := &points{Builder: builder.New(new(tree.Names), a.Kernel, nest.Views(a.Kernel, a.Buffers), make([]nest.Dim, len(a.Kernel.Loops))), free: free}
 	for l, loop := range a.Kernel.Loops {
-		x.dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
+		x.Dims[l] = nest.Dim{Loops: []int{l}, Extent: loop.Extent()}
 	}
-	f.Operands = operandsOf(x.builder)
+	f.Operands = x.Operands()
 	x.outside()
 	return x
 }
 
 // outside leaves all loops. Those of one value have it everywhere.
 func (x *points) outside() {
-	for l, d := range x.dims {
-		if x.at[l] = nil; d.Extent == 1 {
-			x.at[l] = tree.Const(0)
+	for l, d := range x.Dims {
+		if x.At[l] = nil; d.Extent == 1 {
+			x.At[l] = tree.Const(0)
 		}
 	}
 }
@@ -57,21 +58,21 @@ func (x *points) outside() {
 // again where it is used, or kept for all of them if it is costly and they are few.
 func (x *points) statements() []tree.Stmt {
 	var out []tree.Stmt
-	for i, s := range x.k.Statements {
+	for i, s := range x.K.Statements {
 		var over []int
 		for _, l := range s.Over {
 			if !slices.Contains(x.free, int(l)) {
 				over = append(over, int(l))
 			}
 		}
-		to := func() tree.Access { return x.load(int(s.Store)) }
+		to := func() tree.Access { return x.Load(int(s.Store)) }
 		if s.Store < 0 {
 			if len(over) > 0 && !x.keeps(s.Value, over) {
-				x.locals[i] = local{value: s.Value}
+				x.Locals[i] = builder.Local{Value: s.Value}
 				continue
 			}
 			to = x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false, over...)
-			x.locals[i] = local{kept: to}
+			x.Locals[i] = builder.Local{Kept: to}
 		}
 		out = append(out, x.along(over, func() []tree.Stmt { return x.assign(to, s) })...)
 	}
@@ -79,10 +80,10 @@ func (x *points) statements() []tree.Stmt {
 }
 
 // assign makes the value of a statement in all lanes, behind what has to be computed before.
-func (x *points) assign(to access, s schedule.Statement) []tree.Stmt {
+func (x *points) assign(to builder.Access, s schedule.Statement) []tree.Stmt {
 	var out []tree.Stmt
 	x.reduce(&out, s.Value)
-	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(to(), s)} })...)
+	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.Statement(to(), s)} })...)
 }
 
 // keeps says whether a value is more than a few operations, and there is room for all its values.
@@ -98,7 +99,7 @@ func (x *points) keeps(e *scalar.Expr, over []int) bool {
 func pointsOf(x *points, loops []int) int64 {
 	n := int64(1)
 	for _, l := range loops {
-		n = nest.SaturatingProduct(n, x.dims[l].Extent)
+		n = nest.SaturatingProduct(n, x.Dims[l].Extent)
 	}
 	return n
 }
@@ -110,8 +111,8 @@ func costly(e *scalar.Expr) bool {
 
 // inside makes what is in a block of its own: what is computed there is not known behind it.
 func inside(x *points, body func() []tree.Stmt) []tree.Stmt {
-	sums := maps.Clone(x.sums)
-	defer func() { x.sums = sums }()
+	sums := maps.Clone(x.Sums)
+	defer func() { x.Sums = sums }()
 	return body()
 }
 
@@ -120,21 +121,21 @@ func (x *points) along(over []int, body func() []tree.Stmt) []tree.Stmt {
 	if len(over) == 0 {
 		return body()
 	}
-	return x.serial(over[0], tree.Const(0), tree.Const(x.dims[over[0]].Extent), func() []tree.Stmt { return x.along(over[1:], body) })
+	return x.serial(over[0], tree.Const(0), tree.Const(x.Dims[over[0]].Extent), func() []tree.Stmt { return x.along(over[1:], body) })
 }
 
 // serial makes a loop from one index to another around something. What is computed in it is not known behind it.
 func (x *points) serial(loop int, from, to *tree.Index, body func() []tree.Stmt) []tree.Stmt {
-	switch x.dims[loop].Extent {
+	switch x.Dims[loop].Extent {
 	case 0:
 		return nil
 	case 1:
 		return inside(x, body)
 	}
-	at := x.at[loop]
-	defer func() { x.at[loop] = at }()
+	at := x.At[loop]
+	defer func() { x.At[loop] = at }()
 	v := x.Variable("k")
-	x.at[loop] = tree.Use(v)
+	x.At[loop] = tree.Use(v)
 	return []tree.Stmt{&tree.For{Var: v, From: from, To: to, Step: 1, Body: inside(x, body)}}
 }
 
@@ -152,11 +153,11 @@ func (x *points) eachFrom(n int, body func() []tree.Stmt) []tree.Stmt {
 	}
 	at := &x.lanes[n]
 	if at.tile == 1 {
-		at.index, x.at[at.loop] = tree.Const(0), at.first
+		at.index, x.At[at.loop] = tree.Const(0), at.first
 		return x.eachFrom(n+1, body)
 	}
 	u := x.Variable("u")
-	at.index, x.at[at.loop] = tree.Use(u), at.first.Add(tree.Use(u))
+	at.index, x.At[at.loop] = tree.Use(u), at.first.Add(tree.Use(u))
 	return []tree.Stmt{&tree.For{Var: u, From: tree.Const(0), To: tree.Const(at.count), Step: 1, Body: x.eachFrom(n+1, body)}}
 }
 
@@ -171,14 +172,14 @@ func (x *points) apart(body func() []tree.Stmt) []tree.Stmt {
 }
 
 // register declares a number for each lane, or the one that is here, and each point of other loops.
-func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool, over ...int) access {
+func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool, over ...int) builder.Access {
 	lanes := x.lanes
 	if x.one {
 		lanes = nil
 	}
 	var shape []int64
 	for _, l := range over {
-		shape = append(shape, x.dims[l].Extent)
+		shape = append(shape, x.Dims[l].Extent)
 	}
 	for _, n := range lanes {
 		shape = append(shape, n.tile)
@@ -189,7 +190,7 @@ func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc 
 	return func() tree.Access {
 		a := tree.Access{Memory: m}
 		for _, l := range over {
-			a.At = append(a.At, x.at[l])
+			a.At = append(a.At, x.At[l])
 		}
 		for i := range lanes {
 			a.At = append(a.At, x.lanes[i].index)
@@ -201,24 +202,24 @@ func (x *points) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc 
 // reduces says whether something has to be computed before the value of an expression is.
 func (x *points) reduces(e *scalar.Expr) bool {
 	return e.Any(func(e *scalar.Expr) bool {
-		return e.Op == scalar.Reduce || e.Op == scalar.Local && x.locals[e.Ref].kept == nil && x.reduces(x.locals[e.Ref].value)
+		return e.Op == scalar.Reduce || e.Op == scalar.Local && x.Locals[e.Ref].Kept == nil && x.reduces(x.Locals[e.Ref].Value)
 	})
 }
 
 // reduce makes what has to be computed before the value of an expression is: reductions, innermost first, and what stands at computed indices.
 func (x *points) reduce(list *[]tree.Stmt, e *scalar.Expr) {
-	_, known := x.sums[e]
+	_, known := x.Sums[e]
 	switch {
 	case known:
-	case e.Op == scalar.Local && x.locals[e.Ref].kept == nil:
-		x.reduce(list, x.locals[e.Ref].value)
+	case e.Op == scalar.Local && x.Locals[e.Ref].Kept == nil:
+		x.reduce(list, x.Locals[e.Ref].Value)
 	case e.IsAt():
 		x.reduce(list, e.Args[1])
 		x.computedAt(list, e)
 	case e.Op == scalar.Reduce:
 		to := x.partial(list, e)
 		*list = append(*list, x.reduceAlong(e, to, e.Over)...)
-		x.sums[e] = x.rounded(list, e, to)
+		x.Sums[e] = x.rounded(list, e, to)
 	case e.Op == scalar.Where && (x.reduces(e.Args[1]) || x.reduces(e.Args[2])):
 		x.reduce(list, e.Args[0])
 		x.branch(list, e)
@@ -230,30 +231,30 @@ func (x *points) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 }
 
 // value makes what has to be computed for a value, and stores that.
-func (x *points) value(to access, e *scalar.Expr) []tree.Stmt {
+func (x *points) value(to builder.Access, e *scalar.Expr) []tree.Stmt {
 	var out []tree.Stmt
 	x.reduce(&out, e)
-	return append(out, x.compute(to(), e, tree.NoMonoid))
+	return append(out, x.Map(to(), e, tree.NoMonoid))
 }
 
 // computedAt makes the value at a computed index: zero if it is none of the loop's.
 func (x *points) computedAt(list *[]tree.Stmt, e *scalar.Expr) {
 	to, l := x.register(list, "at", e.Type, false), e.Over[0]
 	*list = append(*list, x.apart(func() []tree.Stmt {
-		out := []tree.Stmt{constant(to(), scalar.Zero(e.Type))}
-		if x.dims[l].Extent > 0 {
-			out = append(out, x.place(l, computed(x.builder, e.Args[1]), func() []tree.Stmt { return x.value(to, e.Args[0]) }))
+		out := []tree.Stmt{builder.Constant(to(), scalar.Zero(e.Type))}
+		if x.Dims[l].Extent > 0 {
+			out = append(out, x.place(l, x.Builder.Computed(e.Args[1]), func() []tree.Stmt { return x.value(to, e.Args[0]) }))
 		}
 		return out
 	})...)
-	x.sums[e] = to
+	x.Sums[e] = to
 }
 
 // place makes something where a loop is at a computed index, if that is one of its values.
 func (x *points) place(loop int, index tree.Computed, body func() []tree.Stmt) tree.Stmt {
-	l, v, before := x.k.Loops[loop], x.Variable("index"), x.at[loop]
-	defer func() { x.at[loop] = before }()
-	x.at[loop] = tree.Use(v).Plus(-l.Start)
+	l, v, before := x.K.Loops[loop], x.Variable("index"), x.At[loop]
+	defer func() { x.At[loop] = before }()
+	x.At[loop] = tree.Use(v).Plus(-l.Start)
 	return &tree.At{Var: v, Computed: index, From: l.Start, To: l.End, Body: inside(x, body)}
 }
 
@@ -261,38 +262,38 @@ func (x *points) place(loop int, index tree.Computed, body func() []tree.Stmt) t
 func (x *points) branch(list *[]tree.Stmt, e *scalar.Expr) {
 	to := x.register(list, "chosen", e.Type, false)
 	*list = append(*list, x.apart(func() []tree.Stmt {
-		return []tree.Stmt{&tree.Branch{Computed: computed(x.builder, e.Args[0]), Then: inside(x, func() []tree.Stmt { return x.value(to, e.Args[1]) }),
+		return []tree.Stmt{&tree.Branch{Computed: x.Builder.Computed(e.Args[0]), Then: inside(x, func() []tree.Stmt { return x.value(to, e.Args[1]) }),
 			Else: inside(x, func() []tree.Stmt { return x.value(to, e.Args[2]) })}}
 	})...)
-	x.sums[e] = to
+	x.Sums[e] = to
 }
 
 // partial declares an accumulator of nothing so far.
-func (x *points) partial(list *[]tree.Stmt, e *scalar.Expr) access {
+func (x *points) partial(list *[]tree.Stmt, e *scalar.Expr) builder.Access {
 	to := x.register(list, "sum", e.Type, true)
-	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{constant(to(), scalar.Identity(e.Monoid, e.Type))} })...)
+	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{builder.Constant(to(), scalar.Identity(e.Monoid, e.Type))} })...)
 	return to
 }
 
 // rounded is an accumulator's value in the type of its reduction, where that is another.
-func (x *points) rounded(list *[]tree.Stmt, e *scalar.Expr, sum access) access {
+func (x *points) rounded(list *[]tree.Stmt, e *scalar.Expr, sum builder.Access) builder.Access {
 	if e.Type.Wide() == e.Type {
 		return sum
 	}
 	to := x.register(list, "rounded", e.Type, false)
-	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{stored(to(), sum(), tree.NoMonoid)} })...)
+	*list = append(*list, x.each(func() []tree.Stmt { return []tree.Stmt{builder.Stored(to(), sum(), tree.NoMonoid)} })...)
 	return to
 }
 
 // reduceAlong reduces along some loops. Float sums are taken in blocks, and blocks of blocks, so that their error grows with the logarithm of the
 // number of values (N. Higham, "The Accuracy of Floating Point Summation", 1993).
-func (x *points) reduceAlong(e *scalar.Expr, to access, over []int) []tree.Stmt {
+func (x *points) reduceAlong(e *scalar.Expr, to builder.Access, over []int) []tree.Stmt {
 	if len(over) == 0 {
 		var out []tree.Stmt
 		x.reduce(&out, e.Args[0])
-		return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.compute(to(), e.Args[0], e.Monoid)} })...)
+		return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.Map(to(), e.Args[0], e.Monoid)} })...)
 	}
-	extent, size := x.dims[over[0]].Extent, int64(1)
+	extent, size := x.Dims[over[0]].Extent, int64(1)
 	if blocked(e) && extent > pointsBlock {
 		for size = pointsBlock; size*pointsBlock < extent; {
 			size *= pointsBlock
@@ -305,25 +306,25 @@ func blocked(e *scalar.Expr) bool { return e.Monoid == scalar.Add && e.Type.IsFl
 
 // reduceBlocks reduces along a loop from one index to another in blocks of a size, each with a partial sum of its own, down to single values, and along
 // the other loops at each of these.
-func (x *points) reduceBlocks(e *scalar.Expr, to access, over []int, size int64, from, end *tree.Index) []tree.Stmt {
+func (x *points) reduceBlocks(e *scalar.Expr, to builder.Access, over []int, size int64, from, end *tree.Index) []tree.Stmt {
 	if size == 1 {
 		return x.serial(over[0], from, end, func() []tree.Stmt {
 			if !blocked(e) || pointsOf(x, over[1:]) <= pointsBlock {
 				return x.reduceAlong(e, to, over[1:])
 			}
-			return x.inPart(e, to, func(part access) []tree.Stmt { return x.reduceAlong(e, part, over[1:]) })
+			return x.inPart(e, to, func(part builder.Access) []tree.Stmt { return x.reduceAlong(e, part, over[1:]) })
 		})
 	}
 	first := x.Variable("block")
-	return []tree.Stmt{&tree.For{Var: first, From: from, To: end, Step: size, Body: x.inPart(e, to, func(part access) []tree.Stmt {
+	return []tree.Stmt{&tree.For{Var: first, From: from, To: end, Step: size, Body: x.inPart(e, to, func(part builder.Access) []tree.Stmt {
 		return x.reduceBlocks(e, part, over, size/pointsBlock, tree.Use(first), tree.Use(first).Plus(size).Min(end))
 	})}}
 }
 
 // inPart reduces to a partial sum, and adds that.
-func (x *points) inPart(e *scalar.Expr, to access, reduce func(part access) []tree.Stmt) []tree.Stmt {
+func (x *points) inPart(e *scalar.Expr, to builder.Access, reduce func(part builder.Access) []tree.Stmt) []tree.Stmt {
 	var out []tree.Stmt
 	part := x.partial(&out, e)
 	out = append(out, reduce(part)...)
-	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{stored(to(), part(), scalar.Add)} })...)
+	return append(out, x.each(func() []tree.Stmt { return []tree.Stmt{builder.Stored(to(), part(), scalar.Add)} })...)
 }

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -10,11 +11,11 @@ import (
 
 // product is what contractions are on every target: C[m,n] = epilogue(sum over k of A[m,k]·B[n,k]). Its dimensions are the batch, m, n and k.
 type product struct {
-	*builder
+	*builder.Builder
 	c *nest.Contraction
 }
 
-func newProduct(n *names, k *schedule.Kernel, c *nest.Contraction) (*product, error) {
+func newProduct(n *tree.Names, k *schedule.Kernel, c *nest.Contraction) (*product, error) {
 	switch {
 	case c.Window != nil || c.Padded != nil:
 		return nil, fmt.Errorf("an operand is read through a window or with a border of zeros")
@@ -26,7 +27,7 @@ func newProduct(n *names, k *schedule.Kernel, c *nest.Contraction) (*product, er
 		depth = c.Reduction[0]
 	}
 	dims := append(append([]nest.Dim{}, c.Batch...), c.Row, c.Col, depth)
-	return &product{newBuilder(n, k, c.Views, dims), c}, nil
+	return &product{builder.New(n, k, c.Views, dims), c}, nil
 }
 
 // The dimensions of rows, columns and what is reduced.
@@ -35,12 +36,12 @@ func (x *product) n() int { return len(x.c.Batch) + 1 }
 func (x *product) z() int { return len(x.c.Batch) + 2 }
 
 // length is how many products a sum has.
-func (x *product) length() int64 { return x.dims[x.z()].Extent }
+func (x *product) length() int64 { return x.Dims[x.z()].Extent }
 
 // block is how many of them a partial sum has.
 func (x *product) block() int64 {
-	if x.k.Sums > 0 {
-		return min(x.k.Sums, x.length())
+	if x.K.Sums > 0 {
+		return min(x.K.Sums, x.length())
 	}
 	return min(nest.PartialSum(x.c), x.length())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -14,7 +15,7 @@ import (
 // softmax does, element by element. Lanes are those of a group of a GPU's, where each runs all statements; or those of vectors, where each
 // statement has a loop of them.
 type reduction struct {
-	*builder
+	*builder.Builder
 	lanes   int64
 	vectors bool
 	lane    *tree.Index  // that is here; in vectors: inside of their loops
@@ -29,14 +30,14 @@ const (
 	maxKeptBytes = 1 << 18 // of a line that a thread of a CPU keeps
 )
 
-func newReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
+func newReduction(n *tree.Names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
 	switch {
 	case r.Free || len(r.Reduction) > 0 || len(r.Splits) > 0:
 		return nil, fmt.Errorf("more than the lines of one dimension is reduced, or less")
 	case lanes < 1 || lanes&(lanes-1) != 0:
 		return nil, fmt.Errorf("%d lanes of a line are no power of 2", lanes)
 	}
-	x := &reduction{builder: newBuilder(n, k, r.Views, append(slices.Clone(r.Outer), r.Lane)), lanes: lanes}
+	x := &reduction{Builder: builder.New(n, k, r.Views, append(slices.Clone(r.Outer), r.Lane)), lanes: lanes}
 	x.stores = func(stores ...tree.Stmt) []tree.Stmt { return stores }
 	x.before = func(int) []tree.Stmt { return nil }
 	for _, s := range k.Statements {
@@ -48,10 +49,10 @@ func newReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*red
 }
 
 // element is the dimension of the elements, the last.
-func (x *reduction) element() int { return len(x.dims) - 1 }
+func (x *reduction) element() int { return len(x.Dims) - 1 }
 
 // length is how many a line has.
-func (x *reduction) length() int64 { return x.dims[x.element()].Extent }
+func (x *reduction) length() int64 { return x.Dims[x.element()].Extent }
 
 // rounds is how many elements a lane has.
 func (x *reduction) rounds() int64 { return ceil(x.length(), x.lanes) }
@@ -59,7 +60,7 @@ func (x *reduction) rounds() int64 { return ceil(x.length(), x.lanes) }
 // check says why there is no tree of an expression.
 func (x *reduction) check(e *scalar.Expr, inside bool) error {
 	if e.Op == scalar.Reduce {
-		if e.IsAt() || inside || !slices.Contains(e.Over, x.dims[x.element()].Inner()) {
+		if e.IsAt() || inside || !slices.Contains(e.Over, x.Dims[x.element()].Inner()) {
 			return fmt.Errorf("a reduction inside of another, or of a part of a line, or a place that is computed")
 		}
 		inside = true
@@ -87,29 +88,29 @@ func reductionBlocks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule
 	if err != nil {
 		return err
 	}
-	x, err := newReduction(&names{}, k, r, width)
+	x, err := newReduction(new(tree.Names), k, r, width)
 	if err != nil {
 		return err
 	}
 	if group > 1 && x.lanes > WarpLanes {
 		return fmt.Errorf("lanes of several warps have a line of their own, and a block has one of them")
 	}
-	f.Operands = operandsOf(x.builder)
+	f.Operands = x.Operands()
 	block, lane := x.Variable("block"), x.Variable("lane")
 	extents := extentsOf(r.Outer)
 	lines := productOf(extents)
 	var body, lanes []tree.Stmt
 	x.declareScratch(&body)
-	own := x.bound(&lanes, "line", tree.Use(block).Times(group).Add(tree.Use(lane).Div(x.lanes)))
+	own := x.Bound(&lanes, "line", tree.Use(block).Times(group).Add(tree.Use(lane).Div(x.lanes)))
 	if lines%group != 0 { // groups behind the last line do as it does, and store nothing
 		all := own
-		own = x.let(&lanes, "line", all.Min(tree.Const(lines-1)))
+		own = x.Let(&lanes, "line", all.Min(tree.Const(lines-1)))
 		x.stores = func(stores ...tree.Stmt) []tree.Stmt {
 			return guarded([]tree.Cond{{Var: all.Var(), Limit: tree.Const(lines)}}, stores...)
 		}
 	}
-	x.lane = x.bound(&lanes, "own", tree.Use(lane).Mod(x.lanes))
-	copy(x.at, x.delinearize(&lanes, own, extents))
+	x.lane = x.Bound(&lanes, "own", tree.Use(lane).Mod(x.lanes))
+	copy(x.At, x.Delinearize(&lanes, own, extents))
 	lanes = append(lanes, x.statements()...)
 	body = append(body, &tree.For{Var: lane, From: tree.Const(0), To: tree.Const(group * x.lanes), Step: 1, Bind: tree.Lane, Body: lanes})
 	parallel(f, block, ceil(lines, group), tree.Block, body)
@@ -122,25 +123,25 @@ func reductionTasks(f *tree.Func, k *schedule.Kernel, r *nest.Rows, s *schedule.
 	if err != nil {
 		return err
 	}
-	x, err := newVectorReduction(&names{}, k, r, width)
+	x, err := newVectorReduction(new(tree.Names), k, r, width)
 	if err != nil {
 		return err
 	}
-	f.Operands = operandsOf(x.builder)
+	f.Operands = x.Operands()
 	task, line := x.Variable("task"), x.Variable("line")
 	extents := extentsOf(r.Outer)
 	lines := productOf(extents)
 	var body, own []tree.Stmt
-	copy(x.at, x.delinearize(&own, tree.Use(line), extents))
+	copy(x.At, x.Delinearize(&own, tree.Use(line), extents))
 	own = append(own, x.statements()...)
-	first := x.bound(&body, "first", tree.Use(task).Times(group))
+	first := x.Bound(&body, "first", tree.Use(task).Times(group))
 	body = append(body, &tree.For{Var: line, From: first, To: first.Plus(group).Min(tree.Const(lines)), Step: 1, Body: own})
 	parallel(f, task, ceil(lines, group), tree.Thread, body)
 	return nil
 }
 
 // newVectorReduction is newReduction for lanes of vectors.
-func newVectorReduction(n *names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
+func newVectorReduction(n *tree.Names, k *schedule.Kernel, r *nest.Rows, lanes int64) (*reduction, error) {
 	x, err := newReduction(n, k, r, lanes)
 	if err != nil {
 		return nil, err
@@ -170,7 +171,7 @@ func (x *reduction) declareScratch(list *[]tree.Stmt) {
 		return
 	}
 	var largest scalar.DType
-	for _, s := range x.k.Statements {
+	for _, s := range x.K.Statements {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Reduce && (largest == scalar.Invalid || e.Type.Wide().Size() > largest.Wide().Size()) {
 				largest = e.Type
@@ -194,8 +195,8 @@ func (x *reduction) each(body func() []tree.Stmt) tree.Stmt {
 // between runs something for some of a lane's elements. Elements behind the end of the line are left out.
 func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.Stmt {
 	round, at := x.Variable("e"), x.Variable("at")
-	lane, before, element := x.lane, x.round, x.at[x.element()]
-	x.round, x.at[x.element()] = tree.Use(round), tree.Use(at)
+	lane, before, element := x.lane, x.round, x.At[x.element()]
+	x.round, x.At[x.element()] = tree.Use(round), tree.Use(at)
 	loop := &tree.For{Var: round, From: from, To: to, Step: 1, Bind: tree.Serial}
 	first := tree.Use(round).Times(x.lanes)
 	if x.vectors {
@@ -212,7 +213,7 @@ func (x *reduction) between(from, to *tree.Index, body func() []tree.Stmt) tree.
 			loop.Bind = tree.Unrolled
 		}
 	}
-	x.lane, x.round, x.at[x.element()] = lane, before, element
+	x.lane, x.round, x.At[x.element()] = lane, before, element
 	return loop
 }
 
@@ -229,7 +230,7 @@ func (x *reduction) all(list *[]tree.Stmt, lanes int64, body func() tree.Stmt) {
 }
 
 // register declares a number that each lane has.
-func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool) access {
+func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, acc bool) builder.Access {
 	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0)
 	if x.vectors {
 		m = tree.NewMemory(m.Name, t, tree.Registers, 0, x.lanes)
@@ -246,7 +247,7 @@ func (x *reduction) register(list *[]tree.Stmt, prefix string, t scalar.DType, a
 }
 
 // line declares a value for each element: in registers of the lane that has it, or in memory of the thread.
-func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) access {
+func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) builder.Access {
 	m := tree.NewMemory(x.Fresh(prefix), t, tree.Registers, 0, x.rounds())
 	if x.vectors {
 		m = tree.NewMemory(m.Name, t, tree.Private, 0, x.length())
@@ -254,7 +255,7 @@ func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) acces
 	*list = append(*list, &tree.Declare{Memory: m})
 	return func() tree.Access {
 		if x.vectors {
-			return tree.Access{Memory: m, At: []*tree.Index{x.at[x.element()]}}
+			return tree.Access{Memory: m, At: []*tree.Index{x.At[x.element()]}}
 		}
 		return tree.Access{Memory: m, At: []*tree.Index{x.round}}
 	}
@@ -264,9 +265,9 @@ func (x *reduction) line(list *[]tree.Stmt, prefix string, t scalar.DType) acces
 func (x *reduction) statements() []tree.Stmt {
 	var out []tree.Stmt
 	stored := map[int64]bool{}
-	for i, s := range x.k.Statements {
+	for i, s := range x.K.Statements {
 		x.reduce(&out, s.Value)
-		line := slices.Contains(s.Over, int64(x.dims[x.element()].Inner()))
+		line := slices.Contains(s.Over, int64(x.Dims[x.element()].Inner()))
 		switch {
 		case s.Store >= 0:
 			if !stored[s.Store] {
@@ -275,14 +276,14 @@ func (x *reduction) statements() []tree.Stmt {
 			}
 			x.store(&out, s, line)
 		case !line:
-			x.locals[i] = local{kept: x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false)}
-			x.all(&out, x.lanes, func() tree.Stmt { return x.statement(x.locals[i].kept(), s) })
+			x.Locals[i] = builder.Local{Kept: x.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false)}
+			x.all(&out, x.lanes, func() tree.Stmt { return x.Statement(x.Locals[i].Kept(), s) })
 		case x.keeps(s) && x.worthKeeping(i, s.Value):
 			kept := x.line(&out, fmt.Sprintf("v%d_", i), s.Value.Type)
-			out = append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.statement(kept(), s)} }))
-			x.locals[i] = local{kept: kept}
+			out = append(out, x.each(func() []tree.Stmt { return []tree.Stmt{x.Statement(kept(), s)} }))
+			x.Locals[i] = builder.Local{Kept: kept}
 		default:
-			x.locals[i] = local{value: s.Value}
+			x.Locals[i] = builder.Local{Value: s.Value}
 		}
 	}
 	return out
@@ -290,7 +291,7 @@ func (x *reduction) statements() []tree.Stmt {
 
 // store makes the statement that stores elements, or a number of the line, which one lane does.
 func (x *reduction) store(list *[]tree.Stmt, s schedule.Statement, line bool) {
-	store := func() []tree.Stmt { return x.stores(x.statement(x.load(int(s.Store)), s)) }
+	store := func() []tree.Stmt { return x.stores(x.Statement(x.Load(int(s.Store)), s)) }
 	switch {
 	case line:
 		*list = append(*list, x.each(store))
@@ -312,7 +313,7 @@ func (x *reduction) keeps(s schedule.Statement) bool {
 // worthKeeping says whether a value of a line is used again, and is more than a few operations or is read from memory.
 func (x *reduction) worthKeeping(i int, e *scalar.Expr) bool {
 	uses, leaves := 0, 0
-	for _, s := range x.k.Statements[i+1:] {
+	for _, s := range x.K.Statements[i+1:] {
 		s.Value.Walk(func(e *scalar.Expr) bool {
 			if e.Op == scalar.Local && e.Ref == i {
 				uses++
@@ -331,11 +332,11 @@ func (x *reduction) worthKeeping(i int, e *scalar.Expr) bool {
 
 // preload keeps the elements of an operand in registers, which a later store takes the place of.
 func (x *reduction) preload(list *[]tree.Stmt, operand int) {
-	kept := x.line(list, fmt.Sprintf("line%d_", operand), x.k.Operands[operand].Type())
+	kept := x.line(list, fmt.Sprintf("line%d_", operand), x.K.Operands[operand].Type())
 	*list = append(*list, x.each(func() []tree.Stmt {
-		return []tree.Stmt{stored(kept(), x.load(operand), tree.NoMonoid)}
+		return []tree.Stmt{builder.Stored(kept(), x.Load(operand), tree.NoMonoid)}
 	}))
-	x.elements[operand] = kept
+	x.Elements[operand] = kept
 }
 
 // reduce makes the reductions in an expression: each lane those of its elements, then the lanes together.
@@ -351,13 +352,13 @@ func (x *reduction) reduce(list *[]tree.Stmt, e *scalar.Expr) {
 	x.all(list, x.lanes, func() tree.Stmt {
 		return &tree.Combine{Value: to(), Monoid: e.Monoid, Lanes: x.lanes, Scratch: x.scratch}
 	})
-	x.sums[e] = to
+	x.Sums[e] = to
 }
 
 // accumulate combines a lane's elements from one to another, at most so many: one by one, but long sums of floats in blocks, and blocks of blocks.
-func (x *reduction) accumulate(list *[]tree.Stmt, to access, e *scalar.Expr, from, end *tree.Index, most int64) {
+func (x *reduction) accumulate(list *[]tree.Stmt, to builder.Access, e *scalar.Expr, from, end *tree.Index, most int64) {
 	if most <= nest.SumBlock || e.Monoid != scalar.Add || !e.Type.IsFloat() {
-		*list = append(*list, x.between(from, end, func() []tree.Stmt { return []tree.Stmt{x.compute(to(), e.Args[0], e.Monoid)} }))
+		*list = append(*list, x.between(from, end, func() []tree.Stmt { return []tree.Stmt{x.Map(to(), e.Args[0], e.Monoid)} }))
 		return
 	}
 	size := int64(nest.SumBlock)
@@ -368,13 +369,13 @@ func (x *reduction) accumulate(list *[]tree.Stmt, to access, e *scalar.Expr, fro
 	var body []tree.Stmt
 	part := x.partial(&body, e)
 	x.accumulate(&body, part, e, tree.Use(first), tree.Use(first).Plus(size).Min(end), size)
-	x.all(&body, x.lanes, func() tree.Stmt { return stored(to(), part(), scalar.Add) })
+	x.all(&body, x.lanes, func() tree.Stmt { return builder.Stored(to(), part(), scalar.Add) })
 	*list = append(*list, &tree.For{Var: first, From: from, To: end, Step: size, Body: body})
 }
 
 // partial declares a register for a part of a reduction, of nothing so far.
-func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) access {
+func (x *reduction) partial(list *[]tree.Stmt, e *scalar.Expr) builder.Access {
 	to := x.register(list, "sum", e.Type, true)
-	x.all(list, x.lanes, func() tree.Stmt { return constant(to(), scalar.Identity(e.Monoid, e.Type)) })
+	x.all(list, x.lanes, func() tree.Stmt { return builder.Constant(to(), scalar.Identity(e.Monoid, e.Type)) })
 	return to
 }

@@ -3,6 +3,7 @@ package codegen
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -11,15 +12,15 @@ import (
 // running is how the values of a form are reduced one after the other, and where.
 type running struct {
 	*scan.Running
-	to, lost access
+	to, lost builder.Access
 	order    *tree.Memory // of a rank
 }
 
 // begin makes accumulators of nothing so far.
 func (r *running) begin() []tree.Stmt {
-	out := []tree.Stmt{constant(r.to(), r.Start)}
+	out := []tree.Stmt{builder.Constant(r.to(), r.Start)}
 	if r.Lossy {
-		out = append(out, constant(r.lost(), scalar.Zero(r.Type)))
+		out = append(out, builder.Constant(r.lost(), scalar.Zero(r.Type)))
 	}
 	return out
 }
@@ -29,22 +30,22 @@ func (x *scans) step(r running) []tree.Stmt {
 	var out []tree.Stmt
 	x.in.reduce(&out, r.Value)
 	if !r.Lossy {
-		return append(out, x.in.each(func() []tree.Stmt { return []tree.Stmt{x.in.compute(r.to(), r.Value, r.Monoid)} })...)
+		return append(out, x.in.each(func() []tree.Stmt { return []tree.Stmt{x.in.Map(r.to(), r.Value, r.Monoid)} })...)
 	}
 	return append(out, x.in.apart(func() []tree.Stmt {
 		var body []tree.Stmt
 		value, sum := x.in.register(&body, "x", r.Type, false), x.in.register(&body, "sum", r.Type, false)
 		next, lost := r.Next()
 		args := []tree.Access{r.to(), value(), sum(), r.lost()}
-		return append(body, x.in.compute(value(), r.Value, tree.NoMonoid), &tree.Map{Dst: sum(), Computed: tree.Computed{Value: next, Args: args}},
-			&tree.Map{Dst: r.lost(), Computed: tree.Computed{Value: lost, Args: args}}, stored(r.to(), sum(), tree.NoMonoid))
+		return append(body, x.in.Map(value(), r.Value, tree.NoMonoid), &tree.Map{Dst: sum(), Computed: tree.Computed{Value: next, Args: args}},
+			&tree.Map{Dst: r.lost(), Computed: tree.Computed{Value: lost, Args: args}}, builder.Stored(r.to(), sum(), tree.NoMonoid))
 	})...)
 }
 
 // give makes the value that an accumulator stands for, in the type of the reduction.
 func (x *scans) give(list *[]tree.Stmt, f *scan.Form, r running) {
 	if !r.Lossy && (!r.Wide || f.Reduce.Type.Wide() == f.Reduce.Type) { // what rounds otherwise where it is used
-		x.in.sums[f.Reduce] = r.to
+		x.in.Sums[f.Reduce] = r.to
 		return
 	}
 	to := x.in.register(list, "value", f.Reduce.Type, true)
@@ -55,7 +56,7 @@ func (x *scans) give(list *[]tree.Stmt, f *scan.Form, r running) {
 		}
 		return []tree.Stmt{&tree.Map{Dst: to(), Computed: c}}
 	})...)
-	x.in.sums[f.Reduce] = to
+	x.in.Sums[f.Reduce] = to
 }
 
 // prefix makes the loop along which a value runs, and in it what uses the value. What comes before the first point is reduced before; then each point
@@ -69,7 +70,7 @@ func (x *scans) prefix(f *scan.Form, write func() []tree.Stmt) []tree.Stmt {
 	}
 	out = append(out, x.in.each(r.begin)...)
 	own, other := f.Loop, f.Reduce.Over[0]
-	k, j := x.in.k.Loops[own], x.in.k.Loops[other]
+	k, j := x.in.K.Loops[own], x.in.K.Loops[other]
 	apart := k.Start - j.Start - 1 // point p of k takes value p + apart of j, both counted from where the form begins
 	if f.Backward {
 		apart = j.End - k.End - 1
@@ -83,11 +84,11 @@ func (x *scans) prefix(f *scan.Form, write func() []tree.Stmt) []tree.Stmt {
 		}
 		return i
 	}
-	before, at := x.in.at[own], x.in.at[other]
-	defer func() { x.in.at[own], x.in.at[other] = before, at }()
+	before, at := x.in.At[own], x.in.At[other]
+	defer func() { x.in.At[own], x.in.At[other] = before, at }()
 	if n := min(max(apart, 0), j.Extent()); n > 0 {
 		v := x.in.Variable("j")
-		x.in.at[other] = from(j.Extent(), tree.Use(v))
+		x.in.At[other] = from(j.Extent(), tree.Use(v))
 		out = append(out, &tree.For{Var: v, From: tree.Const(0), To: tree.Const(n), Step: 1, Body: inside(x.in, func() []tree.Stmt { return x.step(r) })})
 	}
 	first := min(max(-apart, 0), k.Extent())
@@ -97,13 +98,13 @@ func (x *scans) prefix(f *scan.Form, write func() []tree.Stmt) []tree.Stmt {
 			continue
 		}
 		v := x.in.Variable("k")
-		x.in.at[own] = from(k.Extent(), tree.Use(v))
+		x.in.At[own] = from(k.Extent(), tree.Use(v))
 		body := inside(x.in, func() []tree.Stmt {
 			var body []tree.Stmt
 			if part[0] == first && part[1] == last {
-				x.in.at[other] = from(j.Extent(), tree.Use(v).Plus(apart))
+				x.in.At[other] = from(j.Extent(), tree.Use(v).Plus(apart))
 				body = inside(x.in, func() []tree.Stmt { return x.step(r) })
-				x.in.at[other] = at
+				x.in.At[other] = at
 			}
 			x.give(&body, f, r)
 			return append(body, write()...)
@@ -133,7 +134,7 @@ func targets(in *points, f *scan.Form, body func() []tree.Stmt) []tree.Stmt {
 			body = func() []tree.Stmt {
 				var out []tree.Stmt
 				in.reduce(&out, t.Place)
-				return append(out, in.place(t.Loop, computed(in.builder, t.Place), inner))
+				return append(out, in.place(t.Loop, in.Builder.Computed(t.Place), inner))
 			}
 		}
 	}
@@ -142,7 +143,7 @@ func targets(in *points, f *scan.Form, body func() []tree.Stmt) []tree.Stmt {
 		body = func() []tree.Stmt {
 			var out []tree.Stmt
 			in.reduce(&out, c)
-			return append(out, &tree.Branch{Computed: computed(in.builder, c), Then: inside(in, inner)})
+			return append(out, &tree.Branch{Computed: in.Builder.Computed(c), Then: inside(in, inner)})
 		}
 	}
 	return body()
@@ -158,7 +159,7 @@ func (x *scans) chosen(f *scan.Form, into func() []tree.Stmt) []tree.Stmt {
 		out = append(out, x.sort(s.Rank, order, s.First))
 	}
 	return append(out, x.in.along([]int{t}, func() []tree.Stmt {
-		place := tree.Access{Memory: order, At: []*tree.Index{x.task, x.in.at[t].Plus(x.in.k.Loops[t].Start)}}
+		place := tree.Access{Memory: order, At: []*tree.Index{x.task, x.in.At[t].Plus(x.in.K.Loops[t].Start)}}
 		return []tree.Stmt{x.in.place(f.Reduce.Over[0], tree.Loaded(place), into)}
 	})...)
 }
@@ -166,7 +167,7 @@ func (x *scans) chosen(f *scan.Form, into func() []tree.Stmt) []tree.Stmt {
 // ranks sorts places, and stores where each of them comes to stand.
 func (x *scans) ranks(f *scan.Form, over []int) []tree.Stmt {
 	around := slices.DeleteFunc(slices.Clone(over), func(l int) bool { return l == f.Loop })
-	r, count := x.sums[f], x.in.dims[f.Reduce.Over[0]].Extent
+	r, count := x.sums[f], x.in.Dims[f.Reduce.Over[0]].Extent
 	return x.in.along(around, func() []tree.Stmt {
 		z := x.in.Variable("z")
 		place := tree.Access{Memory: r.order, At: []*tree.Index{x.task, tree.Use(z)}}
@@ -184,12 +185,12 @@ func (x *scans) ranks(f *scan.Form, over []int) []tree.Stmt {
 // sort makes the sort of the places of a rank, of which the first so many are needed; 0 for all.
 func (x *scans) sort(f *scan.Form, order *tree.Memory, first int64) tree.Stmt {
 	i, j := f.Loop, f.Reduce.Over[0]
-	li, lj := x.in.k.Loops[i], x.in.k.Loops[j]
+	li, lj := x.in.K.Loops[i], x.in.K.Loops[j]
 	s := &tree.Sort{Order: tree.Access{Memory: order, At: []*tree.Index{x.task, tree.Const(0)}}, From: lj.Start, To: lj.End, First: first,
 		Left: x.in.Variable("left"), Right: x.in.Variable("right")}
-	bi, bj := x.in.at[i], x.in.at[j]
-	x.in.at[i], x.in.at[j] = tree.Use(s.Left).Plus(-li.Start), tree.Use(s.Right).Plus(-lj.Start)
-	s.Before = computed(x.in.builder, f.Value)
-	x.in.at[i], x.in.at[j] = bi, bj
+	bi, bj := x.in.At[i], x.in.At[j]
+	x.in.At[i], x.in.At[j] = tree.Use(s.Left).Plus(-li.Start), tree.Use(s.Right).Plus(-lj.Start)
+	s.Before = x.in.Builder.Computed(f.Value)
+	x.in.At[i], x.in.At[j] = bi, bj
 	return s
 }

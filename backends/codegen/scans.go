@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/dialects/schedule/nest/scan"
@@ -19,7 +20,7 @@ type scans struct {
 	found  *scan.Scans
 	task   *tree.Index
 	memory []*tree.Memory
-	kept   map[int]access // of statements
+	kept   map[int]builder.Access // of statements
 	orders map[*scan.Selection]*tree.Memory
 	made   map[*scan.Selection]bool
 	sums   map[*scan.Form]running
@@ -40,7 +41,7 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 		return indexedTasks(f, a, found.Indexed)
 	}
 	in := newPoints(f, a, found.Free)
-	x := &scans{in: in, found: found, kept: map[int]access{}, orders: map[*scan.Selection]*tree.Memory{},
+	x := &scans{in: in, found: found, kept: map[int]builder.Access{}, orders: map[*scan.Selection]*tree.Memory{},
 		made: map[*scan.Selection]bool{}, sums: map[*scan.Form]running{}}
 	x.widen(f.Operands)
 	x.allot()
@@ -49,7 +50,7 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 	along, tile := x.abreast()
 	extents := make([]int64, len(in.free))
 	for i, l := range in.free {
-		if extents[i] = in.dims[l].Extent; l == along {
+		if extents[i] = in.Dims[l].Extent; l == along {
 			extents[i] = ceil(extents[i], tile)
 		}
 	}
@@ -64,9 +65,9 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 		f.Body = append(f.Body, &tree.Declare{Memory: m})
 	}
 	var body []tree.Stmt
-	for i, at := range in.delinearize(&body, tree.Use(point), extents) {
-		if in.at[in.free[i]] = at; in.free[i] == along {
-			in.lanes = []lane{{loop: along, tile: tile, first: in.let(&body, "first", at.Times(tile))}}
+	for i, at := range in.Delinearize(&body, tree.Use(point), extents) {
+		if in.At[in.free[i]] = at; in.free[i] == along {
+			in.lanes = []lane{{loop: along, tile: tile, first: in.Let(&body, "first", at.Times(tile))}}
 		}
 	}
 	body = append(body, loops{in}.whole(0, x.statements)...)
@@ -78,22 +79,22 @@ func scanTasks(f *tree.Func, a *nest.Analysis, found *scan.Scans) error {
 // abreast gives the loop along which running values go side by side, one whose results are neighbours, if nothing else has a form; -1 if there is none.
 func (x *scans) abreast() (along int, tile int64) {
 	neighbours := func(l int) bool {
-		for _, s := range x.in.k.Statements {
-			if s.Store >= 0 && x.in.views[s.Store].Steps[l] != 1 {
+		for _, s := range x.in.K.Statements {
+			if s.Store >= 0 && x.in.Views[s.Store].Steps[l] != 1 {
 				return false
 			}
 		}
-		return x.in.dims[l].Extent > 1
+		return x.in.Dims[l].Extent > 1
 	}
 	at := slices.IndexFunc(x.in.free, neighbours)
 	if len(x.memory) > 0 || at < 0 || !x.found.Prefixes() {
 		return -1, 0
 	}
 	along, tile = x.in.free[at], scanTile
-	for tile > scanTile/16 && tile*int64(len(x.in.k.Statements)) > 4*scanTile {
+	for tile > scanTile/16 && tile*int64(len(x.in.K.Statements)) > 4*scanTile {
 		tile /= 2
 	}
-	extent := x.in.dims[along].Extent
+	extent := x.in.Dims[along].Extent
 	others := pointsOf(x.in, x.in.free) / extent
 	for n := ceil(extent, tile); others*n < usualTasks && extent/n >= leastTask; n = ceil(extent, tile) {
 		tile /= 2
@@ -111,7 +112,7 @@ func (x *scans) widen(operands []*tree.Memory) {
 			if f.Kind != scan.Rank {
 				continue
 			}
-			i, j := x.in.k.Loops[f.Loop], x.in.k.Loops[f.Reduce.Over[0]]
+			i, j := x.in.K.Loops[f.Loop], x.in.K.Loops[f.Reduce.Over[0]]
 			for _, m := range operands {
 				m.Dims[f.Loop].Start, m.Dims[f.Loop].End = min(0, j.Start-i.Start), max(i.Extent(), j.End-i.Start)
 			}
@@ -121,7 +122,7 @@ func (x *scans) widen(operands []*tree.Memory) {
 
 // allot makes the workspaces.
 func (x *scans) allot() {
-	for i, s := range x.in.k.Statements {
+	for i, s := range x.in.K.Statements {
 		if !x.found.Live[i] {
 			continue
 		}
@@ -138,7 +139,7 @@ func (x *scans) allot() {
 			}
 			r := running{Running: f.Running()}
 			if f.Kind == scan.Rank {
-				r.order = x.room("order", scalar.Int64, 2*x.in.dims[f.Reduce.Over[0]].Extent)
+				r.order = x.room("order", scalar.Int64, 2*x.in.Dims[f.Reduce.Over[0]].Extent)
 			} else if r.Lossy {
 				r.lost = x.workspace("lost", r.Type, over...)
 			}
@@ -158,16 +159,16 @@ func (x *scans) room(prefix string, t scalar.DType, shape ...int64) *tree.Memory
 }
 
 // workspace makes a workspace for the points of some loops.
-func (x *scans) workspace(prefix string, t scalar.DType, over ...int) access {
+func (x *scans) workspace(prefix string, t scalar.DType, over ...int) builder.Access {
 	var shape []int64
 	for _, l := range over {
-		shape = append(shape, x.in.dims[l].Extent)
+		shape = append(shape, x.in.Dims[l].Extent)
 	}
 	m := x.room(prefix, t, shape...)
 	return func() tree.Access {
 		a := tree.Access{Memory: m, At: []*tree.Index{x.task}}
 		for _, l := range over {
-			a.At = append(a.At, x.in.at[l])
+			a.At = append(a.At, x.in.At[l])
 		}
 		return a
 	}
@@ -188,20 +189,20 @@ func (x *scans) bytes() (bytes int64, err error) {
 func (x *scans) statements() []tree.Stmt {
 	var out []tree.Stmt
 	clear(x.made)
-	for i, s := range x.in.k.Statements {
+	for i, s := range x.in.K.Statements {
 		over, to := x.found.Inner(s.Over), x.kept[i]
 		switch {
 		case !x.found.Live[i]:
 			continue
 		case s.Store >= 0:
-			to = func() tree.Access { return x.in.load(int(s.Store)) }
+			to = func() tree.Access { return x.in.Load(int(s.Store)) }
 		case to == nil && len(over) > 0:
-			x.in.locals[i] = local{value: s.Value}
+			x.in.Locals[i] = builder.Local{Value: s.Value}
 			continue
 		case to == nil:
 			to = x.in.register(&out, fmt.Sprintf("v%d_", i), s.Value.Type, false)
 		}
-		x.in.locals[i] = local{kept: to}
+		x.in.Locals[i] = builder.Local{Kept: to}
 		out = append(out, x.staged(x.found.Forms[i], over, func() []tree.Stmt { return x.in.assign(to, s) })...)
 	}
 	return out
@@ -209,8 +210,8 @@ func (x *scans) statements() []tree.Stmt {
 
 // staged makes a statement some of whose reductions have a form.
 func (x *scans) staged(forms []*scan.Form, over []int, write func() []tree.Stmt) []tree.Stmt {
-	sums := maps.Clone(x.in.sums)
-	defer func() { x.in.sums = sums }()
+	sums := maps.Clone(x.in.Sums)
+	defer func() { x.in.Sums = sums }()
 	var out []tree.Stmt
 	var prefix *scan.Form
 	var given []*scan.Form

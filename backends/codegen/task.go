@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -28,7 +29,7 @@ type task struct {
 	panel      *tree.Memory
 }
 
-func newTask(n *names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*task, error) {
+func newTask(n *tree.Names, k *schedule.Kernel, c *nest.Contraction, s *schedule.Stage) (*task, error) {
 	p, err := newProduct(n, k, c)
 	if err != nil {
 		return nil, err
@@ -61,18 +62,18 @@ const maxRegisters = 64
 
 // contractionTasks makes a kernel that is one contraction, for the threads of a CPU.
 func contractionTasks(f *tree.Func, a *nest.Analysis, c *nest.Contraction, s *schedule.Stage) error {
-	x, err := newTask(&names{}, a.Kernel, c, s)
+	x, err := newTask(new(tree.Names), a.Kernel, c, s)
 	if err != nil {
 		return err
 	}
-	f.Operands = operandsOf(x.builder)
+	f.Operands = x.Operands()
 	number := x.Variable("task")
 	extents := extentsOf(c.Batch, ceil(c.Row.Extent, x.rows[0]), ceil(c.Col.Extent, x.cols[0]))
 	var body []tree.Stmt
-	at := x.delinearize(&body, tree.Use(number), extents)
-	copy(x.at, at[:len(c.Batch)])
-	row := x.let(&body, "m", at[x.m()].Times(x.rows[0]))
-	col := x.let(&body, "n", at[x.n()].Times(x.cols[0]))
+	at := x.Delinearize(&body, tree.Use(number), extents)
+	copy(x.At, at[:len(c.Batch)])
+	row := x.Let(&body, "m", at[x.m()].Times(x.rows[0]))
+	col := x.Let(&body, "n", at[x.n()].Times(x.cols[0]))
 	x.declarePanel(&body)
 	body = append(body, x.macroTile(row, col))
 	parallel(f, number, productOf(extents), tree.Thread, body)
@@ -97,9 +98,9 @@ func (x *task) macroTile(firstRow, firstCol *tree.Index) tree.Stmt {
 func (x *task) pack(first *tree.Index) tree.Stmt {
 	k, c, col := x.Variable("k"), x.Variable("c"), x.Variable("at")
 	to := tree.Access{Memory: x.panel, At: []*tree.Index{tree.Use(k), tree.Use(c)}}
-	copies := tree.Stmt(&tree.Copy{Dst: to, Src: x.loadAt(x.c.Right, x.z(), tree.Use(k), x.n(), tree.Use(col)), Count: 1})
+	copies := tree.Stmt(&tree.Copy{Dst: to, Src: x.LoadAt(x.c.Right, x.z(), tree.Use(k), x.n(), tree.Use(col)), Count: 1})
 	if conds := behind(col, x.c.Col.Extent, x.cols[1]); len(conds) > 0 {
-		copies = &tree.If{Conds: conds, Then: []tree.Stmt{copies}, Else: []tree.Stmt{constant(to, scalar.Zero(x.panel.Type))}}
+		copies = &tree.If{Conds: conds, Then: []tree.Stmt{copies}, Else: []tree.Stmt{builder.Constant(to, scalar.Zero(x.panel.Type))}}
 	}
 	inner := &tree.For{Var: c, From: tree.Const(0), To: tree.Const(x.cols[1]), Step: 1, Body: []tree.Stmt{&tree.Let{Var: col, Value: first.Add(tree.Use(c))}, copies}}
 	return &tree.For{Var: k, From: tree.Const(0), To: tree.Const(x.length()), Step: 1, Body: []tree.Stmt{inner}}
@@ -128,7 +129,7 @@ func (x *task) tile(row, col *tree.Index, rows int64) []tree.Stmt {
 	total, from := x.accumulators("total", rows, x.cols[1], x.lanes), x.Variable("from")
 	block := []tree.Stmt{x.clear(acc), x.dot(acc, row, tree.Use(from), tree.Use(from).Plus(x.block()).Min(tree.Const(x.length()))),
 		x.each(rows, func(at []*tree.Index) tree.Stmt {
-			return stored(tree.Access{Memory: total, At: at}, tree.Access{Memory: acc, At: at}, scalar.Add)
+			return builder.Stored(tree.Access{Memory: total, At: at}, tree.Access{Memory: acc, At: at}, scalar.Add)
 		})}
 	return append(out, &tree.Declare{Memory: total}, x.clear(total),
 		&tree.For{Var: from, From: tree.Const(0), To: tree.Const(x.length()), Step: x.block(), Body: block}, x.epilogue(total, row, col))
@@ -144,14 +145,14 @@ func (x *task) each(rows int64, cell func(at []*tree.Index) tree.Stmt) tree.Stmt
 
 func (x *task) clear(m *tree.Memory) tree.Stmt {
 	return x.each(m.Dims[0].End, func(at []*tree.Index) tree.Stmt {
-		return constant(tree.Access{Memory: m, At: at}, scalar.Identity(scalar.Add, m.Type))
+		return builder.Constant(tree.Access{Memory: m, At: at}, scalar.Identity(scalar.Add, m.Type))
 	})
 }
 
 // dot multiplies a part of the reduction.
 func (x *task) dot(acc *tree.Memory, row, from, to *tree.Index) tree.Stmt {
 	d := &tree.Dot{Acc: acc, R: x.Variable("i"), C: x.Variable("j"), K: x.Variable("k"), From: from, To: to, Micro: x.micro}
-	d.A = x.loadAt(x.c.Left, x.m(), row.Add(tree.Use(d.R)), x.z(), tree.Use(d.K))
+	d.A = x.LoadAt(x.c.Left, x.m(), row.Add(tree.Use(d.R)), x.z(), tree.Use(d.K))
 	d.B = tree.Access{Memory: x.panel, At: []*tree.Index{tree.Use(d.K), tree.Use(d.C)}}
 	return d
 }
@@ -160,8 +161,8 @@ func (x *task) dot(acc *tree.Memory, row, from, to *tree.Index) tree.Stmt {
 func (x *task) epilogue(total *tree.Memory, row, col *tree.Index) tree.Stmt {
 	r, v, at := x.Variable("r"), x.Variable("v"), x.Variable("at")
 	first := col.Add(tree.Use(v).Times(x.lanes))
-	x.at[x.m()], x.at[x.n()] = row.Add(tree.Use(r)), tree.Use(at)
-	x.sums[x.c.Sum] = func() tree.Access {
+	x.At[x.m()], x.At[x.n()] = row.Add(tree.Use(r)), tree.Use(at)
+	x.Sums[x.c.Sum] = func() tree.Access {
 		return tree.Access{Memory: total, At: []*tree.Index{tree.Use(r), tree.Use(at).Add(col.Times(-1))}}
 	}
 	end := first.Plus(x.lanes)
@@ -169,12 +170,12 @@ func (x *task) epilogue(total *tree.Memory, row, col *tree.Index) tree.Stmt {
 		end = end.Min(tree.Const(x.c.Col.Extent))
 	}
 	var body []tree.Stmt
-	for i, s := range x.k.Statements {
+	for i, s := range x.K.Statements {
 		if s.Store < 0 { // computed where it is used
-			x.locals[i] = local{value: s.Value}
+			x.Locals[i] = builder.Local{Value: s.Value}
 			continue
 		}
-		body = append(body, x.statement(x.load(int(s.Store)), s))
+		body = append(body, x.Statement(x.Load(int(s.Store)), s))
 	}
 	return unrolled(r, total.Dims[0].End, unrolled(v, x.cols[1]/x.lanes,
 		&tree.For{Var: at, From: first, To: end, Step: 1, Bind: tree.Vector, Lanes: x.lanes, Body: body}))

@@ -19,6 +19,38 @@ func (n *Names) Fresh(prefix string) string {
 // Variable makes a new variable.
 func (n *Names) Variable(prefix string) *Var { return &Var{Name: n.Fresh(prefix)} }
 
+// Let binds a variable to an index, in statements that are added to a list, unless it is one already or a number.
+func (n *Names) Let(list *[]Stmt, prefix string, x *Index) *Index {
+	if _, ok := x.Number(); ok || x.Var() != nil {
+		return x
+	}
+	return n.Bound(list, prefix, x)
+}
+
+// Bound binds a variable to an index.
+func (n *Names) Bound(list *[]Stmt, prefix string, x *Index) *Index {
+	v := n.Variable(prefix)
+	*list = append(*list, &Let{Var: v, Value: x})
+	return Use(v)
+}
+
+// Delinearize makes indices of some extents from a number: the last extent runs fastest.
+func (n *Names) Delinearize(list *[]Stmt, x *Index, extents []int64) []*Index {
+	out := make([]*Index, len(extents))
+	for i, extent := range slices.Backward(extents) {
+		part := x.Mod(extent)
+		if i == 0 {
+			part = x
+		}
+		if extent == 1 {
+			part = Const(0)
+		}
+		out[i] = n.Let(list, "b", part)
+		x = x.Div(extent)
+	}
+	return out
+}
+
 // Loaded is an element as an expression.
 func Loaded(a Access) Computed {
 	var c Computed

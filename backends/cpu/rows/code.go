@@ -1,38 +1,30 @@
 package rows
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
-	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/affine"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// code makes the statements of a tree, one after the other, at a place of the kernel's dimensions.
+// code makes the statements of a tree, one after the other, at a point of the kernel's dimensions.
 type code struct {
-	*tree.Names
-	r        *Kernel
-	list     *[]tree.Stmt // that statements are added to
-	at       map[int]*tree.Index
-	vector   *tree.For // whose lanes statements are for; nil outside
-	jam      *jam      // cells that are carried out in the same loops, or nil
-	known    known
-	elements map[int]access // of operands
-	locals   map[int]access // of statements
-	keeps    map[int]access // of the values of a row
-	sums     map[*scalar.Expr]access
-	sweep    int // so many along a row are made
+	*builder.Builder
+	r      *Kernel
+	list   *[]tree.Stmt // that statements are added to
+	vector *tree.For    // whose lanes statements are for; nil outside
+	jam    *jam         // cells that are carried out in the same loops, or nil
+	known  known
+	keeps  map[int]builder.Access // of the values of a row
+	sweep  int                    // so many along a row are made
 }
 
-// access gives an element at the present place.
-type access func() tree.Access
-
-// known is what is known of the place: which guards hold in every case.
+// known is what is known of the point: which guards hold in every case.
 type known struct {
 	lanes         bool      // those that lanes follow
 	along, across bool      // of spans, those that follow their axis, and those that do not
@@ -41,44 +33,40 @@ type known struct {
 
 // newCode begins the tree of a kernel.
 func newCode(r *Kernel, f *tree.Func) *code {
-	c := &code{r: r, Names: new(tree.Names), list: &f.Body, at: map[int]*tree.Index{}, jam: r.decided.jam, elements: map[int]access{}, locals: map[int]access{},
-		keeps: map[int]access{}, sums: map[*scalar.Expr]access{}}
 	dims := append(append(slices.Clone(r.Outer), r.reduced...), r.lane)
 	for l := range r.k.Loops {
 		if r.gathered[l] {
-			dims = append(dims, nest.Dim{Loops: []int{l}, Extent: r.k.Loops[l].Extent()})
+			dims = append(dims, loopOf(r, l))
 		}
 	}
-	for i, o := range r.k.Operands {
-		v := r.r.Views[i]
-		m := &tree.Memory{Name: fmt.Sprintf("p%d", i), Type: o.Type(), Scope: tree.Global, Operand: i, Written: o.Mode == schedule.Write, Base: point.Start(r.k, v)}
-		for _, d := range dims {
-			m.Dims = append(m.Dims, tree.Dim{End: d.Extent, Stride: d.Step(v)})
-		}
-		f.Operands = append(f.Operands, m)
-		c.elements[i] = func() tree.Access {
-			a := tree.Access{Memory: m}
-			for i, d := range dims {
-				x := c.at[d.Inner()]
-				if m.Dims[i].Stride == 0 {
-					x = nil
-				}
-				a.At = append(a.At, x)
-			}
-			return a
-		}
-	}
+	c := &code{Builder: builder.New(new(tree.Names), r.k, r.r.Views, dims), r: r, list: &f.Body, jam: r.decided.jam, keeps: map[int]builder.Access{}}
+	f.Operands = c.Operands()
 	return c
+}
+
+// loopOf is the dimension of one loop.
+func loopOf(r *Kernel, l int) nest.Dim {
+	return nest.Dim{Loops: []int{l}, Extent: r.k.Loops[l].Extent()}
+}
+
+// at is the index along a dimension.
+func (c *code) at(d nest.Dim) *tree.Index { return c.At[c.number(d)] }
+
+// move goes to an index along a dimension.
+func (c *code) move(d nest.Dim, at *tree.Index) { c.At[c.number(d)] = at }
+
+func (c *code) number(d nest.Dim) int {
+	return slices.IndexFunc(c.Dims, func(x nest.Dim) bool { return x.Inner() == d.Inner() })
 }
 
 func (c *code) add(list ...tree.Stmt) { *c.list = append(*c.list, list...) }
 
 // inside collects statements, of which nothing is known behind them.
 func (c *code) inside(body func()) (out []tree.Stmt) {
-	list, at, sums, locals := c.list, c.at, c.sums, c.locals
-	c.list, c.at, c.sums, c.locals = &out, maps.Clone(at), maps.Clone(sums), maps.Clone(locals)
+	list, at, sums, locals := c.list, c.At, c.Sums, c.Locals
+	c.list, c.At, c.Sums, c.Locals = &out, slices.Clone(at), maps.Clone(sums), maps.Clone(locals)
 	body()
-	c.list, c.at, c.sums, c.locals = list, at, sums, locals
+	c.list, c.At, c.Sums, c.Locals = list, at, sums, locals
 	return out
 }
 
@@ -88,13 +76,6 @@ func (c *code) knowing(more known, body func()) {
 	c.known = more
 	body()
 	c.known = before
-}
-
-// bound binds a variable to an index.
-func (c *code) bound(prefix string, x *tree.Index) *tree.Index {
-	v := c.Variable(prefix)
-	c.add(&tree.Let{Var: v, Value: x})
-	return tree.Use(v)
 }
 
 // loop makes a loop.
@@ -110,7 +91,7 @@ func (c *code) along(dims []nest.Dim, body func()) {
 		return
 	}
 	c.loop("f", tree.Const(0), tree.Const(dims[0].Extent), 1, tree.Serial, func(at *tree.Index) {
-		c.at[dims[0].Inner()] = at
+		c.move(dims[0], at)
 		c.along(dims[1:], body)
 	})
 }
@@ -120,7 +101,7 @@ func (c *code) lanesOf(from, to *tree.Index, body func()) {
 	v, before := c.Variable("j"), c.vector
 	c.vector = &tree.For{Var: v, From: from, To: to, Step: 1, Bind: tree.Vector, Lanes: c.r.n}
 	c.vector.Body = c.inside(func() {
-		c.at[c.r.lane.Inner()] = tree.Use(v)
+		c.move(c.r.lane, tree.Use(v))
 		body()
 	})
 	c.add(c.vector)
@@ -205,7 +186,7 @@ func follows(c *code, x tree.Computed) bool {
 }
 
 // register computes a value that is used again: of each lane if vector says so. Lanes of truth values have some bytes.
-func (c *code) register(x tree.Computed, about string, vector bool, mask int) access {
+func (c *code) register(x tree.Computed, about string, vector bool, mask int) builder.Access {
 	var m *tree.Memory
 	if vector {
 		m = c.vectorsOf("v", tree.Registers, x.Value.Type, mask)
@@ -226,35 +207,13 @@ func (c *code) register(x tree.Computed, about string, vector bool, mask int) ac
 func (c *code) computed(e *scalar.Expr) tree.Computed {
 	e = c.chosen(e)
 	c.before(e)
-	x := tree.Computed{Loops: make([]*tree.Index, len(c.r.k.Loops))}
-	x.Value = expr(c, e, &x)
-	return x
-}
-
-func expr(c *code, e *scalar.Expr, x *tree.Computed) *scalar.Expr {
-	if a, ok := c.sums[e]; ok {
-		return x.Argument(a())
-	}
-	switch e.Op {
-	case scalar.Load:
-		return x.Argument(c.elements[e.Ref]())
-	case scalar.Local:
-		return x.Argument(c.locals[e.Ref]())
-	case scalar.Loop:
-		at := tree.Const(0)
-		if i, ok := c.at[e.Ref]; ok {
-			at = i
-		}
-		x.Loops[e.Ref] = at.Plus(c.r.k.Loops[e.Ref].Start)
-		return e
-	}
-	return e.WithArgs(func(a *scalar.Expr) *scalar.Expr { return expr(c, a, x) })
+	return c.Computed(e)
 }
 
 // chosen leaves out of an expression what is known here: choices, and what is false of any value.
 func (c *code) chosen(e *scalar.Expr) *scalar.Expr {
 	switch {
-	case c.sums[e] != nil, len(e.Args) == 0, e.Op == scalar.Reduce && !e.IsAt():
+	case c.Sums[e] != nil, len(e.Args) == 0, e.Op == scalar.Reduce && !e.IsAt():
 		return e
 	case never(e):
 		return scalar.NewConst(scalar.Zero(scalar.Bool))
@@ -312,17 +271,17 @@ func (c *code) unguarded(e *scalar.Expr) *scalar.Expr {
 func (c *code) before(e *scalar.Expr) {
 	gathered := func(e *scalar.Expr) bool { return e.Any(func(e *scalar.Expr) bool { return e.IsAt() }) }
 	switch {
-	case c.sums[e] != nil || !gathered(e):
+	case c.Sums[e] != nil || !gathered(e):
 	case e.IsAt():
 		c.before(e.Args[1])
 		to := c.zero(e)
 		l, v := e.Over[0], c.Variable("gather")
 		loop := c.r.k.Loops[l]
 		c.add(&tree.At{Var: v, Computed: c.computed(e.Args[1]), From: loop.Start, To: loop.End, Body: c.inside(func() {
-			c.at[l] = tree.Use(v).Plus(-loop.Start)
+			c.move(loopOf(c.r, l), tree.Use(v).Plus(-loop.Start))
 			c.add(&tree.Map{Dst: to(), Computed: c.computed(e.Args[0])})
 		})})
-		c.sums[e] = to
+		c.Sums[e] = to
 	case e.Op == scalar.Where && (gathered(e.Args[1]) || gathered(e.Args[2])) && e.Type != scalar.Bool:
 		c.before(e.Args[0])
 		condition := c.computed(e.Args[0])
@@ -336,7 +295,7 @@ func (c *code) before(e *scalar.Expr) {
 			return c.inside(func() { c.add(&tree.Map{Dst: to(), Computed: c.computed(e.Args[i])}) })
 		}
 		c.add(&tree.Branch{Computed: condition, Then: side(1), Else: side(2)})
-		c.sums[e] = to
+		c.Sums[e] = to
 	default:
 		for _, a := range e.Args {
 			c.before(a)
@@ -345,16 +304,17 @@ func (c *code) before(e *scalar.Expr) {
 }
 
 // zero makes a value that is 0 as long as nothing else is stored: of each lane, if an operand in it differs from lane to lane.
-func (c *code) zero(e *scalar.Expr) access {
+func (c *code) zero(e *scalar.Expr) builder.Access {
 	differs := c.vector != nil && e.Any(func(e *scalar.Expr) bool {
-		if known := c.sums[e]; known != nil {
+		if known := c.Sums[e]; known != nil {
 			return known().Memory.Lanes > 0
 		}
 		switch e.Op {
 		case scalar.Load:
 			return c.r.lane.Step(c.r.r.Views[e.Ref]) != 0
 		case scalar.Local:
-			return c.locals[e.Ref] != nil && c.locals[e.Ref]().Memory.Lanes > 0
+			kept := c.Locals[e.Ref].Kept
+			return kept != nil && kept().Memory.Lanes > 0
 		}
 		return e.Op == scalar.Loop && e.Ref == c.r.lane.Inner()
 	})

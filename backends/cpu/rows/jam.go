@@ -16,10 +16,10 @@ func (j *jam) each(c *code, body func(cell int64)) {
 		body(0)
 		return
 	}
-	inner := c.r.Outer[j.axis].Inner()
+	axis := c.r.Outer[j.axis]
 	for cell := range j.cells {
 		c.add(c.inside(func() {
-			c.at[inner] = c.at[inner].Plus(cell)
+			c.move(axis, c.at(axis).Plus(cell))
 			body(cell)
 		})...)
 	}
@@ -41,7 +41,7 @@ func groups(c *code, body func()) {
 		return
 	}
 	d := c.r.Outer[all.axis]
-	c.choose([]tree.Cond{{Var: c.at[d.Inner()].Var(), Limit: tree.Const(d.Extent - all.cells + 1)}}, body, func() {
+	c.choose([]tree.Cond{{Var: c.at(d).Var(), Limit: tree.Const(d.Extent - all.cells + 1)}}, body, func() {
 		c.jam = &jam{all.axis, rest}
 		body()
 		c.jam = all

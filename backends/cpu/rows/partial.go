@@ -96,7 +96,7 @@ func (p *partial) tasks(c *code) {
 	at := func(t, u *tree.Index) tree.Access {
 		a := []*tree.Index{}
 		for _, d := range r.Outer {
-			a = append(a, c.at[d.Inner()])
+			a = append(a, c.at(d))
 		}
 		vector := tree.Const(0)
 		if r.r.Free {
@@ -105,7 +105,7 @@ func (p *partial) tasks(c *code) {
 		return c.vectorAt(sums, append(a, vector, t, u)...)
 	}
 	region(c, true, tasks(r)*p.count(), func(index *tree.Index) {
-		t := c.bound("t", index.Mod(p.count()))
+		t := c.Bound(c.list, "t", index.Mod(p.count()))
 		j0 := coordinates(c, index.Div(p.count()))
 		block := func() { groups(c, func() { p.block(c, t, at) }) }
 		if !r.r.Free {
@@ -135,7 +135,7 @@ func (p *partial) block(c *code, t *tree.Index, sums func(t, u *tree.Index) tree
 	from := t.Times(p.size)
 	to := from.Plus(p.size)
 	if p.extent%p.size != 0 {
-		to = c.bound("end", to.Min(tree.Const(p.extent)))
+		to = c.Bound(c.list, "end", to.Min(tree.Const(p.extent)))
 	}
 	size := p.step
 	if w.blocked() {
@@ -146,7 +146,7 @@ func (p *partial) block(c *code, t *tree.Index, sums func(t, u *tree.Index) tree
 			w.several(at, p.unroll, acc)
 			return
 		}
-		c.at[over[0].Inner()] = at
+		c.move(over[0], at)
 		if p.size > 1 && w.nested(over) {
 			w.partial(acc, func(part *tree.Memory) { w.loops(over[1:], part) })
 			return

@@ -3,6 +3,7 @@ package rows
 import (
 	"slices"
 
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/tree"
 )
 
@@ -11,16 +12,16 @@ import (
 func (s *span) inside(c *code, across bool) (conds []tree.Cond) {
 	prefix := map[bool]string{true: "inside", false: "along"}[across]
 	if s.last.Extent%s.cells != 0 {
-		conds = append(conds, tree.Cond{Var: c.at[s.last.Inner()].Var(), Limit: tree.Const(s.last.Extent - s.cells + 1)})
+		conds = append(conds, tree.Cond{Var: c.at(s.last).Var(), Limit: tree.Const(s.last.Extent - s.cells + 1)})
 	}
 	for _, a := range s.near {
 		least, _ := s.least(a)
 		sum := tree.Const(least)
 		for _, x := range s.r.Outer {
-			sum = sum.Add(c.at[x.Inner()].Times(a.Factor(x.Inner())))
+			sum = sum.Add(c.at(x).Times(a.Factor(x.Inner())))
 		}
 		if n, ok := sum.Number(); (!ok || n < 0) && (across || a.Factor(s.last.Inner()) != 0) {
-			conds = append(conds, tree.Cond{Var: c.bound(prefix, sum).Var(), From: tree.Const(0)})
+			conds = append(conds, tree.Cond{Var: c.Bound(c.list, prefix, sum).Var(), From: tree.Const(0)})
 		}
 	}
 	return conds
@@ -29,12 +30,12 @@ func (s *span) inside(c *code, across bool) (conds []tree.Cond) {
 // cellsAt makes some neighbouring cells, the first of which is at an index along the axis of spans: first all reductions, so that no result is
 // written between their loads. more is known in the reductions.
 func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
-	var sums []access
+	var sums []builder.Access
 	at := func(u int64, body func()) {
-		c.at[s.last.Inner()] = first.Plus(u)
+		c.move(s.last, first.Plus(u))
 		body()
 	}
-	fold := func(u int64) (sum access) {
+	fold := func(u int64) (sum builder.Access) {
 		c.knowing(more, func() { at(u, func() { sum = c.reduction(s.reduce)[0] }) })
 		return sum
 	}
@@ -48,10 +49,10 @@ func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
 		w := &sweep{c: c, body: s.reduce.Args[0], reduce: s.reduce, unroll: count}
 		acc := w.accumulators()
 		w.blocks(outermost.Extent, 1, acc, func(k *tree.Index, acc *tree.Memory) {
-			c.at[outermost.Inner()] = k
+			c.move(outermost, k)
 			before := c.r
 			c.r = &inner
-			var parts []access
+			var parts []builder.Access
 			for u := range count {
 				parts = append(parts, fold(u))
 			}
@@ -66,7 +67,7 @@ func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
 	}
 	for u := range count {
 		at(u, func() {
-			c.sums[s.reduce] = sums[u]
+			c.Sums[s.reduce] = sums[u]
 			for i, x := range c.r.k.Statements {
 				c.statement(i, x)
 			}
@@ -76,7 +77,7 @@ func (s *span) cellsAt(c *code, first *tree.Index, count int64, more known) {
 
 // vector makes the cells of a span for a vector: together, or one by one.
 func (s *span) vector(c *code, from, to *tree.Index) {
-	here, last := c.at[s.last.Inner()], s.last
+	here, last := c.at(s.last), s.last
 	cells := func(first *tree.Index, count int64, more known) func() {
 		more.lanes = c.known.lanes
 		return func() { c.lanesOf(from, to, func() { s.cellsAt(c, first, count, more) }) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/codegen/builder"
 	"tensortapestry.org/tapc/backends/cpu/isa"
 	"tensortapestry.org/tapc/backends/cpu/point"
 	"tensortapestry.org/tapc/backends/tree"
@@ -45,7 +46,7 @@ func accumulatorsOf(r *Kernel, body *scalar.Expr, stored bool) int64 {
 }
 
 // reduction makes a reduction, and gives the values of all cells that are jammed.
-func (c *code) reduction(e *scalar.Expr) []access {
+func (c *code) reduction(e *scalar.Expr) []builder.Access {
 	w := c.sweepOf(e.Args[0], e)
 	acc := w.accumulators()
 	w.loops(w.beside(c.r.over(e.Over)), acc)
@@ -61,12 +62,12 @@ func (w *sweep) beside(over []nest.Dim) []nest.Dim {
 }
 
 // end makes the results of accumulators.
-func (w *sweep) end(acc *tree.Memory) (results []access) {
+func (w *sweep) end(acc *tree.Memory) (results []builder.Access) {
 	w.c.sweep++
 	for cell := range w.c.jam.count() {
 		results = append(results, w.result(acc, cell))
 	}
-	w.c.sums[w.reduce] = results[0]
+	w.c.Sums[w.reduce] = results[0]
 	return results
 }
 
@@ -109,7 +110,7 @@ func (w *sweep) loops(over []nest.Dim, acc *tree.Memory) {
 		return
 	}
 	w.blocks(over[0].Extent, 1, acc, func(at *tree.Index, acc *tree.Memory) {
-		w.c.at[over[0].Inner()] = at
+		w.c.move(over[0], at)
 		if w.nested(over) {
 			w.partial(acc, func(part *tree.Memory) { w.loops(over[1:], part) })
 			return
@@ -158,7 +159,7 @@ func (w *sweep) block(from, to *tree.Index, size, step int64, acc *tree.Memory, 
 		return
 	}
 	w.c.loop("block", from, to, size, tree.Serial, func(at *tree.Index) {
-		end := w.c.bound("end", at.Plus(size).Min(to))
+		end := w.c.Bound(w.c.list, "end", at.Plus(size).Min(to))
 		w.partial(acc, func(part *tree.Memory) { w.block(at, end, size/nest.SumBlock, step, part, body) })
 	})
 }
@@ -240,13 +241,14 @@ func needs(c *code, e *scalar.Expr) []int { return c.r.needs(e, c.ready) }
 func (c *code) local(i int) {
 	kept := c.keeps[i]
 	if c.ready(i) {
-		c.locals[i] = c.register(tree.Loaded(kept()), "", true, 0)
+		c.Locals[i] = builder.Local{Kept: c.register(tree.Loaded(kept()), "", true, 0)}
 		return
 	}
 	x := c.computed(c.r.k.Statements[i].Value)
-	c.locals[i] = c.register(x, "", kept != nil || follows(c, x), maskOf(c.r.k, c.r.k.Statements[i].Value))
+	value := c.register(x, "", kept != nil || follows(c, x), maskOf(c.r.k, c.r.k.Statements[i].Value))
+	c.Locals[i] = builder.Local{Kept: value}
 	if kept != nil {
-		c.add(&tree.Map{Dst: kept(), Computed: tree.Loaded(c.locals[i]())})
+		c.add(&tree.Map{Dst: kept(), Computed: tree.Loaded(value())})
 	}
 }
 
@@ -266,12 +268,12 @@ func (c *code) declareKept() {
 		c.keeps[i] = func() tree.Access {
 			a := tree.Access{Memory: m}
 			for _, d := range over {
-				a.At = append(a.At, c.at[d.Inner()])
+				a.At = append(a.At, c.at(d))
 			}
 			if c.r.r.Free {
 				return c.vectorAt(m, a.At...)
 			}
-			a.At = append(a.At, c.at[c.r.lane.Inner()])
+			a.At = append(a.At, c.at(c.r.lane))
 			return a
 		}
 	}
@@ -289,9 +291,9 @@ func (w *sweep) prefetch(lane *tree.Index) {
 		return o.Mode == mode && w.c.r.lane.Step(w.c.r.r.Views[i]) == 1 && w.c.r.buffers[o.Buffer].Bytes >= prefetchBytes
 	}
 	number := func(i int, outer int64) (a tree.Access, at *tree.Index) {
-		a, at = w.c.elements[i](), tree.Const(point.Start(w.c.r.k, w.c.r.r.Views[i])+outer)
+		a, at = w.c.Elements[i](), tree.Const(point.Start(w.c.r.k, w.c.r.r.Views[i])+outer)
 		for _, d := range w.c.r.Outer {
-			at = at.Add(w.c.at[d.Inner()].Times(d.Step(w.c.r.r.Views[i])))
+			at = at.Add(w.c.at(d).Times(d.Step(w.c.r.r.Views[i])))
 		}
 		return a, at
 	}
@@ -318,7 +320,7 @@ func (w *sweep) prefetch(lane *tree.Index) {
 const prefetchBytes = 2 << 20
 
 // result joins the accumulators of a cell, and their lanes if these are reduced, and gives the result.
-func (w *sweep) result(acc *tree.Memory, cell int64) access {
+func (w *sweep) result(acc *tree.Memory, cell int64) builder.Access {
 	first := cell * w.unroll
 	at := func(u int64) tree.Access { return w.c.vectorAt(acc, tree.Const(first+u)) }
 	if w.c.r.r.Free {
@@ -338,14 +340,14 @@ func (w *sweep) result(acc *tree.Memory, cell int64) access {
 // statements makes what a cell computes, or all those that are jammed: their reduction, and then each by itself what goes on with it.
 func (c *code) statements() {
 	var reduce *scalar.Expr
-	var sums []access
+	var sums []builder.Access
 	if c.jam != nil {
 		reduce = onlyReduction(c.r)
 		sums = c.reduction(reduce)
 	}
 	c.jam.each(c, func(cell int64) {
 		if c.jam != nil {
-			c.sums[reduce] = sums[cell]
+			c.Sums[reduce] = sums[cell]
 		}
 		for i, s := range c.r.k.Statements {
 			c.statement(i, s)
@@ -368,13 +370,13 @@ func (c *code) statement(i int, s schedule.Statement) {
 		return
 	}
 	for _, e := range reductions(s.Value) {
-		if c.sums[e] == nil {
+		if c.Sums[e] == nil {
 			c.reduction(e)
 		}
 	}
 	x := c.computed(s.Value)
 	if s.Store < 0 {
-		c.locals[i] = c.register(x, about, follows(c, x), maskOf(c.r.k, s.Value))
+		c.Locals[i] = builder.Local{Kept: c.register(x, about, follows(c, x), maskOf(c.r.k, s.Value))}
 		return
 	}
 	c.add(stored(c, int(s.Store), x, about))
@@ -383,5 +385,5 @@ func (c *code) statement(i int, s schedule.Statement) {
 // stored makes what stores a result.
 func stored(c *code, operand int, x tree.Computed, about string) *tree.Map {
 	stream := slices.Contains(c.r.decided.stream, c.r.k.Operands[operand].Name) && c.vector != nil && x.Value.Type != scalar.Bool
-	return &tree.Map{Dst: c.elements[operand](), Computed: x, About: about, Stream: stream}
+	return &tree.Map{Dst: c.Elements[operand](), Computed: x, About: about, Stream: stream}
 }

@@ -72,15 +72,15 @@ func readAhead(c *code) {
 		element := func() tree.Access {
 			a := tree.Access{Memory: m}
 			for _, d := range dims {
-				a.At = append(a.At, c.at[d.Inner()])
+				a.At = append(a.At, c.at(d))
 			}
 			return a
 		}
 		c.add(&tree.Declare{Memory: m})
 		c.add(c.inside(func() {
-			c.along(dims, func() { c.add(&tree.Map{Dst: element(), Computed: tree.Loaded(c.elements[i]())}) })
+			c.along(dims, func() { c.add(&tree.Map{Dst: element(), Computed: tree.Loaded(c.Elements[i]())}) })
 		})...)
-		c.elements[i] = element
+		c.Elements[i] = element
 	}
 }
 
@@ -92,18 +92,19 @@ func coordinates(c *code, index *tree.Index) (j0 *tree.Index) {
 		if len(c.r.Outer) == 0 {
 			at = rest
 		}
-		j0, rest = c.bound("first", at.Times(c.r.tile())), rest.Div(tiles)
+		j0, rest = c.Bound(c.list, "first", at.Times(c.r.tile())), rest.Div(tiles)
 	}
 	for i, d := range slices.Backward(c.r.Outer) {
 		at, steps := rest, c.r.steps(i)
 		switch {
 		case steps == 1:
-			c.at[d.Inner()] = tree.Const(0)
+			c.move(d, tree.Const(0))
 			continue
 		case i > 0:
 			at = rest.Mod(steps)
 		}
-		c.at[d.Inner()], rest = c.bound("g", at.Times(together(c.r, i))), rest.Div(steps)
+		c.move(d, c.Bound(c.list, "g", at.Times(together(c.r, i))))
+		rest = rest.Div(steps)
 	}
 	return j0
 }
@@ -114,8 +115,8 @@ func parts(c *code, j0 *tree.Index) {
 	for _, to := range append(slices.Clone(c.r.r.Splits), c.r.lane.Extent) {
 		first, last := tree.Const(from), tree.Const(to)
 		if j0 != nil {
-			first = c.bound("from", j0.Times(-1).Min(tree.Const(-from)).Times(-1)) // the greater
-			last = c.bound("to", j0.Plus(c.r.tile()).Min(last))
+			first = c.Bound(c.list, "from", j0.Times(-1).Min(tree.Const(-from)).Times(-1)) // the greater
+			last = c.Bound(c.list, "to", j0.Plus(c.r.tile()).Min(last))
 		}
 		n, whole := tree.Const(c.r.n), j0 == nil && (to-from)%c.r.n == 0
 		c.knowing(known{part: &[2]int64{from, to}}, func() {
@@ -139,7 +140,7 @@ func eachVector(c *code, j0 *tree.Index, vector func(from, to *tree.Index)) {
 	from, to := tree.Const(0), tree.Const(whole)
 	var last []tree.Cond
 	if j0 != nil {
-		from, to = j0, c.bound("end", j0.Plus(c.r.tile()).Min(to))
+		from, to = j0, c.Bound(c.list, "end", j0.Plus(c.r.tile()).Min(to))
 		last = []tree.Cond{{Var: j0.Var(), From: tree.Const(extent - c.r.tile())}}
 	}
 	if whole > 0 {
