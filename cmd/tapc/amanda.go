@@ -49,13 +49,13 @@ func importAmanda(a *app, data []byte, file string) (*imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isOwn(ag) {
-		g, err := own.ToIR(ag, a.plugins.library())
-		return &imported{own: g}, err
-	}
 	o, err := a.imports.options(a.plugins.library())
 	if err != nil {
 		return nil, err
+	}
+	if isOwn(ag) {
+		g, err := own.ToIR(ag, o.Library, o.Functions)
+		return &imported{own: g}, err
 	}
 	fg, bodies, err := closed.Lower(ag, filepath.Dir(file), a.imports.vocabularies.Set(), o.Functions)
 	if err != nil {

@@ -238,7 +238,7 @@ func (c *checker) types(s scope, e Edge, from, to end) {
 	p, okP := s.shape(from, true)
 	q, okQ := s.shape(to, false)
 	if okP && okQ && !agree(p, q) {
-		c.report(CodeType, e.Place, flow(p), flow(q), "an edge joins ports of different shapes")
+		c.report(CodeType, e.Place, Flow(p), Flow(q), "an edge joins ports of different shapes")
 	}
 }
 

@@ -119,7 +119,7 @@ func fill(d *foreign.Data, v ir.AttrValue) error {
 		}
 		x, ok := number(d.DType, v)
 		if !ok && err == nil {
-			err = fmt.Errorf("a tensor of type %v has the value %s", d.DType, flow(v))
+			err = fmt.Errorf("a tensor of type %v has the value %s", d.DType, Flow(v))
 		}
 		buf := make([]byte, d.DType.Size())
 		x.Encode(buf)

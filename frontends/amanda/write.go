@@ -46,7 +46,7 @@ func (p *printer) attrs(depth int, a ir.Attrs) {
 	}
 	p.line(depth, "attrs:")
 	for _, x := range a {
-		p.line(depth+1, scalarText(x.Name)+": "+flow(x.Value))
+		p.line(depth+1, scalarText(x.Name)+": "+Flow(x.Value))
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *printer) ports(depth int, key string, list []Port) {
 	for _, x := range list {
 		text := "- name: " + scalarText(x.Name)
 		if len(x.Attrs) > 0 {
-			text = "- {name: " + scalarText(x.Name) + ", attrs: " + flow(ir.AttrValue{Kind: ir.AttrMap, Map: x.Attrs}) + "}"
+			text = "- {name: " + scalarText(x.Name) + ", attrs: " + Flow(ir.AttrValue{Kind: ir.AttrMap, Map: x.Attrs}) + "}"
 		}
 		p.line(depth+1, text)
 	}
@@ -128,8 +128,8 @@ func quote(s string) string {
 	return out.String()
 }
 
-// flow writes an attribute's value on one line.
-func flow(v ir.AttrValue) string {
+// Flow writes an attribute's value on one line.
+func Flow(v ir.AttrValue) string {
 	switch v.Kind {
 	case ir.AttrBool:
 		return strconv.FormatBool(v.Int != 0)
@@ -142,13 +142,13 @@ func flow(v ir.AttrValue) string {
 	case ir.AttrList:
 		var parts []string
 		for _, x := range v.List {
-			parts = append(parts, flow(x))
+			parts = append(parts, Flow(x))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case ir.AttrMap:
 		var parts []string
 		for _, x := range v.Map {
-			parts = append(parts, scalarText(x.Name)+": "+flow(x.Value))
+			parts = append(parts, scalarText(x.Name)+": "+Flow(x.Value))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}

@@ -42,6 +42,19 @@ func Ops(ops []*amanda.Op, edges []amanda.Edge, define func(op *amanda.Op) (typ 
 	return out, nil
 }
 
+// Program gives a graph in which each subgraph that a function can be is an op without an inside, as Ops does, but for the subgraph that is the program, if there is nothing else.
+func Program(g *amanda.Graph, define func(op *amanda.Op) (typ string, ok bool, err error)) (*amanda.Graph, error) {
+	plain, err := *g, error(nil)
+	if len(g.Ops) == 1 && g.Ops[0].Sub {
+		program := *g.Ops[0]
+		plain.Ops = []*amanda.Op{&program}
+		program.Ops, err = Ops(program.Ops, program.Edges, define)
+		return &plain, err
+	}
+	plain.Ops, err = Ops(g.Ops, g.Edges, define)
+	return &plain, err
+}
+
 // fed is the ends of edges, as edges name them, and the ops that are ordered.
 type fed map[amanda.End]bool
 

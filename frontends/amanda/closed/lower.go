@@ -36,30 +36,52 @@ func (b Bodies) Check(known namespace.Set, fg *foreign.Graph) diag.List {
 }
 
 // Lower is amanda.Lower, but for subgraphs if these are functions: operations in the domain of definitions call them, whose names are those that definitions have. The program's inputs and outputs
-// are the same; where they would not be, as where a subgraph brings something in from outside, it is taken apart.
+// are the same; where they would not be, as where a subgraph brings something in from outside, it is taken apart. Ports that say whose memory they have are refused: only graphs of tapc's kernels can.
 func Lower(g *amanda.Graph, dir string, known namespace.Set, functions bool) (*foreign.Graph, Bodies, error) {
+	if err := ownMemory(g.File, g.Ops).Err(); err != nil {
+		return nil, nil, err
+	}
 	whole, err := amanda.Lower(g, dir, known)
 	if err != nil || !functions {
 		return whole, nil, err
 	}
 	r := &reader{of: g, dir: dir, known: known, onnx: whole.Namespace == "onnx", texts: map[string]string{}, bodies: Bodies{}}
-	plain := *g
-	if len(g.Ops) == 1 && g.Ops[0].Sub { // the program itself
-		program := *g.Ops[0]
-		plain.Ops = []*amanda.Op{&program}
-		program.Ops, err = Ops(program.Ops, program.Edges, r.define)
-	} else {
-		plain.Ops, err = Ops(g.Ops, g.Edges, r.define)
-	}
+	plain, err := Program(g, r.define)
 	if err != nil || len(r.bodies) == 0 {
 		return whole, nil, err
 	}
-	fg, err := amanda.Lower(&plain, dir, known)
+	fg, err := amanda.Lower(plain, dir, known)
 	if err != nil || !slices.EqualFunc(fg.Inputs, whole.Inputs, samePort) || len(fg.Outputs) != len(whole.Outputs) {
 		return whole, nil, nil
 	}
-	rename(fg, whole.Outputs)
+	Rename(fg, whole.Outputs)
 	return fg, r.bodies, nil
+}
+
+// Attributes of an output of a program of tapc's kernels: the input whose memory it has, and the shape of that memory.
+const (
+	Memory = "memory"
+	Room   = "room"
+)
+
+// CodeMeaning is the code of an attribute that means nothing where it is.
+const CodeMeaning = "TAP0862"
+
+// ownMemory reports ports that say whose memory they have.
+func ownMemory(file string, ops []*amanda.Op) (bad diag.List) {
+	for _, o := range ops {
+		for _, p := range slices.Concat(o.Inputs, o.Outputs) {
+			for _, name := range []string{Memory, Room} {
+				if _, there := p.Attrs.Get(name); there {
+					at := diag.Location{File: file, Line: p.Line, Column: p.Column, Node: o.Name}
+					bad = append(bad, diag.Errorf(CodeMeaning, "amanda-graph", at, "port %q: the attribute %s means nothing in this vocabulary", p.Name, name).
+						Want("no memory that an output has of an input, which graphs of "+namespace.Own+" can say", name))
+				}
+			}
+		}
+		bad = append(bad, ownMemory(file, o.Ops)...)
+	}
+	return bad
 }
 
 // samePort says whether two inputs are the same.
@@ -67,8 +89,8 @@ func samePort(a, b foreign.Port) bool {
 	return a.Name == b.Name && a.DType == b.DType && a.Ranked == b.Ranked && a.Reason == b.Reason && slices.Equal(a.Shape, b.Shape)
 }
 
-// rename gives a graph's outputs the names that they have in another; a value that has one of these gets the old name in exchange.
-func rename(fg *foreign.Graph, outputs []foreign.Port) {
+// Rename gives a graph's outputs the names that they have in another; a value that has one of these gets the old name in exchange.
+func Rename(fg *foreign.Graph, outputs []foreign.Port) {
 	to := map[string]string{}
 	for i, p := range fg.Outputs {
 		if name := outputs[i].Name; name != p.Name {

@@ -129,7 +129,7 @@ func TestOrderThereAndBack(t *testing.T) {
 			if err != nil || amanda.Check(c).HasErrors() {
 				t.Fatal(err, amanda.Check(c))
 			}
-			if h, err = ToIR(c, kernels.Builtin()); err != nil {
+			if h, err = ToIR(c, kernels.Builtin(), false); err != nil {
 				t.Fatalf("%v\n%s", err, &b)
 			}
 			if diff := cmp.Diff(pointsOf(g), pointsOf(h)); diff != "" {

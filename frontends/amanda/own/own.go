@@ -1,7 +1,7 @@
 // Package own is Amanda graphs in the namespace of tapc's kernels: operations are written as ops, those that use definitions as subgraphs of the type def:NAME, what
-// sequence points order as control edges; and all of it is read again. Subgraphs of other types are taken apart, as package amanda does.
+// sequence points order as control edges; and all of it is read again. Subgraphs of other types are definitions too, on request.
 //
-// It must not import a form of files. Read next: own.go, order.go, raise.go, then nested.go.
+// It must not import a form of files. Read next: own.go, order.go, raise.go, ports.go, then nested.go.
 package own
 
 import (
@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/sequence"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -26,9 +27,8 @@ const (
 	startAttr = "start"
 	boxAttr   = "select" // a list of [from, to] for each dimension
 
-	// of an output of the program: the input whose memory it has, and the shape of that memory
-	memoryAttr = "memory"
-	roomAttr   = "room"
+	memoryAttr = closed.Memory
+	roomAttr   = closed.Room
 )
 
 // ioAttr is the attribute of ops with the tag IOSequencePoint.
@@ -43,7 +43,7 @@ func params(op *amanda.Op) ir.Attrs {
 	for _, name := range builtin {
 		out = out.Without(name)
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(out), func(a ir.Attr) bool { return isRemark(a.Name) })
 }
 
 // flat makes the abstraction of an Operation Expression: an op for each operation in the namespace of tapc's kernels, an edge for each
@@ -132,9 +132,9 @@ func (l *lifter) operation(n *ir.Node, o *tensorops.Operation) {
 		name = o.Kernel[strings.LastIndexByte(o.Kernel, ':')+1:]
 	}
 	op := &amanda.Op{Name: l.names.Unique(name), Type: o.Kernel, Attrs: o.Params}
-	for _, reserved := range builtin {
-		if _, ok := o.Params.Get(reserved); ok {
-			l.fault(op.Name, "the parameter %s of %s has the name of a builtin attribute of ops", reserved, o.Kernel)
+	for _, p := range o.Params {
+		if isRemark(p.Name) || slices.Contains(builtin, p.Name) {
+			l.fault(op.Name, "the parameter %s of %s has the name of a builtin attribute of ops, or of a remark", p.Name, o.Kernel)
 		}
 	}
 	if n.Tag(tensorops.IOSequencePointKind) != nil {

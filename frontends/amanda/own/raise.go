@@ -1,12 +1,16 @@
 package own
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/definition"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/frontends/amanda"
+	"tensortapestry.org/tapc/frontends/amanda/closed"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/namespace"
 	"tensortapestry.org/tapc/ir"
@@ -15,14 +19,18 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 )
 
-// raised makes an Operation Expression of a graph without definitions. A type or shape that a port does not say comes from the kernel's own rules. The graph must
-// have passed Check.
-func raised(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
+// raised makes an Operation Expression of a graph whose subgraphs are taken apart, and whose ops may use definitions, with outputs of the names that another graph has, if there is
+// one. A type or shape that a port does not say comes from the kernel's own rules. The graph must have passed Check.
+func raised(g *amanda.Graph, lib *kernels.Library, all map[string]*definition.Definition, as []foreign.Port) (*raiser, error) {
 	f, err := amanda.Flatten(g, "", namespace.All())
 	if err != nil {
 		return nil, err
 	}
-	b := &raiser{f: f, lib: lib, g: ir.New(), tensors: map[string]ir.NodeID{}, made: map[*foreign.Op]ir.NodeID{}, outputs: map[string]bool{}}
+	if len(as) == len(f.Graph.Outputs) {
+		closed.Rename(f.Graph, as)
+	}
+	outputs := slices.Clone(f.Graph.Outputs)
+	b := &raiser{f: f, lib: lib, all: all, as: outputs, shown: distinct(f.Graph), g: ir.New(), tensors: map[string]ir.NodeID{}, made: map[*foreign.Op]ir.NodeID{}, outputs: map[string]bool{}}
 	b.g.File = g.File
 	for _, p := range f.Graph.Outputs {
 		b.outputs[p.Name] = true
@@ -33,7 +41,7 @@ func raised(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
 	tensorops.StateInputs(b.g, b.named(f.Graph.Inputs))
 	for _, op := range namespace.Order(f.Graph.Ops) {
 		switch {
-		case op.Domain == foreign.Added && op.Type == amanda.Output:
+		case isOutput(op):
 			b.copy(op)
 		case !isPoint(op):
 			b.operation(op)
@@ -44,16 +52,37 @@ func raised(g *amanda.Graph, lib *kernels.Library) (*ir.Graph, error) {
 		return nil, err
 	}
 	tensorops.StateOutputs(b.g, b.named(f.Graph.Outputs))
-	return b.g, aliases(b.g, g)
+	return b, aliases(b.g, g)
 }
 
 func (b *raiser) named(ports []foreign.Port) []tensorops.Named {
 	out := make([]tensorops.Named, len(ports))
 	for i, p := range ports {
-		out[i] = tensorops.Named{Name: p.Name, Tensor: b.tensors[p.Name]}
+		out[i] = tensorops.Named{Name: cmp.Or(b.shown[p.Name], p.Name), Tensor: b.tensors[p.Name]}
 	}
 	return out
 }
+
+// distinct gives each output that has the name of an input, and another value, a name of its own, and the names that these outputs had.
+func distinct(fg *foreign.Graph) map[string]string {
+	shown, input := map[string]string{}, map[string]bool{}
+	for _, p := range fg.Inputs {
+		input[p.Name] = true
+	}
+	for _, op := range fg.Ops {
+		if !isOutput(op) || !input[op.Out[0]] {
+			continue
+		}
+		name := op.Out[0]
+		i := slices.IndexFunc(fg.Outputs, func(p foreign.Port) bool { return p.Name == name })
+		op.Out[0] = "output\x00" + name // which no value in a file can have
+		fg.Outputs[i].Name, shown[op.Out[0]] = op.Out[0], name
+	}
+	return shown
+}
+
+// isOutput says whether an operation gives a value the name of an output.
+func isOutput(op *foreign.Op) bool { return op.Domain == foreign.Added && op.Type == amanda.Output }
 
 // aliases states which outputs of a program have the memory of inputs, as the ports of a file's only subgraph say.
 func aliases(g *ir.Graph, from *amanda.Graph) error {
@@ -83,10 +112,13 @@ func aliases(g *ir.Graph, from *amanda.Graph) error {
 type raiser struct {
 	f       *amanda.Flat
 	lib     *kernels.Library
+	all     map[string]*definition.Definition
 	g       *ir.Graph
 	tensors map[string]ir.NodeID
 	made    map[*foreign.Op]ir.NodeID
 	outputs map[string]bool
+	as      []foreign.Port    // the outputs
+	shown   map[string]string // the names of outputs that inputs have too, by those of their values
 	bad     diag.List
 }
 
@@ -105,7 +137,7 @@ func (b *raiser) input(p foreign.Port) {
 	b.tensors[p.Name] = b.g.Add(t, p.Name).ID
 }
 
-func (b *raiser) all(name string) []ir.Selection {
+func (b *raiser) whole(name string) []ir.Selection {
 	id := b.tensors[name]
 	return []ir.Selection{ir.Select(id, tensorops.TensorOf(b.g, id).Range)}
 }
@@ -130,15 +162,19 @@ func (b *raiser) copy(op *foreign.Op) {
 	if _, ok := b.tensors[op.In[0]]; !ok {
 		return // its producer is at fault
 	}
-	from := b.all(op.In[0])
+	from := b.whole(op.In[0])
 	t := *tensorops.TensorOf(b.g, from[0].Tensor)
-	b.tensors[op.Out[0]] = b.g.Add(&t, op.Out[0]).ID
-	b.add(op, "op:copy", ir.PortsOf([]ir.Port{{Name: "tensor", Sel: from}}), ir.PortsOf([]ir.Port{{Name: "result", Sel: b.all(op.Out[0])}}), nil)
+	b.tensors[op.Out[0]] = b.g.Add(&t, cmp.Or(b.shown[op.Out[0]], op.Out[0])).ID
+	b.add(op, "op:copy", ir.PortsOf([]ir.Port{{Name: "tensor", Sel: from}}), ir.PortsOf([]ir.Port{{Name: "result", Sel: b.whole(op.Out[0])}}), nil)
 }
 
 func (b *raiser) operation(op *foreign.Op) {
 	from := b.f.Of[op]
 	var in, out ir.Ports
+	var d *definition.Definition // whose ports have names that values can have
+	if name, used := definition.Used(op.Type); used {
+		d = b.all[name]
+	}
 	for i, name := range op.In {
 		if name == "" {
 			continue
@@ -146,7 +182,7 @@ func (b *raiser) operation(op *foreign.Op) {
 		if _, ok := b.tensors[name]; !ok {
 			return // its producer is at fault
 		}
-		sel := b.all(name)
+		sel := b.whole(name)
 		port := from.Op.Inputs[from.In[i]]
 		if box, ok := port.Attrs.Get(boxAttr); ok {
 			r, err := rangeOf(box)
@@ -155,6 +191,9 @@ func (b *raiser) operation(op *foreign.Op) {
 				return
 			}
 			sel[0].SetRange(r)
+		}
+		if d != nil {
+			port.Name = d.Inputs[from.In[i]].Port
 		}
 		in = put(in, port.Name, sel)
 	}
@@ -173,7 +212,11 @@ func (b *raiser) operation(op *foreign.Op) {
 			}
 		}
 		b.tensors[name] = b.g.Add(types[i], label).ID
-		out = put(out, from.Op.Outputs[from.Out[i]].Name, b.all(name))
+		port := from.Op.Outputs[from.Out[i]].Name
+		if d != nil {
+			port = d.Outputs[from.Out[i]].Port
+		}
+		out = put(out, port, b.whole(name))
 	}
 	kernel := op.Type
 	if !strings.Contains(kernel, ":") {

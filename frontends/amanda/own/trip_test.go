@@ -41,7 +41,7 @@ func there(t *testing.T, g *ir.Graph) *ir.Graph {
 	if list := amanda.Check(c); len(list) > 0 {
 		t.Fatalf("%v\n%s", list, &b)
 	}
-	h, err := ToIR(c, kernels.Builtin())
+	h, err := ToIR(c, kernels.Builtin(), false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &b)
 	}
@@ -122,6 +122,10 @@ func TestExamplesThereAndBack(t *testing.T) {
 // results computes a graph on inputs that count.
 func results(t *testing.T, g *ir.Graph) map[string]tensorfile.Tensor {
 	t.Helper()
+	return resultsOf(t, g)
+}
+
+func resultsOf(t interface{ Fatal(args ...any) }, g *ir.Graph) map[string]tensorfile.Tensor {
 	in, err := feed.Inputs(g, func(_ int, _ tensorops.Named, d scalar.DType, n int64) []byte {
 		return feed.Elements(d, n, func(i int64) scalar.Value {
 			if d.IsFloat() {
@@ -159,7 +163,7 @@ func TestInferredPorts(t *testing.T) {
         - {output_port: {op: m, port: 0}, input_port: {op: r, port: 0}}
         - {output_port: {op: r, port: 0}, input_port: {op: g, port: y}}
 `)
-	h, err := ToIR(g, kernels.Builtin())
+	h, err := ToIR(g, kernels.Builtin(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
