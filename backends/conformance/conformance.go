@@ -41,17 +41,6 @@ type Device struct {
 	AnyZeros bool // what executes programs gives zeros other signs than a processor does, so they are not compared
 }
 
-// Each gives every case, scheduled for a type of device, to f.
-func Each(t *testing.T, device Device, f func(t *testing.T, g *ir.Graph)) {
-	for _, c := range cases() {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			suite{T: t, g: c.graph}.schedules(device, c.shards...)
-			f(t, c.graph)
-		})
-	}
-}
-
 // Passes takes every case and every kernel of the library through the passes for a type of device, with the reference evaluator's
 // values after each pass. What runs on a back end is compared at the end only.
 func Passes(t *testing.T, device Device) {

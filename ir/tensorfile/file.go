@@ -140,9 +140,6 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Path is the name under which the file was opened.
-func (f *File) Path() string { return f.path }
-
 // Tensors describes all tensors, sorted by name. The slices are the caller's.
 func (f *File) Tensors() []Info {
 	infos := make([]Info, len(f.entries))

@@ -19,13 +19,8 @@ import (
 	"tensortapestry.org/tapc/passes/fuse/join"
 )
 
-// Run joins kernels until none can be joined, and gives how often it did.
-func Run(g *ir.Graph) (int, error) {
-	return RunWhile(g, func(ir.NodeID) bool { return true })
-}
-
-// RunWhile is Run that asks before it makes a kernel part of another.
-func RunWhile(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
+// Run joins kernels until none can be joined, and gives how often it did. It asks before it makes a kernel part of another.
+func Run(g *ir.Graph, may func(kernel ir.NodeID) bool) (int, error) {
 	steps, err := schedule.Order(g)
 	if err != nil {
 		return 0, err

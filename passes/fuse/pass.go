@@ -17,7 +17,7 @@ func Pass() pipeline.Pass {
 		Rules:    func() []string { return []string{"fuse"} },
 		Options:  []pipeline.Option{pipeline.FuelOption},
 		Run: func(_ context.Context, p *pipeline.Context) error {
-			_, err := RunWhile(p.Graph, func(kernel ir.NodeID) bool { return p.Take("fuse", kernel) })
+			_, err := Run(p.Graph, func(kernel ir.NodeID) bool { return p.Take("fuse", kernel) })
 			return err
 		},
 	}

@@ -63,18 +63,6 @@ func (p *Piece) String() string {
 	return fmt.Sprintf("%v where %v over %v", p.Cells, p.Guards, p.Window)
 }
 
-// OfProjection gives the piece that reads the boxes of a projection, for an index of the given rank.
-func OfProjection(m zspace.ProjectionMap, index int) Piece {
-	p := Piece{Window: m.Shape.Clone(), Cells: m.AffineMap.Clone()}
-	for k, row := range p.Cells.Projection {
-		out := make([]int64, index+len(m.Shape))
-		copy(out, row)
-		out[index+k] = 1
-		p.Cells.Projection[k] = out
-	}
-	return p
-}
-
 // Translate moves the cells by delta.
 func (p *Piece) Translate(delta zspace.Point) (Piece, error) {
 	out := p.Clone()

@@ -157,8 +157,6 @@ type problem struct {
 	spaced bool
 }
 
-func (e *problem) Error() string { return e.text }
-
 func problemf(at span, format string, args ...any) *problem {
 	return &problem{at: at, text: fmt.Sprintf(format, args...)}
 }

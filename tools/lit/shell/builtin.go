@@ -73,13 +73,6 @@ func FileCheck(p *Process) int {
 
 func fileCheck(_ context.Context, p *Process) int { return FileCheck(p) }
 
-// IsBuiltin tells whether name is a command that needs no program.
-func IsBuiltin(name string) bool {
-	_, inSession := sessionBuiltins[name]
-	_, inside := builtins[name]
-	return inSession || inside || name == "not"
-}
-
 func (s *Session) changeDir(p *Process, dir string) int {
 	info, err := os.Stat(within(s.dir, dir))
 	if err != nil || !info.IsDir() {

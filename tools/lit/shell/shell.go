@@ -75,9 +75,6 @@ func New(dir string, env []string, tools map[string]Tool) *Session {
 	return s
 }
 
-// Dir returns the session's directory.
-func (s *Session) Dir() string { return s.dir }
-
 // Run executes a line and returns its exit status. An error is a fault in the line itself: its syntax, a command that
 // does not exist, a redirection that cannot be opened. When ctx ends, running programs are killed.
 func (s *Session) Run(ctx context.Context, line string) (status int, err error) {
