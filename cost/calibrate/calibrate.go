@@ -27,9 +27,10 @@ const codeFailed = "TAP2821"
 
 // Options of Measure.
 type Options struct {
-	Dir    string        // for programs
-	Budget time.Duration // that measuring takes at most; building comes on top
-	Tapc   string        // the compiler that builds them
+	Dir     string        // for programs
+	Budget  time.Duration // that measuring takes at most; building comes on top
+	Tapc    string        // the compiler that builds them
+	Devices int64         // into which the cores are divided; 1 if it is 0
 }
 
 // rounds is how often each probe runs, in turns with the others.
@@ -38,35 +39,56 @@ const rounds = 7
 // perRun is how long a run of a probe measures.
 const perRun = 15 * time.Millisecond
 
-// Measure measures this machine.
-func Measure(ctx context.Context, o Options) (*machine.Machine, error) {
-	m, err := found()
-	if err != nil {
-		return nil, err
+// Measure measures this machine. Divided is the same machine with its cores divided into the devices that the options ask for.
+func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err error) {
+	if m, err = found(); err != nil {
+		return nil, nil, err
 	}
 	cpu := &m.Devices[0]
+	if _, err := m.Divide(max(o.Devices, 1), machine.Link{}); err != nil {
+		return nil, nil, err
+	}
 	list := probes(cpu)
+	if o.Devices > 1 {
+		list = append(list, links(o.Devices)...)
+	}
 	for i := range list {
 		p := &list[i]
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
-		if err := Build(ctx, o.Tapc, p.graph, p.program); err != nil {
-			return nil, err
+		if err := p.build(ctx, o.Tapc); err != nil {
+			return nil, nil, err
 		}
 	}
 	if err := measure(ctx, list, o.Budget); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	conclude(cpu, list)
 	m.Doc = fmt.Sprintf("Measured by tapc calibrate. Two halves of the same runs differ by %.1f %% on average.", 100*(same(list)-1))
-	return m, nil
+	if o.Devices < 2 {
+		return m, m, nil
+	}
+	divided, err = m.Divide(o.Devices, linked(list, cpu.Launch.Value))
+	return m, divided, err
 }
 
-// Build makes a program of a graph, which it leaves beside it, by a tapc.
-func Build(ctx context.Context, tapc string, g *sample.Graph, path string) error {
+// build makes the program of a probe.
+func (p *probe) build(ctx context.Context, tapc string) error {
+	if p.plan == "" {
+		return Build(ctx, tapc, p.graph, p.program)
+	}
+	plan := p.program + ".json"
+	if err := os.WriteFile(plan, []byte(p.plan), 0o666); err != nil {
+		return err
+	}
+	return Build(ctx, tapc, p.graph, p.program, "--plan="+plan)
+}
+
+// Build makes a program of a graph, which it leaves beside it, by a tapc with flags.
+func Build(ctx context.Context, tapc string, g *sample.Graph, path string, flags ...string) error {
 	if err := os.WriteFile(path+".tap", []byte(g.Text()), 0o666); err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, tapc, "build", path+".tap", "-o", path)
+	c := exec.CommandContext(ctx, tapc, append([]string{"build", path + ".tap", "-o", path}, flags...)...)
 	c.WaitDelay = time.Second
 	if out, err := c.CombinedOutput(); err != nil {
 		return diag.Errorf(codeFailed, "calibrate", diag.Location{}, "building the program %q, which is measured, failed: %v: %s", g.Name, err, out)
@@ -97,6 +119,9 @@ func (p *probe) run(ctx context.Context) error {
 		n = min(max(int(perRun.Seconds()/best), 5), 20000)
 	}
 	t, err := Time(ctx, p.program, n, p.threads)
+	if p.what == copying {
+		t, err = copied(ctx, p.program, p.threads)
+	}
 	if err == nil {
 		p.times = append(p.times, t)
 	}

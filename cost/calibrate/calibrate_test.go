@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/dialects/application/planfile"
 )
 
 // two is a device of two cores, as the system would describe it.
@@ -92,6 +93,25 @@ func TestSizes(t *testing.T) {
 		}
 		if bytes := 8 * cellsIn(&d, 3, threads); bytes < 4*d.Caches[2].Bytes {
 			t.Errorf("memory: %d bytes", bytes)
+		}
+	}
+}
+
+// TestLinked: of times that a link of a known latency and bandwidth would give, the figures are these; plans of the programs are plans.
+func TestLinked(t *testing.T) {
+	for _, devices := range []int64{2, 3, 8} {
+		list := links(devices)
+		for i := range list {
+			p := &list[i]
+			if _, err := planfile.Parse("p.json", []byte(p.plan)); err != nil {
+				t.Fatalf("%v: %s", err, p.plan)
+			}
+			best := map[what]float64{handing: hops * (150e-9 + 30e-9), copying: p.things / 40e9}[p.what]
+			p.times = []float64{2 * best, best, 1.5 * best}
+		}
+		l := linked(list, 30e-9)
+		if math.Abs(l.Latency.Value/150e-9-1) > 1e-9 || math.Abs(l.Bandwidth.Value/40e9-1) > 1e-9 || l.Latency.High < l.Latency.Value || l.Bandwidth.Low > l.Bandwidth.Value {
+			t.Errorf("%d devices: %+v", devices, l)
 		}
 	}
 }

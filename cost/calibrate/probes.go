@@ -8,6 +8,7 @@ import (
 // probe is a program that is measured.
 type probe struct {
 	graph   *sample.Graph
+	plan    string // by which it is built, if there is one
 	threads int64
 	program string
 	things  float64 // that it does: operations, or bytes that it moves
@@ -30,6 +31,8 @@ const (
 	reading
 	start
 	region
+	handing // a count from one device to the next
+	copying // bytes that one device has to another
 )
 
 // rowOf is the row of a machine file that a probe gives the rate of.
@@ -130,7 +133,7 @@ func conclude(d *machine.Device, list []probe) {
 			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Bandwidth }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
 			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Read }, &d.UnitRead, &d.Read)
-		case start:
+		case start, handing, copying:
 		case region:
 			if p.threads == 1 {
 				alone = p.best()

@@ -42,8 +42,12 @@ func On(m *machine.Machine, g *ir.Graph) (*Place, error) {
 		}
 		all := p.Layout.Named(kind.Name)
 		if d.Number < 0 || d.Number >= int64(len(all)) {
-			return nil, diag.Errorf(CodePlaced, "cost", g.At(n, ""), "the machine %s has no %s for %s", m.Name, kind.Name, g.Name(n.ID)).
+			e := diag.Errorf(CodePlaced, "cost", g.At(n, ""), "the machine %s has no %s for %s", m.Name, kind.Name, g.Name(n.ID)).
 				Want(fmt.Sprintf("a number below %d", len(all)), fmt.Sprint(d.Number))
+			if d.Type == schedule.Host {
+				e = e.WithHint("devices of one host are its cores, divided: give a locality more members, as tapc calibrate --devices=N writes it")
+			}
+			return nil, e
 		}
 		p.Order = append(p.Order, n.ID)
 		p.At[n.ID], p.kinds[n.ID] = all[d.Number], kind.Name

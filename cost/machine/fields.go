@@ -104,6 +104,8 @@ func (l *Link) fields(f fields) {
 func (l *Locality) fields(f fields) {
 	f.Text(field{"name", "what the locality is called", true}, &l.Name)
 	f.Text(field{"link", "the link that joins what it holds", false}, &l.Link)
+	f.Figure(field{"bandwidth", "of the memory that its devices share, all of them together; each has a memory of its own if it is left out", false}, &l.Bandwidth, BytesASecond)
+	f.Figure(field{"read", "the same where nothing is written; the bandwidth if it is left out", false}, &l.Read, BytesASecond)
 	list(f, field{"members", "what it holds", true}, &l.Members, (*Member).fields)
 }
 

@@ -81,11 +81,14 @@ type Link struct {
 	Each      string // a word of Eaches; "" is the first
 }
 
-// Locality is a place that holds devices or other localities, which a link joins.
+// Locality is a place that holds devices or other localities, which a link joins. Where its devices share one memory, Bandwidth and Read are what all of them move
+// together; those of a device are then what it moves while the others do nothing.
 type Locality struct {
-	Name    string
-	Link    string // "" if it holds one thing
-	Members []Member
+	Name      string
+	Link      string // "" if it holds one thing
+	Bandwidth Figure // bytes a second; not known where each device has a memory of its own
+	Read      Figure // of what is read and nothing written
+	Members   []Member
 }
 
 // Member is so many equal things in a locality: devices or localities of a name.

@@ -237,3 +237,58 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestDivide: devices have their part of cores and memory, and what these reach alone; together they have what all reach. What can't be divided is refused.
+func TestDivide(t *testing.T) {
+	m, err := Read([]byte(`tapc: machine/1
+name: four
+devices:
+  - name: cpu
+    kind: cpu
+    units: 4
+    memory: 4 GiB
+    bandwidth: 50 GB/s
+    unit-bandwidth: 20 GB/s
+    read: 60 GB/s
+    unit-read: 35 GB/s
+    launch: 50 ns
+    rates: [{type: float32, row: fma, rate: 400 Gop/s, unit: 110 Gop/s}]
+`), "four.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := m.Divide(2, Link{Name: "host", Latency: Exactly(1e-7), Bandwidth: Exactly(5e10)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := two.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(text.Bytes(), "two.yaml")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &text)
+	}
+	d, all := &again.Devices[0], &again.Together().Devices[0]
+	rate, _ := d.Rate("float32", "fma", 2)
+	for what, x := range map[string][2]float64{
+		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9},
+		"bandwidth": {d.MemoryBandwidth(2).Value, 40e9}, "of one core": {d.MemoryBandwidth(1).Value, 20e9}, "read": {d.MemoryRead(2).Value, 60e9},
+		"bandwidth of all": {all.MemoryBandwidth(2).Value, 25e9}, "of one core, of all": {all.MemoryBandwidth(1).Value, 20e9}, "read of all": {all.MemoryRead(2).Value, 30e9},
+	} {
+		if math.Abs(x[0]/x[1]-1) > 1e-9 {
+			t.Errorf("%s is %v, expected %v", what, x[0], x[1])
+		}
+	}
+	if out, _ := again.Layout().Route(0, 1); len(out) != 1 || out[0].Link.Name != "host" {
+		t.Errorf("the route is %+v", out)
+	}
+	for _, c := range []struct {
+		m *Machine
+		n int64
+	}{{m, 0}, {m, 5}, {two, 2}} {
+		if _, err := c.m.Divide(c.n, Link{}); err == nil || !strings.Contains(err.Error(), CodeDivided) {
+			t.Errorf("%d: %v", c.n, err)
+		}
+	}
+}

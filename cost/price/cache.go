@@ -109,6 +109,9 @@ func levels(d *machine.Device, units int64) (list []level) {
 	all := machine.Exactly(float64(units))
 	for _, c := range d.Caches {
 		n := float64((units + c.Units - 1) / c.Units)
+		if c.Units > d.Units { // other devices have their part of it
+			n = float64(d.Units) / float64(c.Units)
+		}
 		read, write := directions(c.Bandwidth, c.Read)
 		list = append(list, level{c.Name, n * float64(c.Bytes), read.Times(all), write.Times(all)})
 	}

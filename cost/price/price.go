@@ -79,9 +79,18 @@ func Program(g *ir.Graph, m *machine.Machine, s Settings) ([]Kernel, error) {
 			kernels, works = append(kernels, n), append(works, work.Of(k, buffers))
 		}
 	}
-	h := replay(works, buffers)
+	byDevice := map[ir.NodeID][]*work.Work{} // each has caches of its own
+	for i, n := range kernels {
+		d := n.Body.(*schedule.Kernel).Device
+		byDevice[d] = append(byDevice[d], works[i])
+	}
+	histories := map[ir.NodeID]*history{}
+	for d, list := range byDevice {
+		histories[d] = replay(list, buffers)
+	}
 	out := make([]Kernel, len(kernels))
 	for i, n := range kernels {
+		h := histories[n.Body.(*schedule.Kernel).Device]
 		if out[i], err = one(g, n, m, s, works[i], h); err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func (b *placing) part(c *call, id ir.NodeID) []propagate.Transfer {
 		name += fmt.Sprintf(", phase %d", phase+1)
 	}
 	x := simulate.Task{Name: name, Device: -1, Latency: p.Latency / of, Seconds: (p.Seconds.Value - p.Latency) / of, Bytes: p.Bytes * float64(len(c.what.Devices)) / of}
-	x.Link, x.Ports = b.through(c.what.Devices)
+	x.Link, x.Ports = b.lines.through(c.what.Devices)
 	c.tasks[phase] = len(b.program.Tasks)
 	b.step(id, x, price.Interval{Value: p.Seconds.Value / of, Low: p.Seconds.Low / of, High: p.Seconds.High / of})
 	if c.tasks[1-phase] >= 0 {
@@ -86,21 +86,21 @@ func (b *placing) part(c *call, id ir.NodeID) []propagate.Transfer {
 }
 
 // through gives the outermost link between devices, and the ports to it, both ways.
-func (b *placing) through(devices []ir.NodeID) (link string, ports []int) {
+func (l *lines) through(devices []ir.NodeID) (link string, ports []int) {
 	depth := -1
 	for _, d := range devices[1:] {
-		if out, _ := b.place.Layout.Route(b.place.At[devices[0]], b.place.At[d]); len(out) > 0 && (depth < 0 || out[len(out)-1].Depth < depth) {
+		if out, _ := l.place.Layout.Route(l.place.At[devices[0]], l.place.At[d]); len(out) > 0 && (depth < 0 || out[len(out)-1].Depth < depth) {
 			depth = out[len(out)-1].Depth
 		}
 	}
 	for _, d := range devices {
-		_, all := b.place.Layout.Find(b.place.At[d])
+		_, all := l.place.Layout.Find(l.place.At[d])
 		if depth < 0 || depth >= len(all) || all[depth].Link == nil {
 			continue
 		}
 		link = all[depth].Link.Name
 		for _, in := range []bool{false, all[depth].Link.Each != machine.EachLocality} {
-			if n := b.port(way{all[depth], in}); !slices.Contains(ports, n) {
+			if n := l.port(way{all[depth], in}); !slices.Contains(ports, n) {
 				ports = append(ports, n)
 			}
 		}

@@ -21,7 +21,14 @@ type placing struct {
 	devices map[ir.NodeID]int // the number of each in the report
 	tasks   map[ir.NodeID]int // of each step
 	calls   map[ir.NodeID]*call
-	ways    map[way]int // ports by their numbers
+	lines   lines
+}
+
+// lines are the links between the devices of a schedule.
+type lines struct {
+	graph *ir.Graph
+	place *group.Place
+	ports map[way]int // their numbers
 }
 
 // way is a port in one direction: what is sent does not wait for what is received.
@@ -31,16 +38,19 @@ type way struct {
 }
 
 // Placed prices a schedule on the devices that it has, each of which is the one of its number among the machine's devices of its kind: kernels are carried out where they
-// are, a collective among devices of one kind as what it is (calls.go), and each other transfer is a flow that passes the ports between two devices. Memory is what the
-// schedule holds on a device.
-func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, error) {
+// are, a collective among devices of one kind as what it is (calls.go), and each other transfer is a flow that passes the ports between two devices. Devices that are threads
+// of one host do all of it themselves (host.go). Memory is what the schedule holds on a device. Together are the kernels while all devices work; threads are those of the program.
+func Placed(m *machine.Machine, g *ir.Graph, kernels, together []price.Kernel, threads int64) (*Report, error) {
 	at, err := group.On(m, g)
 	if err != nil {
 		return nil, err
 	}
-	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, ways: map[way]int{}}
+	b := &placing{place: at, devices: map[ir.NodeID]int{}, tasks: map[ir.NodeID]int{}, lines: lines{g, at, map[way]int{}}}
 	b.g = g
 	out := &Report{Machine: m.Name}
+	if hosted := Hosted(g); len(hosted) > 0 {
+		at.Order = hosted
+	}
 	for i, d := range at.Order {
 		b.devices[d] = i
 	}
@@ -51,24 +61,18 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, e
 	if len(order) > maxTasks {
 		return nil, tooLarge(int64(len(order)))
 	}
-	b.findCalls()
-	for _, id := range order {
-		n := g.Node(id)
-		switch body := n.Body.(type) {
-		case *schedule.Transfer:
-			if c := b.calls[id]; c != nil {
-				out.Transfers = append(out.Transfers, b.part(c, id)...)
-				continue
-			}
-			out.Transfers = append(out.Transfers, b.flow(n, body))
-		case *schedule.Kernel:
-			i := slices.IndexFunc(kernels, func(k price.Kernel) bool { return k.Node == id })
-			b.step(id, simulate.Task{Name: g.Name(id), Device: b.devices[body.Device], Seconds: kernels[i].Time.Value}, kernels[i].Time)
-			b.operations += kernels[i].Work.Operations()
-		}
+	times := map[ir.NodeID]timed{}
+	for i := range kernels {
+		times[kernels[i].Node] = timed{&kernels[i], &together[i]}
 	}
-	for _, id := range order {
-		b.after(id)
+	if len(Hosted(g)) > 0 {
+		groups, _ := Threads(threads, len(at.Order))
+		err = b.host(order, times, groups, out)
+	} else {
+		b.walk(order, times, out)
+	}
+	if err != nil {
+		return nil, err
 	}
 	held := schedule.Held(g)
 	for _, d := range at.Order {
@@ -76,8 +80,47 @@ func Placed(m *machine.Machine, g *ir.Graph, kernels []price.Kernel) (*Report, e
 			b.program.Values = append(b.program.Values, simulate.Value{Device: b.devices[d], Bytes: float64(h.Total()), From: -1})
 		}
 	}
-	b.program.Devices, b.program.Ports = len(at.Order), len(b.ways)
-	return b.report(out, b.kinds())
+	b.program.Devices, b.program.Ports = len(at.Order), len(b.lines.ports)
+	if out, err = b.report(out, b.kinds()); err == nil {
+		out.Kernels = onFirst(g, b.devices, kernels)
+	}
+	return out, err
+}
+
+// onFirst counts the kernels of the first device that has some.
+func onFirst(g *ir.Graph, devices map[ir.NodeID]int, kernels []price.Kernel) (n int) {
+	least := len(devices)
+	for _, k := range kernels {
+		switch d := devices[g.Node(k.Node).Body.(*schedule.Kernel).Device]; {
+		case d < least:
+			least, n = d, 1
+		case d == least:
+			n++
+		}
+	}
+	return n
+}
+
+// walk adds the steps of a schedule that devices carry out while data travels.
+func (b *placing) walk(order []ir.NodeID, kernels map[ir.NodeID]timed, out *Report) {
+	b.findCalls()
+	for _, id := range order {
+		switch body := b.g.Node(id).Body.(type) {
+		case *schedule.Transfer:
+			if c := b.calls[id]; c != nil {
+				out.Transfers = append(out.Transfers, b.part(c, id)...)
+				continue
+			}
+			out.Transfers = append(out.Transfers, b.flow(id, body))
+		case *schedule.Kernel:
+			k := kernels[id]
+			b.step(id, simulate.Task{Name: b.g.Name(id), Device: b.devices[body.Device], Seconds: k.alone.Time.Value, Shared: k.together.Time.Value}, k.alone.Time)
+			b.operations += k.alone.Work.Operations()
+		}
+	}
+	for _, id := range order {
+		b.after(id)
+	}
 }
 
 // step adds the task of a step.
@@ -98,17 +141,26 @@ func (b *placing) after(id ir.NodeID) {
 }
 
 // flow adds a transfer: the latency of the outermost link between two devices, and its bytes on the slowest.
-func (b *placing) flow(n *ir.Node, t *schedule.Transfer) propagate.Transfer {
-	g := b.g
+func (b *placing) flow(id ir.NodeID, t *schedule.Transfer) propagate.Transfer {
+	x := simulate.Task{Name: b.g.Name(id), Device: -1}
+	said := b.lines.send(id, t, &x, false)
+	time := said.Ways[0].Seconds
+	b.step(id, x, price.Interval{Value: time.Value, Low: time.Low, High: time.High})
+	return said
+}
+
+// send fills the task of a transfer, and gives what there is to say of it. A task of a device is a copy that it makes itself: it passes no port, and takes no latency. One that
+// is in place takes nothing.
+func (l *lines) send(id ir.NodeID, t *schedule.Transfer, x *simulate.Task, inPlace bool) propagate.Transfer {
+	g := l.graph
 	from, to := g.Node(t.From).Body.(*schedule.Buffer), g.Node(t.To).Body.(*schedule.Buffer)
 	box := t.Box(from)
 	size := new(big.Int).Mul(box.BigSize(), big.NewInt(int64(from.Type().Size())))
 	bytes, _ := size.Float64()
-	x := simulate.Task{Name: g.Name(n.ID), Device: -1, Bytes: bytes}
 	latency, travel := machine.Figure{}, price.Interval{}
-	out, in := b.place.Layout.Route(b.place.At[from.Device], b.place.At[to.Device])
+	out, in := l.place.Layout.Route(l.place.At[from.Device], l.place.At[to.Device])
 	for i, p := range append(slices.Clone(out), in...) {
-		if p.Link == nil {
+		if p.Link == nil || inPlace {
 			continue
 		}
 		if i < len(out) {
@@ -116,23 +168,40 @@ func (b *placing) flow(n *ir.Node, t *schedule.Transfer) propagate.Transfer {
 		}
 		w := p.Link.Bandwidth
 		travel = price.Interval{Value: max(travel.Value, bytes/w.Value), Low: max(travel.Low, bytes/w.High), High: max(travel.High, bytes/w.Low)}
-		x.Ports = append(x.Ports, b.port(way{p, i >= len(out) && p.Link.Each != machine.EachLocality}))
+		if x.Device < 0 {
+			x.Ports = append(x.Ports, l.port(way{p, i >= len(out) && p.Link.Each != machine.EachLocality}))
+		}
+	}
+	if x.Device >= 0 {
+		latency = machine.Figure{}
 	}
 	x.Latency, x.Seconds = latency.Value, travel.Value
+	if !inPlace {
+		x.Bytes = bytes
+	}
 	time := travel.Plus(price.Interval{Value: latency.Value, Low: latency.Low, High: latency.High})
-	b.step(n.ID, x, time)
 	there := g.Name(to.Device)
-	return propagate.Transfer{Operation: g.Name(n.ID), Tensor: g.Name(from.Tensor), Of: from.Tensor, From: g.Name(from.Device), To: there, Bytes: size,
-		Reason: fmt.Sprintf("%s of it is needed on %s, where it is not", box.Text(), there),
-		Ways: []propagate.Way{{Words: "a copy", Bytes: bytes, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High},
-			Terms: []propagate.Term{{What: "latency of the link", Seconds: x.Latency}, {What: fmt.Sprintf("%.0f bytes", bytes), Seconds: x.Seconds}}}}}
+	said := propagate.Transfer{Operation: g.Name(id), Tensor: g.Name(from.Tensor), Of: from.Tensor, From: g.Name(from.Device), To: there, Bytes: size,
+		Reason: fmt.Sprintf("%s of it is needed on %s, where it is not", box.Text(), there)}
+	way := propagate.Way{Words: "a copy", Bytes: bytes, Seconds: machine.Figure{Value: time.Value, Low: time.Low, High: time.High}}
+	switch {
+	case inPlace:
+		way.Words, way.Bytes = "read in place", 0
+	case x.Device < 0:
+		way.Terms = append(way.Terms, propagate.Term{What: "latency of the link", Seconds: x.Latency})
+		fallthrough
+	default:
+		way.Terms = append(way.Terms, propagate.Term{What: fmt.Sprintf("%.0f bytes", bytes), Seconds: x.Seconds})
+	}
+	said.Ways = []propagate.Way{way}
+	return said
 }
 
-func (b *placing) port(w way) int {
-	n, ok := b.ways[w]
+func (l *lines) port(w way) int {
+	n, ok := l.ports[w]
 	if !ok {
-		n = len(b.ways)
-		b.ways[w] = n
+		n = len(l.ports)
+		l.ports[w] = n
 	}
 	return n
 }

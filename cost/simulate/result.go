@@ -35,8 +35,11 @@ func (r *Result) Idle() float64 {
 func (s *Simulation) Result() *Result {
 	p, x := s.program, s.last
 	r := &Result{Seconds: x.now, Start: slices.Clone(x.start), End: slices.Clone(x.end), Busy: make([]float64, p.Devices), Links: map[string]float64{}}
-	for _, t := range p.Tasks {
-		if t.Device >= 0 {
+	for i, t := range p.Tasks {
+		switch {
+		case t.Device >= 0 && t.Shared > t.Seconds:
+			r.Busy[t.Device] += x.end[i] - x.start[i]
+		case t.Device >= 0:
 			r.Busy[t.Device] += t.Seconds
 		}
 		if t.Link != "" {

@@ -20,6 +20,7 @@ type Task struct {
 	Name    string
 	Device  int     // that computes it; -1 of a flow
 	Seconds float64 // that a kernel takes, or the bytes of a flow alone on its ports
+	Shared  float64 // that a kernel takes while all other devices compute, too; Seconds if it is less
 	Latency float64 // of a flow, before its bytes
 	Ports   []int   // that its bytes pass
 	Link    string  // by whose name its bytes are counted

@@ -46,6 +46,9 @@ func TestByHand(t *testing.T) {
 		{"one that is shared for a while", []Task{send(0, 1, 0), send(0.5, 1, 0)}, 2, []float64{1.5, 2}, 1},
 		{"two ports", []Task{send(0, 1, 0), send(0, 1, 1)}, 1, []float64{1, 1}, 1},
 		{"the least number first", []Task{kernel(0, 1), kernel(0, 5, 3), kernel(0, 1), kernel(1, 1)}, 7, []float64{1, 6, 7, 1}, 1 - 8.0/14},
+		{"what both share slows both", []Task{{Device: 0, Seconds: 2, Shared: 3}, kernel(1, 3)}, 3, []float64{3, 3}, 0},
+		{"for as long as both compute", []Task{{Device: 0, Seconds: 2, Shared: 4}, kernel(1, 1)}, 2.5, []float64{2.5, 1}, 1 - 3.5/5},
+		{"alone it takes what it takes", []Task{{Device: 0, Seconds: 2, Shared: 4}, kernel(1, 1, 0)}, 3, []float64{2, 3}, 0.5},
 		{"nothing", nil, 0, nil, 0},
 	} {
 		r := run(t, &Program{Devices: 2, Ports: 2, Tasks: c.tasks})
@@ -85,6 +88,8 @@ func random(rnd *rand.Rand, n int) *Program {
 		x := Task{Name: fmt.Sprint("t", i), Device: rnd.IntN(4) - 1, Seconds: float64(rnd.IntN(1000)) / 100}
 		if x.Device < 0 {
 			x.Latency, x.Ports, x.Link, x.Bytes = float64(rnd.IntN(3)), []int{rnd.IntN(2), 2 + rnd.IntN(2)}, "bus", 1
+		} else if rnd.IntN(3) == 0 {
+			x.Shared = 1.5 * x.Seconds
 		}
 		for range min(i, rnd.IntN(3)) {
 			if a := i - 1 - rnd.IntN(min(i, 8)); !slices.Contains(x.After, a) {

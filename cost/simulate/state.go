@@ -13,6 +13,7 @@ type state struct {
 	start, end []float64 // NaN before
 	queue      [][]int   // of each device: tasks that may begin, in order
 	busy       []int     // what each device computes, or -1
+	left       []float64 // the part of it that is left, of what shares something with other devices
 	flows      []flow    // that are on the way, in the order in which they began
 	load       []int     // flows that pass each port
 }
@@ -26,7 +27,7 @@ type flow struct {
 
 func newState(p *Program) *state {
 	x := &state{waits: make([]int32, len(p.Tasks)), queue: make([][]int, p.Devices), load: make([]int, p.Ports)}
-	x.busy = slices.Repeat([]int{-1}, p.Devices)
+	x.busy, x.left = slices.Repeat([]int{-1}, p.Devices), make([]float64, p.Devices)
 	x.start = slices.Repeat([]float64{math.NaN()}, len(p.Tasks))
 	x.end = slices.Clone(x.start)
 	for i, t := range p.Tasks {
@@ -44,7 +45,7 @@ func newState(p *Program) *state {
 func (x *state) clone() *state {
 	c := *x
 	c.waits, c.start, c.end = slices.Clone(x.waits), slices.Clone(x.start), slices.Clone(x.end)
-	c.busy, c.flows, c.load = slices.Clone(x.busy), slices.Clone(x.flows), slices.Clone(x.load)
+	c.busy, c.left, c.flows, c.load = slices.Clone(x.busy), slices.Clone(x.left), slices.Clone(x.flows), slices.Clone(x.load)
 	c.queue = make([][]int, len(x.queue))
 	for i, q := range x.queue {
 		c.queue[i] = slices.Clone(q)
@@ -74,7 +75,7 @@ func (x *state) admit(p *Program, i int) {
 func (x *state) begin(p *Program) {
 	for d, q := range x.queue {
 		if x.busy[d] < 0 && len(q) > 0 {
-			x.busy[d], x.start[q[0]] = q[0], x.now
+			x.busy[d], x.left[d], x.start[q[0]] = q[0], 1, x.now
 			x.queue[d] = q[1:]
 		}
 	}
@@ -99,9 +100,10 @@ func (x *state) sharing(t *Task) float64 {
 // advance goes to the next event, and lets begin what may after it.
 func (x *state) advance(p *Program, next [][]int) {
 	step := math.Inf(1)
+	beside := x.beside()
 	for d, i := range x.busy {
 		if i >= 0 {
-			step = min(step, x.start[x.busy[d]]+p.Tasks[i].Seconds-x.now)
+			step = min(step, x.until(p, d, beside))
 		}
 	}
 	for _, f := range x.flows {
@@ -114,12 +116,12 @@ func (x *state) advance(p *Program, next [][]int) {
 	step = max(step, 0)
 	at := x.now + step
 	done := x.travel(p, step)
-	x.now = at
 	for d, i := range x.busy {
-		if i >= 0 && x.start[i]+p.Tasks[i].Seconds <= at {
+		if i >= 0 && x.compute(p, d, step, beside) {
 			x.busy[d], done = -1, append(done, i)
 		}
 	}
+	x.now = at
 	slices.Sort(done)
 	for _, i := range done {
 		x.end[i] = at
@@ -133,6 +135,41 @@ func (x *state) advance(p *Program, next [][]int) {
 		}
 	}
 	x.begin(p)
+}
+
+// beside is the part of the other devices that compute beside one that does.
+func (x *state) beside() float64 {
+	n := -1
+	for _, i := range x.busy {
+		if i >= 0 {
+			n++
+		}
+	}
+	return float64(max(n, 0)) / float64(max(len(x.busy)-1, 1))
+}
+
+// takes is what a task takes while a part of the other devices computes.
+func (t *Task) takes(beside float64) float64 {
+	return t.Seconds + max(t.Shared-t.Seconds, 0)*beside
+}
+
+// until is the time that is left of what a device computes, if nothing else changes.
+func (x *state) until(p *Program, d int, beside float64) float64 {
+	t := &p.Tasks[x.busy[d]]
+	if t.Shared <= t.Seconds {
+		return x.start[x.busy[d]] + t.Seconds - x.now
+	}
+	return x.left[d] * t.takes(beside)
+}
+
+// compute lets a device go on for a time, and says whether what it computes has ended.
+func (x *state) compute(p *Program, d int, step, beside float64) bool {
+	t := &p.Tasks[x.busy[d]]
+	if t.Shared <= t.Seconds {
+		return x.start[x.busy[d]]+t.Seconds <= x.now+step
+	}
+	x.left[d] -= step / t.takes(beside)
+	return x.left[d] <= tiny
 }
 
 // tiny is what is left of a flow by rounding, as a part of the step.

@@ -73,7 +73,7 @@ var Table = []Rule{
 	{"cost/price", 4, 2},
 	{"cost/calibrate", 4, 3},
 	{"cost/simulate", 3, 6},
-	{"cost/sharded", 4, 4},
+	{"cost/sharded", 4, 6},
 	{"passes/rewrite/casts", 4, -1},
 	{"passes/rewrite", 4, 0},
 	{"passes/rewrite/rulepage", 4, 1},

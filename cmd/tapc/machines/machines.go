@@ -28,10 +28,12 @@ Each figure says where it is from. --collective prices one by the algorithms tha
 const CalibrateHelp = `Measure this machine and write a machine file: what programs of tapc reach with products,
 arithmetic and functions, on one core and on all, what they move from each cache and from
 memory, and what kernels and threads take to begin. It takes less than a minute, and a C
-compiler. Bounds are those of the rounds' own differences: measure while nothing else runs.`
+compiler. Bounds are those of the rounds' own differences: measure while nothing else runs.
+With --devices the machine has so many devices of one host, each with its part of the cores:
+what --devices of build makes of it, with the link that copies between them are.`
 
-// Calibrate measures this machine by programs that this tapc builds.
-func Calibrate(ctx context.Context) (*machine.Machine, error) {
+// Calibrate measures this machine, divided into so many devices, by programs that this tapc builds.
+func Calibrate(ctx context.Context, devices int64) (*machine.Machine, error) {
 	tapc, err := os.Executable()
 	if err != nil {
 		return nil, diag.Fault("%w", err)
@@ -41,7 +43,8 @@ func Calibrate(ctx context.Context) (*machine.Machine, error) {
 		return nil, diag.Fault("%w", err)
 	}
 	defer os.RemoveAll(dir)
-	return calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc})
+	_, m, err := calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc, Devices: devices})
+	return m, err
 }
 
 // List writes which machines tapc knows.

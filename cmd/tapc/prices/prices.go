@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/cost/price"
 	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/cost/sharded"
+	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/propagate"
@@ -78,13 +79,26 @@ func OfMesh(g *ir.Graph, m *machine.Machine, s price.Settings, r *propagate.Resu
 	return Mesh{report}, err
 }
 
-// OfDevices prices a schedule on the devices that it has.
+// OfDevices prices a schedule on the devices that it has. Those that are threads of one host share out the threads of the program, one for each of their cores if it is not said how many.
 func OfDevices(g *ir.Graph, m *machine.Machine, s price.Settings) (Mesh, error) {
+	threads := s.Units
+	if list := sharded.Hosted(g); len(list) > 0 {
+		d, err := m.Device("", schedule.Host.String())
+		if err != nil {
+			return Mesh{}, err
+		}
+		threads = cmp.Or(threads, d.Units*int64(len(list)))
+		_, s.Units = sharded.Threads(threads, len(list))
+	}
 	kernels, err := price.Program(g, m, s)
 	if err != nil {
 		return Mesh{}, err
 	}
-	report, err := sharded.Placed(m, g, kernels)
+	together, err := price.Program(g, m.Together(), s)
+	if err != nil {
+		return Mesh{}, err
+	}
+	report, err := sharded.Placed(m, g, kernels, together, threads)
 	return Mesh{report}, err
 }
 

@@ -298,7 +298,7 @@ func (f *stageFinder) rows(buffers map[ir.NodeID]*schedule.Buffer) int {
 func (c *BackToBack) hold(f *stageFinder, statement int, line bool) bool {
 	d := f.k.Statements[statement].Value.Type
 	size := int64(d.Size())
-	b := &schedule.Buffer{DType: d.String(), Space: schedule.Arena, Align: lineBytes}
+	b := &schedule.Buffer{Tensor: ir.NoNode, Device: ir.NoNode, Over: ir.NoNode, DType: d.String(), Space: schedule.Arena, Align: lineBytes}
 	h := Workspace{firstWorkspace - ir.NodeID(len(c.Workspaces)), statement, 1}
 	if line {
 		values := lineBytes / size

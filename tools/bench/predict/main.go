@@ -1,13 +1,14 @@
 // Command predict holds the prices of tapc to reality: it measures this machine, prices programs on it, runs them, and says how far off the prices
 // were. None of the programs has a shape that the machine is measured by.
 //
-//	go run ./tools/bench/predict [-machine FILE] [-models FOLDER] [-dir FOLDER] [-rounds 5] [NAME...]
+//	go run ./tools/bench/predict [-models FOLDER] [-dir FOLDER] [-rounds 5] [-threads 1] [-devices] [-plans] [NAME...]
 //
-// Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -dir programs stay in that folder, and
-// those that are there are not built again; -build ends when they are.
+// Beside small programs it takes the examples, some of the small programs cut into shards, and the ONNX models of a folder. With -devices it takes programs on two devices
+// instead, cut and placed by plans. With -plans it takes some graphs, each with several plans, and says of each graph whether prices order its plans as times do.
+// With -dir programs and the measured machine stay in that folder, and what is there is not made again; -build ends when programs are.
 //
-// Programs run in turns, on one thread; a time is the best of the rounds' 10th percentiles. With them it prints how far the even and the odd rounds
-// are apart: no price can be held to less.
+// Programs run in turns, on as many threads as -threads says (two with -devices and -plans); a time is the best of the rounds' 10th percentiles. With them it prints how far the even
+// and the odd rounds are apart: no price can be held to less.
 package main
 
 import (
@@ -26,22 +27,26 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/cost/calibrate"
+	"tensortapestry.org/tapc/cost/machine"
 )
 
 type settings struct {
-	machine, tapc string
-	models, dir   string
-	build         bool // and no more
-	rounds        int
-	threads       int64
-	names         []string
+	machines       [2]string // files: of the machine as one device, and as two
+	tapc           string
+	models, dir    string
+	build          bool // and no more
+	devices, plans bool // what is taken
+	rounds         int
+	threads        int64
+	names          []string
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var s settings
-	flag.StringVar(&s.machine, "machine", "", "machine file (default: this machine is measured first)")
+	flag.BoolVar(&s.devices, "devices", false, "programs on two devices")
+	flag.BoolVar(&s.plans, "plans", false, "several plans of each of some graphs")
 	flag.StringVar(&s.tapc, "tapc", "", "compiler (default: that of this tree is built)")
 	flag.StringVar(&s.models, "models", "", "folder of ONNX models")
 	flag.StringVar(&s.dir, "dir", "", "folder where programs stay (default: none)")
@@ -57,6 +62,9 @@ func main() {
 }
 
 func (s *settings) run(ctx context.Context) error {
+	if s.devices || s.plans {
+		s.threads = 2
+	}
 	if s.rounds < 2 || s.threads < 1 {
 		return errors.New("there are at least 2 rounds and 1 thread")
 	}
@@ -78,11 +86,8 @@ func (s *settings) run(ctx context.Context) error {
 	if err != nil || s.build {
 		return err
 	}
-	if s.machine == "" {
-		s.machine = filepath.Join(s.dir, "machine.yaml")
-		if _, err := output(ctx, s.tapc, "calibrate", "-o", s.machine); err != nil {
-			return err
-		}
+	if err := s.calibrate(ctx); err != nil {
+		return err
 	}
 	for i := range list {
 		if err := s.price(ctx, &list[i]); err != nil {
@@ -92,7 +97,38 @@ func (s *settings) run(ctx context.Context) error {
 	if err := s.measure(ctx, list); err != nil {
 		return err
 	}
+	if s.plans {
+		printPlans(list)
+		return nil
+	}
 	print(list)
+	return nil
+}
+
+// calibrate measures the machine, if the folder has no files of it.
+func (s *settings) calibrate(ctx context.Context) error {
+	s.machines = [2]string{filepath.Join(s.dir, "machine.yaml"), filepath.Join(s.dir, "machine2.yaml")}
+	if _, err := os.Stat(s.machines[1]); err == nil {
+		return nil
+	}
+	dir, err := os.MkdirTemp(s.dir, "probes-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	one, two, err := calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: s.tapc, Devices: 2})
+	if err != nil {
+		return err
+	}
+	for i, m := range []*machine.Machine{one, two} {
+		var text bytes.Buffer
+		if err := m.Write(&text); err != nil {
+			return err
+		}
+		if err := os.WriteFile(s.machines[i], text.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -133,6 +169,9 @@ func (s *settings) programs(ctx context.Context) (list []result, err error) {
 
 // all lists the programs, and writes the graphs of those that are made here.
 func (s *settings) all() (list []result, err error) {
+	if s.devices || s.plans {
+		return s.planned()
+	}
 	for _, g := range programs() {
 		graph := filepath.Join(s.dir, g.Name+".tap")
 		if err := os.WriteFile(graph, []byte(g.Text()), 0o666); err != nil {
@@ -157,7 +196,7 @@ func (s *settings) all() (list []result, err error) {
 
 // price asks tapc for the time of a program.
 func (s *settings) price(ctx context.Context, r *result) error {
-	out, err := output(ctx, s.tapc, append([]string{"cost", r.graph, "--machine=" + s.machine, fmt.Sprintf("--threads=%d", s.threads), "--json"}, r.flags...)...)
+	out, err := output(ctx, s.tapc, append([]string{"cost", r.graph, "--machine=" + s.machines[r.devices/2], fmt.Sprintf("--threads=%d", s.threads), "--json"}, r.flags...)...)
 	if err != nil {
 		return err
 	}

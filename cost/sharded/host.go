@@ -1,0 +1,132 @@
+package sharded
+
+import (
+	"cmp"
+	"slices"
+
+	"tensortapestry.org/tapc/backends/cpu/devices"
+	"tensortapestry.org/tapc/cost/machine"
+	"tensortapestry.org/tapc/cost/price"
+	"tensortapestry.org/tapc/cost/simulate"
+	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/ir"
+	"tensortapestry.org/tapc/passes/propagate"
+)
+
+// Threads is how many groups of threads the devices of a program have that runs on so many, and how many threads the smallest of these has.
+func Threads(threads int64, devices int) (groups int, each int64) {
+	groups = max(1, min(devices, int(threads)))
+	return groups, threads / int64(groups)
+}
+
+// Hosted gives the devices of a schedule if all of them are sets of threads of one process (backends/cpu/devices); none of a schedule for one device.
+func Hosted(g *ir.Graph) (list []ir.NodeID) {
+	for n := range g.Nodes() {
+		d, ok := n.Body.(*schedule.Device)
+		if ok && d.Type != schedule.Host {
+			return nil
+		}
+		if ok {
+			list = append(list, n.ID)
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(list, func(a, b ir.NodeID) int {
+		return cmp.Compare(g.Node(a).Body.(*schedule.Device).Number, g.Node(b).Body.(*schedule.Device).Number)
+	})
+	return list
+}
+
+// host carries out a schedule as the threads of one process do.
+type host struct {
+	to      *builder
+	lines   *lines
+	plan    *devices.Plan
+	kernels map[ir.NodeID]timed
+	groups  int
+	last    []int   // task of each group, -1 before it has one
+	done    [][]int // tasks of the steps of each device
+}
+
+// timed is a kernel while the other devices do nothing, and while all work.
+type timed struct{ alone, together *price.Kernel }
+
+// host adds the steps of a schedule: a group of threads has the steps of its devices in the order of the schedule, copies among them, which
+// the device makes that has or wants the result, or nobody where what is sent is read in place; what another group gives has been counted by that, which arrives a latency later.
+func (b *placing) host(order []ir.NodeID, kernels map[ir.NodeID]timed, groups int, out *Report) error {
+	program, err := tensorops.ProgramOf(b.g)
+	if err != nil {
+		return err
+	}
+	h := &host{to: &b.builder, lines: &b.lines, plan: devices.Of(b.g, order, program.Held()[len(program.Outputs):]), kernels: kernels, groups: groups,
+		last: slices.Repeat([]int{-1}, groups), done: make([][]int, len(b.devices))}
+	for g := 1; g < groups; g++ { // the caller's thread wakes the others
+		h.last[g] = h.signal(0, g)
+	}
+	for i, id := range order {
+		if x := h.step(i, id); x != nil {
+			out.Transfers = append(out.Transfers, *x)
+		}
+	}
+	end := simulate.Task{Name: "end"}
+	for g, i := range h.last {
+		if g > 0 {
+			i = h.signal(g, 0, i)
+		}
+		if i >= 0 {
+			end.After = append(end.After, i)
+		}
+	}
+	h.to.add(end, price.Interval{}, nil)
+	return nil
+}
+
+// step adds a step; of a transfer it gives what there is to say.
+func (h *host) step(i int, id ir.NodeID) (said *propagate.Transfer) {
+	s := h.plan.Steps[i]
+	t, bounds := simulate.Task{Name: h.to.g.Name(id), Device: s.Device}, price.Interval{}
+	if body, ok := h.to.g.Node(id).Body.(*schedule.Transfer); ok {
+		x := h.lines.send(id, body, &t, h.plan.Aliased(body))
+		said, bounds = &x, price.Interval{Value: t.Seconds, Low: x.Ways[0].Seconds.Low, High: x.Ways[0].Seconds.High}
+	} else {
+		k := h.kernels[id]
+		t.Seconds, t.Shared, bounds = k.alone.Time.Value, k.together.Time.Value, k.alone.Time
+		h.to.operations += k.alone.Work.Operations()
+	}
+	group := s.Device % h.groups
+	if h.last[group] >= 0 {
+		t.After = append(t.After, h.last[group])
+	}
+	for _, w := range s.Waits {
+		if w.Device%h.groups != group {
+			t.After = append(t.After, h.signal(w.Device, s.Device, h.done[w.Device][w.Steps-1]))
+		}
+	}
+	h.last[group] = len(h.to.program.Tasks)
+	h.done[s.Device] = append(h.done[s.Device], h.last[group])
+	h.to.add(t, bounds, nil)
+	return said
+}
+
+// signal adds the time from what one device has done to when another sees it.
+func (h *host) signal(from, to int, after ...int) int {
+	l := h.lines.link(h.lines.place.Order[from], h.lines.place.Order[to])
+	i := len(h.to.program.Tasks)
+	h.to.add(simulate.Task{Name: h.plan.Devices[to].Name + " waits for " + h.plan.Devices[from].Name, Device: -1, Latency: l.Latency.Value, After: after},
+		price.Interval{Value: l.Latency.Value, Low: l.Latency.Low, High: l.Latency.High}, nil)
+	return i
+}
+
+// link gives the outermost link between two devices.
+func (l *lines) link(from, to ir.NodeID) machine.Link {
+	out, _ := l.place.Layout.Route(l.place.At[from], l.place.At[to])
+	for _, p := range slices.Backward(out) {
+		if p.Link != nil {
+			return *p.Link
+		}
+	}
+	return machine.Link{}
+}
