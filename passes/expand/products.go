@@ -14,7 +14,7 @@ func goRules() []rewrite.Rule {
 		separateSum, togetherSum, separateExact, together,
 		attentionSteps, stepsAttention, attentionSoftmax, softmaxAttention,
 		convSlice, sliceConv, convPhases, phasesConv, convInterleave, interleaveConv, convPatches, patchesConv,
-		partsOfConcat, partsOfInterleave, joinedResults, cellsOfPad, padOfCells}, normRules()...)
+		partsOfConcat, partsOfInterleave, joinedResults, cellsOfPad, padOfCells}, append(normRules(), partsReduction, partsReductionSum)...)
 }
 
 // whole says whether a site's elements are integers or booleans.
@@ -78,29 +78,6 @@ var matmulHalvesInteger = rewrite.Rule{Name: "matmul-halves-integer", Source: "G
 	Text:    "A product of integers becomes the sum of the products of both halves of what it sums.",
 	Because: "Σ_k X·Y = Σ_{k<h} X·Y + Σ_{k≥h} X·Y, and integers wrap alike in any order",
 	Match:   func(s *rewrite.Site) (rewrite.Result, bool) { return halves(s, whole(s)) }}
-
-var (
-	halvesMatmul = undo("halves-matmul", "The sum of two products of floats, of halves of what one sums, becomes one.", matmulHalves, []string{"add"}, readHalves)
-
-	halvesMatmulInteger = undo("halves-matmul-integer", "The sum of two products of integers, of halves of what one sums, becomes one.", matmulHalvesInteger, []string{"add"}, readHalves)
-)
-
-// readHalves reads the product whose halves are added: its operands begin where those of the first do, and end where those of the second do.
-func readHalves(r *reader, y ir.Selection) []whence {
-	return r.read(nil, func() whence {
-		a, b := r.arg(y, "add", 0, "tensors"), r.arg(y, "add", 1, "tensors")
-		operand := func(ports ...string) (whole ir.Selection) {
-			first, second := r.arg(a, "matmul", 0, ports...), r.arg(b, "matmul", 0, ports...)
-			if r.failed = r.failed || first.Tensor != second.Tensor; r.failed {
-				return whole
-			}
-			box := first.Range().Clone()
-			box.End = second.Range().Clone().End
-			return ir.Select(first.Tensor, box)
-		}
-		return whence{kernel: "matmul", out: "Z"}.with("X", operand("X")).with("Y", operand("Y", "W"))
-	})
-}
 
 // halves cuts a product along what it sums.
 func halves(s *rewrite.Site, ok bool) (rewrite.Result, bool) {
@@ -176,8 +153,10 @@ func separate(s *rewrite.Site, ok bool) (rewrite.Result, bool) {
 }
 
 // dimsOf gives the dimensions that a reduction is along, rising; none if they are given in a way that this does not read.
-func dimsOf(s *rewrite.Site, rank int) []int64 {
-	v, ok := s.Op.Params.Get("dims")
+func dimsOf(s *rewrite.Site, rank int) []int64 { return dimsOfParams(s.Op.Params, rank) }
+
+func dimsOfParams(params ir.Attrs, rank int) []int64 {
+	v, ok := params.Get("dims")
 	if !ok {
 		list := make([]int64, rank)
 		for i := range list {
@@ -186,7 +165,9 @@ func dimsOf(s *rewrite.Site, rank int) []int64 {
 		return list
 	}
 	list, _ := v.Ints()
-	list = slices.Clone(list)
+	if list = slices.Clone(list); v.Kind == ir.AttrInt {
+		list = []int64{v.Int}
+	}
 	for i := range list {
 		if list[i] < 0 {
 			list[i] += int64(rank)

@@ -156,6 +156,8 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 	switch {
 	case r.Name == "cells-of-pad", r.Name == "pad-of-cells":
 		return padded(rnd, r.Name == "pad-of-cells"), true
+	case strings.HasPrefix(r.Name, "parts-reduction"):
+		return cutReduction(rnd, r.Name == "parts-reduction"), true
 	case len(r.Roots) == 0:
 		return joined(t, rnd, strings.TrimPrefix(r.Name, "parts-of-")), true
 	case r.Name == "joined-results":
@@ -254,6 +256,63 @@ func joined(t *testing.T, rnd *rand.Rand, kernel string) *ir.Graph {
 		x.op("reduce_max", ir.Attrs{}.With("dims", ir.IntsAttr(1)), "result", x.tensor(shape[0]), ir.Port{Name: "tensor", Sel: []ir.Selection{a}})
 	}
 	return x.g
+}
+
+// cutReduction makes a graph with partial results of a reduction and what combines them. Some are along a dimension that is not reduced, or leave a gap.
+func cutReduction(rnd *rand.Rand, exact bool) *ir.Graph {
+	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
+	of := [][]string{{"sum", "add", "float32"}, {"prod", "mul", "float64"}, {"log_sum_exp", "", "float32"}, {"sum", "add", "float16"}}
+	if exact {
+		of = [][]string{{"sum", "add", "int32"}, {"prod", "mul", "uint8"}, {"reduce_max", "max", "float32"}, {"reduce_min", "min", "float64"}, {"reduce_max", "max", "int8"}, {"any", "", "boolean"}, {"all", "", "boolean"}}
+	}
+	how, g := of[rnd.IntN(len(of))], ir.New()
+	tensor := func(label string, shape ...int64) ir.Selection {
+		box := zspace.MustShape(shape...)
+		return ir.Select(g.Add(&tensorops.Tensor{DType: how[2], Range: box}, label).ID, box)
+	}
+	op := func(kernel string, params ir.Attrs, port string, y ir.Selection, in ...ir.Selection) ir.Selection {
+		g.Add(&tensorops.Operation{Kernel: kernels.ID(kernel), Params: params, Inputs: ir.PortsOf([]ir.Port{{Name: port, Sel: in}}), Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{y}}})}, "")
+		return y
+	}
+	shape, dim := []int64{some(3), some(3), some(3)}, rnd.IntN(3)
+	shape[dim] = 2 * some(4)
+	x, count, at := tensor("x", shape...), 2+rnd.IntN(2), int64(0)
+	dims, keep := [][]int64{{int64(dim)}, {0, 2}, {int64(dim) - 3}, {2, 1, 0}}[rnd.IntN(4)], rnd.IntN(2) == 0
+	after := slices.Clone(shape)
+	for _, d := range dims {
+		after[(d+3)%3] = 1
+	}
+	if !keep {
+		for d := 2; d >= 0; d-- {
+			if slices.Contains(dims, int64(d)) || slices.Contains(dims, int64(d-3)) {
+				after = slices.Delete(after, d, d+1)
+			}
+		}
+	}
+	var parts []ir.Selection
+	for i := range count {
+		box, end := x.Range().Clone(), shape[dim]
+		if i < count-1 {
+			end = min(at+int64(rnd.IntN(4)), shape[dim])
+		}
+		box.Start[dim], box.End[dim] = at, end
+		if at = end; rnd.IntN(12) == 0 {
+			at = min(at+1, shape[dim])
+		}
+		params := ir.Attrs{}.With("dims", ir.IntsAttr(dims...)).With("keepdims", ir.BoolAttr(keep))
+		y := after
+		if !slices.Contains(dims, int64(dim)) && !slices.Contains(dims, int64(dim)-3) { // along what stays
+			box = x.Range().Clone()
+		}
+		parts = append(parts, op(how[0], params, "tensor", tensor(fmt.Sprint("p", i), y...), ir.Select(x.Tensor, box)))
+	}
+	if how[1] != "" {
+		op(how[1], nil, "tensors", tensor("y", after...), parts...)
+		return g
+	}
+	all := op("stack", nil, "tensors", tensor("all", append([]int64{int64(count)}, after...)...), parts...)
+	op(how[0], ir.Attrs{}.With("dims", ir.IntsAttr(0)), "tensor", tensor("y", after...), all)
+	return g
 }
 
 // results makes a graph with a join of what operations give, which share an operand or do not.

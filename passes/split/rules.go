@@ -34,7 +34,7 @@ var errLeft = errors.New("an operation stays whole")
 func Rules() []rewrite.Rule {
 	list := []rewrite.Rule{
 		{Name: exactRule, Text: "A greatest or least value, an and, an or, or a sum or product of integers becomes those of its parts, and one of these.",
-			Because: "the operator is associative, and rounds nothing"},
+			Because: "the operator is associative, and rounds nothing; of 0 and -0, a greatest or least value is either (docs/numerics.md)"},
 		{Name: blocksRule, Text: "A sum of floats, or a product of matrices, that is cut where blocks of its sum's tree begin becomes the sums of its parts, added in the order of the tree.",
 			Because: "a part that is whole blocks has their sums, which are added as they are in the whole (docs/numerics.md)"},
 		{Name: sumRule, Allow: permission.Reassociate, Text: "A sum or product of floats that is cut anywhere becomes those of its parts, first to last, and one of these.",
