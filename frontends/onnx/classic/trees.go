@@ -115,6 +115,9 @@ func (f *forest) run(r *mapping.Region, x foreign.Value) (foreign.Value, error) 
 	if err := f.settle(x.Tensor.Shape[1]); err != nil {
 		return x, err
 	}
+	if y, ok, err := f.atOnce(r, x); ok {
+		return y, err
+	}
 	table, err := r.Eval("tree_table", x, foreign.IntsValue(f.feature), floatsValue(f.split), foreign.IntsValue(f.test), foreign.IntsValue(f.missing),
 		foreign.IntsValue(f.yes), foreign.IntsValue(f.no))
 	if err != nil {
@@ -150,10 +153,15 @@ const (
 	most
 )
 
+// nothing is what does not matter beside what other trees give.
+func (f *forest) nothing(d scalar.DType) float64 {
+	lo, hi := d.Limits()
+	return map[int64]float64{least: hi, most: lo}[f.aggregate]
+}
+
 // table is what each node gives to each target, row by row: for one that it gives nothing to, what does not matter.
 func (f *forest) table(d scalar.DType) []float64 {
-	lo, hi := d.Limits()
-	nothing := map[int64]float64{least: hi, most: lo}[f.aggregate]
+	nothing := f.nothing(d)
 	out := make([]float64, int64(len(f.feature))*f.targets)
 	for i := range out {
 		out[i] = nothing
