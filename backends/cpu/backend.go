@@ -252,6 +252,13 @@ func (t *tools) readyNamed(ctx context.Context, v pipeline.OptionValues) (machin
 // makeNamed is make for what has a prefix, which is the program's name.
 func (t *tools) makeNamed(ctx context.Context, j *backends.Job, path string, opt Options, build builder) error {
 	j.Program = cmp.Or(j.Values.Text(nameOption.Name), j.Program)
+	h := headerBeside(path)
+	if h == path {
+		return diag.Usage("%s is the name of the header too, which stands beside what is written: expected a name that ends otherwise", path)
+	}
+	if err := j.Writable(h); err != nil {
+		return err
+	}
 	return t.make(ctx, j, path, opt, build)
 }
 

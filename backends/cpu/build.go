@@ -84,12 +84,14 @@ func build(ctx context.Context, c *toolchain.Compiler, src *Source, load panels.
 	if err := link(ctx, c, dir, objects, path, opt, what); err != nil || what == executable {
 		return err
 	}
-	header := strings.TrimSuffix(path, filepath.Ext(path)) + ".h"
-	return outputfile.Replace(header, 0o644, func(f *os.File) error {
+	return outputfile.Replace(headerBeside(path), 0o644, func(f *os.File) error {
 		_, err := f.WriteString(src.form.description().Header())
 		return err
 	})
 }
+
+// headerBeside gives the name of the header of a library or an object file.
+func headerBeside(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".h" }
 
 // link makes one file of objects.
 func link(ctx context.Context, c *toolchain.Compiler, dir string, objects []string, path string, opt Options, what artifact) error {

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tensortapestry.org/tapc/cmd/tapc/flagfiles"
 	"tensortapestry.org/tapc/cmd/tapc/signals"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
@@ -111,6 +113,9 @@ func usageError(err error) error {
 func (a *app) command(c *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.started = true
+		if err := flagfiles.Check(cmd.Flags(), args); err != nil {
+			return err
+		}
 		return run(cmd.Context(), args)
 	}
 	c.DisableFlagsInUseLine = true
@@ -121,6 +126,8 @@ func (a *app) command(c *cobra.Command, run func(ctx context.Context, args []str
 func needFiles(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
+		case slices.Contains(args, ""):
+			return diag.Usage("%s: the name of a file is empty", cmd.CommandPath())
 		case len(args) < least:
 			return diag.Usage("%s needs a file (%q is standard input); see %s --help", cmd.CommandPath(), stdName, cmd.CommandPath())
 		case most > 0 && len(args) > most:

@@ -28,7 +28,7 @@ func reportCommand(a *app) *cobra.Command {
 	c.Flags().StringVarP(&j.Output, "output", "o", "", "folder, or archive NAME.zip, to write")
 	c.Flags().BoolVar(&j.NoRun, "no-run", false, "do not run the command on what is packed")
 	weights := c.Flags().String("weights", report.Weights[0], "what becomes of weights and inputs: random, or kept")
-	flagnames.Texts(c.Flags(), "output")
+	flagnames.Files(c.Flags(), flagnames.Placed, "output")
 	words(c, "weights", report.Weights)
 	return a.command(c, func(ctx context.Context, args []string) (err error) {
 		if j.Output == "" || len(args) == 0 {

@@ -65,7 +65,7 @@ func (a *app) buildCommand() *cobra.Command {
 	complete(c, "target", targets(own))
 	flagnames.Words(c.Flags(), "target", schedule.DeviceWords())
 	flagnames.Later(c.Flags(), "emit", "backend")
-	flagnames.Texts(c.Flags(), "output")
+	flagnames.Files(c.Flags(), flagnames.Placed, "output")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		f.made = &recorded.Build{Flags: recorded.Given(c.Flags()), Model: args[0], Folder: f.dataDir, Output: *out}
 		return a.build(ctx, args[0], *out, *emit, c.Flags().Changed("emit"), f)

@@ -15,7 +15,7 @@ func calibrateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "calibrate [-o FILE] [--devices N]", Short: "Measure this machine and write a machine file", Long: machines.CalibrateHelp, Args: needFiles(0, 0),
 		Example: "  tapc calibrate -o mine.yaml\n  tapc cost model.onnx --machine=./mine.yaml\n  tapc calibrate --devices=2 -o two.yaml"}
 	out := c.Flags().StringP("output", "o", stdName, `file to write; "-" is standard output`)
-	flagnames.Texts(c.Flags(), "output")
+	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	devices := c.Flags().Int64("devices", 1, "devices of one host that the machine's cores are divided into")
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if len(args) > 0 {

@@ -50,7 +50,8 @@ func compareCommand(a *app) *cobra.Command {
 	fs.StringVar(&o.picture, "picture", "", "write a picture to this file, as SVG")
 	flagnames.Entries(fs, "input")
 	flagnames.Later(fs, "against")
-	flagnames.Texts(fs, "python", "picture")
+	flagnames.Texts(fs, "python")
+	flagnames.Files(fs, flagnames.Written, "picture")
 	asJSON := jsonFlag(c)
 	words(c, "tensors", tensorWords)
 	return a.command(c, func(ctx context.Context, args []string) error {

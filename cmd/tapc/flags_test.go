@@ -44,7 +44,10 @@ func refused(t *testing.T, args []string, says ...string) {
 	}
 }
 
-// TestFlagsOfAllCommands gives every flag of every command an unknown, a doubled and a misspelt name. Flags are found where cobra has them, so that
+// meaningful are flags of which the empty value means something.
+var meaningful = []string{"reproducer-dir"}
+
+// TestFlagsOfAllCommands gives every flag of every command an unknown, a doubled and a misspelt name, and no value. Flags are found where cobra has them, so that
 // a new one is among them; one whose values are names and that says nothing of them is an error.
 func TestFlagsOfAllCommands(t *testing.T) {
 	example := map[string]string{"bool": "true", "int": "1", "int64": "1", "uint64": "1", "float64": "1", "duration": "1s"}
@@ -74,6 +77,9 @@ func TestFlagsOfAllCommands(t *testing.T) {
 			value = "x=1"
 		}
 		refused(t, append(flag(value), "--"+f.Name+"="+value), "--"+f.Name, "is given twice")
+		if !slices.Contains(meaningful, f.Name) {
+			refused(t, flag(""), "--"+f.Name)
+		}
 		if kind == flagnames.Open && strings.HasSuffix(f.Value.Type(), "Array") {
 			refused(t, append(flag(value), "--"+f.Name+"=x=2"), "--"+f.Name+" x is given twice")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/backends"
+	"tensortapestry.org/tapc/cmd/tapc/flagfiles"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/ir/diag"
@@ -159,10 +161,8 @@ func inFlag(err error, flag string) error {
 func (g *goal) place(out string) (string, error) {
 	g.folder = g.output != nil && g.output.Dir != nil && (g.output.Text == nil || namesFolder(out))
 	if g.output == nil || g.output.Text != nil && !g.folder {
-		if out == "" {
-			return stdName, nil
-		}
-		return out, nil
+		out = cmp.Or(out, stdName)
+		return out, flagfiles.Place(out)
 	}
 	switch {
 	case g.output.Dir != nil && (out == "" || out == stdName):
@@ -172,7 +172,7 @@ func (g *goal) place(out string) (string, error) {
 	case out == stdName:
 		return "", diag.Usage("--emit=%s needs the name of a file: -o FILE", g.output.Name)
 	case g.output.File != nil:
-		return out, outputfile.Check(out)
+		return out, outputfile.Place(out)
 	}
 	return out, nil
 }
@@ -212,11 +212,11 @@ func (a *app) make(ctx context.Context, g *goal, j *backends.Job, out string) er
 // intoDirectory makes files in an empty directory and moves them to another, all of them or none.
 func intoDirectory(dir string, write func(dir string) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return diag.Fault("%w", err)
+		return outputfile.Unfit(dir, err)
 	}
 	made, err := os.MkdirTemp(dir, ".tapc-")
 	if err != nil {
-		return diag.Fault("%w", err)
+		return outputfile.Unfit(dir, err)
 	}
 	defer os.RemoveAll(made)
 	if err := write(made); err != nil {

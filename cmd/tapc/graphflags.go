@@ -47,7 +47,7 @@ func addOutputFlags(c *cobra.Command) *outputFlags {
 	c.Flags().StringVar(&f.to, "to", "", "form of the output: "+guide.WordList(formNames(false))+"; default: that of the output's name, else "+defaultForm)
 	c.Flags().StringSliceVar(&f.with, "with", nil, "what text also shows: "+guide.WordList(wordsOf(textWords)))
 	c.Flags().StringSliceVar(&f.dot, "dot", nil, "how a drawing is made: "+guide.WordList(wordsOf(dotWords)))
-	flagnames.Texts(c.Flags(), "output")
+	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	words(c, "to", formNames(false))
 	words(c, "with", wordsOf(textWords))
 	words(c, "dot", wordsOf(dotWords))

@@ -31,8 +31,9 @@ type importFlags struct {
 	known   []string
 	rules   []string
 	analyze bool
-	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models and subgraphs definitions.
-	unchecked, functions bool
+	// unchecked leaves out the checks of indices that standards ask for; functions makes functions of models and subgraphs definitions; back says that rules are for
+	// graphs of tapc's kernels too, which are written in another vocabulary.
+	unchecked, functions, back bool
 	// files are the values of --input, of which run takes sizes; rooms what aliases need at all sizes of a program for several.
 	files, aliases []string
 	rooms          aliases.Rooms
@@ -49,7 +50,7 @@ func (a *app) addImportFlags(c *cobra.Command) {
 	flagnames.Texts(c.Flags(), "rules")
 	c.Flags().BoolVar(&f.unchecked, "unchecked-indices", false, "do not check in each run that indices of a foreign graph's operations are in range: outside is read as 0 and not written")
 	keep := c.Flags().Bool("keep-functions", c.Name() == "translate" || c.Name() == "opt", "make functions that a model defines, and subgraphs of an Amanda graph, definitions, and their calls operations that use them, and not the operations of the functions")
-	c.PreRun = func(*cobra.Command, []string) { f.functions = *keep }
+	c.PreRun = func(*cobra.Command, []string) { f.functions, f.back = *keep, c.Name() == "translate" }
 	c.Flags().BoolVar(&f.analyze, "analyze", false, "only report which operations of a foreign graph are mapped, by which rules, and which are not")
 }
 
@@ -149,20 +150,15 @@ func importONNX(a *app, data []byte, file string) (*imported, error) {
 
 // noModel is an error if flags for foreign graphs are given for a file that is none.
 func (f *importFlags) noModel(file string) error {
-	flag := ""
-	switch {
-	case f.analyze:
-		flag = "--analyze"
-	case len(f.dims) > 0:
-		flag = "--dim"
-	case len(f.known) > 0:
-		flag = "--known"
-	case len(f.shapes) > 0:
-		flag = "--shape"
-	default:
-		return nil
+	for _, x := range []struct {
+		flag  string
+		given bool
+	}{{"analyze", f.analyze}, {"dim", len(f.dims) > 0}, {"known", len(f.known) > 0}, {"shape", len(f.shapes) > 0}, {"rules", len(f.rules) > 0 && !f.back}, {"unchecked-indices", f.unchecked}} {
+		if x.given {
+			return diag.Usage("--%s is for models in other frameworks' operators: %s is a graph of tapc's own kernels", x.flag, file)
+		}
 	}
-	return diag.Usage("%s is for models in other frameworks' operators: %s is a graph of tapc's own kernels", flag, file)
+	return nil
 }
 
 // errReportedOr ends a run whose report is its result: with status 0, or 1 when something is not mapped.

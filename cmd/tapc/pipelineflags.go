@@ -65,8 +65,8 @@ func (a *app) addPipelineFlags(c *cobra.Command) *pipelineFlags {
 	fs.StringVar(&f.reproducers, "reproducer-dir", ".", `directory for a file that repeats the fault of a pass; "" writes none`)
 	fs.StringVar(&f.dataDir, "data-dir", "", "directory that data files in the graph are relative to; default: the graph's")
 	flagnames.Later(fs, "disable")
-	flagnames.Texts(fs, "dump-dir", "data-dir")
 	flagnames.Maybe(fs, "reproducer-dir")
+	flagnames.Files(fs, flagnames.Folder, "dump-dir", "data-dir", "reproducer-dir")
 	f.plugins.add(fs)
 	f.print.add(c)
 	f.report.add(c)
@@ -100,7 +100,7 @@ func (r *reportFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&r.stats, "stats", false, "show the counters of the passes: rules applied and the like")
 	c.Flags().BoolVarP(&r.verbose, "verbose", "v", false, "show what passes say of their work")
 	words(c, "timing", []string{"text", "json"})
-	flagnames.Texts(c.Flags(), "trace")
+	flagnames.Files(c.Flags(), flagnames.Written, "trace")
 }
 
 // check starts the plugins and finds what is wrong with the flags, before any other work. The passes are those that the user gives.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -71,8 +72,11 @@ type pluginSet struct {
 // startPlugins makes known what the plugins of the project, the user and the command line provide; of two with one name, the
 // last counts. Those of the command line are started to ask them; those that are installed, when they are used.
 func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger) error {
-	if f.timeout <= 0 || f.memory < 64 {
-		return diag.Usage("--plugin-timeout and --plugin-memory: expected more than 0, and 64 MiB or more")
+	if f.timeout <= 0 {
+		return diag.Usage("--plugin-timeout=%v: expected more than 0", f.timeout)
+	}
+	if f.memory < 64 || f.memory > math.MaxInt64>>20 {
+		return diag.Usage("--plugin-memory=%d: expected 64 MiB or more", f.memory)
 	}
 	opts := host.Options{Version: release.Version, Log: log, Limits: host.Limits{Run: f.timeout, Memory: f.memory << 20}}
 	if log != nil {

@@ -36,7 +36,8 @@ func rebuildCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&j.From, "from", ".", "folder of the files that the program was made from")
 	c.Flags().StringVarP(&j.Output, "output", "o", "", "file to write")
 	check := c.Flags().Bool("check", false, "write nothing; programs that differ are an error")
-	flagnames.Texts(c.Flags(), "from", "output")
+	flagnames.Files(c.Flags(), flagnames.Folder, "from")
+	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	own := rebuild.AddOwn(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if *check == (j.Output != "") {

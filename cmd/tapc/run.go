@@ -62,6 +62,7 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().BoolVar(&r.on.pin, "pin", false, "bind each thread to a core")
 	c.Flags().StringVar(&r.runner, "runner", "", "command that runs the program, where this machine does not by itself: an emulator, with arguments behind its name")
 	flagnames.Entries(c.Flags(), "input", "output")
+	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	flagnames.Texts(c.Flags(), "runner")
 	reference := c.Flags().Bool("reference", false, "compute with the reference evaluator")
 	return a.command(c, func(ctx context.Context, args []string) error { return a.run(ctx, args[0], f, r, *reference) })

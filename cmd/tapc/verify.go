@@ -50,9 +50,6 @@ func (a *app) verifyCommand() *cobra.Command {
 	words(c, "dialect", names)
 	words(c, "environment", []string{"tapc", "loom"})
 	return a.command(c, func(ctx context.Context, files []string) error {
-		if c.Flags().Changed("dtypes") && len(*dtypes) == 0 {
-			return diag.Usage("--dtypes says nothing: expected element types, as float32,int64")
-		}
 		if *environment == "loom" {
 			if *dialect != "auto" {
 				return diag.Usage("--environment=loom has one dialect: --dialect=%s can not be with it", *dialect)

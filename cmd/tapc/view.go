@@ -21,7 +21,7 @@ func viewCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.compile.target, "target", f.compile.target, "what the program runs on: "+guide.WordList(targets(ownBackends())))
 	words(c, "target", targets(ownBackends()))
 	out := c.Flags().StringP("output", "o", "", "page to write; \"-\" is standard output")
-	flagnames.Texts(c.Flags(), "output")
+	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	v := pages.AddFlags(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
 		asked, err := v.Programs(args, c.Flags())

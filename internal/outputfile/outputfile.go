@@ -24,6 +24,21 @@ func Check(path string) error {
 	return diag.Usage("%s: expected a regular file or none there, found %s", path, inputfile.Kind(info.Mode()))
 }
 
+// Place is an error if no file can be made under a name: of the command line if the name can not be one, else of the machine. It leaves nothing behind.
+func Place(path string) error {
+	if err := Check(path); err != nil {
+		return err
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	f, err := createBeside(path, 0o600)
+	if err != nil {
+		return Unfit(path, err)
+	}
+	return Unfit(path, errors.Join(f.Close(), os.Remove(f.Name())))
+}
+
 // Replace gives a file what write writes into the file that it is handed, or by its name: the whole of it or, after an error, nothing. An error is that of write, of the
 // command line if the name can not be one, else of the machine. A file that is there keeps its permissions; a new one gets mode less the umask. Of a symbolic link it replaces the file, not the link.
 func Replace(path string, mode fs.FileMode, write func(f *os.File) error) error {

@@ -40,10 +40,12 @@ func (c *Compiler) Compile(ctx context.Context, cache *filecache.Cache, dir stri
 	if err := c.Run(ctx, dir, append(slices.Clone(u.Flags), "-I", dir, "-c", source, "-o", object)...); err != nil {
 		return "", err
 	}
+	data, err := os.ReadFile(object)
+	if err != nil || len(data) == 0 {
+		return "", diag.Usage("%s, which should compile C, wrote no object file: expected a C compiler", c.Path)
+	}
 	if lasts {
-		if data, err := os.ReadFile(object); err == nil {
-			cache.Put(key, data)
-		}
+		cache.Put(key, data)
 	}
 	return object, nil
 }

@@ -1,6 +1,13 @@
 package compare
 
-import "tensortapestry.org/tapc/ir/diag"
+import (
+	"math"
+
+	"tensortapestry.org/tapc/ir/diag"
+)
+
+// MostThreads is how many threads a program runs on at most.
+const MostThreads = 1024
 
 // Help is the text of the command.
 const Help = `Compile a model and compare the program with something else that computes the same.
@@ -27,9 +34,9 @@ func Check(against string, rounds, threads int, tolerance float64) error {
 		return diag.Usage("compare needs --against=onnxruntime, --against=reference or --against=PROGRAM")
 	case rounds < 0 || rounds > MostRounds:
 		return diag.Usage("--rounds=%d: expected 0 to %d", rounds, MostRounds)
-	case threads < 0:
-		return diag.Usage("--threads=%d: expected a number of threads", threads)
-	case !(tolerance >= 0):
+	case threads < 0 || threads > MostThreads:
+		return diag.Usage("--threads=%d: expected 1 to %d, or 0 for all cores", threads, MostThreads)
+	case !(tolerance >= 0) || math.IsInf(tolerance, 1):
 		return diag.Usage("--tolerance=%v: expected a number of at least 0", tolerance)
 	case against != Peer && against != Reference:
 		return CheckProgram(against)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,9 @@ func (p *Program) Values(ctx context.Context) (map[string]tensorfile.Tensor, err
 		return nil, err
 	}
 	f, err := tensorfile.Open(p.outputsFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.Usage("%s wrote no outputs: expected an executable that tapc made", p.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +178,7 @@ func CheckProgram(path string) error {
 		if near, ok := diag.Nearest(path, []string{Peer, Reference}); ok {
 			return diag.Usage("--against: %v: did you mean %q?", err, near)
 		}
-		return diag.Usage("--against: %v", err)
+		return diag.Usage("--against: %v: expected onnxruntime, reference or an executable that tapc made", err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return diag.Usage("--against: %s is no program: expected onnxruntime, reference or an executable that tapc made", path)
 	}

@@ -1,6 +1,6 @@
 // Package flagnames holds the values of flags to what their definitions say: names are known, and nothing is said twice. A definition says what a
 // flag's values are by Words, Check, Entries, Later, Texts or Maybe; Guard makes every flag of a command line refuse, too, while it is parsed, a second
-// value of one that has a single value, and a name that a list has already. It knows no command.
+// value of one that has a single value, a name that a list has already, and an empty value, unless Maybe says that it means something. It knows no command.
 package flagnames
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -27,14 +28,28 @@ const (
 	Free
 )
 
+// Role is what a command does with the files that the values of a flag name.
+type Role uint8
+
+const (
+	None    Role = iota // they name none, or not only files
+	Read                // it reads them
+	Written             // it writes them
+	Placed              // it writes a file or a folder there
+	Folder              // they are folders, in which files are read or written
+)
+
 // guarded is the value of a flag that is held to its definition.
 type guarded struct {
 	pflag.Value
 	flag  string
 	kind  Kind
+	role  Role
+	entry bool                    // values are NAME=VALUE
 	some  []string                // values that are known, for tests
 	check func(word string) error // nil: any
 	name  func(text string) string
+	empty bool // the empty value means something
 	once  bool // nothing is said twice
 	given bool
 }
@@ -45,10 +60,24 @@ type list struct {
 	pflag.SliceValue
 }
 
+// nothing refuses an empty value, where that means nothing.
+func (v *guarded) nothing(text string) error {
+	switch {
+	case text != "" || v.empty || v.kind == Undeclared:
+		return nil
+	case v.kind == Known && len(v.some) > 0:
+		return diag.Usage("--%s says nothing: expected %s", v.flag, guide.WordList(v.some))
+	}
+	return diag.Usage("--%s says nothing: expected a value behind it, or no --%s", v.flag, v.flag)
+}
+
 // Set takes a value from the command line.
 func (v *guarded) Set(text string) error {
 	if v.once && v.given {
 		return diag.Usage("--%s is given twice", v.flag)
+	}
+	if err := v.nothing(text); err != nil {
+		return err
 	}
 	if v.check != nil {
 		if err := v.check(text); err != nil {
@@ -64,6 +93,9 @@ func (v list) Set(text string) error {
 	before := v.GetSlice()
 	if !v.given {
 		before = nil // the defaults go
+	}
+	if err := v.nothing(text); err != nil {
+		return err
 	}
 	if err := v.Value.Set(text); err != nil {
 		return err
@@ -136,7 +168,9 @@ func Later(fs *pflag.FlagSet, flags ...string) { declare(fs, Open, flags...) }
 // Entries says that values of flags are NAME=VALUE, whose names are checked when what has them is read.
 func Entries(fs *pflag.FlagSet, flags ...string) {
 	for _, flag := range flags {
-		declare(fs, Open, flag).name = func(text string) string {
+		g := declare(fs, Open, flag)
+		g.role, g.entry = Read, true
+		g.name = func(text string) string {
 			name, _, _ := strings.Cut(text, "=")
 			return name
 		}
@@ -146,17 +180,27 @@ func Entries(fs *pflag.FlagSet, flags ...string) {
 // Texts says that values of flags are files, commands and texts, of which nothing is known but that they are not empty.
 func Texts(fs *pflag.FlagSet, flags ...string) {
 	for _, flag := range flags {
-		declare(fs, Free, flag).check = func(text string) error {
-			if text == "" {
-				return diag.Usage("--%s says nothing", flag)
-			}
-			return nil
+		declare(fs, Free, flag).role = Read
+	}
+}
+
+// Files says what a command does with the files that flags name. Flags that nothing else is said of have no empty values.
+func Files(fs *pflag.FlagSet, role Role, flags ...string) {
+	for _, flag := range flags {
+		g := of(fs.Lookup(flag))
+		if g.kind == Undeclared {
+			g.kind = Free
 		}
+		g.role = role
 	}
 }
 
 // Maybe says that values of flags are texts, of which the empty one means something.
-func Maybe(fs *pflag.FlagSet, flags ...string) { declare(fs, Free, flags...) }
+func Maybe(fs *pflag.FlagSet, flags ...string) {
+	for _, flag := range flags {
+		declare(fs, Free, flag).empty = true
+	}
+}
 
 // Guard holds every flag of a command and those below it to its definition, and lets nothing be said twice.
 func Guard(c *cobra.Command) {
@@ -178,3 +222,9 @@ func Of(f *pflag.Flag) (kind Kind, some []string) {
 	g := of(f)
 	return g.kind, g.some
 }
+
+// RoleOf says what a command does with the files that a flag's values name.
+func RoleOf(f *pflag.Flag) Role { return of(f).role }
+
+// IsEntry says whether the values of a flag are NAME=VALUE.
+func IsEntry(f *pflag.Flag) bool { return of(f).entry }

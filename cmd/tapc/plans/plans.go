@@ -105,7 +105,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	flagnames.Entries(fs, "space")
 	flagnames.Entries(fs, "fuel")
 	flagnames.Later(fs, "device", "pick")
-	flagnames.Texts(fs, "max-memory", "resume", "frontier", "output")
+	flagnames.Texts(fs, "max-memory", "resume")
+	flagnames.Files(fs, flagnames.Written, "frontier", "output")
 }
 
 // Work is what the command does with a graph that was read.
@@ -133,17 +134,6 @@ func (f *Flags) Check() error {
 		return diag.Usage("-j %d: expected a number of cores", f.running.workers)
 	case f.set.Changed("output") && f.pick == "":
 		return diag.Usage("-o is where --pick writes a plan: expected --pick beside it")
-	}
-	for _, name := range []string{"pick", "machine"} {
-		if f.set.Changed(name) && f.set.Lookup(name).Value.String() == "" {
-			return diag.Usage("--%s says nothing", name)
-		}
-	}
-	if len(f.objectives) == 0 {
-		return diag.Usage("--objective says nothing: expected some of %s", strings.Join(layouts.Objectives, ", "))
-	}
-	if len(f.space) == 0 {
-		return diag.Usage("--space says nothing: expected some of %s, or none", strings.Join(variants.Words, ", "))
 	}
 	return cmp.Or(f.checkPick(), f.allow.Check())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/permission"
 )
 
@@ -16,12 +17,17 @@ type Arithmetic struct {
 	precision string
 	fast      bool
 	allow     []string
+	flags     *pflag.FlagSet
 	Set       permission.Set // what Check made of the flags
 }
 
+// exact is the word for products of float32 that are computed from their factors as they are.
+const exact = "exact"
+
 // Add adds the flags to a command's.
 func (m *Arithmetic) Add(fs *pflag.FlagSet) {
-	fs.StringVar(&m.precision, "precision", "exact", "what products of float32 may be computed from: exact; bf16 or tf32 as --allow has them")
+	m.flags = fs
+	fs.StringVar(&m.precision, "precision", exact, "what products of float32 may be computed from: exact; bf16 or tf32 as --allow has them")
 	fs.BoolVar(&m.fast, "fast-math", false, "allow "+strings.ReplaceAll(permission.FastMath.String(), ",", ", "))
 	flagnames.Words(fs, "precision", Precisions())
 	fs.StringSliceVar(&m.allow, "allow", nil, "let the program do to numbers what docs/numerics.md lists: "+strings.Join(permission.Names(), ", ")+" (with commas, repeatable)")
@@ -54,6 +60,11 @@ func (m *Arithmetic) Check() error {
 			return err
 		}
 		m.Set |= one
+	}
+	for _, p := range permission.Precisions {
+		if m.flags.Changed("precision") && m.precision == exact && p.Set&m.Set != 0 {
+			return diag.Usage("--precision=%s does not go with --allow=%s", m.precision, p.Word)
+		}
 	}
 	return nil
 }

@@ -157,7 +157,8 @@ func (p *Plan) Add(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.refuse, "no-implicit-reshard", false, "refuse a plan whose layouts do not agree everywhere, instead of moving data")
 	fs.StringVar(&p.on, "machine", "", "price the transfers of a plan for this machine: a name that tapc machine lists, or a machine file")
 	fs.StringVar(&p.write, "write-plan", "", "write the plan to this `FILE`, with how all tensors that have a label lie on its mesh")
-	flagnames.Maybe(fs, "plan", "write-plan") // which say themselves what is wanted
+	flagnames.Texts(fs, "plan")
+	flagnames.Files(fs, flagnames.Written, "write-plan")
 	Machine(fs)
 }
 
@@ -175,19 +176,16 @@ func (c *Cuts) Devices() int {
 	return c.plan.devices
 }
 
-// Check refuses a plan without a name.
+// Check refuses flags that go with a plan where there is none.
 func (p *Plan) Check() error {
-	if p.file == "" && p.flags.Changed("plan") {
-		return diag.Usage("--plan names no file: expected a plan, as docs/plans.md has it")
-	}
 	if p.file == "" && p.refuse {
 		return diag.Usage("--no-implicit-reshard goes with --plan")
 	}
 	if p.file == "" && p.on != "" && !p.alone {
 		return diag.Usage("--machine goes with --plan, whose transfers it prices")
 	}
-	if p.flags.Changed("write-plan") && (p.file == "" || p.write == "") {
-		return diag.Usage("--write-plan goes with --plan, and names a file")
+	if p.file == "" && p.write != "" {
+		return diag.Usage("--write-plan goes with --plan")
 	}
 	if p.flags.Changed("devices") && (p.devices < 1 || p.devices > planfile.MaxDevices) {
 		return diag.Usage("--devices=%d: expected 1 to %d", p.devices, planfile.MaxDevices)
