@@ -8,6 +8,7 @@ import (
 
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/machines"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/ir/diag"
 )
 
@@ -17,14 +18,13 @@ func calibrateCommand(a *app) *cobra.Command {
 	out := c.Flags().StringP("output", "o", stdName, `file to write; "-" is standard output`)
 	flagnames.Files(c.Flags(), flagnames.Written, "output")
 	devices := c.Flags().Int64("devices", 1, "devices of one host that the machine's cores are divided into")
+	p := progress.Flag{}
+	p.Add(c.Flags())
 	return a.command(c, func(ctx context.Context, args []string) error {
 		if len(args) > 0 {
 			return diag.Usage("calibrate measures this machine, and reads no file: expected nothing, found %q", args[0])
 		}
-		if *devices < 1 {
-			return diag.Usage("--devices=%d: expected at least one device", *devices)
-		}
-		m, err := machines.Calibrate(ctx, *devices)
+		m, err := machines.Calibrate(ctx, *devices, a.stderr, &p)
 		if err != nil {
 			return err
 		}

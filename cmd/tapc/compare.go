@@ -13,6 +13,7 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/compare"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/cmd/tapc/portfiles"
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/internal/release"
 	"tensortapestry.org/tapc/ir/diag"
@@ -56,7 +57,7 @@ func compareCommand(a *app) *cobra.Command {
 	words(c, "tensors", tensorWords)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		o.within.Step = !fs.Changed("tolerance")
-		if err := firstError(o.check(), f.begin(ctx)); err != nil {
+		if err := firstError(compare.Check(o.against, o.rounds, o.on.threads, o.within.Tolerance), f.begin(ctx)); err != nil {
 			return err
 		}
 		r, err := compareSizes(ctx, a, args[0], f, o)
@@ -77,10 +78,6 @@ func compareCommand(a *app) *cobra.Command {
 		}
 		return &diag.StatusError{Status: diag.ExitInput, Err: errReported{}}
 	})
-}
-
-func (o *compareFlags) check() error {
-	return firstError(compare.Check(o.against, o.rounds, o.on.threads, o.within.Tolerance))
 }
 
 // compareSizes compares at each size that the flags ask for.
@@ -146,6 +143,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 		}
 		j.Foreign, j.Known = x.foreign, x.options.Bind
 	}
+	j.Meter = func() *progress.Meter { return progress.New(a.stderr, f.report.progress.Form(a.stderr)) }
 	j.Build = func(ctx context.Context, path string, wanted func(string) bool) (*compare.Built, error) {
 		return comparedProgram(ctx, a, file, f, o, goal, path, wanted)
 	}
@@ -155,6 +153,7 @@ func compareModel(ctx context.Context, a *app, file string, f *compileFlags, o *
 // comparedProgram builds a model with tensors inside as outputs, those whose names are wanted.
 func comparedProgram(ctx context.Context, a *app, file string, f *compileFlags, o *compareFlags, goal *goal, path string, wanted func(string) bool) (*compare.Built, error) {
 	b := &compare.Built{}
+	a.stderr = f.report.meter(a.stderr) // that of the build before has ended
 	compiled := func(last pipeline.Stage) (*compilation, error) {
 		g, err := a.load(ctx, file)
 		if err == nil && wanted != nil {

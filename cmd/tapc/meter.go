@@ -6,10 +6,10 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 )
 
-// meter puts a meter before standard error, if progress is to be shown there.
+// meter puts a meter before standard error, if progress is to be shown there and none is.
 func (r *reportFlags) meter(stderr io.Writer) io.Writer {
 	form := r.progress.Form(stderr)
-	if form == progress.None || form == progress.Terminal && r.verbose {
+	if _, is := stderr.(*progress.Meter); is || form == progress.None || form == progress.Terminal && r.verbose {
 		return stderr
 	}
 	return progress.New(stderr, form)

@@ -31,7 +31,30 @@ type Options struct {
 	Budget  time.Duration // that measuring takes at most; building comes on top
 	Tapc    string        // the compiler that builds them
 	Devices int64         // into which the cores are divided; 1 if it is 0
+	Watch   Watcher       // is told how far the work is; nil for nobody
 }
+
+// Watcher is told of steps that will come, and of each that begins.
+type Watcher interface {
+	Plan(steps ...string)
+	Begin(step string)
+}
+
+// nobody watches.
+type nobody struct{}
+
+func (nobody) Plan(...string) {}
+func (nobody) Begin(string)   {}
+
+// stepBuild names the step that builds the program of a probe.
+func stepBuild(list []probe, i int) string {
+	return fmt.Sprintf("building program %d of %d, %s", i+1, len(list), list[i].graph.Name)
+}
+
+func stepRound(r int) string { return fmt.Sprintf("measuring, round %d of at most %d", r+1, rounds) }
+
+// leastRounds are those that are measured whatever time they take.
+const leastRounds = 3
 
 // rounds is how often each probe runs, in turns with the others.
 const rounds = 7
@@ -44,6 +67,9 @@ func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err e
 	if m, err = found(); err != nil {
 		return nil, nil, err
 	}
+	if o.Watch == nil {
+		o.Watch = nobody{}
+	}
 	cpu := &m.Devices[0]
 	if _, err := m.Divide(max(o.Devices, 1), machine.Link{}); err != nil {
 		return nil, nil, err
@@ -53,13 +79,20 @@ func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err e
 		list = append(list, links(o.Devices)...)
 	}
 	for i := range list {
+		o.Watch.Plan(stepBuild(list, i))
+	}
+	for r := range leastRounds {
+		o.Watch.Plan(stepRound(r))
+	}
+	for i := range list {
 		p := &list[i]
+		o.Watch.Begin(stepBuild(list, i))
 		p.program = filepath.Join(o.Dir, fmt.Sprintf("probe%d", i))
 		if err := p.build(ctx, o.Tapc); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := measure(ctx, list, o.Budget); err != nil {
+	if err := measure(ctx, list, o); err != nil {
 		return nil, nil, err
 	}
 	conclude(cpu, list)
@@ -96,13 +129,17 @@ func Build(ctx context.Context, tapc string, g *sample.Graph, path string, flags
 	return nil
 }
 
-// measure runs all probes in turns, until the budget is spent or all rounds are done; there are three rounds at least.
-func measure(ctx context.Context, list []probe, budget time.Duration) error {
-	end := time.Now().Add(budget)
+// measure runs all probes in turns, until the budget is spent or all rounds are done; there are leastRounds of them at least.
+func measure(ctx context.Context, list []probe, o Options) error {
+	end := time.Now().Add(o.Budget)
 	for r := range rounds {
-		if r >= 3 && time.Now().After(end) {
-			break
+		if r >= leastRounds {
+			if time.Now().After(end) {
+				break
+			}
+			o.Watch.Plan(stepRound(r))
 		}
+		o.Watch.Begin(stepRound(r))
 		for i := range list {
 			if err := list[i].run(ctx); err != nil {
 				return err

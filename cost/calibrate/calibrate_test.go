@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"testing"
+	"time"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/dialects/application/planfile"
@@ -112,6 +113,31 @@ func TestLinked(t *testing.T) {
 		l := linked(list, 30e-9)
 		if math.Abs(l.Latency.Value/150e-9-1) > 1e-9 || math.Abs(l.Bandwidth.Value/40e9-1) > 1e-9 || l.Latency.High < l.Latency.Value || l.Bandwidth.Low > l.Bandwidth.Value {
 			t.Errorf("%d devices: %+v", devices, l)
+		}
+	}
+}
+
+// watched are the steps that a watcher was told of, and how many were to come.
+type watched struct {
+	planned int
+	begun   []string
+}
+
+func (s *watched) Plan(steps ...string) { s.planned += len(steps) }
+func (s *watched) Begin(step string)    { s.begun = append(s.begun, step) }
+
+// Rounds beyond those that are measured in any case are planned when there is time for them, so what is left is never more than comes.
+func TestRoundsAreTold(t *testing.T) {
+	for budget, want := range map[time.Duration]int{0: leastRounds, time.Hour: rounds} {
+		s := &watched{}
+		for range leastRounds {
+			s.Plan("a round")
+		}
+		if err := measure(t.Context(), nil, Options{Budget: budget, Watch: s}); err != nil {
+			t.Fatal(err)
+		}
+		if s.planned != want || len(s.begun) != want || s.begun[want-1] != stepRound(want-1) {
+			t.Errorf("within %v: %d planned, begun %q; want %d", budget, s.planned, s.begun, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ package compare
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -72,10 +73,36 @@ func (v *Values) AddInside(tensors []Tensor, want, got map[string]tensorfile.Ten
 	}
 }
 
-// Race times both sides: runs in turns, and processes that run once.
-func (r *Report) Race(ctx context.Context, ours, against Runner, o Effort) error {
+// The steps of a comparison, for those who wait.
+const (
+	stepOurs    = "values of the program"
+	stepAgainst = "values of the other side"
+	stepMemory  = "memory"
+)
+
+func stepRound(what string, i, n int) string { return fmt.Sprintf("%s, round %d of %d", what, i+1, n) }
+
+// What rounds time.
+const (
+	timedSpeed = "speed"
+	timedStart = "start"
+)
+
+// steps are those of Race.
+func (o Effort) steps() (out []string) {
+	for i := range o.Rounds {
+		out = append(out, stepRound(timedSpeed, i, o.Rounds))
+	}
+	for i := range o.starts() {
+		out = append(out, stepRound(timedStart, i, o.starts()))
+	}
+	return append(out, stepMemory)
+}
+
+// Race times both sides: runs in turns, and processes that run once. Begin is told of each step.
+func (r *Report) Race(ctx context.Context, ours, against Runner, o Effort, begin func(step string)) error {
 	var err error
-	if r.Speed, err = race(ctx, o.Rounds, ours.Bench, against.Bench); err != nil {
+	if r.Speed, err = race(ctx, o.Rounds, ours.Bench, against.Bench, func(i int) { begin(stepRound(timedSpeed, i, o.Rounds)) }); err != nil {
 		return err
 	}
 	start := func(x Runner) func(context.Context) (float64, error) {
@@ -84,9 +111,10 @@ func (r *Report) Race(ctx context.Context, ours, against Runner, o Effort) error
 			return u.Milliseconds, err
 		}
 	}
-	if r.Startup, err = race(ctx, min(o.Rounds, mostStarts), start(ours), start(against)); err != nil {
+	if r.Startup, err = race(ctx, o.starts(), start(ours), start(against), func(i int) { begin(stepRound(timedStart, i, o.starts())) }); err != nil {
 		return err
 	}
+	begin(stepMemory)
 	a, err := ours.Peak(ctx)
 	if err != nil {
 		return err
@@ -101,6 +129,9 @@ const mostStarts = 7
 
 // Effort is how long both sides are timed.
 type Effort struct{ Rounds int }
+
+// starts is in how many rounds processes are started.
+func (o Effort) starts() int { return min(o.Rounds, mostStarts) }
 
 // WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -103,11 +104,11 @@ func TestRaceTakesTurns(t *testing.T) {
 	side := func(name string) timed {
 		return func(context.Context) (float64, error) { order += name; return 1, nil }
 	}
-	if _, err := race(t.Context(), 2, side("a"), side("b")); err != nil || order != "abababab" {
+	if _, err := race(t.Context(), 2, side("a"), side("b"), func(round int) { order += fmt.Sprint(round) }); err != nil || order != "0abab1abab" {
 		t.Error(order, err)
 	}
 	stop := errors.New("stop")
-	if _, err := race(t.Context(), 2, side("a"), func(context.Context) (float64, error) { return 0, stop }); !errors.Is(err, stop) {
+	if _, err := race(t.Context(), 2, side("a"), func(context.Context) (float64, error) { return 0, stop }, func(int) {}); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }

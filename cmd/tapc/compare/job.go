@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/tensorfile"
@@ -35,9 +36,13 @@ type Job struct {
 	Known          map[string]*foreign.Data // inputs of an ONNX model that are constants of the program
 	// Build builds the program in a new folder, with the tensors inside as outputs whose names are wanted; none if wanted is nil.
 	Build func(ctx context.Context, folder string, wanted func(name string) bool) (*Built, error)
-	// python and version are what FindPython gave.
-	python, version string
+	// Meter makes a meter of the comparison's own steps, for those who wait; Build has its own.
+	Meter  func() *progress.Meter
+	python found
 }
+
+// found is what FindPython gave.
+type found struct{ path, version string }
 
 // Built is a program that was built of the model.
 type Built struct {
@@ -56,7 +61,7 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 			return nil, diag.Usage("--against=%s: %s is no ONNX model", Peer, j.Model)
 		}
 		var err error
-		if j.python, j.version, err = FindPython(ctx, j.Python); err != nil {
+		if j.python.path, j.python.version, err = FindPython(ctx, j.Python); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +90,10 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 	case against == nil:
 		r.Notes = append(r.Notes, "The reference evaluator is not timed.")
 	case j.Rounds > 0:
-		err = r.Race(ctx, ours, against, Effort{j.Rounds})
+		m := j.Meter()
+		m.Plan(Effort{j.Rounds}.steps()...)
+		err = r.Race(ctx, ours, against, Effort{j.Rounds}, m.Begin)
+		m.End(err == nil)
 	}
 	return r, err
 }
@@ -128,7 +136,7 @@ func (j *Job) peer(b *Built) (*ONNXRuntime, error) {
 	for _, t := range j.tensors(b, 0) {
 		outputs = append(outputs, t.Name)
 	}
-	p, err := NewONNXRuntime(j.python, j.version, filepath.Dir(b.Path), inputs, outputs)
+	p, err := NewONNXRuntime(j.python.path, j.python.version, filepath.Dir(b.Path), inputs, outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +199,14 @@ func (j *Job) values(ctx context.Context, b *Built, ours *Program, against Runne
 		}
 		return out
 	}
+	m := j.Meter()
+	m.Plan(stepOurs, stepAgainst)
+	m.Begin(stepOurs)
+	defer func() { m.End(err == nil) }()
 	if got, err = ours.Values(ctx); err != nil {
 		return nil, nil, err
 	}
+	m.Begin(stepAgainst)
 	if against == nil {
 		want, err = b.Reference(ctx)
 		return renamed(want), renamed(got), err

@@ -26,10 +26,11 @@ type Interval struct {
 // timed gives the milliseconds of one side.
 type timed = func(context.Context) (float64, error)
 
-// race times two sides in turns.
-func race(ctx context.Context, rounds int, ours, against timed) (*Contest, error) {
+// race times two sides in turns. Begin is told of each round.
+func race(ctx context.Context, rounds int, ours, against timed, begin func(round int)) (*Contest, error) {
 	var times [4][]float64
-	for range rounds {
+	for r := range rounds {
+		begin(r)
 		for i, run := range []timed{ours, against, ours, against} {
 			t, err := run(ctx)
 			if err != nil {

@@ -128,8 +128,8 @@ func Place(path string) error {
 	return outputfile.Place(path)
 }
 
-// there are flags of folders that have to be there, as files are read from them.
-var there = []string{"data-dir", "from"}
+// there are flags of folders that have to be there, as files are read from them. rebuild says of --from what it misses there.
+var there = []string{"data-dir"}
 
 // folder is an error if a name that is for a folder is that of something else.
 func folder(x file) error {

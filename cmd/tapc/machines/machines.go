@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/cost/collective"
 	"tensortapestry.org/tapc/cost/machine"
@@ -32,8 +33,11 @@ compiler. Bounds are those of the rounds' own differences: measure while nothing
 With --devices the machine has so many devices of one host, each with its part of the cores:
 what --devices of build makes of it, with the link that copies between them are.`
 
-// Calibrate measures this machine, divided into so many devices, by programs that this tapc builds.
-func Calibrate(ctx context.Context, devices int64) (*machine.Machine, error) {
+// Calibrate measures this machine, divided into so many devices, by programs that this tapc builds. How far it is, it says on a stream as a flag has it.
+func Calibrate(ctx context.Context, devices int64, stderr io.Writer, f *progress.Flag) (m *machine.Machine, err error) {
+	if devices < 1 {
+		return nil, diag.Usage("--devices=%d: expected at least one device", devices)
+	}
 	tapc, err := os.Executable()
 	if err != nil {
 		return nil, diag.Fault("%w", err)
@@ -43,7 +47,9 @@ func Calibrate(ctx context.Context, devices int64) (*machine.Machine, error) {
 		return nil, diag.Fault("%w", err)
 	}
 	defer os.RemoveAll(dir)
-	_, m, err := calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc, Devices: devices})
+	meter := progress.New(stderr, f.Form(stderr))
+	defer func() { meter.End(err == nil) }()
+	_, m, err = calibrate.Measure(ctx, calibrate.Options{Dir: dir, Budget: 30 * time.Second, Tapc: tapc, Devices: devices, Watch: meter})
 	return m, err
 }
 
