@@ -86,7 +86,9 @@ func (t *Tree) Element(m *tree.Memory) string {
 }
 
 // computing says whether elements are kept as they are computed with.
-func computing(m *tree.Memory) bool { return m.Scope == tree.Registers || m.Scope == tree.Workspace }
+func computing(m *tree.Memory) bool {
+	return m.Scope == tree.Registers || m.Scope == tree.Workspace && !m.Packed
+}
 
 // Value reads an element: a number as it is computed with.
 func (t *Tree) Value(a tree.Access) string {

@@ -361,10 +361,15 @@ func Trees(g *ir.Graph) (string, error) {
 		if err != nil {
 			return nil, nil, unfit(g, g.Node(id), err)
 		}
-		if f.Tree != nil {
-			f.Tree.Name = name
+		if f.Tree == nil {
+			return nil, c, nil
 		}
-		return f.Tree, c, nil
+		made, err := f.Tree()
+		if err != nil {
+			return nil, nil, unfit(g, g.Node(id), err)
+		}
+		made.Name = name
+		return made, c, nil
 	})
 }
 

@@ -117,13 +117,18 @@ type fact struct {
 	base   *Index   // nil if there is no such expression
 	rest   Interval // the part of its own: from the base on
 	named  bool     // it is its base
+	limit  *Index   // that it does not reach; nil if none is known
 }
 
 // env is what is known of variables, those bound last at the end.
 type env struct {
 	facts map[*Var]fact
 	order []*Var
+	deep  int // how far the ends of loops and the lesser of two are looked into
 }
+
+// deepest is how far they are at most: the end of a loop that is the lesser of two.
+const deepest = 3
 
 func newEnv() *env { return &env{facts: map[*Var]fact{}} }
 
@@ -153,6 +158,7 @@ func (e *env) of(x *Index) (Interval, bool) {
 	if i, ok := e.sum(l, own); ok {
 		found = found.and(i)
 	}
+	found = e.bounded(l, own, found)
 	for _, v := range slices.Backward(e.order) {
 		f := e.facts[v]
 		times := l.of(Use(v))
@@ -169,8 +175,38 @@ func (e *env) of(x *Index) (Interval, bool) {
 		if i, ok := e.sum(l, own); ok {
 			found = found.and(i)
 		}
+		found = e.bounded(l, own, found)
 	}
 	return found, true
+}
+
+// bounded leaves those values of a linear form plus some others that the ends of its variables' loops allow, and what the lesser of two in it is less than.
+func (e *env) bounded(l linear, own, found Interval) Interval {
+	if e.deep == 0 {
+		return found
+	}
+	e.deep--
+	defer func() { e.deep++ }()
+	with := func(t term, x *Index) (Interval, bool) {
+		i, ok1 := e.of(l.plus(t.atom.linear(), -t.times).plus(x.linear(), t.times).index())
+		i, ok2 := i.plus(own)
+		return i, ok1 && ok2
+	}
+	for _, t := range l.terms {
+		switch {
+		case t.atom.op == least && t.times > 0:
+			a, ok1 := with(t, t.atom.a)
+			b, ok2 := with(t, t.atom.b)
+			if ok1 && ok2 {
+				found = found.and(interval(min(a.Low, b.Low), min(a.High, b.High), 1))
+			}
+		case t.atom.op == variable && t.times > 0 && e.facts[t.atom.v].limit != nil:
+			if i, ok := with(t, e.facts[t.atom.v].limit.Plus(-1)); ok && i.High >= found.Low {
+				found = found.and(interval(found.Low, i.High, 1))
+			}
+		}
+	}
+	return found
 }
 
 // sum gives the values of a linear form plus some others.
@@ -222,6 +258,9 @@ func (e *env) length(start, end *Index) int64 {
 	most := int64(math.MaxInt64)
 	if l, ok := e.of(end.Add(start.Times(-1))); ok {
 		most = l.High
+	}
+	if f := e.facts[end.v]; end.op == variable && f.named {
+		most = min(most, e.length(start, f.base))
 	}
 	if end.op == least {
 		most = min(most, e.length(start, end.a), e.length(start, end.b))

@@ -120,3 +120,12 @@ func Differ(x, y *Index) bool {
 	d := x.linear().plus(y.linear(), -1)
 	return len(d.terms) == 0 && d.n != 0
 }
+
+// distance gives the difference of two indices if it does not depend on variables, else 0.
+func distance(x, y *Index) int64 {
+	d := x.linear().plus(y.linear(), -1)
+	if len(d.terms) > 0 {
+		return 0
+	}
+	return d.n
+}

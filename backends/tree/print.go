@@ -57,7 +57,7 @@ func (p *printer) memory(m *Memory) string {
 		if d.Start == 0 {
 			text = fmt.Sprint(d.End)
 		}
-		if m.Scope == Global || m.Scope == Shared {
+		if m.Scope == Global || m.Scope == Shared || m.Of != nil {
 			text += fmt.Sprintf(" by %d", d.Stride)
 		}
 		dims = append(dims, text)
@@ -65,6 +65,9 @@ func (p *printer) memory(m *Memory) string {
 	kind := ""
 	if m.Acc {
 		kind = " sums"
+	}
+	if m.Of != nil {
+		kind += " of " + m.Of.Name
 	}
 	return fmt.Sprintf("%s: %s%s in %s [%s]", m.Name, m.Type, kind, m.Scope, strings.Join(dims, ", "))
 }
@@ -90,7 +93,11 @@ func (s *For) print(p *printer) {
 	if s.Bind == Vector {
 		lanes = fmt.Sprintf(" of %d", s.Lanes)
 	}
-	p.block(s.Body, "%s%s %s in %s .. %s%s", s.Bind, lanes, s.Var.Name, s.From, s.To, step)
+	together := ""
+	if s.Together {
+		together = " together"
+	}
+	p.block(s.Body, "%s%s %s in %s .. %s%s%s", s.Bind, lanes, s.Var.Name, s.From, s.To, step, together)
 }
 
 func (s *Let) print(p *printer) { p.line("let %s = %s", s.Var.Name, s.Value) }
@@ -153,6 +160,45 @@ func (s *Sort) print(p *printer) {
 
 func (s *Dot) print(p *printer) {
 	p.line("dot[%s] %s[%s, %s] += %s * %s for %s in %s .. %s", s.Micro, s.Acc.Name, s.R.Name, s.C.Name, s.A, s.B, s.K.Name, s.From, s.To)
+}
+
+func (s *Leaf) print(p *printer) {
+	list := func(boxes []Box) string {
+		var text []string
+		for _, b := range boxes {
+			text = append(text, b.String())
+		}
+		return strings.Join(text, ", ")
+	}
+	text := fmt.Sprintf("leaf %s: %s", s.Template, list(s.Writes))
+	if len(s.Reads) > 0 {
+		text += " <- " + list(s.Reads)
+	}
+	for _, a := range s.Args {
+		if x := a.Ahead; x != nil {
+			text += fmt.Sprintf(", ahead the next %s: %s + %s", x.About, x.Memory.Name, x.From.Add(x.More))
+			if x.When != nil {
+				text += " if " + x.When.String()
+			}
+		}
+	}
+	p.line("%s", text)
+}
+
+// String writes a box as what is printed of a tree has it.
+func (b Box) String() string {
+	var at []string
+	for i, x := range b.From {
+		switch {
+		case x == nil:
+			at = append(at, "·")
+		case distance(b.To[i], x) == 1:
+			at = append(at, x.String())
+		default:
+			at = append(at, fmt.Sprintf("%s .. %s", x, b.To[i]))
+		}
+	}
+	return fmt.Sprintf("%s[%s]", b.Memory.Name, strings.Join(at, ", "))
 }
 
 func (s *Combine) print(p *printer) {

@@ -37,17 +37,18 @@ func (b Bind) String() string { return binds[b] }
 // Scope is who has a memory, and how long.
 type Scope uint8
 
-// The scopes. Global memory is an operand's buffer; a Workspace is memory of the device that all share while the kernel runs; Private
-// memory is one CPU thread's; Shared memory is one GPU block's; Registers are one thread's or lane's.
+// The scopes. Global memory is an operand's buffer; a Workspace is memory of the device that all share while the kernel runs; a Constant is what was packed when
+// the program was built; Private memory is one CPU thread's; Shared memory is one GPU block's; Registers are one thread's or lane's.
 const (
 	Global Scope = iota
 	Workspace
+	Constant
 	Private
 	Shared
 	Registers
 )
 
-var scopes = []string{"global", "workspace", "private", "shared", "registers"}
+var scopes = []string{"global", "workspace", "constant", "private", "shared", "registers"}
 
 // String gives the scope's word.
 func (s Scope) String() string { return scopes[s] }
@@ -56,18 +57,21 @@ func (s Scope) String() string { return scopes[s] }
 type Dim struct{ Start, End, Stride int64 }
 
 // Memory holds elements of one type. The element at a coordinate is Base + sum of (coordinate·Stride) elements from its beginning, which
-// for an operand is that of its buffer. An operand has a dimension for each loop of its kernel: it is accessed where these stand.
+// for an operand is that of its buffer. An operand has a dimension for each loop of its kernel, or for each dimension that these make: it is accessed where these stand.
 type Memory struct {
 	Name    string
 	Type    scalar.DType
 	Scope   Scope
 	Dims    []Dim
 	Base    int64
-	Operand int   // of the kernel, for Global
-	Written bool  // for Global: the kernel writes it
-	Lanes   int64 // of the vectors that registers are; 0 for single numbers
-	Acc     bool  // values are kept as accumulators are: in the wide type of Type, and not rounded
-	Mask    int64 // bytes of a lane, for truth values of the lanes of vectors
+	Operand int     // of the kernel, for Global; that which a Constant is made of
+	Written bool    // for Global: the kernel writes it
+	Lanes   int64   // of the vectors that registers are; 0 for single numbers
+	Acc     bool    // values are kept as accumulators are: in the wide type of Type, and not rounded
+	Mask    int64   // bytes of a lane, for truth values of the lanes of vectors
+	Packed  bool    // elements of a Workspace are as buffers have them, not as they are computed with
+	Slack   int64   // elements behind that whole vectors may reach into
+	Of      *Memory // whose elements these are, seen in other dimensions; nil for its own
 }
 
 // Elements is how many elements from its beginning a declared memory takes.
@@ -76,13 +80,16 @@ func (m *Memory) Elements() int64 {
 	for _, d := range m.Dims {
 		last += max(0, d.End-1) * d.Stride
 	}
-	return last + 1
+	return last + 1 + m.Slack
 }
 
 // Bytes is what a declared memory takes.
 func (m *Memory) Bytes() int64 {
 	size := m.Type.Size()
-	if m.Acc || m.Scope == Workspace {
+	if m.Of != nil {
+		return 0
+	}
+	if m.Acc || m.Scope == Workspace && !m.Packed {
 		size = m.Type.Wide().Size()
 	}
 	return m.Elements() * int64(size)
@@ -99,6 +106,13 @@ func NewMemory(name string, t scalar.DType, s Scope, pad int64, shape ...int64) 
 			step += pad
 		}
 	}
+	return m
+}
+
+// Stored gives a memory whose elements are as buffers have them, as those of panels are.
+func Stored(name string, t scalar.DType, s Scope, shape ...int64) *Memory {
+	m := NewMemory(name, t, s, 0, shape...)
+	m.Packed = true
 	return m
 }
 
@@ -127,17 +141,19 @@ func (m *Memory) Symbol() string {
 	return m.Name
 }
 
-// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
+// Stmt is one step of a tree: *For, *Let, *If, *At, *Branch, *Declare, *Map, *Sort, *Dot, *Leaf, *Combine, *Copy, *Prefetch, Commit, Wait or Barrier.
 type Stmt interface{ print(p *printer) }
 
 // For runs Body with Var from From to To, which it does not reach, in steps of Step. Lanes is the width of the vectors of a Vector loop,
 // which runs at most once around: To - From is at most that. Lanes that are not there change nothing but what is declared inside of the loop.
+// Together says that those iterations of a Thread loop that one thread has go through the loop which is all of their body step by step.
 type For struct {
 	Var      *Var
 	From, To *Index
 	Step     int64
 	Bind     Bind
 	Lanes    int64
+	Together bool
 	Body     []Stmt
 }
 
@@ -233,6 +249,60 @@ func (d *Dot) Rows() int64 { return d.Acc.Dims[0].End }
 // Cols is the width of the tile.
 func (d *Dot) Cols() int64 { return d.Acc.Dims[1].End }
 
+// Leaf runs a template of the back end, text that is written for a few sizes: a register tile, the packing of a panel. The tree says which boxes of
+// memories it reads and writes, and what its function is given. What it writes it may go on with: unfinished sums.
+type Leaf struct {
+	Template      string
+	Writes, Reads []Box
+	Args          []Argument // in the order of the function's parameters
+}
+
+// Box is the elements of a memory whose coordinates are from From to To, which they do not reach. Both are nil in dimensions without a stride.
+type Box struct {
+	Memory   *Memory
+	From, To []*Index
+}
+
+// First is the first element of a box.
+func (b Box) First() *Access { return &Access{b.Memory, b.From} }
+
+// Argument is what a template is given: the address of an element, a number, or where it asks for memory meanwhile. Without any it is the table of the
+// addresses of the kernel's operands.
+type Argument struct {
+	At     *Access
+	Number *Index
+	Ahead  *Ahead
+}
+
+// Ahead is what a template asks for ahead of its turn: from an element of a memory on, which need not be there, if When holds, in steps of some elements; else it is
+// given From and no step. Alone says that it is not given the step.
+type Ahead struct {
+	Memory     *Memory
+	From, More *Index // More is added where When holds
+	When       *Cond  // nil for always
+	Step       int64
+	Alone      bool
+	About      string // what is there
+}
+
+// Call makes a Leaf that is given the addresses of boxes, the table of operands, and numbers.
+func Call(template string, writes, reads []Box, args ...Argument) *Leaf {
+	return &Leaf{template, writes, reads, args}
+}
+
+// operands gives the operands whose addresses a template is given.
+func (s *Leaf) operands() (out []Access) {
+	for _, a := range s.Args {
+		switch {
+		case a.At != nil:
+			out = append(out, *a.At)
+		case a.Ahead != nil:
+			out = append(out, Access{Memory: a.Ahead.Memory})
+		}
+	}
+	return out
+}
+
 // Combine makes the values that the iterations of the innermost Lane or Vector loop have in a register into one, which all of them then
 // have: on a GPU neighbours at a distance of 1, 2, 4, ... are combined, on a CPU halves, quarters, .... Lanes is how many there are, a power of 2. Scratch is the shared memory through
 // which warps of a block combine: nil if Lanes is at most a warp.
@@ -318,6 +388,8 @@ func Reads(s Stmt) []Access {
 		return []Access{s.A, s.B}
 	case *Copy:
 		return []Access{s.Src}
+	case *Leaf:
+		return s.operands()
 	}
 	return nil
 }

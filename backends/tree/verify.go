@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/ir/scalar"
@@ -20,9 +22,9 @@ type Limits struct {
 // follows, because the schedule's constraints prove it for all values of a kernel's loops. The error names the statement.
 func Verify(f *Func, limits Limits) error {
 	e := newEnv()
-	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]bool{}, seen: map[*Var]bool{}, names: map[string]Stmt{}}
+	v := &verifier{env: e, lanes: newLanes(e), limits: limits, declared: map[*Memory]*written{}, seen: map[*Var]bool{}, names: map[string]Stmt{}}
 	for _, m := range f.Operands {
-		v.declared[m] = true
+		v.declared[m] = &written{}
 	}
 	v.list(f.Body)
 	if v.err != nil {
@@ -36,7 +38,7 @@ type verifier struct {
 	place
 	lanes    *lanes
 	limits   Limits
-	declared map[*Memory]bool
+	declared map[*Memory]*written // nil is not declared
 	seen     map[*Var]bool
 	names    map[string]Stmt
 	err      error
@@ -44,9 +46,10 @@ type verifier struct {
 
 // place is where a statement is.
 type place struct {
-	thread, block, lane, vector bool
-	apart                       bool // lanes may be at different statements
-	bytes                       map[Scope]int64
+	block, lane, vector bool
+	apart               bool // lanes may be at different statements
+	task                *For // the loop of threads
+	bytes               map[Scope]int64
 }
 
 func (v *verifier) fail(s Stmt, format string, args ...any) {
@@ -101,12 +104,14 @@ func (v *verifier) stmt(s Stmt) {
 		v.sort(s)
 	case *Dot:
 		v.dot(s)
+	case *Leaf:
+		(&leaf{v, s}).verify()
 	case *Combine:
 		v.combine(s)
 	case *Copy:
 		v.copy(s)
 	case *Prefetch:
-		if _, ok := v.of(s.At); !ok || !v.declared[s.Memory] || s.Memory.Scope != Global {
+		if _, ok := v.of(s.At); !ok || v.declared[s.Memory] == nil || s.Memory.Scope != Global {
 			v.fail(s, "asks for what is no operand here")
 		}
 	case Commit:
@@ -196,6 +201,9 @@ func (v *verifier) counted(start, end *Index, step int64) fact {
 	to, _ := v.of(end)
 	most := min(to.High-from.Low, v.length(start, end)) - 1
 	f := fact{base: start, rest: interval(0, max(most, 0), step)}
+	if _, constant := end.Number(); !constant {
+		f.limit = end
+	}
 	if most < 0 {
 		f.rest.High = -1
 	}
@@ -248,11 +256,14 @@ func (v *verifier) bound(s *For, from, to Interval) {
 	constant := from.Step == 0 && to.Step == 0 && from.Low == 0 && s.Step == 1
 	switch s.Bind {
 	case Thread:
-		if v.thread || v.block || v.lane || v.vector {
+		if v.task != nil || v.block || v.lane || v.vector {
 			v.fail(s, "threads inside of what runs on threads or blocks")
 		}
+		if s.Together && !together(s) {
+			v.fail(s, "tasks go through one loop together whose ends do not follow them")
+		}
 	case Block:
-		if v.block || v.thread || v.lane || !constant {
+		if v.block || v.task != nil || v.lane || !constant {
 			v.fail(s, "blocks are counted from 0, outside of all else")
 		}
 	case Lane:
@@ -272,7 +283,7 @@ func (v *verifier) bound(s *For, from, to Interval) {
 func (v *verifier) enter(s *For, diverges bool) {
 	switch s.Bind {
 	case Thread:
-		v.thread = true
+		v.task = s
 	case Block:
 		v.block = true
 	case Lane:
@@ -375,21 +386,26 @@ func (v *verifier) branch(s *Branch) {
 
 func (v *verifier) declare(s *Declare) {
 	m := s.Memory
-	if v.declared[m] {
+	if v.declared[m] != nil {
 		v.fail(s, "is declared twice")
 	}
-	v.declared[m] = true
+	v.declared[m] = &written{}
 	v.name(s, m.Name)
 	at := false
 	switch m.Scope {
-	case Workspace:
-		at = !v.thread && !v.block
+	case Workspace, Constant:
+		at = v.task == nil && !v.block
 	case Private:
-		at = v.thread && !v.vector
+		at = v.task != nil && !v.vector
 	case Shared:
 		at = v.block && !v.lane
 	case Registers:
-		at = v.thread || v.lane
+		at = v.task != nil || v.lane
+	}
+	if m.Of != nil {
+		if why := m.beyond(); why != "" || v.declared[m.Of] == nil {
+			v.fail(s, "%s of no memory here: %s", m.Name, why)
+		}
 	}
 	if !at {
 		v.fail(s, "there is no memory of the scope %s here", m.Scope)
@@ -410,7 +426,7 @@ func (v *verifier) declare(s *Declare) {
 // use checks an access of some neighbouring elements.
 func (v *verifier) use(s Stmt, a Access, count int64, writes bool) {
 	m := a.Memory
-	if !v.declared[m] {
+	if v.declared[m] == nil {
 		v.fail(s, "%s is not declared here", m.Name)
 		return
 	}
@@ -521,7 +537,7 @@ func (v *verifier) dot(s *Dot) {
 	v.define(s, s.K, f, false)
 	v.use(s, s.A, 1, false)
 	v.use(s, s.B, 1, false)
-	if !v.declared[s.Acc] {
+	if v.declared[s.Acc] == nil {
 		v.fail(s, "%s is not declared here", s.Acc.Name)
 	}
 	v.release(vars)
@@ -540,7 +556,7 @@ func (v *verifier) combine(s *Combine) {
 			v.fail(s, "lanes meet where not all of them come")
 		}
 		if s.Scratch != nil {
-			if s.Scratch.Scope != Shared || !v.declared[s.Scratch] {
+			if s.Scratch.Scope != Shared || v.declared[s.Scratch] == nil {
 				v.fail(s, "%s is not shared", s.Scratch.Name)
 			}
 			v.meet(s)
@@ -569,4 +585,163 @@ func (v *verifier) copy(s *Copy) {
 	}
 	v.use(s, s.Dst, s.Count, true)
 	v.lanes.copy(s.Dst)
+}
+
+// together says whether the body of a loop is one loop that is the same for all iterations.
+func together(s *For) bool {
+	if len(s.Body) != 1 {
+		return false
+	}
+	inner, ok := s.Body[0].(*For)
+	return ok && inner.Bind == Serial && !inner.From.Uses(s.Var) && !inner.To.Uses(s.Var)
+}
+
+// written is what leaves have written of a memory: the least and the greatest coordinates, and the loop of threads that did.
+type written struct {
+	box  []Interval // nil before
+	task *For
+}
+
+// leaf is a Leaf that is verified.
+type leaf struct {
+	v *verifier
+	s *Leaf
+}
+
+// verify holds the boxes of a template to their memories, what it reads to what was written before, as far as the least and the greatest of all coordinates tell, and what it
+// writes to what other tasks write.
+func (l *leaf) verify() {
+	v, s := l.v, l.s
+	v.deep = deepest
+	defer func() { v.deep = 0 }()
+	for _, b := range s.Reads {
+		hull, ok := l.box(b, false)
+		if m := b.Memory; ok && m.Scope != Global && m.Scope != Constant {
+			l.filled(b, hull)
+		}
+	}
+	for _, b := range s.Writes {
+		hull, ok := l.box(b, true)
+		switch m := b.Memory; {
+		case !ok:
+		case m.Of != nil || m.Scope == Constant:
+			v.fail(s, "%s is not written", m.Name)
+		default:
+			v.declared[m].note(hull, v.task)
+			if why := (&tasks{v.env, v.task}).apart(b); m.Scope <= Workspace && why != "" {
+				v.fail(s, "tasks may write the same elements of %s: %s", m.Name, why)
+			}
+		}
+	}
+	for _, a := range s.Args {
+		var x []*Index
+		switch {
+		case a.At != nil:
+			x = a.At.At
+		case a.Ahead != nil:
+			x = []*Index{a.Ahead.From, a.Ahead.More}
+			if c := a.Ahead.When; c != nil {
+				x = append(x, Use(c.Var), c.From, c.Limit)
+			}
+		default:
+			x = []*Index{a.Number}
+		}
+		for _, y := range x {
+			if _, ok := v.of(cmp.Or(y, Const(0))); !ok {
+				v.fail(s, "uses a variable that is not bound here")
+			}
+		}
+	}
+	for _, a := range s.operands() {
+		if v.declared[a.Memory] == nil {
+			v.fail(s, "%s is not declared here", a.Memory.Name)
+		}
+	}
+}
+
+// box checks that a box is in its memory, and gives the coordinates that it may have.
+func (l *leaf) box(b Box, writes bool) (hull []Interval, ok bool) {
+	v, s := l.v, l.s
+	m := b.Memory
+	if v.declared[m] == nil {
+		v.fail(s, "%s is not declared here", m.Name)
+	} else if len(b.From) != len(m.Dims) || len(b.To) != len(m.Dims) {
+		v.fail(s, "%s has %d dimensions", m.Name, len(m.Dims))
+	} else if m.Scope == Global && writes != m.Written {
+		v.fail(s, "%s is an operand of the other kind", m.Name)
+	}
+	if v.err != nil {
+		return nil, false
+	}
+	hull = make([]Interval, len(m.Dims))
+	for d, dim := range m.Dims {
+		if dim.Stride == 0 {
+			continue
+		}
+		if b.From[d] == nil || b.To[d] == nil {
+			v.fail(s, "%s has no coordinate in dimension %d", m.Name, d)
+			return nil, false
+		}
+		from, ok1 := v.of(b.From[d])
+		to, ok2 := v.of(b.To[d])
+		if !ok1 || !ok2 {
+			v.fail(s, "uses a variable that is not bound here")
+			return nil, false
+		}
+		hull[d] = interval(from.Low, max(from.Low, to.High-1), 1)
+		if from.Low < dim.Start || to.High > dim.End {
+			v.fail(s, "%s has a box from %s = %d to %s = %d in dimension %d, which is from %d to %d", m.Name, b.From[d], from.Low, b.To[d], to.High, d, dim.Start, dim.End)
+			return nil, false
+		}
+	}
+	return hull, true
+}
+
+// note takes down that a task wrote a box of a memory.
+func (w *written) note(hull []Interval, task *For) {
+	if w.box == nil {
+		w.box = slices.Clone(hull)
+	}
+	for d, i := range hull {
+		w.box[d] = interval(min(w.box[d].Low, i.Low), max(w.box[d].High, i.High), 1)
+	}
+	w.task = task
+}
+
+// filled checks that what a box has was written before it is read, and by no other task of the same region.
+func (l *leaf) filled(b Box, hull []Interval) {
+	v, s := l.v, l.s
+	m := b.Memory
+	if m.Of != nil { // all of it
+		m, hull = m.Of, make([]Interval, len(m.Of.Dims))
+		for d, dim := range m.Dims {
+			hull[d] = interval(dim.Start, dim.End-1, 1)
+		}
+	}
+	w := v.declared[m]
+	switch {
+	case w == nil || w.box == nil:
+		v.fail(s, "%s is read before anything is written to it", m.Name)
+		return
+	case m.Scope == Workspace && w.task == v.task:
+		v.fail(s, "%s is read by tasks while others write to it", m.Name)
+	}
+	for d, i := range hull {
+		if i.Low < w.box[d].Low || i.High > w.box[d].High {
+			v.fail(s, "%s is read from %d to %d in dimension %d, and was written from %d to %d", m.Name, i.Low, i.High, d, w.box[d].Low, w.box[d].High)
+		}
+	}
+}
+
+// beyond says what elements a view of a memory has beyond it, "" if it has none.
+func (m *Memory) beyond() string {
+	low, high := m.Base, m.Base
+	for _, d := range m.Dims {
+		a, b := d.Start*d.Stride, max(d.Start, d.End-1)*d.Stride
+		low, high = low+min(a, b), high+max(a, b)
+	}
+	if low < 0 || high >= m.Of.Elements() {
+		return fmt.Sprintf("%s has elements %d to %d of %s, which has %d", m.Name, low, high, m.Of.Name, m.Of.Elements())
+	}
+	return ""
 }

@@ -158,3 +158,103 @@ func TestVerify(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaves changes a region of tasks that pack panels and multiply them by one thing each.
+func TestLeaves(t *testing.T) {
+	type change struct {
+		panels, packed, from, digits int64
+		before                       bool // panels are packed before they are read
+		shared                       bool
+	}
+	right := change{panels: 4, packed: 4, digits: 4, before: true}
+	make := func(c change) *Func {
+		in, out := operand("in", 64, false), NewMemory("out", scalar.Float32, Global, 0, 4, 8)
+		out.Written = true
+		task, p := &Var{"task"}, &Var{"p"}
+		scope := Private
+		if c.shared {
+			scope = Workspace
+		}
+		panels := Stored("panels", scalar.Float32, scope, c.panels, 16)
+		box := func(m *Memory, at ...*Index) Box {
+			b := Box{Memory: m}
+			for i := 0; i < len(at); i += 2 {
+				b.From, b.To = append(b.From, at[i]), append(b.To, at[i+1])
+			}
+			return b
+		}
+		pack := &For{Var: p, From: Const(0), To: Const(c.packed), Step: 1, Body: []Stmt{Call("panel",
+			[]Box{box(panels, Use(p), Use(p).Plus(1), Const(0), Const(16))}, []Box{box(in, Use(p).Times(16), Use(p).Times(16).Plus(16))})}}
+		tile := Call("tile", []Box{box(out, Use(task).Mod(c.digits), Use(task).Mod(c.digits).Plus(1), Const(0), Const(8))},
+			[]Box{box(panels, Const(c.from), Const(c.from+4), Const(0), Const(16))})
+		body := []Stmt{pack, tile}
+		if !c.before {
+			body = []Stmt{tile, pack}
+		}
+		f := &Func{Name: "k", Operands: []*Memory{in, out}}
+		if c.shared {
+			f.Body = append(f.Body, &Declare{panels})
+		} else {
+			body = append([]Stmt{&Declare{panels}}, body...)
+		}
+		f.Body = append(f.Body, &For{Var: task, From: Const(0), To: Const(4), Step: 1, Bind: Thread, Body: body})
+		return f
+	}
+	for _, c := range []struct {
+		change func(*change)
+		want   string // of the error; "" for none
+	}{
+		{func(*change) {}, ""},
+		{func(c *change) { c.before = false }, "panels is read before anything is written to it"},
+		{func(c *change) { c.packed = 3 }, "panels is read from 0 to 3 in dimension 0, and was written from 0 to 2"},
+		{func(c *change) { c.from = 1 }, "panels has a box from 1 = 1 to 5 = 5 in dimension 0, which is from 0 to 4"},
+		{func(c *change) { c.packed, c.panels = 5, 5 }, "in has a box from p * 16 = 0 to p * 16 + 16 = 80"},
+		{func(c *change) { c.digits = 2 }, "tasks may write the same elements of out: nothing tells tasks 2 apart"},
+		{func(c *change) { c.shared = true }, "tasks may write the same elements of panels"},
+	} {
+		x := right
+		c.change(&x)
+		err := Verify(make(x), Limits{})
+		switch {
+		case c.want == "" && err != nil:
+			t.Error(err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("expected %q, found %v", c.want, err)
+		}
+	}
+}
+
+// TestTasksApart says which parts of a task's number tell tasks apart.
+func TestTasksApart(t *testing.T) {
+	task, round, i := &Var{"task"}, &Var{"round"}, &Var{"i"}
+	n := Use(task)
+	for _, c := range []struct {
+		at   [2]*Index // of the box in a memory of 24 by 24
+		size int64
+		want bool
+	}{
+		{[2]*Index{n, Const(0)}, 1, true},
+		{[2]*Index{n.Div(2), n.Mod(2)}, 1, true},
+		{[2]*Index{n.Div(3).Times(4), n.Mod(3).Times(4)}, 4, true},
+		{[2]*Index{n.Div(3).Times(4), n.Mod(3).Times(4)}, 5, false}, // boxes overlap
+		{[2]*Index{n.Div(3), n.Mod(2)}, 1, false},                   // tasks 0 and 2 have the same
+		{[2]*Index{n.Div(2).Mod(2), n.Mod(2)}, 1, false},            // 0 and 4
+		{[2]*Index{n.Div(2).Times(2).Add(n.Mod(2)), Const(0)}, 1, true},
+		{[2]*Index{n.Div(2).Add(n.Mod(2)), Const(0)}, 1, false},
+		{[2]*Index{n.Div(2).Times(2).Add(Use(i)), n.Mod(2)}, 1, true}, // i is 0 or 1
+		{[2]*Index{n.Div(2).Add(Use(i)), n.Mod(2)}, 1, false},
+		{[2]*Index{n.Add(Use(round)).Div(2), n.Add(Use(round)).Mod(2)}, 1, true},
+		{[2]*Index{n.Add(Use(round)).Div(2), n.Mod(2)}, 1, true},
+		{[2]*Index{n.Add(Use(round)).Div(2).Mod(2), n.Div(4).Times(2).Add(n.Mod(2))}, 1, false}, // parts of two numbers
+	} {
+		out := NewMemory("out", scalar.Float32, Global, 0, 24, 24)
+		out.Written = true
+		box := Box{out, c.at[:], []*Index{c.at[0].Plus(c.size), c.at[1].Plus(c.size)}}
+		inner := loop(i, 2, Call("tile", []Box{box}, nil))
+		tasks := &For{Var: task, From: Const(0), To: Const(6), Step: 1, Bind: Thread, Body: []Stmt{inner}}
+		f := &Func{Name: "k", Operands: []*Memory{out}, Body: []Stmt{loop(round, 2, tasks)}}
+		if err := Verify(f, Limits{}); (err == nil) != c.want {
+			t.Errorf("%s by %d: expected that tasks are apart: %v; found %v", box, c.size, c.want, err)
+		}
+	}
+}

@@ -111,6 +111,11 @@ func (c *Kernel) Write() string {
 		trees.Function(c.e, c.Text, c.name+"_middle_cell", c.middle.Cell(c.d.middle.Name), len(c.middle.Outer), c.d.middle)
 	}
 	c.products[1].Functions()
+	for _, p := range c.products {
+		if p.Pack.Right == tile.UpFront {
+			p.PackTask()
+		}
+	}
 	c.task()
 	c.run()
 	return c.String()

@@ -199,7 +199,7 @@ func neighbours(b *Blocking) bool {
 	return inner.Step(left) == 1 && b.C.Row.Step(left) == inner.Extent
 }
 
-// TilesAcross is how many register tiles use a strip of columns, or a part of it if the reduction is split, one behind the other.
+// TilesAcross is how many register tiles use some columns, or a part of them if the reduction is split, one behind the other.
 func (b *Blocking) TilesAcross() int64 {
 	if !b.Cut.ColumnsLast || b.Split() {
 		return b.TilesDown()

@@ -133,11 +133,16 @@ func (c Chooser) Check(a *nest.Analysis, config *schedule.Config) ([]schedule.Wo
 	return x.Workspaces, nil
 }
 
-// Form is a kernel by a config that has been read: what it needs while it runs, what writes it, and its tree, nil if it is written without one.
+// Form is a kernel by a config that has been read: what it needs while it runs, what writes it, and what makes its tree, nil if it is written without one.
 type Form struct {
 	Workspaces []schedule.Workspace
 	Write      Writer
-	Tree       *tree.Func
+	Tree       func() (*tree.Func, error)
+}
+
+// made gives a tree that was made before.
+func made(f *tree.Func) func() (*tree.Func, error) {
+	return func() (*tree.Func, error) { return f, nil }
 }
 
 // Stated gives the config of a kernel that is for the processor, nil if there is none. open says that passes/tile decides one then, as it did for other
@@ -176,7 +181,7 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if err != nil {
 			return Form{}, err
 		}
-		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }, f}, nil
+		return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, a.Kernel), true }, made(f)}, nil
 	}
 	for _, s := range config.Stages {
 		if s.Algorithm != schedule.Rows && (s.Lanes != 0 || len(s.Stream) > 0) {
@@ -198,7 +203,10 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		return read(a, func(f *nest.Contraction) bool { return product.Fits(k, buffers, f) },
 			func(f *nest.Contraction) (blocking.Decided, error) { return blocking.Read(c.For, k, f, s) },
 			func(f *nest.Contraction, d blocking.Decided) Form {
-				return vectors(blocking.New(c.For, k, f, d).Memory().Workspaces(), func(u *unit.Unit, name string) writer { return product.New(u, name, k, f, d) })
+				b := blocking.New(c.For, k, f, d)
+				return Form{b.Memory().Workspaces(), func(u *unit.Unit, name string) (string, bool) {
+					return trees.WriteLeaves(u, name, product.Tree(k.Name, b), k, product.New(u, name, k, f, d)), true
+				}, func() (*tree.Func, error) { return trees.Verified(product.Tree(k.Name, b)) }}
 			})
 	case schedule.LowPrecision:
 		return read(a, func(f *nest.LowPrecision) bool { return lowprecision.Fits(k, buffers, f) },
@@ -262,16 +270,16 @@ func (c Chooser) readRows(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 		return Form{}, err
 	}
 	r := rows.New(c.For, cut, a.Buffers, found, d)
-	f, err := trees.Rows(r.Tree(cut.Name))
+	f, err := trees.Verified(r.Tree(cut.Name))
 	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) {
 		return trees.WriteRows(u, name, f, cut, r.Lanes()), false
-	}, f}, err
+	}, made(f)}, err
 }
 
 // loopsOf is a kernel whose loops are cut as they say.
 func loopsOf(k *schedule.Kernel, buffers map[ir.NodeID]*schedule.Buffer) (Form, error) {
 	f, err := trees.Loops(k, buffers)
-	return Form{nil, func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, k), false }, f}, err
+	return Form{nil, func(u *unit.Unit, name string) (string, bool) { return trees.Write(u, name, f, k), false }, made(f)}, err
 }
 
 // needed finds the form of a kernel that an algorithm is for.
@@ -309,5 +317,5 @@ func readScan(a *nest.Analysis, s *schedule.Stage) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.WriteScan(u, name, f, a.Kernel), false }, f}, nil
+	return Form{trees.Workspaces(f), func(u *unit.Unit, name string) (string, bool) { return trees.WriteScan(u, name, f, a.Kernel), false }, made(f)}, nil
 }

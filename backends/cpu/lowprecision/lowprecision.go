@@ -179,6 +179,9 @@ func (n *Kernel) Write() string {
 		}
 	}
 	n.functions()
+	if n.p.C.Transposed {
+		n.p.TransposeSums(scalar.UInt32, "uint32_t")
+	}
 	switch {
 	case n.p.C.Padded != nil:
 		n.imageTask()
@@ -314,7 +317,7 @@ func (n *Kernel) parts() {
 	case n.parted():
 		n.Close()
 	case n.p.C.Transposed:
-		n.p.TransposeSums(scalar.UInt32)
+		n.Line("%s", n.p.TransposeCall())
 	}
 }
 
@@ -339,7 +342,7 @@ func (n *Kernel) run() {
 	if p.C.Padded != nil {
 		n.Open("{")
 		n.Line("tapc_narrow_part part = {b, 0, 0, 0, 0};")
-		p.Parallel(fmt.Sprint(p.PadRows()), "image", unit.Each(float64(n.imageBytes())/unit.PackRate, p.PadRows()))
+		p.Parallel(fmt.Sprint(product.PadRows(p.C.Padded)), "image", unit.Each(float64(n.imageBytes())/unit.PackRate, product.PadRows(p.C.Padded)))
 		n.Close()
 	}
 	n.Open("for (int64_t j = 0; j < %d; j += %d) {", cols, n.right.chunk)

@@ -177,10 +177,10 @@ func (o *operand) packTask() {
 // there are.
 func (o *operand) lanes() {
 	n, p, view, wide, v := o.n, o.n.p, o.n.p.C.Views[o.operand], o.wide(), o.along.Variable
-	n.Open("for (int64_t strip = begin; strip < end; strip++) {")
-	n.Line("const int64_t %s = part->%s + strip %% across * %d;", v, o.side.first, wide)
-	n.Line("int64_t rest = strip / across;")
-	n.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + strip %% across * %d) * %d;", o.place.Slot, o.place.At, wide/tile.NarrowPanel, o.panel())
+	n.Open("for (int64_t index = begin; index < end; index++) {")
+	n.Line("const int64_t %s = part->%s + index %% across * %d;", v, o.side.first, wide)
+	n.Line("int64_t rest = index / across;")
+	n.Line("uint8_t *first = (uint8_t *)b[%d] + %d + (rest * panels + index %% across * %d) * %d;", o.place.Slot, o.place.At, wide/tile.NarrowPanel, o.panel())
 	groups := point.Follows(p.Batch, view)
 	point.PlaceOf(n.Text, groups)
 	n.Line("const int lanes = last - %s < %d ? (int)(last - %s) : %d;", v, wide, v, wide)

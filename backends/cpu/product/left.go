@@ -41,7 +41,7 @@ func rowsOf(p *Product) rows { return rows{p.Text, p, p.C.Views[p.C.Left], p.E.W
 func (r rows) function() {
 	o, rows, n := r.p.K.Operands[r.p.C.Left], r.p.Cut.TileRows, int64(r.p.N)
 	step := point.Number(r.p.C.Row.Step(r.view))
-	r.Line("\n// Some rows of %s in panels of %d rows, %d values of the fold each.", o.Name, rows, r.p.Cut.Fold)
+	r.Line("\n// Some rows of %s in panels of %d rows, %d values of the reduction each.", o.Name, rows, r.p.Cut.Fold)
 	r.Open("static void %s_left(const %s *from, int64_t rows, int64_t values, %s *to) {", r.p.Name, r.stored, r.stored)
 	r.Open("for (; rows > 0; rows -= %d, from += %s, to += %d) {", rows, point.Number(rows*r.p.C.Row.Step(r.view)), rows*r.p.Cut.Fold)
 	r.Line("int64_t k = 0;")

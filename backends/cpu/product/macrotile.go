@@ -45,7 +45,7 @@ func (p *Product) Tiles() {
 	edges(p, p.call)
 	p.Close(2)
 	if p.C.Transposed {
-		p.TransposeSums(p.D)
+		p.Line("%s", p.TransposeCall())
 	}
 	if p.Split() {
 		p.Close()

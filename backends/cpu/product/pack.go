@@ -50,8 +50,9 @@ func (c columns) function() {
 	c.Close(len(outer) + 1)
 }
 
-// task writes the function with which a thread packs some panels.
-func (c columns) task() {
+// PackTask writes the function with which a thread packs some panels of the right operand.
+func (p *Product) PackTask() {
+	c := columnsOf(p)
 	unit.Task(c.Text, "", fmt.Sprintf("%s_pack", c.p.Name), "tapc_part")
 	c.Line("const int64_t across = (part->columns + %d) / %d;", c.p.Panel-1, c.p.Panel)
 	into := "panel * " + point.Number(c.p.Length*c.p.Panel)
@@ -162,7 +163,7 @@ func (c columns) offset() string {
 	return text
 }
 
-// piece writes the packing of a piece's columns, from one value of the innermost fold to another. It goes over some rows at a
+// piece writes the packing of a piece's columns, from one value of the innermost reduced dimension to another. It goes over some rows at a
 // time, as panels next to each other are filled from the same lines of memory.
 func (c columns) piece(from, to string) {
 	pack := func(from, to, at string) {

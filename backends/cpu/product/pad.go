@@ -14,16 +14,16 @@ import (
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 )
 
-// PadRows is how many rows the padded copy of the left operand has: places of all but its two innermost dimensions.
-func (p *Product) PadRows() int64 {
+// PadRows is how many rows the padded copy of an operand has: places of all but its two innermost dimensions.
+func PadRows(p *nest.Padded) int64 {
 	n := int64(1)
-	for _, d := range p.C.Padded.Dims[:len(p.C.Padded.Dims)-2] {
+	for _, d := range p.Dims[:len(p.Dims)-2] {
 		n *= d.Extent()
 	}
 	return n
 }
 
-// PaddedCopy writes the function with which a thread copies some rows of an operand and fills what is around them.
+// PaddedCopy writes the function that copies a row of an operand and fills what is around it.
 type PaddedCopy struct {
 	*cnest.Text
 	E       *unit.Unit
@@ -31,7 +31,6 @@ type PaddedCopy struct {
 	Padded  *nest.Padded
 	Kept    string        // the C type of elements in the copy
 	Fill    func() string // writes the byte that is around, where it is not 0
-	Place   Place         // of the copy
 	Elements
 }
 
@@ -42,22 +41,20 @@ type Elements struct {
 	One    func(element string) string           // an element as the copy has it
 }
 
-// Write writes the function, whose context is of the type part.
-func (p *PaddedCopy) Write(about, name, part string) {
+// Write writes the function.
+func (p *PaddedCopy) Write(about, name string) {
 	n := len(p.Padded.Dims)
 	outer, across, inner, live := p.Padded.Dims[:n-2], p.Padded.Dims[n-2], p.Padded.Dims[n-1], p.Padded.Live
 	r, strides := p.E.Buffers[p.Operand.Buffer].Range, p.E.Buffers[p.Operand.Buffer].Strides
 	row := across.Extent() * inner.Extent()
 	p.E.Raw(p.Operand.Buffer)
-	unit.Task(p.Text, fmt.Sprintf("%s %s around.", p.Operand.Name, about), name, part)
-	fill, voids := "0", "(void)rest"
+	p.Line("\n// A row of %s %s around.", p.Operand.Name, about)
+	p.Open("static void %s(void *const *b, int64_t rest, %s *to) {", name, p.Kept)
+	fill, voids := "0", "(void)b, (void)rest"
 	if p.Fill != nil {
 		p.Line("const int fill = %s;", p.Fill())
-		fill, voids = "fill", "(void)rest, (void)fill"
+		fill, voids = "fill", "(void)b, (void)rest, (void)fill"
 	}
-	p.Line("%s *to = (%s *)((char *)b[%d] + %d) + begin * %d;", p.Kept, p.Kept, p.Place.Slot, p.Place.At, row)
-	p.Open("for (int64_t row = begin; row < end; row++, to += %d) {", row)
-	p.Line("int64_t rest = row;")
 	var inside []string
 	at := ""
 	for _, d := range slices.Backward(outer) {
@@ -73,7 +70,7 @@ func (p *PaddedCopy) Write(about, name, part string) {
 	if len(inside) > 0 {
 		p.Open("if (!(%s)) {", strings.Join(inside, " && "))
 		p.Line("__builtin_memset(to, %s, %d * sizeof *to);", fill, row)
-		p.Line("continue;")
+		p.Line("return;")
 		p.Close()
 	}
 	first := max(across.First, live.Start[across.Dim])
@@ -92,7 +89,7 @@ func (p *PaddedCopy) Write(about, name, part string) {
 			point.Number((first-r.Start[across.Dim])*strides[across.Dim]), point.Number((inner.First-r.Start[inner.Dim])*strides[inner.Dim]))
 		p.row(fmt.Sprintf("to + %d", before*values), between, values, strides[across.Dim], strides[inner.Dim])
 	}
-	p.Close(2)
+	p.Close()
 }
 
 // row writes the copying of elements that are there: live times n neighbours in the copy, which are steps apart at from.
@@ -112,10 +109,10 @@ func (p *PaddedCopy) row(to string, live, n, stepAcross, stepInner int64) {
 	}
 }
 
-// padTask writes the function that copies the left operand and puts zeros around it.
-func padTask(p *Product) {
+// pad writes the function that copies a row of the left operand and puts zeros around it.
+func pad(p *Product) {
 	stored, d := p.E.W.Stored(p.D), p.E.V.Of(p.D, p.N)
-	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Padded: p.C.Padded, Kept: stored, Place: p.left, Elements: Elements{
+	c := &PaddedCopy{Text: p.Text, E: p.E, Operand: p.K.Operands[p.C.Left], Padded: p.C.Padded, Kept: stored, Elements: Elements{
 		Run: func(from, to string, n int64) string {
 			return fmt.Sprintf("__builtin_memcpy(%s, %s, %d * sizeof *to)", to, from, n)
 		},
@@ -125,5 +122,5 @@ func padTask(p *Product) {
 		},
 		One: func(element string) string { return element },
 	}}
-	c.Write("with zeros", fmt.Sprintf("%s_pad", p.Name), "tapc_part")
+	c.Write("with zeros", fmt.Sprintf("%s_pad_row", p.Name))
 }

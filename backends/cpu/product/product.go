@@ -30,9 +30,9 @@ type Product struct {
 
 // Storage is where the operands of a contraction are read.
 type Storage struct {
-	Slot            int   // of the panels
-	left            Place // of the left operand in panels of rows, or its copy with zeros around
-	scratch, thread int   // slots of workspaces, if it has them
+	Slot            int // of the panels
+	left            int // of the left operand in panels of rows
+	scratch, thread int // slots of workspaces, if it has them
 	memory          blocking.Memory
 }
 
@@ -60,6 +60,9 @@ func (p *Product) aside() []*scalar.Expr {
 
 // Voids marks batch variables as used.
 func (p *Product) Voids() string { return point.Voids(p.Batch) }
+
+// Threads says whether several threads do the tasks.
+func (p *Product) Threads() bool { return p.Cut.Thread }
 
 // EachPiece writes how many nanoseconds a piece takes, at so many operations in one for each lane.
 func (p *Product) EachPiece(rate float64) string {

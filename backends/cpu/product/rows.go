@@ -1,42 +1,30 @@
 package product
 
 import (
-	"fmt"
-
+	"tensortapestry.org/tapc/backends/cpu/blocking"
 	"tensortapestry.org/tapc/backends/cpu/point"
-	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/passes/tile"
 )
 
 // together is how many panels of rows of four bytes each are filled at once, so that they share whole lines of memory.
-func (r rows) together() int64 {
-	n, line := int64(1), r.p.Target.Copies().Line
+func together(b *blocking.Blocking) int64 {
+	n, line := int64(1), b.Target.Copies().Line
 	for n*tile.RowPanel*4%line != 0 {
 		n++
 	}
 	return n
 }
 
-// pieces is how many such panels there are, of one group.
-func (r rows) pieces() int64 { return (r.p.RowPanels() + r.together() - 1) / r.together() }
-
-// tasks is how many pieces of work filling the panels of rows is cut into.
-func (r rows) tasks() int64 { return r.pieces() * point.Count(point.Follows(r.p.Batch, r.view)) }
-
-// task writes the function with which a thread copies some rows of the left operand into panels.
-func (r rows) task() {
-	o := r.p.K.Operands[r.p.C.Left]
-	rows, tasks, together := r.p.C.Row.Extent, r.pieces(), r.together()*tile.RowPanel
+// upFront writes the function that copies some rows of the left operand into panels.
+func (r rows) upFront() {
+	o, rows, together := r.p.K.Operands[r.p.C.Left], r.p.C.Row.Extent, together(r.p.Blocking)*tile.RowPanel
 	r.p.E.Raw(o.Buffer)
-	unit.Task(r.Text, fmt.Sprintf("%s in panels of %d rows.", o.Name, tile.RowPanel), fmt.Sprintf("%s_rows", r.p.Name), "tapc_part")
+	r.Line("\n// %s in panels of %d rows, from one on.", o.Name, tile.RowPanel)
+	r.Open("static void %s_rows(void *const *b%s, int64_t i0, %s *to) {", r.p.Name, r.p.Coordinates("int64_t "), r.stored)
 	r.Line("const %s *left = b[%d]; // %s", r.stored, r.p.E.Slot(o.Buffer), o.Name)
-	r.Open("for (int64_t piece = begin; piece < end; piece++) {")
-	r.Line("const int64_t i0 = piece %% %d * %d;", tasks, together)
+	r.Line("%s(void)i0;", r.p.Voids())
 	groups := point.Follows(r.p.Batch, r.view)
-	r.Line("int64_t rest = piece / %d;", tasks)
-	point.PlaceOf(r.Text, groups)
 	r.Line("const %s *from = left + %s;", r.stored, point.OffsetText(point.Start(r.p.K, r.view), append(groups, point.Axis{Dim: r.p.C.Row, Variable: "i0"}), r.view))
-	r.Line("%s *to = (%s *)((char *)b[%d] + %d) + %s;", r.stored, r.stored, r.p.left.Slot, r.p.left.At, r.panelOffset("i0"))
 	r.Line("const int64_t live = %d - i0 < %d ? %d - i0 : %d;", rows, together, rows, together)
 	r.Line("const %s *row = from%s;", r.stored, reducedLoops(r.Text, r.p.C.Reduction, r.view)[0])
 	if r.p.C.Row.Step(r.view) == 1 {
@@ -44,7 +32,7 @@ func (r rows) task() {
 	}
 	r.copy()
 	r.Line("to += %d;", tile.RowPanel)
-	r.Close(len(r.p.C.Reduction) + 2)
+	r.Close(len(r.p.C.Reduction) + 1)
 }
 
 // copy writes how one value of the reduction goes to the panels that are filled together.

@@ -61,8 +61,8 @@ func Scan(a *nest.Analysis) (*tree.Func, error) {
 	return f, tree.Verify(f, limits)
 }
 
-// Rows verifies the tree of a kernel whose results are rows of vectors.
-func Rows(f *tree.Func) (*tree.Func, error) { return f, tree.Verify(f, limits) }
+// Verified verifies a tree that another package made.
+func Verified(f *tree.Func) (*tree.Func, error) { return f, tree.Verify(f, limits) }
 
 // Workspaces says what a kernel has for itself: the memory of a thread that its tree declares, and that of all of them.
 func Workspaces(f *tree.Func) []schedule.Workspace {
@@ -77,6 +77,25 @@ type printer struct {
 	private int64 // bytes that a thread has
 	vector  vectorLoop
 	stream  bool // some results went past the caches
+	kernel
+	outside []*tree.Var // of the loops around regions
+}
+
+// kernel is a kernel that is written by a tree.
+type kernel struct {
+	name      string
+	f         *tree.Func
+	k         *schedule.Kernel
+	templates Templates
+	regions   map[string]int // by name
+}
+
+// Templates are what a tree's leaves are printed from: functions that are named for the kernel and the template.
+type Templates interface {
+	Templates() string                                // the text of the functions
+	Constant(operand int) (slot int)                  // of an operand that was packed when the program was built, in the kernel's table
+	Region(loop *tree.For) (name, picoseconds string) // what the tasks of a loop are called, and how long each takes
+	Threads() bool                                    // whether several threads do them
 }
 
 // vectorLoop is the loop of a vector's lanes that a statement is in.
@@ -136,6 +155,14 @@ func Function(e *unit.Unit, t *cnest.Text, name string, f *tree.Func, loops int,
 	p.Close()
 }
 
+// WriteLeaves writes a kernel whose tree has leaves.
+func WriteLeaves(e *unit.Unit, name string, f *tree.Func, k *schedule.Kernel, templates Templates) string {
+	e.Refuse(tree.Verify(f, limits))
+	p := newPrinter(e, new(cnest.Text))
+	p.kernel = kernel{name, f, k, templates, map[string]int{}}
+	return templates.Templates() + p.write(templates.Region)
+}
+
 func newPrinter(e *unit.Unit, t *cnest.Text) *printer {
 	p := &printer{Tree: cnest.Tree{Text: t, Index: "int64_t", W: e.W}, e: e}
 	p.Stmt = p.stmt
@@ -148,24 +175,24 @@ const (
 )
 
 // write writes a region of tasks for each loop of threads, which takes some nanoseconds on one of them.
-func write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, nanoseconds func(loop *tree.For) float64) string {
+func write(e *unit.Unit, name string, f *tree.Func, k *schedule.Kernel, nanoseconds func(loop *tree.For) float64) string {
 	p := newPrinter(e, new(cnest.Text))
-	var calls cnest.Text
-	for _, s := range f.Body {
-		loop, ok := s.(*tree.For)
-		if !ok {
-			continue
-		}
-		name := kernel + "_task"
-		if s != f.Body[len(f.Body)-1] {
-			name = kernel + "_first_task"
-		}
-		p.region(name, f, loop, k)
+	p.kernel = kernel{name: name, f: f, k: k}
+	return p.write(func(loop *tree.For) (region, each string) {
 		tasks, _ := loop.To.Number()
-		unit.Region(&calls, tasks > 1, fmt.Sprint(tasks), unit.Each(nanoseconds(loop), tasks), name, "(void *)b")
-	}
+		if region = "task"; loop != f.Body[len(f.Body)-1] {
+			region = "first_task"
+		}
+		return region, unit.Each(nanoseconds(loop), tasks)
+	})
+}
+
+// write writes the functions of regions, and the one that carries them out.
+func (p *printer) write(region func(loop *tree.For) (name, each string)) string {
+	var calls cnest.Text
+	p.calls(&calls, p.f.Body, region)
 	p.Line("")
-	e.Open(p.Text, kernel)
+	p.e.Open(p.Text, p.name)
 	for line := range strings.Lines(calls.String()) {
 		p.Line("%s", strings.TrimSuffix(line, "\n"))
 	}
@@ -173,30 +200,83 @@ func write(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel, nanose
 	return p.String()
 }
 
-// region writes the function with which a thread carries out some tasks of a loop.
-func (p *printer) region(name string, f *tree.Func, loop *tree.For, k *schedule.Kernel) {
-	unit.Task(p.Text, "", name, "")
+// calls writes regions and the loops around them.
+func (p *printer) calls(calls *cnest.Text, body []tree.Stmt, region func(loop *tree.For) (name, each string)) {
+	for _, s := range body {
+		loop, ok := s.(*tree.For)
+		if !ok {
+			continue
+		}
+		if v := loop.Var.Name; loop.Bind == tree.Serial {
+			calls.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", v, loop.From, v, loop.To, v, loop.Step)
+			p.outside = append(p.outside, loop.Var)
+			p.calls(calls, loop.Body, region)
+			p.outside = p.outside[:len(p.outside)-1]
+			calls.Close()
+			continue
+		}
+		name, each := region(loop)
+		tasks, constant := loop.To.Number()
+		threads := !constant || tasks > 1
+		if p.templates != nil {
+			threads = p.templates.Threads()
+			if p.regions[name]++; p.regions[name] > 1 {
+				name += fmt.Sprint(p.regions[name])
+			}
+		}
+		name = p.name + "_" + name
+		p.region(name, loop)
+		if len(p.outside) == 0 {
+			unit.Region(calls, threads, loop.To.String(), each, name, "(void *)b")
+			continue
+		}
+		var at []string
+		for _, v := range p.outside {
+			at = append(at, v.Name)
+		}
+		calls.Open("{")
+		calls.Line("%s_part part = {b, %s};", name, strings.Join(at, ", "))
+		unit.Region(calls, threads, loop.To.String(), each, name, "&part")
+		calls.Close()
+	}
+}
+
+// region writes the function with which a thread carries out some tasks of a loop. Its context is the table of addresses or, inside of loops, that and where these stand.
+func (p *printer) region(name string, loop *tree.For) {
+	if len(p.outside) == 0 {
+		unit.Task(p.Text, "", name, "")
+	} else {
+		var at []string
+		for _, v := range p.outside {
+			at = append(at, v.Name)
+		}
+		p.Line("\ntypedef struct { void *const *b; int64_t %s; } %s_part;", strings.Join(at, ", "), name)
+		unit.Task(p.Text, "", name, name+"_part")
+		for _, v := range at {
+			p.Line("const int64_t %s = part->%s;", v, v)
+			p.Line("(void)%s;", v)
+		}
+	}
 	used := p.survey(loop.Body)
-	point.Pointers(p.Text, p.e, k, used)
-	if len(used) == 0 {
+	point.Pointers(p.Text, p.e, p.k, used)
+	if len(used) == 0 || p.templates != nil {
 		p.Line("(void)b;")
 	}
 	if own := bytesOf(loop.Body, tree.Private); own > 0 {
 		p.private = 0
 		p.Line("char *const own = (char *)b[%d] + worker * %s;", p.e.Private(own), point.Number(own))
 	}
-	if all := bytesOf(f.Body, tree.Workspace); all > 0 {
-		slot, at := p.e.Scratch(all), int64(0)
-		for _, s := range f.Body {
-			if d, ok := s.(*tree.Declare); ok {
-				t := p.element(d.Memory)
-				p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", t, d.Memory.Name, t, slot, point.Number(at))
-				p.Line("(void)%s;", d.Memory.Name)
-				at += isa.Align(d.Memory.Bytes(), 64)
-			}
-		}
-	}
+	p.pointers()
 	v := loop.Var.Name
+	if loop.Together {
+		inner := loop.Body[0].(*tree.For)
+		x := inner.Var.Name
+		p.Open("for (int64_t %s = %s; %s < %s; %s += %d) {", x, inner.From, x, inner.To, x, inner.Step)
+		p.Open("for (int64_t %s = begin; %s < end; %s++) {", v, v, v)
+		p.List(inner.Body)
+		p.Close(3)
+		return
+	}
 	p.Open("for (int64_t %s = begin; %s < end; %s++) {", v, v, v)
 	p.List(loop.Body)
 	p.Close()
@@ -205,6 +285,52 @@ func (p *printer) region(name string, f *tree.Func, loop *tree.For, k *schedule.
 		p.stream = false
 	}
 	p.Close()
+}
+
+// pointers declares the pointers of what all tasks have together: workspaces, and constants that were packed.
+func (p *printer) pointers() {
+	slot, at := 0, int64(0)
+	if all := bytesOf(p.f.Body, tree.Workspace); all > 0 {
+		slot = p.e.Scratch(p.end())
+	}
+	for _, s := range p.f.Body {
+		d, ok := s.(*tree.Declare)
+		if !ok || d.Memory.Of != nil || p.templates != nil && !p.used(d.Memory) {
+			if ok && d.Memory.Scope == tree.Workspace {
+				at += isa.Align(d.Memory.Bytes(), 64)
+			}
+			continue
+		}
+		t := p.element(d.Memory)
+		switch m := d.Memory; m.Scope {
+		case tree.Constant:
+			p.Line("const %s *const %s = b[%d]; // %s in panels", t, m.Name, p.templates.Constant(m.Operand), p.k.Operands[m.Operand].Name)
+		case tree.Workspace:
+			p.Line("%s *restrict const %s = (%s *)((char *)b[%d] + %s);", t, m.Name, t, slot, point.Number(at))
+			p.Line("(void)%s;", m.Name)
+			at += isa.Align(m.Bytes(), 64)
+		}
+	}
+}
+
+// used says whether statements that are surveyed use a memory, or a view of it.
+func (p *printer) used(m *tree.Memory) bool {
+	for x := range p.read {
+		if x == m || x.Of == m {
+			return true
+		}
+	}
+	return false
+}
+
+// end is where the last workspace ends.
+func (p *printer) end() (bytes int64) {
+	tree.Walk(p.f.Body, func(s tree.Stmt) {
+		if d, ok := s.(*tree.Declare); ok && d.Memory.Scope == tree.Workspace && d.Memory.Of == nil {
+			bytes = isa.Align(bytes, 64) + d.Memory.Bytes()
+		}
+	})
+	return bytes
 }
 
 // element is the type of a memory's elements, or vectors.
@@ -293,6 +419,8 @@ func (p *printer) stmt(s tree.Stmt) {
 		p.compute(s)
 	case *tree.Dot:
 		p.dot(s)
+	case *tree.Leaf:
+		p.leaf(s)
 	case *tree.Combine:
 		p.combine(s)
 	case *tree.Copy:
@@ -307,12 +435,21 @@ func (p *printer) declare(m *tree.Memory) {
 	if p.vector.along != nil {
 		p.vector.own[m] = true
 	}
+	if m.Scope == tree.Registers && p.templates != nil {
+		p.e.Stack(m.Bytes())
+	}
 	switch {
 	case m.Scope == tree.Private:
-		p.Line("%s *const %s = (%s *)(own + %d);", p.e.W.Stored(m.Type), m.Name, p.e.W.Stored(m.Type), p.private)
+		t := p.e.W.Stored(m.Type)
+		if m.Lanes > 0 {
+			t = p.element(m)
+		}
+		p.Line("%s *const %s = (%s *)(own + %d);", t, m.Name, t, p.private)
 		p.private += isa.Align(m.Bytes(), 64)
 	case m.Lanes > 0:
 		p.Line("%s %s[%d];", p.element(m), m.Name, m.Elements()/m.Lanes)
+	case p.templates != nil: // templates move whole vectors
+		p.Line("_Alignas(64) %s %s[%d];", p.Element(m), m.Name, m.Elements())
 	default:
 		p.Line("%s %s[%d];", p.Element(m), m.Name, m.Elements())
 		if !p.read[m] {
@@ -342,6 +479,57 @@ func (p *printer) lanes(s *tree.For) {
 	}
 	p.Close()
 	p.vector = before
+}
+
+// leaf writes the call of a template's function.
+func (p *printer) leaf(s *tree.Leaf) {
+	args, about := make([]string, 0, len(s.Args)), ""
+	for _, a := range s.Args {
+		switch {
+		case a.At != nil:
+			args = append(args, p.pointer(*a.At))
+		case a.Ahead != nil:
+			args, about = append(args, p.ahead(a.Ahead)...), " // the next "+a.Ahead.About
+		case a.Number != nil:
+			args = append(args, a.Number.String())
+		default:
+			args = append(args, "b")
+		}
+	}
+	p.Line("%s_%s(%s);%s", p.name, s.Template, strings.Join(args, ", "), about)
+}
+
+// pointer is the address of an element, or of a vector.
+func (p *printer) pointer(a tree.Access) string {
+	m, at := a.Memory, a.Address()
+	if m.Lanes > 0 {
+		at = at.Div(m.Lanes)
+	}
+	if m.Of != nil {
+		m = m.Of
+	}
+	if n, constant := at.Number(); constant && n == 0 {
+		return m.Symbol()
+	}
+	return fmt.Sprintf("%s + %s", m.Symbol(), at)
+}
+
+// ahead is where a template asks for memory, and in what steps of bytes: numbers, as nothing need be there.
+func (p *printer) ahead(x *tree.Ahead) []string {
+	m, size := x.Memory, x.Memory.Type.Size()
+	if m.Of != nil {
+		m = m.Of
+	}
+	next, step := fmt.Sprintf("(uintptr_t)(%s)", x.From.Add(x.More)), fmt.Sprintf("(uintptr_t)%s", point.Number(x.Step*int64(size)))
+	if x.When != nil {
+		next = fmt.Sprintf("(uintptr_t)(%s + (%s ? %s : 0))", x.From, x.When, x.More)
+		step = fmt.Sprintf("(%s ? %s : 0)", x.When, step)
+	}
+	next = fmt.Sprintf("(uintptr_t)%s + %s * %d", m.Symbol(), next, size)
+	if x.Alone {
+		return []string{next}
+	}
+	return []string{next, step}
 }
 
 // combine writes the steps in which the lanes of a vector combine what they have: halves, quarters, ….
