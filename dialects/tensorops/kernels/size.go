@@ -345,6 +345,9 @@ func (s *sizeScope) attr(a *AttrDecl) (*scalar.Expr, bool) {
 		s.unknown = true
 	case a.Type == BoolAttr:
 		return scalar.NewConst(scalar.BoolValue(v.Int != 0)), true
+	case a.Type == NumberAttr:
+		f, _ := v.Number()
+		return scalar.NewConst(scalar.FloatValue(scalar.Float64, f)), true
 	case isList && s.at < len(list):
 		return number(list[s.at]), true
 	case a.Type != IntAttr && a.Type != AxisAttr:
