@@ -2,6 +2,7 @@ package price
 
 import (
 	"cmp"
+	"math"
 
 	"tensortapestry.org/tapc/cost/machine"
 	"tensortapestry.org/tapc/cost/work"
@@ -17,22 +18,33 @@ type Operation struct {
 	Matrix bool // products of float32 may be rounded to what the matrix unit takes
 }
 
-// Price gives the time of an operation on a whole device: it computes at the rates that programs reach, by the matrix unit where there is one,
-// while its operands travel from and to the memory. Resources hide each other as those of kernels do.
-func (o Operation) Price(d *machine.Device) (Interval, error) {
+// Load is what an operation, or several that become one kernel, take of the resources of a whole device: seconds of arithmetic and of its divider, and bytes from and to the memory.
+type Load struct{ Arithmetic, Divider, Bytes float64 }
+
+// Plus is what both take.
+func (l Load) Plus(m Load) Load {
+	return Load{l.Arithmetic + m.Arithmetic, l.Divider + m.Divider, l.Bytes + m.Bytes}
+}
+
+// Load computes at the rates that programs reach, by the matrix unit where there is one.
+func (o Operation) Load(d *machine.Device) (Load, error) {
 	x := &pricing{device: d, units: d.Units}
 	products, other, divide := adding{x: x}, adding{x: x}, adding{x: x}
 	o.products(&products)
 	other.add(o.Count.Vector, rowVector, o.Type)
 	other.add(o.Count.Function, rowFunction, o.Type)
 	divide.add(o.Count.Division, rowDivision, o.Type)
-	if err := cmp.Or(products.err, other.err, divide.err); err != nil {
-		return Interval{}, err
+	return Load{total(products.terms).Value + total(other.terms).Value, total(divide.terms).Value, o.Bytes}, cmp.Or(products.err, other.err, divide.err)
+}
+
+// Seconds is the time of one kernel with a load, whose operands travel from and to the memory while it computes: resources hide each other as those of kernels do.
+func (l Load) Seconds(d *machine.Device) float64 {
+	sum := math.Pow(l.Arithmetic, overlap) + math.Pow(l.Divider, overlap) + math.Pow(l.Bytes/d.MemoryBandwidth(d.Units).Value, overlap)
+	t := math.Pow(sum, 1.0/overlap) + d.Launch.Value
+	if d.Units > 1 && d.Region.Known() {
+		t += d.Region.Value
 	}
-	var k Kernel
-	x.finish(&k, []step{{arithmetics: append(products.terms, other.terms...), divider: divide.terms,
-		behind: {{"memory", over(o.Bytes, d.MemoryBandwidth(d.Units))}}}})
-	return k.Time, nil
+	return t
 }
 
 // products adds the time of sums of products, by the best row that the device has for their type.

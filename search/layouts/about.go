@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/meshes"
 )
 
 // Mesh gives the mesh of a trial.
@@ -30,7 +31,7 @@ func (x *Space) Digest() string {
 		}
 	}
 	for _, t := range x.tensors {
-		fmt.Fprintln(h, t.name, t.count, t.extents, t.bytes, t.leaf, t.gene)
+		fmt.Fprintln(h, t.name, t.count, t.extents, t.bytes, t.leaf, t.gene, t.joined)
 	}
 	fmt.Fprintln(h, x.edges, x.times)
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -71,7 +72,7 @@ func Size(x *Space) float64 {
 
 // Gene says what a gene is of, the mesh or an operation or a tensor by its name, and in words what its values are: a mesh, as 2x4, or along which dimension each axis goes, as "x=m, y=-".
 func Gene(x *Space, gene int) (name string, values func() []string) {
-	say := func(values []assignment, name func(d int8) string) (words []string) {
+	say := func(values []meshes.Assignment, name func(d int8) string) (words []string) {
 		for _, a := range values {
 			var axes []string
 			for axis := range x.meshes[0] {

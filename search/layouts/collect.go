@@ -17,16 +17,10 @@ import (
 	"tensortapestry.org/tapc/ir/zspace"
 	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/split"
+	"tensortapestry.org/tapc/search/fusion"
+	"tensortapestry.org/tapc/search/meshes"
+	"tensortapestry.org/tapc/search/runs"
 )
-
-// step is one operation of the graph.
-type step struct {
-	id      ir.NodeID
-	op      *operation
-	tensors []ir.NodeID // of its operands
-	edges   []int       // the same
-	like    *step       // the first one that is equal but for its names; itself if there is none before
-}
 
 // collect finds the operations and tensors of the graph, and which of them are planned alike.
 func (x *Space) collect(lib *kernels.Library) error {
@@ -54,30 +48,37 @@ func (x *Space) collect(lib *kernels.Library) error {
 	for _, s := range steps {
 		x.line.order = append(x.line.order, s.id)
 	}
-	x.line.staged(steps)
-	class := repeated(steps)
+	list := listed(steps)
+	class, at := repeated(steps, list), map[ir.NodeID]int{}
+	for i, s := range steps {
+		at[s.id] = i
+	}
+	unstored := fusion.Unstored(x.graph, lib, func(op ir.NodeID) bool { i, ok := at[op]; return ok && list.Repeats.Near(i) })
+	list.Mark(func(tensor int) bool { return unstored.Has(ir.NodeID(tensor)) })
+	x.line.staged(list)
 	x.classify(steps, class)
 	x.uses(steps, class)
 	crossings(x, steps)
-	x.alive(steps)
+	x.alive(list, steps)
 	for _, o := range x.ops {
-		o.cuts = x.assignments(o.extents(), func(d int) bool { return o.dims[d].free })
+		o.cuts = meshes.Assignments(x.meshes, o.extents(), func(d int) bool { return o.dims[d].free })
 	}
 	for _, t := range x.tensors {
-		t.keeps = x.assignments(t.extents, func(int) bool { return true })
+		t.keeps = meshes.Assignments(x.meshes, t.extents, func(int) bool { return true })
 	}
 	x.route()
+	join(x, steps, list, unstored)
 	return nil
 }
 
 // said is what step depends on: the operation, its tags, and the types and ranges of its tensors, which have numbers in place of names.
 func said(g *ir.Graph, n *ir.Node, op *tensorops.Operation) string {
 	b := fmt.Appendf(nil, "%q %#v", op.Kernel, op.Params)
-	numbers := numbers[ir.NodeID]{}
+	numbers := runs.Numbers[ir.NodeID]{}
 	for _, ports := range []ir.Ports{op.Outputs, op.Inputs} {
 		b = append(b, '|')
 		ports.All(func(port, entry int, sel *ir.Selection) {
-			number, _ := numbers.of(sel.Tensor)
+			number, _ := numbers.Of(sel.Tensor)
 			body := tensorops.TensorOf(g, sel.Tensor)
 			b = fmt.Appendf(b, "%q %d %d %v %q %v,", ports.At(port).Name, entry, number, sel.Range(), body.DType, body.Range)
 		})
@@ -250,9 +251,9 @@ func (o *operation) freedom(x *Space, tag *tensorops.Reduced, divisible func(nam
 
 // classify makes the classes: of operations by the numbers that they have, of tensors by who makes or first reads them.
 func (x *Space) classify(steps []step, class []int) {
-	numbers := numbers[int]{}
+	numbers := runs.Numbers[int]{}
 	for i := range steps {
-		c, fresh := numbers.of(class[i])
+		c, fresh := numbers.Of(class[i])
 		if fresh {
 			x.ops = append(x.ops, steps[i].op)
 		}
@@ -267,7 +268,7 @@ func (x *Space) uses(steps []step, class []int) {
 		use
 		leaf bool
 	}
-	classes, numbers := numbers[maker]{}, numbers[edge]{}
+	classes, numbers := runs.Numbers[maker]{}, runs.Numbers[edge]{}
 	for _, out := range []bool{true, false} {
 		for i, s := range steps {
 			for k, a := range s.op.operands {
@@ -276,7 +277,7 @@ func (x *Space) uses(steps []step, class []int) {
 					continue
 				}
 				key := maker{use{class[i], k}, !out}
-				c, fresh := classes.of(key)
+				c, fresh := classes.Of(key)
 				if fresh {
 					x.tensors = append(x.tensors, x.tensor(id, key.use, !out))
 				}
@@ -288,7 +289,7 @@ func (x *Space) uses(steps []step, class []int) {
 	for i, s := range steps {
 		for k, id := range s.tensors {
 			e := edge{use{class[i], k}, x.found.tensorOf[id]}
-			n, fresh := numbers.of(e)
+			n, fresh := numbers.Of(e)
 			if fresh {
 				x.edges, x.times = append(x.edges, e), append(x.times, 0)
 			}
@@ -309,61 +310,23 @@ func (x *Space) tensor(id ir.NodeID, made use, leaf bool) *tensor {
 
 func sizeOf(d scalar.DType) int { return max(d.Size(), 1) }
 
-// alive finds what lives while each operation runs on the devices of its stage, beside inputs and constants: from the operation that makes a tensor, or the beginning of a
-// stage that gets it from another, to the last of the stage that reads it, or to the end of the stage if nobody does.
-func (x *Space) alive(steps []step) {
-	type here struct {
-		id    ir.NodeID
-		stage int
-	}
-	last, made, read := map[here]int{}, map[ir.NodeID]int{}, map[ir.NodeID]bool{}
-	for i, s := range steps {
-		for k, id := range s.tensors {
-			last[here{id, x.line.stageOf[i]}] = i
-			if _, ok := made[id]; !ok && s.op.operands[k].out {
-				made[id] = i
-			}
-			read[id] = read[id] || !s.op.operands[k].out
-		}
-	}
-	ends, arrive := map[int][]int{}, make([][]int, x.line.stages) // classes, by operations and by stages
-	for at, i := range last {
-		c := x.found.tensorOf[at.id]
+// alive finds what lives while each operation runs on the devices of its stage, beside inputs and constants.
+func (x *Space) alive(list *runs.List, steps []step) {
+	class := func(tensor int) int {
+		c := x.found.tensorOf[ir.NodeID(tensor)]
 		if x.tensors[c].leaf {
-			continue
+			return -1
 		}
-		if read[at.id] {
-			ends[i] = append(ends[i], c)
-		}
-		if x.line.stageOf[made[at.id]] != at.stage {
-			arrive[at.stage] = append(arrive[at.stage], c)
-		}
+		return c
 	}
-	seen, now := map[string]bool{}, make([]float64, len(x.tensors))
+	spots, ends := list.Lives(x.line.stageOf, class)
+	seen := map[string]bool{}
 	for i, s := range steps {
-		if i > 0 && x.line.stageOf[i] != x.line.stageOf[i-1] {
-			clear(now)
-			for _, c := range arrive[x.line.stageOf[i]] {
-				now[c]++
-			}
-		}
-		for k, id := range s.tensors {
-			if c := x.found.tensorOf[id]; made[id] == i && s.op.operands[k].out && !x.tensors[c].leaf {
-				now[c]++
-			}
-		}
-		p := spot{stage: x.line.stageOf[i], edges: s.edges}
-		for c, n := range now {
-			if n > 0 {
-				p.live = append(p.live, lives{c, n})
-			}
-		}
+		waits(x, &s, ends[i])
+		p := spot{edges: s.edges, Spot: spots[i]}
 		if key := fmt.Sprint(p); !seen[key] {
 			seen[key] = true
 			x.spots = append(x.spots, p)
-		}
-		for _, c := range ends[i] {
-			now[c]--
 		}
 	}
 }

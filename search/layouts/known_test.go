@@ -12,6 +12,7 @@ import (
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/text"
 	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/meshes"
 	"tensortapestry.org/tapc/tools/bench/search/graphs"
 )
 
@@ -103,6 +104,11 @@ func operations(p *plan) (sum float64) {
 	for i, o := range p.tables.space.ops {
 		sum += o.count * p.tables.time[i][p.cuts[i]]
 	}
+	for i := range p.tables.space.tensors {
+		if p.joined(i) {
+			sum -= p.saved(i)
+		}
+	}
 	return sum
 }
 
@@ -131,7 +137,7 @@ func TestScarceMemory(t *testing.T) {
 	}
 	streams := 0
 	for i, y := range x.tensors {
-		cut := parts(p.tables.mesh, y.keeps[p.keeps[i]], len(y.extents))
+		cut := meshes.Parts(p.tables.mesh, y.keeps[p.keeps[i]], len(y.extents))
 		if strings.Contains(y.name, `"mid_0"`) {
 			if streams++; cut[1] < 2 {
 				t.Errorf("%s is kept in %v parts", y.name, cut)
@@ -167,7 +173,7 @@ func TestWalk(t *testing.T) {
 		}
 		trial := make(search.Trial, len(x.genes)) // rows, then columns: tensors follow
 		for _, o := range x.ops {
-			if d := int8(slices.IndexFunc(o.dims, func(d dimension) bool { return d.free })); !set(trial, o.gene, o.cuts, assignment{d, d, -1}) {
+			if d := int8(slices.IndexFunc(o.dims, func(d dimension) bool { return d.free })); !set(trial, o.gene, o.cuts, meshes.Assignment{d, d, -1}) {
 				t.Fatalf("%s can not be cut so", o.name)
 			}
 		}

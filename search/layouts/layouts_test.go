@@ -100,7 +100,7 @@ func TestProofAgainstAll(t *testing.T) {
 
 // Where memory is less than the fastest plan takes, the bounds hold of all plans that fit, and a plan that fits is found; where none fits, none is.
 func TestProofWithinMemory(t *testing.T) {
-	for _, name := range []string{"product, 4 devices", "linear and ReLU, 2 devices", "attention head, 2 devices", "normalized product with a sum, 2 devices"} {
+	for _, name := range []string{"product, 4 devices", "normalized product with a sum, 2 devices", "product, 2 devices"} {
 		c := graphs.Smalls[slices.IndexFunc(graphs.Smalls, func(c graphs.Small) bool { return c.Name == name })]
 		all, _, ok := search.Enumerate(smallSpace(t, c, 32), 30_000)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/meshes"
 )
 
 // Mutators are those of this space.
@@ -90,6 +91,9 @@ func refit(p *plan, r *rand.Rand, t search.Trial, i int, worth float64) bool {
 		for e, d := range x.edges {
 			if m := p.move(e); d.op == i {
 				sum += x.times[e]*m.time + m.held*worth
+				if p.joined(d.tensor) {
+					sum -= p.saved(d.tensor)
+				}
 			}
 		}
 		return sum
@@ -127,10 +131,12 @@ func settle(p *plan, r *rand.Rand, t search.Trial, i int, worth float64) bool {
 	v, ok := least(r, len(y.keeps), func(v int) float64 {
 		p.keeps[i] = v
 		sum := y.count*p.tables.bytes[i][v]*worth + y.sends*p.tables.sends[i][v].time
-		for e, d := range x.edges {
-			if m := p.move(e); d.tensor == i {
-				sum += x.times[e]*m.time + m.held*worth
-			}
+		if p.joined(i) {
+			sum = -p.saved(i)
+		}
+		for _, e := range y.edges {
+			m := p.move(e)
+			sum += x.times[e]*m.time + m.held*worth
 		}
 		return sum
 	})
@@ -160,20 +166,14 @@ func keep(x *Space, r *rand.Rand, t search.Trial) bool {
 	if i < 0 {
 		return false
 	}
-	var of []edge
-	for _, d := range x.edges {
-		if d.tensor == i {
-			of = append(of, d)
-		}
-	}
-	d := of[r.IntN(len(of))]
+	d := x.edges[x.tensors[i].edges[r.IntN(len(x.tensors[i].edges))]]
 	o := x.ops[d.op]
 	need := o.operands[d.operand].needs(o, o.cuts[t[o.gene]])
 	return set(t, x.tensors[i].gene, x.tensors[i].keeps, need.layout)
 }
 
 // set chooses an assignment, if it is among the values.
-func set(t search.Trial, gene int, values []assignment, a assignment) bool {
+func set(t search.Trial, gene int, values []meshes.Assignment, a meshes.Assignment) bool {
 	v := slices.Index(values, a)
 	if v < 0 || gene < 0 {
 		return false

@@ -10,11 +10,12 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/diag"
+	"tensortapestry.org/tapc/search/meshes"
 )
 
 // New makes the space of a graph. Kernels are those that its operations have.
 func New(g *ir.Graph, lib *kernels.Library, s Settings) (*Space, error) {
-	x := &Space{settings: s, graph: g.Clone(), found: members{map[ir.NodeID]member{}, map[ir.NodeID]int{}}, line: pipeline{stages: max(1, s.Stages)}}
+	x := &Space{settings: s, graph: g.Clone(), found: members{opOf: map[ir.NodeID]member{}, tensorOf: map[ir.NodeID]int{}}, line: pipeline{stages: max(1, s.Stages)}}
 	for _, o := range s.Objectives {
 		x.costs = append(x.costs, slices.Index(Objectives, o))
 	}
@@ -65,32 +66,10 @@ func (x *Space) place() error {
 	if x.settings.MaxMemory == 0 {
 		x.settings.MaxMemory = float64(d.Memory)
 	}
-	if x.meshes = meshes(n / int64(x.line.stages)); x.settings.Mesh != nil {
+	if x.meshes = meshes.Of(n / int64(x.line.stages)); x.settings.Mesh != nil {
 		x.meshes = [][]int64{slices.DeleteFunc(slices.Clone(x.settings.Mesh), func(size int64) bool { return size == 1 })}
 	}
 	return nil
-}
-
-// meshes gives the meshes of so many devices: that of the prime factors, which has all others in it, if they are few, or else all of three axes, which
-// have those of fewer in them: where axes cut one dimension, they are one.
-func meshes(n int64) (list [][]int64) {
-	var primes []int64
-	for p, rest := int64(2), n; rest > 1; p++ {
-		for ; rest%p == 0; rest /= p {
-			primes = append(primes, p)
-		}
-	}
-	if len(primes) <= maxAxes {
-		return [][]int64{primes}
-	}
-	for a := int64(2); a < n; a++ {
-		for b := int64(2); n%a == 0 && b < n/a; b++ {
-			if n/a%b == 0 {
-				list = append(list, []int64{a, b, n / a / b})
-			}
-		}
-	}
-	return list
 }
 
 // number gives genes their numbers.
@@ -120,7 +99,7 @@ func (x *Space) check() error {
 		}
 	}
 	for _, o := range x.ops {
-		if _, err := o.work.Price(x.device); err != nil {
+		if _, err := o.work.Load(x.device); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 	}

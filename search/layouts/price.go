@@ -57,7 +57,7 @@ func (p *plan) move(edge int) move {
 	return p.tables.moves[w.number][int(w.of[p.cuts[e.op]])*len(x.tensors[e.tensor].keeps)+p.keeps[e.tensor]]
 }
 
-// time is that of all operations and moves, one after the other.
+// time is that of all kernels and moves, one after the other.
 func (p *plan) time() (sum float64) {
 	x := p.tables.space
 	for i, o := range x.ops {
@@ -68,6 +68,11 @@ func (p *plan) time() (sum float64) {
 	}
 	for _, i := range x.line.crossing {
 		sum += x.tensors[i].sends * p.tables.sends[i][p.keeps[i]].time
+	}
+	for i := range x.tensors {
+		if p.joined(i) {
+			sum -= p.saved(i)
+		}
 	}
 	return sum
 }
@@ -103,11 +108,17 @@ func (p *plan) peak() (bytes float64, spot int) {
 			always[s] += n * p.tables.bytes[i][p.keeps[i]]
 		}
 	}
+	held := p.held()
 	for i := range x.spots {
 		s := &x.spots[i]
-		now := always[s.stage]
-		for _, l := range s.live {
-			now += l.count * p.tables.bytes[l.tensor][p.keeps[l.tensor]]
+		now := always[s.Stage]
+		for _, l := range s.Live {
+			now += l.Count * held[l.Tensor]
+		}
+		for _, c := range s.Made {
+			if p.joined(c) {
+				now -= held[c]
+			}
 		}
 		for _, e := range s.edges {
 			now += p.move(e).held
@@ -117,4 +128,57 @@ func (p *plan) peak() (bytes float64, spot int) {
 		}
 	}
 	return most, spot
+}
+
+// joined says whether no memory holds a tensor: all of its operations are cut alike, and nothing of it moves.
+func (p *plan) joined(tensor int) bool {
+	y := p.tables.space.tensors[tensor]
+	if !y.joined {
+		return false
+	}
+	for _, e := range y.edges {
+		if m := p.move(e); m.time != 0 || m.held != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// saved is the time that is spared where a tensor is not stored.
+func (p *plan) saved(tensor int) (sum float64) {
+	x := p.tables.space
+	for _, e := range x.tensors[tensor].edges {
+		if row := p.tables.saved[e]; row != nil {
+			sum += x.times[e] * row[p.cuts[x.edges[e].op]]
+		}
+	}
+	return sum
+}
+
+// held gives the bytes that are held of each tensor while it waits for its readers: its own or, of one that is not stored, those of what it is computed from.
+func (p *plan) held() []float64 {
+	x := p.tables.space
+	list, seen := make([]float64, len(x.tensors)), make([]bool, len(x.tensors))
+	var of func(i int) float64
+	of = func(i int) float64 {
+		if !seen[i] {
+			seen[i] = true
+			if list[i] = p.tables.bytes[i][p.keeps[i]]; p.joined(i) {
+				list[i] = 0
+				b, sum := &x.tensors[i].behind, 0.0
+				for _, e := range b.edges {
+					sum += p.move(e).held
+				}
+				for _, t := range b.tensors {
+					sum += of(t)
+				}
+				list[i] = sum
+			}
+		}
+		return list[i]
+	}
+	for i := range list {
+		of(i)
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/meshes"
 )
 
 // published is a plan that a paper describes: which operations of a layer all axes cut along which dimension, and how tensors are kept that do not follow.
@@ -25,13 +26,13 @@ func (p published) trial(t *testing.T, x *Space) search.Trial {
 	t.Helper()
 	trial := make(search.Trial, len(x.genes))
 	for _, o := range x.ops {
-		want := assignment{-1, -1, -1}
+		want := meshes.Assignment{-1, -1, -1}
 		for name, dim := range p.cut {
 			if j := slices.IndexFunc(o.dims, func(d dimension) bool { return d.name == dim }); strings.Contains(o.name, name+"_0") {
 				if j < 0 {
 					t.Fatalf("%s: %s has no dimension %s, but %v", p.name, o.name, dim, o.dims)
 				}
-				want = assignment{int8(j), int8(j), int8(j)}
+				want = meshes.Assignment{int8(j), int8(j), int8(j)}
 			}
 		}
 		if !set(trial, o.gene, o.cuts, want) {
@@ -43,11 +44,11 @@ func (p published) trial(t *testing.T, x *Space) search.Trial {
 		a := o.operands[y.made.operand].needs(o, o.cuts[trial[o.gene]]).layout
 		for name, d := range p.kept {
 			if strings.Contains(y.name, name) {
-				a = assignment{int8(d), int8(d), int8(d)}
+				a = meshes.Assignment{int8(d), int8(d), int8(d)}
 			}
 		}
 		if y.leaf && p.leaves >= 0 && !strings.Contains(y.name, `"x0"`) {
-			a = assignment{int8(p.leaves), int8(p.leaves), int8(p.leaves)}
+			a = meshes.Assignment{int8(p.leaves), int8(p.leaves), int8(p.leaves)}
 		}
 		if !set(trial, y.gene, y.keeps, a) {
 			t.Fatalf("%s: %s can not be kept so", p.name, y.name)

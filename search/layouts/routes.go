@@ -5,26 +5,27 @@ import (
 	"slices"
 
 	"tensortapestry.org/tapc/cost/reshard"
-	"tensortapestry.org/tapc/dialects/application/planfile"
+	"tensortapestry.org/tapc/search/meshes"
+	"tensortapestry.org/tapc/search/runs"
 )
 
 // router finds what edges want, and the routes by which tensors get there: neither depends on the sizes of a mesh.
 type router struct {
 	space   *Space
 	demands map[string]*demand
-	routes  numbers[conversion]
+	routes  runs.Numbers[conversion]
 }
 
 // conversion is between two layouts of tensors of a rank.
 type conversion struct {
 	rank int
 	from need
-	to   assignment
+	to   meshes.Assignment
 }
 
 // route fills in what edges want.
 func (x *Space) route() {
-	r := &router{x, map[string]*demand{}, numbers[conversion]{}}
+	r := &router{x, map[string]*demand{}, runs.Numbers[conversion]{}}
 	for _, e := range x.edges {
 		x.ways.wants = append(x.ways.wants, r.want(e))
 	}
@@ -32,10 +33,10 @@ func (x *Space) route() {
 
 func (r *router) want(e edge) want {
 	o, y := r.space.ops[e.op], r.space.tensors[e.tensor]
-	w, needs, numbers := want{}, []need(nil), numbers[need]{}
+	w, needs, numbers := want{}, []need(nil), runs.Numbers[need]{}
 	for _, a := range o.cuts {
 		n := o.operands[e.operand].needs(o, a)
-		i, fresh := numbers.of(n)
+		i, fresh := numbers.Of(n)
 		if fresh {
 			needs = append(needs, n)
 		}
@@ -63,7 +64,7 @@ func (r *router) want(e edge) want {
 
 // number gives the number of the routes of a conversion.
 func (r *router) number(c conversion) int {
-	n, fresh := r.routes.of(c)
+	n, fresh := r.routes.Of(c)
 	if fresh {
 		r.space.ways.routes = append(r.space.ways.routes, reshard.Routes(c.from.lies(c.rank), need{layout: c.to}.lies(c.rank)))
 	}
@@ -73,9 +74,9 @@ func (r *router) number(c conversion) int {
 // lies is a need as package reshard has it.
 func (n need) lies(rank int) (l reshard.Layout) {
 	for k := range rank {
-		l.Dims = append(l.Dims, n.layout.along(k))
+		l.Dims = append(l.Dims, n.layout.Along(k))
 	}
-	for axis := range maxAxes {
+	for axis := range meshes.MaxAxes {
 		if n.partial>>axis&1 != 0 {
 			l.Partial = append(l.Partial, axis)
 		}
@@ -83,19 +84,9 @@ func (n need) lies(rank int) (l reshard.Layout) {
 	return l
 }
 
-// along gives the axes that cut a dimension.
-func (a assignment) along(k int) (axes planfile.Axes) {
-	for axis, d := range a {
-		if d == int8(k) {
-			axes = append(axes, axis)
-		}
-	}
-	return axes
-}
-
 // needs gives what an operand needs, as its operation is cut.
-func (x *operand) needs(o *operation, a assignment) need {
-	n := need{layout: assignment{-1, -1, -1}}
+func (x *operand) needs(o *operation, a meshes.Assignment) need {
+	n := need{layout: meshes.Assignment{-1, -1, -1}}
 	for axis, j := range a {
 		if j < 0 {
 			continue

@@ -3,6 +3,7 @@ package layouts
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -94,14 +95,7 @@ func (x *Space) proveMesh(mesh int) (f proven) {
 			f.trials = append(f.trials, quiet)
 		}
 	}
-	if lean, _, ok := x.best(mesh, weights{held: 1, time: 1e-6 * memory / time, spot: spot}); ok && lean != nil {
-		f.trials = append(f.trials, lean)
-		p := x.plan(lean)
-		_, f.spot = p.peak()
-		if _, least, ok := x.best(mesh, weights{held: 1, spot: f.spot}); ok {
-			f.bounds[1] = max(f.bounds[1], least)
-		}
-	}
+	lean(x, mesh, &f, 1e-6*memory/time)
 	if len(x.meshes) > 1 {
 		return f
 	}
@@ -114,6 +108,27 @@ func (x *Space) proveMesh(mesh int) (f proven) {
 		}
 	}
 	return f
+}
+
+// lean looks for a plan that holds least: at one spot, and where it holds more at another, at both. A second is worth so many bytes.
+func lean(x *Space, mesh int, f *proven, second float64) {
+	const most = 4 // spots
+	for spots := []int{f.spot}; ; spots = append(spots, f.spot) {
+		t, _, ok := x.best(mesh, weights{held: 1, time: second, spots: spots})
+		if !ok || t == nil {
+			return
+		}
+		f.trials = append(f.trials, t)
+		p := x.plan(t)
+		if _, f.spot = p.peak(); len(spots) == most || slices.Contains(spots, f.spot) {
+			for _, s := range [][]int{{f.spot}, spots}[:min(2, len(spots))] {
+				if _, least, ok := x.best(mesh, weights{held: 1, spots: s}); ok {
+					f.bounds[1] = max(f.bounds[1], least)
+				}
+			}
+			return
+		}
+	}
 }
 
 // fitting looks for the fastest plans that the memory of a device has room for, where the fastest of all takes more: mesh by mesh, in the order of what is
@@ -140,11 +155,11 @@ func (x *Space) fitting(workers int, all []proven) {
 // sum of time and of that is at least, less the price of the limit, is a bound of the time of all that fit (Lagrange).
 func (f *proven) fit(x *Space, mesh int) float64 {
 	limit, best := x.settings.MaxMemory, math.Inf(1)
-	low, high, price, spot := 0.0, 0.0, 0.0, f.spot
+	low, high, price, spots := 0.0, 0.0, 0.0, []int{f.spot}
 	for step := range 10 {
 		trial := f.trials[0]
 		if step > 0 {
-			t, sum, ok := x.best(mesh, weights{time: 1, held: price, spot: spot})
+			t, sum, ok := x.best(mesh, weights{time: 1, held: price, spots: spots})
 			if !ok || t == nil {
 				break
 			}
@@ -156,7 +171,7 @@ func (f *proven) fit(x *Space, mesh int) float64 {
 		if limit == 0 || memory <= limit {
 			best, high = min(best, p.time()), price
 		} else {
-			low, spot = price, at
+			low, spots = price, append(spots, at)
 		}
 		switch {
 		case best <= f.bounds[0]*(1+closely):
@@ -171,7 +186,40 @@ func (f *proven) fit(x *Space, mesh int) float64 {
 			price = math.Sqrt(low * high)
 		}
 	}
+	if limit > 0 && math.IsInf(best, 1) {
+		if t := repaired(x, f.trials, mesh); t != nil {
+			p := x.plan(t)
+			best, f.trials = p.time(), append(f.trials, t)
+		}
+	}
 	return best
+}
+
+// repaired looks for a plan that fits near the one of some that holds least, by changes that hold no more: of what different spots hold, the average may have no plan between two extremes. It is
+// nil if none is found.
+func repaired(x *Space, from []search.Trial, mesh int) (t search.Trial) {
+	const changes = 2000
+	r, mutators, least := rand.New(rand.NewPCG(uint64(mesh), 1)), x.Mutators(), math.Inf(1)
+	for _, u := range from {
+		p := x.plan(u)
+		if m, _ := p.peak(); m < least {
+			t, least = u, m
+		}
+	}
+	for range changes {
+		u := slices.Clone(t)
+		if !mutators[r.IntN(len(mutators))].Mutate(r, u) || int(u[0]) != mesh {
+			continue
+		}
+		p := x.plan(u)
+		if m, _ := p.peak(); m <= least && !math.IsInf(p.time(), 1) {
+			t, least = u, m
+		}
+		if least <= x.settings.MaxMemory {
+			return t
+		}
+	}
+	return nil
 }
 
 // closely is the part of the time of a plan by which no faster one is looked for.
@@ -180,18 +228,20 @@ const closely = 1e-4
 // alone gives bounds of each objective from each operation and each tensor by itself.
 func (x *Space) alone(mesh int) (bounds [3]float64) {
 	t := x.tables[mesh]()
-	for i, o := range x.ops {
-		bounds[0] += o.count * slices.Min(t.time[i])
+	for i, least := range t.least() {
+		bounds[0] += x.ops[i].count * least
 	}
 	for _, s := range x.spots {
 		now := 0.0
 		for i, y := range x.tensors {
 			if y.leaf {
-				now += y.at[s.stage] * slices.Min(t.bytes[i])
+				now += y.at[s.Stage] * slices.Min(t.bytes[i])
 			}
 		}
-		for _, l := range s.live {
-			now += l.count * slices.Min(t.bytes[l.tensor])
+		for _, l := range s.Live {
+			if !x.tensors[l.Tensor].joined {
+				now += l.Count * slices.Min(t.bytes[l.Tensor])
+			}
 		}
 		bounds[1] = max(bounds[1], now)
 	}

@@ -8,7 +8,6 @@
 package layouts
 
 import (
-	"iter"
 	"slices"
 
 	"tensortapestry.org/tapc/cost/machine"
@@ -17,10 +16,10 @@ import (
 	"tensortapestry.org/tapc/cost/reshard"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
+	"tensortapestry.org/tapc/search/fusion"
+	"tensortapestry.org/tapc/search/meshes"
+	"tensortapestry.org/tapc/search/runs"
 )
-
-// maxAxes is how many axes a mesh has at most.
-const maxAxes = 3
 
 // The objectives. Time is in seconds of one run, memory in bytes of one device, sent in bytes that one device sends in one run.
 const (
@@ -78,10 +77,27 @@ type Space struct {
 	tables []func() *tables // of each mesh
 }
 
-// members are the classes of what is in the graph.
+// members are the classes of what is in the graph, and what is joined.
 type members struct {
 	opOf     map[ir.NodeID]member
 	tensorOf map[ir.NodeID]int
+	joins    joins
+}
+
+// joins says what becomes one kernel.
+type joins struct {
+	classes []int // of steps
+	groups  fusion.Groups
+	joints  [][]fusion.Joint // of each edge that reads what may not be stored, by how its operation is cut
+}
+
+// step is one operation of the graph.
+type step struct {
+	id      ir.NodeID
+	op      *operation
+	tensors []ir.NodeID // of its operands
+	edges   []int       // the same
+	like    *step       // the first one that is equal but for its names; itself if there is none before
 }
 
 // pipeline says where operations are.
@@ -103,7 +119,7 @@ type operation struct {
 	operands []operand
 	work     price.Operation     // of the whole operation, without its bytes
 	said     *marginal.Operation // of which the graph says what parts take; nil of known kernels, whose parts take their share
-	cuts     []assignment        // how it can be cut: the values of its gene
+	cuts     []meshes.Assignment // how it can be cut: the values of its gene
 	gene     int
 }
 
@@ -147,10 +163,16 @@ type tensor struct {
 	extents []int64
 	bytes   float64
 	leaf    bool
-	keeps   []assignment // how it can be kept
-	gene    int          // -1 if it is not searched
-	made    use          // the first operand that writes it, or reads it if it is a leaf
+	keeps   []meshes.Assignment // how it can be kept
+	gene    int                 // -1 if it is not searched
+	made    use                 // the first operand that writes it, or reads it if it is a leaf
+	edges   []int               // of its operands
+	joined  bool                // no memory holds it where its operations are cut alike (join.go)
+	behind  behind
 }
+
+// behind is what is held while a tensor waits for its readers that is not stored: what its operation reads last, and what was moved for that.
+type behind struct{ tensors, edges []int }
 
 // use is an operand of an operation.
 type use struct{ op, operand int }
@@ -184,99 +206,14 @@ type demand struct {
 
 // need is the layout in which an operand is read or written and, as bits, the axes along which partial results of it are made.
 type need struct {
-	layout  assignment
+	layout  meshes.Assignment
 	partial int
 }
 
-// numbers gives things numbers in the order in which they come.
-type numbers[K comparable] map[K]int
-
-func (n numbers[K]) of(key K) (number int, fresh bool) {
-	number, known := n[key]
-	if !known {
-		number = len(n)
-		n[key] = number
-	}
-	return number, !known
-}
-
-// assignment says along which dimension each axis goes, -1 for none.
-type assignment [maxAxes]int8
-
 // spot is what lives while an operation runs, beside inputs and constants: operations at which the same lives share one.
 type spot struct {
-	stage int
 	edges []int // of the operation
-	live  []lives
-}
-
-type lives struct {
-	tensor int
-	count  float64
-}
-
-// assignments gives all assignments of so many axes to dimensions that fit: each is among the free, and is not cut into more parts than it has
-// cells in every mesh.
-func (x *Space) assignments(extents []int64, free func(d int) bool) (list []assignment) {
-	axes := len(x.meshes[0])
-	a := assignment{-1, -1, -1}
-	var fill func(axis int)
-	fill = func(axis int) {
-		if axis == axes {
-			if slices.ContainsFunc(x.meshes, func(m []int64) bool { return fits(m, a, extents) }) {
-				list = append(list, a)
-			}
-			return
-		}
-		for d := -1; d < len(extents); d++ {
-			if d < 0 || free(d) {
-				a[axis] = int8(d)
-				fill(axis + 1)
-			}
-		}
-		a[axis] = -1
-	}
-	fill(0)
-	return list
-}
-
-// parts gives into how many parts an assignment cuts each dimension.
-func parts(mesh []int64, a assignment, rank int) []int64 {
-	p := slices.Repeat([]int64{1}, rank)
-	for d, n := range cuts(mesh, a) {
-		p[d] = n
-	}
-	return p
-}
-
-// cuts are the dimensions that an assignment cuts, and into how many parts.
-func cuts(mesh []int64, a assignment) iter.Seq2[int, int64] {
-	return func(yield func(d int, parts int64) bool) {
-		for axis, size := range mesh {
-			d := a[axis]
-			if d < 0 || slices.Contains(a[:axis], d) {
-				continue
-			}
-			for other := axis + 1; other < len(mesh); other++ {
-				if a[other] == d {
-					size *= mesh[other]
-				}
-			}
-			if size > 1 && !yield(int(d), size) {
-				return
-			}
-		}
-	}
-}
-
-// fits says whether each part has a cell.
-func fits(mesh []int64, a assignment, extents []int64) bool {
-	for d, n := range cuts(mesh, a) {
-		if n > extents[d] {
-			return false
-		}
-	}
-	return true
+	runs.Spot
 }
 
 // Genes are the numbers of values.

@@ -14,6 +14,7 @@ import (
 	"tensortapestry.org/tapc/passes/propagate"
 	"tensortapestry.org/tapc/passes/split"
 	"tensortapestry.org/tapc/search"
+	"tensortapestry.org/tapc/search/meshes"
 )
 
 // Plan writes a trial as a plan file has it: the mesh, how each tensor is kept and, where propagation would cut an operation otherwise or a
@@ -33,7 +34,7 @@ func (x *Space) Plan(t search.Trial, lib *kernels.Library) (*planfile.Plan, erro
 		y := x.tensors[c]
 		l := planfile.Layout{Dims: make([]planfile.Axes, len(y.extents)), Open: make([]bool, len(y.extents))}
 		for k := range y.extents {
-			l.Dims[k] = y.keeps[p.keeps[c]].along(k)
+			l.Dims[k] = y.keeps[p.keeps[c]].Along(k)
 		}
 		out.Tensors = append(out.Tensors, planfile.Annotation{Tensor: n.Label, Layout: l})
 	}
@@ -71,7 +72,7 @@ func (x *Space) cutting(p *plan, lib *kernels.Library, labels map[string]int, ou
 			continue
 		}
 		o := x.ops[m.class]
-		counts := parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
+		counts := meshes.Parts(p.tables.mesh, o.cuts[p.cuts[m.class]], len(o.dims))
 		how := levels(o, counts)
 		if same(o, counts, strict[n.ID]) && same(o, counts, loose[n.ID]) || len(how.Levels) == 0 { // a sum of all has no cut that says that it is whole
 			continue
@@ -161,13 +162,13 @@ func staging(x *Space, p *plan, labels map[string]int, out *planfile.Plan) error
 		}
 		o := x.ops[m.class]
 		a := o.cuts[p.cuts[m.class]]
-		counts, where := parts(p.tables.mesh, a, len(o.dims)), planfile.Place{Target: n.Label}
-		shards := product(counts)
+		counts, where := meshes.Parts(p.tables.mesh, a, len(o.dims)), planfile.Place{Target: n.Label}
+		shards := meshes.Product(counts)
 		where.Shards = make([][]int64, shards)
 		for d := range group {
 			shard := int64(0)
 			for j := range o.dims {
-				shard = shard*counts[j] + inner.Place(a.along(j), d)
+				shard = shard*counts[j] + inner.Place(a.Along(j), d)
 			}
 			where.Shards[shard] = append(where.Shards[shard], int64(x.line.stageOf[i])*group+d)
 		}

@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
+	"tensortapestry.org/tapc/search/walk"
 )
 
 // Most is how many variants are searched at most.
@@ -114,7 +115,7 @@ func (x *Space) Enumerate(limit int) (f search.Frontier, worst []float64, tried 
 }
 
 // Walk says what a plan takes as it is simulated.
-func (x *Space) Walk(t search.Trial) (layouts.Walked, error) {
+func (x *Space) Walk(t search.Trial) (walk.Result, error) {
 	v, own := x.inner(t)
 	return layouts.Walk(v, own)
 }

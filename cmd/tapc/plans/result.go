@@ -18,6 +18,7 @@ import (
 	"tensortapestry.org/tapc/search"
 	"tensortapestry.org/tapc/search/layouts"
 	"tensortapestry.org/tapc/search/variants"
+	"tensortapestry.org/tapc/search/walk"
 )
 
 // Version is the version of frontier files.
@@ -33,7 +34,7 @@ type Result struct {
 	searched search.Space // with what plugins add
 	extended bool
 	flags    *Flags
-	walked   []layouts.Walked // the points of the frontier, as they are simulated
+	walked   []walk.Result // the points of the frontier, as they are simulated
 	from     earlier
 	digest   string
 }

@@ -6,7 +6,7 @@
 // It writes a table of the least that any seed found, in percent of what going through everything did. Plans are priced, not run, so the
 // same table comes of every machine.
 //
-// With -curves it draws how the hypervolumes grow with the trials, of which each search has 10,000; with -sizes it measures what planning large graphs for many devices takes, as docs/performance.md has it.
+// With -curves it draws how the hypervolumes grow with the trials, of which each search has 10,000; with -compiled it compares the prices of plans with what their compiled schedules take; with -sizes it measures what planning large graphs for many devices takes, as docs/performance.md has it.
 package main
 
 import (
@@ -36,6 +36,7 @@ func main() {
 	only := flag.String("only", "", "graphs whose names have this text")
 	large := flag.Bool("sizes", false, "measure large graphs on many devices instead")
 	picture := flag.String("curves", "", "draw hypervolumes over trials into this SVG `FILE` instead")
+	carry := flag.Bool("compiled", false, "compile plans of small graphs instead, and say how near their prices are to what the schedules take")
 	tapc := flag.String("tapc", "", "the tapc that is measured (default: built from this tree)")
 	flag.Parse()
 	work := func() error { return run(*seeds, *write, *only) }
@@ -44,6 +45,9 @@ func main() {
 	}
 	if *picture != "" {
 		work = func() error { return curves(*seeds, *picture) }
+	}
+	if *carry {
+		work = func() error { return compiledTable(os.Stdout, *only) }
 	}
 	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, "search:", err)
