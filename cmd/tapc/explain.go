@@ -21,7 +21,7 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain kernel|sizes|cuts|time|memory|transfer|plan FILE [NAME]", Short: "Explain what was decided, and what else there was", Long: explain.Help, Args: needFiles(2, 4),
-		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx matmul+add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json\n  tapc explain plan plan.json other.json model.onnx --machine=8xh100"}
+		Example: "  tapc explain kernel model.loom.json --target=cuda\n  tapc explain kernel model.onnx op:matmul+op:add --cpu=x86-64-v3\n  tapc explain sizes model.onnx --dim batch=1..8\n  tapc explain cuts model.onnx op:conv --format=json\n  tapc explain time model.onnx --machine=laptop\n  tapc explain plan plan.json other.json\n  tapc explain plan plan.json other.json model.onnx --machine=8xh100 --target=cuda"}
 	f := a.addCompileFlags(c)
 	own := ownBackends()
 	c.Flags().StringVar(&f.target, "target", f.target, "what the program runs on: "+guide.WordList(targets(own)))
