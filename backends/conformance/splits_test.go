@@ -67,7 +67,7 @@ func TestSplitsKeepValues(t *testing.T) {
 	}
 	slices.Sort(names)
 	for _, r := range split.Rules() {
-		if !applied[r.Name] && r.Name != "split-blocks" { // of longer sums, on processors: package cpu
+		if !applied[r.Name] && r.Name != "split-blocks" { // of longer sums: passes/split, and backends/cpu for the bits
 			t.Errorf("no cut has applied %s", r.Name)
 		}
 	}

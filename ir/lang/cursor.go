@@ -1,6 +1,9 @@
 package lang
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Cursor walks over tokens. Its methods leave it at the token that is not what they expected, so that the place of an error is
 // the next token's.
@@ -101,4 +104,13 @@ func (c *Cursor) Leave() { c.depth-- }
 // At gives an error the file and the place of the next token.
 func (c *Cursor) At(file string, err error) error {
 	return fmt.Errorf("%s:%v: %w", file, c.Peek().Place, err)
+}
+
+// PlaceOf gives the place that an error of Scan begins with, and what it says of it.
+func PlaceOf(err error) (p Place, message string) {
+	text := err.Error()
+	if n, _ := fmt.Sscanf(text, "%d:%d:", &p.Line, &p.Column); n < 2 {
+		return Place{}, text
+	}
+	return p, strings.TrimPrefix(text, p.String()+": ")
 }

@@ -115,9 +115,8 @@ func (x *round) match(s *rewrite.Site) (rewrite.Result, bool) {
 	if !must {
 		b.keep()
 	}
-	if len(b.args) < 2 || len(b.args) > tensorops.MaxBranches {
-		return rewrite.Result{}, false
-	}
+	n := min(len(b.args), tensorops.MaxBranches)
+	b.names, b.args = b.names[:n], b.args[:n]
 	x.left--
 	op := &rewrite.Op{Kernel: s.Name("choice"), Params: tensorops.ChoiceParams(b.names), Inputs: []rewrite.Input{{Port: "branches", Args: b.args}}, Outputs: []rewrite.Output{b.like}}
 	return rewrite.One(rewrite.Operand{New: op}, b.from...), true
@@ -149,14 +148,22 @@ func (b *branches) offer(r rewrite.Rule) bool {
 		if len(one.Outputs) != 1 || one.Outputs[0].New != nil && !b.fits(one.Outputs[0].New) {
 			continue
 		}
-		name := r.Name
-		if i > 0 {
-			name = fmt.Sprintf("%s-%d", r.Name, i+1)
-		}
-		b.names, b.args = append(b.names, name), append(b.args, one.Outputs[0])
+		b.names, b.args = append(b.names, b.unique(r.Name, i+1)), append(b.args, one.Outputs[0])
 		b.from = append(b.from, one.From...)
 	}
 	return r.Class == rewrite.Semantic
+}
+
+// unique gives the name of an alternative of a rule: the rule's, behind the first one with its number, and with a greater one where another branch, or the operation as it is, has that.
+func (b *branches) unique(rule string, number int) string {
+	name := rule
+	if number > 1 {
+		name = fmt.Sprintf("%s-%d", rule, number)
+	}
+	for k := number + 1; name == b.site.Kernel() || slices.Contains(b.names, name); k++ {
+		name = fmt.Sprintf("%s-%d", rule, k)
+	}
+	return name
 }
 
 // fits says whether an operation that a rule offers has the type of the choice. A result may be larger than what its kernel makes of its inputs: an

@@ -88,8 +88,14 @@ func run(ctx context.Context, p *pipeline.Context, lib *kernels.Library) error {
 			return err
 		}
 		more, err := rewrite.Parse(filepath.ToSlash(file), string(text), lib)
+		if err == nil {
+			err = rewrite.Distinct(more, rules)
+		}
 		if err != nil {
 			return err
+		}
+		if len(set.At) == 0 { // those that are asked for elsewhere are at some operations alone
+			p.Must(more, o)
 		}
 		rules = append(rules, more...)
 	}

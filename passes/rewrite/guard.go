@@ -2,13 +2,15 @@ package rewrite
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"tensortapestry.org/tapc/dialects/application"
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/passes/rewrite/casts"
+	"tensortapestry.org/tapc/passes/rewrite/values"
 )
 
 // condition is a guard; valueExpr is a value in a guard or of a parameter, false where it has none.
@@ -90,29 +92,8 @@ func (p *parser) comparison() (condition, error) {
 	return func(s *Site) bool {
 		x, ok := a(s)
 		y, ok2 := b(s)
-		return ok && ok2 && compareValues(op, x, y)
+		return ok && ok2 && values.Compare(op, x, y)
 	}, nil
-}
-
-func compareValues(op string, x, y ir.AttrValue) bool {
-	switch op {
-	case "=":
-		return x.Equal(y)
-	case "!=":
-		return !x.Equal(y)
-	}
-	if x.Kind != ir.AttrInt || y.Kind != ir.AttrInt {
-		return false
-	}
-	switch op {
-	case "<":
-		return x.Int < y.Int
-	case "<=":
-		return x.Int <= y.Int
-	case ">":
-		return x.Int > y.Int
-	}
-	return x.Int >= y.Int
 }
 
 // selections reads (NAME, …), n of them; "result" is the matched operation's result.
@@ -151,28 +132,52 @@ func (p *parser) value() (valueExpr, error) {
 	}
 	defer p.Leave()
 	t := p.Peek()
+	if p.Accept("[") {
+		var list []valueExpr
+		err := p.List("]", func() error {
+			v, err := p.value()
+			list = append(list, v)
+			return err
+		})
+		return func(s *Site) (ir.AttrValue, bool) {
+			v, ok := allOf(s, list)
+			return ir.AttrValue{Kind: ir.AttrList, List: v}, ok
+		}, err
+	}
 	if t.Kind != lang.Name || t.Text == "true" || t.Text == "false" {
 		v, err := p.literal()
 		return func(*Site) (ir.AttrValue, bool) { return v, true }, err
 	}
 	p.Next()
-	if f, ok := facts[t.Text]; ok {
+	if f, ok := facts[t.Text]; ok && p.Is("(") {
 		args, err := p.selections(f.args)
 		return func(s *Site) (ir.AttrValue, bool) { return f.value(s, args), true }, err
 	}
-	if f, ok := functions[t.Text]; ok {
+	if f, ok := values.Functions[t.Text]; ok && p.Is("(") {
 		return p.function(f)
 	}
 	slot, err := p.names.find(t.Text, attributeVar)
 	return func(s *Site) (ir.AttrValue, bool) { return s.state.slots[slot].attr, true }, err
 }
 
-func (p *parser) function(f function) (valueExpr, error) {
+// allOf gives the values of expressions, if all have one.
+func allOf(s *Site, list []valueExpr) ([]ir.AttrValue, bool) {
+	out := make([]ir.AttrValue, len(list))
+	for i, e := range list {
+		var ok bool
+		if out[i], ok = e(s); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func (p *parser) function(f values.Function) (valueExpr, error) {
 	if err := p.Expect("("); err != nil {
 		return nil, err
 	}
 	var args []valueExpr
-	for i := range f.args {
+	for i := range f.Args {
 		if i > 0 {
 			if err := p.Expect(","); err != nil {
 				return nil, err
@@ -185,14 +190,11 @@ func (p *parser) function(f function) (valueExpr, error) {
 		args = append(args, a)
 	}
 	return func(s *Site) (ir.AttrValue, bool) {
-		values := make([]ir.AttrValue, len(args))
-		for i, a := range args {
-			var ok bool
-			if values[i], ok = a(s); !ok {
-				return ir.AttrValue{}, false
-			}
+		list, ok := allOf(s, args)
+		if !ok {
+			return ir.AttrValue{}, false
 		}
-		return f.value(values)
+		return f.Of(list)
 	}, p.Expect(")")
 }
 
@@ -208,17 +210,13 @@ func ofType(doc string, is func(scalar.DType) bool) predicate {
 	return predicate{1, doc, func(s *Site, args []selOf) bool { return is(s.Type(args[0](s))) }}
 }
 
-func hasNaN(d scalar.DType) bool {
-	return d.IsFraction() && math.IsNaN(scalar.FloatValue(d, math.NaN()).F)
-}
-
 // predicates are the conditions of the language by name.
 var predicates = map[string]predicate{
 	"boolean": ofType("its elements are booleans", scalar.DType.IsBool),
 	"integer": ofType("its elements are integers", scalar.DType.IsInt),
 	"float":   ofType("its elements are real floats", scalar.DType.IsFraction),
 	"real":    ofType("its elements are integers or real floats", scalar.DType.IsReal),
-	"nan":     ofType("its elements are real floats of a type that has NaN", hasNaN),
+	"nan":     ofType("its elements are real floats of a type that has NaN", casts.HasNaN),
 	"once": {1, "the matched use is its only one, and it is not observed", func(s *Site, args []selOf) bool {
 		return s.Once(args[0](s).Tensor)
 	}},
@@ -237,6 +235,19 @@ type fact struct {
 
 // facts are the values of selections by name.
 var facts = map[string]fact{
+	"cost": {1, "how many scalar operations the operation that computes the value does, as its kernel counts them; 0 of an input, of an import and of a foreign kernel",
+		func(s *Site, args []selOf) ir.AttrValue { return ir.IntAttr(s.work(args[0](s).Tensor)) }},
+	"shards": {1, "how many applications the operation that computes the value is cut into, 0 where it is not cut",
+		func(s *Site, args []selOf) ir.AttrValue { return ir.IntAttr(int64(len(s.shards(args[0](s).Tensor)))) }},
+	"devices": {1, "the numbers of the devices that these applications are computed on, in order; none where it is not cut",
+		func(s *Site, args []selOf) ir.AttrValue {
+			var on []int64
+			for _, a := range s.shards(args[0](s).Tensor) {
+				on = append(on, application.PlacementOf(s.Graph.Node(a))...)
+			}
+			slices.Sort(on)
+			return ir.IntsAttr(slices.Compact(on)...)
+		}},
 	"dtype": {1, "the element type's name", func(s *Site, args []selOf) ir.AttrValue {
 		return ir.StringAttr(s.Tensor(args[0](s).Tensor).DType)
 	}},
@@ -255,52 +266,20 @@ var facts = map[string]fact{
 	}},
 }
 
-// function computes a value from values.
-type function struct {
-	args  int
-	doc   string
-	value func(args []ir.AttrValue) (ir.AttrValue, bool)
+// shards gives the applications of the operation that computes a tensor.
+func (s *Site) shards(t ir.NodeID) []ir.NodeID {
+	return s.driver.index.apps[s.driver.index.producer[t]]
 }
 
-// functions are the functions of the language by name.
-var functions = map[string]function{
-	"compose": {2, "the permutation that is p and then q: dimension i of the result is dimension p[q[i]] of the tensor",
-		func(args []ir.AttrValue) (ir.AttrValue, bool) {
-			p, ok := permOf(args[0])
-			q, ok2 := permOf(args[1])
-			if !ok || !ok2 || len(p) != len(q) {
-				return ir.AttrValue{}, false
-			}
-			for i, x := range q {
-				q[i] = p[x]
-			}
-			return ir.IntsAttr(q...), true
-		}},
-	"unmoved": {1, "true if the permutation p leaves every dimension where it is",
-		func(args []ir.AttrValue) (ir.AttrValue, bool) {
-			p, ok := permOf(args[0])
-			for i, x := range p {
-				if int(x) != i {
-					return ir.BoolAttr(false), ok
-				}
-			}
-			return ir.BoolAttr(true), ok
-		}},
-}
-
-// permOf reads a permutation; negative entries count from the end.
-func permOf(v ir.AttrValue) ([]int64, bool) {
-	p, ok := v.Ints()
-	seen := make([]bool, len(p))
-	for i, x := range p {
-		if x < 0 {
-			x += int64(len(p))
-		}
-		if x < 0 || x >= int64(len(p)) || seen[x] {
-			return nil, false
-		}
-		seen[x] = true
-		p[i] = x
+// work gives the scalar operations of the operation that computes a tensor.
+func (s *Site) work(t ir.NodeID) int64 {
+	op := tensorops.OperationOf(s.Graph, s.driver.index.producer[t])
+	if op == nil {
+		return 0
 	}
-	return p, ok
+	in, err := s.driver.bind(op.Kernel, op.Params, op.Inputs, op.Outputs)
+	if err != nil {
+		return 0
+	}
+	return in.Flops()
 }

@@ -13,9 +13,9 @@ import (
 
 func TestParseErrors(t *testing.T) {
 	cases := []struct{ text, want string }{
-		{`rule`, `1:5: expected the rule's name, found the end of the text`},
+		{`rule`, `f.rules:1:5: error: expected the rule's name, found the end of the text [TAP0864 rules]`},
 		{`rule a relu(x) => x`, `expected ":", found "relu"`},
-		{`rule a: rely(x) => x because ""`, `f.rules:1:9: rule a: unknown kernel "rely"`},
+		{`rule a: rely(x) => x because ""`, `f.rules:1:9: error: rule a: unknown kernel "rely"`},
 		{`rule a: relu(x => x`, `expected "," or ")", found "=>"`},
 		{`rule a: relu(x, y) => x because ""`, `kernel relu has fewer inputs`},
 		{`rule a: relu(z: x) => x because ""`, `kernel relu has no input "z"`},
@@ -39,7 +39,7 @@ func TestParseErrors(t *testing.T) {
 		{`rule a: relu(x) => x if rank(y) = 1 because ""`, `"y" is not bound`},
 		{`rule a: relu(x) => x because "` + "\n\"", `does not end on its line`},
 		{`rule a: relu($) => x`, `unexpected character "$"`},
-		{"\n\nrule a: relu(1.2.3)", `3:14: "1.2.3" is not a number`},
+		{"\n\nrule a: relu(1.2.3)", `3:14: error: "1.2.3" is not a number`},
 		{`rule a: "onnx:Gemm"(x) => x because ""`, `need names: PORT: VALUE`},
 		{`rule a: relu(x) => x because "" rule a: relu(x) => x because ""`, `rule a is there twice`},
 		{`rule a: ` + strings.Repeat("relu(", 100) + "x", `nested deeper than 50`},
@@ -87,6 +87,8 @@ func TestGuards(t *testing.T) {
 		`not float(x)`: false, `not (integer(x) or boolean(x))`: true, `dtype(x) = dtype(result)`: true, `dtype(x) = "int8"`: false,
 		`rank(x) = 1`: true, `rank(x) >= 1 and rank(x) <= 1`: true, `rank(x) < 1`: false, `rank(x) > 0`: true, `last(x) != 4`: false,
 		`shape(x) = shape(result)`: true, `once(m)`: true, `once(x)`: false, `shape(x) < 3`: false,
+		`entry(shape(x), 0) = 4`: true, `entry(shape(x), -1) = 4`: true, `entry(shape(x), 1) = 4`: false, `not entry(shape(x), 1) = 4`: true, `shape(x) = [plus(1, 3)]`: true,
+		`part(shape(x), 0, 0) = []`: true, `part(shape(x), 0, 2) = []`: false, `cost(result) = 4`: true, `cost(m) = 4`: true, `cost(x) = 0`: true, `shards(m) = 0`: true, `devices(m) = []`: true,
 		`integer(x) and float(x) or float(x)`: true, `through(x, m, result)`: true,
 	} {
 		b := graph(t, "m = relu(x)\n n = neg(m)\n y = exp(n)\n z = neg(x)")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tensortapestry.org/tapc/passes/rewrite/values"
 )
 
 // LanguageTables writes the guards and functions of the rule language as lists.
@@ -11,10 +13,10 @@ func LanguageTables() string {
 	var b strings.Builder
 	b.WriteString("Conditions on values:\n\n")
 	list(&b, "xyz", predicates, func(p predicate) (int, string) { return p.args, "holds if " + p.doc })
-	b.WriteString("\nFacts of values, to compare:\n\n")
+	b.WriteString("\nFacts of values:\n\n")
 	list(&b, "xyz", facts, func(f fact) (int, string) { return f.args, f.doc })
-	b.WriteString("\nFunctions of parameters:\n\n")
-	list(&b, "pqr", functions, func(f function) (int, string) { return f.args, f.doc })
+	b.WriteString("\nFunctions of parameters and facts, in guards and for parameters of new operations. Where one has no value, a comparison does not hold, and a rule does not match:\n\n")
+	list(&b, "pqr", values.Functions, func(f values.Function) (int, string) { return f.Args, f.Doc })
 	return b.String()
 }
 

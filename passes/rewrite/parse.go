@@ -3,9 +3,11 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
+	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/ir/lang"
 	"tensortapestry.org/tapc/ir/permission"
 )
@@ -15,11 +17,12 @@ import (
 //
 //	rule NAME [must] [allow PERMISSION]: PATTERN {| PATTERN} => RESULT {| RESULT} [if GUARD] because "IDENTITY"
 //
-// An error names the file and the line, and what was expected and found.
+// An error has the code TAP0864, the file and the place, and says what was expected and found.
 func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
 	c, err := lexicon.Cursor(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", file, err)
+		at, says := lang.PlaceOf(err)
+		return nil, diag.Errorf(CodeRules, "rules", diag.Location{File: file, Line: at.Line, Column: at.Column}, "%s", says)
 	}
 	p := &parser{Cursor: c, lib: lib}
 	var rules []Rule
@@ -31,13 +34,29 @@ func Parse(file, text string, lib *kernels.Library) ([]Rule, error) {
 			err = fmt.Errorf("rule %s is there twice", r.Name)
 		}
 		if err != nil {
-			return nil, p.At(file, err)
+			at := p.Peek()
+			return nil, diag.Errorf(CodeRules, "rules", diag.Location{File: file, Line: at.Line, Column: at.Column}, "%v", err)
 		}
 		seen[r.Name] = true
 		r.Source = fmt.Sprintf("%s:%d", file, line)
 		rules = append(rules, r)
 	}
 	return rules, nil
+}
+
+// CodeRules is the code of what is wrong with a text of rules.
+const CodeRules = "TAP0864"
+
+// Distinct refuses rules that have the name of one of some others.
+func Distinct(rules, others []Rule) error {
+	for _, r := range rules {
+		if slices.ContainsFunc(others, func(o Rule) bool { return o.Name == r.Name }) {
+			file, line, _ := strings.Cut(r.Source, ":")
+			n, _ := strconv.Atoi(line)
+			return diag.Errorf(CodeRules, "rules", diag.Location{File: file, Line: n}, "a built-in rule has the name %s already", r.Name)
+		}
+	}
+	return nil
 }
 
 // lexicon is what the rule language is made of.

@@ -104,14 +104,7 @@ func Load(file string, lib *kernels.Library) ([]rewrite.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rules {
-		for _, b := range Rules() {
-			if r.Name == b.Name {
-				return nil, fmt.Errorf("%s: a built-in rule has the name %s already", r.Source, r.Name)
-			}
-		}
-	}
-	return rules, nil
+	return rules, rewrite.Distinct(rules, append(EarlyRules(), Rules()...))
 }
 
 func read(file string, lib *kernels.Library) ([]rewrite.Rule, error) {

@@ -79,6 +79,7 @@ var Table = []Rule{
 	{"cost/simulate", 3, 6},
 	{"cost/sharded", 4, 6},
 	{"passes/rewrite/casts", 4, -1},
+	{"passes/rewrite/values", 4, -1},
 	{"passes/rewrite", 4, 0},
 	{"passes/rewrite/rulepage", 4, 1},
 	{"passes/pipeline", 4, 1},

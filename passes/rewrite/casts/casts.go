@@ -79,3 +79,8 @@ func Through(a, b, c scalar.DType) bool {
 	}
 	return true
 }
+
+// HasNaN says whether a type of real floats has NaN.
+func HasNaN(d scalar.DType) bool {
+	return d.IsFraction() && math.IsNaN(scalar.FloatValue(d, math.NaN()).F)
+}
