@@ -127,6 +127,22 @@ func sample(rnd *rand.Rand, kernel string) (*ir.Graph, bool) {
 	return calls.Graph("", d, *call), true
 }
 
+// made makes a graph of what a rule makes of an instance of its own, for rules that undo it.
+func made(t *testing.T, forward string, rnd *rand.Rand) (*ir.Graph, bool) {
+	t.Helper()
+	of := only(forward)
+	g, ok := instance(t, of[0], rnd)
+	if !ok {
+		return nil, false
+	}
+	n, err := expand.Run(t.Context(), g, of, expand.Settings{Depth: 1, Limit: 10}, options)
+	if err != nil || n == 0 {
+		return nil, false
+	}
+	take(t, g, 1)
+	return g, true
+}
+
 // instance makes a graph on which a rule may fire.
 func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 	t.Helper()
@@ -137,17 +153,7 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 		}
 	}
 	if ok {
-		of := only(forward)
-		g, ok := instance(t, of[0], rnd)
-		if !ok {
-			return nil, false
-		}
-		n, err := expand.Run(t.Context(), g, of, expand.Settings{Depth: 1, Limit: 10}, options)
-		if err != nil || n == 0 {
-			return nil, false
-		}
-		take(t, g, 1)
-		return g, true
+		return made(t, forward, rnd)
 	}
 	if r.Source != "Go" {
 		g, ok := r.Instance(rnd)
@@ -172,7 +178,7 @@ func instance(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (*ir.Graph, bool) {
 func convolution(rnd *rand.Rand) *ir.Graph {
 	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
 	groups, spatial := some(2), 1+rnd.IntN(2)
-	x, w, y := []int64{some(2), groups * some(2)}, []int64{groups * some(2)}, []int64{}
+	x, w, y := []int64{orNone(rnd, some(2)), groups * some(2)}, []int64{groups * some(2)}, []int64{}
 	w = append(w, x[1]/groups)
 	y = append(y, x[0], w[0])
 	var strides, dilations []int64
@@ -201,6 +207,14 @@ func convolution(rnd *rand.Rand) *ir.Graph {
 	return g
 }
 
+// orNone gives an extent, or now and then none.
+func orNone(rnd *rand.Rand, n int64) int64 {
+	if rnd.IntN(12) == 0 {
+		return 0
+	}
+	return n
+}
+
 // labeled makes tensors of float32 that operations read and write.
 type labeled struct {
 	g *ir.Graph
@@ -227,12 +241,12 @@ func joined(t *testing.T, rnd *rand.Rand, kernel string) *ir.Graph {
 	t.Helper()
 	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
 	x, axis := &labeled{g: ir.New()}, rnd.IntN(2)
-	shape, part := []int64{some(3), some(3)}, some(3)
+	shape, part := []int64{orNone(rnd, some(3)), orNone(rnd, some(3))}, some(3)
 	var parts []ir.Selection
 	shape[axis] = 0
 	for range 2 + rnd.IntN(2) {
 		if kernel == "concat" {
-			part = some(3)
+			part = orNone(rnd, some(3))
 		}
 		size := slices.Clone(shape)
 		size[axis] = part
@@ -274,7 +288,7 @@ func cutReduction(rnd *rand.Rand, exact bool) *ir.Graph {
 		g.Add(&tensorops.Operation{Kernel: kernels.ID(kernel), Params: params, Inputs: ir.PortsOf([]ir.Port{{Name: port, Sel: in}}), Outputs: ir.PortsOf([]ir.Port{{Name: "result", Sel: []ir.Selection{y}}})}, "")
 		return y
 	}
-	shape, dim := []int64{some(3), some(3), some(3)}, rnd.IntN(3)
+	shape, dim := []int64{orNone(rnd, some(3)), orNone(rnd, some(3)), orNone(rnd, some(3))}, rnd.IntN(3)
 	shape[dim] = 2 * some(4)
 	x, count, at := tensor("x", shape...), 2+rnd.IntN(2), int64(0)
 	dims, keep := [][]int64{{int64(dim)}, {0, 2}, {int64(dim) - 3}, {2, 1, 0}}[rnd.IntN(4)], rnd.IntN(2) == 0
@@ -319,7 +333,7 @@ func cutReduction(rnd *rand.Rand, exact bool) *ir.Graph {
 func results(rnd *rand.Rand, kernel string) *ir.Graph {
 	some := func(n int) int64 { return 1 + int64(rnd.IntN(n)) }
 	x, axis := &labeled{g: ir.New()}, rnd.IntN(2)
-	shape := []int64{some(3), some(3)}
+	shape := []int64{orNone(rnd, some(3)), orNone(rnd, some(3))}
 	of, total, shared := []string{"sub", "div"}[rnd.IntN(2)], int64(0), x.tensor(shape[1])
 	if axis == 1 {
 		shared = x.tensor(shape[0], 1)
@@ -327,7 +341,7 @@ func results(rnd *rand.Rand, kernel string) *ir.Graph {
 	var parts []ir.Selection
 	for i := range 2 + rnd.IntN(2) {
 		if kernel == "concat" && i > 0 {
-			shape[axis] = some(3)
+			shape[axis] = orNone(rnd, some(3))
 		}
 		b := shared
 		if rnd.IntN(4) == 0 {

@@ -20,21 +20,24 @@ func TestEveryRule(t *testing.T) {
 		}
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			fired := 0
-			for seed := uint64(0); seed < 20000 && fired < 60; seed++ {
-				fired += tryRule(t, r, rand.New(rand.NewPCG(seed, uint64(i))))
+			fired, empty := 0, false
+			for seed := uint64(0); seed < 20000 && (fired < 60 || !empty); seed++ {
+				n, none := tryRule(t, r, rand.New(rand.NewPCG(seed, uint64(i))))
+				fired, empty = fired+n, empty || none
 			}
-			if fired < 5 {
-				t.Errorf("fired %d times", fired)
+			if fired < 5 || !empty {
+				t.Errorf("fired %d times, on tensors without elements: %v", fired, empty)
 			}
 		})
 	}
 }
 
-func tryRule(t *testing.T, r rewrite.Rule, rnd *rand.Rand) int {
+// tryRule applies a rule to a random instance, and compares values. It gives the number of instances, 0 or 1, and whether that one has a tensor without elements.
+func tryRule(t *testing.T, r rewrite.Rule, rnd *rand.Rand) (fired int, empty bool) {
+	t.Helper()
 	g, ok := r.Instance(rnd)
 	if !ok {
-		return 0
+		return 0, false
 	}
 	if rnd.IntN(2) == 0 {
 		sign(t, g)
@@ -47,7 +50,7 @@ func tryRule(t *testing.T, r rewrite.Rule, rnd *rand.Rand) int {
 		t.Fatalf("%v\n%s", err, before)
 	}
 	if stats.Applied == 0 {
-		return 0
+		return 0, false
 	}
 	if err := sameValues(evaluate(t, old, in), evaluate(t, g, in)); err != nil {
 		t.Fatalf("%v\nbefore\n%s\nafter\n%s", err, before, dump(g))
@@ -56,7 +59,11 @@ func tryRule(t *testing.T, r rewrite.Rule, rnd *rand.Rand) int {
 	if err := tagsAgree(g); err != nil {
 		t.Fatalf("%v\nbefore\n%s\nafter\n%s", err, before, dump(g))
 	}
-	return 1
+	for n := range old.Nodes() {
+		x, ok := n.Body.(*tensorops.Tensor)
+		empty = empty || ok && x.Range.Empty()
+	}
+	return 1, empty
 }
 
 // TestRuleTexts checks what a reader relies on: every rule has an identity, and a text rule the form NAME as in files.
