@@ -277,9 +277,8 @@ func (s *Site) work(t ir.NodeID) int64 {
 	if op == nil {
 		return 0
 	}
-	in, err := s.driver.bind(op.Kernel, op.Params, op.Inputs, op.Outputs)
-	if err != nil {
-		return 0
+	if in, err := s.driver.bind(op.Kernel, op.Params, op.Inputs, op.Outputs); err == nil {
+		return in.Flops()
 	}
-	return in.Flops()
+	return 0
 }

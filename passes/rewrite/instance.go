@@ -10,6 +10,7 @@ import (
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/scalar"
 	"tensortapestry.org/tapc/ir/zspace"
+	"tensortapestry.org/tapc/passes/rewrite/values"
 )
 
 // Instance makes a small random graph that holds an operation of the rule's pattern: random dtypes, shapes, starts and
@@ -256,8 +257,8 @@ func (c *caller) otherParams() bool {
 		if a.slot >= 0 {
 			if b := c.bound[a.slot]; b.bound {
 				v = b.attr
-			} else {
-				v, ok = defaultOf(c.p.decl, a.name)
+			} else if v, ok = defaultOf(c.p.decl, a.name); ok {
+				v = values.Other(c.rnd, c.p.decl, a.name, v)
 			}
 		}
 		if def, has := defaultOf(c.p.decl, a.name); has && def.Equal(v) && c.chance(0.5) {
