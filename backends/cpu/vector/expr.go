@@ -72,6 +72,9 @@ func (v *Printer) Apply(op scalar.Op, to scalar.DType, n int, args []Value, unif
 	if op == scalar.Where && args[0].Uniform && to != scalar.Bool {
 		return Value{Text: fmt.Sprintf("(%s ? %s : %s)", args[0].Text, v.Splat(args[1], n).Text, v.Splat(args[2], n).Text), Type: to}
 	}
+	if (op == scalar.Shl || op == scalar.Shr) && args[1].Uniform && to.Size() >= 4 {
+		return shift(v, op, n, args[0], args[1].Text)
+	}
 	if op == scalar.Div && v.Allow.Has(permission.Reciprocal) && to.IsFloat() && args[1].Uniform { // compilers compute the reciprocal once
 		one := v.W.Const(scalar.FloatValue(to, 1))
 		op, args[1].Text = scalar.Mul, fmt.Sprintf("(%s / %s)", one, args[1].Text)
@@ -229,6 +232,20 @@ func (v *Printer) arithmetic(op scalar.Op, n int, args []Value) (Value, bool) {
 		return Value{Text: fmt.Sprintf("((%s)-(%s)%s)", t, u, args[0].Text), Type: d}, true
 	}
 	return Value{}, false
+}
+
+// shift moves the bits of all lanes by as many places, for which processors have an instruction.
+func shift(v *Printer, op scalar.Op, n int, a Value, places string) Value {
+	d := a.Type
+	t, u, part := v.Type(d, n), v.Type(UnsignedOf(d), n), v.W.Type(UnsignedOf(d))
+	name := v.Define(fmt.Sprintf("tapc_%v_%sx%d_by", op, ElementName(d), n), func() string {
+		body := fmt.Sprintf("return b < %d ? (%s)((%s)a %s b) : (%s){0};", d.Bits(), t, u, map[scalar.Op]string{scalar.Shl: "<<", scalar.Shr: ">>"}[op], t)
+		if op == scalar.Shr && d.IsSigned() {
+			body = fmt.Sprintf("return a >> (%s)(b < %d ? b : %d);", v.W.Type(d), d.Bits(), d.Bits()-1)
+		}
+		return fmt.Sprintf("TAPC_FN %s tapc_%v_%sx%d_by(%s a, %s b) { %s }\n", t, op, ElementName(d), n, t, part, body)
+	})
+	return Value{Text: fmt.Sprintf("%s(%s, (%s)(%s))", name, a.Text, part, places), Type: d}
 }
 
 // extreme is the least or greatest of two floats: NaN if either is NaN, and of equal values the second.
