@@ -15,15 +15,16 @@ function drawChart(chart, w, h) {
 
 const kernelAt = n => scheduleStage < 0 ? -1 : index(data.stages[scheduleStage]).byNode.get(n) ?? -1;
 
-function axis(X, w, y, most, words) {
+function axis(X, w, y, most, words, least = 0) {
   let step = 10 ** Math.floor(Math.log10(Math.max(1e-12, most * (view.to - view.from))));
   if (most * (view.to - view.from) / step < 4) step /= 2;
+  step = Math.max(step, least);
   paint.strokeStyle = colours.rule;
   paint.lineWidth = 1;
   for (let v = Math.ceil(view.from * most / step) * step; v <= view.to * most + step / 100; v += step) {
     const x = X(v / most);
     paint.beginPath(); paint.moveTo(x, 20); paint.lineTo(x, y); paint.stroke();
-    text(paint, words(v), x, 14, "11px ", colours.soft);
+    text(paint, words(v), Math.min(x, w - 3.4 * words(v).length - 2), 14, "11px ", colours.soft);
   }
 }
 
@@ -74,7 +75,7 @@ function timeline(X, w, h) {
     if (d.program !== program) { paint.font = "9px " + MONO; paint.fillStyle = colours.soft; paint.fillText(d.program, LEFT + 4, y - 2); }
     program = d.program;
   });
-  axis(X, w, TOP + devices.length * (high + 10), end, v => data.machine ? seconds(v) : String(Math.round(v)));
+  axis(X, w, TOP + devices.length * (high + 10), end, v => data.machine ? seconds(v) : String(Math.round(v)), data.machine ? 0 : 1);
   clipped(w, h);
   for (const s of steps) {
     const x = X(s.start / end), wide = X((s.start + s.time) / end) - x;
@@ -96,7 +97,7 @@ function memory(X, w, h) {
     for (let i = 0; i <= marks; i++) lane(bytes(size * i / marks), foot - high * i / marks + 4);
     if (devices.length > 1) { paint.fillStyle = colours.soft; paint.fillText(d, LEFT, foot + 16); }
   });
-  axis(X, w, TOP + each * devices.length, last, v => "step " + Math.round(v));
+  axis(X, w, TOP + each * devices.length, last, v => "step " + Math.round(v), 1);
   clipped(w, h);
   blocks.forEach((b, i) => {
     const x = X(b.first / last), wide = X((b.last + 1) / last) - x, tall = Math.max(1, b.bytes / size * high), foot = TOP + each * devices.indexOf(b.device) + high;

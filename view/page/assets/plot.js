@@ -3,6 +3,21 @@
 const value = (p, axis) => p.values[axis];
 const unitText = (x, unit) => unit === "s" ? seconds(x) : unit === "bytes" ? bytes(x) : String(Number(x.toPrecision(4))) + (unit ? " " + unit : "");
 
+// ticks gives round values between two, about four of them; those of bytes are round in their unit.
+function ticks(low, high, unit) {
+  const base = unit === "bytes" ? 1024 ** Math.floor(Math.log(Math.max(1, Math.abs(high))) / Math.log(1024)) : 1, wide = (high - low) / base / 4;
+  const power = 10 ** Math.floor(Math.log10(wide)), step = [1, 2, 5, 10].find(n => n * power >= wide * 0.999) * power * base, list = [];
+  for (let n = Math.ceil(low / step); n * step <= high; n++) list.push(n * step);
+  return list;
+}
+
+// besides gives where the number of a point is written so that it is not over another one: above it, to its right, below or to its left; null if there is no room.
+function besides(x, y, taken) {
+  const free = [[0, -12], [14, 4], [0, 20], [-14, 4]].map(([dx, dy]) => [x + dx, y + dy]).find(([a, b]) => taken.every(([c, d]) => Math.abs(a - c) > 13 || Math.abs(b - d) > 11));
+  if (free) taken.push(free);
+  return free;
+}
+
 function drawPlans(w, h) {
   const {objectives, points} = data.plans, [a, b] = view.axes, room = {x: 110, y: 30, w: w - 150, h: h - 100};
   const scaleOf = axis => {
@@ -12,12 +27,16 @@ function drawPlans(w, h) {
   const sx = scaleOf(a), sy = scaleOf(b);
   const X = v => room.x + (v - sx[0]) / (sx[1] - sx[0]) * room.w, Y = v => room.y + room.h - (v - sy[0]) / (sy[1] - sy[0]) * room.h;
   paint.strokeStyle = colours.rule;
-  for (let i = 0; i <= 4; i++) {
-    const vx = sx[0] + (sx[1] - sx[0]) * i / 4, vy = sy[0] + (sy[1] - sy[0]) * i / 4;
-    paint.beginPath(); paint.moveTo(X(vx), room.y); paint.lineTo(X(vx), room.y + room.h); paint.moveTo(room.x, Y(vy)); paint.lineTo(room.x + room.w, Y(vy)); paint.stroke();
-    text(paint, unitText(vx, objectives[a].unit), X(vx), room.y + room.h + 18, "11px ", colours.soft);
-    text(paint, unitText(vy, objectives[b].unit), 52, Y(vy) + 4, "11px ", colours.soft);
+  paint.strokeRect(room.x, room.y, room.w, room.h);
+  for (const v of ticks(...sx, objectives[a].unit)) {
+    paint.beginPath(); paint.moveTo(X(v), room.y); paint.lineTo(X(v), room.y + room.h); paint.stroke();
+    text(paint, unitText(v, objectives[a].unit), X(v), room.y + room.h + 18, "11px ", colours.soft);
   }
+  for (const v of ticks(...sy, objectives[b].unit)) {
+    paint.beginPath(); paint.moveTo(room.x, Y(v)); paint.lineTo(room.x + room.w, Y(v)); paint.stroke();
+    text(paint, unitText(v, objectives[b].unit), 52, Y(v) + 4, "11px ", colours.soft);
+  }
+  const taken = points.map(p => [X(value(p, a)), Y(value(p, b)) + 4]);
   text(paint, objectives[a].name, room.x + room.w / 2, h - 34, "bold 12px ", colours.ink);
   text(paint, objectives[b].name, 52, 16, "bold 12px ", colours.ink);
   points.forEach((p, i) => {
@@ -27,7 +46,8 @@ function drawPlans(w, h) {
     paint.fill();
     paint.strokeStyle = colours.ink; paint.lineWidth = 1; paint.stroke();
     bars.push([x - 9, y - 9, 18, 18, i]);
-    if (points.length < 40 || on) text(paint, String(i + 1), x, y - 12, "11px ", colours.ink);
+    const at = (points.length < 40 || on) && besides(x, y, taken);
+    if (at) text(paint, String(i + 1), at[0], at[1], "11px ", colours.ink);
   });
 }
 
