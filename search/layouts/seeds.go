@@ -110,9 +110,12 @@ func (x *Space) proveMesh(mesh int) (f proven) {
 	return f
 }
 
-// lean looks for a plan that holds least: at one spot, and where it holds more at another, at both. A second is worth so many bytes.
+// lean looks for a plan that holds least: at one spot and, where there is one mesh, if it holds more at another, at both. A second is worth so many bytes.
 func lean(x *Space, mesh int, f *proven, second float64) {
-	const most = 4 // spots
+	most := 4 // spots
+	if len(x.meshes) > 1 {
+		most = 1
+	}
 	for spots := []int{f.spot}; ; spots = append(spots, f.spot) {
 		t, _, ok := x.best(mesh, weights{held: 1, time: second, spots: spots})
 		if !ok || t == nil {

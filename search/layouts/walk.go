@@ -28,10 +28,7 @@ func Walk(x *Space, t search.Trial) (walk.Result, error) {
 func (p *plan) walked(tensor ir.NodeID, out bool, e int) walk.Operand {
 	x, m := p.tables.space, p.move(e)
 	c := x.edges[e].tensor
-	w := walk.Operand{Tensor: int(tensor), Name: x.graph.Name(tensor), Out: out, Bytes: p.tables.bytes[c][p.keeps[c]], Move: walk.Move{Seconds: m.time, Held: m.held}, Unstored: p.joined(c)}
-	if len(p.tables.sends[c]) > 0 {
-		w.Send = p.tables.sends[c][p.keeps[c]].time
-	}
+	w := walk.Operand{Tensor: int(tensor), Name: x.graph.Name(tensor), Out: out, Bytes: p.tables.bytes[c][p.keeps[c]], Move: walk.Move{Seconds: m.time, Held: m.held}, Send: p.tables.sends[c][p.keeps[c]].time, Unstored: p.joined(c)}
 	if row := p.tables.saved[e]; row != nil && w.Unstored {
 		w.Saved = row[p.cuts[x.edges[e].op]]
 	}
