@@ -2,7 +2,6 @@ package product
 
 import (
 	"fmt"
-	"slices"
 
 	"tensortapestry.org/tapc/backends/cnest"
 	"tensortapestry.org/tapc/backends/cpu/point"
@@ -50,48 +49,4 @@ func (r rows) function() {
 	r.Open("for (; k < values; k++) {")
 	r.Line("for (int64_t r = 0; r < %d && r < rows; r++) to[k * %d + r] = from[r * %s + k];", rows, rows, step)
 	r.Close(3)
-}
-
-// pack writes the call that puts the rows of a piece in panels, if they are: one run of the reduction.
-func (r rows) pack() {
-	switch at := r.offset("i0"); {
-	case r.p.Pack.Left != tile.PerMacroTile:
-	case r.p.Split():
-		r.Line("%s_left(left + %s%s, i1 - i0, fn, rows);", r.p.Name, at, r.p.foldOffset(r.p.C.Reduction[0].Step(r.view)))
-	default:
-		r.Line("%s_left(left + %s, i1 - i0, %d, rows);", r.p.Name, at, r.p.InnerFold())
-	}
-}
-
-// tile writes where the rows of a tile are.
-func (r rows) tile() string {
-	switch {
-	case r.p.Pack.Left == tile.PerMacroTile:
-		return fmt.Sprintf("rows + (i - i0) * %d", r.p.Cut.Fold)
-	case r.p.Pack.Paneled():
-		return "left + " + r.panelOffset("i") + r.p.foldOffset(tile.RowPanel)
-	}
-	return "left + " + r.offset("i") + r.p.foldOffset(r.p.innerStep(r.view))
-}
-
-// foldOffset writes how far the present run of the reduction is from the first.
-func (p *Product) foldOffset(step int64) string {
-	if !p.Split() {
-		return ""
-	}
-	return fmt.Sprintf(" + f * %s", point.Number(step))
-}
-
-// offset writes the number of the left operand's element that a row starts at.
-func (r rows) offset(row string) string {
-	return point.OffsetText(point.Start(r.p.K, r.view), append(slices.Clone(r.p.Batch), point.Axis{Dim: r.p.C.Row, Variable: row}), r.view)
-}
-
-// panelOffset writes the number of the element of the panels of rows that a tile starts at: tiles do not reach over their ends.
-func (r rows) panelOffset(row string) string {
-	group, panel := r.p.Group(r.p.C.Left), fmt.Sprintf("%s / %d", row, tile.RowPanel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %d + %s)", group, r.p.RowPanels(), panel)
-	}
-	return fmt.Sprintf("%s * %s + %s %% %d", panel, point.Number(r.p.Length*tile.RowPanel), row, tile.RowPanel)
 }

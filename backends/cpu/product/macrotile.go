@@ -4,45 +4,39 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/backends/cnest"
+	"tensortapestry.org/tapc/backends/cpu/point"
 )
 
-// Tiles writes the loops over the tiles of a piece.
+// Tiles writes the loops over the tiles of a block of rows of products back to back, which read the left operand in place.
 func (p *Product) Tiles() {
-	rows, cols := p.Cut.TileRows, p.Cut.TileCols
 	if p.Split() {
-		length, from := p.InnerFold(), [2]string{"0", fmt.Sprint(p.InnerFold())}
-		if p.Cut.Groups > 0 {
-			from = [2]string{"from", "to"}
-		}
-		p.Open("for (int64_t f = %s; f < %s; f += %d) {", from[0], from[1], p.Cut.Fold)
+		length := p.InnerFold()
+		p.Open("for (int64_t f = 0; f < %d; f += %d) {", length, p.Cut.Fold)
 		if length%p.Cut.Fold == 0 {
 			p.Line("const int64_t fn = %d;", p.Cut.Fold)
 		} else {
 			p.Line("const int64_t fn = %d - f < %d ? %d - f : %d;", length, p.Cut.Fold, length, p.Cut.Fold)
 		}
-		if p.Blockwise() {
-			columnsOf(p).piece("f", "f + fn")
-		}
 	}
-	rowsOf(p).pack()
 	byColumns := func() {
-		p.Open("for (int64_t j = j0; j < j1; j += %d) {", cols)
+		p.Open("for (int64_t j = j0; j < j1; j += %d) {", p.Cut.TileCols)
 		p.Line("const %s *w = %s;", p.E.W.Stored(p.D), columnsOf(p).tile())
 	}
 	byRows := func() {
-		p.Open("for (int64_t i = i0; i < i1; i += %d) {", rows)
-		p.Line("const %s *a = %s;", p.E.W.Stored(p.D), rowsOf(p).tile())
+		v := p.C.Views[p.C.Left]
+		p.Open("for (int64_t i = i0; i < i1; i += %d) {", p.Cut.TileRows)
+		p.Line("const %s *a = left + %s;", p.E.W.Stored(p.D), point.OffsetText(point.Start(p.K, v), p.Places(), v)+p.runOffset(p.innerStep(v)))
 	}
 	if p.Cut.RowsFirst {
-		p.Line("// by rows, as all columns stay near")
 		byRows()
 		byColumns()
 	} else {
 		byColumns()
 		byRows()
 	}
-	fetch{p}.declare()
-	edges(p, p.call)
+	AtEdge(p.Text, "j", p.Cut.TileCols, p.C.Col.Extent, func(c int64) {
+		AtEdge(p.Text, "i", p.Cut.TileRows, p.C.Row.Extent, func(r int64) { p.Line("%s", p.call(r, c)) })
+	})
 	p.Close(2)
 	if p.C.Transposed {
 		p.Line("%s", p.TransposeCall())
@@ -59,30 +53,18 @@ func (p *Product) call(r, c int64) string {
 	case p.C.Transposed:
 		more = ", " + p.OpenPlace()
 	case p.Split():
-		more = ", f, fn, " + p.openTile("open")
+		rows, cols := p.Cut.TileRows, p.Cut.TileCols
+		more = fmt.Sprintf(", f, fn, open + ((j - j0) / %d * %d + (i - i0) / %d) * %d", cols, p.Cut.Rows/rows, rows, rows*cols/int64(p.N))
 	}
-	if p.Cut.Groups > 0 {
-		more += ", " + p.openTile("group")
-	}
-	more += fetch{p}.addresses("")
 	return fmt.Sprintf("%s_%dx%d(a, w, b%s, i, j%s);", p.Name, r, c, p.Coordinates(""), more)
 }
 
-// openTile writes where the sums of a tile are in those of a macro-tile: those of the tiles of some columns one behind the other.
-func (p *Product) openTile(open string) string {
-	rows, cols := p.Cut.TileRows, p.Cut.TileCols
-	each := rows * cols / int64(p.N)
-	if p.Cut.Cols <= cols {
-		return fmt.Sprintf("%s + (i - i0) / %d * %d", open, rows, each)
+// runOffset writes how far the present run of the reduction is from the first.
+func (p *Product) runOffset(step int64) string {
+	if !p.Split() {
+		return ""
 	}
-	return fmt.Sprintf("%s + ((j - j0) / %d * %d + (i - i0) / %d) * %d", open, cols, p.Cut.Rows/rows, rows, each)
-}
-
-// edges writes the call of a tile's function: of whole tiles, and of those at the edges.
-func edges(p *Product, call func(r, c int64) string) {
-	AtEdge(p.Text, "j", p.Cut.TileCols, p.C.Col.Extent, func(c int64) {
-		AtEdge(p.Text, "i", p.Cut.TileRows, p.C.Row.Extent, func(r int64) { p.Line("%s", call(r, c)) })
-	})
+	return fmt.Sprintf(" + f * %s", point.Number(step))
 }
 
 // EachSize does something for the sizes that tiles of a dimension have: whole ones, and what is left at its end.

@@ -57,7 +57,9 @@ func (p *Product) PackTask() {
 	c.Line("const int64_t across = (part->columns + %d) / %d;", c.p.Panel-1, c.p.Panel)
 	into := "panel * " + point.Number(c.p.Length*c.p.Panel)
 	if c.p.Partly() {
-		c.someRows("0", fmt.Sprint(c.p.Length))
+		n := c.p.Target.Copies().Rows
+		c.Open("for (int64_t from = 0; from < %d; from += %d) {", c.p.Length, n)
+		c.Line("const int64_t to = from + %d < %d ? from + %d : %d;", n, c.p.Length, n, c.p.Length)
 		into += fmt.Sprintf(" + from * %d", c.p.Panel)
 	}
 	c.Open("for (int64_t panel = begin; panel < end; panel++) {")
@@ -72,13 +74,6 @@ func (p *Product) PackTask() {
 	if c.Close(2); c.p.Partly() {
 		c.Close()
 	}
-}
-
-// someRows opens the loop over values of the reduction from one to another, some at a time.
-func (c columns) someRows(from, to string) {
-	n := c.p.Target.Copies().Rows
-	c.Open("for (int64_t from = %s; from < %s; from += %d) {", from, to, n)
-	c.Line("const int64_t to = from + %d < %s ? from + %d : %s;", n, to, n, to)
 }
 
 // panel writes the loop over the innermost dimension of the reduction for one panel with some live columns.
@@ -128,57 +123,22 @@ func (c columns) row(live int64) {
 	}
 }
 
-// tile writes where the columns of a tile are, from the present run of the reduction on.
+// tile writes where the columns of a tile of products back to back are, from the present run of the reduction on.
 func (c columns) tile() string {
-	switch {
-	case c.p.Pack.Right == tile.Unpacked:
+	if c.p.Pack.Right == tile.Unpacked {
 		return "right + " + point.OffsetText(point.Start(c.p.K, c.view), append(slices.Clone(c.p.Batch), point.Axis{Dim: c.p.C.Col, Variable: "j"}), c.view) +
-			c.p.foldOffset(c.p.innerStep(c.view))
-	case c.p.Blockwise():
-		return "right + " + c.offset()
+			c.p.runOffset(c.p.innerStep(c.view))
 	}
-	return "right + " + c.offset() + c.p.foldOffset(c.p.Panel)
-}
-
-// offset writes the number of the element of the panels that a tile starts at.
-func (c columns) offset() string {
-	group, column, panels := c.p.Group(c.p.C.Right), "j", fmt.Sprint(c.p.PanelsOf(c.p.C.Col.Extent))
-	switch c.p.Pack.Right {
-	case tile.PerMacroTile:
-		group, column = "", "(j - j0)"
-	case tile.UpFront:
-		column, panels = "(j - part->column)", fmt.Sprintf("((part->columns + %d) / %d)", c.p.Panel-1, c.p.Panel)
-		if group != "" {
+	panel := fmt.Sprintf("j / %d", c.p.Panel)
+	if group := c.p.Group(c.p.C.Right); group != "" {
+		if c.p.Pack.Right == tile.UpFront {
 			group += " - part->group"
 		}
+		panel = fmt.Sprintf("((%s) * %d + %s)", group, c.p.PanelsOf(c.p.C.Col.Extent), panel)
 	}
-	panel := fmt.Sprintf("%s / %d", column, c.p.Panel)
-	if group != "" {
-		panel = fmt.Sprintf("((%s) * %s + %s)", group, panels, panel)
-	}
-	text := fmt.Sprintf("%s * %s", panel, point.Number(c.p.Deep()*c.p.Panel))
+	text := fmt.Sprintf("right + %s * %s", panel, point.Number(c.p.Length*c.p.Panel))
 	if c.p.Cut.TileCols < c.p.Panel {
-		text += fmt.Sprintf(" + %s %% %d", column, c.p.Panel)
+		text += fmt.Sprintf(" + j %% %d", c.p.Panel)
 	}
-	return text
-}
-
-// piece writes the packing of a piece's columns, from one value of the innermost reduced dimension to another. It goes over some rows at a
-// time, as panels next to each other are filled from the same lines of memory.
-func (c columns) piece(from, to string) {
-	pack := func(from, to, at string) {
-		c.Line("for (int64_t j = j0; j < j1; j += %d) %s_panel(b%s, j%s, panels + (j - j0) * %s%s);", c.p.Panel, c.p.Name, c.p.Coordinates(""),
-			c.foldRange(from, to), point.Number(c.p.Deep()), at)
-	}
-	if !c.p.Partly() {
-		pack("", "", "")
-		return
-	}
-	c.someRows(from, to)
-	at := fmt.Sprintf(" + from * %d", c.p.Panel)
-	if from != "0" {
-		at = fmt.Sprintf(" + (from - %s) * %d", from, c.p.Panel)
-	}
-	pack("from", "to", at)
-	c.Close()
+	return text + c.p.runOffset(c.p.Panel)
 }
