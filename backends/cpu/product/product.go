@@ -30,10 +30,10 @@ type Product struct {
 
 // Storage is where the operands of a contraction are read.
 type Storage struct {
-	Slot            int // of the panels
-	left            int // of the left operand in panels of rows
-	scratch, thread int // slots of workspaces, if it has them
-	memory          blocking.Memory
+	Slot   int // of the panels
+	left   int // of the left operand in panels of rows
+	thread int // of the workspace of threads, if it has one
+	memory blocking.Memory
 }
 
 // Place is a place in a slot's memory, in bytes.
