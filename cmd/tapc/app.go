@@ -131,7 +131,7 @@ func needFiles(least, most int) cobra.PositionalArgs {
 		case len(args) < least:
 			return diag.Usage("%s needs a file (%q is standard input); see %s --help", cmd.CommandPath(), stdName, cmd.CommandPath())
 		case most > 0 && len(args) > most:
-			return diag.Usage("%s takes %d file, not also %q", cmd.CommandPath(), most, args[most])
+			return diag.Usage("%s takes %d file%s, not also %q", cmd.CommandPath(), most, "s"[:min(most-1, 1)], args[most])
 		}
 		return nil
 	}

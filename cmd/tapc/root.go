@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tensortapestry.org/tapc/cmd/tapc/arguments"
 	"tensortapestry.org/tapc/cmd/tapc/dictionaries"
 	"tensortapestry.org/tapc/cmd/tapc/flagnames"
 	"tensortapestry.org/tapc/internal/release"
@@ -42,7 +43,6 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(a.flagError)
-	root.CompletionOptions.HiddenDefaultCmd = false
 	root.PersistentFlags().StringVar(&a.format, "diagnostics", a.format, "form of diagnostics on standard error: text, json or sarif")
 	root.PersistentFlags().StringArrayVar(&a.kernelFiles, "kernels", nil, "know the kernels declared in this file besides tapc's own (repeatable)")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
@@ -58,6 +58,7 @@ func (a *app) root() *cobra.Command {
 	dictionaries.Check(root.PersistentFlags(), "namespace", a.args)
 	complete(root, "diagnostics", diagnosticForms)
 	root.AddCommand(a.commands()...)
+	arguments.Guard(root, a.unknownCommand)
 	if len(a.args) == 0 || !strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // which reads flags twice
 		flagnames.Guard(root)
 	}

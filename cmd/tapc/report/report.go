@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tensortapestry.org/tapc/internal/childproc"
@@ -101,6 +102,9 @@ func (j *Job) Make(ctx context.Context) (*Made, error) {
 func (j *Job) free(zipped bool) error {
 	if zipped {
 		return outputfile.Check(j.Output)
+	}
+	if suffix := filepath.Ext(j.Output); slices.Contains([]string{".tar", ".gz", ".tgz", ".xz", ".7z"}, suffix) {
+		return diag.Usage("-o %s: expected a new folder, or an archive NAME.zip, found one of another kind, %s", j.Output, suffix)
 	}
 	if _, err := os.Lstat(j.Output); err == nil {
 		return diag.Usage("-o %s: it is there already, and a report is a new folder, or an archive NAME.zip", j.Output)
