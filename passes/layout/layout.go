@@ -33,8 +33,7 @@ func Run(g *ir.Graph) int {
 				}
 			}
 		case *schedule.Transfer:
-			c.fixed.Add(b.From)
-			c.fixed.Add(b.To)
+			c.transfer(b)
 		}
 	}
 	for n := range g.Nodes() {
@@ -65,7 +64,7 @@ func (c *chooser) spread() int {
 	more := map[ir.NodeID][]grown{} // by device
 	for n := range c.g.Nodes() {
 		b, ok := n.Body.(*schedule.Buffer)
-		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.onGrid(b) {
+		if !ok || b.Space != schedule.Arena || c.fixed.Has(n.ID) || c.sent.Has(n.ID) || c.onGrid(b) {
 			continue
 		}
 		bytes := b.Bytes
@@ -135,6 +134,7 @@ type chooser struct {
 	group   map[ir.NodeID]ir.NodeID // a buffer that a buffer is connected with; itself if absent
 	channel map[ir.NodeID]int       // by root of a group: the dimension to put innermost, -1 where kernels disagree
 	fixed   ir.NodeSet              // buffers that are copied as they are
+	sent    ir.NodeSet              // others that are copied, whose elements stay as near to each other as they are
 	ordered ir.NodeSet              // buffers whose elements stay in the order that they have
 }
 
@@ -164,19 +164,38 @@ func (c *chooser) onGrid(b *schedule.Buffer) bool {
 }
 
 // connect joins the groups of the operands of a kernel that follow the same loops, dimension by dimension; one dimension may
-// differ, as the channels of a convolution do.
+// differ, as the channels of a convolution do. Filters are connected with nothing: their order is their own.
 func (c *chooser) connect(k *schedule.Kernel) {
+	_, filter, _, _ := windowed(k)
 	for i := range k.Operands {
-		if _, ok := c.arena(&k.Operands[i]); !ok {
+		if _, ok := c.arena(&k.Operands[i]); !ok || &k.Operands[i] == filter {
 			continue
 		}
 		for j := range i {
-			if _, ok := c.arena(&k.Operands[j]); ok && parallel(k, &k.Operands[i], &k.Operands[j]) {
+			if _, ok := c.arena(&k.Operands[j]); ok && &k.Operands[j] != filter && parallel(k, &k.Operands[i], &k.Operands[j]) {
 				if a, b := c.root(k.Operands[i].Buffer), c.root(k.Operands[j].Buffer); a != b {
 					c.group[max(a, b)] = min(a, b)
 				}
 			}
 		}
+	}
+}
+
+// transfer joins the buffers of a transfer between arenas of hosts, which copy between any orders, as halos and parts are that devices read of each other: with one order, what is
+// read in place is so still. What comes from inputs or goes to outputs, or to another kind of device, is copied as it is.
+func (c *chooser) transfer(t *schedule.Transfer) {
+	for _, id := range []ir.NodeID{t.From, t.To} {
+		b, ok := c.g.Node(id).Body.(*schedule.Buffer)
+		if !ok || b.Space != schedule.Arena || c.onGrid(b) {
+			c.fixed.Add(t.From)
+			c.fixed.Add(t.To)
+			return
+		}
+	}
+	c.sent.Add(t.From)
+	c.sent.Add(t.To)
+	if a, b := c.root(t.From), c.root(t.To); a != b {
+		c.group[max(a, b)] = min(a, b)
 	}
 }
 
@@ -220,7 +239,7 @@ func (c *chooser) vote(k *schedule.Kernel) {
 	}
 	for i := range k.Operands {
 		o := &k.Operands[i]
-		if b, ok := c.arena(o); ok && (o.Mode == schedule.Write || b.Range.Rank() == len(image.Access.Projection)) {
+		if b, ok := c.arena(o); ok && o != filter && (o.Mode == schedule.Write || b.Range.Rank() == len(image.Access.Projection)) {
 			root, dim := c.root(o.Buffer), channel(k, o, filter)
 			if dim < 0 {
 				continue
