@@ -30,13 +30,23 @@ func PackingOf(c *nest.Contraction) Packing {
 	switch {
 	case c.RightConstant:
 		p.Right = Prepacked
-	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && c.Uses() < nest.PackUses:
+	case c.Window == nil && c.Col.Step(c.Views[c.Right]) == 1 && (c.Uses() < nest.PackUses || near(c)):
 		p.Right = Unpacked
 	}
 	if p.Left == Unpacked && p.Right != Unpacked && c.Padded == nil && c.Window == nil && large(c) {
 		p.Left = PerMacroTile
 	}
 	return p
+}
+
+// near says whether the rows of a right operand stay in half of a second cache as they stand: tiles read them there as fast as panels, which
+// would be copied first.
+func near(c *nest.Contraction) bool {
+	if len(c.Reduction) != 1 || c.Uses() > nearUses {
+		return false
+	}
+	apart := max(c.Reduction[0].Step(c.Views[c.Right]), 0) * int64(c.Sum.Type.Size())
+	return apart > 0 && nest.SaturatingProduct(c.Reduction[0].Extent, apart) <= nearBytes
 }
 
 // packLeft chooses whether all of a left operand is packed.
@@ -66,12 +76,14 @@ func large(c *nest.Contraction) bool {
 func (p Packing) Paneled() bool { return p.Left == Prepacked || p.Left == UpFront }
 
 const (
-	largeBytes  = 2 << 20  // of a left operand, of which not much more than a half is in a second cache
-	largeRows   = 256      // and its least rows
-	largeFold   = 256      // and columns
-	jumpBytes   = 64       // between neighbours of the reduction: each is in a line of its own
-	gatherBytes = 256      // of columns from which a copy of the rows pays
-	maxGathered = 32 << 20 // bytes of such a copy
+	nearBytes   = 512 << 10 // of a right operand that is read in place
+	nearUses    = 256       // of each of its elements, from which a copy pays all the same
+	largeBytes  = 2 << 20   // of a left operand, of which not much more than a half is in a second cache
+	largeRows   = 256       // and its least rows
+	largeFold   = 256       // and columns
+	jumpBytes   = 64        // between neighbours of the reduction: each is in a line of its own
+	gatherBytes = 256       // of columns from which a copy of the rows pays
+	maxGathered = 32 << 20  // bytes of such a copy
 )
 
 // strided says whether packing a left operand pays that is strided along the reduction: neighbours are in cache lines of their own, so that rows
