@@ -59,8 +59,20 @@ const leastRounds = 3
 // rounds is how often each probe runs, in turns with the others.
 const rounds = 7
 
-// perRun is how long a run of a probe measures.
-const perRun = 15 * time.Millisecond
+// perRun is how long a run of a probe measures, and together where threads share it: until a program knows that calling its other threads pays may take
+// 20 ms, which is what it pays at most for one that comes late.
+const (
+	perRun   = 15 * time.Millisecond
+	together = 60 * time.Millisecond
+)
+
+// Runs is how often a program of a time runs to be measured for so long; longer if threads share it.
+func Runs(seconds float64, threads int64, alone, shared time.Duration) int {
+	if threads > 1 {
+		alone = shared
+	}
+	return min(max(int(alone.Seconds()/seconds), 5), 20000)
+}
 
 // Measure measures this machine. Divided is the same machine with its cores divided into the devices that the options ask for.
 func Measure(ctx context.Context, o Options) (m, divided *machine.Machine, err error) {
@@ -153,7 +165,7 @@ func measure(ctx context.Context, list []probe, o Options) error {
 func (p *probe) run(ctx context.Context) error {
 	n := 10
 	if best := p.best(); best > 0 {
-		n = min(max(int(perRun.Seconds()/best), 5), 20000)
+		n = Runs(best, p.threads, perRun, together)
 	}
 	t, err := Time(ctx, p.program, n, p.threads)
 	if p.what == copying {

@@ -48,6 +48,10 @@ func TestConclude(t *testing.T) {
 	near("memory of one", d.UnitBandwidth, 100e9)
 	for _, c := range d.Caches {
 		near(c.Name, c.Bandwidth, 100e9)
+		if c.Units > 1 {
+			near(c.Name+" of all", c.All, 200e9)
+			near(c.Name+" read by all", c.AllRead, 200e9)
+		}
 	}
 	for _, row := range []string{"fma", "vector", "function", "division", "gather"} {
 		for _, dtype := range []string{"float32", "float64"} {

@@ -130,9 +130,9 @@ func conclude(d *machine.Device, list []probe) {
 		p.spare(d.Launch.Value)
 		switch p.what {
 		case bandwidth:
-			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Bandwidth }, &d.UnitBandwidth, &d.Bandwidth)
+			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Bandwidth, &c.All }, &d.UnitBandwidth, &d.Bandwidth)
 		case reading:
-			giveBandwidth(d, p, func(c *machine.Cache) *machine.Figure { return &c.Read }, &d.UnitRead, &d.Read)
+			giveBandwidth(d, p, func(c *machine.Cache) (one, all *machine.Figure) { return &c.Read, &c.AllRead }, &d.UnitRead, &d.Read)
 		case start, handing, copying:
 		case region:
 			if p.threads == 1 {
@@ -175,11 +175,17 @@ func (p *probe) seconds() machine.Figure {
 }
 
 // giveBandwidth gives a cache, or the memory of one unit or of all, what a probe moved.
-func giveBandwidth(d *machine.Device, p *probe, of func(*machine.Cache) *machine.Figure, unit, all *machine.Figure) {
+func giveBandwidth(d *machine.Device, p *probe, of func(*machine.Cache) (one, all *machine.Figure), unit, all *machine.Figure) {
 	f := p.rate(p.things)
 	switch {
-	case p.cache < len(d.Caches) && p.threads == 1:
-		*of(&d.Caches[p.cache]) = f
+	case p.cache < len(d.Caches):
+		c := &d.Caches[p.cache]
+		one, shared := of(c)
+		if p.threads == 1 {
+			*one = f
+		} else if c.Units > 1 {
+			*shared = f.Times(machine.Exactly(float64(min(c.Units, p.threads)) / float64(p.threads)))
+		}
 	case p.cache == len(d.Caches) && p.threads == 1:
 		*unit = f
 		if d.Units == 1 {

@@ -38,10 +38,20 @@ func (m *Machine) Divide(n int64, link Link) (*Machine, error) {
 	return &out, nil
 }
 
-// Together gives the machine whose devices have their part of the memory that they share: what each reaches while all of them work.
+// Together gives the machine whose devices have their part of the memory and of the caches that they share: what each reaches while all of them work.
 func (m *Machine) Together() *Machine {
 	out := *m
 	out.Devices = append([]Device{}, m.Devices...)
+	for i := range out.Devices {
+		d := &out.Devices[i]
+		d.Caches = append([]Cache{}, d.Caches...)
+		for j := range d.Caches {
+			if c := &d.Caches[j]; c.Units > d.Units {
+				least(&c.Bandwidth, c.All.Times(Exactly(1/float64(c.Units))))
+				least(&c.Read, c.AllRead.Times(Exactly(1/float64(c.Units))))
+			}
+		}
+	}
 	sizes := m.sizes()
 	for i, l := range m.Localities {
 		share := Exactly(1 / float64(max(sizes[i], 1)))

@@ -81,6 +81,8 @@ func (c *Cache) fields(f fields) {
 	f.Count(field{"units", "cores or multiprocessors that share one", true}, &c.Units, Part)
 	f.Figure(field{"bandwidth", "of one unit alone, which reads and writes as much", true}, &c.Bandwidth, BytesASecond)
 	f.Figure(field{"read", "of one unit alone, where nothing is written; the bandwidth if it is left out", false}, &c.Read, BytesASecond)
+	f.Figure(field{"all", "of all units together that share one; as much as each alone if it is left out", false}, &c.All, BytesASecond)
+	f.Figure(field{"all-read", "the same where nothing is written", false}, &c.AllRead, BytesASecond)
 }
 
 // Eaches say who has a link of its own: each member of a locality, each device in it, or the locality as a whole, whose members share it.

@@ -62,13 +62,29 @@ type Rate struct {
 	Reached Figure
 }
 
-// Cache is a cache, the nearest first. Bandwidth is of one unit alone that reads and writes as much, Read of one that reads alone: Bandwidth if it is left out.
+// Cache is a cache, the nearest first. Bandwidth is of one unit alone that reads and writes as much, Read of one that reads alone: Bandwidth if it is left out. All and AllRead are
+// the same of all units together that share one; as much as each alone if they are left out.
 type Cache struct {
 	Name      string
 	Bytes     int64
 	Units     int64 // that share one
 	Bandwidth Figure
 	Read      Figure
+	All       Figure
+	AllRead   Figure
+}
+
+// Reached gives what so many units of a cache reach together that read and write as much, and that read alone: not known if that is not known of one.
+func (c *Cache) Reached(units int64) (copies, reading Figure) {
+	of := func(one, all Figure) Figure {
+		some := one.Times(Exactly(float64(units)))
+		caches := Exactly(float64(units) / float64(max(min(units, c.Units), 1)))
+		if all.Known() && units > 1 && all.Value*caches.Value < some.Value {
+			return all.Times(caches)
+		}
+		return some
+	}
+	return of(c.Bandwidth, c.All), of(c.Read, c.AllRead)
 }
 
 // Link is a kind of link, with a switch in the middle of a locality. Each says who has one of its own to the switch, with the bandwidth in each

@@ -252,6 +252,9 @@ devices:
     read: 60 GB/s
     unit-read: 35 GB/s
     launch: 50 ns
+    caches:
+      - {name: L1, bytes: 32 KiB, units: 1, bandwidth: 200 GB/s}
+      - {name: L2, bytes: 8 MiB, units: 4, bandwidth: 100 GB/s, read: 110 GB/s, all: 240 GB/s, all-read: 600 GB/s}
     rates: [{type: float32, row: fma, rate: 400 Gop/s, unit: 110 Gop/s}]
 `), "four.yaml")
 	if err != nil {
@@ -271,9 +274,15 @@ devices:
 	}
 	d, all := &again.Devices[0], &again.Together().Devices[0]
 	rate, _ := d.Rate("float32", "fma", 2)
+	four, fourRead := m.Devices[0].Caches[1].Reached(4)
+	two1, _ := m.Devices[0].Caches[1].Reached(2)
+	near, _ := m.Devices[0].Caches[0].Reached(4)
+	part, _ := all.Caches[1].Reached(2)
 	for what, x := range map[string][2]float64{
 		"devices": {float64(again.Layout().Devices()), 2}, "units": {float64(d.Units), 2}, "memory": {float64(d.Memory), 2 << 30}, "rate": {rate.Value, 220e9},
-		"bandwidth": {d.MemoryBandwidth(2).Value, 40e9}, "of one core": {d.MemoryBandwidth(1).Value, 20e9}, "read": {d.MemoryRead(2).Value, 60e9},
+		"a cache of all": {four.Value, 240e9}, "read by all": {fourRead.Value, 440e9}, "a cache of two": {two1.Value, 200e9}, "a cache of each": {near.Value, 800e9},
+		"a part of a cache": {part.Value, 120e9},
+		"bandwidth":         {d.MemoryBandwidth(2).Value, 40e9}, "of one core": {d.MemoryBandwidth(1).Value, 20e9}, "read": {d.MemoryRead(2).Value, 60e9},
 		"bandwidth of all": {all.MemoryBandwidth(2).Value, 25e9}, "of one core, of all": {all.MemoryBandwidth(1).Value, 20e9}, "read of all": {all.MemoryRead(2).Value, 30e9},
 	} {
 		if math.Abs(x[0]/x[1]-1) > 1e-9 {

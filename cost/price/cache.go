@@ -100,23 +100,31 @@ func (h *history) distance(w *work.Work, t work.Touch) float64 {
 type level struct {
 	name  string
 	bytes float64        // that so many units have of it together
-	read  machine.Figure // bytes a second
+	alone machine.Figure // bytes a second of what is read where nothing is written
+	read  machine.Figure
 	write machine.Figure
 }
 
 // levels gives the caches of a device and its memory, as so many units have them.
 func levels(d *machine.Device, units int64) (list []level) {
-	all := machine.Exactly(float64(units))
 	for _, c := range d.Caches {
 		n := float64((units + c.Units - 1) / c.Units)
 		if c.Units > d.Units { // other devices have their part of it
 			n = float64(d.Units) / float64(c.Units)
 		}
-		read, write := directions(c.Bandwidth, c.Read)
-		list = append(list, level{c.Name, n * float64(c.Bytes), read.Times(all), write.Times(all)})
+		copies, reading := c.Reached(units)
+		list = append(list, levelOf(c.Name, n*float64(c.Bytes), copies, reading))
 	}
-	read, write := directions(d.MemoryBandwidth(units), d.MemoryRead(units))
-	return append(list, level{"memory", 0, read, write})
+	return append(list, levelOf("memory", 0, d.MemoryBandwidth(units), d.MemoryRead(units)))
+}
+
+// levelOf makes a level of what copies reach there, and what reading alone does.
+func levelOf(name string, bytes float64, copies, reading machine.Figure) level {
+	read, write := directions(copies, reading)
+	if !reading.Known() {
+		reading = copies
+	}
+	return level{name, bytes, reading, read, write}
 }
 
 // directions gives the bandwidths of what is read and of what is written, from that of copies, which read and write as much, and that of reading
@@ -131,6 +139,9 @@ func directions(copies, reading machine.Figure) (read, write machine.Figure) {
 
 // over is the time in which so many bytes are read and written.
 func (l level) over(read, written float64) Interval {
+	if written == 0 {
+		return over(read, l.alone)
+	}
 	return over(read, l.read).Plus(over(written, l.write))
 }
 

@@ -208,16 +208,18 @@ func (s *settings) price(ctx context.Context, r *result) error {
 	return err
 }
 
-// perRun is how long a program runs in a round.
-const perRun = 20 * time.Millisecond
+// How long a program runs in a round, alone and on several threads.
+const (
+	perRun   = 20 * time.Millisecond
+	together = 120 * time.Millisecond
+)
 
 // measure runs the programs in turns.
 func (s *settings) measure(ctx context.Context, list []result) error {
 	for range s.rounds {
 		for i := range list {
 			r := &list[i]
-			runs := min(max(int(perRun.Seconds()/r.predicted), 5), 20000)
-			t, err := calibrate.Time(ctx, r.program, runs, s.threads)
+			t, err := calibrate.Time(ctx, r.program, calibrate.Runs(r.predicted, s.threads, perRun, together), s.threads)
 			if err != nil {
 				return err
 			}
