@@ -78,9 +78,14 @@ type Cache struct {
 func (c *Cache) Reached(units int64) (copies, reading Figure) {
 	of := func(one, all Figure) Figure {
 		some := one.Times(Exactly(float64(units)))
-		caches := Exactly(float64(units) / float64(max(min(units, c.Units), 1)))
-		if all.Known() && units > 1 && all.Value*caches.Value < some.Value {
-			return all.Times(caches)
+		if !all.Known() || units <= 1 {
+			return some
+		}
+		if units >= c.Units { // as it was measured: parts of what all work on are smaller than what one alone does
+			return all.Times(Exactly(float64(units) / float64(c.Units)))
+		}
+		if all.Value < some.Value {
+			return all
 		}
 		return some
 	}

@@ -105,19 +105,23 @@ func (x *pricing) compute() ([]step, error) {
 		return x.backToBack(c)
 	}
 	one, err := x.once()
-	switch sweeps := x.sweeps(); {
-	case x.passes() && sweeps > 1: // a row has arrived when the first has gone over it
-		return []step{one.times(1 / float64(sweeps)), one.times(1 - 1/float64(sweeps))}, err
+	switch sweeps := float64(x.sweeps()); {
+	case x.passes() && sweeps > 1: // a row has arrived when the first has gone over it, and leaves with the last
+		steps := []step{one.times(1 / sweeps), one.times(1 / sweeps)}
+		if sweeps > 2 {
+			steps = slices.Insert(steps, 1, one.times(1-2/sweeps))
+		}
+		return steps, err
 	case x.inPlace(): // what tiles read there, they wait for
 		return []step{{}, one}, err
 	}
 	return []step{one}, err
 }
 
-// inPlace says whether the tiles of a product read their columns where these are, in no panels.
+// inPlace says whether the tiles of a product read their columns where these are, in no panels. Those of one row use each once, one behind the other, and wait for none.
 func (x *pricing) inPlace() bool {
 	c, ok := nest.Of[*nest.Contraction](x.analysis.Forms)
-	return ok && x.kind.Has(schedule.Thread) && x.algorithm() == schedule.Contraction && c.Window == nil && !c.RightConstant &&
+	return ok && x.kind.Has(schedule.Thread) && x.algorithm() == schedule.Contraction && c.Window == nil && !c.RightConstant && c.Row.Extent > 1 &&
 		!slices.ContainsFunc(x.stages[0].Placements, func(p schedule.Placement) bool { return p.Operand == x.analysis.Kernel.Operands[c.Right].Name })
 }
 
@@ -235,8 +239,8 @@ func (x *pricing) passes() bool {
 // How many operations on vectors take as long as reading an element that is two apart from the next: in a vector that is full, where it is shuffled out of two, and
 // in one that is not, where each is read by itself.
 const (
-	shuffled = 4
-	apart    = 8
+	shuffled = 3
+	apart    = 4.5
 )
 
 // shuffles is what reading elements two apart takes, in operations.
@@ -338,7 +342,7 @@ func (x *pricing) pack(a *adding) {
 		case 1:
 			a.name("packing", packed*n, rowVector, x.work.Type)
 		case 2:
-			a.name("packing", (packed+shuffled)*n, rowVector, x.work.Type)
+			a.name("packing", packedApart*n, rowVector, x.work.Type)
 		default:
 			a.name("packing one by one", n, rowGather, x.work.Type)
 		}
@@ -368,12 +372,13 @@ func (x *pricing) places(c *nest.Contraction) float64 {
 	return n
 }
 
-// How many operations on vectors take as long as copying an element into a panel, as finding out whether an element of a window is there, and as turning a result round that
+// How many operations on vectors take as long as copying an element into a panel, one that is two apart from the next, as finding out whether an element of a window is there, and as turning a result round that
 // neighbouring rows have as neighbours.
 const (
-	packed     = 12
-	masked     = 100
-	transposed = 16
+	packed      = 12
+	packedApart = 16
+	masked      = 100
+	transposed  = 16
 )
 
 // rowWord is what terms call a row.

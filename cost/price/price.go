@@ -115,7 +115,10 @@ func one(g *ir.Graph, n *ir.Node, m *machine.Machine, s Settings, w *work.Work, 
 	if err != nil {
 		return out, err
 	}
-	steps[0][behind] = x.travel(h)
+	read, written := x.travel(h, len(steps) > 1 && x.passes())
+	steps[0][behind] = read
+	last := len(steps) - 1
+	steps[last][behind] = append(steps[last][behind], written...)
 	if uneven := x.uneven(); uneven > 1 {
 		for i := range steps {
 			steps[i] = steps[i].times(uneven)
@@ -263,8 +266,8 @@ func (x *pricing) lines(t work.Touch, list []level) (times float64, stay int) {
 }
 
 // travel is the time that operands take from where they are, by the level that has them; of rows, from behind the first cache, through which all that they load
-// and store goes already.
-func (x *pricing) travel(h *history) (terms []Term) {
+// and store goes already. What is written is apart if it does not travel at the same time.
+func (x *pricing) travel(h *history, apart bool) (terms, written []Term) {
 	list := levels(x.device, x.units)
 	type traffic struct{ read, written float64 }
 	all := make([]traffic, len(list))
@@ -283,9 +286,14 @@ func (x *pricing) travel(h *history) (terms []Term) {
 		}
 	}
 	for i, n := range all {
-		if n.read+n.written > 0 && !(i == 0 && x.nears()) {
+		switch {
+		case n.read+n.written == 0 || i == 0 && x.nears():
+		case apart:
+			terms = append(terms, Term{list[i].name, list[i].over(n.read, 0)})
+			written = append(written, Term{list[i].name, over(n.written, list[i].write)})
+		default:
 			terms = append(terms, Term{list[i].name, list[i].over(n.read, n.written)})
 		}
 	}
-	return terms
+	return terms, written
 }

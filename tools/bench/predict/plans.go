@@ -151,7 +151,7 @@ func (s *settings) planned() (list []result, err error) {
 
 // inputOf is what the image of a network is called.
 func inputOf(file string) string {
-	for part, name := range map[string]string{"resnet50": "gpu_0/data_0", "shufflenet": "gpu_0/data_0"} {
+	for part, name := range map[string]string{"resnet50": "gpu_0/data_0", "shufflenet": "gpu_0/data_0", "zfnet": "gpu_0/data_0"} {
 		if strings.Contains(file, part) {
 			return name
 		}
