@@ -39,7 +39,7 @@ func PackingOf(c *nest.Contraction) Packing {
 	return p
 }
 
-// near says whether the rows of a right operand stay in half of a second cache as they stand: tiles read them there as fast as panels, which
+// near says whether the rows of a right operand stay in half of a second cache: tiles read them in place as fast as panels, which
 // would be copied first.
 func near(c *nest.Contraction) bool {
 	if len(c.Reduction) != 1 || c.Uses() > nearUses {
