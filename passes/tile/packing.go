@@ -39,7 +39,7 @@ func PackingOf(c *nest.Contraction) Packing {
 	return p
 }
 
-// near says whether the rows of a right operand stay in half of a second cache: tiles read them in place as fast as panels, which
+// near says whether the rows of a right operand stay in half of a second cache: tiles read them unpacked as fast as panels, which
 // would be copied first.
 func near(c *nest.Contraction) bool {
 	if len(c.Reduction) != 1 || c.Uses() > nearUses {
@@ -76,7 +76,7 @@ func large(c *nest.Contraction) bool {
 func (p Packing) Paneled() bool { return p.Left == Prepacked || p.Left == UpFront }
 
 const (
-	nearBytes   = 512 << 10 // of a right operand that is read in place
+	nearBytes   = 512 << 10 // of a right operand that stays unpacked
 	nearUses    = 256       // of each of its elements, from which a copy pays all the same
 	largeBytes  = 2 << 20   // of a left operand, of which not much more than a half is in a second cache
 	largeRows   = 256       // and its least rows
