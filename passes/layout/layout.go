@@ -181,8 +181,8 @@ func (c *chooser) connect(k *schedule.Kernel) {
 	}
 }
 
-// transfer joins the buffers of a transfer between arenas of hosts, which copy between any orders, as halos and parts are that devices read of each other: with one order, what is
-// read in place is so still. What comes from inputs or goes to outputs, or to another kind of device, is copied as it is.
+// transfer joins the buffers of a transfer between arenas of hosts, which copy between any orders, as halos and parts are that devices read of each other: with one order, what
+// needs no copy needs none still. What comes from inputs or goes to outputs, or to another kind of device, is copied as it is.
 func (c *chooser) transfer(t *schedule.Transfer) {
 	for _, id := range []ir.NodeID{t.From, t.To} {
 		b, ok := c.g.Node(id).Body.(*schedule.Buffer)
