@@ -101,6 +101,9 @@ func compiled(c compiledGraph, most int) (agreement, error) {
 		if err != nil {
 			return agreement{}, err
 		}
+		if len(plan.Cuts) > 0 { // layouts alone are laid over the mesh here
+			continue
+		}
 		s, err := simulated(c, plan)
 		if err != nil {
 			return agreement{}, err
