@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func Caches() (string, error) {
 func caches() ([]machine.Cache, error) {
 	dirs, err := filepath.Glob("/sys/devices/system/cpu/cpu0/cache/index*")
 	if err != nil || len(dirs) == 0 {
-		return nil, fmt.Errorf("there are no caches in /sys/devices/system/cpu: %v", err)
+		return nil, errors.New("there are no caches in /sys/devices/system/cpu")
 	}
 	var list []machine.Cache
 	for _, dir := range dirs {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tensortapestry.org/tapc/cost/calibrate"
 	"tensortapestry.org/tapc/frontends/onnx/onnxtest"
 	"tensortapestry.org/tapc/internal/testkit"
 	"tensortapestry.org/tapc/tools/blocks"
@@ -75,6 +76,12 @@ func TestExamples(t *testing.T) {
 			}
 			run++
 			t.Run(line, func(t *testing.T) {
+				if strings.Contains(line, "aarch64") {
+					testkit.Program(t, testkit.AArch64, "aarch64-linux-gnu-gcc")
+				}
+				if _, err := calibrate.Caches(); err != nil && strings.Contains(line, "tune") { // tuned too
+					t.Skip("the system does not say what caches it has")
+				}
 				p := &page{T: t, name: "docs/cli.md", dir: t.TempDir()}
 				p.write(filepath.Join(p.dir, "model.loom.json"), graph)
 				for _, name := range []string{"model.onnx", "old.onnx", "new.onnx"} {
