@@ -111,17 +111,13 @@ func (t *tasks) apart(b Box) string {
 		if dim.Stride == 0 {
 			continue
 		}
-		end := b.To[d]
-		for end.op == least { // no box of a task ends behind either
-			end = end.a
-		}
-		from, ok1 := t.placed(b.From[d])
-		to, ok2 := t.placed(end)
-		if !ok1 || !ok2 || from.fixed.String() != to.fixed.String() || (linear{terms: from.parts}).String() != (linear{terms: to.parts}).String() {
+		from, ok := t.placed(b.From[d])
+		to, known := t.reach(b.To[d], from)
+		if !ok || !known {
 			continue // nothing is known of it
 		}
 		slices.SortFunc(from.parts, func(a, b term) int { return cmp.Compare(a.times, b.times) })
-		room := to.rest.High - from.rest.Low
+		room := to - from.rest.Low
 		for _, x := range from.parts {
 			part, _ := t.digitOf(x.atom)
 			if x.times < room {
@@ -150,4 +146,22 @@ func (t *tasks) apart(b Box) string {
 		return fmt.Sprintf("nothing tells tasks %d apart", next)
 	}
 	return ""
+}
+
+// reach is how far behind what is the same in a placement an index lies at most: the end of a box that begins there. No box ends behind either of
+// two of which its end is the lesser.
+func (t *tasks) reach(end *Index, from placement) (int64, bool) {
+	if f := t.env.facts[end.v]; end.op == variable && f.named {
+		end = f.base
+	}
+	if end.op == least {
+		a, ok := t.reach(end.a, from)
+		if b, other := t.reach(end.b, from); other && (!ok || b < a) {
+			return b, true
+		}
+		return a, ok
+	}
+	to, ok := t.placed(end)
+	same := from.fixed.String() == to.fixed.String() && (linear{terms: from.parts}).String() == (linear{terms: to.parts}).String()
+	return to.rest.High, ok && same
 }

@@ -258,3 +258,22 @@ func TestTasksApart(t *testing.T) {
 		}
 	}
 }
+
+// TestTasksEnd says the same of boxes that end at a variable, which is the lesser of where a task ends and where all do.
+func TestTasksEnd(t *testing.T) {
+	for _, c := range []struct {
+		step, size int64
+		want       bool
+	}{{8, 8, true}, {8, 9, false}, {9, 8, true}} {
+		task, from, to := &Var{"task"}, &Var{"from"}, &Var{"to"}
+		out := NewMemory("out", scalar.Float32, Global, 0, 20)
+		out.Written = true
+		begin := Use(task).Times(c.step)
+		leaf := Call("tile", []Box{{out, []*Index{Use(from)}, []*Index{Use(to)}}}, nil)
+		body := []Stmt{&Let{Var: from, Value: begin}, &Let{Var: to, Value: Use(from).Plus(c.size).Min(Const(20))}, leaf}
+		tasks := &For{Var: task, From: Const(0), To: Const(3), Step: 1, Bind: Thread, Body: body}
+		if err := Verify(&Func{Name: "k", Operands: []*Memory{out}, Body: []Stmt{tasks}}, Limits{}); (err == nil) != c.want {
+			t.Errorf("tasks of %d elements that begin %d apart: expected that they are apart: %v; found %v", c.size, c.step, c.want, err)
+		}
+	}
+}
