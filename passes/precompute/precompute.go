@@ -93,22 +93,25 @@ func (m *marking) mark(id ir.NodeID, left int64) int64 {
 	return in.Work()
 }
 
-// drop takes the mark from an operation that the program had better carry out. Those that read its results have been decided on.
+// drop takes the mark from an operation that the program had better carry out. Those that read its results have been decided on: where one has the mark, so does
+// what it reads.
 func (m *marking) drop(id ir.NodeID) {
 	in, ok := m.marked[id]
 	if !ok || !cheap(in) {
 		return
 	}
 	op := tensorops.OperationOf(m.g, id)
-	growth, kept, again := int64(0), false, true
+	growth, kept, again, read := int64(0), false, true, false
 	op.Outputs.All(func(_, _ int, s *ir.Selection) {
 		readers := m.flow.Consumers(s.Tensor)
 		kept = kept || len(readers) == 0
 		for _, r := range readers {
-			if m.marked[r] == nil {
-				kept = true
-				again = again && m.folds(r)
+			if m.marked[r] != nil {
+				read = true
+				continue
 			}
+			kept = true
+			again = again && m.folds(r)
 		}
 		growth += m.bytes(s.Tensor)
 	})
@@ -117,7 +120,7 @@ func (m *marking) drop(id ir.NodeID) {
 	})
 	switch {
 	case !kept || growth <= smallGrowth:
-	case again && growth <= m.growth:
+	case read || again && growth <= m.growth:
 		m.growth -= growth
 	default:
 		delete(m.marked, id)

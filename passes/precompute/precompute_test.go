@@ -2,6 +2,7 @@ package precompute_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
@@ -28,12 +29,13 @@ func TestGrowth(t *testing.T) {
 		{5 << 20, product, 0}, // more than maxGrowth
 		{4 << 20, sum, 2},     // not cheap, but no larger than that on its way
 		{5 << 20, sum, 0},
+		{1000, sum + "\n%z = tensor float32 [0:1000, 0:4]\noperation op:add (tensors: [%x, %b]) -> (result: %z)", 2}, // what is carried out reads it, and the program
 	} {
 		y := fmt.Sprintf("[0:%d, 0:4]", c.rows)
 		x := y
 		if c.reader == product {
 			x, y = fmt.Sprintf("[0:2, 0:%d]", c.rows), "[0:2, 0:4]"
-		} else if c.reader == sum {
+		} else if strings.HasPrefix(c.reader, sum) {
 			y = "[0:4]"
 		}
 		source := fmt.Sprintf("tapc 1\n%%r = tensor float32 [0:4]\n%%b = tensor float32 [0:%d, 0:4]\n%%x = tensor float32 %s\n%%y = tensor float32 %s\n"+
