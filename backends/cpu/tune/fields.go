@@ -35,6 +35,23 @@ func valuesOf(c *schedule.Config) []value {
 	return r.out
 }
 
+// emptyItems gives what the items of lists have, by the name of the list.
+func emptyItems() map[string][]value {
+	r, out := &reading{grows: true}, map[string][]value{}
+	(&schedule.Config{}).Fields(r)
+	var note func(fields []value)
+	note = func(fields []value) {
+		for _, f := range fields {
+			if f.kind == list {
+				out[f.name] = f.items[0]
+				note(f.items[0])
+			}
+		}
+	}
+	note(r.out)
+	return out
+}
+
 // configOf makes a config of fields that valuesOf gave, with other values.
 func configOf(fields []value) *schedule.Config {
 	c := &schedule.Config{}
@@ -76,7 +93,8 @@ func (unused) Fail(_ ir.Field, _ string, _ string) {}
 // reading collects fields.
 type reading struct {
 	unused
-	out []value
+	out   []value
+	grows bool // every list gets an item
 }
 
 func (r *reading) add(v value) { r.out = append(r.out, v) }
@@ -95,10 +113,14 @@ func (r *reading) Word(f ir.Field, words []string, v *string) {
 	r.add(value{name: f.Name, kind: text_, text: *v, words: words})
 }
 
-func (r *reading) List(f ir.Field, length int, _ func(n int), each func(i int, item ir.Fields)) {
+func (r *reading) List(f ir.Field, length int, grow func(n int), each func(i int, item ir.Fields)) {
+	if r.grows {
+		length = 1
+		grow(length)
+	}
 	out := value{name: f.Name, kind: list, items: make([][]value, length)}
 	for i := range length {
-		item := &reading{}
+		item := &reading{grows: r.grows}
 		each(i, item)
 		out.items[i] = item.out
 	}

@@ -14,7 +14,7 @@ import (
 func neighbours(c *schedule.Config, k *schedule.Kernel) []*schedule.Config {
 	without := *c
 	without.Workspaces = nil
-	e := &editor{root: valuesOf(&without)}
+	e := &editor{root: valuesOf(&without), empty: emptyItems()}
 	for _, l := range k.Loops {
 		if !slices.Contains(e.extents, l.Extent()) {
 			e.extents = append(e.extents, l.Extent())
@@ -30,8 +30,9 @@ func neighbours(c *schedule.Config, k *schedule.Kernel) []*schedule.Config {
 // editor edits the fields of a config in place, one at a time, and collects what comes of it.
 type editor struct {
 	root     []value
-	extents  []int64  // of the kernel's loops: sizes that tiles may have
-	operands []string // names that texts may be
+	extents  []int64            // of the kernel's loops: sizes that tiles may have
+	operands []string           // names that texts may be
+	empty    map[string][]value // an item of each list
 	out      []*schedule.Config
 }
 
@@ -118,37 +119,54 @@ func (e *editor) list(f *value) {
 		f.items = slices.Delete(slices.Clone(was), i, i+1)
 		e.found()
 	}
+	like := e.empty[f.name]
 	if len(was) > 0 {
-		for _, item := range e.more(was[0]) {
-			f.items = append(slices.Clone(was), item)
-			e.found()
-		}
+		like = was[0]
+	}
+	for _, item := range e.more(like, len(was) == 0) {
+		f.items = append(slices.Clone(was), item)
+		e.found()
 	}
 	f.items = was
 }
 
-// more gives items like one of a list for each operand and word; none where items do not name operands.
-func (e *editor) more(like []value) [][]value {
-	named := func(v value) bool { return v.kind == text_ && v.words == nil && slices.Contains(e.operands, v.text) }
+// more gives items like one of a list for each operand and word, and if that is the first, with each number 0 or 1; none where items do not name operands.
+func (e *editor) more(like []value, first bool) [][]value {
+	named := func(v value) bool {
+		return v.kind == text_ && v.words == nil && (first || slices.Contains(e.operands, v.text))
+	}
 	if !slices.ContainsFunc(like, named) {
 		return nil
 	}
 	out := [][]value{nil}
 	for _, v := range like {
-		choices := []string{v.text}
-		if named(v) {
-			choices = e.operands
-		} else if v.words != nil {
-			choices = v.words
+		choices := []value{v}
+		switch {
+		case named(v):
+			choices = texts(v, e.operands)
+		case v.words != nil:
+			choices = texts(v, v.words)
+		case v.kind == number && first:
+			one := v
+			one.ints = []int64{1}
+			choices = append(choices, one)
 		}
 		var longer [][]value
 		for _, item := range out {
-			for _, text := range choices {
-				v.text = text
-				longer = append(longer, append(slices.Clone(item), v))
+			for _, c := range choices {
+				longer = append(longer, append(slices.Clone(item), c))
 			}
 		}
 		out = longer
+	}
+	return out
+}
+
+// texts gives a field with each of some texts.
+func texts(v value, words []string) (out []value) {
+	for _, w := range words {
+		v.text = w
+		out = append(out, v)
 	}
 	return out
 }
