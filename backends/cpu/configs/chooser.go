@@ -190,6 +190,9 @@ func (c Chooser) Read(a *nest.Analysis, config *schedule.Config) (Form, error) {
 		if a := s.Algorithm; a != schedule.Contraction && (len(s.Order) > 0 && a != schedule.LowPrecision || s.Prefetch != schedule.PrefetchNothing || s.Ahead > 0) {
 			return Form{}, fmt.Errorf("the algorithm %s has one order of loops, and prefetches nothing: expected neither", s.Algorithm)
 		}
+		if a := s.Algorithm; len(s.Placements) > 0 && (a == schedule.Loops || a == schedule.Rows || a == schedule.Scan) {
+			return Form{}, fmt.Errorf("the algorithm %s reads its operands where they are: expected no placements", a)
+		}
 	}
 	switch n := len(config.Stages); {
 	case n == 0:
