@@ -7,11 +7,23 @@ import (
 	"tensortapestry.org/tapc/ir/scalar"
 )
 
-// Names gives names that nothing else of a tree has.
-type Names struct{ used int }
+// Names gives names that nothing else of a tree has: a prefix and a number.
+type Names struct {
+	used  int
+	given map[string]int // how often prefixes were, if they are names as they stand; else nil
+}
+
+// PlainNames gives a prefix as it is the first time, for a tree whose templates are read beside it.
+func PlainNames() *Names { return &Names{given: map[string]int{}} }
 
 // Fresh gives a new name with a prefix.
 func (n *Names) Fresh(prefix string) string {
+	if n.given != nil {
+		if n.given[prefix]++; n.given[prefix] > 1 {
+			return fmt.Sprintf("%s_%d", prefix, n.given[prefix]-1)
+		}
+		return prefix
+	}
 	n.used++
 	return fmt.Sprintf("%s%d", prefix, n.used-1)
 }

@@ -32,8 +32,8 @@ type run struct{ from, to, count *tree.Index }
 func (d *driver) macroTile(body *[]tree.Stmt, rest *tree.Index) *task {
 	t := &task{Blocking: d.Blocking, d: d, batch: make([]*tree.Index, len(d.Batch)), group: tree.Const(0)}
 	part := func(first, last *tree.Index, name string, number *tree.Index, size int64) span {
-		from := d.let(body, name+"0", first.Add(number.Times(size)))
-		return span{from, d.let(body, name+"1", from.Plus(size).Min(last))}
+		from := d.Let(body, name+"0", first.Add(number.Times(size)))
+		return span{from, d.Let(body, name+"1", from.Plus(size).Min(last))}
 	}
 	columns := func() {
 		across := (d.columns + d.Cut.Cols - 1) / d.Cut.Cols
@@ -57,10 +57,10 @@ func (d *driver) macroTile(body *[]tree.Stmt, rest *tree.Index) *task {
 			rest = rest.Add(d.round.group)
 		}
 		if i == 0 && !d.Cut.ColumnsLast {
-			t.batch[i] = d.let(body, a.Variable, rest)
+			t.batch[i] = d.Let(body, a.Variable, rest)
 			break
 		}
-		t.batch[i] = d.let(body, a.Variable, rest.Mod(a.Extent))
+		t.batch[i] = d.Let(body, a.Variable, rest.Mod(a.Extent))
 		rest = rest.Div(a.Extent)
 	}
 	if d.Cut.ColumnsLast {
@@ -78,8 +78,8 @@ func (d *driver) task(index, tile, part *tree.Index) (body []tree.Stmt) {
 	if part != nil {
 		t.part = []*tree.Index{tile, part}
 		span := d.Cut.Span()
-		from = d.let(&body, "first", part.Times(span))
-		to = d.let(&body, "last", from.Plus(span).Min(tree.Const(d.Length)))
+		from = d.Let(&body, "first", part.Times(span))
+		to = d.Let(&body, "last", from.Plus(span).Min(tree.Const(d.Length)))
 	}
 	if t.panels != nil && !d.Blockwise() {
 		body = append(body, t.packColumns(tree.Const(0), tree.Const(d.C.InnerReduction()))...)
@@ -92,7 +92,7 @@ func (d *driver) task(index, tile, part *tree.Index) (body []tree.Stmt) {
 	return append(body, d.loop(tree.Serial, "f", from, to, n, func(f *tree.Index) (body []tree.Stmt) {
 		t.run = run{f, f.Plus(n), tree.Const(n)}
 		if d.C.InnerReduction()%n != 0 {
-			t.to = d.let(&body, "end", t.to.Min(tree.Const(d.C.InnerReduction())))
+			t.to = d.Let(&body, "end", t.to.Min(tree.Const(d.C.InnerReduction())))
 			t.run.count = t.to.Add(f.Times(-1))
 		}
 		if d.Blockwise() {
@@ -124,9 +124,9 @@ func (t *task) declare(body *[]tree.Stmt) {
 	switch {
 	case t.C.Transposed:
 		columns := t.OpenCols()
-		t.open = add(tree.NewMemory(t.d.variable("open").Name, t.VectorType(), scope, 0, t.TransposedBytes()/columns/int64(t.D.Wide().Size()), columns))
+		t.open = add(tree.NewMemory(t.d.Variable("open").Name, t.VectorType(), scope, 0, t.TransposedBytes()/columns/int64(t.D.Wide().Size()), columns))
 	case t.Split():
-		t.open = add(t.d.sums(t.d.variable("open").Name, scope, t.OpenSums()/t.OpenArea()))
+		t.open = add(t.d.sums(t.d.Variable("open").Name, scope, t.OpenSums()/t.OpenArea()))
 	}
 }
 
@@ -328,25 +328,18 @@ func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
 		if t.Split() { // the next run of the same columns, or behind the last, the first of the next
 			far = t.count.Times(t.Panel).Add(t.to.Div(t.C.InnerReduction()).Times(t.Cut.TileCols*t.Deep() - t.C.InnerReduction()*t.Panel))
 		}
-		number = t.d.named(body, "tile", number)
+		number = t.d.Bound(body, "tile", number)
 		return ahead(&tree.Ahead{Memory: right.Memory, From: here, More: number.Plus(-first).Times(t.Panel * t.Deep()).Add(far),
 			When: &tree.Cond{Var: number.Var(), From: tree.Const(first)}, Step: t.Panel, About: "columns"})
 	case schedule.PrefetchMacroTile:
 		if t.Cut.Cols > t.Cut.TileCols {
 			number = number.Add(t.across(j).Div(t.Cut.TileCols).Times(t.TilesDown()))
 		}
-		number = t.d.named(body, "tile", number)
+		number = t.d.Bound(body, "tile", number)
 		line := int64(tile.PanelBytes / t.D.Size())
 		next := t.d.of(t.C.Right, t.batch, span{}, only(t.j.to), t.d.run(tree.Const(0), tree.Const(1)))
 		return ahead(&tree.Ahead{Memory: next.Memory, From: next.First().Address(), More: number.Times(line),
 			When: &tree.Cond{Var: number.Var(), Limit: tree.Const((t.Cut.Cols + line - 1) / line)}, Step: t.C.Reduction[0].Step(t.C.Views[t.C.Right]), About: "piece"})
 	}
 	return nil
-}
-
-// named names an index, also one that is a number or has a name.
-func (d *driver) named(body *[]tree.Stmt, name string, x *tree.Index) *tree.Index {
-	v := d.variable(name)
-	*body = append(*body, &tree.Let{Var: v, Value: x})
-	return tree.Use(v)
 }

@@ -16,7 +16,7 @@ import (
 // is done for a tile or a panel is a leaf.
 type driver struct {
 	*blocking.Blocking
-	names    map[string]int
+	*tree.Names
 	operands []*tree.Memory
 	left     *tree.Memory // what register tiles read: an operand, its panels, a copy of it
 	right    *tree.Memory
@@ -57,7 +57,7 @@ func ahead(x *tree.Ahead) []tree.Argument { return []tree.Argument{{Ahead: x}} }
 
 // Tree makes the tree of a contraction.
 func Tree(name string, b *blocking.Blocking) *tree.Func {
-	d := &driver{Blocking: b, names: map[string]int{}}
+	d := &driver{Blocking: b, Names: tree.PlainNames()}
 	for i := range b.K.Operands {
 		d.operands = append(d.operands, d.operand(i))
 	}
@@ -73,28 +73,9 @@ func Tree(name string, b *blocking.Blocking) *tree.Func {
 	return f
 }
 
-// variable makes a variable: names that are given again get a number.
-func (d *driver) variable(name string) *tree.Var {
-	d.names[name]++
-	if n := d.names[name]; n > 1 {
-		name = fmt.Sprintf("%s_%d", name, n-1)
-	}
-	return &tree.Var{Name: name}
-}
-
-// let names an index.
-func (d *driver) let(body *[]tree.Stmt, name string, x *tree.Index) *tree.Index {
-	if _, constant := x.Number(); constant || x.Var() != nil {
-		return x
-	}
-	v := d.variable(name)
-	*body = append(*body, &tree.Let{Var: v, Value: x})
-	return tree.Use(v)
-}
-
 // loop makes a loop, whose body is made with its variable.
 func (d *driver) loop(bind tree.Bind, name string, from, to *tree.Index, step int64, body func(at *tree.Index) []tree.Stmt) *tree.For {
-	v := d.variable(name)
+	v := d.Variable(name)
 	return &tree.For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: body(tree.Use(v))}
 }
 
@@ -220,9 +201,9 @@ func (d *driver) batchOf(body *[]tree.Stmt, rest *tree.Index, axes []point.Axis)
 		case at < 0:
 			out[i] = tree.Const(0)
 		case at == 0:
-			out[i] = d.let(body, a.Variable, rest)
+			out[i] = d.Let(body, a.Variable, rest)
 		default:
-			out[i] = d.let(body, a.Variable, rest.Mod(a.Extent))
+			out[i] = d.Let(body, a.Variable, rest.Mod(a.Extent))
 			rest = rest.Div(a.Extent)
 		}
 	}
@@ -327,7 +308,7 @@ func (d *driver) packing(groups *tree.Index) tree.Stmt {
 			group, at = tree.Const(0), panel
 		}
 		pack := func(from, to *tree.Index) (body []tree.Stmt) {
-			j := d.let(&body, "col", at.Times(d.Panel).Add(d.column))
+			j := d.Let(&body, "col", at.Times(d.Panel).Add(d.column))
 			place := d.batchOf(&body, group.Add(d.group), d.Groups())
 			return append(body, d.panel(place, j, from, to, boxOf(d.right, only(group), only(at), span{from, to}, all(d.Panel))))
 		}
@@ -344,7 +325,7 @@ func (d *driver) someValues(from, to *tree.Index, pack func(from, to *tree.Index
 	}
 	n := d.Target.Copies().Rows
 	return []tree.Stmt{d.loop(tree.Serial, "from", from, to, n, func(at *tree.Index) (body []tree.Stmt) {
-		end := d.let(&body, "to", at.Plus(n).Min(to))
+		end := d.Let(&body, "to", at.Plus(n).Min(to))
 		return append(body, pack(at, end)...)
 	})}
 }
