@@ -10,7 +10,7 @@ import (
 // Names gives names that nothing else of a tree has: a prefix and a number.
 type Names struct {
 	used  int
-	given map[string]int // how often prefixes were, if they are names as they stand; else nil
+	given map[string]int // how often prefixes were, if they are names without a number; else nil
 }
 
 // PlainNames gives a prefix as it is the first time, for a tree whose templates are read beside it.
