@@ -79,3 +79,61 @@ func (c *Computed) Argument(a Access) *scalar.Expr {
 	}
 	return scalar.NewLoad(at, a.Memory.Type)
 }
+
+// Loop makes a loop, whose body is made with its variable.
+func (n *Names) Loop(bind Bind, name string, from, to *Index, step int64, body func(at *Index) []Stmt) *For {
+	v := n.Variable(name)
+	return &For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: body(Use(v))}
+}
+
+// AtEdge chooses between what is done for a whole tile of a dimension, from x on, and for what is left at its end.
+func AtEdge(x *Index, size, extent int64, inside func(size int64) []Stmt) []Stmt {
+	rest := extent % size
+	switch {
+	case rest == 0:
+		return inside(size)
+	case extent < size:
+		return inside(rest)
+	}
+	return []Stmt{&If{Conds: []Cond{{Var: x.Var(), Limit: Const(extent - size + 1)}}, Then: inside(size), Else: inside(rest)}}
+}
+
+// Span is a range of coordinates, which does not reach To.
+type Span struct{ From, To *Index }
+
+// Between is the coordinates from one on, before another.
+func Between(from, to *Index) Span { return Span{from, to} }
+
+// Only is one coordinate.
+func Only(x *Index) Span { return Some(x, 1) }
+
+// Some are so many coordinates.
+func Some(x *Index, n int64) Span { return Span{x, x.Plus(n)} }
+
+// All are those of a dimension that begins at 0.
+func All(n int64) Span { return Some(Const(0), n) }
+
+// BoxOf makes a box of a memory; dimensions that have no stride have no coordinates.
+func BoxOf(m *Memory, spans ...Span) Box {
+	b := Box{Memory: m, From: make([]*Index, len(m.Dims)), To: make([]*Index, len(m.Dims))}
+	for i, s := range spans {
+		if m.Dims[i].Stride != 0 {
+			b.From[i], b.To[i] = s.From, s.To
+		}
+	}
+	return b
+}
+
+// Address is the address of the first element of a box, as an argument of a template.
+func (b Box) Address() Argument { return Argument{At: b.First()} }
+
+// Number is an index as an argument of a template.
+func Number(x *Index) Argument { return Argument{Number: x} }
+
+// Numbers are indices as arguments of a template.
+func Numbers(list ...*Index) (out []Argument) {
+	for _, x := range list {
+		out = append(out, Number(x))
+	}
+	return out
+}

@@ -18,7 +18,7 @@ type task struct {
 	number       *tree.Index   // of the task
 	batch        []*tree.Index // the place in the batch
 	group        *tree.Index   // of panels of columns, from the round's first on
-	i, j         span
+	i, j         tree.Span
 	rows, panels *tree.Memory // what it packs
 	open         *tree.Memory // unfinished sums
 	part         []*tree.Index
@@ -31,9 +31,9 @@ type run struct{ from, to, count *tree.Index }
 // macroTile names the coordinates of a macro-tile with a number.
 func (d *driver) macroTile(body *[]tree.Stmt, rest *tree.Index) *task {
 	t := &task{Blocking: d.Blocking, d: d, batch: make([]*tree.Index, len(d.Batch)), group: tree.Const(0)}
-	part := func(first, last *tree.Index, name string, number *tree.Index, size int64) span {
+	part := func(first, last *tree.Index, name string, number *tree.Index, size int64) tree.Span {
 		from := d.Let(body, name+"0", first.Add(number.Times(size)))
-		return span{from, d.Let(body, name+"1", from.Plus(size).Min(last))}
+		return tree.Between(from, d.Let(body, name+"1", from.Plus(size).Min(last)))
 	}
 	columns := func() {
 		across := (d.columns + d.Cut.Cols - 1) / d.Cut.Cols
@@ -89,7 +89,7 @@ func (d *driver) task(index, tile, part *tree.Index) (body []tree.Stmt) {
 		return append(body, t.runTiles()...)
 	}
 	n := d.Cut.Fold
-	return append(body, d.loop(tree.Serial, "f", from, to, n, func(f *tree.Index) (body []tree.Stmt) {
+	return append(body, d.Loop(tree.Serial, "f", from, to, n, func(f *tree.Index) (body []tree.Stmt) {
 		t.run = run{f, f.Plus(n), tree.Const(n)}
 		if d.C.InnerReduction()%n != 0 {
 			t.to = d.Let(&body, "end", t.to.Min(tree.Const(d.C.InnerReduction())))
@@ -133,23 +133,23 @@ func (t *task) declare(body *[]tree.Stmt) {
 // packColumns packs the columns of a macro-tile, from one value of the reduction to another.
 func (t *task) packColumns(from, to *tree.Index) []tree.Stmt {
 	return t.d.someValues(from, to, func(at, end *tree.Index) []tree.Stmt {
-		return []tree.Stmt{t.d.loop(tree.Serial, "col", t.j.from, t.j.to, t.Panel, func(j *tree.Index) []tree.Stmt {
-			values := span{at.Add(from.Times(-1)), end.Add(from.Times(-1))}
-			return []tree.Stmt{t.d.panel(t.batch, j, at, end, boxOf(t.panels, only(t.across(j).Div(t.Panel)), values, all(t.Panel)))}
+		return []tree.Stmt{t.d.Loop(tree.Serial, "col", t.j.From, t.j.To, t.Panel, func(j *tree.Index) []tree.Stmt {
+			values := tree.Between(at.Add(from.Times(-1)), end.Add(from.Times(-1)))
+			return []tree.Stmt{t.d.panel(t.batch, j, at, end, tree.BoxOf(t.panels, tree.Only(t.across(j).Div(t.Panel)), values, tree.All(t.Panel)))}
 		})}
 	})
 }
 
 // down and across are how far a row and a column are from the first of the macro-tile.
-func (t *task) down(i *tree.Index) *tree.Index   { return i.Add(t.i.from.Times(-1)) }
-func (t *task) across(j *tree.Index) *tree.Index { return j.Add(t.j.from.Times(-1)) }
+func (t *task) down(i *tree.Index) *tree.Index   { return i.Add(t.i.From.Times(-1)) }
+func (t *task) across(j *tree.Index) *tree.Index { return j.Add(t.j.From.Times(-1)) }
 
 // runTiles makes the loops over the register tiles of a macro-tile, for what is multiplied at once.
 func (t *task) runTiles() (body []tree.Stmt) {
 	if t.rows != nil {
-		to := boxOf(t.rows, span{tree.Const(0), t.down(t.i.to).Plus(t.Cut.TileRows - 1).Div(t.Cut.TileRows)}, span{tree.Const(0), t.count}, all(t.Cut.TileRows))
-		from := t.d.of(t.C.Left, t.batch, t.i, span{}, t.d.run(t.from, t.to))
-		body = append(body, tree.Call("left", []tree.Box{to}, []tree.Box{from}, address(from), number(t.down(t.i.to)), number(t.count), address(to)))
+		to := tree.BoxOf(t.rows, tree.Between(tree.Const(0), t.down(t.i.To).Plus(t.Cut.TileRows-1).Div(t.Cut.TileRows)), tree.Between(tree.Const(0), t.count), tree.All(t.Cut.TileRows))
+		from := t.d.of(t.C.Left, t.batch, t.i, tree.Span{}, t.d.run(t.from, t.to))
+		body = append(body, tree.Call("left", []tree.Box{to}, []tree.Box{from}, from.Address(), tree.Number(t.down(t.i.To)), tree.Number(t.count), to.Address()))
 	}
 	body = append(body, t.tiles(t.Cut.RowsFirst, func(i, j *tree.Index) []tree.Stmt {
 		var list []tree.Stmt
@@ -157,9 +157,9 @@ func (t *task) runTiles() (body []tree.Stmt) {
 		return append(list, t.edges(i, j, func(rows, cols int64) tree.Stmt { return t.tile(i, j, rows, cols, next) })...)
 	})...)
 	if t.C.Transposed {
-		done := []span{{tree.Const(0), t.down(t.i.to)}, {tree.Const(0), t.across(t.j.to)}}
-		from := boxOf(t.open, done...)
-		args := slices.Concat([]tree.Argument{{}}, coordinates(t.batch), []tree.Argument{number(t.i.from), number(t.i.to), number(t.j.from), number(t.j.to), address(from)})
+		done := []tree.Span{tree.Between(tree.Const(0), t.down(t.i.To)), tree.Between(tree.Const(0), t.across(t.j.To))}
+		from := tree.BoxOf(t.open, done...)
+		args := slices.Concat([]tree.Argument{{}}, tree.Numbers(t.batch...), []tree.Argument{tree.Number(t.i.From), tree.Number(t.i.To), tree.Number(t.j.From), tree.Number(t.j.To), from.Address()})
 		reads := append([]tree.Box{from}, t.beside(t.i, t.j, schedule.Read)...)
 		body = append(body, tree.Call("transpose", t.beside(t.i, t.j, schedule.Write), reads, args...))
 	}
@@ -169,10 +169,10 @@ func (t *task) runTiles() (body []tree.Stmt) {
 // tiles makes the loops over register tiles.
 func (t *task) tiles(rowsFirst bool, body func(i, j *tree.Index) []tree.Stmt) []tree.Stmt {
 	rows := func(inside func(i *tree.Index) []tree.Stmt) []tree.Stmt {
-		return []tree.Stmt{t.d.loop(tree.Serial, "i", t.i.from, t.i.to, t.Cut.TileRows, inside)}
+		return []tree.Stmt{t.d.Loop(tree.Serial, "i", t.i.From, t.i.To, t.Cut.TileRows, inside)}
 	}
 	cols := func(inside func(j *tree.Index) []tree.Stmt) []tree.Stmt {
-		return []tree.Stmt{t.d.loop(tree.Serial, "j", t.j.from, t.j.to, t.Cut.TileCols, inside)}
+		return []tree.Stmt{t.d.Loop(tree.Serial, "j", t.j.From, t.j.To, t.Cut.TileCols, inside)}
 	}
 	if rowsFirst {
 		return rows(func(i *tree.Index) []tree.Stmt {
@@ -186,18 +186,8 @@ func (t *task) tiles(rowsFirst bool, body func(i, j *tree.Index) []tree.Stmt) []
 
 // edges chooses between the leaves of whole tiles and of those at the edges.
 func (t *task) edges(i, j *tree.Index, leaf func(rows, cols int64) tree.Stmt) []tree.Stmt {
-	at := func(x *tree.Index, size, extent int64, inside func(size int64) []tree.Stmt) []tree.Stmt {
-		rest := extent % size
-		switch {
-		case rest == 0:
-			return inside(size)
-		case extent < size:
-			return inside(rest)
-		}
-		return []tree.Stmt{&tree.If{Conds: []tree.Cond{{Var: x.Var(), Limit: tree.Const(extent - size + 1)}}, Then: inside(size), Else: inside(rest)}}
-	}
-	return at(j, t.Cut.TileCols, t.C.Col.Extent, func(cols int64) []tree.Stmt {
-		return at(i, t.Cut.TileRows, t.C.Row.Extent, func(rows int64) []tree.Stmt { return []tree.Stmt{leaf(rows, cols)} })
+	return tree.AtEdge(j, t.Cut.TileCols, t.C.Col.Extent, func(cols int64) []tree.Stmt {
+		return tree.AtEdge(i, t.Cut.TileRows, t.C.Row.Extent, func(rows int64) []tree.Stmt { return []tree.Stmt{leaf(rows, cols)} })
 	})
 }
 
@@ -206,69 +196,69 @@ func (t *task) tile(i, j *tree.Index, rows, cols int64, next []tree.Argument) tr
 	left, right := t.leftOf(i, rows), t.rightOf(j, cols)
 	var writes []tree.Box
 	reads := []tree.Box{left, right}
-	args := slices.Concat([]tree.Argument{address(left), address(right), {}}, coordinates(t.batch), []tree.Argument{number(i), number(j)})
+	args := slices.Concat([]tree.Argument{left.Address(), right.Address(), {}}, tree.Numbers(t.batch...), []tree.Argument{tree.Number(i), tree.Number(j)})
 	if !t.C.Transposed && t.part == nil {
-		writes, reads = t.beside(some(i, rows), some(j, cols), schedule.Write), append(reads, t.beside(some(i, rows), some(j, cols), schedule.Read)...)
+		writes, reads = t.beside(tree.Some(i, rows), tree.Some(j, cols), schedule.Write), append(reads, t.beside(tree.Some(i, rows), tree.Some(j, cols), schedule.Read)...)
 	}
 	switch {
 	case t.C.Transposed:
 		vectors := (cols + int64(t.N) - 1) / int64(t.N)
-		open := boxOf(t.open, some(t.down(i), rows), some(t.across(j), vectors*int64(t.N)))
-		writes, args = append(writes, open), append(args, address(open))
+		open := tree.BoxOf(t.open, tree.Some(t.down(i), rows), tree.Some(t.across(j), vectors*int64(t.N)))
+		writes, args = append(writes, open), append(args, open.Address())
 	case t.Split():
-		open := t.kept(t.open, i, j, all(t.open.Dims[0].End))
-		writes, args = append(writes, open), append(args, number(t.from), number(t.count), address(open))
+		open := t.kept(t.open, i, j, tree.All(t.open.Dims[0].End))
+		writes, args = append(writes, open), append(args, tree.Number(t.from), tree.Number(t.count), open.Address())
 	}
 	if t.part != nil {
-		group := t.kept(t.d.groups, i, j, only(t.part[0]), only(t.part[1]))
-		writes, args = append(writes, group), append(args, address(group))
+		group := t.kept(t.d.groups, i, j, tree.Only(t.part[0]), tree.Only(t.part[1]))
+		writes, args = append(writes, group), append(args, group.Address())
 	}
 	return tree.Call(fmt.Sprintf("%dx%d", rows, cols), writes, reads, append(args, next...)...)
 }
 
 // kept is where the sums of a tile are in those of a macro-tile.
-func (t *task) kept(m *tree.Memory, i, j *tree.Index, outer ...span) tree.Box {
+func (t *task) kept(m *tree.Memory, i, j *tree.Index, outer ...tree.Span) tree.Box {
 	r, c := t.Cut.TileRows, t.Cut.TileCols
-	return boxOf(m, append(outer, only(t.across(j).Div(c)), only(t.down(i).Div(r)), all(r*c))...)
+	return tree.BoxOf(m, append(outer, tree.Only(t.across(j).Div(c)), tree.Only(t.down(i).Div(r)), tree.All(r*c))...)
 }
 
 // leftOf is what a tile reads of the left operand.
 func (t *task) leftOf(i *tree.Index, rows int64) tree.Box {
 	switch {
 	case t.rows != nil:
-		return boxOf(t.rows, only(t.down(i).Div(t.Cut.TileRows)), span{tree.Const(0), t.count}, all(rows))
+		return tree.BoxOf(t.rows, tree.Only(t.down(i).Div(t.Cut.TileRows)), tree.Between(tree.Const(0), t.count), tree.All(rows))
 	case t.Pack.Paneled():
-		return boxOf(t.d.left, only(t.groupOf(t.C.Left)), only(i.Div(tile.RowPanel)), t.values(), some(i.Mod(tile.RowPanel), rows))
+		return tree.BoxOf(t.d.left, tree.Only(t.groupOf(t.C.Left)), tree.Only(i.Div(tile.RowPanel)), t.values(), tree.Some(i.Mod(tile.RowPanel), rows))
 	}
-	return t.d.of(t.C.Left, t.batch, some(i, rows), span{}, t.d.run(t.from, t.to))
+	return t.d.of(t.C.Left, t.batch, tree.Some(i, rows), tree.Span{}, t.d.run(t.from, t.to))
 }
 
 // values are those of the whole reduction that are multiplied at once.
-func (t *task) values() span {
-	return span{t.from, t.to.Plus(t.Length - t.C.InnerReduction())}
+func (t *task) values() tree.Span {
+	return tree.Between(t.from, t.to.Plus(t.Length-t.C.InnerReduction()))
 }
 
 // rightOf is what a tile reads of the right operand.
 func (t *task) rightOf(j *tree.Index, cols int64) tree.Box {
 	if t.Pack.Right == tile.Unpacked {
-		return t.d.of(t.C.Right, t.batch, span{}, some(j, cols), t.d.run(t.from, t.to))
+		return t.d.of(t.C.Right, t.batch, tree.Span{}, tree.Some(j, cols), t.d.run(t.from, t.to))
 	}
 	from := j.Add(t.d.column.Times(-1))
 	if t.panels != nil {
 		from = t.across(j)
 	}
-	lanes := all(t.Panel)
+	lanes := tree.All(t.Panel)
 	if t.Cut.TileCols < t.Panel {
-		lanes = some(from.Mod(t.Panel), (cols+int64(t.N)-1)/int64(t.N)*int64(t.N))
+		lanes = tree.Some(from.Mod(t.Panel), (cols+int64(t.N)-1)/int64(t.N)*int64(t.N))
 	}
-	panels, values := some(from.Div(t.Panel), t.PanelsOf(cols)), t.values()
+	panels, values := tree.Some(from.Div(t.Panel), t.PanelsOf(cols)), t.values()
 	if t.Blockwise() {
-		values = span{tree.Const(0), t.count}
+		values = tree.Between(tree.Const(0), t.count)
 	}
 	if t.panels != nil {
-		return boxOf(t.panels, panels, values, lanes)
+		return tree.BoxOf(t.panels, panels, values, lanes)
 	}
-	return boxOf(t.d.right, only(t.group), panels, values, lanes)
+	return tree.BoxOf(t.d.right, tree.Only(t.group), panels, values, lanes)
 }
 
 // groupOf is the number of the place in the batch among those that an operand has.
@@ -283,7 +273,7 @@ func (t *task) groupOf(operand int) *tree.Index {
 }
 
 // beside are the boxes of operands that the epilogue of a tile writes, or reads.
-func (t *task) beside(rows, cols span, mode schedule.Mode) (out []tree.Box) {
+func (t *task) beside(rows, cols tree.Span, mode schedule.Mode) (out []tree.Box) {
 	for i, o := range t.K.Operands {
 		if o.Mode == mode && (mode == schedule.Write || nest.ReadsBeside(t.K, i, t.C.Sum)) {
 			out = append(out, t.d.of(i, t.batch, rows, cols, t.d.whole()))
@@ -297,10 +287,10 @@ func (d *driver) joining(tile *tree.Index) (body []tree.Stmt) {
 	t := d.macroTile(&body, tile)
 	return append(body, t.tiles(false, func(i, j *tree.Index) []tree.Stmt {
 		return t.edges(i, j, func(rows, cols int64) tree.Stmt {
-			group := t.kept(d.groups, i, j, only(tile), all(d.Cut.Groups))
-			reads := append([]tree.Box{group}, t.beside(some(i, rows), some(j, cols), schedule.Read)...)
-			args := slices.Concat([]tree.Argument{{}}, coordinates(t.batch), []tree.Argument{number(i), number(j), address(group)})
-			return tree.Call(fmt.Sprintf("join_%dx%d", rows, cols), t.beside(some(i, rows), some(j, cols), schedule.Write), reads, args...)
+			group := t.kept(d.groups, i, j, tree.Only(tile), tree.All(d.Cut.Groups))
+			reads := append([]tree.Box{group}, t.beside(tree.Some(i, rows), tree.Some(j, cols), schedule.Read)...)
+			args := slices.Concat([]tree.Argument{{}}, tree.Numbers(t.batch...), []tree.Argument{tree.Number(i), tree.Number(j), group.Address()})
+			return tree.Call(fmt.Sprintf("join_%dx%d", rows, cols), t.beside(tree.Some(i, rows), tree.Some(j, cols), schedule.Write), reads, args...)
 		})
 	})...)
 }
@@ -337,7 +327,7 @@ func (t *task) ahead(body *[]tree.Stmt, i, j *tree.Index) []tree.Argument {
 		}
 		number = t.d.Bound(body, "tile", number)
 		line := int64(tile.PanelBytes / t.D.Size())
-		next := t.d.of(t.C.Right, t.batch, span{}, only(t.j.to), t.d.run(tree.Const(0), tree.Const(1)))
+		next := t.d.of(t.C.Right, t.batch, tree.Span{}, tree.Only(t.j.To), t.d.run(tree.Const(0), tree.Const(1)))
 		return ahead(&tree.Ahead{Memory: next.Memory, From: next.First().Address(), More: number.Times(line),
 			When: &tree.Cond{Var: number.Var(), Limit: tree.Const((t.Cut.Cols + line - 1) / line)}, Step: t.C.Reduction[0].Step(t.C.Views[t.C.Right]), About: "piece"})
 	}

@@ -31,30 +31,6 @@ type round struct {
 	columns       int64
 }
 
-// span is a range of coordinates.
-type span struct{ from, to *tree.Index }
-
-func only(x *tree.Index) span { return span{x, x.Plus(1)} }
-func some(x *tree.Index, n int64) span {
-	return span{x, x.Plus(n)}
-}
-func all(n int64) span { return span{tree.Const(0), tree.Const(n)} }
-
-// boxOf is a box of a memory.
-func boxOf(m *tree.Memory, spans ...span) tree.Box {
-	b := tree.Box{Memory: m, From: make([]*tree.Index, len(m.Dims)), To: make([]*tree.Index, len(m.Dims))}
-	for i, s := range spans {
-		if m.Dims[i].Stride != 0 {
-			b.From[i], b.To[i] = s.from, s.to
-		}
-	}
-	return b
-}
-
-func address(b tree.Box) tree.Argument    { return tree.Argument{At: b.First()} }
-func number(x *tree.Index) tree.Argument  { return tree.Argument{Number: x} }
-func ahead(x *tree.Ahead) []tree.Argument { return []tree.Argument{{Ahead: x}} }
-
 // Tree makes the tree of a contraction.
 func Tree(name string, b *blocking.Blocking) *tree.Func {
 	d := &driver{Blocking: b, Names: tree.PlainNames()}
@@ -73,11 +49,7 @@ func Tree(name string, b *blocking.Blocking) *tree.Func {
 	return f
 }
 
-// loop makes a loop, whose body is made with its variable.
-func (d *driver) loop(bind tree.Bind, name string, from, to *tree.Index, step int64, body func(at *tree.Index) []tree.Stmt) *tree.For {
-	v := d.Variable(name)
-	return &tree.For{Var: v, From: from, To: to, Step: step, Bind: bind, Body: body(tree.Use(v))}
-}
+func ahead(x *tree.Ahead) []tree.Argument { return []tree.Argument{{Ahead: x}} }
 
 // dims are the dimensions of an operand: of the batch, of rows, of columns and of the reduction. A window moves along each loop by itself.
 func (d *driver) dims(i int) (out []nest.Dim) {
@@ -170,23 +142,23 @@ func (d *driver) before() (out []tree.Stmt) {
 	case d.Pack.Left == tile.UpFront:
 		panels, groups := together(d.Blocking), point.Follows(d.Batch, d.C.Views[d.C.Left])
 		count := (d.RowPanels() + panels - 1) / panels
-		out = append(out, d.loop(tree.Thread, "several", tree.Const(0), tree.Const(count*point.Count(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
+		out = append(out, d.Loop(tree.Thread, "several", tree.Const(0), tree.Const(count*point.Count(groups)), 1, func(several *tree.Index) (body []tree.Stmt) {
 			first := several.Mod(count).Times(panels)
 			place := d.batchOf(&body, several.Div(count), groups)
 			i0 := first.Times(tile.RowPanel)
-			to := boxOf(d.left, only(several.Div(count)), span{first, first.Plus(panels).Min(tree.Const(d.RowPanels()))}, all(d.Length), all(tile.RowPanel))
-			from := d.of(d.C.Left, place, span{i0, i0.Plus(panels * tile.RowPanel).Min(tree.Const(d.C.Row.Extent))}, span{}, d.whole())
-			args := slices.Concat([]tree.Argument{{}}, coordinates(place), []tree.Argument{number(i0), address(to)})
+			to := tree.BoxOf(d.left, tree.Only(several.Div(count)), tree.Between(first, first.Plus(panels).Min(tree.Const(d.RowPanels()))), tree.All(d.Length), tree.All(tile.RowPanel))
+			from := d.of(d.C.Left, place, tree.Between(i0, i0.Plus(panels*tile.RowPanel).Min(tree.Const(d.C.Row.Extent))), tree.Span{}, d.whole())
+			args := slices.Concat([]tree.Argument{{}}, tree.Numbers(place...), []tree.Argument{tree.Number(i0), to.Address()})
 			return append(body, tree.Call("rows", []tree.Box{to}, []tree.Box{from}, args...))
 		}))
 	case d.copied != nil:
-		out = append(out, d.loop(tree.Thread, "row", tree.Const(0), tree.Const(PadRows(d.C.Padded)), 1, func(row *tree.Index) []tree.Stmt {
-			to, from := boxOf(d.copied, only(row), all(d.copied.Dims[1].End)), d.operands[d.C.Left]
-			whole := make([]span, len(from.Dims))
+		out = append(out, d.Loop(tree.Thread, "row", tree.Const(0), tree.Const(PadRows(d.C.Padded)), 1, func(row *tree.Index) []tree.Stmt {
+			to, from := tree.BoxOf(d.copied, tree.Only(row), tree.All(d.copied.Dims[1].End)), d.operands[d.C.Left]
+			whole := make([]tree.Span, len(from.Dims))
 			for i, x := range from.Dims {
-				whole[i] = span{tree.Const(x.Start), tree.Const(x.End)}
+				whole[i] = tree.Between(tree.Const(x.Start), tree.Const(x.End))
 			}
-			return []tree.Stmt{tree.Call("pad_row", []tree.Box{to}, []tree.Box{boxOf(from, whole...)}, tree.Argument{}, number(row), address(to))}
+			return []tree.Stmt{tree.Call("pad_row", []tree.Box{to}, []tree.Box{tree.BoxOf(from, whole...)}, tree.Argument{}, tree.Number(row), to.Address())}
 		}))
 	}
 	return out
@@ -210,44 +182,36 @@ func (d *driver) batchOf(body *[]tree.Stmt, rest *tree.Index, axes []point.Axis)
 	return out
 }
 
-// coordinates are those of the batch as arguments.
-func coordinates(batch []*tree.Index) (out []tree.Argument) {
-	for _, x := range batch {
-		out = append(out, number(x))
-	}
-	return out
-}
-
 // of is a box of an operand, or of what has its dimensions.
-func (d *driver) of(i int, batch []*tree.Index, rows, cols span, reduction []span) tree.Box {
+func (d *driver) of(i int, batch []*tree.Index, rows, cols tree.Span, reduction []tree.Span) tree.Box {
 	m := d.operands[i]
 	if i == d.C.Left && d.copied != nil {
 		m = d.left
 	}
-	var spans []span
+	var spans []tree.Span
 	for _, x := range batch {
-		spans = append(spans, only(x))
+		spans = append(spans, tree.Only(x))
 	}
 	spans = append(spans, rows)
 	if d.C.Window != nil && i == d.C.Right {
 		for _, x := range m.Dims[len(spans):] {
-			spans = append(spans, all(x.End))
+			spans = append(spans, tree.All(x.End))
 		}
-		return boxOf(m, spans...)
+		return tree.BoxOf(m, spans...)
 	}
-	return boxOf(m, slices.Concat(spans, []span{cols}, reduction)...)
+	return tree.BoxOf(m, slices.Concat(spans, []tree.Span{cols}, reduction)...)
 }
 
 // whole is all of the reduction.
-func (d *driver) whole() []span { return d.run(tree.Const(0), tree.Const(d.C.InnerReduction())) }
+func (d *driver) whole() []tree.Span { return d.run(tree.Const(0), tree.Const(d.C.InnerReduction())) }
 
 // run is a part of the innermost dimension of the reduction, and all of the others.
-func (d *driver) run(from, to *tree.Index) (out []span) {
+func (d *driver) run(from, to *tree.Index) (out []tree.Span) {
 	for _, x := range d.C.Reduction {
-		out = append(out, all(x.Extent))
+		out = append(out, tree.All(x.Extent))
 	}
 	if n := len(out); n > 0 {
-		out[n-1] = span{from, to}
+		out[n-1] = tree.Between(from, to)
 	}
 	return out
 }
@@ -263,7 +227,7 @@ func (d *driver) rounds() (out []tree.Stmt) {
 			return d.regions(count)
 		}
 		full := extent / columns * columns
-		list := []tree.Stmt{d.loop(tree.Serial, "column", tree.Const(0), tree.Const(full), columns, func(column *tree.Index) []tree.Stmt {
+		list := []tree.Stmt{d.Loop(tree.Serial, "column", tree.Const(0), tree.Const(full), columns, func(column *tree.Index) []tree.Stmt {
 			d.column, d.columns = column, columns
 			return d.regions(count)
 		})}
@@ -276,7 +240,7 @@ func (d *driver) rounds() (out []tree.Stmt) {
 	if groups >= d.Outer {
 		return inGroup(tree.Const(0), tree.Const(d.Outer))
 	}
-	return []tree.Stmt{d.loop(tree.Serial, "group", tree.Const(0), tree.Const(d.Outer), groups, func(group *tree.Index) []tree.Stmt {
+	return []tree.Stmt{d.Loop(tree.Serial, "group", tree.Const(0), tree.Const(d.Outer), groups, func(group *tree.Index) []tree.Stmt {
 		if d.Outer%groups == 0 {
 			return inGroup(group, tree.Const(groups))
 		}
@@ -292,17 +256,17 @@ func (d *driver) regions(groups *tree.Index) (out []tree.Stmt) {
 	across, down := (d.columns+d.Cut.Cols-1)/d.Cut.Cols, (d.C.Row.Extent+d.Cut.Rows-1)/d.Cut.Rows
 	tasks := groups.Times(across * down * d.Inner)
 	if n := d.Cut.Groups; n > 0 {
-		return append(out, d.loop(tree.Thread, "part", tree.Const(0), tasks.Times(n), 1, func(index *tree.Index) []tree.Stmt { return d.task(index, index.Div(n), index.Mod(n)) }),
-			d.loop(tree.Thread, "task", tree.Const(0), tasks, 1, d.joining))
+		return append(out, d.Loop(tree.Thread, "part", tree.Const(0), tasks.Times(n), 1, func(index *tree.Index) []tree.Stmt { return d.task(index, index.Div(n), index.Mod(n)) }),
+			d.Loop(tree.Thread, "task", tree.Const(0), tasks, 1, d.joining))
 	}
-	return append(out, d.loop(tree.Thread, "task", tree.Const(0), tasks, 1, func(task *tree.Index) []tree.Stmt { return d.task(task, task, nil) }))
+	return append(out, d.Loop(tree.Thread, "task", tree.Const(0), tasks, 1, func(task *tree.Index) []tree.Stmt { return d.task(task, task, nil) }))
 }
 
 // packing is the region in which the columns of a round are packed.
 func (d *driver) packing(groups *tree.Index) tree.Stmt {
 	across := d.PanelsOf(d.columns)
 	one, _ := groups.Number()
-	loop := d.loop(tree.Thread, "panel", tree.Const(0), groups.Times(across), 1, func(panel *tree.Index) []tree.Stmt {
+	loop := d.Loop(tree.Thread, "panel", tree.Const(0), groups.Times(across), 1, func(panel *tree.Index) []tree.Stmt {
 		group, at := panel.Div(across), panel.Mod(across)
 		if one == 1 {
 			group, at = tree.Const(0), panel
@@ -310,7 +274,7 @@ func (d *driver) packing(groups *tree.Index) tree.Stmt {
 		pack := func(from, to *tree.Index) (body []tree.Stmt) {
 			j := d.Let(&body, "col", at.Times(d.Panel).Add(d.column))
 			place := d.batchOf(&body, group.Add(d.group), d.Groups())
-			return append(body, d.panel(place, j, from, to, boxOf(d.right, only(group), only(at), span{from, to}, all(d.Panel))))
+			return append(body, d.panel(place, j, from, to, tree.BoxOf(d.right, tree.Only(group), tree.Only(at), tree.Between(from, to), tree.All(d.Panel))))
 		}
 		return d.someValues(tree.Const(0), tree.Const(d.Length), pack)
 	})
@@ -324,7 +288,7 @@ func (d *driver) someValues(from, to *tree.Index, pack func(from, to *tree.Index
 		return pack(tree.Const(0), tree.Const(d.Length))
 	}
 	n := d.Target.Copies().Rows
-	return []tree.Stmt{d.loop(tree.Serial, "from", from, to, n, func(at *tree.Index) (body []tree.Stmt) {
+	return []tree.Stmt{d.Loop(tree.Serial, "from", from, to, n, func(at *tree.Index) (body []tree.Stmt) {
 		end := d.Let(&body, "to", at.Plus(n).Min(to))
 		return append(body, pack(at, end)...)
 	})}
@@ -332,11 +296,11 @@ func (d *driver) someValues(from, to *tree.Index, pack func(from, to *tree.Index
 
 // panel packs the columns from one on.
 func (d *driver) panel(batch []*tree.Index, j, from, to *tree.Index, panel tree.Box) tree.Stmt {
-	args := slices.Concat([]tree.Argument{{}}, coordinates(batch), []tree.Argument{number(j)})
+	args := slices.Concat([]tree.Argument{{}}, tree.Numbers(batch...), []tree.Argument{tree.Number(j)})
 	reduction := d.whole()
 	if d.Partly() {
-		args, reduction = append(args, number(from), number(to)), d.run(from, to)
+		args, reduction = append(args, tree.Number(from), tree.Number(to)), d.run(from, to)
 	}
-	cols := span{j, j.Plus(d.Panel).Min(tree.Const(d.C.Col.Extent))}
-	return tree.Call("panel", []tree.Box{panel}, []tree.Box{d.of(d.C.Right, batch, span{}, cols, reduction)}, append(args, address(panel))...)
+	cols := tree.Between(j, j.Plus(d.Panel).Min(tree.Const(d.C.Col.Extent)))
+	return tree.Call("panel", []tree.Box{panel}, []tree.Box{d.of(d.C.Right, batch, tree.Span{}, cols, reduction)}, append(args, panel.Address())...)
 }
