@@ -2,7 +2,7 @@ package cuda
 
 import (
 	"tensortapestry.org/tapc/backends/codegen"
-	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/backends/tree/effort"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/cost"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
@@ -65,12 +65,12 @@ func (Chooser) Price(a *nest.Analysis, c *tile.Candidate) (cost.Estimate, error)
 	if err != nil {
 		return cost.Estimate{}, err
 	}
-	w := tree.Count(f)
+	w := effort.Of(f)
 	return price(w.Blocks, w.Lanes, w.SharedBytes, w.Effort)
 }
 
 // price is the time of blocks of lanes that each do so much.
-func price(blocks, lanes, shared int64, e tree.Effort) (cost.Estimate, error) {
+func price(blocks, lanes, shared int64, e effort.Effort) (cost.Estimate, error) {
 	resident := min(unitBlocks, unitLanes/max(lanes, 32))
 	if shared > 0 {
 		resident = max(1, min(resident, limits.Shared/shared))
@@ -94,7 +94,7 @@ func priceCells(k *schedule.Kernel) (cost.Estimate, error) {
 	for _, l := range free {
 		cells = nest.SaturatingProduct(cells, k.Loops[l].Extent())
 	}
-	var e tree.Effort
+	var e effort.Effort
 	isFree := make([]bool, len(k.Loops))
 	for _, l := range free {
 		isFree[l] = true
@@ -115,7 +115,7 @@ func priceCells(k *schedule.Kernel) (cost.Estimate, error) {
 const laneTile = 256
 
 // count adds what an expression takes that is computed so many times.
-func count(k *schedule.Kernel, e *scalar.Expr, times float64, to *tree.Effort) {
+func count(k *schedule.Kernel, e *scalar.Expr, times float64, to *effort.Effort) {
 	switch {
 	case e.Op == scalar.Load:
 		to.Global += times

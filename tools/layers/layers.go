@@ -119,6 +119,7 @@ var Table = []Rule{
 	{"backends/cuda/toolchain", 4, 4},
 	{"backends/cuda/ptx", 4, 4},
 	{"backends/tree", 4, 4},
+	{"backends/tree/effort", 4, 5},
 	{"backends/codegen", 4, 6},
 	{"backends/codegen/builder", 4, 5},
 	{"backends/cuda/emu", 4, 5},

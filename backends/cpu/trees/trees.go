@@ -16,6 +16,7 @@ import (
 	"tensortapestry.org/tapc/backends/cpu/unit"
 	"tensortapestry.org/tapc/backends/cpu/vector"
 	"tensortapestry.org/tapc/backends/tree"
+	"tensortapestry.org/tapc/backends/tree/effort"
 	"tensortapestry.org/tapc/dialects/schedule"
 	"tensortapestry.org/tapc/dialects/schedule/nest"
 	"tensortapestry.org/tapc/ir"
@@ -120,7 +121,7 @@ func WriteScan(e *unit.Unit, kernel string, f *tree.Func, k *schedule.Kernel) st
 		bytes *= sortedBytes
 	}
 	return write(e, kernel, f, k, func(loop *tree.For) float64 {
-		each := tree.Count(&tree.Func{Body: []tree.Stmt{loop}})
+		each := effort.Of(&tree.Func{Body: []tree.Stmt{loop}})
 		if done := (each.Operations + each.Global) * float64(each.Blocks); done < maxOperations {
 			return done / unit.SerialRate
 		}
