@@ -53,9 +53,6 @@ func (a *app) main(args []string) int {
 	a.args = args
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
 	err := execute(ctx, root)
 	if !a.started && err != nil {
 		err = usageError(err)

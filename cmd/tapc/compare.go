@@ -57,7 +57,7 @@ func compareCommand(a *app) *cobra.Command {
 	words(c, "tensors", tensorWords)
 	return a.command(c, func(ctx context.Context, args []string) error {
 		o.within.Step = !fs.Changed("tolerance")
-		if err := firstError(compare.Check(o.against, o.rounds, o.on.threads, o.within.Tolerance), f.begin(ctx)); err != nil {
+		if err := firstError(compare.Check(o.against, o.python, o.rounds, o.on.threads, o.within.Tolerance), f.begin(ctx)); err != nil {
 			return err
 		}
 		r, err := compareSizes(ctx, a, args[0], f, o)

@@ -49,9 +49,6 @@ func (a *app) replayCommand() *cobra.Command {
 		}
 		flagnames.Forget(opt.Flags())
 		root.SetArgs(slices.Concat(again[:1], args[1:], []string{"--", args[0]}))
-		root.SetIn(a.stdin)
-		root.SetOut(a.stdout)
-		root.SetErr(a.stderr)
 		a.started = false
 		return root.ExecuteContext(ctx)
 	})

@@ -73,6 +73,7 @@ const runnable = "exe"
 
 func (a *app) run(ctx context.Context, file string, f *compileFlags, r *runFlags, reference bool) error {
 	runner, err := r.command()
+	err = firstError(err, flagnames.Apart(r.given, "reference", "which makes no program", "threads", "pin", "runner", "bench", "cc", "cpu", "weights", "tuned"))
 	if err != nil {
 		return err
 	}

@@ -259,12 +259,12 @@ func (b *backer) operation(n *ir.Node) {
 	shown := &foreign.Op{Name: n.Label, Type: kernel, Pos: n.Pos}
 	decl, ok := b.opt.Library.Find(kernel)
 	if !ok {
-		b.shown.fail(shown, "no-rule", "it is no kernel of tapc")
+		b.shown.fail(shown, "no-rule", expr.Refuse("it is no kernel of tapc"))
 		return
 	}
 	want, err := b.call(decl, o)
 	if err != nil {
-		b.shown.fail(shown, "guard", err.Error())
+		b.shown.fail(shown, "guard", err)
 		return
 	}
 	reason := b.refused[kernel]
@@ -289,7 +289,7 @@ func (b *backer) operation(n *ir.Node) {
 	if reason == "" {
 		reason = "no rule leads to it"
 	}
-	b.shown.fail(shown, "no-rule", reason)
+	b.shown.fail(shown, "no-rule", expr.Refuse("%s", reason))
 }
 
 // admits refuses operations that the vocabulary lacks, and attributes that lose something there: a number of an attribute is a float32.

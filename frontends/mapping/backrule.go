@@ -314,8 +314,8 @@ type recording struct {
 // Kernel makes an operation of tapc.
 func (r recording) Kernel(c expr.Call) (foreign.Value, error) { return r.m.Kernel(c) }
 
-// Origin names the inputs that a value is computed from.
-func (r recording) Origin(t *foreign.Tensor) string { return r.m.Origin(t) }
+// Origin says what a value is computed from.
+func (r recording) Origin(t *foreign.Tensor) (what, input string) { return r.m.Origin(t) }
 
 // Foreign maps an operation, and notes it.
 func (r recording) Foreign(e *expr.Env, x *expr.Expr) (foreign.Value, error) {

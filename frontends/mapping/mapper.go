@@ -235,7 +235,7 @@ func (r *Region) op(op *foreign.Op) error {
 			return err
 		}
 		if err != nil {
-			r.fail(op, "graph", err.Error())
+			r.fail(op, "graph", err)
 			r.give(op, nil)
 			return nil
 		}
@@ -244,7 +244,7 @@ func (r *Region) op(op *foreign.Op) error {
 	}
 	if blocked {
 		if cause, reason := m.hopeless(r, op); reason != "" {
-			r.fail(op, cause, reason)
+			r.fail(op, cause, expr.Refuse("%s", reason))
 		} else {
 			m.report.Wait(r.opVersion(op))
 		}
@@ -262,12 +262,12 @@ func (r *Region) op(op *foreign.Op) error {
 	case errors.Is(err, errListed):
 		r.give(op, nil)
 	case expr.IsRefusal(err):
-		r.fail(op, by, err.Error())
+		r.fail(op, by, err)
 		r.give(op, nil)
 	case m.ctx.Err() != nil:
 		return context.Cause(m.ctx)
 	default:
-		r.fail(op, by, err.Error())
+		r.fail(op, by, err)
 		r.give(op, nil)
 	}
 	drop(m, mark)
@@ -627,8 +627,8 @@ func (rule *Rule) results(e *expr.Env, op *foreign.Op) ([]foreign.Value, error) 
 	return out, nil
 }
 
-// Origin names the inputs that a value is computed from.
-func (m *mapper) Origin(t *foreign.Tensor) string {
+// Origin says what a value is computed from, and which input that is, or "".
+func (m *mapper) Origin(t *foreign.Tensor) (what, input string) {
 	seen := map[*node]bool{}
 	for t.Source != nil && !seen[maker(t)] {
 		seen[maker(t)] = true
@@ -646,9 +646,9 @@ func (m *mapper) Origin(t *foreign.Tensor) string {
 		t = next
 	}
 	if t.Source == nil && t.Data == nil {
-		return fmt.Sprintf("the input %s, whose value --known %s=FILE gives, or %s=1,2 with numbers", t.Title(), t.Label, t.Label)
+		return fmt.Sprintf("the input %s, whose value --known %s=FILE gives, or %s=1,2 with numbers", t.Title(), t.Label, t.Label), t.Label
 	}
-	return t.Title()
+	return t.Title(), ""
 }
 
 // Known gives the only element of a constant; a value that is computed from inputs is refused with their name.

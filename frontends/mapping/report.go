@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/frontends/foreign"
+	"tensortapestry.org/tapc/frontends/mapping/expr"
 	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/ir/diag"
 )
@@ -30,8 +31,8 @@ func (r *Region) opVersion(op *foreign.Op) string {
 	return name
 }
 
-func (r *Region) fail(op *foreign.Op, cause, reason string) {
-	r.m.report.Fail(r.opVersion(op), cause, reason, r.at(op))
+func (r *Region) fail(op *foreign.Op, cause string, why error) {
+	r.m.report.Fail(outcome.Unmapped{Op: r.opVersion(op), Cause: cause, Reason: why.Error(), Wants: expr.WantedBy(why), At: r.at(op)})
 }
 
 // at says where an operation stands: by line, or by its number among those of its graph.

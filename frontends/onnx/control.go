@@ -16,7 +16,13 @@ var control = map[string]mapping.Native{":If": branch, ":Loop": loop, ":Scan": s
 const maxUnrolled = 1024
 
 func refuse(format string, args ...any) error {
-	return &expr.Refusal{Reason: fmt.Sprintf(format, args...)}
+	r := &expr.Refusal{Reason: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if why, ok := a.(error); ok {
+			r.Input = expr.WantedBy(why)
+		}
+	}
+	return r
 }
 
 func graphAttr(op *foreign.Op, name string) (*foreign.Graph, error) {

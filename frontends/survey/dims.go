@@ -56,7 +56,7 @@ func Dims(g *foreign.Graph) []Dim {
 	return list
 }
 
-// CheckNames is an error if a size is given for a dimension that the graph does not have.
+// CheckNames is an error if a size is given for a dimension that the graph does not have, or two sizes for one.
 func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	var sizes []string
 	for _, d := range Dims(g) {
@@ -81,6 +81,31 @@ func CheckNames(g *foreign.Graph, dims map[string]int64) error {
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
 		if !slices.Contains(known, name) {
 			return diag.Unknown("dimension in --dim", name, sizes)
+		}
+	}
+	for _, d := range Dims(g) {
+		if err := d.checkSize(dims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize is an error if a dimension has one size by its name, by the names of which it is the sum, or at one place, and another at another.
+func (d *Dim) checkSize(given map[string]int64) error {
+	key, size, told := d.Name, int64(0), false
+	if d.Name != "" {
+		if size, told = given[d.Name]; !told {
+			size, told = foreign.SumOf(d.Name, given)
+		}
+	}
+	for _, at := range d.Places {
+		n, ok := given[at]
+		if ok && told && n != size {
+			return diag.Usage("--dim %s=%d: it is the dimension of %s=%d, and a dimension has one size", at, n, key, size)
+		}
+		if ok {
+			key, size, told = at, n, true
 		}
 	}
 	return nil

@@ -52,6 +52,25 @@ func TestReadShapes(t *testing.T) {
 	}
 }
 
+func TestCheckNamesOneSize(t *testing.T) {
+	for _, c := range []struct {
+		given map[string]int64
+		err   string
+	}{
+		{map[string]int64{"batch": 2, "seq": 3}, ""},
+		{map[string]int64{"batch": 2, "ids:0": 2, "mask:0": 2}, ""},
+		{map[string]int64{"batch": 2, "ids:1": 3, "mask:1": 4}, ""}, // of two dimensions
+		{map[string]int64{"batch": 2, "mask:0": 3}, "--dim mask:0=3: it is the dimension of batch=2, and a dimension has one size"},
+		{map[string]int64{"ids:0": 2, "mask:0": 3}, "--dim mask:0=3: it is the dimension of ids:0=2, and a dimension has one size"},
+		{map[string]int64{"seq": 4, "past": 3, "all:0": 8}, ""},
+		{map[string]int64{"seq": 4, "past": 3, "all:0": 7}, "--dim all:0=7: it is the dimension of seq + past + 1=8, and a dimension has one size"},
+	} {
+		if err := CheckNames(encoder(), c.given); err == nil && c.err != "" || err != nil && err.Error() != c.err {
+			t.Errorf("%v: got %v, want %q", c.given, err, c.err)
+		}
+	}
+}
+
 func TestLookAssumesSums(t *testing.T) {
 	if _, err := Look(context.Background(), encoder(), mapping.Options{Dims: map[string]int64{"pats": 3}}); err == nil || !strings.Contains(err.Error(), `did you mean "past"?`) {
 		t.Errorf("a misspelt term of a sum: %v", err)

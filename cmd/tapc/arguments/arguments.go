@@ -12,7 +12,8 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 )
 
-// Guard makes errors of cobra's about the number of arguments errors that say what a command and those below it take, and lets `help` refuse what is no command.
+// Guard makes errors of cobra's about the number of arguments errors that say what a command and those below it take, and lets `help` and `completion` refuse what
+// they do not know. Root has its output already, which cobra's completion writes to.
 func Guard(root *cobra.Command, unknown func(root *cobra.Command, words []string) error) {
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", RunE: func(_ *cobra.Command, words []string) error {
 		c, _, err := root.Find(words)
@@ -22,7 +23,25 @@ func Guard(root *cobra.Command, unknown func(root *cobra.Command, words []string
 		c.InitDefaultHelpFlag()
 		return c.Help()
 	}})
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = cobra.ArbitraryArgs, shell
+		}
+	}
 	each(root)
+}
+
+// shell says which shells there are scripts for.
+func shell(c *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, below := range c.Commands() {
+		names = append(names, below.Name())
+	}
+	return diag.Usage("there is no script for the shell %q: expected one for %s", words[0], strings.Join(names, ", "))
 }
 
 func each(c *cobra.Command) {

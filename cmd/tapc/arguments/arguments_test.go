@@ -31,6 +31,9 @@ func TestGuard(t *testing.T) {
 		{`tool none: expected tool none, found "x"`, []string{"none", "x"}},
 		{"own words", []string{"own"}},
 		{"unknown nothing", []string{"help", "nothing"}},
+		{"", []string{"completion"}}, {"", []string{"completion", "zsh"}},
+		{`there is no script for the shell "tcsh": expected one for bash, fish, powershell, zsh`, []string{"completion", "tcsh"}},
+		{`tool completion bash: expected tool completion bash, found "more"`, []string{"completion", "bash", "more"}},
 	} {
 		if err := run(x.words...); err == nil && x.says != "" || err != nil && err.Error() != x.says {
 			t.Errorf("%q: got %v, want %s", x.words, err, x.says)

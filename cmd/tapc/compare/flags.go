@@ -28,10 +28,12 @@ built, and compared at each.
 The exit status is 1 if outputs part.`
 
 // Check finds what is wrong with the values of flags.
-func Check(against string, rounds, threads int, tolerance float64) error {
+func Check(against, python string, rounds, threads int, tolerance float64) error {
 	switch {
 	case against == "":
 		return diag.Usage("compare needs --against=onnxruntime, --against=reference or --against=PROGRAM")
+	case python != "" && against != Peer:
+		return diag.Usage("--python goes with --against=%s, which needs Python", Peer)
 	case rounds < 0 || rounds > MostRounds:
 		return diag.Usage("--rounds=%d: expected 0 to %d", rounds, MostRounds)
 	case threads < 0 || threads > MostThreads:

@@ -217,6 +217,15 @@ func Forget(fs *pflag.FlagSet) {
 	fs.VisitAll(func(f *pflag.Flag) { of(f).given = false })
 }
 
+// Apart refuses flags that mean nothing beside another, of those that are given.
+func Apart(given func(flag string) bool, flag, why string, others ...string) error {
+	i := slices.IndexFunc(others, given)
+	if i < 0 || !given(flag) {
+		return nil
+	}
+	return diag.Usage("--%s does not go with --%s, %s", others[i], flag, why)
+}
+
 // Of says what the values of a flag are, and some that are known.
 func Of(f *pflag.Flag) (kind Kind, some []string) {
 	g := of(f)

@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/frontends/foreign"
 	"tensortapestry.org/tapc/frontends/mapping"
+	"tensortapestry.org/tapc/frontends/mapping/outcome"
 	"tensortapestry.org/tapc/frontends/survey"
 	"tensortapestry.org/tapc/internal/shellwords"
 	"tensortapestry.org/tapc/ir"
@@ -27,7 +28,7 @@ func OfForeign(ctx context.Context, g *foreign.Graph, o mapping.Options, flags [
 	x := &Info{File: g.File, Versions: versions(g), Inputs: []Port{}, Outputs: []Port{}, Dimensions: []Dimension{}, Faults: []string{}}
 	for _, p := range survey.Takes(g) {
 		if o.Bind[p.Name] == nil {
-			x.Inputs = append(x.Inputs, x.input(p))
+			x.Inputs = append(x.Inputs, x.input(p, s.Report))
 		}
 	}
 	for _, p := range g.Outputs {
@@ -53,8 +54,9 @@ func versions(g *foreign.Graph) []Version {
 	return list
 }
 
-func (x *Info) input(p foreign.Port) Port {
+func (x *Info) input(p foreign.Port, r *outcome.Report) Port {
 	out := port(p)
+	wanted := slices.ContainsFunc(r.Unmapped, func(u outcome.Unmapped) bool { return u.Wants == p.Name })
 	switch {
 	case p.Reason != "":
 		x.Faults = append(x.Faults, fmt.Sprintf("input %q %s", p.Name, p.Reason))
@@ -63,9 +65,31 @@ func (x *Info) input(p foreign.Port) Port {
 	case !p.Ranked:
 		out.Note = fmt.Sprintf("has no shape: --shape %s=SIZExSIZE", p.Name)
 		x.Faults = append(x.Faults, fmt.Sprintf("input %q has no shape: --shape %s=SIZExSIZE", p.Name, p.Name))
+	case wanted:
+		out.known = known(p)
+		out.Note = "must be known when compiling: --known " + shellwords.Quote(out.known[1])
+		x.Faults = append(x.Faults, fmt.Sprintf("input %q %s", p.Name, out.Note))
 	}
 	return out
 }
+
+// known gives the flag that gives the value of an input, with a word for each number of a few, else for a file.
+func known(p foreign.Port) []string {
+	shape := []int64{}
+	for _, s := range p.Shape {
+		if s.Name != "" {
+			return []string{"--known", p.Name + "=FILE"}
+		}
+		shape = append(shape, s.Value)
+	}
+	if n := foreign.Elements(shape); n >= 1 && n <= maxNumbers {
+		return []string{"--known", p.Name + "=" + strings.Repeat(",NUMBER", int(n))[1:]}
+	}
+	return []string{"--known", p.Name + "=FILE"}
+}
+
+// maxNumbers bounds the numbers that a command line is shown with.
+const maxNumbers = 4
 
 func port(p foreign.Port) Port {
 	out := Port{Name: p.Name, Note: p.Reason}
@@ -191,6 +215,7 @@ func (x *Info) command(flags []string) {
 		if p.Shape == nil && p.Type != "" {
 			words = append(words, "--shape", p.Name+"=SIZExSIZE")
 		}
+		words = append(words, p.known...)
 	}
 	for _, d := range x.Dimensions {
 		words = append(words, "--dim", fmt.Sprintf("%s=%d", cmp.Or(d.Name, d.Places[0]), d.Size))

@@ -47,6 +47,8 @@ type Port struct {
 	Type  string `json:"type"`  // "" if it is not known
 	Shape []Size `json:"shape"` // nil if it is not known
 	Note  string `json:"note,omitempty"`
+
+	known []string // the flag that gives its value, of an input that must be known when compiling
 }
 
 // Dimension is an open size of inputs, with every way to give it.

@@ -9,13 +9,16 @@ import (
 )
 
 // Refusal says why an operation can not be mapped, in words for a user.
-type Refusal struct{ Reason string }
+type Refusal struct {
+	Reason string
+	Input  string // the input of the graph that must be known when compiling, or ""
+}
 
 // Error gives the reason.
 func (r *Refusal) Error() string { return r.Reason }
 
 // Refuse makes a refusal.
-func Refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+func Refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
 
 // Env is what the names in an expression stand for.
 type Env struct {
@@ -35,8 +38,8 @@ type Run interface {
 	Foreign(e *Env, x *Expr) (foreign.Value, error)
 	// Function calls a function that is about the run: outputs, used, ordinal, in_range, result_shape, result_dtype.
 	Function(name string, args []foreign.Value) (foreign.Value, error)
-	// Origin names the inputs that a value is computed from.
-	Origin(t *foreign.Tensor) string
+	// Origin says what a value is computed from, and which input of the graph that is, or "".
+	Origin(t *foreign.Tensor) (what, input string)
 }
 
 // Call is a kernel call of a rule.

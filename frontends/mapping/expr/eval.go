@@ -129,6 +129,14 @@ func (e *Env) fold(x *Expr) (foreign.Value, error) {
 	return acc, nil
 }
 
+// WantedBy gives the input that must be known when compiling, of a refusal for want of it, or "".
+func WantedBy(err error) string {
+	if r := (*Refusal)(nil); errors.As(err, &r) {
+		return r.Input
+	}
+	return ""
+}
+
 // IsRefusal says whether an error is a refusal.
 func IsRefusal(err error) bool {
 	var r *Refusal
@@ -332,7 +340,7 @@ func (e *Env) Need(c *Clause) error {
 	case v.Kind != foreign.Bool:
 		return fmt.Errorf("need: expected a truth value, found %v", v.Kind)
 	case v.Int == 0:
-		return &Refusal{c.Reason}
+		return &Refusal{Reason: c.Reason}
 	}
 	return nil
 }

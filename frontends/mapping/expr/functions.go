@@ -128,7 +128,8 @@ func values(e *Env, a []foreign.Value) (foreign.Value, error) {
 	}
 	t := a[0].Tensor
 	if t.Data == nil {
-		return foreign.Value{}, Refuse("%s must be known when compiling, and it is computed from %s", t.Title(), e.run.Origin(t))
+		from, input := e.run.Origin(t)
+		return foreign.Value{}, &Refusal{fmt.Sprintf("%s must be known when compiling, and it is computed from %s", t.Title(), from), input}
 	}
 	n := t.Data.Len()
 	if n < 0 || n > maxList {

@@ -38,6 +38,7 @@ type Mapped struct {
 // few, by name.
 type Unmapped struct {
 	Op, Cause, Reason string
+	Wants             string // the input of the graph that must be known when compiling, or ""
 	Count             int
 	Nodes             []string
 	At                diag.Location // of the first one
@@ -79,16 +80,16 @@ func (p *Report) Wait(op string) {
 const maxNodes = 3
 
 // Fail notes an operation that could not be mapped.
-func (p *Report) Fail(op, cause, reason string, at diag.Location) {
+func (p *Report) Fail(op Unmapped) {
 	p.Total++
-	i := slices.IndexFunc(p.Unmapped, func(u Unmapped) bool { return u.Op == op && u.Cause == cause && u.Reason == reason })
+	i := slices.IndexFunc(p.Unmapped, func(u Unmapped) bool { return u.Op == op.Op && u.Cause == op.Cause && u.Reason == op.Reason })
 	if i < 0 {
 		i = len(p.Unmapped)
-		p.Unmapped = append(p.Unmapped, Unmapped{Op: op, Cause: cause, Reason: reason, At: at})
+		p.Unmapped = append(p.Unmapped, op)
 	}
 	u := &p.Unmapped[i]
-	if u.Count++; len(u.Nodes) < maxNodes && at.Node != "" {
-		u.Nodes = append(u.Nodes, at.Node)
+	if u.Count++; len(u.Nodes) < maxNodes && op.At.Node != "" {
+		u.Nodes = append(u.Nodes, op.At.Node)
 	}
 }
 
