@@ -3,6 +3,7 @@ package blocks_test
 import (
 	"context"
 	"encoding/binary"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -46,6 +47,26 @@ var elsewhere = map[string]string{
 	"docs/kernels.md":   "dialects/tensorops/kernels computes its cases",
 	"docs/rewrites.md":  "passes/simplify makes it of its rules",
 	"docs/libraries.md": "tools/libraries runs it",
+	"cmd/tapc/plugintemplate/go/README.md.tmpl":     "cmd/tapc runs it",
+	"cmd/tapc/plugintemplate/python/README.md.tmpl": "plugins/examples/python runs it",
+}
+
+// readmes are the pages of folders.
+func readmes(t *testing.T, root string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if e.IsDir() && (e.Name() == "venv" || strings.HasPrefix(e.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if name, _ := filepath.Rel(root, path); strings.HasPrefix(e.Name(), "README.md") && elsewhere[filepath.ToSlash(name)] == "" {
+			list = append(list, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	return list
 }
 
 // models are what model.onnx is on a page.
@@ -66,7 +87,7 @@ func TestPages(t *testing.T) {
 	if err != nil || len(docs) == 0 {
 		t.Fatal(docs, err)
 	}
-	pages := []string{"README.md", "CONTRIBUTING.md", "examples/README.md"}
+	pages := append(readmes(t, root), "CONTRIBUTING.md")
 	for _, d := range docs {
 		if name := "docs/" + filepath.Base(d); elsewhere[name] == "" {
 			pages = append(pages, name)

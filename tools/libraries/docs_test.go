@@ -45,6 +45,36 @@ int main(void) {
 }
 `
 
+// TestReadmes runs the blocks of Python of README.md and of the package's page.
+func TestReadmes(t *testing.T) {
+	dir := t.TempDir()
+	model, err := onnxtest.Model(docsModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "model.onnx"), string(model))
+	for _, page := range []string{"README.md", "python/README.md"} {
+		text, err := os.ReadFile(absolute(t, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := 0
+		for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
+			if block[1] != "python" || !strings.Contains(block[2], "import tapc") {
+				continue
+			}
+			ran++
+			out := do(t, dir, pythonEnvironment(t), python(t), "-c", "import numpy\nx = numpy.ones([8, 3], numpy.float32)\n"+block[2]+"print(y.shape)\n")
+			if out != "(8, 3)\n" {
+				t.Errorf("%s prints %s", page, out)
+			}
+		}
+		if ran != 1 {
+			t.Errorf("%s has %d blocks that use the package, expected 1", page, ran)
+		}
+	}
+}
+
 var fence = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
 // TestDocs runs every code block of docs/libraries.md.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
 	"tensortapestry.org/tapc/plugins/plugintest"
+	"tensortapestry.org/tapc/tools/blocks"
 )
 
 func TestMain(m *testing.M) { plugintest.Main(m) }
@@ -49,26 +51,71 @@ func environment(t *testing.T) string {
 	return venv
 }
 
-// build makes the plugin: the messages of the protocol, a script that runs under the environment's Python, and its manifest.
+// readme gives the lines of the README's commands.
+func readme(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := blocks.Find(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, b := range list {
+		if b.Language != "sh" {
+			t.Fatalf("%s:%d: nothing runs a block of %s", path, b.Line, b.Language)
+		}
+		lines = append(lines, strings.Split(strings.TrimSpace(b.Text), "\n")...)
+	}
+	return lines
+}
+
+// build makes the plugin as README.md says, in a copy of what it names: the messages of the protocol, a script that runs under the environment's Python, and its
+// manifest.
 func build(t *testing.T) (string, host.Access) {
 	t.Helper()
 	venv := environment(t)
-	dir := t.TempDir()
-	python := filepath.Join(venv, "bin", "python")
-	protoc := exec.Command(python, "-m", "grpc_tools.protoc", "-I../../proto", "-I../../../ir/wire", "--python_out="+dir,
-		"--grpc_python_out="+dir, "plugin.proto", "tapc.proto")
-	if out, err := protoc.CombinedOutput(); err != nil {
+	top := t.TempDir()
+	dir := filepath.Join(top, "plugins", "examples", "python")
+	for _, pattern := range []string{"*.py", "../../proto/*.proto", "../../../ir/wire/*.proto"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700)
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lines := readme(t, "README.md")
+	packages, err := os.ReadFile("requirements.txt")
+	if err != nil || len(lines) != 2 {
+		t.Fatalf("%v, %q: expected a line that makes an environment and one that makes the messages", err, lines)
+	}
+	for _, name := range strings.Fields(lines[0][strings.LastIndex(lines[0], " install ")+len(" install "):]) {
+		if !strings.Contains(string(packages), name+"==") {
+			t.Errorf("README.md installs %s, which requirements.txt does not have", name)
+		}
+	}
+	if err := os.Symlink(venv, filepath.Join(dir, "venv")); err != nil { // which the first line makes
+		t.Fatal(err)
+	}
+	messages := exec.Command("sh", "-c", lines[1])
+	messages.Dir = dir
+	if out, err := messages.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"tapcplugin.py", "linear_relu.py"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	python := filepath.Join(venv, "bin", "python")
 	script := fmt.Sprintf("#!%s -B\nimport os, runpy, sys\ndirectory = os.path.dirname(os.environ['TAPC_PLUGIN_PATH'])\n"+
 		"sys.path.insert(0, directory)\nrunpy.run_path(os.path.join(directory, 'linear_relu.py'), run_name='__main__')\n", python)
 	path := filepath.Join(dir, "python-linear-relu")
@@ -151,20 +198,27 @@ func TestTemplate(t *testing.T) {
 	tapc, plugin := filepath.Join(dir, "tapc"), filepath.Join(dir, "my-pass")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	for _, args := range [][]string{
-		{"go", "build", "-o", tapc, "../../../cmd/tapc"},
-		{tapc, "plugin", "new", "--lang=python", plugin},
-		{python, filepath.Join(plugin, "build.py"), python},
-		{tapc, "plugin", "test", filepath.Join(plugin, "my-pass")},
-		{tapc, "lit", "-v", plugin},
-	} {
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
+	for _, args := range [][]string{{"go", "build", "-o", tapc, "../../../cmd/tapc"}, {tapc, "plugin", "new", "--lang=python", plugin}} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
-		if args[1] == "lit" && !bytes.Contains(out, []byte("rename.lit")) {
-			t.Errorf("the lit test did not run:\n%s", out)
+	}
+	printed := ""
+	for _, line := range readme(t, filepath.Join(plugin, "README.md")) {
+		if command, rest, _ := strings.Cut(line, "#"); strings.TrimSpace(command) == "python3 build.py" {
+			line = python + " build.py " + python + " #" + rest // with the environment that is there
+		}
+		cmd := exec.CommandContext(ctx, "sh", "-c", line)
+		cmd.Dir, cmd.Env = plugin, append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		printed += string(out)
+	}
+	for _, part := range []string{"PASS: rename.lit", "operation op:relu"} {
+		if !strings.Contains(printed, part) {
+			t.Errorf("what the README says prints no %q:\n%s", part, printed)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(plugin, "my_pass.py"))
