@@ -14,10 +14,11 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 func TestMain(m *testing.M) {
-	host.Supervise()
+	supervise.Main()
 	os.Exit(m.Run())
 }
 

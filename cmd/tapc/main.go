@@ -10,11 +10,11 @@ import (
 	"os"
 
 	"tensortapestry.org/tapc/cmd/tapc/content"
-	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 func main() {
-	host.Supervise() // does not return in a process that watches a plugin
+	supervise.Main() // does not return in a process that watches a plugin
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
 	a.tuned = content.CollectWhileReading()
 	os.Exit(a.main(os.Args[1:]))

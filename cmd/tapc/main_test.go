@@ -21,14 +21,14 @@ import (
 	"tensortapestry.org/tapc/cmd/tapc/guide"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/ir/diag"
-	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // asTapc is the variable that turns the test program into tapc, for tests that need a process.
 const asTapc = "TAPC_TEST_AS_TAPC"
 
 func TestMain(m *testing.M) {
-	host.Supervise()
+	supervise.Main()
 	if os.Getenv(asTapc) != "" {
 		main()
 	}

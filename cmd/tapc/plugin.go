@@ -22,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/explore"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/installed"
 )
 
 // pluginFlags are the flags of commands that use plugins.
@@ -84,7 +85,7 @@ func (a *app) startPlugins(ctx context.Context, f *pluginFlags, log *slog.Logger
 			log.Debug("progress", "plugin", plugin, "part", part, "done", done, "total", total, "of", text)
 		}
 	}
-	found, err := installed(opts)
+	found, err := fromLocks(opts)
 	if err != nil {
 		return err
 	}
@@ -107,27 +108,27 @@ type usable struct {
 }
 
 // places gives where plugins are installed, the user's place first.
-func places() ([]host.Place, error) {
+func places() ([]installed.Place, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, diag.Fault("%w", err)
 	}
-	list := []host.Place{host.ProjectPlace(dir)}
-	if user, err := host.UserPlace(); err == nil {
+	list := []installed.Place{installed.ProjectPlace(dir)}
+	if user, err := installed.UserPlace(); err == nil {
 		list = slices.Insert(list, 0, user)
 	}
 	return list, nil
 }
 
-// installed gives the plugins of the lock files.
-func installed(opts host.Options) ([]usable, error) {
+// fromLocks gives the plugins of the lock files.
+func fromLocks(opts host.Options) ([]usable, error) {
 	all, err := places()
 	if err != nil {
 		return nil, err
 	}
 	var found []usable
 	for _, place := range all {
-		lock, err := host.ReadLock(place.Lock)
+		lock, err := installed.ReadLock(place.Lock)
 		if err != nil {
 			return nil, err
 		}
@@ -154,9 +155,9 @@ func (a *app) development(ctx context.Context, path string, locked bool, found [
 	case locked && same == nil:
 		return nil, &host.Fault{Kind: host.WrongDigest, Plugin: path, Detail: "no lock file has its digest", Hint: "tapc plugin install " + path}
 	case same != nil:
-		opts.Digest, opts.Access = same.SHA256[host.System()], same.Access
+		opts.Digest, opts.Access = same.SHA256[installed.System()], same.Access
 	default:
-		if opts.Access, err = host.ReadManifest(path); err != nil {
+		if opts.Access, err = installed.ReadManifest(path); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +178,7 @@ func (a *app) development(ctx context.Context, path string, locked bool, found [
 }
 
 // lockedAs gives the entry of a lock file that has a file's digest, or nil.
-func lockedAs(path string) (*host.Locked, error) {
+func lockedAs(path string) (*installed.Locked, error) {
 	digest, err := host.Digest(path)
 	if err != nil {
 		return nil, err
@@ -186,16 +187,7 @@ func lockedAs(path string) (*host.Locked, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, place := range all {
-		lock, err := host.ReadLock(place.Lock)
-		if err != nil {
-			return nil, err
-		}
-		if l := lock.Holds(digest); l != nil {
-			return l, nil
-		}
-	}
-	return nil, nil
+	return installed.WithDigest(all, digest)
 }
 
 // provide makes the rows, kernels and back ends of plugins.

@@ -15,6 +15,7 @@ import (
 	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/installed"
 )
 
 const pluginHelp = `Make, install, check and remove plugins.
@@ -36,17 +37,17 @@ func (a *app) pluginCommand() *cobra.Command {
 }
 
 // placeFlag adds --user and gives the place that the command line means.
-func placeFlag(c *cobra.Command) func() (host.Place, error) {
+func placeFlag(c *cobra.Command) func() (installed.Place, error) {
 	user := c.Flags().Bool("user", false, "for the user, not for the project")
-	return func() (host.Place, error) {
+	return func() (installed.Place, error) {
 		if *user {
-			return host.UserPlace()
+			return installed.UserPlace()
 		}
 		dir, err := os.Getwd()
 		if err != nil {
-			return host.Place{}, diag.Fault("%w", err)
+			return installed.Place{}, diag.Fault("%w", err)
 		}
-		return host.ProjectPlace(dir), nil
+		return installed.ProjectPlace(dir), nil
 	}
 }
 
@@ -67,8 +68,8 @@ func (a *app) pluginListCommand() *cobra.Command {
 	})
 }
 
-func (a *app) listPlace(place host.Place) error {
-	lock, err := host.ReadLock(place.Lock)
+func (a *app) listPlace(place installed.Place) error {
+	lock, err := installed.ReadLock(place.Lock)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func (a *app) listPlace(place host.Place) error {
 }
 
 // fileState says whether the file of an installed plugin is the one that was locked.
-func fileState(place host.Place, l *host.Locked) string {
-	want := l.SHA256[host.System()]
+func fileState(place installed.Place, l *installed.Locked) string {
+	want := l.SHA256[installed.System()]
 	got, err := host.Digest(place.File(l.Name))
 	switch {
 	case want == "":
-		return "not installed for " + host.System()
+		return "not installed for " + installed.System()
 	case errors.Is(err, os.ErrNotExist):
 		return "its file is missing"
 	case err != nil:
@@ -105,7 +106,7 @@ func fileState(place host.Place, l *host.Locked) string {
 }
 
 // printPlugin says what an installed plugin provides and may use.
-func (a *app) printPlugin(l *host.Locked) {
+func (a *app) printPlugin(l *installed.Locked) {
 	for _, part := range l.Parts() {
 		a.printf("    %s\n", part)
 	}
@@ -130,7 +131,7 @@ func (a *app) printConfinement() error {
 func (a *app) pluginInstallCommand() *cobra.Command {
 	c := &cobra.Command{Use: "install PATH", Short: "Install a plugin and lock it", Args: cobra.ExactArgs(1),
 		Example: "  tapc plugin install ./my-pass\n  tapc plugin install --user --grant ./my-pass",
-		Long:    "Copy a plugin to the project (or, with --user, the user's configuration), ask it\nwhat it provides, and write that to tapc.lock with the digest of its file.\n\nA plugin that asks in its manifest (PATH" + host.ManifestSuffix + ") to read files, to write\nthem, to use the network or to start programs is installed only with --grant."}
+		Long:    "Copy a plugin to the project (or, with --user, the user's configuration), ask it\nwhat it provides, and write that to tapc.lock with the digest of its file.\n\nA plugin that asks in its manifest (PATH" + installed.ManifestSuffix + ") to read files, to write\nthem, to use the network or to start programs is installed only with --grant."}
 	place := placeFlag(c)
 	grant := c.Flags().Bool("grant", false, "let the plugin use what its manifest asks for")
 	return a.command(c, func(ctx context.Context, args []string) error {
@@ -139,7 +140,7 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 			return err
 		}
 		l, err := where.Install(ctx, args[0], *grant, host.Options{Version: release.Version})
-		if errors.Is(err, host.ErrNotGranted) {
+		if errors.Is(err, installed.ErrNotGranted) {
 			return a.notGranted(args[0])
 		}
 		if err != nil {
@@ -153,7 +154,7 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 
 // notGranted says what a plugin asks for.
 func (a *app) notGranted(path string) error {
-	access, err := host.ReadManifest(path)
+	access, err := installed.ReadManifest(path)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		var known []string
 		verified := 0
 		for _, place := range all {
-			lock, err := host.ReadLock(place.Lock)
+			lock, err := installed.ReadLock(place.Lock)
 			if err != nil {
 				return err
 			}
@@ -213,7 +214,7 @@ func (a *app) pluginTestCommand() *cobra.Command {
 		Long: "Run the checks that every plugin must pass, in any language: that it starts, says\nthe same of itself every time, leaves valid graphs with the values they had, gives\nthe same bytes every time, stops when told to, and leaves nothing behind.\nThe exit status is 3 if a check fails."}
 	verbose := c.Flags().BoolP("verbose", "v", false, "show what the checks say of their work")
 	return a.command(c, func(ctx context.Context, args []string) error {
-		access, err := host.ReadManifest(args[0])
+		access, err := installed.ReadManifest(args[0])
 		if err != nil {
 			return err
 		}
@@ -258,7 +259,7 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		lock, err := host.ReadLock(where.Lock)
+		lock, err := installed.ReadLock(where.Lock)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func (p *Plugin) explain(ctx context.Context, part string, err error) error {
 	}
 	if status.Code(err) == codes.Unavailable { // most likely its process ended
 		select {
-		case <-p.child.done:
+		case <-p.child.Done:
 		case <-time.After(crashPatience):
 		}
 	}
@@ -94,7 +94,7 @@ func (p *Plugin) explainEnd(part string) *Fault {
 		return nil
 	}
 	select {
-	case <-p.child.done:
+	case <-p.child.Done:
 	default:
 		return nil
 	}
@@ -107,11 +107,11 @@ func (p *Plugin) endNow(part string) *Fault {
 	stopped := p.stopped.Load()
 	p.end()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done:
 	default:
 		return nil
 	}
-	if fault := p.explainEnd(part); fault != nil || stopped || !p.child.end.byItself() {
+	if fault := p.explainEnd(part); fault != nil || stopped || !p.child.End.ByItself() {
 		return fault
 	}
 	return p.explainOutcome(part)
@@ -123,7 +123,7 @@ func (p *Plugin) explainOutcome(part string) *Fault {
 	case <-p.tail.done:
 	case <-time.After(drainTime):
 	}
-	end := p.child.end
+	end := p.child.End
 	switch {
 	case end.Reason == "processes":
 		return p.fault(OutOfMemory, part, fmt.Sprintf("more than %d processes at a time", p.opts.Limits.Processes))

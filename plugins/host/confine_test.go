@@ -158,7 +158,7 @@ func TestHostIsKilled(t *testing.T) {
 	}
 }
 
-// unsupervised makes this test program one whose main function does not call Supervise.
+// unsupervised makes this test program one whose main function does not call supervise.Main.
 const unsupervised = "TAPC_HOST_TEST_UNSUPERVISED"
 
 // TestWithoutSupervisor runs part of the tests again as systems other than Linux must: without a supervisor.

@@ -32,8 +32,8 @@ type Texts struct {
 	Terms    []plugins.Text `json:"terms,omitempty"`
 }
 
-// each gives all, with what they are.
-func (t *Texts) each(yield func(what string, t *plugins.Text)) {
+// Each gives all, with what they are.
+func (t *Texts) Each(yield func(what string, t *plugins.Text)) {
 	for i, list := range [][]plugins.Text{t.Rules, t.Kernels, t.Mutators, t.Terms} {
 		for k := range list {
 			yield([]string{"rules", "kernels", "mutator", "cost term"}[i], &list[k])
@@ -68,7 +68,7 @@ func (p *Plugin) describe(ctx context.Context) error {
 	if err != nil {
 		return p.explain(ctx, "", err)
 	}
-	d, err := readDescription(m)
+	d, err := ReadDescription(m)
 	if err != nil {
 		p.end()
 		return p.fault(BadDescription, "", err.Error())
@@ -77,8 +77,8 @@ func (p *Plugin) describe(ctx context.Context) error {
 	return nil
 }
 
-// readDescription checks a description.
-func readDescription(m *proto.Description) (*Description, error) {
+// ReadDescription checks what a plugin says of itself, or what a lock file says that it said.
+func ReadDescription(m *proto.Description) (*Description, error) {
 	d := &Description{Name: m.Name, Version: m.Version, Doc: clean(m.Doc, maxDoc), Minor: int(min(m.Minor, 1<<20)), SDK: clean(m.Sdk, maxVersion)}
 	r := reading{seen: map[string]bool{}}
 	r.name("plugin", m.Name, "-")
@@ -108,7 +108,7 @@ func readDescription(m *proto.Description) (*Description, error) {
 	for _, x := range m.Terms {
 		d.Terms = append(d.Terms, plugins.Text{Name: x.Name, Doc: x.Doc, Text: clean(x.Objective, maxDoc)})
 	}
-	d.each(r.text)
+	d.Each(r.text)
 	return d, r.err
 }
 

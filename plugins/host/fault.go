@@ -123,7 +123,7 @@ func clean(s string, n int) string {
 		return r
 	}, strings.ToValidUTF8(s, "?"))
 	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "…"
+		s = strings.ToValidUTF8(s[:n-len("…")], "") + "…"
 	}
 	return s
 }

@@ -10,10 +10,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"tensortapestry.org/tapc/internal/inputfile"
 )
+
+// OpenFile opens a file that is to be a plugin's, and says what is plainly wrong with it. The error is a *Fault.
+func OpenFile(path string) (*os.File, error) {
+	return (&Plugin{path: path, name: filepath.Base(path)}).openPlugin()
+}
 
 // openPlugin opens the file that will be run and says what is plainly wrong with it. The error is a *Fault.
 func (p *Plugin) openPlugin() (*os.File, error) {

@@ -16,6 +16,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 
 	"tensortapestry.org/tapc/plugins"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // handshakeForm is what the first line of a plugin's standard output looks like.
@@ -68,7 +69,7 @@ func readLine(r *bufio.Reader) (string, error) {
 }
 
 // shake waits for the handshake of a process that was just started, and checks it. The error is a *Fault.
-func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string, error) {
+func (p *Plugin) shake(ctx context.Context, c *supervise.Child, out *bufio.Reader) (string, error) {
 	answer := make(chan shaken, 1)
 	impatient := make(chan struct{})
 	go func() { answer <- await(out, func() { close(impatient) }) }()
@@ -94,7 +95,7 @@ func (p *Plugin) shake(ctx context.Context, c *child, out *bufio.Reader) (string
 }
 
 // judge turns what was read into the handshake line or the fault that explains it best.
-func (p *Plugin) judge(c *child, s shaken) (string, error) {
+func (p *Plugin) judge(c *supervise.Child, s shaken) (string, error) {
 	switch {
 	case s.line != "" && s.printed:
 		p.end()
@@ -116,10 +117,10 @@ func (p *Plugin) judge(c *child, s shaken) (string, error) {
 }
 
 // endedEarly explains a process that closed its output before it served.
-func (p *Plugin) endedEarly(c *child) error {
+func (p *Plugin) endedEarly(c *supervise.Child) error {
 	var fault *Fault
 	select {
-	case <-c.done:
+	case <-c.Done:
 		fault = p.explainEnd("")
 	case <-time.After(strayPatience):
 		if fault = p.endNow(""); fault == nil {
@@ -129,7 +130,7 @@ func (p *Plugin) endedEarly(c *child) error {
 	if fault != nil && fault.Kind != Crashed {
 		return fault
 	}
-	if fault == nil || c.end.Exited && c.end.Code == 0 {
+	if fault == nil || c.End.Exited && c.End.Code == 0 {
 		return p.fault(NotAPlugin, "", "it ended without serving")
 	}
 	fault.Kind = CrashedAtStart

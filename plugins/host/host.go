@@ -23,6 +23,7 @@ import (
 	"tensortapestry.org/tapc/plugins/confine"
 	"tensortapestry.org/tapc/plugins/proto"
 	"tensortapestry.org/tapc/plugins/stream"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // Plugin is a plugin that runs. It may be used by several goroutines. After a fault it is stopped; so it is after a run that
@@ -44,7 +45,7 @@ type Plugin struct {
 
 // life is what runs, and how it ends.
 type life struct {
-	child   *child
+	child   *supervise.Child
 	tail    *tail
 	socket  *os.File    // its socket, if that is kept open; not for reading
 	flooded atomic.Bool // it wrote too much to standard error
@@ -169,8 +170,19 @@ func (caller) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.C
 // Path is the plugin's file.
 func (p *Plugin) Path() string { return p.path }
 
+// Available finds out how this system confines a plugin that was granted nothing, by doing all of it but for the start of a program.
+func Available() (confine.State, error) {
+	dir, err := temporary()
+	if err != nil {
+		return confine.State{}, err
+	}
+	defer os.RemoveAll(dir)
+	p := &Plugin{dir: dir, opts: Options{Limits: DefaultLimits()}}
+	return supervise.Probe(p.spec(nil, nil, dir))
+}
+
 // Confinement says what keeps the plugin in bounds.
-func (p *Plugin) Confinement() confine.State { return p.child.confine }
+func (p *Plugin) Confinement() confine.State { return p.child.Confine }
 
 // Close asks the plugin to end, makes it end if it does not within its grace, and removes what it left. It may be called
 // again.
@@ -185,10 +197,11 @@ func (p *Plugin) Close() error {
 			p.client.Kill()
 			timer.Stop()
 			p.stop()
-			<-p.child.done
+			<-p.child.Done
 		}
 		if p.child != nil {
-			closeAll([]*os.File{p.socket, p.child.folder})
+			p.socket.Close() // nil where there is none, as is the folder
+			p.child.Folder.Close()
 		}
 		err = os.RemoveAll(p.dir)
 	})
@@ -201,9 +214,9 @@ func (p *Plugin) Forced() bool { return p.forced.Load() }
 // Abandon ends the plugin's standard input, as the death of tapc does, and says whether the plugin ends by itself within a
 // time. It is for tests of plugins; nothing but Close may be called afterwards.
 func (p *Plugin) Abandon(patience time.Duration) bool {
-	p.child.stdin.Close()
+	p.child.Stdin.Close()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done:
 		return true
 	case <-time.After(patience):
 		return false
@@ -213,15 +226,15 @@ func (p *Plugin) Abandon(patience time.Duration) bool {
 // stop ends the plugin by force, for a reason of tapc's.
 func (p *Plugin) stop() {
 	p.stopped.Store(true)
-	p.child.stop()
+	p.child.Stop()
 }
 
 // end ends the plugin by force and waits, within bounds, until everything that it wrote was read.
 func (p *Plugin) end() {
 	p.stop()
 	select {
-	case <-p.child.done:
-	case <-time.After(supervisorGrace):
+	case <-p.child.Done:
+	case <-time.After(supervise.Grace):
 	}
 	select {
 	case <-p.tail.done:

@@ -22,6 +22,7 @@ import (
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/passes/standard"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // built is where the programs of the tests are.
@@ -29,7 +30,7 @@ var built string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(unsupervised) == "" {
-		host.Supervise()
+		supervise.Main()
 	}
 	if path := os.Getenv(asHost); path != "" {
 		runAsHost(path)

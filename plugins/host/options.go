@@ -2,6 +2,7 @@ package host
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"tensortapestry.org/tapc/plugins/confine"
@@ -58,6 +59,37 @@ type Access struct {
 	Write   []string `json:"write,omitempty"`   // absolute paths of files and directories, to read and to write
 	Network bool     `json:"network,omitempty"` //
 	Execute bool     `json:"execute,omitempty"` // start the system's programs
+}
+
+// Nothing says whether the access is none at all.
+func (a Access) Nothing() bool {
+	return len(a.Read) == 0 && len(a.Write) == 0 && !a.Network && !a.Execute
+}
+
+// Within says whether everything in a is in b too.
+func (a Access) Within(b Access) bool {
+	in := func(x, y []string) bool {
+		return !slices.ContainsFunc(x, func(s string) bool { return !slices.Contains(y, s) })
+	}
+	return in(a.Read, b.Read) && in(a.Write, b.Write) && (b.Network || !a.Network) && (b.Execute || !a.Execute)
+}
+
+// Lines says in plain words what the access is, a line for each thing.
+func (a Access) Lines() []string {
+	var lines []string
+	for _, p := range a.Read {
+		lines = append(lines, "read "+p)
+	}
+	for _, p := range a.Write {
+		lines = append(lines, "read and write "+p)
+	}
+	if a.Network {
+		lines = append(lines, "use the network, and Unix sockets of other programs")
+	}
+	if a.Execute {
+		lines = append(lines, "start programs of the system")
+	}
+	return lines
 }
 
 // Options are how a plugin is started.

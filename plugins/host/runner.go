@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"tensortapestry.org/tapc/plugins/confine"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // attached is a started plugin as the handshake library sees it. The library gets the handshake, which has been checked, and
 // nothing else of the plugin's output.
 type attached struct {
 	plugin *Plugin
-	child  *child
+	child  *supervise.Child
 	stdout io.ReadCloser
 	socket string // an address of its socket
 }
@@ -26,28 +27,28 @@ type attached struct {
 const drainTime = 500 * time.Millisecond
 
 // spec says how the process is started. Its sockets are to be in a directory of its folder.
-func (p *Plugin) spec(exe *os.File, env []string, sockets string) *spec {
+func (p *Plugin) spec(exe *os.File, env []string, sockets string) *supervise.Spec {
 	l, a := &p.opts.Limits, &p.opts.Access
-	return &spec{exe: exe, env: env, processes: l.Processes, patience: l.Start, task: confine.Task{Path: p.path, Folder: p.dir, Sockets: sockets,
+	return &supervise.Spec{Exe: exe, Env: env, Processes: l.Processes, Patience: l.Start, Task: confine.Task{Path: p.path, Folder: p.dir, Sockets: sockets,
 		Runnable: interpreters(p.head, searchPath), Read: a.Read, Write: a.Write, Network: a.Network, Execute: a.Execute,
 		Limits: confine.Limits{Memory: l.Memory, FileSize: l.FileSize, CPU: l.CPU, Files: l.Files}, Off: p.opts.off}}
 }
 
 // launch starts the process and waits for its handshake. The error is a *Fault or the context's.
 func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File, sockets string) (*attached, error) {
-	c, err := start(p.spec(exe, env, sockets))
+	c, err := supervise.Start(p.spec(exe, env, sockets))
 	if err != nil {
 		return nil, p.fault(CannotStart, "", err.Error())
 	}
 	p.child = c
-	p.tail = newTail(c.stderr, p.opts.Limits.Stderr, p.opts.Log, func() {
+	p.tail = newTail(c.Stderr, p.opts.Limits.Stderr, p.opts.Log, func() {
 		p.flooded.Store(true)
-		c.stop()
+		c.Stop()
 	})
-	drained := &drain{r: c.stdout, done: make(chan struct{})}
+	drained := &drain{r: c.Stdout, done: make(chan struct{})}
 	go func() {
-		<-c.done
-		c.stdin.Close()
+		<-c.Done
+		c.Stdin.Close()
 		patience, stop := context.WithTimeout(context.Background(), drainTime)
 		defer stop()
 		for _, done := range []chan struct{}{drained.done, p.tail.done} {
@@ -56,7 +57,8 @@ func (p *Plugin) launch(ctx context.Context, env []string, exe *os.File, sockets
 			case <-patience.Done(): // a stranger holds the pipe
 			}
 		}
-		closeAll([]*os.File{c.stdout, c.stderr})
+		c.Stdout.Close()
+		c.Stderr.Close()
 	}()
 	out := bufio.NewReaderSize(drained, maxLineLen)
 	line, err := p.shake(ctx, c, out)
@@ -78,7 +80,7 @@ func (p *Plugin) open(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder := p.child.folder
+	folder := p.child.Folder
 	if folder == nil {
 		if folder, err = os.Open(p.dir); err != nil {
 			return "", err
@@ -123,14 +125,14 @@ func (r *attached) Name() string { return r.plugin.path }
 
 // Wait waits for the end of the process and all that it started.
 func (r *attached) Wait(context.Context) error {
-	<-r.child.done
+	<-r.child.Done
 	return nil
 }
 
 // Kill ends the process and all that it started.
 func (r *attached) Kill(context.Context) error {
 	r.plugin.stop()
-	<-r.child.done
+	<-r.child.Done
 	return nil
 }
 

@@ -13,12 +13,12 @@ import (
 	"testing"
 
 	"tensortapestry.org/tapc/plugins/conformance"
-	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/supervise"
 )
 
 // Main is the whole of a TestMain function.
 func Main(m *testing.M) {
-	host.Supervise()
+	supervise.Main()
 	os.Exit(m.Run())
 }
 

@@ -19,6 +19,7 @@ import (
 	"tensortapestry.org/tapc/ir/irtest"
 	"tensortapestry.org/tapc/plugins/conformance"
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/installed"
 	"tensortapestry.org/tapc/plugins/plugintest"
 	"tensortapestry.org/tapc/tools/blocks"
 )
@@ -130,10 +131,10 @@ func build(t *testing.T) (string, host.Access) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path+host.ManifestSuffix, manifest, 0o600); err != nil {
+	if err := os.WriteFile(path+installed.ManifestSuffix, manifest, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	access, err := host.ReadManifest(path)
+	access, err := installed.ReadManifest(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package host
+package installed
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"tensortapestry.org/tapc/plugins/host"
 )
 
 // Place is where plugins are installed: a lock file and a directory for their files.
@@ -53,7 +55,7 @@ var ErrNotGranted = errors.New("the plugin asks for access that was not granted"
 
 // Install copies a plugin to the place, starts the copy to ask what it provides, and writes the lock file. It may use what
 // its manifest asks for if grant says so; without, asking for anything is ErrNotGranted.
-func (p Place) Install(ctx context.Context, path string, grant bool, opts Options) (*Locked, error) {
+func (p Place) Install(ctx context.Context, path string, grant bool, opts host.Options) (*Locked, error) {
 	access, err := ReadManifest(path)
 	if err != nil {
 		return nil, err
@@ -74,12 +76,12 @@ func (p Place) Install(ctx context.Context, path string, grant bool, opts Option
 	}
 	defer os.Remove(copied)
 	opts.Access = access
-	if opts.Digest, err = Digest(copied); err != nil {
+	if opts.Digest, err = host.Digest(copied); err != nil {
 		return nil, err
 	}
-	plugin, err := Start(ctx, copied, opts)
+	plugin, err := host.Start(ctx, copied, opts)
 	if err != nil {
-		var f *Fault
+		var f *host.Fault
 		if errors.As(err, &f) {
 			f.Plugin = fmt.Sprintf("%s (%s)", filepath.Base(path), path) // not the copy
 		}
@@ -98,8 +100,7 @@ func (p Place) Install(ctx context.Context, path string, grant bool, opts Option
 
 // copy copies a plugin into the place under a name of the moment. What is plainly no plugin is refused as Start refuses it.
 func (p Place) copy(path string) (string, error) {
-	probe := &Plugin{path: path, name: filepath.Base(path)}
-	in, err := probe.openPlugin()
+	in, err := host.OpenFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -141,20 +142,20 @@ func (p Place) Remove(name string) error {
 }
 
 // Open starts an installed plugin. Its file must be the one that was locked.
-func (p Place) Open(ctx context.Context, l *Locked, opts Options) (*Plugin, error) {
+func (p Place) Open(ctx context.Context, l *Locked, opts host.Options) (*host.Plugin, error) {
 	path := p.File(l.Name)
 	if opts.Digest = l.SHA256[System()]; opts.Digest == "" {
-		f := &Fault{Kind: WrongDigest, Plugin: fmt.Sprintf("%s (%s)", l.Name, path), Detail: "it is locked, but not for " + System()}
+		f := &host.Fault{Kind: host.WrongDigest, Plugin: fmt.Sprintf("%s (%s)", l.Name, path), Detail: "it is locked, but not for " + System()}
 		f.Hint = "install it on such a system, too: tapc plugin install"
 		return nil, f
 	}
 	opts.Access = l.Access
-	return Start(ctx, path, opts)
+	return host.Start(ctx, path, opts)
 }
 
 // Verify checks an installed plugin: its file is the one that was locked, it starts, and it says of itself what the lock
 // file says.
-func (p Place) Verify(ctx context.Context, l *Locked, opts Options) error {
+func (p Place) Verify(ctx context.Context, l *Locked, opts host.Options) error {
 	plugin, err := p.Open(ctx, l, opts)
 	if err != nil {
 		return err
@@ -163,7 +164,8 @@ func (p Place) Verify(ctx context.Context, l *Locked, opts Options) error {
 	now := lockedOf(plugin.Description, l.SHA256[System()], l.Access)
 	now.SHA256 = l.SHA256
 	if difference := compareLocked(l, &now); difference != "" {
-		return plugin.fault(BadDescription, "", "it says other things of itself than "+LockName+" has: "+difference)
+		return &host.Fault{Kind: host.BadDescription, Plugin: fmt.Sprintf("%s (%s)", l.Name, plugin.Path()),
+			Detail: "it says other things of itself than " + LockName + " has: " + difference}
 	}
 	return nil
 }
@@ -181,4 +183,18 @@ func (p Place) Strangers(lock *Lock) []string {
 		}
 	}
 	return names
+}
+
+// WithDigest gives the plugin whose file has a digest on this system, of the first of some places that has one; nil if none does.
+func WithDigest(places []Place, digest string) (*Locked, error) {
+	for _, p := range places {
+		lock, err := ReadLock(p.Lock)
+		if err != nil {
+			return nil, err
+		}
+		if l := lock.holds(digest); l != nil {
+			return l, nil
+		}
+	}
+	return nil, nil
 }

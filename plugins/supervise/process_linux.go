@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ const (
 	launcherName   = "tapc-plugin-launcher"
 )
 
-// supervisable says that this program's main function calls Supervise.
+// supervisable says that this program's main function calls Main.
 var supervisable atomic.Bool
 
 // Descriptors of a supervisor besides the standard three, which are the plugin's.
@@ -49,10 +49,10 @@ type order struct {
 	Probe     bool // confine, say what came of it, and start nothing
 }
 
-// Supervise is the first thing that the main function of a program with plugins does. In a supervisor's or launcher's process
+// Main is the first thing that the main function of a program with plugins does. In a supervisor's or launcher's process
 // it does that one's work and does not return; elsewhere it makes it known that this program can be run as one, and returns
 // at once. A program that does not call it runs plugins without a supervisor.
-func Supervise() {
+func Main() {
 	if len(os.Args) == 1 && os.Args[0] == supervisorName {
 		supervise()
 	}
@@ -62,20 +62,26 @@ func Supervise() {
 	supervisable.Store(true)
 }
 
-func start(s *spec) (*child, error) {
+// Start starts a plugin, under a supervisor if this program can be run as one.
+func Start(s *Spec) (*Child, error) {
 	if !supervisable.Load() {
 		return startDirect(s)
 	}
+	return startSupervised(s, false)
+}
+
+// startSupervised starts a plugin, or only finds out how it would be confined.
+func startSupervised(s *Spec, probe bool) (*Child, error) {
 	c, theirs, err := pipes()
 	if err != nil {
 		return nil, err
 	}
 	w := &watch{child: c}
-	c.stop = w.stop
-	o := order{Task: s.task, Env: s.env, Processes: s.processes, Probe: s.probe}
+	c.Stop = w.stop
+	o := order{Task: s.Task, Env: s.Env, Processes: s.Processes, Probe: probe}
 	control, err := w.pipes()
 	if err == nil {
-		err = w.spawn(append(append([]*os.File{}, theirs[:]...), append(control, s.exe)...), &o)
+		err = w.spawn(append(append([]*os.File{}, theirs[:]...), append(control, s.Exe)...), &o)
 	}
 	closeAll(theirs[:])
 	closeAll(control)
@@ -84,7 +90,7 @@ func start(s *spec) (*child, error) {
 		w.close()
 		return nil, err
 	}
-	return c, w.begin(&o, s.patience)
+	return c, w.begin(&o, s.Patience)
 }
 
 // spawn starts the supervisor, as the first process of a PID namespace if there are such, and writes into the order which namespaces
@@ -110,37 +116,31 @@ func (w *watch) spawn(files []*os.File, o *order) (err error) {
 	return err
 }
 
-// Available finds out how this system confines a plugin that was granted nothing, by doing all of it but for the start of a program.
-func Available() (confine.State, error) {
+// Probe finds out how this system confines a process, by doing all of it but for the start of its program.
+func Probe(s *Spec) (confine.State, error) {
 	if !supervisable.Load() {
 		return confine.State{}, nil
 	}
-	dir, err := temporary()
-	if err != nil {
-		return confine.State{}, err
-	}
-	defer os.RemoveAll(dir)
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return confine.State{}, err
 	}
 	defer exe.Close()
-	p := &Plugin{path: exe.Name(), dir: dir, opts: Options{Limits: DefaultLimits()}}
-	s := p.spec(exe, nil, dir)
-	s.probe = true
-	c, err := start(s)
+	of := *s
+	of.Exe, of.Task.Path = exe, exe.Name()
+	c, err := startSupervised(&of, true)
 	if err != nil {
 		return confine.State{}, err
 	}
-	c.stop()
-	<-c.done
+	c.Stop()
+	<-c.Done
 	c.closePipes()
-	return c.confine, nil
+	return c.Confine, nil
 }
 
 // watch is tapc's side of a supervisor.
 type watch struct {
-	child   *child
+	child   *Child
 	process *os.Process
 	control *os.File
 	status  *link
@@ -179,19 +179,19 @@ func (w *watch) begin(o *order, patience time.Duration) error {
 		first, fds, err = w.status.receive()
 	}
 	if err == nil && first.Error != "" {
-		err = &startError{errors.New(first.Error)}
+		err = errors.New(first.Error)
 		if first.Errno != 0 {
-			err = &startError{syscall.Errno(first.Errno)}
+			err = syscall.Errno(first.Errno)
 		}
 	}
-	w.child.confine = first.Confine
+	w.child.Confine = first.Confine
 	if len(fds) > 0 {
-		w.child.folder = os.NewFile(uintptr(fds[0]), o.Task.Folder)
+		w.child.Folder = os.NewFile(uintptr(fds[0]), o.Task.Folder)
 	}
 	go w.wait()
 	if err != nil {
 		w.stop()
-		<-w.child.done
+		<-w.child.Done
 		w.child.closePipes()
 	}
 	return err
@@ -201,20 +201,20 @@ func (w *watch) begin(o *order, patience time.Duration) error {
 func (w *watch) wait() {
 	w.status.file.SetReadDeadline(time.Time{})
 	if last, _, err := w.status.receive(); err == nil && last.End != nil {
-		w.child.end = *last.End
+		w.child.End = *last.End
 	}
 	w.process.Wait()
 	w.status.file.Close()
-	close(w.child.done)
+	close(w.child.Done)
 }
 
 // stop closes the control pipe, on which the supervisor kills everything.
 func (w *watch) stop() {
 	w.once.Do(func() {
 		w.control.Close()
-		time.AfterFunc(supervisorGrace, func() {
+		time.AfterFunc(Grace, func() {
 			select {
-			case <-w.child.done:
+			case <-w.child.Done:
 			default:
 				w.process.Kill()
 			}

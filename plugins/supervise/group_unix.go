@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package supervise
 
 import (
 	"os"
@@ -14,8 +14,8 @@ func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true
 // killGroup kills a process and its group.
 func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-func outcomeOf(p *os.ProcessState) outcome {
-	o := outcome{Exited: p.Exited(), Code: p.ExitCode(), CPU: p.UserTime() + p.SystemTime()}
+func outcomeOf(p *os.ProcessState) Outcome {
+	o := Outcome{Exited: p.Exited(), Code: p.ExitCode(), CPU: p.UserTime() + p.SystemTime()}
 	if s, ok := p.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		o.Signal = int(s.Signal())
 	}

@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ type state struct {
 	Errno   int           `json:",omitempty"` // of the start; the plugin does not run
 	Error   string        `json:",omitempty"`
 	Confine confine.State //
-	End     *outcome      `json:",omitempty"`
+	End     *Outcome      `json:",omitempty"`
 }
 
 // maxState bounds a state as JSON, in bytes; an error holds a path or two.

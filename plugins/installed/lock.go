@@ -1,4 +1,4 @@
-package host
+package installed
 
 import (
 	"cmp"
@@ -15,6 +15,8 @@ import (
 	"tensortapestry.org/tapc/internal/outputfile"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/plugins"
+	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/proto"
 )
 
 // LockName is the name of the file that says which plugins a project uses.
@@ -38,9 +40,9 @@ type Locked struct {
 	Protocol string            `json:"protocol"` // major.minor
 	SDK      string            `json:"sdk,omitempty"`
 	SHA256   map[string]string `json:"sha256"` // by GOOS/GOARCH
-	Access   Access            `json:"access"`
+	Access   host.Access       `json:"access"`
 	Passes   []lockedPass      `json:"passes,omitempty"`
-	Texts
+	host.Texts
 	Backends []lockedBackend `json:"backends,omitempty"`
 }
 
@@ -104,16 +106,15 @@ func strip(err error) error {
 }
 
 func (l *Locked) check() error {
-	if !nameForm.MatchString(l.Name) || !versionForm.MatchString(l.Version) {
-		return fmt.Errorf("plugin %q, version %q: malformed", clean(l.Name, 60), clean(l.Version, 60))
-	}
 	for system, digest := range l.SHA256 {
 		if len(digest) != 64 || strings.Trim(digest, "0123456789abcdef") != "" {
-			return fmt.Errorf("plugin %s: malformed SHA-256 for %s", l.Name, clean(system, 40))
+			return fmt.Errorf("plugin %q: malformed SHA-256 for %q", l.Name, system)
 		}
 	}
-	_, err := l.Description()
-	return err
+	if _, err := l.Description(); err != nil {
+		return fmt.Errorf("plugin %q: %w", l.Name, err)
+	}
+	return nil
 }
 
 // Write writes the lock file, whole or not at all.
@@ -139,8 +140,8 @@ func (l *Lock) Find(name string) *Locked {
 	return nil
 }
 
-// Holds says whether some plugin has a digest for this system.
-func (l *Lock) Holds(digest string) *Locked {
+// holds gives the plugin that has a digest for this system, or nil.
+func (l *Lock) holds(digest string) *Locked {
 	for i := range l.Plugins {
 		if l.Plugins[i].SHA256[System()] == digest {
 			return &l.Plugins[i]
@@ -167,7 +168,7 @@ func (l *Lock) put(p Locked) {
 }
 
 // lockedOf gives what a lock file says of a plugin that was started.
-func lockedOf(d *Description, digest string, access Access) Locked {
+func lockedOf(d *host.Description, digest string, access host.Access) Locked {
 	l := Locked{Name: d.Name, Version: d.Version, Doc: d.Doc, SDK: d.SDK, SHA256: map[string]string{System(): digest}, Access: access,
 		Protocol: fmt.Sprintf("%d.%d", plugins.ProtocolMajor, d.Minor), Texts: d.Texts}
 	for _, p := range d.Passes {
@@ -191,44 +192,40 @@ func lockedOptions(list []pipeline.Option) []lockedOption {
 	return out
 }
 
-// Description gives what the plugin provides, as the lock file has it.
-func (l *Locked) Description() (*Description, error) {
-	d := &Description{Name: l.Name, Version: l.Version, Doc: l.Doc, SDK: l.SDK, Texts: l.Texts}
-	fmt.Sscanf(l.Protocol, "1.%d", &d.Minor)
-	r := reading{seen: map[string]bool{}}
+// Description gives what the plugin provides, as the lock file has it: held to what a plugin may say of itself.
+func (l *Locked) Description() (*host.Description, error) {
+	m := &proto.Description{Name: l.Name, Version: l.Version, Doc: l.Doc, Sdk: l.SDK}
+	fmt.Sscanf(l.Protocol, "1.%d", &m.Minor)
 	for _, x := range l.Passes {
-		r.name("pass", x.Name, x.Doc)
-		p := pipeline.Pass{Name: x.Name, Doc: x.Doc, Plugin: l.Name, Options: r.unlock(x.Name, x.Options)}
-		p.Needs = r.stage(x.Name, x.Needs, pipeline.OperationExpression)
-		p.Upto = r.stage(x.Name, x.Upto, p.Needs)
-		p.Gives = r.stage(x.Name, x.Gives, p.Needs)
-		d.Passes = append(d.Passes, p)
+		m.Passes = append(m.Passes, &proto.Pass{Name: x.Name, Doc: x.Doc, Needs: x.Needs, Upto: x.Upto, Gives: x.Gives, Options: saidOptions(x.Options)})
 	}
-	d.each(r.text)
+	for _, x := range l.Rules {
+		m.Rules = append(m.Rules, &proto.Declarations{Name: x.Name, Doc: x.Doc, Text: x.Text})
+	}
+	for _, x := range l.Kernels {
+		m.Kernels = append(m.Kernels, &proto.Declarations{Name: x.Name, Doc: x.Doc, Text: x.Text})
+	}
+	for _, x := range l.Mutators {
+		m.Mutators = append(m.Mutators, &proto.Mutator{Name: x.Name, Doc: x.Doc, On: x.Text})
+	}
+	for _, x := range l.Terms {
+		m.Terms = append(m.Terms, &proto.CostTerm{Name: x.Name, Doc: x.Doc, Objective: x.Text})
+	}
 	for _, x := range l.Backends {
-		r.name("back end", x.Name, "-")
-		d.Backends = append(d.Backends, Backend{x.Name, x.Doc, r.devices(x.Name, x.Devices), r.unlock(x.Name, x.Options)})
+		m.Backends = append(m.Backends, &proto.Backend{Name: x.Name, Doc: x.Doc, Devices: x.Devices, Options: saidOptions(x.Options)})
 	}
-	if r.err != nil {
-		return nil, fmt.Errorf("plugin %s: %w", l.Name, r.err)
-	}
-	return d, nil
+	return host.ReadDescription(m)
 }
 
-func (r *reading) unlock(of string, list []lockedOption) []pipeline.Option {
-	var out []pipeline.Option
+// saidOptions gives options as a plugin says them. A type that there is not is one that no plugin may say.
+func saidOptions(list []lockedOption) []*proto.Option {
+	var out []*proto.Option
 	for _, x := range list {
-		r.name("option of "+of, x.Name, x.Doc)
-		o := pipeline.Option{Name: x.Name, Doc: x.Doc, Default: x.Default}
-		for _, t := range optionTypes {
-			if t.String() == x.Type {
-				o.Type = t
-			}
+		t, ok := proto.Option_Type_value[strings.ToUpper(x.Type)]
+		if !ok {
+			t = -1
 		}
-		if o.Type.String() != x.Type {
-			r.say("%s: option %s has the unknown type %q", of, x.Name, clean(x.Type, 40))
-		}
-		out = append(out, o)
+		out = append(out, &proto.Option{Name: x.Name, Doc: x.Doc, Type: proto.Option_Type(t), Default: x.Default})
 	}
 	return out
 }
@@ -255,7 +252,7 @@ func (l *Locked) Parts() []string {
 	for _, p := range l.Passes {
 		out = append(out, "pass "+p.Name+": "+p.Doc)
 	}
-	l.each(func(what string, t *plugins.Text) { out = append(out, what+" "+t.Name+": "+t.Doc) })
+	l.Each(func(what string, t *plugins.Text) { out = append(out, what+" "+t.Name+": "+t.Doc) })
 	for _, b := range l.Backends {
 		out = append(out, "back end "+b.Name+": "+b.Doc)
 	}

@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import (
 	"bufio"
@@ -183,8 +183,8 @@ func closeStandard() error {
 }
 
 // reap waits for everything that descends from this process, and tells how the plugin ended.
-func (s *supervisor) reap() outcome {
-	end := outcome{}
+func (s *supervisor) reap() Outcome {
+	end := Outcome{}
 	for {
 		var ws syscall.WaitStatus
 		var use syscall.Rusage

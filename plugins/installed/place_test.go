@@ -1,4 +1,4 @@
-package host_test
+package installed_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tensortapestry.org/tapc/plugins/host"
+	"tensortapestry.org/tapc/plugins/installed"
+	"tensortapestry.org/tapc/plugins/plugintest"
 )
 
 // copyOf copies a program, so that a test may change it.
@@ -27,27 +29,29 @@ func copyOf(t *testing.T, path, name string) string {
 	return to
 }
 
+func TestMain(m *testing.M) { plugintest.Main(m) }
+
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	root := t.TempDir()
-	place := host.ProjectPlace(root)
-	path := copyOf(t, program(t, linearRelu), "whatever")
+	place := installed.ProjectPlace(root)
+	path := copyOf(t, plugintest.Build(t, "../examples/linear-relu"), "whatever")
 	got, err := place.Install(ctx, path, false, host.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "linear-relu" || got.Protocol != "1.2" || len(got.Passes) != 1 || len(got.SHA256[host.System()]) != 64 {
+	if got.Name != "linear-relu" || got.Protocol != "1.2" || len(got.Passes) != 1 || len(got.SHA256[installed.System()]) != 64 {
 		t.Errorf("locked %+v", got)
 	}
-	lock, err := host.ReadLock(filepath.Join(root, host.LockName))
+	lock, err := installed.ReadLock(filepath.Join(root, installed.LockName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(got, lock.Find("linear-relu"), cmp.AllowUnexported(host.Locked{})); diff != "" {
+	if diff := cmp.Diff(got, lock.Find("linear-relu"), cmp.AllowUnexported(installed.Locked{})); diff != "" {
 		t.Errorf("the lock file has other things (-want +got):\n%s", diff)
 	}
-	if deep := host.ProjectPlace(filepath.Join(root, "a", "b")); deep != place {
+	if deep := installed.ProjectPlace(filepath.Join(root, "a", "b")); deep != place {
 		t.Errorf("from a directory below, the place is %+v", deep)
 	}
 	if err := place.Verify(ctx, got, host.Options{}); err != nil {
@@ -98,7 +102,7 @@ func tamper(t *testing.T, path string) {
 func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	place := host.ProjectPlace(t.TempDir())
+	place := installed.ProjectPlace(t.TempDir())
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -106,11 +110,11 @@ func TestInstallRefuses(t *testing.T) {
 	if _, err := place.Install(ctx, script, false, host.Options{}); err == nil || !strings.Contains(err.Error(), "exited with status 3") {
 		t.Errorf("a plugin that does not start gives %v", err)
 	}
-	path := misbehaving(t, "good")
-	if err := os.WriteFile(path+host.ManifestSuffix, []byte(`{"read": ["data"], "network": true}`), 0o600); err != nil {
+	path := copyOf(t, plugintest.Build(t, "../host/testdata/misbehave"), "good")
+	if err := os.WriteFile(path+installed.ManifestSuffix, []byte(`{"read": ["data"], "network": true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := place.Install(ctx, path, false, host.Options{}); !errors.Is(err, host.ErrNotGranted) {
+	if _, err := place.Install(ctx, path, false, host.Options{}); !errors.Is(err, installed.ErrNotGranted) {
 		t.Errorf("access that was not granted gives %v", err)
 	}
 	got, err := place.Install(ctx, path, true, host.Options{})
@@ -124,7 +128,7 @@ func TestInstallRefuses(t *testing.T) {
 	if left, _ := os.ReadDir(place.Files); len(left) != 1 {
 		t.Errorf("in the place are %v", left)
 	}
-	if strangers := place.Strangers(&host.Lock{}); len(strangers) != 1 || strangers[0] != "misbehave" {
+	if strangers := place.Strangers(&installed.Lock{}); len(strangers) != 1 || strangers[0] != "misbehave" {
 		t.Errorf("unlocked files are %v", strangers)
 	}
 }
@@ -142,11 +146,11 @@ func TestLockIsStrict(t *testing.T) {
 		"no such stage": `{"version": 1, "plugins": [{"name": "a", "version": "1.0.0", "protocol": "1.0", "sha256": {"linux/amd64": "` + digest + `"}, "access": {},
 			"passes": [{"name": "p", "doc": "d", "needs": "x", "upto": "", "gives": ""}]}]}`,
 	} {
-		path := filepath.Join(t.TempDir(), host.LockName)
+		path := filepath.Join(t.TempDir(), installed.LockName)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if l, err := host.ReadLock(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
+		if l, err := installed.ReadLock(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package host
+package supervise
 
 import (
 	"os"
@@ -13,6 +13,6 @@ func group(*exec.Cmd) {}
 // killGroup kills the process alone.
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-func outcomeOf(p *os.ProcessState) outcome {
-	return outcome{Exited: p.Exited(), Code: p.ExitCode(), CPU: p.UserTime() + p.SystemTime()}
+func outcomeOf(p *os.ProcessState) Outcome {
+	return Outcome{Exited: p.Exited(), Code: p.ExitCode(), CPU: p.UserTime() + p.SystemTime()}
 }

@@ -1,4 +1,4 @@
-package host
+package installed
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tensortapestry.org/tapc/dialects/schedule"
+	"tensortapestry.org/tapc/plugins/host"
 	"tensortapestry.org/tapc/plugins/proto"
 )
 
@@ -16,7 +17,7 @@ func TestDevicesOfBackends(t *testing.T) {
 		return &proto.Description{Name: "a", Version: "1.0.0", Backends: []*proto.Backend{{Name: "b", Devices: words}}}
 	}
 	for _, words := range [][]string{nil, {"cuda"}, {"cuda", "cpu"}} {
-		d, err := readDescription(message(words...))
+		d, err := host.ReadDescription(message(words...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +26,7 @@ func TestDevicesOfBackends(t *testing.T) {
 			device, _ := schedule.DeviceNamed(w)
 			want = append(want, device)
 		}
-		l := lockedOf(d, "", Access{})
+		l := lockedOf(d, "", host.Access{})
 		again, err := l.Description()
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ func TestDevicesOfBackends(t *testing.T) {
 			t.Errorf("%q: %s", words, diff)
 		}
 	}
-	if _, err := readDescription(message("cpu", "abacus")); err == nil || !strings.Contains(err.Error(), `"abacus", which this tapc does not know`) {
+	if _, err := host.ReadDescription(message("cpu", "abacus")); err == nil || !strings.Contains(err.Error(), `"abacus", which this tapc does not know`) {
 		t.Error(err)
 	}
 }
