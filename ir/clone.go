@@ -8,12 +8,21 @@ import (
 
 // CloneBody copies a body or a tag so that changing the copy leaves the original alone. Ranges and maps are shared: they are
 // never changed in place.
-func CloneBody(b Body) Body {
-	var rec recording
-	b.Fields(&rec)
-	c := b.Kind().New()
-	c.Fields(&replay{values: rec.values})
-	return c
+func CloneBody(b Body) Body { return new(copier).clone(b) }
+
+// copier copies many bodies by one recording.
+type copier struct {
+	record recording
+	replay replay
+}
+
+func (c *copier) clone(b Body) Body {
+	c.record.values = c.record.values[:0]
+	b.Fields(&c.record)
+	c.replay.values = c.record.values
+	d := b.Kind().New()
+	d.Fields(&c.replay)
+	return d
 }
 
 // EqualBody says whether two bodies or tags are of one kind with equal fields. References are compared as numbers, so both

@@ -324,6 +324,7 @@ func (g *Graph) Clone() *Graph {
 	c.chunks = make([][]Node, len(g.chunks))
 	c.gone = *g.gone.Clone()
 	c.dangling = slices.Clone(g.dangling)
+	var bodies copier
 	for n := range g.Nodes() {
 		chunk, at := place(n.ID)
 		if c.chunks[chunk] == nil {
@@ -332,21 +333,21 @@ func (g *Graph) Clone() *Graph {
 		m := &c.chunks[chunk][at]
 		*m = *n
 		if _, shared := n.Body.(Shared); !shared {
-			m.Body = CloneBody(n.Body)
+			m.Body = bodies.clone(n.Body)
 		}
 		if n.aside != nil {
-			m.aside = n.aside.clone()
+			m.aside = n.aside.clone(&bodies)
 		}
 	}
 	return &c
 }
 
 // clone copies what is aside; tags are copied field by field, an origin is never changed and is shared.
-func (a *aside) clone() *aside {
+func (a *aside) clone(bodies *copier) *aside {
 	b := *a
 	b.tags = make([]Body, len(a.tags))
 	for i, t := range a.tags {
-		b.tags[i] = CloneBody(t)
+		b.tags[i] = bodies.clone(t)
 	}
 	return &b
 }

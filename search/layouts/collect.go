@@ -31,7 +31,7 @@ func (x *Space) collect(lib *kernels.Library) error {
 		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
 			continue
 		}
-		key := said(x.graph, n, op)
+		key := tensorops.Said(x.graph, n)
 		first, ok := known[key]
 		if !ok {
 			s, err := x.step(lib, n, op)
@@ -69,24 +69,6 @@ func (x *Space) collect(lib *kernels.Library) error {
 	x.route()
 	join(x, steps, list, unstored)
 	return nil
-}
-
-// said is what step depends on: the operation, its tags, and the types and ranges of its tensors, which have numbers in place of names.
-func said(g *ir.Graph, n *ir.Node, op *tensorops.Operation) string {
-	b := fmt.Appendf(nil, "%q %#v", op.Kernel, op.Params)
-	numbers := runs.Numbers[ir.NodeID]{}
-	for _, ports := range []ir.Ports{op.Outputs, op.Inputs} {
-		b = append(b, '|')
-		ports.All(func(port, entry int, sel *ir.Selection) {
-			number, _ := numbers.Of(sel.Tensor)
-			body := tensorops.TensorOf(g, sel.Tensor)
-			b = fmt.Appendf(b, "%q %d %d %v %q %v,", ports.At(port).Name, entry, number, sel.Range(), body.DType, body.Range)
-		})
-	}
-	for _, t := range n.Tags() {
-		b = fmt.Appendf(b, "%s %#v", t.Kind().URI, t)
-	}
-	return string(b)
 }
 
 // of is the step of an operation that is equal, but for its names.

@@ -52,9 +52,10 @@ func (in *Instance) CheckSignature(g *ir.Graph, n *ir.Node) error {
 }
 
 // CheckOperations holds the operations of a graph to their kernels: that they are known, unless foreign ones may be there, and their
-// ports, shapes, element types, parameters and signatures.
+// ports, shapes, element types, parameters and signatures. Of those that say the same, one is looked at, unless it is at fault.
 func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 	var found diag.List
+	right := map[string]bool{}
 	for n := range g.Nodes() {
 		op, ok := n.Body.(*tensorops.Operation)
 		if !ok || op.IsSource() || op.IsSink() || op.IsComposite() {
@@ -63,10 +64,15 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		if _, known := l.Find(op.Kernel); !known && foreign {
 			continue
 		}
+		said := tensorops.Said(g, n)
+		if right[said] {
+			continue
+		}
 		in, err := l.BindOperation(g, n.ID)
 		if err == nil {
 			err = in.CheckSignature(g, n)
 		}
+		right[said] = err == nil
 		found = append(found, diag.FromError(err)...)
 	}
 	return found

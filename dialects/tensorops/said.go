@@ -1,0 +1,41 @@
+package tensorops
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tensortapestry.org/tapc/ir"
+)
+
+// Said writes what an operation says without its name and place: its kernel, parameters, ports and tags, and the types and ranges of its tensors, which have numbers in
+// place of names. What follows from an operation alone is the same for all that say the same, so large graphs, whose layers repeat, need it found once.
+func Said(g *ir.Graph, n *ir.Node) string {
+	op := n.Body.(*Operation)
+	b := strconv.AppendQuote(make([]byte, 0, 512), op.Kernel)
+	if len(op.Params) > 0 {
+		b = fmt.Appendf(b, " %#v", op.Params)
+	}
+	var tensors []ir.NodeID
+	for _, ports := range []ir.Ports{op.Outputs, op.Inputs} {
+		b = append(b, '|')
+		for i := range ports.Len() {
+			port := ports.At(i)
+			b = strconv.AppendQuote(b, port.Name)
+			for _, sel := range port.Sel {
+				number := slices.Index(tensors, sel.Tensor)
+				if number < 0 {
+					number, tensors = len(tensors), append(tensors, sel.Tensor)
+				}
+				b = append(strconv.AppendInt(append(b, ' '), int64(number), 10), sel.Range().Text()...)
+				if body := TensorOf(g, sel.Tensor); body != nil {
+					b = append(strconv.AppendQuote(b, body.DType), body.Range.Text()...)
+				}
+			}
+		}
+	}
+	for _, t := range n.Tags() {
+		b = fmt.Appendf(b, "%s %#v", t.Kind().URI, t)
+	}
+	return string(b)
+}
