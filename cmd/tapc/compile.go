@@ -124,6 +124,9 @@ func (a *app) standardPasses(r pipeline.Request) (pipeline.Pipeline, error) {
 
 // compileGraph takes a graph, which was read from a file, to a stage.
 func compileGraph(ctx context.Context, a *app, file string, f *compileFlags, g *ir.Graph, last pipeline.Stage) (*compilation, error) {
+	if err := f.cuts.Takes(g, file); err != nil {
+		return nil, err
+	}
 	from := pipeline.StageOf(g)
 	switch {
 	case from > last:

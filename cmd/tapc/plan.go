@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tensortapestry.org/tapc/cmd/tapc/plans"
+	"tensortapestry.org/tapc/cmd/tapc/programflags"
 	"tensortapestry.org/tapc/cmd/tapc/progress"
 	"tensortapestry.org/tapc/cost/machine"
-	"tensortapestry.org/tapc/ir/diag"
 	"tensortapestry.org/tapc/passes/pipeline"
 	"tensortapestry.org/tapc/search/layouts"
 )
@@ -35,10 +35,7 @@ func planCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if pipeline.StageOf(g) != pipeline.OperationExpression {
-			return diag.Usage("%s is a graph of %v: what is planned is one that was not cut yet", args[0], pipeline.StageOf(g))
-		}
-		if err := a.verifyAs(ctx, g, "", true).Err(); err != nil {
+		if err := firstError(programflags.Past(g, args[0], "tapc plan looks for ways to cut a graph", pipeline.OperationExpression), a.verifyAs(ctx, g, "", true).Err()); err != nil {
 			return err
 		}
 		return f.Run(ctx, &plans.Work{Graph: g, Kernels: a.plugins.library(), File: args[0], Log: a.stderr, Write: a.writeFile, Plugins: a.plugins.searching})

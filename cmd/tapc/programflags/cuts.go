@@ -53,6 +53,31 @@ func (c *Cuts) Priced() { c.plan.alone = true }
 // Check refuses flags that say nothing.
 func (c *Cuts) Check() error { return c.plan.Check() }
 
+// Takes refuses a graph, which was read from a file, that is past what the flags say: a plan is for one that was not cut yet, shards are for one that is not scheduled.
+func (c *Cuts) Takes(g *ir.Graph, file string) error {
+	switch {
+	case c.plan.file != "":
+		return Past(g, file, "--plan="+c.plan.file+" says how a graph is cut", pipeline.OperationExpression)
+	case len(c.shards) > 0:
+		return Past(g, file, "--shard says how a graph is cut", pipeline.ApplicationExpression)
+	}
+	return nil
+}
+
+// Past is an error if a graph is past the last stage at which something is done to it, as its words say.
+func Past(g *ir.Graph, file, words string, last pipeline.Stage) error {
+	found := pipeline.StageOf(g)
+	if found <= last {
+		return nil
+	}
+	hint := "build takes it as it is, without a plan or shards; expected here is the file that it was made from"
+	if found == pipeline.ApplicationExpression {
+		hint += ", or what tapc unshard makes of it"
+	}
+	return diag.Errorf("TAP0920", "plan", diag.Location{File: file}, "%s, and this one is cut already", words).
+		Want("a graph of "+last.String(), found.String()).WithHint("%s", hint)
+}
+
 // Facts adds what the flags say to a request for the standard pipeline.
 func (c *Cuts) Facts(facts map[pipeline.Fact][]string) {
 	facts[pipeline.Shards] = c.shards
