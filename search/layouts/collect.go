@@ -11,6 +11,7 @@ import (
 	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/dialects/tensorops/kernels"
 	"tensortapestry.org/tapc/dialects/tensorops/reduced"
+	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/permission"
 	"tensortapestry.org/tapc/ir/scalar"
@@ -31,7 +32,7 @@ func (x *Space) collect(lib *kernels.Library) error {
 		if op.IsSource() || op.IsSink() || tensorops.IsPrecomputed(n) {
 			continue
 		}
-		key := tensorops.Said(x.graph, n)
+		key := said.Of(x.graph, n)
 		first, ok := known[key]
 		if !ok {
 			s, err := x.step(lib, n, op)

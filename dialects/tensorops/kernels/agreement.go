@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir"
 	"tensortapestry.org/tapc/ir/check"
 	"tensortapestry.org/tapc/ir/diag"
@@ -64,15 +65,15 @@ func (l *Library) CheckOperations(g *ir.Graph, foreign bool) diag.List {
 		if _, known := l.Find(op.Kernel); !known && foreign {
 			continue
 		}
-		said := tensorops.Said(g, n)
-		if right[said] {
+		words := said.Of(g, n)
+		if right[words] {
 			continue
 		}
 		in, err := l.BindOperation(g, n.ID)
 		if err == nil {
 			err = in.CheckSignature(g, n)
 		}
-		right[said] = err == nil
+		right[words] = err == nil
 		found = append(found, diag.FromError(err)...)
 	}
 	return found

@@ -1,10 +1,11 @@
-package tensorops_test
+package said_test
 
 import (
 	"testing"
 
 	"tensortapestry.org/tapc/dialects"
 	"tensortapestry.org/tapc/dialects/tensorops"
+	"tensortapestry.org/tapc/dialects/tensorops/said"
 	"tensortapestry.org/tapc/ir/text"
 )
 
@@ -35,21 +36,21 @@ func TestSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	words := map[string]string{}
 	for n := range g.Nodes() {
 		if _, ok := n.Body.(*tensorops.Operation); ok {
-			said[n.Label] = tensorops.Said(g, n)
+			words[n.Label] = said.Of(g, n)
 		}
 	}
-	for name, words := range said {
-		if got, want := words == said["first"], name == "first" || name == "same"; got != want {
-			t.Errorf("%s says the same as first: %v\n%s\n%s", name, got, words, said["first"])
+	for name, text := range words {
+		if got, want := text == words["first"], name == "first" || name == "same"; got != want {
+			t.Errorf("%s says the same as first: %v\n%s\n%s", name, got, text, words["first"])
 		}
 	}
 	for n := range g.Nodes() {
 		if n.Label == "same" {
 			n.SetTag(&tensorops.Index{})
-			if tensorops.Said(g, n) == said["same"] {
+			if said.Of(g, n) == words["same"] {
 				t.Error("a tag is not said")
 			}
 		}

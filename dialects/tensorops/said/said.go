@@ -1,17 +1,21 @@
-package tensorops
+// Package said says which operations of a graph say the same but for their names, so that what follows from an operation alone is found once for all of them.
+//
+// It must not look at what operations read: equal operations may read different values. Read next: search/layouts, which plans layers that repeat once.
+package said
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 
+	"tensortapestry.org/tapc/dialects/tensorops"
 	"tensortapestry.org/tapc/ir"
 )
 
-// Said writes what an operation says without its name and place: its kernel, parameters, ports and tags, and the types and ranges of its tensors, which have numbers in
-// place of names. What follows from an operation alone is the same for all that say the same, so large graphs, whose layers repeat, need it found once.
-func Said(g *ir.Graph, n *ir.Node) string {
-	op := n.Body.(*Operation)
+// Of writes what an operation says without its name and place: its kernel, parameters, ports and tags, and the types and ranges of its tensors, which have numbers in
+// place of names.
+func Of(g *ir.Graph, n *ir.Node) string {
+	op := n.Body.(*tensorops.Operation)
 	b := strconv.AppendQuote(make([]byte, 0, 512), op.Kernel)
 	if len(op.Params) > 0 {
 		b = fmt.Appendf(b, " %#v", op.Params)
@@ -28,7 +32,7 @@ func Said(g *ir.Graph, n *ir.Node) string {
 					number, tensors = len(tensors), append(tensors, sel.Tensor)
 				}
 				b = append(strconv.AppendInt(append(b, ' '), int64(number), 10), sel.Range().Text()...)
-				if body := TensorOf(g, sel.Tensor); body != nil {
+				if body := tensorops.TensorOf(g, sel.Tensor); body != nil {
 					b = append(strconv.AppendQuote(b, body.DType), body.Range.Text()...)
 				}
 			}
