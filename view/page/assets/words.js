@@ -45,7 +45,7 @@ function neighbours(s, item) {
 function provenance(s, item) {
   const it = s.items[item], out = [], source = data.programs[programOf(it)];
   const lines = [...new Set(it.at ?? [])].filter(n => n > 0);
-  out.push(...titled("source", lines.map(n => make("div", {}, `${source.file}:${n}`, source.lines[n] ? make("pre", {tabindex: "0"}, source.lines[n]) : ""))));
+  out.push(...titled("source", lines.map(n => make("div", {}, `${source.file}:${n}`, source.lines[n] ? make("pre", {class: "sentences", tabindex: "0"}, source.lines[n]) : ""))));
   const found = [];
   if (it.of) data.stages.forEach((t, i) => {
     if (i === scheduleStage) return;
@@ -108,14 +108,15 @@ const beside = it => titled("in other programs", (it.b ?? []).map(twin => link(`
 function showStage(about, s) {
   const kinds = new Map(), columns = s.columns ?? [];
   for (const it of s.items) kinds.set(it.k, (kinds.get(it.k) ?? 0) + 1);
-  about.append(make("h2", {}, tab().name), factList([...kinds].map(([k, n]) => [k + "s", n])));
+  const facts = [...kinds].map(([k, n]) => [k + "s", n]);
+  if (s.blocks) facts.push(["blocks that repeat", s.blocks]);
+  if (tab().chart === "time" && data.steps.length) facts.push(["together", amount(Math.max(...data.steps.map(x => x.start + x.time)))], ["machine", data.machine || "none: each step is as long as another; --machine prices them"]);
+  about.append(make("h2", {}, tab().name), factList(facts));
   columns.forEach((c, q) => {
     const mine = s.items.map((it, i) => [it, i]).filter(([it]) => programOf(it) === q), some = mark => mine.filter(([it]) => it.m & mark);
     const list = mark => some(mark).slice(0, MOST).map(([it, i]) => link(describe(it), stageShown(), i));
     about.append(make("h3", {}, c.name), factList([["only here", some(ALONE).length], ["not the same", some(DIFFERS).length], ["boxes", mine.length]]), ...list(ALONE), ...list(DIFFERS));
   });
-  if (tab().chart === "time" && data.steps.length) about.append(factList([["together", amount(Math.max(...data.steps.map(x => x.start + x.time)))], ["machine", data.machine || "none: each step is as long as another; --machine prices them"]]));
-  if (s.blocks) about.append(factList([["repeated blocks", s.blocks]]));
   about.append(make("div", {"class": "keys"}, make("h3", {}, "keys"), factList([["arrows", "move"], ["+ − 0", "zoom in, out, everything"], ["n p", "next, previous box"], ["f", "fold repeated blocks"], ["/", "search; Enter goes on"], ["l", "everything as text"], ["d", "light or dark"], ["1 … 9", "tabs"]])),
     make("p", {}, `${data.programs.map(p => p.file).join(", ")}, by tapc ${data.version}`));
 }
