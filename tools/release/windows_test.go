@@ -59,7 +59,7 @@ func newWine(t *testing.T) *wine {
 	program, server := testkit.Program(t, testkit.Wine, "wine"), testkit.Program(t, testkit.Wine, "wineserver")
 	as, ld := testkit.Program(t, testkit.Wine, "x86_64-w64-mingw32-as"), testkit.Program(t, testkit.Wine, "x86_64-w64-mingw32-ld")
 	t.Chdir("../..")
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 40*time.Minute) // builds take most of it where other work runs
 	t.Cleanup(stop)
 	w := &wine{T: t, ctx: ctx, dir: t.TempDir(), wine: program}
 	prefix := filepath.Join(w.dir, "wine")
